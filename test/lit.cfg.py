@@ -1,0 +1,30 @@
+# lit configuration: which files are tests, which programs they find, which features are on.
+# A disabled test carries its reason on the same line (`# REQUIRES: cuda  needs a GPU`).
+import os
+import shutil
+
+import lit.formats
+
+config.name = "PPC"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "lib", "Unit", "Runtime"]
+config.test_source_root = config.ppc_source + "/test"
+config.test_exec_root = config.ppc_build + "/test"
+
+# Programs are found by name, ours first, then those of the LLVM packages; nothing needs a substitution.
+config.environment["PATH"] = os.pathsep.join([config.ppc_build + "/bin", config.llvm_tools, "/usr/bin", "/bin"])
+config.environment["HOME"] = config.test_exec_root
+config.substitutions += [
+    ("%python", shutil.which("python3", path="/usr/bin") or "python3"),
+    ("%source", config.ppc_source),
+    ("%build", config.ppc_build),
+    ("%inputs", config.test_source_root + "/Inputs"),
+]
+
+# Nothing in check-ppc needs these; each turns on the tests that say REQUIRES.
+for feature, program in {"mpi": "mpirun", "cuda": "nvidia-smi"}.items():
+    if os.environ.get("PPC_TEST_" + feature.upper()) == "1" and shutil.which(program):
+        config.available_features.add(feature)
+
+lit_config.load_config(config, config.ppc_source + "/test/sanitize.cfg.py")

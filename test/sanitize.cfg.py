@@ -1,0 +1,11 @@
+# Options of the sanitizers, for the preset asan; shared by both lit configurations.
+if config.ppc_sanitize:
+    config.available_features.add("sanitize")
+    config.environment["ASAN_OPTIONS"] = ":".join([
+        "detect_container_overflow=0",  # the packaged LLVM is not instrumented, and containers cross the border
+        "detect_odr_violation=0",       # inline variables live in the packaged libraries and in ours
+        "strict_init_order=0",
+        "detect_stack_use_after_return=0",
+    ])
+    config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
+    config.environment["LSAN_OPTIONS"] = f"suppressions={config.ppc_source}/test/leaks.supp:print_suppressions=0"

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Reads the #include lines of the tree against the table of who may include whom.
+
+Prints one line per include that the table does not allow and exits with 1. `--self-test` checks the checker.
+"""
+import fnmatch
+import os
+import re
+import sys
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
+
+# library -> the libraries it may use (itself always). `*` stands for one folder name.
+MAY_USE = {
+    "Support": [],
+    "Planning": ["Support"],
+    "Scheduling": ["Support"],
+    "Interfaces": ["Support"],
+    "dialects/ppc": ["Interfaces", "Support"],
+    "dialects/ppcrt": ["Interfaces", "Support"],
+    "Analysis": ["dialects/*", "Interfaces", "Support"],
+    "Interpreter": ["dialects/*", "Interfaces", "Support"],
+    "Transforms/*": ["Analysis", "Planning", "Scheduling", "dialects/*", "Interfaces", "Support"],
+    "Conversion/*": ["dialects/*", "Interfaces", "Support"],
+    "Import/*": ["dialects/ppc", "Interfaces", "Support"],
+    "Codegen": ["dialects/*", "Support"],
+    "Phases": ["Transforms/*", "Conversion/*", "Analysis", "Planning", "Scheduling", "dialects/*", "Interfaces", "Support"],
+    "Init": ["*", "*/*"],
+    "tools/*": ["*", "*/*"],
+    "runtime": [],
+    "test": ["*", "*/*"],
+}
+
+# library -> roots of foreign headers it must not see, and why.
+MUST_NOT_SEE = {
+    "Support": (["mlir/"], "it is below the IR"),
+    "Planning": (["mlir/"], "it is pure data and tests in milliseconds"),
+    "Scheduling": (["mlir/"], "it is pure data and tests in milliseconds"),
+    "runtime": (["mlir/", "llvm/", "llvm-c/"], "an executable needs no compiler"),
+}
+
+# The whole file is exempt; each with its reason.
+EXEMPT = {}
+
+PATHS = [  # path pattern -> library; the first that matches
+    (r"include/ppc/InitPpc\.h$", "Init"),
+    (r"(?:include/ppc|lib)/(Transforms|Conversion|Import)/(\w+)(?:/|\.h)", r"\1/\2"),
+    (r"(?:include/ppc|lib)/(?:Transforms|Conversion|Import)/[^/]*$", "Phases"),
+    (r"(?:include/ppc|lib)/(\w+)/", r"\1"),
+    (r"(dialects/\w+)/", r"\1"),
+    (r"(tools/[\w-]+)/", r"\1"),
+    (r"(runtime|test)/", r"\1"),
+]
+INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+SOURCES = (".h", ".cpp", ".td", ".c", ".cc", ".hpp")
+
+
+def library_of(path):
+    for pattern, name in PATHS:
+        match = re.match(pattern, path)
+        if match:
+            return match.expand(name)
+    return None
+
+
+def target_of(include, path):
+    """The library that an include line of the file `path` names; None for a foreign header."""
+    if include.startswith("ppc/"):
+        return library_of("include/" + include)
+    if re.match(r"(dialects|runtime|lib|tools|test)/", include):
+        return library_of(include)
+    if os.path.basename(include) == "ppcrt.h":
+        return "runtime"
+    return library_of(path) if os.path.exists(os.path.join(ROOT, os.path.dirname(path), include)) else None
+
+
+def allowed(user, used):
+    patterns = next(table for name, table in MAY_USE.items() if fnmatch.fnmatch(user, name))
+    return user == used or any(fnmatch.fnmatchcase(used, p) and p.count("/") == used.count("/") for p in patterns)
+
+
+def check_file(path, text):
+    """Problems of one file, as lines of text."""
+    user = library_of(path)
+    if user is None or path in EXEMPT:
+        return []
+    if not any(fnmatch.fnmatch(user, name) for name in MAY_USE):
+        return [f"{path}: library '{user}' is not in the table of tools/dev/check-layering.py"]
+    problems = []
+    roots, reason = MUST_NOT_SEE.get(user, ([], ""))
+    for match in INCLUDE.finditer(text):
+        where = f"{path}:{text.count(chr(10), 0, match.start(1)) + 1}"
+        include = match.group(1)
+        if any(include.startswith(root) for root in roots):
+            problems.append(f"{where}: {user} must not include \"{include}\": {reason}")
+        used = target_of(include, path)
+        if used is not None and not allowed(user, used):
+            problems.append(f"{where}: {user} must not use {used} (\"{include}\")")
+    return problems
+
+
+def sources():
+    for top in ("dialects", "include", "lib", "runtime", "tools", "test"):
+        for folder, folders, names in os.walk(os.path.join(ROOT, top)):
+            folders[:] = [name for name in folders if name != "Inputs"]
+            for name in names:
+                if name.endswith(SOURCES):
+                    yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def self_test():
+    cases = [
+        ("lib/Planning/A.cpp", '#include "mlir/IR/Builders.h"', 1),
+        ("lib/Planning/A.cpp", '#include "ppc/Support/Units.h"', 0),
+        ("lib/Transforms/Sharding/A.cpp", '#include "ppc/Transforms/Pipeline/Passes.h"', 1),
+        ("lib/Transforms/Sharding/A.cpp", '#include "ppc/Transforms/Sharding/Passes.h"', 0),
+        ("lib/Transforms/Sharding/A.cpp", '#include "ppc/Conversion/PpcToLinalg/PpcToLinalg.h"', 1),
+        ("dialects/ppc/IR/A.cpp", '#include "dialects/ppcrt/PpcRt.h"', 1),
+        ("include/ppc/Interfaces/A.td", 'include "ppc/Analysis/B.td"', 1),
+        ("runtime/host/A.cpp", '#include "llvm/ADT/StringRef.h"', 1),
+        ("lib/Codegen/A.cpp", '#include "ppcrt.h"', 1),
+        ("tools/ppc-opt/ppc-opt.cpp", '#include "ppc/InitPpc.h"', 0),
+        ("lib/Newcomer/A.cpp", "", 1),
+    ]
+    wrong = [case for case in cases if len(check_file(case[0], case[1])) != case[2]]
+    for path, text, count in wrong:
+        print(f"self-test: {path} with {text!r}: expected {count}, got {check_file(path, text)}")
+    return bool(wrong)
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        sys.exit(self_test())
+    if sys.argv[1:]:
+        sys.exit("usage: check-layering.py [--self-test]")
+    problems = []
+    for path in sorted(sources()):
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            problems += check_file(path, file.read())
+    print("\n".join(problems), end="\n" if problems else "")
+    sys.exit(1 if problems else 0)
+
+
+main()
