@@ -1,0 +1,10 @@
+// The generated interface; its meaning is described in DifferentiableOpInterface.td.
+#ifndef PPC_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
+#define PPC_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
+
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/Builders.h"
+
+#include "ppc/Interfaces/DifferentiableOpInterface.h.inc"
+
+#endif // PPC_INTERFACES_DIFFERENTIABLEOPINTERFACE_H

@@ -1,0 +1,42 @@
+// Builds sharding rules the way people write einsums.
+#ifndef PPC_INTERFACES_SHARDINGRULEBUILDER_H
+#define PPC_INTERFACES_SHARDINGRULEBUILDER_H
+
+#include "ppc/Interfaces/ShardingRule.h"
+#include "mlir/IR/Operation.h"
+
+namespace mlir::ppc {
+
+/// Names for dimensions: `ShardingRuleBuilder(op).operand(0, {"b", "s", "h"}).operand(1, {"f", "h"}).result(0, {"b", "s", "f"})`.
+/// Sizes come from the types; a name that stands in several places must have the same size everywhere (the op's verifier
+/// guarantees that). Operands and results that are not mentioned have no factors (they stay replicated).
+class ShardingRuleBuilder {
+public:
+  explicit ShardingRuleBuilder(Operation *op);
+
+  ShardingRuleBuilder &operand(unsigned number, ArrayRef<StringRef> names);
+  ShardingRuleBuilder &result(unsigned number, ArrayRef<StringRef> names);
+  /// The same names for every operand and result of rank `names.size()` (elementwise ops). Names are d0, d1, ...
+  ShardingRuleBuilder &pointwise();
+  /// The factor cannot be cut.
+  ShardingRuleBuilder &replicate(StringRef name);
+  /// Results that lack `name` combine by `combiner` (sum unless said).
+  ShardingRuleBuilder &combine(StringRef name, Combiner combiner);
+  ShardingRuleBuilder &linear(Linearity linearity, ArrayRef<unsigned> operands);
+  ShardingRuleBuilder &keepsZeroPadding(unsigned result, bool keeps = true);
+  ShardingRule build() const { return rule; }
+
+private:
+  unsigned factor(StringRef name, int64_t size);
+  TensorFactors factorsOf(Type type, ArrayRef<StringRef> names);
+
+  Operation *op;
+  ShardingRule rule;
+};
+
+/// Names d0, d1, ... for `rank` dimensions, with stable storage.
+SmallVector<StringRef> dimensionNames(int64_t rank);
+
+} // namespace mlir::ppc
+
+#endif // PPC_INTERFACES_SHARDINGRULEBUILDER_H
