@@ -1,0 +1,50 @@
+"""Compiles models and runs the programs: the few lines every integration test shares."""
+import json
+import os
+import subprocess
+
+
+class Failed(Exception):
+    """A command that should have worked did not; the text says which, and what it printed."""
+
+
+def run(command, timeout=120):
+    """Runs a command and returns what it printed; raises Failed with all of it when it fails."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          timeout=timeout, text=True)
+    if done.returncode != 0:
+        raise Failed(f"exit status {done.returncode} from: {' '.join(map(str, command))}\n{done.stdout}")
+    return done.stdout
+
+
+def compile_model(build, model, options, output):
+    """Compiles `model` with a list of options of ppc-compile; returns the path of the program."""
+    run([os.path.join(build, "bin/ppc-compile"), model, *options, "-o", output])
+    return output
+
+
+def train(program, data, steps, **options):
+    """Trains; an option `save_parameters` becomes --save-parameters. Returns the lines of --log as dictionaries."""
+    log = program + ".jsonl"
+    if os.path.exists(log):
+        os.remove(log)
+    command = [program, "--data", data, "--steps", steps, "--log", log]
+    for name, value in options.items():
+        command += ["--" + name.replace("_", "-"), value]
+    run(command)
+    if not os.path.exists(log):
+        return []
+    with open(log) as file:
+        return [json.loads(line) for line in file]
+
+
+def english(size, seed=1):
+    """`size` bytes of ASCII text with some structure, the same everywhere."""
+    words = "the of and to in a is that it was for on are as with his they at be this from have or by one had not but what all were when we there can an your which their said if do will each about how up out them then she many some so these would other into has more her two like him see time could no make than first been its who now people my made over did down only way find use may water long little very after words called just where most know".split()
+    state, parts, length = seed, [], 0
+    while length < size:
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
+        word = words[(state >> 33) % len(words)]
+        parts.append(word + (". " if (state >> 60) == 0 else " "))
+        length += len(parts[-1])
+    return "".join(parts)[:size].encode()

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Runs every command that the documentation shows.
+
+A fenced block that starts with ```sh holds commands, one per line (a line may end in a backslash). All blocks of one page
+run in order in one bash, in a scratch folder that holds links to the project's files, with the programs of BUILD on
+PATH. A block after the comment <!-- not run: REASON --> is skipped; REASON must be one of NOT_RUN below. A fenced
+```text block right after a run block is what the block prints: `...` in it stands for anything.
+
+usage: check-docs.py --build BUILD [--list] [PAGE...]
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
+
+# Reasons why a command is shown and not run here; the page names one of them.
+NOT_RUN = {
+    "installs packages": "setup.sh itself is run by check.sh",
+    "builds everything": "check.sh has just done so",
+    "takes minutes": "run by hand before a release",
+    "downloads a framework": "the golden files in the tree are its result",
+}
+
+BLOCK = re.compile(r"(?:<!--\s*not run:\s*(?P<reason>.*?)\s*-->\s*\n)?^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S)
+
+
+class Block:
+    def __init__(self, match, text):
+        self.reason, self.body = match["reason"], match["body"]
+        self.line = text.count("\n", 0, match.start("language")) + 1
+        self.expected = None
+
+
+def blocks(page):
+    """The command blocks of a page, each with the output block that follows it."""
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    found, end = [], 0
+    for match in BLOCK.finditer(text):
+        if match["language"] == "sh":
+            found.append(Block(match, text))
+        elif match["language"] == "text" and found and not text[end:match.start()].strip() and not found[-1].reason:
+            found[-1].expected = match["body"]
+        end = match.end()
+    return found
+
+
+def matches(expected, printed):
+    """Is `printed` what the page shows? `...` matches anything, runs of blanks match each other."""
+    def words(text):
+        return r"\s+".join(re.escape(word) for word in text.split())
+    pattern = r"[\s\S]*".join(words(part) for part in expected.split("..."))
+    return re.fullmatch(r"\s*" + pattern + r"\s*", printed) is not None
+
+
+def run_page(page, page_blocks, build):
+    """Runs a page's blocks; returns problems."""
+    name = os.path.relpath(page, ROOT)
+    problems, running = [], []
+    for block in page_blocks:
+        if block.reason is None:
+            running.append(block)
+        elif block.reason not in NOT_RUN:
+            problems.append(f"{name}:{block.line}: 'not run: {block.reason}' is not a reason of tools/dev/check-docs.py")
+    if not running:
+        return problems
+    with tempfile.TemporaryDirectory() as scratch:
+        for entry in os.listdir(ROOT):
+            if entry not in ("build", ".git"):
+                os.symlink(os.path.join(ROOT, entry), os.path.join(scratch, entry))
+        os.mkdir(os.path.join(scratch, "build"))
+        for preset in ("dev", "release"):
+            os.symlink(build, os.path.join(scratch, "build", preset))
+        script = "set -e\n"
+        for index, block in enumerate(running):
+            script += f"{{\n{block.body}}} > block{index}.out 2> block{index}.err\necho {index} >> done\n"
+        environment = dict(os.environ, PATH=f"{build}/bin:/usr/lib/llvm-22/bin:" + os.environ["PATH"])
+        status = subprocess.run(["bash", "-c", script], cwd=scratch, env=environment).returncode
+
+        def output(index, kind):
+            path = os.path.join(scratch, f"block{index}.{kind}")
+            return open(path, encoding="utf-8", errors="replace").read() if os.path.exists(path) else ""
+
+        finished = len(output_lines(os.path.join(scratch, "done")))
+        for index, block in enumerate(running):
+            where = f"{name}:{block.line}"
+            if index >= finished:
+                problems.append(f"{where}: exit status {status}\n{block.body}{output(index, 'out')}{output(index, 'err')}")
+                break
+            if block.expected is not None and not matches(block.expected, output(index, "out")):
+                problems.append(f"{where}: prints\n{output(index, 'out')}and not\n{block.expected}")
+    return problems
+
+
+def output_lines(path):
+    return open(path).read().split() if os.path.exists(path) else []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", help="build folder; its bin/ is put on PATH")
+    parser.add_argument("--list", action="store_true", help="only list the command blocks")
+    parser.add_argument("pages", nargs="*", help="pages; all of docs/ and README.md when none is given")
+    arguments = parser.parse_args()
+    pages = arguments.pages or [os.path.join(ROOT, "README.md")] + sorted(
+        os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(ROOT, "docs")) for name in names if name.endswith(".md"))
+    problems, count = [], 0
+    for page in pages:
+        page_blocks = blocks(page)
+        count += sum(block.reason is None for block in page_blocks)
+        if arguments.list:
+            for block in page_blocks:
+                print(f"{os.path.relpath(page, ROOT)}:{block.line}: {'run' if block.reason is None else 'not run: ' + block.reason}")
+        else:
+            if not arguments.build:
+                parser.error("--build is needed to run commands")
+            problems += run_page(page, page_blocks, os.path.realpath(arguments.build))
+    print("\n".join(problems) if problems else f"{count} command blocks in {len(pages)} pages")
+    sys.exit(1 if problems else 0)
+
+
+main()
