@@ -1,0 +1,54 @@
+// Attention as one op, so that it can be cut, costed and tiled as one.
+#ifndef PPC_IR_ATTENTION_TD
+#define PPC_IR_ATTENTION_TD
+
+include "dialects/ppc/IR/PpcDialect.td"
+
+def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [
+    AllTypesMatch<["q", "out"]>, AllTypesMatch<["k", "v"]>]> {
+  let summary = "scaled dot-product attention with grouped heads";
+  let description = [{
+    `q` is `[batch, query, kv head, group, head dim]`, `k` and `v` are `[batch, key, kv head, head dim]`: query head
+    (h, g) attends to the keys and values of kv head h. For each query i of a head:
+    `s_j = scale * q_i . k_j` over all keys j (with `causal`: those with `j <= i + keys - queries`),
+    `lse_i = ln sum_j e^{s_j}`, `out_i = sum_j e^{s_j - lse_i} v_j`.
+
+    C1: ranks are 5, 4, 4; batch, kv head and head dim agree; keys and values are equally many.
+    C2: `out` has the type of `q`; `lse` is `[batch, query, kv head, group]`.
+    C3: element types are equal. C4: with `causal`, there are at least as many keys as queries.
+
+    Example: `%out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$q, Ppc_FloatTensor:$k, Ppc_FloatTensor:$v, F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Ppc_FloatTensor:$out, Ppc_FloatTensor:$lse);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$q, "::mlir::Value":$k, "::mlir::Value":$v, "double":$scale, "bool":$causal)>
+  ];
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `scale` $scale (`causal` $causal^)? attr-dict `:` type($q) `,` type($k) `->` type($lse)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ppc_AttentionBackwardOp : Ppc_FinalOp<"attention_backward", "second derivatives are not built", [
+    AllTypesMatch<["q", "out", "dout", "dq"]>, AllTypesMatch<["k", "v", "dk", "dv"]>]> {
+  let summary = "gradients of attention";
+  let description = [{
+    With `p_ij = e^{s_ij - lse_i}` recomputed and `delta_i = dout_i . out_i`: `dv_j = sum_i p_ij dout_i`,
+    `ds_ij = p_ij (dout_i . v_j - delta_i)`, `dq_i = scale * sum_j ds_ij k_j`, `dk_j = scale * sum_i ds_ij q_i`
+    (Dao et al., FlashAttention, 2022); sums over i also run over the groups of a kv head. C1, C3, C4 as `attention`.
+    Gradients have the types of q, k, v. Created by autodiff.
+
+    Example: `%dq, %dk, %dv = ppc.attention_backward %q, %k, %v, %out, %lse, %dout scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$q, Ppc_FloatTensor:$k, Ppc_FloatTensor:$v, Ppc_FloatTensor:$out, Ppc_FloatTensor:$lse,
+                       Ppc_FloatTensor:$dout, F64Attr:$scale, UnitAttr:$causal);
+  let results = (outs Ppc_FloatTensor:$dq, Ppc_FloatTensor:$dk, Ppc_FloatTensor:$dv);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $out `,` $lse `,` $dout `scale` $scale (`causal` $causal^)? attr-dict
+    `:` type($q) `,` type($k) `,` type($lse)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // PPC_IR_ATTENTION_TD

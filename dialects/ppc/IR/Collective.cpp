@@ -1,0 +1,77 @@
+// Collectives on tensors: verification.
+#include "dialects/ppc/Ppc.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Collective.cpp.inc"
+
+static LogicalResult verifyAxes(Operation *op, ArrayAttr axes) {
+  llvm::StringSet<> seen;
+  for (StringRef axis : axisNames(axes))
+    if (!seen.insert(axis).second)
+      return op->emitOpError() << "axis \"" << axis << "\" appears twice";
+  if (axes.empty())
+    return op->emitOpError("needs at least one axis");
+  return success();
+}
+
+static LogicalResult verifyDim(Operation *op, int64_t dim, RankedTensorType type) {
+  if (dim < 0 || dim >= type.getRank())
+    return op->emitOpError() << "dim " << dim << " is no dimension of " << type;
+  return success();
+}
+
+// `block` is one of k blocks of `whole` along `dim`, for some k.
+static LogicalResult verifyBlock(Operation *op, RankedTensorType whole, RankedTensorType block, int64_t dim) {
+  if (failed(verifyDim(op, dim, whole)) || failed(verifyDim(op, dim, block)))
+    return failure();
+  int64_t extent = whole.getDimSize(dim), size = block.getDimSize(dim);
+  SmallVector<int64_t> shape(whole.getShape());
+  shape[dim] = size;
+  bool fits = size >= 1 && block == withShape(whole, shape) && blockSize(extent, blockSize(extent, size)) == size;
+  if (!fits)
+    return op->emitOpError() << block << " is no block of " << whole << " along dimension " << dim;
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (failed(verifyAxes(*this, getAxes()))) // all_reduce_c1
+    return failure();
+  if (getStages() && !llvm::is_contained(axisNames(getAxes()), "pp")) // all_reduce_c2
+    return emitOpError("stages go with the axis \"pp\" only");
+  return success();
+}
+
+LogicalResult AllGatherOp::verify() { // all_gather_c1, all_gather_c2
+  return failure(failed(verifyAxes(*this, getAxes())) || failed(verifyBlock(*this, getType(), tensorType(getX()), getDim())));
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  if (getCombiner() == Combiner::LogSumExp) // reduce_scatter_c3
+    return emitOpError("combiner must be sum or max");
+  return failure(failed(verifyAxes(*this, getAxes())) || failed(verifyBlock(*this, tensorType(getX()), getType(), getDim())));
+}
+
+LogicalResult LocalSliceOp::verify() {
+  return failure(failed(verifyAxes(*this, getAxes())) || failed(verifyBlock(*this, tensorType(getX()), getType(), getDim())));
+}
+
+LogicalResult AllToAllOp::verify() {
+  RankedTensorType from = tensorType(getX()), to = getType();
+  int64_t split = getSplitDim(), concat = getConcatDim();
+  if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, split, from)) || failed(verifyDim(*this, concat, from)))
+    return failure();
+  if (split == concat) // all_to_all_c1
+    return emitOpError() << "splits and concatenates the same dimension " << split;
+  SmallVector<int64_t> shape(from.getShape());
+  int64_t parts = to.getRank() == from.getRank() && to.getDimSize(split) > 0 ? from.getDimSize(split) / to.getDimSize(split) : 0;
+  shape[split] = parts ? shape[split] / parts : 0;
+  shape[concat] *= parts;
+  if (parts < 1 || from.getDimSize(split) % parts || to != withShape(from, shape)) // all_to_all_c2
+    return emitOpError() << "cannot turn " << from << " into " << to << " by splitting dimension " << split
+                         << " and concatenating dimension " << concat;
+  return success();
+}

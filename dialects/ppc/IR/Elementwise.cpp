@@ -1,0 +1,57 @@
+// Elementwise ops: verification and folding.
+#include "dialects/ppc/Ppc.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Elementwise.cpp.inc"
+
+// A splat float constant equal to `value`.
+static bool isSplat(Attribute attribute, double value) {
+  auto dense = dyn_cast_or_null<DenseFPElementsAttr>(attribute);
+  return dense && dense.isSplat() && dense.getSplatValue<APFloat>().convertToDouble() == value;
+}
+
+OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
+  if (isSplat(adaptor.getB(), 0))
+    return getA();
+  if (isSplat(adaptor.getA(), 0))
+    return getB();
+  return {};
+}
+
+OpFoldResult SubOp::fold(FoldAdaptor adaptor) { return isSplat(adaptor.getB(), 0) ? OpFoldResult(getA()) : OpFoldResult(); }
+
+OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
+  if (isSplat(adaptor.getB(), 1))
+    return getA();
+  if (isSplat(adaptor.getA(), 1))
+    return getB();
+  return {};
+}
+
+OpFoldResult NegOp::fold(FoldAdaptor) {
+  if (auto inner = getX().getDefiningOp<NegOp>())
+    return inner.getX();
+  return {};
+}
+
+OpFoldResult ScaleOp::fold(FoldAdaptor) {
+  return getFactor().convertToDouble() == 1.0 ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+OpFoldResult ConvertOp::fold(FoldAdaptor) {
+  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+OpFoldResult SumOp::fold(FoldAdaptor) { return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult(); }
+
+LogicalResult SumOp::verify() {
+  if (getInputs().empty()) // sum_c1
+    return emitOpError("needs at least one operand");
+  return success();
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

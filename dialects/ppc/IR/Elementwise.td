@@ -1,0 +1,102 @@
+// Elementwise ops.
+#ifndef PPC_IR_ELEMENTWISE_TD
+#define PPC_IR_ELEMENTWISE_TD
+
+include "dialects/ppc/IR/PpcDialect.td"
+
+class Ppc_UnaryOp<string mnemonic, string formula, list<Trait> traits = []>
+    : Ppc_DifferentiableOp<mnemonic, traits # [SameOperandsAndResultType]> {
+  let summary = "elementwise " # formula;
+  let description = "Computes `" # formula # "` for each element.\n\nExample: `%y = ppc." # mnemonic # " %x : tensor<4x8xf32>`";
+  let arguments = (ins Ppc_FloatTensor:$x);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+class Ppc_BinaryOp<string mnemonic, string formula, list<Trait> traits = []>
+    : Ppc_DifferentiableOp<mnemonic, traits # [SameOperandsAndResultType]> {
+  let summary = "elementwise " # formula;
+  let description = "Computes `" # formula # "` for each element. C1: operands and result have one type; broadcasting is an op of its own.\n\n" #
+                    "Example: `%y = ppc." # mnemonic # " %a, %b : tensor<4x8xf32>`";
+  let arguments = (ins Ppc_FloatTensor:$a, Ppc_FloatTensor:$b);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$a `,` $b attr-dict `:` type($a)";
+}
+
+def Ppc_AddOp : Ppc_BinaryOp<"add", "a + b", [Commutative]> { let hasFolder = 1; }
+def Ppc_SubOp : Ppc_BinaryOp<"sub", "a - b"> { let hasFolder = 1; }
+def Ppc_MulOp : Ppc_BinaryOp<"mul", "a * b", [Commutative]> { let hasFolder = 1; }
+def Ppc_DivOp : Ppc_BinaryOp<"div", "a / b">;
+
+def Ppc_NegOp : Ppc_UnaryOp<"neg", "-x"> { let hasFolder = 1; }
+def Ppc_ExpOp : Ppc_UnaryOp<"exp", "e^x">;
+def Ppc_LogOp : Ppc_UnaryOp<"log", "ln x">;
+def Ppc_SqrtOp : Ppc_UnaryOp<"sqrt", "x^(1/2)">;
+def Ppc_RsqrtOp : Ppc_UnaryOp<"rsqrt", "x^(-1/2)">;
+def Ppc_SigmoidOp : Ppc_UnaryOp<"sigmoid", "1 / (1 + e^-x)">;
+def Ppc_SiluOp : Ppc_UnaryOp<"silu", "x / (1 + e^-x)">;
+
+def Ppc_SiluBackwardOp : Ppc_FinalOp<"silu_backward", "second derivatives are not built", [SameOperandsAndResultType]> {
+  let summary = "gradient of silu";
+  let description = [{
+    Computes `dy * s * (1 + x * (1 - s))` with `s = 1 / (1 + e^-x)`. Created by autodiff.
+
+    Example: `%dx = ppc.silu_backward %x, %dy : tensor<4x8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, Ppc_FloatTensor:$dy);
+  let results = (outs Ppc_FloatTensor:$dx);
+  let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
+}
+
+def Ppc_ScaleOp : Ppc_DifferentiableOp<"scale", [SameOperandsAndResultType]> {
+  let summary = "multiplication by a constant";
+  let description = [{
+    Computes `factor * x`; `factor` is a compile-time f64.
+
+    Example: `%y = ppc.scale %x by 2.500000e-01 : tensor<4x8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, F64Attr:$factor);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x `by` $factor attr-dict `:` type($x)";
+  let hasFolder = 1;
+}
+
+def Ppc_ConvertOp : Ppc_DifferentiableOp<"convert", [SameOperandsAndResultShape]> {
+  let summary = "change of element type";
+  let description = [{
+    Rounds to nearest even where the result has fewer bits.
+
+    Example: `%y = ppc.convert %x : tensor<4x8xf32> to tensor<4x8xbf16>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasFolder = 1;
+}
+
+def Ppc_SumOp : Ppc_DifferentiableOp<"sum", [SameOperandsAndResultType]> {
+  let summary = "elementwise sum of any number of tensors";
+  let description = [{
+    Adds its operands from left to right. C1: there is at least one operand. Used where contributions come from
+    several places (tied parameters, the squared norm of all gradients): unlike a chain of `add`, it can be
+    regrouped when the contributions live on different pipeline stages or are partial over different axes.
+
+    Example: `%y = ppc.sum %a, %b, %c : tensor<f32>`
+  }];
+  let arguments = (ins Variadic<Ppc_FloatTensor>:$inputs);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$inputs attr-dict `:` type($y)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Ppc_ConstantOp : Ppc_FinalOp<"constant", "a constant depends on nothing", [ConstantLike, AllTypesMatch<["value", "y"]>]> {
+  let summary = "a constant tensor";
+  let description = "Example: `%c = ppc.constant dense<1.0> : tensor<4xf32>`";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Ppc_Tensor:$y);
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+}
+
+#endif // PPC_IR_ELEMENTWISE_TD

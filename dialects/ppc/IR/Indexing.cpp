@@ -1,0 +1,39 @@
+// Ops that address by index or position: verification.
+#include "dialects/ppc/Ppc.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Indexing.cpp.inc"
+
+// `rows` has the shape of `ids` and one more dimension, the row length of `table`.
+static LogicalResult verifyRows(Operation *op, RankedTensorType table, RankedTensorType ids, RankedTensorType rows,
+                                StringRef name) {
+  if (table.getRank() != 2)
+    return op->emitOpError() << "the table must have two dimensions, found " << table;
+  SmallVector<int64_t> shape(ids.getShape());
+  shape.push_back(table.getDimSize(1));
+  if (rows != withShape(table, shape))
+    return op->emitOpError() << "'" << name << "' must be " << withShape(table, shape) << ", found " << rows;
+  return success();
+}
+
+LogicalResult EmbeddingOp::verify() { // embedding_c1, embedding_c2
+  return verifyRows(*this, tensorType(getTable()), tensorType(getIds()), getType(), "y");
+}
+
+LogicalResult EmbeddingBackwardOp::verify() { // embedding_backward_c1
+  return verifyRows(*this, getType(), tensorType(getIds()), tensorType(getDy()), "dy");
+}
+
+LogicalResult RotaryOp::verify() {
+  RankedTensorType type = getType();
+  if (type.getRank() < 3) // rotary_c1
+    return emitOpError() << "needs at least [batch, position, ..., head dim], found " << type;
+  int64_t headDim = type.getShape().back();
+  if (headDim % 2 || int64_t(getFrequencies().size()) != headDim / 2) // rotary_c2
+    return emitOpError() << "head dim " << headDim << " must be even and have half as many frequencies, found "
+                         << getFrequencies().size();
+  return success();
+}

@@ -1,0 +1,52 @@
+// Ops that address by index or position.
+#ifndef PPC_IR_INDEXING_TD
+#define PPC_IR_INDEXING_TD
+
+include "dialects/ppc/IR/PpcAttrs.td"
+
+def Ppc_EmbeddingOp : Ppc_DifferentiableOp<"embedding"> {
+  let summary = "rows of a table, by index";
+  let description = [{
+    `y[..., :] = table[ids[...], :]`. With `rows`, the op holds one block of the table's rows and contributes zero for
+    ids of other blocks, so that the sum over devices is the whole result. C1: `table` is two-dimensional; the result has
+    the shape of `ids` and the row length. C2: element types of table and result are equal. An id outside the table is an
+    error of the data.
+
+    Example: `%y = ppc.embedding %table, %ids : (tensor<131x16xf32>, tensor<2x8xi32>) -> tensor<2x8x16xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$table, Ppc_IndexTensor:$ids, OptionalAttr<Ppc_BlockAttr>:$rows);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$table `,` $ids (`rows` $rows^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivatives are not built"> {
+  let summary = "gradient of embedding with respect to its table";
+  let description = [{
+    `dtable[r, :] = sum of dy[i, :] over the positions i with ids[i] = r`. With `rows`, only the rows of one block. C1:
+    as `embedding`. Created by autodiff.
+
+    Example: `%dt = ppc.embedding_backward %ids, %dy : (tensor<2x8xi32>, tensor<2x8x16xf32>) -> tensor<131x16xf32>`
+  }];
+  let arguments = (ins Ppc_IndexTensor:$ids, Ppc_FloatTensor:$dy, OptionalAttr<Ppc_BlockAttr>:$rows);
+  let results = (outs Ppc_FloatTensor:$dtable);
+  let assemblyFormat = "$ids `,` $dy (`rows` $rows^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {
+  let summary = "rotary position embedding";
+  let description = [{
+    Rotates the pairs (i, i + d/2) of the last dimension (d elements) by the angle `position * frequencies[i]`, position
+    being the index along dimension 1 (Su et al., 2021; pairs as in Hugging Face's LLaMA). `inverse` rotates backwards.
+    C1: rank at least 3. C2: d is even and `frequencies` (radians per position) has d/2 entries.
+
+    Example: `%y = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x8x3x4xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, DenseF64ArrayAttr:$frequencies, UnitAttr:$inverse);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x `frequencies` $frequencies (`inverse` $inverse^)? attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+#endif // PPC_IR_INDEXING_TD

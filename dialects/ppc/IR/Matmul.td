@@ -1,0 +1,39 @@
+// Matrix products of any shape, as a two-operand einsum.
+#ifndef PPC_IR_MATMUL_TD
+#define PPC_IR_MATMUL_TD
+
+include "dialects/ppc/IR/PpcDialect.td"
+
+def Ppc_MatmulOp : Ppc_DifferentiableOp<"matmul"> {
+  let summary = "matrix product with any batches and transposes";
+  let description = [{
+    A product of two tensors in Einstein notation. Each letter of `spec` is a loop (and, with the same name, a factor of
+    the sharding rule): letters in both operands and the result are batches, letters of one operand and the result are
+    its free dimensions, letters in both operands and not in the result are summed over, in f32 at least.
+
+    C1: `spec` reads `lhs,rhs->result` in lower-case letters, no letter twice within one tensor.
+    C2: each tensor has as many dimensions as letters.
+    C3: a letter has one size everywhere.
+    C4: a letter of the result is in an operand; a letter of one operand only is in the result.
+    C5: all element types are equal.
+
+    Example, the query projection of grouped heads:
+    `%q = ppc.matmul "bsh,kgdh->bskgd" %x, %w : (tensor<2x8x16xf32>, tensor<2x2x4x16xf32>) -> tensor<2x8x2x2x4xf32>`
+  }];
+  let arguments = (ins StrAttr:$spec, Ppc_FloatTensor:$lhs, Ppc_FloatTensor:$rhs);
+  let results = (outs Ppc_FloatTensor:$result);
+  let builders = [
+    // Infers the result type; `spec` must fit the operands.
+    OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::Value":$lhs, "::mlir::Value":$rhs)>
+  ];
+  let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The letters of each tensor.
+    ::llvm::StringRef lhsLetters();
+    ::llvm::StringRef rhsLetters();
+    ::llvm::StringRef resultLetters();
+  }];
+}
+
+#endif // PPC_IR_MATMUL_TD

@@ -1,0 +1,275 @@
+// Attributes: parsing, printing, verification and the small questions about them.
+#include "dialects/ppc/Ppc.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/ppc/IR/PpcAttrs.cpp.inc"
+
+void PpcDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/ppc/IR/PpcAttrs.cpp.inc"
+      >();
+}
+
+SmallVector<StringRef> ppc::axisNames(ArrayAttr axes) {
+  return llvm::map_to_vector(axes, [](Attribute axis) { return cast<StringAttr>(axis).getValue(); });
+}
+
+// Axis names print bare: {dp, tp}.
+static ParseResult parseAxes(AsmParser &parser, AsmParser::Delimiter delimiter, ArrayAttr &axes) {
+  SmallVector<Attribute> names;
+  auto parseOne = [&]() -> ParseResult {
+    std::string name;
+    if (parser.parseKeywordOrString(&name))
+      return failure();
+    names.push_back(StringAttr::get(parser.getContext(), name));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(delimiter, parseOne))
+    return failure();
+  axes = ArrayAttr::get(parser.getContext(), names);
+  return success();
+}
+
+static void printAxes(AsmPrinter &printer, ArrayAttr axes) {
+  llvm::interleaveComma(axisNames(axes), printer, [&](StringRef name) { printer.printKeywordOrString(name); });
+}
+
+//===-- #ppc.grid ---------------------------------------------------------===//
+
+Attribute GridAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  auto parseOne = [&]() -> ParseResult {
+    std::string name;
+    int64_t size;
+    if (parser.parseKeywordOrString(&name) || parser.parseEqual() || parser.parseInteger(size))
+      return failure();
+    names.push_back(StringAttr::get(parser.getContext(), name));
+    sizes.push_back(size);
+    return success();
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseOne))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, sizes);
+}
+
+void GridAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(llvm::zip(getNames(), getSizes()), printer, [&](auto axis) {
+    printer.printKeywordOrString(std::get<0>(axis).getValue());
+    printer << " = " << std::get<1>(axis);
+  });
+  printer << ">";
+}
+
+LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names,
+                               ArrayRef<int64_t> sizes) {
+  llvm::StringSet<> seen;
+  for (auto [name, size] : llvm::zip_equal(names, sizes)) {
+    if (!seen.insert(name.getValue()).second)
+      return emitError() << "grid axis " << name << " appears twice";
+    if (size < 1)
+      return emitError() << "grid axis " << name << " has size " << size << ", expected at least 1";
+  }
+  return success();
+}
+
+int64_t GridAttr::size(StringRef axis) const {
+  for (auto [name, size] : llvm::zip(getNames(), getSizes()))
+    if (name.getValue() == axis)
+      return size;
+  return 1;
+}
+
+bool GridAttr::has(StringRef axis) const {
+  return llvm::any_of(getNames(), [&](StringAttr name) { return name.getValue() == axis; });
+}
+
+int64_t GridAttr::deviceCount() const {
+  int64_t count = 1;
+  for (int64_t size : getSizes())
+    count *= size;
+  return count;
+}
+
+int64_t GridAttr::product(ArrayAttr axes) const {
+  int64_t count = 1;
+  for (StringRef axis : axisNames(axes))
+    count *= size(axis);
+  return count;
+}
+
+//===-- #ppc.sharding -----------------------------------------------------===//
+
+Attribute ShardingAttr::parse(AsmParser &parser, Type) {
+  SmallVector<ArrayAttr> dims;
+  SmallVector<StringAttr> partialAxes;
+  SmallVector<Combiner> partialCombiners;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseDim = [&] { return parseAxes(parser, AsmParser::Delimiter::Braces, dims.emplace_back()); };
+  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    auto parsePartial = [&]() -> ParseResult {
+      std::string name, combiner;
+      if (parser.parseKeywordOrString(&name) || parser.parseColon())
+        return failure();
+      SMLoc combinerLoc = parser.getCurrentLocation();
+      if (parser.parseKeywordOrString(&combiner))
+        return failure();
+      std::optional<Combiner> value = symbolizeCombiner(combiner);
+      if (!value)
+        return parser.emitError(combinerLoc) << "unknown combiner '" << combiner << "', expected sum, max or log_sum_exp";
+      partialAxes.push_back(StringAttr::get(parser.getContext(), name));
+      partialCombiners.push_back(*value);
+      return success();
+    };
+    if (parser.parseKeyword("partial") || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parsePartial))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), dims, partialAxes, partialCombiners);
+}
+
+void ShardingAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getDims(), printer, [&](ArrayAttr axes) {
+    printer << "{";
+    printAxes(printer, axes);
+    printer << "}";
+  });
+  printer << "]";
+  if (isPartial()) {
+    printer << ", partial = {";
+    llvm::interleaveComma(llvm::zip(getPartialAxes(), getPartialCombiners()), printer, [&](auto partial) {
+      printer.printKeywordOrString(std::get<0>(partial).getValue());
+      printer << ": " << stringifyCombiner(std::get<1>(partial));
+    });
+    printer << "}";
+  }
+  printer << ">";
+}
+
+LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ArrayAttr> dims,
+                                   ArrayRef<StringAttr> partialAxes, ArrayRef<Combiner> partialCombiners) {
+  if (partialAxes.size() != partialCombiners.size())
+    return emitError() << "sharding has " << partialAxes.size() << " partial axes but " << partialCombiners.size()
+                       << " combiners";
+  llvm::StringSet<> seen;
+  auto once = [&](StringRef axis) -> LogicalResult {
+    if (seen.insert(axis).second)
+      return success();
+    return emitError() << "axis \"" << axis << "\" appears twice in one sharding";
+  };
+  for (ArrayAttr axes : dims)
+    for (Attribute axis : axes) {
+      auto name = dyn_cast<StringAttr>(axis);
+      if (!name)
+        return emitError() << "sharding axes must be strings, found " << axis;
+      if (failed(once(name.getValue())))
+        return failure();
+    }
+  for (StringAttr axis : partialAxes)
+    if (failed(once(axis.getValue())))
+      return failure();
+  return success();
+}
+
+ShardingAttr ShardingAttr::replicated(MLIRContext *context, int64_t rank) {
+  SmallVector<ArrayAttr> dims(rank, ArrayAttr::get(context, {}));
+  return get(context, dims, {}, {});
+}
+
+bool ShardingAttr::isReplicated() const {
+  return !isPartial() && llvm::all_of(getDims(), [](ArrayAttr axes) { return axes.empty(); });
+}
+
+ShardingAttr ShardingAttr::withoutPartial() const { return get(getContext(), getDims(), {}, {}); }
+
+RankedTensorType ShardingAttr::localType(RankedTensorType logical, GridAttr grid) const {
+  SmallVector<int64_t> shape;
+  for (auto [extent, axes] : llvm::zip_equal(logical.getShape(), getDims()))
+    shape.push_back(blockSize(extent, grid.product(axes)));
+  return withShape(logical, shape);
+}
+
+//===-- #ppc.block and #ppc.init ------------------------------------------===//
+
+Attribute BlockAttr::parse(AsmParser &parser, Type) {
+  ArrayAttr axes;
+  int64_t extent;
+  if (parser.parseLess() || parseAxes(parser, AsmParser::Delimiter::Square, axes) || parser.parseComma() ||
+      parser.parseInteger(extent) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), axes, extent);
+}
+
+void BlockAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  printAxes(printer, getAxes());
+  printer << "], " << getExtent() << ">";
+}
+
+Attribute InitAttr::parse(AsmParser &parser, Type) {
+  std::string name;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeywordOrString(&name))
+    return {};
+  std::optional<InitKind> kind = symbolizeInitKind(name);
+  if (!kind)
+    return parser.emitError(loc) << "unknown initialisation '" << name << "', expected zeros, ones or normal", Attribute();
+  double stddev = 0;
+  if (*kind == InitKind::Normal && (parser.parseComma() || parser.parseFloat(stddev)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), *kind, parser.getBuilder().getF64FloatAttr(stddev));
+}
+
+void InitAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyInitKind(getKind());
+  if (getKind() == InitKind::Normal) {
+    printer << ", ";
+    printer.printFloat(getStddev().getValue());
+  }
+  printer << ">";
+}
+
+//===-- #ppc.plan ---------------------------------------------------------===//
+
+LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, GridAttr grid, ArrayRef<int64_t> stages,
+                               StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
+                               DictionaryAttr parameters) {
+  if (stages.empty() || stages.front() != 0)
+    return emitError() << "a plan's stages start with layer 0";
+  for (size_t i = 1; i < stages.size(); ++i)
+    if (stages[i] <= stages[i - 1])
+      return emitError() << "a plan's stages must start at increasing layers, found " << stages[i - 1] << " then "
+                         << stages[i];
+  if (microBatches < 1)
+    return emitError() << "micro_batches is " << microBatches << ", expected at least 1";
+  for (NamedAttribute dimension : dimensions) {
+    auto axes = dyn_cast<ArrayAttr>(dimension.getValue());
+    if (!axes || !llvm::all_of(axes, [](Attribute axis) { return isa<StringAttr>(axis); }))
+      return emitError() << "dimension " << dimension.getName() << " must name a list of axes, found "
+                         << dimension.getValue();
+    for (StringRef axis : axisNames(axes))
+      if (!grid.has(axis))
+        return emitError() << "dimension " << dimension.getName() << " is cut over axis \"" << axis
+                           << "\", which the grid does not have";
+  }
+  for (NamedAttribute parameter : parameters)
+    if (!isa<ShardingAttr>(parameter.getValue()))
+      return emitError() << "parameter " << parameter.getName() << " must have a #ppc.sharding, found "
+                         << parameter.getValue();
+  return success();
+}

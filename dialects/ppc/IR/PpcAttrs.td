@@ -1,0 +1,114 @@
+// Attributes: the device grid, shardings, blocks, initialisation, parts of a step, the plan.
+#ifndef PPC_IR_PPCATTRS_TD
+#define PPC_IR_PPCATTRS_TD
+
+include "dialects/ppc/IR/PpcDialect.td"
+include "dialects/ppc/IR/PpcEnums.td"
+include "ppc/Interfaces/Combiner.td"
+include "mlir/IR/AttrTypeBase.td"
+
+class Ppc_Attr<string name, string attrMnemonic> : AttrDef<Ppc_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Ppc_CombinerAttr : EnumAttr<Ppc_Dialect, Ppc_Combiner, "combiner"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Ppc_PartAttr : EnumAttr<Ppc_Dialect, Ppc_Part, "part"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Ppc_GridAttr : Ppc_Attr<"Grid", "grid"> {
+  let summary = "named axes of devices";
+  let description = [{
+    The axes of one pipeline stage's devices, outermost first, for example `#ppc.grid<dp = 2, tp = 4>`. Names are unique,
+    sizes are at least one. The pipeline axis is not part of it: `#ppc.plan` says how many stages there are.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Size of `axis`; 1 for an axis that the grid does not have.
+    int64_t size(::llvm::StringRef axis) const;
+    bool has(::llvm::StringRef axis) const;
+    /// Number of devices in the grid.
+    int64_t deviceCount() const;
+    /// Product of the sizes of `axes` (an array of strings).
+    int64_t product(::mlir::ArrayAttr axes) const;
+  }];
+}
+
+def Ppc_ShardingAttr : Ppc_Attr<"Sharding", "sharding"> {
+  let summary = "how a logical tensor is cut over the grid";
+  let description = [{
+    Per dimension the ordered list of grid axes that cut it (major to minor), and the axes over which each device holds
+    only a part of a reduction that is still to be done: `#ppc.sharding<[{dp}, {}, {tp} ]>`,
+    `#ppc.sharding<[{dp}, {} ], partial = {tp: sum}>`. An axis appears at most once. A dimension of n elements cut k ways
+    has ceil(n / k) elements on each device; the last blocks are padded, never truncated.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::ArrayAttr">:$dims,
+                        ArrayRefParameter<"::mlir::StringAttr">:$partialAxes,
+                        ArrayRefParameter<"::mlir::ppc::Combiner">:$partialCombiners);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// No axis anywhere.
+    static ShardingAttr replicated(::mlir::MLIRContext *context, int64_t rank);
+    bool isReplicated() const;
+    bool isPartial() const { return !getPartialAxes().empty(); }
+    /// The same dimensions with nothing pending.
+    ShardingAttr withoutPartial() const;
+    /// The type of one device's part of a tensor of type `logical`.
+    ::mlir::RankedTensorType localType(::mlir::RankedTensorType logical, GridAttr grid) const;
+  }];
+}
+
+def Ppc_BlockAttr : Ppc_Attr<"Block", "block"> {
+  let summary = "which block of a logical dimension a local op sees";
+  let description = [{
+    `#ppc.block<[tp], 131>`: of a dimension of 131 elements, cut over the axes `[tp]` of k devices in blocks of
+    ceil(131 / k), the op holds the block of its own coordinate; elements at or past 131 are padding. Set by the
+    partitioner on ops whose meaning depends on the global index.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$axes, "int64_t":$extent);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Ppc_InitAttr : Ppc_Attr<"Init", "init"> {
+  let summary = "how a parameter is initialised";
+  let description = [{
+    `#ppc.init<zeros>`, `#ppc.init<ones>`, `#ppc.init<normal, 0.02>` (mean 0, the given standard deviation). The random
+    numbers depend on the seed, the parameter's name and the logical element index only: no layout changes them.
+  }];
+  let parameters = (ins EnumParameter<Ppc_InitKind>:$kind, "::mlir::FloatAttr":$stddev);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
+  let summary = "the whole layout decision as data";
+  let description = [{
+    - `grid`: the devices of one stage.
+    - `stages`: the first layer of each pipeline stage, starting with 0; as many entries as stages.
+    - `schedule`: name of the pipeline schedule.
+    - `micro_batches`: micro-batches per step.
+    - `dimensions`: logical dimension name to axes, `{batch = ["dp"], ffn = ["tp"]}`; applies to every function argument
+      through its `ppc.dims`.
+    - `parameters`: parameter name to `#ppc.sharding`, overriding `dimensions` (ZeRO, hand-made layouts).
+
+    Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
+  }];
+  let parameters = (ins "::mlir::ppc::GridAttr":$grid,
+                        ArrayRefParameter<"int64_t">:$stages,
+                        "::mlir::StringAttr":$schedule,
+                        "int64_t":$micro_batches,
+                        "::mlir::DictionaryAttr":$dimensions,
+                        "::mlir::DictionaryAttr":$parameters);
+  let assemblyFormat = [{
+    `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
+    `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // PPC_IR_PPCATTRS_TD

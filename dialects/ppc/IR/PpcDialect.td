@@ -1,0 +1,68 @@
+// The model dialect and the base classes of its ops.
+#ifndef PPC_IR_PPCDIALECT_TD
+#define PPC_IR_PPCDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "ppc/Interfaces/ShardingRuleOpInterface.td"
+include "ppc/Interfaces/CostOpInterface.td"
+include "ppc/Interfaces/DifferentiableOpInterface.td"
+include "ppc/Interfaces/ReferenceOpInterface.td"
+
+def Ppc_Dialect : Dialect {
+  let name = "ppc";
+  let cppNamespace = "::mlir::ppc";
+  let summary = "models and their training as logical tensor programs";
+  let description = [{
+    Value-semantics ops on statically shaped tensors that describe a model, its training step, and, after partitioning,
+    what each rank computes. Ops know their loops (sharding rule), their work (cost), their derivative and their
+    executable meaning (reference).
+
+    Discardable attributes that passes use to talk to each other:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `ppc.input`, `ppc.parameter`, `ppc.state` | function arguments | what the argument is, by name |
+    | `ppc.dims` | function arguments | logical name of each dimension, for example `["vocab", "hidden"]` |
+    | `ppc.init` | parameters | `#ppc.init`, how it is initialised |
+    | `ppc.no_weight_decay` | parameters | excluded from decoupled weight decay |
+    | `ppc.sharding` | function arguments | `#ppc.sharding` |
+    | `ppc.shardings` | ops | one `#ppc.sharding` per result |
+    | `ppc.part` | ops | `#ppc.part`, forward, backward, weight_gradient or update |
+    | `ppc.layer` | ops | position in the chain of layers: 0 is the embedding, L + 1 the head |
+    | `ppc.stage` | ops | pipeline stage |
+    | `ppc.plan` | module | `#ppc.plan` |
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let extraClassDeclaration = "void registerAttributes();";
+}
+
+// Tensors of the dialect: static shapes only.
+def Ppc_FloatTensor : StaticShapeTensorOf<[F16, BF16, F32, F64]>;
+def Ppc_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
+def Ppc_Tensor : StaticShapeTensorOf<[F16, BF16, F32, F64, I32, I64]>;
+def Ppc_FloatScalar : 0DTensorOf<[F16, BF16, F32, F64]>;
+
+class Ppc_Op<string mnemonic, list<Trait> traits = []> : Op<Ppc_Dialect, mnemonic, traits>;
+
+// An op of a model: no side effects, and an answer to every interface. `Ppc_DifferentiableOp` has a derivative,
+// `Ppc_FinalOp` says why it has none. There is no third kind, so no op can stay silent.
+class Ppc_DifferentiableOp<string mnemonic, list<Trait> traits = []> : Ppc_Op<mnemonic, traits # [
+    Pure,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface, ["buildGradient", "keptForGradient"]>,
+    DeclareOpInterfaceMethods<ReferenceOpInterface, ["evaluate"]>]>;
+
+class Ppc_FinalOp<string mnemonic, string noGradient, list<Trait> traits = []> : Ppc_Op<mnemonic, traits # [
+    Pure,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+    DeclareOpInterfaceMethods<CostOpInterface>,
+    DifferentiableOpInterface,
+    DeclareOpInterfaceMethods<ReferenceOpInterface, ["evaluate"]>]> {
+  let extraClassDeclaration = "::llvm::StringRef noGradientReason() { return \"" # noGradient # "\"; }";
+}
+
+#endif // PPC_IR_PPCDIALECT_TD

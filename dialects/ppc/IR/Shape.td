@@ -1,0 +1,50 @@
+// Ops that rearrange elements.
+#ifndef PPC_IR_SHAPE_TD
+#define PPC_IR_SHAPE_TD
+
+include "dialects/ppc/IR/PpcDialect.td"
+
+def Ppc_TransposeOp : Ppc_DifferentiableOp<"transpose"> {
+  let summary = "permutation of dimensions";
+  let description = [{
+    Dimension i of the result is dimension `permutation[i]` of `x`. C1: `permutation` permutes the dimensions of `x`. C2:
+    the result has the permuted shape.
+
+    Example: `%y = ppc.transpose %x by [1, 0] : tensor<4x8xf32> to tensor<8x4xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, DenseI64ArrayAttr:$permutation);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x `by` $permutation attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Ppc_ReshapeOp : Ppc_DifferentiableOp<"reshape"> {
+  let summary = "the same elements in another shape";
+  let description = [{
+    Row-major reinterpretation. C1: both shapes have equally many elements.
+
+    Example: `%y = ppc.reshape %x : tensor<4x8xf32> to tensor<2x2x8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Ppc_BroadcastOp : Ppc_DifferentiableOp<"broadcast"> {
+  let summary = "repetition along new dimensions";
+  let description = [{
+    The result has the new dimensions `dims` (positions in the result); the other dimensions are those of `x`, in order.
+    C1: `dims` are distinct, sorted dimensions of the result. C2: the other dimensions equal those of `x`.
+
+    Example: `%y = ppc.broadcast %x dims [1] : tensor<4xf32> to tensor<4x8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, DenseI64ArrayAttr:$dims);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x `dims` $dims attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
+#endif // PPC_IR_SHAPE_TD

@@ -1,0 +1,82 @@
+// The model dialect: the one header others include. What each op means is said in IR/*.td.
+#ifndef PPC_DIALECTS_PPC_H
+#define PPC_DIALECTS_PPC_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "ppc/Interfaces/CostOpInterface.h"
+#include "ppc/Interfaces/DifferentiableOpInterface.h"
+#include "ppc/Interfaces/ReferenceOpInterface.h"
+#include "ppc/Interfaces/ShardingRuleOpInterface.h"
+
+#include "dialects/ppc/IR/PpcDialect.h.inc"
+#include "dialects/ppc/IR/PpcEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/ppc/IR/PpcAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Elementwise.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Matmul.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Reduction.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Attention.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Indexing.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Shape.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Loss.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Training.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Placement.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppc/IR/Collective.h.inc"
+
+namespace mlir::ppc {
+
+/// Names of the discardable attributes that passes use to talk to each other (described in IR/PpcDialect.td).
+namespace attr {
+inline constexpr StringLiteral input = "ppc.input";
+inline constexpr StringLiteral parameter = "ppc.parameter";
+inline constexpr StringLiteral state = "ppc.state";
+inline constexpr StringLiteral scalar = "ppc.scalar";
+inline constexpr StringLiteral result = "ppc.result";
+inline constexpr StringLiteral dims = "ppc.dims";
+inline constexpr StringLiteral init = "ppc.init";
+inline constexpr StringLiteral noWeightDecay = "ppc.no_weight_decay";
+inline constexpr StringLiteral sharding = "ppc.sharding";
+inline constexpr StringLiteral shardings = "ppc.shardings";
+inline constexpr StringLiteral part = "ppc.part";
+inline constexpr StringLiteral layer = "ppc.layer";
+inline constexpr StringLiteral stage = "ppc.stage";
+inline constexpr StringLiteral plan = "ppc.plan";
+inline constexpr StringLiteral logicalType = "ppc.logical_type";
+} // namespace attr
+
+/// ceil(extent / parts): the size of each block of a dimension cut over `parts` devices.
+inline int64_t blockSize(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
+
+/// The axis names of an array of strings.
+SmallVector<StringRef> axisNames(ArrayAttr axes);
+
+/// `type` with another shape.
+inline RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+inline RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+} // namespace mlir::ppc
+
+#endif // PPC_DIALECTS_PPC_H
