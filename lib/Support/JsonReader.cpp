@@ -1,0 +1,212 @@
+// Reads the objects of a JSON file and says exactly what is wrong with it.
+#include "ppc/Support/JsonReader.h"
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace mlir::ppc {
+
+struct JsonReader::Document {
+  std::string file;
+  llvm::json::Value root = nullptr;
+  std::string error;
+  std::set<std::string> readPaths;
+  std::set<std::string> openedPaths;
+};
+
+static llvm::Error makeError(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+/// How a value looks in a message: JSON text, cut when long.
+static std::string display(const llvm::json::Value &value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
+llvm::Expected<JsonReader> JsonReader::fromFile(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return makeError(path + ": " + buffer.getError().message());
+  return fromText(path, (*buffer)->getBuffer());
+}
+
+llvm::Expected<JsonReader> JsonReader::fromText(llvm::StringRef name, llvm::StringRef text) {
+  llvm::Expected<llvm::json::Value> root = llvm::json::parse(text);
+  if (!root) {
+    // LLVM says "[3:15, byte=40]: Expected , or ] after array element"; editors jump to file:3:15.
+    std::string message = llvm::toString(root.takeError());
+    llvm::SmallVector<llvm::StringRef> parts;
+    if (llvm::Regex("^\\[([0-9]+):([0-9]+), byte=[0-9]+\\]: (.*)$").match(message, &parts))
+      return makeError(name + ":" + parts[1] + ":" + parts[2] + ": not JSON: " + parts[3]);
+    return makeError(name + ": not JSON: " + message);
+  }
+  auto document = std::make_shared<Document>();
+  document->file = name.str();
+  document->root = std::move(*root);
+  const llvm::json::Object *object = document->root.getAsObject();
+  if (!object)
+    return makeError(name + ": expected an object at the top, found " + display(document->root));
+  return JsonReader(document, object, "");
+}
+
+std::string JsonReader::pathOf(llvm::StringRef key) const { return path.empty() ? key.str() : path + "." + key.str(); }
+
+bool JsonReader::has(llvm::StringRef key) const {
+  const llvm::json::Value *value = contents->get(key);
+  return value && value->kind() != llvm::json::Value::Null;
+}
+
+const llvm::json::Value *JsonReader::read(llvm::StringRef key) {
+  document->readPaths.insert(pathOf(key));
+  return has(key) ? contents->get(key) : nullptr;
+}
+
+void JsonReader::require(llvm::StringRef key, bool hasFallback, llvm::StringRef expected) {
+  if (!hasFallback)
+    fail(key, "missing; expected " + expected);
+}
+
+void JsonReader::fail(llvm::StringRef key, const llvm::Twine &message) {
+  if (document->error.empty())
+    document->error = (document->file + ": key \"" + pathOf(key) + "\": " + message).str();
+}
+
+void JsonReader::reject(llvm::StringRef key, const llvm::Twine &expected) {
+  const llvm::json::Value *value = contents->get(key);
+  fail(key, "expected " + expected + ", found " + (value ? display(*value) : "nothing"));
+}
+
+llvm::Error JsonReader::takeError() {
+  if (document->error.empty())
+    return llvm::Error::success();
+  return makeError(std::exchange(document->error, ""));
+}
+
+int64_t JsonReader::integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback) {
+  std::string expected = "an integer >= " + std::to_string(minimum);
+  const llvm::json::Value *value = read(key);
+  if (!value) {
+    require(key, fallback.has_value(), expected);
+    return fallback.value_or(minimum);
+  }
+  // getAsInteger also takes 8.0, as Python does; it refuses 8.5 and what 64 bits cannot hold.
+  std::optional<int64_t> number = value->getAsInteger();
+  if (number && *number >= minimum)
+    return *number;
+  reject(key, expected);
+  return fallback.value_or(minimum);
+}
+
+double JsonReader::number(llvm::StringRef key, std::optional<double> fallback) {
+  const llvm::json::Value *value = read(key);
+  if (!value) {
+    require(key, fallback.has_value(), "a number");
+    return fallback.value_or(0);
+  }
+  std::optional<double> number = value->getAsNumber();
+  if (number && std::isfinite(*number))
+    return *number;
+  reject(key, "a number");
+  return fallback.value_or(0);
+}
+
+double JsonReader::positive(llvm::StringRef key, std::optional<double> fallback) {
+  const llvm::json::Value *value = read(key);
+  if (!value) {
+    require(key, fallback.has_value(), "a number > 0");
+    return fallback.value_or(1);
+  }
+  std::optional<double> number = value->getAsNumber();
+  if (number && std::isfinite(*number) && *number > 0)
+    return *number;
+  reject(key, "a number > 0");
+  return fallback.value_or(1);
+}
+
+bool JsonReader::boolean(llvm::StringRef key, std::optional<bool> fallback) {
+  const llvm::json::Value *value = read(key);
+  if (!value) {
+    require(key, fallback.has_value(), "true or false");
+    return fallback.value_or(false);
+  }
+  if (std::optional<bool> flag = value->getAsBoolean())
+    return *flag;
+  reject(key, "true or false");
+  return fallback.value_or(false);
+}
+
+std::string JsonReader::string(llvm::StringRef key, std::optional<std::string> fallback) {
+  const llvm::json::Value *value = read(key);
+  if (!value) {
+    require(key, fallback.has_value(), "a string");
+    return fallback.value_or("");
+  }
+  if (std::optional<llvm::StringRef> text = value->getAsString())
+    return text->str();
+  reject(key, "a string");
+  return fallback.value_or("");
+}
+
+std::vector<std::string> JsonReader::strings(llvm::StringRef key) {
+  std::vector<std::string> result;
+  const llvm::json::Value *value = read(key);
+  if (!value)
+    return result;
+  const llvm::json::Array *array = value->getAsArray();
+  if (!array) {
+    reject(key, "a list of strings");
+    return result;
+  }
+  for (const llvm::json::Value &element : *array) {
+    std::optional<llvm::StringRef> text = element.getAsString();
+    if (!text) {
+      reject(key, "a list of strings");
+      return {};
+    }
+    result.push_back(text->str());
+  }
+  return result;
+}
+
+std::optional<JsonReader> JsonReader::object(llvm::StringRef key) {
+  const llvm::json::Value *value = read(key);
+  if (!value)
+    return std::nullopt;
+  const llvm::json::Object *nested = value->getAsObject();
+  if (!nested) {
+    reject(key, "an object");
+    return std::nullopt;
+  }
+  document->openedPaths.insert(pathOf(key));
+  return JsonReader(document, nested, pathOf(key));
+}
+
+void JsonReader::ignore(llvm::ArrayRef<llvm::StringRef> keys) {
+  for (llvm::StringRef key : keys)
+    document->readPaths.insert(pathOf(key));
+}
+
+std::vector<std::string> JsonReader::unreadKeys() const {
+  std::vector<std::string> result;
+  for (const auto &[key, value] : *contents) {
+    std::string full = pathOf(key);
+    if (document->openedPaths.count(full)) {
+      std::vector<std::string> nested = JsonReader(document, value.getAsObject(), full).unreadKeys();
+      result.insert(result.end(), nested.begin(), nested.end());
+    } else if (!document->readPaths.count(full)) {
+      result.push_back(full);
+    }
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+} // namespace mlir::ppc
