@@ -1,0 +1,21 @@
+// Proves a pipeline schedule sound without trusting the generator that made it.
+#ifndef PPC_SCHEDULING_SCHEDULEVERIFIER_H
+#define PPC_SCHEDULING_SCHEDULEVERIFIER_H
+
+#include "ppc/Scheduling/PipelineSchedule.h"
+
+namespace mlir::ppc {
+
+/// Checks, with K = `slots[s]` slots on stage s:
+///  C1  each stage runs F, B and W of each micro-batch exactly once, and nothing else;
+///  C2  on a stage, B comes after F and W after B, of the same micro-batch;
+///  C3  never more than K micro-batches are in flight on a stage, and never two in the same slot m % K;
+///  C4  the step ends: run with asynchronous sends and blocking receives (F(s, m) needs F(s-1, m), B(s, m) needs
+///      B(s+1, m)), and with a stage waiting, before it re-uses a slot, until the messages sent from it are received,
+///      no stage waits for ever.
+/// The error names the stage, the action, and what is missing.
+llvm::Error verifySchedule(const PipelineSchedule &schedule, llvm::ArrayRef<int64_t> slots);
+
+} // namespace mlir::ppc
+
+#endif // PPC_SCHEDULING_SCHEDULEVERIFIER_H
