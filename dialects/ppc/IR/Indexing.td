@@ -18,6 +18,7 @@ def Ppc_EmbeddingOp : Ppc_DifferentiableOp<"embedding"> {
   let results = (outs Ppc_FloatTensor:$y);
   let assemblyFormat = "$table `,` $ids (`rows` $rows^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = "bool setFactorBlock(unsigned factor, ::mlir::Attribute block);";
 }
 
 def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivatives are not built"> {
@@ -32,6 +33,10 @@ def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivati
   let results = (outs Ppc_FloatTensor:$dtable);
   let assemblyFormat = "$ids `,` $dy (`rows` $rows^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef noGradientReason() { return "second derivatives are not built"; }
+    bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
+  }];
 }
 
 def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {

@@ -33,6 +33,10 @@ def Ppc_PickOp : Ppc_FinalOp<"pick", "created from cross_entropy after autodiff"
   let results = (outs Ppc_FloatTensor:$y);
   let assemblyFormat = "$x `,` $ids (`classes` $classes^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef noGradientReason() { return "created from cross_entropy after autodiff"; }
+    bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
+  }];
 }
 
 def Ppc_CrossEntropyBackwardOp : Ppc_FinalOp<"cross_entropy_backward", "second derivatives are not built"> {
@@ -48,6 +52,10 @@ def Ppc_CrossEntropyBackwardOp : Ppc_FinalOp<"cross_entropy_backward", "second d
   let results = (outs Ppc_FloatTensor:$dlogits);
   let assemblyFormat = "$logits `,` $targets `,` $lse `,` $dnll (`classes` $classes^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef noGradientReason() { return "second derivatives are not built"; }
+    bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
+  }];
 }
 
 #endif // PPC_IR_LOSS_TD

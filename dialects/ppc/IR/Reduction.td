@@ -31,6 +31,10 @@ def Ppc_LogSumExpOp : Ppc_FinalOp<"log_sum_exp", "created from cross_entropy aft
   let results = (outs Ppc_FloatTensor:$y);
   let assemblyFormat = "$x (`classes` $classes^)? attr-dict `:` type($x) `to` type($y)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef noGradientReason() { return "created from cross_entropy after autodiff"; }
+    bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
+  }];
 }
 
 def Ppc_SoftmaxOp : Ppc_DifferentiableOp<"softmax", [SameOperandsAndResultType]> {

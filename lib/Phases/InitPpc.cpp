@@ -1,0 +1,18 @@
+// Registers everything PPC has.
+#include "ppc/InitPpc.h"
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace mlir::ppc {
+
+void registerPpcDialects(DialectRegistry &registry) { registry.insert<PpcDialect, func::FuncDialect>(); }
+
+void registerPpcPasses() {
+  // Upstream passes that people combine with ours.
+  registerCanonicalizerPass();
+  registerCSEPass();
+  registerStripDebugInfoPass();
+}
+
+} // namespace mlir::ppc
