@@ -1,0 +1,67 @@
+// Error texts and the one way to end a process.
+#include "runtime/core/Error.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace ppcrt {
+namespace {
+
+char *fatalBuffer = nullptr;
+size_t fatalBufferSize = 0;
+
+std::string vformat(const char *pattern, va_list arguments) {
+  va_list copy;
+  va_copy(copy, arguments);
+  int size = std::vsnprintf(nullptr, 0, pattern, copy);
+  va_end(copy);
+  std::string text(size < 0 ? 0 : size, '\0');
+  if (size > 0)
+    std::vsnprintf(text.data(), text.size() + 1, pattern, arguments);
+  return text;
+}
+
+} // namespace
+
+std::string format(const char *pattern, ...) {
+  va_list arguments;
+  va_start(arguments, pattern);
+  std::string text = vformat(pattern, arguments);
+  va_end(arguments);
+  return text;
+}
+
+std::string withErrno(const std::string &what) { return what + ": " + std::strerror(errno); }
+
+std::string formatBytes(double bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  while (bytes >= 1024 && unit < 4) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return format(unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+void fatal(const char *pattern, ...) {
+  va_list arguments;
+  va_start(arguments, pattern);
+  std::string text = vformat(pattern, arguments);
+  va_end(arguments);
+  if (fatalBuffer)
+    std::snprintf(fatalBuffer, fatalBufferSize, "%s", text.c_str());
+  else
+    std::fprintf(stderr, "error: %s\n", text.c_str());
+  std::fflush(nullptr);
+  _exit(1);
+}
+
+void setFatalMessageBuffer(char *buffer, size_t size) {
+  fatalBuffer = buffer;
+  fatalBufferSize = size;
+}
+
+} // namespace ppcrt

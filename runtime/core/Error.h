@@ -1,0 +1,35 @@
+// How the runtime reports failure: exceptions inside, exactly one `error:` line on stderr and an exit status outside.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace ppcrt {
+
+// The input (data file, manifest, option value, output path) is wrong: exit status 1.
+struct InputError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The command line is wrong: exit status 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
+
+// `what` followed by the text of errno.
+std::string withErrno(const std::string &what);
+
+// "12.3 MiB"
+std::string formatBytes(double bytes);
+
+// Ends this process with status 1 after saying why: for failures below the C interface, where no caller can be told. In a
+// rank, the message goes to the launcher, which prints it once with the rank's name; elsewhere to stderr.
+[[noreturn, gnu::format(printf, 1, 2)]] void fatal(const char *pattern, ...);
+
+// Where `fatal` leaves its message instead of printing it (zero-terminated, truncated to `size`); null: stderr.
+void setFatalMessageBuffer(char *buffer, size_t size);
+
+} // namespace ppcrt

@@ -1,0 +1,127 @@
+// Formatting of reports.
+#include "runtime/core/Metrics.h"
+#include "runtime/core/Error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <unistd.h>
+
+namespace ppcrt {
+
+LineFile::LineFile(const std::string &path) : path(path) {
+  if (path.empty())
+    return;
+  file = std::fopen(path.c_str(), "we");
+  if (!file)
+    throw InputError(withErrno("cannot write " + path));
+}
+
+void LineFile::write(const std::string &line) {
+  if (file && (std::fputs((line + "\n").c_str(), file) < 0 || std::fflush(file) != 0))
+    fatal("%s", withErrno("cannot write " + path).c_str());
+}
+
+Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses)
+    : manifest(manifest), options(options), log(log), losses(losses), progress(!options.quiet && isatty(STDERR_FILENO)),
+      printEvery(options.printEvery ? options.printEvery : std::max<int64_t>(1, options.steps / 50)) {
+  previous.groupBytes.resize(manifest.groups.size());
+}
+
+double Metrics::predictedPeak() const {
+  return manifest.predictedPeakBytes.empty()
+             ? 0
+             : *std::max_element(manifest.predictedPeakBytes.begin(), manifest.predictedPeakBytes.end());
+}
+
+void Metrics::report(const StepReport &report, const Traffic &traffic) {
+  (report.step == 1 ? firstSeconds : otherSeconds) += report.seconds;
+  log.write(jsonLine(report, traffic));
+  losses.write(format("%.9g", report.loss));
+  previous = traffic;
+  if (!std::isfinite(report.loss) && !warned) {
+    warned = true;
+    std::fprintf(stderr, "warning: the loss is not finite from step %lld on: try a smaller --lr or a longer --warmup\n",
+                 (long long)report.step);
+  }
+  if (options.quiet)
+    return;
+  bool print = report.step == 1 || report.step == options.steps || report.step % printEvery == 0;
+  if (progress && print)
+    std::fprintf(stderr, "\r\033[K");
+  if (print) {
+    std::printf("step %lld loss %.7g grad_norm %.6g lr %.4g tokens/s %.0f ms/step %.2f\n", (long long)report.step,
+                report.loss, report.gradNorm, report.learningRate, tokensPerStep() / report.seconds,
+                report.seconds * 1e3);
+    std::fflush(stdout);
+  }
+  if (progress)
+    drawProgress(report.step, report.loss);
+}
+
+std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) {
+  nlohmann::ordered_json line;
+  line["step"] = report.step;
+  line["loss"] = report.loss; // null when not finite
+  line["grad_norm"] = report.gradNorm;
+  line["learning_rate"] = report.learningRate;
+  line["tokens_per_s"] = tokensPerStep() / report.seconds;
+  line["step_time_s"] = report.seconds;
+  if (manifest.predictedStepSeconds > 0)
+    line["predicted_step_time_s"] = manifest.predictedStepSeconds;
+  if (manifest.flopsPerToken > 0)
+    line["flops_per_s"] = manifest.flopsPerToken * tokensPerStep() / report.seconds;
+  line["peak_memory_bytes"] = report.peakResidentBytes;
+  if (report.arenaResidentBytes > 0)
+    line["arena_memory_bytes"] = report.arenaResidentBytes;
+  if (predictedPeak() > 0)
+    line["predicted_peak_memory_bytes"] = predictedPeak();
+  line["communication_s"] = traffic.seconds - previous.seconds;
+  nlohmann::ordered_json bytes = nlohmann::ordered_json::object();
+  for (size_t group = 0; group < manifest.groups.size(); ++group) {
+    std::string name;
+    for (int axis : manifest.groups[group].axes)
+      name += (name.empty() ? "" : "*") + manifest.grid.axes()[axis].name;
+    for (size_t i = 0; i < manifest.groups[group].stages.size(); ++i)
+      name += (i ? "," : "@") + std::to_string(manifest.groups[group].stages[i]);
+    double moved = traffic.groupBytes[group] - previous.groupBytes[group];
+    bytes[name] = moved + (bytes.contains(name) ? bytes[name].get<double>() : 0.0);
+  }
+  bytes["messages"] = traffic.messageBytes - previous.messageBytes;
+  line["communication_bytes"] = bytes;
+  return line.dump();
+}
+
+void Metrics::drawProgress(int64_t step, double loss) {
+  if (step == options.steps) {
+    std::fprintf(stderr, "\r\033[K");
+    return;
+  }
+  constexpr int width = 30;
+  int filled = int(width * step / options.steps);
+  double left = step > 1 ? otherSeconds / double(step - 1) * double(options.steps - step) : 0;
+  std::fprintf(stderr, "\r[%s%s] %lld/%lld loss %.4f, %.0f s left\033[K", std::string(filled, '#').c_str(),
+               std::string(width - filled, '.').c_str(), (long long)step, (long long)options.steps, loss, left);
+  std::fflush(stderr);
+}
+
+void Metrics::summarize(const StepReport &last) {
+  if (options.quiet)
+    return;
+  double steps = options.steps > 1 ? double(options.steps - 1) : 1;
+  double seconds = options.steps > 1 ? otherSeconds : firstSeconds;
+  std::printf("done: %lld steps, loss %.7g, %.0f tokens/s, %.2f ms/step", (long long)options.steps, last.loss,
+              tokensPerStep() * steps / seconds, seconds / steps * 1e3);
+  if (manifest.predictedStepSeconds > 0)
+    std::printf(" (predicted %.2f)", manifest.predictedStepSeconds * 1e3);
+  if (manifest.flopsPerToken > 0)
+    std::printf(", %.1f GFLOP/s", manifest.flopsPerToken * tokensPerStep() * steps / seconds * 1e-9);
+  std::printf("\nmemory per rank: arena %s", formatBytes(last.arenaResidentBytes).c_str());
+  if (predictedPeak() > 0)
+    std::printf(" (predicted %s)", formatBytes(predictedPeak()).c_str());
+  std::printf(", peak resident %s with libraries and shared buffers\n", formatBytes(last.peakResidentBytes).c_str());
+  std::fflush(stdout);
+}
+
+} // namespace ppcrt

@@ -1,0 +1,61 @@
+// What a run tells people and files: step lines, a progress bar, JSON lines, a summary. Only the first rank has one.
+#pragma once
+
+#include "runtime/core/Manifest.h"
+#include "runtime/core/Options.h"
+#include "runtime/core/RankContext.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace ppcrt {
+
+struct StepReport {
+  int64_t step; // from 1
+  double loss, gradNorm;
+  double learningRate;
+  double seconds;
+  double peakResidentBytes;  // largest of all ranks: what the system counts, peers' buffers that were read included
+  double arenaResidentBytes; // largest of all ranks: touched bytes of the arena; 0 when not measured in this step
+};
+
+// Files that a run writes line by line; opened before the ranks are forked, so that an unwritable path is known at once.
+class LineFile {
+public:
+  LineFile() = default;
+  // An empty path writes nothing. Throws InputError.
+  explicit LineFile(const std::string &path);
+  // Writes the line and a line end at once; a full disk ends the run.
+  void write(const std::string &line);
+
+private:
+  std::string path;
+  std::FILE *file = nullptr;
+};
+
+class Metrics {
+public:
+  Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses);
+
+  void report(const StepReport &report, const Traffic &traffic);
+  // The closing lines: speed over all steps but the first, which prepares kernels.
+  void summarize(const StepReport &last);
+
+private:
+  std::string jsonLine(const StepReport &report, const Traffic &traffic);
+  void drawProgress(int64_t step, double loss);
+  double tokensPerStep() const { return double(manifest.globalBatch * manifest.sequenceLength); }
+  double predictedPeak() const;
+
+  const Manifest &manifest;
+  const Options &options;
+  LineFile log, losses;
+  bool progress; // a bar on stderr
+  int64_t printEvery;
+  double firstSeconds = 0, otherSeconds = 0;
+  bool warned = false;
+  Traffic previous;
+};
+
+} // namespace ppcrt

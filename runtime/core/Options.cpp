@@ -1,0 +1,137 @@
+// One table of options: parsing and help read it.
+#include "runtime/core/Options.h"
+#include "runtime/core/Error.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+namespace ppcrt {
+namespace {
+
+enum class Kind { Flag, Text, Count, Positive, Real, Seed };
+
+struct Option {
+  const char *name;
+  const char *argument; // placeholder, null for flags
+  const char *help;
+  Kind kind;
+  void *(*field)(Options &);
+};
+
+#define FIELD(name) [](Options &options) -> void * { return &options.name; }
+
+const Option table[] = {
+    {"--data", "FILE", "text to train on; its bytes are the tokens", Kind::Text, FIELD(data)},
+    {"--synthetic", nullptr, "train on random tokens instead of a text", Kind::Flag, FIELD(synthetic)},
+    {"--steps", "N", "optimizer steps (default 100)", Kind::Positive, FIELD(steps)},
+    {"--lr", "F", "peak learning rate (default 3e-4)", Kind::Real, FIELD(learningRate)},
+    {"--min-lr", "F", "learning rate of the last step (default: a tenth of --lr)", Kind::Real,
+     FIELD(minimumLearningRate)},
+    {"--warmup", "N", "steps until the peak learning rate (default: a tenth of the steps, at most 100)", Kind::Count,
+     FIELD(warmup)},
+    {"--seed", "N", "seed of initial values and sample order (default 0)", Kind::Seed, FIELD(seed)},
+    {"--log", "FILE", "write one JSON object for each step", Kind::Text, FIELD(log)},
+    {"--save-parameters", "FILE", "write the parameters after the last step as safetensors", Kind::Text,
+     FIELD(saveParameters)},
+    {"--save-gradients", "FILE", "write the reduced, unclipped gradients of the last step as safetensors", Kind::Text,
+     FIELD(saveGradients)},
+    {"--save-losses", "FILE", "write the loss of each step, one per line", Kind::Text, FIELD(saveLosses)},
+    {"--print-every", "N", "steps between two printed lines (default: about 50 lines in all)", Kind::Positive,
+     FIELD(printEvery)},
+    {"--threads", "N", "threads of each rank (default: cores / ranks)", Kind::Positive, FIELD(threads)},
+    {"--quiet", nullptr, "print nothing but errors and warnings", Kind::Flag, FIELD(quiet)},
+    {"--show-plan", nullptr, "print the plan inside and exit", Kind::Flag, FIELD(showPlan)},
+    {"--version", nullptr, "print versions and exit", Kind::Flag, FIELD(version)},
+    {"--help", nullptr, "print this text and exit", Kind::Flag, FIELD(help)},
+};
+
+#undef FIELD
+
+int64_t parseInteger(const Option &option, const char *text, int64_t least) {
+  char *end;
+  errno = 0;
+  long long value = std::strtoll(text, &end, 10);
+  if (end == text || *end || errno || value < least)
+    throw UsageError(format("%s: expected an integer of at least %lld, found \"%s\"", option.name, (long long)least,
+                            text));
+  return value;
+}
+
+void assign(const Option &option, Options &options, const char *text) {
+  void *field = option.field(options);
+  switch (option.kind) {
+  case Kind::Flag:
+    *static_cast<bool *>(field) = true;
+    return;
+  case Kind::Text:
+    if (!*text)
+      throw UsageError(format("%s: expected a file name, found nothing", option.name));
+    *static_cast<std::string *>(field) = text;
+    return;
+  case Kind::Count:
+    *static_cast<int64_t *>(field) = parseInteger(option, text, 0);
+    return;
+  case Kind::Positive:
+    *static_cast<int64_t *>(field) = parseInteger(option, text, 1);
+    return;
+  case Kind::Seed:
+    *static_cast<uint64_t *>(field) = uint64_t(parseInteger(option, text, 0));
+    return;
+  case Kind::Real: {
+    char *end;
+    double value = std::strtod(text, &end);
+    if (end == text || *end || !std::isfinite(value) || value < 0)
+      throw UsageError(format("%s: expected a number of at least 0, found \"%s\"", option.name, text));
+    *static_cast<double *>(field) = value;
+    return;
+  }
+  }
+}
+
+} // namespace
+
+Options parseOptions(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const char *equals = std::strchr(argv[i], '=');
+    std::string name(argv[i], equals ? size_t(equals - argv[i]) : std::strlen(argv[i]));
+    const Option *option = nullptr;
+    for (const Option &candidate : table)
+      if (name == candidate.name)
+        option = &candidate;
+    if (!option)
+      throw UsageError(format("unknown argument \"%s\": see --help", argv[i]));
+    if (!option->argument && equals)
+      throw UsageError(format("%s takes no value", option->name));
+    if (option->argument && !equals && i + 1 == argc)
+      throw UsageError(format("%s: missing %s", option->name, option->argument));
+    assign(*option, options, !option->argument ? "" : equals ? equals + 1 : argv[++i]);
+  }
+  if (options.help || options.version || options.showPlan)
+    return options;
+  if (options.data.empty() == !options.synthetic)
+    throw UsageError(options.synthetic ? "--data and --synthetic exclude each other"
+                                       : "no training data: give --data FILE (or --synthetic); see --help");
+  if (options.minimumLearningRate < 0)
+    options.minimumLearningRate = options.learningRate / 10;
+  if (options.minimumLearningRate > options.learningRate)
+    throw UsageError("--min-lr is larger than --lr");
+  if (options.warmup < 0)
+    options.warmup = std::min<int64_t>(100, options.steps / 10);
+  return options;
+}
+
+std::string helpText(const std::string &program) {
+  std::string text = "usage: " + program + " --data FILE [options]\n\nTrains the model that was compiled into this "
+                                           "program.\n\noptions:\n";
+  for (const Option &option : table) {
+    std::string left = std::string("  ") + option.name + (option.argument ? std::string(" ") + option.argument : "");
+    left.resize(std::max<size_t>(left.size() + 1, 26), ' ');
+    text += left + option.help + "\n";
+  }
+  return text + "\nexit status: 0 done, 1 wrong input or a failed rank, 2 wrong usage, 128 + n stopped by signal n\n";
+}
+
+} // namespace ppcrt

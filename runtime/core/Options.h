@@ -1,0 +1,34 @@
+// The command line of a compiled program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ppcrt {
+
+struct Options {
+  std::string data;
+  bool synthetic = false;
+  int64_t steps = 100;
+  double learningRate = 3e-4;
+  double minimumLearningRate = -1; // negative: a tenth of learningRate
+  int64_t warmup = -1;             // negative: a tenth of the steps, at most 100
+  uint64_t seed = 0;
+  std::string log;
+  std::string saveParameters;
+  std::string saveGradients;
+  std::string saveLosses;
+  int64_t printEvery = 0; // 0: about 50 lines
+  int64_t threads = 0;    // 0: cores / ranks
+  bool quiet = false;
+  bool showPlan = false;
+  bool help = false;
+  bool version = false;
+};
+
+// Throws UsageError naming the option.
+Options parseOptions(int argc, char **argv);
+
+std::string helpText(const std::string &program);
+
+} // namespace ppcrt

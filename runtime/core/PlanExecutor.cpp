@@ -1,0 +1,177 @@
+// The step loop of one rank.
+#include "runtime/core/PlanExecutor.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Initialization.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ppcrt {
+namespace {
+
+ppcrt_function findEntry(const ppcrt_program &program, const std::string &name) {
+  for (uint64_t i = 0; i < program.entry_count; ++i)
+    if (name == program.entries[i].name)
+      return program.entries[i].function;
+  return nullptr;
+}
+
+float readFloat(const std::byte *data) {
+  float value;
+  std::memcpy(&value, data, sizeof value);
+  return value;
+}
+
+// Brackets a piece of work for the observer.
+struct Observed {
+  ExecutionObserver *observer;
+  Observed(ExecutionObserver *observer, const char *what, int64_t microBatch) : observer(observer) {
+    if (observer)
+      observer->begin(what, microBatch);
+  }
+  ~Observed() {
+    if (observer)
+      observer->end();
+  }
+};
+
+} // namespace
+
+void checkEntries(const Manifest &manifest, const ppcrt_program &program) {
+  for (size_t s = 0; s < manifest.stages.size(); ++s)
+    for (int kind = 0; kind < functionKindCount; ++kind)
+      if (const auto &function = manifest.stages[s].functions[kind]; function && !findEntry(program, function->entry))
+        throw InputError(format("manifest: stages[%zu].functions.%s.entry: the program has no function \"%s\"", s,
+                                functionKindNames[kind], function->entry.c_str()));
+}
+
+PlanExecutor::PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context,
+                           std::byte *arena, const TokenSource &tokens, ExecutionObserver *observer)
+    : manifest(manifest), stage(manifest.stageOf(context.transport.rank())), context(context), arena(arena),
+      tokens(tokens), observer(observer), rank(context.transport.rank()), pending(stage.slots) {
+  for (int kind = 0; kind < functionKindCount; ++kind) {
+    if (!stage.functions[kind])
+      continue;
+    functions[kind] = findEntry(program, stage.functions[kind]->entry);
+    for (int64_t slot = 0; slot < stage.slots; ++slot) {
+      Arguments list;
+      for (int buffer : stage.functions[kind]->buffers)
+        list.push_back(address(stage.buffers[buffer], slot));
+      arguments[kind].push_back(std::move(list));
+    }
+  }
+  for (const Buffer &buffer : stage.buffers)
+    if (buffer.role == Role::Input)
+      inputs.emplace_back(
+          &buffer, Block(manifest.grid, rank, {manifest.microBatchSize(), manifest.sequenceLength}, buffer.cuts));
+}
+
+std::byte *PlanExecutor::address(const Buffer &buffer, int64_t microBatch) const {
+  return arena + buffer.offset + (buffer.inSlot ? stage.slotStart(microBatch) : 0);
+}
+
+void PlanExecutor::initializeParameters(uint64_t seed) {
+  for (const Buffer &buffer : stage.buffers) {
+    if (buffer.role != Role::Parameter)
+      continue;
+    const Parameter &parameter = manifest.parameters[buffer.parameter];
+    initialize(address(buffer, 0), buffer, parameter, Block(manifest.grid, rank, parameter.shape, buffer.cuts), seed);
+  }
+}
+
+StepResult PlanExecutor::run(int64_t step, double learningRate) {
+  beginStep(step, learningRate);
+  for (const Action &action : stage.actions) {
+    if (!begun[action.microBatch]) {
+      begun[action.microBatch] = true;
+      beginMicroBatch(step, action.microBatch);
+    }
+    perform(action);
+  }
+  for (int64_t slot = 0; slot < stage.slots; ++slot)
+    waitSends(slot);
+  call(FunctionKind::Update, 0);
+  StepResult result;
+  for (const Buffer &buffer : stage.buffers)
+    if (buffer.role == Role::Metric)
+      (buffer.name == "loss" ? result.loss : result.gradNorm) = readFloat(address(buffer, 0));
+  return result;
+}
+
+void PlanExecutor::beginStep(int64_t step, double learningRate) {
+  begun.assign(manifest.microBatches, false);
+  for (const Buffer &buffer : stage.buffers) {
+    if (buffer.role == Role::Gradient || buffer.role == Role::Loss)
+      std::memset(address(buffer, 0), 0, buffer.bytes);
+    if (buffer.role == Role::Scalar) {
+      float value = float(buffer.name == "step" ? double(step) : learningRate);
+      std::memcpy(address(buffer, 0), &value, sizeof value);
+    }
+  }
+}
+
+void PlanExecutor::beginMicroBatch(int64_t step, int64_t microBatch) {
+  waitSends(microBatch % stage.slots);
+  for (const auto &[buffer, block] : inputs)
+    fillInput(*buffer, block, step, microBatch);
+}
+
+void PlanExecutor::fillInput(const Buffer &buffer, const Block &block, int64_t step, int64_t microBatch) {
+  auto *out = reinterpret_cast<int32_t *>(address(buffer, microBatch));
+  int64_t length = manifest.sequenceLength;
+  int64_t firstSample = (step - 1) * manifest.globalBatch + microBatch * manifest.microBatchSize();
+  int64_t shift = buffer.name == "targets"; // a target is the token after
+  block.forEachRun([&](int64_t local, int64_t logical, int64_t run) {
+    while (run > 0) {
+      int64_t row = logical / length, column = logical % length, count = std::min(run, length - column);
+      tokens.read(firstSample + row, column + shift, count, out + local);
+      local += count, logical += count, run -= count;
+    }
+  });
+}
+
+void PlanExecutor::perform(const Action &action) {
+  MessageKey key{action.tag, action.microBatch};
+  switch (action.kind) {
+  case ActionKind::Forward:
+    return call(FunctionKind::Forward, action.microBatch);
+  case ActionKind::Backward:
+    return call(FunctionKind::Backward, action.microBatch);
+  case ActionKind::WeightGradient:
+    return call(FunctionKind::WeightGradient, action.microBatch);
+  case ActionKind::Send:
+  case ActionKind::Receive:
+    break;
+  }
+  Observed observed(observer, actionKindNames[int(action.kind)], action.microBatch);
+  TrafficTimer timer(context.traffic);
+  const Buffer &buffer = stage.buffers[action.buffer];
+  int peer = int(manifest.grid.rankAtStage(rank, action.stage));
+  if (action.kind == ActionKind::Receive) {
+    context.transport.receive(peer, key, address(buffer, action.microBatch), buffer.bytes);
+  } else {
+    context.traffic.messageBytes += double(buffer.bytes);
+    pending[action.microBatch % stage.slots].push_back(
+        context.transport.send(peer, key, address(buffer, action.microBatch), buffer.bytes));
+  }
+}
+
+void PlanExecutor::call(FunctionKind kind, int64_t microBatch) {
+  if (!functions[int(kind)])
+    return;
+  Observed observed(observer, functionKindNames[int(kind)], microBatch);
+  // A function may not keep the array, but it may change it.
+  Arguments list = arguments[int(kind)][microBatch % stage.slots];
+  functions[int(kind)](list.data());
+}
+
+void PlanExecutor::waitSends(int64_t slot) {
+  if (pending[slot].empty())
+    return;
+  TrafficTimer timer(context.traffic);
+  for (int64_t request : pending[slot])
+    context.transport.waitSend(request);
+  pending[slot].clear();
+}
+
+} // namespace ppcrt

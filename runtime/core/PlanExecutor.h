@@ -1,0 +1,66 @@
+// One rank's training: walks the actions of its stage, keeps slots until their messages are gone, updates.
+#pragma once
+
+#include "runtime/core/Manifest.h"
+#include "runtime/core/RankContext.h"
+#include "runtime/core/TextData.h"
+#include "runtime/include/ppcrt.h"
+
+#include <cstddef>
+
+namespace ppcrt {
+
+// Throws InputError when the manifest names a function that the program does not have.
+void checkEntries(const Manifest &manifest, const ppcrt_program &program);
+
+struct StepResult {
+  float loss = 0;     // as the update function reports them; 0 when it does not
+  float gradNorm = 0; // before clipping
+};
+
+// Told of what the executor does: the place where a trace plugs in.
+class ExecutionObserver {
+public:
+  virtual ~ExecutionObserver() = default;
+  virtual void begin(const char *what, int64_t microBatch) = 0;
+  virtual void end() = 0;
+};
+
+class PlanExecutor {
+public:
+  // `arena` holds the stage's arena_bytes and is zero. Everything is borrowed for the life of this object.
+  PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context, std::byte *arena,
+               const TokenSource &tokens, ExecutionObserver *observer = nullptr);
+
+  // Fills this rank's blocks of the parameters; states stay zero.
+  void initializeParameters(uint64_t seed);
+
+  // Runs step `step` (from 1).
+  StepResult run(int64_t step, double learningRate);
+
+private:
+  using Arguments = std::vector<void *>;
+
+  void beginStep(int64_t step, double learningRate);
+  void beginMicroBatch(int64_t step, int64_t microBatch);
+  void perform(const Action &action);
+  void call(FunctionKind kind, int64_t microBatch);
+  void fillInput(const Buffer &buffer, const Block &block, int64_t step, int64_t microBatch);
+  void waitSends(int64_t slot);
+  std::byte *address(const Buffer &buffer, int64_t microBatch) const;
+
+  const Manifest &manifest;
+  const Stage &stage;
+  RankContext &context;
+  std::byte *arena;
+  const TokenSource &tokens;
+  ExecutionObserver *observer;
+  int64_t rank;
+  std::array<ppcrt_function, functionKindCount> functions{};    // null: nothing to do
+  std::array<std::vector<Arguments>, functionKindCount> arguments; // [kind][slot]
+  std::vector<std::pair<const Buffer *, Block>> inputs;
+  std::vector<std::vector<int64_t>> pending; // [slot]: requests of sends that still read it
+  std::vector<bool> begun;                   // [micro-batch], in this step
+};
+
+} // namespace ppcrt

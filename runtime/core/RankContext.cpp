@@ -1,0 +1,76 @@
+// The collectives of the C interface, on the transport of this process.
+#include "runtime/core/RankContext.h"
+#include "runtime/core/Error.h"
+
+#include <chrono>
+
+namespace ppcrt {
+
+RankContext *RankContext::current = nullptr;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+TrafficTimer::TrafficTimer(Traffic &traffic) : traffic(traffic), start(now()) {}
+TrafficTimer::~TrafficTimer() { traffic.seconds += now() - start; }
+
+namespace {
+
+// The context, after checking the arguments that every collective has.
+RankContext &checked(const char *function, int32_t group, int64_t count, int32_t type, int32_t kind) {
+  RankContext *context = RankContext::current;
+  if (!context)
+    fatal("%s: called outside of a running rank", function);
+  if (group < 0 || group >= context->transport.groupCount() || context->transport.groupSize(group) == 0)
+    fatal("%s: this rank does not belong to group %d", function, group);
+  if (count < 0 || type < 0 || type >= dataTypeCount || kind < 0 || kind > PPCRT_MAX)
+    fatal("%s: count %lld, type %d or kind %d is not valid", function, (long long)count, type, kind);
+  return *context;
+}
+
+// Counts `perPeer` bytes for each other member.
+void count(RankContext &context, int32_t group, double perPeer) {
+  context.traffic.groupBytes[group] += perPeer * (context.transport.groupSize(group) - 1);
+}
+
+} // namespace
+} // namespace ppcrt
+
+using namespace ppcrt;
+
+extern "C" {
+
+int64_t ppcrt_coordinate(int32_t group) {
+  return checked("ppcrt_coordinate", group, 0, 0, 0).transport.groupIndex(group);
+}
+
+void ppcrt_all_reduce(int32_t group, void *buffer, int64_t elements, int32_t type, int32_t kind) {
+  RankContext &context = checked("ppcrt_all_reduce", group, elements, type, kind);
+  TrafficTimer timer(context.traffic);
+  count(context, group, 2.0 * elements * info(DataType(type)).bytes / context.transport.groupSize(group));
+  context.transport.allReduce(group, buffer, elements, DataType(type), Reduction(kind));
+}
+
+void ppcrt_all_gather(int32_t group, const void *in, void *out, int64_t elements, int32_t type) {
+  RankContext &context = checked("ppcrt_all_gather", group, elements, type, 0);
+  TrafficTimer timer(context.traffic);
+  count(context, group, double(elements) * info(DataType(type)).bytes);
+  context.transport.allGather(group, in, out, elements, DataType(type));
+}
+
+void ppcrt_reduce_scatter(int32_t group, const void *in, void *out, int64_t elements, int32_t type, int32_t kind) {
+  RankContext &context = checked("ppcrt_reduce_scatter", group, elements, type, kind);
+  TrafficTimer timer(context.traffic);
+  count(context, group, double(elements) * info(DataType(type)).bytes);
+  context.transport.reduceScatter(group, in, out, elements, DataType(type), Reduction(kind));
+}
+
+void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t elements, int32_t type) {
+  RankContext &context = checked("ppcrt_all_to_all", group, elements, type, 0);
+  TrafficTimer timer(context.traffic);
+  count(context, group, double(elements) * info(DataType(type)).bytes);
+  context.transport.allToAll(group, in, out, elements, DataType(type));
+}
+
+} // extern "C"

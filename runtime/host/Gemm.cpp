@@ -1,0 +1,66 @@
+// Descriptor to normal form.
+#include "runtime/host/Gemm.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+
+namespace ppcrt {
+
+GemmProblem::GemmProblem(const int64_t *desc)
+    : type(DataType(desc[1])), accumulate(desc[2] != 0), m(desc[3]), n(desc[4]), k(desc[5]), aRow(desc[6]),
+      aCol(desc[7]), bRow(desc[8]), bCol(desc[9]), cRow(desc[10]), cCol(desc[11]), loopCount(int(desc[12])) {
+  if (desc[0] != 1)
+    fatal("ppcrt_gemm: descriptor version %lld, this runtime knows 1", (long long)desc[0]);
+  if (desc[1] != PPCRT_F32 && desc[1] != PPCRT_F64)
+    fatal("ppcrt_gemm: type %lld is neither f32 nor f64", (long long)desc[1]);
+  if (m < 0 || n < 0 || k < 0 || desc[12] < 0 || desc[12] > maxLoops)
+    fatal("ppcrt_gemm: sizes %lld x %lld x %lld with %lld loops are not valid", (long long)m, (long long)n,
+          (long long)k, (long long)desc[12]);
+  for (int i = 0; i < loopCount; ++i) {
+    const int64_t *loop = desc + 13 + 4 * i;
+    loops[i] = {loop[0], loop[1], loop[2], loop[3]};
+    if (loop[0] < 0)
+      fatal("ppcrt_gemm: loop %d has size %lld", i, (long long)loop[0]);
+  }
+}
+
+// A loop continues a dimension of size s when its strides are s times the dimension's in both of its operands and 0 in the
+// third; a dimension of size 1 takes any such loop.
+bool GemmProblem::absorb(const Loop &loop) {
+  auto join = [&](int64_t &size, int64_t &first, int64_t firstStride, int64_t &second, int64_t secondStride,
+                  int64_t other) {
+    if (other != 0)
+      return false;
+    if (size == 1) {
+      first = firstStride;
+      second = secondStride;
+    } else if (firstStride != size * first || secondStride != size * second) {
+      return false;
+    }
+    size *= loop.size;
+    return true;
+  };
+  if (loop.c == 0)
+    return join(k, aCol, loop.a, bRow, loop.b, 0);
+  return join(m, aRow, loop.a, cRow, loop.c, loop.b) || join(n, bCol, loop.b, cCol, loop.c, loop.a);
+}
+
+void GemmProblem::normalize() {
+  if (cRow == 0 && m > 1) {
+    loops[loopCount++] = {m, aRow, 0, 0};
+    m = 1;
+  }
+  if (cCol == 0 && n > 1) {
+    loops[loopCount++] = {n, 0, bCol, 0};
+    n = 1;
+  }
+  loopCount = int(std::remove_if(loops, loops + loopCount, [](const Loop &loop) { return loop.size == 1; }) - loops);
+  for (int i = loopCount - 1; i >= 0; --i) // innermost loops usually continue the matrix
+    if (absorb(loops[i])) {
+      std::copy(loops + i + 1, loops + loopCount, loops + i);
+      --loopCount;
+      i = loopCount;
+    }
+}
+
+} // namespace ppcrt

@@ -1,0 +1,34 @@
+// A matrix product with loops around it, as ppcrt_gemm's descriptor states it, and its normal form.
+#pragma once
+
+#include "runtime/core/DataType.h"
+
+#include <cstdint>
+
+namespace ppcrt {
+
+struct GemmProblem {
+  struct Loop {
+    int64_t size, a, b, c; // strides in elements
+  };
+  static constexpr int maxLoops = 8;
+
+  DataType type;
+  bool accumulate;
+  int64_t m, n, k;
+  int64_t aRow, aCol, bRow, bCol, cRow, cCol; // strides in elements
+  int loopCount;
+  Loop loops[maxLoops + 2];
+
+  // Calls fatal() on a descriptor that is not valid.
+  explicit GemmProblem(const int64_t *desc);
+
+  // Rewrites the problem to an equal one with fewer loops and larger matrices: loops of one turn disappear, and a loop that
+  // continues m, n or k becomes part of it (a batch folded into rows, say). Summed rows or columns of C become loops.
+  void normalize();
+
+private:
+  bool absorb(const Loop &loop);
+};
+
+} // namespace ppcrt

@@ -1,0 +1,145 @@
+// Processes and signals.
+#include "runtime/host/Launcher.h"
+#include "runtime/core/Error.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace ppcrt {
+namespace {
+
+constexpr int stopSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+class Family {
+public:
+  explicit Family(const LaunchedRanks &ranks) : ranks(ranks) {
+    sigemptyset(&waited);
+    sigaddset(&waited, SIGCHLD);
+    for (int signal : stopSignals)
+      sigaddset(&waited, signal);
+    sigprocmask(SIG_BLOCK, &waited, &previous);
+  }
+  ~Family() { sigprocmask(SIG_SETMASK, &previous, nullptr); }
+
+  int run() {
+    std::fflush(nullptr); // or the children would write it again
+    for (int rank = 0; rank < ranks.count; ++rank)
+      if (!start(rank)) {
+        std::string why = withErrno("cannot start " + ranks.describe(rank));
+        stop();
+        throw InputError(why);
+      }
+    int status = supervise();
+    stop();
+    return status;
+  }
+
+private:
+  bool start(int rank) {
+    pid_t launcher = getpid();
+    pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != launcher) // it died before the line above
+        _exit(1);
+      std::signal(SIGINT, SIG_IGN); // a terminal sends it to everybody; the launcher decides
+      sigprocmask(SIG_SETMASK, &previous, nullptr);
+      int status = ranks.body(rank);
+      std::fflush(nullptr);
+      _exit(status);
+    }
+    if (child > 0)
+      children.push_back(child);
+    return child > 0;
+  }
+
+  // Waits until all ranks are done, one fails or a signal arrives.
+  int supervise() {
+    size_t running = children.size();
+    while (running > 0) {
+      siginfo_t received;
+      timespec patience{1, 0}; // SIGCHLDs merge: look again now and then
+      int signal = sigtimedwait(&waited, &received, &patience);
+      if (signal > 0 && signal != SIGCHLD)
+        return 128 + signal;
+      std::vector<int> failed;
+      for (size_t rank = 0; rank < children.size(); ++rank) {
+        int status;
+        if (children[rank] == 0 || waitpid(children[rank], &status, WNOHANG) != children[rank])
+          continue;
+        children[rank] = 0;
+        --running;
+        if (status != 0)
+          failed.push_back(int(rank));
+        statuses.resize(children.size());
+        statuses[rank] = status;
+      }
+      if (!failed.empty()) {
+        explain(failed.front());
+        return 1;
+      }
+    }
+    return 0;
+  }
+
+  void explain(int rank) {
+    int status = statuses[rank];
+    std::string message = ranks.message(rank), who = ranks.describe(rank);
+    if (!message.empty())
+      std::fprintf(stderr, "error: %s: %s\n", who.c_str(), message.c_str());
+    else if (WIFSIGNALED(status))
+      std::fprintf(stderr, "error: %s was killed by signal %d (%s); the other ranks were stopped\n", who.c_str(),
+                   WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+      std::fprintf(stderr, "error: %s ended with status %d; the other ranks were stopped\n", who.c_str(),
+                   WEXITSTATUS(status));
+  }
+
+  // Ends and collects what is still running: politely, then not.
+  void stop() {
+    signalAll(SIGTERM);
+    for (int turn = 0; turn < 100 && !collect(); ++turn) {
+      timespec pause{0, 10'000'000};
+      nanosleep(&pause, nullptr);
+    }
+    signalAll(SIGKILL);
+    for (pid_t &child : children)
+      while (child != 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR)
+        ;
+    children.clear();
+  }
+
+  void signalAll(int signal) {
+    for (pid_t child : children)
+      if (child != 0)
+        kill(child, signal);
+  }
+
+  bool collect() {
+    bool all = true;
+    for (pid_t &child : children) {
+      if (child != 0 && waitpid(child, nullptr, WNOHANG) == child)
+        child = 0;
+      all &= child == 0;
+    }
+    return all;
+  }
+
+  const LaunchedRanks &ranks;
+  sigset_t waited, previous;
+  std::vector<pid_t> children; // 0: collected
+  std::vector<int> statuses;
+};
+
+} // namespace
+
+int runRanks(const LaunchedRanks &ranks) { return Family(ranks).run(); }
+
+} // namespace ppcrt

@@ -1,0 +1,21 @@
+// Forks the ranks of this machine and stays with them: a rank that dies takes the others down within seconds, a signal to
+// the launcher stops everything, and no rank survives its launcher.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace ppcrt {
+
+struct LaunchedRanks {
+  int count;
+  std::function<int(int rank)> body;            // runs in the rank's process; its result is the exit status
+  std::function<std::string(int rank)> describe; // "rank 3 (dp=1)", possibly with what it was doing
+  std::function<std::string(int rank)> message;  // why a rank ended itself, or empty
+};
+
+// Returns 0 when every rank returned 0; 1 after one `error:` line naming the first rank that failed; 128 + n when signal n
+// (SIGINT, SIGTERM, SIGHUP) stopped the run. The caller must be single-threaded.
+int runRanks(const LaunchedRanks &ranks);
+
+} // namespace ppcrt

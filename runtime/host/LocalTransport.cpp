@@ -1,0 +1,80 @@
+// The shared region's layout, and each rank's view of it.
+#include "runtime/host/LocalTransport.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ppcrt {
+
+LocalWorld::LocalWorld(const LocalWorldShape &shape) {
+  RegionLayout layout;
+  size_t ranks = shape.arenaBytes.size();
+  statuses = layout.add(ranks * sizeof(RankStatus));
+  mailbox = layout.add(shape.messages.size() * sizeof(Mail));
+  for (size_t i = 0; i < shape.messages.size(); ++i) {
+    const auto &[source, destination, key] = shape.messages[i];
+    mail.emplace(MailKey(source, destination, key.tag, key.microBatch), i);
+  }
+  std::vector<std::vector<std::vector<int>>> allGroups = shape.groups;
+  std::vector<int> everybody(ranks);
+  std::iota(everybody.begin(), everybody.end(), 0);
+  allGroups.push_back({everybody});
+  for (const auto &instances : allGroups) {
+    groups.emplace_back();
+    for (const std::vector<int> &members : instances)
+      groups.back().push_back({members, layout.add(sizeof(SharedBarrier)), layout.add(2 * 64 * members.size()),
+                               layout.add(members.size() > 1 ? 2 * stagingBytes * members.size() : 0)});
+  }
+  bounceBytes = (int64_t(64) << 20) + *std::max_element(shape.arenaBytes.begin(), shape.arenaBytes.end());
+  for (int64_t bytes : shape.arenaBytes) {
+    arenas.push_back(layout.add(bytes));
+    bounces.push_back(layout.add(bounceBytes));
+  }
+  region = std::make_unique<SharedRegion>(layout.total());
+}
+
+LocalTransport::LocalTransport(LocalWorld &world, int rank) : world(world), me(rank), links(world.groups.size()) {
+  std::byte *base = world.region->data();
+  for (size_t group = 0; group < world.groups.size(); ++group)
+    for (const LocalWorld::Communicator &communicator : world.groups[group]) {
+      auto found = std::find(communicator.members.begin(), communicator.members.end(), rank);
+      if (found != communicator.members.end())
+        links[group] = {int(communicator.members.size()), int(found - communicator.members.begin()),
+                        reinterpret_cast<SharedBarrier *>(base + communicator.barrier), base + communicator.published,
+                        base + communicator.staging};
+    }
+}
+
+const void *&LocalTransport::Link::address(unsigned parity, int member) const {
+  return *reinterpret_cast<const void **>(published + 64 * (size_t(parity) * size + member));
+}
+
+std::byte *LocalTransport::Link::stage(unsigned parity, int member) const {
+  return staging + LocalWorld::stagingBytes * (size_t(parity) * size + member);
+}
+
+const void *LocalTransport::shareable(const void *in, int64_t bytes) {
+  if (world.region->contains(in, bytes))
+    return in;
+  if (bytes > world.bounceBytes)
+    fatal("a collective of %lld bytes on a buffer outside the arena exceeds the limit of %lld", (long long)bytes,
+          (long long)world.bounceBytes);
+  return __builtin_memcpy(world.region->data() + world.bounces[me], in, bytes);
+}
+
+std::vector<const void *> LocalTransport::exchange(Link &link, unsigned parity, const void *in) {
+  link.address(parity, link.index) = in;
+  link.barrier->wait(link.size);
+  std::vector<const void *> addresses(link.size);
+  for (int member = 0; member < link.size; ++member)
+    addresses[member] = link.address(parity, member);
+  return addresses;
+}
+
+void LocalTransport::barrier(int group) {
+  if (link(group).size > 1)
+    link(group).barrier->wait(link(group).size);
+}
+
+} // namespace ppcrt

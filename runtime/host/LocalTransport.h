@@ -1,0 +1,122 @@
+// Ranks forked on one machine, talking through one shared region. The launcher builds a LocalWorld, forks, and each rank
+// makes its LocalTransport of it. Peers read each other's buffers in place; reductions run in index order.
+#pragma once
+
+#include "runtime/host/Memory.h"
+#include "runtime/host/SharedWord.h"
+#include "runtime/host/Transport.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+namespace ppcrt {
+
+// What a rank tells the launcher and the first rank while it runs; lies in shared memory.
+struct RankStatus {
+  std::atomic<int64_t> step;          // the step it is in, from 1; 0 before
+  std::atomic<int64_t> peakResident;  // bytes, at the end of the last reported step
+  std::atomic<int64_t> arenaResident; // bytes of its arena that occupy memory
+  char message[2048];                 // why it ended itself, see fatal(); empty: it did not
+};
+
+struct LocalWorldShape {
+  std::vector<int64_t> arenaBytes;                    // per rank
+  std::vector<std::vector<std::vector<int>>> groups;  // [group][instance] = members by index; a rank is in at most one
+  struct Message {
+    int source, destination;
+    MessageKey key;
+  };
+  std::vector<Message> messages; // every message of a step
+};
+
+class LocalWorld {
+public:
+  explicit LocalWorld(const LocalWorldShape &shape);
+
+  int rankCount() const { return int(arenas.size()); }
+  std::byte *arena(int rank) const { return region->data() + arenas[rank]; } // 4096-byte aligned, zero
+  RankStatus &status(int rank) const { return reinterpret_cast<RankStatus *>(region->data() + statuses)[rank]; }
+
+private:
+  friend class LocalTransport;
+
+  // Shared between the members of one instance of a group. Members alternate between two sets of slots from call to call:
+  // whoever has passed the barrier of a call knows that nobody still reads the slots of the call before it, so a call
+  // that only writes slots before its barrier and reads them after it needs no second barrier.
+  struct Communicator {
+    std::vector<int> members;
+    size_t barrier;   // SharedBarrier
+    size_t published; // 2 x members x cache line: an address
+    size_t staging;   // 2 x members x stagingBytes
+  };
+  struct Mail {
+    alignas(64) SharedWord posted; // 1 from send to receive
+    const void *address;
+    int64_t size;
+  };
+  using MailKey = std::tuple<int, int, int64_t, int64_t>; // source, destination, tag, micro-batch
+
+  static constexpr int64_t stagingBytes = int64_t(4) << 20;
+
+  std::unique_ptr<SharedRegion> region;
+  size_t statuses;
+  std::vector<size_t> arenas;
+  std::vector<size_t> bounces; // per rank, bounceBytes each
+  int64_t bounceBytes;
+  std::vector<std::vector<Communicator>> groups; // the last one is the group of all ranks
+  std::map<MailKey, size_t> mail;                // index of a Mail
+  size_t mailbox;
+};
+
+class LocalTransport final : public Transport {
+public:
+  LocalTransport(LocalWorld &world, int rank);
+
+  int rank() const override { return me; }
+  int rankCount() const override { return world.rankCount(); }
+  int groupCount() const override { return int(links.size()) - 1; }
+  int groupSize(int group) const override { return link(group).size; }
+  int groupIndex(int group) const override { return link(group).index; }
+
+  void allReduce(int group, void *buffer, int64_t count, DataType type, Reduction kind) override;
+  void allGather(int group, const void *in, void *out, int64_t count, DataType type) override;
+  void reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) override;
+  void allToAll(int group, const void *in, void *out, int64_t count, DataType type) override;
+  void barrier(int group) override;
+
+  // `bytes` of send must lie in the shared region.
+  int64_t send(int destination, MessageKey key, const void *bytes, int64_t size) override;
+  void waitSend(int64_t request) override;
+  void receive(int source, MessageKey key, void *bytes, int64_t size) override;
+
+private:
+  // This rank's end of a communicator.
+  struct Link {
+    int size = 0;
+    int index = 0;
+    SharedBarrier *barrier = nullptr;
+    std::byte *published = nullptr;
+    std::byte *staging = nullptr;
+    unsigned turn = 0; // parity of the next call
+
+    const void *&address(unsigned parity, int member) const;
+    std::byte *stage(unsigned parity, int member) const;
+  };
+
+  const Link &link(int group) const { return links[group == everyRank ? links.size() - 1 : size_t(group)]; }
+  Link &link(int group) { return links[group == everyRank ? links.size() - 1 : size_t(group)]; }
+  // `in`, or a copy of it that peers can read.
+  const void *shareable(const void *in, int64_t bytes);
+  // Publishes `in` and returns everybody's addresses, by index.
+  std::vector<const void *> exchange(Link &link, unsigned parity, const void *in);
+  LocalWorld::Mail &mail(int source, int destination, MessageKey key);
+
+  LocalWorld &world;
+  int me;
+  std::vector<Link> links;
+};
+
+} // namespace ppcrt

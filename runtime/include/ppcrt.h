@@ -1,0 +1,92 @@
+// The C interface between a compiled program and libppcrt: what the object file of a program defines, and the functions
+// that its code may call. It knows nothing of MLIR, of shardings or of transports.
+//
+// One process is one rank. Ranks are numbered row-major over the axes of the program's grid, outermost axis first. All
+// buffers are owned by the runtime (one arena per rank, laid out by the compiler) or by the calling code; nothing here
+// takes ownership. Counts are in elements, sizes in bytes. None of the functions reports failure to its caller: wrong use
+// and dead peers end the process with one message on stderr, and the launcher stops the other ranks.
+//
+// Compatibility: `PPCRT_ABI_VERSION` changes when a program of the old version can no longer run; the runtime refuses other
+// versions by name. Asynchronous collectives will be added as `ppcrt_*_start` returning a request and `ppcrt_wait(request)`.
+#ifndef PPCRT_H
+#define PPCRT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PPCRT_ABI_VERSION 1
+
+// ---- What a program defines ------------------------------------------------------------------------------------------
+
+// A function of the program. `buffers` holds one address for each entry of the function's "buffers" in the manifest, in
+// that order. The array and the buffers stay valid for the call only; the function keeps no state elsewhere.
+typedef void (*ppcrt_function)(void **buffers);
+
+typedef struct {
+  const char *name; // as in manifest["stages"][..]["functions"][..]["entry"]
+  ppcrt_function function;
+} ppcrt_entry;
+
+// The one symbol of a compiled object, named `ppc_program`. Everything it points to has static lifetime.
+typedef struct {
+  uint32_t abi_version;   // PPCRT_ABI_VERSION of the compiler that wrote it
+  const char *manifest;   // JSON, UTF-8, not necessarily terminated by a zero byte; docs/Runtime.md describes it
+  uint64_t manifest_size; // bytes
+  const ppcrt_entry *entries;
+  uint64_t entry_count;
+} ppcrt_program;
+
+extern const ppcrt_program ppc_program;
+
+// ---- Element types and reductions ------------------------------------------------------------------------------------
+
+enum { PPCRT_F32 = 0, PPCRT_F64 = 1, PPCRT_I32 = 2, PPCRT_I64 = 3, PPCRT_BF16 = 4 };
+enum { PPCRT_SUM = 0, PPCRT_MAX = 1 };
+
+// ---- Collectives -----------------------------------------------------------------------------------------------------
+// `group` indexes manifest["groups"]: the ranks that differ from this one only in the group's axes. Every member must make
+// the same calls on a group in the same order with the same counts. Reductions combine the members' values in the order of
+// their index, so results are equal bit for bit on all members and from run to run; bf16 is accumulated in f32 and rounded
+// once. A maximum with a NaN is NaN. Buffers need no registration; those inside the arena are read by peers without a copy.
+
+// This rank's index within the group: row-major over the group's axes in the order in which the manifest lists them.
+int64_t ppcrt_coordinate(int32_t group);
+
+// buffer[i] = reduction over members of buffer[i], in place.
+void ppcrt_all_reduce(int32_t group, void *buffer, int64_t count, int32_t type, int32_t kind);
+
+// out[j * count + i] = in[i] of member j. `in` may be block `ppcrt_coordinate(group)` of `out`.
+void ppcrt_all_gather(int32_t group, const void *in, void *out, int64_t count, int32_t type);
+
+// out[i] = reduction over members of in[me * count + i]; `in` holds members * count elements. `out` may overlap `in`.
+void ppcrt_reduce_scatter(int32_t group, const void *in, void *out, int64_t count, int32_t type, int32_t kind);
+
+// out[j * count + i] = in[me * count + i] of member j. `in` and `out` must not overlap.
+void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t count, int32_t type);
+
+// ---- Library calls ---------------------------------------------------------------------------------------------------
+
+// C (+)= A * B for every index of the loops; A is m x k, B is k x n, C is m x n, strides in elements:
+//   [0] version 1    [1] type (F32 or F64)    [2] accumulate (0: C =, 1: C +=)    [3] m  [4] n  [5] k
+//   [6] a_row_stride [7] a_col_stride [8] b_row_stride [9] b_col_stride [10] c_row_stride [11] c_col_stride
+//   [12] loop count L (0..8), then L times (size, a_stride, b_stride, c_stride)
+// Sizes may be 0 (an empty sum is 0). Any stride may be 0 or arbitrary, as long as different C elements of one loop index do
+// not overlap; a loop whose c_stride is 0 is summed over (only its first iteration honours `accumulate`).
+// C overlaps neither A nor B.
+void ppcrt_gemm(const int64_t *desc, const void *a, const void *b, void *c);
+
+// ---- Running ---------------------------------------------------------------------------------------------------------
+
+// Runs a program with a command line (see `./train --help`): forks its ranks, trains, returns the exit status: 0 done,
+// 1 wrong input or a failed rank, 2 wrong usage, 128 + n when signal n stopped it. libppcrt's `main` calls it with
+// `ppc_program`.
+int ppcrt_main(const ppcrt_program *program, int argc, char **argv);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // PPCRT_H

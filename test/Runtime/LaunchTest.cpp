@@ -1,0 +1,2 @@
+// Whole runs of a program through its command line.
+#include <gtest/gtest.h>
