@@ -48,3 +48,34 @@ def english(size, seed=1):
         parts.append(word + (". " if (state >> 60) == 0 else " "))
         length += len(parts[-1])
     return "".join(parts)[:size].encode()
+
+
+def philox(counter, key):
+    """Philox4x32-10: four random words for a counter of four words and a key of two."""
+    x, (k0, k1), mask = counter, key, 0xFFFFFFFF
+    for _ in range(10):
+        a, b = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
+        x = [(b >> 32) ^ x[1] ^ k0, b & mask, (a >> 32) ^ x[3] ^ k1, a & mask]
+        k0, k1 = (k0 + 0x9E3779B9) & mask, (k1 + 0xBB67AE85) & mask
+    return x
+
+
+def samples(text, seed, count, sequence):
+    """The first `count` samples that a program draws from a text, each `sequence` + 1 tokens (runtime/core/TextData.h).
+
+    Sample i begins at the 64-bit random number i of the stream (seed, "text"), modulo the number of possible starts."""
+    mask = 2 ** 64 - 1
+    key = 0xCBF29CE484222325
+    for byte in b"text":
+        key = (key ^ byte) * 0x100000001B3 & mask
+    key = (key + seed * 0x9E3779B97F4A7C15) & mask
+    key = (key ^ key >> 30) * 0xBF58476D1CE4E5B9 & mask
+    key = (key ^ key >> 27) * 0x94D049BB133111EB & mask
+    key ^= key >> 31
+    found = []
+    for sample in range(count):
+        words = philox([sample // 2, 0, 0, 0], (key & 0xFFFFFFFF, key >> 32))
+        position = words[sample % 2 * 2] | words[sample % 2 * 2 + 1] << 32
+        start = position % (len(text) - sequence)
+        found.append(list(text[start:start + sequence + 1]))
+    return found

@@ -43,7 +43,7 @@ MUST_NOT_SEE = {
 EXEMPT = {}
 
 PATHS = [  # path pattern -> library; the first that matches
-    (r"include/ppc/InitPpc\.h$", "Init"),
+    (r"(?:include/ppc|lib/Phases)/InitPpc\.(?:h|cpp)$", "Init"),
     (r"(?:include/ppc|lib)/(Transforms|Conversion|Import)/(\w+)(?:/|\.h)", r"\1/\2"),
     (r"(?:include/ppc|lib)/(?:Transforms|Conversion|Import)/[^/]*$", "Phases"),
     (r"(?:include/ppc|lib)/(\w+)/", r"\1"),
