@@ -4,7 +4,8 @@
 A fenced block that starts with ```sh holds commands, one per line (a line may end in a backslash). All blocks of one page
 run in order in one bash, in a scratch folder that holds links to the project's files, with the programs of BUILD on
 PATH. A block after the comment <!-- not run: REASON --> is skipped; REASON must be one of NOT_RUN below. A fenced
-```text block right after a run block is what the block prints: `...` in it stands for anything.
+```text block right after a run block is what the block prints: `...` in it stands for anything. A block after the comment
+<!-- from: PATH --> quotes a file: its lines must be in the file, in this order; `...` skips lines.
 
 usage: check-docs.py --build BUILD [--list] [PAGE...]
 """
@@ -25,7 +26,7 @@ NOT_RUN = {
     "downloads a framework": "the golden files in the tree are its result",
 }
 
-BLOCK = re.compile(r"(?:<!--\s*not run:\s*(?P<reason>.*?)\s*-->\s*\n)?^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"(?:<!--\s*(?:not run:\s*(?P<reason>.*?)|from:\s*(?P<source>.*?))\s*-->\s*\n)?^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$", re.M | re.S)
 
 
 class Block:
@@ -47,6 +48,37 @@ def blocks(page):
             found[-1].expected = match["body"]
         end = match.end()
     return found
+
+
+def quotes(page):
+    """Problems of the blocks that quote files."""
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    problems = []
+    for match in BLOCK.finditer(text):
+        if match["source"] is None:
+            continue
+        where = f"{os.path.relpath(page, ROOT)}:{text.count(chr(10), 0, match.start('language')) + 1}"
+        path = os.path.join(ROOT, match["source"])
+        if not os.path.exists(path):
+            problems.append(f"{where}: there is no file {match['source']}")
+            continue
+        with open(path, encoding="utf-8") as file:
+            lines = iter([line.strip() for line in file])
+        for line in match["body"].splitlines():
+            if line.strip() not in ("", "...") and line.strip() not in lines:
+                problems.append(f"{where}: {match['source']} does not hold, at this place, the line\n{line}")
+                break
+    return problems
+
+
+def links(page):
+    """Problems of links to files of the project."""
+    with open(page, encoding="utf-8") as file:
+        text = re.sub(r"```.*?```", "", file.read(), flags=re.S)
+    folder = os.path.dirname(page)
+    broken = [target for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", text) if not os.path.exists(os.path.join(folder, target))]
+    return [f"{os.path.relpath(page, ROOT)}: the link to {target} leads nowhere" for target in broken]
 
 
 def matches(expected, printed):
@@ -111,6 +143,7 @@ def main():
     problems, count = [], 0
     for page in pages:
         page_blocks = blocks(page)
+        problems += quotes(page) + links(page)
         count += sum(block.reason is None for block in page_blocks)
         if arguments.list:
             for block in page_blocks:
