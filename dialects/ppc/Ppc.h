@@ -52,6 +52,7 @@ inline constexpr StringLiteral parameter = "ppc.parameter";
 inline constexpr StringLiteral state = "ppc.state";
 inline constexpr StringLiteral scalar = "ppc.scalar";
 inline constexpr StringLiteral result = "ppc.result";
+inline constexpr StringLiteral of = "ppc.of";
 inline constexpr StringLiteral dims = "ppc.dims";
 inline constexpr StringLiteral init = "ppc.init";
 inline constexpr StringLiteral noWeightDecay = "ppc.no_weight_decay";

@@ -3,12 +3,15 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "ppc/Transforms/Autodiff/Passes.h"
 
 namespace mlir::ppc {
 
 void registerPpcDialects(DialectRegistry &registry) { registry.insert<PpcDialect, func::FuncDialect>(); }
 
 void registerPpcPasses() {
+  registerPpcAutodiffPasses();
+
   // Upstream passes that people combine with ours.
   registerCanonicalizerPass();
   registerCSEPass();

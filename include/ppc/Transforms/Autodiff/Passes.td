@@ -1,0 +1,61 @@
+// Passes of the train phase: backward, micro-batches, optimizer.
+#ifndef PPC_TRANSFORMS_AUTODIFF_PASSES_TD
+#define PPC_TRANSFORMS_AUTODIFF_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def BuildBackwardPass : Pass<"ppc-build-backward", "ModuleOp"> {
+  let summary = "append reverse-mode gradients of all parameters to a loss function";
+  let description = [{
+    Turns `func @loss(...) -> tensor<f32>` into a function that also returns the gradient of the loss with respect to
+    each argument that has `ppc.parameter`, in argument order.
+
+    Requires: one function in the module, returning one float scalar; every op between a parameter and the loss
+    differentiable (`DifferentiableOpInterface`).
+    Guarantees: every op has `ppc.part`: forward for what was there, weight_gradient for ops that compute a parameter's
+    gradient, backward for the others; gradient ops have the `ppc.layer` of the op that they differentiate. A parameter
+    used in several layers gets one gradient per layer and a `ppc.sum` of them (part update). Results are labelled
+    `ppc.result` ("loss", "gradient") and `ppc.of` (the parameter's name).
+
+    Example (test/Transforms/Autodiff/build-backward.mlir): a matmul `y = x w` gives `dw = dy^T x` in part weight_gradient.
+  }];
+  let statistics = [Statistic<"numGradientOps", "gradient-ops", "ops added by differentiation">];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
+def SplitMicrobatchesPass : Pass<"ppc-split-microbatches", "ModuleOp"> {
+  let summary = "run forward and backward once per micro-batch and sum the results";
+  let description = [{
+    Moves everything but the ops of part update into a `ppc.accumulate` over `count` micro-batches. Which dimensions are
+    batch dimensions follows from the inputs (dimension 0 of each `ppc.input` whose `ppc.dims` starts with "batch") through
+    the sharding rules of the ops.
+
+    Requires: the output of `ppc-build-backward`; the batch divisible by `count`; every result a sum over the batch (a
+    loss that is a mean must be a sum times a constant).
+    Guarantees: the same results up to rounding; ops inside have the shapes of one micro-batch.
+  }];
+  let options = [Option<"count", "count", "int64_t", "1", "micro-batches per step">];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
+def AppendOptimizerPass : Pass<"ppc-append-optimizer", "ModuleOp"> {
+  let summary = "append gradient clipping and AdamW updates";
+  let description = [{
+    Adds arguments for the two moments of each parameter (`ppc.state` "m" and "v", `ppc.of` the parameter) and the scalars
+    learning_rate and step (`ppc.scalar`), and returns, labelled by `ppc.result`: loss, grad_norm, gradients (before
+    clipping), new parameters, new moments. The gradient norm is the Euclidean norm over all gradients; weight decay is
+    decoupled and skips parameters with `ppc.no_weight_decay`. The function is renamed to @step.
+
+    Requires: gradients labelled by `ppc-build-backward`.
+    Guarantees: all added ops have part update.
+  }];
+  let options = [
+    Option<"beta1", "beta1", "double", "0.9", "decay of the first moment">,
+    Option<"beta2", "beta2", "double", "0.95", "decay of the second moment">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "added to the root of the second moment">,
+    Option<"weightDecay", "weight-decay", "double", "0.1", "decoupled weight decay">,
+    Option<"maxNorm", "max-norm", "double", "1.0", "gradients are clipped to this global norm; 0 turns clipping off">];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
+#endif // PPC_TRANSFORMS_AUTODIFF_PASSES_TD

@@ -1,0 +1,192 @@
+// Reverse-mode differentiation of a loss function: walk the ops backwards, ask each for the gradients of its operands,
+// add up what a value receives.
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "ppc/Transforms/Autodiff/Passes.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_BUILDBACKWARDPASS
+#include "ppc/Transforms/Autodiff/Passes.h.inc"
+
+namespace {
+
+class Differentiator {
+public:
+  Differentiator(func::FuncOp function) : function(function), builder(function.getContext()) {}
+
+  LogicalResult run();
+  unsigned opCount() const { return created; }
+
+private:
+  /// Values that depend on a parameter.
+  void findActive();
+  /// Gradients of the operands of `op`, given those of its results.
+  LogicalResult differentiate(Operation *op);
+  /// Adds `gradient`, computed by ops of `layer`, to what `value` has received.
+  void receive(Value value, Value gradient, Attribute layer);
+  /// Labels the ops created since `before` (the last op of that time).
+  void label(Operation *before, Part part, Attribute layer);
+
+  bool isParameter(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && function.getArgAttr(argument.getArgNumber(), attr::parameter);
+  }
+
+  func::FuncOp function;
+  OpBuilder builder;
+  DenseSet<Value> active;
+  DenseMap<Value, Value> gradients; // of all values but parameters
+  /// Per parameter and layer of use. Layers in order of arrival: the last layer first.
+  DenseMap<Value, SmallVector<std::pair<Attribute, Value>>> parameterGradients;
+  unsigned created = 0;
+};
+
+void Differentiator::findActive() {
+  for (BlockArgument argument : function.getArguments())
+    if (isParameter(argument))
+      active.insert(argument);
+  for (Operation &op : function.front())
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return active.contains(operand); }))
+      for (Value result : op.getResults())
+        if (isa<FloatType>(getElementTypeOrSelf(result)))
+          active.insert(result);
+}
+
+void Differentiator::label(Operation *before, Part part, Attribute layer) {
+  for (Operation *op = before->getNextNode(); op && !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode()) {
+    op->setAttr(attr::part, PartAttr::get(op->getContext(), part));
+    if (layer)
+      op->setAttr(attr::layer, layer);
+    ++created;
+  }
+}
+
+void Differentiator::receive(Value value, Value gradient, Attribute layer) {
+  Part part = Part::Backward;
+  Value *slot = nullptr;
+  if (isParameter(value)) {
+    part = Part::WeightGradient;
+    auto &contributions = parameterGradients[value];
+    auto same = llvm::find_if(contributions, [&](auto &contribution) { return contribution.first == layer; });
+    if (same == contributions.end()) {
+      contributions.push_back({layer, gradient});
+      return;
+    }
+    slot = &same->second;
+  } else {
+    auto [it, first] = gradients.try_emplace(value, gradient);
+    if (first)
+      return;
+    slot = &it->second;
+  }
+  Operation *before = builder.getInsertionPoint()->getPrevNode();
+  *slot = AddOp::create(builder, value.getLoc(), *slot, gradient);
+  label(before, part, layer);
+}
+
+LogicalResult Differentiator::differentiate(Operation *op) {
+  SmallVector<Value> resultGradients;
+  for (Value result : op->getResults())
+    resultGradients.push_back(gradients.lookup(result));
+  if (llvm::none_of(resultGradients, [](Value gradient) { return bool(gradient); }))
+    return success();
+  Attribute layer = op->getAttr(attr::layer);
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    if (!active.contains(operand))
+      continue;
+    auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+    if (!differentiable)
+      return op->emitOpError("is between a parameter and the loss but has no derivative");
+    if (StringRef reason = differentiable.noGradientReason(); !reason.empty())
+      return op->emitOpError() << "is between a parameter and the loss but has no derivative: " << reason;
+    Operation *before = builder.getInsertionPoint()->getPrevNode();
+    builder.setInsertionPoint(function.front().getTerminator());
+    FailureOr<Value> gradient = differentiable.buildGradient(builder, number, resultGradients);
+    if (failed(gradient))
+      return op->emitOpError() << "has no derivative with respect to operand " << number;
+    label(before, isParameter(operand) ? Part::WeightGradient : Part::Backward, layer);
+    if (*gradient)
+      receive(operand, *gradient, layer);
+  }
+  return success();
+}
+
+LogicalResult Differentiator::run() {
+  Operation *terminator = function.front().getTerminator();
+  Value loss = terminator->getOperand(0);
+  SmallVector<Operation *> forward;
+  for (Operation &op : function.front().without_terminator()) {
+    op.setAttr(attr::part, PartAttr::get(op.getContext(), Part::Forward));
+    forward.push_back(&op);
+  }
+  findActive();
+  if (!active.contains(loss))
+    return function.emitOpError("loss depends on no parameter: mark arguments with ppc.parameter");
+
+  builder.setInsertionPoint(terminator);
+  Operation *before = terminator->getPrevNode();
+  auto type = cast<RankedTensorType>(loss.getType());
+  auto one = DenseElementsAttr::get(type, builder.getFloatAttr(type.getElementType(), 1.0));
+  gradients[loss] = ConstantOp::create(builder, loss.getLoc(), type, one);
+  label(before, Part::Backward, loss.getDefiningOp()->getAttr(attr::layer));
+
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(differentiate(op)))
+      return failure();
+
+  // One result per parameter.
+  SmallVector<Value> results = {loss};
+  SmallVector<DictionaryAttr> resultAttrs = {
+      builder.getDictionaryAttr(builder.getNamedAttr(attr::result, builder.getStringAttr("loss")))};
+  for (BlockArgument argument : function.getArguments()) {
+    if (!isParameter(argument))
+      continue;
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attr::parameter);
+    auto &contributions = parameterGradients[argument];
+    if (contributions.empty())
+      return function.emitOpError() << "parameter " << name << " does not influence the loss";
+    Value gradient = contributions.front().second;
+    if (contributions.size() > 1) {
+      SmallVector<Value> parts = llvm::map_to_vector(contributions, [](auto &contribution) { return contribution.second; });
+      Operation *previous = builder.getInsertionPoint()->getPrevNode();
+      gradient = SumOp::create(builder, argument.getLoc(), argument.getType(), parts);
+      label(previous, Part::Update, {});
+    }
+    results.push_back(gradient);
+    resultAttrs.push_back(builder.getDictionaryAttr({builder.getNamedAttr(attr::result, builder.getStringAttr("gradient")),
+                                                     builder.getNamedAttr(attr::of, name)}));
+  }
+  terminator->setOperands(results);
+  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setAllResultAttrs(resultAttrs);
+  return success();
+}
+
+struct BuildBackwardPass : impl::BuildBackwardPassBase<BuildBackwardPass> {
+  void runOnOperation() override {
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    if (functions.size() != 1) {
+      getOperation().emitError() << "expected one function that computes a loss, found " << functions.size();
+      return signalPassFailure();
+    }
+    func::FuncOp function = functions.front();
+    auto isScalar = [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && tensor.getRank() == 0 && isa<FloatType>(tensor.getElementType());
+    };
+    if (function.isExternal() || !llvm::hasSingleElement(function.getBody()) || function.getNumResults() != 1 ||
+        !isScalar(function.getResultTypes().front())) {
+      function.emitOpError() << "must have one block and return one float scalar, the loss; its type is "
+                             << function.getFunctionType();
+      return signalPassFailure();
+    }
+    Differentiator differentiator(function);
+    if (failed(differentiator.run()))
+      return signalPassFailure();
+    numGradientOps += differentiator.opCount();
+  }
+};
+
+} // namespace
+} // namespace mlir::ppc
