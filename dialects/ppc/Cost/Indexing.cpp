@@ -1,0 +1,13 @@
+// Work of ops that address by index or position.
+#include "dialects/ppc/Cost/TensorTraffic.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+// Reads the rows that are asked for, not the whole table.
+OpCost EmbeddingOp::getCost() { return {0, bytesOf(getIds()) + bytesOf(getY()), bytesOf(getY()), Engine::Vector}; }
+
+OpCost EmbeddingBackwardOp::getCost() { return costOf(*this, elementsOf(getDy())); }
+
+// Four products and two sums per pair.
+OpCost RotaryOp::getCost() { return costOf(*this, 3.0 * elementsOf(getX())); }

@@ -1,0 +1,14 @@
+// Work of matrix products: one multiply-add per element of the loop nest.
+#include "dialects/ppc/Cost/TensorTraffic.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+// 2 * product of the sizes of all letters
+OpCost MatmulOp::getCost() {
+  double flops = 2 * double(elementsOf(getLhs())); // all letters of lhs, times those that only rhs has
+  for (auto [letter, size] : llvm::zip(rhsLetters(), tensorType(getRhs()).getShape()))
+    if (!lhsLetters().contains(letter))
+      flops *= size;
+  return costOf(*this, flops, Engine::Matrix);
+}

@@ -1,0 +1,15 @@
+// Work of reductions and normalisations: scalar operations per element of the large tensor.
+#include "dialects/ppc/Cost/TensorTraffic.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+static OpCost perElement(Operation *op, double flops) { return costOf(op, flops * elementsOf(op->getOperand(0))); }
+
+OpCost ReduceOp::getCost() { return perElement(*this, 1); }
+OpCost LogSumExpOp::getCost() { return perElement(*this, 4); }             // max, subtract, exp, add
+OpCost SoftmaxOp::getCost() { return perElement(*this, 5); }               // the same, divide
+OpCost SoftmaxBackwardOp::getCost() { return perElement(*this, 4); }       // y * dy, add, subtract, multiply
+OpCost RmsNormOp::getCost() { return perElement(*this, 4); }               // square, add, * r, * weight
+OpCost RmsNormInputGradientOp::getCost() { return perElement(*this, 8); }  // square, add; g; g * x, add; r g - c x
+OpCost RmsNormWeightGradientOp::getCost() { return perElement(*this, 5); } // square, add; dy * x, * r, add

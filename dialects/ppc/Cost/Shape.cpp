@@ -1,0 +1,9 @@
+// Work of ops that rearrange elements: traffic only.
+#include "dialects/ppc/Cost/TensorTraffic.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+OpCost TransposeOp::getCost() { return costOf(*this, 0); }
+OpCost ReshapeOp::getCost() { return noCost(); } // the same bytes in the same order
+OpCost BroadcastOp::getCost() { return costOf(*this, 0); }

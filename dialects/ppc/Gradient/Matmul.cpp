@@ -1,0 +1,16 @@
+// Derivative of a matrix product: a matrix product with the letters moved.
+#include "dialects/ppc/Ppc.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+// y = "l,r->o" a, b: da = "o,r->l" dy, b and db = "o,l->r" dy, a. A letter of `l` is in `o` or in `r` (C4), so these
+// are products too.
+FailureOr<Value> MatmulOp::buildGradient(OpBuilder &builder, unsigned operand, ArrayRef<Value> dy) {
+  StringRef own = operand == 0 ? lhsLetters() : rhsLetters();
+  StringRef other = operand == 0 ? rhsLetters() : lhsLetters();
+  std::string spec = (resultLetters() + "," + other + "->" + own).str();
+  return MatmulOp::create(builder, getLoc(), spec, dy[0], operand == 0 ? getRhs() : getLhs()).getResult();
+}
+
+SmallVector<Value> MatmulOp::keptForGradient(unsigned operand) { return {operand == 0 ? getRhs() : getLhs()}; }

@@ -1,0 +1,25 @@
+// Derivatives of ops that rearrange elements: the elements go back where they came from.
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+// y = x permuted: dx = dy permuted back
+FailureOr<Value> TransposeOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<Value> dy) {
+  return TransposeOp::create(builder, getLoc(), getX().getType(), dy[0], invertPermutationVector(getPermutation()))
+      .getResult();
+}
+SmallVector<Value> TransposeOp::keptForGradient(unsigned) { return {}; }
+
+// y = x in another shape: dx = dy in the shape of x
+FailureOr<Value> ReshapeOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<Value> dy) {
+  return ReshapeOp::create(builder, getLoc(), getX().getType(), dy[0]).getResult();
+}
+SmallVector<Value> ReshapeOp::keptForGradient(unsigned) { return {}; }
+
+// y = x repeated along dims: dx = sum of dy over dims
+FailureOr<Value> BroadcastOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<Value> dy) {
+  return ReduceOp::create(builder, getLoc(), getX().getType(), Combiner::Sum, dy[0], getDims()).getResult();
+}
+SmallVector<Value> BroadcastOp::keptForGradient(unsigned) { return {}; }

@@ -1,0 +1,78 @@
+// Values of attention and of its gradients, query by query.
+#include "dialects/ppc/Ppc.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+using Operands = ArrayRef<ReferenceTensor>;
+using Context = const ReferenceContext &;
+using Results = SmallVectorImpl<ReferenceTensor> &;
+
+// One query of one head: q, out are [b, i, h, g, :], k, v are [b, j, h, :].
+struct Query {
+  int64_t b, i, h, g;
+  int64_t keys; // those with j < keys are attended to
+};
+
+static void forEachQuery(const ReferenceTensor &q, const ReferenceTensor &k, bool causal,
+                         function_ref<void(Query)> body) {
+  int64_t hidden = k.shape[1] - q.shape[1]; // keys in front of the first query
+  forEachIndex(ArrayRef(q.shape).drop_back(), [&](ArrayRef<int64_t> at) {
+    body({at[0], at[1], at[2], at[3], causal ? at[1] + hidden + 1 : k.shape[1]});
+  });
+}
+
+// Inner product of the query's row of `q` with row j of `k`.
+static double dot(const ReferenceTensor &q, const ReferenceTensor &k, Query at, int64_t j) {
+  double sum = 0;
+  for (int64_t d = 0; d < q.shape[4]; ++d)
+    sum += q.at({at.b, at.i, at.h, at.g, d}) * k.at({at.b, j, at.h, d});
+  return sum;
+}
+
+LogicalResult AttentionOp::evaluate(Operands operands, Context, Results results) {
+  const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2];
+  double scale = getScale().convertToDouble();
+  ReferenceTensor out(q.shape), lse = ReferenceTensor::zeros(getLse().getType());
+  forEachQuery(q, k, getCausal(), [&](Query at) {
+    std::vector<double> scores;
+    for (int64_t j = 0; j < at.keys; ++j)
+      scores.push_back(scale * dot(q, k, at, j));
+    double max = *llvm::max_element(scores), sum = 0;
+    for (double score : scores)
+      sum += std::exp(score - max);
+    double &rowLse = lse.at({at.b, at.i, at.h, at.g}) = max + std::log(sum);
+    for (int64_t j = 0; j < at.keys; ++j)
+      for (int64_t d = 0; d < q.shape[4]; ++d)
+        out.at({at.b, at.i, at.h, at.g, d}) += std::exp(scores[j] - rowLse) * v.at({at.b, j, at.h, d});
+  });
+  results.push_back(std::move(out));
+  results.push_back(std::move(lse));
+  return success();
+}
+
+LogicalResult AttentionBackwardOp::evaluate(Operands operands, Context, Results results) {
+  const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2], &out = operands[3], &lse = operands[4],
+                        &dout = operands[5];
+  double scale = getScale().convertToDouble();
+  ReferenceTensor dq(q.shape), dk(k.shape), dv(v.shape);
+  forEachQuery(q, k, getCausal(), [&](Query at) {
+    double delta = 0;
+    for (int64_t d = 0; d < q.shape[4]; ++d)
+      delta += dout.at({at.b, at.i, at.h, at.g, d}) * out.at({at.b, at.i, at.h, at.g, d});
+    for (int64_t j = 0; j < at.keys; ++j) {
+      double p = std::exp(scale * dot(q, k, at, j) - lse.at({at.b, at.i, at.h, at.g}));
+      double ds = p * (dot(dout, v, at, j) - delta);
+      for (int64_t d = 0; d < q.shape[4]; ++d) {
+        dq.at({at.b, at.i, at.h, at.g, d}) += scale * ds * k.at({at.b, j, at.h, d});
+        dk.at({at.b, j, at.h, d}) += scale * ds * q.at({at.b, at.i, at.h, at.g, d});
+        dv.at({at.b, j, at.h, d}) += p * dout.at({at.b, at.i, at.h, at.g, d});
+      }
+    }
+  });
+  results.push_back(std::move(dq));
+  results.push_back(std::move(dk));
+  results.push_back(std::move(dv));
+  return success();
+}
