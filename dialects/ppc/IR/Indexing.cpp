@@ -4,6 +4,22 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
+/// MLIR prints an array of f64 with six digits, so a module read back would compute something else.
+static void printExactDoubles(OpAsmPrinter &printer, Operation *, DenseF64ArrayAttr values) {
+  printer << "[";
+  llvm::interleaveComma(values.asArrayRef(), printer, [&](double value) { printer.printFloat(APFloat(value)); });
+  printer << "]";
+}
+
+static ParseResult parseExactDoubles(OpAsmParser &parser, DenseF64ArrayAttr &values) {
+  SmallVector<double> numbers;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parser.parseFloat(numbers.emplace_back()); }))
+    return failure();
+  values = DenseF64ArrayAttr::get(parser.getContext(), numbers);
+  return success();
+}
+
 #define GET_OP_CLASSES
 #include "dialects/ppc/IR/Indexing.cpp.inc"
 

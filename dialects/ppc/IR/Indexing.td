@@ -50,7 +50,7 @@ def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {
   }];
   let arguments = (ins Ppc_FloatTensor:$x, DenseF64ArrayAttr:$frequencies, UnitAttr:$inverse);
   let results = (outs Ppc_FloatTensor:$y);
-  let assemblyFormat = "$x `frequencies` $frequencies (`inverse` $inverse^)? attr-dict `:` type($x)";
+  let assemblyFormat = "$x `frequencies` custom<ExactDoubles>($frequencies) (`inverse` $inverse^)? attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
 
