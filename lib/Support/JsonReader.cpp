@@ -2,12 +2,14 @@
 #include "ppc/Support/JsonReader.h"
 
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 namespace mlir::ppc {
@@ -24,9 +26,17 @@ static llvm::Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-/// How a value looks in a message: JSON text, cut when long.
+/// How a value looks in a message: JSON text, cut when long, with no more digits than tell a number from others.
 static std::string display(const llvm::json::Value &value) {
   std::string text;
+  if (std::optional<double> number = value.getAsNumber(); number && !value.getAsInteger()) {
+    for (int digits = 6; digits <= 17; ++digits) {
+      text.clear();
+      llvm::raw_string_ostream(text) << llvm::format("%.*g", digits, *number);
+      if (std::strtod(text.c_str(), nullptr) == *number)
+        return text;
+    }
+  }
   llvm::raw_string_ostream(text) << value;
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
@@ -187,6 +197,12 @@ std::optional<JsonReader> JsonReader::object(llvm::StringRef key) {
   }
   document->openedPaths.insert(pathOf(key));
   return JsonReader(document, nested, pathOf(key));
+}
+
+void JsonReader::only(llvm::StringRef key, const llvm::json::Value &supported) {
+  const llvm::json::Value *value = read(key);
+  if (value && *value != supported)
+    reject(key, "the only supported value " + display(supported));
 }
 
 void JsonReader::ignore(llvm::ArrayRef<llvm::StringRef> keys) {

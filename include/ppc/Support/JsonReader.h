@@ -46,6 +46,9 @@ public:
   /// The nested object, or nothing when absent or null. Anything else is an error.
   std::optional<JsonReader> object(llvm::StringRef key);
 
+  /// Refuses any value but this one. Absent or null is accepted.
+  void only(llvm::StringRef key, const llvm::json::Value &supported);
+
   /// Counts these keys as read, whatever they hold.
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);
   /// Paths of the keys that nobody read, in this object and in the nested ones that were opened; sorted.
