@@ -1,0 +1,241 @@
+// Collectives against direct computation, bit for bit: random kinds, types, sizes, places, groups and delays.
+#include "runtime/host/Reduce.h"
+#include "test/Runtime/Ranks.h"
+
+#include <cmath>
+#include <cstring>
+#include <unistd.h>
+
+using namespace ppcrt;
+using namespace ppcrt::test;
+
+namespace {
+
+// Element `index` of member `rank`'s input of call `call`: small numbers of both signs, not all exactly representable sums.
+void fill(std::byte *data, DataType type, int64_t count, uint64_t salt) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t word = (salt + i) * 0x9e3779b97f4a7c15u;
+    word ^= word >> 29;
+    double value = double(int64_t(word % 2001) - 1000) / 7;
+    switch (type) {
+    case DataType::F32:
+      reinterpret_cast<float *>(data)[i] = float(value);
+      break;
+    case DataType::F64:
+      reinterpret_cast<double *>(data)[i] = value;
+      break;
+    case DataType::I32:
+      reinterpret_cast<int32_t *>(data)[i] = int32_t(word);
+      break;
+    case DataType::I64:
+      reinterpret_cast<int64_t *>(data)[i] = int64_t(word);
+      break;
+    case DataType::BF16:
+      reinterpret_cast<uint16_t *>(data)[i] = floatToBf16(float(value));
+      break;
+    }
+  }
+}
+
+// One element, combined in index order as the definition says.
+template <typename T> T combine(const std::vector<std::vector<std::byte>> &inputs, int64_t at, Reduction kind) {
+  T result = reinterpret_cast<const T *>(inputs[0].data())[at];
+  for (size_t member = 1; member < inputs.size(); ++member) {
+    T value = reinterpret_cast<const T *>(inputs[member].data())[at];
+    if (kind == Reduction::Max)
+      result = std::max(result, value);
+    else if constexpr (std::is_integral_v<T>)
+      result = T(uint64_t(result) + uint64_t(value));
+    else
+      result += value;
+  }
+  return result;
+}
+
+std::vector<std::byte> reduceDirectly(const std::vector<std::vector<std::byte>> &inputs, DataType type, int64_t begin,
+                                      int64_t count, Reduction kind) {
+  std::vector<std::byte> out(count * info(type).bytes);
+  for (int64_t i = 0; i < count; ++i)
+    switch (type) {
+    case DataType::F32:
+      reinterpret_cast<float *>(out.data())[i] = combine<float>(inputs, begin + i, kind);
+      break;
+    case DataType::F64:
+      reinterpret_cast<double *>(out.data())[i] = combine<double>(inputs, begin + i, kind);
+      break;
+    case DataType::I32:
+      reinterpret_cast<int32_t *>(out.data())[i] = combine<int32_t>(inputs, begin + i, kind);
+      break;
+    case DataType::I64:
+      reinterpret_cast<int64_t *>(out.data())[i] = combine<int64_t>(inputs, begin + i, kind);
+      break;
+    case DataType::BF16: {
+      float sum = 0;
+      for (size_t member = 0; member < inputs.size(); ++member) {
+        float value = bf16ToFloat(reinterpret_cast<const uint16_t *>(inputs[member].data())[begin + i]);
+        sum = member == 0 ? value : kind == Reduction::Max ? std::max(sum, value) : sum + value;
+      }
+      reinterpret_cast<uint16_t *>(out.data())[i] = floatToBf16(sum);
+      break;
+    }
+    }
+  return out;
+}
+
+enum class Kind { AllReduce, AllGather, ReduceScatter, AllToAll };
+const char *const kindNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+
+struct Call {
+  Kind kind;
+  int group;
+  DataType type;
+  Reduction reduction;
+  int64_t count;
+  bool inArena, aliased; // aliased: in and out share memory as the contract allows
+  uint64_t salt;
+};
+
+// Runs one call as `rank` and compares. The arena holds input and output one after the other.
+std::string check(LocalTransport &transport, const std::vector<int> &members, std::byte *arena, const Call &call) {
+  int n = int(members.size()), me = transport.groupIndex(call.group);
+  int64_t bytes = call.count * info(call.type).bytes;
+  int64_t inBlocks = call.kind == Kind::ReduceScatter || call.kind == Kind::AllToAll ? n : 1;
+  int64_t outBlocks = call.kind == Kind::AllGather || call.kind == Kind::AllToAll ? n : 1;
+  std::vector<std::vector<std::byte>> inputs(n);
+  for (int member = 0; member < n; ++member) {
+    inputs[member].resize(inBlocks * bytes);
+    fill(inputs[member].data(), call.type, inBlocks * call.count, call.salt * 64 + members[member]);
+  }
+  std::vector<std::byte> outside(call.inArena ? 0 : (inBlocks + outBlocks) * bytes + 1);
+  std::byte *in = call.inArena ? arena : outside.data(), *out = in + inBlocks * bytes;
+  if (call.kind == Kind::AllReduce || (call.aliased && call.kind == Kind::ReduceScatter))
+    out = in;
+  if (call.aliased && call.kind == Kind::AllGather)
+    in = out + me * bytes;
+  if (bytes)
+    std::memcpy(in, inputs[me].data(), inBlocks * bytes);
+  if (call.salt % 3 == 0)
+    usleep((call.salt * 7919 + me * 104729) % 700);
+
+  std::vector<std::byte> expected;
+  switch (call.kind) {
+  case Kind::AllReduce:
+    transport.allReduce(call.group, out, call.count, call.type, call.reduction);
+    expected = reduceDirectly(inputs, call.type, 0, call.count, call.reduction);
+    break;
+  case Kind::ReduceScatter:
+    transport.reduceScatter(call.group, in, out, call.count, call.type, call.reduction);
+    expected = reduceDirectly(inputs, call.type, me * call.count, call.count, call.reduction);
+    break;
+  case Kind::AllGather:
+    transport.allGather(call.group, in, out, call.count, call.type);
+    for (int member = 0; member < n; ++member)
+      expected.insert(expected.end(), inputs[member].begin(), inputs[member].end());
+    break;
+  case Kind::AllToAll:
+    transport.allToAll(call.group, in, out, call.count, call.type);
+    for (int member = 0; member < n; ++member)
+      expected.insert(expected.end(), inputs[member].begin() + me * bytes, inputs[member].begin() + (me + 1) * bytes);
+    break;
+  }
+  if (expected.empty() || std::memcmp(out, expected.data(), expected.size()) == 0)
+    return "";
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (out[i] != expected[i])
+      return format("%s of %lld x %s over %d members (%s, arena %d, aliased %d): element %zu differs",
+                    kindNames[int(call.kind)], (long long)call.count, info(call.type).name, n,
+                    call.reduction == Reduction::Sum ? "sum" : "max", call.inArena, call.aliased,
+                    i / info(call.type).bytes);
+  return "";
+}
+
+// Groups of n ranks: everybody, pairs of neighbours, and everybody in reverse order.
+LocalWorldShape worldOf(int n, int64_t arenaBytes) {
+  LocalWorldShape shape;
+  shape.arenaBytes.assign(n, arenaBytes);
+  std::vector<int> everybody(n);
+  std::iota(everybody.begin(), everybody.end(), 0);
+  shape.groups.push_back({everybody});
+  shape.groups.emplace_back();
+  for (int i = 0; i < n; i += 2)
+    shape.groups.back().push_back(i + 1 < n ? std::vector<int>{i, i + 1} : std::vector<int>{i});
+  shape.groups.push_back({{everybody.rbegin(), everybody.rend()}});
+  return shape;
+}
+
+std::string runCalls(const LocalWorldShape &shape, LocalWorld &world, int rank, const std::vector<Call> &calls) {
+  LocalTransport transport(world, rank);
+  for (size_t i = 0; i < calls.size(); ++i)
+    for (const std::vector<int> &members : shape.groups[calls[i].group])
+      if (std::find(members.begin(), members.end(), rank) != members.end())
+        if (std::string failure = check(transport, members, world.arena(rank), calls[i]); !failure.empty())
+          return format("call %zu: ", i) + failure;
+  transport.barrier(Transport::everyRank);
+  return "";
+}
+
+class CollectiveTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(CollectiveTest, RandomCallsMatchTheDefinition) {
+  int n = GetParam();
+  std::mt19937_64 random(testSeed() + n);
+  auto pick = [&](uint64_t bound) { return int64_t(random() % bound); };
+  std::vector<Call> calls;
+  const int64_t sizes[] = {1, 2, 3, 17, 33, 1000, 5000, 20000, 70000};
+  for (int i = 0; i < 150; ++i) {
+    int64_t count = pick(20) == 0 ? 0 : sizes[pick(9)] + pick(3);
+    calls.push_back({Kind(pick(4)), int(pick(3)), DataType(pick(5)), Reduction(pick(2)), count, pick(4) != 0,
+                     pick(3) == 0, random() >> 8});
+  }
+  LocalWorldShape shape = worldOf(n, 16 << 20);
+  runOnRanks(shape, [&](LocalWorld &world, int rank) { return runCalls(shape, world, rank, calls); });
+}
+
+TEST_P(CollectiveTest, LargeBuffers) {
+  int n = GetParam();
+  std::vector<Call> calls;
+  int64_t count = (int64_t(n) << 20) + 12345; // more than a staging slot for each member
+  for (bool inArena : {true, false}) {
+    calls.push_back({Kind::AllReduce, 0, DataType::F32, Reduction::Sum, count, inArena, false, calls.size()});
+    for (Kind kind : {Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll})
+      calls.push_back({kind, 2, DataType::I32, Reduction::Sum, 100003, inArena, inArena, calls.size()});
+  }
+  LocalWorldShape shape = worldOf(n, 64 << 20);
+  runOnRanks(shape, [&](LocalWorld &world, int rank) { return runCalls(shape, world, rank, calls); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, CollectiveTest, ::testing::Values(1, 2, 3, 4, 5));
+
+TEST(ReduceTest, MaximumKeepsNaN) {
+  float a[] = {1, NAN, 3, -0.0f}, b[] = {NAN, 2, 1, -1}, out[4];
+  const void *sources[] = {a, b};
+  reduce(out, sources, 2, 4, DataType::F32, Reduction::Max);
+  EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[1]));
+  EXPECT_EQ(out[2], 3);
+  EXPECT_EQ(out[3], 0);
+}
+
+TEST(ReduceTest, Bf16RoundsOnce) {
+  // 256 + 1 + 1: rounding after each addition would lose both ones.
+  uint16_t a[] = {floatToBf16(256)}, b[] = {floatToBf16(1)}, c[] = {floatToBf16(1)}, out[1];
+  const void *sources[] = {a, b, c};
+  reduce(out, sources, 3, 1, DataType::BF16, Reduction::Sum);
+  EXPECT_EQ(bf16ToFloat(out[0]), 258);
+}
+
+TEST(ReduceTest, IntegersWrapAround) {
+  int32_t a[] = {INT32_MAX}, b[] = {1}, out[1];
+  const void *sources[] = {a, b};
+  reduce(out, sources, 2, 1, DataType::I32, Reduction::Sum);
+  EXPECT_EQ(out[0], INT32_MIN);
+}
+
+TEST(Bf16Test, RoundsToNearestEven) {
+  EXPECT_EQ(floatToBf16(1.0f), 0x3f80);
+  EXPECT_EQ(floatToBf16(1.00390625f), 0x3f80); // halfway: to even
+  EXPECT_EQ(floatToBf16(1.01171875f), 0x3f82);
+  EXPECT_EQ(floatToBf16(-INFINITY), 0xff80);
+  EXPECT_TRUE(std::isnan(bf16ToFloat(floatToBf16(NAN))));
+}
+
+} // namespace

@@ -1,0 +1,159 @@
+// ppcrt_gemm against the definition: random sizes, strides, loops and accumulation.
+#include "runtime/host/Gemm.h"
+#include "test/Runtime/Ranks.h"
+
+#include <cmath>
+
+using namespace ppcrt;
+using namespace ppcrt::test;
+
+namespace {
+
+struct Case {
+  std::vector<int64_t> desc;
+  int64_t aSize, bSize, cSize; // elements that the strides reach
+};
+
+// The definition, in f64. A summed loop without turns is an empty sum: one turn with k = 0.
+template <typename T>
+void multiplyDirectly(std::vector<int64_t> d, const std::vector<T> &a, const std::vector<T> &b,
+                      std::vector<double> &c) {
+  int64_t loops = d[12], turns = 1;
+  for (int64_t i = 0; i < loops; ++i)
+    if (d[13 + 4 * i] == 0 && d[16 + 4 * i] == 0)
+      d[13 + 4 * i] = 1, d[5] = 0;
+  for (int64_t i = 0; i < loops; ++i)
+    turns *= d[13 + 4 * i];
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    int64_t ao = 0, bo = 0, co = 0, rest = turn;
+    bool first = true;
+    for (int64_t i = loops - 1; i >= 0; --i) {
+      const int64_t *loop = &d[13 + 4 * i];
+      int64_t index = rest % loop[0];
+      rest /= loop[0];
+      ao += index * loop[1], bo += index * loop[2], co += index * loop[3];
+      first &= loop[3] != 0 || index == 0;
+    }
+    for (int64_t i = 0; i < d[3]; ++i)
+      for (int64_t j = 0; j < d[4]; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < d[5]; ++l)
+          sum += double(a[ao + i * d[6] + l * d[7]]) * double(b[bo + l * d[8] + j * d[9]]);
+        double &out = c[co + i * d[10] + j * d[11]];
+        out = (d[2] || !first ? out : 0) + sum;
+      }
+  }
+}
+
+// Lays out dimensions (sizes, which may be broadcast with stride 0) in random order with random gaps.
+std::vector<int64_t> randomStrides(const std::vector<int64_t> &sizes, const std::vector<bool> &broadcast,
+                                   std::mt19937_64 &random, int64_t &extent) {
+  std::vector<int> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (random() % 2)
+    std::shuffle(order.begin(), order.end(), random);
+  else
+    std::reverse(order.begin(), order.end());
+  std::vector<int64_t> strides(sizes.size(), 0);
+  int64_t stride = random() % 6 == 0 ? 2 : 1;
+  extent = 1;
+  for (int dim : order) {
+    if (broadcast[dim])
+      continue;
+    strides[dim] = stride;
+    extent += (std::max<int64_t>(sizes[dim], 1) - 1) * stride;
+    stride = std::max<int64_t>(sizes[dim], 1) * stride + (random() % 4 == 0 ? random() % 3 : 0);
+  }
+  return strides;
+}
+
+Case randomCase(std::mt19937_64 &random, int64_t type) {
+  auto size = [&]() -> int64_t { return random() % 25 == 0 ? 0 : random() % 5 == 0 ? 1 : 1 + random() % 20; };
+  int64_t loops = random() % 4;
+  std::vector<int64_t> m{size()}, loopSizes;
+  int64_t n = size(), k = size();
+  // Dimension lists: A = m, k, loops; B = k, n, loops; C = m, n, loops.
+  std::vector<int64_t> a{m[0], k}, b{k, n}, c{m[0], n};
+  std::vector<bool> aCast(2, false), bCast(2, false), cCast(2, false);
+  for (int64_t i = 0; i < loops; ++i) {
+    loopSizes.push_back(random() % 20 == 0 ? 0 : 1 + random() % 4);
+    for (auto *list : {&a, &b, &c})
+      list->push_back(loopSizes.back());
+    unsigned kind = random() % 4; // a batch, a row or column dimension, or a sum
+    aCast.push_back(kind == 1);
+    bCast.push_back(kind == 2);
+    cCast.push_back(kind == 3);
+  }
+  if (random() % 10 == 0)
+    aCast[random() % 2] = true;
+  Case result;
+  std::vector<int64_t> as = randomStrides(a, aCast, random, result.aSize);
+  std::vector<int64_t> bs = randomStrides(b, bCast, random, result.bSize);
+  std::vector<int64_t> cs = randomStrides(c, cCast, random, result.cSize);
+  result.desc = {1, type, int64_t(random() % 2), m[0], n, k, as[0], as[1], bs[0], bs[1], cs[0], cs[1], loops};
+  for (int64_t i = 0; i < loops; ++i)
+    result.desc.insert(result.desc.end(), {loopSizes[i], as[2 + i], bs[2 + i], cs[2 + i]});
+  return result;
+}
+
+template <typename T> void checkRandomCases(int64_t type, double tolerance, int count) {
+  std::mt19937_64 random(testSeed() + type);
+  std::uniform_real_distribution<T> uniform(-1, 1);
+  for (int i = 0; i < count; ++i) {
+    Case test = randomCase(random, type);
+    std::vector<T> a(test.aSize), b(test.bSize), c(test.cSize);
+    for (auto *values : {&a, &b, &c})
+      for (T &value : *values)
+        value = uniform(random);
+    std::vector<double> expected(c.begin(), c.end());
+    multiplyDirectly(test.desc, a, b, expected);
+    ppcrt_gemm(test.desc.data(), a.data(), b.data(), c.data());
+    std::string text;
+    for (int64_t value : test.desc)
+      text += std::to_string(value) + " ";
+    for (size_t at = 0; at < c.size(); ++at)
+      ASSERT_NEAR(c[at], expected[at], tolerance * (1 + std::fabs(expected[at])))
+          << "case " << i << ", element " << at << ", descriptor " << text;
+  }
+}
+
+TEST(GemmTest, RandomF32) { checkRandomCases<float>(PPCRT_F32, 2e-5, 3000); }
+TEST(GemmTest, RandomF64) { checkRandomCases<double>(PPCRT_F64, 1e-12, 1000); }
+
+TEST(GemmTest, LargerSizes) {
+  std::mt19937_64 random(testSeed());
+  for (bool ta : {false, true})
+    for (bool tb : {false, true}) {
+      int64_t m = 130, n = 257, k = 96;
+      std::vector<int64_t> desc = {1, 0, 0, m, n, k, ta ? 1 : k, ta ? m : 1, tb ? 1 : n, tb ? k : 1, n, 1, 0};
+      std::vector<float> a(m * k), b(k * n), c(m * n, NAN); // C = must not read C
+      for (auto *values : {&a, &b})
+        for (float &value : *values)
+          value = float(random() % 1000) / 1000 - 0.5f;
+      std::vector<double> expected(m * n);
+      multiplyDirectly(desc, a, b, expected);
+      ppcrt_gemm(desc.data(), a.data(), b.data(), c.data());
+      for (int64_t i = 0; i < m * n; ++i)
+        ASSERT_NEAR(c[i], expected[i], 1e-4);
+    }
+}
+
+TEST(GemmTest, EmptySumWritesZerosEvenOverNaN) {
+  std::vector<float> c(6, NAN), none(1);
+  int64_t desc[] = {1, 0, 0, 2, 3, 0, 0, 1, 3, 1, 3, 1, 0};
+  ppcrt_gemm(desc, none.data(), none.data(), c.data());
+  EXPECT_EQ(c, std::vector<float>(6, 0));
+}
+
+TEST(GemmTest, NormalFormFoldsABatchIntoRowsAndHeadsIntoColumns) {
+  // "bsh,kdh->bskd" with b=2, s=3, h=5, k=4, d=7: one 6 x 28 x 5 product.
+  int64_t desc[] = {1, 0, 0, 3, 7, 5, 5, 1, 1, 5, 28, 1, 2, 2, 15, 0, 84, 4, 0, 35, 7};
+  GemmProblem problem(desc);
+  problem.normalize();
+  EXPECT_EQ(problem.loopCount, 0);
+  EXPECT_EQ(problem.m, 6);
+  EXPECT_EQ(problem.n, 28);
+  EXPECT_EQ(problem.k, 5);
+}
+
+} // namespace
