@@ -35,7 +35,7 @@ void checkShapes(const Manifest &manifest, size_t stageIndex) {
     auto expectSpace = [&](bool slot) {
       if (buffer.inSlot != slot)
         fail(stageIndex, "buffers", i,
-             format("a %s must lie in the %s", roleNames[int(buffer.role)], slot ? "slot" : "arena"));
+             format("role %s must lie in the %s", roleNames[int(buffer.role)], slot ? "slot" : "arena"));
     };
     switch (buffer.role) {
     case Role::Parameter:

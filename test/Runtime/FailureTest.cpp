@@ -1,0 +1,76 @@
+// Ranks that die, and signals: the others stop within seconds, and nothing is left behind.
+#include "test/Runtime/ProgramRun.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <unistd.h>
+
+using namespace ppcrt::test;
+
+namespace {
+
+const std::vector<std::string> longRun = {"--synthetic", "--steps", "100000000", "--print-every", "1000000000"};
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// True when none of them runs; one that nobody has collected yet ("Z" after the name) does not run.
+bool gone(const std::vector<pid_t> &processes) {
+  for (pid_t process : processes) {
+    std::string stat = readFile("/proc/" + std::to_string(process) + "/stat");
+    if (!stat.empty() && stat.compare(stat.rfind(')') + 2, 1, "Z") != 0)
+      return false;
+  }
+  return true;
+}
+
+class FailureTest : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(FailureTest, AKilledRankStopsTheOthersAndIsNamed) {
+  ProgramRun run(GetParam(), longRun);
+  ASSERT_TRUE(run.waitForOutput("step 1 "));
+  std::vector<pid_t> ranks = run.ranks();
+  ASSERT_EQ(ranks.size(), 4u);
+  auto start = std::chrono::steady_clock::now();
+  kill(ranks[2], SIGKILL);
+  EXPECT_EQ(run.wait(10), 1);
+  EXPECT_LT(secondsSince(start), 3);
+  EXPECT_TRUE(gone(ranks));
+  EXPECT_EQ(run.err().find("error: rank 2 ("), 0u) << run.err();
+  EXPECT_NE(run.err().find("was killed by signal 9 (Killed); the other ranks were stopped\n"), std::string::npos);
+  EXPECT_EQ(run.err().find('\n'), run.err().size() - 1) << "more than one line: " << run.err();
+}
+
+TEST_P(FailureTest, SignalsToTheLauncherStopEverything) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    ProgramRun run(GetParam(), longRun);
+    ASSERT_TRUE(run.waitForOutput("step 1 "));
+    std::vector<pid_t> ranks = run.ranks();
+    kill(run.launcher(), signal);
+    EXPECT_EQ(run.wait(10), 128 + signal);
+    EXPECT_TRUE(gone(ranks));
+  }
+}
+
+TEST_P(FailureTest, RanksDoNotSurviveTheirLauncher) {
+  ProgramRun run(GetParam(), longRun);
+  ASSERT_TRUE(run.waitForOutput("step 1 "));
+  std::vector<pid_t> ranks = run.ranks();
+  kill(run.launcher(), SIGKILL);
+  EXPECT_EQ(run.wait(10), 1000 + SIGKILL);
+  for (int turn = 0; turn < 200 && !gone(ranks); ++turn)
+    usleep(10000);
+  EXPECT_TRUE(gone(ranks));
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, FailureTest, ::testing::Values("1,2,2", "2,1,2"));
+
+TEST(FailureTest, AFullDiskIsNamed) {
+  ProgramRun run("1,2,1", {"--synthetic", "--steps", "3", "--log", "/dev/full"});
+  EXPECT_EQ(run.wait(10), 1);
+  EXPECT_NE(run.err().find("cannot write /dev/full: No space left on device\n"), std::string::npos) << run.err();
+}
+
+} // namespace

@@ -1,0 +1,105 @@
+// fork, exec, redirect.
+#include "test/Runtime/ProgramRun.h"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ppcrt::test {
+namespace {
+
+constexpr int pollMicroseconds = 2000;
+
+struct Folder {
+  std::string path;
+  Folder() {
+    char pattern[] = "/tmp/ppc-runtime-XXXXXX";
+    path = mkdtemp(pattern);
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
+} // namespace
+
+std::string temporaryPath(const std::string &name) {
+  static Folder folder;
+  return folder.path + "/" + name;
+}
+
+std::string readFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+void writeFile(const std::string &path, const std::string &content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+ProgramRun::ProgramRun(const std::string &layout, const std::vector<std::string> &arguments) {
+  static int count = 0;
+  folder = temporaryPath("run" + std::to_string(count++));
+  std::filesystem::create_directory(folder);
+  child = fork();
+  if (child != 0)
+    return;
+  int out = open((folder + "/out").c_str(), O_WRONLY | O_CREAT, 0666);
+  int err = open((folder + "/err").c_str(), O_WRONLY | O_CREAT, 0666);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  std::vector<std::string> words = {"train", "--program=" + layout};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char *> pointers;
+  for (std::string &word : words)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv("/proc/self/exe", pointers.data());
+  _exit(127);
+}
+
+ProgramRun::~ProgramRun() {
+  if (!running)
+    return;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+int ProgramRun::wait(double seconds) {
+  for (double waited = 0; waited < seconds; waited += pollMicroseconds * 1e-6) {
+    int status;
+    if (waitpid(child, &status, WNOHANG) == child) {
+      running = false;
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    }
+    usleep(pollMicroseconds);
+  }
+  return -1;
+}
+
+std::vector<pid_t> ProgramRun::ranks() const {
+  std::string id = std::to_string(child);
+  std::stringstream list(readFile("/proc/" + id + "/task/" + id + "/children"));
+  std::vector<pid_t> result;
+  for (pid_t pid; list >> pid;)
+    result.push_back(pid);
+  return result;
+}
+
+bool ProgramRun::waitForOutput(const std::string &text, double seconds) const {
+  for (double waited = 0; waited < seconds; waited += pollMicroseconds * 1e-6) {
+    if (out().find(text) != std::string::npos)
+      return true;
+    usleep(pollMicroseconds);
+  }
+  return false;
+}
+
+std::string ProgramRun::out() const { return readFile(folder + "/out"); }
+std::string ProgramRun::err() const { return readFile(folder + "/err"); }
+
+} // namespace ppcrt::test

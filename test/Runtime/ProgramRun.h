@@ -1,0 +1,42 @@
+// Runs a test program as a child process and keeps what it said.
+#pragma once
+
+#include <csignal>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace ppcrt::test {
+
+class ProgramRun {
+public:
+  // Starts `ppc-runtime-tests --program=LAYOUT ARGUMENTS...`.
+  ProgramRun(const std::string &layout, const std::vector<std::string> &arguments);
+  ~ProgramRun();
+  ProgramRun(const ProgramRun &) = delete;
+  ProgramRun &operator=(const ProgramRun &) = delete;
+
+  // Waits for the end: the exit status, or 1000 + n when signal n killed it, or -1 after `seconds`.
+  int wait(double seconds = 60);
+
+  pid_t launcher() const { return child; }
+  // Process ids of the ranks, in rank order.
+  std::vector<pid_t> ranks() const;
+  // Waits until standard output holds `text`.
+  bool waitForOutput(const std::string &text, double seconds = 30) const;
+
+  std::string out() const;
+  std::string err() const;
+
+private:
+  std::string folder;
+  pid_t child;
+  bool running = true;
+};
+
+// A file in a fresh folder that lives as long as the test process.
+std::string temporaryPath(const std::string &name);
+std::string readFile(const std::string &path);
+void writeFile(const std::string &path, const std::string &content);
+
+} // namespace ppcrt::test
