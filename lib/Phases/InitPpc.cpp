@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
+#include "ppc/Transforms/Pipeline/Passes.h"
 
 namespace mlir::ppc {
 
@@ -11,6 +12,7 @@ void registerPpcDialects(DialectRegistry &registry) { registry.insert<PpcDialect
 
 void registerPpcPasses() {
   registerPpcAutodiffPasses();
+  registerPpcPipelinePasses();
 
   // Upstream passes that people combine with ours.
   registerCanonicalizerPass();

@@ -1,0 +1,300 @@
+// The update at the end of a step, on every stage for what it holds. All stages' functions are built together, op by op in
+// the order of @step, so that collectives between stages stand in one order everywhere.
+#include "StageProgram.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace mlir::ppc {
+namespace {
+
+class UpdateSplitter {
+public:
+  UpdateSplitter(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators)
+      : split(split), accumulators(accumulators), all(split.stageCount(), true) {}
+
+  LogicalResult run();
+
+private:
+  using Stages = llvm::SmallBitVector;
+
+  StageFunction &function(int64_t stage) {
+    return split.stages[stage]->function(Action::Update, split.module, split.step.getLoc());
+  }
+  /// The stages on which `value` can be had without communication.
+  FailureOr<Stages> available(Value value);
+  /// `value` on a stage where it is available.
+  FailureOr<Value> materialize(Value value, int64_t stage);
+  /// A sum of values of several stages: each stage sums its own, an all-reduce over the stages does the rest.
+  LogicalResult sumAcrossStages(SumOp sum, ArrayRef<Stages> sites);
+  /// Makes a scalar available on all stages: an all-reduce in which the others contribute zero.
+  LogicalResult broadcastScalar(Value value);
+  LogicalResult split1(Operation *op);
+  LogicalResult addResults();
+  /// The buffer for the gradient `value` of a parameter on `stage`: the accumulator that it is computed from where there
+  /// is one of its type, else a new one.
+  int64_t gradientBuffer(Value value, int64_t stage, ArrayRef<NamedAttribute> fields);
+
+  Value allReduce(StageFunction &function, Value value, const Stages &stages);
+  static Value zero(StageFunction &function, Type type);
+
+  StepSplit &split;
+  ArrayRef<std::pair<int64_t, int64_t>> accumulators;
+  Stages all;
+  DenseMap<Value, Stages> sitesOf; ///< of results of ops that have been split
+};
+
+FailureOr<llvm::SmallBitVector> UpdateSplitter::available(Value value) {
+  if (auto it = sitesOf.find(value); it != sitesOf.end())
+    return it->second;
+  Stages stages(split.stageCount());
+  if (value.getDefiningOp() == split.accumulate) {
+    stages.set(accumulators[cast<OpResult>(value).getResultNumber()].first);
+    return stages;
+  }
+  if (value.getDefiningOp<ConstantOp>())
+    return all;
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return emitError(value.getLoc(), "is not computed before it is used in the update");
+  unsigned number = argument.getArgNumber();
+  if (split.step.getArgAttr(number, attr::scalar))
+    return all;
+  // Parameters are where micro-batches use them, states where their parameter is.
+  auto of = split.step.getArgAttrOfType<StringAttr>(number, attr::of);
+  for (BlockArgument candidate : split.step.getArguments()) {
+    if (of ? split.step.getArgAttr(candidate.getArgNumber(), attr::parameter) != of : candidate != argument)
+      continue;
+    for (int64_t stage = 0; stage < split.stageCount(); ++stage)
+      if (split.stages[stage]->bufferOf.contains(candidate))
+        stages.set(stage);
+  }
+  return stages;
+}
+
+FailureOr<Value> UpdateSplitter::materialize(Value value, int64_t stage) {
+  StageFunction &update = function(stage);
+  if (Value mapped = update.mapping.lookupOrNull(value))
+    return mapped;
+  Value result;
+  if (auto constant = value.getDefiningOp<ConstantOp>()) {
+    result = update.builder.clone(*constant)->getResult(0);
+  } else if (value.getDefiningOp() == split.accumulate) {
+    result = update.argument(accumulators[cast<OpResult>(value).getResultNumber()].second, value.getType());
+  } else if (auto argument = dyn_cast<BlockArgument>(value)) {
+    FailureOr<int64_t> buffer = split.argumentBuffer(stage, argument);
+    if (failed(buffer))
+      return failure();
+    result = update.argument(*buffer, value.getType());
+  } else {
+    return emitError(value.getLoc()) << "is not available on stage " << stage << " in the update";
+  }
+  update.mapping.map(value, result);
+  return result;
+}
+
+Value UpdateSplitter::zero(StageFunction &function, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  auto value = DenseElementsAttr::get(tensor, function.builder.getFloatAttr(tensor.getElementType(), 0.0));
+  return ConstantOp::create(function.builder, function.function.getLoc(), tensor, value);
+}
+
+Value UpdateSplitter::allReduce(StageFunction &function, Value value, const Stages &stages) {
+  DenseI64ArrayAttr only;
+  if (!stages.all()) {
+    SmallVector<int64_t> members;
+    for (unsigned stage : stages.set_bits())
+      members.push_back(stage);
+    only = function.builder.getDenseI64ArrayAttr(members);
+  }
+  return AllReduceOp::create(function.builder, value.getLoc(), value.getType(), value, function.builder.getStrArrayAttr({"pp"}),
+                             CombinerAttr::get(value.getContext(), Combiner::Sum), only);
+}
+
+LogicalResult UpdateSplitter::sumAcrossStages(SumOp sum, ArrayRef<Stages> sites) {
+  bool isScalar = sum.getType().getRank() == 0;
+  SmallVector<SmallVector<Value>> own(split.stageCount());
+  Stages involved(split.stageCount(), isScalar);
+  for (auto [operand, stages] : llvm::zip(sum.getInputs(), sites)) {
+    if (stages.none())
+      return sum.emitOpError("has an operand that no stage can compute");
+    int64_t owner = stages.find_first(); // the first stage that has it adds it, once
+    involved.set(owner);
+    FailureOr<Value> value = materialize(operand, owner);
+    if (failed(value))
+      return failure();
+    own[owner].push_back(*value);
+  }
+  for (unsigned stage : involved.set_bits()) {
+    StageFunction &update = function(stage);
+    Value local = own[stage].empty()       ? zero(update, sum.getType())
+                  : own[stage].size() == 1 ? own[stage].front()
+                                           : SumOp::create(update.builder, sum.getLoc(), sum.getType(), own[stage]).getResult();
+    update.mapping.map(sum.getResult(), allReduce(update, local, involved));
+  }
+  sitesOf[sum] = involved;
+  return success();
+}
+
+LogicalResult UpdateSplitter::broadcastScalar(Value value) {
+  FailureOr<Stages> stages = available(value);
+  if (failed(stages))
+    return failure();
+  if (stages->all())
+    return success();
+  if (stages->none() || tensorType(value).getRank() != 0)
+    return emitError(value.getLoc()) << "is needed on stages that cannot compute it";
+  unsigned owner = stages->find_first();
+  for (unsigned stage : all.set_bits()) {
+    StageFunction &update = function(stage);
+    Value local = zero(update, value.getType());
+    if (stage == owner) {
+      FailureOr<Value> own = materialize(value, stage);
+      if (failed(own))
+        return failure();
+      local = *own;
+    }
+    update.mapping.map(value, allReduce(update, local, all));
+  }
+  sitesOf[value] = all;
+  return success();
+}
+
+LogicalResult UpdateSplitter::split1(Operation *op) {
+  SmallVector<Stages> sites;
+  Stages common = all;
+  auto gather = [&]() -> LogicalResult {
+    sites.clear();
+    common = all;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Stages> stages = available(operand);
+      if (failed(stages))
+        return failure();
+      sites.push_back(*stages);
+      common &= *stages;
+    }
+    return success();
+  };
+  if (failed(gather()))
+    return failure();
+  if (auto sum = dyn_cast<SumOp>(op))
+    if (common.none() || (sum.getType().getRank() == 0 && !common.all()))
+      return sumAcrossStages(sum, sites);
+  if (common.none()) {
+    for (Value operand : op->getOperands())
+      if (tensorType(operand).getRank() == 0 && failed(broadcastScalar(operand)))
+        return failure();
+    if (failed(gather()))
+      return failure();
+    if (common.none())
+      return op->emitOpError("needs values of different pipeline stages");
+  }
+  for (unsigned stage : common.set_bits()) {
+    for (Value operand : op->getOperands())
+      if (failed(materialize(operand, stage)))
+        return failure();
+    StageFunction &update = function(stage);
+    update.builder.clone(*op, update.mapping);
+  }
+  for (Value result : op->getResults())
+    sitesOf[result] = common;
+  return success();
+}
+
+int64_t UpdateSplitter::gradientBuffer(Value value, int64_t stage, ArrayRef<NamedAttribute> fields) {
+  StageProgram &program = *split.stages[stage];
+  SmallVector<Value> worklist = {value};
+  DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value current = worklist.pop_back_val();
+    Operation *op = current.getDefiningOp();
+    if (!op || !seen.insert(current).second)
+      continue;
+    if (op != split.accumulate) {
+      worklist.append(op->operand_begin(), op->operand_end());
+      continue;
+    }
+    auto [owner, buffer] = accumulators[cast<OpResult>(current).getResultNumber()];
+    if (owner == stage && current.getType() == value.getType() && program.role(buffer) == "accumulator") {
+      program.setRole(buffer, "gradient", fields);
+      return buffer;
+    }
+  }
+  return program.addBuffer("gradient", value.getType(), "arena", fields);
+}
+
+// Results lie in the buffers of what they update; metrics in buffers of their own.
+LogicalResult UpdateSplitter::addResults() {
+  func::FuncOp step = split.step;
+  Builder attrs(step.getContext());
+  auto argumentOf = [&](StringRef kind, StringAttr name) -> BlockArgument {
+    for (BlockArgument argument : step.getArguments()) {
+      unsigned number = argument.getArgNumber();
+      bool matches = kind == "parameter" ? step.getArgAttr(number, attr::parameter) == name
+                                         : step.getArgAttr(number, attr::of) == name &&
+                                               step.getArgAttr(number, attr::state) == attrs.getStringAttr(kind);
+      if (matches)
+        return argument;
+    }
+    return {};
+  };
+  for (auto [number, value] : llvm::enumerate(step.front().getTerminator()->getOperands())) {
+    auto kind = step.getResultAttrOfType<StringAttr>(number, attr::result);
+    auto name = step.getResultAttrOfType<StringAttr>(number, attr::of);
+    if (!kind)
+      return step.emitOpError() << "result " << number << " has no ppc.result";
+    bool isMetric = kind == "loss" || kind == "grad_norm";
+    if (isMetric && failed(broadcastScalar(value)))
+      return failure();
+    FailureOr<Stages> stages = available(value);
+    if (failed(stages))
+      return failure();
+    for (unsigned stage : stages->set_bits()) {
+      StageProgram &program = *split.stages[stage];
+      FailureOr<Value> local = materialize(value, stage);
+      if (failed(local))
+        return failure();
+      int64_t buffer;
+      if (isMetric) {
+        buffer = program.addBuffer("metric", value.getType(), "arena", {attrs.getNamedAttr("name", kind)});
+      } else if (kind == "gradient") {
+        SmallVector<NamedAttribute> fields = {attrs.getNamedAttr("name", name)};
+        if (BlockArgument parameter = argumentOf("parameter", name))
+          for (auto [from, to] : {std::pair(attr::sharding, "sharding"), std::pair(attr::logicalType, "logical")})
+            if (Attribute attribute = step.getArgAttr(parameter.getArgNumber(), from))
+              fields.push_back(attrs.getNamedAttr(to, attribute));
+        buffer = gradientBuffer(value, stage, fields);
+      } else {
+        BlockArgument argument = argumentOf(kind, name);
+        if (!argument)
+          return step.emitOpError() << "result " << number << " updates " << kind << " of " << name << ", which is no argument";
+        FailureOr<int64_t> own = split.argumentBuffer(stage, argument);
+        if (failed(own))
+          return failure();
+        buffer = *own;
+      }
+      function(stage).addResult(buffer, *local);
+    }
+  }
+  return success();
+}
+
+LogicalResult UpdateSplitter::run() {
+  for (int64_t stage = 0; stage < split.stageCount(); ++stage)
+    function(stage);
+  for (Operation &op : split.step.front().without_terminator()) {
+    if (&op == split.accumulate || isa<ConstantOp>(op))
+      continue;
+    if (op.isBeforeInBlock(split.accumulate))
+      return op.emitOpError("computes something before the micro-batches, which stages cannot do yet");
+    if (failed(split1(&op)))
+      return failure();
+  }
+  return addResults();
+}
+
+} // namespace
+
+LogicalResult splitUpdate(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators) {
+  return UpdateSplitter(split, accumulators).run();
+}
+
+} // namespace mlir::ppc
