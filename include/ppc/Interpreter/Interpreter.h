@@ -1,0 +1,30 @@
+// Runs programs of the ppc dialect on numbers, in f64: one device, or all ranks of a grid. The executable meaning of a
+// program, for tests and for `--check`; slow, so for small tensors.
+#ifndef PPC_INTERPRETER_INTERPRETER_H
+#define PPC_INTERPRETER_INTERPRETER_H
+
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::ppc {
+
+/// Arguments or results of a function on one rank.
+using RankValues = SmallVector<ReferenceTensor>;
+
+/// What `function` returns on one device. The program is made of ppc ops that have reference semantics, ppc.accumulate,
+/// func.call and func.return. Errors are reported on the op at fault.
+FailureOr<RankValues> interpret(func::FuncOp function, ArrayRef<ReferenceTensor> arguments);
+
+/// What each rank of `grid` returns when rank r runs `functions[r]` on `arguments[r]`, communicating through
+/// collectives. A collective takes place when every rank of its group has arrived at it; ranks that wait for different
+/// collectives, or for a rank that has returned, are an error. Ranks are row-major over the axes of `grid`, outermost
+/// first; the pipeline axis "pp" may be among them.
+FailureOr<SmallVector<RankValues>> interpretRanks(GridAttr grid, ArrayRef<func::FuncOp> functions,
+                                                  ArrayRef<RankValues> arguments);
+
+/// The same function on every rank.
+FailureOr<SmallVector<RankValues>> interpretSpmd(GridAttr grid, func::FuncOp function, ArrayRef<RankValues> arguments);
+
+} // namespace mlir::ppc
+
+#endif // PPC_INTERPRETER_INTERPRETER_H

@@ -1,0 +1,30 @@
+// Between a logical tensor and what each rank of a grid holds of it.
+#ifndef PPC_INTERPRETER_SHARDEDTENSORS_H
+#define PPC_INTERPRETER_SHARDEDTENSORS_H
+
+#include "dialects/ppc/Ppc.h"
+
+namespace mlir::ppc {
+
+/// The local tensor of each rank: its block of the cut dimensions, padded with zeros; of a partial value the whole on
+/// coordinate 0 of the partial axes and what changes nothing (0, or minus infinity) elsewhere. Ranks are row-major over
+/// the axes of `grid`, which may have axes that `sharding` does not name (replicas).
+SmallVector<ReferenceTensor> cutTensor(const ReferenceTensor &logical, ShardingAttr sharding, GridAttr grid);
+
+struct AssembleOptions {
+  /// Largest difference between replicas, relative to the larger of 1 and the value.
+  double tolerance = 1e-9;
+  /// Padding must be exactly zero (parameters and optimizer state).
+  bool requireZeroPadding = false;
+};
+
+/// The logical tensor of `shape` that the ranks hold. Fails, with a message through `emitError`, when the local shapes
+/// are not those of `sharding`, when replicas differ, or when padding is not as required.
+FailureOr<ReferenceTensor> assembleTensor(ArrayRef<ReferenceTensor> locals, ArrayRef<int64_t> shape,
+                                          ShardingAttr sharding, GridAttr grid,
+                                          function_ref<InFlightDiagnostic()> emitError,
+                                          const AssembleOptions &options = {});
+
+} // namespace mlir::ppc
+
+#endif // PPC_INTERPRETER_SHARDEDTENSORS_H
