@@ -3,6 +3,7 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 
@@ -11,6 +12,7 @@ namespace mlir::ppc {
 void registerPpcDialects(DialectRegistry &registry) { registry.insert<PpcDialect, func::FuncDialect>(); }
 
 void registerPpcPasses() {
+  registerPpcArenaPasses();
   registerPpcAutodiffPasses();
   registerPpcPipelinePasses();
 

@@ -9,7 +9,7 @@
 
 namespace ppcrt {
 
-const char *const roleNames[roleCount] = {"parameter", "state",   "gradient", "loss",   "input",
+const char *const roleNames[roleCount] = {"parameter", "state",   "gradient", "accumulator", "input",
                                           "saved",     "message", "scalar",   "metric", "scratch"};
 const char *const functionKindNames[functionKindCount] = {"forward", "backward", "weight_gradient", "update"};
 const char *const actionKindNames[actionKindCount] = {"forward", "backward", "weight_gradient", "send", "receive"};

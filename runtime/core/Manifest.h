@@ -25,7 +25,7 @@ struct Parameter {
   double std = 0; // of InitKind::Normal
 };
 
-enum class Role { Parameter, State, Gradient, Loss, Input, Saved, Message, Scalar, Metric, Scratch };
+enum class Role { Parameter, State, Gradient, Accumulator, Input, Saved, Message, Scalar, Metric, Scratch };
 inline constexpr int roleCount = 10;
 extern const char *const roleNames[roleCount];
 

@@ -50,7 +50,9 @@ void checkShapes(const Manifest &manifest, size_t stageIndex) {
       expect(buffer.role == Role::Parameter ? parameter.type : buffer.type, parameter.shape);
       break;
     }
-    case Role::Loss:
+    case Role::Accumulator:
+      expectSpace(false);
+      break;
     case Role::Scalar:
     case Role::Metric:
       expectSpace(false);

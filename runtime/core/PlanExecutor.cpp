@@ -101,7 +101,7 @@ StepResult PlanExecutor::run(int64_t step, double learningRate) {
 void PlanExecutor::beginStep(int64_t step, double learningRate) {
   begun.assign(manifest.microBatches, false);
   for (const Buffer &buffer : stage.buffers) {
-    if (buffer.role == Role::Gradient || buffer.role == Role::Loss)
+    if (buffer.role == Role::Gradient || buffer.role == Role::Accumulator)
       std::memset(address(buffer, 0), 0, buffer.bytes);
     if (buffer.role == Role::Scalar) {
       float value = float(buffer.name == "step" ? double(step) : learningRate);

@@ -59,7 +59,7 @@ const Mistake mistakes[] = {
     {"/stages/0/slot_bytes", "100",
      "manifest: stages[0]: \"slot_offset\" and \"slot_bytes\" must be multiples of 64"},
     {"/stages/0/buffers/0/role", "\"weight\"",
-     "manifest: stages[0].buffers[0].role: unknown value \"weight\"; known: parameter, state, gradient, loss, input, "
+     "manifest: stages[0].buffers[0].role: unknown value \"weight\"; known: parameter, state, gradient, accumulator, input, "
      "saved, message, scalar, metric, scratch"},
     {"/stages/0/buffers/0/name", "\"X\"",
      "manifest: stages[0].buffers[0].name: no parameter named \"X\" in \"parameters\""},

@@ -39,6 +39,16 @@ Value StageFunction::argument(int64_t buffer, Type type) {
   return value;
 }
 
+SmallVector<int64_t> StageFunction::bufferOrder() {
+  SmallVector<int64_t> order;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    order.push_back(function.getArgAttrOfType<IntegerAttr>(i, kBuffer).getInt());
+  for (auto [buffer, value] : results)
+    if (!arguments.contains(buffer))
+      order.push_back(buffer);
+  return order;
+}
+
 void StageFunction::addResult(int64_t buffer, Value value) { results.push_back({buffer, value}); }
 
 void StageFunction::finish() {
@@ -106,7 +116,10 @@ DictionaryAttr StageProgram::finish() {
   SmallVector<NamedAttribute> symbols;
   for (auto &[action, function] : functions) {
     function->finish();
-    symbols.push_back(builder.getNamedAttr(toString(action), FlatSymbolRefAttr::get(function->function.getSymNameAttr())));
+    auto entry = builder.getDictionaryAttr(
+        {builder.getNamedAttr("entry", function->function.getSymNameAttr()),
+         builder.getNamedAttr("buffers", builder.getDenseI64ArrayAttr(function->bufferOrder()))});
+    symbols.push_back(builder.getNamedAttr(toString(action), entry));
   }
   return builder.getDictionaryAttr({builder.getNamedAttr("buffers", builder.getArrayAttr(buffers)),
                                     builder.getNamedAttr("functions", builder.getDictionaryAttr(symbols)),

@@ -22,6 +22,9 @@ public:
   Value argument(int64_t buffer, Type type);
   /// Returns `value` in `buffer`. A buffer is written at most once.
   void addResult(int64_t buffer, Value value);
+  /// The buffers that the compiled function takes, in order: those of its arguments, then those of the results that are
+  /// no arguments' too.
+  SmallVector<int64_t> bufferOrder();
   /// Adds the terminator and the final function type.
   void finish();
 

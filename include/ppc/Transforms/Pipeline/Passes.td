@@ -19,7 +19,7 @@ def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
     Guarantees: @step is gone; arguments and results of the new functions have `ppc.buffer`, an index into the table of
     their stage in the module attribute `ppc.stages`: an array with, per stage, a dictionary of
     - `buffers`: array of {role, type, space ("arena" or "slot"), and by role: name, state, logical, sharding, init};
-    - `functions`: {action = symbol};
+    - `functions`: {action = {entry (symbol), buffers (of the arguments, then of results that are no arguments')}};
     - `sends`: array of {after (action), buffer, stage, tag}, `receives`: array of {before, buffer, stage, tag}.
     A result with the buffer of an argument updates it in place.
   }];
