@@ -105,7 +105,7 @@ json buildStage(int stage) {
   }
   builder.add("h", activation, rows * hidden, true);
   builder.add("gh", activation, rows * hidden, true);
-  builder.add("lossSum", with(scalar, "loss", ""), 1, false);
+  builder.add("lossSum", with(scalar, "accumulator", ""), 1, false);
   builder.add("lr", with(scalar, "scalar", "learning_rate"), 1, false);
   builder.add("loss", with(scalar, "metric", "loss"), 1, false);
   builder.add("norm", with(scalar, "metric", "grad_norm"), 1, false);
