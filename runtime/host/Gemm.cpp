@@ -61,6 +61,21 @@ void GemmProblem::normalize() {
       --loopCount;
       i = loopCount;
     }
+  std::partition(loops, loops + loopCount, [](const Loop &loop) { return loop.c == 0; });
+}
+
+int GemmProblem::sumLoops() const {
+  return int(std::count_if(loops, loops + loopCount, [](const Loop &loop) { return loop.c == 0; }));
+}
+
+GemmProblem GemmProblem::transposed() const {
+  GemmProblem result = *this;
+  std::swap(result.m, result.n);
+  result.aRow = bCol, result.aCol = bRow, result.bRow = aCol, result.bCol = aRow;
+  result.cRow = cCol, result.cCol = cRow;
+  for (int i = 0; i < loopCount; ++i)
+    std::swap(result.loops[i].a, result.loops[i].b);
+  return result;
 }
 
 } // namespace ppcrt

@@ -25,7 +25,12 @@ struct GemmProblem {
 
   // Rewrites the problem to an equal one with fewer loops and larger matrices: loops of one turn disappear, and a loop that
   // continues m, n or k becomes part of it (a batch folded into rows, say). Summed rows or columns of C become loops.
+  // The loops that sum (C stride 0) come first.
   void normalize();
+
+  int sumLoops() const;
+  // The problem with A and B exchanged and C transposed.
+  GemmProblem transposed() const;
 
 private:
   bool absorb(const Loop &loop);

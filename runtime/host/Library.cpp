@@ -1,6 +1,7 @@
 // Matrix products through oneDNN. Operands that are row- or column-major go there as they are; others are packed first.
 #include "runtime/host/Library.h"
 #include "runtime/core/Error.h"
+#include "runtime/host/BatchedProduct.h"
 #include "runtime/host/Gemm.h"
 #include "runtime/include/ppcrt.h"
 
@@ -8,6 +9,7 @@
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <sched.h>
+#include <type_traits>
 #include <vector>
 
 namespace ppcrt {
@@ -60,36 +62,30 @@ void prepare(Operand &operand, int64_t rows, int64_t cols, std::vector<float> &p
   operand = {packed.data(), cols, 1, false, cols};
 }
 
-// C (+)= A B for one turn of the loops; all sizes at least 1, no C stride 0 unless its size is 1.
+// C (+)= A B without loops; all sizes at least 1, no C stride 0 unless its size is 1.
 void multiply(const GemmProblem &p, bool accumulate, const float *a, const float *b, float *c) {
-  thread_local std::vector<float> packedA, packedB, packedC;
-  int64_t m = p.m, n = p.n;
+  static std::vector<float> packedA, packedB, packedC;
+  if (!rowMajor(p.m, p.n, p.cRow, p.cCol) && rowMajor(p.n, p.m, p.cCol, p.cRow))
+    return multiply(p.transposed(), accumulate, b, a, c);
   Operand left{a, p.aRow, p.aCol, false, 0}, right{b, p.bRow, p.bCol, false, 0};
-  int64_t cRow = p.cRow, cCol = p.cCol;
-  if (!rowMajor(m, n, cRow, cCol) && rowMajor(n, m, cCol, cRow)) { // C^T = B^T A^T
-    std::swap(m, n);
-    std::swap(cRow, cCol);
-    left = {b, p.bCol, p.bRow, false, 0};
-    right = {a, p.aCol, p.aRow, false, 0};
-  }
-  prepare(left, m, p.k, packedA);
-  prepare(right, p.k, n, packedB);
-  bool direct = rowMajor(m, n, cRow, cCol);
+  prepare(left, p.m, p.k, packedA);
+  prepare(right, p.k, p.n, packedB);
+  bool direct = rowMajor(p.m, p.n, p.cRow, p.cCol);
   if (!direct)
-    packedC.resize(m * n);
+    packedC.resize(p.m * p.n);
   dnnl_status_t status =
-      dnnl_sgemm(left.transposed ? 'T' : 'N', right.transposed ? 'T' : 'N', m, n, p.k, 1.0f, left.data, left.leading,
-                 right.data, right.leading, direct && accumulate ? 1.0f : 0.0f, direct ? c : packedC.data(),
-                 direct ? leadingOf(m, n, cRow) : n);
+      dnnl_sgemm(left.transposed ? 'T' : 'N', right.transposed ? 'T' : 'N', p.m, p.n, p.k, 1.0f, left.data,
+                 left.leading, right.data, right.leading, direct && accumulate ? 1.0f : 0.0f,
+                 direct ? c : packedC.data(), direct ? leadingOf(p.m, p.n, p.cRow) : p.n);
   if (status != dnnl_success)
-    fatal("oneDNN refused a %lld x %lld x %lld product (status %d)", (long long)m, (long long)n, (long long)p.k,
+    fatal("oneDNN refused a %lld x %lld x %lld product (status %d)", (long long)p.m, (long long)p.n, (long long)p.k,
           int(status));
   if (direct)
     return;
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      float &out = c[i * cRow + j * cCol];
-      out = (accumulate ? out : 0.0f) + packedC[i * n + j];
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      float &out = c[i * p.cRow + j * p.cCol];
+      out = (accumulate ? out : 0.0f) + packedC[i * p.n + j];
     }
 }
 
@@ -111,8 +107,44 @@ template <typename T> void clear(const GemmProblem &p, T *c) {
       c[i * p.cRow + j * p.cCol] = 0;
 }
 
+// Calls body(turn is the first, a, b, c) for every turn of the loops [from, to).
+template <typename T, typename Body>
+void forEachTurn(const GemmProblem &p, int from, int to, const T *a, const T *b, T *c, const Body &body) {
+  int64_t index[GemmProblem::maxLoops + 2] = {};
+  for (bool first = true;; first = false) {
+    body(first, a, b, c);
+    int i = to;
+    for (; i > from; --i) {
+      const GemmProblem::Loop &loop = p.loops[i - 1];
+      a += loop.a, b += loop.b, c += loop.c;
+      if (++index[i - 1] < loop.size)
+        break;
+      a -= loop.a * loop.size, b -= loop.b * loop.size, c -= loop.c * loop.size;
+      index[i - 1] = 0;
+    }
+    if (i == from)
+      return;
+  }
+}
+
+// All products of the loops from `from` on, none of which sums.
+template <typename T>
+void runLoops(const GemmProblem &p, int from, bool accumulate, const T *a, const T *b, T *c) {
+  if constexpr (std::is_same_v<T, float>)
+    if (from < p.loopCount) {
+      GemmProblem batch = p;
+      std::copy(p.loops + from, p.loops + p.loopCount, batch.loops);
+      batch.loopCount = p.loopCount - from;
+      bool exchange = p.cCol != 1 && p.cRow == 1;
+      if (exchange ? runBatched(batch.transposed(), accumulate, b, a, c) : runBatched(batch, accumulate, a, b, c))
+        return;
+    }
+  forEachTurn(p, from, p.loopCount, a, b, c,
+              [&](bool, const T *a, const T *b, T *c) { multiply(p, accumulate, a, b, c); });
+}
+
 template <typename T> void run(GemmProblem p, const T *a, const T *b, T *c) {
-  // An empty sum: only the first turn of the summed loops writes, and it writes zeros.
+  // An empty sum is 0: as one turn with nothing to add.
   bool empty = p.k == 0;
   for (int i = 0; i < p.loopCount; ++i) {
     if (p.loops[i].size == 0 && p.loops[i].c != 0)
@@ -125,27 +157,12 @@ template <typename T> void run(GemmProblem p, const T *a, const T *b, T *c) {
   if (p.m == 0 || p.n == 0 || (empty && p.accumulate))
     return;
   p.normalize();
-  int64_t index[GemmProblem::maxLoops + 2] = {};
-  while (true) {
-    bool first = true; // of the summed loops
-    for (int i = 0; i < p.loopCount; ++i)
-      first &= p.loops[i].c != 0 || index[i] == 0;
-    if (!empty)
-      multiply(p, p.accumulate || !first, a, b, c);
-    else if (first)
-      clear(p, c);
-    int i = p.loopCount;
-    for (; i > 0; --i) {
-      const GemmProblem::Loop &loop = p.loops[i - 1];
-      a += loop.a, b += loop.b, c += loop.c;
-      if (++index[i - 1] < loop.size)
-        break;
-      a -= loop.a * loop.size, b -= loop.b * loop.size, c -= loop.c * loop.size;
-      index[i - 1] = 0;
-    }
-    if (i == 0)
-      return;
-  }
+  int sums = p.sumLoops();
+  if (empty)
+    return forEachTurn(p, sums, p.loopCount, a, b, c, [&](bool, const T *, const T *, T *c) { clear(p, c); });
+  forEachTurn(p, 0, sums, a, b, c, [&](bool first, const T *a, const T *b, T *c) {
+    runLoops(p, sums, p.accumulate || !first, a, b, c);
+  });
 }
 
 } // namespace

@@ -59,7 +59,7 @@ private:
   };
   using MailKey = std::tuple<int, int, int64_t, int64_t>; // source, destination, tag, micro-batch
 
-  static constexpr int64_t stagingBytes = int64_t(4) << 20;
+  static constexpr int64_t stagingBytes = int64_t(1) << 20;
 
   std::unique_ptr<SharedRegion> region;
   size_t statuses;

@@ -194,7 +194,7 @@ TEST_P(CollectiveTest, RandomCallsMatchTheDefinition) {
 TEST_P(CollectiveTest, LargeBuffers) {
   int n = GetParam();
   std::vector<Call> calls;
-  int64_t count = (int64_t(n) << 20) + 12345; // more than a staging slot for each member
+  int64_t count = (int64_t(n) << 18) + 12345; // more than a staging slot for each member
   for (bool inArena : {true, false}) {
     calls.push_back({Kind::AllReduce, 0, DataType::F32, Reduction::Sum, count, inArena, false, calls.size()});
     for (Kind kind : {Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll})

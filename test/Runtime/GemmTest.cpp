@@ -138,6 +138,44 @@ TEST(GemmTest, LargerSizes) {
     }
 }
 
+// The products of attention with grouped heads on [b,s,k,g,d] and [b,t,k,d], where loops remain after normalization and one
+// operand repeats over g.
+TEST(GemmTest, AttentionWithGroupedHeads) {
+  struct {
+    int64_t b, s, t, k, g, d;
+  } sizes[] = {{2, 16, 16, 2, 3, 8}, {1, 33, 17, 1, 2, 5}, {3, 8, 8, 4, 1, 16}};
+  for (auto [b, s, t, k, g, d] : sizes)
+    for (int64_t accumulate : {0, 1}) {
+      int64_t qr = k * g * d, kr = k * d;
+      std::vector<std::vector<int64_t>> descs = {
+          // scores [b,k,g,s,t] = q [b,s,k,g,d] * key [b,t,k,d]
+          {1, 0, accumulate, s, t, d, qr, 1, 1, kr, t, 1, 3, b, s * qr, t * kr, k * g * s * t, k, g * d, d, g * s * t, g,
+           d, 0, s * t},
+          // out [b,s,k,g,d] = p [b,k,g,s,t] * value [b,t,k,d]
+          {1, 0, accumulate, s, d, t, t, 1, kr, 1, qr, 1, 3, b, k * g * s * t, t * kr, s * qr, k, g * s * t, d, g * d, g,
+           s * t, 0, d},
+          // dvalue [b,t,k,d] = p^T [b,k,g,s,t] * dout [b,s,k,g,d], summed over g
+          {1, 0, accumulate, t, d, s, 1, t, qr, 1, kr, 1, 3, b, k * g * s * t, s * qr, t * kr, k, g * s * t, g * d, d, g,
+           s * t, d, 0},
+      };
+      for (const std::vector<int64_t> &desc : descs) {
+        std::mt19937_64 random(testSeed());
+        std::vector<float> x(b * s * std::max(qr, k * g * t)), y(x.size() + b * t * kr), z(x.size() + y.size());
+        for (auto *values : {&x, &y, &z})
+          for (float &value : *values)
+            value = float(random() % 1000) / 1000 - 0.5f;
+        std::vector<double> expected(z.begin(), z.end());
+        multiplyDirectly(desc, x, y, expected);
+        for (int turn = 0; turn < 2; ++turn) { // the second one takes the cached primitive
+          std::vector<float> out = z;
+          ppcrt_gemm(desc.data(), x.data(), y.data(), out.data());
+          for (size_t i = 0; i < out.size(); ++i)
+            ASSERT_NEAR(out[i], expected[i], 1e-5) << "s=" << s << " accumulate " << accumulate;
+        }
+      }
+    }
+}
+
 TEST(GemmTest, EmptySumWritesZerosEvenOverNaN) {
   std::vector<float> c(6, NAN), none(1);
   int64_t desc[] = {1, 0, 0, 2, 3, 0, 0, 1, 3, 1, 3, 1, 0};

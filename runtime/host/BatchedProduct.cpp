@@ -1,0 +1,117 @@
+// oneDNN matmul primitives with batch dimensions, cached by shape and strides.
+#include "runtime/host/BatchedProduct.h"
+
+#include <cstring>
+#include <map>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
+
+namespace ppcrt {
+namespace {
+
+using dnnl::memory;
+
+struct Library {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  std::vector<std::byte> scratchpad;
+};
+
+Library &library() { // made at the first call: after the fork
+  static Library instance;
+  return instance;
+}
+
+struct Product {
+  bool usable = false;
+  dnnl::matmul primitive;
+  memory a, b, c, scratchpad;
+  size_t scratchpadBytes = 0;
+};
+
+// oneDNN wants one of the two matrix strides to be 1; a dimension of size 1 may have any.
+bool suits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
+  return ((col == 1 || cols == 1) && (row >= cols || rows == 1)) ||
+         ((row == 1 || rows == 1) && (col >= rows || cols == 1));
+}
+
+Product create(const GemmProblem &p, bool accumulate) {
+  Product product;
+  if (!suits(p.m, p.k, p.aRow, p.aCol) || !suits(p.k, p.n, p.bRow, p.bCol) || p.cCol != 1 ||
+      (p.cRow < p.n && p.m > 1))
+    return product;
+  memory::dims aDims, bDims, cDims, aStrides, bStrides, cStrides;
+  auto add = [](memory::dims &dims, memory::dims &strides, int64_t size, int64_t stride) {
+    dims.push_back(size);
+    strides.push_back(stride);
+  };
+  for (int i = 0; i < p.loopCount; ++i) {
+    const GemmProblem::Loop &loop = p.loops[i];
+    add(aDims, aStrides, loop.a ? loop.size : 1, loop.a ? loop.a : 1); // an operand of size 1 is repeated
+    add(bDims, bStrides, loop.b ? loop.size : 1, loop.b ? loop.b : 1);
+    add(cDims, cStrides, loop.size, loop.c);
+  }
+  add(aDims, aStrides, p.m, p.aRow), add(aDims, aStrides, p.k, p.aCol);
+  add(bDims, bStrides, p.k, p.bRow), add(bDims, bStrides, p.n, p.bCol);
+  add(cDims, cStrides, p.m, p.cRow), add(cDims, cStrides, p.n, p.cCol);
+  try {
+    constexpr auto type = memory::data_type::f32;
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (accumulate) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0f);
+      attributes.set_post_ops(sum);
+    }
+    dnnl::matmul::primitive_desc chosen(
+        dnnl::matmul::desc({aDims, type, aStrides}, {bDims, type, bStrides}, {cDims, type, cStrides}), attributes,
+        library().engine);
+    if (std::strncmp(chosen.impl_info_str(), "brg", 3) != 0) // the others are no faster than a loop
+      return product;
+    product.primitive = dnnl::matmul(chosen);
+    product.a = memory(chosen.src_desc(), library().engine, nullptr);
+    product.b = memory(chosen.weights_desc(), library().engine, nullptr);
+    product.c = memory(chosen.dst_desc(), library().engine, nullptr);
+    product.scratchpad = memory(chosen.scratchpad_desc(), library().engine, nullptr);
+    product.scratchpadBytes = chosen.scratchpad_desc().get_size();
+    product.usable = true;
+  } catch (const dnnl::error &) { // not supported: the caller has another way
+  }
+  return product;
+}
+
+std::vector<int64_t> keyOf(const GemmProblem &p, bool accumulate) {
+  std::vector<int64_t> key = {accumulate, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.cRow, p.cCol};
+  for (int i = 0; i < p.loopCount; ++i)
+    key.insert(key.end(), {p.loops[i].size, p.loops[i].a, p.loops[i].b, p.loops[i].c});
+  return key;
+}
+
+} // namespace
+
+bool runBatched(const GemmProblem &problem, bool accumulate, const float *a, const float *b, float *c) {
+  static std::map<std::vector<int64_t>, Product> products;
+  std::vector<int64_t> key = keyOf(problem, accumulate);
+  auto found = products.find(key);
+  if (found == products.end())
+    found = products.emplace(std::move(key), create(problem, accumulate)).first;
+  Product &product = found->second;
+  if (!product.usable)
+    return false;
+  constexpr size_t alignment = 64;
+  std::vector<std::byte> &scratchpad = library().scratchpad;
+  if (scratchpad.size() < product.scratchpadBytes + alignment)
+    scratchpad.resize(product.scratchpadBytes + alignment);
+  auto address = (reinterpret_cast<uintptr_t>(scratchpad.data()) + alignment - 1) / alignment * alignment;
+  product.a.set_data_handle(const_cast<float *>(a));
+  product.b.set_data_handle(const_cast<float *>(b));
+  product.c.set_data_handle(c);
+  product.scratchpad.set_data_handle(reinterpret_cast<void *>(address));
+  product.primitive.execute(library().stream, {{DNNL_ARG_SRC, product.a},
+                                               {DNNL_ARG_WEIGHTS, product.b},
+                                               {DNNL_ARG_DST, product.c},
+                                               {DNNL_ARG_SCRATCHPAD, product.scratchpad}});
+  return true;
+}
+
+} // namespace ppcrt
