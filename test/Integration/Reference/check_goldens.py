@@ -4,7 +4,8 @@
     check_goldens.py --build BUILD [--options "--tp 2"] [NAME...]
 
 One step with learning rate 0 on the golden's own batch: the loss within LOSS_TOLERANCE, each gradient within
-GRADIENT_TOLERANCE (relative L2), and the parameters, which the golden file holds too, within PARAMETER_TOLERANCE.
+GRADIENT_TOLERANCE (relative L2), and the parameters, which the golden file holds too, within PARAMETER_TOLERANCE. Then
+a run of a few steps: the loss of each within LOSS_TOLERANCE.
 """
 import argparse
 import os
@@ -18,6 +19,7 @@ import tensors  # noqa: E402
 
 CASES = os.path.join(HERE, "Cases")
 SEQUENCE, BATCH, SEED = 16, 4, 7
+STEPS, RATE, WARMUP = 6, 1e-2, 2  # of the training run
 PARAMETER_TOLERANCE = 1e-6
 LOSS_TOLERANCE = 1e-5
 GRADIENT_TOLERANCE = 1e-4
@@ -29,12 +31,14 @@ def compile_case(build, config, options, output):
 
 
 def write_text(path):
-    """Writes the text of every case; returns its first batch as ids and targets, row-major."""
+    """Writes the text of every case; returns the batches of a run, each as ids and targets, row-major."""
     text = programs.english(3000)
     with open(path, "wb") as file:
         file.write(text)
-    batch = programs.samples(text, SEED, BATCH, SEQUENCE)
-    return [token for sample in batch for token in sample[:-1]], [token for sample in batch for token in sample[1:]]
+    samples = programs.samples(text, SEED, STEPS * BATCH, SEQUENCE)
+    steps = [samples[step * BATCH:(step + 1) * BATCH] for step in range(STEPS)]
+    return [([token for sample in batch for token in sample[:-1]], [token for sample in batch for token in sample[1:]])
+            for batch in steps]
 
 
 def first_step(program, text):
@@ -53,7 +57,7 @@ def check(name, build, options, scratch):
     golden, _ = tensors.read(os.path.join(CASES, name + ".safetensors"))
     program = compile_case(build, os.path.join(CASES, name + ".json"), options, os.path.join(scratch, name))
     text = os.path.join(scratch, "text")
-    if [list(golden["ids"][1]), list(golden["targets"][1])] != list(write_text(text)):
+    if (list(golden["ids"][1]), list(golden["targets"][1])) != write_text(text)[0]:
         return ["the golden file was made from another text: run make_goldens.py"]
     found, gradients, initial = first_step(program, text)
     problems, start, _ = tensors.compare(initial, part(golden, "parameter."), PARAMETER_TOLERANCE, flat=True)
@@ -61,8 +65,12 @@ def check(name, build, options, scratch):
     error = abs(found - expected) / expected
     if not error <= LOSS_TOLERANCE:
         problems.append(f"the loss is {found}, not {expected}")
+    log = programs.train(program, text, steps=STEPS, lr=RATE, warmup=WARMUP, seed=SEED)
+    drift = max(abs(line["loss"] - wanted) / wanted for line, wanted in zip(log, golden["losses"][1]))
+    if len(log) != STEPS or not drift <= LOSS_TOLERANCE:
+        problems.append(f"the losses of {STEPS} steps differ by {drift:.2e}: {[line['loss'] for line in log]} and {list(golden['losses'][1])}")
     differing, worst, worst_name = tensors.compare(gradients, part(golden, "gradient."), GRADIENT_TOLERANCE, flat=True)
-    print(f"{name}: initial parameters {start:.1e}, loss {error:.1e}, gradients {worst:.1e} ({worst_name})")
+    print(f"{name}: initial parameters {start:.1e}, loss {error:.1e}, gradients {worst:.1e} ({worst_name}), losses of {STEPS} steps {drift:.1e}")
     return problems + differing
 
 

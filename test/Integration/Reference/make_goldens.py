@@ -7,11 +7,13 @@ Runs in an environment of its own, so that no test needs a framework (see README
 
 For each Cases/NAME.json the compiled program writes its initial parameters; transformers' LlamaForCausalLM (f32, eager
 attention) takes them, and Cases/NAME.safetensors gets `parameter.*`, `gradient.*`, `ids`, `targets` and the mean
-cross-entropy `loss`. check_goldens.py compares a program with them.
+cross-entropy `loss`; then torch.optim.AdamW trains it, with clipping, warm-up and cosine, and the file gets the `losses` of
+its steps. check_goldens.py compares a program with them.
 """
 import argparse
 import array
 import json
+import math
 import os
 import sys
 import tempfile
@@ -21,15 +23,15 @@ import transformers
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 import tensors  # noqa: E402
-from check_goldens import BATCH, CASES, SEQUENCE, compile_case, first_step, write_text  # noqa: E402
+from check_goldens import BATCH, CASES, RATE, SEQUENCE, STEPS, WARMUP, compile_case, first_step, write_text  # noqa: E402
 
 
 def flat(tensor):
-    return tuple(tensor.shape), array.array("i" if tensor.dtype == torch.int32 else "f", tensor.flatten().tolist())
+    return tuple(tensor.shape), array.array("q" if tensor.dtype == torch.int64 else "f", tensor.flatten().tolist())
 
 
-def reference(config_file, parameters, ids, targets):
-    """Loss and gradients that transformers computes with the given parameters."""
+def load(config_file, parameters):
+    """The model of transformers with the given parameters."""
     with open(config_file) as file:
         config = transformers.LlamaConfig.from_dict(json.load(file))
     config._attn_implementation = "eager"
@@ -40,26 +42,56 @@ def reference(config_file, parameters, ids, targets):
     with torch.no_grad():
         for name, parameter in wanted.items():
             parameter.copy_(torch.tensor(parameters[name][1]).reshape(parameter.shape))
-    logits = model(input_ids=ids.long()).logits
-    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.long().flatten())
-    loss.backward()
-    return loss, {name: parameter.grad for name, parameter in wanted.items()}
+    return model
+
+
+def loss_of(model, ids, targets):
+    logits = model(input_ids=ids).logits
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def trained_losses(model, batches):
+    """Losses of AdamW steps on the batches: rates as runtime/core/LearningRate.h draws them, defaults of ppc-append-optimizer."""
+    decay = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+    others = [parameter for parameter in model.parameters() if parameter.dim() <= 1]
+    optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],
+                                  betas=(0.9, 0.95), eps=1e-8)
+    losses = []
+    for step, (ids, targets) in enumerate(batches, 1):
+        rate = RATE * step / WARMUP
+        if step > WARMUP:
+            rate = RATE / 10 + (RATE - RATE / 10) * 0.5 * (1 + math.cos(math.pi * (step - WARMUP) / (len(batches) - WARMUP)))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.zero_grad()
+        loss = loss_of(model, ids, targets)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
 
 
 def make(name, build, scratch):
     config = os.path.join(CASES, name + ".json")
     program = compile_case(build, config, [], os.path.join(scratch, name))
     text = os.path.join(scratch, "text")
-    ids, targets = (torch.tensor(tokens, dtype=torch.int32).reshape(BATCH, SEQUENCE) for tokens in write_text(text))
+    batches = [tuple(torch.tensor(tokens).reshape(BATCH, SEQUENCE) for tokens in batch) for batch in write_text(text)]
+    ids, targets = batches[0]
     _, _, parameters = first_step(program, text)
-    loss, gradients = reference(config, parameters, ids, targets)
-    golden = {"loss": flat(loss.detach()), "ids": flat(ids), "targets": flat(targets)}
+    model = load(config, parameters)
+    loss = loss_of(model, ids, targets)
+    loss.backward()
+    gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+    losses = trained_losses(model, batches)
+    golden = {"loss": flat(loss.detach()), "ids": flat(ids), "targets": flat(targets),
+              "losses": ((STEPS,), array.array("f", losses))}
     golden.update({"parameter." + key: value for key, value in parameters.items()})
     golden.update({"gradient." + key: flat(value) for key, value in gradients.items()})
     metadata = {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__, "sequence": str(SEQUENCE)}
     path = os.path.join(CASES, name + ".safetensors")
     tensors.write(path, golden, metadata)
-    print(f"{name}: loss {loss.item():.6f}, {len(gradients)} gradients, {os.path.getsize(path)} bytes")
+    print(f"{name}: loss {loss.item():.6f}, after {STEPS - 1} steps {losses[-1]:.6f}, {len(gradients)} gradients, {os.path.getsize(path)} bytes")
 
 
 def main():
