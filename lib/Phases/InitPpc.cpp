@@ -6,6 +6,7 @@
 #include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
+#include "ppc/Transforms/Plan/Passes.h"
 
 namespace mlir::ppc {
 
@@ -15,6 +16,7 @@ void registerPpcPasses() {
   registerPpcArenaPasses();
   registerPpcAutodiffPasses();
   registerPpcPipelinePasses();
+  registerPpcPlanPasses();
 
   // Upstream passes that people combine with ours.
   registerCanonicalizerPass();

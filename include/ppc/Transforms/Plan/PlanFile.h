@@ -1,0 +1,26 @@
+// A plan as a YAML file that people edit:
+//
+//   grid: { dp: 2, tp: 2 }
+//   stages: [ 0, 3 ]            # first layer of each stage; 0 is the embedding
+//   schedule: 1f1b
+//   micro_batches: 8
+//   dimensions: { batch: [ dp ], ffn: [ tp ], kv_heads: [ tp ], vocab: [ tp ] }
+//   parameters:                 # exceptions: per dimension the axes that cut it
+//     model.norm.weight: [ [ dp ] ]
+#ifndef PPC_TRANSFORMS_PLAN_PLANFILE_H
+#define PPC_TRANSFORMS_PLAN_PLANFILE_H
+
+#include "dialects/ppc/Ppc.h"
+#include <string>
+
+namespace mlir::ppc {
+
+/// Reads a plan file. Fails with errors that name file, line and column, at `loc` of `context`.
+FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc);
+
+/// The text of a plan file.
+std::string planText(PlanAttr plan);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TRANSFORMS_PLAN_PLANFILE_H

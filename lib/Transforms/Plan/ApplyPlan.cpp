@@ -1,0 +1,144 @@
+// A plan's shardings onto function arguments, its stages onto ops.
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Transforms/Plan/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_APPLYPLANPASS
+#include "ppc/Transforms/Plan/Passes.h.inc"
+
+namespace {
+
+class PlanApplier {
+public:
+  PlanApplier(func::FuncOp function, PlanAttr plan) : function(function), plan(plan) {}
+
+  LogicalResult run() {
+    for (unsigned number = 0; number < function.getNumArguments(); ++number)
+      if (failed(shardArgument(number)))
+        return failure();
+    for (NamedAttribute entry : plan.getParameters())
+      if (!parameters.contains(entry.getName().getValue()))
+        return function.emitOpError() << "the plan cuts parameter '" << entry.getName().getValue()
+                                      << "', which the model does not have";
+    return assignStages();
+  }
+
+private:
+  /// How messages call an argument.
+  std::string describe(unsigned number) {
+    for (StringRef kind : {attr::parameter, attr::input, attr::of, attr::scalar})
+      if (auto name = function.getArgAttrOfType<StringAttr>(number, kind))
+        return "'" + name.str() + "'";
+    return "argument " + std::to_string(number);
+  }
+
+  LogicalResult shardArgument(unsigned number);
+  LogicalResult verify(unsigned number, RankedTensorType type, ShardingAttr sharding);
+  FailureOr<ShardingAttr> shardingFromDimensions(unsigned number, RankedTensorType type);
+  LogicalResult assignStages();
+
+  func::FuncOp function;
+  PlanAttr plan;
+  llvm::StringSet<> parameters;
+};
+
+FailureOr<ShardingAttr> PlanApplier::shardingFromDimensions(unsigned number, RankedTensorType type) {
+  auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
+  if (!dims)
+    return ShardingAttr::replicated(function.getContext(), type.getRank());
+  if (int64_t(dims.size()) != type.getRank())
+    return function.emitOpError() << describe(number) << " has " << type.getRank() << " dimensions but ppc.dims names "
+                                  << dims.size();
+  ArrayAttr none = ArrayAttr::get(function.getContext(), {});
+  SmallVector<ArrayAttr> cut;
+  llvm::StringMap<StringRef> usedBy;
+  for (StringRef dim : axisNames(dims)) {
+    auto axes = plan.getDimensions().getAs<ArrayAttr>(dim);
+    cut.push_back(axes ? axes : none);
+    for (StringRef axis : axisNames(cut.back())) {
+      auto [it, isNew] = usedBy.try_emplace(axis, dim);
+      if (!isNew)
+        return function.emitOpError() << "the plan cuts both dimensions '" << it->second << "' and '" << dim << "' of "
+                                      << describe(number) << " over axis '" << axis << "': cut one of them over another axis";
+    }
+  }
+  return ShardingAttr::get(function.getContext(), cut, {}, {});
+}
+
+LogicalResult PlanApplier::verify(unsigned number, RankedTensorType type, ShardingAttr sharding) {
+  if (int64_t(sharding.getDims().size()) != type.getRank())
+    return function.emitOpError() << "the plan cuts " << sharding.getDims().size() << " dimensions of " << describe(number)
+                                  << ", which has " << type.getRank();
+  auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
+  for (auto [dim, axes] : llvm::enumerate(sharding.getDims())) {
+    for (StringRef axis : axisNames(axes))
+      if (!plan.getGrid().has(axis))
+        return function.emitOpError() << "the plan cuts " << describe(number) << " over axis '" << axis
+                                      << "', which the grid does not have";
+    int64_t parts = plan.getGrid().product(axes), extent = type.getDimSize(dim);
+    if (parts > extent) {
+      std::string name = dims ? " ('" + cast<StringAttr>(dims[dim]).str() + "')" : "";
+      return function.emitOpError() << "dimension " << dim << name << " of " << describe(number) << " has " << extent
+                                    << " elements and cannot be cut into " << parts
+                                    << " parts: use fewer parallel ranks along it";
+    }
+  }
+  return success();
+}
+
+LogicalResult PlanApplier::shardArgument(unsigned number) {
+  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[number]);
+  if (!type)
+    return function.emitOpError() << "argument " << number << " is no tensor";
+  auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter);
+  if (name)
+    parameters.insert(name.getValue());
+  if (!name)
+    name = function.getArgAttrOfType<StringAttr>(number, attr::of); // moments follow their parameter
+  auto sharding = name ? plan.getParameters().getAs<ShardingAttr>(name.getValue()) : ShardingAttr();
+  if (!sharding) {
+    FailureOr<ShardingAttr> derived = shardingFromDimensions(number, type);
+    if (failed(derived))
+      return failure();
+    sharding = *derived;
+  }
+  if (failed(verify(number, type, sharding)))
+    return failure();
+  function.setArgAttr(number, attr::sharding, sharding);
+  return success();
+}
+
+LogicalResult PlanApplier::assignStages() {
+  ArrayRef<int64_t> first = plan.getStages();
+  int64_t lastLayer = 0;
+  function.walk([&](Operation *op) {
+    auto layer = op->getAttrOfType<IntegerAttr>(attr::layer);
+    if (!layer)
+      return;
+    lastLayer = std::max(lastLayer, layer.getInt());
+    int64_t stage = std::distance(first.begin(), llvm::upper_bound(first, layer.getInt())) - 1;
+    op->setAttr(attr::stage, IntegerAttr::get(layer.getType(), std::max<int64_t>(stage, 0)));
+  });
+  if (first.back() > lastLayer)
+    return function.emitOpError() << "the plan's last stage starts at layer " << first.back() << " but the model's last layer is "
+                                  << lastLayer << " (embedding and head are layers too)";
+  return success();
+}
+
+struct ApplyPlanPass : impl::ApplyPlanPassBase<ApplyPlanPass> {
+  void runOnOperation() override {
+    auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
+    if (!plan) {
+      getOperation().emitError("has no ppc.plan: run ppc-make-plan first");
+      return signalPassFailure();
+    }
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(PlanApplier(function, plan).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace mlir::ppc

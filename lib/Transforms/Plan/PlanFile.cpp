@@ -1,0 +1,164 @@
+// Plans from and to YAML.
+#include "ppc/Transforms/Plan/PlanFile.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLTraits.h"
+
+namespace {
+
+// Maps keep the order of the file.
+struct AxisSizes : std::vector<std::pair<std::string, int64_t>> {};
+struct Axes : std::vector<std::string> {};
+struct Cuts : std::vector<Axes> {};
+struct Layers : std::vector<int64_t> {};
+struct DimensionAxes : std::vector<std::pair<std::string, Axes>> {};
+struct ParameterAxes : std::vector<std::pair<std::string, Cuts>> {};
+
+struct PlanText {
+  AxisSizes grid;
+  Layers stages;
+  std::string schedule;
+  int64_t microBatches = 0;
+  DimensionAxes dimensions;
+  ParameterAxes parameters;
+};
+
+} // namespace
+
+namespace llvm::yaml {
+
+template <typename List> struct FlowTraits {
+  static size_t size(IO &, List &list) { return list.size(); }
+  static auto &element(IO &, List &list, size_t index) {
+    if (index >= list.size())
+      list.resize(index + 1);
+    return list[index];
+  }
+  static const bool flow = true;
+};
+template <> struct SequenceTraits<Axes> : FlowTraits<Axes> {};
+template <> struct SequenceTraits<Cuts> : FlowTraits<Cuts> {};
+template <> struct SequenceTraits<Layers> : FlowTraits<Layers> {};
+
+template <typename Map> struct OrderedMapTraits {
+  static void inputOne(IO &io, StringRef key, Map &map) {
+    map.emplace_back();
+    map.back().first = key.str();
+    io.mapRequired(map.back().first.c_str(), map.back().second);
+  }
+  static void output(IO &io, Map &map) {
+    for (auto &[key, value] : map)
+      io.mapRequired(key.c_str(), value);
+  }
+};
+template <> struct CustomMappingTraits<AxisSizes> : OrderedMapTraits<AxisSizes> {};
+template <> struct CustomMappingTraits<DimensionAxes> : OrderedMapTraits<DimensionAxes> {};
+template <> struct CustomMappingTraits<ParameterAxes> : OrderedMapTraits<ParameterAxes> {};
+
+template <> struct MappingTraits<PlanText> {
+  static void mapping(IO &io, PlanText &plan) {
+    io.mapRequired("grid", plan.grid);
+    io.mapRequired("stages", plan.stages);
+    io.mapRequired("schedule", plan.schedule);
+    io.mapRequired("micro_batches", plan.microBatches);
+    io.mapOptional("dimensions", plan.dimensions);
+    io.mapOptional("parameters", plan.parameters);
+  }
+};
+
+} // namespace llvm::yaml
+
+namespace mlir::ppc {
+
+static ArrayAttr axesAttr(Builder &builder, const Axes &axes) {
+  SmallVector<StringRef> names(axes.begin(), axes.end());
+  return builder.getStrArrayAttr(names);
+}
+
+FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return emitError(loc) << "cannot read plan file '" << path << "': " << file.getError().message();
+  std::string problems;
+  auto collect = [](const llvm::SMDiagnostic &diagnostic, void *text) {
+    llvm::raw_string_ostream os(*static_cast<std::string *>(text));
+    os << (os.str().empty() ? "" : "; ") << diagnostic.getLineNo() << ":" << diagnostic.getColumnNo() + 1 << ": "
+       << diagnostic.getMessage();
+  };
+  llvm::yaml::Input input((*file)->getBuffer(), nullptr, collect, &problems);
+  PlanText text;
+  input >> text;
+  if (input.error())
+    return emitError(loc) << path << ":" << (problems.empty() ? " is no plan: the file is empty" : problems);
+
+  MLIRContext *context = loc.getContext();
+  Builder builder(context);
+  auto checked = [&] { return emitError(loc) << path << ": "; };
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (auto &[name, size] : text.grid) {
+    names.push_back(builder.getStringAttr(name));
+    sizes.push_back(size);
+  }
+  auto grid = GridAttr::getChecked(checked, context, ArrayRef<StringAttr>(names), ArrayRef<int64_t>(sizes));
+  if (!grid)
+    return failure();
+  SmallVector<NamedAttribute> dimensions, parameters;
+  for (auto &[name, axes] : text.dimensions)
+    dimensions.push_back(builder.getNamedAttr(name, axesAttr(builder, axes)));
+  for (auto &[name, dims] : text.parameters) {
+    SmallVector<ArrayAttr> cut;
+    for (const Axes &axes : dims) {
+      for (const std::string &axis : axes)
+        if (!grid.has(axis))
+          return emitError(loc) << path << ": parameter '" << name << "' is cut over axis '" << axis
+                                << "', which the grid does not have";
+      cut.push_back(axesAttr(builder, axes));
+    }
+    auto sharding = ShardingAttr::getChecked(checked, context, ArrayRef<ArrayAttr>(cut), ArrayRef<StringAttr>(), ArrayRef<Combiner>());
+    if (!sharding)
+      return failure();
+    parameters.push_back(builder.getNamedAttr(name, sharding));
+  }
+  auto plan = PlanAttr::getChecked(checked, context, grid, ArrayRef<int64_t>(text.stages), builder.getStringAttr(text.schedule),
+                                   text.microBatches, builder.getDictionaryAttr(dimensions),
+                                   builder.getDictionaryAttr(parameters));
+  if (!plan)
+    return failure();
+  return plan;
+}
+
+std::string planText(PlanAttr plan) {
+  PlanText text;
+  auto copyAxes = [](ArrayAttr axes) {
+    Axes names;
+    for (StringRef axis : axisNames(axes))
+      names.push_back(axis.str());
+    return names;
+  };
+  for (auto [name, size] : llvm::zip(plan.getGrid().getNames(), plan.getGrid().getSizes()))
+    text.grid.emplace_back(name.str(), size);
+  text.stages.assign(plan.getStages().begin(), plan.getStages().end());
+  text.schedule = plan.getSchedule().str();
+  text.microBatches = plan.getMicroBatches();
+  for (NamedAttribute dimension : plan.getDimensions())
+    text.dimensions.emplace_back(dimension.getName().str(), copyAxes(cast<ArrayAttr>(dimension.getValue())));
+  for (NamedAttribute parameter : plan.getParameters()) {
+    Cuts dims;
+    for (ArrayAttr axes : cast<ShardingAttr>(parameter.getValue()).getDims())
+      dims.push_back(copyAxes(axes));
+    text.parameters.emplace_back(parameter.getName().str(), dims);
+  }
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  llvm::yaml::Output output(os);
+  output << text;
+  // The document markers say nothing.
+  StringRef body = result;
+  body.consume_front("---\n");
+  body.consume_back("...\n");
+  return body.str();
+}
+
+} // namespace mlir::ppc
