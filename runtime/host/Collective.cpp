@@ -14,7 +14,7 @@
 namespace ppcrt {
 namespace {
 
-constexpr int64_t smallReduceBytes = 32 << 10; // everybody reduces everything: members times the work
+constexpr int64_t smallReduceBytes = 64 << 10; // of all members together: everybody reduces everything
 constexpr int64_t smallMoveBytes = 256 << 10;  // one more copy of the input, one barrier less
 
 const std::byte *at(const void *base, int64_t offset) { return static_cast<const std::byte *>(base) + offset; }
@@ -31,27 +31,32 @@ bool overlap(const void *a, const void *b, int64_t aBytes, int64_t bBytes) {
   return at(a, 0) < at(b, bBytes) && at(b, 0) < at(a, aBytes);
 }
 
+// memmove that allows null for nothing.
+void move(void *out, const void *in, int64_t bytes) {
+  if (bytes > 0)
+    std::memmove(out, in, bytes);
+}
+
 } // namespace
 
 void LocalTransport::allReduce(int group, void *buffer, int64_t count, DataType type, Reduction kind) {
+  Waiting waiting(world.status(me), "all_reduce", group);
   Link &link = this->link(group);
   int64_t element = info(type).bytes, bytes = count * element;
-  if (link.size == 1 || count == 0)
+  if (link.size == 1)
     return;
-  unsigned parity = link.turn++ & 1;
   std::vector<const void *> sources(link.size);
-  if (bytes <= smallReduceBytes) {
-    std::memcpy(link.stage(parity, link.index), buffer, bytes);
-    link.barrier->wait(link.size);
+  if (bytes * link.size <= smallReduceBytes) {
+    unsigned parity = meet(group, {nullptr, "all_reduce", count, type, kind}, buffer, bytes);
     for (int member = 0; member < link.size; ++member)
       sources[member] = link.stage(parity, member);
     return reduce(buffer, sources.data(), link.size, count, type, kind);
   }
   void *mine = const_cast<void *>(shareable(buffer, bytes));
-  std::vector<const void *> addresses = exchange(link, parity, mine);
+  unsigned parity = meet(group, {mine, "all_reduce", count, type, kind});
   auto [begin, end] = chunk(count, link.size, link.index);
   for (int member = 0; member < link.size; ++member)
-    sources[member] = at(addresses[member], begin * element);
+    sources[member] = at(link.announcement(parity, member).address, begin * element);
   auto firstChunk = chunk(count, link.size, 0);
   bool staged = (firstChunk.second - firstChunk.first) * element <= LocalWorld::stagingBytes;
   // Nobody but this member touches chunk `index` of its buffer before the next barrier, so it may be written in place.
@@ -60,7 +65,8 @@ void LocalTransport::allReduce(int group, void *buffer, int64_t count, DataType 
   link.barrier->wait(link.size);
   for (int member = 0; member < link.size; ++member) {
     auto [from, to] = chunk(count, link.size, member);
-    const std::byte *source = staged ? link.stage(parity, member) : at(addresses[member], from * element);
+    const std::byte *source =
+        staged ? link.stage(parity, member) : at(link.announcement(parity, member).address, from * element);
     if (source != at(buffer, from * element))
       std::memcpy(at(buffer, from * element), source, (to - from) * element);
   }
@@ -69,81 +75,67 @@ void LocalTransport::allReduce(int group, void *buffer, int64_t count, DataType 
 }
 
 void LocalTransport::allGather(int group, const void *in, void *out, int64_t count, DataType type) {
+  Waiting waiting(world.status(me), "all_gather", group);
   Link &link = this->link(group);
   int64_t bytes = count * info(type).bytes;
-  if (bytes == 0)
-    return;
   if (link.size == 1) {
-    std::memmove(out, in, bytes);
+    move(out, in, bytes);
     return;
   }
-  unsigned parity = link.turn++ & 1;
-  if (bytes <= smallMoveBytes) {
-    std::memcpy(link.stage(parity, link.index), in, bytes);
+  bool small = bytes <= smallMoveBytes;
+  unsigned parity = meet(group, {small ? nullptr : shareable(in, bytes), "all_gather", count, type, Reduction::Sum},
+                         small ? in : nullptr, bytes);
+  for (int member = 0; member < link.size; ++member) {
+    const void *source = small ? link.stage(parity, member) : link.announcement(parity, member).address;
+    if (source != at(out, member * bytes))
+      move(at(out, member * bytes), source, bytes);
+  }
+  if (!small)
     link.barrier->wait(link.size);
-    for (int member = 0; member < link.size; ++member)
-      std::memcpy(at(out, member * bytes), link.stage(parity, member), bytes);
-    return;
-  }
-  std::vector<const void *> addresses = exchange(link, parity, shareable(in, bytes));
-  for (int member = 0; member < link.size; ++member)
-    if (addresses[member] != at(out, member * bytes))
-      std::memcpy(at(out, member * bytes), addresses[member], bytes);
-  link.barrier->wait(link.size);
 }
 
 void LocalTransport::reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) {
+  Waiting waiting(world.status(me), "reduce_scatter", group);
   Link &link = this->link(group);
   int64_t bytes = count * info(type).bytes, total = bytes * link.size;
-  if (bytes == 0)
-    return;
   if (link.size == 1) {
-    std::memmove(out, in, bytes);
+    move(out, in, bytes);
     return;
   }
-  unsigned parity = link.turn++ & 1;
+  bool small = total <= smallMoveBytes;
+  const void *mine = small ? nullptr : shareable(in, total);
+  unsigned parity = meet(group, {mine, "reduce_scatter", count, type, kind}, small ? in : nullptr, total);
   std::vector<const void *> sources(link.size);
-  if (total <= smallMoveBytes) {
-    std::memcpy(link.stage(parity, link.index), in, total);
-    link.barrier->wait(link.size);
-    for (int member = 0; member < link.size; ++member)
-      sources[member] = at(link.stage(parity, member), link.index * bytes);
-    return reduce(out, sources.data(), link.size, count, type, kind);
-  }
-  const void *mine = shareable(in, total);
-  std::vector<const void *> addresses = exchange(link, parity, mine);
   for (int member = 0; member < link.size; ++member)
-    sources[member] = at(addresses[member], link.index * bytes);
+    sources[member] =
+        at(small ? link.stage(parity, member) : link.announcement(parity, member).address, link.index * bytes);
   // Peers still read `in`, so a result that would overwrite a part of theirs waits for them.
   bool late = mine == in && out != at(in, link.index * bytes) && overlap(in, out, total, bytes);
   std::vector<std::byte> held(late ? bytes : 0);
   reduce(late ? held.data() : out, sources.data(), link.size, count, type, kind);
+  if (small)
+    return;
   link.barrier->wait(link.size);
   if (late)
-    std::memcpy(out, held.data(), bytes);
+    move(out, held.data(), bytes);
 }
 
 void LocalTransport::allToAll(int group, const void *in, void *out, int64_t count, DataType type) {
+  Waiting waiting(world.status(me), "all_to_all", group);
   Link &link = this->link(group);
   int64_t bytes = count * info(type).bytes, total = bytes * link.size;
-  if (bytes == 0)
-    return;
   if (link.size == 1) {
-    std::memmove(out, in, bytes);
+    move(out, in, bytes);
     return;
   }
-  unsigned parity = link.turn++ & 1;
-  if (total <= smallMoveBytes) {
-    std::memcpy(link.stage(parity, link.index), in, total);
-    link.barrier->wait(link.size);
-    for (int member = 0; member < link.size; ++member)
-      std::memcpy(at(out, member * bytes), at(link.stage(parity, member), link.index * bytes), bytes);
-    return;
-  }
-  std::vector<const void *> addresses = exchange(link, parity, shareable(in, total));
+  bool small = total <= smallMoveBytes;
+  unsigned parity = meet(group, {small ? nullptr : shareable(in, total), "all_to_all", count, type, Reduction::Sum},
+                         small ? in : nullptr, total);
   for (int member = 0; member < link.size; ++member)
-    std::memcpy(at(out, member * bytes), at(addresses[member], link.index * bytes), bytes);
-  link.barrier->wait(link.size);
+    move(at(out, member * bytes),
+         at(small ? link.stage(parity, member) : link.announcement(parity, member).address, link.index * bytes), bytes);
+  if (!small)
+    link.barrier->wait(link.size);
 }
 
 } // namespace ppcrt

@@ -85,8 +85,33 @@ private:
         explain(failed.front());
         return 1;
       }
+      if (running > 0 && stuck())
+        return 1;
     }
     return 0;
+  }
+
+  // Looks at most once in a second; says who waits for what when nobody has got on for too long.
+  bool stuck() {
+    if (std::time(nullptr) == lastLook)
+      return false;
+    lastLook = std::time(nullptr);
+    std::vector<uint64_t> now;
+    bool waiting = true;
+    for (size_t rank = 0; rank < children.size(); ++rank) {
+      now.push_back(ranks.waits(int(rank)));
+      waiting &= children[rank] == 0 || now.back() % 2 == 1;
+    }
+    stillLooks = waiting && now == before ? stillLooks + 1 : 0;
+    before = now;
+    if (stillLooks < ranks.patience)
+      return false;
+    std::string text;
+    for (size_t rank = 0; rank < children.size(); ++rank)
+      text += (rank ? "; " : "") + ranks.describe(int(rank)) +
+              (children[rank] ? ": " + ranks.describeWait(int(rank)) : " has ended");
+    std::fprintf(stderr, "error: the ranks wait for each other and cannot go on: %s\n", text.c_str());
+    return true;
   }
 
   void explain(int rank) {
@@ -136,6 +161,9 @@ private:
   sigset_t waited, previous;
   std::vector<pid_t> children; // 0: collected
   std::vector<int> statuses;
+  std::vector<uint64_t> before; // of the last look
+  std::time_t lastLook = 0;
+  int stillLooks = 0; // looks in a row at which everybody waited and nothing had changed
 };
 
 } // namespace

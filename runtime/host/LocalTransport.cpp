@@ -46,8 +46,8 @@ LocalTransport::LocalTransport(LocalWorld &world, int rank) : world(world), me(r
     }
 }
 
-const void *&LocalTransport::Link::address(unsigned parity, int member) const {
-  return *reinterpret_cast<const void **>(published + 64 * (size_t(parity) * size + member));
+LocalTransport::Announcement &LocalTransport::Link::announcement(unsigned parity, int member) const {
+  return *reinterpret_cast<Announcement *>(published + 64 * (size_t(parity) * size + member));
 }
 
 std::byte *LocalTransport::Link::stage(unsigned parity, int member) const {
@@ -63,18 +63,47 @@ const void *LocalTransport::shareable(const void *in, int64_t bytes) {
   return __builtin_memcpy(world.region->data() + world.bounces[me], in, bytes);
 }
 
-std::vector<const void *> LocalTransport::exchange(Link &link, unsigned parity, const void *in) {
-  link.address(parity, link.index) = in;
+unsigned LocalTransport::meet(int group, const Announcement &mine, const void *stagedInput, int64_t stagedBytes) {
+  Link &link = this->link(group);
+  unsigned parity = link.turn++ & 1;
+  link.announcement(parity, link.index) = mine;
+  if (stagedInput)
+    __builtin_memcpy(link.stage(parity, link.index), stagedInput, stagedBytes);
   link.barrier->wait(link.size);
-  std::vector<const void *> addresses(link.size);
-  for (int member = 0; member < link.size; ++member)
-    addresses[member] = link.address(parity, member);
-  return addresses;
+  for (int member = 0; member < link.size; ++member) {
+    const Announcement &other = link.announcement(parity, member);
+    if (other.name != mine.name || other.count != mine.count || other.type != mine.type || other.kind != mine.kind)
+      fatal("the members of group %d disagree: member %d calls %s of %lld %s (kind %d), member %d %s of %lld %s (kind %d)",
+            group, link.index, mine.name, (long long)mine.count, info(mine.type).name, int(mine.kind), member, other.name,
+            (long long)other.count, info(other.type).name, int(other.kind));
+  }
+  return parity;
 }
 
 void LocalTransport::barrier(int group) {
+  Waiting waiting(world.status(me), "barrier", group);
   if (link(group).size > 1)
     link(group).barrier->wait(link(group).size);
+}
+
+LocalTransport::Waiting::Waiting(RankStatus &status, const char *name, int64_t first, MessageKey key) : status(status) {
+  status.name.store(name, std::memory_order_relaxed);
+  status.first.store(first, std::memory_order_relaxed);
+  status.tag.store(key.tag, std::memory_order_relaxed);
+  status.microBatch.store(key.microBatch, std::memory_order_relaxed);
+  status.waits.store(status.waits.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+LocalTransport::Waiting::~Waiting() {
+  status.waits.store(status.waits.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+std::string describeWait(const RankStatus &status) {
+  std::string text = status.name.load();
+  if (status.tag >= 0)
+    return text + format(" of micro-batch %lld, tag %lld, rank %lld", (long long)status.microBatch,
+                         (long long)status.tag, (long long)status.first);
+  return text + (status.first < 0 ? " of all ranks" : format(" of group %lld", (long long)status.first));
 }
 
 } // namespace ppcrt

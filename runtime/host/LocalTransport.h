@@ -9,6 +9,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace ppcrt {
 
 // What a rank tells the launcher and the first rank while it runs; lies in shared memory.
 struct RankStatus {
+  // Odd while the rank is inside a call that may wait for others, even otherwise; every such call adds 2. The fields after
+  // it say which call: `name` is a literal, `first` a group or a peer, the rest a message's key.
+  std::atomic<uint64_t> waits;
+  std::atomic<const char *> name;
+  std::atomic<int64_t> first, tag, microBatch;
   std::atomic<int64_t> step;          // the step it is in, from 1; 0 before
   std::atomic<int64_t> peakResident;  // bytes, at the end of the last reported step
   std::atomic<int64_t> arenaResident; // bytes of its arena that occupy memory
@@ -49,13 +55,15 @@ private:
   struct Communicator {
     std::vector<int> members;
     size_t barrier;   // SharedBarrier
-    size_t published; // 2 x members x cache line: an address
+    size_t published; // 2 x members x cache line: an Announcement
     size_t staging;   // 2 x members x stagingBytes
   };
   struct Mail {
     alignas(64) SharedWord posted; // 1 from send to receive
     const void *address;
     int64_t size;
+    int destination;
+    MessageKey key;
   };
   using MailKey = std::tuple<int, int, int64_t, int64_t>; // source, destination, tag, micro-batch
 
@@ -93,6 +101,16 @@ public:
   void receive(int source, MessageKey key, void *bytes, int64_t size) override;
 
 private:
+  // What a member tells the others before the barrier of a call; equal on all members but for the address.
+  struct Announcement {
+    const void *address; // of its input; null when that is in its staging slot
+    const char *name;    // of the call: a literal
+    int64_t count;
+    DataType type;
+    Reduction kind;
+  };
+  static_assert(sizeof(Announcement) <= 64, "one cache line");
+
   // This rank's end of a communicator.
   struct Link {
     int size = 0;
@@ -100,9 +118,9 @@ private:
     SharedBarrier *barrier = nullptr;
     std::byte *published = nullptr;
     std::byte *staging = nullptr;
-    unsigned turn = 0; // parity of the next call
+    unsigned turn = 0; // its parity is that of the next call's slots
 
-    const void *&address(unsigned parity, int member) const;
+    Announcement &announcement(unsigned parity, int member) const;
     std::byte *stage(unsigned parity, int member) const;
   };
 
@@ -110,13 +128,24 @@ private:
   Link &link(int group) { return links[group == everyRank ? links.size() - 1 : size_t(group)]; }
   // `in`, or a copy of it that peers can read.
   const void *shareable(const void *in, int64_t bytes);
-  // Publishes `in` and returns everybody's addresses, by index.
-  std::vector<const void *> exchange(Link &link, unsigned parity, const void *in);
+  // Announces a call, waits for the others to announce theirs, ends the process when they differ. Returns the parity of the
+  // slots to use.
+  unsigned meet(int group, const Announcement &mine, const void *stagedInput = nullptr, int64_t stagedBytes = 0);
   LocalWorld::Mail &mail(int source, int destination, MessageKey key);
+
+  // Keeps RankStatus::waits for the time of a call.
+  struct Waiting {
+    Waiting(RankStatus &status, const char *name, int64_t first, MessageKey key = {-1, -1});
+    ~Waiting();
+    RankStatus &status;
+  };
 
   LocalWorld &world;
   int me;
   std::vector<Link> links;
 };
+
+// "all_reduce of group 1", "receive of micro-batch 0, tag 1, rank 2": the call that a rank is in.
+std::string describeWait(const RankStatus &status);
 
 } // namespace ppcrt

@@ -23,15 +23,20 @@ int64_t LocalTransport::send(int destination, MessageKey key, const void *bytes,
           (long long)key.microBatch, destination);
   entry.address = bytes;
   entry.size = size;
+  entry.destination = destination;
+  entry.key = key;
   entry.posted.store(1);
   return &entry - reinterpret_cast<LocalWorld::Mail *>(world.region->data() + world.mailbox);
 }
 
 void LocalTransport::waitSend(int64_t request) {
-  reinterpret_cast<LocalWorld::Mail *>(world.region->data() + world.mailbox)[request].posted.waitWhile(1);
+  LocalWorld::Mail &entry = reinterpret_cast<LocalWorld::Mail *>(world.region->data() + world.mailbox)[request];
+  Waiting waiting(world.status(me), "send", entry.destination, entry.key);
+  entry.posted.waitWhile(1);
 }
 
 void LocalTransport::receive(int source, MessageKey key, void *bytes, int64_t size) {
+  Waiting waiting(world.status(me), "receive", source, key);
   LocalWorld::Mail &entry = mail(source, me, key);
   entry.posted.waitWhile(0);
   if (entry.size != size)

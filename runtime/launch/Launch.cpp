@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <unistd.h>
 
@@ -56,7 +57,14 @@ public:
       saved.push_back(std::make_unique<TensorFile>(options.saveParameters, manifest, Role::Parameter));
     if (!options.saveGradients.empty())
       saved.push_back(std::make_unique<TensorFile>(options.saveGradients, manifest, Role::Gradient));
-    world = std::make_unique<LocalWorld>(worldShape(manifest));
+    LocalWorldShape shape = worldShape(manifest);
+    double needed = std::accumulate(shape.arenaBytes.begin(), shape.arenaBytes.end(), 0.0);
+    if (needed > double(machineMemoryBytes()))
+      throw InputError(format("the %zu ranks need %s of memory, this machine has %s: compile for more machines, a smaller "
+                              "micro-batch or a smaller model",
+                              shape.arenaBytes.size(), formatBytes(needed).c_str(),
+                              formatBytes(double(machineMemoryBytes())).c_str()));
+    world = std::make_unique<LocalWorld>(shape);
   }
 
   int launch() {
@@ -68,6 +76,8 @@ public:
       return manifest.grid.describe(rank) + (step ? format(" in step %lld", (long long)step) : "");
     };
     ranks.message = [&](int rank) { return std::string(world->status(rank).message); };
+    ranks.waits = [&](int rank) { return world->status(rank).waits.load(); };
+    ranks.describeWait = [&](int rank) { return describeWait(world->status(rank)); };
     int status = runRanks(ranks);
     if (status == 0)
       for (const auto &file : saved)

@@ -206,6 +206,19 @@ TEST_P(CollectiveTest, LargeBuffers) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, CollectiveTest, ::testing::Values(1, 2, 3, 4, 5));
 
+TEST(CollectiveErrorTest, MembersThatDisagreeAreNamed) {
+  ::testing::internal::CaptureStderr();
+  int status = statusOnRanks(worldOf(2, 4096), [](LocalWorld &world, int rank) -> std::string {
+    LocalTransport transport(world, rank);
+    transport.allReduce(0, world.arena(rank), 10 + rank, DataType::F32, Reduction::Sum);
+    return "";
+  });
+  EXPECT_EQ(status, 1);
+  std::string error = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(error.find("the members of group 0 disagree: member "), std::string::npos) << error;
+  EXPECT_NE(error.find(" all_reduce of 1"), std::string::npos) << error;
+}
+
 TEST(ReduceTest, MaximumKeepsNaN) {
   float a[] = {1, NAN, 3, -0.0f}, b[] = {NAN, 2, 1, -1}, out[4];
   const void *sources[] = {a, b};

@@ -81,4 +81,21 @@ TEST(PointToPointTest, SendDoesNotWaitAndWaitSendDoes) {
   });
 }
 
+TEST(PointToPointTest, RanksThatWaitForEachOtherAreEndedAndNamed) {
+  ::testing::internal::CaptureStderr();
+  int status = statusOnRanks(ring(3), [](LocalWorld &world, int rank) -> std::string {
+    if (rank == 2)
+      return "";
+    LocalTransport transport(world, rank);
+    if (rank == 1)
+      transport.barrier(Transport::everyRank);
+    transport.receive((rank + 2) % 3, {1, 4}, world.arena(rank), 4);
+    return "";
+  });
+  EXPECT_EQ(status, 1);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "error: the ranks wait for each other and cannot go on: rank 0: receive of micro-batch 4, tag 1, rank 2; rank 1: "
+            "barrier of all ranks; rank 2 has ended\n");
+}
+
 } // namespace

@@ -28,8 +28,8 @@ inline uint64_t testSeed() {
   return seed;
 }
 
-// Forks the ranks; `body` returns an empty string, or what went wrong.
-inline void runOnRanks(const LocalWorldShape &shape, const std::function<std::string(LocalWorld &, int)> &body) {
+// Forks the ranks; `body` returns an empty string, or what went wrong. Returns runRanks' status.
+inline int statusOnRanks(const LocalWorldShape &shape, const std::function<std::string(LocalWorld &, int)> &body) {
   testSeed();
   LocalWorld world(shape);
   LaunchedRanks ranks;
@@ -44,7 +44,14 @@ inline void runOnRanks(const LocalWorldShape &shape, const std::function<std::st
   };
   ranks.describe = [](int rank) { return "rank " + std::to_string(rank); };
   ranks.message = [&](int rank) { return std::string(world.status(rank).message); };
-  EXPECT_EQ(runRanks(ranks), 0);
+  ranks.waits = [&](int rank) { return world.status(rank).waits.load(); };
+  ranks.describeWait = [&](int rank) { return describeWait(world.status(rank)); };
+  ranks.patience = 3;
+  return runRanks(ranks);
+}
+
+inline void runOnRanks(const LocalWorldShape &shape, const std::function<std::string(LocalWorld &, int)> &body) {
+  EXPECT_EQ(statusOnRanks(shape, body), 0);
 }
 
 } // namespace ppcrt::test
