@@ -1,9 +1,11 @@
 // JSON to Manifest. Errors name the key by its path, say what was found and what is allowed.
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/ManifestValue.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -16,101 +18,9 @@ const char *const actionKindNames[actionKindCount] = {"forward", "backward", "we
 
 namespace {
 
-using nlohmann::json;
+using Value = ManifestValue;
 
-// Any size or offset a program may name, in bytes or elements: products of a few of them stay within 64 bits.
-constexpr int64_t maxSize = int64_t(1) << 46;
 constexpr int64_t maxRanks = 1024;
-
-// A JSON value that knows where it stands.
-class Value {
-public:
-  Value(const json &value, std::string path) : value(&value), path(std::move(path)) {}
-
-  [[noreturn]] void fail(const std::string &what) const {
-    throw InputError("manifest: " + (path.empty() ? "top level" : path) + ": " + what);
-  }
-
-  bool has(const char *key) const { return object().contains(key); }
-
-  Value at(const char *key) const {
-    auto found = object().find(key);
-    if (found == object().end())
-      fail(std::string("missing key \"") + key + "\"");
-    return {*found, path.empty() ? key : path + "." + key};
-  }
-
-  std::vector<Value> list() const {
-    if (!value->is_array())
-      fail("expected a list, found " + show());
-    std::vector<Value> result;
-    for (size_t i = 0; i < value->size(); ++i)
-      result.emplace_back((*value)[i], path + "[" + std::to_string(i) + "]");
-    return result;
-  }
-
-  std::string string() const {
-    if (!value->is_string())
-      fail("expected a string, found " + show());
-    return value->get<std::string>();
-  }
-
-  int64_t integer(int64_t least, int64_t most = maxSize) const {
-    if (!value->is_number_integer() || value->get<double>() < double(least) || value->get<double>() > double(most))
-      fail(format("expected an integer from %lld to %lld, found ", (long long)least, (long long)most) + show());
-    return value->get<int64_t>();
-  }
-
-  double number() const {
-    if (!value->is_number() || value->get<double>() < 0)
-      fail("expected a number that is not negative, found " + show());
-    return value->get<double>();
-  }
-
-  // Index of the string in `names`.
-  int choice(const char *const *names, int count) const {
-    std::string text = string(), all;
-    for (int i = 0; i < count; ++i) {
-      if (text == names[i])
-        return i;
-      all += (i ? ", " : "") + std::string(names[i]);
-    }
-    fail("unknown value \"" + text + "\"; known: " + all);
-  }
-
-  std::vector<int64_t> shape() const {
-    std::vector<int64_t> result;
-    int64_t count = 1;
-    for (const Value &dim : list()) {
-      result.push_back(dim.integer(1));
-      if (result.back() > maxSize / count)
-        fail("more than 2^46 elements");
-      count *= result.back();
-    }
-    return result;
-  }
-
-  DataType type() const {
-    if (std::optional<DataType> result = dataTypeByName(string()))
-      return *result;
-    fail("unknown type \"" + string() + "\"; known: f32, f64, i32, i64, bf16");
-  }
-
-private:
-  const json &object() const {
-    if (!value->is_object())
-      fail("expected an object, found " + show());
-    return *value;
-  }
-
-  std::string show() const {
-    std::string text = value->dump(-1, ' ', false, json::error_handler_t::replace);
-    return text.size() > 40 ? text.substr(0, 40) + "..." : text;
-  }
-
-  const json *value;
-  std::string path;
-};
 
 std::vector<int> readAxes(const Value &value, const Grid &grid) {
   std::vector<int> axes;
@@ -322,10 +232,10 @@ Manifest readManifest(const Value &top) {
 } // namespace
 
 Manifest parseManifest(std::string_view text) {
-  json document;
+  nlohmann::json document;
   try {
-    document = json::parse(text.begin(), text.end());
-  } catch (const json::parse_error &error) {
+    document = nlohmann::json::parse(text.begin(), text.end());
+  } catch (const nlohmann::json::parse_error &error) {
     throw InputError(format("manifest: not valid JSON at byte %zu of %zu", error.byte, text.size()));
   }
   Manifest manifest = readManifest(Value(document, ""));
