@@ -3,6 +3,7 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
@@ -17,6 +18,7 @@ void registerPpcPasses() {
   registerPpcAutodiffPasses();
   registerPpcPipelinePasses();
   registerPpcPlanPasses();
+  registerPpcPhases();
 
   // Upstream passes that people combine with ours.
   registerCanonicalizerPass();

@@ -207,12 +207,16 @@ struct SplitMicrobatchesPass : impl::SplitMicrobatchesPassBase<SplitMicrobatches
   using SplitMicrobatchesPassBase::SplitMicrobatchesPassBase;
 
   void runOnOperation() override {
-    if (count < 1) {
-      getOperation().emitError() << "count is " << count << ", expected at least 1 micro-batch";
+    int64_t microBatches = count;
+    if (auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan); plan && microBatches == 0)
+      microBatches = plan.getMicroBatches();
+    if (microBatches < 0) {
+      getOperation().emitError() << "count is " << microBatches << ", expected at least 1 micro-batch";
       return signalPassFailure();
     }
+    microBatches = std::max<int64_t>(microBatches, 1);
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      BatchAnalysis analysis(function, count);
+      BatchAnalysis analysis(function, microBatches);
       if (failed(analysis.run()))
         return signalPassFailure();
       for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
@@ -220,7 +224,7 @@ struct SplitMicrobatchesPass : impl::SplitMicrobatchesPassBase<SplitMicrobatches
           function.emitOpError() << "result " << number << " is no sum over the batch: write a mean as a sum times a constant";
           return signalPassFailure();
         }
-      rewrite(function, analysis, count);
+      rewrite(function, analysis, microBatches);
     }
   }
 };

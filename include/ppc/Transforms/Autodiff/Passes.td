@@ -34,7 +34,8 @@ def SplitMicrobatchesPass : Pass<"ppc-split-microbatches", "ModuleOp"> {
     loss that is a mean must be a sum times a constant).
     Guarantees: the same results up to rounding; ops inside have the shapes of one micro-batch.
   }];
-  let options = [Option<"count", "count", "int64_t", "1", "micro-batches per step">];
+  let options = [Option<"count", "count", "int64_t", "0",
+                        "micro-batches per step; 0: as ppc.plan says, 1 without a plan">];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 
