@@ -39,6 +39,9 @@ private:
   StepSplit &split;
   ArrayRef<std::pair<int64_t, int64_t>> accumulators;
   Stages all;
+  /// Number of the all-reduce between stages that is being built: the same on every stage, and different for each, so that
+  /// nothing merges two of them on one stage only (two zeros, say).
+  int64_t channel = 0;
   DenseMap<Value, Stages> sitesOf; ///< of results of ops that have been split
 };
 
@@ -105,8 +108,11 @@ Value UpdateSplitter::allReduce(StageFunction &function, Value value, const Stag
       members.push_back(stage);
     only = function.builder.getDenseI64ArrayAttr(members);
   }
-  return AllReduceOp::create(function.builder, value.getLoc(), value.getType(), value, function.builder.getStrArrayAttr({"pp"}),
-                             CombinerAttr::get(value.getContext(), Combiner::Sum), only);
+  auto reduced = AllReduceOp::create(function.builder, value.getLoc(), value.getType(), value,
+                                     function.builder.getStrArrayAttr({"pp"}),
+                                     CombinerAttr::get(value.getContext(), Combiner::Sum), only);
+  reduced->setAttr("ppc.channel", function.builder.getI64IntegerAttr(channel));
+  return reduced;
 }
 
 LogicalResult UpdateSplitter::sumAcrossStages(SumOp sum, ArrayRef<Stages> sites) {
@@ -130,6 +136,7 @@ LogicalResult UpdateSplitter::sumAcrossStages(SumOp sum, ArrayRef<Stages> sites)
                                            : SumOp::create(update.builder, sum.getLoc(), sum.getType(), own[stage]).getResult();
     update.mapping.map(sum.getResult(), allReduce(update, local, involved));
   }
+  ++channel;
   sitesOf[sum] = involved;
   return success();
 }
@@ -154,6 +161,7 @@ LogicalResult UpdateSplitter::broadcastScalar(Value value) {
     }
     update.mapping.map(value, allReduce(update, local, all));
   }
+  ++channel;
   sitesOf[value] = all;
   return success();
 }
