@@ -1,6 +1,6 @@
 // The order in which a rank does things, seen from a transport that writes it down.
-#include "runtime/core/PlanExecutor.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/PlanExecutor.h"
 #include "test/Runtime/BigramProgram.h"
 
 #include <gtest/gtest.h>
