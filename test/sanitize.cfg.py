@@ -9,3 +9,4 @@ if config.ppc_sanitize:
     ])
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
     config.environment["LSAN_OPTIONS"] = f"suppressions={config.ppc_source}/test/leaks.supp:print_suppressions=0"
+    config.environment["CC"] = config.ppc_build + "/bin/ppc-cc"

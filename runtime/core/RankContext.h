@@ -18,9 +18,7 @@ struct Traffic {
 
 class RankContext {
 public:
-  explicit RankContext(Transport &transport) : transport(transport) {
-    traffic.groupBytes.resize(transport.groupCount());
-  }
+  explicit RankContext(Transport &transport) : transport(transport) { traffic.groupBytes.resize(transport.groupCount()); }
 
   Transport &transport;
   Traffic traffic;

@@ -19,7 +19,8 @@ ShardingRule AttentionOp::getShardingRule() {
       .replicate("s")
       .replicate("t")
       .replicate("d")
-      .build(); // a padded group sees the real values of its kv head: its output is not zero
+      .keepsZeroPadding(0) // zero values give a zero output whatever the scores
+      .build();
 }
 
 ShardingRule AttentionBackwardOp::getShardingRule() {

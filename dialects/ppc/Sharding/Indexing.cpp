@@ -19,7 +19,8 @@ ShardingRule EmbeddingOp::getShardingRule() {
       .operand(1, ArrayRef(rows).drop_back())
       .result(0, rows)
       .linear(Linearity::Each, {0})
-      .build(); // index 0, in the padding of ids, is a row like any other
+      .keepsZeroPadding(0)
+      .build();
 }
 
 bool EmbeddingOp::setFactorBlock(unsigned factor, Attribute block) {
