@@ -18,7 +18,7 @@ MAY_USE = {
     "Interfaces": ["Support"],
     "dialects/ppc": ["Interfaces", "Support"],
     "dialects/ppcrt": ["Interfaces", "Support"],
-    "Analysis": ["dialects/*", "Interfaces", "Support"],
+    "Analysis": ["Planning", "dialects/*", "Interfaces", "Support"],
     "Interpreter": ["dialects/*", "Interfaces", "Support"],
     "Transforms/*": ["Analysis", "Planning", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Conversion/*": ["dialects/*", "Interfaces", "Support"],

@@ -29,6 +29,9 @@ def Ppc_Dialect : Dialect {
     | `ppc.no_weight_decay` | parameters | excluded from decoupled weight decay |
     | `ppc.sharding` | function arguments | `#ppc.sharding` |
     | `ppc.shardings` | ops | one `#ppc.sharding` per result |
+    | `ppc.factors` | ops | grid axes of each factor that is cut, by name, `{b = ["dp"]}` |
+    | `ppc.operand_shardings` | `ppc.accumulate` | one `#ppc.sharding` per block argument |
+    | `ppc.logical_type` | arguments and results of partitioned functions | type before partitioning |
     | `ppc.part` | ops | `#ppc.part`, forward, backward, weight_gradient or update |
     | `ppc.layer` | ops | position in the chain of layers: 0 is the embedding, L + 1 the head |
     | `ppc.stage` | ops | pipeline stage |

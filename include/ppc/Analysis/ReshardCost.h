@@ -1,0 +1,23 @@
+// What it takes to bring a value from one sharding to another, in the terms of the IR. The search itself is the reshard
+// planner's (ppc/Planning/ReshardPlanner.h).
+#ifndef PPC_ANALYSIS_RESHARDCOST_H
+#define PPC_ANALYSIS_RESHARDCOST_H
+
+#include "dialects/ppc/Ppc.h"
+#include "ppc/Planning/ReshardPlanner.h"
+
+namespace mlir::ppc {
+
+/// The axes of `grid` as the planner knows them; indices are positions in the grid.
+std::vector<LayoutAxis> layoutAxes(GridAttr grid);
+
+/// `sharding` as planner data. All its pending axes must have one combiner (shardings of ops do).
+Layout toLayout(ShardingAttr sharding, GridAttr grid);
+
+/// The cheapest collectives that bring a tensor of logical type `type` from one sharding to another. Errors as
+/// `planReshard`.
+llvm::Expected<ReshardPlan> planReshard(RankedTensorType type, ShardingAttr from, ShardingAttr to, GridAttr grid);
+
+} // namespace mlir::ppc
+
+#endif // PPC_ANALYSIS_RESHARDCOST_H

@@ -1,0 +1,51 @@
+// Between #ppc.sharding and the reshard planner's data.
+#include "ppc/Analysis/ReshardCost.h"
+
+namespace mlir::ppc {
+
+std::vector<LayoutAxis> layoutAxes(GridAttr grid) {
+  std::vector<LayoutAxis> axes;
+  for (auto [name, size] : llvm::zip_equal(grid.getNames(), grid.getSizes()))
+    axes.push_back({name.getValue().str(), size});
+  return axes;
+}
+
+static int axisIndex(StringRef axis, GridAttr grid) {
+  for (auto [i, name] : llvm::enumerate(grid.getNames()))
+    if (name.getValue() == axis)
+      return i;
+  return -1; // refused by verifyLayout
+}
+
+Layout toLayout(ShardingAttr sharding, GridAttr grid) {
+  Layout layout;
+  for (ArrayAttr axes : sharding.getDims()) {
+    std::vector<int> &dim = layout.dims.emplace_back();
+    for (StringRef axis : axisNames(axes))
+      dim.push_back(axisIndex(axis, grid));
+  }
+  for (StringAttr axis : sharding.getPartialAxes())
+    layout.partial.push_back(axisIndex(axis, grid));
+  llvm::sort(layout.partial);
+  if (sharding.isPartial())
+    switch (sharding.getPartialCombiners().front()) {
+    case Combiner::Sum:
+      layout.combiner = LayoutCombiner::Sum;
+      break;
+    case Combiner::Max:
+      layout.combiner = LayoutCombiner::Max;
+      break;
+    case Combiner::LogSumExp:
+      layout.combiner = LayoutCombiner::LogSumExp;
+      break;
+    }
+  return layout;
+}
+
+llvm::Expected<ReshardPlan> planReshard(RankedTensorType type, ShardingAttr from, ShardingAttr to, GridAttr grid) {
+  std::vector<LayoutAxis> axes = layoutAxes(grid);
+  return planReshard(axes, type.getShape(), std::max<int64_t>(1, type.getElementTypeBitWidth() / 8), toLayout(from, grid),
+                     toLayout(to, grid));
+}
+
+} // namespace mlir::ppc
