@@ -1,0 +1,130 @@
+// Passes that turn a planned logical program into one rank's program.
+#ifndef PPC_TRANSFORMS_SHARDING_PASSES_TD
+#define PPC_TRANSFORMS_SHARDING_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandCrossEntropyPass : Pass<"ppc-expand-cross-entropy", "mlir::ModuleOp"> {
+  let summary = "write the loss with ops whose classes can be cut";
+  let description = [{
+    Replaces `nll, lse = ppc.cross_entropy logits, targets` by `lse = ppc.log_sum_exp logits`,
+    `nll = lse - ppc.pick(logits, targets)`. A log_sum_exp over cut classes is partial and combines by `log_sum_exp`; a pick
+    is a partial sum: with these no device ever holds all classes.
+
+    Requires: nothing; differentiation must be over, for `log_sum_exp` and `pick` have no derivative.
+    Guarantees: no `ppc.cross_entropy` is left; the new ops have its discardable attributes (part, layer, stage).
+
+    Example (test/Transforms/Sharding/expand-cross-entropy.mlir):
+    ```mlir
+    %lse = ppc.log_sum_exp %logits : tensor<2x8x131xf32> to tensor<2x8xf32>
+    %picked = ppc.pick %logits, %targets : (tensor<2x8x131xf32>, tensor<2x8xi32>) -> tensor<2x8xf32>
+    %nll = ppc.sub %lse, %picked : tensor<2x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+  let statistics = [Statistic<"numExpanded", "expanded", "losses expanded">];
+}
+
+def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
+  let summary = "decide how every op is cut, from the shardings of the arguments";
+  let description = [{
+    Spreads the axes of the function arguments over the program: a dimension's axes become those of the factor that walks
+    it, and of every other dimension that the factor walks, forwards and backwards until nothing changes. What an argument's
+    dimension does not say stays replicated; all other values are open. The first to claim an axis keeps it: axes of
+    arguments before those of computed values, operands before results, earlier before later; an axis cuts at most one
+    factor of an op. A factor that needs replication is never cut.
+
+    Requires: `ppc.plan` on the module; `ppc.sharding` on function arguments (`ppc-apply-plan` writes it; without it an
+    argument is replicated).
+    Guarantees: every op has `ppc.shardings`, one per result, with pending axes where a cut factor is reduced; ops that are
+    cut have `ppc.factors`; `ppc.accumulate` has `ppc.operand_shardings`; results of functions have `ppc.sharding`: that of
+    the parameter or state that they are the gradient or new value of (`ppc.result`, `ppc.of`), else whatever the program
+    gives. Nothing is rewritten, and uses may not fit yet: see `ppc-insert-reshards`.
+
+    Example (test/Transforms/Sharding/propagate-shardings.mlir): with `%x` cut `[{dp}, {} ]` and `%up` cut `[{tp}, {} ]`,
+    ```mlir
+    %h = ppc.matmul "mk,nk->mn" %x, %up {ppc.factors = {m = ["dp"], n = ["tp"]},
+                                         ppc.shardings = [#ppc.sharding<[{dp}, {tp} ]>]} : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+  let statistics = [Statistic<"numCutOps", "cut-ops", "ops with at least one cut factor">,
+                    Statistic<"numWholeOps", "whole-ops", "ops that every device computes whole">];
+}
+
+def InsertReshardsPass : Pass<"ppc-insert-reshards", "mlir::ModuleOp"> {
+  let summary = "make every use see the sharding that it needs";
+  let description = [{
+    Where the sharding of a value is not the one that a use needs, puts a `ppc.reshard` in between; uses with the same need
+    share it, and a later one starts from whichever form of the value is cheapest to convert. Pending sums are kept pending
+    for as long as every use is linear in them, so that they are reduced late and once: through linear ops (unless the
+    result is larger than the operand), and out of `ppc.accumulate`, where gradients of replicated weights stay partial
+    over the data axes for all micro-batches. A `ppc.sum` of values that are pending over different axes is regrouped: equal
+    ones are added first and each group is reduced once. Splat constants are repeated instead of resharded.
+
+    Requires: the annotations of `ppc-propagate-shardings`.
+    Guarantees: every operand has exactly the sharding that its op needs; nothing is pending at function results; only sums
+    are pending in a `ppc.yield`. New reshards have the part, layer and stage of the value (else of the use) that they serve.
+    Each is reported as a remark of category `ppc-sharding` with its collectives and bytes.
+
+    Example (test/Transforms/Sharding/insert-reshards.mlir): the row-parallel matmul of an MLP
+    ```mlir
+    %p = ppc.matmul ... {ppc.shardings = [#ppc.sharding<[{dp}, {} ], partial = {tp: sum}>]}
+    %y = ppc.reshard %p to #ppc.sharding<[{dp}, {} ]>
+    ```
+  }];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+  let statistics = [Statistic<"numReshards", "reshards", "reshards inserted">,
+                    Statistic<"numRegrouped", "regrouped-sums", "sums regrouped by pending axes">,
+                    Statistic<"numDelayed", "delayed", "ops that a pending sum flows through">];
+}
+
+def PartitionToSpmdPass : Pass<"ppc-partition-to-spmd", "mlir::ModuleOp"> {
+  let summary = "rewrite logical tensors to one rank's blocks and reshards to collectives";
+  let description = [{
+    Gives every value the type of its local block, ceil(n / k) elements of a dimension of n cut k ways, tells each op which
+    block of a cut factor it holds (`setFactorBlock`), and replaces each `ppc.reshard` by the cheapest sequence of
+    collectives. The padding of uneven blocks is never seen by a result: arguments are padded with zeros, ops that keep zero
+    padding are tracked, and where a reduction or a function result would see anything else, `ppc.mask_padding` comes first;
+    gathers drop padding.
+
+    Requires: the output of `ppc-insert-reshards`.
+    Guarantees: no `ppc.reshard`, no sharding annotation on ops is left; arguments and results of functions have
+    `ppc.sharding` and `ppc.logical_type` (the type before). Attributes such as part, layer and stage are kept.
+
+    Example (test/Transforms/Sharding/partition-to-spmd.mlir), on `#ppc.grid<dp = 2, tp = 2>`:
+    ```mlir
+    %p = ppc.matmul "mk,nk->mn" %a, %down : (tensor<4x16xf32>, tensor<64x16xf32>) -> tensor<4x64xf32>
+    %y = ppc.all_reduce %p over ["tp"] <sum> : tensor<4x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+  let statistics = [Statistic<"numCollectives", "collectives", "collectives created">,
+                    Statistic<"numMasks", "masks", "mask_padding ops created">];
+}
+
+def SimplifyCollectivesPass : Pass<"ppc-simplify-collectives", "mlir::ModuleOp"> {
+  let summary = "merge, fold and share collectives";
+  let description = [{
+    - `sum(all_reduce(a), all_reduce(b), rest)` becomes `sum(all_reduce(sum(a, b)), rest)`; likewise for `add` and `sub`;
+    - `all_reduce` over some axes of an `all_reduce` over others, with one combiner, becomes one over all of them;
+    - `local_slice` of an `all_reduce` over the same axes becomes `reduce_scatter`;
+    - `local_slice` of an `all_gather`, and `all_gather` of a `local_slice`, over the same dimension and axes, cancel where
+      blocks are even (the second always);
+    - equal ops are shared (CSE), collectives included: they are pure, and every rank runs the same program.
+
+    A collective that has other uses is never duplicated.
+
+    Requires: the output of `ppc-partition-to-spmd`. Guarantees: the same values up to the order of sums.
+
+    Example (test/Transforms/Sharding/simplify-collectives.mlir):
+    ```mlir
+    %s = ppc.add %a, %b : tensor<4x8xf32>
+    %y = ppc.all_reduce %s over ["tp"] <sum> : tensor<4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+  let statistics = [Statistic<"numRemoved", "removed", "collectives removed">];
+}
+
+#endif // PPC_TRANSFORMS_SHARDING_PASSES_TD

@@ -1,0 +1,51 @@
+// Which axes cut which factor of which op: the state of the propagation as data. It reads the IR and never changes it.
+#ifndef PPC_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
+#define PPC_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Analysis/OpSharding.h"
+
+namespace mlir::ppc {
+
+/// Spreads the axes of a function's arguments to all its ops. Monotone: a list of axes only grows, and only at its minor
+/// end, so it ends after at most (values x axes) sweeps; models take three or four.
+class ShardingPropagation {
+public:
+  ShardingPropagation(func::FuncOp function, GridAttr grid) : function(function), grid(grid) {}
+
+  /// Fails, with an error, when an argument cannot be cut as it says.
+  LogicalResult run();
+
+  /// The ops that have a rule, in program order (those inside ppc.accumulate after the op itself is entered).
+  ArrayRef<Operation *> ops() const { return order; }
+  const OpSharding &sharding(Operation *op) const { return shardings.find(op)->second; }
+  /// The axes that the program wants for each dimension of `value`.
+  ArrayRef<AxisList> dims(Value value) const;
+  /// The sharding that result `number` of the function must have; null where the program may choose.
+  ShardingAttr demanded(unsigned number) const { return demands[number]; }
+
+private:
+  AxisList severalDevices(ArrayAttr axes) const;
+  LogicalResult readArguments();
+  void readResults();
+  void readBody();
+  bool sweep(bool backward);
+  bool pull(Operation *op, ValueRange values, ArrayRef<TensorFactors> tensors, bool argumentsOnly = false);
+  bool push(const OpSharding &sharding, ValueRange values, ArrayRef<TensorFactors> tensors);
+  bool extend(Value value, unsigned dim, ArrayRef<StringAttr> axes);
+  bool unify(Value a, Value b);
+
+  func::FuncOp function;
+  GridAttr grid;
+  SmallVector<Operation *> order;
+  DenseMap<Operation *, OpSharding> shardings;
+  DenseMap<Value, SmallVector<AxisList>> axesOf;
+  DenseSet<Value> closed;                       ///< function arguments: what they say is all there is
+  SmallVector<std::pair<Value, Value>> same;    ///< operand and argument, yielded value and result of ppc.accumulate
+  DenseMap<Value, int64_t> rowsPerMicroBatch;   ///< operands of ppc.accumulate: their dimension 0 per micro-batch
+  SmallVector<ShardingAttr> demands;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H

@@ -1,0 +1,151 @@
+// Deciding where pending sums are reduced.
+#include "ppc/Transforms/Sharding/PartialFlow.h"
+
+namespace mlir::ppc {
+
+static bool sameAxes(const Pending &a, const Pending &b) {
+  return a.size() == b.size() && llvm::all_of(a, [&](auto &entry) { return b.contains(entry.first); });
+}
+
+static Pending common(const Pending &a, const Pending &b) {
+  Pending both;
+  for (auto &[axis, combiner] : a)
+    if (b.contains(axis))
+      both.insert({axis, combiner});
+  return both;
+}
+
+LogicalResult PartialFlow::run() {
+  WalkResult walk = function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == function)
+      return WalkResult::advance();
+    FailureOr<OpSharding> sharding = OpSharding::read(op, grid);
+    if (failed(sharding))
+      return WalkResult::interrupt();
+    shardings.try_emplace(op, std::move(*sharding));
+    return WalkResult::advance();
+  });
+  // An accumulate is visited after its region: its results are what the region yields.
+  function.walk([&](Operation *op) { op != function ? order.push_back(op) : void(); });
+  if (walk.wasInterrupted())
+    return failure();
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (Operation *op : order)
+      changed |= visit(op);
+  }
+  return success();
+}
+
+const Pending &PartialFlow::made(Value value) const {
+  static const Pending nothing;
+  auto it = pendingOf.find(value);
+  return it == pendingOf.end() ? nothing : it->second;
+}
+
+Pending PartialFlow::used(Value value) const {
+  Pending pending = made(value);
+  auto it = reduced.find(value);
+  if (it != reduced.end())
+    for (StringAttr axis : it->second)
+      pending.erase(axis);
+  return pending;
+}
+
+bool PartialFlow::set(Value value, const Pending &pending) {
+  Pending &current = pendingOf[value];
+  if (sameAxes(current, pending))
+    return false;
+  current = pending;
+  return true;
+}
+
+/// Reduces `value` over all it has pending but `keep`; returns whether that is new.
+bool PartialFlow::reduce(Value value, const Pending &keep) {
+  bool changed = false;
+  for (auto &[axis, combiner] : used(value))
+    if (!keep.contains(axis)) {
+      reduced[value].push_back(axis);
+      changed = true;
+    }
+  return changed;
+}
+
+// A sum over devices may be delayed past `op` when the op is linear in all its pending operands together, no operand that
+// has to be pending is not, the axes do nothing else in it, and the later reduction is not larger.
+bool PartialFlow::canFlow(Operation *op, const OpSharding &sharding) const {
+  if (sharding.rule.linearity != Linearity::Joint)
+    return false;
+  int64_t operandElements = 0, resultElements = 0;
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    Pending pending = used(operand);
+    if (pending.empty())
+      continue;
+    if (!llvm::is_contained(sharding.rule.linearOperands, number))
+      return false;
+    for (auto &[axis, combiner] : pending)
+      if (combiner != Combiner::Sum || sharding.uses(axis))
+        return false;
+    operandElements += tensorType(operand).getNumElements();
+  }
+  for (auto [number, result] : llvm::enumerate(op->getResults())) {
+    resultElements += tensorType(result).getNumElements();
+    for (auto [axis, combiner] : sharding.pending(number))
+      if (combiner != Combiner::Sum)
+        return false;
+  }
+  return resultElements <= operandElements;
+}
+
+bool PartialFlow::visit(Operation *op) {
+  bool changed = false;
+  const OpSharding &sharding = shardings.find(op)->second;
+  auto reduceAll = [&] {
+    for (Value operand : op->getOperands())
+      changed |= reduce(operand, {});
+  };
+  if (isa<YieldOp>(op)) { // sums over micro-batches and sums over devices commute; nothing else does
+    Operation *accumulate = op->getParentOp();
+    for (auto [value, result] : llvm::zip(op->getOperands(), accumulate->getResults())) {
+      Pending sums;
+      for (auto &[axis, combiner] : used(value))
+        if (combiner == Combiner::Sum)
+          sums.insert({axis, combiner});
+      changed |= reduce(value, sums);
+      changed |= set(result, sums);
+    }
+    return changed;
+  }
+  if (isa<AccumulateOp>(op)) { // its results were set by its yield
+    reduceAll();
+    return changed;
+  }
+
+  Pending flowing;
+  if (canFlow(op, sharding)) {
+    ArrayRef<unsigned> linear = sharding.rule.linearOperands;
+    flowing = used(op->getOperand(linear.front()));
+    for (unsigned number : linear.drop_front())
+      flowing = common(flowing, used(op->getOperand(number)));
+    bool differ = llvm::any_of(linear, [&](unsigned number) { return !sameAxes(used(op->getOperand(number)), flowing); });
+    regrouped.erase(op);
+    if (differ && isa<SumOp>(op))
+      regrouped.insert(op);
+    else
+      for (unsigned number : linear)
+        changed |= reduce(op->getOperand(number), flowing);
+  } else {
+    regrouped.erase(op);
+    reduceAll();
+  }
+  for (auto [number, result] : llvm::enumerate(op->getResults())) {
+    Pending pending = flowing;
+    for (auto [axis, combiner] : sharding.pending(number))
+      pending.insert({axis, combiner});
+    changed |= set(result, pending);
+  }
+  return changed;
+}
+
+} // namespace mlir::ppc

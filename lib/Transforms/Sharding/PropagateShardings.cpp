@@ -1,0 +1,72 @@
+// ppc-propagate-shardings: writes what the propagation decides onto the ops.
+#include "ppc/Transforms/Sharding/Passes.h"
+#include "ppc/Transforms/Sharding/ShardingPropagation.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_PROPAGATESHARDINGSPASS
+#include "ppc/Transforms/Sharding/Passes.h.inc"
+
+namespace {
+
+struct PropagateShardingsPass : impl::PropagateShardingsPassBase<PropagateShardingsPass> {
+  void runOnOperation() override {
+    PlanAttr plan = planOf(getOperation());
+    if (!plan) {
+      getOperation().emitError("has no ppc.plan: run ppc-make-plan and ppc-apply-plan first");
+      return signalPassFailure();
+    }
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      ShardingPropagation propagation(function, plan.getGrid());
+      if (failed(propagation.run()))
+        return signalPassFailure();
+      annotate(function, propagation);
+    }
+  }
+
+private:
+  void annotate(func::FuncOp function, const ShardingPropagation &propagation) {
+    MLIRContext *context = &getContext();
+    for (BlockArgument argument : function.getArguments())
+      if (isa<RankedTensorType>(argument.getType()))
+        function.setArgAttr(argument.getArgNumber(), attr::sharding, shardingOf(context, propagation.dims(argument)));
+    for (Operation *op : propagation.ops()) {
+      const OpSharding &sharding = propagation.sharding(op);
+      DictionaryAttr factors = sharding.attribute(context);
+      if (factors.empty()) {
+        op->removeAttr(attr::factors);
+        ++numWholeOps;
+      } else {
+        op->setAttr(attr::factors, factors);
+        ++numCutOps;
+      }
+      SmallVector<Attribute> results;
+      for (unsigned number = 0; number < op->getNumResults(); ++number)
+        results.push_back(sharding.result(context, number));
+      op->setAttr(attr::shardings, ArrayAttr::get(context, results));
+    }
+    function.walk([&](AccumulateOp accumulate) {
+      SmallVector<Attribute> operands, results;
+      for (Value argument : accumulate.getBody().getArguments())
+        operands.push_back(shardingOf(context, propagation.dims(argument)));
+      accumulate->setAttr(attr::operandShardings, ArrayAttr::get(context, operands));
+      for (Value value : accumulate.getBody().front().getTerminator()->getOperands())
+        results.push_back(stated(value));
+      accumulate->setAttr(attr::shardings, ArrayAttr::get(context, results));
+    });
+    for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
+      ShardingAttr sharding = propagation.demanded(number);
+      function.setResultAttr(number, attr::sharding, sharding ? sharding : stated(value).withoutPartial());
+    }
+  }
+
+  ShardingAttr stated(Value value) {
+    ShardingAttr sharding = statedSharding(value);
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return sharding ? sharding : ShardingAttr::replicated(&getContext(), type ? type.getRank() : 0);
+  }
+};
+
+} // namespace
+} // namespace mlir::ppc

@@ -1,0 +1,222 @@
+// The fixpoint of sharding propagation.
+#include "ppc/Transforms/Sharding/ShardingPropagation.h"
+
+namespace mlir::ppc {
+
+static int64_t rankOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? type.getRank() : 0;
+}
+
+/// Whether `list` is `start` with more at its end.
+static bool startsWith(ArrayRef<StringAttr> list, ArrayRef<StringAttr> start) {
+  return list.size() >= start.size() && list.take_front(start.size()) == start;
+}
+
+static int64_t product(ArrayRef<StringAttr> axes, GridAttr grid) {
+  int64_t parts = 1;
+  for (StringAttr axis : axes)
+    parts *= grid.size(axis);
+  return parts;
+}
+
+ArrayRef<AxisList> ShardingPropagation::dims(Value value) const {
+  auto it = axesOf.find(value);
+  return it == axesOf.end() ? ArrayRef<AxisList>() : ArrayRef<AxisList>(it->second);
+}
+
+LogicalResult ShardingPropagation::run() {
+  readBody();
+  if (failed(readArguments()))
+    return failure();
+  readResults();
+  for (Operation *op : order) // what an argument says about an op goes before what is computed
+    pull(op, op->getOperands(), shardings.find(op)->second.rule.operands, /*argumentsOnly=*/true);
+  auto settle = [&](bool backward) {
+    bool changed = false;
+    while (sweep(backward))
+      changed = true;
+    return changed;
+  };
+  settle(/*backward=*/false);
+  Operation *terminator = function.front().getTerminator();
+  for (auto [value, demand] : llvm::zip(terminator->getOperands(), demands))
+    if (demand)
+      for (auto [dim, axes] : llvm::enumerate(demand.getDims()))
+        extend(value, dim, toAxisList(axes));
+  bool changed = true;
+  while (changed) {
+    changed = settle(/*backward=*/true);
+    changed |= settle(/*backward=*/false);
+  }
+  return success();
+}
+
+void ShardingPropagation::readBody() {
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      axesOf[result].resize(rankOf(result));
+    if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
+      for (auto [operand, argument] : llvm::zip(accumulate.getInputs(), accumulate.getBody().getArguments())) {
+        same.emplace_back(operand, argument);
+        axesOf[argument].resize(rankOf(argument));
+        rowsPerMicroBatch[operand] = rowsPerMicroBatch[argument] = tensorType(argument).getDimSize(0);
+      }
+      Operation *yield = accumulate.getBody().front().getTerminator();
+      for (auto [value, result] : llvm::zip(yield->getOperands(), accumulate.getResults()))
+        same.emplace_back(value, result);
+    } else if (op != function && !op->hasTrait<OpTrait::IsTerminator>()) {
+      order.push_back(op);
+      shardings.try_emplace(op, OpSharding::uncut(op));
+    }
+  });
+}
+
+/// Axes of one device cut nothing.
+AxisList ShardingPropagation::severalDevices(ArrayAttr axes) const {
+  AxisList list = toAxisList(axes);
+  llvm::erase_if(list, [&](StringAttr axis) { return grid.size(axis) < 2; });
+  return list;
+}
+
+LogicalResult ShardingPropagation::readArguments() {
+  for (BlockArgument argument : function.getArguments()) {
+    SmallVector<AxisList> &axes = axesOf[argument];
+    axes.resize(rankOf(argument));
+    closed.insert(argument);
+    ShardingAttr stated = statedSharding(argument);
+    if (!stated)
+      continue;
+    if (stated.isPartial() || int64_t(stated.getDims().size()) != rankOf(argument))
+      return function.emitError() << "argument " << argument.getArgNumber() << " of type " << argument.getType()
+                                  << " cannot have the sharding " << stated;
+    for (auto [dim, list] : llvm::enumerate(stated.getDims())) {
+      axes[dim] = severalDevices(list);
+      auto rows = dim ? rowsPerMicroBatch.end() : rowsPerMicroBatch.find(argument);
+      if (rows != rowsPerMicroBatch.end() && rows->second % grid.product(list))
+        return function.emitError() << "a micro-batch of " << rows->second << " rows of argument " << argument.getArgNumber()
+                                    << " cannot be cut evenly " << grid.product(list) << " ways over " << list;
+    }
+  }
+  for (auto [outer, inner] : same) // slices of arguments lie like the arguments
+    if (isa<BlockArgument>(inner) && closed.contains(outer)) {
+      axesOf[inner] = SmallVector<AxisList>(dims(outer));
+      closed.insert(inner);
+    }
+  return success();
+}
+
+// Gradients and new values lie like what they belong to.
+void ShardingPropagation::readResults() {
+  demands.resize(function.getNumResults());
+  for (unsigned number = 0; number < function.getNumResults(); ++number) {
+    if (auto stated = function.getResultAttrOfType<ShardingAttr>(number, attr::sharding)) {
+      demands[number] = shardingOf(function.getContext(), llvm::map_to_vector(stated.getDims(), [&](ArrayAttr axes) {
+        return severalDevices(axes);
+      }));
+      continue;
+    }
+    auto kind = function.getResultAttrOfType<StringAttr>(number, attr::result);
+    auto of = function.getResultAttrOfType<StringAttr>(number, attr::of);
+    if (!kind || !of)
+      continue;
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      bool isState = function.getArgAttr(index, attr::state) == kind && function.getArgAttr(index, attr::of) == of;
+      bool isParameter = (kind == "gradient" || kind == "parameter") && function.getArgAttr(index, attr::parameter) == of;
+      if ((isState || isParameter) && function.getResultTypes()[number] == argument.getType())
+        demands[number] = shardingOf(function.getContext(), dims(argument));
+    }
+  }
+}
+
+bool ShardingPropagation::sweep(bool backward) {
+  bool changed = false;
+  auto visit = [&](Operation *op) {
+    OpSharding &sharding = shardings.find(op)->second;
+    ArrayRef<TensorFactors> operands = sharding.rule.operands, results = sharding.rule.results;
+    if (backward) {
+      changed |= pull(op, op->getResults(), results);
+      changed |= push(sharding, op->getOperands(), operands);
+    } else {
+      changed |= pull(op, op->getOperands(), operands);
+      changed |= push(sharding, op->getResults(), results);
+    }
+  };
+  auto unifyAll = [&] {
+    for (auto [a, b] : same)
+      changed |= unify(a, b);
+  };
+  unifyAll();
+  if (backward)
+    for (Operation *op : llvm::reverse(order))
+      visit(op);
+  else
+    for (Operation *op : order)
+      visit(op);
+  unifyAll();
+  return changed;
+}
+
+// Values to factors.
+bool ShardingPropagation::pull(Operation *op, ValueRange values, ArrayRef<TensorFactors> tensors, bool argumentsOnly) {
+  OpSharding &sharding = shardings.find(op)->second;
+  bool changed = false;
+  for (auto [value, tensor] : llvm::zip(values, tensors)) {
+    if (argumentsOnly && !closed.contains(value))
+      continue;
+    for (auto [factors, axes] : llvm::zip(tensor, dims(value))) {
+      if (factors.size() != 1)
+        continue;
+      AxisList &current = sharding.axes[factors.front()];
+      if (axes.size() <= current.size() || !startsWith(axes, current))
+        continue;
+      // The longest start of the axes that the factor may have.
+      for (ArrayRef<StringAttr> list = axes; list.size() > current.size(); list = list.drop_back())
+        if (sharding.canCut(factors.front(), list, grid)) {
+          current.assign(list.begin(), list.end());
+          changed = true;
+          break;
+        }
+    }
+  }
+  return changed;
+}
+
+// Factors to values.
+bool ShardingPropagation::push(const OpSharding &sharding, ValueRange values, ArrayRef<TensorFactors> tensors) {
+  bool changed = false;
+  for (auto [value, tensor] : llvm::zip(values, tensors))
+    for (auto [dim, factors] : llvm::enumerate(tensor))
+      if (factors.size() == 1)
+        changed |= extend(value, dim, sharding.axes[factors.front()]);
+  return changed;
+}
+
+bool ShardingPropagation::extend(Value value, unsigned dim, ArrayRef<StringAttr> axes) {
+  if (closed.contains(value))
+    return false;
+  SmallVector<AxisList> &all = axesOf[value];
+  if (axes.size() <= all[dim].size() || !startsWith(axes, all[dim]))
+    return false;
+  for (auto [other, list] : llvm::enumerate(all))
+    if (other != dim && llvm::any_of(list, [&](StringAttr axis) { return llvm::is_contained(axes, axis); }))
+      return false;
+  int64_t extent = tensorType(value).getDimSize(dim), parts = product(axes, grid);
+  auto rows = dim ? rowsPerMicroBatch.end() : rowsPerMicroBatch.find(value);
+  if (parts > extent || (rows != rowsPerMicroBatch.end() && rows->second % parts))
+    return false;
+  all[dim].assign(axes.begin(), axes.end());
+  return true;
+}
+
+bool ShardingPropagation::unify(Value a, Value b) {
+  bool changed = false;
+  for (unsigned dim = 0; dim < dims(a).size(); ++dim) {
+    changed |= extend(b, dim, AxisList(dims(a)[dim]));
+    changed |= extend(a, dim, AxisList(dims(b)[dim]));
+  }
+  return changed;
+}
+
+} // namespace mlir::ppc
