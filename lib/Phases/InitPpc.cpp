@@ -6,8 +6,10 @@
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
+#include "ppc/Transforms/Contracts/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 #include "ppc/Transforms/Plan/Passes.h"
+#include "ppc/Transforms/Sharding/Passes.h"
 
 namespace mlir::ppc {
 
@@ -16,8 +18,10 @@ void registerPpcDialects(DialectRegistry &registry) { registry.insert<PpcDialect
 void registerPpcPasses() {
   registerPpcArenaPasses();
   registerPpcAutodiffPasses();
+  registerPpcContractsPasses();
   registerPpcPipelinePasses();
   registerPpcPlanPasses();
+  registerPpcShardingPasses();
   registerPpcPhases();
 
   // Upstream passes that people combine with ours.

@@ -2,6 +2,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
+#include "ppc/Transforms/Contracts/Passes.h"
 
 namespace mlir::ppc {
 
@@ -19,6 +20,7 @@ void buildTrainPhase(OpPassManager &pm, const TrainOptions &options) {
   optimizer.weightDecay = options.weightDecay;
   optimizer.maxNorm = options.maxNorm;
   pm.addPass(createAppendOptimizerPass(optimizer));
+  pm.addPass(createVerifyModelPass());
 }
 
 } // namespace mlir::ppc

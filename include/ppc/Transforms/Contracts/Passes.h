@@ -1,0 +1,16 @@
+// The passes of the subject Contracts; what each does is said in Passes.td.
+#ifndef PPC_TRANSFORMS_CONTRACTS_PASSES_H
+#define PPC_TRANSFORMS_CONTRACTS_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::ppc {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "ppc/Transforms/Contracts/Passes.h.inc"
+
+} // namespace mlir::ppc
+
+#endif // PPC_TRANSFORMS_CONTRACTS_PASSES_H

@@ -1,0 +1,39 @@
+// Passes that check what a phase promises; they change nothing.
+#ifndef PPC_TRANSFORMS_CONTRACTS_PASSES_TD
+#define PPC_TRANSFORMS_CONTRACTS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyModelPass : Pass<"ppc-verify-model", "mlir::ModuleOp"> {
+  let summary = "check that the module is a logical program, with no devices in it";
+  let description = [{
+    The contract after import and after train: functions contain `ppc` and `func` ops only, on statically shaped tensors;
+    no collective, no `ppc.reshard` and no op that is bound to a block of a cut dimension; every argument says what it is
+    (`ppc.input`, `ppc.parameter`, `ppc.state` or `ppc.scalar`), no two parameters have one name, `ppc.dims` has one name per
+    dimension. The program is not changed; each violation is an error on the op at fault.
+  }];
+}
+
+def VerifyPlannedPass : Pass<"ppc-verify-planned", "mlir::ModuleOp"> {
+  let summary = "check that the plan says where every value is, and that it can be so";
+  let description = [{
+    The contract after plan: the module has `ppc.plan`; every tensor argument and result of a function has a `ppc.sharding`
+    and every op `ppc.shardings`, each with one list of axes per dimension, on axes that the grid has, with at most as many
+    blocks as elements, arguments and results with nothing pending; `ppc.factors` of every op is legal for its sharding
+    rule, and its results are as the factors make them, but for pending axes; an op of a layer has the `ppc.stage` of that
+    layer. The program is not changed; each violation is an error on the op at fault.
+  }];
+}
+
+def VerifySpmdPass : Pass<"ppc-verify-spmd", "mlir::ModuleOp"> {
+  let summary = "check that the module is the program of one rank";
+  let description = [{
+    The contract after partition (before stages are split): no `ppc.reshard` and no sharding annotation on ops is left; the
+    axes of every collective, block and mask are axes of the plan's grid and larger than one, and the local extents of a
+    collective fit the number of devices in its group; every tensor argument and result of a function has `ppc.sharding`,
+    nothing pending, and `ppc.logical_type`, of which its type is one block. The program is not changed; each violation is
+    an error on the op at fault.
+  }];
+}
+
+#endif // PPC_TRANSFORMS_CONTRACTS_PASSES_TD
