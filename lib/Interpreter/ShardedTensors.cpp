@@ -72,13 +72,14 @@ FailureOr<ReferenceTensor> assembleTensor(ArrayRef<ReferenceTensor> locals, Arra
     std::string problem;
     forEachIndex(localShape, [&, rank = rank, &local = local](ArrayRef<int64_t> at) {
       SmallVector<int64_t> index;
-      bool isPadding = false;
-      for (auto [i, first, extent] : llvm::zip_equal(at, offset, shape)) {
+      bool isPadding = false, mustBeZero = false;
+      for (auto [dim, i, first, extent] : llvm::enumerate(at, offset, shape)) {
         index.push_back(first + i);
         isPadding |= first + i >= extent;
+        mustBeZero |= first + i >= extent && llvm::is_contained(options.zeroPadding, int64_t(dim));
       }
       double value = local.at(at);
-      if (!problem.empty() || (isPadding && (!options.requireZeroPadding || value == 0)))
+      if (!problem.empty() || (isPadding && (!mustBeZero || value == 0)))
         return;
       llvm::raw_string_ostream os(problem);
       if (isPadding) {

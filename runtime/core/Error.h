@@ -25,8 +25,8 @@ std::string withErrno(const std::string &what);
 // "12.3 MiB"
 std::string formatBytes(double bytes);
 
-// Ends this process with status 1 after saying why: for failures below the C interface, where no caller can be told. In a
-// rank, the message goes to the launcher, which prints it once with the rank's name; elsewhere to stderr.
+// Ends this process with status 1 after saying why: for failures below the C interface, where no caller can be told. In
+// a rank, the message goes to the launcher, which prints it once with the rank's name; elsewhere to stderr.
 [[noreturn, gnu::format(printf, 1, 2)]] void fatal(const char *pattern, ...);
 
 // Where `fatal` leaves its message instead of printing it (zero-terminated, truncated to `size`); null: stderr.

@@ -12,7 +12,7 @@
 namespace ppcrt {
 
 const char *const roleNames[roleCount] = {"parameter", "state",   "gradient", "accumulator", "input",
-                                          "saved",     "message", "scalar",   "metric", "scratch"};
+                                          "saved",     "message", "scalar",   "metric",      "scratch"};
 const char *const functionKindNames[functionKindCount] = {"forward", "backward", "weight_gradient", "update"};
 const char *const actionKindNames[actionKindCount] = {"forward", "backward", "weight_gradient", "send", "receive"};
 
@@ -197,8 +197,9 @@ Manifest readManifest(const Value &top) {
   manifest.globalBatch = top.at("global_batch").integer(1, 1 << 30);
   manifest.microBatches = top.at("micro_batches").integer(1, manifest.globalBatch);
   if (manifest.globalBatch % manifest.microBatches)
-    top.at("micro_batches").fail(format("%lld does not divide the global batch of %lld",
-                                        (long long)manifest.microBatches, (long long)manifest.globalBatch));
+    top.at("micro_batches")
+        .fail(format("%lld does not divide the global batch of %lld", (long long)manifest.microBatches,
+                     (long long)manifest.globalBatch));
   manifest.vocabulary = top.at("vocabulary").integer(1, std::numeric_limits<int32_t>::max());
   manifest.schedule = top.has("schedule") ? top.at("schedule").string() : "";
   manifest.modelParameters = top.has("model_parameters") ? top.at("model_parameters").number() : 0;
@@ -219,13 +220,14 @@ Manifest readManifest(const Value &top) {
   }
   std::vector<Value> stages = top.at("stages").list();
   if (int64_t(stages.size()) != manifest.grid.stageCount())
-    top.at("stages").fail(format("%zu stages, but axis \"pp\" has size %lld", stages.size(),
-                                 (long long)manifest.grid.stageCount()));
+    top.at("stages").fail(
+        format("%zu stages, but axis \"pp\" has size %lld", stages.size(), (long long)manifest.grid.stageCount()));
   for (size_t i = 0; i < stages.size(); ++i)
     manifest.stages.push_back(readStage(stages[i], manifest, int64_t(i)));
   if (!manifest.predictedPeakBytes.empty() && manifest.predictedPeakBytes.size() != manifest.stages.size())
-    top.at("predicted").at("peak_memory_bytes").fail(format("expected one value for each of %zu stages",
-                                                            manifest.stages.size()));
+    top.at("predicted")
+        .at("peak_memory_bytes")
+        .fail(format("expected one value for each of %zu stages", manifest.stages.size()));
   return manifest;
 }
 

@@ -139,8 +139,9 @@ void checkMessages(const Manifest &manifest) {
                      : Key(action.stage, s, action.tag, action.microBatch);
       if (!(send ? sends : receives).emplace(key, End{s, i, manifest.stages[s].buffers[action.buffer].bytes}).second)
         fail(s, "actions", i,
-             format("a second %s with tag %lld, micro-batch %lld and peer stage %lld", actionKindNames[int(action.kind)],
-                    (long long)action.tag, (long long)action.microBatch, (long long)action.stage));
+             format("a second %s with tag %lld, micro-batch %lld and peer stage %lld",
+                    actionKindNames[int(action.kind)], (long long)action.tag, (long long)action.microBatch,
+                    (long long)action.stage));
     }
   for (const auto &[key, end] : sends) {
     auto match = receives.find(key);

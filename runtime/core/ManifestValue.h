@@ -1,5 +1,5 @@
-// A value of the manifest that knows its path: reading it as the wrong kind throws an InputError that names the path, says
-// what was expected and what was found.
+// A value of the manifest that knows its path: reading it as the wrong kind throws an InputError that names the path,
+// says what was expected and what was found.
 #pragma once
 
 #include "runtime/core/DataType.h"

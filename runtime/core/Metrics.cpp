@@ -98,6 +98,10 @@ void Metrics::drawProgress(int64_t step, double loss) {
     std::fprintf(stderr, "\r\033[K");
     return;
   }
+  constexpr double secondsBetweenDrawings = 0.1;
+  if (now() - lastDrawing < secondsBetweenDrawings)
+    return;
+  lastDrawing = now();
   constexpr int width = 30;
   int filled = int(width * step / options.steps);
   double left = step > 1 ? otherSeconds / double(step - 1) * double(options.steps - step) : 0;

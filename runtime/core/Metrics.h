@@ -20,7 +20,8 @@ struct StepReport {
   double arenaResidentBytes; // largest of all ranks: touched bytes of the arena; 0 when not measured in this step
 };
 
-// Files that a run writes line by line; opened before the ranks are forked, so that an unwritable path is known at once.
+// Files that a run writes line by line; opened before the ranks are forked, so that an unwritable path is known at
+// once.
 class LineFile {
 public:
   LineFile() = default;
@@ -54,6 +55,7 @@ private:
   bool progress; // a bar on stderr
   int64_t printEvery;
   double firstSeconds = 0, otherSeconds = 0;
+  double lastDrawing = 0;
   bool warned = false;
   Traffic previous;
 };

@@ -54,8 +54,8 @@ int64_t parseInteger(const Option &option, const char *text, int64_t least) {
   errno = 0;
   long long value = std::strtoll(text, &end, 10);
   if (end == text || *end || errno || value < least)
-    throw UsageError(format("%s: expected an integer of at least %lld, found \"%s\"", option.name, (long long)least,
-                            text));
+    throw UsageError(
+        format("%s: expected an integer of at least %lld, found \"%s\"", option.name, (long long)least, text));
   return value;
 }
 
@@ -124,8 +124,9 @@ Options parseOptions(int argc, char **argv) {
 }
 
 std::string helpText(const std::string &program) {
-  std::string text = "usage: " + program + " --data FILE [options]\n\nTrains the model that was compiled into this "
-                                           "program.\n\noptions:\n";
+  std::string text = "usage: " + program +
+                     " --data FILE [options]\n\nTrains the model that was compiled into this "
+                     "program.\n\noptions:\n";
   for (const Option &option : table) {
     std::string left = std::string("  ") + option.name + (option.argument ? std::string(" ") + option.argument : "");
     left.resize(std::max<size_t>(left.size() + 1, 26), ' ');

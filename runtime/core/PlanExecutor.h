@@ -56,7 +56,7 @@ private:
   const TokenSource &tokens;
   ExecutionObserver *observer;
   int64_t rank;
-  std::array<ppcrt_function, functionKindCount> functions{};    // null: nothing to do
+  std::array<ppcrt_function, functionKindCount> functions{};       // null: nothing to do
   std::array<std::vector<Arguments>, functionKindCount> arguments; // [kind][slot]
   std::vector<std::pair<const Buffer *, Block>> inputs;
   std::vector<std::vector<int64_t>> pending; // [slot]: requests of sends that still read it

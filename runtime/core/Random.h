@@ -22,8 +22,8 @@ public:
   // Uniform in [0, 1).
   double uniform(uint64_t index) const { return word(index) * 0x1p-32; }
 
-  // out[i] = standard normal number of element first + i. Box-Muller on the words (0, 1) and (2, 3) of each block: radius
-  // from the even word, angle from the odd one; the even element is the cosine.
+  // out[i] = standard normal number of element first + i. Box-Muller on the words (0, 1) and (2, 3) of each block:
+  // radius from the even word, angle from the odd one; the even element is the cosine.
   void normal(uint64_t first, int64_t count, double *out) const;
 
 private:

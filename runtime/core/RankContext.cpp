@@ -8,9 +8,7 @@ namespace ppcrt {
 
 RankContext *RankContext::current = nullptr;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 TrafficTimer::TrafficTimer(Traffic &traffic) : traffic(traffic), start(now()) {}
 TrafficTimer::~TrafficTimer() { traffic.seconds += now() - start; }

@@ -18,7 +18,9 @@ struct Traffic {
 
 class RankContext {
 public:
-  explicit RankContext(Transport &transport) : transport(transport) { traffic.groupBytes.resize(transport.groupCount()); }
+  explicit RankContext(Transport &transport) : transport(transport) {
+    traffic.groupBytes.resize(transport.groupCount());
+  }
 
   Transport &transport;
   Traffic traffic;

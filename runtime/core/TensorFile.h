@@ -1,5 +1,5 @@
-// Writing logical tensors to one safetensors file from many ranks without moving data between them: the file's layout is
-// known beforehand, so every rank writes its own blocks where they belong.
+// Writing logical tensors to one safetensors file from many ranks without moving data between them: the file's layout
+// is known beforehand, so every rank writes its own blocks where they belong.
 #pragma once
 
 #include "runtime/core/Manifest.h"
@@ -12,16 +12,17 @@ namespace ppcrt {
 
 class TensorFile {
 public:
-  // Creates `path`.partial for the parameters' values (Role::Parameter) or gradients (Role::Gradient), with its header and
-  // full size. Called once, before ranks are forked: throws InputError when the file cannot be written.
+  // Creates `path`.partial for the parameters' values (Role::Parameter) or gradients (Role::Gradient), with its header
+  // and full size. Called once, before ranks are forked: throws InputError when the file cannot be written.
   TensorFile(const std::string &path, const Manifest &manifest, Role role);
   // Removes the partial file unless it was committed.
   ~TensorFile();
   TensorFile(const TensorFile &) = delete;
   TensorFile &operator=(const TensorFile &) = delete;
 
-  // Writes the blocks that `rank` is the one to write: it holds coordinate 0 along every axis that does not cut the tensor,
-  // and its stage is the first that holds the tensor. Called in each rank. Throws InputError when the disk is full.
+  // Writes the blocks that `rank` is the one to write: it holds coordinate 0 along every axis that does not cut the
+  // tensor, and its stage is the first that holds the tensor. Called in each rank. Throws InputError when the disk is
+  // full.
   void writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const;
 
   // Gives the file its name; called once, after all ranks are done.

@@ -82,9 +82,10 @@ void TextData::check(const std::string &path, int64_t vocabulary) {
     int64_t offset = 0;
     while (text[offset] < vocabulary)
       ++offset;
-    throw InputError(format("%s: byte %d at offset %lld is not below the model's vocabulary size %lld: remove such bytes "
-                            "or compile the model with a vocabulary of 256",
-                            path.c_str(), text[offset], (long long)offset, (long long)vocabulary));
+    throw InputError(
+        format("%s: byte %d at offset %lld is not below the model's vocabulary size %lld: remove such bytes "
+               "or compile the model with a vocabulary of 256",
+               path.c_str(), text[offset], (long long)offset, (long long)vocabulary));
   }
   for (int64_t count : histogram)
     if (count)

@@ -1,5 +1,5 @@
-// Training samples: windows of a text whose bytes are the tokens, or random tokens. A sample depends on (seed, its number)
-// only, never on the layout.
+// Training samples: windows of a text whose bytes are the tokens, or random tokens. A sample depends on (seed, its
+// number) only, never on the layout.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ public:
 
 class TextData final : public TokenSource {
 public:
-  // Maps the file (or reads it when it is not a regular file) and checks every byte. Throws InputError when it cannot be
-  // read, is shorter than one sample, or holds a byte that is no token of the vocabulary.
+  // Maps the file (or reads it when it is not a regular file) and checks every byte. Throws InputError when it cannot
+  // be read, is shorter than one sample, or holds a byte that is no token of the vocabulary.
   TextData(const std::string &path, int64_t sequenceLength, int64_t vocabulary, uint64_t seed);
   ~TextData() override;
   TextData(const TextData &) = delete;

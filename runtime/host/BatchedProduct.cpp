@@ -37,8 +37,7 @@ bool suits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
 
 Product create(const GemmProblem &p, bool accumulate) {
   Product product;
-  if (!suits(p.m, p.k, p.aRow, p.aCol) || !suits(p.k, p.n, p.bRow, p.bCol) || p.cCol != 1 ||
-      (p.cRow < p.n && p.m > 1))
+  if (!suits(p.m, p.k, p.aRow, p.aCol) || !suits(p.k, p.n, p.bRow, p.bCol) || p.cCol != 1 || (p.cRow < p.n && p.m > 1))
     return product;
   memory::dims aDims, bDims, cDims, aStrides, bStrides, cStrides;
   auto add = [](memory::dims &dims, memory::dims &strides, int64_t size, int64_t stride) {

@@ -24,8 +24,8 @@ GemmProblem::GemmProblem(const int64_t *desc)
   }
 }
 
-// A loop continues a dimension of size s when its strides are s times the dimension's in both of its operands and 0 in the
-// third; a dimension of size 1 takes any such loop.
+// A loop continues a dimension of size s when its strides are s times the dimension's in both of its operands and 0 in
+// the third; a dimension of size 1 takes any such loop.
 bool GemmProblem::absorb(const Loop &loop) {
   auto join = [&](int64_t &size, int64_t &first, int64_t firstStride, int64_t &second, int64_t secondStride,
                   int64_t other) {

@@ -23,9 +23,9 @@ struct GemmProblem {
   // Calls fatal() on a descriptor that is not valid.
   explicit GemmProblem(const int64_t *desc);
 
-  // Rewrites the problem to an equal one with fewer loops and larger matrices: loops of one turn disappear, and a loop that
-  // continues m, n or k becomes part of it (a batch folded into rows, say). Summed rows or columns of C become loops.
-  // The loops that sum (C stride 0) come first.
+  // Rewrites the problem to an equal one with fewer loops and larger matrices: loops of one turn disappear, and a loop
+  // that continues m, n or k becomes part of it (a batch folded into rows, say). Summed rows or columns of C become
+  // loops. The loops that sum (C stride 0) come first.
   void normalize();
 
   int sumLoops() const;

@@ -1,5 +1,5 @@
-// Forks the ranks of this machine and stays with them: a rank that dies takes the others down within seconds, a signal to
-// the launcher stops everything, and no rank survives its launcher.
+// Forks the ranks of this machine and stays with them: a rank that dies takes the others down within seconds, a signal
+// to the launcher stops everything, and no rank survives its launcher.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace ppcrt {
 
 struct LaunchedRanks {
   int count;
-  std::function<int(int rank)> body;            // runs in the rank's process; its result is the exit status
+  std::function<int(int rank)> body;             // runs in the rank's process; its result is the exit status
   std::function<std::string(int rank)> describe; // "rank 3 (dp=1)", possibly with what it was doing
   std::function<std::string(int rank)> message;  // why a rank ended itself, or empty
   // A number that changes whenever the rank gets on, odd while it waits for others; and what it waits for. When every

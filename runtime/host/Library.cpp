@@ -36,7 +36,8 @@ struct Operand {
   int64_t leading;
 };
 
-// True when a rows x cols matrix with these strides is row-major (col stride 1), possibly with a longer leading dimension.
+// True when a rows x cols matrix with these strides is row-major (col stride 1), possibly with a longer leading
+// dimension.
 bool rowMajor(int64_t rows, int64_t cols, int64_t row, int64_t col) {
   return (col == 1 || cols == 1) && (rows == 1 || row >= std::max<int64_t>(1, cols));
 }
@@ -128,8 +129,7 @@ void forEachTurn(const GemmProblem &p, int from, int to, const T *a, const T *b,
 }
 
 // All products of the loops from `from` on, none of which sums.
-template <typename T>
-void runLoops(const GemmProblem &p, int from, bool accumulate, const T *a, const T *b, T *c) {
+template <typename T> void runLoops(const GemmProblem &p, int from, bool accumulate, const T *a, const T *b, T *c) {
   if constexpr (std::is_same_v<T, float>)
     if (from < p.loopCount) {
       GemmProblem batch = p;
@@ -160,9 +160,8 @@ template <typename T> void run(GemmProblem p, const T *a, const T *b, T *c) {
   int sums = p.sumLoops();
   if (empty)
     return forEachTurn(p, sums, p.loopCount, a, b, c, [&](bool, const T *, const T *, T *c) { clear(p, c); });
-  forEachTurn(p, 0, sums, a, b, c, [&](bool first, const T *a, const T *b, T *c) {
-    runLoops(p, sums, p.accumulate || !first, a, b, c);
-  });
+  forEachTurn(p, 0, sums, a, b, c,
+              [&](bool first, const T *a, const T *b, T *c) { runLoops(p, sums, p.accumulate || !first, a, b, c); });
 }
 
 } // namespace

@@ -73,9 +73,10 @@ unsigned LocalTransport::meet(int group, const Announcement &mine, const void *s
   for (int member = 0; member < link.size; ++member) {
     const Announcement &other = link.announcement(parity, member);
     if (other.name != mine.name || other.count != mine.count || other.type != mine.type || other.kind != mine.kind)
-      fatal("the members of group %d disagree: member %d calls %s of %lld %s (kind %d), member %d %s of %lld %s (kind %d)",
-            group, link.index, mine.name, (long long)mine.count, info(mine.type).name, int(mine.kind), member, other.name,
-            (long long)other.count, info(other.type).name, int(other.kind));
+      fatal("the members of group %d disagree: member %d calls %s of %lld %s (kind %d), member %d %s of %lld %s (kind "
+            "%d)",
+            group, link.index, mine.name, (long long)mine.count, info(mine.type).name, int(mine.kind), member,
+            other.name, (long long)other.count, info(other.type).name, int(other.kind));
   }
   return parity;
 }

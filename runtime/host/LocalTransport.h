@@ -1,5 +1,5 @@
-// Ranks forked on one machine, talking through one shared region. The launcher builds a LocalWorld, forks, and each rank
-// makes its LocalTransport of it. Peers read each other's buffers in place; reductions run in index order.
+// Ranks forked on one machine, talking through one shared region. The launcher builds a LocalWorld, forks, and each
+// rank makes its LocalTransport of it. Peers read each other's buffers in place; reductions run in index order.
 #pragma once
 
 #include "runtime/host/Memory.h"
@@ -17,8 +17,8 @@ namespace ppcrt {
 
 // What a rank tells the launcher and the first rank while it runs; lies in shared memory.
 struct RankStatus {
-  // Odd while the rank is inside a call that may wait for others, even otherwise; every such call adds 2. The fields after
-  // it say which call: `name` is a literal, `first` a group or a peer, the rest a message's key.
+  // Odd while the rank is inside a call that may wait for others, even otherwise; every such call adds 2. The fields
+  // after it say which call: `name` is a literal, `first` a group or a peer, the rest a message's key.
   std::atomic<uint64_t> waits;
   std::atomic<const char *> name;
   std::atomic<int64_t> first, tag, microBatch;
@@ -29,8 +29,8 @@ struct RankStatus {
 };
 
 struct LocalWorldShape {
-  std::vector<int64_t> arenaBytes;                    // per rank
-  std::vector<std::vector<std::vector<int>>> groups;  // [group][instance] = members by index; a rank is in at most one
+  std::vector<int64_t> arenaBytes;                   // per rank
+  std::vector<std::vector<std::vector<int>>> groups; // [group][instance] = members by index; a rank is in at most one
   struct Message {
     int source, destination;
     MessageKey key;
@@ -49,9 +49,9 @@ public:
 private:
   friend class LocalTransport;
 
-  // Shared between the members of one instance of a group. Members alternate between two sets of slots from call to call:
-  // whoever has passed the barrier of a call knows that nobody still reads the slots of the call before it, so a call
-  // that only writes slots before its barrier and reads them after it needs no second barrier.
+  // Shared between the members of one instance of a group. Members alternate between two sets of slots from call to
+  // call: whoever has passed the barrier of a call knows that nobody still reads the slots of the call before it, so a
+  // call that only writes slots before its barrier and reads them after it needs no second barrier.
   struct Communicator {
     std::vector<int> members;
     size_t barrier;   // SharedBarrier
@@ -128,8 +128,8 @@ private:
   Link &link(int group) { return links[group == everyRank ? links.size() - 1 : size_t(group)]; }
   // `in`, or a copy of it that peers can read.
   const void *shareable(const void *in, int64_t bytes);
-  // Announces a call, waits for the others to announce theirs, ends the process when they differ. Returns the parity of the
-  // slots to use.
+  // Announces a call, waits for the others to announce theirs, ends the process when they differ. Returns the parity of
+  // the slots to use.
   unsigned meet(int group, const Announcement &mine, const void *stagedInput = nullptr, int64_t stagedBytes = 0);
   LocalWorld::Mail &mail(int source, int destination, MessageKey key);
 

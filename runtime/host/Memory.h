@@ -1,6 +1,6 @@
-// One region of memory shared by the launcher and all ranks, mapped before they are forked: every rank sees it at the same
-// address, so addresses inside it may be passed between ranks. It has no name, hence nothing to leave behind. Pages take
-// memory when first touched; they read as zero until written.
+// One region of memory shared by the launcher and all ranks, mapped before they are forked: every rank sees it at the
+// same address, so addresses inside it may be passed between ranks. It has no name, hence nothing to leave behind.
+// Pages take memory when first touched; they read as zero until written.
 #pragma once
 
 #include <cstddef>

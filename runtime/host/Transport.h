@@ -1,5 +1,5 @@
-// What ranks need of one another. The runtime sees only this class; `LocalTransport` implements it for ranks forked on one
-// machine, another implementation may use MPI. One object per rank, used by one thread.
+// What ranks need of one another. The runtime sees only this class; `LocalTransport` implements it for ranks forked on
+// one machine, another implementation may use MPI. One object per rank, used by one thread.
 #pragma once
 
 #include "runtime/core/DataType.h"

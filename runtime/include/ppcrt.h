@@ -3,11 +3,12 @@
 //
 // One process is one rank. Ranks are numbered row-major over the axes of the program's grid, outermost axis first. All
 // buffers are owned by the runtime (one arena per rank, laid out by the compiler) or by the calling code; nothing here
-// takes ownership. Counts are in elements, sizes in bytes. None of the functions reports failure to its caller: wrong use
-// and dead peers end the process with one message on stderr, and the launcher stops the other ranks.
+// takes ownership. Counts are in elements, sizes in bytes. None of the functions reports failure to its caller: wrong
+// use and dead peers end the process with one message on stderr, and the launcher stops the other ranks.
 //
-// Compatibility: `PPCRT_ABI_VERSION` changes when a program of the old version can no longer run; the runtime refuses other
-// versions by name. Asynchronous collectives will be added as `ppcrt_*_start` returning a request and `ppcrt_wait(request)`.
+// Compatibility: `PPCRT_ABI_VERSION` changes when a program of the old version can no longer run; the runtime refuses
+// other versions by name. Asynchronous collectives will be added as `ppcrt_*_start` returning a request and
+// `ppcrt_wait(request)`.
 #ifndef PPCRT_H
 #define PPCRT_H
 
@@ -19,7 +20,7 @@ extern "C" {
 
 #define PPCRT_ABI_VERSION 1
 
-// ---- What a program defines ------------------------------------------------------------------------------------------
+// ---- What a program defines ----
 
 // A function of the program. `buffers` holds one address for each entry of the function's "buffers" in the manifest, in
 // that order. The array and the buffers stay valid for the call only; the function keeps no state elsewhere.
@@ -41,16 +42,18 @@ typedef struct {
 
 extern const ppcrt_program ppc_program;
 
-// ---- Element types and reductions ------------------------------------------------------------------------------------
+// ---- Element types and reductions ----
 
 enum { PPCRT_F32 = 0, PPCRT_F64 = 1, PPCRT_I32 = 2, PPCRT_I64 = 3, PPCRT_BF16 = 4 };
 enum { PPCRT_SUM = 0, PPCRT_MAX = 1 };
 
-// ---- Collectives -----------------------------------------------------------------------------------------------------
-// `group` indexes manifest["groups"]: the ranks that differ from this one only in the group's axes. Every member must make
-// the same calls on a group in the same order with the same counts. Reductions combine the members' values in the order of
-// their index, so results are equal bit for bit on all members and from run to run; bf16 is accumulated in f32 and rounded
-// once. A maximum with a NaN is NaN. Buffers need no registration; those inside the arena are read by peers without a copy.
+// ---- Collectives ----
+//
+// `group` indexes manifest["groups"]: the ranks that differ from this one only in the group's axes. Every member must
+// make the same calls on a group in the same order with the same counts. Reductions combine the members' values in the
+// order of their index, so results are equal bit for bit on all members and from run to run; bf16 is accumulated in f32
+// and rounded once. A maximum with a NaN is NaN. Buffers need no registration; those inside the arena are read by peers
+// without a copy.
 
 // This rank's index within the group: row-major over the group's axes in the order in which the manifest lists them.
 int64_t ppcrt_coordinate(int32_t group);
@@ -67,18 +70,18 @@ void ppcrt_reduce_scatter(int32_t group, const void *in, void *out, int64_t coun
 // out[j * count + i] = in[me * count + i] of member j. `in` and `out` must not overlap.
 void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t count, int32_t type);
 
-// ---- Library calls ---------------------------------------------------------------------------------------------------
+// ---- Library calls ----
 
 // C (+)= A * B for every index of the loops; A is m x k, B is k x n, C is m x n, strides in elements:
 //   [0] version 1    [1] type (F32 or F64)    [2] accumulate (0: C =, 1: C +=)    [3] m  [4] n  [5] k
 //   [6] a_row_stride [7] a_col_stride [8] b_row_stride [9] b_col_stride [10] c_row_stride [11] c_col_stride
 //   [12] loop count L (0..8), then L times (size, a_stride, b_stride, c_stride)
-// Sizes may be 0 (an empty sum is 0). Any stride may be 0 or arbitrary, as long as different C elements of one loop index do
-// not overlap; a loop whose c_stride is 0 is summed over (only its first iteration honours `accumulate`).
-// C overlaps neither A nor B.
+// Sizes may be 0 (an empty sum is 0). Any stride may be 0 or arbitrary, as long as different C elements of one loop
+// index do not overlap; a loop whose c_stride is 0 is summed over (only its first iteration honours `accumulate`). C
+// overlaps neither A nor B.
 void ppcrt_gemm(const int64_t *desc, const void *a, const void *b, void *c);
 
-// ---- Running ---------------------------------------------------------------------------------------------------------
+// ---- Running ----
 
 // Runs a program with a command line (see `./train --help`): forks its ranks, trains, returns the exit status: 0 done,
 // 1 wrong input or a failed rank, 2 wrong usage, 128 + n when signal n stopped it. libppcrt's `main` calls it with

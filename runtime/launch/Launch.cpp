@@ -47,8 +47,7 @@ public:
     if (options.synthetic) {
       tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
     } else {
-      auto text =
-          std::make_unique<TextData>(options.data, manifest.sequenceLength, manifest.vocabulary, options.seed);
+      auto text = std::make_unique<TextData>(options.data, manifest.sequenceLength, manifest.vocabulary, options.seed);
       if (!options.quiet)
         std::printf("data: %lld bytes, unigram entropy %.4f nats\n", (long long)text->size(), text->unigramEntropy());
       tokens = std::move(text);
@@ -60,10 +59,10 @@ public:
     LocalWorldShape shape = worldShape(manifest);
     double needed = std::accumulate(shape.arenaBytes.begin(), shape.arenaBytes.end(), 0.0);
     if (needed > double(machineMemoryBytes()))
-      throw InputError(format("the %zu ranks need %s of memory, this machine has %s: compile for more machines, a smaller "
-                              "micro-batch or a smaller model",
-                              shape.arenaBytes.size(), formatBytes(needed).c_str(),
-                              formatBytes(double(machineMemoryBytes())).c_str()));
+      throw InputError(format(
+          "the %zu ranks need %s of memory, this machine has %s: compile for more machines, a smaller "
+          "micro-batch or a smaller model",
+          shape.arenaBytes.size(), formatBytes(needed).c_str(), formatBytes(double(machineMemoryBytes())).c_str()));
     world = std::make_unique<LocalWorld>(shape);
   }
 
@@ -122,7 +121,12 @@ private:
         transport.barrier(Transport::everyRank); // so that all measurements are there
       if (!metrics)
         continue;
-      report = {step, result.loss, result.gradNorm, rate, seconds, largest(&RankStatus::peakResident),
+      report = {step,
+                result.loss,
+                result.gradNorm,
+                rate,
+                seconds,
+                largest(&RankStatus::peakResident),
                 largest(&RankStatus::arenaResident)};
       metrics->report(report, context.traffic);
     }

@@ -34,9 +34,7 @@ public:
     names.push_back(name);
     buffers.push_back(buffer);
   }
-  int index(const std::string &name) const {
-    return int(std::find(names.begin(), names.end(), name) - names.begin());
-  }
+  int index(const std::string &name) const { return int(std::find(names.begin(), names.end(), name) - names.begin()); }
   void function(const char *kind, const std::string &entry, const std::vector<std::string> &arguments) {
     functions[kind]["entry"] = entry;
     for (const std::string &name : arguments)
@@ -261,18 +259,18 @@ const ppcrt_entry twoStages[] = {
 
 std::string bigramManifest(int pp, int dp, int tp) {
   layout = {pp, dp, tp};
-  json manifest = {{"format", 1},
-                   {"abi", 1},
-                   {"model", "bigram"},
-                   {"plan", "schedule: gpipe\n"},
-                   {"axes",
-                    {{{"name", "pp"}, {"size", pp}}, {{"name", "dp"}, {"size", dp}}, {{"name", "tp"}, {"size", tp}}}},
-                   {"groups", {{{"axes", {"tp"}}}, {{"axes", {"dp"}}}, {{"axes", {"pp"}}}}},
-                   {"sequence_length", sequenceLength},
-                   {"global_batch", globalBatch},
-                   {"micro_batches", microBatches},
-                   {"vocabulary", vocabulary},
-                   {"schedule", "gpipe"}};
+  json manifest = {
+      {"format", 1},
+      {"abi", 1},
+      {"model", "bigram"},
+      {"plan", "schedule: gpipe\n"},
+      {"axes", {{{"name", "pp"}, {"size", pp}}, {{"name", "dp"}, {"size", dp}}, {{"name", "tp"}, {"size", tp}}}},
+      {"groups", {{{"axes", {"tp"}}}, {{"axes", {"dp"}}}, {{"axes", {"pp"}}}}},
+      {"sequence_length", sequenceLength},
+      {"global_batch", globalBatch},
+      {"micro_batches", microBatches},
+      {"vocabulary", vocabulary},
+      {"schedule", "gpipe"}};
   for (const char *name : {"E", "W"})
     manifest["parameters"].push_back({{"name", name},
                                       {"type", "f32"},

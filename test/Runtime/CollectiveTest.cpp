@@ -11,7 +11,8 @@ using namespace ppcrt::test;
 
 namespace {
 
-// Element `index` of member `rank`'s input of call `call`: small numbers of both signs, not all exactly representable sums.
+// Element `index` of member `rank`'s input of call `call`: small numbers of both signs, not all exactly representable
+// sums.
 void fill(std::byte *data, DataType type, int64_t count, uint64_t salt) {
   for (int64_t i = 0; i < count; ++i) {
     uint64_t word = (salt + i) * 0x9e3779b97f4a7c15u;

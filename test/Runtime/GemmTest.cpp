@@ -138,8 +138,8 @@ TEST(GemmTest, LargerSizes) {
     }
 }
 
-// The products of attention with grouped heads on [b,s,k,g,d] and [b,t,k,d], where loops remain after normalization and one
-// operand repeats over g.
+// The products of attention with grouped heads on [b,s,k,g,d] and [b,t,k,d], where loops remain after normalization and
+// one operand repeats over g.
 TEST(GemmTest, AttentionWithGroupedHeads) {
   struct {
     int64_t b, s, t, k, g, d;
@@ -149,14 +149,14 @@ TEST(GemmTest, AttentionWithGroupedHeads) {
       int64_t qr = k * g * d, kr = k * d;
       std::vector<std::vector<int64_t>> descs = {
           // scores [b,k,g,s,t] = q [b,s,k,g,d] * key [b,t,k,d]
-          {1, 0, accumulate, s, t, d, qr, 1, 1, kr, t, 1, 3, b, s * qr, t * kr, k * g * s * t, k, g * d, d, g * s * t, g,
-           d, 0, s * t},
+          {1,      0,      accumulate,    s, t,     d, qr,        1, 1, kr, t,    1, 3, b,
+           s * qr, t * kr, k * g * s * t, k, g * d, d, g * s * t, g, d, 0,  s * t},
           // out [b,s,k,g,d] = p [b,k,g,s,t] * value [b,t,k,d]
-          {1, 0, accumulate, s, d, t, t, 1, kr, 1, qr, 1, 3, b, k * g * s * t, t * kr, s * qr, k, g * s * t, d, g * d, g,
-           s * t, 0, d},
+          {1,      0,      accumulate, s,         d, t,     t, 1,     kr, 1, qr, 1, 3, b, k * g * s * t,
+           t * kr, s * qr, k,          g * s * t, d, g * d, g, s * t, 0,  d},
           // dvalue [b,t,k,d] = p^T [b,k,g,s,t] * dout [b,s,k,g,d], summed over g
-          {1, 0, accumulate, t, d, s, 1, t, qr, 1, kr, 1, 3, b, k * g * s * t, s * qr, t * kr, k, g * s * t, g * d, d, g,
-           s * t, d, 0},
+          {1,      0,      accumulate, t,         d,     s, 1, t,     qr, 1, kr, 1, 3, b, k * g * s * t,
+           s * qr, t * kr, k,          g * s * t, g * d, d, g, s * t, d,  0},
       };
       for (const std::vector<int64_t> &desc : descs) {
         std::mt19937_64 random(testSeed());

@@ -175,15 +175,19 @@ TEST(LaunchTest, RefusalsAreOneLineAndHappenBeforeTraining) {
       {{"--data", data, "--quiet=yes"}, 2, "--quiet takes no value"},
       {{"--data", missing}, 1, "cannot read " + missing + ": No such file or directory"},
       {{"--data", "/tmp"}, 1, "cannot read /tmp: Is a directory"},
-      {{"--data", shortText}, 1,
+      {{"--data", shortText},
+       1,
        shortText + " holds 16 bytes, but one sample needs 17 (sequence length 16 + 1): use a longer text or a shorter "
                    "sequence"},
-      {{"--data", "/dev/null"}, 1,
+      {{"--data", "/dev/null"},
+       1,
        "/dev/null holds 0 bytes, but one sample needs 17 (sequence length 16 + 1): use a longer text or a shorter "
        "sequence"},
-      {{"--data", binary}, 1,
-       binary + ": byte 195 at offset 100 is not below the model's vocabulary size 131: remove such bytes or compile the "
-                "model with a vocabulary of 256"},
+      {{"--data", binary},
+       1,
+       binary +
+           ": byte 195 at offset 100 is not below the model's vocabulary size 131: remove such bytes or compile the "
+           "model with a vocabulary of 256"},
       {{"--data", data, "--log", missing}, 1, "cannot write " + missing + ": No such file or directory"},
       {{"--data", data, "--save-losses", missing}, 1, "cannot write " + missing + ": No such file or directory"},
       {{"--data", data, "--save-parameters", missing}, 1, "cannot write " + missing + ": No such file or directory"},

@@ -52,20 +52,20 @@ const Mistake mistakes[] = {
     {"/parameters/0/init/std", "", "manifest: parameters[0].init: missing key \"std\""},
     {"/parameters/0/shape", "[999999999999, 999999999999]", "manifest: parameters[0].shape: more than 2^46 elements"},
     {"/stages/1", "", "manifest: stages: 1 stages, but axis \"pp\" has size 2"},
-    {"/stages/0/slots", "100000",
-     "manifest: stages[0]: the slots do not lie within \"arena_bytes\""},
+    {"/stages/0/slots", "100000", "manifest: stages[0]: the slots do not lie within \"arena_bytes\""},
     {"/stages/0/slots", "1",
      "manifest: stages[0].actions[2]: micro-batch 1 begins in slot 0 while micro-batch 0 still uses it (1 slots)"},
-    {"/stages/0/slot_bytes", "100",
-     "manifest: stages[0]: \"slot_offset\" and \"slot_bytes\" must be multiples of 64"},
+    {"/stages/0/slot_bytes", "100", "manifest: stages[0]: \"slot_offset\" and \"slot_bytes\" must be multiples of 64"},
     {"/stages/0/buffers/0/role", "\"weight\"",
-     "manifest: stages[0].buffers[0].role: unknown value \"weight\"; known: parameter, state, gradient, accumulator, input, "
+     "manifest: stages[0].buffers[0].role: unknown value \"weight\"; known: parameter, state, gradient, accumulator, "
+     "input, "
      "saved, message, scalar, metric, scratch"},
     {"/stages/0/buffers/0/name", "\"X\"",
      "manifest: stages[0].buffers[0].name: no parameter named \"X\" in \"parameters\""},
     {"/stages/0/buffers/0/offset", "4", "manifest: stages[0].buffers[0].offset: 4 is not a multiple of 64"},
-    {"/stages/0/buffers/0/offset", "64", "manifest: stages[0]: buffers[1] (gradient E) overlaps buffers[0] (parameter E) at "
-                                         "byte 3200 of the arena"},
+    {"/stages/0/buffers/0/offset", "64",
+     "manifest: stages[0]: buffers[1] (gradient E) overlaps buffers[0] (parameter E) at "
+     "byte 3200 of the arena"},
     {"/stages/0/buffers/0/shape", "[65, 12]",
      "manifest: stages[0].buffers[0]: parameter \"E\" is [65,12] of f32, expected [66,12] of f32"},
     {"/stages/0/buffers/0/type", "\"i32\"",
@@ -85,7 +85,8 @@ const Mistake mistakes[] = {
     {"/stages/0/functions/forward/buffers/0", "10",
      "manifest: stages[0].functions.forward.buffers[0]: expected an integer from 0 to 9, found 10"},
     {"/stages/0/functions/update/buffers/0", "3",
-     "manifest: stages[0].functions.update.buffers[0]: \"update\" belongs to no micro-batch and cannot use a buffer in a "
+     "manifest: stages[0].functions.update.buffers[0]: \"update\" belongs to no micro-batch and cannot use a buffer in "
+     "a "
      "slot"},
     {"/stages/0/actions/0/do", "\"sleep\"",
      "manifest: stages[0].actions[0].do: unknown value \"sleep\"; known: forward, backward, weight_gradient, send, "

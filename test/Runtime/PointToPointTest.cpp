@@ -93,9 +93,10 @@ TEST(PointToPointTest, RanksThatWaitForEachOtherAreEndedAndNamed) {
     return "";
   });
   EXPECT_EQ(status, 1);
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "error: the ranks wait for each other and cannot go on: rank 0: receive of micro-batch 4, tag 1, rank 2; rank 1: "
-            "barrier of all ranks; rank 2 has ended\n");
+  EXPECT_EQ(
+      ::testing::internal::GetCapturedStderr(),
+      "error: the ranks wait for each other and cannot go on: rank 0: receive of micro-batch 4, tag 1, rank 2; rank 1: "
+      "barrier of all ranks; rank 2 has ended\n");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // Random numbers: published vectors, statistics, independence of the layout.
-#include "runtime/core/Initialization.h"
 #include "runtime/core/Random.h"
+#include "runtime/core/Initialization.h"
 #include "test/Runtime/Ranks.h"
 
 #include <cmath>
@@ -52,7 +52,8 @@ TEST(RandomTest, SeedAndNameMatter) {
   EXPECT_NE(RandomStream(0, "a").word(0), RandomStream(0, "a").word(1));
 }
 
-// Random shapes and cuts: every rank's block holds the logical values, its padding zeros, and the blocks cover the tensor.
+// Random shapes and cuts: every rank's block holds the logical values, its padding zeros, and the blocks cover the
+// tensor.
 TEST(InitializationTest, DoesNotDependOnTheLayout) {
   std::mt19937_64 random(testSeed());
   for (int turn = 0; turn < 100; ++turn) {

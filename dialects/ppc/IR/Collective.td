@@ -29,7 +29,7 @@ def Ppc_AllReduceOp : Ppc_CollectiveOp<"all_reduce", [SameOperandsAndResultType]
     `stages` restricts a group along the axis `pp` to the ranks of these stages. C1: `axes` are distinct and not empty.
     C2: `stages` goes with the axis `pp` only.
 
-    Example: `%y = ppc.all_reduce %x over ["tp"] #ppc.combiner<sum> : tensor<4x8xf32>`
+    Example: `%y = ppc.all_reduce %x over ["tp"] <sum> : tensor<4x8xf32>`
   }];
   let arguments = (ins Ppc_FloatTensor:$x, Ppc_AxesAttr:$axes, Ppc_CombinerAttr:$combiner, OptionalAttr<DenseI64ArrayAttr>:$stages);
   let results = (outs Ppc_FloatTensor:$y);
@@ -68,7 +68,7 @@ def Ppc_ReduceScatterOp : Ppc_CollectiveOp<"reduce_scatter"> {
     The blocks lie along `dim`; the last ones are padded with zeros. C1, C2 as `all_gather` with operand and result
     exchanged. C3: `combiner` is sum or max.
 
-    Example: `%y = ppc.reduce_scatter %x dim 0 over ["tp"] #ppc.combiner<sum> : tensor<5x8xf32> to tensor<3x8xf32>`
+    Example: `%y = ppc.reduce_scatter %x dim 0 over ["tp"] <sum> : tensor<5x8xf32> to tensor<3x8xf32>`
   }];
   let arguments = (ins Ppc_FloatTensor:$x, I64Attr:$dim, Ppc_AxesAttr:$axes, Ppc_CombinerAttr:$combiner);
   let results = (outs Ppc_FloatTensor:$y);

@@ -46,7 +46,7 @@ def Ppc_ReshardOp : Ppc_FinalOp<"reshard", "differentiation comes before plannin
   let description = [{
     Lifespan: created by `ppc-insert-reshards`, replaced by collectives in `ppc-partition-to-spmd`.
 
-    Example: `%y = ppc.reshard %x to #ppc.sharding<[{dp}, {} ]> : tensor<4x8xf32>`
+    Example: `%y = ppc.reshard %x to <[{dp}, {} ]> : tensor<4x8xf32>`
   }];
   let arguments = (ins Ppc_Tensor:$x, Ppc_ShardingAttr:$to);
   let results = (outs Ppc_Tensor:$y);
@@ -59,7 +59,7 @@ def Ppc_MaskPaddingOp : Ppc_FinalOp<"mask_padding", "differentiation comes befor
     Sets to zero the elements whose global index along `dim` is at or past the extent of `block`. Created by
     `ppc-partition-to-spmd` where a reduction would otherwise see padding. C1: `dim` is a dimension of `x`.
 
-    Example: `%y = ppc.mask_padding %x dim 1 block #ppc.block<[tp], 131> : tensor<4x66xf32>`
+    Example: `%y = ppc.mask_padding %x dim 1 block <[tp], 131> : tensor<4x66xf32>`
   }];
   let arguments = (ins Ppc_FloatTensor:$x, I64Attr:$dim, Ppc_BlockAttr:$block);
   let results = (outs Ppc_FloatTensor:$y);

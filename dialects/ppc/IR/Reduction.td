@@ -10,12 +10,17 @@ def Ppc_ReduceOp : Ppc_DifferentiableOp<"reduce"> {
     C1: `dims` are distinct, sorted dimensions of `x`. C2: the result has the other dimensions. C3: `combiner` is sum or
     max. The derivative exists for sum only.
 
-    Example: `%y = ppc.reduce #ppc.combiner<sum> %x dims [0, 1] : tensor<4x8xf32> to tensor<f32>`
+    Example: `%y = ppc.reduce <sum> %x dims [0, 1] : tensor<4x8xf32> to tensor<f32>`
   }];
   let arguments = (ins Ppc_CombinerAttr:$combiner, Ppc_FloatTensor:$x, DenseI64ArrayAttr:$dims);
   let results = (outs Ppc_FloatTensor:$y);
   let assemblyFormat = "$combiner $x `dims` $dims attr-dict `:` type($x) `to` type($y)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef noGradientReason() {
+      return getCombiner() == ::mlir::ppc::Combiner::Sum ? "" : "maxima are not differentiated";
+    }
+  }];
 }
 
 def Ppc_LogSumExpOp : Ppc_FinalOp<"log_sum_exp", "created from cross_entropy after autodiff"> {

@@ -19,8 +19,7 @@ ShardingRule AttentionOp::getShardingRule() {
       .replicate("s")
       .replicate("t")
       .replicate("d")
-      .keepsZeroPadding(0) // zero values give a zero output whatever the scores
-      .build();
+      .build(); // a padded group sees the real values of its kv head: its output is not zero
 }
 
 ShardingRule AttentionBackwardOp::getShardingRule() {

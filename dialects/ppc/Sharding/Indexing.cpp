@@ -19,8 +19,7 @@ ShardingRule EmbeddingOp::getShardingRule() {
       .operand(1, ArrayRef(rows).drop_back())
       .result(0, rows)
       .linear(Linearity::Each, {0})
-      .keepsZeroPadding(0)
-      .build();
+      .build(); // index 0, in the padding of ids, is a row like any other
 }
 
 bool EmbeddingOp::setFactorBlock(unsigned factor, Attribute block) {

@@ -12,10 +12,10 @@ ShardingRule ReduceOp::getShardingRule() {
       kept.push_back(name);
   ShardingRuleBuilder builder(*this);
   builder.operand(0, names).result(0, kept).keepsZeroPadding(0);
-  for (int64_t dim : getDims())
-    builder.combine(names[dim], getCombiner());
   if (getCombiner() == Combiner::Sum)
-    builder.linear(Linearity::Joint, {0});
+    return builder.linear(Linearity::Joint, {0}).build();
+  for (int64_t dim : getDims()) // zeros in the padding would take part in the maximum
+    builder.replicate(names[dim]);
   return builder.build();
 }
 

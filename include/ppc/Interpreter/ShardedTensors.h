@@ -14,8 +14,8 @@ SmallVector<ReferenceTensor> cutTensor(const ReferenceTensor &logical, ShardingA
 struct AssembleOptions {
   /// Largest difference between replicas, relative to the larger of 1 and the value.
   double tolerance = 1e-9;
-  /// Padding must be exactly zero (parameters and optimizer state).
-  bool requireZeroPadding = false;
+  /// Dimensions whose padding must be exactly zero (all of parameters and optimizer state).
+  SmallVector<int64_t> zeroPadding = {};
 };
 
 /// The logical tensor of `shape` that the ranks hold. Fails, with a message through `emitError`, when the local shapes

@@ -108,7 +108,7 @@ FailureOr<SmallVector<int64_t>> MakePlanPass::cutStagesByPins(ArrayRef<LayerCost
     return llvm::to_vector(cut->firstLayer);
   }
   if (int64_t(layersPerStage.size()) != pp)
-    return getOperation().emitError() << "layers-per-stage names " << layersPerStage.size() << " stages, pp is " << pp;
+    return getOperation().emitError() << "layers-per-stage names " << layersPerStage.size() << " stages, pp is " << pp.getValue();
   int64_t next = 1, between = std::max<int64_t>(layers.size(), 2) - 2; // embedding and head stand at the ends
   SmallVector<int64_t> first;
   for (int64_t count : layersPerStage) {
@@ -143,8 +143,8 @@ FailureOr<PlanAttr> MakePlanPass::makePlan() {
   if (!batch)
     return module.emitError("no argument has a dimension called \"batch\" in ppc.dims");
   if (batch % (dp * microBatch))
-    return module.emitError() << "global batch of " << batch << " sequences is no multiple of dp " << dp << " x micro-batch "
-                              << microBatch << " = " << dp * microBatch;
+    return module.emitError() << "global batch of " << batch << " sequences is no multiple of dp " << dp.getValue() << " x micro-batch "
+                              << microBatch.getValue() << " = " << dp * microBatch;
   FailureOr<SmallVector<LayerCost>> layers = layerCosts();
   if (failed(layers))
     return failure();

@@ -1,0 +1,22 @@
+// Each rule, and that the op cut along it in every way computes the same as the whole.
+// RUN: ppc-opt %s --test-ppc-sharding-rules --verify-diagnostics -o /dev/null
+// RUN: ppc-opt %s --test-ppc-sharding-rules=seed=2 --verify-diagnostics -o /dev/null
+
+func.func @causal(%q: tensor<2x3x5x3x2xf32>, %k: tensor<2x3x5x2xf32>, %v: tensor<2x3x5x2xf32>, %lse: tensor<2x3x5x3xf32>) {
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) -> ([b, s, k, g, d], [b, s, k, g]) {s: replicated, d: replicated, t: replicated}, 15 cuts}}
+  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<2x3x5x3x2xf32>, tensor<2x3x5x2xf32> -> tensor<2x3x5x3xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d], [b, s, k, g, d], [b, s, k, g], [b, s, k, g, d]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) {s: replicated, g: sum, d: replicated, t: replicated}, 15 cuts}}
+  %1:3 = ppc.attention_backward %q, %k, %v, %q, %lse, %q scale 5.000000e-01 causal : tensor<2x3x5x3x2xf32>, tensor<2x3x5x2xf32>, tensor<2x3x5x3xf32>
+  return
+}
+
+// More keys than queries.
+func.func @full(%q: tensor<3x2x2x2x2xf32>, %k: tensor<3x4x2x2xf32>, %v: tensor<3x4x2x2xf32>, %lse: tensor<3x2x2x2xf32>) {
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) -> ([b, s, k, g, d], [b, s, k, g]) {s: replicated, d: replicated, t: replicated}, 15 cuts}}
+  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32> -> tensor<3x2x2x2xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) -> ([b, s, k, g, d], [b, s, k, g]) {s: replicated, d: replicated, t: replicated}, 15 cuts}}
+  %1:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32> -> tensor<3x2x2x2xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d], [b, s, k, g, d], [b, s, k, g], [b, s, k, g, d]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) {s: replicated, g: sum, d: replicated, t: replicated}, 15 cuts}}
+  %2:3 = ppc.attention_backward %q, %k, %v, %q, %lse, %q scale 5.000000e-01 : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32>, tensor<3x2x2x2xf32>
+  return
+}

@@ -1,0 +1,19 @@
+// Each rule, and that the op cut along it in every way computes the same as the whole.
+// RUN: ppc-opt %s --test-ppc-sharding-rules --verify-diagnostics -o /dev/null
+// RUN: ppc-opt %s --test-ppc-sharding-rules=seed=2 --verify-diagnostics -o /dev/null
+
+func.func @embedding(%table: tensor<7x4xf32>, %ids: tensor<2x5xi32>, %dy: tensor<2x5x4xf32>) {
+  // expected-remark @below {{([v, h], [d0, d1]) -> ([d0, d1, h]) {v: sum}, 24 cuts}}
+  %0 = ppc.embedding %table, %ids : (tensor<7x4xf32>, tensor<2x5xi32>) -> tensor<2x5x4xf32>
+  // expected-remark @below {{([d0, d1], [d0, d1, h]) -> ([v, h]) {d0: sum, d1: sum}, 24 cuts}}
+  %1 = ppc.embedding_backward %ids, %dy : (tensor<2x5xi32>, tensor<2x5x4xf32>) -> tensor<7x4xf32>
+  return
+}
+
+func.func @rotary(%x: tensor<2x5x3x4xf32>) {
+  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d1: replicated, d3: replicated}, 8 cuts}}
+  %0 = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x5x3x4xf32>
+  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d1: replicated, d3: replicated}, 8 cuts}}
+  %1 = ppc.rotary %x frequencies [1.0, 0.01] inverse : tensor<2x5x3x4xf32>
+  return
+}

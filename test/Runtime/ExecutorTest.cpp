@@ -1,0 +1,121 @@
+// The order in which a rank does things, seen from a transport that writes it down.
+#include "runtime/core/Error.h"
+#include "runtime/core/PlanExecutor.h"
+#include "test/Runtime/BigramProgram.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+
+using namespace ppcrt;
+using namespace ppcrt::test;
+using nlohmann::json;
+
+namespace {
+
+// Rank 1 of 2 with nobody else: messages arrive as zeros.
+class RecordingTransport final : public Transport {
+public:
+  int rank() const override { return 1; }
+  int rankCount() const override { return 2; }
+  int groupCount() const override { return 3; }
+  int groupSize(int) const override { return 1; }
+  int groupIndex(int) const override { return 0; }
+  void allReduce(int, void *, int64_t, DataType, Reduction) override {}
+  void allGather(int, const void *, void *, int64_t, DataType) override {}
+  void reduceScatter(int, const void *, void *, int64_t, DataType, Reduction) override {}
+  void allToAll(int, const void *, void *, int64_t, DataType) override {}
+  void barrier(int) override {}
+  int64_t send(int to, MessageKey key, const void *, int64_t) override {
+    log += format("send %lld to %d; ", (long long)key.microBatch, to);
+    return key.microBatch;
+  }
+  void waitSend(int64_t request) override { log += format("wait %lld; ", (long long)request); }
+  void receive(int from, MessageKey key, void *bytes, int64_t size) override {
+    log += format("receive %lld from %d; ", (long long)key.microBatch, from);
+    std::memset(bytes, 0, size);
+  }
+  std::string log;
+};
+
+class Recorder final : public ExecutionObserver {
+public:
+  explicit Recorder(std::string &log) : log(log) {}
+  void begin(const char *what, int64_t microBatch) override {
+    if (std::strcmp(what, "send") != 0 && std::strcmp(what, "receive") != 0)
+      log += format("%s %lld; ", what, (long long)microBatch);
+  }
+  void end() override {}
+  std::string &log;
+};
+
+// The last stage of two, one micro-batch after the other, in one slot or two.
+json sequentialManifest(int slots) {
+  const ppcrt_program &program = bigramProgram("2,1,1");
+  json manifest = json::parse(std::string(program.manifest, program.manifest_size));
+  for (json &stage : manifest["stages"]) {
+    stage["slots"] = slots;
+    json ordered = json::array();
+    for (int m = 0; m < microBatches; ++m)
+      for (const json &action : stage["actions"])
+        if (action["micro_batch"] == m)
+          ordered.push_back(action);
+    stage["actions"] = ordered;
+  }
+  return manifest;
+}
+
+std::string logOfTwoSteps(int slots) {
+  Manifest manifest = parseManifest(sequentialManifest(slots).dump());
+  RecordingTransport transport;
+  RankContext context(transport);
+  RankContext::current = &context;
+  std::vector<std::byte> arena(manifest.stages[1].arenaBytes);
+  RandomTokens tokens(sequenceLength, vocabulary, 0);
+  Recorder recorder(transport.log);
+  PlanExecutor executor(manifest, bigramProgram("2,1,1"), context, arena.data(), tokens, &recorder);
+  executor.initializeParameters(0);
+  executor.run(1, 0.1);
+  executor.run(2, 0.1);
+  RankContext::current = nullptr;
+  return transport.log;
+}
+
+TEST(ExecutorTest, ASlotIsNotReusedBeforeItsMessagesAreGone) {
+  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; wait 0; "
+                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; wait 1; update 0; ";
+  EXPECT_EQ(logOfTwoSteps(1), step + step);
+}
+
+TEST(ExecutorTest, OtherSlotsAreUsedAtOnce) {
+  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; "
+                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; wait 0; wait 1; update 0; ";
+  EXPECT_EQ(logOfTwoSteps(2), step + step);
+}
+
+// What ppcrt_main says about a program that cannot run.
+std::string refusalOf(ppcrt_program program) {
+  char name[] = "train", flag[] = "--synthetic", *arguments[] = {name, flag};
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(ppcrt_main(&program, 2, arguments), 1);
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(ProgramTest, RefusalsNameWhatIsWrong) {
+  ppcrt_program program = bigramProgram("1,1,1");
+  ppcrt_program old = program, empty = program, huge = program;
+  old.abi_version = 9;
+  EXPECT_EQ(refusalOf(old), "error: the program was compiled for ABI 9, this runtime has ABI 1: compile it again\n");
+  empty.entry_count = 0;
+  EXPECT_EQ(refusalOf(empty),
+            "error: manifest: stages[0].functions.forward.entry: the program has no function \"stage0.forward\"\n");
+  json manifest = json::parse(std::string(program.manifest, program.manifest_size));
+  manifest["stages"][0]["arena_bytes"] = int64_t(1) << 45;
+  std::string text = manifest.dump();
+  huge.manifest = text.data();
+  huge.manifest_size = text.size();
+  EXPECT_EQ(refusalOf(huge).find("error: the 1 ranks need 32.0 TiB of memory, this machine has "), 0u);
+}
+
+} // namespace

@@ -1,0 +1,29 @@
+// RUN: ppc-opt %s --ppc-make-plan="dp=2 tp=3 micro-batch=2 schedule=gpipe" | FileCheck %s
+// RUN: ppc-opt %s --ppc-make-plan="pp=2 layers-per-stage=0,1" | FileCheck %s --check-prefix=PINNED
+// RUN: ppc-opt %s --ppc-make-plan="pp=3" | FileCheck %s --check-prefix=STAGES
+// RUN: ppc-opt %s --ppc-make-plan="tp=6" | FileCheck %s --check-prefix=BOTH
+// RUN: ppc-opt %s --ppc-make-plan="tp=2" | FileCheck %s --check-prefix=GROUP
+// RUN: ppc-opt %s --ppc-make-plan="tp=5" | FileCheck %s --check-prefix=PADDED
+
+// Three kv heads of two query heads each: tp 3 cuts kv heads, tp 2 groups, tp 6 both, tp 5 neither and pads.
+
+// CHECK: ppc.plan = #ppc.plan<grid = <dp = 2, tp = 3>, stages = [0], schedule = "gpipe", micro_batches = 2, dimensions =
+// CHECK-SAME: batch = ["dp"], ffn = ["tp"], kv_heads = ["tp"], vocab = ["tp"]
+// PINNED: stages = [0, 1]
+// STAGES: stages = [0, 1, 2]
+// BOTH: grid = <dp = 1, tp0 = 3, tp1 = 2>
+// BOTH-SAME: ffn = ["tp0", "tp1"], head_group = ["tp1"], kv_heads = ["tp0"], vocab = ["tp0", "tp1"]
+// GROUP: grid = <dp = 1, tp = 2>
+// GROUP-SAME: head_group = ["tp"]
+// PADDED: kv_heads = ["tp"]
+
+func.func @loss(%x: tensor<8x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},
+                %q: tensor<3x2x4x8xf32> {ppc.parameter = "q", ppc.dims = ["kv_heads", "head_group", "head_dim", "hidden"]},
+                %h: tensor<16x8xf32> {ppc.parameter = "h", ppc.dims = ["vocab", "hidden"]}) -> tensor<f32> {
+  %0 = ppc.silu %x {ppc.layer = 0 : i64} : tensor<8x8xf32>
+  %1 = ppc.matmul "bh,kgdh->bkgd" %0, %q {ppc.layer = 1 : i64} : (tensor<8x8xf32>, tensor<3x2x4x8xf32>) -> tensor<8x3x2x4xf32>
+  %2 = ppc.matmul "bkgd,kgdh->bh" %1, %q {ppc.layer = 1 : i64} : (tensor<8x3x2x4xf32>, tensor<3x2x4x8xf32>) -> tensor<8x8xf32>
+  %3 = ppc.matmul "bh,vh->bv" %2, %h {ppc.layer = 2 : i64} : (tensor<8x8xf32>, tensor<16x8xf32>) -> tensor<8x16xf32>
+  %4 = ppc.reduce #ppc.combiner<sum> %3 dims [0, 1] {ppc.layer = 2 : i64} : tensor<8x16xf32> to tensor<f32>
+  return %4 : tensor<f32>
+}

@@ -1,0 +1,45 @@
+// Random operands that make sense for an op.
+#include "RandomOperands.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+static ReferenceTensor uniform(Type type, double low, double high, test::Random &random) {
+  ReferenceTensor tensor = ReferenceTensor::zeros(type);
+  std::uniform_real_distribution<double> distribution(low, high);
+  for (double &element : tensor.data)
+    element = distribution(random);
+  return tensor;
+}
+
+// How many indices an op's index operand may name.
+static int64_t indexCount(Operation *op) {
+  if (auto embedding = dyn_cast<EmbeddingOp>(op))
+    return tensorType(embedding.getTable()).getDimSize(0);
+  if (auto backward = dyn_cast<EmbeddingBackwardOp>(op))
+    return backward.getType().getDimSize(0);
+  return tensorType(op->getOperand(0)).getShape().back(); // classes of a loss
+}
+
+ReferenceTensor test::randomTensor(Type type, Random &random) { return uniform(type, -1, 1, random); }
+
+ReferenceTensor test::randomOperand(Operation *op, unsigned number, Random &random) {
+  Type type = op->getOperand(number).getType();
+  if (isa<IntegerType>(cast<RankedTensorType>(type).getElementType())) {
+    ReferenceTensor tensor = ReferenceTensor::zeros(type);
+    std::uniform_int_distribution<int64_t> distribution(0, indexCount(op) - 1);
+    for (double &element : tensor.data)
+      element = double(distribution(random));
+    return tensor;
+  }
+  if (isa<DivOp, LogOp, SqrtOp, RsqrtOp, AdamwOp>(op))
+    return uniform(type, 0.5, 2, random);
+  return randomTensor(type, random);
+}
+
+SmallVector<ReferenceTensor> test::randomOperands(Operation *op, Random &random) {
+  SmallVector<ReferenceTensor> operands;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    operands.push_back(randomOperand(op, i, random));
+  return operands;
+}

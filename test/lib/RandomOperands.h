@@ -1,0 +1,20 @@
+// Random operands that make sense for an op: positive where it takes a logarithm, in range where it indexes.
+#ifndef PPC_TEST_LIB_RANDOMOPERANDS_H
+#define PPC_TEST_LIB_RANDOMOPERANDS_H
+
+#include "dialects/ppc/Ppc.h"
+#include <random>
+
+namespace mlir::ppc::test {
+
+using Random = std::mt19937_64;
+
+/// Values for operand `number` of `op`.
+ReferenceTensor randomOperand(Operation *op, unsigned number, Random &random);
+SmallVector<ReferenceTensor> randomOperands(Operation *op, Random &random);
+/// Values in [-1, 1) for a tensor of `type`.
+ReferenceTensor randomTensor(Type type, Random &random);
+
+} // namespace mlir::ppc::test
+
+#endif // PPC_TEST_LIB_RANDOMOPERANDS_H

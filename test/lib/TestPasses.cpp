@@ -1,0 +1,10 @@
+// Registers the passes that only tests use.
+#include "TestPasses.h"
+
+void mlir::ppc::test::registerTestPasses() {
+  registerTestShardingRules();
+  registerTestGradients();
+  registerTestCost();
+  registerTestSilentOps();
+  registerTestInterpreter();
+}

@@ -1,0 +1,18 @@
+// The passes that only tests use, one per file of this folder.
+#ifndef PPC_TEST_LIB_TESTPASSES_H
+#define PPC_TEST_LIB_TESTPASSES_H
+
+namespace mlir::ppc::test {
+
+void registerTestShardingRules();
+void registerTestGradients();
+void registerTestCost();
+void registerTestSilentOps();
+void registerTestInterpreter();
+
+/// All of them.
+void registerTestPasses();
+
+} // namespace mlir::ppc::test
+
+#endif // PPC_TEST_LIB_TESTPASSES_H
