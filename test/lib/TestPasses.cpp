@@ -7,4 +7,5 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestCost();
   registerTestSilentOps();
   registerTestInterpreter();
+  registerTestSpmdEquivalence();
 }

@@ -9,6 +9,7 @@ void registerTestGradients();
 void registerTestCost();
 void registerTestSilentOps();
 void registerTestInterpreter();
+void registerTestSpmdEquivalence();
 
 /// All of them.
 void registerTestPasses();

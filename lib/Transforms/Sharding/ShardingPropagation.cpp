@@ -57,11 +57,8 @@ void ShardingPropagation::readBody() {
     for (Value result : op->getResults())
       axesOf[result].resize(rankOf(result));
     if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
-      for (auto [operand, argument] : llvm::zip(accumulate.getInputs(), accumulate.getBody().getArguments())) {
-        same.emplace_back(operand, argument);
+      for (Value argument : accumulate.getBody().getArguments())
         axesOf[argument].resize(rankOf(argument));
-        rowsPerMicroBatch[operand] = rowsPerMicroBatch[argument] = tensorType(argument).getDimSize(0);
-      }
       Operation *yield = accumulate.getBody().front().getTerminator();
       for (auto [value, result] : llvm::zip(yield->getOperands(), accumulate.getResults()))
         same.emplace_back(value, result);
@@ -90,20 +87,39 @@ LogicalResult ShardingPropagation::readArguments() {
     if (stated.isPartial() || int64_t(stated.getDims().size()) != rankOf(argument))
       return function.emitError() << "argument " << argument.getArgNumber() << " of type " << argument.getType()
                                   << " cannot have the sharding " << stated;
-    for (auto [dim, list] : llvm::enumerate(stated.getDims())) {
+    for (auto [dim, list] : llvm::enumerate(stated.getDims()))
       axes[dim] = severalDevices(list);
-      auto rows = dim ? rowsPerMicroBatch.end() : rowsPerMicroBatch.find(argument);
-      if (rows != rowsPerMicroBatch.end() && rows->second % grid.product(list))
-        return function.emitError() << "a micro-batch of " << rows->second << " rows of argument " << argument.getArgNumber()
-                                    << " cannot be cut evenly " << grid.product(list) << " ways over " << list;
-    }
   }
-  for (auto [outer, inner] : same) // slices of arguments lie like the arguments
-    if (isa<BlockArgument>(inner) && closed.contains(outer)) {
-      axesOf[inner] = SmallVector<AxisList>(dims(outer));
-      closed.insert(inner);
+  return readMicroBatches();
+}
+
+// All that ppc.accumulate takes is cut alike along the rows, for the rows of a device's micro-batch must be the same ones
+// everywhere: those that the device has, in order. What is not an argument is not cut along them.
+LogicalResult ShardingPropagation::readMicroBatches() {
+  WalkResult walk = function.walk([&](AccumulateOp accumulate) {
+    std::optional<AxisList> rows;
+    for (auto [operand, argument] : llvm::zip(accumulate.getInputs(), accumulate.getBody().getArguments())) {
+      AxisList axes = closed.contains(operand) ? dims(operand)[0] : AxisList();
+      int64_t size = tensorType(argument).getDimSize(0);
+      if (size % product(axes, grid)) {
+        function.emitError() << "a micro-batch of " << size << " rows cannot be cut evenly " << product(axes, grid)
+                             << " ways over " << toArrayAttr(function.getContext(), axes);
+        return WalkResult::interrupt();
+      }
+      if (!rows)
+        rows = axes;
+      while (!startsWith(axes, *rows)) // the longest common start
+        rows->pop_back();
     }
-  return success();
+    for (auto [operand, argument] : llvm::zip(accumulate.getInputs(), accumulate.getBody().getArguments())) {
+      if (closed.contains(operand)) // slices of arguments lie like the arguments
+        axesOf[argument] = SmallVector<AxisList>(dims(operand));
+      axesOf[argument][0] = *rows;
+      closed.insert(argument);
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
 }
 
 // Gradients and new values lie like what they belong to.
@@ -202,9 +218,7 @@ bool ShardingPropagation::extend(Value value, unsigned dim, ArrayRef<StringAttr>
   for (auto [other, list] : llvm::enumerate(all))
     if (other != dim && llvm::any_of(list, [&](StringAttr axis) { return llvm::is_contained(axes, axis); }))
       return false;
-  int64_t extent = tensorType(value).getDimSize(dim), parts = product(axes, grid);
-  auto rows = dim ? rowsPerMicroBatch.end() : rowsPerMicroBatch.find(value);
-  if (parts > extent || (rows != rowsPerMicroBatch.end() && rows->second % parts))
+  if (product(axes, grid) > tensorType(value).getDimSize(dim))
     return false;
   all[dim].assign(axes.begin(), axes.end());
   return true;

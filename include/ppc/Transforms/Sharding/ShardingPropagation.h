@@ -27,6 +27,7 @@ public:
 private:
   AxisList severalDevices(ArrayAttr axes) const;
   LogicalResult readArguments();
+  LogicalResult readMicroBatches();
   void readResults();
   void readBody();
   bool sweep(bool backward);
@@ -40,9 +41,8 @@ private:
   SmallVector<Operation *> order;
   DenseMap<Operation *, OpSharding> shardings;
   DenseMap<Value, SmallVector<AxisList>> axesOf;
-  DenseSet<Value> closed;                       ///< function arguments: what they say is all there is
-  SmallVector<std::pair<Value, Value>> same;    ///< operand and argument, yielded value and result of ppc.accumulate
-  DenseMap<Value, int64_t> rowsPerMicroBatch;   ///< operands of ppc.accumulate: their dimension 0 per micro-batch
+  DenseSet<Value> closed;                       ///< arguments: what they say is all there is
+  SmallVector<std::pair<Value, Value>> same;    ///< yielded value and result of ppc.accumulate
   SmallVector<ShardingAttr> demands;
 };
 
