@@ -162,7 +162,7 @@ struct TestGradientsPass : PassWrapper<TestGradientsPass, OperationPass<func::Fu
       }
       for (unsigned i = 0; i < op->getNumOperands(); ++i)
         if (failed(checkOperand(op, i, seed)))
-          signalPassFailure();
+          return signalPassFailure();
     });
   }
 

@@ -31,7 +31,8 @@ static LogicalResult verifyBlock(Operation *op, RankedTensorType whole, RankedTe
   int64_t extent = whole.getDimSize(dim), size = block.getDimSize(dim);
   SmallVector<int64_t> shape(whole.getShape());
   shape[dim] = size;
-  bool fits = size >= 1 && block == withShape(whole, shape) && blockSize(extent, blockSize(extent, size)) == size;
+  bool fits = size >= 1 && extent >= 1 && block == withShape(whole, shape) &&
+              blockSize(extent, blockSize(extent, size)) == size;
   if (!fits)
     return op->emitOpError() << block << " is no block of " << whole << " along dimension " << dim;
   return success();
@@ -46,28 +47,33 @@ LogicalResult AllReduceOp::verify() {
 }
 
 LogicalResult AllGatherOp::verify() { // all_gather_c1, all_gather_c2
-  return failure(failed(verifyAxes(*this, getAxes())) || failed(verifyBlock(*this, getType(), tensorType(getX()), getDim())));
+  return failure(failed(verifyAxes(*this, getAxes())) ||
+                 failed(verifyBlock(*this, getType(), tensorType(getX()), getDim())));
 }
 
 LogicalResult ReduceScatterOp::verify() {
   if (getCombiner() == Combiner::LogSumExp) // reduce_scatter_c3
     return emitOpError("combiner must be sum or max");
-  return failure(failed(verifyAxes(*this, getAxes())) || failed(verifyBlock(*this, tensorType(getX()), getType(), getDim())));
+  return failure(failed(verifyAxes(*this, getAxes())) ||
+                 failed(verifyBlock(*this, tensorType(getX()), getType(), getDim())));
 }
 
 LogicalResult LocalSliceOp::verify() {
-  return failure(failed(verifyAxes(*this, getAxes())) || failed(verifyBlock(*this, tensorType(getX()), getType(), getDim())));
+  return failure(failed(verifyAxes(*this, getAxes())) ||
+                 failed(verifyBlock(*this, tensorType(getX()), getType(), getDim())));
 }
 
 LogicalResult AllToAllOp::verify() {
   RankedTensorType from = tensorType(getX()), to = getType();
   int64_t split = getSplitDim(), concat = getConcatDim();
-  if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, split, from)) || failed(verifyDim(*this, concat, from)))
+  if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, split, from)) ||
+      failed(verifyDim(*this, concat, from)))
     return failure();
   if (split == concat) // all_to_all_c1
     return emitOpError() << "splits and concatenates the same dimension " << split;
   SmallVector<int64_t> shape(from.getShape());
-  int64_t parts = to.getRank() == from.getRank() && to.getDimSize(split) > 0 ? from.getDimSize(split) / to.getDimSize(split) : 0;
+  int64_t parts =
+      to.getRank() == from.getRank() && to.getDimSize(split) > 0 ? from.getDimSize(split) / to.getDimSize(split) : 0;
   shape[split] = parts ? shape[split] / parts : 0;
   shape[concat] *= parts;
   if (parts < 1 || from.getDimSize(split) % parts || to != withShape(from, shape)) // all_to_all_c2

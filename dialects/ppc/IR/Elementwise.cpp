@@ -48,10 +48,4 @@ OpFoldResult ConvertOp::fold(FoldAdaptor) {
 
 OpFoldResult SumOp::fold(FoldAdaptor) { return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult(); }
 
-LogicalResult SumOp::verify() {
-  if (getInputs().empty()) // sum_c1
-    return emitOpError("needs at least one operand");
-  return success();
-}
-
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

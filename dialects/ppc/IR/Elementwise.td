@@ -86,7 +86,6 @@ def Ppc_SumOp : Ppc_DifferentiableOp<"sum", [SameOperandsAndResultType]> {
   let arguments = (ins Variadic<Ppc_FloatTensor>:$inputs);
   let results = (outs Ppc_FloatTensor:$y);
   let assemblyFormat = "$inputs attr-dict `:` type($y)";
-  let hasVerifier = 1;
   let hasFolder = 1;
 }
 

@@ -9,14 +9,13 @@ using namespace mlir::ppc;
 #include "dialects/ppc/IR/Placement.cpp.inc"
 
 // %l, %g = ppc.accumulate (%xi = %x, %ti = %t) micro_batches(4) : (tensor<2x8xi32>, tensor<2x8xi32>) -> (...) { ... }
-// The types in front of the arrow are those of the block arguments (one micro-batch); operands are `micro_batches` times
-// as long along dimension 0.
+// The types in front of the arrow are those of the block arguments (one micro-batch); operands are `micro_batches`
+// times as long along dimension 0.
 void AccumulateOp::print(OpAsmPrinter &p) {
   Block &block = getBody().front();
   p << " (";
-  llvm::interleaveComma(llvm::zip(block.getArguments(), getInputs()), p, [&](auto pair) {
-    p << std::get<0>(pair) << " = " << std::get<1>(pair);
-  });
+  llvm::interleaveComma(llvm::zip(block.getArguments(), getInputs()), p,
+                        [&](auto pair) { p << std::get<0>(pair) << " = " << std::get<1>(pair); });
   p << ") micro_batches(" << getMicroBatches() << ") : (";
   llvm::interleaveComma(block.getArgumentTypes(), p);
   p << ") -> (";
@@ -69,17 +68,27 @@ LogicalResult AccumulateOp::verify() {
     return emitOpError() << "micro_batches is " << count << ", expected at least 1";
   Block &block = getBody().front();
   if (block.getNumArguments() != getInputs().size())
-    return emitOpError() << "has " << getInputs().size() << " operands and " << block.getNumArguments() << " block arguments";
+    return emitOpError() << "has " << getInputs().size() << " operands and " << block.getNumArguments()
+                         << " block arguments";
   for (auto [operand, argument] : llvm::zip(getInputs(), block.getArguments())) { // accumulate_c1
     auto whole = tensorType(operand), slice = dyn_cast<RankedTensorType>(argument.getType());
     if (!slice || slice.getRank() < 1 || slice.getRank() != whole.getRank() ||
-        whole.getDimSize(0) != slice.getDimSize(0) * count || whole.getShape().drop_front() != slice.getShape().drop_front() ||
+        whole.getDimSize(0) != slice.getDimSize(0) * count ||
+        whole.getShape().drop_front() != slice.getShape().drop_front() ||
         whole.getElementType() != slice.getElementType())
-      return emitOpError() << "operand " << whole << " does not hold " << count << " micro-batches of " << argument.getType();
+      return emitOpError() << "operand " << whole << " does not hold " << count << " micro-batches of "
+                           << argument.getType();
   }
   auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
   if (!yield || yield.getValues().getTypes() != getResultTypes()) // accumulate_c2
     return emitOpError("region must end in ppc.yield with values of the result types");
+  return success();
+}
+
+LogicalResult ReshardOp::verify() {
+  if (int64_t(getTo().getDims().size()) != getType().getRank()) // reshard_c1
+    return emitOpError() << "sharding " << getTo() << " has " << getTo().getDims().size()
+                         << " dimensions, expected those of " << getType();
   return success();
 }
 

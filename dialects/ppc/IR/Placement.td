@@ -44,13 +44,15 @@ def Ppc_YieldOp : Ppc_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"Accu
 def Ppc_ReshardOp : Ppc_FinalOp<"reshard", "differentiation comes before planning", [SameOperandsAndResultType]> {
   let summary = "the same logical value under another sharding";
   let description = [{
-    Lifespan: created by `ppc-insert-reshards`, replaced by collectives in `ppc-partition-to-spmd`.
+    C1: `to` says for each dimension of `x` how it is cut. Lifespan: created by `ppc-insert-reshards`, replaced by
+    collectives in `ppc-partition-to-spmd`.
 
     Example: `%y = ppc.reshard %x to <[{dp}, {} ]> : tensor<4x8xf32>`
   }];
   let arguments = (ins Ppc_Tensor:$x, Ppc_ShardingAttr:$to);
   let results = (outs Ppc_Tensor:$y);
   let assemblyFormat = "$x `to` $to attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 def Ppc_MaskPaddingOp : Ppc_FinalOp<"mask_padding", "differentiation comes before partitioning", [SameOperandsAndResultType]> {

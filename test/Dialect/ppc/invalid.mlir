@@ -1,0 +1,729 @@
+// Each numbered constraint of each op and attribute is checked, with the numbers in the message.
+// RUN: ppc-opt %s --verify-diagnostics --split-input-file --allow-unregistered-dialect
+
+func.func @add_c1(%a: tensor<4xf32>, %b: tensor<5xf32>) {
+  // expected-error @below {{'ppc.add' op requires the same type for all operands and results}}
+  %0 = "ppc.add"(%a, %b) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @sum_c1() {
+  // expected-error @below {{'ppc.sum' op expected 1 or more operands, but found 0}}
+  %0 = "ppc.sum"() : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @static_shapes(%a: tensor<?xf32>) {
+  // expected-error @below {{'ppc.neg' op operand #0 must be}}
+  %0 = "ppc.neg"(%a) : (tensor<?xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @constant(%a: tensor<4xf32>) {
+  // expected-error @below {{failed to verify that all of {value, y} have same type}}
+  %0 = "ppc.constant"() {value = dense<1.0> : tensor<4xf32>} : () -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1_arrow(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) {
+  // expected-error @below {{'ppc.matmul' op spec "mk,kn" must read lhs,rhs->result in lower-case letters, none twice within one tensor, such as "mk,kn->mn"}}
+  %0 = ppc.matmul "mk,kn" %a, %b : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1_twice(%a: tensor<4x4xf32>, %b: tensor<4x3xf32>) {
+  // expected-error @below {{'ppc.matmul' op spec "mm,mn->mn" must read}}
+  %0 = ppc.matmul "mm,mn->mn" %a, %b : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1_letters(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) {
+  // expected-error @below {{'ppc.matmul' op spec "mK,Kn->mn" must read}}
+  %0 = ppc.matmul "mK,Kn->mn" %a, %b : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%a: tensor<4x5xf32>, %b: tensor<5xf32>) {
+  // expected-error @below {{'ppc.matmul' op 'rhs' has 1 dimensions but spec "mk,kn->mn" gives it 2 letters}}
+  %0 = ppc.matmul "mk,kn->mn" %a, %b : (tensor<4x5xf32>, tensor<5xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3(%a: tensor<4x5xf32>, %b: tensor<6x3xf32>) {
+  // expected-error @below {{'ppc.matmul' op letter 'k' of spec "mk,kn->mn" is 5 in one tensor and 6 in 'rhs'}}
+  %0 = ppc.matmul "mk,kn->mn" %a, %b : (tensor<4x5xf32>, tensor<6x3xf32>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c4_result(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) {
+  // expected-error @below {{'ppc.matmul' op letter 'z' of the result is in no operand of spec "mk,kn->mnz"}}
+  %0 = ppc.matmul "mk,kn->mnz" %a, %b : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<4x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c4_operand(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) {
+  // expected-error @below {{'ppc.matmul' op letter 'm' of spec "mk,kn->n" is in one operand only and not in the result: reduce that operand first}}
+  %0 = ppc.matmul "mk,kn->n" %a, %b : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c5(%a: tensor<4x5xf32>, %b: tensor<5x3xbf16>) {
+  // expected-error @below {{'ppc.matmul' op element types differ: 'tensor<4x5xf32>', 'tensor<5x3xbf16>' and 'tensor<4x3xf32>'}}
+  %0 = ppc.matmul "mk,kn->mn" %a, %b : (tensor<4x5xf32>, tensor<5x3xbf16>) -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.reduce' op dims [1, 0] must be distinct, sorted and below the rank 2}}
+  %0 = ppc.reduce <sum> %x dims [1, 0] : tensor<4x8xf32> to tensor<f32>
+  return
+}
+
+// -----
+
+func.func @reduce_c2(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.reduce' op result must be 'tensor<8xf32>', found 'tensor<4xf32>'}}
+  %0 = ppc.reduce <sum> %x dims [0] : tensor<4x8xf32> to tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c3(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.reduce' op combiner must be sum or max; log_sum_exp is an op of its own}}
+  %0 = ppc.reduce <log_sum_exp> %x dims [0] : tensor<4x8xf32> to tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @log_sum_exp_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.log_sum_exp' op 'y' must have all dimensions of 'tensor<4x8xf32>' but the last, found 'tensor<8xf32>'}}
+  %0 = ppc.log_sum_exp %x : tensor<4x8xf32> to tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c1(%x: tensor<f32>) {
+  // expected-error @below {{'ppc.softmax' op needs at least one dimension, found 'tensor<f32>'}}
+  %0 = ppc.softmax %x : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @softmax_backward_c1(%x: tensor<f32>) {
+  // expected-error @below {{'ppc.softmax_backward' op needs at least one dimension, found 'tensor<f32>'}}
+  %0 = ppc.softmax_backward %x, %x : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
+  // expected-error @below {{'ppc.rms_norm' op 'weight' must be one-dimensional, as long as the last dimension of 'tensor<4x8xf32>', found 'tensor<4xf32>'}}
+  %0 = ppc.rms_norm %x, %w epsilon 1.0e-05 : tensor<4x8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c2(%x: tensor<4x8xf32>, %w: tensor<8xbf16>) {
+  // expected-error @below {{'ppc.rms_norm' op 'weight' must be one-dimensional, as long as the last dimension of 'tensor<4x8xf32>', found 'tensor<8xbf16>'}}
+  %0 = ppc.rms_norm %x, %w epsilon 1.0e-05 : tensor<4x8xf32>, tensor<8xbf16>
+  return
+}
+
+// -----
+
+func.func @rms_norm_input_gradient_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
+  // expected-error @below {{'ppc.rms_norm_input_gradient' op 'weight' must be one-dimensional}}
+  %0 = ppc.rms_norm_input_gradient %x, %w, %x epsilon 1.0e-05 : tensor<4x8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_input_gradient_c2(%x: tensor<4x8xf32>, %w: tensor<8xf64>) {
+  // expected-error @below {{'ppc.rms_norm_input_gradient' op 'weight' must be one-dimensional}}
+  %0 = ppc.rms_norm_input_gradient %x, %w, %x epsilon 1.0e-05 : tensor<4x8xf32>, tensor<8xf64>
+  return
+}
+
+// -----
+
+func.func @rms_norm_weight_gradient_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.rms_norm_weight_gradient' op 'dweight' must be one-dimensional, as long as the last dimension of 'tensor<4x8xf32>', found 'tensor<4x8xf32>'}}
+  %0 = ppc.rms_norm_weight_gradient %x, %x epsilon 1.0e-05 : tensor<4x8xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1_ranks(%q: tensor<2x8x6x4xf32>, %k: tensor<2x8x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op 'q' must be [batch, query, kv head, group, head dim] and 'k' [batch, key, kv head, head dim], found 'tensor<2x8x6x4xf32>' and 'tensor<2x8x2x4xf32>'}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x6x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1_heads(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x8x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op batch, kv heads and head dim of 'q' and 'k' must agree, found 'tensor<2x8x3x2x4xf32>' and 'tensor<2x8x2x4xf32>'}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x3x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1_keys(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %v: tensor<2x9x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op failed to verify that all of {k, v} have same type}}
+  %0:2 = "ppc.attention"(%q, %k, %v) {scale = 0.5} : (tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x9x2x4xf32>) -> (tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c2(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op 'lse' must be 'tensor<2x8x2x3xf32>', found 'tensor<2x8x2xf32>'}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c3(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xbf16>) {
+  // expected-error @below {{'ppc.attention' op element types differ: 'tensor<2x8x2x3x4xf32>' and 'tensor<2x8x2x4xbf16>'}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xbf16> -> tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x7x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op causal attention needs at least as many keys as queries, found 7 keys and 8 queries}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 causal : tensor<2x8x2x3x4xf32>, tensor<2x7x2x4xf32> -> tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward_c1(%q: tensor<2x8x2x3x4xf32>, %k: tensor<1x8x2x4xf32>, %lse: tensor<2x8x2x3xf32>) {
+  // expected-error @below {{'ppc.attention_backward' op batch, kv heads and head dim of 'q' and 'k' must agree}}
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<1x8x2x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward_c3(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xbf16>, %lse: tensor<2x8x2x3xf32>) {
+  // expected-error @below {{'ppc.attention_backward' op element types differ}}
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xbf16>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward_c4(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x7x2x4xf32>, %lse: tensor<2x8x2x3xf32>) {
+  // expected-error @below {{'ppc.attention_backward' op causal attention needs at least as many keys as queries, found 7 keys and 8 queries}}
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 causal : tensor<2x8x2x3x4xf32>, tensor<2x7x2x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c1_table(%table: tensor<7x4x2xf32>, %ids: tensor<3xi32>) {
+  // expected-error @below {{'ppc.embedding' op the table must have two dimensions, found 'tensor<7x4x2xf32>'}}
+  %0 = ppc.embedding %table, %ids : (tensor<7x4x2xf32>, tensor<3xi32>) -> tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c1_result(%table: tensor<7x4xf32>, %ids: tensor<3xi32>) {
+  // expected-error @below {{'ppc.embedding' op 'y' must be 'tensor<3x4xf32>', found 'tensor<3x7xf32>'}}
+  %0 = ppc.embedding %table, %ids : (tensor<7x4xf32>, tensor<3xi32>) -> tensor<3x7xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c2(%table: tensor<7x4xf32>, %ids: tensor<3xi32>) {
+  // expected-error @below {{'ppc.embedding' op 'y' must be 'tensor<3x4xf32>', found 'tensor<3x4xbf16>'}}
+  %0 = ppc.embedding %table, %ids : (tensor<7x4xf32>, tensor<3xi32>) -> tensor<3x4xbf16>
+  return
+}
+
+// -----
+
+func.func @embedding_backward_c1(%ids: tensor<3xi32>, %dy: tensor<3x4xf32>) {
+  // expected-error @below {{'ppc.embedding_backward' op 'dy' must be 'tensor<3x5xf32>', found 'tensor<3x4xf32>'}}
+  %0 = ppc.embedding_backward %ids, %dy : (tensor<3xi32>, tensor<3x4xf32>) -> tensor<7x5xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c1(%x: tensor<2x4xf32>) {
+  // expected-error @below {{'ppc.rotary' op needs at least [batch, position, ..., head dim], found 'tensor<2x4xf32>'}}
+  %0 = ppc.rotary %x frequencies [1.0, 0.1] : tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c2_odd(%x: tensor<2x4x5xf32>) {
+  // expected-error @below {{'ppc.rotary' op head dim 5 must be even and have half as many frequencies, found 2}}
+  %0 = ppc.rotary %x frequencies [1.0, 0.1] : tensor<2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c2_count(%x: tensor<2x4x6xf32>) {
+  // expected-error @below {{'ppc.rotary' op head dim 6 must be even and have half as many frequencies, found 2}}
+  %0 = ppc.rotary %x frequencies [1.0, 0.1] : tensor<2x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.transpose' op [0, 0] is no permutation of 2 dimensions}}
+  %0 = ppc.transpose %x by [0, 0] : tensor<4x8xf32> to tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c2(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.transpose' op result must be 'tensor<8x4xf32>', found 'tensor<4x8xf32>'}}
+  %0 = ppc.transpose %x by [1, 0] : tensor<4x8xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.reshape' op operand and result must have the same elements, found 'tensor<4x8xf32>' and 'tensor<31xf32>'}}
+  %0 = ppc.reshape %x : tensor<4x8xf32> to tensor<31xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1(%x: tensor<4xf32>) {
+  // expected-error @below {{'ppc.broadcast' op dims [2] must be distinct, sorted and below the rank 2}}
+  %0 = ppc.broadcast %x dims [2] : tensor<4xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_c2(%x: tensor<5xf32>) {
+  // expected-error @below {{'ppc.broadcast' op operand must be 'tensor<4xf32>', found 'tensor<5xf32>'}}
+  %0 = ppc.broadcast %x dims [1] : tensor<5xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c1_targets(%logits: tensor<2x8x7xf32>, %targets: tensor<8xi32>) {
+  // expected-error @below {{'ppc.cross_entropy' op indices must have the dimensions of 'tensor<2x8x7xf32>' but the last, found 'tensor<8xi32>'}}
+  %0:2 = ppc.cross_entropy %logits, %targets : (tensor<2x8x7xf32>, tensor<8xi32>) -> (tensor<2x8xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c1_nll(%logits: tensor<8x7xf32>, %targets: tensor<8xi32>) {
+  // expected-error @below {{'ppc.cross_entropy' op 'nll' must be 'tensor<8xf32>', found 'tensor<f32>'}}
+  %0:2 = ppc.cross_entropy %logits, %targets : (tensor<8x7xf32>, tensor<8xi32>) -> (tensor<f32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @cross_entropy_c2(%logits: tensor<8x7xbf16>, %targets: tensor<8xi32>) {
+  // expected-error @below {{'ppc.cross_entropy' op 'lse' must be 'tensor<8xbf16>', found 'tensor<8xf32>'}}
+  %0:2 = ppc.cross_entropy %logits, %targets : (tensor<8x7xbf16>, tensor<8xi32>) -> (tensor<8xbf16>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @pick_c1(%x: tensor<8x7xf32>, %ids: tensor<7xi32>) {
+  // expected-error @below {{'ppc.pick' op indices must have the dimensions of 'tensor<8x7xf32>' but the last, found 'tensor<7xi32>'}}
+  %0 = ppc.pick %x, %ids : (tensor<8x7xf32>, tensor<7xi32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pick_c2(%x: tensor<8x7xf32>, %ids: tensor<8xi32>) {
+  // expected-error @below {{'ppc.pick' op 'y' must be 'tensor<8xf32>', found 'tensor<8xf64>'}}
+  %0 = ppc.pick %x, %ids : (tensor<8x7xf32>, tensor<8xi32>) -> tensor<8xf64>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_backward_c1_result(%logits: tensor<8x7xf32>, %targets: tensor<8xi32>, %row: tensor<8xf32>) {
+  // expected-error @below {{'ppc.cross_entropy_backward' op result must be 'tensor<8x7xf32>', found 'tensor<7x8xf32>'}}
+  %0 = ppc.cross_entropy_backward %logits, %targets, %row, %row : (tensor<8x7xf32>, tensor<8xi32>, tensor<8xf32>, tensor<8xf32>) -> tensor<7x8xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_backward_c1(%logits: tensor<8x7xf32>, %targets: tensor<7xi32>, %row: tensor<8xf32>) {
+  // expected-error @below {{'ppc.cross_entropy_backward' op indices must have the dimensions of 'tensor<8x7xf32>' but the last, found 'tensor<7xi32>'}}
+  %0 = ppc.cross_entropy_backward %logits, %targets, %row, %row : (tensor<8x7xf32>, tensor<7xi32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8x7xf32>
+  return
+}
+
+// -----
+
+func.func @cross_entropy_backward_c2(%logits: tensor<8x7xf32>, %targets: tensor<8xi32>, %row: tensor<8xbf16>) {
+  // expected-error @below {{'ppc.cross_entropy_backward' op 'lse' must be 'tensor<8xf32>', found 'tensor<8xbf16>'}}
+  %0 = ppc.cross_entropy_backward %logits, %targets, %row, %row : (tensor<8x7xf32>, tensor<8xi32>, tensor<8xbf16>, tensor<8xbf16>) -> tensor<8x7xf32>
+  return
+}
+
+// -----
+
+func.func @adamw_c1_types(%p: tensor<8xf32>, %g: tensor<7xf32>, %s: tensor<f32>) {
+  // expected-error @below {{'ppc.adamw' op failed to verify that all of {parameter, gradient, m, v, new_parameter, new_m, new_v} have same type}}
+  %0:3 = "ppc.adamw"(%p, %g, %p, %p, %s, %s, %s) {beta1 = 0.9, beta2 = 0.9, epsilon = 1.0e-8, weight_decay = 0.1} : (tensor<8xf32>, tensor<7xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @adamw_c1_scalars(%p: tensor<8xf32>, %s: tensor<f64>) {
+  // expected-error @below {{'ppc.adamw' op lr, step and scale must be scalars of 'f32', found 'tensor<f64>'}}
+  %0:3 = ppc.adamw %p, %p, %p, %p, %s, %s, %s {beta1 = 0.9, beta2 = 0.9, epsilon = 1.0e-8, weight_decay = 0.1} : tensor<8xf32>, tensor<f64>
+  return
+}
+
+// -----
+
+func.func @squared_norm_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'ppc.squared_norm' op result must be 'tensor<f32>', found 'tensor<f64>'}}
+  %0 = ppc.squared_norm %x : tensor<8xf32> to tensor<f64>
+  return
+}
+
+// -----
+
+func.func @clip_scale_c1(%x: tensor<f32>) {
+  // expected-error @below {{'ppc.clip_scale' op max_norm is 0}}
+  %0 = ppc.clip_scale %x max_norm 0.0 : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @accumulate_c1(%x: tensor<7x4xf32>) {
+  // expected-error @below {{'ppc.accumulate' op operand 'tensor<7x4xf32>' does not hold 3 micro-batches of 'tensor<2x4xf32>'}}
+  "ppc.accumulate"(%x) <{micro_batches = 3 : i64}> ({
+  ^bb0(%xi: tensor<2x4xf32>):
+    ppc.yield
+  }) : (tensor<7x4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @accumulate_c1_arguments(%x: tensor<6x4xf32>) {
+  // expected-error @below {{'ppc.accumulate' op has 1 operands and 0 block arguments}}
+  "ppc.accumulate"(%x) <{micro_batches = 3 : i64}> ({
+    ppc.yield
+  }) : (tensor<6x4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @accumulate_c2(%x: tensor<6x4xf32>) {
+  // expected-error @below {{'ppc.accumulate' op region must end in ppc.yield with values of the result types}}
+  %0 = ppc.accumulate (%xi = %x) micro_batches(3) : (tensor<2x4xf32>) -> (tensor<6x4xf32>) {
+    ppc.yield %xi : tensor<2x4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @accumulate_c3() {
+  // expected-error @below {{'ppc.accumulate' op micro_batches is 0, expected at least 1}}
+  ppc.accumulate () micro_batches(0) : () -> () {
+    ppc.yield
+  }
+  return
+}
+
+// -----
+
+func.func @yield_parent(%x: tensor<f32>) {
+  // expected-error @below {{'ppc.yield' op expects parent op 'ppc.accumulate'}}
+  ppc.yield %x : tensor<f32>
+}
+
+// -----
+
+func.func @accumulate_types(%x: tensor<6x4xf32>) {
+  // expected-error @below {{expected 1 types, found 2}}
+  ppc.accumulate (%xi = %x) micro_batches(3) : (tensor<2x4xf32>, tensor<f32>) -> () {
+    ppc.yield
+  }
+  return
+}
+
+// -----
+
+func.func @accumulate_scalars(%x: tensor<f32>) {
+  // expected-error @below {{micro-batched values have a batch dimension, found 'tensor<f32>'}}
+  ppc.accumulate (%xi = %x) micro_batches(3) : (tensor<f32>) -> () {
+    ppc.yield
+  }
+  return
+}
+
+// -----
+
+func.func @reshard_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.reshard' op sharding #ppc.sharding<[{dp}]> has 1 dimensions, expected those of 'tensor<4x8xf32>'}}
+  %0 = ppc.reshard %x to <[{dp}]> : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @mask_padding_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.mask_padding' op dim 2 is no dimension of 'tensor<4x8xf32>'}}
+  %0 = ppc.mask_padding %x dim 2 block <[tp], 15> : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c1_twice(%x: tensor<4xf32>) {
+  // expected-error @below {{'ppc.all_reduce' op axis "tp" appears twice}}
+  %0 = ppc.all_reduce %x over ["tp", "tp"] <sum> : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c1_empty(%x: tensor<4xf32>) {
+  // expected-error @below {{'ppc.all_reduce' op needs at least one axis}}
+  %0 = ppc.all_reduce %x over [] <sum> : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @all_reduce_c2(%x: tensor<4xf32>) {
+  // expected-error @below {{'ppc.all_reduce' op stages go with the axis "pp" only}}
+  %0 = ppc.all_reduce %x over ["tp"] <sum> stages [0, 1] : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c1_axes(%x: tensor<3x8xf32>) {
+  // expected-error @below {{'ppc.all_gather' op needs at least one axis}}
+  %0 = ppc.all_gather %x dim 0 over [] : tensor<3x8xf32> to tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c1_dim(%x: tensor<3x8xf32>) {
+  // expected-error @below {{'ppc.all_gather' op dim 2 is no dimension of 'tensor<5x8xf32>'}}
+  %0 = ppc.all_gather %x dim 2 over ["tp"] : tensor<3x8xf32> to tensor<5x8xf32>
+  return
+}
+
+// -----
+
+// Blocks of 4 elements: 9 = 4 + 4 + 1 over 3 devices have 3 each, 5 over 2 devices have 3.
+func.func @all_gather_c2(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.all_gather' op 'tensor<4x8xf32>' is no block of 'tensor<5x8xf32>' along dimension 0}}
+  %0 = ppc.all_gather %x dim 0 over ["tp"] : tensor<4x8xf32> to tensor<5x8xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c2_empty(%x: tensor<1x8xf32>) {
+  // expected-error @below {{'ppc.all_gather' op 'tensor<1x8xf32>' is no block of 'tensor<0x8xf32>' along dimension 0}}
+  %0 = ppc.all_gather %x dim 0 over ["tp"] : tensor<1x8xf32> to tensor<0x8xf32>
+  return
+}
+
+// -----
+
+func.func @all_gather_c2_others(%x: tensor<3x8xf32>) {
+  // expected-error @below {{'ppc.all_gather' op 'tensor<3x8xf32>' is no block of 'tensor<5x9xf32>' along dimension 0}}
+  %0 = ppc.all_gather %x dim 0 over ["tp"] : tensor<3x8xf32> to tensor<5x9xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c1(%x: tensor<5x8xf32>) {
+  // expected-error @below {{'ppc.reduce_scatter' op axis "tp" appears twice}}
+  %0 = ppc.reduce_scatter %x dim 0 over ["tp", "tp"] <sum> : tensor<5x8xf32> to tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c2(%x: tensor<5x8xf32>) {
+  // expected-error @below {{'ppc.reduce_scatter' op 'tensor<4x8xf32>' is no block of 'tensor<5x8xf32>' along dimension 0}}
+  %0 = ppc.reduce_scatter %x dim 0 over ["tp"] <sum> : tensor<5x8xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_scatter_c3(%x: tensor<5x8xf32>) {
+  // expected-error @below {{'ppc.reduce_scatter' op combiner must be sum or max}}
+  %0 = ppc.reduce_scatter %x dim 0 over ["tp"] <log_sum_exp> : tensor<5x8xf32> to tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c1_axes(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.all_to_all' op needs at least one axis}}
+  %0 = ppc.all_to_all %x split 0 concat 1 over [] : tensor<4x8xf32> to tensor<2x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c1_same(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.all_to_all' op splits and concatenates the same dimension 0}}
+  %0 = ppc.all_to_all %x split 0 concat 0 over ["tp"] : tensor<4x8xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c1_dim(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.all_to_all' op dim 2 is no dimension of 'tensor<4x8xf32>'}}
+  %0 = ppc.all_to_all %x split 0 concat 2 over ["tp"] : tensor<4x8xf32> to tensor<2x16xf32>
+  return
+}
+
+// -----
+
+func.func @all_to_all_c2(%x: tensor<5x8xf32>) {
+  // expected-error @below {{'ppc.all_to_all' op cannot turn 'tensor<5x8xf32>' into 'tensor<2x16xf32>' by splitting dimension 0 and concatenating dimension 1}}
+  %0 = ppc.all_to_all %x split 0 concat 1 over ["tp"] : tensor<5x8xf32> to tensor<2x16xf32>
+  return
+}
+
+// -----
+
+func.func @local_slice_c1(%x: tensor<5x8xf32>) {
+  // expected-error @below {{'ppc.local_slice' op dim 3 is no dimension of 'tensor<5x8xf32>'}}
+  %0 = ppc.local_slice %x dim 3 over ["tp"] : tensor<5x8xf32> to tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @local_slice_c2(%x: tensor<5x8xf32>) {
+  // expected-error @below {{'ppc.local_slice' op 'tensor<4x8xf32>' is no block of 'tensor<5x8xf32>' along dimension 0}}
+  %0 = ppc.local_slice %x dim 0 over ["tp"] : tensor<5x8xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{grid axis "dp" appears twice}}
+"test.op"() {grid = #ppc.grid<dp = 2, dp = 4>} : () -> ()
+
+// -----
+
+// expected-error @below {{grid axis "dp" has size 0, expected at least 1}}
+"test.op"() {grid = #ppc.grid<dp = 0>} : () -> ()
+
+// -----
+
+// expected-error @below {{axis "tp" appears twice in one sharding}}
+"test.op"() {sharding = #ppc.sharding<[{tp}, {tp}]>} : () -> ()
+
+// -----
+
+// expected-error @below {{axis "tp" appears twice in one sharding}}
+"test.op"() {sharding = #ppc.sharding<[{tp}], partial = {tp: sum}>} : () -> ()
+
+// -----
+
+// expected-error @below {{unknown combiner 'mean', expected sum, max or log_sum_exp}}
+"test.op"() {sharding = #ppc.sharding<[{tp}], partial = {dp: mean}>} : () -> ()
+
+// -----
+
+// expected-error @below {{unknown initialisation 'uniform', expected zeros, ones or normal}}
+"test.op"() {init = #ppc.init<uniform>} : () -> ()
+
+// -----
+
+// expected-error @below {{a plan's stages start with layer 0}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [1], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}>} : () -> ()
+
+// -----
+
+// expected-error @below {{a plan's stages must start at increasing layers, found 3 then 3}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0, 3, 3], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}>} : () -> ()
+
+// -----
+
+// expected-error @below {{micro_batches is 0, expected at least 1}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 0, dimensions = {}, parameters = {}>} : () -> ()
+
+// -----
+
+// expected-error @below {{dimension "batch" must name a list of axes, found "dp"}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {batch = "dp"}, parameters = {}>} : () -> ()
+
+// -----
+
+// expected-error @below {{dimension "batch" is cut over axis "tp", which the grid does not have}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {batch = ["tp"]}, parameters = {}>} : () -> ()
+
+// -----
+
+// expected-error @below {{parameter "w" must have a #ppc.sharding, found 1 : i64}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {w = 1}>} : () -> ()
