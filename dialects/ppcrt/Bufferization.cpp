@@ -1,0 +1,61 @@
+// How the dialect's ops turn from tensors to buffers: the destination is written in place, inputs are read.
+#include "dialects/ppcrt/PpcRt.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+
+using namespace mlir;
+using namespace mlir::ppcrt;
+using namespace mlir::bufferization;
+
+namespace {
+/// `readsDestination` answers whether the old content of the destination matters.
+template <typename OpTy>
+struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationModel<OpTy>, OpTy> {
+  static bool readsDestination(OpTy op) {
+    if constexpr (std::is_same_v<OpTy, GemmOp>)
+      return op.getAccumulate();
+    return std::is_same_v<OpTy, AllReduceOp>;
+  }
+
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
+    return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || readsDestination(cast<OpTy>(op));
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> operands;
+    Value destination;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<TensorType>(operand.get().getType())) {
+        operands.push_back(operand.get());
+        continue;
+      }
+      FailureOr<Value> buffer = getBuffer(rewriter, operand.get(), options, state);
+      if (failed(buffer))
+        return failure();
+      if (!cast<MemRefType>(buffer->getType()).getLayout().isIdentity())
+        return op->emitOpError() << "needs row-major buffers without gaps, not " << buffer->getType();
+      operands.push_back(*buffer);
+      if (cast<DestinationStyleOpInterface>(op).isDpsInit(&operand))
+        destination = *buffer;
+    }
+    OperationState bufferized(op->getLoc(), op->getName(), operands, {}, op->getAttrs());
+    rewriter.create(bufferized);
+    replaceOpWithBufferizedValues(rewriter, op, destination ? ValueRange(destination) : ValueRange());
+    return success();
+  }
+};
+} // namespace
+
+void ppcrt::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, PpcRtDialect *) {
+    GemmOp::attachInterface<DestinationModel<GemmOp>>(*context);
+    AllReduceOp::attachInterface<DestinationModel<AllReduceOp>>(*context);
+    AllGatherOp::attachInterface<DestinationModel<AllGatherOp>>(*context);
+    ReduceScatterOp::attachInterface<DestinationModel<ReduceScatterOp>>(*context);
+    AllToAllOp::attachInterface<DestinationModel<AllToAllOp>>(*context);
+  });
+}

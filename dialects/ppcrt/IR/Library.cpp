@@ -1,0 +1,64 @@
+// Calls into numerical libraries: verification, effects.
+#include "dialects/ppcrt/PpcRt.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mlir::ppcrt;
+
+#define GET_OP_CLASSES
+#include "dialects/ppcrt/IR/Library.cpp.inc"
+
+LogicalResult GemmOp::verify() {
+  // gemm_c1
+  if (getSizes().size() != 3 || getStrides().size() != 6 || getLoops().size() % 4 != 0)
+    return emitOpError() << "has " << getSizes().size() << " sizes, " << getStrides().size() << " strides and "
+                         << getLoops().size() << " loop numbers; it needs 3, 6, and 4 for each loop";
+  for (ArrayRef<int64_t> numbers : {getSizes(), getStrides(), getLoops()})
+    for (int64_t number : numbers)
+      if (number < 0)
+        return emitOpError() << "has the negative size or stride " << number;
+  if (getLoops().size() > 8 * 4) // gemm_c2
+    return emitOpError() << "has " << getLoops().size() / 4 << " loops, more than the 8 that the runtime takes";
+  auto typeOf = [](Value value) { return cast<ShapedType>(value.getType()); };
+  ShapedType c = typeOf(getOut());
+  // gemm_c4
+  if (typeOf(getA()).getElementType() != c.getElementType() || typeOf(getB()).getElementType() != c.getElementType() ||
+      !isa<Float32Type, Float64Type>(c.getElementType()))
+    return emitOpError() << "needs one element type, f32 or f64, for all three matrices";
+  // gemm_c3: the last element that each matrix touches
+  auto sizes = getSizes(), strides = getStrides(), loops = getLoops();
+  struct {
+    Value value;
+    const char *name;
+    int64_t rows, columns, rowStride, columnStride;
+  } matrices[] = {{getA(), "A", sizes[0], sizes[2], strides[0], strides[1]},
+                  {getB(), "B", sizes[2], sizes[1], strides[2], strides[3]},
+                  {getOut(), "C", sizes[0], sizes[1], strides[4], strides[5]}};
+  for (auto [i, matrix] : llvm::enumerate(matrices)) {
+    bool empty = matrix.rows == 0 || matrix.columns == 0;
+    int64_t last = (matrix.rows - 1) * matrix.rowStride + (matrix.columns - 1) * matrix.columnStride;
+    for (size_t loop = 0; loop < loops.size(); loop += 4) {
+      empty |= loops[loop] == 0;
+      last += (loops[loop] - 1) * loops[loop + 1 + i];
+    }
+    int64_t elements = typeOf(matrix.value).getNumElements();
+    if (!empty && last >= elements)
+      return emitOpError() << "reaches element " << last << " of matrix " << matrix.name << ", which has " << elements;
+  }
+  if (getResult().size() > 1 || (getResult().size() == 1 && getResult()[0].getType() != c)) // gemm_c5
+    return emitOpError() << "must return nothing or a tensor of the destination's type";
+  return success();
+}
+
+void GemmOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  auto on = [&](OpOperand &operand, MemoryEffects::Effect *effect) {
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
+  };
+  on(getAMutable(), MemoryEffects::Read::get());
+  on(getBMutable(), MemoryEffects::Read::get());
+  if (getAccumulate())
+    on(getOutMutable(), MemoryEffects::Read::get());
+  on(getOutMutable(), MemoryEffects::Write::get());
+}

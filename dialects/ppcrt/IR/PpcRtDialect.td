@@ -1,0 +1,37 @@
+// The runtime dialect and the base classes of its ops.
+#ifndef PPCRT_IR_PPCRTDIALECT_TD
+#define PPCRT_IR_PPCRTDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def PpcRt_Dialect : Dialect {
+  let name = "ppcrt";
+  let cppNamespace = "::mlir::ppcrt";
+  let summary = "what one rank executes: calls of the runtime";
+  let description = [{
+    One op per function of the runtime's C ABI (`runtime/include/ppcrt.h`), in destination style: on tensors each op
+    returns the new content of its `outs` operand, on memrefs it writes there and returns nothing, so that one-shot
+    bufferization turns one form into the other.
+
+    `group` is an index into the module attribute `ppc.groups`: an array of dictionaries `{axes = ["tp"]}` with, for a
+    group along the pipeline that has only some stages, `stages = array<i64: 0, 3>`. A group is the ranks that differ only
+    in these axes, ordered row-major in the listed order.
+  }];
+}
+
+// Static shapes only; buffers are row-major without gaps.
+def PpcRt_Buffer : AnyTypeOf<[StaticShapeTensorOf<[AnyType]>, StaticShapeMemRefOf<[AnyType]>], "statically shaped tensor or memref">;
+
+class PpcRt_Op<string mnemonic, list<Trait> traits = []> : Op<PpcRt_Dialect, mnemonic, traits>;
+
+// An op that fills (or updates) its one `outs` operand.
+class PpcRt_DestinationOp<string mnemonic, list<Trait> traits = []> : PpcRt_Op<mnemonic, traits # [
+    DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let results = (outs Variadic<AnyStaticShapeTensor>:$result);
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }";
+}
+
+#endif // PPCRT_IR_PPCRTDIALECT_TD

@@ -1,0 +1,64 @@
+// RUN: ppc-opt %s --split-input-file --verify-diagnostics
+
+func.func @gemm_c1(%a: memref<4x8xf32>) {
+  // expected-error @below {{it needs 3, 6, and 4 for each loop}}
+  ppcrt.gemm ins(%a, %a : memref<4x8xf32>, memref<4x8xf32>) outs(%a : memref<4x8xf32>) sizes [4, 2] strides [8, 1, 2, 1, 2, 1] loops []
+  return
+}
+
+// -----
+
+func.func @gemm_c2(%a: memref<4xf32>) {
+  // expected-error @below {{has 9 loops, more than the 8}}
+  ppcrt.gemm ins(%a, %a : memref<4xf32>, memref<4xf32>) outs(%a : memref<4xf32>) sizes [1, 1, 1] strides [1, 1, 1, 1, 1, 1]
+    loops [1,0,0,0, 1,0,0,0, 1,0,0,0, 1,0,0,0, 1,0,0,0, 1,0,0,0, 1,0,0,0, 1,0,0,0, 1,0,0,0]
+  return
+}
+
+// -----
+
+func.func @gemm_c3(%a: memref<4x8xf32>, %c: memref<4x4xf32>) {
+  // expected-error @below {{reaches element 63 of matrix B, which has 32}}
+  ppcrt.gemm ins(%a, %a : memref<4x8xf32>, memref<4x8xf32>) outs(%c : memref<4x4xf32>) sizes [4, 4, 8] strides [8, 1, 8, 2, 4, 1] loops [2, 0, 1, 0]
+  return
+}
+
+// -----
+
+func.func @gemm_c4(%a: memref<4x4xf32>, %c: memref<4x4xf64>) {
+  // expected-error @below {{needs one element type}}
+  ppcrt.gemm ins(%a, %a : memref<4x4xf32>, memref<4x4xf32>) outs(%c : memref<4x4xf64>) sizes [4, 4, 4] strides [4, 1, 4, 1, 4, 1] loops []
+  return
+}
+
+// -----
+
+func.func @gemm_c5(%a: tensor<4x4xf32>) -> tensor<16xf32> {
+  // expected-error @below {{must return nothing or a tensor of the destination's type}}
+  %r = ppcrt.gemm ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) sizes [4, 4, 4] strides [4, 1, 4, 1, 4, 1] loops [] -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+
+// -----
+
+func.func @all_reduce_c1(%a: memref<4xi8>) {
+  // expected-error @below {{cannot move elements of type 'i8'; the runtime knows f32, f64, i32, i64 and bf16}}
+  ppcrt.all_reduce sum group 0 outs(%a : memref<4xi8>)
+  return
+}
+
+// -----
+
+func.func @all_gather_c3(%a: memref<4xf32>, %b: memref<6xf32>) {
+  // expected-error @below {{cannot divide 'memref<6xf32>' into blocks of 'memref<4xf32>'}}
+  ppcrt.all_gather group 0 ins(%a : memref<4xf32>) outs(%b : memref<6xf32>)
+  return
+}
+
+// -----
+
+func.func @all_to_all_c3(%a: memref<6xf32>) {
+  // expected-error @below {{cannot exchange}}
+  ppcrt.all_to_all group 0 ranks 4 ins(%a : memref<6xf32>) outs(%a : memref<6xf32>)
+  return
+}

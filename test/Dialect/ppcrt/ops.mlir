@@ -1,0 +1,25 @@
+// RUN: ppc-opt %s | ppc-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @tensors
+func.func @tensors(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>, %c: tensor<4x2xf32>, %y: tensor<8x8xf32>) -> tensor<4x2xf32> {
+  // CHECK: ppcrt.gemm ins(%{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8x2xf32>) outs(%{{.*}} : tensor<4x2xf32>) sizes [4, 2, 8] strides [8, 1, 2, 1, 2, 1] loops [] accumulate -> tensor<4x2xf32>
+  %r = ppcrt.gemm ins(%a, %b : tensor<4x8xf32>, tensor<8x2xf32>) outs(%c : tensor<4x2xf32>) sizes [4, 2, 8] strides [8, 1, 2, 1, 2, 1] loops [] accumulate -> tensor<4x2xf32>
+  // CHECK: ppcrt.all_reduce sum group 0 outs(%{{.*}} : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %s = ppcrt.all_reduce sum group 0 outs(%r : tensor<4x2xf32>) -> tensor<4x2xf32>
+  // CHECK: ppcrt.all_gather group 1 ins(%{{.*}} : tensor<4x8xf32>) outs(%{{.*}} : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %t = ppcrt.all_gather group 1 ins(%a : tensor<4x8xf32>) outs(%y : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: ppcrt.reduce_scatter max group 1 ins(%{{.*}} : tensor<8x8xf32>) outs(%{{.*}} : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %u = ppcrt.reduce_scatter max group 1 ins(%t : tensor<8x8xf32>) outs(%a : tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: ppcrt.all_to_all group 1 ranks 2 ins(%{{.*}} : tensor<8x8xf32>) outs(%{{.*}} : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %v = ppcrt.all_to_all group 1 ranks 2 ins(%t : tensor<8x8xf32>) outs(%y : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: ppcrt.coordinate group 1
+  %i = ppcrt.coordinate group 1
+  return %s : tensor<4x2xf32>
+}
+
+// CHECK-LABEL: func.func @buffers
+func.func @buffers(%x: memref<8xf32>) {
+  // CHECK: ppcrt.all_reduce max group 0 outs(%{{.*}} : memref<8xf32>)
+  ppcrt.all_reduce max group 0 outs(%x : memref<8xf32>)
+  return
+}
