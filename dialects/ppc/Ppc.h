@@ -73,6 +73,10 @@ inline int64_t blockSize(int64_t extent, int64_t parts) { return (extent + parts
 /// The axis names of an array of strings.
 SmallVector<StringRef> axisNames(ArrayAttr axes);
 
+/// Number of ranks in a group over `axes`, by the `ppc.plan` of the module around `op`. Without a plan: the smallest number
+/// that cuts `whole` elements in blocks of `block`.
+int64_t groupSize(Operation *op, ArrayAttr axes, int64_t whole, int64_t block);
+
 /// `type` with another shape.
 inline RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape) {
   return RankedTensorType::get(shape, type.getElementType());

@@ -21,10 +21,11 @@ MAY_USE = {
     "Analysis": ["Planning", "dialects/*", "Interfaces", "Support"],
     "Interpreter": ["dialects/*", "Interfaces", "Support"],
     "Transforms/*": ["Analysis", "Planning", "Scheduling", "dialects/*", "Interfaces", "Support"],
-    "Conversion/*": ["dialects/*", "Interfaces", "Support"],
+    "Conversion/*": ["dialects/*", "Interfaces", "Support", "ConversionPasses"],
+    "ConversionPasses": [],  # one list of passes for all conversions
     "Import/*": ["dialects/ppc", "Interfaces", "Support"],
     "Codegen": ["dialects/*", "Support"],
-    "Phases": ["Transforms/*", "Conversion/*", "Analysis", "Planning", "Scheduling", "dialects/*", "Interfaces", "Support"],
+    "Phases": ["Transforms/*", "Conversion/*", "ConversionPasses", "Analysis", "Planning", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Init": ["*", "*/*"],
     "tools/*": ["*", "*/*"],
     "runtime": [],
@@ -44,6 +45,7 @@ EXEMPT = {}
 
 PATHS = [  # path pattern -> library; the first that matches
     (r"(?:include/ppc|lib/Phases)/InitPpc\.(?:h|cpp)$", "Init"),
+    (r"include/ppc/Conversion/Passes\.(?:h|td)", "ConversionPasses"),
     (r"(?:include/ppc|lib)/(Transforms|Conversion|Import)/(\w+)(?:/|\.h)", r"\1/\2"),
     (r"(?:include/ppc|lib)/(?:Transforms|Conversion|Import)/[^/]*$", "Phases"),
     (r"(?:include/ppc|lib)/(\w+)/", r"\1"),

@@ -8,6 +8,17 @@ using namespace mlir::ppc;
 #define GET_OP_CLASSES
 #include "dialects/ppc/IR/Collective.cpp.inc"
 
+int64_t ppc::groupSize(Operation *op, ArrayAttr axes, int64_t whole, int64_t block) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto plan = module ? module->getAttrOfType<PlanAttr>(attr::plan) : PlanAttr();
+  if (!plan)
+    return block == 0 ? 1 : blockSize(whole, block);
+  int64_t size = 1;
+  for (StringRef axis : axisNames(axes))
+    size *= axis == "pp" ? int64_t(plan.getStages().size()) : plan.getGrid().size(axis);
+  return size;
+}
+
 static LogicalResult verifyAxes(Operation *op, ArrayAttr axes) {
   llvm::StringSet<> seen;
   for (StringRef axis : axisNames(axes))

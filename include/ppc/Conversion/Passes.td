@@ -1,0 +1,58 @@
+// Conversions between dialects.
+#ifndef PPC_CONVERSION_PASSES_TD
+#define PPC_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PpcToLinalgPass : Pass<"ppc-to-linalg", "mlir::ModuleOp"> {
+  let summary = "Write every op that is loops as linalg.generic on tensors";
+  let description = [{
+    Elementwise ops, reductions, normalisations, softmax, embeddings, rotary embedding, the pieces of the loss, the
+    optimizer and the masks of uneven blocks become loop nests; attention becomes matrix products (`ppc.matmul`) and row
+    loops; collectives that the runtime does not have in their form (blocks along an inner dimension, padding,
+    `log_sum_exp`) become one that it has and rearranging loops. The index of a block comes from `ppcrt.coordinate`.
+
+    Matrix products and the remaining collectives stay for `ppc-to-ppc-rt`.
+  }];
+  let dependentDialects = ["arith::ArithDialect", "linalg::LinalgDialect", "math::MathDialect", "ppcrt::PpcRtDialect",
+                           "scf::SCFDialect", "tensor::TensorDialect"];
+}
+
+def PpcToPpcRtPass : Pass<"ppc-to-ppc-rt", "mlir::ModuleOp"> {
+  let summary = "Hand matrix products and communication to the runtime";
+  let description = [{
+    `ppc.matmul` becomes one `ppcrt.gemm`: its letters are split into batches, free and summed dimensions; neighbours that
+    are contiguous in every tensor merge; the largest group of each kind is m, n or k, the others are loops. Transposes cost
+    nothing: they are strides. Collectives whose blocks are a leading dimension become the runtime's; their groups of
+    ranks are entered in the module attribute `ppc.groups`.
+
+    Other ops stay for `ppc-to-linalg`, whose output this pass takes as well: the two run in turn.
+  }];
+  let dependentDialects = ["ppcrt::PpcRtDialect", "tensor::TensorDialect", "linalg::LinalgDialect"];
+}
+
+def LinalgToSCFPass : Pass<"convert-linalg-to-scf", "mlir::ModuleOp"> {
+  let summary = "Write structured ops on buffers as loops that LLVM vectorises";
+  let description = [{
+    Parallel loops come first and sums live in registers (loop-carried) where the innermost data is summed over; where it is not,
+    the summed loop goes outside and the innermost loop runs along memory. Copies become one loop over their elements.
+
+    Requires: static shapes, buffers only. `exp`, `log` and the like are replaced by polynomials in f32 (relative error
+    below 1e-6), which LLVM can vectorise; f64 keeps the calls.
+  }];
+  let dependentDialects = ["arith::ArithDialect", "memref::MemRefDialect", "scf::SCFDialect", "vector::VectorDialect"];
+}
+
+def PpcRtToLLVMPass : Pass<"ppc-rt-to-llvm", "mlir::ModuleOp"> {
+  let summary = "Turn bufferized host code into the LLVM dialect, runtime ops into calls";
+  let description = [{
+    Buffers become bare pointers. Each `ppcrt` op becomes one call of the C ABI; the descriptors of matrix products are constants
+    of the module. Each function with `ppc.action` becomes an entry `void name(void **buffers)` that loads its buffers in the
+    order of the arguments; everything else is internal.
+
+    Requires: no tensors, no structured ops, no allocations. Guarantees: LLVM dialect only.
+  }];
+  let dependentDialects = ["LLVM::LLVMDialect"];
+}
+
+#endif // PPC_CONVERSION_PASSES_TD

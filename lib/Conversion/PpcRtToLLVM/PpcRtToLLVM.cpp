@@ -1,0 +1,61 @@
+// ppc-rt-to-llvm: bufferized host code to the LLVM dialect in one conversion, runtime ops to calls of the C ABI.
+#include "ppc/Conversion/Passes.h"
+#include "Patterns.h"
+
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_PPCRTTOLLVMPASS
+#include "ppc/Conversion/Passes.h.inc"
+
+LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result, ValueRange arguments) {
+  auto module = op->getParentOfType<ModuleOp>();
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMFunctionType::get(result ? result : LLVM::LLVMVoidType::get(rewriter.getContext()),
+                                            llvm::to_vector(arguments.getTypes()));
+    function = LLVM::LLVMFuncOp::create(rewriter, module.getLoc(), name, type);
+    function.setNoUnwind(true);
+    if (result) { // a question about this rank: the answer never changes
+      function.setWillReturn(true);
+      auto none = LLVM::ModRefInfo::NoModRef;
+      function.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(rewriter.getContext(), {none, none, none, none, none, none}));
+    }
+  }
+  return LLVM::CallOp::create(rewriter, op->getLoc(), function, arguments);
+}
+
+namespace {
+struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
+  void runOnOperation() override {
+    LowerToLLVMOptions options(&getContext());
+    options.useBarePtrCallConv = true;
+    LLVMTypeConverter converter(&getContext(), options);
+    RewritePatternSet patterns(&getContext());
+    populateLibrary(converter, patterns);
+    populateRuntimeCollective(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    populateFuncToLLVMConversionPatterns(converter, patterns);
+    LLVMConversionTarget target(getContext());
+    target.addLegalOp<ModuleOp>();
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+      return signalPassFailure();
+    makeEntries(getOperation());
+  }
+};
+} // namespace
+} // namespace mlir::ppc

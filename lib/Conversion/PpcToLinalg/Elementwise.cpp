@@ -1,0 +1,96 @@
+// Elementwise ops: a table from op to scalar formula, and one pattern for all of them.
+#include "LoopNest.h"
+
+namespace mlir::ppc {
+namespace {
+
+using Formula = Value (*)(Operation *, ScalarBuilder &, ValueRange);
+
+/// Replaces an elementwise op by a loop nest over its formula.
+template <typename OpTy>
+struct ElementwisePattern : OpRewritePattern<OpTy> {
+  ElementwisePattern(MLIRContext *context, Formula formula) : OpRewritePattern<OpTy>(context), formula(formula) {}
+
+  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+    ScalarBuilder builder(op.getLoc(), rewriter);
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    SmallVector<Access> ins;
+    for (Value operand : op->getOperands())
+      ins.push_back({operand, allLoops(builder, type.getRank())});
+    rewriter.replaceOp(op, mapLoops(builder, type, ins, [&](ScalarBuilder &b, ValueRange v) { return formula(op, b, v); }));
+    return success();
+  }
+  Formula formula;
+};
+
+Value convert(Operation *op, ScalarBuilder &b, ValueRange v) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  unsigned from = v[0].getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
+  if (v[0].getType() == type)
+    return v[0];
+  if (from < to)
+    return arith::ExtFOp::create(b, type, v[0]);
+  if (from > to)
+    return arith::TruncFOp::create(b, type, v[0]);
+  return arith::TruncFOp::create(b, type, arith::ExtFOp::create(b, b.getF32Type(), v[0])); // f16 and bf16
+}
+
+Value siluBackward(Operation *, ScalarBuilder &b, ValueRange v) {
+  Value one = b.number(v[0].getType(), 1), s = b.sigmoid(v[0]);
+  return b.mul(b.mul(v[1], s), b.add(one, b.mul(v[0], b.sub(one, s))));
+}
+
+Value sum(Operation *, ScalarBuilder &b, ValueRange v) {
+  Value total = v[0];
+  for (Value value : v.drop_front().drop_back()) // the last is the result's element
+    total = b.add(total, value);
+  return total;
+}
+
+SmallVector<Value> constant(ConstantOp op, ScalarBuilder &b) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto value = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!value || !value.isSplat())
+    return {arith::ConstantOp::create(b, type, cast<TypedAttr>(op.getValue()))};
+  return {mapLoops(b, type, {}, [&](ScalarBuilder &scalars, ValueRange) -> Value {
+    return arith::ConstantOp::create(scalars, cast<TypedAttr>(value.getSplatValue<Attribute>()));
+  })};
+}
+
+template <typename OpTy>
+void add(RewritePatternSet &patterns, Formula formula) {
+  patterns.add<ElementwisePattern<OpTy>>(patterns.getContext(), formula);
+}
+
+} // namespace
+
+void populateElementwise(RewritePatternSet &patterns) {
+  add<AddOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.add(v[0], v[1]); });
+  add<SubOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.sub(v[0], v[1]); });
+  add<MulOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.mul(v[0], v[1]); });
+  add<DivOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.div(v[0], v[1]); });
+  add<NegOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) -> Value { return arith::NegFOp::create(b, v[0]); });
+  add<ExpOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.exp(v[0]); });
+  add<LogOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.log(v[0]); });
+  add<SqrtOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) -> Value { return math::SqrtOp::create(b, v[0]); });
+  // Not math.rsqrt, whose vector form is an approximation.
+  add<RsqrtOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) {
+    return b.div(b.number(v[0].getType(), 1), math::SqrtOp::create(b, v[0]));
+  });
+  add<SigmoidOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.sigmoid(v[0]); });
+  add<SiluOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.mul(v[0], b.sigmoid(v[0])); });
+  add<SiluBackwardOp>(patterns, siluBackward);
+  add<ScaleOp>(patterns, [](Operation *op, ScalarBuilder &b, ValueRange v) {
+    return b.mul(v[0], b.number(v[0].getType(), cast<ScaleOp>(op).getFactor().convertToDouble()));
+  });
+  add<ConvertOp>(patterns, convert);
+  add<SumOp>(patterns, sum);
+  add<ClipScaleOp>(patterns, [](Operation *op, ScalarBuilder &b, ValueRange v) -> Value {
+    Type type = v[0].getType();
+    Value ratio = b.div(b.number(type, cast<ClipScaleOp>(op).getMaxNorm().convertToDouble()), b.add(v[0], b.number(type, 1e-6)));
+    return arith::MinimumFOp::create(b, b.number(type, 1), ratio);
+  });
+  addPattern<ConstantOp>(patterns, constant);
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,104 @@
+// Building linalg.generic on tensors from what the conversions of this folder think in: which loops each operand follows.
+#ifndef PPC_LIB_CONVERSION_PPCTOLINALG_LOOPNEST_H
+#define PPC_LIB_CONVERSION_PPCTOLINALG_LOOPNEST_H
+
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::ppc {
+
+/// A tensor and how the loops address it.
+struct Access {
+  Value tensor;
+  AffineMap map;
+};
+
+/// Emits scalars; knows the element type of what it computes.
+struct ScalarBuilder : ImplicitLocOpBuilder {
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  Value number(Type type, double value);
+  Value index(int64_t value);
+  Value add(Value a, Value b) { return arith::AddFOp::create(*this, a, b, arith::FastMathFlags::contract); }
+  Value sub(Value a, Value b) { return arith::SubFOp::create(*this, a, b, arith::FastMathFlags::contract); }
+  Value mul(Value a, Value b) { return arith::MulFOp::create(*this, a, b, arith::FastMathFlags::contract); }
+  Value div(Value a, Value b) { return arith::DivFOp::create(*this, a, b); }
+  /// a + b where additions of a reduction may be reordered, which is what lets it be vectorised.
+  Value accumulate(Value a, Value b);
+  Value maximum(Value a, Value b) { return arith::MaximumFOp::create(*this, a, b); }
+  Value exp(Value x) { return math::ExpOp::create(*this, x); }
+  Value log(Value x) { return math::LogOp::create(*this, x); }
+  /// 1 / (1 + e^-x).
+  Value sigmoid(Value x);
+  Value select(Value condition, Value a, Value b) { return arith::SelectOp::create(*this, condition, a, b); }
+  /// a < b, a == b on index values.
+  Value less(Value a, Value b) { return arith::CmpIOp::create(*this, arith::CmpIPredicate::slt, a, b); }
+  Value equal(Value a, Value b) { return arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, a, b); }
+  Value loopIndex(int64_t loop) { return linalg::IndexOp::create(*this, loop); }
+  /// An element of an index tensor as an index.
+  Value toIndex(Value id) { return arith::IndexCastOp::create(*this, getIndexType(), id); }
+  Value addIndex(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
+  Value subIndex(Value a, Value b) { return arith::SubIOp::create(*this, a, b); }
+};
+
+/// Given the elements of the inputs, then of the results so far, returns the results' new elements.
+using LoopBody = function_ref<SmallVector<Value>(ScalarBuilder &, ValueRange)>;
+
+/// Emits one nest of loops; those in `reductions` combine. Each of `outs` is the initial value of one result.
+SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayRef<Access> outs, ArrayRef<int64_t> reductions,
+                            LoopBody body);
+
+/// The result of `loopNest` with one result, without reductions, into a new tensor of `type` that follows all loops.
+Value mapLoops(ScalarBuilder &builder, RankedTensorType type, ArrayRef<Access> ins, function_ref<Value(ScalarBuilder &, ValueRange)> body);
+
+/// An uninitialised tensor of `type`, and one full of `value`.
+Value emptyTensor(ScalarBuilder &builder, RankedTensorType type);
+Value filledTensor(ScalarBuilder &builder, RankedTensorType type, double value);
+
+/// Maps over `loops` loops: all of them in order; the given ones.
+AffineMap allLoops(ScalarBuilder &builder, int64_t loops);
+AffineMap someLoops(ScalarBuilder &builder, int64_t loops, ArrayRef<int64_t> which);
+/// The first `count` loops.
+AffineMap firstLoops(ScalarBuilder &builder, int64_t loops, int64_t count);
+
+/// First global index of the block of a dimension of local size `local` that this rank holds.
+Value blockStart(ScalarBuilder &builder, Operation *op, ArrayAttr axes, int64_t local);
+
+/// Adds the patterns of one op family each.
+void populateElementwise(RewritePatternSet &patterns);
+void populateReduction(RewritePatternSet &patterns);
+void populateIndexing(RewritePatternSet &patterns);
+void populateLoss(RewritePatternSet &patterns);
+void populateShape(RewritePatternSet &patterns);
+void populateTraining(RewritePatternSet &patterns);
+void populatePlacement(RewritePatternSet &patterns);
+void populateCollective(RewritePatternSet &patterns);
+void populateAttention(RewritePatternSet &patterns);
+
+/// A pattern as a function: `convert(op, builder)` returns the values that replace the op's results.
+template <typename OpTy>
+struct FunctionPattern : OpRewritePattern<OpTy> {
+  using Convert = SmallVector<Value> (*)(OpTy, ScalarBuilder &);
+  FunctionPattern(MLIRContext *context, Convert convert) : OpRewritePattern<OpTy>(context), convert(convert) {}
+
+  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+    ScalarBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, convert(op, builder));
+    return success();
+  }
+  Convert convert;
+};
+
+template <typename OpTy>
+void addPattern(RewritePatternSet &patterns, SmallVector<Value> (*convert)(OpTy, ScalarBuilder &)) {
+  patterns.add<FunctionPattern<OpTy>>(patterns.getContext(), convert);
+}
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_CONVERSION_PPCTOLINALG_LOOPNEST_H

@@ -1,0 +1,24 @@
+// ppc-to-ppc-rt: what the runtime and its libraries do becomes an op of the runtime dialect. One file per family.
+#include "ppc/Conversion/Passes.h"
+#include "Patterns.h"
+
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_PPCTOPPCRTPASS
+#include "ppc/Conversion/Passes.h.inc"
+
+namespace {
+struct PpcToPpcRtPass : impl::PpcToPpcRtPassBase<PpcToPpcRtPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateLibrary(patterns);
+    populateRuntimeCollective(patterns);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+} // namespace
+} // namespace mlir::ppc

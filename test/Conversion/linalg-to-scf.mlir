@@ -1,0 +1,43 @@
+// RUN: ppc-opt %s --convert-linalg-to-scf | FileCheck %s
+
+// Dimensions that run through every buffer alike are one loop.
+// CHECK-LABEL: func.func @flat
+// CHECK:         scf.for
+// CHECK-NOT:     scf.for
+// CHECK:         return
+#id = affine_map<(i, j) -> (i, j)>
+func.func @flat(%x: memref<4x8xf32>, %y: memref<4x8xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x8xf32>) outs(%y : memref<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// A sum along memory stays in a register.
+// CHECK-LABEL: func.func @rows
+// CHECK:         scf.for
+// CHECK:           memref.load %arg1
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:           memref.store %{{.*}}, %arg1
+func.func @rows(%x: memref<4x8xf32>, %y: memref<4xf32>) {
+  linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x8xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  }
+  return
+}
+
+// A sum across memory goes outside.
+// CHECK-LABEL: func.func @columns
+// CHECK-NOT:     iter_args
+// CHECK:         return
+func.func @columns(%x: memref<4x8xf32>, %y: memref<8xf32>) {
+  linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%x : memref<4x8xf32>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  }
+  return
+}

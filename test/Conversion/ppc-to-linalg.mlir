@@ -1,0 +1,38 @@
+// RUN: ppc-opt %s --ppc-to-linalg | FileCheck %s
+
+// CHECK-LABEL: func.func @silu
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]
+// CHECK:           math.exp
+func.func @silu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = ppc.silu %x : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// A block knows its place from the rank's coordinate.
+// CHECK-LABEL: func.func @mask
+// CHECK:         %[[I:.*]] = ppcrt.coordinate group 0
+// CHECK:         arith.muli %[[I]]
+func.func @mask(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %y = ppc.mask_padding %x dim 1 block <[tp], 5> : tensor<4x3xf32>
+  return %y : tensor<4x3xf32>
+}
+
+// Attention becomes products and row loops.
+// CHECK-LABEL: func.func @attention
+// CHECK:         ppc.matmul "bskgd,btkd->bkgst"
+// CHECK:         arith.maximumf
+// CHECK:         ppc.matmul "bkgst,btkd->bskgd"
+// CHECK-NOT:     ppc.attention
+func.func @attention(%q: tensor<1x4x1x2x8xf32>, %k: tensor<1x4x1x8xf32>) -> tensor<1x4x1x2x8xf32> {
+  %out, %lse = ppc.attention %q, %k, %k scale 5.0e-01 causal : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32> -> tensor<1x4x1x2xf32>
+  return %out : tensor<1x4x1x2x8xf32>
+}
+
+// Blocks along an inner dimension are gathered along a leading one, then put in place.
+// CHECK-LABEL: func.func @gather
+// CHECK:         ppc.all_gather %{{.*}} dim 0 over ["tp"] : tensor<1x4x2xf32> to tensor<2x4x2xf32>
+// CHECK:         linalg.generic
+func.func @gather(%x: tensor<4x2xf32>) -> tensor<4x4xf32> {
+  %y = ppc.all_gather %x dim 1 over ["tp"] : tensor<4x2xf32> to tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
