@@ -36,4 +36,13 @@ def VerifySpmdPass : Pass<"ppc-verify-spmd", "mlir::ModuleOp"> {
   }];
 }
 
+def VerifyDevicePass : Pass<"ppc-verify-device", "mlir::ModuleOp"> {
+  let summary = "Check that every value has a place";
+  let description = [{
+    The contract at the end of the device phase. C1: no tensor is left. C2: nothing is allocated. C3: no op of the model
+    dialect is left; the error names the op that has no host code. C4: functions have no results and are one
+    block. C5: each function with `ppc.action` says its `ppc.scratch_bytes`, and its last argument is that many bytes.
+  }];
+}
+
 #endif // PPC_TRANSFORMS_CONTRACTS_PASSES_TD

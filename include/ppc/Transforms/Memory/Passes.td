@@ -1,0 +1,37 @@
+// Passes that decide where values lie.
+#ifndef PPC_TRANSFORMS_MEMORY_PASSES_TD
+#define PPC_TRANSFORMS_MEMORY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PassDestinationsPass : Pass<"ppc-pass-destinations", "mlir::ModuleOp"> {
+  let summary = "Give each function result the argument in which it is to be written";
+  let description = [{
+    A result whose `ppc.buffer` equals that of an argument, or whose `ppc.destination` names one, is written there; for
+    every other result an argument of its type is appended, in the order of the results. Calls pass what their result is
+    returned in, or a fresh tensor. Arguments that are no destination become read-only for bufferization
+    (`bufferization.writable = false`), except gradients that an update reduces between ranks: their buffer is free to be
+    overwritten after its last use.
+
+    Requires: functions of one block, every callee private. Guarantees: after one-shot bufferization with function
+    boundaries each result is one of the arguments, so that `drop-equivalent-buffer-results` removes all results.
+  }];
+  let dependentDialects = ["bufferization::BufferizationDialect", "tensor::TensorDialect"];
+}
+
+def AssignOffsetsPass : Pass<"ppc-assign-offsets", "mlir::ModuleOp"> {
+  let summary = "Replace every allocation by a place in one scratch buffer per function";
+  let description = [{
+    Live ranges of the allocations of a function are laid out best fit, largest first, at 64-byte aligned offsets; a callee's
+    scratch lives during its call. `ppc.scratch_bytes` on each function says how much it needs in all. Functions with
+    `ppc.action` get a last argument `memref<NxI8>`; others only when they need one.
+
+    Requires: bufferized functions of one block that return nothing but arguments of entries; allocations of static shape, outside of regions; no
+    recursion. Guarantees: no allocation is left; no two buffers that live at the same time overlap (checked again by an
+    independent comparison of all pairs).
+  }];
+  let dependentDialects = ["memref::MemRefDialect", "arith::ArithDialect"];
+  let statistics = [Statistic<"allocations", "allocations", "allocations replaced">];
+}
+
+#endif // PPC_TRANSFORMS_MEMORY_PASSES_TD

@@ -1,0 +1,52 @@
+// ppc-verify-device: the contract at the end of the device phase.
+#include "ppc/Transforms/Contracts/Passes.h"
+
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_VERIFYDEVICEPASS
+#include "ppc/Transforms/Contracts/Passes.h.inc"
+
+namespace {
+
+LogicalResult verifyOp(Operation *op) {
+  if (isa_and_nonnull<PpcDialect>(op->getDialect())) // device_c3
+    return op->emitOpError("has no host code");
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor)) // device_c1
+    return op->emitOpError("still works on tensors after bufferization");
+  if (auto memory = dyn_cast<MemoryEffectOpInterface>(op))
+    if (memory.hasEffect<MemoryEffects::Allocate>()) // device_c2
+      return op->emitOpError("allocates at run time; ppc-assign-offsets gives buffers their places");
+  return success();
+}
+
+LogicalResult verifyFunction(func::FuncOp function) {
+  if (function.isExternal())
+    return success();
+  if (function.getNumResults() != 0 || !llvm::hasSingleElement(function.getBody())) // device_c4
+    return function.emitOpError("has results or several blocks");
+  if (!function->hasAttr("ppc.action"))
+    return success();
+  auto bytes = function->getAttrOfType<IntegerAttr>("ppc.scratch_bytes");
+  if (!bytes)
+    return function.emitOpError("does not say its ppc.scratch_bytes"); // device_c5
+  auto scratch = function.getNumArguments() == 0 ? MemRefType() : dyn_cast<MemRefType>(function.getArgumentTypes().back());
+  if (!scratch || !scratch.getElementType().isInteger(8) || scratch.getNumElements() != bytes.getInt())
+    return function.emitOpError() << "needs " << bytes.getInt() << " bytes of scratch as its last argument";
+  return success();
+}
+
+struct VerifyDevicePass : impl::VerifyDevicePassBase<VerifyDevicePass> {
+  void runOnOperation() override {
+    WalkResult result = getOperation().walk([](Operation *op) {
+      auto function = dyn_cast<func::FuncOp>(op);
+      return failed(verifyOp(op)) || (function && failed(verifyFunction(function))) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace mlir::ppc

@@ -1,0 +1,50 @@
+// RUN: ppc-opt %s --ppc-verify-device --split-input-file --verify-diagnostics
+
+func.func @right(%x: memref<4xf32>, %scratch: memref<64xi8>) attributes {ppc.action = "forward", ppc.scratch_bytes = 64 : i64} {
+  return
+}
+
+// -----
+
+func.func @device_c1() {
+  // expected-error @below {{still works on tensors after bufferization}}
+  %a = tensor.empty() : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @device_c2() {
+  // expected-error @below {{allocates at run time}}
+  %a = memref.alloc() : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @device_c3() {
+  // expected-error @below {{has no host code}}
+  %a = ppc.constant dense<1.0> : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{has results or several blocks}}
+func.func @device_c4(%x: memref<4xf32>) -> memref<4xf32> {
+  return %x : memref<4xf32>
+}
+
+// -----
+
+// expected-error @below {{does not say its ppc.scratch_bytes}}
+func.func @device_c5(%x: memref<4xf32>) attributes {ppc.action = "forward"} {
+  return
+}
+
+// -----
+
+// expected-error @below {{needs 64 bytes of scratch as its last argument}}
+func.func @device_c5_size(%x: memref<4xf32>) attributes {ppc.action = "forward", ppc.scratch_bytes = 64 : i64} {
+  return
+}

@@ -1,0 +1,51 @@
+// RUN: ppc-opt %s --ppc-outline-layers --duplicate-function-elimination | FileCheck %s
+
+// Two equal layers of different parameters share one body; the constant goes along; the order is by layer.
+// CHECK-LABEL: func.func @stage0.forward
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x8xf32>, %[[W1:[a-z0-9]+]]: tensor<8x8xf32>, %[[W2:[a-z0-9]+]]: tensor<8x8xf32>
+// CHECK:         %[[A:.*]] = call @[[BODY:[a-z_0-9]+]](%[[X]], %[[W1]])
+// CHECK:         %[[B:.*]] = call @[[BODY]](%[[A]], %[[W2]])
+// CHECK:         return %[[B]]
+func.func @stage0.forward(%x: tensor<4x8xf32>, %w1: tensor<8x8xf32>, %w2: tensor<8x8xf32>) -> tensor<4x8xf32>
+    attributes {ppc.action = "forward"} {
+  %one = ppc.constant dense<1.0> : tensor<4x8xf32>
+  %a = ppc.matmul "mk,nk->mn" %x, %w1 {ppc.layer = 1 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %b = ppc.add %a, %one {ppc.layer = 1 : i64} : tensor<4x8xf32>
+  %c = ppc.matmul "mk,nk->mn" %b, %w2 {ppc.layer = 2 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %d = ppc.add %c, %one {ppc.layer = 2 : i64} : tensor<4x8xf32>
+  return %d : tensor<4x8xf32>
+}
+
+// A sum over two layers updates one argument: both bodies pass it on.
+// CHECK-LABEL: func.func @stage0.backward
+// CHECK-SAME:    %[[ACC:[a-z0-9]+]]: tensor<8xf32>
+// CHECK:         %[[S:.*]] = call @[[HEAD:[a-z_0-9]+]](%[[ACC]], %{{.*}})
+// CHECK:         %[[T:.*]] = call @[[EMBED:[a-z_0-9]+]](%{{.*}}, %[[S]])
+// CHECK:         return %[[T]]
+func.func @stage0.backward(%acc: tensor<8xf32> {ppc.buffer = 0 : i64}, %x: tensor<8xf32>, %y: tensor<8xf32>)
+    -> (tensor<8xf32> {ppc.buffer = 0 : i64}) attributes {ppc.action = "backward"} {
+  %a = ppc.add %acc, %x {ppc.layer = 2 : i64} : tensor<8xf32>
+  %y2 = ppc.exp %y {ppc.layer = 0 : i64} : tensor<8xf32>
+  %b = ppc.add %a, %y2 {ppc.layer = 0 : i64} : tensor<8xf32>
+  return %b : tensor<8xf32>
+}
+
+// In an update, parameters of one shape share one body.
+// CHECK-LABEL: func.func @stage0.update
+// CHECK:         ppc.all_reduce
+// CHECK:         call @[[NORM:squared_norm_body[a-z_0-9]*]](
+// CHECK:         call @[[NORM]](
+// CHECK:         ppc.sum
+func.func @stage0.update(%g: tensor<8x8xf32>, %h: tensor<8x8xf32>) -> tensor<f32> attributes {ppc.action = "update"} {
+  %r = ppc.all_reduce %g over ["dp"] <sum> : tensor<8x8xf32>
+  %a = ppc.squared_norm %r : tensor<8x8xf32> to tensor<f32>
+  %b = ppc.squared_norm %h : tensor<8x8xf32> to tensor<f32>
+  %c = ppc.sum %a, %b : tensor<f32>
+  return %c : tensor<f32>
+}
+
+// CHECK:       func.func private @[[BODY]](
+// CHECK:         ppc.constant
+// CHECK-NOT:     ppc.layer
+// CHECK:       func.func private @[[HEAD]](%{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>) -> (tensor<8xf32> {ppc.destination = 0 : i64})
+// CHECK:       func.func private @[[EMBED]](%{{.*}}: tensor<8xf32>, %{{.*}}: tensor<8xf32>) -> (tensor<8xf32> {ppc.destination = 1 : i64})
