@@ -3,6 +3,7 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "ppc/Phases/HostPhases.h"
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
@@ -13,7 +14,10 @@
 
 namespace mlir::ppc {
 
-void registerPpcDialects(DialectRegistry &registry) { registry.insert<PpcDialect, func::FuncDialect>(); }
+void registerPpcDialects(DialectRegistry &registry) {
+  registry.insert<PpcDialect, func::FuncDialect>();
+  registerHostDialects(registry);
+}
 
 void registerPpcPasses() {
   registerPpcArenaPasses();
@@ -23,6 +27,7 @@ void registerPpcPasses() {
   registerPpcPlanPasses();
   registerPpcShardingPasses();
   registerPpcPhases();
+  registerHostPhases();
 
   // Upstream passes that people combine with ours.
   registerCanonicalizerPass();

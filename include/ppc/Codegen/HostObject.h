@@ -1,0 +1,28 @@
+// The last steps of the host path: an object file that defines `ppc_program` (runtime/include/ppcrt.h), and the executable.
+#ifndef PPC_CODEGEN_HOSTOBJECT_H
+#define PPC_CODEGEN_HOSTOBJECT_H
+
+#include "ppc/Codegen/HostModule.h"
+
+namespace mlir::ppc {
+
+/// Compiles `module` (LLVM dialect, as `ppc-rt-to-llvm` leaves it) to the object file `path`. It defines `ppc_program` with
+/// `manifest` and one entry for each public function. Errors name the file.
+llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTargetOptions &options, StringRef path);
+
+/// What an executable is linked with.
+struct LinkOptions {
+  /// libppcrt.a. Empty: the environment variable PPC_RUNTIME_LIBRARY, else ../lib/libppcrt.a beside the running program.
+  std::string runtimeLibrary;
+  /// The C compiler that links. Empty: the environment variable CC, else the first of cc, clang, gcc on the PATH.
+  std::string linker;
+  /// The running program's argv[0], by which the runtime library is found.
+  std::string programName;
+};
+
+/// Links `object` with the runtime into `executable`. Errors say what is missing and how to name it.
+llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkOptions &options);
+
+} // namespace mlir::ppc
+
+#endif // PPC_CODEGEN_HOSTOBJECT_H

@@ -1,0 +1,73 @@
+// Linking: the machine's own C compiler, the object, and libppcrt.a.
+#include "ppc/Codegen/HostObject.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+namespace mlir::ppc {
+
+static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
+
+static llvm::Expected<std::string> findLinker(const LinkOptions &options) {
+  std::string asked = options.linker;
+  if (asked.empty())
+    asked = llvm::sys::Process::GetEnv("CC").value_or("");
+  SmallVector<StringRef> names{"cc", "clang", "clang-22", "gcc"};
+  if (!asked.empty())
+    names = {asked};
+  for (StringRef name : names)
+    if (auto path = llvm::sys::findProgramByName(name))
+      return *path;
+  if (!asked.empty())
+    return error("linker '" + asked + "' not found; name a C compiler with --linker or the environment variable CC");
+  return error("no C compiler to link with (tried cc, clang, clang-22, gcc); install one or name it with --linker or CC");
+}
+
+static llvm::Expected<std::string> findRuntime(const LinkOptions &options) {
+  std::string path = options.runtimeLibrary;
+  if (path.empty())
+    path = llvm::sys::Process::GetEnv("PPC_RUNTIME_LIBRARY").value_or("");
+  if (path.empty()) {
+    static int anchor;
+    SmallString<128> beside(llvm::sys::fs::getMainExecutable(options.programName.c_str(), &anchor));
+    llvm::sys::path::remove_filename(beside);
+    llvm::sys::path::append(beside, "..", "lib", "libppcrt.a");
+    llvm::sys::path::remove_dots(beside, /*remove_dot_dot=*/true);
+    path = beside.str().str();
+  }
+  if (!llvm::sys::fs::exists(path))
+    return error("runtime library '" + path + "' not found; build the target ppcrt, or name the library with --runtime-library or "
+                 "PPC_RUNTIME_LIBRARY");
+  return path;
+}
+
+llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkOptions &options) {
+  auto linker = findLinker(options);
+  if (!linker)
+    return linker.takeError();
+  auto runtime = findRuntime(options);
+  if (!runtime)
+    return runtime.takeError();
+  SmallString<128> log;
+  if (std::error_code failure = llvm::sys::fs::createTemporaryFile("ppc-link", "log", log))
+    return error("cannot make a temporary file: " + failure.message());
+  auto removeLog = llvm::make_scope_exit([&] { llvm::sys::fs::remove(log); });
+  SmallVector<StringRef> arguments{*linker, object, *runtime, "-o", executable, "-ldnnl", "-lpthread", "-lstdc++", "-lm"};
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects, 0, 0, &message);
+  if (status == 0)
+    return llvm::Error::success();
+  if (auto text = llvm::MemoryBuffer::getFile(log))
+    message += (*text)->getBuffer().rtrim().str();
+  std::string command;
+  for (StringRef argument : arguments)
+    command += (command.empty() ? "" : " ") + argument.str();
+  return error("linking '" + executable + "' failed: " + command + "\n" + message);
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,44 @@
+// partition -> device: from ppc ops on tensors to loops and library calls on buffers at fixed offsets.
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+#include "ppc/Conversion/Passes.h"
+#include "ppc/Phases/HostPhases.h"
+#include "ppc/Transforms/Contracts/Passes.h"
+#include "ppc/Transforms/Fusion/Passes.h"
+#include "ppc/Transforms/Memory/Passes.h"
+#include "ppc/Transforms/Outline/Passes.h"
+
+namespace mlir::ppc {
+
+void buildDevicePhase(OpPassManager &pm) {
+  // Each kind of layer once, before anything looks inside.
+  pm.addPass(createOutlineLayersPass());
+  pm.addPass(func::createDuplicateFunctionEliminationPass());
+  pm.addPass(createCSEPass());
+  // Where results go is decided while a value is still a value.
+  pm.addPass(createPassDestinationsPass());
+  // Products become library calls before sums become loops, so that a sum can go into the call; attention then makes more
+  // products.
+  pm.addPass(createPpcToPpcRtPass());
+  pm.addPass(createFuseAccumulationPass());
+  pm.addPass(createPpcToLinalgPass());
+  pm.addPass(createPpcToPpcRtPass());
+  pm.addPass(createFuseElementwisePass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Buffers: loops write straight to the destinations.
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
+  bufferize.unknownTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  pm.addPass(createCanonicalizerPass()); // drops copies of a buffer to itself
+  pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createAssignOffsetsPass());
+  pm.addPass(createVerifyDevicePass());
+}
+
+} // namespace mlir::ppc
