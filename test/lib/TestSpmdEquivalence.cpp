@@ -107,11 +107,12 @@ struct TestSpmdEquivalencePass : PassWrapper<TestSpmdEquivalencePass, OperationP
         randomize(*copy, random);
       if (succeeded(check(*copy, random)))
         continue;
-      InFlightDiagnostic error = getOperation().emitError() << "layout " << layout << " of seed " << seed << " fails on "
+      InFlightDiagnostic error = getOperation().emitError() << "layout " << layout << " of seed " << seed.getValue() << " fails on "
                                                             << planOf(*copy).getGrid();
       for (auto function : copy->getOps<func::FuncOp>())
         for (unsigned number = 0; number < function.getNumArguments(); ++number)
-          error << "\n  argument " << number << ": " << function.getArgAttr(number, attr::sharding);
+          if (Attribute sharding = function.getArgAttr(number, attr::sharding))
+            error << "\n  argument " << number << ": " << sharding;
       return signalPassFailure();
     }
     getOperation().emitRemark() << std::max<int64_t>(1, layouts) << " layouts compute what one device does";

@@ -1,0 +1,71 @@
+// RUN: ppc-opt %s --ppc-propagate-shardings --split-input-file | FileCheck %s
+
+// Column- then row-parallel: the arguments decide, the contraction over the cut factor leaves a pending sum.
+#plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
+module attributes {ppc.plan = #plan} {
+  // CHECK-LABEL: func.func @mlp
+  // CHECK-SAME: -> (tensor<8x64xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>})
+  func.func @mlp(%x: tensor<8x16xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>},
+                 %up: tensor<32x16xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>},
+                 %down: tensor<64x32xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>}) -> tensor<8x64xf32> {
+    // CHECK: ppc.matmul {{.*}}ppc.factors = {m = ["dp"], n = ["tp"]}, ppc.shardings = [#ppc.sharding<[{dp}, {tp}]>]
+    %h = ppc.matmul "mk,nk->mn" %x, %up : (tensor<8x16xf32>, tensor<32x16xf32>) -> tensor<8x32xf32>
+    // CHECK: ppc.silu {{.*}}ppc.factors = {d0 = ["dp"], d1 = ["tp"]}, ppc.shardings = [#ppc.sharding<[{dp}, {tp}]>]
+    %a = ppc.silu %h : tensor<8x32xf32>
+    // CHECK: ppc.matmul {{.*}}ppc.factors = {k = ["tp"], m = ["dp"]}, ppc.shardings = [#ppc.sharding<[{dp}, {}], partial = {tp: sum}>]
+    %y = ppc.matmul "mk,nk->mn" %a, %down : (tensor<8x32xf32>, tensor<64x32xf32>) -> tensor<8x64xf32>
+    return %y : tensor<8x64xf32>
+  }
+}
+
+// -----
+
+// Backwards: a constant is cut as its use is. A factor that needs replication is not cut, and an axis that an argument gives
+// to one factor is not given to another.
+#plan = #ppc.plan<grid = <a = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
+module attributes {ppc.plan = #plan} {
+  // CHECK-LABEL: func.func @conflicts
+  func.func @conflicts(%x: tensor<8x16xf32> {ppc.sharding = #ppc.sharding<[{}, {a}]>},
+                       %w: tensor<16x16xf32> {ppc.sharding = #ppc.sharding<[{a}, {}]>}) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+    // CHECK: ppc.constant {{.*}}ppc.factors = {d1 = ["a"]}
+    %c = ppc.constant dense<0.5> : tensor<8x16xf32>
+    // CHECK: ppc.mul {{.*}}ppc.factors = {d1 = ["a"]}
+    %m = ppc.mul %x, %c : tensor<8x16xf32>
+    // CHECK: ppc.softmax
+    // CHECK-NOT: ppc.factors
+    // CHECK-SAME: ppc.shardings = [#ppc.sharding<[{}, {}]>]
+    %s = ppc.softmax %x : tensor<8x16xf32>
+    // CHECK: ppc.matmul {{.*}}ppc.factors = {n = ["a"]}
+    %y = ppc.matmul "mk,nk->mn" %m, %w : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+    return %s, %y : tensor<8x16xf32>, tensor<8x16xf32>
+  }
+}
+
+// -----
+
+// Into and out of micro-batches; results lie like the parameter or state that they belong to; axes of one device vanish.
+#plan = #ppc.plan<grid = <dp = 2, tp = 1>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>
+module attributes {ppc.plan = #plan} {
+  // CHECK-LABEL: func.func @step
+  // CHECK-SAME: %{{.*}}: tensor<4x16xf32> {ppc.parameter = "w", ppc.sharding = #ppc.sharding<[{}, {}]>}
+  // CHECK-SAME: ppc.state = "m"
+  // CHECK-SAME: -> (tensor<4x16xf32> {ppc.of = "w", ppc.result = "gradient", ppc.sharding = #ppc.sharding<[{}, {}]>},
+  // CHECK-SAME:     tensor<4x16xf32> {ppc.of = "w", ppc.result = "m", ppc.sharding = #ppc.sharding<[{dp}, {}]>})
+  func.func @step(%x: tensor<8x16xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>},
+                  %w: tensor<4x16xf32> {ppc.parameter = "w", ppc.sharding = #ppc.sharding<[{tp}, {}]>},
+                  %m: tensor<4x16xf32> {ppc.state = "m", ppc.of = "w", ppc.sharding = #ppc.sharding<[{dp}, {}]>})
+      -> (tensor<4x16xf32> {ppc.result = "gradient", ppc.of = "w"}, tensor<4x16xf32> {ppc.result = "m", ppc.of = "w"}) {
+    %g = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<4x16xf32>) -> (tensor<4x16xf32>) {
+      // CHECK: ppc.matmul {{.*}}ppc.factors = {m = ["dp"]}, ppc.shardings = [#ppc.sharding<[{dp}, {}]>]
+      %y = ppc.matmul "mk,nk->mn" %xi, %w : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x4xf32>
+      // CHECK: ppc.matmul {{.*}}ppc.factors = {m = ["dp"]}, ppc.shardings = [#ppc.sharding<[{}, {}], partial = {dp: sum}>]
+      %dw = ppc.matmul "mn,mk->nk" %y, %xi : (tensor<4x4xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+      ppc.yield %dw : tensor<4x16xf32>
+      // CHECK: attributes {ppc.operand_shardings = [#ppc.sharding<[{dp}, {}]>],
+      // CHECK-SAME: ppc.shardings = [#ppc.sharding<[{}, {}], partial = {dp: sum}>]}
+    }
+    // CHECK: ppc.add {{.*}}ppc.factors = {d0 = ["dp"]}
+    %m2 = ppc.add %m, %g : tensor<4x16xf32>
+    return %g, %m2 : tensor<4x16xf32>, tensor<4x16xf32>
+  }
+}
