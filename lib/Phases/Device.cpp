@@ -4,6 +4,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "ppc/Conversion/Passes.h"
 #include "ppc/Phases/HostPhases.h"
+#include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "ppc/Transforms/Fusion/Passes.h"
 #include "ppc/Transforms/Memory/Passes.h"
@@ -39,6 +40,8 @@ void buildDevicePhase(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createAssignOffsetsPass());
   pm.addPass(createVerifyDevicePass());
+  // Now that each function's scratch is known, the arena of each stage can be laid out.
+  pm.addPass(createAssignArenaPass());
 }
 
 } // namespace mlir::ppc

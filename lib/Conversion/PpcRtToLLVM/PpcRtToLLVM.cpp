@@ -55,6 +55,11 @@ struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
     makeEntries(getOperation());
+    // What arguments were bound to means nothing to LLVM.
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+      function.removeArgAttrsAttr();
+      function.removeResAttrsAttr();
+    }
   }
 };
 } // namespace

@@ -1,6 +1,7 @@
 // Ops that address by index or position.
 #include "LoopNest.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <cmath>
@@ -68,8 +69,13 @@ LogicalResult embeddingBackward(EmbeddingBackwardOp op, PatternRewriter &rewrite
             });
         return {columns.getResult(0)};
       });
-  if (accumulator) // the sum itself is dead from here on
-    rewriter.replaceAllUsesWith((*op.getDtable().getUsers().begin())->getResult(0), positions.results[0]);
+  if (accumulator) { // the loop itself updates in place: the sum and what writes it there are dead from here on
+    Value sum = (*op.getDtable().getUsers().begin())->getResult(0);
+    for (Operation *user : llvm::to_vector(sum.getUsers()))
+      if (auto write = dyn_cast<bufferization::MaterializeInDestinationOp>(user); write && write.getDest() == accumulator)
+        rewriter.replaceOp(write, positions.results);
+    rewriter.replaceAllUsesWith(sum, positions.results[0]);
+  }
   rewriter.replaceOp(op, positions.results);
   return success();
 }

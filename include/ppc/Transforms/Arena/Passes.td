@@ -11,7 +11,8 @@ def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
     buffers for each micro-batch in flight), and the scratch that its functions share (they run one after the other, so
     the largest `ppc.scratch_bytes` decides). Offsets are multiples of 64 bytes.
 
-    Requires: `ppc.stages` with slots (`ppc-apply-schedule`), `ppc.scratch_bytes` on the functions.
+    Requires: `ppc.stages` with slots (`ppc-apply-schedule`), `ppc.scratch_bytes` on the functions. A module without
+    `ppc.stages` is left as it is.
     Guarantees: each buffer has `offset`; each stage has `arena_bytes`, `slot_offset`, `slot_bytes` and a buffer of role
     scratch, which is the last buffer of each function.
   }];
