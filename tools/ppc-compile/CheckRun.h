@@ -1,0 +1,17 @@
+// --check: run the parallel and the single-device program on the same data and compare what they computed.
+#ifndef PPC_TOOLS_COMPILE_CHECKRUN_H
+#define PPC_TOOLS_COMPILE_CHECKRUN_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+
+namespace mlir::ppc {
+
+/// Trains both executables for `steps` steps on random tokens from one seed and compares, in this order: the losses of all
+/// steps (relative difference below 1e-5), the gradients of the last step and the parameters after it (relative L2
+/// difference below 1e-4, each). Reports the first value that differs. True when all agree.
+bool checkEquivalence(llvm::StringRef parallel, llvm::StringRef single, llvm::StringRef folder, int64_t steps);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TOOLS_COMPILE_CHECKRUN_H

@@ -1,0 +1,156 @@
+// One run of the compiler: a model through all phases.
+#include "Compilation.h"
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "ppc/Codegen/HostObject.h"
+#include "ppc/Codegen/Manifest.h"
+#include "ppc/Phases/HostPhases.h"
+#include "ppc/Import/HuggingFace.h"
+#include "ppc/Transforms/Plan/Passes.h"
+#include "ppc/Transforms/Plan/PlanFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include <chrono>
+
+namespace mlir::ppc {
+
+void reportError(const Twine &message) { llvm::errs() << "error: " << message << "\n"; }
+
+int64_t Compilation::rankCount() const {
+  auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
+  return plan.getGrid().deviceCount() * int64_t(plan.getStages().size());
+}
+
+bool Compilation::load() {
+  StringRef path = options.model;
+  double flopsPerToken = 0;
+  std::string name = "model";
+  if (path.ends_with(".stablehlo.mlir"))
+    return reportError(path + ": StableHLO models cannot be read yet: give a config.json or a *.mlir in the ppc dialect"), false;
+  if (!llvm::sys::fs::exists(path))
+    return reportError(path + ": no such file or folder"), false;
+  if (isHuggingFaceModel(path)) {
+    if (!options.sequenceLength || !options.globalBatch)
+      return reportError(path + ": a config does not say the shape of its data: give --seq-len and --global-batch"), false;
+    llvm::Expected<LlamaConfig> config = readLlamaConfig(path);
+    if (!config)
+      return reportError(llvm::toString(config.takeError())), false;
+    llvm::Expected<OwningOpRef<ModuleOp>> imported =
+        buildLlama(*config, {options.sequenceLength, options.globalBatch}, context);
+    if (!imported)
+      return reportError(llvm::toString(imported.takeError())), false;
+    module = std::move(*imported);
+    flopsPerToken = ppc::flopsPerToken(*config, options.sequenceLength);
+    name = "llama";
+  } else if (path.ends_with(".mlir")) {
+    if (options.sequenceLength || options.globalBatch)
+      return reportError(path + ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself"), false;
+    module = parseSourceFile<ModuleOp>(path, &context);
+    if (!module)
+      return false;
+    if (StringAttr symbol = module->getSymNameAttr())
+      name = symbol.str();
+  } else {
+    return reportError(path + ": unknown kind of model: expected a config.json, a folder that holds one, or a *.mlir"), false;
+  }
+  return succeeded(recordModel(*module, name, flopsPerToken));
+}
+
+bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build) {
+  auto start = std::chrono::steady_clock::now();
+  PassManager pm(&context);
+  build(pm);
+  bool ok = succeeded(pm.run(*module));
+  if (options.verbose)
+    llvm::errs() << llvm::format("%-10s %8.3f s\n", name.str().c_str(),
+                                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return ok;
+}
+
+bool Compilation::setPlan(function_ref<void(OpPassManager &)> build) {
+  if (!runPhase("pins", build))
+    return false;
+  auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
+  planYaml = planText(plan);
+  return true;
+}
+
+bool Compilation::makePlan() {
+  MakePlanPassOptions plan;
+  plan.planFile = options.planFile;
+  plan.tp = options.tp;
+  plan.pp = options.pp;
+  plan.microBatch = options.microBatch;
+  plan.schedule = options.schedule;
+  plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
+  int64_t others = options.tp * options.pp;
+  plan.dp = options.dp.value_or(1);
+  if (options.ranks && !options.dp && options.planFile.empty()) {
+    if (*options.ranks % others)
+      return reportError("--ranks " + Twine(*options.ranks) + " is no multiple of --tp " + Twine(options.tp) + " x --pp " +
+                         Twine(options.pp) + " = " + Twine(others)),
+             false;
+    plan.dp = *options.ranks / others;
+  }
+  if (!setPlan([&](OpPassManager &pm) { pm.addPass(createMakePlanPass(plan)); }))
+    return false;
+  if (options.ranks && *options.ranks != rankCount())
+    return reportError("the layout needs " + Twine(rankCount()) + " ranks (dp x tp x pp), --ranks gives " + Twine(*options.ranks)),
+           false;
+  return true;
+}
+
+bool Compilation::makeSingleDevicePlan(const Compilation &parallel) {
+  auto plan = parallel.getModule()->getAttrOfType<PlanAttr>(attr::plan);
+  auto model = (*module)->getAttrOfType<DictionaryAttr>("ppc.model");
+  MakePlanPassOptions single;
+  single.microBatch = model.getAs<IntegerAttr>("global_batch").getInt() / plan.getMicroBatches();
+  return setPlan([&](OpPassManager &pm) { pm.addPass(createMakePlanPass(single)); });
+}
+
+bool Compilation::lowerTo(Emit last) {
+  if (last < Emit::Train)
+    return true;
+  if (!runPhase("train", [&](OpPassManager &pm) { buildTrainPhase(pm, options.train); }))
+    return false;
+  if (last < Emit::Spmd)
+    return true;
+  if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) ||
+      !runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm); }))
+    return false;
+  if (last < Emit::Device)
+    return true;
+  if (!runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm); }))
+    return false;
+  if (last < Emit::LLVM)
+    return true;
+  FailureOr<std::string> text = writeManifest(*module, planYaml);
+  if (failed(text))
+    return false;
+  manifest = std::move(*text);
+  return runPhase("codegen", [&](OpPassManager &pm) { buildHostPhase(pm); });
+}
+
+bool Compilation::writeObject(StringRef path) {
+  HostTargetOptions target;
+  if (!options.hostCpu.empty())
+    target.cpu = options.hostCpu;
+  auto start = std::chrono::steady_clock::now();
+  if (llvm::Error error = emitHostObject(*module, manifest, target, path))
+    return reportError(llvm::toString(std::move(error))), false;
+  if (options.verbose)
+    llvm::errs() << llvm::format("%-10s %8.3f s\n", "object",
+                                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return true;
+}
+
+bool Compilation::link(StringRef object, StringRef executable) {
+  LinkOptions link;
+  link.programName = programName;
+  if (llvm::Error error = linkExecutable(object, executable, link))
+    return reportError(llvm::toString(std::move(error))), false;
+  return true;
+}
+
+} // namespace mlir::ppc

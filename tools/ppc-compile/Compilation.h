@@ -1,0 +1,51 @@
+// One run of the compiler: a model through all phases.
+#ifndef PPC_TOOLS_COMPILE_COMPILATION_H
+#define PPC_TOOLS_COMPILE_COMPILATION_H
+
+#include "Options.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <functional>
+
+namespace mlir::ppc {
+
+/// Runs the phases in order. Every step reports its own errors, one line each, and returns false on failure.
+class Compilation {
+public:
+  Compilation(MLIRContext &context, const CompileOptions &options, std::string programName)
+      : context(context), options(options), programName(std::move(programName)) {}
+
+  /// Reads the model and makes the plan. With `singleDevice`, the plan of one rank that runs the micro-batches of the
+  /// given plan.
+  bool load();
+  bool makePlan();
+  bool makeSingleDevicePlan(const Compilation &parallel);
+  /// Runs the phases after planning up to the one that `last` shows.
+  bool lowerTo(Emit last);
+  /// Writes the object file; needs Emit::LLVM.
+  bool writeObject(StringRef path);
+  /// Links it.
+  bool link(StringRef object, StringRef executable);
+
+  ModuleOp getModule() const { return *module; }
+  const std::string &plan() const { return planYaml; }
+  int64_t rankCount() const;
+
+private:
+  bool runPhase(StringRef name, function_ref<void(OpPassManager &)> build);
+  bool setPlan(function_ref<void(OpPassManager &)> build);
+
+  MLIRContext &context;
+  const CompileOptions &options;
+  std::string programName;
+  OwningOpRef<ModuleOp> module;
+  std::string planYaml, manifest;
+};
+
+/// Prints `error: message` to standard error.
+void reportError(const Twine &message);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TOOLS_COMPILE_COMPILATION_H

@@ -1,0 +1,133 @@
+// The command line of ppc-compile.
+#include "Options.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+
+namespace mlir::ppc {
+namespace {
+
+cl::OptionCategory modelCategory("Model"), layoutCategory("Layout"), trainingCategory("Training"), outputCategory("Output");
+
+cl::opt<std::string> model(cl::Positional, cl::desc("MODEL"), cl::cat(modelCategory));
+cl::opt<int64_t> seqLen("seq-len", cl::desc("Tokens per sequence (for a config.json)"), cl::value_desc("tokens"),
+                        cl::cat(modelCategory));
+cl::opt<int64_t> globalBatch("global-batch", cl::desc("Sequences per step, over all ranks (for a config.json)"),
+                             cl::value_desc("sequences"), cl::cat(modelCategory));
+
+cl::opt<int64_t> ranks("ranks", cl::desc("Ranks of this machine; default dp x tp x pp"), cl::value_desc("N"),
+                       cl::cat(layoutCategory));
+cl::opt<int64_t> dp("dp", cl::desc("Data-parallel degree; default ranks / (tp x pp)"), cl::value_desc("N"),
+                    cl::cat(layoutCategory));
+cl::opt<int64_t> tp("tp", cl::desc("Tensor-parallel degree"), cl::value_desc("N"), cl::init(1), cl::cat(layoutCategory));
+cl::opt<int64_t> pp("pp", cl::desc("Pipeline stages"), cl::value_desc("N"), cl::init(1), cl::cat(layoutCategory));
+cl::opt<int64_t> microBatch("micro-batch", cl::desc("Sequences per micro-batch and data-parallel rank"),
+                            cl::value_desc("sequences"), cl::init(1), cl::cat(layoutCategory));
+cl::opt<std::string> schedule("schedule", cl::desc("Pipeline schedule: gpipe or 1f1b"), cl::init("1f1b"), cl::value_desc("name"),
+                              cl::cat(layoutCategory));
+cl::list<int64_t> layersPerStage("layers-per-stage", cl::CommaSeparated,
+                                 cl::desc("Transformer layers of each stage, for example 3,2; default: by cost"),
+                                 cl::value_desc("n,n,..."), cl::cat(layoutCategory));
+cl::opt<std::string> planFile("plan", cl::desc("YAML file with the whole plan (from --emit=plan)"), cl::value_desc("file"),
+                              cl::cat(layoutCategory));
+
+cl::opt<std::string> optimizer("optimizer", cl::desc("Optimizer: adamw"), cl::init("adamw"), cl::value_desc("name"),
+                               cl::cat(trainingCategory));
+cl::opt<double> beta1("beta1", cl::desc("AdamW: decay of the first moment (0.9)"), cl::init(0.9), cl::cat(trainingCategory));
+cl::opt<double> beta2("beta2", cl::desc("AdamW: decay of the second moment (0.95)"), cl::init(0.95), cl::cat(trainingCategory));
+cl::opt<double> epsilon("epsilon", cl::desc("AdamW: added to the root of the second moment (1e-8)"), cl::init(1e-8),
+                        cl::cat(trainingCategory));
+cl::opt<double> weightDecay("weight-decay", cl::desc("AdamW: decoupled weight decay, not applied to norms (0.1)"), cl::init(0.1),
+                            cl::cat(trainingCategory));
+cl::opt<double> maxNorm("max-norm", cl::desc("Clip gradients to this global norm; 0: no clipping (1.0)"), cl::init(1.0),
+                        cl::cat(trainingCategory));
+
+cl::opt<std::string> output("o", cl::desc("Output file; default: train, or standard output with --emit of text"),
+                            cl::value_desc("file"), cl::cat(outputCategory));
+cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"), cl::init(Emit::Executable),
+                   cl::values(clEnumValN(Emit::Model, "model", "the imported model"),
+                              clEnumValN(Emit::Train, "train", "with gradients, micro-batches and optimizer"),
+                              clEnumValN(Emit::Plan, "plan", "the plan, as YAML for --plan"),
+                              clEnumValN(Emit::Spmd, "spmd", "one program per stage, local shapes, collectives"),
+                              clEnumValN(Emit::Device, "device", "fused, with buffers at fixed offsets"),
+                              clEnumValN(Emit::LLVM, "llvm", "the LLVM dialect"),
+                              clEnumValN(Emit::Object, "object", "an object file (-o)")),
+                   cl::cat(outputCategory));
+cl::opt<std::string> target("target", cl::desc("Device family: host"), cl::init("host"), cl::value_desc("name"),
+                            cl::cat(outputCategory));
+cl::opt<std::string> hostCpu("host-cpu", cl::desc("CPU to generate code for, for example x86-64-v3; default: this machine's"),
+                             cl::value_desc("name"), cl::cat(outputCategory));
+cl::opt<bool> check("check", cl::desc("Also compile the single-device program, run both on the same random data, and compare "
+                                      "losses, gradients and parameters"),
+                    cl::cat(outputCategory));
+cl::opt<int64_t> checkSteps("check-steps", cl::desc("Training steps that --check compares (3)"), cl::init(3),
+                            cl::cat(outputCategory));
+cl::opt<bool> verbose("verbose", cl::desc("Print what each phase took to standard error"), cl::cat(outputCategory));
+
+int usageError(const llvm::Twine &message) {
+  llvm::errs() << "error: " << message << "; see ppc-compile --help\n";
+  return 2;
+}
+
+} // namespace
+
+ParsedCommandLine parseCommandLine(int argc, char **argv) {
+  cl::HideUnrelatedOptions({&modelCategory, &layoutCategory, &trainingCategory, &outputCategory});
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-compile " PPC_VERSION "\n"; });
+  std::string problem;
+  llvm::raw_string_ostream problemStream(problem);
+  if (!cl::ParseCommandLineOptions(argc, argv,
+                                   "Compiles a model into one executable that trains it.\n\n"
+                                   "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect.\n",
+                                   &problemStream)) {
+    llvm::StringRef text = problem;
+    llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
+                 << "\n";
+    return {nullptr, 2};
+  }
+  if (model.empty())
+    return {nullptr, usageError("no MODEL given")};
+  if (target != "host")
+    return {nullptr, usageError("--target=" + target + ": this build has the target host")};
+  if (optimizer != "adamw")
+    return {nullptr, usageError("--optimizer=" + optimizer + ": this build has the optimizer adamw")};
+  for (auto [name, option] : {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch), std::pair("ranks", &ranks),
+                              std::pair("dp", &dp), std::pair("tp", &tp), std::pair("pp", &pp),
+                              std::pair("micro-batch", &microBatch), std::pair("check-steps", &checkSteps)})
+    if (option->getNumOccurrences() && *option < 1)
+      return {nullptr, usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1")};
+  if (!planFile.empty())
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &microBatch, &schedule, std::addressof(layersPerStage)})
+      if (pin->getNumOccurrences())
+        return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
+
+  auto options = std::make_unique<CompileOptions>();
+  options->model = model;
+  options->output = output;
+  options->emit = emit;
+  options->sequenceLength = seqLen;
+  options->globalBatch = globalBatch;
+  if (ranks.getNumOccurrences())
+    options->ranks = ranks;
+  if (dp.getNumOccurrences())
+    options->dp = dp;
+  options->tp = tp;
+  options->pp = pp;
+  options->microBatch = microBatch;
+  options->schedule = schedule;
+  options->layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
+  options->planFile = planFile;
+  options->train.beta1 = beta1;
+  options->train.beta2 = beta2;
+  options->train.epsilon = epsilon;
+  options->train.weightDecay = weightDecay;
+  options->train.maxNorm = maxNorm;
+  options->hostCpu = hostCpu;
+  options->check = check;
+  options->checkSteps = checkSteps;
+  options->verbose = verbose;
+  return {std::move(options), 0};
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,48 @@
+// The command line of ppc-compile.
+#ifndef PPC_TOOLS_COMPILE_OPTIONS_H
+#define PPC_TOOLS_COMPILE_OPTIONS_H
+
+#include "ppc/Phases/Phases.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::ppc {
+
+/// Where to stop, in the order of the phases.
+enum class Emit { Model, Train, Plan, Spmd, Device, LLVM, Object, Executable };
+
+struct CompileOptions {
+  std::string model;
+  std::string output;
+  Emit emit = Emit::Executable;
+
+  // Shapes that a config does not say.
+  int64_t sequenceLength = 0; // 0: not given
+  int64_t globalBatch = 0;
+
+  // Pins. Unset: derived.
+  std::optional<int64_t> ranks, dp;
+  int64_t tp = 1, pp = 1, microBatch = 1;
+  std::string schedule;
+  std::vector<int64_t> layersPerStage;
+  std::string planFile;
+
+  TrainOptions train;
+  std::string hostCpu; // empty: this machine's
+  bool check = false;
+  int64_t checkSteps = 3;
+  bool verbose = false;
+};
+
+/// Parses the command line; answers --help and --version. Returns the options, or the exit status.
+struct ParsedCommandLine {
+  std::unique_ptr<CompileOptions> options;
+  int exitStatus = 0;
+};
+ParsedCommandLine parseCommandLine(int argc, char **argv);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TOOLS_COMPILE_OPTIONS_H
