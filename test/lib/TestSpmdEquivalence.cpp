@@ -56,7 +56,8 @@ GridAttr randomGrid(MLIRContext *context, Random &random) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;
   int64_t devices = 1;
-  for (StringRef name : ArrayRef<StringRef>({"a", "b", "c"}).take_front(draw(random, 1, 3))) {
+  static const StringRef axes[] = {"a", "b", "c"};
+  for (StringRef name : ArrayRef(axes).take_front(draw(random, 1, 3))) {
     int64_t size = draw(random, 2, 4);
     if (devices * size > 16)
       break;
@@ -94,6 +95,8 @@ struct TestSpmdEquivalencePass : PassWrapper<TestSpmdEquivalencePass, OperationP
   StringRef getDescription() const final {
     return "Partition a copy of the module as planned, or in random layouts, run it on all ranks and compare with one device";
   }
+
+  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<PpcDialect>(); }
 
   Option<int64_t> layouts{*this, "layouts", llvm::cl::desc("random layouts to draw; 0: as the module says"), llvm::cl::init(0)};
   Option<int64_t> first{*this, "first", llvm::cl::desc("number of the first layout, to repeat one"), llvm::cl::init(0)};

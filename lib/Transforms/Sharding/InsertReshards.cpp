@@ -86,6 +86,10 @@ LogicalResult ReshardInserter::rewrite(Operation *op) {
       return failure();
     for (auto [value, result] : llvm::zip(body.getTerminator()->getOperands(), op->getResults()))
       shardings[result] = shardings[value];
+  } else if (auto reshard = dyn_cast<ReshardOp>(op)) { // made before; it takes its operand as it is
+    shardings[reshard] = reshard.getTo();
+    if (failed(rewriteOperand(op->getOpOperand(0), shardings[reshard.getX()].withoutPartial())))
+      return failure();
   } else if (isa<YieldOp>(op)) {
     for (OpOperand &operand : op->getOpOperands())
       if (failed(rewriteOperand(operand, shardings[operand.get()].withoutPartial())))
@@ -191,9 +195,10 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
   RankedTensorType type = tensorType(value);
   std::optional<ReshardPlan> best;
   Version source;
-  for (const Version &form : forms) {
+  for (const Version &form : forms)
     if (form.sharding == needed)
       return form.value;
+  for (const Version &form : forms) {
     llvm::Expected<ReshardPlan> plan = planReshard(type, form.sharding, needed, grid);
     if (!plan) {
       llvm::consumeError(plan.takeError());
@@ -234,7 +239,7 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
   for (const ReshardStep &step : best->steps)
     steps += (steps.empty() ? "" : ", ") + toString(step, axes);
   remark::passed(reshard.getLoc(), remark::RemarkOpts::name("reshard").category("ppc-sharding"))
-      << steps << "; " << remark::metric("bytes", best->bytes);
+      << remark::metric("Steps", steps) << remark::metric("Bytes", best->bytes);
   return reshard.getY();
 }
 

@@ -117,6 +117,12 @@ bool PartialFlow::visit(Operation *op) {
     }
     return changed;
   }
+  if (auto reshard = dyn_cast<ReshardOp>(op)) { // takes anything and says what it gives
+    Pending pending;
+    for (auto [axis, combiner] : llvm::zip(reshard.getTo().getPartialAxes(), reshard.getTo().getPartialCombiners()))
+      pending.insert({axis, combiner});
+    return set(reshard, pending);
+  }
   if (isa<AccumulateOp>(op)) { // its results were set by its yield
     reduceAll();
     return changed;

@@ -19,7 +19,7 @@ LogicalResult SpmdRewriter::run() {
   for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
     if (values.contains(value)) {
       function.setResultAttr(number, attr::sharding, values[value].sharding);
-      function.setResultAttr(number, attr::logicalType, TypeAttr::get(value.getType()));
+      function.setResultAttr(number, attr::logicalType, TypeAttr::get(values[value].type));
     }
   if (failed(rewriteBlock(function.front())))
     return failure();

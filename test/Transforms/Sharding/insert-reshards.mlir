@@ -1,5 +1,8 @@
 // RUN: ppc-opt %s --ppc-propagate-shardings --ppc-insert-reshards --split-input-file | FileCheck %s
+// RUN: ppc-opt %s --ppc-propagate-shardings --ppc-insert-reshards --ppc-insert-reshards --split-input-file | FileCheck %s
+// RUN: ppc-opt %s --ppc-propagate-shardings --ppc-insert-reshards --remarks-filter=ppc-sharding --remark-policy=all -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
+// REMARK: remark: [Passed] reshard | Category:ppc-sharding | Bytes=1.024000e+03, Steps="all_reduce {tp} sum -> [{dp}, {}]"
 #plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   // One reduction for two users, right after the producer and of its part, layer and stage.

@@ -34,7 +34,7 @@ module attributes {ppc.plan = #plan} {
 module attributes {ppc.plan = #plan} {
   func.func @cannot_unreduce(%x: tensor<8xf32>) {
     // expected-error @below {{'ppc.reshard' op}}
-    %y = ppc.reshard %x to #ppc.sharding<[{}], partial = {a: sum}> {ppc.shardings = [#ppc.sharding<[{}], partial = {a: sum}>]} : tensor<8xf32>
+    %y = ppc.reshard %x to <[{}], partial = {a: sum}> {ppc.shardings = [#ppc.sharding<[{}], partial = {a: sum}>]} : tensor<8xf32>
     return
   }
 }

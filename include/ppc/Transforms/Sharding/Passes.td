@@ -64,7 +64,7 @@ def InsertReshardsPass : Pass<"ppc-insert-reshards", "mlir::ModuleOp"> {
 
     Requires: the annotations of `ppc-propagate-shardings`.
     Guarantees: every operand has exactly the sharding that its op needs; nothing is pending at function results; only sums
-    are pending in a `ppc.yield`. New reshards have the part, layer and stage of the value (else of the use) that they serve.
+    are pending in a `ppc.yield`; run again, it changes nothing. New reshards have the part, layer and stage of the value (else of the use) that they serve.
     Each is reported as a remark of category `ppc-sharding` with its collectives and bytes.
 
     Example (test/Transforms/Sharding/insert-reshards.mlir): the row-parallel matmul of an MLP
