@@ -59,6 +59,9 @@ struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       function.removeArgAttrsAttr();
       function.removeResAttrsAttr();
+      // A body is compiled once however many layers call it.
+      if (!function.isExternal() && function.isPrivate())
+        function.setNoInline(true);
     }
   }
 };
