@@ -44,6 +44,8 @@ ParseResult AccumulateOp::parse(OpAsmParser &parser, OperationState &state) {
       return failure();
   if (parser.parseArrowTypeList(resultTypes))
     return failure();
+  if (microBatches < 1)
+    return parser.emitError(loc) << "micro_batches is " << microBatches << ", expected at least 1";
   if (argumentTypes.size() != arguments.size())
     return parser.emitError(loc) << "expected " << arguments.size() << " types, found " << argumentTypes.size();
   for (auto [argument, operand, type] : llvm::zip(arguments, operands, argumentTypes)) {

@@ -42,10 +42,14 @@ def Ppc_Dialect : Dialect {
   let extraClassDeclaration = "void registerAttributes();";
 }
 
-// Tensors of the dialect: static shapes only.
-def Ppc_FloatTensor : StaticShapeTensorOf<[F16, BF16, F32, F64]>;
-def Ppc_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
-def Ppc_Tensor : StaticShapeTensorOf<[F16, BF16, F32, F64, I32, I64]>;
+// Tensors of the dialect: static shapes only, and no dimension of size zero (nothing to compute, and nothing to cut).
+def Ppc_HasElements : CPred<"::llvm::cast<::mlir::ShapedType>($_self).getNumElements() > 0">;
+class Ppc_TensorOf<list<Type> elements> : ConfinedType<
+    StaticShapeTensorOf<elements>, [Ppc_HasElements],
+    StaticShapeTensorOf<elements>.summary # " with no dimension of size zero", "::mlir::RankedTensorType">;
+def Ppc_FloatTensor : Ppc_TensorOf<[F16, BF16, F32, F64]>;
+def Ppc_IndexTensor : Ppc_TensorOf<[I32, I64]>;
+def Ppc_Tensor : Ppc_TensorOf<[F16, BF16, F32, F64, I32, I64]>;
 def Ppc_FloatScalar : 0DTensorOf<[F16, BF16, F32, F64]>;
 
 class Ppc_Op<string mnemonic, list<Trait> traits = []> : Op<Ppc_Dialect, mnemonic, traits>;

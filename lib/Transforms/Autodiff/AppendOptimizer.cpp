@@ -19,6 +19,11 @@ struct AppendOptimizerPass : impl::AppendOptimizerPassBase<AppendOptimizerPass> 
       getOperation().emitError() << "expected one function with gradients, found " << functions.size();
       return signalPassFailure();
     }
+    for (auto [name, value] : {std::pair("beta1", beta1.getValue()), std::pair("beta2", beta2.getValue())})
+      if (!(value >= 0 && value < 1)) {
+        getOperation().emitError() << name << " is " << value << ", expected a number from 0 to below 1";
+        return signalPassFailure();
+      }
     if (failed(append(functions.front())))
       signalPassFailure();
   }
@@ -33,13 +38,23 @@ private:
 
   /// The parameters in argument order, each with its gradient among the function's results.
   FailureOr<SmallVector<Parameter>> findParameters(func::FuncOp function) {
+    auto isLabelled = [&](unsigned result, StringRef kind) {
+      auto label = function.getResultAttrOfType<StringAttr>(result, attr::result);
+      return label && label == kind;
+    };
+    if (function.isExternal() || !llvm::hasSingleElement(function.getBody()) || function.getNumResults() == 0 ||
+        !isLabelled(0, "loss"))
+      return function.emitOpError("must have one block and return the loss first: run ppc-build-backward first");
     llvm::StringMap<Value> gradients;
     for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
-      if (auto of = function.getResultAttrOfType<StringAttr>(number, attr::of))
-        gradients[of] = value;
+      if (isLabelled(number, "gradient"))
+        if (auto of = function.getResultAttrOfType<StringAttr>(number, attr::of))
+          gradients[of] = value;
     SmallVector<Parameter> parameters;
     for (BlockArgument argument : function.getArguments()) {
       unsigned number = argument.getArgNumber();
+      if (function.getArgAttr(number, attr::state))
+        return function.emitOpError() << "has optimizer state already, argument " << number;
       auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter);
       if (!name)
         continue;
@@ -47,6 +62,8 @@ private:
         return function.emitOpError() << "has no gradient for parameter " << name << ": run ppc-build-backward first";
       parameters.push_back({name, argument, gradients[name], !function.getArgAttr(number, attr::noWeightDecay)});
     }
+    if (parameters.empty())
+      return function.emitOpError("has no parameters to update: mark arguments with ppc.parameter");
     return parameters;
   }
 
@@ -100,7 +117,7 @@ private:
       for (int k = 0; k < 3; ++k)
         updated[k].push_back(adamw->getResult(k));
     }
-    for (Operation *op = before->getNextNode(); op != function.front().getTerminator(); op = op->getNextNode())
+    for (Operation *op = before ? before->getNextNode() : &function.front().front(); op != function.front().getTerminator(); op = op->getNextNode())
       op->setAttr(attr::part, PartAttr::get(&getContext(), Part::Update));
 
     auto addResults = [&](StringRef kind, ArrayRef<Value> values) {

@@ -120,7 +120,11 @@ LogicalResult Differentiator::run() {
     op.setAttr(attr::part, PartAttr::get(op.getContext(), Part::Forward));
     forward.push_back(&op);
   }
+  if (auto nested = llvm::find_if(forward, [](Operation *op) { return op->getNumRegions() > 0; }); nested != forward.end())
+    return (*nested)->emitOpError("has a region, which cannot be differentiated: differentiate before ppc-split-microbatches");
   findActive();
+  if (!loss.getDefiningOp())
+    return function.emitOpError("returns an argument as its loss: there is nothing to differentiate");
   if (!active.contains(loss))
     return function.emitOpError("loss depends on no parameter: mark arguments with ppc.parameter");
 

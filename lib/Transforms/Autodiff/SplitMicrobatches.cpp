@@ -29,6 +29,7 @@ public:
 
   SmallVector<Operation *> body; ///< ops of one micro-batch, in order
   SmallVector<BlockArgument> inputs;
+  llvm::SetVector<Value> yielded; ///< what is used after the micro-batches: by ops of part update and as results
   RankedTensorType sliceType(Value value) const {
     RankedTensorType type = tensorType(value);
     SmallVector<int64_t> shape(type.getShape());
@@ -37,7 +38,6 @@ public:
         shape[dim] /= count;
     return withShape(type, shape);
   }
-  bool isSum(Value value) const { return sums.contains(value); }
 
 private:
   bool isBatch(Value value, unsigned dim) const {
@@ -48,6 +48,7 @@ private:
   LogicalResult markInputs();
   void propagate();
   LogicalResult findSums(Operation *op);
+  LogicalResult findYielded();
 
   func::FuncOp function;
   int64_t count;
@@ -72,7 +73,7 @@ LogicalResult BatchAnalysis::markInputs() {
       continue;
     auto dims = function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), attr::dims);
     RankedTensorType type = tensorType(argument);
-    if (!dims || dims.empty() || dims[0] != StringAttr::get(function.getContext(), "batch"))
+    if (!dims || dims.empty() || type.getRank() == 0 || dims[0] != StringAttr::get(function.getContext(), "batch"))
       return function.emitOpError() << "input " << name << " needs ppc.dims that start with \"batch\"";
     if (type.getDimSize(0) % count)
       return function.emitOpError() << "batch of " << type.getDimSize(0) << " in input " << name
@@ -139,8 +140,8 @@ LogicalResult BatchAnalysis::findSums(Operation *op) {
                                    << " and cannot run per micro-batch";
         reduces = true;
       }
-    if (reduces && sumOperands)
-      return op->emitOpError("sums over the batch twice");
+    if (sumOperands && (reduces || llvm::is_contained(batchDims.lookup(result), true)))
+      return op->emitOpError("mixes samples of a batch with a sum over the batch, so it cannot run per micro-batch");
     if (reduces || sumOperands)
       sums.insert(result);
   }
@@ -163,22 +164,37 @@ LogicalResult BatchAnalysis::run() {
   for (BlockArgument argument : function.getArguments())
     if (!llvm::is_contained(inputs, argument) && batchDims.contains(argument))
       return function.emitOpError() << "argument " << argument.getArgNumber() << " would be cut along the batch but is no input";
-  for (Operation *op : body)
+  for (Operation *op : body) {
     if (failed(findSums(op)))
       return failure();
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (constant && !isa<SplatElementsAttr>(constant.getValue()) && sliceType(constant) != constant.getType())
+      return op->emitOpError("has different elements along the batch, so it cannot run per micro-batch: make it an input");
+  }
+  return findYielded();
+}
+
+// Only sums over the batch can be had from micro-batches.
+LogicalResult BatchAnalysis::findYielded() {
+  DenseSet<Operation *> inside(body.begin(), body.end());
+  for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
+    if (Operation *op = value.getDefiningOp(); !op || (inside.contains(op) && !sums.contains(value)))
+      return function.emitOpError() << "result " << number << " is no sum over the batch: write a mean as a sum times a constant";
+  for (Operation *op : body)
+    for (Value result : op->getResults()) {
+      if (llvm::all_of(result.getUsers(), [&](Operation *user) { return inside.contains(user); }))
+        continue;
+      if (!sums.contains(result))
+        return op->emitOpError("is used in the update, but is no sum over the batch");
+      yielded.insert(result);
+    }
   return success();
 }
 
 /// Moves the analysed ops into an accumulate op.
 void rewrite(func::FuncOp function, BatchAnalysis &analysis, int64_t count) {
-  // What is used outside: by the function's terminator and by ops of part update.
   DenseSet<Operation *> inside(analysis.body.begin(), analysis.body.end());
-  llvm::SetVector<Value> yielded;
-  for (Operation *op : analysis.body)
-    for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
-        yielded.insert(result);
-
+  llvm::SetVector<Value> &yielded = analysis.yielded;
   OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
   auto accumulate = AccumulateOp::create(builder, function.getLoc(), TypeRange(ValueRange(yielded.getArrayRef())),
                                          ValueRange(SmallVector<Value>(analysis.inputs.begin(), analysis.inputs.end())),
@@ -216,14 +232,13 @@ struct SplitMicrobatchesPass : impl::SplitMicrobatchesPassBase<SplitMicrobatches
     }
     microBatches = std::max<int64_t>(microBatches, 1);
     for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal() || !llvm::hasSingleElement(function.getBody())) {
+        function.emitOpError("must have one block, the step, to be split into micro-batches");
+        return signalPassFailure();
+      }
       BatchAnalysis analysis(function, microBatches);
       if (failed(analysis.run()))
         return signalPassFailure();
-      for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
-        if (Operation *op = value.getDefiningOp(); !op || (!isUpdate(op) && !analysis.isSum(value))) {
-          function.emitOpError() << "result " << number << " is no sum over the batch: write a mean as a sum times a constant";
-          return signalPassFailure();
-        }
       rewrite(function, analysis, microBatches);
     }
   }

@@ -14,6 +14,16 @@ struct Site {
   int64_t stage;
   Action action;
   bool operator==(const Site &other) const { return stage == other.stage && action == other.action; }
+  /// Whether every schedule has done the work here before that of the same micro-batch at `user`: forwards go up the
+  /// stages, backwards down, and a weight gradient runs some time after its own stage's backward.
+  bool precedes(const Site &user) const {
+    if (action == Action::WeightGradient)
+      return *this == user;
+    if (action == Action::Forward)
+      return user.action != Action::Forward || stage <= user.stage;
+    return user.action != Action::Forward && stage >= user.stage;
+  }
+  std::string str() const { return (toString(action) + " of stage " + Twine(stage)).str(); }
 };
 
 class StepSplitter {
@@ -71,8 +81,10 @@ int64_t StepSplitter::ownBuffer(Value value, Site from) {
 
 int64_t StepSplitter::receivedBuffer(Value value, Site from, Site to) {
   StageProgram &program = *split.stages[to.stage];
-  if (auto it = program.bufferOf.find(value); it != program.bufferOf.end())
+  if (auto it = program.bufferOf.find(value); it != program.bufferOf.end()) {
+    program.useReceived(to.action, it->second);
     return it->second;
+  }
   int64_t sent = ownBuffer(value, from);
   int64_t received = program.addBuffer("message", value.getType(), "slot");
   program.bufferOf[value] = received;
@@ -125,6 +137,11 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
     result = function.argument(*buffer, value.getType());
   } else if (auto found = sites.find(op); found != sites.end()) {
     Site from = found->second;
+    if (!from.precedes(site)) {
+      InFlightDiagnostic error = user->emitOpError() << "in " << site.str() << " needs a value that is not there yet";
+      error.attachNote(op->getLoc()) << "it is computed in " << from.str();
+      return error;
+    }
     int64_t buffer = from.stage == site.stage ? ownBuffer(value, from) : receivedBuffer(value, from, site);
     result = function.argument(buffer, value.getType());
   } else {

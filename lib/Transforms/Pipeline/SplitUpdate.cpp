@@ -255,6 +255,12 @@ LogicalResult UpdateSplitter::addResults() {
     FailureOr<Stages> stages = available(value);
     if (failed(stages))
       return failure();
+    if (BlockArgument parameter = kind == "gradient" ? argumentOf("parameter", name) : BlockArgument()) {
+      FailureOr<Stages> holders = available(parameter); // a scalar's gradient may be on all stages
+      if (failed(holders))
+        return failure();
+      *stages &= *holders;
+    }
     for (unsigned stage : stages->set_bits()) {
       StageProgram &program = *split.stages[stage];
       FailureOr<Value> local = materialize(value, stage);

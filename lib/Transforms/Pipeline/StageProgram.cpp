@@ -95,20 +95,28 @@ StageFunction *StageProgram::findFunction(Action action) {
   return nullptr;
 }
 
-DictionaryAttr StageProgram::message(StringRef when, Action action, int64_t buffer, int64_t peer, int64_t tag) {
+ArrayAttr StageProgram::messages(StringRef when, ArrayRef<Message> list) {
   Builder builder(context);
-  return builder.getDictionaryAttr({builder.getNamedAttr(when, builder.getStringAttr(toString(action))),
-                                    builder.getNamedAttr("buffer", builder.getI64IntegerAttr(buffer)),
-                                    builder.getNamedAttr("stage", builder.getI64IntegerAttr(peer)),
-                                    builder.getNamedAttr("tag", builder.getI64IntegerAttr(tag))});
+  return builder.getArrayAttr(llvm::map_to_vector(list, [&](const Message &message) -> Attribute {
+    return builder.getDictionaryAttr({builder.getNamedAttr(when, builder.getStringAttr(toString(message.action))),
+                                      builder.getNamedAttr("buffer", builder.getI64IntegerAttr(message.buffer)),
+                                      builder.getNamedAttr("stage", builder.getI64IntegerAttr(message.peer)),
+                                      builder.getNamedAttr("tag", builder.getI64IntegerAttr(message.tag))});
+  }));
 }
 
 void StageProgram::addSend(Action after, int64_t buffer, int64_t toStage, int64_t tag) {
-  sends.push_back(message("after", after, buffer, toStage, tag));
+  sends.push_back({after, buffer, toStage, tag});
 }
 
 void StageProgram::addReceive(Action before, int64_t buffer, int64_t fromStage, int64_t tag) {
-  receives.push_back(message("before", before, buffer, fromStage, tag));
+  receives.push_back({before, buffer, fromStage, tag});
+}
+
+void StageProgram::useReceived(Action before, int64_t buffer) {
+  for (Message &message : receives)
+    if (message.buffer == buffer)
+      message.action = std::min(message.action, before);
 }
 
 DictionaryAttr StageProgram::finish() {
@@ -123,8 +131,8 @@ DictionaryAttr StageProgram::finish() {
   }
   return builder.getDictionaryAttr({builder.getNamedAttr("buffers", builder.getArrayAttr(buffers)),
                                     builder.getNamedAttr("functions", builder.getDictionaryAttr(symbols)),
-                                    builder.getNamedAttr("sends", builder.getArrayAttr(sends)),
-                                    builder.getNamedAttr("receives", builder.getArrayAttr(receives))});
+                                    builder.getNamedAttr("sends", messages("after", sends)),
+                                    builder.getNamedAttr("receives", messages("before", receives))});
 }
 
 FailureOr<int64_t> StepSplit::argumentBuffer(int64_t stage, BlockArgument argument) {

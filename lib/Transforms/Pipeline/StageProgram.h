@@ -9,7 +9,7 @@
 
 namespace mlir::ppc {
 
-/// What a stage does at one time.
+/// What a stage does at one time. For one micro-batch: in this order.
 enum class Action { Forward, Backward, WeightGradient, Update };
 StringRef toString(Action action);
 
@@ -50,7 +50,9 @@ public:
   StageFunction &function(Action action, OpBuilder &module, Location loc);
   StageFunction *findFunction(Action action);
   void addSend(Action after, int64_t buffer, int64_t toStage, int64_t tag);
+  /// Receives the message before the first action that uses it, `before` or another given with `useReceived`.
   void addReceive(Action before, int64_t buffer, int64_t fromStage, int64_t tag);
+  void useReceived(Action before, int64_t buffer);
 
   /// The entry of `ppc.stages`. Finishes the functions.
   DictionaryAttr finish();
@@ -58,11 +60,16 @@ public:
   DenseMap<Value, int64_t> bufferOf; ///< of values of @step that live in a buffer of this stage
 
 private:
-  DictionaryAttr message(StringRef when, Action action, int64_t buffer, int64_t peer, int64_t tag);
+  struct Message {
+    Action action; ///< before or after which it travels
+    int64_t buffer, peer, tag;
+  };
+  ArrayAttr messages(StringRef when, ArrayRef<Message> list);
 
   MLIRContext *context;
   int64_t stage;
-  SmallVector<Attribute> buffers, sends, receives;
+  SmallVector<Attribute> buffers;
+  SmallVector<Message> sends, receives;
   SmallVector<std::pair<Action, std::unique_ptr<StageFunction>>> functions;
 };
 

@@ -15,7 +15,8 @@ def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
     The update is run by every stage for the parameters that it holds. A `ppc.sum` of values of several stages (the squared
     norm, tied parameters) becomes a sum per stage and an all-reduce over "pp"; the loss is broadcast the same way.
 
-    Requires: local types (`ppc-partition-to-spmd`), `ppc.stage` on every op of the accumulate.
+    Requires: local types (`ppc-partition-to-spmd`), `ppc.stage` on every op of the accumulate, values flowing as schedules
+    run: forwards up the stages, backwards down, weight gradients into nothing but sums.
     Guarantees: @step is gone; arguments and results of the new functions have `ppc.buffer`, an index into the table of
     their stage in the module attribute `ppc.stages`: an array with, per stage, a dictionary of
     - `buffers`: array of {role, type, space ("arena" or "slot"), and by role: name, state, logical, sharding, init};
