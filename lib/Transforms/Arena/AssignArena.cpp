@@ -25,7 +25,12 @@ struct AssignArenaPass : impl::AssignArenaPassBase<AssignArenaPass> {
     if (!stages)
       return; // plain functions, no program of a plan
     SmallVector<Attribute> placed;
-    for (auto stage : stages.getAsRange<DictionaryAttr>()) {
+    for (auto [number, entry] : llvm::enumerate(stages)) {
+      auto stage = dyn_cast<DictionaryAttr>(entry);
+      if (!stage || !stage.getAs<ArrayAttr>("buffers") || !stage.getAs<DictionaryAttr>("functions")) {
+        module.emitError() << "stage " << number << " in ppc.stages lacks buffers or functions: run ppc-split-stages first";
+        return signalPassFailure();
+      }
       FailureOr<DictionaryAttr> result = place(stage);
       if (failed(result))
         return signalPassFailure();

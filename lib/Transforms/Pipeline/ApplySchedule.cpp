@@ -50,6 +50,13 @@ struct ApplySchedulePass : impl::ApplySchedulePassBase<ApplySchedulePass> {
     };
     if (!plan || !stages)
       return fail("expected a module with ppc.plan and ppc.stages: run ppc-split-stages first");
+    if (stages.size() != plan.getStages().size())
+      return fail("ppc.stages has " + Twine(stages.size()) + " entries, but the plan has " + Twine(plan.getStages().size()) + " stages");
+    for (auto [number, entry] : llvm::enumerate(stages)) {
+      auto stage = dyn_cast<DictionaryAttr>(entry);
+      if (!stage || !stage.getAs<DictionaryAttr>("functions") || !stage.getAs<ArrayAttr>("sends") || !stage.getAs<ArrayAttr>("receives"))
+        return fail("stage " + Twine(number) + " in ppc.stages lacks functions, sends or receives: run ppc-split-stages first");
+    }
     llvm::Expected<PipelineSchedule> schedule =
         makePipelineSchedule(plan.getSchedule().getValue(), stages.size(), plan.getMicroBatches());
     if (!schedule)

@@ -115,10 +115,24 @@ Value UpdateSplitter::allReduce(StageFunction &function, Value value, const Stag
   return reduced;
 }
 
+// Whether an optimizer takes `value`, perhaps after collectives, as the gradient of a parameter.
+static bool isGradient(Value value) {
+  SmallVector<Value> worklist = {value};
+  while (!worklist.empty())
+    for (OpOperand &use : worklist.pop_back_val().getUses()) {
+      if (auto adamw = dyn_cast<AdamwOp>(use.getOwner()))
+        return use.get() == adamw.getGradient();
+      if (!isa<SquaredNormOp>(use.getOwner()))
+        worklist.append(use.getOwner()->result_begin(), use.getOwner()->result_end());
+    }
+  return false;
+}
+
 LogicalResult UpdateSplitter::sumAcrossStages(SumOp sum, ArrayRef<Stages> sites) {
-  bool isScalar = sum.getType().getRank() == 0;
+  // A norm is needed everywhere. A scalar parameter's gradient is not, and an all-reduce must not be dead on any stage.
+  bool everywhere = sum.getType().getRank() == 0 && !isGradient(sum);
   SmallVector<SmallVector<Value>> own(split.stageCount());
-  Stages involved(split.stageCount(), isScalar);
+  Stages involved(split.stageCount(), everywhere);
   for (auto [operand, stages] : llvm::zip(sum.getInputs(), sites)) {
     if (stages.none())
       return sum.emitOpError("has an operand that no stage can compute");

@@ -1,0 +1,36 @@
+// The batch is cut in time: shapes inside are those of one micro-batch, weights stay whole, sums come out. That the
+// values stay the same is shown by test/Unit/Transforms/SplitMicrobatchesTest.cpp.
+// RUN: ppc-opt %s --ppc-split-microbatches=count=2 | FileCheck %s
+// RUN: ppc-opt %s --ppc-split-microbatches | FileCheck %s --check-prefix=SINGLE
+
+// CHECK-LABEL: func.func @loss(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x4xf32>
+// CHECK-SAME:    %[[IDS:[a-z0-9]+]]: tensor<4xi32>
+// CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<4x4xf32>
+func.func @loss(%x: tensor<4x4xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},
+                %ids: tensor<4xi32> {ppc.input = "ids", ppc.dims = ["batch"]},
+                %w: tensor<4x4xf32> {ppc.parameter = "w"}) -> (tensor<f32>, tensor<4x4xf32>) {
+  // CHECK-NEXT: %[[SUMS:.*]]:3 = ppc.accumulate (%[[XI:.*]] = %[[X]], %[[IDSI:.*]] = %[[IDS]]) micro_batches(2) : (tensor<2x4xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  // CHECK-NEXT:   %[[E:.*]] = ppc.embedding %[[W]], %[[IDSI]] {{.*}} : (tensor<4x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>
+  // CHECK-NEXT:   %[[H:.*]] = ppc.add %[[E]], %[[XI]] {{.*}} : tensor<2x4xf32>
+  // CHECK-NEXT:   %[[R:.*]] = ppc.reduce <sum> %[[H]] {{.*}} : tensor<2x4xf32> to tensor<f32>
+  // CHECK-NEXT:   %[[L:.*]] = ppc.scale %[[R]] by 6.250000e-02
+  // CHECK-NEXT:   %[[ONES:.*]] = ppc.constant {{.*}}dense<1.000000e+00> : tensor<2x4xf32>
+  // CHECK-NEXT:   %[[G0:.*]] = ppc.embedding_backward %[[IDSI]], %[[ONES]] {{.*}} -> tensor<4x4xf32>
+  // CHECK-NEXT:   %[[G1:.*]] = ppc.matmul "bi,bj->ij" %[[H]], %[[XI]] {{.*}} -> tensor<4x4xf32>
+  // CHECK-NEXT:   ppc.yield %[[L]], %[[G0]], %[[G1]]
+  // CHECK-NEXT: }
+  %e = ppc.embedding %w, %ids {ppc.part = #ppc.part<forward>} : (tensor<4x4xf32>, tensor<4xi32>) -> tensor<4x4xf32>
+  %h = ppc.add %e, %x {ppc.part = #ppc.part<forward>} : tensor<4x4xf32>
+  %r = ppc.reduce #ppc.combiner<sum> %h dims [0, 1] {ppc.part = #ppc.part<forward>} : tensor<4x4xf32> to tensor<f32>
+  %l = ppc.scale %r by 0.0625 {ppc.part = #ppc.part<forward>} : tensor<f32>
+  %one = ppc.constant dense<1.0> : tensor<4x4xf32> {ppc.part = #ppc.part<backward>}
+  %g0 = ppc.embedding_backward %ids, %one {ppc.part = #ppc.part<weight_gradient>} : (tensor<4xi32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g1 = ppc.matmul "bi,bj->ij" %h, %x {ppc.part = #ppc.part<weight_gradient>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  // Ops of part update see the sums.
+  // CHECK-NEXT: %[[G:.*]] = ppc.sum %[[SUMS]]#1, %[[SUMS]]#2
+  // CHECK-NEXT: return %[[SUMS]]#0, %[[G]]
+  %g = ppc.sum %g0, %g1 {ppc.part = #ppc.part<update>} : tensor<4x4xf32>
+  return %l, %g : tensor<f32>, tensor<4x4xf32>
+}
+// SINGLE: ppc.accumulate ({{.*}}) micro_batches(1) : (tensor<4x4xf32>, tensor<4xi32>)
