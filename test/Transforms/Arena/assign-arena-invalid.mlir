@@ -1,10 +1,5 @@
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-assign-arena
 
-// expected-error @below {{expected a module with ppc.stages: run ppc-split-stages first}}
-module {
-}
-
-// -----
 
 // expected-error @below {{function "stage0.update" has no ppc.scratch_bytes: assign its buffers first}}
 module attributes {ppc.stages = [{buffers = [], functions = {update = {entry = "stage0.update", buffers = array<i64>}}, slots = 1}]} {
