@@ -63,29 +63,49 @@ LogicalResult SpmdRewriter::read() {
   return failure(walk.wasInterrupted());
 }
 
-/// Every operand is as its op needs it.
+static bool sameAxes(ArrayRef<StringAttr> a, ArrayRef<StringAttr> b) {
+  return a.size() == b.size() && llvm::all_of(a, [&](StringAttr axis) { return llvm::is_contained(b, axis); });
+}
+
+/// Every operand is as its op needs it, and every result is stated as the op makes it.
 LogicalResult SpmdRewriter::check(Operation *op) {
-  MLIRContext *context = op->getContext();
   if (isa<ReshardOp>(op))
     return success();
   const OpSharding &sharding = shardings.find(op)->second;
+  std::optional<ShardingAttr> flowing; // of the operands that may be pending, all alike
   for (OpOperand &operand : op->getOpOperands()) {
     auto it = values.find(operand.get());
     if (it == values.end())
       continue;
-    ShardingAttr found = it->second.sharding, needed = sharding.operand(context, operand.getOperandNumber());
+    unsigned number = operand.getOperandNumber();
+    ShardingAttr found = it->second.sharding, needed = sharding.operand(op->getContext(), number);
     if (isa<YieldOp>(op))
-      needed = found;
+      needed = values.find(op->getParentOp()->getResult(number))->second.sharding;
     else if (auto accumulate = dyn_cast<AccumulateOp>(op))
-      needed = statedSharding(accumulate.getBody().getArgument(operand.getOperandNumber()));
+      needed = statedSharding(accumulate.getBody().getArgument(number));
     else if (isa<func::ReturnOp>(op))
-      needed = function.getResultAttrOfType<ShardingAttr>(operand.getOperandNumber(), attr::sharding);
+      needed = function.getResultAttrOfType<ShardingAttr>(number, attr::sharding);
     if (needed && needed.getDims() != found.getDims())
-      return op->emitOpError() << "needs operand " << operand.getOperandNumber() << " as " << needed << " but it is " << found
+      return op->emitOpError() << "needs operand " << number << " as " << needed << " but it is " << found
                                << ": run ppc-insert-reshards first";
-    bool mayBePending = isa<YieldOp>(op) || llvm::is_contained(sharding.rule.linearOperands, operand.getOperandNumber());
-    if (found.isPartial() && !mayBePending)
-      return op->emitOpError() << "cannot use operand " << operand.getOperandNumber() << ", which is pending: " << found
+    bool isLinear = sharding.rule.linearity == Linearity::Joint && llvm::is_contained(sharding.rule.linearOperands, number);
+    if (isa<YieldOp>(op) ? !sameAxes(found.getPartialAxes(), needed.getPartialAxes()) : found.isPartial() && !isLinear)
+      return op->emitOpError() << "cannot use operand " << number << ", which is pending: " << found
+                               << ": run ppc-insert-reshards first";
+    if (isLinear && flowing && !sameAxes(flowing->getPartialAxes(), found.getPartialAxes()))
+      return op->emitOpError() << "adds values that are pending over different axes, " << *flowing << " and " << found
+                               << ": run ppc-insert-reshards first";
+    if (isLinear)
+      flowing = found;
+  }
+  if (isa<AccumulateOp>(op) || !isa<ShardingRuleOpInterface>(op))
+    return success();
+  for (auto [number, result] : llvm::enumerate(op->getResults())) {
+    ShardingAttr made = sharding.result(op->getContext(), number), stated = values.find(result)->second.sharding;
+    if (flowing)
+      made = withPartial(made, flowing->getPartialAxes(), Combiner::Sum);
+    if (made.getDims() != stated.getDims() || !sameAxes(made.getPartialAxes(), stated.getPartialAxes()))
+      return op->emitOpError() << "states result " << number << " as " << stated << ", but makes it " << made
                                << ": run ppc-insert-reshards first";
   }
   return success();
