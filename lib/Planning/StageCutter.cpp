@@ -54,7 +54,7 @@ llvm::Expected<StageCut> cutStages(llvm::ArrayRef<LayerCost> layers, int64_t sta
   if (stages < 1)
     return refuse("cannot cut layers into " + llvm::Twine(stages) + " pipeline stages; at least 1 is needed");
   if (count < stages)
-    return refuse("cannot cut " + llvm::Twine(count) + " layers into " + llvm::Twine(stages) +
+    return refuse("cannot cut " + llvm::Twine(count) + " layers (embedding and head count) into " + llvm::Twine(stages) +
                   " pipeline stages; use at most " + llvm::Twine(count));
 
   std::vector<double> time(count + 1, 0), memory(count + 1, 0); // of the layers before
