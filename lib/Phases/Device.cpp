@@ -13,10 +13,11 @@
 namespace mlir::ppc {
 
 void buildDevicePhase(OpPassManager &pm) {
+  // No pass before ppc-to-ppc-rt may drop or merge ops: the collectives of the model dialect are values without effects,
+  // but a rank that leaves one out blocks the others.
   // Each kind of layer once, before anything looks inside.
   pm.addPass(createOutlineLayersPass());
   pm.addPass(func::createDuplicateFunctionEliminationPass());
-  pm.addPass(createCSEPass());
   // Where results go is decided while a value is still a value.
   pm.addPass(createPassDestinationsPass());
   // Products become library calls before sums become loops, so that a sum can go into the call; attention then makes more

@@ -7,5 +7,6 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestCost();
   registerTestSilentOps();
   registerTestInterpreter();
+  registerTestHostNumerics();
   registerTestSpmdEquivalence();
 }

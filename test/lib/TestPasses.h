@@ -9,6 +9,7 @@ void registerTestGradients();
 void registerTestCost();
 void registerTestSilentOps();
 void registerTestInterpreter();
+void registerTestHostNumerics();
 void registerTestSpmdEquivalence();
 
 /// All of them.

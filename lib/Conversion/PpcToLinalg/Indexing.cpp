@@ -69,12 +69,14 @@ LogicalResult embeddingBackward(EmbeddingBackwardOp op, PatternRewriter &rewrite
             });
         return {columns.getResult(0)};
       });
-  if (accumulator) { // the loop itself updates in place: the sum and what writes it there are dead from here on
-    Value sum = (*op.getDtable().getUsers().begin())->getResult(0);
-    for (Operation *user : llvm::to_vector(sum.getUsers()))
+  if (accumulator) { // the sum itself is dead from here on
+    Value sum = (*op.getDtable().getUsers().begin())->getResult(0), table = positions.results[0];
+    // The loop updates the accumulator, so where the sum was to be written there it is already. Bufferization cannot see
+    // this through the loop, and would refuse.
+    for (Operation *user : sum.getUsers())
       if (auto write = dyn_cast<bufferization::MaterializeInDestinationOp>(user); write && write.getDest() == accumulator)
-        rewriter.replaceOp(write, positions.results);
-    rewriter.replaceAllUsesWith(sum, positions.results[0]);
+        rewriter.replaceAllUsesWith(write.getResult(), table);
+    rewriter.replaceAllUsesWith(sum, table);
   }
   rewriter.replaceOp(op, positions.results);
   return success();

@@ -1,0 +1,46 @@
+// RUN: ppc-opt %s --ppc-test-host-numerics -o /dev/null | FileCheck %s
+
+// Rearranged elements.
+// CHECK: @f32_transposes agrees
+// CHECK: @f32_broadcasts agrees
+// CHECK: @f32_reshapes agrees
+// CHECK: @f64_transposes agrees
+// CHECK: @f64_broadcasts agrees
+// CHECK: @f64_reshapes agrees
+
+func.func @f32_transposes(%x: tensor<2x3x5xf32>) -> (tensor<5x2x3xf32>, tensor<3x2x5xf32>) {
+  %0 = ppc.transpose %x by [2, 0, 1] : tensor<2x3x5xf32> to tensor<5x2x3xf32>
+  %1 = ppc.transpose %x by [1, 0, 2] : tensor<2x3x5xf32> to tensor<3x2x5xf32>
+  return %0, %1 : tensor<5x2x3xf32>, tensor<3x2x5xf32>
+}
+func.func @f32_broadcasts(%x: tensor<3xf32>, %s: tensor<f32>) -> (tensor<2x3x4xf32>, tensor<2x2xf32>) {
+  %0 = ppc.broadcast %x dims [0, 2] : tensor<3xf32> to tensor<2x3x4xf32>
+  %1 = ppc.broadcast %s dims [0, 1] : tensor<f32> to tensor<2x2xf32>
+  return %0, %1 : tensor<2x3x4xf32>, tensor<2x2xf32>
+}
+func.func @f32_reshapes(%x: tensor<4x6xf32>, %s: tensor<f32>, %o: tensor<1x1xf32>) -> (tensor<3x2x4xf32>, tensor<24xf32>, tensor<1x1xf32>, tensor<f32>) {
+  %e = ppc.exp %x : tensor<4x6xf32>
+  %0 = ppc.reshape %e : tensor<4x6xf32> to tensor<3x2x4xf32>
+  %1 = ppc.reshape %x : tensor<4x6xf32> to tensor<24xf32>
+  %2 = ppc.reshape %s : tensor<f32> to tensor<1x1xf32>
+  %3 = ppc.reshape %o : tensor<1x1xf32> to tensor<f32>
+  return %0, %1, %2, %3 : tensor<3x2x4xf32>, tensor<24xf32>, tensor<1x1xf32>, tensor<f32>
+}
+func.func @f64_transposes(%x: tensor<2x3x5xf64>) -> (tensor<5x2x3xf64>, tensor<3x2x5xf64>) {
+  %0 = ppc.transpose %x by [2, 0, 1] : tensor<2x3x5xf64> to tensor<5x2x3xf64>
+  %1 = ppc.transpose %x by [1, 0, 2] : tensor<2x3x5xf64> to tensor<3x2x5xf64>
+  return %0, %1 : tensor<5x2x3xf64>, tensor<3x2x5xf64>
+}
+func.func @f64_broadcasts(%x: tensor<3xf64>, %s: tensor<f64>) -> (tensor<2x3x4xf64>, tensor<2x2xf64>) {
+  %0 = ppc.broadcast %x dims [0, 2] : tensor<3xf64> to tensor<2x3x4xf64>
+  %1 = ppc.broadcast %s dims [0, 1] : tensor<f64> to tensor<2x2xf64>
+  return %0, %1 : tensor<2x3x4xf64>, tensor<2x2xf64>
+}
+func.func @f64_reshapes(%x: tensor<4x6xf64>, %s: tensor<f64>, %o: tensor<1x1xf64>) -> (tensor<3x2x4xf64>, tensor<24xf64>, tensor<1x1xf64>, tensor<f64>) {
+  %e = ppc.exp %x : tensor<4x6xf64>
+  %0 = ppc.reshape %e : tensor<4x6xf64> to tensor<3x2x4xf64>
+  %1 = ppc.reshape %x : tensor<4x6xf64> to tensor<24xf64>
+  %2 = ppc.reshape %s : tensor<f64> to tensor<1x1xf64>
+  %3 = ppc.reshape %o : tensor<1x1xf64> to tensor<f64>
+  return %0, %1, %2, %3 : tensor<3x2x4xf64>, tensor<24xf64>, tensor<1x1xf64>, tensor<f64>
+}

@@ -1,0 +1,99 @@
+// ppc-test-host-numerics: compiles each public function for the host, runs it on random numbers on one or several ranks,
+// and compares with the interpreter.
+#include "HostProgram.h"
+#include "TestPasses.h"
+
+#include "mlir/Pass/Pass.h"
+#include "ppc/Interpreter/Interpreter.h"
+
+#include <cmath>
+#include <random>
+
+namespace mlir::ppc::test {
+namespace {
+
+struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestHostNumericsPass)
+  TestHostNumericsPass() = default;
+  TestHostNumericsPass(const TestHostNumericsPass &other) : PassWrapper(other) {}
+  StringRef getArgument() const override { return "ppc-test-host-numerics"; }
+  StringRef getDescription() const override { return "compare host code with the interpreter on random numbers"; }
+
+  Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("ranks along the axis tp"), llvm::cl::init(1)};
+  Option<uint64_t> seed{*this, "seed", llvm::cl::desc("seed of the random numbers"), llvm::cl::init(1)};
+
+  /// Random values for an argument: `test.range = [low, high]` or [-1, 1); integers in [0, `test.below`). With
+  /// `test.value` that number. Representable in the element type.
+  ReferenceTensor randomArgument(func::FuncOp function, unsigned index, std::mt19937_64 &random) {
+    auto type = cast<RankedTensorType>(function.getArgumentTypes()[index]);
+    ReferenceTensor tensor = ReferenceTensor::zeros(type);
+    double low = -1, high = 1;
+    if (auto range = function.getArgAttrOfType<DenseF64ArrayAttr>(index, "test.range")) {
+      low = range[0];
+      high = range[1];
+    }
+    auto below = function.getArgAttrOfType<IntegerAttr>(index, "test.below");
+    auto fixed = function.getArgAttrOfType<FloatAttr>(index, "test.value");
+    for (double &value : tensor.data) {
+      value = std::uniform_real_distribution<double>(low, high)(random);
+      if (below)
+        value = double(random() % uint64_t(below.getInt()));
+      if (fixed)
+        value = fixed.getValueAsDouble();
+      if (type.getElementType().isF32())
+        value = float(value);
+    }
+    return tensor;
+  }
+
+  LogicalResult compare(func::FuncOp function, HostProgram &program, uint64_t seed) {
+    std::mt19937_64 random(seed);
+    SmallVector<SmallVector<ReferenceTensor>> arguments(ranks);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      bool same = isa<IntegerType>(getElementTypeOrSelf(function.getArgumentTypes()[i])) || function.getArgAttr(i, "test.same");
+      for (auto &values : arguments)
+        values.push_back(same && !arguments[0].empty() && &values != &arguments[0] ? arguments[0][i] : randomArgument(function, i, random));
+    }
+    auto grid = GridAttr::get(&getContext(), {StringAttr::get(&getContext(), "tp")}, {int64_t(ranks)});
+    FailureOr<SmallVector<RankValues>> wanted = interpretSpmd(grid, function, arguments);
+    if (failed(wanted))
+      return failure();
+    auto got = program.run(function, arguments);
+    if (!got)
+      return function.emitError(llvm::toString(got.takeError()));
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+        double tolerance = getElementTypeOrSelf(type).isF64() ? 1e-11 : 1e-5;
+        for (auto [j, pair] : llvm::enumerate(llvm::zip((*wanted)[rank][i].data, (*got)[rank][i].data))) {
+          auto [expected, actual] = pair;
+          bool close = expected == actual || std::abs(expected - actual) <= tolerance * std::max(1.0, std::abs(expected));
+          if (!close)
+            return function.emitError() << "result " << i << " element " << j << " on rank " << rank << " is " << std::to_string(actual)
+                                        << ", expected " << std::to_string(expected) << " (seed " << seed << ")";
+        }
+      }
+    return success();
+  }
+
+  void runOnOperation() override {
+    // Collectives of the interpreter and of the compiler ask the plan for group sizes only when blocks are padded.
+    auto program = HostProgram::compile(getOperation());
+    if (!program) {
+      getOperation().emitError(llvm::toString(program.takeError()));
+      return signalPassFailure();
+    }
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function.isPublic())
+        continue;
+      for (uint64_t round = 0; round < 3; ++round)
+        if (failed(compare(function, **program, seed + round)))
+          return signalPassFailure();
+      llvm::outs() << "@" << function.getSymName() << " agrees on " << ranks << " ranks (seeds " << seed << " to " << seed + 2 << ")\n";
+    }
+  }
+};
+} // namespace
+
+void registerTestHostNumerics() { PassRegistration<TestHostNumericsPass>(); }
+
+} // namespace mlir::ppc::test
