@@ -12,6 +12,7 @@ void buildPartitionPhase(OpPassManager &pm) {
   pm.addPass(createVerifySpmdPass());
   pm.addPass(createSplitStagesPass());
   pm.addPass(createApplySchedulePass());
+  pm.addPass(createVerifyStagesPass());
 }
 
 } // namespace mlir::ppc

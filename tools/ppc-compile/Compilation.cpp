@@ -54,7 +54,7 @@ bool Compilation::load() {
   } else {
     return reportError(path + ": unknown kind of model: expected a config.json, a folder that holds one, or a *.mlir"), false;
   }
-  return succeeded(recordModel(*module, name, flopsPerToken));
+  return runPhase("import", buildImportPhase) && succeeded(recordModel(*module, name, flopsPerToken));
 }
 
 bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build) {

@@ -36,6 +36,17 @@ def VerifySpmdPass : Pass<"ppc-verify-spmd", "mlir::ModuleOp"> {
   }];
 }
 
+def VerifyStagesPass : Pass<"ppc-verify-stages", "mlir::ModuleOp"> {
+  let summary = "check that the programs of all stages fit together";
+  let description = [{
+    The contract at the end of partition. C1: every argument and result of a stage's functions is bound to a buffer of its
+    type, and no buffer is written twice by one function. C2: each stage does each of its actions and messages once for
+    each micro-batch. C3: every message that is sent is received by the stage it is sent to, as the same type, and the
+    other way round. C4: stages that take part in the same all-reduces over "pp" do so in the same order: anything else
+    would wait for ever. The program is not changed; a violation is an error.
+  }];
+}
+
 def VerifyDevicePass : Pass<"ppc-verify-device", "mlir::ModuleOp"> {
   let summary = "Check that every value has a place";
   let description = [{
