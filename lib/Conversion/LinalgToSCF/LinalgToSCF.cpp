@@ -138,6 +138,11 @@ private:
 
   /// Loop `depth` and all inside it. `carried` are the sums so far, when in registers; returns the new ones.
   SmallVector<Value> emitLoops(unsigned depth, SmallVector<Value> carried) {
+    // What does not change in the loops from here on is read once. Nothing that is written here can lie there: an operand
+    // that shares memory with a result follows the same loops.
+    for (OpOperand *operand : op.getDpsInputOperands())
+      if (depth == loopsThatMove(*operand))
+        loaded[operand->getOperandNumber()] = load(*operand);
     bool opensRegisters = depth == firstRegister && firstRegister < loops.size();
     if (opensRegisters)
       for (OpOperand &out : op.getDpsInitsMutable())
@@ -166,6 +171,14 @@ private:
       return {};
     }
     return results;
+  }
+
+  /// The number of outer loops up to the last one along which `operand` moves.
+  unsigned loopsThatMove(OpOperand &operand) {
+    unsigned count = loops.size();
+    while (count > 0 && loops[count - 1].strides[operand.getOperandNumber()] == 0)
+      --count;
+    return count;
   }
 
   Value position(OpOperand &operand) {
@@ -205,6 +218,8 @@ private:
       unsigned i = operand.getOperandNumber();
       if (i >= ins && !carried.empty())
         mapping.map(body.getArgument(i), carried[i - ins]);
+      else if (i < ins)
+        mapping.map(body.getArgument(i), loaded[i]);
       else if (!body.getArgument(i).use_empty())
         mapping.map(body.getArgument(i), load(operand));
     }
@@ -224,6 +239,7 @@ private:
   SmallVector<Loop> loops;
   ImplicitLocOpBuilder b;
   SmallVector<Value> flat, induction;
+  DenseMap<unsigned, Value> loaded; // elements of inputs, by operand number
   unsigned firstRegister = 0;
 };
 

@@ -43,15 +43,15 @@ SmallVector<Value> attention(AttentionOp op, ScalarBuilder &b) {
   auto lseType = tensorType(op.getLse()), outType = tensorType(op.getOut());
   double scale = op.getScale().convertToDouble();
   Value scores = MatmulOp::create(b, "bskgd,btkd->bkgst", op.getQ(), op.getK());
-  Access all{scores, allLoops(b, 5)};
-  Value maximum = loopNest(b, all, Access{filledTensor(b, lseType, -std::numeric_limits<double>::infinity()), perQuery(b)}, {4},
-                           [&](ScalarBuilder &s, ValueRange v) {
-                             Value score = s.mul(v[0], s.number(v[0].getType(), scale));
-                             return SmallVector<Value>{s.maximum(v[1], shape.unlessHidden(s, score, -std::numeric_limits<double>::infinity()))};
-                           })[0];
-  Value powers = updateScores(b, scores, Access{maximum, perQuery(b)}, [&](ScalarBuilder &s, ValueRange v) {
-    return shape.unlessHidden(s, s.exp(s.sub(s.mul(v[1], s.number(v[1].getType(), scale)), v[0])), 0);
+  // Hidden scores become minus infinity once, so that the row loops are plain and can be vectorised.
+  constexpr double minusInfinity = -std::numeric_limits<double>::infinity();
+  scores = updateScores(b, scores, {}, [&](ScalarBuilder &s, ValueRange v) {
+    return shape.unlessHidden(s, s.mul(v[0], s.number(v[0].getType(), scale)), minusInfinity);
   });
+  Value maximum = loopNest(b, Access{scores, allLoops(b, 5)}, Access{filledTensor(b, lseType, minusInfinity), perQuery(b)}, {4},
+                           [&](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{s.maximum(v[1], v[0])}; })[0];
+  Value powers = updateScores(b, scores, Access{maximum, perQuery(b)},
+                              [&](ScalarBuilder &s, ValueRange v) { return s.exp(s.sub(v[1], v[0])); });
   Value sum = loopNest(b, Access{powers, allLoops(b, 5)}, Access{filledTensor(b, lseType, 0), perQuery(b)}, {4},
                        [](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{s.accumulate(v[1], v[0])}; })[0];
   Value weighted = MatmulOp::create(b, "bkgst,btkd->bskgd", powers, op.getV());
