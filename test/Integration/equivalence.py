@@ -3,8 +3,8 @@
 
     equivalence.py --build BUILD [--jobs N] [NAME...]
 
-The loss of every step must agree within LOSS_TOLERANCE (relative) and every parameter after the last step within
-PARAMETER_TOLERANCE (relative L2). A name of the table, or a part of one, selects rows.
+The loss of every step must agree within LOSS_TOLERANCE (relative), the gradient norm of every step within NORM_TOLERANCE
+(relative), and every parameter after the last step within PARAMETER_TOLERANCE (relative L2). A name of the table, or a part of one, selects rows.
 """
 import argparse
 import concurrent.futures
@@ -19,6 +19,7 @@ import tensors
 HERE = os.path.dirname(os.path.realpath(__file__))
 STEPS = 20
 LOSS_TOLERANCE = 1e-5
+NORM_TOLERANCE = 1e-4
 PARAMETER_TOLERANCE = 1e-4
 SHAPE = ["--seq-len", "16", "--global-batch", "8"]
 
@@ -45,7 +46,7 @@ LAYOUTS = [
 
 
 def train(build, scratch, name, model, options):
-    """Compiles and trains; returns the losses and the parameters."""
+    """Compiles and trains; returns the losses, the gradient norms and the parameters."""
     program = programs.compile_model(build, os.path.join(HERE, "Inputs", model + ".json"), SHAPE + options,
                                      os.path.join(scratch, name))
     saved = program + ".safetensors"
@@ -54,20 +55,22 @@ def train(build, scratch, name, model, options):
     losses = [line["loss"] for line in log if "loss" in line]
     if len(losses) != STEPS:
         raise programs.Failed(f"{name}: the log has {len(losses)} losses, not {STEPS}")
-    return losses, tensors.read(saved)[0]
+    return losses, [line["grad_norm"] for line in log if "loss" in line], tensors.read(saved)[0]
 
 
 def compare(found, expected):
-    """Problems, the largest relative difference of a loss, and that of a parameter."""
-    (losses, parameters), (wanted_losses, wanted_parameters) = found, expected
-    problems = []
-    errors = [abs(a - b) / abs(b) for a, b in zip(losses, wanted_losses)]
-    for step, error in enumerate(errors, 1):
-        if not error <= LOSS_TOLERANCE:
-            problems.append(f"the loss of step {step} differs by {error:.2e}: {losses[step - 1]} and {wanted_losses[step - 1]}")
-            break
-    differing, worst, _ = tensors.compare(parameters, wanted_parameters, PARAMETER_TOLERANCE)
-    return problems + differing, max(errors), worst
+    """Problems, and the largest relative difference of a loss, of a gradient norm and of a parameter."""
+    problems, largest = [], []
+    for what, values, wanted, tolerance in (("loss", found[0], expected[0], LOSS_TOLERANCE),
+                                            ("gradient norm", found[1], expected[1], NORM_TOLERANCE)):
+        errors = [abs(a - b) / abs(b) for a, b in zip(values, wanted)]
+        largest.append(max(errors))
+        wrong = [step for step, error in enumerate(errors) if not error <= tolerance]
+        if wrong:
+            step = wrong[0]
+            problems.append(f"the {what} of step {step + 1} differs by {errors[step]:.2e}: {values[step]} and {wanted[step]}")
+    differing, worst, _ = tensors.compare(found[2], expected[2], PARAMETER_TOLERANCE)
+    return problems + differing, largest + [worst]
 
 
 def main():
@@ -89,11 +92,11 @@ def main():
                   for model in models}
         parallel = [(name, model, pool.submit(train, arguments.build, scratch, name, model, options.split()))
                     for name, model, options in rows]
-        print(f"{'layout':22} {'loss error':>11} {'parameter error':>16}")
+        print(f"{'relative differences':22} {'loss':>9} {'gradient norm':>15} {'parameters':>12}")
         for name, model, future in parallel:
             try:
-                problems, loss, parameter = compare(future.result(), single[model].result())
-                print(f"{name:22} {loss:11.1e} {parameter:16.1e}{'' if not problems else '  DIFFERS'}")
+                problems, (loss, norm, parameter) = compare(future.result(), single[model].result())
+                print(f"{name:22} {loss:9.1e} {norm:15.1e} {parameter:12.1e}{'' if not problems else '  DIFFERS'}")
             except programs.Failed as failure:
                 problems = [str(failure)]
                 print(f"{name:22} FAILED")

@@ -4,7 +4,7 @@
 A fenced block that starts with ```sh holds commands, one per line (a line may end in a backslash). All blocks of one page
 run in order in one bash, in a scratch folder that holds links to the project's files, with the programs of BUILD on
 PATH. A block after the comment <!-- not run: REASON --> is skipped; REASON must be one of NOT_RUN below. A fenced
-```text block right after a run block is what the block prints: `...` in it stands for anything. A block after the comment
+```text block right after a run block is what the block prints: `...` in it stands for anything, a number for any number. A block after the comment
 <!-- from: PATH --> quotes a file: its lines must be in the file, in this order; `...` skips lines.
 
 usage: check-docs.py --build BUILD [--list] [PAGE...]
@@ -81,12 +81,16 @@ def links(page):
     return [f"{os.path.relpath(page, ROOT)}: the link to {target} leads nowhere" for target in broken]
 
 
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
 def matches(expected, printed):
-    """Is `printed` what the page shows? `...` matches anything, runs of blanks match each other."""
-    def words(text):
-        return r"\s+".join(re.escape(word) for word in text.split())
-    pattern = r"[\s\S]*".join(words(part) for part in expected.split("..."))
-    return re.fullmatch(r"\s*" + pattern + r"\s*", printed) is not None
+    """Is `printed` what the page shows? `...` matches anything, numbers match numbers, blanks match blanks."""
+    def word(text):
+        parts = NUMBER.split(text)
+        return NUMBER.pattern.join(re.escape(part) for part in parts)
+    pieces = [r"\s+".join(word(text) for text in piece.split()) for piece in expected.split("...")]
+    return re.fullmatch(r"\s*" + r"[\s\S]*".join(pieces) + r"\s*", printed) is not None
 
 
 def run_page(page, page_blocks, build):

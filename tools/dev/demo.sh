@@ -9,7 +9,7 @@ set -euo pipefail
 usage() { sed -n '2,6s/^# *//p' "$0"; }
 cd "$(dirname "$0")/../.."
 data=
-steps=400
+steps=300
 jobs=$(nproc)
 setup=1
 while [ $# -gt 0 ]; do
