@@ -158,7 +158,7 @@ std::string planText(PlanAttr plan) {
   StringRef body = result;
   body.consume_front("---\n");
   body.consume_back("...\n");
-  return body.str();
+  return body.rtrim().str() + "\n";
 }
 
 } // namespace mlir::ppc
