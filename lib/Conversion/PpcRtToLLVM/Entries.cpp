@@ -27,13 +27,18 @@ void makeEntries(ModuleOp module) {
     if (!function.isExternal())
       functions.push_back(function);
   for (LLVM::LLVMFuncOp function : functions) {
-    // Buffers of one call never overlap: each argument has its own, and scratch is none of them.
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (isa<LLVM::LLVMPointerType>(function.getArgument(i).getType()))
-        function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), UnitAttr::get(module.getContext()));
     function.setLinkage(LLVM::Linkage::Internal);
-    if (!function->hasAttr("ppc.action"))
+    if (!function->hasAttr("ppc.action")) {
+      // Buffers of one call never overlap: each argument has its own, and scratch is none of them. Said of bodies only:
+      // an entry has hundreds of buffers and passes them on, and LLVM's time for such scopes is quadratic.
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (isa<LLVM::LLVMPointerType>(function.getArgument(i).getType()))
+          function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), UnitAttr::get(module.getContext()));
       continue;
+    }
+    // Little but calls, as many as the stage has layers: not worth LLVM's time, which grows faster than they do.
+    function.setNoInline(true);
+    function.setOptimizeNone(true);
     StringAttr name = function.getSymNameAttr();
     function.setSymName((name.getValue() + ".body").str());
     addEntry(function, name);
