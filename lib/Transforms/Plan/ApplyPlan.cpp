@@ -115,6 +115,10 @@ LogicalResult PlanApplier::assignStages() {
   int64_t lastLayer = 0;
   function.walk([&](Operation *op) {
     auto layer = op->getAttrOfType<IntegerAttr>(attr::layer);
+    auto part = op->getAttrOfType<PartAttr>(attr::part);
+    // A model written by hand needs no layers as long as there is one stage.
+    if (!layer && first.size() == 1 && part && part.getValue() != Part::Update)
+      op->setAttr(attr::stage, IntegerAttr::get(IntegerType::get(op->getContext(), 64), 0));
     if (!layer)
       return;
     lastLayer = std::max(lastLayer, layer.getInt());
