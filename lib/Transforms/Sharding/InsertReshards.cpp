@@ -85,7 +85,7 @@ LogicalResult ReshardInserter::rewrite(Operation *op) {
     if (failed(rewriteBlock(body)))
       return failure();
     for (auto [value, result] : llvm::zip(body.getTerminator()->getOperands(), op->getResults()))
-      shardings[result] = shardings[value];
+      shardings[result] = ShardingAttr(shardings.lookup(value)); // a copy: the map may grow and move
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) { // made before; it takes its operand as it is
     shardings[reshard] = reshard.getTo();
     if (failed(rewriteOperand(op->getOpOperand(0), shardings[reshard.getX()].withoutPartial())))
