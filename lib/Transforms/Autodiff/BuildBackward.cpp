@@ -16,7 +16,6 @@ public:
   Differentiator(func::FuncOp function) : function(function), builder(function.getContext()) {}
 
   LogicalResult run();
-  unsigned opCount() const { return created; }
 
 private:
   /// Values that depend on a parameter.
@@ -39,7 +38,6 @@ private:
   DenseMap<Value, Value> gradients; // of all values but parameters
   /// Per parameter and layer of use. Layers in order of arrival: the last layer first.
   DenseMap<Value, SmallVector<std::pair<Attribute, Value>>> parameterGradients;
-  unsigned created = 0;
 };
 
 void Differentiator::findActive() {
@@ -58,7 +56,6 @@ void Differentiator::label(Operation *before, Part part, Attribute layer) {
     op->setAttr(attr::part, PartAttr::get(op->getContext(), part));
     if (layer)
       op->setAttr(attr::layer, layer);
-    ++created;
   }
 }
 
@@ -188,7 +185,6 @@ struct BuildBackwardPass : impl::BuildBackwardPassBase<BuildBackwardPass> {
     Differentiator differentiator(function);
     if (failed(differentiator.run()))
       return signalPassFailure();
-    numGradientOps += differentiator.opCount();
   }
 };
 

@@ -32,7 +32,6 @@ struct FuseAccumulationPass : impl::FuseAccumulationPassBase<FuseAccumulationPas
         gemm.setAccumulate(true);
         add.replaceAllUsesWith(product);
         add.erase();
-        ++accumulated;
         break;
       }
   }

@@ -155,7 +155,6 @@ struct AssignOffsetsPass : impl::AssignOffsetsPassBase<AssignOffsetsPass> {
     }
     op->getResult(0).replaceAllUsesWith(view);
     op->erase();
-    ++allocations;
   }
 };
 } // namespace

@@ -195,10 +195,8 @@ struct OutlineLayersPass : impl::OutlineLayersPassBase<OutlineLayersPass> {
       if (function->getAttrOfType<StringAttr>(kAction).getValue() != "update")
         orderByLayer(function.front());
       DenseMap<Value, Value> inPlace = inPlaceChains(function);
-      for (Group &group : groupsOf(function)) {
+      for (Group &group : groupsOf(function))
         outline(function, group, inPlace, symbols);
-        ++bodies;
-      }
     }
   }
 };

@@ -31,8 +31,6 @@ public:
   StepSplitter(StepSplit &split, bool splitWeightGradient) : split(split), splitWeightGradient(splitWeightGradient) {}
 
   LogicalResult run();
-  unsigned messageCount() const { return tags; }
-  unsigned savedCount() const { return saved; }
 
 private:
   FailureOr<Site> siteOf(Operation *op);
@@ -51,7 +49,7 @@ private:
   DenseMap<Operation *, Site> sites;
   /// Stage and buffer of each result of the accumulate.
   SmallVector<std::pair<int64_t, int64_t>> accumulators;
-  unsigned tags = 0, saved = 0;
+  unsigned tags = 0;
 };
 
 FailureOr<Site> StepSplitter::siteOf(Operation *op) {
@@ -74,7 +72,6 @@ int64_t StepSplitter::ownBuffer(Value value, Site from) {
     it->second = program.addBuffer("saved", value.getType(), "slot");
     StageFunction &function = *program.findFunction(from.action);
     function.addResult(it->second, function.mapping.lookup(value));
-    ++saved;
   }
   return program.bufferOf.lookup(value);
 }
@@ -228,8 +225,6 @@ struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
     for (auto &stage : split.stages)
       stages.push_back(stage->finish());
     module->setAttr("ppc.stages", ArrayAttr::get(&getContext(), stages));
-    numMessages += splitter.messageCount();
-    numSaved += splitter.savedCount();
     step.erase();
   }
 };

@@ -18,7 +18,6 @@ public:
       : function(function), grid(grid), context(function.getContext()), flow(function, grid) {}
 
   LogicalResult run();
-  unsigned numReshards = 0, numRegrouped = 0, numDelayed = 0;
 
 private:
   /// One form of a value.
@@ -105,11 +104,8 @@ LogicalResult ReshardInserter::rewrite(Operation *op) {
     }
   } else {
     bool regroups = flow.isRegrouped(op);
-    for (auto [number, result] : llvm::enumerate(op->getResults())) {
+    for (auto [number, result] : llvm::enumerate(op->getResults()))
       shardings[result] = with(sharding.result(context, number).withoutPartial(), flow.made(result));
-      if (flow.made(result).size() > sharding.pending(number).size())
-        numDelayed += number == 0;
-    }
     if (regroups)
       return regroup(cast<SumOp>(op));
     for (OpOperand &operand : op->getOpOperands())
@@ -167,7 +163,6 @@ LogicalResult ReshardInserter::regroup(SumOp sum) {
   }
   sum.getInputsMutable().assign(reduced);
   annotate(sum);
-  ++numRegrouped;
   return success();
 }
 
@@ -232,7 +227,6 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
   shardings[reshard] = needed;
   annotate(reshard);
   forms.push_back({reshard, needed});
-  ++numReshards;
 
   std::string steps;
   std::vector<LayoutAxis> axes = layoutAxes(grid);
@@ -256,9 +250,6 @@ struct InsertReshardsPass : impl::InsertReshardsPassBase<InsertReshardsPass> {
       ReshardInserter inserter(function, plan.getGrid());
       if (failed(inserter.run()))
         return signalPassFailure();
-      numReshards += inserter.numReshards;
-      numRegrouped += inserter.numRegrouped;
-      numDelayed += inserter.numDelayed;
     }
   }
 };

@@ -21,8 +21,6 @@ struct PartitionToSpmdPass : impl::PartitionToSpmdPassBase<PartitionToSpmdPass> 
       SpmdRewriter rewriter(function, plan.getGrid());
       if (failed(rewriter.run()))
         return signalPassFailure();
-      numCollectives += rewriter.numCollectives;
-      numMasks += rewriter.numMasks;
     }
   }
 };

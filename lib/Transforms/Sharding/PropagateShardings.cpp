@@ -34,13 +34,10 @@ private:
     for (Operation *op : propagation.ops()) {
       const OpSharding &sharding = propagation.sharding(op);
       DictionaryAttr factors = sharding.attribute(context);
-      if (factors.empty()) {
+      if (factors.empty())
         op->removeAttr(attr::factors);
-        ++numWholeOps;
-      } else {
+      else
         op->setAttr(attr::factors, factors);
-        ++numCutOps;
-      }
       SmallVector<Attribute> results;
       for (unsigned number = 0; number < op->getNumResults(); ++number)
         results.push_back(sharding.result(context, number));

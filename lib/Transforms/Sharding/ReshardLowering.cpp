@@ -54,7 +54,6 @@ Value SpmdRewriter::lower(OpBuilder &builder, Location loc, Value value, const R
   Type result = withShape(logical, localShape(logical.getShape(), step.result, all));
   CombinerAttr combiner = CombinerAttr::get(builder.getContext(), toCombiner(step.combiner));
   auto dim = [&](int64_t number) { return builder.getI64IntegerAttr(number); };
-  ++numCollectives;
   switch (step.kind) {
   case ReshardKind::AllReduce:
     if (step.combiner == LayoutCombiner::LogSumExp) // zeros do not combine to zero
@@ -81,7 +80,6 @@ Value SpmdRewriter::lower(OpBuilder &builder, Location loc, Value value, const R
     SmallVector<int64_t> whole(from.getShape()); // uneven blocks: gather, then cut
     whole[step.fromDim] = to.getDimSize(step.fromDim);
     Value gathered = AllGatherOp::create(builder, loc, withShape(logical, whole), value, dim(step.fromDim), axes);
-    ++numCollectives;
     return LocalSliceOp::create(builder, loc, result, gathered, dim(step.dim), axes);
   }
   }

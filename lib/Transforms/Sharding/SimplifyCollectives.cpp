@@ -13,7 +13,6 @@ namespace mlir::ppc {
 
 namespace {
 
-bool isCollective(Operation *op) { return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp>(op); }
 
 /// The op that makes `value` when it is an all_reduce by sum that nobody else reads.
 AllReduceOp privateSum(Value value) {
@@ -135,12 +134,6 @@ struct SimplifyGather : OpRewritePattern<AllGatherOp> {
 
 struct SimplifyCollectivesPass : impl::SimplifyCollectivesPassBase<SimplifyCollectivesPass> {
   void runOnOperation() override {
-    auto count = [&] {
-      unsigned number = 0;
-      getOperation().walk([&](Operation *op) { number += isCollective(op); });
-      return number;
-    };
-    unsigned before = count();
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
@@ -151,7 +144,6 @@ struct SimplifyCollectivesPass : impl::SimplifyCollectivesPassBase<SimplifyColle
     config.enableConstantCSE(false); // constants keep the stage that they are in
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       return signalPassFailure();
-    numRemoved += before - count();
   }
 };
 

@@ -237,7 +237,6 @@ void SpmdRewriter::mask(OpOperand &operand, unsigned dim) {
     for (StringRef name : {attr::part, attr::layer, attr::stage})
       if (Attribute attribute = owner->getAttr(name))
         op->setAttr(name, attribute);
-    ++numMasks;
     known = op;
     logical.zeroPadding[dim] = true;
     values[op] = logical;

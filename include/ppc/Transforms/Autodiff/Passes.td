@@ -19,7 +19,6 @@ def BuildBackwardPass : Pass<"ppc-build-backward", "ModuleOp"> {
 
     Example (test/Transforms/Autodiff/build-backward.mlir): a matmul `y = x w` gives `dw = dy^T x` in part weight_gradient.
   }];
-  let statistics = [Statistic<"numGradientOps", "gradient-ops", "ops added by differentiation">];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 

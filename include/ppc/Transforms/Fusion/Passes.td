@@ -13,7 +13,6 @@ def FuseAccumulationPass : Pass<"ppc-fuse-accumulation", "mlir::ModuleOp"> {
     Requires: `ppc-pass-destinations`, `ppc-to-ppc-rt`. Runs before `ppc-to-linalg`.
   }];
   let dependentDialects = ["ppcrt::PpcRtDialect"];
-  let statistics = [Statistic<"accumulated", "accumulated", "matrix products that add into their destination">];
 }
 
 def FuseElementwisePass : Pass<"ppc-fuse-elementwise", "mlir::ModuleOp"> {

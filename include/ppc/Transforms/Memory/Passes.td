@@ -31,7 +31,6 @@ def AssignOffsetsPass : Pass<"ppc-assign-offsets", "mlir::ModuleOp"> {
     independent comparison of all pairs).
   }];
   let dependentDialects = ["memref::MemRefDialect", "arith::ArithDialect"];
-  let statistics = [Statistic<"allocations", "allocations", "allocations replaced">];
 }
 
 #endif // PPC_TRANSFORMS_MEMORY_PASSES_TD

@@ -19,7 +19,6 @@ def OutlineLayersPass : Pass<"ppc-outline-layers", "mlir::ModuleOp"> {
     keeps doing so through the bodies: the body's result says which argument with `ppc.destination`.
   }];
   let dependentDialects = ["func::FuncDialect"];
-  let statistics = [Statistic<"bodies", "bodies", "private functions made">];
 }
 
 #endif // PPC_TRANSFORMS_OUTLINE_PASSES_TD

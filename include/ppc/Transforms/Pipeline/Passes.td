@@ -26,8 +26,6 @@ def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
   }];
   let options = [Option<"splitWeightGradient", "split-weight-gradient", "bool", "false",
                         "put weight gradients in functions of their own">];
-  let statistics = [Statistic<"numMessages", "messages", "messages per micro-batch">,
-                    Statistic<"numSaved", "saved-values", "values kept between functions of a stage">];
   let dependentDialects = ["::mlir::ppc::PpcDialect", "::mlir::func::FuncDialect"];
 }
 

@@ -22,7 +22,6 @@ def ExpandCrossEntropyPass : Pass<"ppc-expand-cross-entropy", "mlir::ModuleOp"> 
     ```
   }];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
-  let statistics = [Statistic<"numExpanded", "expanded", "losses expanded">];
 }
 
 def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
@@ -48,8 +47,6 @@ def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
-  let statistics = [Statistic<"numCutOps", "cut-ops", "ops with at least one cut factor">,
-                    Statistic<"numWholeOps", "whole-ops", "ops that every device computes whole">];
 }
 
 def InsertReshardsPass : Pass<"ppc-insert-reshards", "mlir::ModuleOp"> {
@@ -74,9 +71,6 @@ def InsertReshardsPass : Pass<"ppc-insert-reshards", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
-  let statistics = [Statistic<"numReshards", "reshards", "reshards inserted">,
-                    Statistic<"numRegrouped", "regrouped-sums", "sums regrouped by pending axes">,
-                    Statistic<"numDelayed", "delayed", "ops that a pending sum flows through">];
 }
 
 def PartitionToSpmdPass : Pass<"ppc-partition-to-spmd", "mlir::ModuleOp"> {
@@ -99,8 +93,6 @@ def PartitionToSpmdPass : Pass<"ppc-partition-to-spmd", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
-  let statistics = [Statistic<"numCollectives", "collectives", "collectives created">,
-                    Statistic<"numMasks", "masks", "mask_padding ops created">];
 }
 
 def SimplifyCollectivesPass : Pass<"ppc-simplify-collectives", "mlir::ModuleOp"> {
@@ -124,7 +116,6 @@ def SimplifyCollectivesPass : Pass<"ppc-simplify-collectives", "mlir::ModuleOp">
     ```
   }];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
-  let statistics = [Statistic<"numRemoved", "removed", "collectives removed">];
 }
 
 #endif // PPC_TRANSFORMS_SHARDING_PASSES_TD
