@@ -2,7 +2,7 @@
 """Prints the outcome of demo.sh: the loss on 4 ranks and on 1 rank side by side, against the entropy of the text.
 
 usage: demo-table.py TEXT TRAIN-4.jsonl TRAIN-1.jsonl
-Exit status 1 when the two runs differ by more than 1e-3 relative, or the loss does not fall below the entropy.
+Exit status 1 when the two runs do not agree, or the loss does not fall below the entropy.
 """
 import collections
 import json
@@ -10,8 +10,10 @@ import math
 import statistics
 import sys
 
-# Single runs of hundreds of steps drift apart by rounding; short ones agree far better (test/Integration).
-TOLERANCE = 1e-3
+# The first steps agree to rounding. Training then amplifies rounding, whatever the program: two runs of hundreds of steps
+# drift apart in single losses and agree in where they end (test/Integration compares whole runs of 20 steps).
+FIRST_STEPS, FIRST_TOLERANCE = 20, 1e-5
+LAST_STEPS, LAST_TOLERANCE = 50, 2e-2
 
 
 def entropy(path):
@@ -48,11 +50,12 @@ def main():
     for name, run in (("4 ranks", four), ("1 rank", one)):
         speed, arena, predicted = summary(run)
         print(f"{name:16} {speed:10.0f} {arena:12.1f} MiB {predicted:8.1f} MiB")
-    last = statistics.fmean(line["loss"] for line in four[-10:])
-    worst = max(abs(a["loss"] - b["loss"]) / b["loss"] for a, b in zip(four, one))
-    print(f"\nmean loss of the last 10 steps: {last:.3f}, {unigram - last:.3f} below the unigram entropy")
-    print(f"largest relative difference of a loss between 4 ranks and 1 rank: {worst:.1e}")
-    if not (worst <= TOLERANCE and last < unigram):
+    difference = [abs(a["loss"] - b["loss"]) / b["loss"] for a, b in zip(four, one)]
+    last, last_one = (statistics.fmean(line["loss"] for line in run[-LAST_STEPS:]) for run in (four, one))
+    print(f"\nlargest relative difference of the first {FIRST_STEPS} losses: {max(difference[:FIRST_STEPS]):.1e}")
+    print(f"mean of the last {LAST_STEPS} losses: {last:.3f} on 4 ranks, {last_one:.3f} on 1 rank; "
+          f"{unigram - last:.3f} below the unigram entropy")
+    if not (max(difference[:FIRST_STEPS]) <= FIRST_TOLERANCE and abs(last - last_one) / last_one <= LAST_TOLERANCE and last < unigram):
         sys.exit("error: the demo did not show what it should")
 
 

@@ -9,7 +9,7 @@ set -euo pipefail
 usage() { sed -n '2,6s/^# *//p' "$0"; }
 cd "$(dirname "$0")/../.."
 data=
-steps=300
+steps=600
 jobs=$(nproc)
 setup=1
 while [ $# -gt 0 ]; do
@@ -75,11 +75,11 @@ say "compiling $work/config.json for 4 ranks: dp 2 x tp 2"
 say "compiling it for 1 rank"
 "$bin/ppc-compile" "$work/config.json" "${shape[@]}" --ranks 1 -o "$work/train-1"
 
-options=(--data "$data" --steps "$steps" --lr 2e-3 --warmup $((steps / 20 + 1)) --seed 1)
+options=(--data "$data" --steps "$steps" --lr 1e-3 --warmup $((steps / 20 + 1)) --seed 1 --print-every $((steps / 6 + 1)))
 say "training on 4 ranks, $steps steps"
-"$work/train-4" "${options[@]}" --log "$work/train-4.jsonl" --quiet
+"$work/train-4" "${options[@]}" --log "$work/train-4.jsonl"
 say "training on 1 rank, the same $steps steps"
-"$work/train-1" "${options[@]}" --log "$work/train-1.jsonl" --quiet
+"$work/train-1" "${options[@]}" --log "$work/train-1.jsonl"
 
 say "done; the program is $work/train-4 (try --help)"
 python3 tools/dev/demo-table.py "$data" "$work/train-4.jsonl" "$work/train-1.jsonl"
