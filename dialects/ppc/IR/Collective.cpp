@@ -49,6 +49,11 @@ static LogicalResult verifyBlock(Operation *op, RankedTensorType whole, RankedTe
   return success();
 }
 
+void AllReduceOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (llvm::is_contained(axisNames(getAxes()), "pp"))
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
 LogicalResult AllReduceOp::verify() {
   if (failed(verifyAxes(*this, getAxes()))) // all_reduce_c1
     return failure();

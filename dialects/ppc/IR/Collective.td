@@ -6,8 +6,8 @@ include "dialects/ppc/IR/PpcAttrs.td"
 
 // Every collective names the grid axes over which it works: a group is the ranks that differ only in these axes, ordered
 // row-major in the listed order. Groups work independently of each other.
-class Ppc_CollectiveOp<string mnemonic, list<Trait> traits = []> : Ppc_Op<mnemonic, traits # [
-    Pure, DeclareOpInterfaceMethods<ShardingRuleOpInterface>, DeclareOpInterfaceMethods<CostOpInterface>,
+class Ppc_CollectiveOp<string mnemonic, list<Trait> traits = [Pure]> : Ppc_Op<mnemonic, traits # [
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface>, DeclareOpInterfaceMethods<CostOpInterface>,
     DifferentiableOpInterface, ReferenceOpInterface]> {
   code commonDeclaration = [{
     ::llvm::StringRef noGradientReason() { return "differentiation comes before partitioning"; }
@@ -18,7 +18,8 @@ class Ppc_CollectiveOp<string mnemonic, list<Trait> traits = []> : Ppc_Op<mnemon
 
 def Ppc_AxesAttr : TypedArrayAttrBase<StrAttr, "grid axes">;
 
-def Ppc_AllReduceOp : Ppc_CollectiveOp<"all_reduce", [SameOperandsAndResultType]> {
+def Ppc_AllReduceOp : Ppc_CollectiveOp<"all_reduce", [SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "combination of all devices' values, on all of them";
   let description = [{
     ```
@@ -28,6 +29,10 @@ def Ppc_AllReduceOp : Ppc_CollectiveOp<"all_reduce", [SameOperandsAndResultType]
     ```
     `stages` restricts a group along the axis `pp` to the ranks of these stages. C1: `axes` are distinct and not empty.
     C2: `stages` goes with the axis `pp` only.
+
+    Stages run different programs. So an all-reduce over `pp` counts as a side effect: it is neither removed nor merged,
+    which could happen on one stage only and leave the others waiting. Within a stage all ranks run one program, and the
+    op is as pure as any.
 
     Example: `%y = ppc.all_reduce %x over ["tp"] <sum> : tensor<4x8xf32>`
   }];

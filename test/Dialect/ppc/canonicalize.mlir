@@ -99,3 +99,15 @@ func.func @unused(%x: tensor<4xf32>) {
   %1 = ppc.exp %x : tensor<4xf32>
   return
 }
+
+// All-reduces between stages stay, dead or alike: the other stages wait for them. Within a stage they are pure.
+// CHECK-LABEL: func.func @all_reduce_between_stages
+// CHECK: ppc.all_reduce {{.*}} over ["pp"]
+// CHECK: ppc.all_reduce {{.*}} over ["pp"]
+// CHECK-NOT: over ["tp"]
+func.func @all_reduce_between_stages(%x: tensor<f32>) -> tensor<f32> {
+  %0 = ppc.all_reduce %x over ["pp"] <sum> : tensor<f32>
+  %1 = ppc.all_reduce %x over ["pp"] <sum> : tensor<f32>
+  %2 = ppc.all_reduce %x over ["tp"] <sum> : tensor<f32>
+  return %0 : tensor<f32>
+}
