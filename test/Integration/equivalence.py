@@ -45,17 +45,20 @@ LAYOUTS = [
 ]
 
 
-def train(build, scratch, name, model, options):
-    """Compiles and trains; returns the losses, the gradient norms and the parameters."""
-    program = programs.compile_model(build, os.path.join(HERE, "Inputs", model + ".json"), SHAPE + options,
-                                     os.path.join(scratch, name))
+def train_program(program, text, steps):
+    """Trains; returns the losses, the gradient norms and the parameters."""
     saved = program + ".safetensors"
-    log = programs.train(program, os.path.join(scratch, "text"), STEPS, lr="1e-3", warmup="5", seed="1",
-                         save_parameters=saved)
-    losses = [line["loss"] for line in log if "loss" in line]
-    if len(losses) != STEPS:
-        raise programs.Failed(f"{name}: the log has {len(losses)} losses, not {STEPS}")
-    return losses, [line["grad_norm"] for line in log if "loss" in line], tensors.read(saved)[0]
+    log = programs.train(program, text, steps, lr="1e-3", warmup="5", seed="1", save_parameters=saved)
+    losses, norms = [line["loss"] for line in log], [line["grad_norm"] for line in log]
+    if len(losses) != steps:
+        raise programs.Failed(f"{program}: the log has {len(losses)} losses, not {steps}")
+    return losses, norms, tensors.read(saved)[0]
+
+
+def train(build, scratch, name, model, options):
+    """Compiles a model of Inputs/ and trains it."""
+    program = programs.compile_model(build, os.path.join(HERE, "Inputs", model + ".json"), SHAPE + options, os.path.join(scratch, name))
+    return train_program(program, os.path.join(scratch, "text"), STEPS)
 
 
 def compare(found, expected):
@@ -107,4 +110,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,13 +7,18 @@ import subprocess
 class Failed(Exception):
     """A command that should have worked did not; the text says which, and what it printed."""
 
+    def __init__(self, text, command="", status=None):
+        super().__init__(text)
+        self.command, self.status = command, status
+
 
 def run(command, timeout=120):
     """Runs a command and returns what it printed; raises Failed with all of it when it fails."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           timeout=timeout, text=True)
     if done.returncode != 0:
-        raise Failed(f"exit status {done.returncode} from: {' '.join(map(str, command))}\n{done.stdout}")
+        text = " ".join(map(str, command))
+        raise Failed(f"exit status {done.returncode} from: {text}\n{done.stdout}", text, done.returncode)
     return done.stdout
 
 

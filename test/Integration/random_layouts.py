@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Draws random small LLaMAs and random layouts, trains each, and compares it with the single-rank run.
+
+    random_layouts.py --build BUILD [--count N] [--seed S]
+
+Every case prints the seed that draws it alone (`--seed S --count 1`). A layout that ppc-compile refuses with an error counts as
+refused; a crash, a failed run and a difference count as failed. Tolerances are those of equivalence.py.
+"""
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+
+import equivalence
+import programs
+
+STEPS = 5
+
+
+def draw_model(pick):
+    heads = pick.choice([1, 2, 3, 4, 5, 6, 8])
+    groups = pick.choice([size for size in (1, 2, 3, 4) if heads % size == 0])
+    rope = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
+    return {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "rms_norm_eps": 1e-5,
+        "vocab_size": pick.choice([128, 131, 150, 256]), "hidden_size": heads * pick.choice([2, 4, 8]),
+        "intermediate_size": pick.choice([16, 24, 33, 40, 88]), "num_hidden_layers": pick.randint(1, 5),
+        "num_attention_heads": heads, "num_key_value_heads": heads // groups, "max_position_embeddings": 64,
+        "rope_theta": 10000.0, "rope_scaling": pick.choice([None, None, rope]), "initializer_range": 0.05,
+        "tie_word_embeddings": pick.random() < 0.4,
+    }
+
+
+def draw_layout(pick):
+    """Options of the layout, and of the shape of a step."""
+    dp, tp, pp = pick.choice([1, 1, 2, 2, 3, 4]), pick.choice([1, 2, 2, 3, 4, 5]), pick.choice([1, 1, 2, 2, 3])
+    while dp * tp * pp > 12:
+        dp, tp = max(1, dp - 1), max(1, tp - 1)
+    micro_batch, micro_batches = pick.choice([1, 2, 3]), pick.choice([1, 2, 3, 4])
+    layout = ["--dp", dp, "--tp", tp, "--pp", pp, "--micro-batch", micro_batch, "--schedule", pick.choice(["1f1b", "gpipe"])]
+    shape = ["--seq-len", pick.choice([4, 7, 16]), "--global-batch", dp * micro_batch * micro_batches]
+    return [str(option) for option in layout], [str(option) for option in shape]
+
+
+def check(build, scratch, seed):
+    """Draws and runs one case; returns its description, its outcome (ok, refused, failed) and details."""
+    pick = random.Random(seed)
+    model = draw_model(pick)
+    layout, shape = draw_layout(pick)
+    short = {key: model[key] for key in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+                                         "num_key_value_heads", "tie_word_embeddings")}
+    text = f"{' '.join(shape)} {' '.join(layout)} {json.dumps(short)}"
+    config = os.path.join(scratch, "config.json")
+    with open(config, "w") as file:
+        json.dump({key: value for key, value in model.items() if value is not None}, file)
+
+    def train(name, options):
+        program = programs.compile_model(build, config, shape + options, os.path.join(scratch, name))
+        return equivalence.train_program(program, os.path.join(scratch, "text"), STEPS)
+
+    try:
+        expected = train("single", ["--ranks", "1"])
+        problems, errors = equivalence.compare(train("parallel", layout), expected)
+    except programs.Failed as failure:
+        refused = failure.status == 1 and "ppc-compile" in failure.command and "error:" in str(failure)
+        return text, "refused" if refused else "failed", [str(failure)]
+    return text, "failed" if problems else "ok", problems or ["differences " + " ".join(f"{error:.1e}" for error in errors)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
+    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--seed", type=int, help="of the first case; the next ones follow (default: drawn and printed)")
+    arguments = parser.parse_args()
+    first = random.SystemRandom().randrange(10 ** 6) if arguments.seed is None else arguments.seed
+    outcomes = {"ok": 0, "refused": 0, "failed": 0}
+    with tempfile.TemporaryDirectory() as scratch:
+        with open(os.path.join(scratch, "text"), "wb") as file:
+            file.write(programs.english(20000))
+        for seed in range(first, first + arguments.count):
+            text, outcome, details = check(arguments.build, scratch, seed)
+            outcomes[outcome] += 1
+            print(f"--seed {seed}: {outcome}: {text}\n    " + "\n    ".join(details).replace("\n", "\n    "), flush=True)
+    print(f"{outcomes['ok']} equal the single-rank run, {outcomes['refused']} refused, {outcomes['failed']} failed")
+    sys.exit(1 if outcomes["failed"] else 0)
+
+
+main()
