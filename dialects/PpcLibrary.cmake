@@ -1,6 +1,7 @@
 # How libraries of the compiler are declared:
 #   ppc_library(Name sources... [LINK libs...])
 # A static library, with RTTI exactly when the packaged LLVM has it, sharing one precompiled header.
+#   ppc_data_library(Name sources... [LINK libs...])   the same without IR
 #   ppc_tablegen(File.td Output.h.inc -gen-...)   generates <build>/<current dir>/Output.h.inc
 
 function(ppc_compiler_options target)
@@ -32,6 +33,22 @@ function(ppc_library name)
   if(PPC_PRECOMPILED_HEADERS)
     target_precompile_headers(${name} REUSE_FROM PpcPrecompiled)
   endif()
+endfunction()
+
+# A library of plain data and algorithms: no IR, so nothing generated to wait for and no precompiled MLIR headers.
+function(ppc_data_library name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  ppc_compiler_options(${name})
+  target_link_libraries(${name} PUBLIC ${arg_LINK})
+endfunction()
+
+# A program of such libraries only: it builds in seconds, without MLIR.
+function(ppc_data_executable name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  ppc_compiler_options(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} LLVM)
 endfunction()
 
 # A program of the compiler: our libraries, then the two shared libraries of LLVM and MLIR.

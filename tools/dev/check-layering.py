@@ -13,19 +13,22 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 # library -> the libraries it may use (itself always). `*` stands for one folder name.
 MAY_USE = {
     "Support": [],
-    "Planning": ["Support"],
     "Scheduling": ["Support"],
+    "Model": ["Support"],
+    "Cluster": ["Support"],
+    "CostModel": ["Model", "Cluster", "Scheduling", "Support"],
+    "Planning": ["CostModel", "Model", "Cluster", "Scheduling", "Support"],
     "Interfaces": ["Support"],
     "dialects/ppc": ["Interfaces", "Support"],
     "dialects/ppcrt": ["Interfaces", "Support"],
-    "Analysis": ["Planning", "dialects/*", "Interfaces", "Support"],
+    "Analysis": ["Planning", "CostModel", "Model", "Cluster", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Interpreter": ["dialects/*", "Interfaces", "Support"],
-    "Transforms/*": ["Analysis", "Planning", "Scheduling", "dialects/*", "Interfaces", "Support"],
+    "Transforms/*": ["Analysis", "Planning", "CostModel", "Model", "Cluster", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Conversion/*": ["dialects/*", "Interfaces", "Support", "ConversionPasses"],
     "ConversionPasses": [],  # one list of passes for all conversions
-    "Import/*": ["dialects/ppc", "Interfaces", "Support"],
+    "Import/*": ["dialects/ppc", "Interfaces", "Model", "Support"],
     "Codegen": ["dialects/*", "Support"],
-    "Phases": ["Transforms/*", "Conversion/*", "ConversionPasses", "Analysis", "Planning", "Scheduling", "dialects/*", "Interfaces", "Support"],
+    "Phases": ["Transforms/*", "Conversion/*", "ConversionPasses", "Analysis", "Planning", "CostModel", "Model", "Cluster", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Init": ["*", "*/*"],
     "tools/*": ["*", "*/*"],
     "runtime": [],
@@ -36,6 +39,9 @@ MAY_USE = {
 MUST_NOT_SEE = {
     "Support": (["mlir/"], "it is below the IR"),
     "Planning": (["mlir/"], "it is pure data and tests in milliseconds"),
+    "Model": (["mlir/"], "it is pure data and tests in milliseconds"),
+    "Cluster": (["mlir/"], "it is pure data and tests in milliseconds"),
+    "CostModel": (["mlir/"], "it is pure data and tests in milliseconds"),
     "Scheduling": (["mlir/"], "it is pure data and tests in milliseconds"),
     "runtime": (["mlir/", "llvm/", "llvm-c/"], "an executable needs no compiler"),
 }

@@ -1,0 +1,24 @@
+// Seconds that a collective takes on a cluster: the fastest of the algorithms that a collective library would pick from
+// (ring, tree, in-network, hierarchical), over the links that the group's placement crosses. Derivations: docs/CostModel.md.
+#ifndef PPC_COSTMODEL_COLLECTIVECOST_H
+#define PPC_COSTMODEL_COLLECTIVECOST_H
+
+#include "ppc/Cluster/Cluster.h"
+
+namespace mlir::ppc {
+
+enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast };
+llvm::StringRef toString(CollectiveKind kind);
+
+/// `bytes`: the whole (unsharded) tensor for AllReduce, AllGather, ReduceScatter and Broadcast; for AllToAll what each
+/// rank holds before it (1 / size of it stays). A group of one takes no time.
+Seconds collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
+/// Which algorithm that time is of: "ring", "tree", "nvls", "hierarchical", ...
+llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
+
+/// One message between ranks `stride` apart, `sharers` such messages leaving the same innermost unit at once.
+Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t stride, int64_t sharers = 1);
+
+} // namespace mlir::ppc
+
+#endif // PPC_COSTMODEL_COLLECTIVECOST_H

@@ -1,0 +1,37 @@
+// Seconds that one device takes for one kernel, from the constants of its Device. Derivations: docs/CostModel.md.
+#ifndef PPC_COSTMODEL_KERNELCOST_H
+#define PPC_COSTMODEL_KERNELCOST_H
+
+#include "ppc/Cluster/Device.h"
+
+namespace mlir::ppc {
+
+/// `batch` products [m, k] x [k, n]. `accumulate`: the result is added to an f32 (or given type) array in memory.
+struct GemmShape {
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+};
+/// Operands in `precision`, result in bf16 for fp8 and below. The larger of the tiles' time (quantised to whole waves over
+/// the multiprocessors, with a ramp over k) and the memory's, plus what a launch costs on a busy stream.
+Seconds gemmTime(const Device &device, Precision precision, const GemmShape &shape);
+/// `groups` products of different row counts in one kernel: `rows` in all, spread evenly.
+Seconds groupedGemmTime(const Device &device, Precision precision, int64_t groups, int64_t rows, int64_t n, int64_t k);
+
+/// Fused attention kernels; attention without one is batched products and memory-bound passes, counted as such.
+enum class AttentionKernel { Unfused, FusedSoftmax, Flash1, Flash2, Flash3, Cudnn };
+struct AttentionShape {
+  int64_t batch = 1, heads = 1, kvHeads = 1, queries = 1, keys = 1;
+  int64_t headDim = 1, valueDim = 1;
+  bool causal = true;
+  int64_t window = 0; // keys a query sees; 0: all (or all before it when causal)
+};
+/// Flash1, Flash2, Flash3, Cudnn only.
+Seconds attentionForwardTime(const Device &device, AttentionKernel kernel, Precision precision, const AttentionShape &shape);
+Seconds attentionBackwardTime(const Device &device, AttentionKernel kernel, Precision precision, const AttentionShape &shape);
+
+/// A memory-bound kernel that reads and writes `bytes` in all: bytes over the attainable bandwidth at that size, at least
+/// the launch floor.
+Seconds streamTime(const Device &device, Bytes bytes);
+
+} // namespace mlir::ppc
+
+#endif // PPC_COSTMODEL_KERNELCOST_H

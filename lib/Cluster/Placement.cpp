@@ -1,0 +1,1 @@
+#include "ppc/Cluster/Cluster.h"

@@ -1,0 +1,1 @@
+#include "ppc/CostModel/KernelCost.h"

@@ -1,0 +1,1 @@
+#include "ppc/Model/ModelShape.h"
