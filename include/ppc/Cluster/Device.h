@@ -29,6 +29,15 @@ struct Device {
   int64_t multiprocessors = 0;       // units that a product's tiles are spread over
   std::array<FlopsPerSecond, precisionCount> peak; // dense datasheet peak by Precision; 0: not supported
   Seconds launchFloor;               // shortest time from one dependent kernel to the next on a busy stream
+
+  // What a framework that issues kernels one by one costs the host per kernel, in forward (interpreted code) and in backward
+  // (recorded graph). The device waits when its kernels are shorter.
+  Seconds hostIssueForward = Seconds(9e-6), hostIssueBackward = Seconds(6e-6);
+  // Share of the multiprocessors that the kernels of a collective occupy while they run beside compute, and by how much
+  // compute slows them.
+  double communicationShare = 0.12, communicationSlowdown = 0.05;
+  // Memory that the driver, the libraries and the communicators take before the first tensor.
+  Bytes frameworkMemory = Bytes(1.2e9);
 };
 
 } // namespace mlir::ppc

@@ -1,0 +1,70 @@
+// What one rank executes for one layer and one micro-batch, op by op, with seconds, FLOPs and bytes: the common ground of
+// layouts given by degrees (ppc-plan --evaluate), of layouts found by search, and of reports.
+#ifndef PPC_COSTMODEL_LAYERPROGRAM_H
+#define PPC_COSTMODEL_LAYERPROGRAM_H
+
+#include "ppc/Cluster/Cluster.h"
+#include "ppc/CostModel/CollectiveCost.h"
+#include "ppc/CostModel/ParallelLayout.h"
+#include "ppc/CostModel/Stack.h"
+
+namespace mlir::ppc {
+
+/// What bounds an op; what the report groups by.
+enum class OpClass { Gemm, Attention, Stream, Communication };
+llvm::StringRef toString(OpClass kind);
+
+struct LayerOp {
+  llvm::StringRef name; // of static storage: "qkv projection"
+  OpClass kind = OpClass::Stream;
+  Seconds forward, backward, weightGradient; // device (or link) time per micro-batch
+  Seconds hidden;                            // of forward and of backward each: communication that runs beside compute
+  int forwardKernels = 1, backwardKernels = 1;
+  Flops flops;   // of forward, on this rank
+  Bytes traffic; // of forward: memory for compute, link for communication
+  Bytes saved;   // kept from forward to backward
+  bool attentionCore = false; // what Recompute::Selective computes again
+};
+
+/// One layer (or the embedding, or the head) on one rank.
+struct LayerProgram {
+  llvm::SmallVector<LayerOp, 40> ops;
+  Bytes input;                 // the activation that enters, as kept under full recompute
+  double parameters = 0;       // dense elements on this rank
+  double expertParameters = 0; // expert elements on this rank
+  Bytes forwardWorkspace;      // largest temporaries beside what is saved
+  Bytes backwardWorkspace;
+
+  Seconds forward() const;
+  Seconds backward() const;       // without the weight gradient
+  Seconds weightGradient() const;
+  Seconds recomputeSelective() const;
+  Seconds communication() const; // exposed, of forward
+  Bytes saved() const;
+  Bytes savedSelective() const;
+  int forwardKernels() const, backwardKernels() const;
+};
+
+/// What the builders of layer programs need to know. Owned by the caller for the time of the call.
+struct PricingContext {
+  const ModelShape &model;
+  const TrainingJob &job;
+  const Cluster &cluster;
+  const ParallelLayout &layout;
+  const Stack &stack;
+  GroupPlacement tensorGroup, contextGroup, expertGroup, expertTensorGroup;
+
+  PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,
+                 const Stack &stack);
+  const Device &device() const { return cluster.device(); }
+};
+
+LayerProgram buildEmbedding(const PricingContext &context);
+/// `layer` chooses between dense and expert feed-forward, and the sliding window.
+LayerProgram buildLayer(const PricingContext &context, int64_t layer);
+/// Final norm, logits, loss.
+LayerProgram buildHead(const PricingContext &context);
+
+} // namespace mlir::ppc
+
+#endif // PPC_COSTMODEL_LAYERPROGRAM_H

@@ -1,0 +1,78 @@
+// How a training job is laid out on a cluster, in the terms that people use: degrees of parallelism and a few choices. The
+// cost model prices it; the search enumerates it; `--evaluate` reads one per row.
+#ifndef PPC_COSTMODEL_PARALLELLAYOUT_H
+#define PPC_COSTMODEL_PARALLELLAYOUT_H
+
+#include "ppc/Cluster/Device.h"
+#include "ppc/CostModel/KernelCost.h"
+#include "ppc/Model/ModelShape.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mlir::ppc {
+
+/// What backward computes again instead of keeping: nothing; the attention scores (Korthikanti et al., arXiv 2205.05198);
+/// whole layers, of which only the input is kept.
+enum class Recompute { None, Selective, Full };
+llvm::StringRef toString(Recompute recompute);
+std::optional<Recompute> parseRecompute(llvm::StringRef text);
+
+/// What lives in host memory between its uses.
+enum class Offload { None, Optimizer, Activations };
+llvm::StringRef toString(Offload offload);
+std::optional<Offload> parseOffload(llvm::StringRef text);
+
+/// How attention over a context-parallel group works: keys and values passed around a ring; heads exchanged by
+/// all-to-all (Ulysses); keys and values all-gathered.
+enum class ContextKind { Ring, Ulysses, AllGather };
+llvm::StringRef toString(ContextKind kind);
+std::optional<ContextKind> parseContextKind(llvm::StringRef text);
+
+/// What is trained on: sequences of `sequence` tokens, `globalBatch` of them per step.
+struct TrainingJob {
+  int64_t sequence = 0;
+  int64_t globalBatch = 0;
+};
+
+/// Ranks are numbered with tp innermost, then cp, then dp, then pp outermost. Experts have a grid of their own over the
+/// same ranks of a stage: etp innermost, then ep, then what is left replicates them.
+struct ParallelLayout {
+  int64_t dp = 1, tp = 1, pp = 1, vp = 1, cp = 1, ep = 1, etp = 1;
+  bool sequenceParallel = false;
+  int64_t zero = 0;       // 1 optimizer state, 2 and gradients, 3 and parameters are cut over the shard group
+  int64_t shardGroup = 0; // ranks of the data group that share one copy of the state; 0: all dp x cp of them
+  int64_t microBatch = 1; // sequences
+  std::string schedule = "1f1b";
+  Recompute recompute = Recompute::None;
+  /// With Recompute::Full: layers per stage chunk that are recomputed, the rest is kept; -1: all.
+  int64_t recomputedLayers = -1;
+  Offload offload = Offload::None;
+  Precision precision = Precision::Bf16;
+  ContextKind contextKind = ContextKind::Ring;
+  AttentionKernel attention = AttentionKernel::Flash2;
+  bool fusedNorm = true;
+  /// Layers per virtual stage, chunk by chunk in model order (pp x vp numbers); empty: as the stack cuts.
+  llvm::SmallVector<int64_t, 8> stageLayers;
+
+  int64_t devices() const { return dp * tp * pp * cp; }
+  /// Ranks that hold the same dense parameters.
+  int64_t dataRanks() const { return dp * cp; }
+  /// Ranks that hold the same expert parameters.
+  int64_t expertDataRanks() const { return dp * cp * tp / (ep * etp); }
+  int64_t microBatches(const TrainingJob &job) const { return job.globalBatch / (dp * microBatch); }
+};
+
+/// Whether the layout can exist for the model and the job, whatever its time and memory. Errors name what does not divide
+/// or what is too large, with both numbers.
+llvm::Error verifyLayout(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout);
+
+/// "dp 8 x tp 4 x pp 2, micro-batch 1, 1f1b, zero 1, recompute full": for people.
+std::string toString(const ParallelLayout &layout);
+
+} // namespace mlir::ppc
+
+#endif // PPC_COSTMODEL_PARALLELLAYOUT_H

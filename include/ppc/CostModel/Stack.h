@@ -1,0 +1,66 @@
+// What a software stack does, as switches: which kernels it fuses, what it overlaps, in which type it reduces. Never an
+// efficiency: speeds belong to hardware. One YAML file per stack in lib/CostModel/Stacks, with the source of each fact.
+#ifndef PPC_COSTMODEL_STACK_H
+#define PPC_COSTMODEL_STACK_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::ppc {
+
+/// Who issues kernels: an interpreter op by op, compiled regions, or recorded graphs (no host time per kernel).
+enum class Execution { Eager, Compiled, Graphs };
+/// Which modules a pipeline stage counts when it cuts the model into equal numbers.
+enum class StageSplit {
+  Layers,           // transformer layers only; embedding and head ride with the first and the last
+  Modules,          // embedding, layers, final norm and head each count one (DeepSpeed `uniform`)
+  EmbeddingAsLayer, // embedding and head count as a layer each
+  Balanced,         // by predicted time
+};
+
+struct Stack {
+  std::string name = "ppc";
+  Execution execution = Execution::Compiled;
+  StageSplit stageSplit = StageSplit::Balanced;
+  // Fused elementwise kernels.
+  bool fusedRotary = true, fusedActivation = true, fusedResidual = true, fusedLoss = true;
+  bool fusedGradientAccumulation = true; // the weight-gradient product adds to the accumulator itself
+  bool residualF32 = false;              // the residual stream is kept in f32
+  // Types, in bytes per element.
+  double gradientBytes = 4;       // accumulator
+  double gradientReduceBytes = 4; // on the wire
+  double masterBytes = 4;         // master weights; 0: none
+  double momentBytes = 8;         // both moments
+  // Communication.
+  bool overlapGradientReduction = true; // with backward
+  bool overlapParameterGather = true;   // of ZeRO-1/2, with the next forward
+  bool overlapTensorParallel = false;   // products cut in pieces that hide their all-gather and reduce-scatter
+  bool overlapExperts = false;          // all-to-all of one half hidden behind the other half's experts
+  bool blockingSends = false;           // a stage waits for its sends and receives
+  bool scatterGatherSends = false;      // a message is cut over tp and gathered after (Megatron-LM)
+  bool vocabularyParallelLoss = true;   // else logits are gathered on every tensor-parallel rank
+  bool reduceScatterGradients = true;   // ZeRO-1: reduce-scatter; else all-reduce, then each uses its shard
+  bool gatherParametersOncePerStep = false; // ZeRO-3: kept over micro-batches
+  bool reshardAfterForward = true;      // ZeRO-3: gathered again for backward
+  bool splitWeightGradient = false;     // B and W are separate even where the schedule does not ask
+  bool deterministicEmbedding = false;
+  bool capacityExperts = false;         // tokens over a fixed capacity are dropped; else dropless
+  // Memory.
+  double recomputeKeepsGathered = 0;
+  bool cachingAllocator = true;         // sizes rounded, blocks fragmented
+  bool gradientF32Copy = false;         // once a step the whole gradient is also held in f32
+  double bucketElements = 0;            // gradients are cast and reduced this many at a time; 0: all at once
+};
+
+/// A stack of lib/CostModel/Stacks by name, or a YAML file of your own. Errors: unknown name (lists the known ones),
+/// unknown switch, wrong type, by line and column.
+llvm::Expected<Stack> findStack(llvm::StringRef spelling);
+llvm::Expected<Stack> parseStack(llvm::StringRef name, llvm::StringRef text);
+std::vector<std::string> stackNames();
+
+} // namespace mlir::ppc
+
+#endif // PPC_COSTMODEL_STACK_H

@@ -1,0 +1,48 @@
+// One training step of a layout on a cluster: time, memory, and where they go. Derivation: docs/CostModel.md.
+#ifndef PPC_COSTMODEL_STEPCOST_H
+#define PPC_COSTMODEL_STEPCOST_H
+
+#include "ppc/CostModel/LayerProgram.h"
+
+namespace mlir::ppc {
+
+/// Bytes of the rank of a stage at its worst moment, by kind.
+struct MemoryBreakdown {
+  Bytes parameters, gradients, optimizer, activations;
+  Bytes workspace;     // temporaries of the largest layer, logits, attention
+  Bytes communication; // buffers of collectives, gathered parameters
+  Bytes allocator;     // rounding and fragmentation
+  Bytes framework;     // context, libraries, communicators
+  Bytes total() const;
+};
+
+struct StageCost {
+  Seconds forward, backward, weightGradient; // of one micro-batch, all chunks of the stage
+  Seconds communication;                     // of those, exposed collectives inside the layers
+  Seconds gradientReduction, parameterGather, optimizer; // once per step
+  MemoryBreakdown memory;
+};
+
+struct StepCost {
+  Seconds stepTime;
+  Seconds pipeline;         // first forward to last backward
+  Seconds exposedGradients; // data-parallel communication that nothing hides
+  Seconds optimizer;
+  Seconds exposedCommunication; // all kinds, on the busiest stage
+  double bubble = 0;            // idle share of the busiest stage within `pipeline`
+  llvm::SmallVector<StageCost, 8> stages; // per device of the pipeline axis
+  int64_t worstStage = 0;       // by memory
+  Bytes peakMemory;
+  bool fits = false;
+  double modelFlops = 0, hardwareFlops = 0; // per step, whole job; PaLM's count, and with what is recomputed
+  double mfu = 0, hfu = 0;                  // of the device's peak in the layout's precision (bf16 peak for fp8 and below)
+  double tokensPerSecondPerDevice = 0;
+};
+
+/// Errors: what verifyLayout says, a schedule that cannot be made for these sizes.
+llvm::Expected<StepCost> estimateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                                      const ParallelLayout &layout, const Stack &stack);
+
+} // namespace mlir::ppc
+
+#endif // PPC_COSTMODEL_STEPCOST_H
