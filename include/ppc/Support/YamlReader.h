@@ -1,0 +1,87 @@
+// Reads the mappings of a YAML file and says exactly what is wrong with it: `FILE:LINE:COLUMN: error: ...` with the key,
+// the value and what is possible. The first error sticks: after it the readers return fall-back values, so a client reads
+// a whole table of keys and asks for the error once. Parsing is LLVM's; anchors, tags and several documents are refused.
+#ifndef PPC_SUPPORT_YAMLREADER_H
+#define PPC_SUPPORT_YAMLREADER_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mlir::ppc {
+
+struct YamlNode;
+
+/// One mapping of a YAML document. Copies and nested readers share the document, its first error and its read keys.
+///
+///   llvm::Expected<YamlReader> reader = YamlReader::fromFile("cluster.yaml");
+///   double bandwidth = reader->positive("bandwidth");
+///   reader->finish();
+///   if (llvm::Error error = reader->takeError()) ...
+///
+/// `cluster.yaml:3:14: error: key "bandwidth": expected a number > 0, found "fast"`
+class YamlReader {
+public:
+  /// The top-level mapping of a file. Errors: unreadable, longer than 4 MiB, not YAML, not a mapping, a key twice, nested
+  /// deeper than 64.
+  static llvm::Expected<YamlReader> fromFile(llvm::StringRef path);
+  /// The same for text in memory; `name` is what messages call it.
+  static llvm::Expected<YamlReader> fromText(llvm::StringRef name, llvm::StringRef text);
+
+  /// Whether the key is there with a value other than null. Does not count as reading it.
+  bool has(llvm::StringRef key) const;
+  /// The keys in the order of the file; for mappings whose keys are names. Does not count as reading them.
+  std::vector<std::string> keys() const;
+
+  /// Each reads one key. A key that is absent or null gives the fall-back; without one that is an error.
+  int64_t integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback = std::nullopt);
+  /// A number within [minimum, maximum].
+  double number(llvm::StringRef key, double minimum, double maximum, std::optional<double> fallback = std::nullopt);
+  /// A finite number > 0.
+  double positive(llvm::StringRef key, std::optional<double> fallback = std::nullopt);
+  bool boolean(llvm::StringRef key, std::optional<bool> fallback = std::nullopt);
+  std::string string(llvm::StringRef key, std::optional<std::string> fallback = std::nullopt);
+  /// One of `choices`, as its index.
+  size_t choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices, std::optional<size_t> fallback = std::nullopt);
+  /// The nested mapping, or nothing when absent or null. Anything else is an error.
+  std::optional<YamlReader> mapping(llvm::StringRef key);
+  /// The mappings of a list; none when absent or null. Anything else is an error.
+  std::vector<YamlReader> mappings(llvm::StringRef key);
+  /// The numbers of a list; none when absent or null. Anything else is an error.
+  std::vector<double> numbers(llvm::StringRef key);
+  std::vector<std::string> strings(llvm::StringRef key);
+
+  /// Records an unknown key, with the keys that were asked for as what is possible.
+  void finish();
+  /// Records `FILE:LINE:COLUMN: error: key "KEY": MESSAGE` unless an earlier error is recorded; at the mapping when it has
+  /// no such key.
+  void fail(llvm::StringRef key, const llvm::Twine &message);
+  /// Records `FILE:LINE:COLUMN: error: MESSAGE` at the mapping itself.
+  void failHere(const llvm::Twine &message);
+  bool failed() const;
+  /// The first error, once; success after that.
+  llvm::Error takeError();
+
+private:
+  struct Document;
+  YamlReader(std::shared_ptr<Document> document, const YamlNode *node) : document(std::move(document)), node(node) {}
+
+  const YamlNode *find(llvm::StringRef key) const;
+  /// The value, counted as read; null when absent, or null in the file. Absent without a fall-back is recorded.
+  const YamlNode *read(llvm::StringRef key, bool hasFallback, const llvm::Twine &expected);
+  void reject(llvm::StringRef key, const YamlNode &value, const llvm::Twine &expected);
+  void record(const YamlNode &where, const llvm::Twine &message);
+
+  std::shared_ptr<Document> document;
+  const YamlNode *node;
+  std::vector<std::string> asked; // keys read through this reader
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_SUPPORT_YAMLREADER_H

@@ -1,0 +1,390 @@
+// Reads the mappings of a YAML file and says exactly what is wrong with it.
+#include "ppc/Support/YamlReader.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Casting.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLParser.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlir::ppc {
+
+constexpr size_t maximumBytes = 4 << 20;
+constexpr int maximumDepth = 64;
+
+struct YamlNode {
+  enum Kind { Null, Scalar, Sequence, Mapping } kind = Null;
+  bool quoted = false;
+  unsigned line = 1, column = 1;
+  std::string text;            // Scalar
+  std::vector<YamlNode> items; // Sequence; Mapping: its values
+  std::vector<YamlNode> keys;  // Mapping, one per item
+};
+
+struct YamlReader::Document {
+  std::string file;
+  YamlNode root;
+  std::string error;
+};
+
+static llvm::Error makeError(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+static std::string display(const YamlNode &node) {
+  switch (node.kind) {
+  case YamlNode::Null: return "nothing";
+  case YamlNode::Sequence: return "a list";
+  case YamlNode::Mapping: return "a mapping";
+  case YamlNode::Scalar: break;
+  }
+  std::string text;
+  for (char c : llvm::StringRef(node.text).take_front(60))
+    text += llvm::isPrint(c) ? c : '?';
+  return "\"" + text + (node.text.size() > 60 ? "...\"" : "\"");
+}
+
+namespace {
+/// Turns the parser's stream of nodes, which can be walked once, into a tree.
+class TreeBuilder {
+public:
+  explicit TreeBuilder(llvm::SourceMgr &sources) : sources(sources) {}
+
+  bool build(llvm::yaml::Node *from, YamlNode &to, int depth);
+  bool fail(llvm::SMLoc where, const llvm::Twine &message) {
+    if (error.empty()) {
+      error = message.str();
+      std::tie(line, column) = position(where);
+    }
+    return false;
+  }
+  std::pair<unsigned, unsigned> position(llvm::SMLoc where) {
+    return where.isValid() ? sources.getLineAndColumn(where) : std::make_pair(1u, 1u);
+  }
+
+  std::string error;
+  unsigned line = 1, column = 1;
+
+private:
+  bool buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int depth);
+
+  llvm::SourceMgr &sources;
+};
+} // namespace
+
+bool TreeBuilder::build(llvm::yaml::Node *from, YamlNode &to, int depth) {
+  if (!from || !error.empty())
+    return false;
+  llvm::SMLoc where = from->getSourceRange().Start;
+  std::tie(to.line, to.column) = position(where);
+  if (depth > maximumDepth)
+    return fail(where, "nested deeper than " + llvm::Twine(maximumDepth) + " levels");
+  if (!from->getAnchor().empty() || llvm::isa<llvm::yaml::AliasNode>(from))
+    return fail(where, "anchors and aliases are not supported; write the value out");
+  if (!from->getRawTag().empty())
+    return fail(where, "tags are not supported");
+  if (llvm::isa<llvm::yaml::NullNode>(from))
+    return true;
+  if (auto *scalar = llvm::dyn_cast<llvm::yaml::ScalarNode>(from)) {
+    llvm::SmallString<32> storage;
+    llvm::StringRef raw = scalar->getRawValue();
+    to.quoted = raw.starts_with("'") || raw.starts_with("\"");
+    to.text = scalar->getValue(storage).str();
+    bool isNull = !to.quoted && (to.text == "~" || to.text == "null");
+    to.kind = isNull ? YamlNode::Null : YamlNode::Scalar;
+    return true;
+  }
+  if (auto *block = llvm::dyn_cast<llvm::yaml::BlockScalarNode>(from)) {
+    to.kind = YamlNode::Scalar;
+    to.quoted = true;
+    to.text = block->getValue().str();
+    return true;
+  }
+  if (auto *sequence = llvm::dyn_cast<llvm::yaml::SequenceNode>(from)) {
+    to.kind = YamlNode::Sequence;
+    for (llvm::yaml::Node &item : *sequence)
+      if (!build(&item, to.items.emplace_back(), depth + 1))
+        return false;
+    return true;
+  }
+  if (auto *mapping = llvm::dyn_cast<llvm::yaml::MappingNode>(from))
+    return buildMapping(*mapping, to, depth);
+  return fail(where, "unexpected kind of node");
+}
+
+bool TreeBuilder::buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int depth) {
+  to.kind = YamlNode::Mapping;
+  for (llvm::yaml::KeyValueNode &entry : from) {
+    YamlNode key, value;
+    if (!build(entry.getKey(), key, depth + 1))
+      return false;
+    if (key.kind != YamlNode::Scalar)
+      return fail(entry.getSourceRange().Start, "expected a name as the key, found " + display(key));
+    for (const YamlNode &earlier : to.keys)
+      if (earlier.text == key.text)
+        return fail(entry.getSourceRange().Start, "key \"" + key.text + "\" is there twice; first in line " + llvm::Twine(earlier.line));
+    if (!build(entry.getValue(), value, depth + 1))
+      return false;
+    if (value.kind == YamlNode::Null)
+      value.line = key.line, value.column = key.column; // an absent value has no place of its own
+    to.keys.push_back(std::move(key));
+    to.items.push_back(std::move(value));
+  }
+  return true;
+}
+
+llvm::Expected<YamlReader> YamlReader::fromFile(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return makeError(path + ": error: " + buffer.getError().message());
+  return fromText(path, (*buffer)->getBuffer());
+}
+
+llvm::Expected<YamlReader> YamlReader::fromText(llvm::StringRef name, llvm::StringRef text) {
+  if (text.size() > maximumBytes)
+    return makeError(name + ":1:1: error: " + llvm::Twine(text.size()) + " bytes; expected at most " + llvm::Twine(maximumBytes));
+  if (size_t nul = text.find('\0'); nul != llvm::StringRef::npos)
+    return makeError(name + ":" + llvm::Twine(text.take_front(nul).count('\n') + 1) + ":1: error: a NUL byte is not text");
+  llvm::SourceMgr sources;
+  TreeBuilder builder(sources);
+  sources.setDiagHandler(
+      [](const llvm::SMDiagnostic &diagnostic, void *context) {
+        auto &builder = *static_cast<TreeBuilder *>(context);
+        if (builder.error.empty()) {
+          builder.error = "not YAML: " + diagnostic.getMessage().str();
+          builder.line = std::max(1, diagnostic.getLineNo());
+          builder.column = std::max(0, diagnostic.getColumnNo()) + 1;
+        }
+      },
+      &builder);
+  auto document = std::make_shared<Document>();
+  document->file = name.str();
+  {
+    llvm::yaml::Stream stream(text, sources, /*ShowColors=*/false);
+    auto first = stream.begin();
+    if (first != stream.end() && builder.build(first->getRoot(), document->root, 0) && !stream.failed()) {
+      first->skip();
+      if (!stream.failed() && builder.error.empty() && ++first != stream.end() && first->getRoot() &&
+          !llvm::isa<llvm::yaml::NullNode>(first->getRoot()))
+        builder.fail(first->getRoot()->getSourceRange().Start, "a second document; expected one");
+    }
+    if (stream.failed() && builder.error.empty())
+      builder.error = "not YAML";
+  }
+  if (builder.error.empty() && document->root.kind != YamlNode::Mapping) {
+    builder.error = "expected `key: value` lines, found " + display(document->root);
+    builder.line = document->root.line, builder.column = document->root.column;
+  }
+  if (!builder.error.empty())
+    return makeError(name + ":" + llvm::Twine(builder.line) + ":" + llvm::Twine(builder.column) + ": error: " + builder.error);
+  const YamlNode *root = &document->root;
+  return YamlReader(std::move(document), root);
+}
+
+const YamlNode *YamlReader::find(llvm::StringRef key) const {
+  for (size_t i = 0; i < node->keys.size(); ++i)
+    if (node->keys[i].text == key)
+      return &node->items[i];
+  return nullptr;
+}
+
+bool YamlReader::has(llvm::StringRef key) const {
+  const YamlNode *value = find(key);
+  return value && value->kind != YamlNode::Null;
+}
+
+std::vector<std::string> YamlReader::keys() const {
+  std::vector<std::string> result;
+  for (const YamlNode &key : node->keys)
+    result.push_back(key.text);
+  return result;
+}
+
+void YamlReader::record(const YamlNode &where, const llvm::Twine &message) {
+  if (document->error.empty())
+    document->error = (document->file + ":" + llvm::Twine(where.line) + ":" + llvm::Twine(where.column) + ": error: " + message).str();
+}
+
+void YamlReader::fail(llvm::StringRef key, const llvm::Twine &message) {
+  const YamlNode *value = find(key);
+  record(value ? *value : *node, "key \"" + key + "\": " + message);
+}
+
+void YamlReader::failHere(const llvm::Twine &message) { record(*node, message); }
+
+bool YamlReader::failed() const { return !document->error.empty(); }
+
+llvm::Error YamlReader::takeError() {
+  if (document->error.empty())
+    return llvm::Error::success();
+  return makeError(std::exchange(document->error, ""));
+}
+
+void YamlReader::reject(llvm::StringRef key, const YamlNode &value, const llvm::Twine &expected) {
+  fail(key, "expected " + expected + ", found " + display(value));
+}
+
+const YamlNode *YamlReader::read(llvm::StringRef key, bool hasFallback, const llvm::Twine &expected) {
+  if (!llvm::is_contained(asked, key))
+    asked.push_back(key.str());
+  const YamlNode *value = find(key);
+  if (value && value->kind != YamlNode::Null)
+    return value;
+  if (!hasFallback)
+    fail(key, "missing; expected " + expected);
+  return nullptr;
+}
+
+void YamlReader::finish() {
+  for (const YamlNode &key : node->keys)
+    if (!llvm::is_contained(asked, key.text))
+      return record(key, "unknown key \"" + llvm::Twine(key.text) + "\"; possible: " + llvm::join(asked, ", "));
+}
+
+static std::optional<double> asNumber(const YamlNode &value) {
+  double number = 0;
+  llvm::StringRef text = value.text;
+  // StringRef::getAsDouble also takes "inf", "nan" and hexadecimal, which are more likely mistakes here.
+  if (value.kind != YamlNode::Scalar || value.quoted || text.empty() ||
+      text.find_first_not_of("0123456789+-.eE") != llvm::StringRef::npos || text.getAsDouble(number) || !std::isfinite(number))
+    return std::nullopt;
+  return number;
+}
+
+int64_t YamlReader::integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback) {
+  std::string expected = "an integer >= " + std::to_string(minimum);
+  const YamlNode *value = read(key, fallback.has_value(), expected);
+  if (!value)
+    return fallback.value_or(minimum);
+  std::optional<double> number = asNumber(*value);
+  if (number && *number == std::floor(*number) && *number >= double(minimum) && *number <= 9007199254740992.0)
+    return int64_t(*number);
+  reject(key, *value, expected);
+  return fallback.value_or(minimum);
+}
+
+/// 0.5, 1e-6: with no more digits than needed.
+static std::string plain(double number) {
+  char text[32];
+  snprintf(text, sizeof text, "%.15g", number);
+  return text;
+}
+
+double YamlReader::number(llvm::StringRef key, double minimum, double maximum, std::optional<double> fallback) {
+  std::string expected = "a number from " + plain(minimum) + " to " + plain(maximum);
+  const YamlNode *value = read(key, fallback.has_value(), expected);
+  if (!value)
+    return fallback.value_or(minimum);
+  std::optional<double> number = asNumber(*value);
+  if (number && *number >= minimum && *number <= maximum)
+    return *number;
+  reject(key, *value, expected);
+  return fallback.value_or(minimum);
+}
+
+double YamlReader::positive(llvm::StringRef key, std::optional<double> fallback) {
+  const YamlNode *value = read(key, fallback.has_value(), "a number > 0");
+  if (!value)
+    return fallback.value_or(1);
+  std::optional<double> number = asNumber(*value);
+  if (number && *number > 0)
+    return *number;
+  reject(key, *value, "a number > 0");
+  return fallback.value_or(1);
+}
+
+bool YamlReader::boolean(llvm::StringRef key, std::optional<bool> fallback) {
+  const YamlNode *value = read(key, fallback.has_value(), "true or false");
+  if (!value)
+    return fallback.value_or(false);
+  if (value->kind == YamlNode::Scalar && !value->quoted && (value->text == "true" || value->text == "false"))
+    return value->text == "true";
+  reject(key, *value, "true or false");
+  return fallback.value_or(false);
+}
+
+std::string YamlReader::string(llvm::StringRef key, std::optional<std::string> fallback) {
+  const YamlNode *value = read(key, fallback.has_value(), "a name");
+  if (!value)
+    return fallback.value_or("");
+  if (value->kind == YamlNode::Scalar)
+    return value->text;
+  reject(key, *value, "a name");
+  return fallback.value_or("");
+}
+
+size_t YamlReader::choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices, std::optional<size_t> fallback) {
+  std::string expected = "one of " + llvm::join(choices, ", ");
+  const YamlNode *value = read(key, fallback.has_value(), expected);
+  if (!value)
+    return fallback.value_or(0);
+  if (value->kind == YamlNode::Scalar)
+    for (size_t i = 0; i < choices.size(); ++i)
+      if (choices[i] == value->text)
+        return i;
+  reject(key, *value, expected);
+  return fallback.value_or(0);
+}
+
+std::optional<YamlReader> YamlReader::mapping(llvm::StringRef key) {
+  const YamlNode *value = read(key, true, "");
+  if (!value)
+    return std::nullopt;
+  if (value->kind == YamlNode::Mapping)
+    return YamlReader(document, value);
+  reject(key, *value, "a mapping");
+  return std::nullopt;
+}
+
+std::vector<YamlReader> YamlReader::mappings(llvm::StringRef key) {
+  std::vector<YamlReader> result;
+  const YamlNode *value = read(key, true, "");
+  if (!value)
+    return result;
+  if (value->kind != YamlNode::Sequence)
+    return reject(key, *value, "a list of mappings"), result;
+  for (const YamlNode &item : value->items) {
+    if (item.kind != YamlNode::Mapping)
+      return record(item, "key \"" + key + "\": expected a list of mappings, found " + display(item)), std::vector<YamlReader>();
+    result.push_back(YamlReader(document, &item));
+  }
+  return result;
+}
+
+std::vector<double> YamlReader::numbers(llvm::StringRef key) {
+  std::vector<double> result;
+  const YamlNode *value = read(key, true, "");
+  if (!value)
+    return result;
+  if (value->kind != YamlNode::Sequence)
+    return reject(key, *value, "a list of numbers"), result;
+  for (const YamlNode &item : value->items) {
+    std::optional<double> number = asNumber(item);
+    if (!number)
+      return record(item, "key \"" + key + "\": expected a list of numbers, found " + display(item)), std::vector<double>();
+    result.push_back(*number);
+  }
+  return result;
+}
+
+std::vector<std::string> YamlReader::strings(llvm::StringRef key) {
+  std::vector<std::string> result;
+  const YamlNode *value = read(key, true, "");
+  if (!value)
+    return result;
+  if (value->kind != YamlNode::Sequence)
+    return reject(key, *value, "a list of names"), result;
+  for (const YamlNode &item : value->items) {
+    if (item.kind != YamlNode::Scalar)
+      return record(item, "key \"" + key + "\": expected a list of names, found " + display(item)), std::vector<std::string>();
+    result.push_back(item.text);
+  }
+  return result;
+}
+
+} // namespace mlir::ppc
