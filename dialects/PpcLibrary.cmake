@@ -35,6 +35,20 @@ function(ppc_library name)
   endif()
 endfunction()
 
+# ppc_embed(<output> <file>...): writes <build>/<current dir>/<output>, C++ text with one `{"stem", R"(contents)"},` per file,
+# so that the data of files travels inside the program. Written again whenever a file changes.
+function(ppc_embed output)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${output})
+  set(text "// Generated from the files beside CMakeLists.txt.\n")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    file(READ ${CMAKE_CURRENT_SOURCE_DIR}/${file} contents)
+    get_filename_component(stem ${file} NAME_WLE)
+    string(APPEND text "{\"${stem}\", R\"ppc(${contents})ppc\"},\n")
+  endforeach()
+  file(GENERATE OUTPUT ${out} CONTENT "${text}")
+endfunction()
+
 # A library of plain data and algorithms: no IR, so nothing generated to wait for and no precompiled MLIR headers.
 function(ppc_data_library name)
   cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
