@@ -4,6 +4,8 @@
 #ifndef PPC_IMPORT_HUGGINGFACE_H
 #define PPC_IMPORT_HUGGINGFACE_H
 
+#include "ppc/Model/ModelConfig.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -14,17 +16,6 @@
 #include <vector>
 
 namespace mlir::ppc {
-
-/// How rotary frequencies are stretched for sequences longer than those trained on.
-struct RopeScaling {
-  enum class Kind { None, Linear, Llama3 } kind = Kind::None;
-  double factor = 1;
-  // Llama3 only: wavelengths (in positions) above original / lowFrequency are divided by `factor`, those below
-  // original / highFrequency are kept, the ones between are interpolated.
-  double lowFrequencyFactor = 1;
-  double highFrequencyFactor = 4;
-  int64_t originalMaxPositions = 0;
-};
 
 /// A LLaMA, checked: every size is at least 1, kvHeads divides heads, headDim is even.
 struct LlamaConfig {

@@ -1,5 +1,5 @@
-// The sizes of a language model, as plain data: what a Hugging Face config.json or a row of numbers says, before there is
-// any IR. The cost model, the planner and the importers all start from it.
+// The sizes of a language model, as plain data: what a Hugging Face config.json or a row of numbers says, before there
+// is any IR. The cost model, the planner and the importers all start from it.
 #ifndef PPC_MODEL_MODELSHAPE_H
 #define PPC_MODEL_MODELSHAPE_H
 
@@ -29,33 +29,45 @@ struct LatentAttention {
 
 /// Mixture of experts; `experts` 0: every feed-forward layer is dense.
 struct ExpertShape {
-  int64_t experts = 0;       // routed experts per layer
-  int64_t topK = 0;          // experts per token
-  int64_t ffn = 0;           // inner width of one expert
-  int64_t sharedFfn = 0;     // inner width of all shared experts together (shared_experts x moe_ffn); 0: none
-  int64_t firstLayer = 0;    // layers before it are dense
-  int64_t every = 1;         // each `every`-th layer from firstLayer on has experts
+  int64_t experts = 0;    // routed experts per layer
+  int64_t topK = 0;       // experts per token
+  int64_t ffn = 0;        // inner width of one expert
+  int64_t sharedFfn = 0;  // inner width of all shared experts together (shared_experts x moe_ffn); 0: none
+  int64_t firstLayer = 0; // layers before it are dense
+  int64_t every = 1;      // each `every`-th layer from firstLayer on has experts
+  // A token's experts come from at most groupsPerToken of `groups` equal groups of consecutive experts; 1: no such
+  // limit.
+  int64_t groups = 1, groupsPerToken = 1;
+  bool sharedGate = false; // the shared experts' output is scaled by a learned gate [hidden -> 1] (Qwen-MoE)
+  bool scoreBias = false;  // one value per expert that balances the load (DeepSeek-V3); counted with the router
   explicit operator bool() const { return experts > 0; }
 };
 
 /// A decoder-only transformer. Sizes are in elements. `verifyModelShape` states what holds for a checked one.
 struct ModelShape {
-  std::string name;    // for people: "Llama-3-8B", or the file
-  std::string family;  // model_type: "llama", "gpt2", "gpt_neox", "bloom", "mistral", "qwen2", "qwen3", "mixtral", "qwen2_moe", "deepseek_v3", ...
+  std::string name;   // for people: "Llama-3-8B", or the file
+  std::string family; // model_type: "llama", "gpt2", "gpt_neox", "bloom", "mistral", "qwen2", "qwen3", "mixtral",
+                      // "qwen2_moe", "qwen3_moe", "deepseek_v3"
   int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
-  int64_t ffn = 0;     // inner width of a dense feed-forward
-  bool gated = false;  // SwiGLU and its like: a second input projection
+  int64_t ffn = 0;    // inner width of a dense feed-forward
+  bool gated = false; // SwiGLU and its like: a second input projection
   ActivationKind activation = ActivationKind::Silu;
   int64_t vocab = 0;
   bool tiedEmbeddings = false;
   NormKind norm = NormKind::RmsNorm;
-  bool normBias = false, attentionBias = false, outputBias = false, ffnBias = false, queryKeyNorm = false;
+  bool normBias = false;
+  bool attentionBias = false; // of the query, key and value projections
+  bool outputBias = false;    // of the attention's output projection
+  bool ffnBias = false;
+  bool queryKeyNorm = false;  // RMSNorm over each head of queries and keys; the weight has headDim values
+  bool embeddingNorm = false; // a norm right after the embedding (BLOOM)
   PositionKind position = PositionKind::Rotary;
-  int64_t maxPositions = 0;    // rows of learned positions, limit of the sequence length; 0: unlimited
-  int64_t slidingWindow = 0;   // keys each query sees; 0: all before it
+  double rotaryFraction = 1;      // of each head that carries the rotary position (GPT-NeoX: 0.25)
+  int64_t maxPositions = 0;       // rows of learned positions, limit of the sequence length; 0: unlimited
+  int64_t slidingWindow = 0;      // keys each query sees, itself included; 0: all before it
   int64_t slidingWindowEvery = 1; // each n-th layer uses the window (GPT-OSS: 2)
-  bool parallelResidual = false; // attention and feed-forward read the same norm (GPT-NeoX)
-  double dropout = 0;          // probability behind attention and feed-forward; 0 in modern models
+  bool parallelResidual = false;  // attention and feed-forward read the same norm (GPT-NeoX)
+  double dropout = 0;             // probability behind attention and feed-forward; 0 in modern models
   LatentAttention latent;
   ExpertShape moe;
   int64_t predictionLayers = 0; // extra multi-token prediction layers (DeepSeek-V3: 1)
@@ -63,33 +75,54 @@ struct ModelShape {
   bool hasExperts(int64_t layer) const {
     return moe && layer >= moe.firstLayer && (layer - moe.firstLayer) % moe.every == 0;
   }
+  bool hasWindow(int64_t layer) const { return slidingWindow > 0 && layer % slidingWindowEvery == 0; }
   int64_t queryHeadDim() const { return latent ? latent.nopeHeadDim + latent.ropeHeadDim : headDim; }
   int64_t valueHeadDim() const { return latent ? latent.valueHeadDim : headDim; }
 };
 
-/// Errors name the field and the value: sizes < 1, kvHeads not dividing heads, topK > experts, ...
+/// Errors name the model, the field, the value and what it should be: sizes < 1, kvHeads not dividing heads, topK >
+/// experts, a model of more than 2^60 parameters, ...
 llvm::Error verifyModelShape(const ModelShape &model);
 
-/// Reads a config.json, or the one in a folder: LlamaForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM, BloomForCausalLM,
-/// MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, MixtralForCausalLM, Qwen2MoeForCausalLM, Qwen3MoeForCausalLM,
-/// DeepseekV3ForCausalLM. Errors: `FILE: key "K": what is expected, what was found`.
+/// Reads a config.json, or the one in a folder, of one of `modelArchitectures` (ModelConfig.h); the result is verified.
+/// Errors: `FILE: key "K": what is expected, what was found`.
 llvm::Expected<ModelShape> readModelShape(llvm::StringRef path);
 
-/// Trained values by part. Tied embeddings count once, in `embedding`.
+/// Trained values by part. Tied embeddings count once, in `embedding`. Prediction layers are not counted: they are
+/// not part of the model that is published (countPredictionLayer).
 struct ParameterCounts {
-  int64_t embedding = 0, head = 0; // of which positions are part of embedding
-  int64_t attention = 0;           // all layers, with biases
-  int64_t denseFfn = 0, experts = 0, sharedExperts = 0, router = 0;
-  int64_t norms = 0;
-  int64_t total = 0;  // all of it
-  int64_t active = 0; // used by one token: experts count topK of `experts`
+  int64_t embedding = 0, head = 0; // learned positions and the norm after the embedding are part of `embedding`
+  int64_t attention = 0;           // all layers, with biases and the norms inside (query, key and latent norms)
+  int64_t denseFfn = 0, experts = 0, sharedExperts = 0, router = 0; // gates of shared experts with these
+  int64_t norms = 0;                                                // of layers and the last one
+  int64_t total = 0;                                                // all of it
+  int64_t active = 0; // used by one token: experts count topK / `experts` of theirs
 };
 ParameterCounts countParameters(const ModelShape &model);
+/// The parts of one layer; embedding and head are 0.
+ParameterCounts countLayerParameters(const ModelShape &model, int64_t layer);
+/// One multi-token prediction layer (arXiv 2412.19437, section 2.2): the last layer's parts, the projection of two
+/// hidden states into one (in `head`), three norms. Embedding and output head are the model's.
+ParameterCounts countPredictionLayer(const ModelShape &model);
 
 /// FLOPs of forward and backward per token as PaLM counts them (arXiv 2204.02311, appendix B): 6 N + 12 L H Q T, with N
-/// the active parameters (embeddings included once per use as a product: a tied embedding counts once) and full
-/// (not causal-halved) attention over `sequence` keys.
+/// the active parameters (all of them: both embeddings, norms and biases) and full (not causal-halved) attention over
+/// `sequence` keys. Where keys and values differ in width, 12 Q is 6 (queryHeadDim + valueHeadDim).
 double modelFlopsPerToken(const ModelShape &model, int64_t sequence);
+
+/// What a device really multiplies per token, split by what decides its speed. FLOPs, one multiply-add is 2.
+struct TokenFlops {
+  double layerProducts = 0; // projections and feed-forward of all layers
+  double attention = 0;     // scores and weighted sums of all layers
+  double head = 0;          // logits
+  double total() const { return layerProducts + attention + head; }
+};
+/// Forward only; backward is twice as much. No lookup, norm or bias counts. `causal`: a query meets only the keys that
+/// it sees, min(window, position + 1), averaged over the sequence; else all `sequence` of them.
+TokenFlops forwardFlopsPerToken(const ModelShape &model, int64_t sequence, bool causal);
+
+/// Keys a query of this layer meets on average under a causal mask: (T + 1) / 2 without a window.
+double averageKeys(const ModelShape &model, int64_t layer, int64_t sequence);
 
 } // namespace mlir::ppc
 

@@ -1,0 +1,59 @@
+// A Hugging Face config.json as a checked struct: the sizes (ModelShape), and the numbers that change values but not
+// costs. What is not understood is refused by file, key and value, never ignored.
+#ifndef PPC_MODEL_MODELCONFIG_H
+#define PPC_MODEL_MODELCONFIG_H
+
+#include "ppc/Model/ModelShape.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace mlir::ppc {
+
+/// How rotary frequencies are stretched for sequences longer than those trained on.
+struct RopeScaling {
+  enum class Kind { None, Linear, Llama3, Yarn } kind = Kind::None;
+  double factor = 1;
+  // Llama3 only: wavelengths (in positions) above original / lowFrequency are divided by `factor`, those below
+  // original / highFrequency are kept, the ones between are interpolated.
+  double lowFrequencyFactor = 1;
+  double highFrequencyFactor = 4;
+  // Yarn only (arXiv 2309.00071): pairs that turn more than betaFast times within the original length keep their
+  // frequency, those that turn less than betaSlow times are divided by `factor`; the ones between are interpolated.
+  double betaFast = 32, betaSlow = 1;
+  double magnitude = 1, magnitudeAllDims = 0; // mscale, mscale_all_dim
+  int64_t originalMaxPositions = 0;
+};
+
+/// How a router turns scores into expert weights.
+struct RoutingNumbers {
+  bool sigmoid = false;         // else softmax over all experts
+  bool normalizeTopK = false;   // weights of a token's experts are divided by their sum
+  double scale = 1;             // factor on the weights
+  double balanceLossFactor = 0; // router_aux_loss_coef
+};
+
+struct ModelConfig {
+  std::string file;         // for messages
+  std::string architecture; // "LlamaForCausalLM"
+  ModelShape shape;
+  double normEpsilon = 1e-6;
+  double initializerRange = 0.02; // standard deviation
+  double ropeTheta = 10000;
+  RopeScaling ropeScaling;
+  bool tanhGelu = false;       // Gelu by its tanh approximation
+  double attentionDropout = 0; // probability on the attention weights
+  RoutingNumbers routing;
+};
+
+/// The architectures that are read, as "LlamaForCausalLM", sorted.
+llvm::ArrayRef<llvm::StringRef> modelArchitectures();
+
+/// Reads a config.json, or the one in a folder. Errors: `FILE: key "K": what is expected, what was found`; an unknown
+/// architecture lists the known ones.
+llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path);
+/// The same for text in memory; `name` is what messages call it.
+llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef name, llvm::StringRef text);
+
+} // namespace mlir::ppc
+
+#endif // PPC_MODEL_MODELCONFIG_H
