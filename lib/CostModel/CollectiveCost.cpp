@@ -1,1 +1,243 @@
+// Collectives and messages over the levels that a group crosses. Per level: the rate at which one unit's share of the group
+// can send, and how many hops follow each other; the algorithms differ in what each level carries and in the hops.
 #include "ppc/CostModel/CollectiveCost.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir::ppc;
+
+llvm::StringRef mlir::ppc::toString(CollectiveKind kind) {
+  static constexpr llvm::StringRef names[] = {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast"};
+  return names[static_cast<int>(kind)];
+}
+
+namespace {
+/// One level that the group crosses.
+struct Crossing {
+  const ClusterLevel *level;
+  double rate;    // bytes/s of the whole group out of one unit below, before any efficiency
+  double members; // ranks of the group in one unit below
+  int64_t spans;  // units below, within one unit of this level
+  double hops;    // of a ring through all ranks that are on this level
+};
+
+struct Crossings {
+  Crossing at[8];
+  int count = 0;
+  double size = 1;
+};
+
+struct Estimate {
+  double seconds = 0;
+  llvm::StringRef algorithm = "none";
+};
+} // namespace
+
+static const ClusterLevel &levelAt(const Cluster &cluster, size_t index) {
+  llvm::ArrayRef<ClusterLevel> levels = cluster.levels();
+  return index < levels.size() || !cluster.between ? levels[std::min(index, levels.size() - 1)] : *cluster.between;
+}
+
+/// Share of a device's bandwidth that `spans` of the level's units can use among themselves.
+static double usableShare(const ClusterLevel &level, int64_t spans) {
+  switch (level.topology) {
+  case TopologyKind::AllPairs:
+    return spans >= level.size ? 1.0 : double(spans - 1) / double(level.size - 1);
+  case TopologyKind::CubeMesh: // 6 links: 2 at most join a pair, 4 stay within a quad
+    return spans <= 2 ? 2.0 / 6 : spans <= 4 ? 4.0 / 6 : 1.0;
+  case TopologyKind::Torus2D:
+  case TopologyKind::Torus3D: { // axes that the units, numbered from the innermost axis, spread over
+    double dimensions = level.extents.size(), used = 1;
+    int64_t covered = level.extents[0];
+    while (covered < spans && used < dimensions)
+      covered *= level.extents[int(used++)];
+    return used / dimensions;
+  }
+  case TopologyKind::FatTree:
+  case TopologyKind::Dragonfly:
+    return 1 / level.oversubscription;
+  case TopologyKind::Switch:
+  case TopologyKind::PcieTree:
+  case TopologyKind::RailOptimized:
+  case TopologyKind::RailOnly:
+    return 1;
+  }
+  return 1;
+}
+
+static Crossings crossingsOf(const Cluster &cluster, const GroupPlacement &placement) {
+  Crossings crossings;
+  crossings.size = double(placement.size());
+  double unitsBelow = crossings.size, devicesBelow = 1;
+  for (size_t l = 0; l < placement.members.size() && crossings.count < 8; ++l) {
+    const ClusterLevel &level = levelAt(cluster, l);
+    int64_t spans = placement.spans[l];
+    if (spans > 1) {
+      double members = l == 0 ? 1 : double(placement.fewest[l - 1]);
+      double perDevice = level.bandwidth.value * usableShare(level, spans);
+      double alone = l == 0 ? 1 : members * std::max(1.0, 1 / level.adaptersPerDevice);
+      double rate = perDevice * std::min(alone, devicesBelow / double(placement.sharers[l]));
+      double units = unitsBelow / double(spans);
+      crossings.at[crossings.count++] = {&level, rate, members, spans, unitsBelow - units};
+      unitsBelow = units;
+    }
+    devicesBelow *= double(level.size);
+  }
+  return crossings;
+}
+
+/// How much longer than at full rate a message takes that is not long against the level's ramp.
+static double rampFactor(const ClusterLevel &level, double bytesPerRank) {
+  return level.constants.ramp.value == 0 ? 1 : 1 + std::sqrt(level.constants.ramp.value / bytesPerRank);
+}
+
+static double floorOf(const Crossings &crossings) {
+  double floor = 0;
+  for (int i = 0; i < crossings.count; ++i)
+    floor = std::max(floor, crossings.at[i].level->constants.floor.value);
+  return floor;
+}
+
+static double log2Ceil(int64_t value) { return value <= 1 ? 0 : 64 - __builtin_clzll(uint64_t(value - 1)); }
+
+/// All ranks in one ring, each level's hops pipelined: every link carries `wire`, the slowest one counts. `rounds`: 2 for an
+/// all-reduce.
+static Estimate ring(const Crossings &crossings, double bytes, double rounds) {
+  double wire = rounds * bytes * (crossings.size - 1) / crossings.size;
+  double slowest = 0, hops = 0;
+  for (int i = 0; i < crossings.count; ++i) {
+    const Crossing &crossing = crossings.at[i];
+    double rate = crossing.rate * crossing.level->constants.efficiency;
+    slowest = std::max(slowest, wire / rate * rampFactor(*crossing.level, bytes / crossings.size));
+    hops += rounds * crossing.hops * crossing.level->latency.value;
+  }
+  return {floorOf(crossings) + hops + slowest, "ring"};
+}
+
+/// Two trees over the units, each for half of the bytes; within an innermost unit a chain.
+static Estimate tree(const Crossings &crossings, double bytes, double rounds) {
+  double slowest = 0, hops = 0;
+  for (int i = 0; i < crossings.count; ++i) {
+    const Crossing &crossing = crossings.at[i];
+    double rate = crossing.rate * crossing.level->constants.efficiency * 0.9;
+    slowest = std::max(slowest, rounds * bytes / rate * rampFactor(*crossing.level, bytes / crossings.size));
+    double steps = crossing.members == 1 && i == 0 ? double(crossing.spans - 1) : log2Ceil(crossing.spans);
+    hops += rounds * steps * crossing.level->latency.value;
+  }
+  return {floorOf(crossings) + hops + slowest, "tree"};
+}
+
+static bool anyReduction(const Crossings &crossings) {
+  for (int i = 0; i < crossings.count; ++i)
+    if (crossings.at[i].level->inNetworkReduction)
+      return true;
+  return false;
+}
+
+/// Switches that reduce and multicast where there are any, two trees over the other levels.
+static Estimate inNetwork(const Crossings &crossings, CollectiveKind kind, double bytes) {
+  double slowest = 0, hops = 0;
+  double rounds = kind == CollectiveKind::AllReduce ? 2 : 1;
+  for (int i = 0; i < crossings.count; ++i) {
+    const Crossing &crossing = crossings.at[i];
+    const LinkConstants &constants = crossing.level->constants;
+    double wire, rate, steps;
+    if (crossing.level->inNetworkReduction) {
+      // Each unit gives all it has to the switch once and takes its part of the result (or the reverse).
+      double part = 1.0 / double(crossing.spans);
+      wire = kind == CollectiveKind::AllReduce ? bytes * (1 + part) : bytes * (1 - part);
+      rate = crossing.rate * constants.reductionEfficiency;
+      steps = rounds;
+    } else {
+      wire = rounds * bytes;
+      rate = crossing.rate * constants.efficiency * 0.9;
+      steps = rounds * log2Ceil(crossing.spans);
+    }
+    slowest = std::max(slowest, wire / rate * rampFactor(*crossing.level, bytes / crossings.size));
+    hops += steps * crossing.level->latency.value;
+  }
+  return {floorOf(crossings) + hops + slowest, "in-network"};
+}
+
+/// A message from each rank to each other one; what leaves a unit shares its way out.
+static Estimate allToAll(const Crossings &crossings, double bytes) {
+  double slowest = 0, hops = 0;
+  for (int i = 0; i < crossings.count; ++i) {
+    const Crossing &crossing = crossings.at[i];
+    const ClusterLevel &level = *crossing.level;
+    double wire = crossing.members * bytes * (crossings.size - crossing.members) / crossings.size;
+    double rate = crossing.rate * level.constants.allToAllEfficiency;
+    if (level.topology == TopologyKind::PcieTree || level.topology == TopologyKind::RailOptimized)
+      rate /= level.oversubscription;
+    slowest = std::max(slowest, wire / rate * rampFactor(level, bytes));
+    hops += log2Ceil(crossing.spans) * level.latency.value;
+  }
+  return {floorOf(crossings) + hops + slowest, "direct"};
+}
+
+static Estimate estimate(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
+  Crossings crossings = crossingsOf(cluster, placement);
+  if (crossings.count == 0 || bytes.value <= 0)
+    return {};
+  if (kind == CollectiveKind::AllToAll)
+    return allToAll(crossings, bytes.value);
+  Estimate best = ring(crossings, bytes.value, kind == CollectiveKind::AllReduce ? 2 : 1);
+  auto consider = [&](Estimate other) {
+    if (other.seconds < best.seconds)
+      best = other;
+  };
+  if (kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast)
+    consider(tree(crossings, bytes.value, kind == CollectiveKind::AllReduce ? 2 : 1));
+  if (kind != CollectiveKind::Broadcast && anyReduction(crossings))
+    consider(inNetwork(crossings, kind, bytes.value));
+  return best;
+}
+
+Seconds mlir::ppc::collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
+  return Seconds(estimate(cluster, kind, bytes, placement).seconds);
+}
+
+llvm::StringRef mlir::ppc::collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
+  return estimate(cluster, kind, bytes, placement).algorithm;
+}
+
+/// A message whose outermost level is `crossed`.
+static double messageTime(const Cluster &cluster, double bytes, size_t crossed, int64_t sharers) {
+  const ClusterLevel &level = levelAt(cluster, crossed);
+  const LinkConstants &constants = level.constants;
+  double devicesBelow = 1;
+  for (size_t l = 0; l < crossed; ++l)
+    devicesBelow *= double(levelAt(cluster, l).size);
+  double share = level.topology == TopologyKind::AllPairs && level.size > 1 ? 1.0 / double(level.size - 1)
+                 : level.extents.empty()                                    ? usableShare(level, 2)
+                                                                            : 0.5 / double(level.extents.size());
+  double alone = crossed == 0 ? 1 : std::max(1.0, 1 / level.adaptersPerDevice);
+  double rate = level.bandwidth.value * share * constants.pointToPointEfficiency *
+                std::min(alone, crossed == 0 ? 1.0 : devicesBelow / double(std::max<int64_t>(sharers, 1)));
+  return constants.floor.value + level.latency.value + bytes / rate * rampFactor(level, bytes);
+}
+
+Seconds mlir::ppc::pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t from, int64_t to, int64_t sharers) {
+  if (from == to || bytes.value <= 0)
+    return Seconds(0);
+  int64_t unit = 1;
+  size_t crossed = 0;
+  for (; crossed < cluster.levels().size(); ++crossed) {
+    unit *= cluster.levels()[crossed].size;
+    if (from / unit == to / unit)
+      break;
+  }
+  return Seconds(messageTime(cluster, bytes.value, crossed, sharers));
+}
+
+Seconds mlir::ppc::pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t stride, int64_t sharers) {
+  if (stride <= 0 || bytes.value <= 0)
+    return Seconds(0);
+  // Some pair of such ranks lies on both sides of the boundary of every level but the outermost.
+  size_t crossed = 0;
+  for (size_t l = 1; l < cluster.levels().size(); ++l)
+    if (cluster.levels()[l].size > 1)
+      crossed = l;
+  return Seconds(messageTime(cluster, bytes.value, cluster.between ? cluster.levels().size() : crossed, sharers));
+}

@@ -1,5 +1,5 @@
 // The machine that a plan is for: devices, the levels of links that join them, and the host. From a preset or a YAML file
-// (docs/CostModel.md).
+// (docs/Clusters.md).
 #ifndef PPC_CLUSTER_CLUSTER_H
 #define PPC_CLUSTER_CLUSTER_H
 
@@ -18,13 +18,24 @@ enum class TopologyKind {
   AllPairs,      // a direct link per pair: a rate of bandwidth / (size - 1) to each peer
   PcieTree,      // pairs share a switch, switches share the host bridge
   CubeMesh,      // DGX-1 V100: hybrid cube mesh of 8
-  Torus2D, Torus3D,
+  Torus2D, Torus3D, // links to the neighbours along each axis, with wraparound
   FatTree,       // oversubscription 1: full bisection
   RailOptimized, // device i of every unit joins leaf i; leaves join a spine
   RailOnly,      // the same without a spine: other rails are reached through the unit
   Dragonfly,
 };
 llvm::StringRef toString(TopologyKind kind);
+
+/// What a collective library makes of one level's links, measured: one set per interconnect, whatever runs on it.
+/// Defaults are those of no particular hardware.
+struct LinkConstants {
+  double efficiency = 0.8;              // attainable share of the bandwidth: rings and trees, large messages
+  double allToAllEfficiency = 0.7;      // the same of all-to-all
+  double pointToPointEfficiency = 0.7;  // the same of one message
+  double reductionEfficiency = 0.8;     // the same of in-network reduction; of what the wire carries into the switch
+  Seconds floor = Seconds(10e-6);       // shortest collective that stays within the level
+  Bytes ramp;                           // message per rank at which half of the attainable rate is reached
+};
 
 /// One level, from the inside out: `size` units of the level below (devices at the innermost) make one unit of this.
 struct ClusterLevel {
@@ -36,39 +47,45 @@ struct ClusterLevel {
   double oversubscription = 1; // of the uplinks: 2 halves what crosses the bisection
   double adaptersPerDevice = 1; // network adapters; 0.5: two devices share one
   bool inNetworkReduction = false; // NVLS, SHARP
-  double efficiency = 1; // attainable share of `bandwidth` for large messages, measured
+  llvm::SmallVector<int64_t, 3> extents; // of a torus; product is `size`
+  LinkConstants constants;
 };
 
 struct HostMemory {
-  Bytes memory; // of a node
-  BytesPerSecond bandwidth, nvmeBandwidth; // device to host, per device and direction; host to NVMe, per node
+  Bytes memory; // of one unit of the innermost level; 0: not known, nothing can be offloaded
+  BytesPerSecond bandwidth; // device to host, per device and direction
+  BytesPerSecond nvmeBandwidth; // host to NVMe, of one unit of the innermost level; 0: none
 };
 
 /// Some devices of one kind; a cluster of one kind has one group.
 struct DeviceGroup {
   Device device;
-  int64_t count = 0;                // devices
-  std::vector<ClusterLevel> levels; // inside the group
+  int64_t count = 0;                // devices; at most the product of the levels' sizes
+  std::vector<ClusterLevel> levels; // inside the group; at least one
 };
 
 struct Cluster {
-  std::string name;
+  std::string name, summary;
   std::vector<DeviceGroup> groups; // at least one; rank numbers run through them in order
-  std::optional<ClusterLevel> between; // joins the groups when there are several
+  std::optional<ClusterLevel> between; // joins the groups when there are several; its size is their number
   HostMemory host;
 
   int64_t deviceCount() const;
   const Device &device() const { return groups.front().device; }
+  /// Of the first group, and `between` is not among them.
   llvm::ArrayRef<ClusterLevel> levels() const { return groups.front().levels; }
+  /// Devices in one unit of the innermost level of the first group: a node, or a rack that is one NVLink domain.
+  int64_t unitSize() const { return groups.front().levels.front().size; }
 };
 
-/// `dgx-a100:32`: a preset and how many nodes of it (1 without), or the path of a YAML file. Errors: unknown preset (lists
-/// them), node count < 1, what readClusterFile says.
+/// `dgx-a100:32`: a preset and how many units of its last-but-one level (1 without), or the path of a YAML file. Errors:
+/// unknown preset (lists them), count < 1, what readClusterFile says.
 llvm::Expected<Cluster> findCluster(llvm::StringRef spelling);
 /// Errors: `FILE:LINE:COLUMN: error: ...` naming key, value and what is possible.
 llvm::Expected<Cluster> readClusterFile(llvm::StringRef path);
 llvm::Expected<Cluster> parseCluster(llvm::StringRef name, llvm::StringRef text);
-/// The same cluster with only the first `devices` of it (whole inner units where possible). Errors: more than it holds.
+/// The same cluster with only `devices` of it: the fewest innermost units that hold them, filled evenly where that divides
+/// and otherwise with the last one partly empty. Errors: more than it holds, fewer than one.
 llvm::Expected<Cluster> restrictCluster(const Cluster &cluster, int64_t devices);
 
 struct ClusterPreset {
@@ -76,15 +93,18 @@ struct ClusterPreset {
 };
 std::vector<ClusterPreset> clusterPresets();
 
-/// How the ranks of one communication group lie: `members[l]` of them in one unit of level l that holds any (so
-/// members[0] share the innermost unit), cumulative: members.back() is the size of the group. `sharers[l]`: groups of the
-/// same kind that communicate at the same time and share a unit of level l - 1 on the way to level l (its adapters).
+/// How the ranks of one communication group lie, for the slowest group of its kind. `members[l]`: most of its ranks in one
+/// unit of level l (so members[0] share the innermost unit), cumulative: members.back() is the size of the group.
+/// `fewest[l]`: the same for the unit that holds fewest (and any); differs from `members` only where groups do not line up
+/// with units. `spans[l]`: units of level l - 1 (devices for l = 0) that the group touches within one unit of level l.
+/// `sharers[l]`: groups of the same kind that communicate at the same time and share a unit of level l - 1 on the way to
+/// level l (its adapters); 1 for l = 0.
 struct GroupPlacement {
-  llvm::SmallVector<int64_t, 4> members;
-  llvm::SmallVector<int64_t, 4> sharers;
+  llvm::SmallVector<int64_t, 4> members, fewest, spans, sharers;
   int64_t size() const { return members.empty() ? 1 : members.back(); }
 };
 /// The groups of `size` ranks that are `stride` apart (an axis of the grid whose inner axes multiply to `stride`).
+/// `stride * size` need not divide the units. Ranks beyond the levels' product count as in the last unit.
 GroupPlacement placeGroup(llvm::ArrayRef<ClusterLevel> levels, int64_t stride, int64_t size);
 
 } // namespace mlir::ppc

@@ -11,13 +11,17 @@ enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll, Broad
 llvm::StringRef toString(CollectiveKind kind);
 
 /// `bytes`: the whole (unsharded) tensor for AllReduce, AllGather, ReduceScatter and Broadcast; for AllToAll what each
-/// rank holds before it (1 / size of it stays). A group of one takes no time.
+/// rank holds before it (1 / size of it stays). A group of one takes no time. The placement may come from the levels of
+/// any group of the cluster; one entry more than those reaches through `between`. Allocates nothing.
 Seconds collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
-/// Which algorithm that time is of: "ring", "tree", "nvls", "hierarchical", ...
+/// Which algorithm that time is of: "ring", "tree", "in-network", "direct", "none" (a group of one).
 llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
 
-/// One message between ranks `stride` apart, `sharers` such messages leaving the same innermost unit at once.
+/// One message between ranks `stride` apart, wherever that is slowest, `sharers` such messages leaving the same innermost
+/// unit at once.
 Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t stride, int64_t sharers = 1);
+/// The same between two given ranks of the first group's levels.
+Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t from, int64_t to, int64_t sharers);
 
 } // namespace mlir::ppc
 
