@@ -1,0 +1,93 @@
+"""PyTorch FSDP runs: MosaicML llm-foundry, fms-fsdp, KempnerForge."""
+import os
+
+from .row import Row, cluster_file, integer, note, number, read_csv, time_from_tokens
+from .shapes import llama
+
+LLM_FOUNDRY = "llm-foundry"
+FMS_FSDP = "fms-fsdp"
+KEMPNER = "kempnerforge"
+
+
+def convert(measured, shapes):
+    def rows(name, function):
+        table = read_csv(os.path.join(measured, "throughput", name + ".csv"))
+        return [function(index, cells, shapes) for index, cells in enumerate(table)]
+
+    return (rows("mosaicml_llm_foundry_a100", convert_llm_foundry) + rows("fms_fsdp_llama2", convert_fms) +
+            rows("kempnerforge_h200", convert_kempner))
+
+
+def convert_llm_foundry(index, cells, _shapes):
+    """MPT: GELU without bias terms, LayerNorm, learned positions, tied embeddings. FlashAttention's first release by the
+    triton port. Nodes with 1,600 Gb/s of RoCE are DGX A100's 8 x 200. mp_mode DEFAULT keeps parameters in f32 where
+    they are gathered, PURE gathers and reduces in bf16. No gradient synchronization is skipped between micro-batches
+    in ZeRO-3. The total of the notes has more digits than the cell per device."""
+    devices, notes = integer(cells["num_gpus"]), cells["notes"]
+    memory = integer(note(r"A100 (\d+)GB", notes))
+    mode = note(r"mp_mode=(\w+)", cells["zero_stage_or_fsdp"])
+    global_batch, seq_len = integer(cells["global_batch"]), integer(cells["seq_len"])
+    inputs = dict(layers=integer(cells["layers"]), hidden=integer(cells["hidden"]), heads=integer(cells["heads"]),
+                  kv_heads=integer(cells["kv_heads"]), ffn=integer(cells["ffn"]), gated=0, vocab=integer(cells["vocab"]),
+                  tied=1)
+    inputs.update(
+        seq_len=seq_len, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]),
+        cluster=f"{'dgx-a100' if memory == 80 else 'dgx-a100-40'}:{devices // 8}", devices=devices, tp=1, pp=1,
+        dp=devices, sp=0, zero=3, recompute=cells["recompute"], precision="bf16", attention="flash1", norm="unfused",
+        stack="fsdp" if mode == "PURE" else "fsdp-f32-gather")
+    step_time = time_from_tokens(global_batch, seq_len, number(note(r"total (\d+) tok/s", notes)) / devices, devices)
+    name = cells["model"]
+    return Row(LLM_FOUNDRY, f"mpt-{name[4:]}-{memory}GB-{seq_len}-{devices}-{index:03d}", inputs, "ok", step_time,
+               group=f"{name}-{seq_len}-{global_batch}-{memory}GB-{devices}", model_name=name,
+               source=f"benchmarking README, row {index + 1}", tags=dict(mode=mode, memory=memory))
+
+
+LLAMA_2 = {
+    "7b": ("Llama 2 7B", None),
+    "13b": ("Llama 2 13B", None),
+    "34b": (None, (48, 8192, 64, 8, 22016, 32000)),  # Code Llama 34B
+    "70b": ("Llama 2 70B", None),
+}
+
+
+def convert_fms(index, cells, shapes):
+    """FSDP1 with torch.compile and SDPA's FlashAttention-2. "selective" recomputes a share of the layers that the table
+    does not print; HFU / MFU says it: 1 + share / 3."""
+    devices = integer(cells["num_gpus"])
+    size = cells["model"].split()[-1]
+    known, sizes = LLAMA_2[size]
+    inputs = shapes.llama(known) if known else llama(*sizes)
+    global_batch, seq_len = integer(cells["global_batch"]), integer(cells["seq_len"])
+    share = 3 * (number(note(r"HFU=([\d.]+)", cells["notes"])) / number(cells["measured_mfu_pct"]) - 1)
+    recompute = "none" if share < 0.05 else "full" if share > 0.95 else ""
+    hybrid = cells["zero_stage_or_fsdp"] == "HSDP"
+    speed = note(r"(\d+) Gb/s", cells["inter_bw"])
+    inputs.update(
+        seq_len=seq_len, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]),
+        cluster=cluster_file(f"{cells['gpu'].lower()}-{speed}gbps-node"), devices=devices, tp=1, pp=1, dp=devices, sp=0,
+        zero=3, shard_group=8 if hybrid else devices, recompute=recompute, precision="bf16", attention="flash2",
+        norm="fused", stack="fsdp-compiled")
+    step_time = time_from_tokens(global_batch, seq_len, number(cells["measured_tokens_per_s_per_gpu"]), devices)
+    excluded = "" if recompute else f"recomputes about {share:.0%} of the layers; which is not stated"
+    return Row(FMS_FSDP, f"fms-{size}-{cells['gpu']}", inputs, "ok", step_time, group=f"{size}-{cells['gpu']}",
+               excluded=excluded, model_name=size, source=f"README, row {index + 1}")
+
+
+def convert_kempner(index, cells, shapes):
+    """FSDP2, tensor parallelism and torch.compile on nodes of four H200. The inner widths that the table leaves out
+    follow from its parameter counts (8.03B, 14.84B)."""
+    devices, notes = integer(cells["num_gpus"]), cells["notes"]
+    size = cells["model"].split()[-1]
+    inputs = llama(integer(cells["layers"]), integer(cells["hidden"]), integer(cells["heads"]),
+                   integer(cells["kv_heads"]), {"7B": 14336, "13B": 17920, "70B": 28672}[size], integer(cells["vocab"]))
+    dp = integer(cells["dp"])
+    inputs.update(
+        seq_len=integer(cells["seq_len"]), global_batch=integer(cells["global_batch"]),
+        micro_batch=integer(cells["micro_batch"]), cluster=cluster_file("h200-4gpu-node"), devices=devices,
+        tp=integer(cells["tp"]), pp=1, dp=dp, sp=0, zero=3 if dp > 1 else 0, shard_group=dp if dp > 1 else None,
+        recompute=cells["recompute"], precision="bf16", attention="flash2",
+        norm="fused", stack="fsdp-compiled")
+    experiment = note(r"(exp \d+)", notes[notes.index(". exp"):])
+    return Row(KEMPNER, f"kempner-{size}-{devices}-{index:03d}", inputs, "ok", number(cells["measured_step_time_s"]),
+               number(note(r"mem/GPU ([\d.]+) GB", notes)), "reserved",
+               f"{size}-{devices}-gbs{cells['global_batch']}", "", size, experiment)
