@@ -118,31 +118,6 @@ static std::vector<ClusterLevel> readLevels(YamlReader &reader) {
   return levels;
 }
 
-static Device readDevice(YamlReader &reader) {
-  Device device;
-  struct Datasheet { const char *name, *architecture; double memory, bandwidth; int sms; double f32, tf32, bf16, fp8, fp4; };
-  static constexpr Datasheet table[] = {
-      {"A100-SXM-80GB", "sm_80", 85.0e9, 2.039e12, 108, 19.5e12, 156e12, 312e12, 0, 0},
-      {"H100-SXM-80GB", "sm_90", 85.0e9, 3.352e12, 132, 67e12, 494.7e12, 989.4e12, 1978.9e12, 0},
-  };
-  device.name = reader.string("kind");
-  for (const Datasheet &row : table)
-    if (device.name == row.name) {
-      device.architecture = row.architecture;
-      device.memory = Bytes(row.memory);
-      device.memoryBandwidth = BytesPerSecond(row.bandwidth);
-      device.multiprocessors = row.sms;
-      device.launchFloor = Seconds(4e-6);
-      const double peaks[] = {row.f32, row.tf32, row.bf16, row.bf16, row.fp8, row.fp8, row.fp4};
-      for (int i = 0; i < precisionCount; ++i)
-        device.peak[i] = FlopsPerSecond(peaks[i]);
-      reader.finish();
-      return device;
-    }
-  reader.fail("kind", "unknown device \"" + llvm::Twine(device.name) + "\"");
-  return device;
-}
-
 static DeviceGroup readGroup(YamlReader &reader) {
   DeviceGroup group;
   if (std::optional<YamlReader> device = reader.mapping("device"))

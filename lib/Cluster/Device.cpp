@@ -1,13 +1,163 @@
 #include "ppc/Cluster/Device.h"
 
+#include "ppc/Support/YamlReader.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
+
 using namespace mlir::ppc;
 
-llvm::StringRef mlir::ppc::toString(Precision precision) {
-  static constexpr llvm::StringRef names[] = {"f32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4"};
-  return names[static_cast<int>(precision)];
-}
+static constexpr llvm::StringRef precisionNames[] = {"f32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4"};
+static constexpr llvm::StringRef attentionNames[] = {"flash1", "flash2", "flash3", "cudnn"};
+
+llvm::StringRef mlir::ppc::toString(Precision precision) { return precisionNames[static_cast<int>(precision)]; }
 
 double mlir::ppc::elementBytes(Precision precision) {
   static constexpr double bytes[] = {4, 4, 2, 2, 1, 1, 0.5};
   return bytes[static_cast<int>(precision)];
+}
+
+namespace {
+struct EmbeddedFile {
+  llvm::StringRef name, text;
+};
+} // namespace
+
+static constexpr EmbeddedFile deviceFiles[] = {
+#include "Devices.inc"
+};
+
+std::vector<llvm::StringRef> mlir::ppc::deviceNames() {
+  std::vector<llvm::StringRef> names;
+  for (const EmbeddedFile &file : deviceFiles)
+    names.push_back(file.name);
+  return names;
+}
+
+llvm::Expected<Device> mlir::ppc::findDevice(llvm::StringRef name) {
+  for (const EmbeddedFile &file : deviceFiles)
+    if (file.name == name)
+      return parseDevice((file.name + ".yaml").str(), file.text);
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 "unknown device \"" + name + "\"; known: " + llvm::join(deviceNames(), ", "));
+}
+
+/// A number of the file, or what the kind says; an error where both are missing.
+template <typename Unit> static void readPositive(YamlReader &reader, llvm::StringRef key, Quantity<Unit> &value) {
+  value = Quantity<Unit>(value.value > 0 ? reader.positive(key, value.value) : reader.positive(key));
+}
+
+static void readPrecisions(YamlReader &reader, Device &device) {
+  std::optional<YamlReader> peaks = reader.mapping("peak");
+  for (int p = 0; p < precisionCount && peaks; ++p)
+    device.peak[p] = FlopsPerSecond(peaks->number(precisionNames[p], 0, 1e19, device.peak[p].value));
+  if (peaks)
+    peaks->finish();
+
+  // Constants that are measured in one precision hold for the others until a file says otherwise.
+  std::optional<YamlReader> products = reader.mapping("products");
+  ProductConstants inherited{0.8, 0.75};
+  for (int p = 0; p < precisionCount; ++p) {
+    ProductConstants &constants = device.products[p];
+    std::optional<YamlReader> row = products ? products->mapping(precisionNames[p]) : std::nullopt;
+    if (row) {
+      constants.tileRate =
+          row->number("tile_rate", 0.01, 1, constants.tileRate > 0 ? std::optional(constants.tileRate) : std::nullopt);
+      constants.sustained = row->number("sustained", 0.01, 1,
+                                        constants.sustained > 0 ? std::optional(constants.sustained) : std::nullopt);
+      row->finish();
+    }
+    if (constants.tileRate > 0)
+      inherited = constants;
+  }
+  for (ProductConstants &constants : device.products)
+    if (constants.tileRate <= 0)
+      constants = inherited;
+  if (products)
+    products->finish();
+}
+
+/// Three numbers for the head dimensions 64, 128 and 256.
+static bool readTriple(YamlReader &reader, llvm::StringRef key, std::array<double, 3> &values) {
+  std::vector<double> numbers = reader.numbers(key);
+  if (numbers.empty() && !reader.has(key))
+    return false;
+  bool legal = numbers.size() == 3;
+  for (double number : numbers)
+    legal &= number >= 0 && number <= 1;
+  if (!legal)
+    reader.fail(key, "expected three numbers within [0, 1], for head dimensions 64, 128 and 256");
+  else
+    std::copy(numbers.begin(), numbers.end(), values.begin());
+  return true;
+}
+
+static void readAttention(YamlReader &reader, Device &device) {
+  std::optional<YamlReader> attention = reader.mapping("attention");
+  if (!attention)
+    return;
+  for (int kernel = 0; kernel < fusedAttentionCount; ++kernel) {
+    std::optional<YamlReader> row = attention->mapping(attentionNames[kernel]);
+    if (!row)
+      continue;
+    AttentionConstants &constants = device.attention[kernel];
+    std::array<double, 3> forwardBlock{}, backwardBlock{};
+    readTriple(*row, "forward", constants.forward);
+    readTriple(*row, "backward", constants.backward);
+    if (readTriple(*row, "forward_block", forwardBlock))
+      for (int i = 0; i < 3; ++i)
+        constants.forwardBlock[i] = Seconds(forwardBlock[i]);
+    if (readTriple(*row, "backward_block", backwardBlock))
+      for (int i = 0; i < 3; ++i)
+        constants.backwardBlock[i] = Seconds(backwardBlock[i]);
+    for (int i = 0; i < 3; ++i)
+      if ((constants.forward[i] > 0) != (constants.forward[0] > 0) ||
+          (constants.backward[i] > 0) != (constants.forward[0] > 0))
+        row->fail("forward", "forward and backward rates belong together, for every head dimension or none");
+    row->finish();
+  }
+  attention->finish();
+}
+
+Device mlir::ppc::readDevice(YamlReader &reader) {
+  Device device;
+  if (reader.has("kind")) {
+    std::string kind = reader.string("kind");
+    llvm::Expected<Device> base = findDevice(kind);
+    if (!base) {
+      reader.fail("kind", llvm::toString(base.takeError()));
+      return device;
+    }
+    device = std::move(*base);
+  }
+  device.name = reader.string("name", device.name.empty() ? std::optional<std::string>("custom") : device.name);
+  device.architecture = reader.string("architecture", device.architecture);
+  readPositive(reader, "memory", device.memory);
+  readPositive(reader, "memory_bandwidth", device.memoryBandwidth);
+  device.memoryEfficiency = reader.number("memory_efficiency", 0.01, 1, device.memoryEfficiency);
+  device.multiprocessors = reader.integer(
+      "multiprocessors", 1, device.multiprocessors > 0 ? std::optional(device.multiprocessors) : std::nullopt);
+  readPositive(reader, "launch_floor", device.launchFloor);
+  device.productFloor = Seconds(reader.positive(
+      "product_floor", device.productFloor.value > 0 ? device.productFloor.value : device.launchFloor.value));
+  device.splitFloor = Seconds(
+      reader.positive("split_floor", device.splitFloor.value > 0 ? device.splitFloor.value : device.launchFloor.value));
+  readPrecisions(reader, device);
+  readAttention(reader, device);
+  reader.finish();
+  bool any = false;
+  for (FlopsPerSecond peak : device.peak)
+    any |= peak.value > 0;
+  if (!any)
+    reader.fail("peak", "expected the FLOP/s of at least one of " + llvm::join(llvm::ArrayRef(precisionNames), ", "));
+  return device;
+}
+
+llvm::Expected<Device> mlir::ppc::parseDevice(llvm::StringRef name, llvm::StringRef text) {
+  llvm::Expected<YamlReader> reader = YamlReader::fromText(name, text);
+  if (!reader)
+    return reader.takeError();
+  Device device = readDevice(*reader);
+  if (llvm::Error error = reader->takeError())
+    return std::move(error);
+  return device;
 }

@@ -6,12 +6,15 @@
 
 namespace mlir::ppc {
 
-/// `batch` products [m, k] x [k, n]. `accumulate`: the result is added to an f32 (or given type) array in memory.
+/// The precision that a product asked for in `precision` runs in: the next wider one that the device has a peak for.
+Precision productPrecision(const Device &device, Precision precision);
+
+/// `batch` products [m, k] x [k, n].
 struct GemmShape {
   int64_t batch = 1, m = 1, n = 1, k = 1;
 };
-/// Operands in `precision`, result in bf16 for fp8 and below. The larger of the tiles' time (quantised to whole waves over
-/// the multiprocessors, with a ramp over k) and the memory's, plus what a launch costs on a busy stream.
+/// Operands in `precision`, result in bf16 for fp8 and below. The larger of the tiles' time (quantised to whole waves
+/// over the multiprocessors, with a ramp over k) and the memory's, plus what a launch costs on a busy stream.
 Seconds gemmTime(const Device &device, Precision precision, const GemmShape &shape);
 /// `groups` products of different row counts in one kernel: `rows` in all, spread evenly.
 Seconds groupedGemmTime(const Device &device, Precision precision, int64_t groups, int64_t rows, int64_t n, int64_t k);
@@ -24,12 +27,16 @@ struct AttentionShape {
   bool causal = true;
   int64_t window = 0; // keys a query sees; 0: all (or all before it when causal)
 };
+/// The constants of that kernel, or of the nearest that the device has; null when it has none.
+const AttentionConstants *attentionConstants(const Device &device, AttentionKernel kernel);
 /// Flash1, Flash2, Flash3, Cudnn only.
-Seconds attentionForwardTime(const Device &device, AttentionKernel kernel, Precision precision, const AttentionShape &shape);
-Seconds attentionBackwardTime(const Device &device, AttentionKernel kernel, Precision precision, const AttentionShape &shape);
+Seconds attentionForwardTime(const Device &device, AttentionKernel kernel, Precision precision,
+                             const AttentionShape &shape);
+Seconds attentionBackwardTime(const Device &device, AttentionKernel kernel, Precision precision,
+                              const AttentionShape &shape);
 
-/// A memory-bound kernel that reads and writes `bytes` in all: bytes over the attainable bandwidth at that size, at least
-/// the launch floor.
+/// A memory-bound kernel that reads and writes `bytes` in all: bytes over the attainable bandwidth at that size, at
+/// least the launch floor.
 Seconds streamTime(const Device &device, Bytes bytes);
 
 } // namespace mlir::ppc

@@ -1,0 +1,82 @@
+// Device files: every built-in one reads, kinds are overridden, mistakes are told with line and column.
+#include "ppc/Cluster/Device.h"
+#include "ppc/Support/YamlReader.h"
+#include "gtest/gtest.h"
+
+using namespace mlir::ppc;
+
+static std::string errorOf(llvm::StringRef text) {
+  llvm::Expected<Device> device = parseDevice("d.yaml", text);
+  return device ? "" : llvm::toString(device.takeError());
+}
+
+TEST(Device, EveryBuiltInDeviceReads) {
+  EXPECT_GE(deviceNames().size(), 2u);
+  for (llvm::StringRef name : deviceNames()) {
+    llvm::Expected<Device> device = findDevice(name);
+    ASSERT_TRUE(static_cast<bool>(device)) << llvm::toString(device.takeError());
+    EXPECT_EQ(device->name, name);
+    EXPECT_FALSE(device->architecture.empty());
+    for (const ProductConstants &constants : device->products) {
+      EXPECT_GT(constants.tileRate, 0);
+      EXPECT_LE(constants.sustained, 1);
+    }
+  }
+}
+
+TEST(Device, UnknownNamesListTheKnown) {
+  llvm::Expected<Device> device = findDevice("H101");
+  ASSERT_FALSE(static_cast<bool>(device));
+  std::string message = llvm::toString(device.takeError());
+  EXPECT_NE(message.find("unknown device \"H101\""), std::string::npos) << message;
+  EXPECT_NE(message.find("H100-SXM-80GB"), std::string::npos) << message;
+}
+
+TEST(Device, AKindCanBeOverridden) {
+  llvm::Expected<Device> device =
+      parseDevice("d.yaml", "kind: H100-SXM-80GB\nname: mine\nmemory: 40e9\npeak: { fp8: 0 }\n");
+  ASSERT_TRUE(static_cast<bool>(device)) << llvm::toString(device.takeError());
+  EXPECT_EQ(device->name, "mine");
+  EXPECT_EQ(device->memory, Bytes(40e9));
+  EXPECT_EQ(device->multiprocessors, 132);
+  EXPECT_EQ(device->peakOf(Precision::Fp8).value, 0);
+  EXPECT_GT(device->peakOf(Precision::Bf16).value, 0);
+}
+
+TEST(Device, NumbersInlineAreEnough) {
+  llvm::Expected<Device> device = parseDevice("d.yaml", "memory: 8e9\nmemory_bandwidth: 1e11\nmultiprocessors: 10\n"
+                                                        "launch_floor: 1e-6\npeak: { bf16: 1e13 }\n");
+  ASSERT_TRUE(static_cast<bool>(device)) << llvm::toString(device.takeError());
+  EXPECT_EQ(device->productFloor, Seconds(1e-6));
+}
+
+TEST(Device, MistakesAreTold) {
+  EXPECT_EQ(errorOf("kind: H100-SXM-80GB\nmemory: lots\n").rfind("d.yaml:2:9: error: key \"memory\"", 0), 0u)
+      << errorOf("kind: H100-SXM-80GB\nmemory: lots\n");
+  EXPECT_NE(errorOf("kind: X9\n").find("unknown device \"X9\""), std::string::npos);
+  EXPECT_NE(errorOf("kind: H100-SXM-80GB\nmemroy: 1\n").find("memroy"), std::string::npos);
+  EXPECT_NE(errorOf("memory: 8e9\n"), "");
+  EXPECT_NE(errorOf("kind: H100-SXM-80GB\nmultiprocessors: 0\n"), "");
+  EXPECT_NE(errorOf("kind: H100-SXM-80GB\nproducts: { bf16: { tile_rate: 2 } }\n"), "");
+  EXPECT_NE(errorOf("kind: H100-SXM-80GB\nattention: { flash2: { forward: [1, 1] } }\n"), "");
+  EXPECT_NE(errorOf("kind: H100-SXM-80GB\npeak: { f32: 0, tf32: 0, bf16: 0, fp16: 0, fp8: 0 }\n"), "");
+}
+
+TEST(Device, BrokenTextIsAnErrorAndNoCrash) {
+  llvm::Expected<Device> whole = findDevice("H100-SXM-80GB");
+  ASSERT_TRUE(static_cast<bool>(whole));
+  std::string text =
+      "kind: H100-SXM-80GB\nmemory: 1e9\npeak: { bf16: 1e15 }\nproducts: { bf16: { tile_rate: 0.5, sustained: 0.5 } }\n"
+      "attention: { flash2: { forward: [0.1, 0.2, 0.3], backward_block: [1e-6, 1e-6, 1e-6] } }\n";
+  uint64_t state = 12345;
+  int errors = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string broken = text;
+    for (int edits = 0; edits < 3; ++edits) {
+      state = state * 6364136223846793005ull + 1442695040888963407ull;
+      broken[(state >> 33) % broken.size()] = "{}[]:,-#'\"\n\0 x9e"[(state >> 20) % 16];
+    }
+    errors += !errorOf(broken).empty();
+  }
+  EXPECT_GT(errors, 1000);
+}

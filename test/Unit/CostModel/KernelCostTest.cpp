@@ -1,0 +1,125 @@
+// Times of kernels: bounds by the datasheet, growth with the shape, over every device and precision and random shapes.
+#include "ppc/CostModel/KernelCost.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+
+using namespace mlir::ppc;
+
+namespace {
+
+std::vector<Device> allDevices() {
+  std::vector<Device> devices;
+  for (llvm::StringRef name : deviceNames())
+    devices.push_back(llvm::cantFail(findDevice(name)));
+  return devices;
+}
+
+class RandomShapes {
+public:
+  int64_t upTo(double limit) {
+    return static_cast<int64_t>(std::exp2(std::uniform_real_distribution<double>(0, std::log2(limit))(engine)));
+  }
+  GemmShape gemm() { return {upTo(64), upTo(65536), upTo(65536), upTo(65536)}; }
+  AttentionShape attention() {
+    AttentionShape shape;
+    shape.batch = upTo(16);
+    shape.kvHeads = upTo(16);
+    shape.heads = shape.kvHeads * upTo(8);
+    shape.keys = upTo(131072);
+    shape.queries = std::min(upTo(131072), shape.keys);
+    shape.headDim = 16 * upTo(16);
+    shape.valueDim = 16 * upTo(16);
+    shape.causal = engine() % 2;
+    shape.window = engine() % 3 ? 0 : upTo(8192);
+    return shape;
+  }
+
+private:
+  std::mt19937_64 engine{20231};
+};
+
+TEST(KernelCost, GemmStaysWithinTheDatasheetAndGrows) {
+  RandomShapes random;
+  for (const Device &device : allDevices())
+    for (int p = 0; p < precisionCount; ++p)
+      for (int i = 0; i < 300; ++i) {
+        Precision precision = static_cast<Precision>(p), runs = productPrecision(device, precision);
+        ASSERT_GT(device.peakOf(runs).value, 0) << device.name;
+        GemmShape shape = random.gemm();
+        double time = gemmTime(device, precision, shape).value;
+        double flops = 2.0 * shape.batch * shape.m * shape.n * shape.k;
+        double bytes = elementBytes(runs) * shape.batch * (double(shape.m) * shape.k + double(shape.k) * shape.n);
+        std::string what = device.name + " " + toString(precision).str() + " " + std::to_string(shape.batch) + "x" +
+                           std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
+        ASSERT_TRUE(std::isfinite(time)) << what;
+        ASSERT_GE(time, device.productFloor.value) << what;
+        ASSERT_GE(time, flops / device.peakOf(runs).value) << what;
+        ASSERT_GE(time, bytes / device.memoryBandwidth.value) << what;
+        for (int64_t GemmShape::*dimension : {&GemmShape::batch, &GemmShape::m, &GemmShape::n, &GemmShape::k}) {
+          GemmShape twice = shape;
+          twice.*dimension *= 2;
+          ASSERT_GE(gemmTime(device, precision, twice).value, time * (dimension == &GemmShape::k ? 0.8 : 1)) << what;
+          ASSERT_LE(gemmTime(device, precision, twice).value, time * 2.6) << what;
+        }
+      }
+}
+
+TEST(KernelCost, GroupsCostAtLeastTheirRows) {
+  Device device = llvm::cantFail(findDevice("H100-SXM-80GB"));
+  RandomShapes random;
+  for (int i = 0; i < 1000; ++i) {
+    int64_t groups = random.upTo(256), rows = random.upTo(65536), n = random.upTo(16384), k = random.upTo(16384);
+    double grouped = groupedGemmTime(device, Precision::Bf16, groups, rows, n, k).value;
+    EXPECT_GE(grouped, 2.0 * rows * n * k / device.peakOf(Precision::Bf16).value);
+    EXPECT_LE(groupedGemmTime(device, Precision::Bf16, 1, rows, n, k).value, grouped * 1.25);
+    EXPECT_DOUBLE_EQ(groupedGemmTime(device, Precision::Bf16, 1, rows, n, k).value,
+                     gemmTime(device, Precision::Bf16, {1, rows, n, k}).value);
+  }
+}
+
+TEST(KernelCost, AttentionStaysWithinTheDatasheetAndGrows) {
+  RandomShapes random;
+  for (const Device &device : allDevices())
+    for (AttentionKernel kernel :
+         {AttentionKernel::Flash1, AttentionKernel::Flash2, AttentionKernel::Flash3, AttentionKernel::Cudnn})
+      for (int i = 0; i < 500; ++i) {
+        AttentionShape shape = random.attention();
+        double forward = attentionForwardTime(device, kernel, Precision::Bf16, shape).value;
+        double backward = attentionBackwardTime(device, kernel, Precision::Bf16, shape).value;
+        double visible = double(shape.queries) * (shape.causal ? shape.keys - (shape.queries - 1) / 2.0 : shape.keys);
+        if (shape.window > 0)
+          visible = std::min(visible, double(shape.queries) * std::min(shape.window, shape.keys) / 2.0);
+        double flops = 2.0 * shape.batch * shape.heads * visible * (shape.headDim + shape.valueDim);
+        double peak = device.peakOf(productPrecision(device, Precision::Bf16)).value;
+        ASSERT_TRUE(std::isfinite(forward) && std::isfinite(backward));
+        ASSERT_GE(forward, flops / peak) << device.name << " " << shape.queries << " " << shape.keys << " "
+                                         << shape.window;
+        ASSERT_GE(backward, forward * 0.9);
+        for (int64_t AttentionShape::*dimension : {&AttentionShape::batch, &AttentionShape::heads}) {
+          AttentionShape twice = shape;
+          twice.*dimension *= 2;
+          ASSERT_GE(attentionForwardTime(device, kernel, Precision::Bf16, twice).value, forward);
+        }
+        AttentionShape full = shape;
+        full.causal = false;
+        full.window = 0;
+        ASSERT_GE(attentionForwardTime(device, kernel, Precision::Bf16, full).value, forward * 0.9);
+      }
+}
+
+TEST(KernelCost, StreamsStayBelowTheBandwidth) {
+  for (const Device &device : allDevices()) {
+    double before = 0;
+    for (double bytes = 1; bytes < 1e12; bytes *= 1.7) {
+      double time = streamTime(device, Bytes(bytes)).value;
+      EXPECT_GE(time, device.launchFloor.value);
+      EXPECT_GE(time, bytes / device.memoryBandwidth.value);
+      EXPECT_GE(time, before);
+      before = time;
+    }
+  }
+}
+
+} // namespace
