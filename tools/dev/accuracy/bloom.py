@@ -75,7 +75,7 @@ def convert_row(index, cells):
     elif inputs["dp"] * inputs["tp"] * inputs["pp"] != devices:
         excluded = "tp x pp x dp is not the number of devices"
     line = note(r"(L\d+)", notes)
-    group = "-".join(str(part) for part in (f"L{layers}", f"h{hidden}", f"gbs{global_batch}", devices, precision,
+    group = "-".join(str(part) for part in (f"L{layers}", f"h{hidden}", f"a{heads(cells)}", f"gbs{global_batch}", devices, precision,
                                             "rebalanced" if rebalanced else "fixed" if fixed else "before-fix"))
     return Row(TABLE, f"bloom-{line}-{index:03d}", inputs, status, step_time, memory(notes), "device", group, excluded,
                cells["params"], f"chronicles-prequel.md {line}, {section}",

@@ -1,0 +1,185 @@
+"""Scores as text and as Markdown."""
+from .score import mean
+from .tables import (MEMORY_MEAN_ERROR, MEMORY_UNDERPREDICTED, P90_OVER_MEAN, SPEARMAN, TABLES)
+
+
+def percent(value, digits=1):
+    return "-" if value is None else f"{100 * value:.{digits}f}%"
+
+
+def plain(value, digits=3):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+class Report:
+    """Collects the figures of tables with what they should be; `misses` lists those outside."""
+
+    def __init__(self):
+        self.rows = []  # table, figure, value, bound, verdict
+        self.misses = []
+
+    def figure(self, table, name, text, bound="", good=None):
+        verdict = "" if good is None else "ok" if good else "MISS"
+        self.rows.append((table, name, text, bound, verdict))
+        if good is False:
+            self.misses.append(f"{table}: {name} {text}, wanted {bound}")
+
+    def most(self, table, name, value, bound, show=percent):
+        """A figure that should be at most `bound` (None: no bound)."""
+        good = None if bound is None or value is None else value <= bound + 1e-9
+        self.figure(table, name, show(value), "" if bound is None else f"<= {show(bound)}", good)
+
+    def least(self, table, name, value, bound, show=percent):
+        good = None if bound is None or value is None else value >= bound - 1e-9
+        self.figure(table, name, show(value), "" if bound is None else f">= {show(bound)}", good)
+
+    def add(self, score):
+        name, target = score.table, TABLES[score.table]
+        self.figure(name, "rows", f"{score.rows} ({score.excluded} excluded, {len(score.failed)} refused by the tool)")
+        if score.errors:
+            average = score.mean_error()
+            self.most(name, "mean error of step time", average, target.mean_error)
+            self.figure(name, "median, p90, max", ", ".join(percent(score.quantile(q)) for q in (0.5, 0.9, 1.0)))
+            ratio = score.quantile(0.9) / average if average else 0.0
+            self.most(name, "p90 / mean", ratio, P90_OVER_MEAN if target.mean_error else None,
+                      lambda value: plain(value, 2))
+            self.figure(name, "bias", f"{100 * score.bias():+.1f}%")
+        if score.choices:
+            self.most(name, f"worst regret of {len(score.choices)} groups", score.worst_regret(), target.regret, percent)
+            self.figure(name, "mean regret", percent(mean([choice.regret for choice in score.choices]), 2))
+            large = [choice for choice in score.choices if choice.spearman is not None]
+            if large:
+                self.least(name, f"worst Spearman of {len(large)} groups", score.worst_spearman(), SPEARMAN, plain)
+            wrong = sum(1 for choice in score.choices if choice.out_of_memory)
+            if wrong:
+                self.figure(name, "groups whose first choice ran out of memory", str(wrong))
+        if score.fit() is not None and any(row.status == "oom" for row, _ in score.fit_wrong) or target.fit:
+            self.least(name, "fits or not, right", score.fit(), target.fit)
+            unsafe = sum(1 for row, _ in score.fit_wrong if row.status == "oom")
+            self.figure(name, "said to fit, ran out / said not to, ran", f"{unsafe} / {len(score.fit_wrong) - unsafe}")
+        elif score.fit_wrong:
+            self.figure(name, "said not to fit, ran", str(len(score.fit_wrong)))
+        if score.memory:
+            by, share = MEMORY_UNDERPREDICTED
+            self.most(name, f"mean error of peak memory ({len(score.memory)} rows)", score.memory_mean_error(),
+                      MEMORY_MEAN_ERROR)
+            self.most(name, f"under-predicted by over {percent(by, 0)}", score.memory_underpredicted(by), share)
+
+    def text(self):
+        lines, last = [], None
+        for table, name, value, bound, verdict in self.rows:
+            if table != last:
+                lines.append(table)
+            last = table
+            lines.append(f"  {name:<44} {value:>28} {bound:>12} {verdict}".rstrip())
+        return "\n".join(lines)
+
+    def markdown(self):
+        lines = ["| table | figure | value | wanted | |", "|---|---|---:|---:|---|"]
+        last = None
+        for table, name, value, bound, verdict in self.rows:
+            lines.append(f"| {table if table != last else ''} | {name} | {value} | {bound} | {verdict} |")
+            last = table
+        return "\n".join(lines)
+
+
+def worst(score, count):
+    """(signed error, row, prediction) of the largest errors of step time."""
+    return sorted(score.errors, key=lambda item: -abs(item[0]))[:count]
+
+
+def layout(row):
+    """The degrees of a row for people: only what differs from 1 and what is not the default."""
+    inputs = row.inputs
+    degrees = [f"{key}{inputs[key]}" for key in ("tp", "pp", "vp", "dp", "cp", "ep") if inputs.get(key, 1) not in (1, "1")]
+    return " ".join(degrees + [f"mbs{inputs.get('micro_batch', '')}", f"zero{inputs.get('zero', 0)}"] +
+                    (["sp"] if inputs.get("sp") in (1, "1") else []) +
+                    [str(inputs.get(key, "")) for key in ("schedule", "recompute", "attention", "precision")])
+
+
+def worst_text(score, count):
+    lines = []
+    for error, row, prediction in worst(score, count):
+        lines.append(f"  {100 * error:+7.1f}%  measured {row.step_time_s:9.3f} s  predicted {prediction.step_time_s:9.3f} s  "
+                     f"{row.model_name} s{row.inputs['seq_len']} gbs{row.inputs['global_batch']} "
+                     f"on {row.inputs['devices']}: {layout(row)}  [{row.id}]")
+    return "\n".join(lines)
+
+
+def memory_text(score, count):
+    lines = []
+    for error, row, prediction in sorted(score.memory, key=lambda item: -abs(item[0]))[:count]:
+        lines.append(f"  {100 * error:+7.1f}%  measured {row.peak_memory_GiB:6.1f} GiB  predicted "
+                     f"{prediction.peak_memory_GiB:6.1f} GiB  {row.model_name}: {layout(row)}  [{row.id}]")
+    return "\n".join(lines)
+
+
+def fit_text(score):
+    lines = []
+    for row, prediction in score.fit_wrong:
+        lines.append(f"  {'ran out of memory' if row.status == 'oom' else 'ran             '}, predicted "
+                     f"{plain(prediction.peak_memory_GiB, 1)} GiB  {row.model_name}: {layout(row)}  [{row.id}]")
+    return "\n".join(lines)
+
+
+def failed_text(score):
+    """Refusals by message, with the first row of each."""
+    messages = {}
+    for row, prediction in score.failed:
+        messages.setdefault(prediction.error if prediction else "no output row", []).append(row.id)
+    return "\n".join(f"  {len(ids)} rows: {message} [{ids[0]}]" for message, ids in messages.items())
+
+
+def choices_text(score, count):
+    """Groups by regret."""
+    lines = []
+    for choice in sorted(score.choices, key=lambda choice: -choice.regret)[:count]:
+        rank = f", Spearman {choice.spearman:.3f}" if choice.spearman is not None else ""
+        lines.append(f"  regret {100 * choice.regret:5.2f}%  {choice.group} ({choice.rows} rows{rank}): took {choice.chosen}, "
+                     f"best {choice.best}")
+    return "\n".join(lines)
+
+
+def natural(value):
+    """Numbers sort as numbers."""
+    try:
+        return (0, float(value), "")
+    except (TypeError, ValueError):
+        return (1, 0.0, str(value))
+
+
+def breakdown(scores, columns, memory=False):
+    """Mean signed error by the values of `columns`, over the given tables: the tool for finding what is mispredicted."""
+    cells = {}
+    for score in scores:
+        for error, row, _ in score.memory if memory else score.errors:
+            cells.setdefault(tuple(row.value(column) for column in columns), []).append(error)
+    lines = [" ".join(f"{column:>14}" for column in columns) + f" {'rows':>6} {'bias':>8} {'mean':>8} {'least':>8} {'most':>8}"]
+    for key in sorted(cells, key=lambda key: tuple(natural(value) for value in key)):
+        errors = cells[key]
+        lines.append(" ".join(f"{str(value) or '-':>14}" for value in key) + f" {len(errors):6d}" + "".join(
+            f" {100 * value:+7.1f}%" for value in (mean(errors), mean([abs(error) for error in errors]), min(errors),
+                                                   max(errors))))
+    return "\n".join(lines)
+
+
+def exclusions(rows):
+    """(reason, count) of a table's excluded rows, most frequent first."""
+    counts = {}
+    for row in rows:
+        if row.excluded:
+            counts[row.excluded] = counts.get(row.excluded, 0) + 1
+    return sorted(counts.items(), key=lambda item: -item[1])
+
+
+def markdown(report, scores, tables, worst_count):
+    """The parts of docs/performance/accuracy.md that are figures."""
+    parts = ["## Figures", "", report.markdown(), "", "## Excluded rows", "", "| table | rows | why |", "|---|---:|---|"]
+    for name, rows in tables.items():
+        parts += [f"| {name} | {count} | {reason} |" for reason, count in exclusions(rows)]
+    parts += ["", "## Worst rows", "", "| table | error | measured | predicted | row |", "|---|---:|---:|---:|---|"]
+    for score in scores:
+        for error, row, prediction in worst(score, worst_count):
+            parts.append(f"| {score.table} | {100 * error:+.1f}% | {row.step_time_s:.3g} s | {prediction.step_time_s:.3g} s | "
+                         f"{row.model_name} on {row.inputs['devices']}: {layout(row)} ({row.source}) |")
+    return "\n".join(parts) + "\n"
