@@ -33,14 +33,43 @@ static llvm::SmallVector<int64_t, 3> evenExtents(int64_t size, int dimensions) {
   return extents;
 }
 
-static LinkConstants readConstants(YamlReader &level) {
+/// For links that nothing is measured of: what a well-tuned library attains on most.
+static LinkConstants defaultConstants(bool innermost) {
   LinkConstants constants;
-  constants.efficiency = level.number("efficiency", 0.01, 1, constants.efficiency);
-  constants.allToAllEfficiency = level.number("all_to_all_efficiency", 0.01, 1, constants.efficiency * 0.9);
-  constants.pointToPointEfficiency = level.number("point_to_point_efficiency", 0.01, 1, constants.efficiency * 0.9);
-  constants.reductionEfficiency = level.number("reduction_efficiency", 0.01, 2, constants.efficiency);
+  constants.floor = Seconds(innermost ? 15e-6 : 25e-6);
+  constants.ring = innermost ? LinkRate{0.8, Bytes(8e6)} : LinkRate{0.9, Bytes(30e6)};
+  constants.allToAll = innermost ? LinkRate{0.7, Bytes(15e6)} : LinkRate{0.75, Bytes(30e6)};
+  constants.inNetwork = innermost ? LinkRate{0.6, Bytes(30e6)} : LinkRate{0.9, Bytes(30e6)};
+  constants.inNetworkLatency = Seconds(10e-6);
+  constants.pointToPoint = innermost ? 0.65 : 0.75;
+  return constants;
+}
+
+static void readRate(YamlReader &level, llvm::StringRef key, LinkRate &rate) {
+  if (std::optional<YamlReader> reader = level.mapping(key)) {
+    rate.efficiency = reader->number("efficiency", 0.01, 1, rate.efficiency);
+    rate.ramp = Bytes(reader->number("ramp", 0, 1e12, rate.ramp.value));
+    reader->finish();
+  }
+}
+
+static LinkConstants readConstants(YamlReader &level, bool innermost) {
+  LinkConstants constants = defaultConstants(innermost);
   constants.floor = Seconds(level.number("floor", 0, 1, constants.floor.value));
-  constants.ramp = Bytes(level.number("ramp", 0, 1e12, constants.ramp.value));
+  readRate(level, "ring", constants.ring);
+  readRate(level, "all_to_all", constants.allToAll);
+  if (std::optional<YamlReader> reader = level.mapping("in_network")) {
+    constants.inNetwork.efficiency = reader->number("efficiency", 0.01, 1, constants.inNetwork.efficiency);
+    constants.inNetwork.ramp = Bytes(reader->number("ramp", 0, 1e12, constants.inNetwork.ramp.value));
+    constants.inNetworkLatency = Seconds(reader->number("latency", 0, 1, constants.inNetworkLatency.value));
+    reader->finish();
+  }
+  if (std::optional<YamlReader> reader = level.mapping("point_to_point")) {
+    constants.pointToPoint = reader->number("efficiency", 0.01, 1, constants.pointToPoint);
+    constants.stream = BytesPerSecond(reader->number("stream", 0, 1e15, 0.0));
+    constants.split = Bytes(reader->number("split", 0, 1e15, 0.0));
+    reader->finish();
+  }
   return constants;
 }
 
@@ -80,7 +109,7 @@ static ClusterLevel readLevel(YamlReader &reader, bool innermost, std::optional<
   level.adaptersPerDevice = reader.number("nics_per_device", 1e-3, 64, 1.0);
   level.inNetworkReduction = reader.boolean("in_network_reduction", false);
   readExtents(reader, level);
-  level.constants = readConstants(reader);
+  level.constants = readConstants(reader, innermost);
   reader.finish();
   if (size && level.size != *size)
     reader.fail("size", "expected the number of groups, " + llvm::Twine(*size));

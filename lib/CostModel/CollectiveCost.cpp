@@ -20,6 +20,7 @@ struct Crossing {
   double members; // ranks of the group in one unit below
   int64_t spans;  // units below, within one unit of this level
   double hops;    // of a ring through all ranks that are on this level
+  bool innermost; // among devices
 };
 
 struct Crossings {
@@ -79,7 +80,7 @@ static Crossings crossingsOf(const Cluster &cluster, const GroupPlacement &place
       double alone = l == 0 ? 1 : members * std::max(1.0, 1 / level.adaptersPerDevice);
       double rate = perDevice * std::min(alone, devicesBelow / double(placement.sharers[l]));
       double units = unitsBelow / double(spans);
-      crossings.at[crossings.count++] = {&level, rate, members, spans, unitsBelow - units};
+      crossings.at[crossings.count++] = {&level, rate, members, spans, unitsBelow - units, l == 0};
       unitsBelow = units;
     }
     devicesBelow *= double(level.size);
@@ -87,9 +88,29 @@ static Crossings crossingsOf(const Cluster &cluster, const GroupPlacement &place
   return crossings;
 }
 
-/// How much longer than at full rate a message takes that is not long against the level's ramp.
-static double rampFactor(const ClusterLevel &level, double bytesPerRank) {
-  return level.constants.ramp.value == 0 ? 1 : 1 + std::sqrt(level.constants.ramp.value / bytesPerRank);
+// What rings, trees and exchanges of a collective library have in common on every interconnect that was measured; fitted
+// together with the constants of the presets (docs/CostModel.md).
+constexpr double rampExponent = 0.66;       // of LinkRate::ramp
+constexpr double lowLatencyHop = 0.87;      // hop of the low-latency protocol, in hops of the full-rate one
+constexpr double lowLatencyRate = 0.52;     // its rate; it has no ramp
+constexpr double treeHop = 2.6;             // hop of a tree among devices, in hops of a ring
+constexpr double treeRate = 0.85;           // rate of a tree, in rates of a ring
+constexpr double exchangeHop = 0.34;        // what each further peer of an all-to-all adds, in hops of a ring
+constexpr double smallRingLoss = 0.54;      // a ring of n devices reaches 1 - smallRingLoss / n of the rate of a long one
+
+/// How much longer than at full rate `bytes` take.
+static double rampFactor(const LinkRate &rate, double bytes) {
+  return rate.ramp.value == 0 ? 1 : 1 + std::pow(rate.ramp.value / bytes, rampExponent);
+}
+
+/// Levels work at the same time on different parts of a message; the slowest counts, and the others get in its way when
+/// they are nearly as slow: the fourth power mean.
+static double together(double sum, double seconds) {
+  if (sum == 0 || seconds == 0)
+    return sum + seconds;
+  double ratio = std::min(sum, seconds) / std::max(sum, seconds);
+  ratio *= ratio;
+  return std::max(sum, seconds) * std::sqrt(std::sqrt(1 + ratio * ratio));
 }
 
 static double floorOf(const Crossings &crossings) {
@@ -101,31 +122,43 @@ static double floorOf(const Crossings &crossings) {
 
 static double log2Ceil(int64_t value) { return value <= 1 ? 0 : 64 - __builtin_clzll(uint64_t(value - 1)); }
 
-/// All ranks in one ring, each level's hops pipelined: every link carries `wire`, the slowest one counts. `rounds`: 2 for an
-/// all-reduce.
-static Estimate ring(const Crossings &crossings, double bytes, double rounds) {
-  double wire = rounds * bytes * (crossings.size - 1) / crossings.size;
-  double slowest = 0, hops = 0;
-  for (int i = 0; i < crossings.count; ++i) {
-    const Crossing &crossing = crossings.at[i];
-    double rate = crossing.rate * crossing.level->constants.efficiency;
-    slowest = std::max(slowest, wire / rate * rampFactor(*crossing.level, bytes / crossings.size));
-    hops += rounds * crossing.hops * crossing.level->latency.value;
-  }
-  return {floorOf(crossings) + hops + slowest, "ring"};
+/// Rate at which a ring sends over this level.
+static double ringRate(const Crossing &crossing) {
+  double rate = crossing.rate * crossing.level->constants.ring.efficiency;
+  return crossing.innermost ? rate * (1 - smallRingLoss / double(crossing.spans)) : rate;
 }
 
-/// Two trees over the units, each for half of the bytes; within an innermost unit a chain.
-static Estimate tree(const Crossings &crossings, double bytes, double rounds) {
-  double slowest = 0, hops = 0;
+/// All ranks in one ring, each level's hops pipelined: every link carries `wire`. `rounds`: 2 for an all-reduce.
+static Estimate ring(const Crossings &crossings, double bytes, double rounds) {
+  double wire = rounds * bytes * (crossings.size - 1) / crossings.size;
+  double full = 0, fast = 0, hops = 0;
   for (int i = 0; i < crossings.count; ++i) {
     const Crossing &crossing = crossings.at[i];
-    double rate = crossing.rate * crossing.level->constants.efficiency * 0.9;
-    slowest = std::max(slowest, rounds * bytes / rate * rampFactor(*crossing.level, bytes / crossings.size));
-    double steps = crossing.members == 1 && i == 0 ? double(crossing.spans - 1) : log2Ceil(crossing.spans);
-    hops += rounds * steps * crossing.level->latency.value;
+    double seconds = wire / ringRate(crossing);
+    full = together(full, seconds * rampFactor(crossing.level->constants.ring, bytes));
+    fast = together(fast, seconds / lowLatencyRate);
+    hops += rounds * crossing.hops * crossing.level->latency.value;
   }
-  return {floorOf(crossings) + hops + slowest, "tree"};
+  return {floorOf(crossings) + std::min(hops + full, hops * lowLatencyHop + fast), "ring"};
+}
+
+/// What a unit sends in two binary trees over `spans` units, each tree for half of the bytes and the inner units of one the
+/// leaves of the other: up and down once, and down to a second child from four units on.
+static double treeWire(int64_t spans, double bytes, double rounds) {
+  return (spans == 2 ? 0.5 : spans == 3 ? 0.75 : 1.0) * bytes * rounds;
+}
+
+static Estimate tree(const Crossings &crossings, double bytes, double rounds) {
+  double full = 0, fast = 0, hops = 0;
+  for (int i = 0; i < crossings.count; ++i) {
+    const Crossing &crossing = crossings.at[i];
+    double seconds = crossing.innermost ? rounds * bytes / (ringRate(crossing) * treeRate)
+                                        : treeWire(crossing.spans, bytes, rounds) / ringRate(crossing);
+    full = together(full, seconds * rampFactor(crossing.level->constants.ring, bytes));
+    fast = together(fast, seconds / lowLatencyRate);
+    hops += rounds * log2Ceil(crossing.spans) * crossing.level->latency.value * (crossing.innermost ? treeHop : 1);
+  }
+  return {floorOf(crossings) + std::min(hops + full, hops * lowLatencyHop + fast), "tree"};
 }
 
 static bool anyReduction(const Crossings &crossings) {
@@ -135,27 +168,23 @@ static bool anyReduction(const Crossings &crossings) {
   return false;
 }
 
-/// Switches that reduce and multicast where there are any, two trees over the other levels.
-static Estimate inNetwork(const Crossings &crossings, CollectiveKind kind, double bytes) {
+/// An all-reduce by switches that reduce and multicast where there are any, and by two trees over the other levels.
+static Estimate inNetwork(const Crossings &crossings, double bytes) {
   double slowest = 0, hops = 0;
-  double rounds = kind == CollectiveKind::AllReduce ? 2 : 1;
   for (int i = 0; i < crossings.count; ++i) {
     const Crossing &crossing = crossings.at[i];
     const LinkConstants &constants = crossing.level->constants;
-    double wire, rate, steps;
+    double seconds;
     if (crossing.level->inNetworkReduction) {
-      // Each unit gives all it has to the switch once and takes its part of the result (or the reverse).
-      double part = 1.0 / double(crossing.spans);
-      wire = kind == CollectiveKind::AllReduce ? bytes * (1 + part) : bytes * (1 - part);
-      rate = crossing.rate * constants.reductionEfficiency;
-      steps = rounds;
+      // Each unit gives all it has to the switch once, and writes its part of the result for all.
+      seconds = bytes * (1 + 1.0 / double(crossing.spans)) / (crossing.rate * constants.inNetwork.efficiency) *
+                rampFactor(constants.inNetwork, bytes);
+      hops += constants.inNetworkLatency.value;
     } else {
-      wire = rounds * bytes;
-      rate = crossing.rate * constants.efficiency * 0.9;
-      steps = rounds * log2Ceil(crossing.spans);
+      seconds = treeWire(crossing.spans, bytes, 2) / ringRate(crossing) * rampFactor(constants.ring, bytes);
+      hops += 2 * log2Ceil(crossing.spans) * crossing.level->latency.value;
     }
-    slowest = std::max(slowest, wire / rate * rampFactor(*crossing.level, bytes / crossings.size));
-    hops += steps * crossing.level->latency.value;
+    slowest = together(slowest, seconds);
   }
   return {floorOf(crossings) + hops + slowest, "in-network"};
 }
@@ -167,11 +196,11 @@ static Estimate allToAll(const Crossings &crossings, double bytes) {
     const Crossing &crossing = crossings.at[i];
     const ClusterLevel &level = *crossing.level;
     double wire = crossing.members * bytes * (crossings.size - crossing.members) / crossings.size;
-    double rate = crossing.rate * level.constants.allToAllEfficiency;
+    double rate = crossing.rate * level.constants.allToAll.efficiency;
     if (level.topology == TopologyKind::PcieTree || level.topology == TopologyKind::RailOptimized)
       rate /= level.oversubscription;
-    slowest = std::max(slowest, wire / rate * rampFactor(level, bytes));
-    hops += log2Ceil(crossing.spans) * level.latency.value;
+    slowest = together(slowest, wire / rate * rampFactor(level.constants.allToAll, bytes));
+    hops += double(crossing.spans - 1) * exchangeHop * level.latency.value;
   }
   return {floorOf(crossings) + hops + slowest, "direct"};
 }
@@ -189,8 +218,8 @@ static Estimate estimate(const Cluster &cluster, CollectiveKind kind, Bytes byte
   };
   if (kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast)
     consider(tree(crossings, bytes.value, kind == CollectiveKind::AllReduce ? 2 : 1));
-  if (kind != CollectiveKind::Broadcast && anyReduction(crossings))
-    consider(inNetwork(crossings, kind, bytes.value));
+  if (kind == CollectiveKind::AllReduce && anyReduction(crossings))
+    consider(inNetwork(crossings, bytes.value));
   return best;
 }
 
@@ -213,9 +242,12 @@ static double messageTime(const Cluster &cluster, double bytes, size_t crossed, 
                  : level.extents.empty()                                    ? usableShare(level, 2)
                                                                             : 0.5 / double(level.extents.size());
   double alone = crossed == 0 ? 1 : std::max(1.0, 1 / level.adaptersPerDevice);
-  double rate = level.bandwidth.value * share * constants.pointToPointEfficiency *
+  double rate = level.bandwidth.value * share * constants.pointToPoint *
                 std::min(alone, crossed == 0 ? 1.0 : devicesBelow / double(std::max<int64_t>(sharers, 1)));
-  return constants.floor.value + level.latency.value + bytes / rate * rampFactor(level, bytes);
+  double seconds = bytes / rate;
+  if (constants.stream.value > 0)
+    seconds = std::max(seconds, std::min(bytes, constants.split.value) / constants.stream.value);
+  return constants.floor.value + level.latency.value + seconds;
 }
 
 Seconds mlir::ppc::pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t from, int64_t to, int64_t sharers) {

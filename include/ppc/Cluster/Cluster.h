@@ -26,15 +26,24 @@ enum class TopologyKind {
 };
 llvm::StringRef toString(TopologyKind kind);
 
+/// How near the wire's rate one kind of traffic comes: `efficiency` of it for large messages; a message of `bytes` takes
+/// 1 + (ramp / bytes)^rampExponent as long as at that rate (CollectiveCost).
+struct LinkRate {
+  double efficiency = 0.8;
+  Bytes ramp;
+};
+
 /// What a collective library makes of one level's links, measured: one set per interconnect, whatever runs on it.
-/// Defaults are those of no particular hardware.
 struct LinkConstants {
-  double efficiency = 0.8;              // attainable share of the bandwidth: rings and trees, large messages
-  double allToAllEfficiency = 0.7;      // the same of all-to-all
-  double pointToPointEfficiency = 0.7;  // the same of one message
-  double reductionEfficiency = 0.8;     // the same of in-network reduction; of what the wire carries into the switch
-  Seconds floor = Seconds(10e-6);       // shortest collective that stays within the level
-  Bytes ramp;                           // message per rank at which half of the attainable rate is reached
+  Seconds floor;             // shortest collective whose outermost level this is
+  LinkRate ring;             // rings and trees
+  LinkRate allToAll;         // a message to each other rank
+  LinkRate inNetwork;        // switches that reduce: share of what the wire carries to the switch
+  Seconds inNetworkLatency;  // what a reduction in the switch takes besides
+  double pointToPoint = 0.7; // attainable share of the bandwidth by one large message
+  // One message uses one stream of at most this rate until it is `split` bytes long; 0: no such limit.
+  BytesPerSecond stream;
+  Bytes split;
 };
 
 /// One level, from the inside out: `size` units of the level below (devices at the innermost) make one unit of this.
