@@ -28,7 +28,7 @@ def arguments():
                         help="only rows with one of these values")
     parser.add_argument("--by", action="append", default=[], metavar="COLUMN[,COLUMN]",
                         help="mean signed error by the values of columns: inputs (tp, micro_batch, attention, ...), "
-                        "model_name, or tags (kernel, sheet, era, section, release, phase, strategy, mode)")
+                        "model_name, or tags (software, kernel, sheet, era, section, release, phase, strategy, mode)")
     parser.add_argument("--memory", action="store_true", help="--by breaks down the error of peak memory instead")
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="list N rows of largest error per table")
     parser.add_argument("--details", action="store_true", help="list wrong fits, worst groups and refusals")
@@ -51,7 +51,7 @@ def selected(rows, conditions):
 def main():
     options = arguments()
     folder = options.emit_rows or options.keep or tempfile.mkdtemp(prefix="accuracy-")
-    rows = tables.read_tables(options.measured, os.path.join(os.path.abspath(folder), "models"))
+    rows = tables.read_tables(options.measured, os.path.abspath(folder))
     rows = {name: selected(entries, options.where) for name, entries in rows.items()
             if not options.table or name in options.table}
     rows = {name: entries for name, entries in rows.items() if entries}

@@ -65,7 +65,18 @@ def convert(measured, shapes):
                    enumerate(read_csv(os.path.join(folder, "moe_parallel_folding.csv")))]
 
 
+def stack_of(model, gpu, notes):
+    """scripts/performance/configs of Megatron-Bridge: Llama-3-8B records the whole iteration as a CUDA graph, experts on
+    GB200 and GB300 record attention and router; 70B, 405B and experts on B200 and B300 record nothing."""
+    if "token-drop" in notes:
+        return "nemo-capacity"
+    graphs = model == "LLAMA3_8B" or (not model.startswith("LLAMA") and gpu in ("GB200", "GB300"))
+    return "nemo-graphs" if graphs else "nemo-performance"
+
+
 def convert_bridge(index, cells, shapes):
+    """Recipes recompute nothing of dense models, and of DeepSeek-V3 only cheap parts (mla_up_proj, activations): "none".
+    Llama-3-70B under FSDP on GB200 and GB300 keeps activations of 20 to 40 of its 80 layers in host memory."""
     model, gpu, precision = cells["model"], cells["gpu"], cells["precision"]
     release = note(r"([\d.]+) NeMo", cells["source"])
     shape_name = model.replace(" (tokendrop)", "")
@@ -94,8 +105,9 @@ def convert_bridge(index, cells, shapes):
         cluster=f"{preset}:{-(-devices // node)}", devices=devices, tp=tp, pp=pp, vp=vp, cp=cp,
         dp=devices // (tp * pp * cp), ep=ep if ep > 1 else None, etp=1 if ep > 1 else None, sp=int(tp > 1),
         zero=3 if fsdp else 1, shard_group=integer(note(r"shard group (\d+)", cells["zero_stage_or_fsdp"])),
+        offload="activations" if fsdp and gpu in ("GB200", "GB300") else None,
         schedule="interleaved" if vp > 1 else "1f1b", recompute="none", precision=PRECISIONS[precision],
-        attention="cudnn", norm="fused", stack="megatron-core-capacity" if "token-drop" in cells["notes"] else "megatron-core")
+        attention="cudnn", norm="fused", stack=stack_of(shape_name, gpu, cells["notes"]))
     row.inputs = dict(inputs, id=row.id)
     return row
 
@@ -151,7 +163,7 @@ def convert_folding(index, cells, shapes):
         seq_len=seq_len, global_batch=global_batch, micro_batch=1, cluster=f"dgx-h100:{devices // 8}", devices=devices,
         tp=tp, pp=pp, vp=1, cp=cp, dp=devices // (tp * pp * cp), ep=ep if ep > 1 else None, etp=etp, sp=int(tp > 1),
         zero=3 if fsdp else 1, schedule="1f1b", recompute="none", precision="bf16", attention="cudnn", norm="fused",
-        stack="megatron-core-capacity")
+        stack="nemo-capacity")
     table = re.search(r"Table \d+", notes).group()
     return Row(FOLDING, f"folding-{model}-{devices}-{seq_len}-{index:03d}", inputs, status, step_time,
                group=f"{model}-{seq_len}-{global_batch}-{devices}", excluded=excluded, model_name=model,

@@ -20,9 +20,9 @@ def convert(measured, shapes):
 
 def convert_llm_foundry(index, cells, _shapes):
     """MPT: GELU without bias terms, LayerNorm, learned positions, tied embeddings. FlashAttention's first release by the
-    triton port. Nodes with 1,600 Gb/s of RoCE are DGX A100's 8 x 200. mp_mode DEFAULT keeps parameters in f32 where
-    they are gathered, PURE gathers and reduces in bf16. No gradient synchronization is skipped between micro-batches
-    in ZeRO-3. The total of the notes has more digits than the cell per device."""
+    triton port. Nodes with 1,600 Gb/s of RoCE are DGX A100's 8 x 200. Composer's mp_mode DEFAULT gathers parameters in
+    bf16 and reduces gradients in f32, PURE does both in bf16 (composer/trainer/mosaic_fsdp_utils.py). The total of the
+    notes has more digits than the cell per device."""
     devices, notes = integer(cells["num_gpus"]), cells["notes"]
     memory = integer(note(r"A100 (\d+)GB", notes))
     mode = note(r"mp_mode=(\w+)", cells["zero_stage_or_fsdp"])
@@ -34,7 +34,7 @@ def convert_llm_foundry(index, cells, _shapes):
         seq_len=seq_len, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]),
         cluster=f"{'dgx-a100' if memory == 80 else 'dgx-a100-40'}:{devices // 8}", devices=devices, tp=1, pp=1,
         dp=devices, sp=0, zero=3, recompute=cells["recompute"], precision="bf16", attention="flash1", norm="unfused",
-        stack="fsdp" if mode == "PURE" else "fsdp-f32-gather")
+        stack="fsdp" if mode == "PURE" else "fsdp-f32-reduce")
     step_time = time_from_tokens(global_batch, seq_len, number(note(r"total (\d+) tok/s", notes)) / devices, devices)
     name = cells["model"]
     return Row(LLM_FOUNDRY, f"mpt-{name[4:]}-{memory}GB-{seq_len}-{devices}-{index:03d}", inputs, "ok", step_time,

@@ -2,31 +2,31 @@
 import os
 
 from .row import Row, integer, note, number, read_csv
-from .shapes import gpt
 
 KORTHIKANTI = "korthikanti"
 ZERO_BUBBLE = "zero-bubble"
 NEMO_LAUNCHER = "nemo-launcher"
+DROPOUT = 0.1  # of activations and of attention weights: Megatron-LM's default, which neither paper changes
 
 
 def convert(measured, shapes):
     folder = os.path.join(measured, "throughput")
-    rows = [convert_korthikanti(index, cells) for index, cells in
+    rows = [convert_korthikanti(index, cells, shapes) for index, cells in
             enumerate(read_csv(os.path.join(folder, "korthikanti_table5.csv")))]
-    rows += [convert_zero_bubble(index, cells) for index, cells in
+    rows += [convert_zero_bubble(index, cells, shapes) for index, cells in
              enumerate(read_csv(os.path.join(folder, "zero_bubble.csv")))]
     rows += [convert_nemo_launcher(index, cells) for index, cells in
              enumerate(read_csv(os.path.join(folder, "nemo_launcher_a100.csv")))]
     return rows
 
 
-def convert_korthikanti(index, cells):
+def convert_korthikanti(index, cells, shapes):
     """Table 5. Selene: DGX A100 with eight HDR adapters. Full recompute is the baseline without sequence parallelism;
     "present work" recomputes attention scores only and has it. Megatron-LM of 2022: fused softmax, fused LayerNorm,
     dropout 0.1, optimizer not sharded, gradient all-reduce behind the backward pass (the 2,240-device row says so)."""
     selective = cells["recompute"].startswith("selective")
     devices, vp = integer(cells["num_gpus"]), integer(cells["vp"])
-    inputs = gpt(*(integer(cells[key]) for key in ("layers", "hidden", "heads", "vocab")))
+    inputs = shapes.gpt2(*(integer(cells[key]) for key in ("layers", "hidden", "heads", "vocab", "seq_len")), DROPOUT)
     inputs.update(
         seq_len=integer(cells["seq_len"]), global_batch=integer(cells["global_batch"]),
         micro_batch=integer(cells["micro_batch"]), cluster=f"dgx-a100:{devices // 8}", devices=devices,
@@ -44,7 +44,7 @@ ZERO_BUBBLE_VOCAB = 32000
 SCHEDULES = {"1F1B": "1f1b", "1F1B-I": "interleaved", "ZB-1p": "zb1p", "ZB-2p": "zb2p"}
 
 
-def convert_zero_bubble(index, cells):
+def convert_zero_bubble(index, cells, shapes):
     """Four nodes of eight A100-80GB over RoCE of unstated speed: only messages between stages cross it. The published
     scripts train in fp16 without FlashAttention flags in their first version; peak memory per further micro-batch
     (Table 4, ZB-2p less 1F1B) is s b h (34 + 5 a s / h) per layer: attention scores and dropout kept, nothing
@@ -54,7 +54,8 @@ def convert_zero_bubble(index, cells):
     schedule = note(r"schedule=([\w-]+)", notes)
     synchronous = schedule.startswith("1F1B") or "all-reduce" in notes
     devices, vp = integer(cells["num_gpus"]), integer(cells["vp"]) or 1
-    inputs = gpt(*(integer(cells[key]) for key in ("layers", "hidden", "heads")), ZERO_BUBBLE_VOCAB)
+    inputs = shapes.gpt2(*(integer(cells[key]) for key in ("layers", "hidden", "heads")), ZERO_BUBBLE_VOCAB,
+                         integer(cells["seq_len"]), DROPOUT)
     inputs.update(
         seq_len=integer(cells["seq_len"]), global_batch=integer(cells["global_batch"]),
         micro_batch=integer(cells["micro_batch"]), cluster=f"dgx-a100:{devices // 8}", devices=devices, tp=1,

@@ -39,6 +39,13 @@ class ShapeTable:
         shape.update(experts=integer(note(r"(\d+) experts", row["extra"])), top_k=top_k, moe_ffn=shape["ffn"])
         return shape
 
+    def gpt2(self, layers, hidden, heads, vocab, positions, dropout):
+        """GPT with dropout, which the columns cannot say: its masks are kept for the backward pass."""
+        return self.config(f"gpt-{layers}x{hidden}-{heads}-{vocab}-{positions}", dict(
+            architectures=["GPT2LMHeadModel"], model_type="gpt2", n_layer=layers, n_embd=hidden, n_head=heads,
+            n_inner=4 * hidden, n_positions=positions, vocab_size=vocab, activation_function="gelu_new",
+            tie_word_embeddings=True, resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout))
+
     def config(self, name, config):
         """Writes `config` as a config.json of its own and returns the column that names it."""
         os.makedirs(self.folder, exist_ok=True)

@@ -1,8 +1,10 @@
 """All measured tables, in the order in which they are printed, with the bounds that the cost model has to keep."""
+import os
 from dataclasses import dataclass
 
 from . import aleph_alpha, bloom, bridge, fsdp, megatron, nemo
 from .shapes import ShapeTable
+from .stacks import StackTable
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,14 @@ CONVERTERS = (aleph_alpha, bloom, megatron, fsdp, nemo, bridge)
 
 
 def read_tables(measured, folder):
-    """Rows by table. `folder` receives the config.json files that some rows name."""
-    shapes = ShapeTable(measured, folder)
+    """Rows by table. `folder` receives the config.json and stack files that some rows name."""
+    shapes = ShapeTable(measured, os.path.join(folder, "models"))
+    stacks = StackTable(os.path.join(folder, "stacks"))
     rows = {table: [] for table in TABLES}
     for converter in CONVERTERS:
         for row in converter.convert(measured, shapes):
+            row.tags.setdefault("software", row.inputs.get("stack", ""))
+            if "stack" in row.inputs:
+                row.inputs["stack"] = stacks.name(row.inputs["stack"])
             rows[row.table].append(row)
     return rows

@@ -1,0 +1,61 @@
+"""What the measured software did where it differs from the stacks in lib/CostModel/Stacks: the same file with other
+switches. docs/performance/stacks.md has the sources of each."""
+import os
+import re
+
+STACKS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../lib/CostModel/Stacks")
+
+# name: (base, switches)
+VARIANTS = {
+    # Up to 02-24 BLOOM's search trained in fp16: gradients accumulate and are reduced in fp16, stages count layers only.
+    "megatron-deepspeed-fp16": ("megatron-deepspeed", dict(
+        stage_split="layers", gradient_bytes=2, gradient_reduce_bytes=2, reduce_scatter_gradients="true")),
+    # 02-27: the same with `type:transformer|embed`.
+    "megatron-deepspeed-embedding": ("megatron-deepspeed", dict(
+        stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, reduce_scatter_gradients="true")),
+    # Megatron-LM of 2023 as the zero-bubble fork builds on it: first and last stage hold a layer less; fp16 gradients.
+    "megatron-2023": ("megatron-2021", dict(stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2)),
+    # Its zero-bubble schedules send without waiting and validate the update afterwards.
+    "zero-bubble": ("megatron-2021", dict(
+        stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, blocking_sends="false")),
+    # Composer's mixed_precision DEFAULT: parameters gathered in bf16, gradients reduced in f32; PURE is `fsdp`.
+    "fsdp-f32-reduce": ("fsdp", dict(gradient_reduce_bytes=4)),
+    # torch.compile.
+    "fsdp-compiled": ("fsdp", dict(
+        execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true")),
+    # NeMo's and Megatron-Bridge's performance recipes: grad_reduce_in_fp32 = False.
+    "nemo-performance": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2)),
+    # The same with recorded CUDA graphs.
+    "nemo-graphs": ("megatron-core", dict(execution="graphs", gradient_bytes=2, gradient_reduce_bytes=2)),
+    # The same with a capacity factor: tokens over it are dropped, so that all experts work on equal numbers.
+    "nemo-capacity": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2, capacity_experts="true")),
+}
+
+
+def variant_text(name, base_text):
+    """The base's file with the variant's switches in it."""
+    base, switches = VARIANTS[name]
+    lines = [line for line in base_text.splitlines()
+             if not line.startswith("#") and line.split(":")[0] not in switches and not re.match(r"name\s*:", line)]
+    return "\n".join([f"# {base} with other switches.", f"name: {name}"] + lines +
+                     [f"{key}: {value}" for key, value in switches.items()]) + "\n"
+
+
+class StackTable:
+    """Names stacks in rows: one of lib/CostModel/Stacks, or the path of a variant, written to `folder`."""
+
+    def __init__(self, folder, stacks=STACKS):
+        self.folder, self.stacks = folder, stacks
+
+    def name(self, stack):
+        if stack not in VARIANTS:
+            return stack
+        base = VARIANTS[stack][0]
+        source = os.path.join(self.stacks, base + ".yaml")
+        if not os.path.exists(source):
+            return base
+        os.makedirs(self.folder, exist_ok=True)
+        path = os.path.join(self.folder, stack + ".yaml")
+        with open(source, encoding="utf-8") as file, open(path, "w", encoding="utf-8") as target:
+            target.write(variant_text(stack, file.read()))
+        return path
