@@ -53,25 +53,30 @@ static void readPrecisions(YamlReader &reader, Device &device) {
   if (peaks)
     peaks->finish();
 
-  // Constants that are measured in one precision hold for the others until a file says otherwise.
+  // Constants of the first of these precisions hold for those that the file does not name.
   std::optional<YamlReader> products = reader.mapping("products");
-  ProductConstants inherited{0.8, 0.75};
-  for (int p = 0; p < precisionCount; ++p) {
+  auto share = [](YamlReader &row, llvm::StringRef key, double known) {
+    return row.number(key, 0.01, 1, known > 0 ? std::optional(known) : std::nullopt);
+  };
+  ProductConstants widest{0.8, 0.75, 0.75};
+  bool found = false;
+  for (int p : {int(Precision::Bf16), int(Precision::Fp16), int(Precision::Tf32), int(Precision::F32),
+                int(Precision::Fp8), int(Precision::Mxfp8), int(Precision::Fp4)}) {
     ProductConstants &constants = device.products[p];
-    std::optional<YamlReader> row = products ? products->mapping(precisionNames[p]) : std::nullopt;
-    if (row) {
-      constants.tileRate =
-          row->number("tile_rate", 0.01, 1, constants.tileRate > 0 ? std::optional(constants.tileRate) : std::nullopt);
-      constants.sustained = row->number("sustained", 0.01, 1,
-                                        constants.sustained > 0 ? std::optional(constants.sustained) : std::nullopt);
+    if (std::optional<YamlReader> row = products ? products->mapping(precisionNames[p]) : std::nullopt) {
+      constants.tileRate = share(*row, "tile_rate", constants.tileRate);
+      constants.sustained = share(*row, "sustained", constants.sustained);
+      constants.burst = share(*row, "burst", constants.burst > 0 ? constants.burst : constants.sustained);
       row->finish();
     }
-    if (constants.tileRate > 0)
-      inherited = constants;
+    if (constants.tileRate > 0 && !found) {
+      widest = constants;
+      found = true;
+    }
   }
   for (ProductConstants &constants : device.products)
     if (constants.tileRate <= 0)
-      constants = inherited;
+      constants = widest;
   if (products)
     products->finish();
 }
@@ -141,6 +146,7 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
       "product_floor", device.productFloor.value > 0 ? device.productFloor.value : device.launchFloor.value));
   device.splitFloor = Seconds(
       reader.positive("split_floor", device.splitFloor.value > 0 ? device.splitFloor.value : device.launchFloor.value));
+  device.storeShare = reader.number("store_share", 0, 10, device.storeShare);
   readPrecisions(reader, device);
   readAttention(reader, device);
   reader.finish();

@@ -33,12 +33,8 @@ struct Tile {
 };
 } // namespace
 
-static constexpr Tile tiles[] = {{256, 128, 1},   {128, 256, 1},   {128, 128, 0.97},
-                                 {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.62}};
-/// Share of the memory's time for a tile's result that the tile itself waits: most of a wave's stores run beside the
-/// next wave's loads.
-static constexpr double storeShare = 0.75;
-
+static constexpr Tile tiles[] = {{256, 128, 1},   {128, 256, 1},   {128, 128, 0.95},
+                                 {128, 64, 0.74}, {64, 128, 0.74}, {64, 64, 0.56}};
 /// `batch` products [rows, k] x [k, n] with `batchRows` rows in all.
 static double tiledTime(const Device &device, Precision asked, double batch, double rows, double batchRows, double n,
                         double k) {
@@ -60,7 +56,7 @@ static double tiledTime(const Device &device, Precision asked, double batch, dou
   for (const Tile &tile : tiles) {
     double count = batch * std::ceil(rows / tile.rows) * std::ceil(n / tile.columns);
     double area = static_cast<double>(tile.rows) * tile.columns;
-    double store = storeShare * area * result / storeRate;
+    double store = device.storeShare * area * result / storeRate;
     double perDepth = 2 * area / (loopRate * tile.rate);
     for (int split = 1; split <= 16; split *= 2) {
       double depth = std::ceil(k / (64 * split)) * 64;

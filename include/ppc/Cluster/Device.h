@@ -25,7 +25,8 @@ double elementBytes(Precision precision);
 /// Measured constants of products in one precision (formula: gemmTime).
 struct ProductConstants {
   double tileRate = 0;  // rate of the inner loop of full tiles, as a share of the datasheet peak
-  double sustained = 0; // the most that a whole product reaches of the peak: power and clock
+  double sustained = 0; // the most that a whole product reaches of the peak in training, where power limits the clock
+  double burst = 0;     // the same for one product after idling, at the highest clock
 };
 
 /// Measured constants of one fused attention kernel, at head dimensions 64, 128 and 256 (formula:
@@ -52,7 +53,9 @@ struct Device {
   std::array<FlopsPerSecond, precisionCount> peak; // dense datasheet peak by Precision; 0: not supported
   Seconds launchFloor;  // shortest time from one dependent kernel to the next on a busy stream
   Seconds productFloor; // what a product takes besides its tiles: launch, first loads, last stores
-  Seconds splitFloor;   // what splitting a product over k adds besides its traffic
+  double storeShare =
+      0.8;            // of the memory's time for a wave of results, what the wave waits; the rest runs beside the next
+  Seconds splitFloor; // what splitting a product over k adds besides its traffic
   std::array<ProductConstants, precisionCount> products;
   std::array<AttentionConstants, fusedAttentionCount> attention;
 
