@@ -1,27 +1,27 @@
-// 1F1B (PipeDream-flush, arXiv 2006.09503): stage s of p starts with min(M, p - 1 - s) forwards, then alternates one
-// forward and one backward, then drains. 3 stages, 4 micro-batches, F = B and W not drawn:
+// 1F1B (PipeDream-flush, arXiv 2006.09503): device s of p starts with min(M, p - 1 - s) forwards, then alternates one
+// forward and one backward, then drains. 3 devices, 4 micro-batches, F = B and W not drawn:
 //
-//   stage 0 |F0 F1 F2 .  .  B0 F3 B1 .  B2 .  B3|
-//   stage 1 |.  F0 F1 .  B0 F2 B1 F3 B2 .  B3 . |
-//   stage 2 |.  .  F0 B0 F1 B1 F2 B2 F3 B3 .  . |
+//   device 0 |F0 F1 F2 .  .  B0 F3 B1 .  B2 .  B3|
+//   device 1 |.  F0 F1 .  B0 F2 B1 F3 B2 .  B3 . |
+//   device 2 |.  .  F0 B0 F1 B1 F2 B2 F3 B3 .  . |
 //
-// Idle share (p - 1) / (M + p - 1), as GPipe, but stage s keeps only min(M, p - s) micro-batches.
+// Idle share (p - 1) / (M + p - 1), as GPipe, but device s keeps only min(M, p - s) micro-batches.
 // W follows its B at once: delaying it (the zero-bubble schedules) fills the bubble at the price of memory.
-#include "ppc/Scheduling/PipelineSchedule.h"
+#include "Generators.h"
 
 #include <algorithm>
 
 namespace mlir::ppc {
 
-PipelineSchedule makeOneFOneBSchedule(int64_t stages, int64_t microBatches) {
-  PipelineSchedule schedule{"1f1b", stages, microBatches, {}};
-  for (int64_t stage = 0; stage < stages; ++stage) {
-    std::vector<PipelineAction> &actions = schedule.stages.emplace_back();
-    int64_t ahead = std::min(microBatches, stages - 1 - stage); // forwards before the first backward but one
+PipelineSchedule makeOneFOneBSchedule(const PipelineShape &shape) {
+  PipelineSchedule schedule = makeEmptySchedule("1f1b", shape);
+  for (int64_t stage = 0; stage < shape.devices; ++stage) {
+    std::vector<PipelineAction> &actions = schedule.devices[stage];
+    int64_t ahead = std::min(shape.microBatches, shape.devices - 1 - stage); // forwards before the first pair
     for (int64_t m = 0; m < ahead; ++m)
       actions.push_back({PipelineActionKind::Forward, stage, m});
-    for (int64_t m = 0; m < microBatches; ++m) {
-      if (m + ahead < microBatches)
+    for (int64_t m = 0; m < shape.microBatches; ++m) {
+      if (m + ahead < shape.microBatches)
         actions.push_back({PipelineActionKind::Forward, stage, m + ahead});
       actions.push_back({PipelineActionKind::Backward, stage, m});
       actions.push_back({PipelineActionKind::WeightGradient, stage, m});

@@ -1,8 +1,7 @@
-// Pipeline schedules as data: names, the registry, and the slots a stage needs.
+// Pipeline schedules as data: spelling, and the slots a stage needs.
 #include "ppc/Scheduling/PipelineSchedule.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <map>
@@ -35,29 +34,6 @@ char letter(PipelineActionKind kind) {
 
 std::string toString(const PipelineAction &action) { return letter(action.kind) + std::to_string(action.microBatch); }
 
-llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds() {
-  static const PipelineScheduleKind kinds[] = {
-      {"gpipe", "all forwards, then all backwards; keeps every micro-batch", makeGPipeSchedule},
-      {"1f1b", "one forward, one backward; stage s of p keeps p - s micro-batches", makeOneFOneBSchedule},
-  };
-  return kinds;
-}
-
-llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, int64_t stages, int64_t microBatches) {
-  auto refuse = [](const llvm::Twine &message) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-  };
-  if (stages < 1)
-    return refuse("a pipeline needs at least 1 stage, not " + llvm::Twine(stages));
-  if (microBatches < 1)
-    return refuse("a pipeline needs at least 1 micro-batch, not " + llvm::Twine(microBatches));
-  for (const PipelineScheduleKind &kind : pipelineScheduleKinds())
-    if (kind.name == name)
-      return kind.make(stages, microBatches);
-  auto names = llvm::map_range(pipelineScheduleKinds(), [](const PipelineScheduleKind &kind) { return kind.name; });
-  return refuse("unknown pipeline schedule \"" + name + "\"; known: " + llvm::join(names, ", "));
-}
-
 /// The largest set of micro-batches in flight bounds K from below; K = M always works.
 static int64_t slotsOf(llvm::ArrayRef<PipelineAction> actions, int64_t microBatchCount) {
   std::map<int64_t, size_t> last;
@@ -81,8 +57,12 @@ static int64_t slotsOf(llvm::ArrayRef<PipelineAction> actions, int64_t microBatc
 }
 
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule) {
+  std::vector<std::vector<PipelineAction>> perChunk(schedule.replicaCount() * schedule.stageCount);
+  for (const std::vector<PipelineAction> &actions : schedule.devices)
+    for (const PipelineAction &action : actions)
+      perChunk[schedule.replicaOf(action.microBatch) * schedule.stageCount + action.stage].push_back(action);
   std::vector<int64_t> result;
-  for (const std::vector<PipelineAction> &actions : schedule.stages)
+  for (const std::vector<PipelineAction> &actions : perChunk)
     result.push_back(slotsOf(actions, schedule.microBatchCount));
   return result;
 }

@@ -1,12 +1,10 @@
-// Times a pipeline schedule by running every stage as far as its messages allow, over and over, until all are done.
+// Times a pipeline schedule by running every device as far as its messages allow, over and over, until all are done.
 #include "ppc/Scheduling/ScheduleSimulator.h"
 
 #include "llvm/ADT/Twine.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <tuple>
 
 namespace mlir::ppc {
 
@@ -24,62 +22,108 @@ static Seconds durationOf(const StageDurations &durations, Kind kind) {
                                   : durations.weightGradient;
 }
 
-static int64_t peakInFlight(llvm::ArrayRef<PipelineAction> actions) {
+static double peakInFlight(llvm::ArrayRef<PipelineAction> actions, double share) {
   int64_t inFlight = 0, peak = 0;
   for (const PipelineAction &action : actions) {
     inFlight += (action.kind == Kind::Forward) - (action.kind == Kind::WeightGradient);
     peak = std::max(peak, inFlight);
   }
-  return peak;
+  return peak * share;
 }
 
-llvm::Expected<ScheduleTimeline> simulateSchedule(const PipelineSchedule &schedule,
-                                                  llvm::ArrayRef<StageDurations> durations, Seconds message) {
-  auto refuse = [&](const Twine &text) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "schedule \"" + schedule.name + "\": " + text);
-  };
-  int64_t stageCount = schedule.stages.size();
-  if (durations.size() != 1 && int64_t(durations.size()) != stageCount)
-    return refuse("durations for " + Twine(durations.size()) + " stages, not " + Twine(stageCount));
+namespace {
+class Simulation {
+public:
+  Simulation(const PipelineSchedule &schedule, llvm::ArrayRef<StageDurations> durations,
+             const PipelineMessages &messages)
+      : schedule(schedule), durations(durations), messages(messages),
+        ends(2 * schedule.stageCount * schedule.microBatchCount * schedule.sliceCount) {}
 
-  ScheduleTimeline timeline;
-  timeline.stages.resize(stageCount);
-  timeline.busy.resize(stageCount);
-  std::map<std::tuple<int64_t, Kind, int64_t>, Seconds> end;
-  // When the action's message is there: at once when it needs none, never (yet) when its sender has not run.
-  auto arrival = [&](const PipelineAction &action) -> std::optional<Seconds> {
-    int64_t sender = action.kind == Kind::Forward ? action.stage - 1 : action.stage + 1;
-    if (action.kind == Kind::WeightGradient || sender < 0 || sender >= stageCount)
-      return Seconds(0);
-    auto found = end.find({sender, action.kind, action.microBatch});
-    return found == end.end() ? std::nullopt : std::optional(found->second + message);
-  };
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (int64_t stage = 0; stage < stageCount; ++stage) {
-      std::vector<TimedAction> &timed = timeline.stages[stage];
-      while (timed.size() < schedule.stages[stage].size()) {
-        const PipelineAction &action = schedule.stages[stage][timed.size()];
-        std::optional<Seconds> ready = arrival(action);
-        if (!ready)
-          break;
-        Seconds start = timed.empty() ? *ready : std::max(*ready, timed.back().end);
-        Seconds duration = durationOf(durations[durations.size() == 1 ? 0 : stage], action.kind);
-        timed.push_back({action, start, start + duration});
-        end[{stage, action.kind, action.microBatch}] = start + duration;
-        timeline.busy[stage] += duration;
-        timeline.stepTime = std::max(timeline.stepTime, start + duration);
-        progress = true;
-      }
+  llvm::Expected<ScheduleTimeline> run() {
+    int64_t deviceCount = schedule.deviceCount();
+    timeline.devices.resize(deviceCount);
+    timeline.busy.resize(deviceCount);
+    free.resize(deviceCount);
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (int64_t device = 0; device < deviceCount; ++device)
+        while (timeline.devices[device].size() < schedule.devices[device].size() && runNext(device))
+          progress = true;
     }
+    for (int64_t device = 0; device < deviceCount; ++device) {
+      size_t timed = timeline.devices[device].size();
+      if (timed < schedule.devices[device].size())
+        return llvm::createStringError(llvm::inconvertibleErrorCode(), "schedule \"" + schedule.name + "\": device " +
+                                                                           Twine(device) + " waits for ever before " +
+                                                                           toString(schedule.devices[device][timed]));
+      timeline.peakInFlight.push_back(peakInFlight(schedule.devices[device], share));
+      timeline.stepTime = std::max(timeline.stepTime, free[device]);
+    }
+    return std::move(timeline);
   }
-  for (int64_t stage = 0; stage < stageCount; ++stage) {
-    size_t timed = timeline.stages[stage].size();
-    if (timed < schedule.stages[stage].size())
-      return refuse("stage " + Twine(stage) + " waits for ever before " + toString(schedule.stages[stage][timed]));
-    timeline.peakInFlight.push_back(peakInFlight(schedule.stages[stage]));
+
+private:
+  /// The stage that the action's input comes from, or goes to; -1: none.
+  int64_t neighbour(const PipelineAction &action, int64_t step) const {
+    int64_t stage = action.kind == Kind::Forward ? action.stage + step : action.stage - step;
+    return action.kind == Kind::WeightGradient || stage < 0 || stage >= schedule.stageCount ? -1 : stage;
   }
-  return timeline;
+  std::optional<Seconds> &endOf(const PipelineAction &action, int64_t stage) {
+    int64_t perStage = schedule.microBatchCount * schedule.sliceCount;
+    return ends[((action.kind == Kind::Backward) * schedule.stageCount + stage) * perStage +
+                action.microBatch * schedule.sliceCount + action.slice];
+  }
+  Seconds messageTime(const PipelineAction &action) const {
+    return (action.kind == Kind::Forward ? messages.forward : messages.backward) * share;
+  }
+  int64_t deviceOf(const PipelineAction &action, int64_t stage) const {
+    return schedule.deviceOf(schedule.replicaOf(action.microBatch), stage);
+  }
+
+  bool runNext(int64_t device) {
+    std::vector<TimedAction> &timed = timeline.devices[device];
+    const PipelineAction &action = schedule.devices[device][timed.size()];
+    Seconds start = free[device];
+    if (int64_t from = neighbour(action, -1); from >= 0) {
+      std::optional<Seconds> sent = endOf(action, from);
+      if (!sent)
+        return false;
+      if (deviceOf(action, from) != device)
+        start = std::max(start, *sent + messageTime(action));
+    }
+    Seconds duration = durationOf(durations[durations.size() == 1 ? 0 : action.stage], action.kind) * share;
+    Seconds end = start + duration;
+    timed.push_back({action, start, end});
+    timeline.busy[device] += duration;
+    free[device] = end;
+    if (action.kind != Kind::WeightGradient)
+      endOf(action, action.stage) = end;
+    if (int64_t next = neighbour(action, 1); next >= 0 && deviceOf(action, next) != device) {
+      timeline.messages.push_back({action, device, deviceOf(action, next), end, end + messageTime(action)});
+      if (messages.blockingSends)
+        free[device] += messageTime(action);
+    }
+    return true;
+  }
+
+  const PipelineSchedule &schedule;
+  llvm::ArrayRef<StageDurations> durations;
+  const PipelineMessages &messages;
+  double share = 1.0 / schedule.sliceCount;
+  std::vector<std::optional<Seconds>> ends; // of F and B
+  std::vector<Seconds> free;                // per device
+  ScheduleTimeline timeline;
+};
+} // namespace
+
+llvm::Expected<ScheduleTimeline> simulateSchedule(const PipelineSchedule &schedule,
+                                                  llvm::ArrayRef<StageDurations> durations,
+                                                  const PipelineMessages &messages) {
+  if (durations.size() != 1 && int64_t(durations.size()) != schedule.stageCount)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "schedule \"" + schedule.name +
+                                                                       "\": durations for " + Twine(durations.size()) +
+                                                                       " stages, not " + Twine(schedule.stageCount));
+  return Simulation(schedule, durations, messages).run();
 }
 
 } // namespace mlir::ppc

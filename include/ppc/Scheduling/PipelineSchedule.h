@@ -1,5 +1,11 @@
-// A pipeline schedule as data: which stage works on which micro-batch when. Generators make it, the verifier proves it
-// sound, the simulator times it, the compiler lowers it to the action lists of the program. No IR here.
+// A pipeline schedule as data: which device works on which part of which micro-batch when. Generators make it, the
+// verifier proves it sound, the simulator times it, the compiler lowers it to the action lists of the program. No IR.
+//
+// Words. A *device* is a rank of the pipeline axis. The model is cut into *virtual stages* 0..stageCount-1, which the
+// forward passes in this order and the backward in the reverse. A device holds one or more of them, its *chunks*. A
+// bidirectional schedule keeps two *replicas* of the model, laid out in opposite directions, and sends each micro-batch
+// through one of them. A micro-batch may be cut along the sequence into *slices*: forwards in order, backwards reversed
+// (causal attention reads the slices before its own).
 #ifndef PPC_SCHEDULING_PIPELINESCHEDULE_H
 #define PPC_SCHEDULING_PIPELINESCHEDULE_H
 
@@ -24,11 +30,12 @@ char letter(PipelineActionKind kind);
 
 struct PipelineAction {
   PipelineActionKind kind = PipelineActionKind::Forward;
-  int64_t stage = 0;
+  int64_t stage = 0; // virtual stage
   int64_t microBatch = 0;
+  int64_t slice = 0;
 
   bool operator==(const PipelineAction &other) const {
-    return kind == other.kind && stage == other.stage && microBatch == other.microBatch;
+    return kind == other.kind && stage == other.stage && microBatch == other.microBatch && slice == other.slice;
   }
   bool operator!=(const PipelineAction &other) const { return !(*this == other); }
 };
@@ -36,35 +43,73 @@ struct PipelineAction {
 /// "F3": forward of micro-batch 3.
 std::string toString(const PipelineAction &action);
 
-/// One training step. Each stage runs its list in order. Messages are not listed, they follow from the actions: a stage
-/// receives right before the forward or backward that needs the message and sends right after the one that makes it (so
-/// a gradient leaves after B, before W). Sends are asynchronous, receives block.
-struct PipelineSchedule {
-  std::string name;
-  int64_t stageCount = 0;
-  int64_t microBatchCount = 0;
-  std::vector<std::vector<PipelineAction>> stages;
+/// How much a schedule is asked for.
+struct PipelineShape {
+  int64_t devices = 1;      // p
+  int64_t microBatches = 1; // M, of both directions together
+  int64_t chunks = 1;       // v: virtual stages per device and replica
+  int64_t slices = 1;       // per micro-batch
 };
 
-/// All forwards, then all backwards (GPipe.cpp).
-PipelineSchedule makeGPipeSchedule(int64_t stages, int64_t microBatches);
-/// One forward, one backward in the steady state (OneFOneB.cpp).
-PipelineSchedule makeOneFOneBSchedule(int64_t stages, int64_t microBatches);
+/// One training step. Each device runs its list in order. Messages are not listed, they follow from the actions: a
+/// device receives right before the forward or backward that needs the message and sends right after the one that makes
+/// it (so a gradient leaves after B, before W). Sends are asynchronous, receives block. Two neighbouring virtual stages
+/// on one device need no message.
+struct PipelineSchedule {
+  std::string name;
+  int64_t stageCount = 0; // virtual stages of one replica
+  int64_t microBatchCount = 0;
+  std::vector<std::vector<PipelineAction>> devices;
+  int64_t sliceCount = 1;
+  /// [replica][virtual stage] -> device. Empty: one replica, stage s on device s.
+  std::vector<std::vector<int64_t>> placement = {};
+  /// Per micro-batch. Empty: all on replica 0.
+  std::vector<int64_t> replicas = {};
+
+  int64_t deviceCount() const { return devices.size(); }
+  int64_t replicaCount() const { return placement.empty() ? 1 : placement.size(); }
+  int64_t replicaOf(int64_t microBatch) const { return replicas.empty() ? 0 : replicas[microBatch]; }
+  int64_t deviceOf(int64_t replica, int64_t stage) const {
+    return placement.empty() ? stage : placement[replica][stage];
+  }
+  int64_t deviceOf(const PipelineAction &action) const { return deviceOf(replicaOf(action.microBatch), action.stage); }
+};
 
 /// A schedule that users can name.
 struct PipelineScheduleKind {
-  llvm::StringRef name;    // of --schedule
-  llvm::StringRef summary; // one line of help
-  PipelineSchedule (*make)(int64_t stages, int64_t microBatches);
+  llvm::StringRef name;                        // of --schedule
+  llvm::StringRef summary;                     // one line of help
+  llvm::ArrayRef<llvm::StringLiteral> aliases; // other names in use
+  llvm::StringRef needs;                       // what a legal shape is, in words; empty: anything
+  int64_t minChunks, maxChunks;                // chunks per device and replica
+  int64_t defaultChunks;
+  int64_t replicas; // copies of the model's parameters
+  bool slicesSequence;
+  /// What is wrong with a shape whose numbers are all at least 1 and whose chunks are in range, and what would be
+  /// legal; empty: nothing.
+  std::string (*check)(const PipelineShape &shape);
+  /// Adding so many micro-batches to a large enough shape repeats every steady state of the schedule once more.
+  int64_t (*period)(const PipelineShape &shape);
+  PipelineSchedule (*make)(const PipelineShape &shape);
 };
 llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds();
 
-/// The schedule of that name. Errors: unknown name (lists the known ones); stages or micro-batches < 1.
+/// The kind of that name or alias. Error: lists the known names.
+llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRef name);
+
+/// Errors say what would be legal: numbers < 1; chunks or slices that the schedule has no use for or lacks; devices or
+/// micro-batches that it cannot divide.
+llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineShape &shape);
+
+/// The schedule of that name. Errors: unknown name; a shape that the schedule cannot have.
+llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, const PipelineShape &shape);
+/// With one chunk per stage. Errors as above; also schedules that need more than one, or two replicas.
 llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, int64_t stages, int64_t microBatches);
 
-/// Slots for what a micro-batch leaves between its actions, per stage: the least K such that micro-batch m can use slot
-/// m % K, that is, no two micro-batches with the same m % K are in flight at once. In flight: from before the forward
-/// (its message arrives in the slot) to after the last action on it. GPipe: M; 1F1B: min(M, stages - s).
+/// Slots for what a micro-batch leaves between its actions, per virtual stage (replica after replica): the least K such
+/// that micro-batch m can use slot m % K, that is, no two micro-batches with the same m % K are in flight at once. In
+/// flight: from before the forward (its message arrives in the slot) to after the last action on it. GPipe: M; 1F1B:
+/// min(M, stages - s).
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule);
 
 } // namespace mlir::ppc

@@ -6,11 +6,11 @@
 
 namespace mlir::ppc {
 
-/// One line per stage, one cell per `cell` seconds: an action's name where it starts, '-' while it lasts, '.' while the
-/// stage idles. Starts and ends are rounded to cells; an action shorter than half a cell is not drawn.
+/// One line per device, one cell per `cell` seconds: an action's name where it starts, '-' while it lasts, '.' while
+/// the device idles. Starts and ends are rounded to cells; an action shorter than half a cell is not drawn.
 ///
-///   stage 0 |F0 F1 .  .  .  .  B0 -- B1 --|
-///   stage 1 |.  F0 F1 B0 -- B1 -- .  .  . |
+///   device 0 |F0 F1 .  .  .  .  B0 -- B1 --|
+///   device 1 |.  F0 F1 B0 -- B1 -- .  .  . |
 std::string drawSchedule(const ScheduleTimeline &timeline, Seconds cell);
 
 } // namespace mlir::ppc

@@ -1,4 +1,5 @@
-// Times a pipeline schedule: when each action starts and ends, how long stages idle, how much they keep.
+// Times a pipeline schedule: when each action starts and ends, when each message travels, how long devices idle, how
+// much they keep. Replays everything and keeps it, for drawings and memory timelines; PipelineTime.h is the fast one.
 #ifndef PPC_SCHEDULING_SCHEDULESIMULATOR_H
 #define PPC_SCHEDULING_SCHEDULESIMULATOR_H
 
@@ -7,9 +8,17 @@
 
 namespace mlir::ppc {
 
-/// How long one micro-batch takes on a stage.
+/// How long one micro-batch takes on a virtual stage; a slice takes its share.
 struct StageDurations {
   Seconds forward, backward, weightGradient;
+};
+
+/// How long the messages of one micro-batch between virtual stages on different devices take; a slice takes its share.
+struct PipelineMessages {
+  Seconds forward, backward;
+  /// The sender's device is occupied while its message travels (blocking send/recv, or batched isend/irecv and wait);
+  /// otherwise the message only delays the receiver.
+  bool blockingSends = false;
 };
 
 struct TimedAction {
@@ -17,22 +26,30 @@ struct TimedAction {
   Seconds start, end;
 };
 
-struct ScheduleTimeline {
-  std::vector<std::vector<TimedAction>> stages;
-  Seconds stepTime;                  // until the last action of all stages ends
-  std::vector<Seconds> busy;         // per stage: sum of its actions
-  std::vector<int64_t> peakInFlight; // per stage: micro-batches kept at once
+/// A message: made by `action`, which ended at `start`; there at `end`.
+struct TimedMessage {
+  PipelineAction action;
+  int64_t from = 0, to = 0; // devices
+  Seconds start, end;
+};
 
-  /// Idle share of the busiest stage: the time that no better balance, only a better order, could win back.
+struct ScheduleTimeline {
+  std::vector<std::vector<TimedAction>> devices;
+  std::vector<TimedMessage> messages;
+  Seconds stepTime;                 // until the last device is free
+  std::vector<Seconds> busy;        // per device: sum of its actions, blocking sends not counted
+  std::vector<double> peakInFlight; // per device: micro-batches x chunks kept at once, from F to W; slices by share
+
+  /// Idle share of the busiest device: the time that no better balance, only a better order, could win back.
   /// With equal durations and W inside B this is the published (p - 1) / (M + p - 1) of GPipe and 1F1B.
   double bubbleRate() const;
 };
 
-/// `durations`: one per stage, or one for all. `message`: from the end of the action that sends to the earliest start
-/// of the one that receives. Requires a schedule that verifies; an error says which stage waits for ever otherwise.
+/// `durations`: one per virtual stage, or one for all. Requires a schedule that verifies; an error says which device
+/// waits for ever otherwise.
 llvm::Expected<ScheduleTimeline> simulateSchedule(const PipelineSchedule &schedule,
                                                   llvm::ArrayRef<StageDurations> durations,
-                                                  Seconds message = Seconds(0));
+                                                  const PipelineMessages &messages = {});
 
 } // namespace mlir::ppc
 

@@ -70,7 +70,7 @@ struct ApplySchedulePass : impl::ApplySchedulePassBase<ApplySchedulePass> {
     for (auto [number, stage] : llvm::enumerate(stages.getAsRange<DictionaryAttr>())) {
       NamedAttrList fields(stage);
       fields.set("slots", builder.getI64IntegerAttr(slots[number]));
-      fields.set("actions", builder.getArrayAttr(stageActions(stage, schedule->stages[number])));
+      fields.set("actions", builder.getArrayAttr(stageActions(stage, schedule->devices[number])));
       scheduled.push_back(fields.getDictionary(&getContext()));
     }
     module->setAttr("ppc.stages", builder.getArrayAttr(scheduled));

@@ -1,0 +1,75 @@
+// A pipeline schedule of one shape, compiled for timing: actions in an order that respects all dependences, steady
+// states as loops. Everything that depends on the shape only and not on durations is here.
+#ifndef PPC_SCHEDULING_PIPELINEPROGRAM_H
+#define PPC_SCHEDULING_PIPELINEPROGRAM_H
+
+#include "ppc/Scheduling/PipelineSchedule.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace mlir::ppc {
+
+/// A part of the model on a device: a virtual stage of a replica.
+struct PipelineChunk {
+  int64_t replica = 0, stage = 0;
+  bool operator==(const PipelineChunk &other) const { return replica == other.replica && stage == other.stage; }
+};
+
+/// What a device keeps of one chunk at some moment, in micro-batches; a slice counts as its share.
+struct ChunkLoad {
+  /// F has begun and B has not ended (nor W, when it follows B at once): all activations are kept.
+  double forward = 0;
+  /// B has ended, W comes later: what the weight gradient needs is kept.
+  double weight = 0;
+  bool operator==(const ChunkLoad &other) const { return forward == other.forward && weight == other.weight; }
+};
+
+struct PipelineProgram {
+  PipelineShape shape;
+  int64_t stageCount = 0; // virtual stages of one replica
+
+  /// Per device: the chunks it holds.
+  std::vector<llvm::SmallVector<PipelineChunk, 2>> chunks;
+
+  /// Per device: every moment that can be its worst, whatever a micro-batch of each chunk weighs; one load per entry of
+  /// `chunks`. No moment is below another one in every load. Heaviest sum first.
+  using Moment = llvm::SmallVector<ChunkLoad, 2>;
+  std::vector<std::vector<Moment>> moments;
+
+  /// The most that device `device` keeps at once, when a micro-batch of its chunk i weighs `forward[i]` from F to B and
+  /// `weight[i]` from B to W.
+  double peak(int64_t device, llvm::ArrayRef<double> forward, llvm::ArrayRef<double> weight) const;
+
+  /// For the replay (PipelineTime.cpp).
+  struct Action {
+    int32_t needs; // distance back to the action whose message this one waits for, in the order run; 0: none
+    uint16_t device;
+    uint16_t code; // what it does
+  };
+  enum CodeKind : uint8_t { Forward, Backward, WeightGradient, BackwardAndWeightGradient };
+  struct Code {
+    CodeKind kind = Forward;
+    bool receives = false, sends = false; // a message from or to another device
+    uint16_t device = 0;
+    int64_t stage = 0;
+    int64_t count = 0; // actions of the step with this code
+  };
+  struct Loop {
+    int64_t begin, length; // its body: actions[begin, begin + length)
+    int64_t turns;
+  };
+  std::vector<Action> actions; // a loop's body once
+  std::vector<Loop> loops;     // in order, disjoint
+  std::vector<Code> codes;
+  int64_t window = 0; // the longest distance back
+  int64_t replicaCount = 1;
+};
+
+/// Finds the steady states by comparing the schedule with one that has a period's micro-batches more, and leaves the
+/// rest unlooped when they do not line up: the program always means the same as the schedule. Errors:
+/// `checkPipelineShape`; a generator whose schedule does not end.
+llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKind &kind, const PipelineShape &shape);
+
+} // namespace mlir::ppc
+
+#endif // PPC_SCHEDULING_PIPELINEPROGRAM_H

@@ -1,0 +1,59 @@
+// How long a training step takes under a pipeline schedule, fast enough for a search: microseconds for any number of
+// micro-batches. A schedule of one shape is compiled once (PipelineProgram.h); timing runs the program, and leaves a
+// loop as soon as every further turn provably adds the same to each time. The result equals a full replay: times are
+// whole numbers of about 2^-58 of the step, so "the same" is meant to the bit.
+#ifndef PPC_SCHEDULING_PIPELINETIME_H
+#define PPC_SCHEDULING_PIPELINETIME_H
+
+#include "ppc/Scheduling/PipelineProgram.h"
+#include "ppc/Scheduling/ScheduleSimulator.h"
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace mlir::ppc {
+
+/// Results of `PipelineTimer::time`. Keep one and reuse it: its vectors are not allocated again.
+struct PipelineTime {
+  Seconds stepTime;                    // until the last device is free
+  llvm::SmallVector<Seconds, 64> busy; // per device: sum of its actions, blocking sends not counted
+  llvm::SmallVector<Seconds, 64> end;  // per device: when it is free
+  int64_t replayed = 0;                // actions that were replayed to find out
+
+  /// Idle share of the busiest device: what no better balance, only a better order, could win back.
+  double bubbleRate() const;
+};
+
+/// Not thread-safe: one per thread.
+class PipelineTimer {
+public:
+  /// The compiled schedule, cached for the timer's life. Errors as `compilePipelineSchedule`.
+  llvm::Expected<const PipelineProgram *> compile(const PipelineScheduleKind &kind, const PipelineShape &shape);
+
+  /// `durations` of one whole micro-batch: one per virtual stage, or one for all; a slice takes its share, also of the
+  /// messages. Errors: any other count; negative, infinite or NaN times.
+  llvm::Error time(const PipelineProgram &program, llvm::ArrayRef<StageDurations> durations,
+                   const PipelineMessages &messages, PipelineTime &result);
+
+  /// Both at once, by name.
+  llvm::Error time(llvm::StringRef schedule, const PipelineShape &shape, llvm::ArrayRef<StageDurations> durations,
+                   const PipelineMessages &messages, PipelineTime &result);
+
+  /// Replays every action; for tests.
+  bool extrapolate = true;
+
+private:
+  template <typename Time> struct CodeTimes { Time duration, latency, after; };
+  std::map<std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t>,
+           std::unique_ptr<PipelineProgram>>
+      programs;
+  std::vector<CodeTimes<double>> exactTimes;
+  std::vector<CodeTimes<int64_t>> times;
+  std::vector<int64_t> ends, free;
+  friend class ProgramReplay;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_SCHEDULING_PIPELINETIME_H

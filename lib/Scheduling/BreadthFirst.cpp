@@ -1,0 +1,30 @@
+// Breadth-first (arXiv 2211.05953): chunks as in the interleaved schedule, but all micro-batches pass a chunk before
+// the first one enters the next. A chunk's parameters are gathered once and its gradients reduced once per step, which
+// suits sharded parameters. 2 devices, 2 chunks, 2 micro-batches, F = B, W not drawn:
+//
+//   device 0 |F0 F1 F0 F1 .  .  B0 B1 B0 B1|    chunks: virtual stages 0 and 2
+//   device 1 |.  F0 F1 F0 F1 B0 B1 B0 B1 . |            virtual stages 1 and 3
+//
+// Idle share (p - 1) / (vM + p - 1), as interleaved, for M >= p. Every device keeps all micro-batches of all chunks.
+#include "Generators.h"
+
+namespace mlir::ppc {
+
+PipelineSchedule makeBreadthFirstSchedule(const PipelineShape &shape) {
+  PipelineSchedule schedule = makeEmptySchedule("breadth-first", shape);
+  schedule.placement = {roundRobinPlacement(shape)};
+  for (int64_t device = 0; device < shape.devices; ++device) {
+    std::vector<PipelineAction> &actions = schedule.devices[device];
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      for (int64_t m = 0; m < shape.microBatches; ++m)
+        actions.push_back({PipelineActionKind::Forward, chunk * shape.devices + device, m});
+    for (int64_t chunk = shape.chunks; chunk-- > 0;)
+      for (int64_t m = 0; m < shape.microBatches; ++m) {
+        actions.push_back({PipelineActionKind::Backward, chunk * shape.devices + device, m});
+        actions.push_back({PipelineActionKind::WeightGradient, chunk * shape.devices + device, m});
+      }
+  }
+  return schedule;
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,281 @@
+// Compiles a schedule for timing: puts its actions in one order and finds the loops.
+#include "ppc/Scheduling/PipelineProgram.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace mlir::ppc {
+
+using Kind = PipelineActionKind;
+using Action = PipelineProgram::Action;
+using Moment = PipelineProgram::Moment;
+
+static bool operator==(const Action &a, const Action &b) {
+  return a.needs == b.needs && a.device == b.device && a.code == b.code;
+}
+
+double PipelineProgram::peak(int64_t device, llvm::ArrayRef<double> forward, llvm::ArrayRef<double> weight) const {
+  double most = 0;
+  for (const Moment &moment : moments[device]) {
+    double sum = 0;
+    for (size_t i = 0; i < moment.size(); ++i)
+      sum += moment[i].forward * forward[i] + moment[i].weight * weight[i];
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+/// Whether list[i] is a B with its W right behind it.
+static bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
+  if (list[i].kind != Kind::Backward || i + 1 == list.size())
+    return false;
+  PipelineAction next = list[i];
+  next.kind = Kind::WeightGradient;
+  return list[i + 1] == next;
+}
+
+namespace {
+/// One schedule, put in order; no loops.
+class Linearizer {
+public:
+  Linearizer(const PipelineSchedule &schedule) : schedule(schedule) {}
+
+  llvm::Expected<PipelineProgram> run() {
+    setUpChunks();
+    if (llvm::Error error = putInOrder())
+      return std::move(error);
+    for (int64_t device = 0; device < schedule.deviceCount(); ++device)
+      program.moments.push_back(moments(device));
+    return std::move(program);
+  }
+
+private:
+  void setUpChunks() {
+    int64_t stages = schedule.stageCount;
+    program.stageCount = stages;
+    program.replicaCount = schedule.replicaCount();
+    program.chunks.resize(schedule.deviceCount());
+    program.codes.resize(schedule.replicaCount() * stages * 4);
+    for (int64_t replica = 0; replica < schedule.replicaCount(); ++replica)
+      for (int64_t stage = 0; stage < stages; ++stage) {
+        int64_t device = schedule.deviceOf(replica, stage);
+        program.chunks[device].push_back({replica, stage});
+        bool fromBefore = stage > 0 && schedule.deviceOf(replica, stage - 1) != device;
+        bool fromAfter = stage + 1 < stages && schedule.deviceOf(replica, stage + 1) != device;
+        for (int64_t kind = 0; kind < 4; ++kind) {
+          PipelineProgram::Code &code = program.codes[(replica * stages + stage) * 4 + kind];
+          code.kind = PipelineProgram::CodeKind(kind);
+          code.device = device;
+          code.stage = stage;
+          bool isForward = kind == PipelineProgram::Forward, isWeight = kind == PipelineProgram::WeightGradient;
+          code.receives = !isWeight && (isForward ? fromBefore : fromAfter);
+          code.sends = !isWeight && (isForward ? fromAfter : fromBefore);
+        }
+      }
+  }
+
+  /// In sweeps: in each, every device runs its next action if what it needs was done in an earlier sweep.
+  llvm::Error putInOrder() {
+    int64_t stages = schedule.stageCount, units = schedule.microBatchCount * schedule.sliceCount;
+    std::vector<int64_t> done(2 * stages * units, -1);
+    auto slot = [&](Kind kind, int64_t stage, const PipelineAction &action) -> int64_t & {
+      int64_t unit = action.microBatch * schedule.sliceCount + action.slice;
+      return done[((kind == Kind::Backward) * stages + stage) * units + unit];
+    };
+    std::vector<size_t> next(schedule.deviceCount(), 0);
+    std::vector<Action> &actions = program.actions;
+    for (int64_t sweepBegin = -1; sweepBegin != int64_t(actions.size());) {
+      sweepBegin = actions.size();
+      for (int64_t device = 0; device < schedule.deviceCount(); ++device) {
+        const std::vector<PipelineAction> &list = schedule.devices[device];
+        if (next[device] == list.size())
+          continue;
+        const PipelineAction &action = list[next[device]];
+        int64_t needs = 0, sender = action.kind == Kind::Forward ? action.stage - 1 : action.stage + 1;
+        if (action.kind != Kind::WeightGradient && sender >= 0 && sender < stages) {
+          int64_t at = slot(action.kind, sender, action);
+          if (at < 0 || at >= sweepBegin)
+            continue;
+          needs = int64_t(actions.size()) - at;
+        }
+        bool merged = isMerged(list, next[device]);
+        int64_t codeKind = merged ? PipelineProgram::BackwardAndWeightGradient : int64_t(action.kind);
+        int64_t code = (schedule.replicaOf(action.microBatch) * stages + action.stage) * 4 + codeKind;
+        if (!program.codes[code].receives)
+          needs = 0; // the same device did it before
+        if (action.kind != Kind::WeightGradient)
+          slot(action.kind, action.stage, action) = actions.size();
+        ++program.codes[code].count;
+        program.window = std::max(program.window, needs);
+        actions.push_back({int32_t(needs), uint16_t(device), uint16_t(code)});
+        next[device] += merged ? 2 : 1;
+      }
+    }
+    for (int64_t device = 0; device < schedule.deviceCount(); ++device)
+      if (next[device] < schedule.devices[device].size())
+        return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                       "schedule \"" + schedule.name + "\": device " + llvm::Twine(device) +
+                                           " waits for ever before " +
+                                           toString(schedule.devices[device][next[device]]));
+    return llvm::Error::success();
+  }
+
+  std::vector<Moment> moments(int64_t device) {
+    const std::vector<PipelineAction> &list = schedule.devices[device];
+    llvm::ArrayRef<PipelineChunk> chunks = program.chunks[device];
+    double share = 1.0 / schedule.sliceCount;
+    Moment now(chunks.size());
+    std::vector<Moment> all;
+    for (size_t i = 0; i < list.size(); ++i) {
+      PipelineChunk chunk{schedule.replicaOf(list[i].microBatch), list[i].stage};
+      ChunkLoad &load = now[llvm::find(chunks, chunk) - chunks.begin()];
+      if (list[i].kind == Kind::Forward) {
+        load.forward += share;
+        if (i + 1 == list.size() || list[i + 1].kind != Kind::Forward)
+          all.push_back(now);
+      } else if (list[i].kind == Kind::WeightGradient) {
+        load.weight -= share;
+      } else {
+        load.forward -= share;
+        if (isMerged(list, i)) {
+          ++i;
+        } else {
+          load.weight += share;
+          all.push_back(now);
+        }
+      }
+    }
+    return keepMaximal(std::move(all));
+  }
+
+  static bool isBelow(const Moment &a, const Moment &b) {
+    for (size_t i = 0; i < a.size(); ++i)
+      if (a[i].forward > b[i].forward + 1e-9 || a[i].weight > b[i].weight + 1e-9)
+        return false;
+    return true;
+  }
+
+  static std::vector<Moment> keepMaximal(std::vector<Moment> all) {
+    auto isHeavier = [](const Moment &a, const Moment &b) {
+      double sumA = 0, sumB = 0;
+      for (size_t i = 0; i < a.size(); ++i)
+        sumA += a[i].forward + a[i].weight, sumB += b[i].forward + b[i].weight;
+      if (sumA != sumB)
+        return sumA > sumB;
+      for (size_t i = 0; i < a.size(); ++i)
+        if (!(a[i] == b[i]))
+          return std::pair(a[i].forward, a[i].weight) > std::pair(b[i].forward, b[i].weight);
+      return false;
+    };
+    llvm::sort(all, isHeavier);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    std::vector<Moment> kept;
+    for (Moment &moment : all) // what is above comes before
+      if (llvm::none_of(kept, [&](const Moment &other) { return isBelow(moment, other); }))
+        kept.push_back(std::move(moment));
+    return kept;
+  }
+
+  const PipelineSchedule &schedule;
+  PipelineProgram program;
+};
+} // namespace
+
+static llvm::Expected<PipelineProgram> linearize(const PipelineScheduleKind &kind, PipelineShape shape,
+                                                 int64_t microBatches) {
+  shape.microBatches = microBatches;
+  PipelineSchedule schedule = kind.make(shape);
+  llvm::Expected<PipelineProgram> program = Linearizer(schedule).run();
+  if (program)
+    program->shape = shape;
+  return program;
+}
+
+/// The loops of `small` whose repetition, once each, gives `large`. None when there are no such.
+static std::optional<std::vector<PipelineProgram::Loop>> findLoops(llvm::ArrayRef<Action> small,
+                                                                   llvm::ArrayRef<Action> large) {
+  std::vector<PipelineProgram::Loop> loops;
+  int64_t at = 0, inserted = 0, missing = int64_t(large.size()) - int64_t(small.size());
+  auto equal = [](llvm::ArrayRef<Action> a, llvm::ArrayRef<Action> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Action &a, const Action &b) { return a == b; });
+  };
+  while (true) {
+    while (at < int64_t(small.size()) && small[at] == large[at + inserted])
+      ++at;
+    if (inserted == missing)
+      return at == int64_t(small.size()) ? std::optional(loops) : std::nullopt;
+    int64_t done = loops.empty() ? 0 : loops.back().begin + loops.back().length * loops.back().turns;
+    int64_t length = std::min(missing - inserted, at - done);
+    for (; length > 0; --length) { // a turn more of the longest body
+      llvm::ArrayRef<Action> body = large.slice(at + inserted, length);
+      int64_t after = std::min<int64_t>(length, small.size() - at);
+      if (equal(body, small.slice(at - length, length)) &&
+          equal(small.slice(at, after), large.slice(at + inserted + length, after)))
+        break;
+    }
+    if (length <= 0)
+      return std::nullopt;
+    int64_t turns = 1;
+    while (at - (turns + 1) * length >= done &&
+           equal(small.slice(at - length, length), small.slice(at - (turns + 1) * length, length)))
+      ++turns;
+    loops.push_back({at - turns * length, length, turns});
+    inserted += length;
+  }
+}
+
+/// Moments of a schedule with `periods` periods more than `small`, `large` having one more; when they grow evenly.
+static bool growMoments(PipelineProgram &small, const PipelineProgram &large, int64_t periods) {
+  for (auto [moments, larger] : llvm::zip(small.moments, large.moments)) {
+    if (moments.size() != larger.size())
+      return false;
+    for (auto [moment, more] : llvm::zip(moments, larger))
+      for (auto [load, moreLoad] : llvm::zip(moment, more)) {
+        load.forward += periods * (moreLoad.forward - load.forward);
+        load.weight += periods * (moreLoad.weight - load.weight);
+      }
+  }
+  return true;
+}
+
+llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  if (llvm::Error error = checkPipelineShape(kind, shape))
+    return std::move(error);
+  if (int64_t chunks = kind.replicas * shape.devices * shape.chunks; chunks > 16383)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "cannot time a pipeline of " + llvm::Twine(chunks) + " chunks; at most 16383");
+  // A shape with few micro-batches that still has every steady state, and the rest in periods.
+  int64_t period = kind.period(shape);
+  int64_t enough = 4 * std::max(shape.devices, period) + 8;
+  int64_t periods = std::max<int64_t>((shape.microBatches - enough) / period, 0);
+  llvm::Expected<PipelineProgram> small = linearize(kind, shape, shape.microBatches - periods * period);
+  if (!small || periods == 0)
+    return small;
+  llvm::Expected<PipelineProgram> large = linearize(kind, shape, small->shape.microBatches + period);
+  if (!large)
+    return large.takeError();
+  auto loops = findLoops(small->actions, large->actions);
+  if (!loops || !growMoments(*small, *large, periods))
+    return linearize(kind, shape, shape.microBatches);
+
+  std::vector<Action> actions;
+  int64_t copied = 0;
+  for (PipelineProgram::Loop &loop : *loops) {
+    int64_t begin = loop.begin, end = begin + loop.length * loop.turns;
+    actions.insert(actions.end(), small->actions.begin() + copied, small->actions.begin() + begin + loop.length);
+    copied = end;
+    loop.begin = int64_t(actions.size()) - loop.length;
+    loop.turns += periods;
+  }
+  actions.insert(actions.end(), small->actions.begin() + copied, small->actions.end());
+  for (auto [code, larger] : llvm::zip(small->codes, large->codes))
+    code.count += periods * (larger.count - code.count);
+  small->actions = std::move(actions);
+  small->loops = std::move(*loops);
+  small->shape = shape;
+  return small;
+}
+
+} // namespace mlir::ppc
