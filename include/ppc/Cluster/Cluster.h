@@ -49,6 +49,7 @@ struct LinkConstants {
 /// One level, from the inside out: `size` units of the level below (devices at the innermost) make one unit of this.
 struct ClusterLevel {
   std::string name; // "nvlink", "rail"
+  std::string kind; // the built-in interconnect that fills in what a file does not say: "nvlink-3"; "": none
   int64_t size = 1;
   TopologyKind topology = TopologyKind::Switch;
   BytesPerSecond bandwidth; // per device and direction, what the wire carries
@@ -96,6 +97,11 @@ llvm::Expected<Cluster> parseCluster(llvm::StringRef name, llvm::StringRef text)
 /// The same cluster with only `devices` of it: the fewest innermost units that hold them, filled evenly where that divides
 /// and otherwise with the last one partly empty. Errors: more than it holds, fewer than one.
 llvm::Expected<Cluster> restrictCluster(const Cluster &cluster, int64_t devices);
+
+/// YAML that parseCluster reads back as the same cluster, with every number of devices and links spelled out.
+std::string writeCluster(const Cluster &cluster);
+/// What a level may name as its `kind`.
+std::vector<llvm::StringRef> interconnectNames();
 
 struct ClusterPreset {
   llvm::StringRef name, summary;

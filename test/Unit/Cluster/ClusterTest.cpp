@@ -25,6 +25,15 @@ TEST(Cluster, PresetsTakeACount) {
   }
 }
 
+TEST(Cluster, WritesWhatItReads) {
+  for (const ClusterPreset &preset : clusterPresets()) {
+    std::string text = writeCluster(llvm::cantFail(findCluster((preset.name + ":3").str())));
+    llvm::Expected<Cluster> again = parseCluster("written.yaml", text);
+    ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError()) << text;
+    EXPECT_EQ(writeCluster(*again), text);
+  }
+}
+
 TEST(Cluster, RestrictsToWholeUnitsOrEvenOnes) {
   Cluster cluster = llvm::cantFail(findCluster("dgx-a100:32"));
   auto sizes = [&](int64_t devices) {
