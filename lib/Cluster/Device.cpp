@@ -147,6 +147,11 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
   device.splitFloor = Seconds(
       reader.positive("split_floor", device.splitFloor.value > 0 ? device.splitFloor.value : device.launchFloor.value));
   device.storeShare = reader.number("store_share", 0, 10, device.storeShare);
+  device.hostIssueForward = Seconds(reader.positive("host_issue_forward", device.hostIssueForward.value));
+  device.hostIssueBackward = Seconds(reader.positive("host_issue_backward", device.hostIssueBackward.value));
+  device.communicationShare = reader.number("communication_share", 0, 0.9, device.communicationShare);
+  device.communicationSlowdown = reader.number("communication_slowdown", 0, 0.9, device.communicationSlowdown);
+  device.frameworkMemory = Bytes(reader.number("framework_memory", 0, 1e12, device.frameworkMemory.value));
   readPrecisions(reader, device);
   readAttention(reader, device);
   reader.finish();

@@ -58,6 +58,14 @@ struct Device {
   Seconds splitFloor; // what splitting a product over k adds besides its traffic
   std::array<ProductConstants, precisionCount> products;
   std::array<AttentionConstants, fusedAttentionCount> attention;
+  // What a framework that issues kernels one by one costs the host per kernel, in forward (interpreted code) and in
+  // backward (recorded graph). The device waits when its kernels are shorter.
+  Seconds hostIssueForward = Seconds(9e-6), hostIssueBackward = Seconds(6e-6);
+  // Share of the multiprocessors that the kernels of a collective occupy while they run beside compute, and the share of
+  // its speed that a collective loses to compute.
+  double communicationShare = 0.12, communicationSlowdown = 0.05;
+  // Memory that the driver, the libraries and the communicators take before the first tensor.
+  Bytes frameworkMemory = Bytes(1.2e9);
 
   const FlopsPerSecond &peakOf(Precision precision) const { return peak[static_cast<int>(precision)]; }
 };

@@ -37,6 +37,7 @@ struct Stack {
   // Communication.
   bool overlapGradientReduction = true; // with backward
   bool overlapParameterGather = true;   // of ZeRO-1/2, with the next forward
+  bool asyncTensorBackward = true;      // the gradient's all-reduce runs beside the weight gradient
   bool overlapTensorParallel = false;   // products cut in pieces that hide their all-gather and reduce-scatter
   bool overlapExperts = false;          // all-to-all of one half hidden behind the other half's experts
   bool blockingSends = false;           // a stage waits for its sends and receives
@@ -45,11 +46,9 @@ struct Stack {
   bool reduceScatterGradients = true;   // ZeRO-1: reduce-scatter; else all-reduce, then each uses its shard
   bool gatherParametersOncePerStep = false; // ZeRO-3: kept over micro-batches
   bool reshardAfterForward = true;      // ZeRO-3: gathered again for backward
-  bool splitWeightGradient = false;     // B and W are separate even where the schedule does not ask
-  bool deterministicEmbedding = false;
+  bool reduceGradientsEveryMicroBatch = false; // ZeRO-2 and 3: no accumulation of whole gradients
   bool capacityExperts = false;         // tokens over a fixed capacity are dropped; else dropless
   // Memory.
-  double recomputeKeepsGathered = 0;
   bool cachingAllocator = true;         // sizes rounded, blocks fragmented
   bool gradientF32Copy = false;         // once a step the whole gradient is also held in f32
   double bucketElements = 0;            // gradients are cast and reduced this many at a time; 0: all at once

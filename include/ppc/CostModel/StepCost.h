@@ -4,6 +4,8 @@
 
 #include "ppc/CostModel/LayerProgram.h"
 
+#include <memory>
+
 namespace mlir::ppc {
 
 /// Bytes of the rank of a stage at its worst moment, by kind.
@@ -39,9 +41,19 @@ struct StepCost {
   double tokensPerSecondPerDevice = 0;
 };
 
-/// Errors: what verifyLayout says, a schedule that cannot be made for these sizes.
-llvm::Expected<StepCost> estimateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                                      const ParallelLayout &layout, const Stack &stack);
+/// Prices layouts. Keeps compiled schedules between calls: one estimator per thread.
+class StepEstimator {
+public:
+  StepEstimator();
+  ~StepEstimator();
+  /// Errors: what verifyLayout says; more devices than the cluster holds; a schedule that cannot be made for these sizes.
+  llvm::Expected<StepCost> estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                                    const ParallelLayout &layout, const Stack &stack);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
 
 } // namespace mlir::ppc
 

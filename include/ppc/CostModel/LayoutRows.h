@@ -1,0 +1,34 @@
+// Predictions for tables of configurations: one CSV row in, one row out, nothing searched (ppc-plan --evaluate).
+#ifndef PPC_COSTMODEL_LAYOUTROWS_H
+#define PPC_COSTMODEL_LAYOUTROWS_H
+
+#include "ppc/CostModel/StepCost.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mlir::ppc {
+
+/// One row, read and resolved.
+struct LayoutRow {
+  std::string id;
+  std::shared_ptr<const ModelShape> model;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const Stack> stack;
+  TrainingJob job;
+  ParallelLayout layout;
+  std::string error; // why the row cannot be run; the rest is meaningless then
+};
+
+/// Reads a table with a header line. Columns, all optional but a model, seq_len, global_batch and cluster: id, model (path of a
+/// config.json) or layers, hidden, heads, kv_heads, head_dim, ffn, gated, vocab, tied, experts, top_k, moe_ffn, shared_experts;
+/// seq_len, global_batch, micro_batch, cluster, devices, tp, pp, vp, dp, cp, ep, etp, sp, zero, shard_group, schedule,
+/// recompute, offload, precision, attention, norm, stack. Errors (`FILE:LINE: ...`): no header, an unknown or repeated
+/// column, a line with another number of cells, a quote that does not end. A bad value makes the row's `error`.
+llvm::Expected<std::vector<LayoutRow>> readLayoutRows(llvm::StringRef name, llvm::StringRef text);
+
+/// Prices every row and writes a table: id, fits, step_time_s, mfu_pct, hfu_pct, tokens_per_s_per_device, peak_memory_GiB,
+/// bubble_pct, exposed_comm_pct, error. `threads`: 0 for one per core.
+void evaluateRows(llvm::ArrayRef<LayoutRow> rows, llvm::raw_ostream &out, unsigned threads = 0);
+
+} // namespace mlir::ppc
+
+#endif // PPC_COSTMODEL_LAYOUTROWS_H

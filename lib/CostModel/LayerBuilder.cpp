@@ -1,0 +1,112 @@
+#include "LayerBuilder.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir::ppc;
+
+Seconds mlir::ppc::runTogether(const Device &device, Seconds compute, Seconds communication) {
+  // While both run, each is slowed; the one that ends first frees the other.
+  double computeRate = 1 - device.communicationShare, communicationRate = 1 - device.communicationSlowdown;
+  double computeAlone = compute.value / computeRate, communicationAlone = communication.value / communicationRate;
+  if (computeAlone <= communicationAlone)
+    return Seconds(computeAlone + communication.value - communicationRate * computeAlone);
+  return Seconds(communicationAlone + compute.value - computeRate * communicationAlone);
+}
+
+LayerOp &LayerBuilder::add(llvm::StringRef name, OpClass kind) {
+  LayerOp &op = program.ops.emplace_back();
+  op.name = name;
+  op.kind = kind;
+  return op;
+}
+
+static int64_t extent(double value) { return std::max<int64_t>(1, std::llround(std::ceil(value - 1e-9))); }
+
+LayerOp &LayerBuilder::linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels) {
+  const Device &device = context.device();
+  Precision precision = context.layout.precision;
+  int64_t m = extent(rows), columns = extent(n / kernels), depth = extent(k);
+  LayerOp &op = add(name, OpClass::Gemm);
+  op.forward = kernels * gemmTime(device, precision, {1, m, columns, depth});
+  op.backward = kernels * gemmTime(device, precision, {1, m, depth, columns});
+  op.weightGradient = kernels * gemmTime(device, precision, {1, columns, depth, m});
+  op.forwardKernels = kernels;
+  op.backwardKernels = 2 * kernels;
+  double weights = n * k;
+  if (!context.stack.fusedGradientAccumulation) {
+    // Each micro-batch but the first adds its gradient to the accumulator: read both, write one.
+    double microBatches = context.layout.microBatches(context.job);
+    double share = (microBatches - 1) / std::max(1.0, microBatches);
+    op.weightGradient += share * streamTime(device, Bytes(weights * (2 + 2 * context.stack.gradientBytes)));
+    op.backwardKernels += kernels;
+  }
+  op.flops = Flops(2 * rows * n * k);
+  op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + weights));
+  op.saved = saved;
+  program.parameters += weights;
+  return op;
+}
+
+LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved) {
+  const Device &device = context.device();
+  Precision precision = context.layout.precision;
+  int64_t m = extent(rows), columns = extent(n), depth = extent(k);
+  LayerOp &op = add(name, OpClass::Gemm);
+  op.forward = groupedGemmTime(device, precision, groups, m, columns, depth);
+  op.backward = groupedGemmTime(device, precision, groups, m, depth, columns);
+  op.weightGradient = gemmTime(device, precision, {groups, columns, depth, extent(rows / double(groups))});
+  op.backwardKernels = 2;
+  op.flops = Flops(2 * rows * n * k);
+  op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + double(groups) * n * k));
+  op.saved = saved;
+  program.expertParameters += double(groups) * n * k;
+  return op;
+}
+
+LayerOp &LayerBuilder::batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved) {
+  const Device &device = context.device();
+  int64_t b = extent(batch), rows = extent(m), columns = extent(n), depth = extent(k);
+  LayerOp &op = add(name, OpClass::Gemm);
+  op.forward = gemmTime(device, Precision::Bf16, {b, rows, columns, depth});
+  op.backward = gemmTime(device, Precision::Bf16, {b, rows, depth, columns}) +
+                gemmTime(device, Precision::Bf16, {b, columns, depth, rows});
+  op.backwardKernels = 2;
+  op.flops = Flops(2 * batch * m * n * k);
+  op.traffic = Bytes(elementBytes(Precision::Bf16) * batch * (m * n + m * k + n * k));
+  op.saved = saved;
+  return op;
+}
+
+LayerOp &LayerBuilder::stream(llvm::StringRef name, double forwardBytes, double backwardBytes, int forwardKernels,
+                              int backwardKernels, Bytes saved) {
+  const Device &device = context.device();
+  LayerOp &op = add(name, OpClass::Stream);
+  auto time = [&](double bytes, int kernels) {
+    return kernels ? kernels * streamTime(device, Bytes(bytes / kernels)) : Seconds(0);
+  };
+  op.forward = time(forwardBytes, forwardKernels);
+  op.backward = time(backwardBytes, backwardKernels);
+  op.forwardKernels = forwardKernels;
+  op.backwardKernels = backwardKernels;
+  op.traffic = Bytes(forwardBytes);
+  op.saved = saved;
+  return op;
+}
+
+LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &group, CollectiveKind forward,
+                                  Bytes forwardBytes, CollectiveKind backward, Bytes backwardBytes) {
+  LayerOp &op = add(name, OpClass::Communication);
+  if (forwardBytes.value > 0)
+    op.forward = collectiveTime(context.cluster, forward, forwardBytes, group);
+  if (backwardBytes.value > 0)
+    op.backward = collectiveTime(context.cluster, backward, backwardBytes, group);
+  op.traffic = forwardBytes;
+  op.forwardKernels = forwardBytes.value > 0;
+  op.backwardKernels = backwardBytes.value > 0;
+  return op;
+}
+
+void LayerBuilder::hide(Seconds &communication, Seconds compute) const {
+  communication = runTogether(context.device(), compute, communication) - compute;
+}

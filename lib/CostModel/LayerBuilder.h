@@ -1,0 +1,42 @@
+// Appends priced ops to a layer program. Shared by the builders of layers, embedding and head.
+#ifndef PPC_LIB_COSTMODEL_LAYERBUILDER_H
+#define PPC_LIB_COSTMODEL_LAYERBUILDER_H
+
+#include "ppc/CostModel/LayerProgram.h"
+
+namespace mlir::ppc {
+
+/// Compute and communication that start together and slow each other down: from the start to the end of both. Collective
+/// kernels take a share of the multiprocessors, compute takes memory bandwidth.
+Seconds runTogether(const Device &device, Seconds compute, Seconds communication);
+
+class LayerBuilder {
+public:
+  LayerBuilder(const PricingContext &context, LayerProgram &program) : context(context), program(program) {}
+
+  /// rows x k times k x n with trained weights, in the layout's precision: forward, gradient of the rows, gradient of the
+  /// weights. `saved`: bytes that backward keeps of its operand.
+  LayerOp &linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels = 1);
+  /// The same for `groups` experts that share `rows` evenly.
+  LayerOp &experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved);
+  /// A product of activations, in bf16: forward, and the gradients of both operands.
+  LayerOp &batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved);
+  /// Memory-bound kernels: bytes read and written in forward and backward, spread over that many kernels.
+  LayerOp &stream(llvm::StringRef name, double forwardBytes, double backwardBytes, int forwardKernels, int backwardKernels, Bytes saved);
+  /// One collective in forward and one in backward (bytes 0: none).
+  LayerOp &collective(llvm::StringRef name, const GroupPlacement &group, CollectiveKind forward, Bytes forwardBytes,
+                      CollectiveKind backward, Bytes backwardBytes);
+  /// Runs `op`'s backward communication beside `compute`: what stays exposed replaces it.
+  void hide(Seconds &communication, Seconds compute) const;
+
+  LayerProgram &result() { return program; }
+
+private:
+  LayerOp &add(llvm::StringRef name, OpClass kind);
+  const PricingContext &context;
+  LayerProgram &program;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_COSTMODEL_LAYERBUILDER_H

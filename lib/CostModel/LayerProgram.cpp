@@ -1,0 +1,51 @@
+#include "ppc/CostModel/LayerProgram.h"
+
+using namespace mlir::ppc;
+
+llvm::StringRef mlir::ppc::toString(OpClass kind) {
+  static constexpr llvm::StringRef names[] = {"matmul", "attention", "memory", "communication"};
+  return names[static_cast<int>(kind)];
+}
+
+template <typename T, typename Field> static T sum(const LayerProgram &program, Field field) {
+  T total{};
+  for (const LayerOp &op : program.ops)
+    total += field(op);
+  return total;
+}
+
+Seconds LayerProgram::forward() const {
+  return sum<Seconds>(*this, [](const LayerOp &op) { return op.forward; });
+}
+Seconds LayerProgram::backward() const {
+  return sum<Seconds>(*this, [](const LayerOp &op) { return op.backward; });
+}
+Seconds LayerProgram::weightGradient() const {
+  return sum<Seconds>(*this, [](const LayerOp &op) { return op.weightGradient; });
+}
+Seconds LayerProgram::recomputeSelective() const {
+  return sum<Seconds>(*this, [](const LayerOp &op) { return op.attentionCore ? op.forward : Seconds(0); });
+}
+Seconds LayerProgram::communication() const {
+  return sum<Seconds>(*this, [](const LayerOp &op) { return op.kind == OpClass::Communication ? op.forward : Seconds(0); });
+}
+Bytes LayerProgram::saved() const {
+  return sum<Bytes>(*this, [](const LayerOp &op) { return op.saved; });
+}
+Bytes LayerProgram::savedSelective() const {
+  return sum<Bytes>(*this, [](const LayerOp &op) { return op.attentionCore ? Bytes(0) : op.saved; });
+}
+int LayerProgram::forwardKernels() const {
+  return sum<int>(*this, [](const LayerOp &op) { return op.forwardKernels; });
+}
+int LayerProgram::backwardKernels() const {
+  return sum<int>(*this, [](const LayerOp &op) { return op.backwardKernels; });
+}
+
+PricingContext::PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                               const ParallelLayout &layout, const Stack &stack)
+    : model(model), job(job), cluster(cluster), layout(layout), stack(stack),
+      tensorGroup(placeGroup(cluster.levels(), 1, layout.tp)),
+      contextGroup(placeGroup(cluster.levels(), layout.tp, layout.cp)),
+      expertGroup(placeGroup(cluster.levels(), layout.etp, layout.ep)),
+      expertTensorGroup(placeGroup(cluster.levels(), 1, layout.etp)) {}

@@ -1,0 +1,77 @@
+// The two ends of a model: embedding before the first layer; final norm, logits and loss behind the last.
+#include "LayerBuilder.h"
+
+using namespace mlir::ppc;
+
+static double tokensOf(const PricingContext &context) {
+  return double(context.layout.microBatch) * double(context.job.sequence) / double(context.layout.cp);
+}
+
+LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
+  LayerProgram program;
+  LayerBuilder build(context, program);
+  const ModelShape &model = context.model;
+  const ParallelLayout &layout = context.layout;
+  double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tp);
+  int kernels = layout.tp > 1 && context.stack.execution == Execution::Eager ? 5 : 2;
+  build.stream("embedding", tokens * hidden * 4, tokens * hidden * 8, kernels, 2, Bytes(tokens * 8));
+  program.parameters += double(model.vocab) * hidden / tp;
+  if (layout.tp > 1) {
+    Bytes bytes(tokens * hidden * 2);
+    if (layout.sequenceParallel)
+      build.collective("embedding output", context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, bytes);
+    else
+      build.collective("embedding output", context.tensorGroup, CollectiveKind::AllReduce, bytes, CollectiveKind::AllReduce, Bytes(0));
+  }
+  if (model.position == PositionKind::Learned) {
+    build.stream("positions", tokens * hidden * 6, tokens * hidden * 2, 1, 1, Bytes(0));
+    program.parameters += double(model.maxPositions) * hidden;
+  }
+  if (model.dropout > 0)
+    build.stream("embedding dropout", tokens * hidden * 5, tokens * hidden * 5, 1, 1, Bytes(tokens * hidden));
+  return program;
+}
+
+LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
+  LayerProgram program;
+  LayerBuilder build(context, program);
+  const ModelShape &model = context.model;
+  const ParallelLayout &layout = context.layout;
+  const Stack &stack = context.stack;
+  double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tp), vocab = double(model.vocab);
+  double streamTokens = layout.sequenceParallel ? tokens / tp : tokens;
+  bool fused = layout.fusedNorm || model.norm == NormKind::LayerNorm;
+  build.stream("final norm", streamTokens * hidden * (fused ? 4 : 36), streamTokens * hidden * (fused ? 6 : 52), fused ? 1 : 6,
+               fused ? 1 : 9, Bytes(streamTokens * hidden * (fused ? 2 : 14)));
+  program.parameters += hidden;
+  Bytes activation(tokens * hidden * 2);
+  if (layout.tp > 1) {
+    if (layout.sequenceParallel)
+      build.collective("head input", context.tensorGroup, CollectiveKind::AllGather, activation, CollectiveKind::ReduceScatter, activation);
+    else
+      build.collective("head input", context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, activation);
+  }
+  build.linear("logits", tokens, vocab / tp, hidden, Bytes(streamTokens * hidden * 2));
+  bool gathered = layout.tp > 1 && !stack.vocabularyParallelLoss;
+  if (gathered)
+    build.collective("gather logits", context.tensorGroup, CollectiveKind::AllGather, Bytes(tokens * vocab * 2),
+                     CollectiveKind::AllReduce, Bytes(0));
+  double logits = tokens * (gathered ? vocab : vocab / tp);
+  if (stack.fusedLoss)
+    build.stream("loss", logits * 4, logits * 4, 2, 1, Bytes(logits * 2));
+  else if (layout.tp > 1 && !gathered) // cast, maximum, difference, exponential, sum, quotient
+    build.stream("loss", logits * 34, logits * 14, 10, 3, Bytes(logits * 6));
+  else // cast, log-softmax
+    build.stream("loss", logits * 14, logits * 18, 4, 3, Bytes(logits * (gathered ? 8 : 6)));
+  if (layout.tp > 1 && !gathered) {
+    Bytes row(tokens * 4);
+    build.collective("loss terms", context.tensorGroup, CollectiveKind::AllReduce, row, CollectiveKind::AllReduce, Bytes(0));
+    program.ops.back().forward = 3 * program.ops.back().forward; // maximum, target logit, sum
+    program.ops.back().forwardKernels = 3;
+  }
+  program.input = Bytes(layout.sequenceParallel ? activation.value / tp : activation.value);
+  program.backwardWorkspace = Bytes(logits * (stack.fusedLoss ? 2 : 6));
+  if (model.tiedEmbeddings)
+    program.parameters -= vocab * hidden / tp;
+  return program;
+}

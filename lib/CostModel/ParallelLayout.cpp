@@ -1,0 +1,103 @@
+#include "ppc/CostModel/ParallelLayout.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir::ppc;
+
+static constexpr llvm::StringRef recomputeNames[] = {"none", "selective", "full"};
+static constexpr llvm::StringRef offloadNames[] = {"none", "optimizer", "activations"};
+static constexpr llvm::StringRef contextNames[] = {"ring", "ulysses", "all-gather"};
+
+template <typename Enum, size_t N>
+static std::optional<Enum> parseName(llvm::StringRef text, const llvm::StringRef (&names)[N]) {
+  for (size_t i = 0; i < N; ++i)
+    if (text == names[i])
+      return static_cast<Enum>(i);
+  return std::nullopt;
+}
+
+llvm::StringRef mlir::ppc::toString(Recompute recompute) { return recomputeNames[static_cast<int>(recompute)]; }
+std::optional<Recompute> mlir::ppc::parseRecompute(llvm::StringRef text) { return parseName<Recompute>(text, recomputeNames); }
+llvm::StringRef mlir::ppc::toString(Offload offload) { return offloadNames[static_cast<int>(offload)]; }
+std::optional<Offload> mlir::ppc::parseOffload(llvm::StringRef text) { return parseName<Offload>(text, offloadNames); }
+llvm::StringRef mlir::ppc::toString(ContextKind kind) { return contextNames[static_cast<int>(kind)]; }
+std::optional<ContextKind> mlir::ppc::parseContextKind(llvm::StringRef text) { return parseName<ContextKind>(text, contextNames); }
+
+template <typename... Values> static llvm::Error refuse(const char *format, Values &&...values) {
+  return llvm::createStringError(llvm::formatv(format, std::forward<Values>(values)...).str());
+}
+
+llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout) {
+  struct {
+    const char *name;
+    int64_t value;
+  } degrees[] = {{"dp", layout.dp}, {"tp", layout.tp}, {"pp", layout.pp}, {"vp", layout.vp}, {"cp", layout.cp},
+                 {"ep", layout.ep}, {"etp", layout.etp}, {"micro_batch", layout.microBatch}, {"seq_len", job.sequence},
+                 {"global_batch", job.globalBatch}};
+  for (auto &degree : degrees)
+    if (degree.value < 1 || degree.value > (int64_t(1) << 40))
+      return refuse("{0} must be between 1 and 2^40, found {1}", degree.name, degree.value);
+  if (layout.zero < 0 || layout.zero > 3)
+    return refuse("zero must be 0, 1, 2 or 3, found {0}", layout.zero);
+  if (layout.dp > (int64_t(1) << 31) / layout.tp / layout.pp / layout.cp)
+    return refuse("dp {0} x tp {1} x pp {2} x cp {3} is more devices than any cluster has", layout.dp, layout.tp, layout.pp, layout.cp);
+  if (job.globalBatch % (layout.dp * layout.microBatch))
+    return refuse("global_batch {0} is no multiple of dp {1} x micro_batch {2}", job.globalBatch, layout.dp, layout.microBatch);
+  if (layout.tp > model.heads)
+    return refuse("tp {0} is more than the {1} heads", layout.tp, model.heads);
+  if (layout.pp * layout.vp > model.layers + 2)
+    return refuse("pp {0} x vp {1} is more than the {2} layers, embedding and head", layout.pp, layout.vp, model.layers);
+  if (layout.cp > job.sequence)
+    return refuse("cp {0} is more than the {1} tokens of a sequence", layout.cp, job.sequence);
+  if (layout.ep > 1 || layout.etp > 1) {
+    if (!model.moe)
+      return refuse("ep {0} and etp {1}: the model has no experts", layout.ep, layout.etp);
+    if (model.moe.experts % layout.ep)
+      return refuse("ep {0} does not divide the {1} experts", layout.ep, model.moe.experts);
+    if ((layout.dp * layout.cp * layout.tp) % (layout.ep * layout.etp))
+      return refuse("ep {0} x etp {1} does not divide the {2} ranks of a stage", layout.ep, layout.etp, layout.dp * layout.cp * layout.tp);
+  }
+  if (layout.shardGroup && (layout.shardGroup < 0 || layout.dataRanks() % layout.shardGroup))
+    return refuse("shard_group {0} does not divide the {1} data-parallel ranks", layout.shardGroup, layout.dataRanks());
+  if (!layout.stageLayers.empty()) {
+    int64_t total = 0;
+    for (int64_t count : layout.stageLayers)
+      total += count;
+    if (int64_t(layout.stageLayers.size()) != layout.pp * layout.vp || total != model.layers)
+      return refuse("stage_layers lists {0} stages with {1} layers; pp {2} x vp {3} and {4} layers are asked for",
+                    layout.stageLayers.size(), total, layout.pp, layout.vp, model.layers);
+  }
+  return llvm::Error::success();
+}
+
+std::string mlir::ppc::toString(const ParallelLayout &layout) {
+  std::string text;
+  auto degree = [&](const char *name, int64_t value) {
+    if (value > 1)
+      text += llvm::formatv("{0}{1} {2}", text.empty() ? "" : " x ", name, value);
+  };
+  degree("dp", layout.dp);
+  degree("tp", layout.tp);
+  degree("pp", layout.pp);
+  degree("vp", layout.vp);
+  degree("cp", layout.cp);
+  degree("ep", layout.ep);
+  degree("etp", layout.etp);
+  if (text.empty())
+    text = "one device";
+  if (layout.sequenceParallel)
+    text += ", sp";
+  text += llvm::formatv(", micro-batch {0}", layout.microBatch);
+  if (layout.pp > 1)
+    text += ", " + layout.schedule;
+  if (layout.zero)
+    text += llvm::formatv(", zero {0}", layout.zero);
+  if (layout.shardGroup)
+    text += llvm::formatv(", shard group {0}", layout.shardGroup);
+  text += ", recompute " + toString(layout.recompute).str();
+  if (layout.recompute == Recompute::Full && layout.recomputedLayers >= 0)
+    text += llvm::formatv(" ({0} layers per stage)", layout.recomputedLayers);
+  if (layout.offload != Offload::None)
+    text += ", offload " + toString(layout.offload).str();
+  return text;
+}

@@ -1,0 +1,84 @@
+#include "ppc/CostModel/Stack.h"
+
+#include "ppc/Support/YamlReader.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir::ppc;
+
+namespace {
+struct EmbeddedFile {
+  const char *name, *contents;
+};
+constexpr EmbeddedFile embedded[] = {
+#include "Stacks.inc"
+};
+} // namespace
+
+static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<YamlReader> reader) {
+  if (!reader)
+    return reader.takeError();
+  Stack stack;
+  stack.name = reader->string("name", name.str());
+  stack.execution = static_cast<Execution>(reader->choice("execution", {"eager", "compiled", "graphs"}, size_t(stack.execution)));
+  stack.stageSplit = static_cast<StageSplit>(
+      reader->choice("stage_split", {"layers", "modules", "embedding-as-layer", "balanced"}, size_t(stack.stageSplit)));
+  struct {
+    const char *key;
+    bool Stack::*field;
+  } switches[] = {
+      {"fused_rotary", &Stack::fusedRotary},
+      {"fused_activation", &Stack::fusedActivation},
+      {"fused_residual", &Stack::fusedResidual},
+      {"fused_loss", &Stack::fusedLoss},
+      {"fused_gradient_accumulation", &Stack::fusedGradientAccumulation},
+      {"residual_f32", &Stack::residualF32},
+      {"overlap_gradient_reduction", &Stack::overlapGradientReduction},
+      {"overlap_parameter_gather", &Stack::overlapParameterGather},
+      {"async_tensor_backward", &Stack::asyncTensorBackward},
+      {"overlap_tensor_parallel", &Stack::overlapTensorParallel},
+      {"overlap_experts", &Stack::overlapExperts},
+      {"blocking_sends", &Stack::blockingSends},
+      {"scatter_gather_sends", &Stack::scatterGatherSends},
+      {"vocabulary_parallel_loss", &Stack::vocabularyParallelLoss},
+      {"reduce_scatter_gradients", &Stack::reduceScatterGradients},
+      {"gather_parameters_once_per_step", &Stack::gatherParametersOncePerStep},
+      {"reshard_after_forward", &Stack::reshardAfterForward},
+      {"reduce_gradients_every_micro_batch", &Stack::reduceGradientsEveryMicroBatch},
+      {"capacity_experts", &Stack::capacityExperts},
+      {"caching_allocator", &Stack::cachingAllocator},
+      {"gradient_f32_copy", &Stack::gradientF32Copy},
+  };
+  for (auto &entry : switches)
+    stack.*entry.field = reader->boolean(entry.key, stack.*entry.field);
+  stack.gradientBytes = reader->number("gradient_bytes", 1, 8, stack.gradientBytes);
+  stack.gradientReduceBytes = reader->number("gradient_reduce_bytes", 1, 8, stack.gradientReduceBytes);
+  stack.masterBytes = reader->number("master_bytes", 0, 8, stack.masterBytes);
+  stack.momentBytes = reader->number("moment_bytes", 0, 16, stack.momentBytes);
+  stack.bucketElements = reader->number("bucket_elements", 0, 1e12, stack.bucketElements);
+  reader->finish();
+  if (llvm::Error error = reader->takeError())
+    return std::move(error);
+  return stack;
+}
+
+llvm::Expected<Stack> mlir::ppc::parseStack(llvm::StringRef name, llvm::StringRef text) {
+  return readStack(name, YamlReader::fromText(name, text));
+}
+
+std::vector<std::string> mlir::ppc::stackNames() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile &file : embedded)
+    names.push_back(file.name);
+  return names;
+}
+
+llvm::Expected<Stack> mlir::ppc::findStack(llvm::StringRef spelling) {
+  for (const EmbeddedFile &file : embedded)
+    if (spelling == file.name)
+      return parseStack(file.name, file.contents);
+  if (spelling.ends_with(".yaml") || spelling.ends_with(".yml"))
+    return readStack(spelling, YamlReader::fromFile(spelling));
+  return llvm::createStringError("unknown stack '" + spelling + "'; known are " + llvm::join(stackNames(), ", ") +
+                                 ", or a file ending in .yaml");
+}

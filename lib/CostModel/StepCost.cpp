@@ -1,0 +1,206 @@
+#include "ppc/CostModel/StepCost.h"
+
+#include "LayerBuilder.h"
+#include "StageCost.h"
+#include "StepMemory.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+
+using namespace mlir::ppc;
+
+struct StepEstimator::State {
+  PipelineTimer timer;
+  PipelineTime time;
+};
+
+StepEstimator::StepEstimator() : state(std::make_unique<State>()) {}
+StepEstimator::~StepEstimator() = default;
+
+/// Whether a schedule places weight gradients on their own; otherwise they are part of backward.
+static bool splitsBackward(llvm::StringRef name) {
+  return name.starts_with("zb") || name.starts_with("v-") || name.starts_with("dualpipe");
+}
+
+namespace {
+/// What happens once per step on one device of the pipeline axis.
+struct StateCosts {
+  Seconds reduction, gather, optimizer;
+};
+} // namespace
+
+static StateCosts priceState(const PricingContext &context, double dense, double experts) {
+  const ParallelLayout &layout = context.layout;
+  const Stack &stack = context.stack;
+  const Device &device = context.device();
+  StateCosts costs;
+  int64_t ranks = layout.dataRanks(), shard = layout.shardGroup ? layout.shardGroup : ranks;
+  double parameters = dense + experts;
+  auto exchange = [&](double elements, int64_t stride, int64_t members, int64_t shards) {
+    if (members <= 1 || elements <= 0)
+      return;
+    GroupPlacement whole = placeGroup(context.cluster.levels(), stride, members);
+    Bytes gradients(elements * stack.gradientReduceBytes), weights(elements * 2);
+    bool scatter = layout.zero >= 1 && stack.reduceScatterGradients;
+    // In buckets, each a collective of its own.
+    double buckets = stack.bucketElements > 0 ? std::max(1.0, elements / stack.bucketElements) : 1;
+    auto inBuckets = [&](CollectiveKind kind, Bytes bytes, const GroupPlacement &group) {
+      return buckets * collectiveTime(context.cluster, kind, bytes / buckets, group);
+    };
+    if (layout.zero >= 3) {
+      // Gathers and scatters run beside the layers; copies of the shards are still to be summed.
+      if (shards < members)
+        costs.reduction += collectiveTime(context.cluster, CollectiveKind::AllReduce, gradients / double(shards),
+                                          placeGroup(context.cluster.levels(), stride * shards, members / shards));
+      return;
+    }
+    if (!scatter) {
+      costs.reduction += inBuckets(CollectiveKind::AllReduce, gradients, whole);
+    } else if (shards == members) {
+      costs.reduction += inBuckets(CollectiveKind::ReduceScatter, gradients, whole);
+    } else {
+      costs.reduction += inBuckets(CollectiveKind::ReduceScatter, gradients, placeGroup(context.cluster.levels(), stride, shards)) +
+                         collectiveTime(context.cluster, CollectiveKind::AllReduce, gradients / double(shards),
+                                        placeGroup(context.cluster.levels(), stride * shards, members / shards));
+    }
+    if (layout.zero >= 1)
+      costs.gather += inBuckets(CollectiveKind::AllGather, weights, placeGroup(context.cluster.levels(), stride, shards));
+  };
+  exchange(dense, layout.tp, ranks, shard);
+  int64_t expertRanks = std::max<int64_t>(1, layout.expertDataRanks());
+  exchange(experts, layout.ep * layout.etp, expertRanks, std::min(shard, expertRanks));
+
+  double shards = layout.zero >= 1 ? double(shard) : 1;
+  double expertShards = layout.zero >= 1 ? double(std::min(shard, expertRanks)) : 1;
+  double owned = dense / shards + experts / expertShards;
+  bool gradientsCut = layout.zero >= 2 || (layout.zero == 1 && stack.reduceScatterGradients);
+  double gradients = (gradientsCut ? owned : parameters);
+  // Norm and scale, update (reads gradient, moments, master; writes moments, master, weights), clear.
+  double bytes = gradients * stack.gradientBytes * 3 + owned * (4 + 2 * stack.momentBytes + 2 * stack.masterBytes + 2) +
+                 (layout.zero >= 2 ? owned : parameters) * stack.gradientBytes;
+  if (stack.gradientReduceBytes != stack.gradientBytes && layout.zero < 3)
+    bytes += parameters * (stack.gradientBytes + stack.gradientReduceBytes) * (stack.gradientF32Copy ? 1 : 2);
+  costs.optimizer = streamTime(device, Bytes(bytes));
+  if (layout.offload == Offload::Optimizer) {
+    // Gradients go down, weights come back; the host updates at its memory's pace.
+    BytesPerSecond link = context.cluster.host.bandwidth;
+    if (link.value > 0)
+      costs.optimizer += Bytes(owned * (stack.gradientBytes + 2)) / link;
+  }
+  return costs;
+}
+
+llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                                                 const ParallelLayout &layout, const Stack &stack) {
+  if (llvm::Error error = verifyLayout(model, job, layout))
+    return std::move(error);
+  if (layout.devices() > cluster.deviceCount())
+    return llvm::createStringError(llvm::formatv("the layout needs {0} devices, cluster {1} has {2}", layout.devices(),
+                                                 cluster.name, cluster.deviceCount()).str());
+  PipelineShape shape;
+  shape.devices = layout.pp;
+  shape.microBatches = layout.microBatches(job);
+  llvm::StringRef name = layout.pp == 1 ? "1f1b" : llvm::StringRef(layout.schedule);
+  if (name == "1f1b" && layout.vp > 1)
+    name = "interleaved";
+  llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(name);
+  if (!kind)
+    return kind.takeError();
+  shape.chunks = std::max(layout.vp, (*kind)->minChunks);
+  ParallelLayout effective = layout;
+  effective.vp = shape.chunks;
+  if ((*kind)->slicesSequence)
+    shape.slices = 4;
+  PricingContext context(model, job, cluster, effective, stack);
+  llvm::Expected<const PipelineProgram *> compiled = state->timer.compile(**kind, shape);
+  if (!compiled)
+    return compiled.takeError();
+  const PipelineProgram &program = **compiled;
+
+  ModelCosts costs = priceChunks(context, splitsBackward((*kind)->name));
+  llvm::SmallVector<StageDurations, 32> durations;
+  for (const ChunkCost &chunk : costs.chunks)
+    durations.push_back(chunk.durations);
+
+  // One message is the activation between two stages, on each rank its part of it.
+  double tokens = double(layout.microBatch) * double(job.sequence) / double(layout.cp);
+  Bytes message(tokens * double(model.hidden) * 2);
+  if (layout.sequenceParallel || (stack.scatterGatherSends && layout.tp > 1))
+    message = message / double(layout.tp);
+  int64_t stride = layout.dp * layout.tp * layout.cp;
+  PipelineMessages messages;
+  if (layout.pp > 1) {
+    messages.forward = pointToPointTime(cluster, message, stride, stride);
+    if (stack.scatterGatherSends && layout.tp > 1 && !layout.sequenceParallel)
+      messages.forward += collectiveTime(cluster, CollectiveKind::AllGather, message * double(layout.tp), context.tensorGroup);
+    messages.backward = messages.forward;
+    messages.blockingSends = stack.blockingSends;
+  }
+  PipelineTime &time = state->time;
+  if (llvm::Error error = state->timer.time(program, durations, messages, time))
+    return std::move(error);
+
+  StepCost cost;
+  cost.pipeline = time.stepTime;
+  cost.bubble = time.bubbleRate();
+  double microBatches = double(shape.microBatches);
+  Seconds end;
+  for (int64_t device = 0; device < layout.pp; ++device) {
+    StageCost &stage = cost.stages.emplace_back();
+    double dense = 0, experts = 0;
+    Seconds lastBackward, firstForward, exchange;
+    for (const PipelineChunk &chunk : program.chunks[device]) {
+      const ChunkCost &part = costs.chunks[chunk.stage];
+      dense += part.parameters;
+      experts += part.expertParameters;
+      stage.forward += part.durations.forward;
+      stage.backward += part.durations.backward;
+      stage.weightGradient += part.durations.weightGradient;
+      stage.communication += part.communication;
+      exchange += part.stateExchange;
+      lastBackward += part.durations.backward + part.durations.weightGradient;
+      firstForward += part.durations.forward;
+    }
+    if (model.tiedEmbeddings && layout.pp > 1 && device + 1 == layout.pp)
+      dense += double(model.vocab) * double(model.hidden) / double(layout.tp);
+    StateCosts once = priceState(context, dense, experts);
+    stage.gradientReduction = once.reduction;
+    stage.parameterGather = once.gather;
+    stage.optimizer = once.optimizer;
+    Seconds exposed = once.reduction, gather = once.gather;
+    if (stack.overlapGradientReduction)
+      exposed = runTogether(context.device(), lastBackward, once.reduction) - lastBackward;
+    if (stack.overlapParameterGather)
+      gather = runTogether(context.device(), firstForward, once.gather) - firstForward;
+    Seconds finish = time.end[device] + exposed;
+    // The update waits for the norm of all gradients, that is, for every stage.
+    if (finish > end) {
+      end = finish;
+      cost.exposedGradients = std::max(Seconds(0), finish - time.stepTime);
+    }
+    cost.exposedCommunication = std::max(cost.exposedCommunication, microBatches * (stage.communication + exchange) + exposed + gather);
+    cost.optimizer = std::max(cost.optimizer, once.optimizer + gather);
+    stage.memory = deviceMemory(context, costs, program, device);
+    if (stage.memory.total() > cost.peakMemory) {
+      cost.peakMemory = stage.memory.total();
+      cost.worstStage = device;
+    }
+    for (const PipelineChunk &chunk : program.chunks[device])
+      cost.hardwareFlops += chunk.replica ? 0 : costs.chunks[chunk.stage].hardwareFlops;
+  }
+  cost.stepTime = std::max(end, time.stepTime) + cost.optimizer;
+  cost.fits = cost.peakMemory <= context.device().memory;
+
+  double devices = double(layout.devices());
+  cost.hardwareFlops *= microBatches * devices / double(layout.pp);
+  double tokensPerStep = double(job.globalBatch) * double(job.sequence);
+  cost.modelFlops = modelFlopsPerToken(model, job.sequence) * tokensPerStep;
+  double peak = context.device().peak[static_cast<int>(layout.precision)].value;
+  if (peak > 0) {
+    double available = peak * devices * cost.stepTime.value;
+    cost.mfu = cost.modelFlops / available;
+    cost.hfu = cost.hardwareFlops / available;
+  }
+  cost.tokensPerSecondPerDevice = tokensPerStep / cost.stepTime.value / devices;
+  return cost;
+}

@@ -1,0 +1,60 @@
+#include "StepMemory.h"
+
+#include <algorithm>
+
+using namespace mlir::ppc;
+
+Bytes MemoryBreakdown::total() const {
+  return parameters + gradients + optimizer + activations + workspace + communication + allocator + framework;
+}
+
+MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, const ModelCosts &costs, const PipelineProgram &program,
+                                        int64_t device) {
+  const ParallelLayout &layout = context.layout;
+  const Stack &stack = context.stack;
+  MemoryBreakdown memory;
+  double dense = 0, experts = 0, largestLayer = 0;
+  Bytes working;
+  for (const PipelineChunk &chunk : program.chunks[device]) {
+    const ChunkCost &cost = costs.chunks[chunk.stage];
+    dense += cost.parameters;
+    experts += cost.expertParameters;
+    working = std::max(working, cost.working);
+  }
+  for (int kind = 0; kind < layerKinds; ++kind)
+    if (costs.present[kind])
+      largestLayer = std::max(largestLayer, costs.programs[kind].parameters + costs.programs[kind].expertParameters);
+  double ranks = double(layout.shardGroup ? layout.shardGroup : layout.dataRanks());
+  double expertRanks = std::min(ranks, std::max(1.0, double(layout.expertDataRanks())));
+  auto cut = [&](double bytes, bool isCut) {
+    return Bytes(isCut ? bytes * (dense / ranks + experts / expertRanks) : bytes * (dense + experts));
+  };
+  double weightBytes = layout.precision == Precision::F32 ? 4 : 2;
+  double masterBytes = weightBytes == 4 ? 0 : stack.masterBytes;
+  memory.parameters = cut(weightBytes, layout.zero >= 3);
+  memory.gradients = cut(stack.gradientBytes, layout.zero >= 2);
+  memory.optimizer = layout.offload == Offload::Optimizer ? Bytes(0) : cut(masterBytes + stack.momentBytes, layout.zero >= 1);
+  // The worst of the schedule's moments.
+  for (const auto &moment : program.moments[device]) {
+    Bytes held;
+    for (size_t i = 0; i < moment.size(); ++i) {
+      const ChunkCost &cost = costs.chunks[program.chunks[device][i].stage];
+      held += moment[i].forward * cost.kept + moment[i].weight * cost.keptForWeights;
+    }
+    memory.activations = std::max(memory.activations, held);
+  }
+  if (layout.offload == Offload::Activations)
+    memory.activations = std::min(memory.activations, 2 * costs.chunks[program.chunks[device].front().stage].kept);
+  memory.workspace = working;
+  // Buffers: two layers gathered at once (ZeRO-3), the bucket that is being reduced.
+  if (layout.zero >= 3)
+    memory.communication += Bytes(2 * largestLayer * weightBytes + largestLayer * stack.gradientReduceBytes);
+  else if (layout.dataRanks() > 1 && stack.bucketElements > 0)
+    memory.communication += Bytes(std::min(stack.bucketElements, dense + experts) * stack.gradientReduceBytes);
+  if (stack.gradientF32Copy)
+    memory.communication += Bytes(4 * (dense + experts));
+  memory.framework = context.device().frameworkMemory;
+  if (stack.cachingAllocator)
+    memory.allocator = 0.02 * (memory.activations + memory.workspace);
+  return memory;
+}

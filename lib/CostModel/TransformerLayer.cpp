@@ -1,0 +1,381 @@
+// One transformer layer on one rank. Bytes per element follow from what each kernel reads and writes in bf16 (2 bytes);
+// docs/CostModel.md has the table.
+#include "LayerBuilder.h"
+
+#include <algorithm>
+
+using namespace mlir::ppc;
+
+namespace {
+
+/// Sizes that one rank sees, and the pieces that layers are made of.
+class TransformerLayer {
+public:
+  TransformerLayer(const PricingContext &context, LayerProgram &program)
+      : context(context), model(context.model), layout(context.layout), stack(context.stack), build(context, program),
+        tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
+        streamTokens(layout.sequenceParallel ? tokens / double(layout.tp) : tokens), tp(double(layout.tp)),
+        hidden(double(model.hidden)), streamBytes(stack.residualF32 ? 4 : 2) {}
+
+  void attentionBlock(int64_t layer);
+  void denseBlock(double ffn, bool shared);
+  void expertBlock();
+
+private:
+  void norm(llvm::StringRef name, double rows, double width);
+  void residual(llvm::StringRef name);
+  /// Before a product whose weights are cut by columns: gather the sequence, or reduce the gradient behind it.
+  void enterTensorParallel(llvm::StringRef name, const LayerOp *unused = nullptr);
+  /// After a product whose weights are cut by rows.
+  void leaveTensorParallel(llvm::StringRef name);
+  void overlapTensorParallel(size_t first);
+  void latentProjections();
+  void unfusedAttention(double heads, double keys);
+  void fusedAttention(double heads, double kvHeads, int64_t window);
+  void contextExchange(double kvBytes, double queryBytes, LayerOp &attention);
+
+  const PricingContext &context;
+  const ModelShape &model;
+  const ParallelLayout &layout;
+  const Stack &stack;
+  LayerBuilder build;
+  double tokens, streamTokens, tp, hidden, streamBytes;
+};
+
+void TransformerLayer::norm(llvm::StringRef name, double rows, double width) {
+  double elements = rows * width;
+  double in = streamBytes;
+  if (layout.fusedNorm || model.norm == NormKind::LayerNorm) {
+    // Layer norm is one kernel in every framework; its input is kept. Fused or not differs in the kernels of backward.
+    int backwardKernels = layout.fusedNorm ? 1 : 2;
+    build.stream(name, elements * (in + 2), elements * (layout.fusedNorm ? 2 * in + 2 : 2 * in + 6), 1, backwardKernels,
+                 Bytes(elements * in));
+  } else {
+    // As separate kernels in f32: cast, square, mean, scale, cast, weight. Backward undoes each; f32 copies are kept.
+    build.stream(name, elements * 36, elements * 52, 6, 9, Bytes(elements * 14));
+  }
+  build.result().parameters += width;
+}
+
+void TransformerLayer::residual(llvm::StringRef name) {
+  double elements = streamTokens * hidden;
+  bool dropout = model.dropout > 0;
+  if (stack.fusedResidual || !dropout)
+    build.stream(name, elements * (2 * streamBytes + 2 + dropout), elements * (dropout ? 5 : 0) + elements * 3 * streamBytes, 1,
+                 1 + dropout, Bytes(elements * dropout));
+  else
+    build.stream(name, elements * (2 * streamBytes + 2 + 5 + 6), elements * (5 + 3 * streamBytes + 4), 3, 3, Bytes(elements));
+}
+
+void TransformerLayer::enterTensorParallel(llvm::StringRef name, const LayerOp *) {
+  if (layout.tp == 1)
+    return;
+  Bytes bytes(tokens * hidden * 2);
+  if (layout.sequenceParallel)
+    build.collective(name, context.tensorGroup, CollectiveKind::AllGather, bytes, CollectiveKind::ReduceScatter, bytes);
+  else
+    build.collective(name, context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, bytes);
+}
+
+void TransformerLayer::leaveTensorParallel(llvm::StringRef name) {
+  if (layout.tp == 1)
+    return;
+  Bytes bytes(tokens * hidden * 2);
+  if (layout.sequenceParallel)
+    build.collective(name, context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, bytes);
+  else
+    build.collective(name, context.tensorGroup, CollectiveKind::AllReduce, bytes, CollectiveKind::AllReduce, Bytes(0));
+}
+
+void TransformerLayer::overlapTensorParallel(size_t first) {
+  if (layout.tp == 1)
+    return;
+  auto &ops = build.result().ops;
+  // The collective that enters runs beside the product behind it, the one that leaves beside the product before it.
+  for (size_t i = first; i < ops.size(); ++i) {
+    if (ops[i].kind != OpClass::Communication)
+      continue;
+    bool enters = i == first;
+    LayerOp *product = nullptr;
+    if (enters) {
+      for (size_t j = i + 1; j < ops.size() && !product; ++j)
+        product = ops[j].kind == OpClass::Gemm ? &ops[j] : nullptr;
+    } else {
+      for (size_t j = i; j-- > first && !product;)
+        product = ops[j].kind == OpClass::Gemm ? &ops[j] : nullptr;
+    }
+    if (!product)
+      continue;
+    LayerOp &op = ops[i];
+    if (stack.overlapTensorParallel) {
+      // The first of tp pieces cannot hide.
+      double piece = 1.0 / tp;
+      Seconds forward = op.forward * (1 - piece), backward = op.backward * (1 - piece);
+      Seconds forwardCompute = product->forward * (1 - piece);
+      Seconds backwardCompute = enters ? product->weightGradient : product->backward * (1 - piece);
+      build.hide(forward, forwardCompute);
+      build.hide(backward, backwardCompute);
+      op.forward = op.forward * piece + forward;
+      op.backward = op.backward * piece + backward;
+    } else if (stack.asyncTensorBackward && enters) {
+      build.hide(op.backward, product->weightGradient);
+    }
+    if (layout.sequenceParallel && enters && layout.recompute != Recompute::Full) {
+      // The sequence is gathered again for the weight gradient, beside the gradient of the rows.
+      Seconds again = op.forward;
+      if (stack.asyncTensorBackward || stack.overlapTensorParallel)
+        build.hide(again, product->backward);
+      op.backward += again;
+    }
+  }
+}
+
+void TransformerLayer::unfusedAttention(double heads, double keys) {
+  double batch = double(layout.microBatch) * heads, queries = tokens / double(layout.microBatch);
+  double scores = batch * queries * keys;
+  double headDim = double(model.queryHeadDim()), valueDim = double(model.valueHeadDim());
+  bool dropout = model.dropout > 0;
+  double outputs = tokens * heads;
+  build.stream("attention layout", outputs * headDim * 12, outputs * headDim * 12, 3, 3, Bytes(0));
+  build.batched("attention scores", batch, queries, keys, headDim, Bytes(0)).attentionCore = true;
+  LayerOp *softmax;
+  if (layout.attention == AttentionKernel::FusedSoftmax)
+    softmax = &build.stream("attention softmax", scores * 4, scores * 6, 1, 1, Bytes(scores * 2));
+  else // scale, mask, softmax in f32, cast
+    softmax = &build.stream("attention softmax", scores * 20, scores * 24, 4, 4, Bytes(scores * 7));
+  softmax->attentionCore = true;
+  if (dropout)
+    build.stream("attention dropout", scores * 5, scores * 5, 1, 1, Bytes(scores * 3)).attentionCore = true;
+  build.batched("attention values", batch, queries, valueDim, keys, Bytes(0)).attentionCore = true;
+}
+
+void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t window) {
+  AttentionShape shape;
+  shape.batch = layout.microBatch;
+  shape.heads = std::max<int64_t>(1, int64_t(heads + 0.5));
+  shape.kvHeads = std::max<int64_t>(1, int64_t(kvHeads + 0.5));
+  shape.queries = shape.keys = context.job.sequence;
+  shape.headDim = model.queryHeadDim();
+  shape.valueDim = model.valueHeadDim();
+  shape.window = window;
+  double batch = double(layout.microBatch), sequence = double(context.job.sequence);
+  double pairs = window && window < context.job.sequence ? sequence * double(window) : sequence * sequence;
+  LayerOp op;
+  op.name = "attention";
+  op.kind = OpClass::Attention;
+  double share = 1.0 / double(layout.cp);
+  op.forward = share * attentionForwardTime(context.device(), layout.attention, Precision::Bf16, shape);
+  op.backward = share * attentionBackwardTime(context.device(), layout.attention, Precision::Bf16, shape);
+  op.backwardKernels = 3;
+  op.flops = Flops(2 * batch * heads * pairs * double(shape.headDim + shape.valueDim) * share);
+  op.traffic = Bytes(2 * tokens * (heads * double(shape.headDim + shape.valueDim) + kvHeads * double(shape.headDim + shape.valueDim)));
+  op.saved = Bytes(tokens * heads * 4);
+  op.attentionCore = true;
+  build.result().ops.push_back(op);
+}
+
+void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerOp &attention) {
+  if (layout.cp == 1)
+    return;
+  double parts = double(layout.cp);
+  LayerOp op;
+  op.name = "context exchange";
+  op.kind = OpClass::Communication;
+  op.traffic = Bytes(kvBytes * (parts - 1));
+  if (layout.contextKind == ContextKind::Ulysses) {
+    Seconds each = collectiveTime(context.cluster, CollectiveKind::AllToAll, Bytes(queryBytes * 2 + kvBytes), context.contextGroup);
+    op.forward = each;
+    op.backward = each;
+  } else if (layout.contextKind == ContextKind::AllGather) {
+    op.forward = collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(kvBytes * parts), context.contextGroup);
+    op.backward = op.forward + collectiveTime(context.cluster, CollectiveKind::ReduceScatter, Bytes(kvBytes * parts), context.contextGroup);
+  } else {
+    // Keys and values go round the ring while each piece is computed; the gradients go round with them in backward. Each
+    // rank's pair of a leading and a trailing chunk keeps the causal work even.
+    int64_t stride = layout.tp;
+    Seconds hop = pointToPointTime(context.cluster, Bytes(kvBytes), stride, layout.tp);
+    Seconds forward = (parts - 1) * hop, backward = (parts - 1) * 2 * hop;
+    Seconds hidden = attention.forward * ((parts - 1) / parts), hiddenBack = attention.backward * ((parts - 1) / parts);
+    build.hide(forward, hidden);
+    build.hide(backward, hiddenBack);
+    op.forward = forward;
+    op.backward = backward;
+    op.forwardKernels = op.backwardKernels = 2 * int(parts - 1);
+    attention.forwardKernels *= int(parts);
+    attention.backwardKernels *= int(parts);
+  }
+  build.result().ops.push_back(op);
+}
+
+void TransformerLayer::latentProjections() {
+  const LatentAttention &latent = model.latent;
+  double heads = double(model.heads) / tp;
+  double queryDim = double(latent.nopeHeadDim + latent.ropeHeadDim), keyValue = double(latent.nopeHeadDim + latent.valueHeadDim);
+  // The bottlenecks are whole on every tensor-parallel rank; the projections out of them are cut by heads.
+  if (latent.queryRank) {
+    build.linear("query down-projection", streamTokens, double(latent.queryRank), hidden, Bytes(streamTokens * hidden * 2));
+    norm("query norm", streamTokens, double(latent.queryRank));
+  }
+  build.linear("key-value down-projection", streamTokens, double(latent.keyValueRank + latent.ropeHeadDim), hidden, Bytes(0));
+  norm("key-value norm", streamTokens, double(latent.keyValueRank));
+  size_t first = build.result().ops.size();
+  enterTensorParallel("gather latents");
+  double queryInput = latent.queryRank ? double(latent.queryRank) : hidden;
+  build.linear("query up-projection", tokens, heads * queryDim, queryInput, Bytes(tokens * queryInput * 2));
+  build.linear("key-value up-projection", tokens, heads * keyValue, double(latent.keyValueRank),
+               Bytes(tokens * double(latent.keyValueRank) * 2));
+  if (layout.tp > 1) { // the latents are narrower than the hidden state
+    double share = (queryInput + double(latent.keyValueRank + latent.ropeHeadDim)) / hidden;
+    build.result().ops[first].forward = build.result().ops[first].forward * share;
+    build.result().ops[first].backward = build.result().ops[first].backward * share;
+  }
+  build.stream("rotary", tokens * heads * (queryDim * 4 + queryDim * 4), tokens * heads * queryDim * 8, 2, 2,
+               Bytes(tokens * heads * (2 * queryDim + double(latent.valueHeadDim)) * 2));
+}
+
+void TransformerLayer::attentionBlock(int64_t layer) {
+  double heads = double(model.heads) / tp, kvHeads = std::max(1.0, double(model.kvHeads) / tp);
+  double queryWidth = heads * double(model.queryHeadDim()), keyWidth = kvHeads * double(model.queryHeadDim());
+  double valueWidth = kvHeads * double(model.valueHeadDim()), outputWidth = heads * double(model.valueHeadDim());
+  norm("attention norm", streamTokens, hidden);
+  size_t first = build.result().ops.size();
+  if (model.latent) {
+    latentProjections();
+    keyWidth = queryWidth;
+    valueWidth = outputWidth;
+    kvHeads = heads;
+  } else {
+    enterTensorParallel("attention input");
+    build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, hidden, Bytes(streamTokens * hidden * 2));
+    if (model.queryKeyNorm)
+      build.stream("query and key norm", tokens * (queryWidth + keyWidth) * 4, tokens * (queryWidth + keyWidth) * 6, 2, 4,
+                   Bytes(tokens * (queryWidth + keyWidth) * 2));
+    double rotated = tokens * (queryWidth + keyWidth);
+    if (model.position == PositionKind::Rotary) {
+      double bytes = stack.fusedRotary ? 4 : 18;
+      build.stream("rotary", rotated * bytes, rotated * bytes, stack.fusedRotary ? 1 : 8, stack.fusedRotary ? 1 : 8, Bytes(0));
+    }
+    build.result().ops.back().saved += Bytes(tokens * (queryWidth + keyWidth + valueWidth) * 2);
+  }
+  bool windowed = model.slidingWindow && layer % model.slidingWindowEvery == 0;
+  if (layout.attention == AttentionKernel::Unfused || layout.attention == AttentionKernel::FusedSoftmax) {
+    unfusedAttention(heads, double(context.job.sequence));
+  } else {
+    fusedAttention(heads, kvHeads, windowed ? model.slidingWindow : 0);
+    size_t attention = build.result().ops.size() - 1;
+    LayerOp priced = build.result().ops[attention];
+    contextExchange(tokens * (keyWidth + valueWidth) * 2, tokens * (queryWidth + outputWidth), priced);
+    build.result().ops[attention] = priced;
+  }
+  build.linear("output projection", tokens, hidden, outputWidth, Bytes(tokens * outputWidth * 2));
+  leaveTensorParallel("attention output");
+  overlapTensorParallel(first);
+  residual("attention residual");
+}
+
+void TransformerLayer::denseBlock(double ffn, bool shared) {
+  double width = ffn / tp;
+  size_t first = build.result().ops.size();
+  if (!shared) {
+    norm("feed-forward norm", streamTokens, hidden);
+    first = build.result().ops.size();
+    enterTensorParallel("feed-forward input");
+  }
+  double inner = tokens * width;
+  build.linear("feed-forward up-projection", tokens, (model.gated ? 2 : 1) * width, hidden, Bytes(shared ? 0 : streamTokens * hidden * 2),
+               model.gated && !stack.fusedActivation ? 2 : 1);
+  if (model.gated) {
+    if (stack.fusedActivation)
+      build.stream("activation", inner * 6, inner * 10, 1, 1, Bytes(inner * 4));
+    else
+      build.stream("activation", inner * 10, inner * 18, 2, 3, Bytes(inner * 6));
+  } else {
+    if (stack.fusedActivation)
+      build.stream("activation", inner * 4, inner * 6, 1, 1, Bytes(inner * 2));
+    else
+      build.stream("activation", inner * 8, inner * 12, 2, 3, Bytes(inner * 4));
+  }
+  build.linear("feed-forward down-projection", tokens, hidden, width, Bytes(inner * 2));
+  if (shared)
+    return;
+  leaveTensorParallel("feed-forward output");
+  overlapTensorParallel(first);
+  residual("feed-forward residual");
+}
+
+void TransformerLayer::expertBlock() {
+  const ExpertShape &moe = model.moe;
+  norm("feed-forward norm", streamTokens, hidden);
+  double etp = double(layout.etp), ep = double(layout.ep);
+  // Without sequence parallelism every tensor-parallel rank would hold the same tokens; each sends only its share.
+  double localTokens = tokens / tp;
+  build.linear("router", streamTokens, double(moe.experts), hidden, Bytes(streamTokens * (hidden * 2 + 8 * double(moe.experts))));
+  build.stream("routing", streamTokens * double(moe.experts) * 24, streamTokens * double(moe.experts) * 16, 8, 8, Bytes(0));
+  double copies = localTokens * double(moe.topK);
+  build.stream("dispatch permutation", copies * hidden * 4, copies * hidden * 4, 2, 2, Bytes(0));
+  Bytes sent(copies * hidden * 2);
+  size_t dispatch = build.result().ops.size();
+  if (layout.ep > 1)
+    build.collective("dispatch", context.expertGroup, CollectiveKind::AllToAll, sent, CollectiveKind::AllToAll, sent);
+  if (layout.etp > 1)
+    build.collective("expert input", context.expertTensorGroup, CollectiveKind::AllGather, etp * sent, CollectiveKind::ReduceScatter, etp * sent);
+  size_t dispatched = build.result().ops.size();
+  double rows = copies * etp, width = double(moe.ffn) / etp;
+  int64_t groups = std::max<int64_t>(1, int64_t(double(moe.experts) / ep + 0.5));
+  build.stream("expert permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
+  build.experts("expert up-projection", groups, rows, 2 * width, hidden, Bytes(rows * hidden * 2));
+  build.stream("expert activation", rows * width * 6, rows * width * 10, 1, 1, Bytes(rows * width * 4));
+  build.experts("expert down-projection", groups, rows, hidden, width, Bytes(rows * width * 2));
+  build.stream("expert un-permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
+  size_t combine = build.result().ops.size();
+  if (layout.etp > 1)
+    build.collective("expert output", context.expertTensorGroup, CollectiveKind::ReduceScatter, etp * sent, CollectiveKind::AllGather, etp * sent);
+  if (layout.ep > 1)
+    build.collective("combine", context.expertGroup, CollectiveKind::AllToAll, sent, CollectiveKind::AllToAll, sent);
+  size_t combined = build.result().ops.size();
+  if (stack.overlapExperts) {
+    // One half of the tokens travels while the other half computes.
+    Seconds compute, backward;
+    for (size_t i = dispatched; i < combine; ++i) {
+      compute += build.result().ops[i].forward;
+      backward += build.result().ops[i].backward + build.result().ops[i].weightGradient;
+    }
+    for (size_t i = dispatch; i < combined; ++i) {
+      LayerOp &op = build.result().ops[i];
+      if (op.kind != OpClass::Communication)
+        continue;
+      build.hide(op.forward, 0.5 * compute);
+      build.hide(op.backward, 0.5 * backward);
+    }
+  }
+  build.stream("combine permutation", copies * hidden * 4 + localTokens * hidden * 2, copies * hidden * 4, 2, 3, Bytes(copies * hidden * 2));
+  if (!layout.sequenceParallel && layout.tp > 1)
+    build.collective("gather tokens", context.tensorGroup, CollectiveKind::AllGather, Bytes(tokens * hidden * 2),
+                     CollectiveKind::ReduceScatter, Bytes(tokens * hidden * 2));
+  if (moe.sharedFfn) {
+    size_t first = build.result().ops.size();
+    if (layout.sequenceParallel)
+      enterTensorParallel("shared expert input");
+    denseBlock(double(moe.sharedFfn), /*shared=*/true);
+    leaveTensorParallel("shared expert output");
+    overlapTensorParallel(first);
+  }
+  residual("feed-forward residual");
+}
+
+} // namespace
+
+LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer) {
+  LayerProgram program;
+  TransformerLayer build(context, program);
+  build.attentionBlock(layer);
+  if (context.model.hasExperts(layer))
+    build.expertBlock();
+  else
+    build.denseBlock(double(context.model.ffn), /*shared=*/false);
+  const ParallelLayout &layout = context.layout;
+  double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
+  double input = tokens * double(context.model.hidden) * (context.stack.residualF32 ? 4 : 2);
+  program.input = Bytes(layout.sequenceParallel ? input / double(layout.tp) : input);
+  return program;
+}
