@@ -5,6 +5,10 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cstdlib>
+#include <thread>
+#include <unistd.h>
+
 using namespace mlir::ppc;
 
 namespace {
@@ -48,21 +52,50 @@ static void resize(ClusterLevel &level, int64_t size) {
   level.extents.back() = size;
 }
 
+/// What can be known of this machine without measuring: its cores, and their shares of its memory.
+static void describeThisMachine(DeviceGroup &group) {
+  int64_t cores = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  group.count = cores;
+  group.levels.back().size = cores;
+  int64_t pages = sysconf(_SC_PHYS_PAGES), pageBytes = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && pageBytes > 0)
+    group.device.memory = Bytes(double(pages) * double(pageBytes) / double(cores));
+}
+
+/// Makes `units` of the outermost level of its last group.
+static llvm::Error setCount(Cluster &cluster, llvm::StringRef spelling, llvm::StringRef count) {
+  DeviceGroup &group = cluster.groups.back();
+  ClusterLevel &outermost = group.levels.back();
+  int64_t units = 0, inner = 1;
+  for (const ClusterLevel &level : llvm::ArrayRef(group.levels).drop_back())
+    inner *= level.size;
+  if (count.getAsInteger(10, units) || units < 1 || units > (int64_t(1) << 24) / inner)
+    return makeError("cluster '" + spelling + "': expected a count of nodes from 1 to " + llvm::Twine((int64_t(1) << 24) / inner) +
+                     " after the colon, found '" + count + "'");
+  group.count = inner * units;
+  resize(outermost, units);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<Cluster> makePreset(const PresetText &preset) {
+  bool local = preset.name == "local";
+  if (const char *path = local ? std::getenv("PPC_LOCAL_CLUSTER") : nullptr)
+    return readClusterFile(path);
+  llvm::Expected<Cluster> cluster = parseCluster(preset.name, preset.text);
+  if (cluster && local)
+    describeThisMachine(cluster->groups.back());
+  return cluster;
+}
+
 llvm::Expected<Cluster> mlir::ppc::findCluster(llvm::StringRef spelling) {
   auto [name, count] = spelling.rsplit(':');
   for (const PresetText &preset : presetTexts) {
     if (preset.name != name)
       continue;
-    llvm::Expected<Cluster> cluster = parseCluster(preset.name, preset.text);
-    if (!cluster || spelling == name)
-      return cluster;
-    int64_t units = 0;
-    if (count.getAsInteger(10, units) || units < 1 || units > (1 << 20))
-      return makeError("cluster '" + spelling + "': expected a count of nodes from 1 to 1048576 after the colon, found '" + count + "'");
-    DeviceGroup &group = cluster->groups.back();
-    ClusterLevel &outermost = group.levels.back();
-    group.count = group.count / outermost.size * units;
-    resize(outermost, units);
+    llvm::Expected<Cluster> cluster = makePreset(preset);
+    if (cluster && spelling != name)
+      if (llvm::Error error = setCount(*cluster, spelling, count))
+        return error;
     return cluster;
   }
   if (spelling.ends_with(".yaml") || spelling.ends_with(".yml") || llvm::sys::fs::exists(spelling))

@@ -88,8 +88,9 @@ struct Cluster {
   int64_t unitSize() const { return groups.front().levels.front().size; }
 };
 
-/// `dgx-a100:32`: a preset and how many units of its last-but-one level (1 without), or the path of a YAML file. Errors:
-/// unknown preset (lists them), count < 1, what readClusterFile says.
+/// `dgx-a100:32`: a preset and how many of its nodes (1 without), or the path of a YAML file. `local`: the file that the
+/// environment variable PPC_LOCAL_CLUSTER names, or one rank per core of this machine; `local:4`: four ranks. Errors: unknown
+/// preset (lists them), count < 1, what readClusterFile says.
 llvm::Expected<Cluster> findCluster(llvm::StringRef spelling);
 /// Errors: `FILE:LINE:COLUMN: error: ...` naming key, value and what is possible.
 llvm::Expected<Cluster> readClusterFile(llvm::StringRef path);
