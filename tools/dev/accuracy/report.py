@@ -35,7 +35,9 @@ class Report:
 
     def add(self, score):
         name, target = score.table, TABLES[score.table]
-        self.figure(name, "rows", f"{score.rows} ({score.excluded} excluded, {len(score.failed)} refused by the tool)")
+        self.figure(name, "rows", f"{score.rows} ({score.excluded} excluded)")
+        if score.failed:
+            self.figure(name, "rows that the tool refused", str(len(score.failed)), "0", False)
         if score.errors:
             average = score.mean_error()
             self.most(name, "mean error of step time", average, target.mean_error)
@@ -53,12 +55,13 @@ class Report:
             wrong = sum(1 for choice in score.choices if choice.out_of_memory)
             if wrong:
                 self.figure(name, "groups whose first choice ran out of memory", str(wrong))
-        if score.fit() is not None and any(row.status == "oom" for row, _ in score.fit_wrong) or target.fit:
+        if target.fit and score.fit() is not None:
             self.least(name, "fits or not, right", score.fit(), target.fit)
             unsafe = sum(1 for row, _ in score.fit_wrong if row.status == "oom")
             self.figure(name, "said to fit, ran out / said not to, ran", f"{unsafe} / {len(score.fit_wrong) - unsafe}")
         elif score.fit_wrong:
-            self.figure(name, "said not to fit, ran", str(len(score.fit_wrong)))
+            unsafe = sum(1 for row, _ in score.fit_wrong if row.status == "oom")
+            self.figure(name, "said to fit, ran out / said not to, ran", f"{unsafe} / {len(score.fit_wrong) - unsafe}")
         if score.memory:
             by, share = MEMORY_UNDERPREDICTED
             self.most(name, f"mean error of peak memory ({len(score.memory)} rows)", score.memory_mean_error(),

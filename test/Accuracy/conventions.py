@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Each source's convention, checked against a second figure that the source prints: usage conventions.py ROOT MEASURED."""
+import os
+import sys
+import tempfile
+import unittest
+
+ROOT, MEASURED = sys.argv[1:3]
+sys.path.insert(0, os.path.join(ROOT, "tools/dev"))
+from accuracy import aleph_alpha, bloom, bridge, fsdp, megatron, row, score, shapes, stacks, tables
+
+
+def measured(name):
+    return row.read_csv(os.path.join(MEASURED, name))
+
+
+class Conventions(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.shapes = shapes.ShapeTable(MEASURED, self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def near(self, value, expected, tolerance):
+        self.assertLess(abs(value / expected - 1), tolerance, f"{value} against {expected}")
+
+    def test_aleph_alpha_time_follows_from_mfu(self):
+        parameters = {"65B": 66.857e9, "30B": 33.768e9}
+        for name in ("main_llama_65B_2k_128gpu", "seqpara_llama_30B_2k_64gpu"):
+            for cells in measured(f"aleph_alpha/{name}.csv"):
+                if cells["status"] != "ok":
+                    continue
+                converted = aleph_alpha.convert_row(name, 0, cells, self.shapes)
+                inputs = converted.inputs
+                flops = shapes.palm_flops_per_token(parameters[cells["model"]], inputs["layers"], inputs["hidden"],
+                                                    inputs["seq_len"])
+                peak = float(cells["mfu_pct"]) / 100 * 312e12 * inputs["devices"]
+                self.near(converted.step_time_s, flops * inputs["global_batch"] * inputs["seq_len"] / peak, 2e-3)
+                self.assertEqual(inputs["dp"] * inputs["tp"] * inputs["pp"], inputs["devices"])
+
+    def test_aleph_alpha_parameters_include_both_embeddings(self):
+        self.near(shapes.parameters(self.shapes.llama("Aleph Alpha LLaMA 65B")), 66.857e9, 1e-3)
+
+    def test_bloom_depth_follows_from_tflops(self):
+        known = [cells for cells in measured("throughput/bloom_prequel_a100.csv") if cells["measured_step_time_s"]]
+        for cells in known:
+            layers = bloom.convert_row(0, cells).inputs["layers"]
+            hidden, tokens = int(cells["hidden"]), int(cells["global_batch"]) * 2048
+            printed = float(cells["measured_tflops_per_gpu"]) * 1e12 * float(cells["measured_step_time_s"]) * int(
+                cells["num_gpus"]) / tokens
+            old = abs(printed / bloom.old_flops_per_token(layers, hidden) - 1)
+            new = abs(printed / bloom.new_flops_per_token(layers, hidden) - 1)
+            self.assertLess(min(old, new), 1.5e-3, cells["notes"])
+        unknown = [cells for cells in known if not cells["layers"]]
+        self.assertEqual([bloom.convert_row(0, cells).inputs["layers"] for cells in unknown if cells["params"] == "191B"], [77])
+
+    def test_bloom_time_of_rows_that_print_tflops_only(self):
+        cells = next(cells for cells in measured("throughput/bloom_prequel_a100.csv") if "L450;" in cells["notes"])
+        self.near(bloom.convert_row(0, cells).step_time_s, 229.28, 1e-3)
+
+    def test_bloom_memory_is_thousands_of_mebibytes(self):
+        self.assertAlmostEqual(bloom.memory("peak mem (first/last node) 64GB."), 62.5)
+        self.assertIsNone(bloom.memory("peak mem (first/last node) n/a."))
+
+    def test_korthikanti_mfu(self):
+        for index, cells in enumerate(measured("throughput/korthikanti_table5.csv")):
+            if not cells["measured_mfu_pct"]:
+                continue
+            layers, hidden, seq_len, vocab = (int(cells[key]) for key in ("layers", "hidden", "seq_len", "vocab"))
+            flops = 72 * layers * hidden**2 * (1 + seq_len / (6 * hidden) + vocab / (12 * hidden * layers))
+            time = flops * int(cells["global_batch"]) * seq_len / (
+                float(cells["measured_mfu_pct"]) / 100 * 312e12 * int(cells["num_gpus"]))
+            self.near(megatron.convert_korthikanti(index, cells, self.shapes).step_time_s, time, 0.01)
+
+    def test_zero_bubble_time_follows_from_samples(self):
+        for index, cells in enumerate(measured("throughput/zero_bubble.csv")):
+            samples = float(row.note(r"samples/GPU/s=([\d.]*\d)", cells["notes"]))
+            converted = megatron.convert_zero_bubble(index, cells, self.shapes)
+            self.near(converted.step_time_s, int(cells["global_batch"]) / (samples * int(cells["num_gpus"])), 1e-3)
+            self.assertIn(converted.inputs["schedule"], ("1f1b", "interleaved", "zb1p", "zb2p"))
+            # Where every stage holds one layer per chunk, chunks are layers + 2.
+            if converted.inputs["vp"] > 1:
+                self.assertEqual(converted.inputs["vp"] * converted.inputs["pp"], int(cells["layers"]) + 2)
+
+    def test_llm_foundry_mfu(self):
+        for index, cells in enumerate(measured("throughput/mosaicml_llm_foundry_a100.csv")):
+            converted = fsdp.convert_llm_foundry(index, cells, self.shapes)
+            inputs = converted.inputs
+            flops = shapes.palm_flops_per_token(float(cells["params"]), inputs["layers"], inputs["hidden"], inputs["seq_len"])
+            time = flops * inputs["global_batch"] * inputs["seq_len"] / (
+                float(cells["measured_mfu_pct"]) / 100 * 312e12 * inputs["devices"])
+            self.near(converted.step_time_s, time, 5e-3)
+
+    def test_megatron_flops_of_one_expert_are_those_of_a_dense_layer(self):
+        dense = self.shapes.llama("Llama 2 7B")
+        sparse = dict(dense, experts=1, top_k=1, moe_ffn=dense["ffn"])
+        # N without the input embedding, which is looked up.
+        weights = shapes.parameters(dense) - dense["vocab"] * dense["hidden"]
+        expected = shapes.palm_flops_per_token(weights, dense["layers"], dense["hidden"], 4096)
+        self.near(bridge.megatron_flops_per_token(sparse, 4096), expected, 1e-9)
+
+    def test_every_excluded_row_has_a_reason_and_every_other_one_a_figure(self):
+        count = 0
+        for entries in tables.read_tables(MEASURED, self.folder.name).values():
+            for entry in entries:
+                if entry.excluded:
+                    continue
+                count += 1
+                self.assertIn(entry.status, ("ok", "oom"))
+                self.assertEqual(entry.status == "ok", bool(entry.step_time_s), entry.id)
+                self.assertTrue(entry.group and entry.inputs["cluster"] and entry.inputs["stack"], entry.id)
+        self.assertGreater(count, 70)
+
+    def test_ids_are_unique(self):
+        ids = [entry.id for entries in tables.read_tables(MEASURED, self.folder.name).values() for entry in entries]
+        self.assertEqual(len(ids), len(set(ids)))
+
+
+class Stacks(unittest.TestCase):
+    def test_variant_replaces_switches(self):
+        text = stacks.variant_text("zero-bubble", "# a comment\nname: megatron-2021\nblocking_sends: true # why\nfused_loss: false\n")
+        self.assertIn("name: zero-bubble\n", text)
+        self.assertIn("blocking_sends: false\n", text)
+        self.assertIn("fused_loss: false\n", text)
+        self.assertEqual(text.count("blocking_sends"), 1)
+
+
+class Score(unittest.TestCase):
+    def row(self, name, time, status="ok", **inputs):
+        return row.Row("bloom", name, dict(inputs), status, time, group="g")
+
+    def test_ranks_share_ties(self):
+        self.assertEqual(score.ranks([3.0, 1.0, 3.0, 2.0]), [3.5, 1, 3.5, 2])
+
+    def test_spearman(self):
+        self.assertAlmostEqual(score.spearman([1, 2, 3, 4], [10, 20, 30, 40]), 1)
+        self.assertAlmostEqual(score.spearman([1, 2, 3, 4], [4, 3, 2, 1]), -1)
+        self.assertAlmostEqual(score.spearman([1, 2, 3, 4], [1, 2, 4, 3]), 0.8)
+        self.assertIsNone(score.spearman([1, 1], [1, 2]))
+
+    def test_quantile(self):
+        self.assertEqual(score.quantile([5, 1, 4, 2, 3], 0.5), 3)
+        self.assertEqual(score.quantile(list(range(1, 11)), 0.9), 9)
+
+    def test_regret_is_of_the_first_choice(self):
+        rows = [self.row("a", 10.0, tp=1), self.row("b", 12.0, tp=2), self.row("c", None, "oom", tp=4)]
+        predictions = {"a": score.Prediction(2.0, True), "b": score.Prediction(1.0, True), "c": score.Prediction(0.5, True)}
+        result = score.score("bloom", rows, predictions)
+        self.assertAlmostEqual(result.choices[0].regret, 0.2)
+        self.assertTrue(result.choices[0].out_of_memory)
+        self.assertEqual((result.fit_right, len(result.fit_wrong)), (2, 1))
+        self.assertAlmostEqual(result.bias(), ((2 / 10 - 1) + (1 / 12 - 1)) / 2)
+
+    def test_repeated_runs_are_one_layout(self):
+        rows = [self.row("a", 10.0, tp=1), self.row("a2", 14.0, tp=1), self.row("b", 11.0, tp=2)]
+        predictions = {name: score.Prediction(time, True) for name, time in (("a", 1.0), ("a2", 1.0), ("b", 2.0))}
+        choice = score.score("bloom", rows, predictions).choices[0]
+        self.assertEqual(choice.rows, 2)
+        self.assertAlmostEqual(choice.regret, 12 / 11 - 1)
+
+    def test_memory(self):
+        entry = self.row("a", 10.0)
+        entry.peak_memory_GiB = 50.0
+        result = score.score("bloom", [entry], {"a": score.Prediction(10.0, True, 48.0)})
+        self.assertAlmostEqual(result.memory_mean_error(), 0.04)
+        self.assertEqual(result.memory_underpredicted(0.02), 1)
+
+    def test_refused_rows_are_not_scored(self):
+        result = score.score("bloom", [self.row("a", 10.0)], {"a": score.Prediction(error="tp does not divide heads")})
+        self.assertEqual((len(result.failed), result.mean_error()), (1, None))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
