@@ -1,0 +1,70 @@
+// What a user may fix or forbid in a layout, by key and value. A pin is a constraint on the search, never another code
+// path: fixing every key leaves one layout to price.
+#ifndef PPC_PLANNING_PLANCONSTRAINTS_H
+#define PPC_PLANNING_PLANCONSTRAINTS_H
+
+#include "ppc/CostModel/ParallelLayout.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <array>
+#include <vector>
+
+namespace mlir::ppc {
+
+/// The decisions of a layout.
+enum class PlanKey {
+  Devices, // used in all; fewer than the cluster holds where nothing else divides
+  Dp, Tp, Pp, Vp, Cp, Ep, Etp,
+  SequenceParallel, Zero, ShardGroup, MicroBatch, Schedule,
+  Recompute, RecomputedLayers, Offload, Precision, Context, Attention,
+};
+constexpr int planKeyCount = int(PlanKey::Attention) + 1;
+/// As options and plan files spell it: "dp", "sp", "shard_group", "micro_batch", "recomputed_layers", ...
+llvm::StringRef toString(PlanKey key);
+/// '-' and '_' mean the same. Error: lists the known keys.
+llvm::Expected<PlanKey> parsePlanKey(llvm::StringRef text);
+
+/// A layout's value of a key: a number, or the position of a word among the key's choices. ShardGroup: the ranks, never 0.
+int64_t planValue(const ParallelLayout &layout, PlanKey key);
+/// "8", "on", "interleaved", "full".
+std::string planValueText(PlanKey key, int64_t value);
+/// Error: no number of at least 1 (zero: 0 to 3), or an unknown word; says what is possible.
+llvm::Expected<int64_t> parsePlanValue(PlanKey key, llvm::StringRef text);
+/// What the key is when nobody uses it: 1 for degrees, off, none. Precision, Schedule, MicroBatch and Devices have none: -1.
+int64_t planNeutralValue(PlanKey key);
+/// Sets it. Devices: does nothing.
+void setPlanValue(ParallelLayout &layout, PlanKey key, int64_t value);
+
+class PlanConstraints {
+public:
+  /// Errors: unknown key or value; a key pinned to two values; a value that is forbidden.
+  llvm::Error pin(llvm::StringRef key, llvm::StringRef value);
+  /// Without a value: the key must keep its neutral value ("--forbid recompute", "--forbid pp"). Errors: as above; a key that
+  /// has no neutral value; the pinned value.
+  llvm::Error forbid(llvm::StringRef key, llvm::StringRef value = "");
+  void pin(PlanKey key, int64_t value) { pins[int(key)] = value; }
+  void unpin(PlanKey key) { pins[int(key)] = -1; }
+  void forbid(PlanKey key, int64_t value) { forbidden[int(key)].push_back(value); }
+  /// Every key as in `layout`, and the stages' layers when it lists them.
+  void pinAll(const ParallelLayout &layout);
+
+  bool isPinned(PlanKey key) const { return pins[int(key)] >= 0; }
+  int64_t pinned(PlanKey key) const { return pins[int(key)]; }
+  bool allows(PlanKey key, int64_t value) const;
+  /// The first key whose value is not allowed; nothing: all are.
+  std::optional<PlanKey> violation(const ParallelLayout &layout) const;
+
+  /// Layers per virtual stage in model order, when the user says them.
+  llvm::SmallVector<int64_t, 8> stageLayers;
+
+  PlanConstraints() { pins.fill(-1); }
+
+private:
+  std::array<int64_t, planKeyCount> pins;
+  std::array<std::vector<int64_t>, planKeyCount> forbidden;
+  std::array<bool, planKeyCount> onlyNeutral{};
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_PLANNING_PLANCONSTRAINTS_H

@@ -1,0 +1,107 @@
+// Finds the layout of a training job on a cluster that takes the least time per step within the memory, among all layouts of
+// the space below; exact, by best-first branch and bound, with every price taken from StepEstimator (docs/PlanSearch.md).
+//
+// The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also where it divides nothing);
+// for experts every ep x etp over the ranks of a stage; micro-batch sizes that divide a data-parallel rank's batch; every
+// schedule, with every number of chunks per device that changes the size of the largest chunk; stages cut by time, and when
+// that does not fit, by time within the memory; sequence parallelism on and off; ring, Ulysses and all-gather attention;
+// ZeRO 0 to 3 with shard groups of the whole data group, of what lies in one innermost unit, and what is between by level;
+// recompute none, selective, full, and full of as few layers per chunk as fit; offload of optimizer or activations. Precision
+// and attention kernel are the request's unless the constraints leave them open.
+#ifndef PPC_PLANNING_PLANSEARCH_H
+#define PPC_PLANNING_PLANSEARCH_H
+
+#include "ppc/CostModel/StepCost.h"
+#include "ppc/Planning/PlanConstraints.h"
+
+#include <functional>
+#include <vector>
+
+namespace mlir::ppc {
+
+struct PlanRequest {
+  const ModelShape &model;
+  TrainingJob job;
+  const Cluster &cluster;
+  const Stack &stack;
+  /// What is not searched and not pinned: precision, attention kernel, fused norm.
+  ParallelLayout base;
+  PlanConstraints constraints;
+  /// Per device; 0: planMemoryLimit.
+  Bytes memoryLimit;
+  int64_t topK = 5;          // plans to list
+  bool frontier = false;     // also the time/memory front
+  bool alternatives = true;  // also the best plan with another value of each decision
+  /// Names the part of a layout that cannot be run (by ppc-compile today); empty: it can. Must be pure and thread-safe.
+  std::function<std::string(const ParallelLayout &)> refuse;
+  unsigned threads = 0;      // 0: one per core. The result is the same for any number
+  int64_t maxEvaluations = 0; // stop after that many; 0: search to the end. The gap says what may be missing
+};
+
+/// The device's memory minus a reserve for what is not planned: 2 %, at least 256 MiB, at most 2 GiB.
+Bytes planMemoryLimit(const Cluster &cluster);
+
+struct Plan {
+  ParallelLayout layout; // stageLayers filled when pp x vp > 1
+  StepCost cost;
+};
+
+/// "Why this and not that": the best plan that has another value of one key.
+struct PlanAlternative {
+  PlanKey key;
+  std::string chosen, other; // values of the key
+  std::optional<Plan> plan;  // none: no other value is possible
+  std::string reason;        // then why: "no other value fits in memory", "pinned", ...
+};
+
+/// One row of the search's table: how many candidates a rule or bound took out.
+struct SearchCount {
+  std::string name; // "enumerated", "pruned: compute at best rate", "refused: memory", "priced", ...
+  int64_t count = 0;
+};
+
+/// One constraint given up, or more devices, and the best plan then.
+struct PlanRelaxation {
+  PlanKey key;
+  std::string from, to;
+  Plan plan;
+};
+
+/// Why nothing is possible.
+struct Infeasibility {
+  enum class Limit {
+    Memory,     // every layout that divides needs more than the limit
+    Shape,      // no layout divides: heads, layers, batch, experts, devices
+    Capability, // only layouts that `refuse` names
+  } limit = Limit::Shape;
+  std::string reason; // one sentence with figures
+  // Memory: the layout that needs least, what its worst stage needs, and the part that is largest there.
+  std::optional<Plan> closest;
+  int64_t stage = 0;
+  Bytes needed, available;
+  std::vector<PlanRelaxation> relaxations; // nearest feasible plans, fastest first
+};
+
+struct PlanSearchResult {
+  std::vector<Plan> plans;    // best first, topK at most; empty: see infeasibility
+  std::vector<Plan> frontier; // fastest first, each with less memory than the one before
+  std::vector<PlanAlternative> alternatives; // in the order of PlanKey; only keys that the model and layout know
+  std::vector<SearchCount> table;
+  /// No layout of the space takes less (certified; equal to the best plan's time when the search ran to the end).
+  Seconds lowerBound;
+  double gap = 0; // plans[0] / lowerBound - 1
+  /// What no layout can beat by the simplest bound: perfect pipelines, nothing exposed between ranks but what layers need.
+  Seconds relaxedBound;
+  std::vector<std::string> notes; // "uses 120 of 128 devices: ..."
+  std::optional<Infeasibility> infeasibility;
+};
+
+/// Errors: a request that is wrong in itself (a model, job or pin that cannot be, by key). Infeasible requests are a result.
+llvm::Expected<PlanSearchResult> searchPlan(const PlanRequest &request);
+
+/// Prices one layout as it is; its stages' layers are filled in. Errors: as StepEstimator::estimate.
+llvm::Expected<Plan> pricePlan(const PlanRequest &request, const ParallelLayout &layout);
+
+} // namespace mlir::ppc
+
+#endif // PPC_PLANNING_PLANSEARCH_H

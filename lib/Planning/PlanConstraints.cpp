@@ -1,0 +1,218 @@
+#include "ppc/Planning/PlanConstraints.h"
+
+#include "ppc/Scheduling/PipelineSchedule.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <limits>
+
+using namespace mlir::ppc;
+
+static constexpr llvm::StringLiteral keyNames[planKeyCount] = {
+    "devices", "dp", "tp", "pp", "vp", "cp", "ep", "etp", "sp", "zero", "shard_group", "micro_batch", "schedule",
+    "recompute", "recomputed_layers", "offload", "precision", "context", "attention"};
+
+/// The words of a key that is no number; empty for numbers.
+static llvm::ArrayRef<llvm::StringLiteral> words(PlanKey key) {
+  static constexpr llvm::StringLiteral onOff[] = {"off", "on"};
+  static constexpr llvm::StringLiteral recompute[] = {"none", "selective", "full"};
+  static constexpr llvm::StringLiteral offload[] = {"none", "optimizer", "activations"};
+  static constexpr llvm::StringLiteral precision[] = {"f32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4"};
+  static constexpr llvm::StringLiteral context[] = {"ring", "ulysses", "all-gather"};
+  static constexpr llvm::StringLiteral attention[] = {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"};
+  switch (key) {
+  case PlanKey::SequenceParallel: return onOff;
+  case PlanKey::Recompute: return recompute;
+  case PlanKey::Offload: return offload;
+  case PlanKey::Precision: return precision;
+  case PlanKey::Context: return context;
+  case PlanKey::Attention: return attention;
+  default: return {};
+  }
+}
+
+llvm::StringRef mlir::ppc::toString(PlanKey key) { return keyNames[int(key)]; }
+
+static std::string spelled(llvm::StringRef text) {
+  std::string result = text.trim().lower();
+  std::replace(result.begin(), result.end(), '_', '-');
+  return result;
+}
+
+llvm::Expected<PlanKey> mlir::ppc::parsePlanKey(llvm::StringRef text) {
+  std::string wanted = spelled(text);
+  for (int key = 0; key < planKeyCount; ++key)
+    if (spelled(keyNames[key]) == wanted)
+      return PlanKey(key);
+  return llvm::createStringError("unknown key '" + text + "' of a plan; known are " +
+                                 llvm::join(std::begin(keyNames), std::end(keyNames), ", "));
+}
+
+static int64_t scheduleIndex(llvm::StringRef name) {
+  llvm::ArrayRef<PipelineScheduleKind> kinds = pipelineScheduleKinds();
+  for (size_t i = 0; i < kinds.size(); ++i)
+    if (kinds[i].name == name || llvm::is_contained(kinds[i].aliases, name))
+      return int64_t(i);
+  return -1;
+}
+
+int64_t mlir::ppc::planValue(const ParallelLayout &layout, PlanKey key) {
+  switch (key) {
+  case PlanKey::Devices: return layout.devices();
+  case PlanKey::Dp: return layout.dp;
+  case PlanKey::Tp: return layout.tp;
+  case PlanKey::Pp: return layout.pp;
+  case PlanKey::Vp: return layout.vp;
+  case PlanKey::Cp: return layout.cp;
+  case PlanKey::Ep: return layout.ep;
+  case PlanKey::Etp: return layout.etp;
+  case PlanKey::SequenceParallel: return layout.sequenceParallel;
+  case PlanKey::Zero: return layout.zero;
+  case PlanKey::ShardGroup: return layout.shardGroup ? layout.shardGroup : layout.dataRanks();
+  case PlanKey::MicroBatch: return layout.microBatch;
+  case PlanKey::Schedule: return scheduleIndex(layout.schedule);
+  case PlanKey::Recompute: return int64_t(layout.recompute);
+  case PlanKey::RecomputedLayers: return layout.recomputedLayers;
+  case PlanKey::Offload: return int64_t(layout.offload);
+  case PlanKey::Precision: return int64_t(layout.precision);
+  case PlanKey::Context: return int64_t(layout.contextKind);
+  case PlanKey::Attention: return int64_t(layout.attention);
+  }
+  return -1;
+}
+
+void mlir::ppc::setPlanValue(ParallelLayout &layout, PlanKey key, int64_t value) {
+  switch (key) {
+  case PlanKey::Devices: break;
+  case PlanKey::Dp: layout.dp = value; break;
+  case PlanKey::Tp: layout.tp = value; break;
+  case PlanKey::Pp: layout.pp = value; break;
+  case PlanKey::Vp: layout.vp = value; break;
+  case PlanKey::Cp: layout.cp = value; break;
+  case PlanKey::Ep: layout.ep = value; break;
+  case PlanKey::Etp: layout.etp = value; break;
+  case PlanKey::SequenceParallel: layout.sequenceParallel = value; break;
+  case PlanKey::Zero: layout.zero = value; break;
+  case PlanKey::ShardGroup: layout.shardGroup = value; break;
+  case PlanKey::MicroBatch: layout.microBatch = value; break;
+  case PlanKey::Schedule: layout.schedule = pipelineScheduleKinds()[value].name.str(); break;
+  case PlanKey::Recompute: layout.recompute = Recompute(value); break;
+  case PlanKey::RecomputedLayers: layout.recomputedLayers = value; break;
+  case PlanKey::Offload: layout.offload = Offload(value); break;
+  case PlanKey::Precision: layout.precision = Precision(value); break;
+  case PlanKey::Context: layout.contextKind = ContextKind(value); break;
+  case PlanKey::Attention: layout.attention = AttentionKernel(value); break;
+  }
+}
+
+std::string mlir::ppc::planValueText(PlanKey key, int64_t value) {
+  if (key == PlanKey::Schedule)
+    return value < 0 ? "unknown" : pipelineScheduleKinds()[value].name.str();
+  llvm::ArrayRef<llvm::StringLiteral> choices = words(key);
+  if (value >= 0 && value < int64_t(choices.size()))
+    return choices[value].str();
+  return key == PlanKey::RecomputedLayers && value < 0 ? "all" : std::to_string(value);
+}
+
+llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef text) {
+  auto refuse = [&](const llvm::Twine &expected) {
+    return llvm::createStringError("'" + text + "' is no value of " + toString(key) + "; expected " + expected);
+  };
+  if (key == PlanKey::Schedule) {
+    llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(text);
+    if (!kind)
+      return kind.takeError();
+    return scheduleIndex((*kind)->name);
+  }
+  llvm::ArrayRef<llvm::StringLiteral> choices = words(key);
+  if (!choices.empty()) {
+    std::string wanted = spelled(text);
+    if (key == PlanKey::SequenceParallel)
+      wanted = wanted == "1" || wanted == "true" ? "on" : wanted == "0" || wanted == "false" ? "off" : wanted;
+    for (size_t i = 0; i < choices.size(); ++i)
+      if (choices[i] == wanted)
+        return int64_t(i);
+    return refuse(llvm::join(choices.begin(), choices.end(), ", "));
+  }
+  int64_t value = 0, least = key == PlanKey::Zero || key == PlanKey::RecomputedLayers ? 0 : 1;
+  int64_t most = key == PlanKey::Zero ? 3 : int64_t(1) << 40;
+  if (text.trim().getAsInteger(10, value) || value < least || value > most)
+    return refuse(key == PlanKey::Zero ? "0, 1, 2 or 3" : "a number of at least " + std::to_string(least));
+  return value;
+}
+
+int64_t mlir::ppc::planNeutralValue(PlanKey key) {
+  switch (key) {
+  case PlanKey::Dp: case PlanKey::Tp: case PlanKey::Pp: case PlanKey::Vp: case PlanKey::Cp: case PlanKey::Ep: case PlanKey::Etp:
+    return 1;
+  case PlanKey::SequenceParallel: case PlanKey::Zero: case PlanKey::Recompute: case PlanKey::Offload:
+    return 0;
+  default:
+    return -1;
+  }
+}
+
+llvm::Error PlanConstraints::pin(llvm::StringRef key, llvm::StringRef value) {
+  llvm::Expected<PlanKey> parsedKey = parsePlanKey(key);
+  if (!parsedKey)
+    return parsedKey.takeError();
+  llvm::Expected<int64_t> parsed = parsePlanValue(*parsedKey, value);
+  if (!parsed)
+    return parsed.takeError();
+  if (isPinned(*parsedKey) && pinned(*parsedKey) != *parsed)
+    return llvm::createStringError(llvm::formatv("{0} is pinned to both {1} and {2}", toString(*parsedKey),
+                                                 planValueText(*parsedKey, pinned(*parsedKey)),
+                                                 planValueText(*parsedKey, *parsed)).str());
+  if (!allows(*parsedKey, *parsed))
+    return llvm::createStringError(llvm::formatv("{0} is pinned to {1}, which is forbidden as well", toString(*parsedKey),
+                                                 planValueText(*parsedKey, *parsed)).str());
+  pin(*parsedKey, *parsed);
+  return llvm::Error::success();
+}
+
+llvm::Error PlanConstraints::forbid(llvm::StringRef key, llvm::StringRef value) {
+  llvm::Expected<PlanKey> parsedKey = parsePlanKey(key);
+  if (!parsedKey)
+    return parsedKey.takeError();
+  bool before = onlyNeutral[int(*parsedKey)];
+  if (value.empty()) {
+    if (planNeutralValue(*parsedKey) < 0)
+      return llvm::createStringError("cannot forbid " + toString(*parsedKey) + " as a whole: every plan has one; forbid a value (" +
+                                     toString(*parsedKey) + "=...)");
+    onlyNeutral[int(*parsedKey)] = true;
+  } else {
+    llvm::Expected<int64_t> parsed = parsePlanValue(*parsedKey, value);
+    if (!parsed)
+      return parsed.takeError();
+    forbid(*parsedKey, *parsed);
+  }
+  if (!isPinned(*parsedKey) || allows(*parsedKey, pinned(*parsedKey)))
+    return llvm::Error::success();
+  onlyNeutral[int(*parsedKey)] = before;
+  return llvm::createStringError(llvm::formatv("{0} is pinned to {1}, which is forbidden as well", toString(*parsedKey),
+                                               planValueText(*parsedKey, pinned(*parsedKey))).str());
+}
+
+void PlanConstraints::pinAll(const ParallelLayout &layout) {
+  for (int key = 0; key < planKeyCount; ++key)
+    if (int64_t value = planValue(layout, PlanKey(key)); value >= 0)
+      pin(PlanKey(key), value);
+  stageLayers.assign(layout.stageLayers.begin(), layout.stageLayers.end());
+}
+
+bool PlanConstraints::allows(PlanKey key, int64_t value) const {
+  int index = int(key);
+  if (pins[index] >= 0 && pins[index] != value)
+    return false;
+  if (onlyNeutral[index] && value != planNeutralValue(key))
+    return false;
+  return !llvm::is_contained(forbidden[index], value);
+}
+
+std::optional<PlanKey> PlanConstraints::violation(const ParallelLayout &layout) const {
+  for (int key = 0; key < planKeyCount; ++key)
+    if (!allows(PlanKey(key), planValue(layout, PlanKey(key))))
+      return PlanKey(key);
+  return std::nullopt;
+}
