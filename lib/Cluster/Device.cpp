@@ -147,6 +147,8 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
   device.splitFloor = Seconds(
       reader.positive("split_floor", device.splitFloor.value > 0 ? device.splitFloor.value : device.launchFloor.value));
   device.storeShare = reader.number("store_share", 0, 10, device.storeShare);
+  device.elementwiseShare = reader.number("elementwise_share", 0.1, 1, device.elementwiseShare);
+  device.collectiveMeeting = Seconds(reader.number("collective_meeting", 0, 1e-3, device.collectiveMeeting.value));
   device.hostIssueForward = Seconds(reader.positive("host_issue_forward", device.hostIssueForward.value));
   device.hostIssueBackward = Seconds(reader.positive("host_issue_backward", device.hostIssueBackward.value));
   device.communicationShare = reader.number("communication_share", 0, 0.9, device.communicationShare);

@@ -83,7 +83,7 @@ LayerOp &LayerBuilder::stream(llvm::StringRef name, double forwardBytes, double 
   const Device &device = context.device();
   LayerOp &op = add(name, OpClass::Stream);
   auto time = [&](double bytes, int kernels) {
-    return kernels ? kernels * streamTime(device, Bytes(bytes / kernels)) : Seconds(0);
+    return kernels ? kernels * streamTime(device, Bytes(bytes / kernels / device.elementwiseShare)) : Seconds(0);
   };
   op.forward = time(forwardBytes, forwardKernels);
   op.backward = time(backwardBytes, backwardKernels);
@@ -97,10 +97,13 @@ LayerOp &LayerBuilder::stream(llvm::StringRef name, double forwardBytes, double 
 LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &group, CollectiveKind forward,
                                   Bytes forwardBytes, CollectiveKind backward, Bytes backwardBytes) {
   LayerOp &op = add(name, OpClass::Communication);
+  auto time = [&](CollectiveKind kind, Bytes bytes) {
+    return collectiveTime(context.cluster, kind, bytes, group) + context.device().collectiveMeeting;
+  };
   if (forwardBytes.value > 0)
-    op.forward = collectiveTime(context.cluster, forward, forwardBytes, group);
+    op.forward = time(forward, forwardBytes);
   if (backwardBytes.value > 0)
-    op.backward = collectiveTime(context.cluster, backward, backwardBytes, group);
+    op.backward = time(backward, backwardBytes);
   op.traffic = forwardBytes;
   op.forwardKernels = forwardBytes.value > 0;
   op.backwardKernels = backwardBytes.value > 0;

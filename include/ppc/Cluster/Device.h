@@ -58,6 +58,12 @@ struct Device {
   Seconds splitFloor; // what splitting a product over k adds besides its traffic
   std::array<ProductConstants, precisionCount> products;
   std::array<AttentionConstants, fusedAttentionCount> attention;
+  // Share of the attainable bandwidth that elementwise and normalising kernels of frameworks reach (they compute, index and
+  // fill caches besides streaming).
+  double elementwiseShare = 1;
+  // What a collective costs besides its own time when ranks of a training job meet in it: they arrive apart, and the
+  // streams of compute and communication wait for each other.
+  Seconds collectiveMeeting = Seconds(0);
   // What a framework that issues kernels one by one costs the host per kernel, in forward (interpreted code) and in
   // backward (recorded graph). The device waits when its kernels are shorter.
   Seconds hostIssueForward = Seconds(9e-6), hostIssueBackward = Seconds(6e-6);
