@@ -18,6 +18,7 @@ MAY_USE = {
     "Cluster": ["Support"],
     "CostModel": ["Model", "Cluster", "Scheduling", "Support"],
     "Planning": ["CostModel", "Model", "Cluster", "Scheduling", "Support"],
+    "Reporting": ["Planning", "CostModel", "Model", "Cluster", "Scheduling", "Support"],
     "Interfaces": ["Support"],
     "dialects/ppc": ["Interfaces", "Support"],
     "dialects/ppcrt": ["Interfaces", "Support"],
@@ -43,6 +44,7 @@ MUST_NOT_SEE = {
     "Cluster": (["mlir/"], "it is pure data and tests in milliseconds"),
     "CostModel": (["mlir/"], "it is pure data and tests in milliseconds"),
     "Scheduling": (["mlir/"], "it is pure data and tests in milliseconds"),
+    "Reporting": (["mlir/"], "it is pure data and ppc-plan starts in milliseconds"),
     "runtime": (["mlir/", "llvm/", "llvm-c/"], "an executable needs no compiler"),
 }
 

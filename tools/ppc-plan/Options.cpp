@@ -1,0 +1,189 @@
+// The command line of ppc-plan.
+#include "Options.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cl = llvm::cl;
+
+namespace mlir::ppc {
+namespace {
+
+cl::OptionCategory jobCategory("Job and machine"), layoutCategory("Layout: what is given is kept, the rest is searched"),
+    outputCategory("Output"), otherCategory("Instead of a search");
+
+cl::opt<std::string> model(cl::Positional, cl::desc("MODEL"), cl::cat(jobCategory));
+cl::opt<std::string> cluster("cluster", cl::desc("Machine: a preset and how many nodes (dgx-a100:32), or a YAML file"),
+                             cl::value_desc("name:N|file.yaml"), cl::cat(jobCategory));
+cl::opt<int64_t> devices("devices", cl::desc("Devices to use; default: all of the cluster"), cl::value_desc("N"),
+                         cl::cat(jobCategory));
+cl::opt<int64_t> seqLen("seq-len", cl::desc("Tokens per sequence"), cl::value_desc("tokens"), cl::cat(jobCategory));
+cl::opt<int64_t> globalBatch("global-batch", cl::desc("Sequences per step, over all devices"), cl::value_desc("sequences"),
+                             cl::cat(jobCategory));
+cl::opt<double> memory("memory", cl::desc("Memory that a plan may use per device; default: what the device has"),
+                       cl::value_desc("GiB"), cl::cat(jobCategory));
+cl::opt<std::string> stack("stack", cl::desc("Software that runs the plan: ppc (default), megatron-core, fsdp, ..., or a YAML file"),
+                           cl::value_desc("name|file.yaml"), cl::init("ppc"), cl::cat(jobCategory));
+
+// Pins are texts here: what a value may be is known to the planner.
+struct Pin {
+  cl::opt<std::string> option;
+  Pin(llvm::StringRef name, llvm::StringRef values, llvm::StringRef help)
+      : option(name, cl::desc(help), cl::value_desc(values), cl::cat(layoutCategory)) {}
+};
+Pin pins[] = {
+    {"dp", "N", "Data-parallel degree (devices)"},
+    {"tp", "N", "Tensor-parallel degree (devices)"},
+    {"pp", "N", "Pipeline stages (devices)"},
+    {"vp", "N", "Virtual stages per pipeline device"},
+    {"cp", "N", "Context-parallel degree: devices that share a sequence"},
+    {"ep", "N", "Expert-parallel degree (devices)"},
+    {"etp", "N", "Tensor-parallel degree inside an expert (devices)"},
+    {"zero", "0|1|2|3", "State cut over data-parallel devices: 1 optimizer, 2 and gradients, 3 and parameters"},
+    {"shard-group", "N", "Data-parallel devices that share one copy of the cut state"},
+    {"micro-batch", "N", "Sequences per micro-batch and data-parallel device"},
+    {"schedule", "name", "Pipeline schedule: gpipe, 1f1b, interleaved, zb1p, zbv, ..."},
+    {"recompute", "none|selective|full|auto", "What backward computes again: nothing, attention scores, whole layers"},
+    {"offload", "none|optimizer|activations|auto", "What lives in host memory between its uses"},
+    {"precision", "f32|bf16|fp16|fp8|...", "Element type of products (bf16)"},
+    {"attention", "unfused|flash1|flash2|flash3|...", "Attention kernel (flash2)"},
+};
+cl::opt<std::string> sequenceParallel("sp", cl::ValueOptional, cl::desc("Sequence parallelism: activations between products are cut over tp"),
+                                      cl::value_desc("on|off"), cl::cat(layoutCategory));
+cl::list<std::string> pinList("pin", cl::CommaSeparated, cl::desc("Fix one property of the layout, for example tp=4"),
+                              cl::value_desc("key=value"), cl::cat(layoutCategory));
+cl::list<std::string> forbidList("forbid", cl::CommaSeparated,
+                                 cl::desc("Exclude a value, or the use of a property, for example tp=8 or recompute"),
+                                 cl::value_desc("key[=value]"), cl::cat(layoutCategory));
+cl::opt<std::string> planFile("plan", cl::desc("Layout from a YAML file (of --emit plan); what it leaves out is searched"),
+                              cl::value_desc("file.yaml"), cl::cat(layoutCategory));
+
+cl::opt<PlanOutput> emit("emit", cl::desc("What to write"), cl::init(PlanOutput::Table),
+                         cl::values(clEnumValN(PlanOutput::Table, "table", "the best plans, and why the first is first (default)"),
+                                    clEnumValN(PlanOutput::Plan, "plan", "the best plan as YAML, for --plan"),
+                                    clEnumValN(PlanOutput::Json, "json", "everything, for programs"),
+                                    clEnumValN(PlanOutput::Html, "html", "one page to look at in a browser"),
+                                    clEnumValN(PlanOutput::Trace, "trace", "the predicted step as Chrome trace events (Perfetto)"),
+                                    clEnumValN(PlanOutput::Megatron, "megatron", "arguments of Megatron-LM"),
+                                    clEnumValN(PlanOutput::Torchtitan, "torchtitan", "TOML of torchtitan")),
+                         cl::cat(outputCategory));
+cl::opt<std::string> output("o", cl::desc("Where the result goes; default: standard output"), cl::value_desc("file"), cl::init("-"),
+                            cl::cat(outputCategory));
+cl::opt<int64_t> top("top", cl::desc("Plans to list (5)"), cl::value_desc("K"), cl::init(5), cl::cat(outputCategory));
+cl::opt<bool> frontier("frontier", cl::desc("Also list the fastest plan for each amount of memory"), cl::cat(outputCategory));
+cl::list<std::string> explain("explain", cl::desc("Explain one decision: a key of the layout (tp), a stage (stage:3), an operation"),
+                              cl::value_desc("name"), cl::cat(outputCategory));
+
+cl::opt<bool> listClusters("list-clusters", cl::desc("List the known machines"), cl::cat(otherCategory));
+cl::opt<bool> describe("describe", cl::desc("Parameters, FLOPs, bytes of state and activations of MODEL"), cl::cat(otherCategory));
+cl::opt<double> tokens("tokens", cl::desc("With --describe: tokens to train on, for device-hours (15e12)"), cl::value_desc("tokens"),
+                       cl::cat(otherCategory));
+cl::opt<double> price("price", cl::desc("With --tokens: dollars per device-hour"), cl::value_desc("dollars"), cl::cat(otherCategory));
+cl::opt<double> mfu("mfu", cl::desc("With --tokens: share of the peak that is used, in percent; default: predicted"),
+                    cl::value_desc("percent"), cl::cat(otherCategory));
+cl::opt<std::string> evaluateFile("evaluate", cl::desc("Predict one row per configuration of a CSV table (- for standard input)"),
+                                  cl::value_desc("rows.csv"), cl::cat(otherCategory));
+
+int usageError(const llvm::Twine &message) {
+  llvm::errs() << "error: " << message << "; see ppc-plan --help\n";
+  return 2;
+}
+
+/// `key=value`, or `key` where that is allowed.
+bool splitPin(llvm::StringRef text, bool needsValue, std::vector<std::pair<std::string, std::string>> &out) {
+  auto [key, value] = text.split('=');
+  if (key.empty() || (needsValue && value.empty()) || (text.contains('=') && value.empty()))
+    return false;
+  out.emplace_back(key.trim().str(), value.trim().str());
+  return true;
+}
+
+} // namespace
+
+static int readPins(PlanOptions &options) {
+  for (Pin &pin : pins)
+    if (pin.option.getNumOccurrences() && pin.option != "auto")
+      options.pins.emplace_back(pin.option.ArgStr.str(), pin.option);
+  if (sequenceParallel.getNumOccurrences())
+    options.pins.emplace_back("sp", sequenceParallel.empty() ? std::string("on") : std::string(sequenceParallel));
+  for (const std::string &text : pinList)
+    if (!splitPin(text, true, options.pins))
+      return usageError("--pin " + text + ": expected key=value");
+  for (const std::string &text : forbidList)
+    if (!splitPin(text, false, options.forbids))
+      return usageError("--forbid " + text + ": expected key or key=value");
+  return 0;
+}
+
+/// Wrong usage: exit status 2, else 0.
+static int checkUsage() {
+  for (auto [name, option] : {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch),
+                              std::pair("devices", &devices), std::pair("top", &top)})
+    if (option->getNumOccurrences() && *option < 1)
+      return usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1");
+  for (auto [name, option] : {std::pair("memory", &memory), std::pair("tokens", &tokens), std::pair("price", &price),
+                              std::pair("mfu", &mfu)})
+    if (option->getNumOccurrences() && !(*option > 0 && *option < 1e30))
+      return usageError(llvm::Twine("--") + name + ": expected a number above 0");
+  if (mfu.getNumOccurrences() && mfu > 100)
+    return usageError("--mfu is a percentage, expected at most 100");
+  int instead = int(listClusters) + int(describe) + int(!evaluateFile.empty());
+  if (instead > 1)
+    return usageError("--list-clusters, --describe and --evaluate exclude each other");
+  if ((tokens.getNumOccurrences() || price.getNumOccurrences() || mfu.getNumOccurrences()) && !describe)
+    return usageError("--tokens, --price and --mfu belong to --describe");
+  if (describe && emit != PlanOutput::Table && emit != PlanOutput::Json)
+    return usageError("--describe writes --emit table or json");
+  if (listClusters || !evaluateFile.empty())
+    return model.empty() ? 0 : usageError("MODEL has no meaning with --list-clusters and --evaluate");
+  if (model.empty())
+    return usageError("no MODEL given");
+  if (cluster.empty() && !describe)
+    return usageError("no --cluster given; --list-clusters lists the known ones");
+  return 0;
+}
+
+ParsedCommandLine parseCommandLine(int argc, char **argv) {
+  cl::HideUnrelatedOptions({&jobCategory, &layoutCategory, &outputCategory, &otherCategory});
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-plan " PPC_VERSION "\n"; });
+  std::string problem;
+  llvm::raw_string_ostream problemStream(problem);
+  if (!cl::ParseCommandLineOptions(argc, argv,
+                                   "Decides how a model is trained on a cluster: every degree of parallelism, the pipeline, what is\n"
+                                   "recomputed, with the predicted time and memory. Needs no accelerator.\n\n"
+                                   "MODEL is a Hugging Face config.json, or a folder that holds one.\n",
+                                   &problemStream)) {
+    llvm::StringRef text = problem;
+    llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
+                 << "\n";
+    return {nullptr, 2};
+  }
+  auto options = std::make_unique<PlanOptions>();
+  if (int status = checkUsage())
+    return {nullptr, status};
+  if (int status = readPins(*options))
+    return {nullptr, status};
+  options->model = model;
+  options->cluster = cluster;
+  options->devices = devices;
+  options->sequence = seqLen;
+  options->globalBatch = globalBatch;
+  options->memory = memory * 0x1p30;
+  options->stack = stack;
+  options->planFile = planFile;
+  options->emit = emit;
+  options->output = output;
+  options->top = top;
+  options->frontier = frontier;
+  options->explain.assign(explain.begin(), explain.end());
+  options->listClusters = listClusters;
+  options->describe = describe;
+  options->evaluateFile = evaluateFile;
+  options->tokens = tokens;
+  options->price = price;
+  options->mfu = mfu / 100;
+  return {std::move(options), 0};
+}
+
+} // namespace mlir::ppc

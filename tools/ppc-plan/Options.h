@@ -1,0 +1,51 @@
+// The command line of ppc-plan.
+#ifndef PPC_TOOLS_PLAN_OPTIONS_H
+#define PPC_TOOLS_PLAN_OPTIONS_H
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mlir::ppc {
+
+/// What is written: the table of the best plans, one plan, everything, a page to look at, a timeline, arguments of others.
+enum class PlanOutput { Table, Plan, Json, Html, Trace, Megatron, Torchtitan };
+
+struct PlanOptions {
+  std::string model, cluster;
+  int64_t devices = 0; // 0: all of the cluster
+
+  // The job; 0: not given.
+  int64_t sequence = 0, globalBatch = 0;
+  double memory = 0; // bytes per device that a plan may use; 0: what the device has
+
+  std::string stack = "ppc";
+  std::vector<std::pair<std::string, std::string>> pins, forbids; // key and value; a forbid may have none
+  std::string planFile;
+
+  PlanOutput emit = PlanOutput::Table;
+  std::string output = "-";
+  int64_t top = 5;
+  bool frontier = false;
+  std::vector<std::string> explain;
+
+  // Other things to do than to plan.
+  bool listClusters = false, describe = false;
+  std::string evaluateFile;
+
+  // Token budget of --describe.
+  double tokens = 0, price = 0, mfu = 0; // tokens, dollars per device-hour, share of the peak
+};
+
+/// Parses the command line; answers --help and --version. Returns the options, or the exit status.
+struct ParsedCommandLine {
+  std::unique_ptr<PlanOptions> options;
+  int exitStatus = 0;
+};
+ParsedCommandLine parseCommandLine(int argc, char **argv);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TOOLS_PLAN_OPTIONS_H
