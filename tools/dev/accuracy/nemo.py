@@ -114,5 +114,5 @@ def convert_row(index, cells, shapes):
         attention="flash2" if model.startswith("grok") and release < "v25.05" else "cudnn", norm="fused", stack="fsdp-compiled" if jax else "nemo-performance")
     if jax:
         inputs["shard_group"] = int(re.search(r"FSDP=(\d+)", cells["zero_stage_or_fsdp"]).group(1))
-    row.inputs = dict(inputs, id=row.id)
+    row.set_inputs(inputs)
     return row

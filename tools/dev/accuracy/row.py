@@ -34,10 +34,13 @@ class Row:
     tags: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        unknown = set(self.inputs) - set(COLUMNS)
+        self.set_inputs(self.inputs)
+
+    def set_inputs(self, inputs):
+        unknown = set(inputs) - set(COLUMNS)
         if unknown:
             raise ValueError(f"{self.id}: unknown columns {sorted(unknown)}")
-        self.inputs = {key: value for key, value in self.inputs.items() if value is not None and value != ""}
+        self.inputs = {key: value for key, value in inputs.items() if value is not None and value != ""}
         self.inputs["id"] = self.id
 
     def value(self, column):

@@ -27,7 +27,13 @@ VARIANTS = {
     "nemo-performance": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2)),
     # The same with recorded CUDA graphs.
     "nemo-graphs": ("megatron-core", dict(execution="graphs", gradient_bytes=2, gradient_reduce_bytes=2)),
-    # The same with a capacity factor: tokens over it are dropped, so that all experts work on equal numbers.
+    # Megatron's FSDP: gradients are reduced and dropped after each micro-batch.
+    "nemo-fsdp": ("megatron-core", dict(
+        gradient_bytes=2, gradient_reduce_bytes=2, reduce_gradients_every_micro_batch="true")),
+    # Experts with a capacity factor: tokens over it are dropped, so that all experts work on equal numbers. Megatron-Core by
+    # itself accumulates and reduces in f32.
+    "megatron-core-capacity": ("megatron-core", dict(capacity_experts="true")),
+    "megatron-fsdp-capacity": ("megatron-core", dict(capacity_experts="true", reduce_gradients_every_micro_batch="true")),
     "nemo-capacity": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2, capacity_experts="true")),
 }
 
