@@ -130,7 +130,8 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
   int64_t stride = layout.dp * layout.tp * layout.cp;
   PipelineMessages messages;
   if (layout.pp > 1) {
-    messages.forward = pointToPointTime(cluster, message, stride, stride);
+    // All devices of a unit send at once.
+    messages.forward = pointToPointTime(cluster, message, stride, std::min(stride, cluster.unitSize()));
     if (stack.scatterGatherSends && layout.tp > 1 && !layout.sequenceParallel)
       messages.forward += collectiveTime(cluster, CollectiveKind::AllGather, message * double(layout.tp), context.tensorGroup);
     messages.backward = messages.forward;
