@@ -1,4 +1,4 @@
-#include "StageCost.h"
+#include "ppc/CostModel/StageCost.h"
 
 #include "LayerBuilder.h"
 
@@ -8,6 +8,12 @@ using namespace mlir::ppc;
 
 namespace {
 enum LayerKind { Embedding, Dense, DenseWindow, Expert, ExpertWindow, Head };
+}
+
+llvm::StringRef mlir::ppc::layerKindName(int kind) {
+  static constexpr llvm::StringRef names[] = {"embedding",    "layer", "layer with window", "expert layer", "expert layer with window",
+                                              "head"};
+  return names[kind];
 }
 
 static LayerKind kindOf(const ModelShape &model, int64_t layer) {

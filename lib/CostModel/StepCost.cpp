@@ -1,7 +1,6 @@
 #include "ppc/CostModel/StepCost.h"
 
 #include "LayerBuilder.h"
-#include "StageCost.h"
 #include "StepMemory.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -91,7 +90,7 @@ static StateCosts priceState(const PricingContext &context, double dense, double
 }
 
 llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                                                 const ParallelLayout &layout, const Stack &stack) {
+                                                 const ParallelLayout &layout, const Stack &stack, StepDetail *detail) {
   if (llvm::Error error = verifyLayout(model, job, layout))
     return std::move(error);
   if (layout.devices() > cluster.deviceCount())
@@ -203,5 +202,7 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
     cost.hfu = cost.hardwareFlops / available;
   }
   cost.tokensPerSecondPerDevice = tokensPerStep / cost.stepTime.value / devices;
+  if (detail)
+    *detail = {*kind, shape, messages, std::move(costs), program.chunks};
   return cost;
 }

@@ -2,7 +2,7 @@
 #ifndef PPC_LIB_COSTMODEL_STEPMEMORY_H
 #define PPC_LIB_COSTMODEL_STEPMEMORY_H
 
-#include "StageCost.h"
+#include "ppc/CostModel/StageCost.h"
 #include "ppc/CostModel/StepCost.h"
 
 namespace mlir::ppc {

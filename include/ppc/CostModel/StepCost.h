@@ -2,7 +2,7 @@
 #ifndef PPC_COSTMODEL_STEPCOST_H
 #define PPC_COSTMODEL_STEPCOST_H
 
-#include "ppc/CostModel/LayerProgram.h"
+#include "ppc/CostModel/StageCost.h"
 
 #include <memory>
 
@@ -41,6 +41,15 @@ struct StepCost {
   double tokensPerSecondPerDevice = 0;
 };
 
+/// What a step's cost is made of: enough to draw its timeline and to say where the time goes.
+struct StepDetail {
+  const PipelineScheduleKind *schedule = nullptr;
+  PipelineShape shape;
+  PipelineMessages messages;
+  ModelCosts costs;
+  std::vector<llvm::SmallVector<PipelineChunk, 2>> chunks; // per device of the pipeline axis
+};
+
 /// Prices layouts. Keeps compiled schedules between calls: one estimator per thread.
 class StepEstimator {
 public:
@@ -48,7 +57,7 @@ public:
   ~StepEstimator();
   /// Errors: what verifyLayout says; more devices than the cluster holds; a schedule that cannot be made for these sizes.
   llvm::Expected<StepCost> estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                                    const ParallelLayout &layout, const Stack &stack);
+                                    const ParallelLayout &layout, const Stack &stack, StepDetail *detail = nullptr);
 
 private:
   struct State;

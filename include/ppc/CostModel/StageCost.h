@@ -1,7 +1,7 @@
 // What one rank of each virtual stage does for one micro-batch: layers summed up to forward, backward, weight gradient and
 // kept bytes. The step's time and memory are made of these.
-#ifndef PPC_LIB_COSTMODEL_STAGECOST_H
-#define PPC_LIB_COSTMODEL_STAGECOST_H
+#ifndef PPC_COSTMODEL_STAGECOST_H
+#define PPC_COSTMODEL_STAGECOST_H
 
 #include "ppc/CostModel/LayerProgram.h"
 #include "ppc/Scheduling/PipelineTime.h"
@@ -10,6 +10,8 @@ namespace mlir::ppc {
 
 /// Layers of one kind in a chunk, and what one of them costs.
 constexpr int layerKinds = 6; // embedding, dense, dense with window, experts, experts with window, head
+/// "embedding", "layer", "layer with window", "expert layer", "expert layer with window", "head".
+llvm::StringRef layerKindName(int kind);
 
 struct ChunkCost {
   std::array<int64_t, layerKinds> count{};
@@ -34,4 +36,4 @@ ModelCosts priceChunks(const PricingContext &context, bool splitBackward);
 
 } // namespace mlir::ppc
 
-#endif // PPC_LIB_COSTMODEL_STAGECOST_H
+#endif // PPC_COSTMODEL_STAGECOST_H
