@@ -154,7 +154,7 @@ static void checkLevel(YamlReader &reader, const ClusterLevel &level, bool inner
     reader.fail("topology", "a " + toString(topology) + " can only be the innermost level");
   if (level.inNetworkReduction && (topology == TopologyKind::AllPairs || topology == TopologyKind::PcieTree ||
                                    topology == TopologyKind::CubeMesh || isTorus(topology)))
-    reader.fail("in_network_reduction", "a " + toString(topology) + " has no switch that could reduce");
+    reader.fail("in_network_reduction", "links of topology " + toString(topology) + " have no switch that could reduce");
   if (innermost && level.adaptersPerDevice != 1)
     reader.fail("nics_per_device", "the innermost level has no network adapters");
 }

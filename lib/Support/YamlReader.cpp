@@ -53,7 +53,7 @@ namespace {
 /// Turns the parser's stream of nodes, which can be walked once, into a tree.
 class TreeBuilder {
 public:
-  explicit TreeBuilder(llvm::SourceMgr &sources) : sources(sources) {}
+  TreeBuilder(llvm::SourceMgr &sources, llvm::StringRef text) : sources(sources), text(text) {}
 
   bool build(llvm::yaml::Node *from, YamlNode &to, int depth);
   bool fail(llvm::SMLoc where, const llvm::Twine &message) {
@@ -74,6 +74,7 @@ private:
   bool buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int depth);
 
   llvm::SourceMgr &sources;
+  llvm::StringRef text;
 };
 } // namespace
 
@@ -81,6 +82,14 @@ bool TreeBuilder::build(llvm::yaml::Node *from, YamlNode &to, int depth) {
   if (!from || !error.empty())
     return false;
   llvm::SMLoc where = from->getSourceRange().Start;
+  if (where.isValid() && llvm::isa<llvm::yaml::MappingNode, llvm::yaml::SequenceNode>(from)) {
+    // The parser places a flow collection behind its bracket.
+    const char *bracket = where.getPointer();
+    while (bracket > text.begin() && (bracket[-1] == ' ' || bracket[-1] == '\t'))
+      --bracket;
+    if (bracket > text.begin() && (bracket[-1] == '{' || bracket[-1] == '['))
+      where = llvm::SMLoc::getFromPointer(bracket - 1);
+  }
   std::tie(to.line, to.column) = position(where);
   if (depth > maximumDepth)
     return fail(where, "nested deeper than " + llvm::Twine(maximumDepth) + " levels");
@@ -151,7 +160,7 @@ llvm::Expected<YamlReader> YamlReader::fromText(llvm::StringRef name, llvm::Stri
   if (size_t nul = text.find('\0'); nul != llvm::StringRef::npos)
     return makeError(name + ":" + llvm::Twine(text.take_front(nul).count('\n') + 1) + ":1: error: a NUL byte is not text");
   llvm::SourceMgr sources;
-  TreeBuilder builder(sources);
+  TreeBuilder builder(sources, text);
   sources.setDiagHandler(
       [](const llvm::SMDiagnostic &diagnostic, void *context) {
         auto &builder = *static_cast<TreeBuilder *>(context);
