@@ -1,46 +1,10 @@
 // One transformer layer on one rank. Bytes per element follow from what each kernel reads and writes in bf16 (2 bytes);
 // docs/CostModel.md has the table.
-#include "LayerBuilder.h"
+#include "TransformerLayer.h"
 
 #include <algorithm>
 
 using namespace mlir::ppc;
-
-namespace {
-
-/// Sizes that one rank sees, and the pieces that layers are made of.
-class TransformerLayer {
-public:
-  TransformerLayer(const PricingContext &context, LayerProgram &program)
-      : context(context), model(context.model), layout(context.layout), stack(context.stack), build(context, program),
-        tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
-        streamTokens(layout.sequenceParallel ? tokens / double(layout.tp) : tokens), tp(double(layout.tp)),
-        hidden(double(model.hidden)), streamBytes(stack.residualF32 ? 4 : 2) {}
-
-  void attentionBlock(int64_t layer);
-  void denseBlock(double ffn, bool shared);
-  void expertBlock();
-
-private:
-  void norm(llvm::StringRef name, double rows, double width);
-  void residual(llvm::StringRef name);
-  /// Before a product whose weights are cut by columns: gather the sequence, or reduce the gradient behind it.
-  void enterTensorParallel(llvm::StringRef name, const LayerOp *unused = nullptr);
-  /// After a product whose weights are cut by rows.
-  void leaveTensorParallel(llvm::StringRef name);
-  void overlapTensorParallel(size_t first);
-  void latentProjections();
-  void unfusedAttention(double heads, double keys);
-  void fusedAttention(double heads, double kvHeads, int64_t window);
-  void contextExchange(double kvBytes, double queryBytes, LayerOp &attention);
-
-  const PricingContext &context;
-  const ModelShape &model;
-  const ParallelLayout &layout;
-  const Stack &stack;
-  LayerBuilder build;
-  double tokens, streamTokens, tp, hidden, streamBytes;
-};
 
 void TransformerLayer::norm(llvm::StringRef name, double rows, double width) {
   double elements = rows * width;
@@ -302,68 +266,6 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
   overlapTensorParallel(first);
   residual("feed-forward residual");
 }
-
-void TransformerLayer::expertBlock() {
-  const ExpertShape &moe = model.moe;
-  norm("feed-forward norm", streamTokens, hidden);
-  double etp = double(layout.etp), ep = double(layout.ep);
-  // Without sequence parallelism every tensor-parallel rank would hold the same tokens; each sends only its share.
-  double localTokens = tokens / tp;
-  build.linear("router", streamTokens, double(moe.experts), hidden, Bytes(streamTokens * (hidden * 2 + 8 * double(moe.experts))));
-  build.stream("routing", streamTokens * double(moe.experts) * 24, streamTokens * double(moe.experts) * 16, 8, 8, Bytes(0));
-  double copies = localTokens * double(moe.topK);
-  build.stream("dispatch permutation", copies * hidden * 4, copies * hidden * 4, 2, 2, Bytes(0));
-  Bytes sent(copies * hidden * 2);
-  size_t dispatch = build.result().ops.size();
-  if (layout.ep > 1)
-    build.collective("dispatch", context.expertGroup, CollectiveKind::AllToAll, sent, CollectiveKind::AllToAll, sent);
-  if (layout.etp > 1)
-    build.collective("expert input", context.expertTensorGroup, CollectiveKind::AllGather, etp * sent, CollectiveKind::ReduceScatter, etp * sent);
-  size_t dispatched = build.result().ops.size();
-  double rows = copies * etp, width = double(moe.ffn) / etp;
-  int64_t groups = std::max<int64_t>(1, int64_t(double(moe.experts) / ep + 0.5));
-  build.stream("expert permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
-  build.experts("expert up-projection", groups, rows, 2 * width, hidden, Bytes(rows * hidden * 2));
-  build.stream("expert activation", rows * width * 6, rows * width * 10, 1, 1, Bytes(rows * width * 4));
-  build.experts("expert down-projection", groups, rows, hidden, width, Bytes(rows * width * 2));
-  build.stream("expert un-permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
-  size_t combine = build.result().ops.size();
-  if (layout.etp > 1)
-    build.collective("expert output", context.expertTensorGroup, CollectiveKind::ReduceScatter, etp * sent, CollectiveKind::AllGather, etp * sent);
-  if (layout.ep > 1)
-    build.collective("combine", context.expertGroup, CollectiveKind::AllToAll, sent, CollectiveKind::AllToAll, sent);
-  size_t combined = build.result().ops.size();
-  if (stack.overlapExperts) {
-    // One half of the tokens travels while the other half computes.
-    Seconds compute, backward;
-    for (size_t i = dispatched; i < combine; ++i) {
-      compute += build.result().ops[i].forward;
-      backward += build.result().ops[i].backward + build.result().ops[i].weightGradient;
-    }
-    for (size_t i = dispatch; i < combined; ++i) {
-      LayerOp &op = build.result().ops[i];
-      if (op.kind != OpClass::Communication)
-        continue;
-      build.hide(op.forward, 0.5 * compute);
-      build.hide(op.backward, 0.5 * backward);
-    }
-  }
-  build.stream("combine permutation", copies * hidden * 4 + localTokens * hidden * 2, copies * hidden * 4, 2, 3, Bytes(copies * hidden * 2));
-  if (!layout.sequenceParallel && layout.tp > 1)
-    build.collective("gather tokens", context.tensorGroup, CollectiveKind::AllGather, Bytes(tokens * hidden * 2),
-                     CollectiveKind::ReduceScatter, Bytes(tokens * hidden * 2));
-  if (moe.sharedFfn) {
-    size_t first = build.result().ops.size();
-    if (layout.sequenceParallel)
-      enterTensorParallel("shared expert input");
-    denseBlock(double(moe.sharedFfn), /*shared=*/true);
-    leaveTensorParallel("shared expert output");
-    overlapTensorParallel(first);
-  }
-  residual("feed-forward residual");
-}
-
-} // namespace
 
 LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer) {
   LayerProgram program;
