@@ -6,21 +6,16 @@
 
 using namespace mlir::ppc;
 
-namespace {
-enum LayerKind { Embedding, Dense, DenseWindow, Expert, ExpertWindow, Head };
+LayerKind mlir::ppc::layerKind(const ModelShape &model, int64_t layer) {
+  if (model.hasExperts(layer))
+    return model.hasWindow(layer) ? LayerKind::ExpertWindow : LayerKind::Expert;
+  return model.hasWindow(layer) ? LayerKind::DenseWindow : LayerKind::Dense;
 }
 
 llvm::StringRef mlir::ppc::layerKindName(int kind) {
   static constexpr llvm::StringRef names[] = {"embedding",    "layer", "layer with window", "expert layer", "expert layer with window",
                                               "head"};
   return names[kind];
-}
-
-static LayerKind kindOf(const ModelShape &model, int64_t layer) {
-  bool window = model.slidingWindow && layer % model.slidingWindowEvery == 0;
-  if (model.hasExperts(layer))
-    return window ? ExpertWindow : Expert;
-  return window ? DenseWindow : Dense;
 }
 
 /// Layers per chunk where the stack cuts by counting modules: `units` of which `before` are ahead of the first layer and
@@ -80,7 +75,7 @@ static std::vector<int64_t> cutBalanced(const std::vector<double> &layers, doubl
   return best.empty() ? cutUniformly(layers.size(), 0, 0, chunks) : best;
 }
 
-static std::vector<int64_t> cutLayers(const PricingContext &context, const std::array<LayerProgram, layerKinds> &programs) {
+std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const LayerPrograms &programs) {
   const ParallelLayout &layout = context.layout;
   int64_t chunks = layout.pp * layout.vp, layers = context.model.layers;
   if (!layout.stageLayers.empty())
@@ -91,13 +86,13 @@ static std::vector<int64_t> cutLayers(const PricingContext &context, const std::
   case StageSplit::Balanced:
     if (chunks > 1) {
       auto time = [&](LayerKind kind) {
-        const LayerProgram &program = programs[kind];
+        const LayerProgram &program = programs.programs[int(kind)];
         return (program.forward() + program.backward() + program.weightGradient()).value;
       };
       std::vector<double> times;
       for (int64_t layer = 0; layer < layers; ++layer)
-        times.push_back(time(kindOf(context.model, layer)));
-      return cutBalanced(times, time(Embedding), time(Head), chunks);
+        times.push_back(time(layerKind(context.model, layer)));
+      return cutBalanced(times, time(LayerKind::Embedding), time(LayerKind::Head), chunks);
     }
     break;
   case StageSplit::Layers: break;
@@ -166,70 +161,98 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   return times;
 }
 
-ModelCosts mlir::ppc::priceChunks(const PricingContext &context, bool splitBackward) {
-  const ModelShape &model = context.model;
-  const ParallelLayout &layout = context.layout;
-  ModelCosts costs;
-  auto price = [&](LayerKind kind, LayerProgram program) {
-    costs.programs[kind] = std::move(program);
-    costs.present[kind] = true;
+LayerPrograms mlir::ppc::buildPrograms(const PricingContext &context) {
+  LayerPrograms result;
+  auto set = [&](LayerKind kind, LayerProgram program) {
+    result.programs[int(kind)] = std::move(program);
+    result.present[int(kind)] = true;
   };
-  price(Embedding, buildEmbedding(context));
+  const ModelShape &model = context.model;
+  set(LayerKind::Embedding, buildEmbedding(context));
   for (int64_t layer = 0; layer < model.layers; ++layer) {
-    LayerKind kind = kindOf(model, layer);
-    if (!costs.present[kind])
-      price(kind, buildLayer(context, layer));
+    LayerKind kind = layerKind(model, layer);
+    if (!result.present[int(kind)])
+      set(kind, buildLayer(context, layer));
     if (!model.moe && !model.slidingWindow)
       break;
   }
-  price(Head, buildHead(context));
+  set(LayerKind::Head, buildHead(context));
+  return result;
+}
 
-  std::vector<int64_t> counts = cutLayers(context, costs.programs);
-  std::array<LayerTimes, layerKinds> kept, recomputed;
+LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPrograms &programs) {
+  LayerPrices result;
+  result.present = programs.present;
+  bool selective = context.layout.recompute == Recompute::Selective;
   for (int kind = 0; kind < layerKinds; ++kind) {
-    if (!costs.present[kind])
+    if (!programs.present[kind])
       continue;
-    kept[kind] = timeLayer(context, costs.programs[kind], false);
-    recomputed[kind] = timeLayer(context, costs.programs[kind], true);
+    const LayerProgram &program = programs.programs[kind];
+    result.largestLayer = std::max(result.largestLayer, program.parameters + program.expertParameters);
+    for (bool again : {false, true}) {
+      LayerTimes times = timeLayer(context, program, again);
+      LayerPrice &price = result.prices[kind][again];
+      price.forward = times.forward;
+      price.backward = times.backward;
+      price.weightGradient = times.weightGradient;
+      price.communication = times.communication;
+      price.stateExchange = times.exchange;
+      price.parameters = program.parameters;
+      price.expertParameters = program.expertParameters;
+      price.kept = again ? program.input : selective ? program.savedSelective() : program.saved();
+      price.keptForWeights = price.kept * 0.5;
+      price.working = program.backwardWorkspace;
+      if (again)
+        price.working += program.saved();
+      else if (selective)
+        price.working += program.saved() - program.savedSelective();
+      for (const LayerOp &op : program.ops)
+        price.hardwareFlops += op.flops.value * (3 + (again || (selective && op.attentionCore)));
+    }
   }
+  return result;
+}
+
+std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, const LayerPrices &prices,
+                                              llvm::ArrayRef<int64_t> counts, bool splitBackward) {
+  const ParallelLayout &layout = context.layout;
+  std::vector<ChunkCost> chunks(counts.size());
   int64_t layer = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
-    ChunkCost &chunk = costs.chunks.emplace_back();
+    ChunkCost &chunk = chunks[i];
     int64_t toRecompute = layout.recompute != Recompute::Full ? 0 : layout.recomputedLayers < 0 ? counts[i] : layout.recomputedLayers;
-    auto add = [&](LayerKind kind, bool again) {
-      const LayerProgram &program = costs.programs[kind];
-      const LayerTimes &times = again ? recomputed[kind] : kept[kind];
-      ++chunk.count[kind];
-      chunk.durations.forward += times.forward;
-      chunk.durations.backward += times.backward;
-      chunk.durations.weightGradient += times.weightGradient;
-      chunk.communication += times.communication;
-      chunk.stateExchange += times.exchange;
-      chunk.parameters += program.parameters;
-      chunk.expertParameters += program.expertParameters;
-      bool selective = layout.recompute == Recompute::Selective;
-      Bytes saved = again ? program.input : selective ? program.savedSelective() : program.saved();
-      chunk.kept += saved;
-      chunk.keptForWeights += saved * 0.5;
-      Bytes working = program.backwardWorkspace;
-      if (again)
-        working += program.saved();
-      else if (selective)
-        working += program.saved() - program.savedSelective();
-      chunk.working = std::max(chunk.working, working);
-      for (const LayerOp &op : program.ops)
-        chunk.hardwareFlops += op.flops.value * (3 + (again || (selective && op.attentionCore)));
+    auto add = [&](LayerKind kind, bool again, int64_t count) {
+      const LayerPrice &price = prices(kind, again);
+      double times = double(count);
+      chunk.count[int(kind)] += count;
+      chunk.durations.forward += times * price.forward;
+      chunk.durations.backward += times * price.backward;
+      chunk.durations.weightGradient += times * price.weightGradient;
+      chunk.communication += times * price.communication;
+      chunk.stateExchange += times * price.stateExchange;
+      chunk.parameters += times * price.parameters;
+      chunk.expertParameters += times * price.expertParameters;
+      chunk.kept += times * price.kept;
+      chunk.keptForWeights += times * price.keptForWeights;
+      chunk.working = std::max(chunk.working, price.working);
+      chunk.hardwareFlops += times * price.hardwareFlops;
     };
-    if (i == 0)
-      add(Embedding, false);
+    // Equal layers are summed up at once.
+    std::array<std::array<int64_t, 2>, layerKinds> layers{};
     for (int64_t j = 0; j < counts[i]; ++j, ++layer)
-      add(kindOf(model, layer), j < toRecompute);
+      ++layers[int(layerKind(context.model, layer))][j < toRecompute];
+    if (i == 0)
+      add(LayerKind::Embedding, false, 1);
+    for (int kind = 0; kind < layerKinds; ++kind)
+      for (bool again : {true, false})
+        if (layers[kind][again])
+          add(LayerKind(kind), again, layers[kind][again]);
     if (i + 1 == counts.size())
-      add(Head, false);
+      add(LayerKind::Head, false, 1);
     if (!splitBackward) {
       chunk.durations.backward += chunk.durations.weightGradient;
       chunk.durations.weightGradient = Seconds(0);
     }
   }
-  return costs;
+  return chunks;
 }

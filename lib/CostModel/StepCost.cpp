@@ -1,7 +1,5 @@
-#include "ppc/CostModel/StepCost.h"
-
 #include "LayerBuilder.h"
-#include "StepMemory.h"
+#include "ppc/CostModel/StepParts.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -21,14 +19,7 @@ static bool splitsBackward(llvm::StringRef name) {
   return name.starts_with("zb") || name.starts_with("v-") || name.starts_with("dualpipe");
 }
 
-namespace {
-/// What happens once per step on one device of the pipeline axis.
-struct StateCosts {
-  Seconds reduction, gather, optimizer;
-};
-} // namespace
-
-static StateCosts priceState(const PricingContext &context, double dense, double experts) {
+StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, double experts) {
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
   const Device &device = context.device();
@@ -89,68 +80,62 @@ static StateCosts priceState(const PricingContext &context, double dense, double
   return costs;
 }
 
-llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                                                 const ParallelLayout &layout, const Stack &stack, StepDetail *detail) {
-  if (llvm::Error error = verifyLayout(model, job, layout))
-    return std::move(error);
-  if (layout.devices() > cluster.deviceCount())
-    return llvm::createStringError(llvm::formatv("the layout needs {0} devices, cluster {1} has {2}", layout.devices(),
-                                                 cluster.name, cluster.deviceCount()).str());
-  PipelineShape shape;
-  shape.devices = layout.pp;
-  shape.microBatches = layout.microBatches(job);
+llvm::Expected<StepSchedule> mlir::ppc::resolveSchedule(const TrainingJob &job, const ParallelLayout &layout) {
+  StepSchedule schedule;
+  schedule.shape.devices = layout.pp;
+  schedule.shape.microBatches = layout.microBatches(job);
   llvm::StringRef name = layout.pp == 1 ? "1f1b" : llvm::StringRef(layout.schedule);
   if (name == "1f1b" && layout.vp > 1)
     name = "interleaved";
   llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(name);
   if (!kind)
     return kind.takeError();
-  shape.chunks = std::max(layout.vp, (*kind)->minChunks);
-  ParallelLayout effective = layout;
-  effective.vp = shape.chunks;
+  schedule.kind = *kind;
+  schedule.shape.chunks = std::max(layout.vp, (*kind)->minChunks);
   if ((*kind)->slicesSequence)
-    shape.slices = 4;
-  PricingContext context(model, job, cluster, effective, stack);
-  llvm::Expected<const PipelineProgram *> compiled = state->timer.compile(**kind, shape);
-  if (!compiled)
-    return compiled.takeError();
-  const PipelineProgram &program = **compiled;
+    schedule.shape.slices = 4;
+  schedule.splitBackward = splitsBackward((*kind)->name);
+  return schedule;
+}
 
-  ModelCosts costs = priceChunks(context, splitsBackward((*kind)->name));
-  llvm::SmallVector<StageDurations, 32> durations;
-  for (const ChunkCost &chunk : costs.chunks)
-    durations.push_back(chunk.durations);
-
+PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
+  const ParallelLayout &layout = context.layout;
+  const Stack &stack = context.stack;
   // One message is the activation between two stages, on each rank its part of it.
-  double tokens = double(layout.microBatch) * double(job.sequence) / double(layout.cp);
-  Bytes message(tokens * double(model.hidden) * 2);
+  double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
+  Bytes message(tokens * double(context.model.hidden) * 2);
   if (layout.sequenceParallel || (stack.scatterGatherSends && layout.tp > 1))
     message = message / double(layout.tp);
   int64_t stride = layout.dp * layout.tp * layout.cp;
   PipelineMessages messages;
   if (layout.pp > 1) {
     // All devices of a unit send at once.
-    messages.forward = pointToPointTime(cluster, message, stride, std::min(stride, cluster.unitSize()));
+    messages.forward = pointToPointTime(context.cluster, message, stride, std::min(stride, context.cluster.unitSize()));
     if (stack.scatterGatherSends && layout.tp > 1 && !layout.sequenceParallel)
-      messages.forward += collectiveTime(cluster, CollectiveKind::AllGather, message * double(layout.tp), context.tensorGroup);
+      messages.forward += collectiveTime(context.cluster, CollectiveKind::AllGather, message * double(layout.tp), context.tensorGroup);
     messages.backward = messages.forward;
     messages.blockingSends = stack.blockingSends;
   }
-  PipelineTime &time = state->time;
-  if (llvm::Error error = state->timer.time(program, durations, messages, time))
-    return std::move(error);
+  return messages;
+}
 
+StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+                                 const PipelineProgram &program, const PipelineTime &time) {
+  const ModelShape &model = context.model;
+  const TrainingJob &job = context.job;
+  const ParallelLayout &layout = context.layout;
+  const Stack &stack = context.stack;
   StepCost cost;
   cost.pipeline = time.stepTime;
-  cost.bubble = time.bubbleRate();
-  double microBatches = double(shape.microBatches);
+  cost.bubble = std::max(0.0, time.bubbleRate());
+  double microBatches = double(program.shape.microBatches);
   Seconds end;
   for (int64_t device = 0; device < layout.pp; ++device) {
     StageCost &stage = cost.stages.emplace_back();
     double dense = 0, experts = 0;
     Seconds lastBackward, firstForward, exchange;
     for (const PipelineChunk &chunk : program.chunks[device]) {
-      const ChunkCost &part = costs.chunks[chunk.stage];
+      const ChunkCost &part = chunks[chunk.stage];
       dense += part.parameters;
       experts += part.expertParameters;
       stage.forward += part.durations.forward;
@@ -180,13 +165,13 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
     }
     cost.exposedCommunication = std::max(cost.exposedCommunication, microBatches * (stage.communication + exchange) + exposed + gather);
     cost.optimizer = std::max(cost.optimizer, once.optimizer + gather);
-    stage.memory = deviceMemory(context, costs, program, device);
+    stage.memory = deviceMemory(context, largestLayer, chunks, program, device);
     if (stage.memory.total() > cost.peakMemory) {
       cost.peakMemory = stage.memory.total();
       cost.worstStage = device;
     }
     for (const PipelineChunk &chunk : program.chunks[device])
-      cost.hardwareFlops += chunk.replica ? 0 : costs.chunks[chunk.stage].hardwareFlops;
+      cost.hardwareFlops += chunk.replica ? 0 : chunks[chunk.stage].hardwareFlops;
   }
   cost.stepTime = std::max(end, time.stepTime) + cost.optimizer;
   cost.fits = cost.peakMemory <= context.device().memory;
@@ -202,7 +187,37 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
     cost.hfu = cost.hardwareFlops / available;
   }
   cost.tokensPerSecondPerDevice = tokensPerStep / cost.stepTime.value / devices;
+  return cost;
+}
+
+llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                                                 const ParallelLayout &layout, const Stack &stack, StepDetail *detail) {
+  if (llvm::Error error = verifyLayout(model, job, layout))
+    return std::move(error);
+  if (layout.devices() > cluster.deviceCount())
+    return llvm::createStringError(llvm::formatv("the layout needs {0} devices, cluster {1} has {2}", layout.devices(),
+                                                 cluster.name, cluster.deviceCount()).str());
+  llvm::Expected<StepSchedule> schedule = resolveSchedule(job, layout);
+  if (!schedule)
+    return schedule.takeError();
+  ParallelLayout effective = layout;
+  effective.vp = schedule->shape.chunks;
+  PricingContext context(model, job, cluster, effective, stack);
+  llvm::Expected<const PipelineProgram *> program = state->timer.compile(*schedule->kind, schedule->shape);
+  if (!program)
+    return program.takeError();
+  ModelCosts costs;
+  static_cast<LayerPrograms &>(costs) = buildPrograms(context);
+  LayerPrices prices = priceLayers(context, costs);
+  costs.chunks = priceChunks(context, prices, cutLayers(context, costs), schedule->splitBackward);
+  llvm::SmallVector<StageDurations, 32> durations;
+  for (const ChunkCost &chunk : costs.chunks)
+    durations.push_back(chunk.durations);
+  PipelineMessages messages = priceMessages(context);
+  if (llvm::Error error = state->timer.time(**program, durations, messages, state->time))
+    return std::move(error);
+  StepCost cost = assembleStep(context, prices.largestLayer, costs.chunks, **program, state->time);
   if (detail)
-    *detail = {*kind, shape, messages, std::move(costs), program.chunks};
+    *detail = {schedule->kind, schedule->shape, messages, std::move(costs), (*program)->chunks};
   return cost;
 }

@@ -1,4 +1,4 @@
-#include "StepMemory.h"
+#include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
 
@@ -8,22 +8,19 @@ Bytes MemoryBreakdown::total() const {
   return parameters + gradients + optimizer + activations + workspace + communication + allocator + framework;
 }
 
-MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, const ModelCosts &costs, const PipelineProgram &program,
-                                        int64_t device) {
+MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+                                        const PipelineProgram &program, int64_t device) {
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
   MemoryBreakdown memory;
-  double dense = 0, experts = 0, largestLayer = 0;
+  double dense = 0, experts = 0;
   Bytes working;
   for (const PipelineChunk &chunk : program.chunks[device]) {
-    const ChunkCost &cost = costs.chunks[chunk.stage];
+    const ChunkCost &cost = chunks[chunk.stage];
     dense += cost.parameters;
     experts += cost.expertParameters;
     working = std::max(working, cost.working);
   }
-  for (int kind = 0; kind < layerKinds; ++kind)
-    if (costs.present[kind])
-      largestLayer = std::max(largestLayer, costs.programs[kind].parameters + costs.programs[kind].expertParameters);
   double ranks = double(layout.shardGroup ? layout.shardGroup : layout.dataRanks());
   double expertRanks = std::min(ranks, std::max(1.0, double(layout.expertDataRanks())));
   auto cut = [&](double bytes, bool isCut) {
@@ -38,13 +35,13 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, const Mod
   for (const auto &moment : program.moments[device]) {
     Bytes held;
     for (size_t i = 0; i < moment.size(); ++i) {
-      const ChunkCost &cost = costs.chunks[program.chunks[device][i].stage];
+      const ChunkCost &cost = chunks[program.chunks[device][i].stage];
       held += moment[i].forward * cost.kept + moment[i].weight * cost.keptForWeights;
     }
     memory.activations = std::max(memory.activations, held);
   }
   if (layout.offload == Offload::Activations)
-    memory.activations = std::min(memory.activations, 2 * costs.chunks[program.chunks[device].front().stage].kept);
+    memory.activations = std::min(memory.activations, 2 * chunks[program.chunks[device].front().stage].kept);
   memory.workspace = working;
   // Buffers: two layers gathered at once (ZeRO-3), the bucket that is being reduced.
   if (layout.zero >= 3)

@@ -1,17 +1,53 @@
 // What one rank of each virtual stage does for one micro-batch: layers summed up to forward, backward, weight gradient and
-// kept bytes. The step's time and memory are made of these.
+// kept bytes. The step's time and memory are made of these. In three steps, so that a search prices each part once.
 #ifndef PPC_COSTMODEL_STAGECOST_H
 #define PPC_COSTMODEL_STAGECOST_H
 
 #include "ppc/CostModel/LayerProgram.h"
 #include "ppc/Scheduling/PipelineTime.h"
 
+#include <array>
+
 namespace mlir::ppc {
 
-/// Layers of one kind in a chunk, and what one of them costs.
-constexpr int layerKinds = 6; // embedding, dense, dense with window, experts, experts with window, head
+/// What layers of a model differ by. One of each kind is priced.
+enum class LayerKind { Embedding, Dense, DenseWindow, Expert, ExpertWindow, Head };
+constexpr int layerKinds = int(LayerKind::Head) + 1;
+LayerKind layerKind(const ModelShape &model, int64_t layer);
 /// "embedding", "layer", "layer with window", "expert layer", "expert layer with window", "head".
 llvm::StringRef layerKindName(int kind);
+
+/// One rank's program of each kind of layer. Depends on these fields of the layout only: tp, cp, ep, etp, sequenceParallel,
+/// microBatch, precision, contextKind, attention, fusedNorm, whether recompute is Full, and, for stacks that do not fuse
+/// gradient accumulation, dp.
+struct LayerPrograms {
+  std::array<LayerProgram, layerKinds> programs;
+  std::array<bool, layerKinds> present{};
+};
+LayerPrograms buildPrograms(const PricingContext &context);
+
+/// One layer and one micro-batch on one rank, as a stage sums it up.
+struct LayerPrice {
+  Seconds forward, backward, weightGradient; // host time, recomputation and state exchange included
+  Seconds communication;                     // exposed collectives in forward and backward
+  Seconds stateExchange;                     // of ZeRO-3 within them: gathers and reductions that stay exposed
+  double parameters = 0, expertParameters = 0;
+  Bytes kept;           // from forward to backward
+  Bytes keptForWeights; // of those, from backward to the weight gradient
+  Bytes working;        // its activations while it is recomputed, and the largest temporaries
+  double hardwareFlops = 0; // forward and backward, recomputation included
+};
+/// By kind; [1]: wholly recomputed. Depends on zero, shardGroup, dp and recompute as well.
+struct LayerPrices {
+  std::array<std::array<LayerPrice, 2>, layerKinds> prices;
+  std::array<bool, layerKinds> present{};
+  double largestLayer = 0; // parameters
+  const LayerPrice &operator()(LayerKind kind, bool recomputed) const { return prices[int(kind)][recomputed]; }
+};
+LayerPrices priceLayers(const PricingContext &context, const LayerPrograms &programs);
+
+/// Layers per virtual stage in model order: the layout's, or as the stack cuts.
+std::vector<int64_t> cutLayers(const PricingContext &context, const LayerPrograms &programs);
 
 struct ChunkCost {
   std::array<int64_t, layerKinds> count{};
@@ -24,15 +60,13 @@ struct ChunkCost {
   Bytes working;           // one layer's activations while it is recomputed, and the largest temporaries
   double hardwareFlops = 0; // of one micro-batch on this rank, forward and backward, recomputation included
 };
+/// `splitBackward`: the schedule places weight gradients on their own; otherwise they are part of backward.
+std::vector<ChunkCost> priceChunks(const PricingContext &context, const LayerPrices &prices, llvm::ArrayRef<int64_t> counts,
+                                   bool splitBackward);
 
-struct ModelCosts {
-  std::array<LayerProgram, layerKinds> programs;
-  std::array<bool, layerKinds> present{};
+struct ModelCosts : LayerPrograms {
   std::vector<ChunkCost> chunks; // virtual stages in model order
 };
-
-/// Prices each kind of layer once, cuts the model into pp x vp chunks, sums up.
-ModelCosts priceChunks(const PricingContext &context, bool splitBackward);
 
 } // namespace mlir::ppc
 

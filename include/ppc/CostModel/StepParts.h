@@ -1,0 +1,37 @@
+// The parts that StepEstimator puts a step together from, for callers that price many layouts and share parts between them.
+#ifndef PPC_COSTMODEL_STEPPARTS_H
+#define PPC_COSTMODEL_STEPPARTS_H
+
+#include "ppc/CostModel/StepCost.h"
+
+namespace mlir::ppc {
+
+/// The schedule that a layout means, and its shape.
+struct StepSchedule {
+  const PipelineScheduleKind *kind = nullptr;
+  PipelineShape shape;
+  bool splitBackward = false; // it places weight gradients on their own
+};
+/// Errors: an unknown schedule.
+llvm::Expected<StepSchedule> resolveSchedule(const TrainingJob &job, const ParallelLayout &layout);
+
+/// Messages between stages.
+PipelineMessages priceMessages(const PricingContext &context);
+
+/// What happens once per step on one device of the pipeline axis that holds so many parameters.
+struct StateCosts {
+  Seconds reduction, gather, optimizer;
+};
+StateCosts priceState(const PricingContext &context, double dense, double experts);
+
+/// One device of the pipeline axis. `largestLayer`: parameters of the largest layer of the model.
+MemoryBreakdown deviceMemory(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+                             const PipelineProgram &program, int64_t device);
+
+/// `time`: of `program` with the chunks' durations.
+StepCost assembleStep(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+                      const PipelineProgram &program, const PipelineTime &time);
+
+} // namespace mlir::ppc
+
+#endif // PPC_COSTMODEL_STEPPARTS_H
