@@ -33,7 +33,10 @@ VARIANTS = {
     # Experts with a capacity factor: tokens over it are dropped, so that all experts work on equal numbers. Megatron-Core by
     # itself accumulates and reduces in f32.
     "megatron-core-capacity": ("megatron-core", dict(capacity_experts="true")),
-    "megatron-fsdp-capacity": ("megatron-core", dict(capacity_experts="true", reduce_gradients_every_micro_batch="true")),
+    # "In FSDP, the communication of parameters and gradients cannot be effectively overlapped" (arXiv 2504.14960, 4.2).
+    "megatron-fsdp-capacity": ("megatron-core", dict(
+        capacity_experts="true", reduce_gradients_every_micro_batch="true", overlap_gradient_reduction="false",
+        overlap_parameter_gather="false")),
     "nemo-capacity": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2, capacity_experts="true")),
 }
 
