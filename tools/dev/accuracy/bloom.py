@@ -1,7 +1,7 @@
 """BLOOM's search for a layout on Jean Zay (bigscience tr11-176B chronicles-prequel.md): 8 to 384 A100-80GB."""
 import os
 
-from .row import Row, cluster_file, integer, note, number, read_csv
+from .row import Row, integer, note, number, read_csv
 from .shapes import gpt
 
 TABLE = "bloom"
@@ -65,7 +65,7 @@ def convert_row(index, cells):
     precision = "bf16" if cells["precision"].startswith("bf16") else cells["precision"]
     inputs.update(
         seq_len=SEQ_LEN, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]),
-        cluster=cluster_file("jean-zay-a100"), devices=devices, tp=integer(cells["tp"]), pp=integer(cells["pp"]),
+        cluster=f"jean-zay-a100:{devices // 8}", devices=devices, tp=integer(cells["tp"]), pp=integer(cells["pp"]),
         dp=integer(cells["dp"]), sp=0, zero=integer(cells["zero_stage_or_fsdp"][-1]), schedule="1f1b", recompute="full",
         precision=precision, attention="fused-softmax", norm="fused", stack=stack)
     status = "oom" if "OOM." in notes else "ok"

@@ -58,7 +58,7 @@ def convert_zero_bubble(index, cells, shapes):
                          integer(cells["seq_len"]), DROPOUT)
     inputs.update(
         seq_len=integer(cells["seq_len"]), global_batch=integer(cells["global_batch"]),
-        micro_batch=integer(cells["micro_batch"]), cluster=f"dgx-a100:{devices // 8}", devices=devices, tp=1,
+        micro_batch=integer(cells["micro_batch"]), cluster=f"a100-roce-800:{devices // 8}", devices=devices, tp=1,
         pp=integer(cells["pp"]), vp=vp, dp=1, sp=0, zero=0, schedule=SCHEDULES[schedule], recompute="none",
         precision="fp16", attention="fused-softmax", norm="fused", stack="megatron-2023" if synchronous else "zero-bubble")
     peak = number(note(r"mem (\d+) GB", notes))

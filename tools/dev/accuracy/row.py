@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 # Input columns of `ppc-plan --evaluate` (docs/reference: the command line). An empty cell means its default.
 COLUMNS = (
-    "id model layers hidden heads kv_heads ffn gated vocab tied experts top_k moe_ffn shared_experts "
+    "id model layers hidden heads kv_heads head_dim ffn gated vocab tied experts top_k moe_ffn shared_experts "
     "seq_len global_batch micro_batch cluster devices tp pp vp dp cp ep etp sp zero shard_group "
     "schedule recompute offload precision attention norm stack"
 ).split()
