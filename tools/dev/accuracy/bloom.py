@@ -29,6 +29,8 @@ def layers_from_tflops(tflops, step_time, devices, global_batch, hidden):
 def memory(notes):
     """The log's 'GB' are nvidia-smi's MiB with the last three digits dropped: it prints up to 80, which MiB / 1024
     cannot reach on this device (81,251 MiB can be allocated)."""
+    if "L634;" in notes:  # 65 GB with micro-batch 2, 56 GB with 4, everything else equal: a misprint
+        return None
     value = note(r"peak mem \(first/last node\) (\d+)GB", notes)
     return int(value) * 1000 / 1024 if value else None
 

@@ -63,12 +63,15 @@ def convert(measured, shapes):
                    enumerate(read_csv(os.path.join(folder, "moe_parallel_folding.csv")))]
 
 
-def stack_of(model, gpu, notes):
+def stack_of(model, gpu, release, vp, notes):
     """scripts/performance/configs of Megatron-Bridge: Llama-3-8B records the whole iteration as a CUDA graph, experts on
-    GB200 and GB300 record attention and router; 70B, 405B and experts on B200 and B300 record nothing."""
+    GB200 and GB300 record attention and router; 70B, 405B and experts on B200 and B300 record nothing. DeepSeek-V3 hides
+    its all-to-all (moe_a2a_overlap) on GB200 and GB300 from release 26.06 on, on B200 in the interleaved layout."""
     if "token-drop" in notes:
         return "nemo-capacity"
     graphs = model == "LLAMA3_8B" or (not model.startswith("LLAMA") and gpu in ("GB200", "GB300"))
+    if model.startswith("DeepSeekV3") and (release >= "26.06" if graphs else gpu == "B200" and vp > 1):
+        return "nemo-graphs-overlap" if graphs else "nemo-overlap"
     return "nemo-graphs" if graphs else "nemo-performance"
 
 
@@ -105,7 +108,7 @@ def convert_bridge(index, cells, shapes):
         zero=3 if fsdp else 1, shard_group=integer(note(r"shard group (\d+)", cells["zero_stage_or_fsdp"])),
         offload="activations" if fsdp and gpu in ("GB200", "GB300") else None,
         schedule="interleaved" if vp > 1 else "1f1b", recompute="none", precision=PRECISIONS[precision],
-        attention="cudnn", norm="fused", stack="nemo-fsdp" if fsdp else stack_of(shape_name, gpu, cells["notes"]))
+        attention="cudnn", norm="fused", stack="nemo-fsdp" if fsdp else stack_of(shape_name, gpu, release, vp, cells["notes"]))
     row.set_inputs(inputs)
     if ep > devices // pp:
         row.excluded = "printed expert parallelism exceeds the ranks of a stage"

@@ -86,7 +86,7 @@ def convert_kempner(index, cells, shapes):
         micro_batch=integer(cells["micro_batch"]), cluster=cluster_file("h200-4gpu-node"), devices=devices,
         tp=integer(cells["tp"]), pp=1, dp=dp, sp=0, zero=3 if dp > 1 else 0, shard_group=dp if dp > 1 else None,
         recompute=cells["recompute"], precision="bf16", attention="flash2",
-        norm="fused", stack="fsdp-compiled")
+        norm="fused", stack="kempnerforge")
     experiment = note(r"(exp \d+)", notes[notes.index(". exp"):])
     return Row(KEMPNER, f"kempner-{size}-{devices}-{index:03d}", inputs, "ok", number(cells["measured_step_time_s"]),
                number(note(r"mem/GPU ([\d.]+) GB", notes)), "reserved",

@@ -175,9 +175,19 @@ def exclusions(rows):
     return sorted(counts.items(), key=lambda item: -item[1])
 
 
+HEADER = """# Predicted and measured training steps
+
+Written by `python3 tools/dev/accuracy.py --measured DIR --plan-tool build/dev/bin/ppc-plan --markdown FILE`, where DIR holds the
+published measurements. Every row of them is predicted by `ppc-plan --evaluate` with one set of constants per hardware; what the
+measured software did is said by switches ([stacks.md](stacks.md)). Error: predicted over measured step time, less one; bias
+is its mean with sign. Regret: what taking the layout predicted fastest costs against the fastest measured, in groups of rows
+that differ in layout only. Spearman: rank correlation in groups of ten and more.
+"""
+
+
 def markdown(report, scores, tables, worst_count):
-    """The parts of docs/performance/accuracy.md that are figures."""
-    parts = ["## Figures", "", report.markdown(), "", "## Excluded rows", "", "| table | rows | why |", "|---|---:|---|"]
+    """docs/performance/accuracy.md."""
+    parts = [HEADER, "## Figures", "", report.markdown(), "", "## Excluded rows", "", "| table | rows | why |", "|---|---:|---|"]
     for name, rows in tables.items():
         parts += [f"| {name} | {count} | {reason} |" for reason, count in exclusions(rows)]
     parts += ["", "## Worst rows", "", "| table | error | measured | predicted | row |", "|---|---:|---:|---:|---|"]

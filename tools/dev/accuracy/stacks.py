@@ -23,10 +23,19 @@ VARIANTS = {
     # torch.compile.
     "fsdp-compiled": ("fsdp", dict(
         execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true")),
+    # KempnerForge: its memory on one device is 8 bytes per parameter and the logits, so parameters, gradients and both moments
+    # are in bf16; with tensor parallelism memory stays above 27 GB, so every rank holds all logits.
+    "kempnerforge": ("fsdp", dict(
+        execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", gradient_bytes=2,
+        gradient_reduce_bytes=2, master_bytes=0, moment_bytes=4, vocabulary_parallel_loss="false")),
     # NeMo's and Megatron-Bridge's performance recipes: grad_reduce_in_fp32 = False.
     "nemo-performance": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2)),
     # The same with recorded CUDA graphs.
     "nemo-graphs": ("megatron-core", dict(execution="graphs", gradient_bytes=2, gradient_reduce_bytes=2)),
+    # The same with the all-to-all of one micro-batch behind the experts of another.
+    "nemo-overlap": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2, overlap_experts="true")),
+    "nemo-graphs-overlap": ("megatron-core", dict(
+        execution="graphs", gradient_bytes=2, gradient_reduce_bytes=2, overlap_experts="true")),
     # Megatron's FSDP: gradients are reduced and dropped after each micro-batch.
     "nemo-fsdp": ("megatron-core", dict(
         gradient_bytes=2, gradient_reduce_bytes=2, reduce_gradients_every_micro_batch="true")),
