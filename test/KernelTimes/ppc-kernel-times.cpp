@@ -3,8 +3,9 @@
 //   grouped DEVICE PRECISION GROUPS ROWS N K
 //   forward|backward DEVICE PRECISION KERNEL BATCH HEADS KV-HEADS QUERIES KEYS HEAD-DIM VALUE-DIM CAUSAL WINDOW
 //   stream DEVICE BYTES
-// DEVICE is a built-in name or the path of a device file; products run at their burst rate, as in tables of isolated
-// kernels. The first line that cannot be read ends it with exit status 1.
+// DEVICE is a built-in name or the path of a device file. The first line that cannot be read ends it with exit
+// status 1.
+// `--burst`: products run at their rate after idling, as in tables of isolated kernels, and not at that of training.
 // `--benchmark`: prints the nanoseconds that one call of gemmTime takes instead. tools/dev/kernel-accuracy.py runs it.
 #include "ppc/CostModel/KernelCost.h"
 #include "llvm/ADT/SmallVector.h"
@@ -21,11 +22,13 @@ using namespace mlir::ppc;
 namespace {
 class Pricer {
 public:
+  explicit Pricer(bool burst) : burst(burst) {}
   /// Seconds of one line, or what is wrong with it.
   llvm::Expected<Seconds> price(llvm::StringRef line);
 
 private:
   llvm::Expected<const Device &> device(llvm::StringRef name);
+  bool burst;
   llvm::StringMap<Device> devices;
 };
 } // namespace
@@ -50,8 +53,9 @@ llvm::Expected<const Device &> Pricer::device(llvm::StringRef name) {
   llvm::Expected<Device> device = file ? parseDevice(name, (*file)->getBuffer()) : findDevice(name);
   if (!device)
     return device.takeError();
-  for (ProductConstants &constants : device->products)
-    constants.sustained = constants.burst;
+  if (burst)
+    for (ProductConstants &constants : device->products)
+      constants.sustained = constants.burst;
   return devices.try_emplace(name, std::move(*device)).first->second;
 }
 
@@ -110,7 +114,7 @@ int main(int argc, char **argv) {
     llvm::errs() << "ppc-kernel-times: " << input.getError().message() << "\n";
     return 1;
   }
-  Pricer pricer;
+  Pricer pricer(argc > 1 && llvm::StringRef(argv[1]) == "--burst");
   int number = 0;
   for (llvm::StringRef rest = (*input)->getBuffer(); !rest.empty();) {
     auto [line, tail] = rest.split('\n');

@@ -29,8 +29,8 @@ ATTENTION_KERNELS = {"FlashAttention-1": "flash1", "FlashAttention-2": "flash2",
 class Row:
     """One measured kernel: the lines that price it (their times are added) and what was measured, in seconds."""
 
-    def __init__(self, table, lines, seconds):
-        self.table, self.lines, self.seconds, self.predicted = table, lines, seconds, 0.0
+    def __init__(self, table, lines, seconds, burst=True):
+        self.table, self.lines, self.seconds, self.burst, self.predicted = table, lines, seconds, burst, 0.0
 
     def error(self):
         return self.predicted / self.seconds - 1
@@ -81,7 +81,18 @@ def layer_products(measured):
             b, m, n, k = shapes[row["op"]]
             # The table rounds times to 0.1 ms; its TFLOP/s are exact.
             yield Row("products A100-SXM-40GB fp16 (cookbook layer)", [f"gemm A100-SXM-40GB fp16 {b} {m} {n} {k}"],
-                      2 * b * m * n * k / float(row["tflops"]) * 1e-12)
+                      2 * b * m * n * k / float(row["tflops"]) * 1e-12, burst=False)
+
+
+def weight_gradients(measured):
+    """Stages of (layers + 2) / p layers of the zero-bubble models at sequence length 1024: products of all four weights."""
+    models = {"GPT 1.5B": (22, 2304), "GPT 6.2B": (30, 4096), "GPT 14.6B": (46, 5120), "GPT 28.3B": (62, 6144)}
+    for row in read(measured, "zero_bubble_profiled_times.csv"):
+        layers, hidden = models[row["model"]]
+        tokens = 1024 * int(row["micro_batch"])
+        shapes = [(3 * hidden, hidden), (hidden, hidden), (4 * hidden, hidden), (hidden, 4 * hidden)]
+        lines = [f"gemm A100-SXM-80GB bf16 1 {m} {n} {tokens}" for m, n in shapes] * ((layers + 2) // int(row["p"]))
+        yield Row("products A100-SXM-80GB bf16 (weight gradients, zero bubble)", lines, float(row["T_W_ms"]) * 1e-3, burst=False)
 
 
 def attention(measured):
@@ -101,13 +112,15 @@ def attention(measured):
 def price(tool, rows, known):
     """Fills in what the tool says; returns the rows whose device has a file."""
     rows = [row for row in rows if all(line.split()[1] in known for line in row.lines)]
-    lines = [line for row in rows for line in row.lines]
-    run = subprocess.run([tool], input="\n".join(lines), capture_output=True, text=True)
-    if run.returncode:
-        sys.exit(run.stderr.strip())
-    times = iter(float(line) for line in run.stdout.split())
-    for row in rows:
-        row.predicted = sum(next(times) for _ in row.lines)
+    for burst in (False, True):
+        chosen = [row for row in rows if row.burst == burst]
+        lines = [line for row in chosen for line in row.lines]
+        run = subprocess.run([tool] + ["--burst"] * burst, input="\n".join(lines), capture_output=True, text=True)
+        if run.returncode:
+            sys.exit(run.stderr.strip())
+        times = iter(float(line) for line in run.stdout.split())
+        for row in chosen:
+            row.predicted = sum(next(times) for _ in row.lines)
     return rows
 
 
@@ -121,7 +134,7 @@ def main():
     if not os.path.exists(tool):
         sys.exit(f"{tool}: not there; build the target ppc-kernel-times")
 
-    every = [row for source in (xla_products, other_products, layer_products, attention) for row in source(arguments.measured)]
+    every = [row for source in (xla_products, other_products, layer_products, weight_gradients, attention) for row in source(arguments.measured)]
     known = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(ROOT, "lib/Cluster/Devices"))}
     rows = price(tool, every, known)
     tables = {}
