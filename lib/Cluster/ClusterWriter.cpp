@@ -44,7 +44,15 @@ static void write(llvm::raw_ostream &os, const Device &device, llvm::StringRef i
   os << indent << "launch_floor: " << number(device.launchFloor.value) << "\n";
   os << indent << "product_floor: " << number(device.productFloor.value) << "\n";
   os << indent << "split_floor: " << number(device.splitFloor.value) << "\n";
-  os << indent << "store_share: " << number(device.storeShare) << "\n" << indent << "peak:\n";
+  os << indent << "tile_fill: " << number(device.tileFill.value) << "\n";
+  os << indent << "exposed_stores: " << number(device.exposedStores) << "\n";
+  os << indent << "elementwise_share: " << number(device.elementwiseShare) << "\n";
+  os << indent << "collective_meeting: " << number(device.collectiveMeeting.value) << "\n";
+  os << indent << "host_issue_forward: " << number(device.hostIssueForward.value) << "\n";
+  os << indent << "host_issue_backward: " << number(device.hostIssueBackward.value) << "\n";
+  os << indent << "communication_share: " << number(device.communicationShare) << "\n";
+  os << indent << "communication_slowdown: " << number(device.communicationSlowdown) << "\n";
+  os << indent << "framework_memory: " << number(device.frameworkMemory.value) << "\n" << indent << "peak:\n";
   for (int p = 0; p < precisionCount; ++p)
     os << indent << "  " << toString(Precision(p)) << ": " << number(device.peak[p].value) << "\n";
   os << indent << "products:\n";

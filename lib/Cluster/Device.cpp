@@ -146,7 +146,6 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
       "product_floor", device.productFloor.value > 0 ? device.productFloor.value : device.launchFloor.value));
   device.splitFloor = Seconds(
       reader.positive("split_floor", device.splitFloor.value > 0 ? device.splitFloor.value : device.launchFloor.value));
-  device.storeShare = reader.number("store_share", 0, 10, device.storeShare);
   device.elementwiseShare = reader.number("elementwise_share", 0.1, 1, device.elementwiseShare);
   device.collectiveMeeting = Seconds(reader.number("collective_meeting", 0, 1e-3, device.collectiveMeeting.value));
   device.hostIssueForward = Seconds(reader.positive("host_issue_forward", device.hostIssueForward.value));
@@ -154,6 +153,8 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
   device.communicationShare = reader.number("communication_share", 0, 0.9, device.communicationShare);
   device.communicationSlowdown = reader.number("communication_slowdown", 0, 0.9, device.communicationSlowdown);
   device.frameworkMemory = Bytes(reader.number("framework_memory", 0, 1e12, device.frameworkMemory.value));
+  device.tileFill = Seconds(reader.number("tile_fill", 0, 1, device.tileFill.value));
+  device.exposedStores = reader.number("exposed_stores", 0, 1, device.exposedStores);
   readPrecisions(reader, device);
   readAttention(reader, device);
   reader.finish();

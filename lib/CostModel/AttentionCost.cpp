@@ -7,6 +7,8 @@
 using namespace mlir::ppc;
 
 static constexpr double blockSize = 128;
+/// What a pair of blocks on the diagonal costs beyond a full one: its mask.
+static constexpr double diagonalShare = 0.25;
 
 const AttentionConstants *mlir::ppc::attentionConstants(const Device &device, AttentionKernel kernel) {
   static constexpr FusedAttention order[4][4] = {
@@ -63,7 +65,7 @@ static Load countPairs(const AttentionShape &shape) {
   double growing = std::clamp(cap - first, 0.0, queryBlocks); // blocks before the cap is reached
   double perHead = growing * first + growing * (growing - 1) / 2 + (queryBlocks - growing) * cap;
   load.longest = std::min(cap, first + queryBlocks - 1);
-  load.pairs = heads * std::max(perHead, queryBlocks * std::min(1.0, cap));
+  load.pairs = heads * (std::max(perHead, queryBlocks * std::min(1.0, cap)) + diagonalShare * queryBlocks);
   return load;
 }
 

@@ -49,19 +49,19 @@ static double tiledTime(const Device &device, Precision asked, double batch, dou
   double traffic = (batchRows * k + batch * k * n) * operand + batchRows * n * result;
   double floor = std::max(flops / (peak * constants.sustained), traffic / bandwidth);
   double loopRate = peak * constants.tileRate * perUnit;
-  double storeRate = device.memoryBandwidth.value * perUnit;
+  double storeRate = bandwidth * perUnit, fill = device.tileFill.value;
   double splitStore = batchRows * n * 4 / (2 * device.memoryBandwidth.value);
 
   double best = HUGE_VAL;
   for (const Tile &tile : tiles) {
     double count = batch * std::ceil(rows / tile.rows) * std::ceil(n / tile.columns);
     double area = static_cast<double>(tile.rows) * tile.columns;
-    double store = device.storeShare * area * result / storeRate;
+    double store = area * result / storeRate, exposed = fill + device.exposedStores * store;
     double perDepth = 2 * area / (loopRate * tile.rate);
     for (int split = 1; split <= 16; split *= 2) {
       double depth = std::ceil(k / (64 * split)) * 64;
       double waves = std::ceil(count * split * perUnit);
-      double time = std::max(waves * (depth * perDepth + store), floor);
+      double time = std::max(waves * std::max(depth * perDepth + exposed, store) + store, floor);
       if (split > 1)
         time += device.splitFloor.value + (split + 1) * splitStore;
       best = std::min(best, time);

@@ -32,10 +32,10 @@ struct ProductConstants {
 /// Measured constants of one fused attention kernel, at head dimensions 64, 128 and 256 (formula:
 /// attentionForwardTime).
 struct AttentionConstants {
-  std::array<double, 3> forward{},
-      backward{}; // rate of the inner loop, as a share of the 16-bit peak; 0: no such kernel
-  std::array<Seconds, 3> forwardBlock,
-      backwardBlock; // what one block of 128 queries (backward: keys) costs besides its loop
+  /// Rate of the inner loop, as a share of the 16-bit peak; 0: no such kernel.
+  std::array<double, 3> forward{}, backward{};
+  /// What one block of 128 queries (backward: keys) costs besides its loop.
+  std::array<Seconds, 3> forwardBlock, backwardBlock;
 };
 /// The kernels that a device file may hold constants of. A device that lacks one uses the next older that it has.
 enum class FusedAttention { Flash1, Flash2, Flash3, Cudnn };
@@ -51,11 +51,11 @@ struct Device {
   double memoryEfficiency = 1;    // the share of it that large streams attain
   int64_t multiprocessors = 0;    // units that a product's tiles are spread over
   std::array<FlopsPerSecond, precisionCount> peak; // dense datasheet peak by Precision; 0: not supported
-  Seconds launchFloor;  // shortest time from one dependent kernel to the next on a busy stream
-  Seconds productFloor; // what a product takes besides its tiles: launch, first loads, last stores
-  double storeShare =
-      0.8;            // of the memory's time for a wave of results, what the wave waits; the rest runs beside the next
-  Seconds splitFloor; // what splitting a product over k adds besides its traffic
+  Seconds launchFloor;      // shortest time from one dependent kernel to the next on a busy stream
+  Seconds productFloor;     // what a product takes besides its tiles: launch and set-up
+  Seconds splitFloor;       // what splitting a product over k adds besides its traffic
+  Seconds tileFill;         // first loads of a tile, before its inner loop runs at full rate
+  double exposedStores = 1; // share of a tile's stores that do not run beside the next tile's loop
   std::array<ProductConstants, precisionCount> products;
   std::array<AttentionConstants, fusedAttentionCount> attention;
   // Share of the attainable bandwidth that elementwise and normalising kernels of frameworks reach (they compute, index and
