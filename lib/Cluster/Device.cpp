@@ -148,6 +148,7 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
       reader.positive("split_floor", device.splitFloor.value > 0 ? device.splitFloor.value : device.launchFloor.value));
   device.elementwiseShare = reader.number("elementwise_share", 0.1, 1, device.elementwiseShare);
   device.collectiveMeeting = Seconds(reader.number("collective_meeting", 0, 1e-3, device.collectiveMeeting.value));
+  device.collectiveShare = reader.number("collective_share", 0.1, 1, device.collectiveShare);
   device.hostIssueForward = Seconds(reader.positive("host_issue_forward", device.hostIssueForward.value));
   device.hostIssueBackward = Seconds(reader.positive("host_issue_backward", device.hostIssueBackward.value));
   device.communicationShare = reader.number("communication_share", 0, 0.9, device.communicationShare);

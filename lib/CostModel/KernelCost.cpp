@@ -72,10 +72,27 @@ static double tiledTime(const Device &device, Precision asked, double batch, dou
   return device.productFloor.value + best;
 }
 
+/// Matrix units read rows in pieces of 16 bytes. Libraries have slower kernels for rows that do not begin on such a piece
+/// where there is one product; batched ones fall back to the vector units (a head dimension of 150 or 108).
+static double misalignedTime(const Device &device, const GemmShape &shape, double aligned) {
+  double flops = 2.0 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                 static_cast<double>(shape.k);
+  constexpr double singleSlowdown = 2.5, vectorShare = 0.55;
+  double vector = flops / (device.peakOf(Precision::F32).value * vectorShare);
+  if (shape.batch == 1 || device.peakOf(Precision::F32).value <= 0)
+    return std::min(singleSlowdown * aligned, std::max(aligned, vector));
+  return std::max(aligned, vector);
+}
+
 Seconds mlir::ppc::gemmTime(const Device &device, Precision precision, const GemmShape &shape) {
   double m = static_cast<double>(shape.m), batch = static_cast<double>(shape.batch);
-  return Seconds(
-      tiledTime(device, precision, batch, m, batch * m, static_cast<double>(shape.n), static_cast<double>(shape.k)));
+  double time =
+      tiledTime(device, precision, batch, m, batch * m, static_cast<double>(shape.n), static_cast<double>(shape.k));
+  Precision used = productPrecision(device, precision);
+  bool matrixUnits = used != Precision::F32 && device.peakOf(used).value > device.peakOf(Precision::F32).value;
+  if (matrixUnits && ((shape.n | shape.k) & 7) && std::min(shape.n, shape.k) >= 16)
+    time = misalignedTime(device, shape, time);
+  return Seconds(time);
 }
 
 Seconds mlir::ppc::groupedGemmTime(const Device &device, Precision precision, int64_t groups, int64_t rows, int64_t n,

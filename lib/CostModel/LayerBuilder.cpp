@@ -98,7 +98,7 @@ LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &gr
                                   Bytes forwardBytes, CollectiveKind backward, Bytes backwardBytes) {
   LayerOp &op = add(name, OpClass::Communication);
   auto time = [&](CollectiveKind kind, Bytes bytes) {
-    return collectiveTime(context.cluster, kind, bytes, group) + context.device().collectiveMeeting;
+    return collectiveTime(context.cluster, kind, bytes, group) / context.device().collectiveShare + context.device().collectiveMeeting;
   };
   if (forwardBytes.value > 0)
     op.forward = time(forward, forwardBytes);

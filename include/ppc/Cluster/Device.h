@@ -64,6 +64,9 @@ struct Device {
   // What a collective costs besides its own time when ranks of a training job meet in it: they arrive apart, and the
   // streams of compute and communication wait for each other.
   Seconds collectiveMeeting = Seconds(0);
+  // Collectives are measured back to back in loops; between the kernels of a step each one starts cold, on links and caches
+  // that compute has just used. The share of the measured rate that is left.
+  double collectiveShare = 1;
   // What a framework that issues kernels one by one costs the host per kernel, in forward (interpreted code) and in
   // backward (recorded graph). The device waits when its kernels are shorter.
   Seconds hostIssueForward = Seconds(9e-6), hostIssueBackward = Seconds(6e-6);
