@@ -12,9 +12,11 @@ def plain(value, digits=3):
 
 
 class Report:
-    """Collects the figures of tables with what they should be; `misses` lists those outside."""
+    """Collects the figures of tables with what they should be; `misses` lists those outside. `slack` widens bounds on
+    errors: a few rows scatter more than a table."""
 
-    def __init__(self):
+    def __init__(self, slack=1.0):
+        self.slack = slack
         self.rows = []  # table, figure, value, bound, verdict
         self.misses = []
 
@@ -25,11 +27,14 @@ class Report:
             self.misses.append(f"{table}: {name} {text}, wanted {bound}")
 
     def most(self, table, name, value, bound, show=percent):
-        """A figure that should be at most `bound` (None: no bound)."""
+        """An error that should be at most `bound` (None: no bound)."""
+        bound = None if bound is None else bound * self.slack
         good = None if bound is None or value is None else value <= bound + 1e-9
         self.figure(table, name, show(value), "" if bound is None else f"<= {show(bound)}", good)
 
     def least(self, table, name, value, bound, show=percent):
+        """A share or correlation that should be at least `bound`."""
+        bound = None if bound is None else 1 - (1 - bound) * self.slack
         good = None if bound is None or value is None else value >= bound - 1e-9
         self.figure(table, name, show(value), "" if bound is None else f">= {show(bound)}", good)
 

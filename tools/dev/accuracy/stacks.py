@@ -24,10 +24,12 @@ VARIANTS = {
     "fsdp-compiled": ("fsdp", dict(
         execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true")),
     # KempnerForge: its memory on one device is 8 bytes per parameter and the logits, so parameters, gradients and both moments
-    # are in bf16; with tensor parallelism memory stays above 27 GB, so every rank holds all logits.
+    # are in bf16; with tensor parallelism memory stays above 27 GB, so every rank holds all logits; on
+    # four devices it needs what whole gradients add, so they accumulate unsharded.
     "kempnerforge": ("fsdp", dict(
         execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", gradient_bytes=2,
-        gradient_reduce_bytes=2, master_bytes=0, moment_bytes=4, vocabulary_parallel_loss="false")),
+        gradient_reduce_bytes=2, master_bytes=0, moment_bytes=4, vocabulary_parallel_loss="false",
+        reduce_gradients_every_micro_batch="false")),
     # NeMo's and Megatron-Bridge's performance recipes: grad_reduce_in_fp32 = False.
     "nemo-performance": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2)),
     # The same with recorded CUDA graphs.
