@@ -11,7 +11,7 @@ void TransformerLayer::expertBlock() {
   double etp = double(layout.etp), ep = double(layout.ep);
   // Without sequence parallelism every tensor-parallel rank would hold the same tokens; each sends only its share.
   double localTokens = tokens / tp;
-  build.linear("router", streamTokens, double(moe.experts), hidden, Bytes(streamTokens * (hidden * 2 + 8 * double(moe.experts))));
+  build.linearBf16("router", streamTokens, double(moe.experts), hidden, Bytes(streamTokens * (hidden * 2 + 8 * double(moe.experts))));
   build.stream("routing", streamTokens * double(moe.experts) * 24, streamTokens * double(moe.experts) * 16, 8, 8, Bytes(0));
   double copies = localTokens * double(moe.topK);
   build.stream("dispatch permutation", copies * hidden * 4, copies * hidden * 4, 2, 2, Bytes(0));

@@ -23,9 +23,9 @@ LayerOp &LayerBuilder::add(llvm::StringRef name, OpClass kind) {
 
 static int64_t extent(double value) { return std::max<int64_t>(1, std::llround(std::ceil(value - 1e-9))); }
 
-LayerOp &LayerBuilder::linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels) {
+LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved,
+                               int kernels) {
   const Device &device = context.device();
-  Precision precision = context.layout.precision;
   int64_t m = extent(rows), columns = extent(n / kernels), depth = extent(k);
   LayerOp &op = add(name, OpClass::Gemm);
   op.forward = kernels * gemmTime(device, precision, {1, m, columns, depth});
@@ -48,7 +48,26 @@ LayerOp &LayerBuilder::linear(llvm::StringRef name, double rows, double n, doubl
   return op;
 }
 
-LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved) {
+void LayerBuilder::quantize(double rows, double n, double k, double weights) {
+  double narrow = elementBytes(context.layout.precision);
+  if (narrow >= 2)
+    return;
+  // Read once in bf16, written by rows for this product and by columns for the weight gradient; weights once a step.
+  double bytes = 2 + 2 * narrow, microBatches = double(context.layout.microBatches(context.job));
+  stream("quantization", rows * k * bytes + weights * bytes / microBatches, rows * n * bytes, 1, 1, Bytes(0));
+}
+
+void LayerBuilder::linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels) {
+  product(name, context.layout.precision, rows, n, k, saved, kernels);
+  quantize(rows, n, k, n * k);
+}
+
+LayerOp &LayerBuilder::linearBf16(llvm::StringRef name, double rows, double n, double k, Bytes saved) {
+  Precision precision = context.layout.precision;
+  return product(name, elementBytes(precision) < 2 ? Precision::Bf16 : precision, rows, n, k, saved, 1);
+}
+
+void LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved) {
   const Device &device = context.device();
   Precision precision = context.layout.precision;
   int64_t m = extent(rows), columns = extent(n), depth = extent(k);
@@ -61,7 +80,7 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + double(groups) * n * k));
   op.saved = saved;
   program.expertParameters += double(groups) * n * k;
-  return op;
+  quantize(rows, n, k, double(groups) * n * k);
 }
 
 LayerOp &LayerBuilder::batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved) {

@@ -15,10 +15,13 @@ public:
   LayerBuilder(const PricingContext &context, LayerProgram &program) : context(context), program(program) {}
 
   /// rows x k times k x n with trained weights, in the layout's precision: forward, gradient of the rows, gradient of the
-  /// weights. `saved`: bytes that backward keeps of its operand.
-  LayerOp &linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels = 1);
+  /// weights. `saved`: bytes that backward keeps of its operand. Below 16 bits another op follows: what quantises the
+  /// operands.
+  void linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels = 1);
+  /// The same in bf16 whatever the layout says: the head, the router.
+  LayerOp &linearBf16(llvm::StringRef name, double rows, double n, double k, Bytes saved);
   /// The same for `groups` experts that share `rows` evenly.
-  LayerOp &experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved);
+  void experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved);
   /// A product of activations, in bf16: forward, and the gradients of both operands.
   LayerOp &batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved);
   /// Memory-bound kernels: bytes read and written in forward and backward, spread over that many kernels.
@@ -32,6 +35,9 @@ public:
   LayerProgram &result() { return program; }
 
 private:
+  LayerOp &product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved, int kernels);
+  /// Operands of `rows` x k, gradients of `rows` x n and weights brought to the layout's precision, if it is below 16 bits.
+  void quantize(double rows, double n, double k, double weights);
   LayerOp &add(llvm::StringRef name, OpClass kind);
   const PricingContext &context;
   LayerProgram &program;

@@ -51,7 +51,7 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     else
       build.collective("head input", context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, activation);
   }
-  build.linear("logits", tokens, vocab / tp, hidden, Bytes(streamTokens * hidden * 2));
+  build.linearBf16("logits", tokens, vocab / tp, hidden, Bytes(streamTokens * hidden * 2));
   bool gathered = layout.tp > 1 && !stack.vocabularyParallelLoss;
   if (gathered)
     build.collective("gather logits", context.tensorGroup, CollectiveKind::AllGather, Bytes(tokens * vocab * 2),

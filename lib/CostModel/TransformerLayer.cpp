@@ -34,9 +34,9 @@ void TransformerLayer::residual(llvm::StringRef name) {
 void TransformerLayer::enterTensorParallel(llvm::StringRef name, const LayerOp *) {
   if (layout.tp == 1)
     return;
-  Bytes bytes(tokens * hidden * 2);
+  Bytes bytes(tokens * hidden * 2), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
-    build.collective(name, context.tensorGroup, CollectiveKind::AllGather, bytes, CollectiveKind::ReduceScatter, bytes);
+    build.collective(name, context.tensorGroup, CollectiveKind::AllGather, gathered, CollectiveKind::ReduceScatter, bytes);
   else
     build.collective(name, context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, bytes);
 }
@@ -44,9 +44,9 @@ void TransformerLayer::enterTensorParallel(llvm::StringRef name, const LayerOp *
 void TransformerLayer::leaveTensorParallel(llvm::StringRef name) {
   if (layout.tp == 1)
     return;
-  Bytes bytes(tokens * hidden * 2);
+  Bytes bytes(tokens * hidden * 2), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
-    build.collective(name, context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, bytes);
+    build.collective(name, context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, gathered);
   else
     build.collective(name, context.tensorGroup, CollectiveKind::AllReduce, bytes, CollectiveKind::AllReduce, Bytes(0));
 }
@@ -72,15 +72,17 @@ void TransformerLayer::overlapTensorParallel(size_t first) {
       continue;
     LayerOp &op = ops[i];
     if (stack.overlapTensorParallel) {
-      // The first of tp pieces cannot hide.
-      double piece = 1.0 / tp;
-      Seconds forward = op.forward * (1 - piece), backward = op.backward * (1 - piece);
-      Seconds forwardCompute = product->forward * (1 - piece);
-      Seconds backwardCompute = enters ? product->weightGradient : product->backward * (1 - piece);
-      build.hide(forward, forwardCompute);
-      build.hide(backward, backwardCompute);
-      op.forward = op.forward * piece + forward;
-      op.backward = op.backward * piece + backward;
+      // The product is cut into tp pieces. Its kernels leave the multiprocessors of the exchange alone from start to end.
+      // Gathering starts with the rank's own piece; what the last piece scatters has nothing to hide behind.
+      double kept = 1 - context.device().communicationShare, piece = enters ? 0 : 1 / tp;
+      auto cut = [&](Seconds exchange, Seconds compute) {
+        return std::max(compute / kept, exchange * (1 - piece)) + exchange * piece - compute;
+      };
+      op.forward = cut(op.forward, product->forward);
+      if (enters) // whole, beside the weight gradient
+        build.hide(op.backward, product->weightGradient);
+      else
+        op.backward = cut(op.backward, product->backward);
     } else if (stack.asyncTensorBackward && enters) {
       build.hide(op.backward, product->weightGradient);
     }
@@ -128,8 +130,21 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
   op.name = "attention";
   op.kind = OpClass::Attention;
   double share = 1.0 / double(layout.cp);
-  op.forward = share * attentionForwardTime(context.device(), layout.attention, Precision::Bf16, shape);
-  op.backward = share * attentionBackwardTime(context.device(), layout.attention, Precision::Bf16, shape);
+  auto add = [&](const AttentionShape &piece, double times) {
+    op.forward += times * attentionForwardTime(context.device(), layout.attention, Precision::Bf16, piece);
+    op.backward += times * attentionBackwardTime(context.device(), layout.attention, Precision::Bf16, piece);
+  };
+  if (layout.cp > 1 && layout.contextKind == ContextKind::Ring && !window) {
+    // A rank holds one leading and one trailing piece of the sequence: causal among its own, then with each other rank's
+    // keys half of the square, without a mask.
+    shape.queries = shape.keys = std::max<int64_t>(1, context.job.sequence / layout.cp);
+    add(shape, 1);
+    shape.causal = false;
+    shape.keys = std::max<int64_t>(1, shape.keys / 2);
+    add(shape, double(layout.cp - 1));
+  } else {
+    add(shape, share);
+  }
   op.backwardKernels = 3;
   op.flops = Flops(2 * batch * heads * pairs * double(shape.headDim + shape.valueDim) * share);
   op.traffic = Bytes(2 * tokens * (heads * double(shape.headDim + shape.valueDim) + kvHeads * double(shape.headDim + shape.valueDim)));
@@ -169,6 +184,13 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
     attention.backwardKernels *= int(parts);
   }
   build.result().ops.push_back(op);
+  if (layout.contextKind == ContextKind::Ring) {
+    // Each piece's result is scaled and added to f32 sums; in backward its gradients are added. The causal piece and one
+    // half of the queries or of the keys of each other one.
+    double own = queryBytes / 4, pieces = 1 + 0.5 * (parts - 1);
+    build.stream("context sums", own * 10 * pieces + kvBytes * 2, own * 6 * pieces + kvBytes * 4 * pieces, 2 * int(parts), 3 * int(parts),
+                 Bytes(0));
+  }
 }
 
 void TransformerLayer::latentProjections() {

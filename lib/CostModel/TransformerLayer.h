@@ -5,6 +5,8 @@
 
 #include "LayerBuilder.h"
 
+#include <algorithm>
+
 namespace mlir::ppc {
 
 /// Sizes that one rank sees, and the pieces that layers are made of.
@@ -14,7 +16,8 @@ public:
       : context(context), model(context.model), layout(context.layout), stack(context.stack), build(context, program),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
         streamTokens(layout.sequenceParallel ? tokens / double(layout.tp) : tokens), tp(double(layout.tp)),
-        hidden(double(model.hidden)), streamBytes(stack.residualF32 ? 4 : 2) {}
+        hidden(double(model.hidden)), streamBytes(stack.residualF32 ? 4 : 2),
+        gatheredBytes(std::min(2.0, elementBytes(layout.precision))) {}
 
   void attentionBlock(int64_t layer);
   void denseBlock(double ffn, bool shared);
@@ -39,6 +42,7 @@ private:
   const Stack &stack;
   LayerBuilder build;
   double tokens, streamTokens, tp, hidden, streamBytes;
+  double gatheredBytes; // per element, of operands that are gathered: quantised before
 };
 
 } // namespace mlir::ppc
