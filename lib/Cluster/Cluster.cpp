@@ -150,3 +150,17 @@ llvm::Expected<Cluster> mlir::ppc::restrictCluster(const Cluster &cluster, int64
     result.between->size = result.groups.size();
   return result;
 }
+
+std::vector<ClusterLevel> mlir::ppc::joinedLevels(const Cluster &cluster) {
+  std::vector<ClusterLevel> levels = cluster.groups.front().levels;
+  for (const DeviceGroup &group : llvm::ArrayRef(cluster.groups).drop_front())
+    for (size_t l = 0; l < std::min(levels.size(), group.levels.size()); ++l)
+      if (group.levels[l].bandwidth < levels[l].bandwidth) {
+        int64_t size = levels[l].size;
+        levels[l] = group.levels[l];
+        resize(levels[l], size);
+      }
+  if (cluster.between)
+    levels.push_back(*cluster.between);
+  return levels;
+}

@@ -35,10 +35,22 @@ struct Estimate {
 };
 } // namespace
 
-static const ClusterLevel &levelAt(const Cluster &cluster, size_t index) {
-  llvm::ArrayRef<ClusterLevel> levels = cluster.levels();
-  return index < levels.size() || !cluster.between ? levels[std::min(index, levels.size() - 1)] : *cluster.between;
-}
+namespace {
+/// Levels from the inside out, with what joins several groups as the outermost.
+struct Levels {
+  llvm::ArrayRef<ClusterLevel> inside;
+  const ClusterLevel *between;
+
+  explicit Levels(llvm::ArrayRef<ClusterLevel> levels) : inside(levels), between(nullptr) {}
+  explicit Levels(const Cluster &cluster, const DeviceGroup &group)
+      : inside(group.levels), between(cluster.between ? &*cluster.between : nullptr) {}
+  explicit Levels(const Cluster &cluster) : Levels(cluster, cluster.groups.front()) {}
+  size_t size() const { return inside.size() + (between ? 1 : 0); }
+  const ClusterLevel &operator[](size_t index) const {
+    return index < inside.size() || !between ? inside[std::min(index, inside.size() - 1)] : *between;
+  }
+};
+} // namespace
 
 /// Share of a device's bandwidth that `spans` of the level's units can use among themselves.
 static double usableShare(const ClusterLevel &level, int64_t spans) {
@@ -67,12 +79,12 @@ static double usableShare(const ClusterLevel &level, int64_t spans) {
   return 1;
 }
 
-static Crossings crossingsOf(const Cluster &cluster, const GroupPlacement &placement) {
+static Crossings crossingsOf(const Levels &levels, const GroupPlacement &placement) {
   Crossings crossings;
   crossings.size = double(placement.size());
   double unitsBelow = crossings.size, devicesBelow = 1;
   for (size_t l = 0; l < placement.members.size() && crossings.count < 8; ++l) {
-    const ClusterLevel &level = levelAt(cluster, l);
+    const ClusterLevel &level = levels[l];
     int64_t spans = placement.spans[l];
     if (spans > 1) {
       double members = l == 0 ? 1 : double(placement.fewest[l - 1]);
@@ -189,24 +201,27 @@ static Estimate inNetwork(const Crossings &crossings, double bytes) {
   return {floorOf(crossings) + hops + slowest, "in-network"};
 }
 
-/// A message from each rank to each other one; what leaves a unit shares its way out.
+/// A message from each rank to each other one; what leaves a unit shares its way out. Without a spine, what is for another
+/// rail goes through the unit first.
 static Estimate allToAll(const Crossings &crossings, double bytes) {
-  double slowest = 0, hops = 0;
-  for (int i = 0; i < crossings.count; ++i) {
+  double slowest = 0, hops = 0, forwarded = 0;
+  for (int i = crossings.count; i-- > 0;) {
     const Crossing &crossing = crossings.at[i];
     const ClusterLevel &level = *crossing.level;
     double wire = crossing.members * bytes * (crossings.size - crossing.members) / crossings.size;
+    if (level.topology == TopologyKind::RailOnly)
+      forwarded += wire / crossing.members * (1 - 1 / crossing.members);
     double rate = crossing.rate * level.constants.allToAll.efficiency;
     if (level.topology == TopologyKind::PcieTree || level.topology == TopologyKind::RailOptimized)
       rate /= level.oversubscription;
-    slowest = together(slowest, wire / rate * rampFactor(level.constants.allToAll, bytes));
+    slowest = together(slowest, (wire + crossing.members * (i == 0 ? forwarded : 0)) / rate * rampFactor(level.constants.allToAll, bytes));
     hops += double(crossing.spans - 1) * exchangeHop * level.latency.value;
   }
   return {floorOf(crossings) + hops + slowest, "direct"};
 }
 
-static Estimate estimate(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
-  Crossings crossings = crossingsOf(cluster, placement);
+static Estimate estimate(const Levels &levels, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
+  Crossings crossings = crossingsOf(levels, placement);
   if (crossings.count == 0 || bytes.value <= 0)
     return {};
   if (kind == CollectiveKind::AllToAll)
@@ -224,52 +239,85 @@ static Estimate estimate(const Cluster &cluster, CollectiveKind kind, Bytes byte
 }
 
 Seconds mlir::ppc::collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
-  return Seconds(estimate(cluster, kind, bytes, placement).seconds);
+  return Seconds(estimate(Levels(cluster), kind, bytes, placement).seconds);
+}
+
+Seconds mlir::ppc::collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
+  return Seconds(estimate(Levels(levels), kind, bytes, placement).seconds);
 }
 
 llvm::StringRef mlir::ppc::collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
-  return estimate(cluster, kind, bytes, placement).algorithm;
+  return estimate(Levels(cluster), kind, bytes, placement).algorithm;
 }
 
-/// A message whose outermost level is `crossed`.
-static double messageTime(const Cluster &cluster, double bytes, size_t crossed, int64_t sharers) {
-  const ClusterLevel &level = levelAt(cluster, crossed);
+/// Share of a device's bandwidth that one message to another unit of the level can use.
+static double messageShare(const ClusterLevel &level) {
+  switch (level.topology) {
+  case TopologyKind::AllPairs: return level.size > 1 ? 1.0 / double(level.size - 1) : 1.0;
+  case TopologyKind::Torus2D:
+  case TopologyKind::Torus3D: return 0.5 / double(level.extents.size()); // one direction of one axis
+  default: return usableShare(level, 2);
+  }
+}
+
+/// A message whose outermost level is `crossed`; `sameRail`: to the same device of another unit.
+static double messageTime(const Levels &levels, double bytes, size_t crossed, int64_t sharers, bool sameRail) {
+  const ClusterLevel &level = levels[crossed];
   const LinkConstants &constants = level.constants;
   double devicesBelow = 1;
   for (size_t l = 0; l < crossed; ++l)
-    devicesBelow *= double(levelAt(cluster, l).size);
-  double share = level.topology == TopologyKind::AllPairs && level.size > 1 ? 1.0 / double(level.size - 1)
-                 : level.extents.empty()                                    ? usableShare(level, 2)
-                                                                            : 0.5 / double(level.extents.size());
+    devicesBelow *= double(levels[l].size);
+  double share = messageShare(level);
+  if (level.topology == TopologyKind::RailOptimized && !sameRail)
+    share /= level.oversubscription;
   double alone = crossed == 0 ? 1 : std::max(1.0, 1 / level.adaptersPerDevice);
   double rate = level.bandwidth.value * share * constants.pointToPoint *
                 std::min(alone, crossed == 0 ? 1.0 : devicesBelow / double(std::max<int64_t>(sharers, 1)));
   double seconds = bytes / rate;
   if (constants.stream.value > 0)
     seconds = std::max(seconds, std::min(bytes, constants.split.value) / constants.stream.value);
+  if (level.topology == TopologyKind::RailOnly && !sameRail && crossed > 0)
+    seconds += messageTime(levels, bytes, crossed - 1, sharers, true);
   return constants.floor.value + level.latency.value + seconds;
+}
+
+/// The group that holds a rank, and the rank's number in it.
+static std::pair<const DeviceGroup *, int64_t> groupOf(const Cluster &cluster, int64_t rank) {
+  for (const DeviceGroup &group : cluster.groups) {
+    if (rank < group.count)
+      return {&group, rank};
+    rank -= group.count;
+  }
+  return {&cluster.groups.back(), cluster.groups.back().count - 1};
 }
 
 Seconds mlir::ppc::pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t from, int64_t to, int64_t sharers) {
   if (from == to || bytes.value <= 0)
     return Seconds(0);
-  int64_t unit = 1;
+  auto [group, first] = groupOf(cluster, from);
+  auto [other, second] = groupOf(cluster, to);
+  Levels levels(cluster, *group);
+  int64_t unit = 1, inner = 1;
   size_t crossed = 0;
-  for (; crossed < cluster.levels().size(); ++crossed) {
-    unit *= cluster.levels()[crossed].size;
-    if (from / unit == to / unit)
+  for (; crossed < group->levels.size(); ++crossed) {
+    inner = unit;
+    unit *= group->levels[crossed].size;
+    if (group == other && first / unit == second / unit)
       break;
   }
-  return Seconds(messageTime(cluster, bytes.value, crossed, sharers));
+  return Seconds(messageTime(levels, bytes.value, crossed, sharers, (second - first) % inner == 0));
 }
 
 Seconds mlir::ppc::pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t stride, int64_t sharers) {
   if (stride <= 0 || bytes.value <= 0)
     return Seconds(0);
   // Some pair of such ranks lies on both sides of the boundary of every level but the outermost.
-  size_t crossed = 0;
-  for (size_t l = 1; l < cluster.levels().size(); ++l)
-    if (cluster.levels()[l].size > 1)
-      crossed = l;
-  return Seconds(messageTime(cluster, bytes.value, cluster.between ? cluster.levels().size() : crossed, sharers));
+  Levels levels(cluster);
+  size_t crossed = levels.size() - 1;
+  while (crossed > 0 && levels[crossed].size <= 1)
+    --crossed;
+  int64_t inner = 1;
+  for (size_t l = 0; l < crossed; ++l)
+    inner *= levels[l].size;
+  return Seconds(messageTime(levels, bytes.value, crossed, sharers, stride % inner == 0));
 }

@@ -104,6 +104,10 @@ std::string writeCluster(const Cluster &cluster);
 /// What a level may name as its `kind`.
 std::vector<llvm::StringRef> interconnectNames();
 
+/// Levels for communication groups that reach over several groups of devices: by position the slowest of the groups' levels,
+/// then `between`. Those of the first group where there is one.
+std::vector<ClusterLevel> joinedLevels(const Cluster &cluster);
+
 struct ClusterPreset {
   llvm::StringRef name, summary;
 };

@@ -11,16 +11,18 @@ enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll, Broad
 llvm::StringRef toString(CollectiveKind kind);
 
 /// `bytes`: the whole (unsharded) tensor for AllReduce, AllGather, ReduceScatter and Broadcast; for AllToAll what each
-/// rank holds before it (1 / size of it stays). A group of one takes no time. The placement may come from the levels of
-/// any group of the cluster; one entry more than those reaches through `between`. Allocates nothing.
+/// rank holds before it (1 / size of it stays). A group of one takes no time. The placement is over the levels of the first
+/// group of devices, with an entry more where it reaches through `between`. Allocates nothing.
 Seconds collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
+/// The same over given levels: of another group of devices, or joinedLevels.
+Seconds collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
 /// Which algorithm that time is of: "ring", "tree", "in-network", "direct", "none" (a group of one).
 llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
 
 /// One message between ranks `stride` apart, wherever that is slowest, `sharers` such messages leaving the same innermost
 /// unit at once.
 Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t stride, int64_t sharers = 1);
-/// The same between two given ranks of the first group's levels.
+/// The same between two given ranks, which may be of different groups of devices.
 Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t from, int64_t to, int64_t sharers);
 
 } // namespace mlir::ppc

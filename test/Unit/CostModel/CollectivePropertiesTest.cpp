@@ -116,6 +116,7 @@ TEST(CollectiveProperties, InnerGroupsAreFasterThanOuterOnes) {
     cluster.groups.resize(1);
     int64_t unit = randomInteger(random, 2, 8);
     cluster.groups[0].levels = {randomLevel(random, TopologyKind::Switch, unit, 1), randomLevel(random, TopologyKind::RailOptimized, unit, 10)};
+    cluster.groups[0].count = unit * unit;
     for (CollectiveKind kind : kinds)
       for (double bytes = 1e3; bytes < 1e11; bytes *= 10)
         EXPECT_LT(seconds(cluster, kind, bytes, placeGroup(cluster.levels(), 1, unit)),
