@@ -30,7 +30,7 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   LayerOp &op = add(name, OpClass::Gemm);
   op.forward = kernels * gemmTime(device, precision, {1, m, columns, depth});
   op.backward = kernels * gemmTime(device, precision, {1, m, depth, columns});
-  op.weightGradient = kernels * gemmTime(device, precision, {1, columns, depth, m});
+  op.weightGradient = kernels * gemmTime(device, precision, {1, columns, depth, m, /*outerK=*/true});
   op.forwardKernels = kernels;
   op.backwardKernels = 2 * kernels;
   double weights = n * k;
@@ -74,7 +74,7 @@ void LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, do
   LayerOp &op = add(name, OpClass::Gemm);
   op.forward = groupedGemmTime(device, precision, groups, m, columns, depth);
   op.backward = groupedGemmTime(device, precision, groups, m, depth, columns);
-  op.weightGradient = gemmTime(device, precision, {groups, columns, depth, extent(rows / double(groups))});
+  op.weightGradient = gemmTime(device, precision, {groups, columns, depth, extent(rows / double(groups)), /*outerK=*/true});
   op.backwardKernels = 2;
   op.flops = Flops(2 * rows * n * k);
   op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + double(groups) * n * k));
@@ -89,7 +89,7 @@ LayerOp &LayerBuilder::batched(llvm::StringRef name, double batch, double m, dou
   LayerOp &op = add(name, OpClass::Gemm);
   op.forward = gemmTime(device, Precision::Bf16, {b, rows, columns, depth});
   op.backward = gemmTime(device, Precision::Bf16, {b, rows, depth, columns}) +
-                gemmTime(device, Precision::Bf16, {b, columns, depth, rows});
+                gemmTime(device, Precision::Bf16, {b, columns, depth, rows, /*outerK=*/true});
   op.backwardKernels = 2;
   op.flops = Flops(2 * batch * m * n * k);
   op.traffic = Bytes(elementBytes(Precision::Bf16) * batch * (m * n + m * k + n * k));

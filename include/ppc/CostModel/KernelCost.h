@@ -9,12 +9,15 @@ namespace mlir::ppc {
 /// The precision that a product asked for in `precision` runs in: the next wider one that the device has a peak for.
 Precision productPrecision(const Device &device, Precision precision);
 
-/// `batch` products [m, k] x [k, n].
+/// `batch` products [m, k] x [k, n]. Rows are contiguous over k and n; `outerK`: over m and n, as in weight gradients,
+/// where both operands are transposed.
 struct GemmShape {
   int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool outerK = false;
 };
-/// Operands in `precision`, result in bf16 for fp8 and below. The larger of the tiles' time (quantised to whole waves
-/// over the multiprocessors, with a ramp over k) and the memory's, plus what a launch costs on a busy stream.
+/// Operands in `precision`, result in 16 bits (f32 for f32 and tf32). The largest of the tiles' time, quantised to
+/// whole waves over the multiprocessors, the memory's and the power limit's, plus what a launch costs. Contiguous
+/// dimensions that are no multiple of 16 bytes are slower.
 Seconds gemmTime(const Device &device, Precision precision, const GemmShape &shape);
 /// `groups` products of different row counts in one kernel: `rows` in all, spread evenly.
 Seconds groupedGemmTime(const Device &device, Precision precision, int64_t groups, int64_t rows, int64_t n, int64_t k);

@@ -61,9 +61,11 @@ TEST(KernelCost, GemmStaysWithinTheDatasheetAndGrows) {
         ASSERT_GE(time, bytes / device.memoryBandwidth.value) << what;
         // Rows that begin off a piece of 16 bytes have other kernels: slower, and never faster than the aligned shape.
         GemmShape aligned = shape;
-        aligned.n = llvm::alignTo(shape.n, 8);
-        aligned.k = llvm::alignTo(shape.k, 8);
-        ASSERT_GE(time * 1.05 + 1e-6, gemmTime(device, precision, aligned).value * double(shape.n) / aligned.n * shape.k / aligned.k) << what;
+        aligned.n = llvm::alignTo(shape.n, 32);
+        aligned.k = llvm::alignTo(shape.k, 32);
+        ASSERT_GE(time * 1.05 + 1e-6,
+                  gemmTime(device, precision, aligned).value * double(shape.n) / aligned.n * shape.k / aligned.k)
+            << what;
         shape = aligned;
         time = gemmTime(device, precision, shape).value;
         for (int64_t GemmShape::*dimension : {&GemmShape::batch, &GemmShape::m, &GemmShape::n, &GemmShape::k}) {
@@ -73,6 +75,31 @@ TEST(KernelCost, GemmStaysWithinTheDatasheetAndGrows) {
           ASSERT_LE(gemmTime(device, precision, twice).value, time * 2.6) << what;
         }
       }
+}
+
+TEST(KernelCost, RowsOffThePiecesOf16BytesAreSlower) {
+  Device device = llvm::cantFail(findDevice("H100-SXM-80GB"));
+  auto time = [&](int64_t m, int64_t n, int64_t k, bool outerK = false) {
+    return gemmTime(device, Precision::Bf16, {1, m, n, k, outerK}).value;
+  };
+  double aligned = time(8192, 10944, 4096);
+  EXPECT_GT(time(8192, 10922, 4096), 1.3 * aligned);
+  EXPECT_LT(time(8192, 10922, 4096), 1.7 * aligned);
+  EXPECT_GT(time(8192, 10923, 4096), time(8192, 10922, 4096));
+  EXPECT_NEAR(time(8191, 10944, 4096), aligned, 0.02 * aligned); // rows of tokens: any number
+  EXPECT_NEAR(time(10944, 4096, 8190, true), time(10944, 4096, 8192, true),
+              1e-5); // tokens are the outer dimension here
+  EXPECT_GT(time(10922, 4096, 8192, true), 1.3 * time(10944, 4096, 8192, true));
+}
+
+TEST(KernelCost, WavesAreWhole) {
+  Device device = llvm::cantFail(findDevice("H100-SXM-80GB"));
+  auto rate = [&](int64_t n) {
+    return 2.0 * 8192 * n * 4096 / gemmTime(device, Precision::Bf16, {1, 256 * 11, n, 4096}).value * (256 * 11) / 8192;
+  };
+  // 11 x 12 tiles of 256 x 128 are one wave of 132 multiprocessors; one column of tiles more is nearly two.
+  EXPECT_LT(rate(12 * 128 + 128), 0.85 * rate(12 * 128));
+  EXPECT_NEAR(rate(24 * 128), rate(12 * 128), 0.15 * rate(12 * 128));
 }
 
 TEST(KernelCost, GroupsCostAtLeastTheirRows) {
