@@ -81,6 +81,8 @@ def convert_row(index, cells, shapes):
     """NeMo's recipes recompute nothing on H100, shard the optimizer (distributed optimizer), use sequence parallelism with
     tensor parallelism, and hide its communication by userbuffers (llama3.1/pretrain_llama31.py, grok1/configure.sh). Grok-1
     up to v25.04 sets NVTE_FUSED_ATTN=0: FlashAttention-2; expert tensor parallelism is tp where the row does not say.
+    DeepSeek-V3 recomputes mla_up_proj on H100 ("none" here) and core_attn on GB200 (deepseek_v3/pretraining/launch.sh), which
+    helps only where attention keeps its scores: no fused kernel had its head dimensions (192, 128) there.
     MaxText's remat policy is save_qkv_proj (maxtext/configure.sh): all but the projections of queries, keys and values is
     recomputed, which "full" overstates by a tenth of a forward pass."""
     release = re.search(r"(v[\d.]+)", cells["source"]).group(1)
@@ -101,6 +103,15 @@ def convert_row(index, cells, shapes):
     if cells["layers"] and "model" not in inputs:
         inputs["layers"] = integer(cells["layers"])  # proxies have fewer than the model
     jax = "JAX" in cells["notes"]
+    attention, recompute, stack = "cudnn", "none", "nemo-performance"
+    if jax:
+        recompute, stack = "full", "fsdp-compiled"
+    elif model.startswith("grok") and release < "v25.05":
+        attention = "flash2"
+    elif model.startswith("deepseek"):
+        stack = "nemo-plain"
+        if gpu == "GB200":
+            attention, recompute = "unfused", "selective"
     vp = integer(cells["vp"]) or 1
     ep = integer(cells["ep"]) or 1
     etp = int(re.search(r"expert-TP=(\d+)", cells["notes"] + " expert-TP=" + str(tp)).group(1)) if ep > 1 else None
@@ -110,8 +121,7 @@ def convert_row(index, cells, shapes):
         cluster=f"dgx-h100:{-(-devices // 8)}" if gpu == "H100" else f"gb200-nvl72:{-(-devices // 72)}",
         devices=devices, tp=tp, pp=pp, vp=vp, cp=cp, dp=integer(cells["dp"]), ep=ep if ep > 1 else None, etp=etp,
         sp=int(tp > 1), zero=3 if jax else 1, schedule="interleaved" if vp > 1 else "1f1b",
-        recompute="full" if jax else "none", precision=precision,
-        attention="flash2" if model.startswith("grok") and release < "v25.05" else "cudnn", norm="fused", stack="fsdp-compiled" if jax else "nemo-performance")
+        recompute=recompute, precision=precision, attention=attention, norm="fused", stack=stack)
     if jax:
         inputs["shard_group"] = int(re.search(r"FSDP=(\d+)", cells["zero_stage_or_fsdp"]).group(1))
     row.set_inputs(inputs)

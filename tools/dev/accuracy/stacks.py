@@ -32,6 +32,9 @@ VARIANTS = {
         reduce_gradients_every_micro_batch="false")),
     # NeMo's and Megatron-Bridge's performance recipes: grad_reduce_in_fp32 = False.
     "nemo-performance": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2)),
+    # The same without userbuffers: tensor-parallel communication is not hidden (DeepSeek-V3's recipe, tp_comm_overlap=False).
+    "nemo-plain": ("megatron-core", dict(
+        gradient_bytes=2, gradient_reduce_bytes=2, overlap_tensor_parallel="false")),
     # The same with recorded CUDA graphs.
     "nemo-graphs": ("megatron-core", dict(execution="graphs", gradient_bytes=2, gradient_reduce_bytes=2)),
     # The same with the all-to-all of one micro-batch behind the experts of another.
