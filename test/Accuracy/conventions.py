@@ -83,6 +83,18 @@ class Conventions(unittest.TestCase):
             if converted.inputs["vp"] > 1:
                 self.assertEqual(converted.inputs["vp"] * converted.inputs["pp"], int(cells["layers"]) + 2)
 
+    def test_zero_bubble_memory_holds_no_more_than_is_in_flight(self):
+        for index, cells in enumerate(measured("throughput/zero_bubble.csv")):
+            converted = megatron.convert_zero_bubble(index, cells, self.shapes)
+            schedule, pp = converted.inputs["schedule"], converted.inputs["pp"]
+            if not converted.peak_memory_GiB or schedule not in ("1f1b", "zb2p"):
+                continue
+            layers, hidden, heads = ((int(cells["layers"]) + 2) / pp, int(cells["hidden"]), int(cells["heads"]))
+            activations = layers * 1024 * int(cells["micro_batch"]) * hidden * (34 + 5 * heads * 1024 / hidden)
+            states = 16 * layers * 12 * hidden**2
+            in_flight = (converted.peak_memory_GiB * 2**30 - states) / activations
+            self.assertLess(in_flight, 1.01 * (2 * pp if schedule == "zb2p" else pp), converted.id)
+
     def test_llm_foundry_mfu(self):
         for index, cells in enumerate(measured("throughput/mosaicml_llm_foundry_a100.csv")):
             converted = fsdp.convert_llm_foundry(index, cells, self.shapes)

@@ -62,6 +62,7 @@ def convert_zero_bubble(index, cells, shapes):
         pp=integer(cells["pp"]), vp=vp, dp=1, sp=0, zero=0, schedule=SCHEDULES[schedule], recompute="none",
         precision="fp16", attention="fused-softmax", norm="fused", stack="megatron-2023" if synchronous else "zero-bubble")
     peak = number(note(r"mem (\d+) GB", notes))
+    peak = peak * 1e9 / 2**30 if peak else None  # GiB would hold more micro-batches than the schedules have in flight
     table = note(r"(Table \d+)", notes)
     group = f"{cells['params']}-mbs{cells['micro_batch']}-gbs{cells['global_batch']}"
     return Row(ZERO_BUBBLE, f"zb-{cells['params']}-{schedule}-{index:03d}", inputs, "ok",
