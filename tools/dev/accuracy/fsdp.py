@@ -74,7 +74,8 @@ def convert_fms(index, cells, shapes):
 
 
 def convert_kempner(index, cells, shapes):
-    """FSDP2, tensor parallelism and torch.compile on nodes of four H200. The inner widths that the table leaves out
+    """FSDP2, tensor parallelism with sequence parallelism and torch.compile on nodes of four H200. Memory is PyTorch's peak
+    of allocated bytes over 2^30 (kempnerforge/metrics/memory.py). The inner widths that the table leaves out
     follow from its parameter counts (8.03B, 14.84B)."""
     devices, notes = integer(cells["num_gpus"]), cells["notes"]
     size = cells["model"].split()[-1]
@@ -84,10 +85,10 @@ def convert_kempner(index, cells, shapes):
     inputs.update(
         seq_len=integer(cells["seq_len"]), global_batch=integer(cells["global_batch"]),
         micro_batch=integer(cells["micro_batch"]), cluster=cluster_file("h200-4gpu-node"), devices=devices,
-        tp=integer(cells["tp"]), pp=1, dp=dp, sp=0, zero=3 if dp > 1 else 0, shard_group=dp if dp > 1 else None,
+        tp=integer(cells["tp"]), pp=1, dp=dp, sp=int(cells["tp"] != "1"), zero=3 if dp > 1 else 0, shard_group=dp if dp > 1 else None,
         recompute=cells["recompute"], precision="bf16", attention="flash2",
-        norm="fused", stack="kempnerforge")
+        norm="fused", stack="kempnerforge" if dp > 1 else "kempnerforge-unsharded")
     experiment = note(r"(exp \d+)", notes[notes.index(". exp"):])
     return Row(KEMPNER, f"kempner-{size}-{devices}-{index:03d}", inputs, "ok", number(cells["measured_step_time_s"]),
-               number(note(r"mem/GPU ([\d.]+) GB", notes)), "reserved",
+               number(note(r"mem/GPU ([\d.]+) GB", notes)), "allocated",
                f"{size}-{devices}-gbs{cells['global_batch']}", "", size, experiment)

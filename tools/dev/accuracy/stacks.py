@@ -5,6 +5,10 @@ import re
 
 STACKS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../lib/CostModel/Stacks")
 
+KEMPNER = dict(
+    execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", master_bytes=0, moment_bytes=4,
+    vocabulary_parallel_loss="false", reduce_gradients_every_micro_batch="false")
+
 # name: (base, switches)
 VARIANTS = {
     # Up to 02-24 BLOOM's search trained in fp16: gradients accumulate and are reduced in fp16, stages count layers only.
@@ -23,13 +27,10 @@ VARIANTS = {
     # torch.compile.
     "fsdp-compiled": ("fsdp", dict(
         execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true")),
-    # KempnerForge: its memory on one device is 8 bytes per parameter and the logits, so parameters, gradients and both moments
-    # are in bf16; with tensor parallelism memory stays above 27 GB, so every rank holds all logits; on
-    # four devices it needs what whole gradients add, so they accumulate unsharded.
-    "kempnerforge": ("fsdp", dict(
-        execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", gradient_bytes=2,
-        gradient_reduce_bytes=2, master_bytes=0, moment_bytes=4, vocabulary_parallel_loss="false",
-        reduce_gradients_every_micro_batch="false")),
+    # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate whole, in f32, until the last
+    # micro-batch reduces them; without, in bf16. Every tensor-parallel rank holds all logits.
+    "kempnerforge": ("fsdp", dict(KEMPNER, gradient_bytes=4, gradient_reduce_bytes=4)),
+    "kempnerforge-unsharded": ("fsdp", dict(KEMPNER, gradient_bytes=2, gradient_reduce_bytes=2)),
     # NeMo's and Megatron-Bridge's performance recipes: grad_reduce_in_fp32 = False.
     "nemo-performance": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2)),
     # The same without userbuffers: tensor-parallel communication is not hidden (DeepSeek-V3's recipe, tp_comm_overlap=False).
