@@ -52,9 +52,15 @@ void LayerBuilder::quantize(double rows, double n, double k, double weights) {
   double narrow = elementBytes(context.layout.precision);
   if (narrow >= 2)
     return;
-  // Read once in bf16, written by rows for this product and by columns for the weight gradient; weights once a step.
+  // Read in bf16, written by rows for this product and by columns for the weight gradient; weights once a step. 4 bits have a
+  // scale of the whole tensor besides: read once more for its maximum. Compilers fuse what is read with what produced it.
   double bytes = 2 + 2 * narrow, microBatches = double(context.layout.microBatches(context.job));
-  stream("quantization", rows * k * bytes + weights * bytes / microBatches, rows * n * bytes, 1, 1, Bytes(0));
+  if (narrow < 1)
+    bytes += 2;
+  else if (context.stack.execution == Execution::Compiled)
+    bytes -= 2;
+  int kernels = narrow < 1 ? 2 : 1;
+  stream("quantization", rows * k * bytes + weights * bytes / microBatches, rows * n * bytes, kernels, kernels, Bytes(0));
 }
 
 void LayerBuilder::linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels) {
