@@ -1,6 +1,7 @@
 // Cluster files, presets, parts of clusters, and where groups lie.
 #include "ppc/Cluster/Cluster.h"
 
+#include "llvm/Support/MemoryBuffer.h"
 #include <gtest/gtest.h>
 
 using namespace mlir::ppc;
@@ -74,4 +75,21 @@ TEST(Cluster, PlacesGroupsThatDoNotLineUp) {
   EXPECT_EQ(listOf(strided.members), (List{3, 8}));
   EXPECT_EQ(listOf(strided.fewest), (List{2, 8}));
   EXPECT_EQ(listOf(strided.spans), (List{3, 3}));
+}
+
+TEST(Cluster, TheDocumentationNamesEveryPresetAndInterconnect) {
+  auto page = llvm::MemoryBuffer::getFile(PPC_TEST_INPUTS "/../../docs/Clusters.md");
+  ASSERT_TRUE(bool(page));
+  llvm::StringRef text = (*page)->getBuffer();
+  for (const ClusterPreset &preset : clusterPresets())
+    EXPECT_TRUE(text.contains(("| `" + preset.name + "` | " + preset.summary + " | ").str())) << preset.name.str();
+  for (llvm::StringRef name : interconnectNames())
+    EXPECT_TRUE(text.contains(("| `" + name + "` | ").str())) << name.str();
+}
+
+TEST(Cluster, LocalIsThisMachineOrItsFile) {
+  Cluster cluster = llvm::cantFail(findCluster("local"));
+  EXPECT_GE(cluster.deviceCount(), 1);
+  EXPECT_GT(cluster.device().memory, Bytes(0));
+  EXPECT_EQ(llvm::cantFail(findCluster("local:4")).deviceCount(), 4);
 }
