@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compares the times that the cost model gives to kernels with measured ones, table by table.
 
-    tools/dev/kernel-accuracy.py --measured DIR [--build build/dev] [--worst N]
+    tools/dev/kernel-accuracy.py --measured DIR [--build build/dev] [--worst N] [--check]
 
 DIR holds micro/*.csv. Needs the target ppc-kernel-times. Prints one row per table and kind of kernel: how many rows,
 mean and 90th percentile of |predicted - measured| / measured, the mean signed error, and with --worst the worst rows.
-Rows marked suspect are left out, and so are rows whose device or kernel no device file covers (their number is printed).
+--check exits with 1 when a table that has a bound misses it. Rows marked suspect are left out, and so are rows whose device or kernel no device file covers (their number is printed).
 """
 import argparse
 import csv
@@ -24,6 +24,9 @@ OTHER_DEVICES = {"H800": "H800-SXM-80GB", "NVIDIA A100 SXM": "A100-SXM-80GB", "N
 ATTENTION_DEVICES = {"A100-80GB SXM4": "A100-SXM-80GB", "H100 SXM5": "H100-SXM-80GB"}
 ATTENTION_KERNELS = {"FlashAttention-1": "flash1", "FlashAttention-2": "flash2", "FlashAttention-3": "flash3",
                      "cuDNN": "cudnn"}
+# Table -> the largest mean error allowed; "attention" stands for its tables.
+BOUNDS = {"products H100-SXM-80GB bf16": 0.08, "products B200 bf16": 0.08, "products B200 fp8": 0.10, "attention": 0.10,
+          "products A100-SXM-80GB bf16 (weight gradients, zero bubble)": 0.10}
 
 
 class Row:
@@ -128,6 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--measured", required=True, help="folder with micro/*.csv")
     parser.add_argument("--build", default=os.path.join(ROOT, "build/dev"))
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a bound is missed")
     parser.add_argument("--worst", type=int, default=0, help="print so many of the worst rows of each table")
     arguments = parser.parse_args()
     tool = os.path.join(arguments.build, "bin/ppc-kernel-times")
@@ -140,16 +144,23 @@ def main():
     tables = {}
     for row in rows:
         tables.setdefault(row.table, []).append(row)
+    missed = 0
     print(f"{'table':64} {'rows':>5} {'mean':>6} {'p90':>6} {'signed':>7}")
     for table in sorted(tables):
         errors = sorted(abs(row.error()) for row in tables[table])
         signed = sum(row.error() for row in tables[table]) / len(errors)
         p90 = errors[min(len(errors) - 1, int(0.9 * len(errors)))]
-        print(f"{table:64} {len(errors):5} {100 * sum(errors) / len(errors):5.1f}% {100 * p90:5.1f}% {100 * signed:+6.1f}%")
+        mean = sum(errors) / len(errors)
+        most = BOUNDS.get(table, BOUNDS.get(table.split()[0]))
+        bound = f"  <= {100 * most:.0f}% {'ok' if mean <= most else 'MISS'}" if most else ""
+        missed += bound.endswith("MISS")
+        print(f"{table:64} {len(errors):5} {100 * mean:5.1f}% {100 * p90:5.1f}% {100 * signed:+6.1f}%{bound}")
         for row in sorted(tables[table], key=lambda row: -abs(row.error()))[: arguments.worst]:
             print(f"    {100 * row.error():+6.1f}%  {1e6 * row.seconds:10.1f} us measured  {row.lines[0]}")
     if len(rows) < len(every):
         print(f"left out: {len(every) - len(rows)} rows of devices without a file")
+    if arguments.check and missed:
+        sys.exit(1)
 
 
 if __name__ == "__main__":
