@@ -59,7 +59,7 @@ def convert_row(index, cells):
     rebalanced = section == "Rebalancing layers"
     # 02-27 on for the 106-layer model, 02-28 on for all: `type:transformer|embedding` gives embedding and head a slot
     # each; the BF16 optimizer of 02-28 accumulates gradients in f32.
-    stack = "megatron-deepspeed" if rebalanced else "megatron-deepspeed-fp16"
+    stack = "megatron-deepspeed-bf16" if rebalanced else "megatron-deepspeed-fp16"
     if layers == 106 and not rebalanced:
         stack = "megatron-deepspeed-embedding"
     fixed = "After cluster PCIe/NUMA fix" in notes
