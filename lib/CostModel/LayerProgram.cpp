@@ -48,4 +48,9 @@ PricingContext::PricingContext(const ModelShape &model, const TrainingJob &job, 
       tensorGroup(placeGroup(cluster.levels(), 1, layout.tp)),
       contextGroup(placeGroup(cluster.levels(), layout.tp, layout.cp)),
       expertGroup(placeGroup(cluster.levels(), layout.etp, layout.ep)),
-      expertTensorGroup(placeGroup(cluster.levels(), 1, layout.etp)) {}
+      expertTensorGroup(placeGroup(cluster.levels(), 1, layout.etp)) {
+  if (layout.precision == Precision::Fp16 && stack.fp16GradientBytes > 0) {
+    this->stack.gradientBytes = this->stack.gradientReduceBytes = stack.fp16GradientBytes;
+    this->stack.lowPrecisionGradientBytes = 0;
+  }
+}

@@ -70,7 +70,8 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     program.ops.back().forwardKernels = 3;
   }
   program.input = Bytes(layout.sequenceParallel ? activation.value / tp : activation.value);
-  program.backwardWorkspace = Bytes(logits * (stack.fusedLoss ? 2 : 6));
+  // Gathered logits live as pieces and whole in 16 bits, as f32, as log-probabilities, and both gradients.
+  program.backwardWorkspace = Bytes(logits * (stack.fusedLoss ? 2 : gathered ? 16 : 6));
   if (model.tiedEmbeddings)
     program.parameters -= vocab * hidden / tp;
   return program;

@@ -45,8 +45,10 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"gather_parameters_once_per_step", &Stack::gatherParametersOncePerStep},
       {"reshard_after_forward", &Stack::reshardAfterForward},
       {"reduce_gradients_every_micro_batch", &Stack::reduceGradientsEveryMicroBatch},
+      {"keeps_stage_outputs", &Stack::keepsStageOutputs},
+      {"keeps_residual_copies", &Stack::keepsResidualCopies},
+      {"keeps_gathered_sequence", &Stack::keepsGatheredSequence},
       {"capacity_experts", &Stack::capacityExperts},
-      {"caching_allocator", &Stack::cachingAllocator},
       {"gradient_f32_copy", &Stack::gradientF32Copy},
   };
   for (auto &entry : switches)
@@ -55,6 +57,11 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   stack.gradientReduceBytes = reader->number("gradient_reduce_bytes", 1, 8, stack.gradientReduceBytes);
   stack.masterBytes = reader->number("master_bytes", 0, 8, stack.masterBytes);
   stack.momentBytes = reader->number("moment_bytes", 0, 16, stack.momentBytes);
+  stack.lowPrecisionGradientBytes = reader->number("low_precision_gradient_bytes", 0, 8, stack.lowPrecisionGradientBytes);
+  stack.fp16GradientBytes = reader->number("fp16_gradient_bytes", 0, 8, stack.fp16GradientBytes);
+  stack.fragmentation = reader->number("fragmentation", 0, 1, stack.fragmentation);
+  stack.updateBytes = reader->number("update_bytes", 0, 32, stack.updateBytes);
+  stack.extraBytes = reader->number("extra_bytes", 0, 1e11, stack.extraBytes);
   stack.bucketElements = reader->number("bucket_elements", 0, 1e12, stack.bucketElements);
   reader->finish();
   if (llvm::Error error = reader->takeError())

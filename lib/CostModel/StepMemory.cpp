@@ -29,14 +29,17 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
   double weightBytes = layout.precision == Precision::F32 ? 4 : 2;
   double masterBytes = weightBytes == 4 ? 0 : stack.masterBytes;
   memory.parameters = cut(weightBytes, layout.zero >= 3);
-  memory.gradients = cut(stack.gradientBytes, layout.zero >= 2);
-  memory.optimizer = layout.offload == Offload::Optimizer ? Bytes(0) : cut(masterBytes + stack.momentBytes, layout.zero >= 1);
+  memory.gradients = cut(stack.gradientBytes, layout.zero >= 2) + cut(stack.lowPrecisionGradientBytes, false);
+  memory.optimizer = layout.offload == Offload::Optimizer ? Bytes(0) : cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
+  double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
+  Bytes stageOutput(tokens * double(context.model.hidden) * 2 / (layout.sequenceParallel ? double(layout.tp) : 1));
   // The worst of the schedule's moments.
   for (const auto &moment : program.moments[device]) {
     Bytes held;
     for (size_t i = 0; i < moment.size(); ++i) {
       const ChunkCost &cost = chunks[program.chunks[device][i].stage];
-      held += moment[i].forward * cost.kept + moment[i].weight * cost.keptForWeights;
+      Bytes outputs = stack.keepsStageOutputs && layout.pp > 1 ? stageOutput : Bytes(0);
+      held += moment[i].forward * (cost.kept + outputs) + moment[i].weight * cost.keptForWeights;
     }
     memory.activations = std::max(memory.activations, held);
   }
@@ -50,8 +53,7 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
     memory.communication += Bytes(std::min(stack.bucketElements, dense + experts) * stack.gradientReduceBytes);
   if (stack.gradientF32Copy)
     memory.communication += Bytes(4 * (dense + experts));
-  memory.framework = context.device().frameworkMemory;
-  if (stack.cachingAllocator)
-    memory.allocator = 0.02 * (memory.activations + memory.workspace);
+  memory.framework = context.device().frameworkMemory + Bytes(stack.extraBytes);
+  memory.allocator = stack.fragmentation * (memory.activations + memory.workspace);
   return memory;
 }

@@ -16,7 +16,7 @@ void TransformerLayer::norm(llvm::StringRef name, double rows, double width) {
                  Bytes(elements * in));
   } else {
     // As separate kernels in f32: cast, square, mean, scale, cast, weight. Backward undoes each; f32 copies are kept.
-    build.stream(name, elements * 36, elements * 52, 6, 9, Bytes(elements * 14));
+    build.stream(name, elements * 36, elements * 52, 6, 9, Bytes(elements * 10));
   }
   build.result().parameters += width;
 }
@@ -24,11 +24,12 @@ void TransformerLayer::norm(llvm::StringRef name, double rows, double width) {
 void TransformerLayer::residual(llvm::StringRef name) {
   double elements = streamTokens * hidden;
   bool dropout = model.dropout > 0;
+  double kept = double(dropout) + (stack.keepsResidualCopies ? 2 : 0);
   if (stack.fusedResidual || !dropout)
     build.stream(name, elements * (2 * streamBytes + 2 + dropout), elements * (dropout ? 5 : 0) + elements * 3 * streamBytes, 1,
-                 1 + dropout, Bytes(elements * dropout));
+                 1 + dropout, Bytes(elements * kept));
   else
-    build.stream(name, elements * (2 * streamBytes + 2 + 5 + 6), elements * (5 + 3 * streamBytes + 4), 3, 3, Bytes(elements));
+    build.stream(name, elements * (2 * streamBytes + 2 + 5 + 6), elements * (5 + 3 * streamBytes + 4), 3, 3, Bytes(elements * kept));
 }
 
 void TransformerLayer::enterTensorParallel(llvm::StringRef name, const LayerOp *) {
@@ -110,6 +111,9 @@ void TransformerLayer::unfusedAttention(double heads, double keys) {
   else // scale, mask, softmax in f32, cast
     softmax = &build.stream("attention softmax", scores * 20, scores * 24, 4, 4, Bytes(scores * 7));
   softmax->attentionCore = true;
+  // Scores, probabilities and their gradients live at once in backward, in f32 where kernels are separate.
+  double live = layout.attention == AttentionKernel::FusedSoftmax ? 16 : 36;
+  build.result().backwardWorkspace = std::max(build.result().backwardWorkspace, Bytes(scores * live));
   if (dropout)
     build.stream("attention dropout", scores * 5, scores * 5, 1, 1, Bytes(scores * 3)).attentionCore = true;
   build.batched("attention values", batch, queries, valueDim, keys, Bytes(0)).attentionCore = true;
@@ -232,7 +236,7 @@ void TransformerLayer::attentionBlock(int64_t layer) {
     kvHeads = heads;
   } else {
     enterTensorParallel("attention input");
-    build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, hidden, Bytes(streamTokens * hidden * 2));
+    build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, hidden, keptInput());
     if (model.queryKeyNorm)
       build.stream("query and key norm", tokens * (queryWidth + keyWidth) * 4, tokens * (queryWidth + keyWidth) * 6, 2, 4,
                    Bytes(tokens * (queryWidth + keyWidth) * 2));
@@ -241,7 +245,9 @@ void TransformerLayer::attentionBlock(int64_t layer) {
       double bytes = stack.fusedRotary ? 4 : 18;
       build.stream("rotary", rotated * bytes, rotated * bytes, stack.fusedRotary ? 1 : 8, stack.fusedRotary ? 1 : 8, Bytes(0));
     }
-    build.result().ops.back().saved += Bytes(tokens * (queryWidth + keyWidth + valueWidth) * 2);
+    // Separate kernels keep queries and keys from before the rotation too: they lie in one array with the values.
+    double before = model.position == PositionKind::Rotary && !stack.fusedRotary ? rotated * 2 : 0;
+    build.result().ops.back().saved += Bytes(tokens * (queryWidth + keyWidth + valueWidth) * 2 + before);
   }
   bool windowed = model.slidingWindow && layer % model.slidingWindowEvery == 0;
   if (layout.attention == AttentionKernel::Unfused || layout.attention == AttentionKernel::FusedSoftmax) {
@@ -268,7 +274,7 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
     enterTensorParallel("feed-forward input");
   }
   double inner = tokens * width;
-  build.linear("feed-forward up-projection", tokens, (model.gated ? 2 : 1) * width, hidden, Bytes(shared ? 0 : streamTokens * hidden * 2),
+  build.linear("feed-forward up-projection", tokens, (model.gated ? 2 : 1) * width, hidden, shared ? Bytes(0) : keptInput(),
                model.gated && !stack.fusedActivation ? 2 : 1);
   if (model.gated) {
     if (stack.fusedActivation)

@@ -36,6 +36,12 @@ private:
   void fusedAttention(double heads, double kvHeads, int64_t window);
   void contextExchange(double kvBytes, double queryBytes, LayerOp &attention);
 
+  /// Input of a product behind enterTensorParallel, as kept for its weight gradient.
+  Bytes keptInput() const {
+    bool gathered = layout.sequenceParallel && stack.keepsGatheredSequence;
+    return Bytes((gathered ? tokens : streamTokens) * hidden * 2);
+  }
+
   const PricingContext &context;
   const ModelShape &model;
   const ParallelLayout &layout;

@@ -51,7 +51,7 @@ struct PricingContext {
   const TrainingJob &job;
   const Cluster &cluster;
   const ParallelLayout &layout;
-  const Stack &stack;
+  Stack stack; // as it works in the layout's precision
   GroupPlacement tensorGroup, contextGroup, expertGroup, expertTensorGroup;
 
   PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,

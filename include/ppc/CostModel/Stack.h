@@ -32,6 +32,7 @@ struct Stack {
   // Types, in bytes per element.
   double gradientBytes = 4;       // accumulator
   double gradientReduceBytes = 4; // on the wire
+  double fp16GradientBytes = 0;   // accumulator and wire where training is in fp16; 0: as above
   double masterBytes = 4;         // master weights; 0: none
   double momentBytes = 8;         // both moments
   // Communication.
@@ -49,8 +50,14 @@ struct Stack {
   bool reduceGradientsEveryMicroBatch = false; // ZeRO-2 and 3: no accumulation of whole gradients
   bool capacityExperts = false;         // tokens over a fixed capacity are dropped; else dropless
   // Memory.
-  bool cachingAllocator = true;         // sizes rounded, blocks fragmented
+  bool keepsStageOutputs = false;       // until backward, beside the next stage's copy
+  double lowPrecisionGradientBytes = 0; // per parameter, of gradients that live beside their accumulators
+  double updateBytes = 0;               // per parameter of the own shard: copies that the update works on
+  double extraBytes = 0;                // communicators and buffers beyond what every framework takes
+  bool keepsResidualCopies = false;     // what enters and leaves each residual addition is kept, masks of no dropout included
+  bool keepsGatheredSequence = false;   // sequence parallelism: the gathered input of products is kept, not gathered again
   bool gradientF32Copy = false;         // once a step the whole gradient is also held in f32
+  double fragmentation = 0.02;          // of activations and workspace: what the caching allocator cannot hand out again
   double bucketElements = 0;            // gradients are cast and reduced this many at a time; 0: all at once
 };
 
