@@ -57,6 +57,7 @@ private:
     program.stageCount = stages;
     program.replicaCount = schedule.replicaCount();
     program.chunks.resize(schedule.deviceCount());
+    program.first.resize(schedule.deviceCount(), 0);
     program.codes.resize(schedule.replicaCount() * stages * 4);
     for (int64_t replica = 0; replica < schedule.replicaCount(); ++replica)
       for (int64_t stage = 0; stage < stages; ++stage) {
@@ -109,6 +110,8 @@ private:
           slot(action.kind, action.stage, action) = actions.size();
         ++program.codes[code].count;
         program.window = std::max(program.window, needs);
+        if (next[device] == 0)
+          program.first[device] = actions.size();
         actions.push_back({int32_t(needs), uint16_t(device), uint16_t(code)});
         next[device] += merged ? 2 : 1;
       }
@@ -240,6 +243,31 @@ static bool growMoments(PipelineProgram &small, const PipelineProgram &large, in
   return true;
 }
 
+/// Makes `small` the program of `periods` periods more than it has; `large` has one more. False: they do not line up.
+static bool addPeriods(PipelineProgram &small, const PipelineProgram &large, int64_t periods) {
+  std::optional<std::vector<PipelineProgram::Loop>> found = findLoops(small.actions, large.actions);
+  if (!found || !growMoments(small, large, periods))
+    return false;
+  std::vector<PipelineProgram::Loop> &loops = *found;
+  if (loops.empty() || *llvm::max_element(small.first) >= loops[0].begin + loops[0].length)
+    return false;
+  std::vector<Action> actions;
+  int64_t copied = 0;
+  for (PipelineProgram::Loop &loop : loops) {
+    int64_t begin = loop.begin, end = begin + loop.length * loop.turns;
+    actions.insert(actions.end(), small.actions.begin() + copied, small.actions.begin() + begin + loop.length);
+    copied = end;
+    loop.begin = int64_t(actions.size()) - loop.length;
+    loop.turns += periods;
+  }
+  actions.insert(actions.end(), small.actions.begin() + copied, small.actions.end());
+  for (auto [code, larger] : llvm::zip(small.codes, large.codes))
+    code.count += periods * (larger.count - code.count);
+  small.actions = std::move(actions);
+  small.loops = std::move(loops);
+  return true;
+}
+
 llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKind &kind, const PipelineShape &shape) {
   if (llvm::Error error = checkPipelineShape(kind, shape))
     return std::move(error);
@@ -247,35 +275,23 @@ llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKi
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "cannot time a pipeline of " + llvm::Twine(chunks) + " chunks; at most 16383");
   // A shape with few micro-batches that still has every steady state, and the rest in periods.
-  int64_t period = kind.period(shape);
-  int64_t enough = 4 * std::max(shape.devices, period) + 8;
-  int64_t periods = std::max<int64_t>((shape.microBatches - enough) / period, 0);
-  llvm::Expected<PipelineProgram> small = linearize(kind, shape, shape.microBatches - periods * period);
-  if (!small || periods == 0)
-    return small;
-  llvm::Expected<PipelineProgram> large = linearize(kind, shape, small->shape.microBatches + period);
-  if (!large)
-    return large.takeError();
-  auto loops = findLoops(small->actions, large->actions);
-  if (!loops || !growMoments(*small, *large, periods))
-    return linearize(kind, shape, shape.microBatches);
-
-  std::vector<Action> actions;
-  int64_t copied = 0;
-  for (PipelineProgram::Loop &loop : *loops) {
-    int64_t begin = loop.begin, end = begin + loop.length * loop.turns;
-    actions.insert(actions.end(), small->actions.begin() + copied, small->actions.begin() + begin + loop.length);
-    copied = end;
-    loop.begin = int64_t(actions.size()) - loop.length;
-    loop.turns += periods;
+  for (int64_t multiple = 1; multiple <= 3 && kind.period(shape) > 0; ++multiple) {
+    int64_t period = multiple * kind.period(shape), enough = 4 * std::max(shape.devices, period) + 8;
+    int64_t periods = std::max<int64_t>((shape.microBatches - enough) / period, 0);
+    if (periods < 2)
+      break;
+    llvm::Expected<PipelineProgram> small = linearize(kind, shape, shape.microBatches - periods * period);
+    if (!small)
+      return small.takeError();
+    llvm::Expected<PipelineProgram> large = linearize(kind, shape, small->shape.microBatches + period);
+    if (!large)
+      return large.takeError();
+    if (addPeriods(*small, *large, periods)) {
+      small->shape = shape;
+      return small;
+    }
   }
-  actions.insert(actions.end(), small->actions.begin() + copied, small->actions.end());
-  for (auto [code, larger] : llvm::zip(small->codes, large->codes))
-    code.count += periods * (larger.count - code.count);
-  small->actions = std::move(actions);
-  small->loops = std::move(*loops);
-  small->shape = shape;
-  return small;
+  return linearize(kind, shape, shape.microBatches);
 }
 
 } // namespace mlir::ppc

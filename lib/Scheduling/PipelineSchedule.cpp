@@ -1,6 +1,8 @@
 // Pipeline schedules as data: spelling, and the slots a stage needs.
 #include "ppc/Scheduling/PipelineSchedule.h"
 
+#include "ScheduleExecution.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -34,37 +36,48 @@ char letter(PipelineActionKind kind) {
 
 std::string toString(const PipelineAction &action) { return letter(action.kind) + std::to_string(action.microBatch); }
 
-/// The largest set of micro-batches in flight bounds K from below; K = M always works.
-static int64_t slotsOf(llvm::ArrayRef<PipelineAction> actions, int64_t microBatchCount) {
+/// Whether no two micro-batches with the same m % slots are in flight at once.
+static bool separates(llvm::ArrayRef<PipelineAction> actions, int64_t slots) {
   std::map<int64_t, size_t> last;
   for (auto [position, action] : llvm::enumerate(actions))
     last[action.microBatch] = position;
-  auto works = [&](int64_t slots) {
-    std::map<int64_t, int64_t> holder; // slot -> micro-batch in flight
-    for (auto [position, action] : llvm::enumerate(actions)) {
-      auto [entry, isNew] = holder.try_emplace(action.microBatch % slots, action.microBatch);
-      if (entry->second != action.microBatch)
-        return false;
-      if (last[action.microBatch] == position)
-        holder.erase(entry);
-    }
-    return true;
-  };
-  for (int64_t slots = 1; slots < microBatchCount; ++slots)
-    if (works(slots))
-      return slots;
-  return std::max<int64_t>(microBatchCount, 1);
+  std::map<int64_t, int64_t> holder; // slot -> micro-batch in flight
+  for (auto [position, action] : llvm::enumerate(actions)) {
+    auto [entry, isNew] = holder.try_emplace(action.microBatch % slots, action.microBatch);
+    if (entry->second != action.microBatch)
+      return false;
+    if (last[action.microBatch] == position)
+      holder.erase(entry);
+  }
+  return true;
 }
 
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule) {
   std::vector<std::vector<PipelineAction>> perChunk(schedule.replicaCount() * schedule.stageCount);
+  auto chunkOf = [&](const PipelineAction &action) {
+    return schedule.replicaOf(action.microBatch) * schedule.stageCount + action.stage;
+  };
   for (const std::vector<PipelineAction> &actions : schedule.devices)
     for (const PipelineAction &action : actions)
-      perChunk[schedule.replicaOf(action.microBatch) * schedule.stageCount + action.stage].push_back(action);
-  std::vector<int64_t> result;
-  for (const std::vector<PipelineAction> &actions : perChunk)
-    result.push_back(slotsOf(actions, schedule.microBatchCount));
-  return result;
+      perChunk[chunkOf(action)].push_back(action);
+  int64_t most = std::max<int64_t>(schedule.microBatchCount, 1); // always enough
+  std::vector<int64_t> slots(perChunk.size(), 0);
+  auto grow = [&](int64_t chunk) {
+    do
+      ++slots[chunk];
+    while (slots[chunk] < most && !separates(perChunk[chunk], slots[chunk]));
+  };
+  for (size_t chunk = 0; chunk < perChunk.size(); ++chunk)
+    grow(chunk);
+  for (bool hasGrown = true; hasGrown;) {
+    hasGrown = false;
+    for (const StuckDevice &stuck : executeSchedule(schedule, slots))
+      if (stuck.isSlot && slots[chunkOf(stuck.action)] < most) {
+        grow(chunkOf(stuck.action));
+        hasGrown = true;
+      }
+  }
+  return slots;
 }
 
 } // namespace mlir::ppc

@@ -13,6 +13,13 @@ double PipelineTime::bubbleRate() const {
   return stepTime.value > 0 ? 1 - busiest / stepTime : 0;
 }
 
+Seconds PipelineTime::span() const {
+  Seconds longest;
+  for (size_t device = 0; device < end.size(); ++device)
+    longest = std::max(longest, end[device] - begin[device]);
+  return longest;
+}
+
 llvm::Expected<const PipelineProgram *> PipelineTimer::compile(const PipelineScheduleKind &kind,
                                                                const PipelineShape &shape) {
   std::unique_ptr<PipelineProgram> &entry =
@@ -190,6 +197,7 @@ llvm::Error PipelineTimer::time(const PipelineProgram &program, llvm::ArrayRef<S
   size_t deviceCount = program.chunks.size();
   double share = 1.0 / program.shape.slices, bound = 0;
   result.busy.assign(deviceCount, Seconds(0));
+  result.begin.assign(deviceCount, Seconds(0));
   result.end.assign(deviceCount, Seconds(0));
   result.stepTime = Seconds(0);
   result.replayed = 0;
@@ -224,6 +232,8 @@ llvm::Error PipelineTimer::time(const PipelineProgram &program, llvm::ArrayRef<S
   int64_t latest = 0;
   for (size_t device = 0; device < deviceCount; ++device) {
     latest = std::max(latest, free[device]);
+    int64_t first = program.first[device];
+    result.begin[device] = Seconds((ends[first] - times[program.actions[first].code].duration) * unit);
     result.end[device] = Seconds(free[device] * unit);
   }
   result.stepTime = Seconds(latest * unit);

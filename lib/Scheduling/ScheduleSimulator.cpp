@@ -16,6 +16,14 @@ double ScheduleTimeline::bubbleRate() const {
   return stepTime.value > 0 ? 1 - busiest / stepTime : 0;
 }
 
+Seconds ScheduleTimeline::span() const {
+  Seconds longest;
+  for (const std::vector<TimedAction> &timed : devices)
+    if (!timed.empty())
+      longest = std::max(longest, timed.back().end - timed.front().start);
+  return longest;
+}
+
 static Seconds durationOf(const StageDurations &durations, Kind kind) {
   return kind == Kind::Forward    ? durations.forward
          : kind == Kind::Backward ? durations.backward

@@ -1,11 +1,12 @@
 // Proves a pipeline schedule sound: local rules by one walk per device, freedom from deadlock by running it.
 #include "ppc/Scheduling/ScheduleVerifier.h"
 
+#include "ScheduleExecution.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
 #include <map>
-#include <optional>
 
 namespace mlir::ppc {
 
@@ -51,32 +52,6 @@ static llvm::Error verifyForm(const PipelineSchedule &schedule, llvm::ArrayRef<i
                                 Twine(schedule.replicaCount() * schedule.stageCount));
   return llvm::Error::success();
 }
-
-namespace {
-/// Which actions have run, one bit each.
-class ActionSet {
-public:
-  explicit ActionSet(const PipelineSchedule &schedule)
-      : schedule(schedule), bits(3 * schedule.stageCount * schedule.microBatchCount * schedule.sliceCount, false) {}
-
-  bool insert(const PipelineAction &action) {
-    bool isNew = !bits[index(action)];
-    bits[index(action)] = true;
-    return isNew;
-  }
-  bool contains(const PipelineAction &action) const { return bits[index(action)]; }
-
-private:
-  size_t index(const PipelineAction &action) const {
-    return ((int64_t(action.kind) * schedule.stageCount + action.stage) * schedule.microBatchCount +
-            action.microBatch) *
-               schedule.sliceCount +
-           action.slice;
-  }
-  const PipelineSchedule &schedule;
-  std::vector<bool> bits;
-};
-} // namespace
 
 /// C1 and C2 of one device.
 static llvm::Error verifyDevice(const PipelineSchedule &schedule, int64_t device, ActionSet &done) {
@@ -152,88 +127,17 @@ static llvm::Error verifySlots(const PipelineSchedule &schedule, int64_t device,
   return llvm::Error::success();
 }
 
-namespace {
-/// Runs the devices, each as far as it gets, until all are done or none can go on. An action has two moments: it is
-/// entered when everything it waits for is there (its message is then received), and it is done at once after that.
-class Execution {
-public:
-  Execution(const PipelineSchedule &schedule, llvm::ArrayRef<int64_t> slots)
-      : schedule(schedule), slots(slots), position(schedule.deviceCount(), 0), done(schedule),
-        forwards(schedule.replicaCount() * schedule.stageCount) {}
-
-  llvm::Error run() {
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (int64_t device = 0; device < schedule.deviceCount(); ++device)
-        while (position[device] < schedule.devices[device].size()) {
-          const PipelineAction &action = schedule.devices[device][position[device]];
-          if (missing(action))
-            break;
-          done.insert(action);
-          if (action.kind == Kind::Forward && action.slice == 0)
-            forwards[chunkOf(action)].push_back(action.microBatch);
-          ++position[device];
-          progress = true;
-        }
-    }
-    for (int64_t device = 0; device < schedule.deviceCount(); ++device)
-      if (position[device] < schedule.devices[device].size()) {
-        const PipelineAction &action = schedule.devices[device][position[device]];
-        const char *what = action.kind == missing(action)->kind && isInput(*missing(action), action)
-                               ? " for the message of "
-                               : " for its message to be received by ";
-        PipelineAction first = *missing(action);
-        return refuse(schedule, "deadlock: " + place(schedule, device, action) + "waits for ever before " +
-                                    toString(action) + what + toString(first) + " of stage " + Twine(first.stage));
-      }
+/// C4.
+static llvm::Error verifyProgress(const PipelineSchedule &schedule, llvm::ArrayRef<int64_t> slots) {
+  std::vector<StuckDevice> stuck = executeSchedule(schedule, slots);
+  if (stuck.empty())
     return llvm::Error::success();
-  }
-
-private:
-  int64_t chunkOf(const PipelineAction &action) const {
-    return schedule.replicaOf(action.microBatch) * schedule.stageCount + action.stage;
-  }
-  static bool isInput(const PipelineAction &other, const PipelineAction &action) {
-    return other.microBatch == action.microBatch &&
-           other.stage == action.stage + (action.kind == Kind::Forward ? -1 : 1);
-  }
-
-  /// The first thing that the action waits for.
-  std::optional<PipelineAction> missing(const PipelineAction &action) const {
-    auto need = [&](Kind kind, int64_t stage, int64_t m, int64_t slice) -> std::optional<PipelineAction> {
-      PipelineAction other{kind, stage, m, slice};
-      if (stage < 0 || stage >= schedule.stageCount || done.contains(other))
-        return std::nullopt;
-      return other;
-    };
-    if (action.kind == Kind::WeightGradient)
-      return std::nullopt;
-    int64_t sender = action.kind == Kind::Forward ? action.stage - 1 : action.stage + 1;
-    if (auto input = need(action.kind, sender, action.microBatch, action.slice))
-      return input;
-    if (action.kind == Kind::Backward || action.slice > 0)
-      return std::nullopt;
-    // Every earlier user of the slot must have got rid of its messages, to the next stage and to the previous one.
-    for (int64_t earlier : forwards[chunkOf(action)]) {
-      if ((earlier - action.microBatch) % slots[chunkOf(action)] != 0)
-        continue;
-      for (int64_t slice = 0; slice < schedule.sliceCount; ++slice) {
-        if (auto receiver = need(Kind::Forward, action.stage + 1, earlier, slice))
-          return receiver;
-        if (auto receiver = need(Kind::Backward, action.stage - 1, earlier, slice))
-          return receiver;
-      }
-    }
-    return std::nullopt;
-  }
-
-  const PipelineSchedule &schedule;
-  llvm::ArrayRef<int64_t> slots;
-  std::vector<size_t> position; // next action per device
-  ActionSet done;
-  std::vector<std::vector<int64_t>> forwards; // per chunk: micro-batches begun so far
-};
-} // namespace
+  const StuckDevice &first = stuck.front();
+  return refuse(schedule, "deadlock: " + place(schedule, first.device, first.action) + "waits for ever before " +
+                              toString(first.action) +
+                              (first.isSlot ? " for its message to be received by " : " for the message of ") +
+                              toString(first.missing) + " of stage " + Twine(first.missing.stage));
+}
 
 llvm::Error verifySchedule(const PipelineSchedule &schedule, llvm::ArrayRef<int64_t> slots) {
   if (llvm::Error error = verifyForm(schedule, slots))
@@ -247,7 +151,7 @@ llvm::Error verifySchedule(const PipelineSchedule &schedule, llvm::ArrayRef<int6
   for (int64_t device = 0; device < schedule.deviceCount(); ++device)
     if (llvm::Error error = verifySlots(schedule, device, slots))
       return error;
-  return Execution(schedule, slots).run();
+  return verifyProgress(schedule, slots);
 }
 
 } // namespace mlir::ppc

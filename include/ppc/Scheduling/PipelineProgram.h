@@ -61,7 +61,8 @@ struct PipelineProgram {
   std::vector<Action> actions; // a loop's body once
   std::vector<Loop> loops;     // in order, disjoint
   std::vector<Code> codes;
-  int64_t window = 0; // the longest distance back
+  std::vector<int64_t> first; // per device: its first action, in `actions`; in no later loop than the first
+  int64_t window = 0;         // the longest distance back
   int64_t replicaCount = 1;
 };
 

@@ -88,7 +88,8 @@ struct PipelineScheduleKind {
   /// What is wrong with a shape whose numbers are all at least 1 and whose chunks are in range, and what would be
   /// legal; empty: nothing.
   std::string (*check)(const PipelineShape &shape);
-  /// Adding so many micro-batches to a large enough shape repeats every steady state of the schedule once more.
+  /// Adding so many micro-batches to a large enough shape, or twice or three times as many, repeats every steady state
+  /// of the schedule once more; 0: there is no steady state. Only a hint: whoever uses it checks.
   int64_t (*period)(const PipelineShape &shape);
   PipelineSchedule (*make)(const PipelineShape &shape);
 };
@@ -109,7 +110,8 @@ llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, int6
 /// Slots for what a micro-batch leaves between its actions, per virtual stage (replica after replica): the least K such
 /// that micro-batch m can use slot m % K, that is, no two micro-batches with the same m % K are in flight at once. In
 /// flight: from before the forward (its message arrives in the slot) to after the last action on it. GPipe: M; 1F1B:
-/// min(M, stages - s).
+/// min(M, stages - s). More where a stage would otherwise wait for ever for messages to leave a slot. Requires actions
+/// that exist.
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule);
 
 } // namespace mlir::ppc

@@ -16,13 +16,17 @@ namespace mlir::ppc {
 
 /// Results of `PipelineTimer::time`. Keep one and reuse it: its vectors are not allocated again.
 struct PipelineTime {
-  Seconds stepTime;                    // until the last device is free
-  llvm::SmallVector<Seconds, 64> busy; // per device: sum of its actions, blocking sends not counted
-  llvm::SmallVector<Seconds, 64> end;  // per device: when it is free
-  int64_t replayed = 0;                // actions that were replayed to find out
+  Seconds stepTime;                          // until the last device is free
+  llvm::SmallVector<Seconds, 64> busy;       // per device: sum of its actions, blocking sends not counted
+  llvm::SmallVector<Seconds, 64> begin, end; // per device: when its first action starts, when it is free
+  int64_t replayed = 0;                      // actions that were replayed to find out
 
   /// Idle share of the busiest device: what no better balance, only a better order, could win back.
   double bubbleRate() const;
+
+  /// The longest that a device takes from its first action to its last. Step follows step in this time where no device
+  /// waits for all others in between (the zero-bubble schedules with an optimizer that validates afterwards).
+  Seconds span() const;
 };
 
 /// Not thread-safe: one per thread.

@@ -43,6 +43,9 @@ struct ScheduleTimeline {
   /// Idle share of the busiest device: the time that no better balance, only a better order, could win back.
   /// With equal durations and W inside B this is the published (p - 1) / (M + p - 1) of GPipe and 1F1B.
   double bubbleRate() const;
+
+  /// The longest that a device takes from its first action to its last (see PipelineTime::span).
+  Seconds span() const;
 };
 
 /// `durations`: one per virtual stage, or one for all. Requires a schedule that verifies; an error says which device

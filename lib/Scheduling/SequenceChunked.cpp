@@ -1,0 +1,34 @@
+// Sequence-chunked 1F1B (Seq1F1B, arXiv 2406.03488): 1F1B over slices of k per micro-batch. Forwards take the slices in
+// order, backwards in reverse (causal attention: the gradient of a slice's keys and values needs those of all later
+// ones), so device d runs p - 1 - d + k - 1 slices ahead. 2 devices, 2 micro-batches of 2 slices, F = B, W not drawn:
+//
+//   device 0 |F0 F0 F1 .  ...
+//
+// Idle share (p - 1) / (kM + p - 1) when all slices take the same time, which uneven cuts of the sequence achieve;
+// device d keeps (p - d + k - 1) / k micro-batches.
+#include "Generators.h"
+
+#include <algorithm>
+
+namespace mlir::ppc {
+
+PipelineSchedule makeSequenceChunkedSchedule(const PipelineShape &shape) {
+  PipelineSchedule schedule = makeEmptySchedule("seq1f1b", shape);
+  int64_t slices = shape.slices, total = shape.microBatches * slices;
+  for (int64_t device = 0; device < shape.devices; ++device) {
+    std::vector<PipelineAction> &actions = schedule.devices[device];
+    int64_t ahead = std::min(total, shape.devices - 1 - device + slices - 1);
+    for (int64_t step = 0; step < total + ahead; ++step) {
+      if (step < total)
+        actions.push_back({PipelineActionKind::Forward, device, step / slices, step % slices});
+      if (int64_t back = step - ahead; back >= 0) {
+        int64_t slice = slices - 1 - back % slices;
+        actions.push_back({PipelineActionKind::Backward, device, back / slices, slice});
+        actions.push_back({PipelineActionKind::WeightGradient, device, back / slices, slice});
+      }
+    }
+  }
+  return schedule;
+}
+
+} // namespace mlir::ppc

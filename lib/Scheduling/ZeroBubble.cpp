@@ -1,0 +1,53 @@
+// Zero-bubble schedules with one chunk per device (arXiv 2401.10241): W leaves the critical path and fills bubbles.
+//
+// "zb1p" is the paper's ZB-H1: 1F1B in which device d holds back d of its W, so that every device keeps p micro-batches
+// and the first device gets its gradients sooner. 3 devices, 4 micro-batches, F = B = W:
+//
+//   device 0 |F0 F1 F2 .  .  B0 W0 F3 B1 W1 B2 W2 B3 W3|    (drawn by the code in docs/Schedules.md)
+//
+// Bubble (p - 1)(F + B - W), at the activations of 1F1B's first device.
+//
+// "zb2p" is ZB-H2: twice the forwards ahead, 2p - 1 micro-batches kept on every device, bubble (p - 1)(F + B - 2W):
+// none when F = B = W, if the optimizer waits for no other device (a device's time is counted from its first action).
+#include "Generators.h"
+
+#include <algorithm>
+
+namespace mlir::ppc {
+
+/// `ahead(d)` forwards before the first pair of F and B, `held(d)` W held back.
+template <typename Ahead, typename Held>
+static PipelineSchedule makeZeroBubble(llvm::StringRef name, const PipelineShape &shape, Ahead ahead, Held held) {
+  PipelineSchedule schedule = makeEmptySchedule(name, shape);
+  int64_t count = shape.microBatches;
+  for (int64_t device = 0; device < shape.devices; ++device) {
+    std::vector<PipelineAction> &actions = schedule.devices[device];
+    int64_t first = std::min(count, ahead(device)), forwards = 0, weights = 0;
+    for (; forwards < first; ++forwards)
+      actions.push_back({PipelineActionKind::Forward, device, forwards});
+    for (int64_t m = 0; m < count; ++m) {
+      if (forwards < count)
+        actions.push_back({PipelineActionKind::Forward, device, forwards++});
+      actions.push_back({PipelineActionKind::Backward, device, m});
+      if (m >= held(device))
+        actions.push_back({PipelineActionKind::WeightGradient, device, weights++});
+    }
+    for (; weights < count; ++weights)
+      actions.push_back({PipelineActionKind::WeightGradient, device, weights});
+  }
+  return schedule;
+}
+
+PipelineSchedule makeZeroBubble1pSchedule(const PipelineShape &shape) {
+  int64_t last = shape.devices - 1;
+  return makeZeroBubble(
+      "zb1p", shape, [&](int64_t device) { return last - device; }, [&](int64_t device) { return device; });
+}
+
+PipelineSchedule makeZeroBubble2pSchedule(const PipelineShape &shape) {
+  int64_t last = shape.devices - 1;
+  return makeZeroBubble(
+      "zb2p", shape, [&](int64_t device) { return 2 * (last - device); }, [&](int64_t device) { return 2 * device; });
+}
+
+} // namespace mlir::ppc
