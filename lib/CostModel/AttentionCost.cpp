@@ -38,6 +38,14 @@ static double atHeadDim(const std::array<Value, 3> &values, double headDim, doub
   return number(values[1]) + (number(values[2]) - number(values[1])) * (std::min(headDim, 256.0) - 128) / 128;
 }
 
+/// The head dimension that the kernel is compiled for and pads others to.
+static double paddedDim(AttentionKernel kernel, int64_t dim) {
+  if (kernel == AttentionKernel::Flash1)
+    return std::exp2(std::ceil(std::log2(static_cast<double>(std::max<int64_t>(dim, 16)))));
+  double padded = std::ceil(static_cast<double>(dim) / 32) * 32;
+  return kernel == AttentionKernel::Flash3 ? std::max(padded, 64.0) : padded;
+}
+
 namespace {
 struct Load {
   double blocks = 0;  // of queries, over batch and heads
@@ -98,7 +106,7 @@ static Seconds attentionTime(const Device &device, AttentionKernel kernel, Preci
   if (!constants)
     constants = &none;
 
-  double headDim = static_cast<double>(shape.headDim), valueDim = static_cast<double>(shape.valueDim);
+  double headDim = paddedDim(kernel, shape.headDim), valueDim = paddedDim(kernel, shape.valueDim);
   double mean = (headDim + valueDim) / 2;
   auto plain = [](double value) { return value; };
   auto seconds = [](Seconds value) { return value.value; };
@@ -116,9 +124,10 @@ static Seconds attentionTime(const Device &device, AttentionKernel kernel, Preci
       static_cast<double>(shape.batch) * static_cast<double>(shape.queries) * static_cast<double>(shape.heads);
   double tokensK =
       static_cast<double>(shape.batch) * static_cast<double>(shape.keys) * static_cast<double>(shape.kvHeads);
-  double traffic = (tokensQ + tokensK) * (headDim + valueDim) * element;
+  double queryDims = static_cast<double>(shape.headDim), valueDims = static_cast<double>(shape.valueDim);
+  double traffic = (tokensQ + tokensK) * (queryDims + valueDims) * element;
   if (backward) // operands again, their gradients, and the f32 sums of the query gradients
-    traffic = traffic * 2 + tokensQ * (valueDim * element + headDim * 8);
+    traffic = traffic * 2 + tokensQ * (valueDims * element + queryDims * 8);
   double memory = traffic / (device.memoryBandwidth.value * device.memoryEfficiency);
   return device.productFloor + Seconds(std::max(compute, memory));
 }

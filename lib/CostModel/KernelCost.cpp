@@ -9,6 +9,8 @@ Precision mlir::ppc::productPrecision(const Device &device, Precision precision)
   // The next wider type that the device has products in; 16-bit types stand in for each other.
   static constexpr Precision wider[] = {Precision::F32,  Precision::F32, Precision::Fp16, Precision::Tf32,
                                         Precision::Bf16, Precision::Fp8, Precision::Mxfp8};
+  if (precision == Precision::Fp16 && device.peakOf(precision).value <= 0 && device.peakOf(Precision::Bf16).value > 0)
+    return Precision::Bf16;
   Precision found = precision;
   while (device.peakOf(found).value <= 0 && found != wider[static_cast<int>(found)])
     found = wider[static_cast<int>(found)];

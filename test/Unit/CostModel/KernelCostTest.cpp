@@ -147,6 +147,44 @@ TEST(KernelCost, AttentionStaysWithinTheDatasheetAndGrows) {
       }
 }
 
+TEST(KernelCost, AttentionFollowsItsShape) {
+  Device device = llvm::cantFail(findDevice("A100-SXM-80GB"));
+  auto forward = [&](AttentionKernel kernel, const AttentionShape &shape) {
+    return attentionForwardTime(device, kernel, Precision::Bf16, shape).value;
+  };
+  AttentionShape shape{1, 32, 32, 8192, 8192, 128, 128, /*causal=*/true, 0};
+  double causal = forward(AttentionKernel::Flash2, shape);
+  AttentionShape full = shape, window = shape, grouped = shape, odd = shape, few = shape, fewFull = shape;
+  full.causal = false;
+  EXPECT_NEAR(forward(AttentionKernel::Flash2, full), 2 * causal, 0.2 * causal);
+  window.window = 1024;
+  EXPECT_LT(forward(AttentionKernel::Flash2, window), 0.4 * causal);
+  grouped.kvHeads = 4;
+  EXPECT_LE(forward(AttentionKernel::Flash2, grouped), causal);
+  odd.headDim = odd.valueDim = 80; // compiled for 96; Flash1: for 128
+  EXPECT_GT(forward(AttentionKernel::Flash2, odd),
+            forward(AttentionKernel::Flash2, {1, 32, 32, 8192, 8192, 64, 64, true, 0}));
+  EXPECT_DOUBLE_EQ(forward(AttentionKernel::Flash1, odd), forward(AttentionKernel::Flash1, shape));
+  // 5 heads of 16 blocks leave multiprocessors idle: the longest block counts, and the mask saves nothing.
+  few.heads = few.kvHeads = fewFull.heads = fewFull.kvHeads = 5;
+  few.queries = few.keys = fewFull.queries = fewFull.keys = 2048;
+  fewFull.causal = false;
+  EXPECT_DOUBLE_EQ(forward(AttentionKernel::Flash2, few), forward(AttentionKernel::Flash2, fewFull));
+}
+
+TEST(KernelCost, PrecisionsWithoutProductsRunInTheNextWider) {
+  auto runs = [](llvm::StringRef name, Precision precision) {
+    return productPrecision(llvm::cantFail(findDevice(name)), precision);
+  };
+  EXPECT_EQ(runs("V100-SXM-32GB", Precision::Bf16), Precision::Fp16);
+  EXPECT_EQ(runs("V100-SXM-32GB", Precision::Fp8), Precision::Fp16);
+  EXPECT_EQ(runs("V100-SXM-32GB", Precision::Tf32), Precision::F32);
+  EXPECT_EQ(runs("TPU-v5p", Precision::Fp16), Precision::Bf16);
+  EXPECT_EQ(runs("TPU-v5p", Precision::F32), Precision::Bf16);
+  EXPECT_EQ(runs("H100-SXM-80GB", Precision::Fp4), Precision::Fp8);
+  EXPECT_EQ(runs("B200", Precision::Fp4), Precision::Fp4);
+}
+
 TEST(KernelCost, StreamsStayBelowTheBandwidth) {
   for (const Device &device : allDevices()) {
     double before = 0;
