@@ -41,15 +41,21 @@ llvm::Expected<Device> mlir::ppc::findDevice(llvm::StringRef name) {
                                  "unknown device \"" + name + "\"; known: " + llvm::join(deviceNames(), ", "));
 }
 
-/// A number of the file, or what the kind says; an error where both are missing.
-template <typename Unit> static void readPositive(YamlReader &reader, llvm::StringRef key, Quantity<Unit> &value) {
-  value = Quantity<Unit>(value.value > 0 ? reader.positive(key, value.value) : reader.positive(key));
+/// A number of the file, or what the kind says; an error where both are missing. The limits keep every time finite.
+template <typename Unit>
+static void readQuantity(YamlReader &reader, llvm::StringRef key, double minimum, double maximum, Quantity<Unit> &value,
+                         double fallback = 0) {
+  double known = value.value > 0 ? value.value : fallback;
+  value = Quantity<Unit>(reader.number(key, minimum, maximum, known > 0 ? std::optional(known) : std::nullopt));
 }
 
 static void readPrecisions(YamlReader &reader, Device &device) {
   std::optional<YamlReader> peaks = reader.mapping("peak");
-  for (int p = 0; p < precisionCount && peaks; ++p)
+  for (int p = 0; p < precisionCount && peaks; ++p) {
     device.peak[p] = FlopsPerSecond(peaks->number(precisionNames[p], 0, 1e19, device.peak[p].value));
+    if (device.peak[p].value > 0 && device.peak[p].value < 1e6)
+      peaks->fail(precisionNames[p], "expected 0 or at least 1e6 FLOP/s");
+  }
   if (peaks)
     peaks->finish();
 
@@ -136,21 +142,21 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
   }
   device.name = reader.string("name", device.name.empty() ? std::optional<std::string>("custom") : device.name);
   device.architecture = reader.string("architecture", device.architecture);
-  readPositive(reader, "memory", device.memory);
-  readPositive(reader, "memory_bandwidth", device.memoryBandwidth);
+  readQuantity(reader, "memory", 1e6, 1e18, device.memory);
+  readQuantity(reader, "memory_bandwidth", 1e6, 1e18, device.memoryBandwidth);
   device.memoryEfficiency = reader.number("memory_efficiency", 0.01, 1, device.memoryEfficiency);
   device.multiprocessors = reader.integer(
       "multiprocessors", 1, device.multiprocessors > 0 ? std::optional(device.multiprocessors) : std::nullopt);
-  readPositive(reader, "launch_floor", device.launchFloor);
-  device.productFloor = Seconds(reader.positive(
-      "product_floor", device.productFloor.value > 0 ? device.productFloor.value : device.launchFloor.value));
-  device.splitFloor = Seconds(
-      reader.positive("split_floor", device.splitFloor.value > 0 ? device.splitFloor.value : device.launchFloor.value));
+  if (device.multiprocessors > 1000000)
+    reader.fail("multiprocessors", "expected at most 1000000");
+  readQuantity(reader, "launch_floor", 1e-9, 1, device.launchFloor);
+  readQuantity(reader, "product_floor", 1e-9, 1, device.productFloor, device.launchFloor.value);
+  readQuantity(reader, "split_floor", 1e-9, 1, device.splitFloor, device.launchFloor.value);
   device.elementwiseShare = reader.number("elementwise_share", 0.1, 1, device.elementwiseShare);
   device.collectiveMeeting = Seconds(reader.number("collective_meeting", 0, 1e-3, device.collectiveMeeting.value));
   device.collectiveShare = reader.number("collective_share", 0.1, 1, device.collectiveShare);
-  device.hostIssueForward = Seconds(reader.positive("host_issue_forward", device.hostIssueForward.value));
-  device.hostIssueBackward = Seconds(reader.positive("host_issue_backward", device.hostIssueBackward.value));
+  device.hostIssueForward = Seconds(reader.number("host_issue_forward", 0, 1, device.hostIssueForward.value));
+  device.hostIssueBackward = Seconds(reader.number("host_issue_backward", 0, 1, device.hostIssueBackward.value));
   device.communicationShare = reader.number("communication_share", 0, 0.9, device.communicationShare);
   device.communicationSlowdown = reader.number("communication_slowdown", 0, 0.9, device.communicationSlowdown);
   device.frameworkMemory = Bytes(reader.number("framework_memory", 0, 1e12, device.frameworkMemory.value));

@@ -62,6 +62,32 @@ TEST(Device, MistakesAreTold) {
   EXPECT_NE(errorOf("kind: H100-SXM-80GB\npeak: { f32: 0, tf32: 0, bf16: 0, fp16: 0, fp8: 0 }\n"), "");
 }
 
+TEST(Device, NumbersThatNoHardwareHasAreRefused) {
+  for (llvm::StringRef line : {"memory: 1",
+                               "memory: 1e30",
+                               "memory_bandwidth: 1e-300",
+                               "memory_bandwidth: .inf",
+                               "memory_bandwidth: .nan",
+                               "launch_floor: 0",
+                               "launch_floor: 60",
+                               "product_floor: -1e-6",
+                               "tile_fill: -1",
+                               "exposed_stores: 2",
+                               "peak: { bf16: 1e-9 }",
+                               "peak: { bf16: -1 }",
+                               "peak: { bf16: 1e300 }",
+                               "peak: { int4: 1e12 }",
+                               "multiprocessors: 1.5",
+                               "multiprocessors: 99999999999999999999",
+                               "memory_efficiency: 1.01",
+                               "attention: { flash2: { forward: [0.5, 0.5, 1.5] } }",
+                               "attention: { flash9: { forward: [0.5, 0.5, 0.5] } }",
+                               "attention: { flash3: { forward: [0.5, 0, 0.5], backward: [0.5, 0.5, 0.5] } }",
+                               "products: { bf16: 3 }"})
+    EXPECT_EQ(errorOf(("kind: A100-SXM-80GB\n" + line + "\n").str()).rfind("d.yaml:2:", 0), 0u)
+        << line.str() << ": " << errorOf(("kind: A100-SXM-80GB\n" + line + "\n").str());
+}
+
 TEST(Device, BrokenTextIsAnErrorAndNoCrash) {
   llvm::Expected<Device> whole = findDevice("H100-SXM-80GB");
   ASSERT_TRUE(static_cast<bool>(whole));
