@@ -157,6 +157,8 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLa
       exposed = runTogether(context.device(), lastBackward, once.reduction) - lastBackward;
     if (stack.overlapParameterGather)
       gather = runTogether(context.device(), firstForward, once.gather) - firstForward;
+    stage.exposedReduction = exposed;
+    stage.exposedGather = gather;
     Seconds finish = time.end[device] + exposed;
     // The update waits for the norm of all gradients, that is, for every stage.
     if (finish > end) {

@@ -22,6 +22,7 @@ struct StageCost {
   Seconds forward, backward, weightGradient; // of one micro-batch, all chunks of the stage
   Seconds communication;                     // of those, exposed collectives inside the layers
   Seconds gradientReduction, parameterGather, optimizer; // once per step
+  Seconds exposedReduction, exposedGather;               // of those, what no compute hides
   MemoryBreakdown memory;
 };
 

@@ -1,0 +1,103 @@
+// The result of a search with everything that reports show of it: where each plan's time goes, what its steps are made of.
+// All outputs of ppc-plan (tables, JSON, pages, traces) are written from this one structure.
+#ifndef PPC_REPORTING_PLANREPORT_H
+#define PPC_REPORTING_PLANREPORT_H
+
+#include "ppc/Planning/PlanSearch.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <array>
+
+namespace mlir::ppc {
+
+/// What a device of the busiest pipeline stage does during a step; the kinds add up to the step.
+enum class TimeKind {
+  Matmul, Attention, Memory, // compute in forward and backward, by what bounds it
+  Recompute,                 // compute done again in backward
+  Host,                      // waiting for the host to issue kernels
+  LayerCommunication,        // exposed collectives inside layers
+  StateExchange,             // exposed gathers and reductions of ZeRO-3 beside layers
+  Bubble,                    // waiting for other stages
+  GradientReduction,         // exposed, after the last backward
+  Optimizer,
+  ParameterGather, // exposed, of ZeRO-1 and 2
+};
+constexpr int timeKindCount = 11;
+/// "matmul", "attention", "memory-bound", "recomputation", "host", "layer communication", "state exchange", "bubble",
+/// "gradient reduction", "optimizer", "parameter gather".
+llvm::StringRef toString(TimeKind kind);
+
+struct TimeBreakdown {
+  std::array<Seconds, timeKindCount> parts;
+  Seconds total() const;
+  Seconds &operator[](TimeKind kind) { return parts[static_cast<int>(kind)]; }
+  Seconds operator[](TimeKind kind) const { return parts[static_cast<int>(kind)]; }
+};
+
+struct ReportedPlan {
+  ParallelLayout layout;
+  StepCost cost;
+  StepDetail detail;
+  int64_t busiest = 0; // pipeline device that `time` is of
+  TimeBreakdown time;
+};
+
+struct PlanReport {
+  ModelShape model;
+  TrainingJob job;
+  Cluster cluster;
+  Stack stack;
+  Bytes memoryLimit;
+  std::vector<ReportedPlan> plans; // best first
+  PlanSearchResult search;         // its plans are those above
+};
+
+/// Prices the plans of `search` again with their details. Errors: as StepEstimator::estimate.
+llvm::Expected<PlanReport> makeReport(const PlanRequest &request, PlanSearchResult search);
+
+/// Where the time of one plan goes.
+TimeBreakdown breakDownTime(const ParallelLayout &layout, const StepCost &cost, const StepDetail &detail, int64_t busiest);
+
+/// One op of the busiest stage over a whole step.
+struct OpShare {
+  llvm::StringRef layer, name; // "layer", "qkv projection"
+  OpClass kind = OpClass::Gemm;
+  int64_t count = 0;           // layers of this kind on the stage x micro-batches
+  Seconds forward, backward;   // of one micro-batch and layer; backward with the weight gradient
+  Seconds total;               // of the step, without recomputation
+  double computeShare = 0;     // of the peak, in forward
+  double bandwidthShare = 0;   // of the memory's datasheet bandwidth, in forward; links: none
+  llvm::StringRef bound;       // "compute", "memory", "link", "launch"
+  Bytes saved;
+};
+/// Longest first.
+std::vector<OpShare> opShares(const PlanReport &report, const ReportedPlan &plan);
+
+/// The timeline of a plan's step. Errors: as simulateSchedule.
+llvm::Expected<ScheduleTimeline> stepTimeline(const ReportedPlan &plan);
+
+/// The plans' table, why the first beats the second, what other decisions would cost, how the search went.
+void printPlans(const PlanReport &report, llvm::raw_ostream &out);
+void printFrontier(const PlanReport &report, llvm::raw_ostream &out);
+/// What `name` is about: "time", "memory", "ops", "timeline", "search"; a key of the layout; "stage:N"; an op. Error: none of
+/// these, with what is possible.
+llvm::Error printExplanation(const PlanReport &report, llvm::StringRef name, llvm::raw_ostream &out);
+/// One sentence that names the limit, and what would be possible, one line each.
+void printInfeasibility(const Infeasibility &infeasibility, llvm::raw_ostream &out);
+
+/// Everything, for programs (docs/Planning.md lists the keys).
+llvm::json::Value toJson(const PlanReport &report);
+llvm::json::Value toJson(const ParallelLayout &layout);
+
+/// One HTML file that needs nothing else: plans, why, timeline, memory per stage, frontier, ops, search.
+void writePage(const PlanReport &report, llvm::raw_ostream &out);
+
+/// The best plan's step as Chrome trace events (ui.perfetto.dev, chrome://tracing): per device of the pipeline one track of
+/// compute and one of communication.
+void writeTrace(const PlanReport &report, llvm::raw_ostream &out);
+
+} // namespace mlir::ppc
+
+#endif // PPC_REPORTING_PLANREPORT_H

@@ -1,0 +1,121 @@
+#include "ppc/Planning/LayoutFile.h"
+
+#include "ppc/Support/YamlReader.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir::ppc;
+
+std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
+  auto part = [](const llvm::Twine &what, PlanKey key, int64_t value) {
+    return (what + " (" + toString(key) + " " + planValueText(key, value) + ")").str();
+  };
+  struct {
+    PlanKey key;
+    const char *what;
+  } one[] = {{PlanKey::Vp, "virtual stages"},         {PlanKey::Cp, "context parallelism"},
+             {PlanKey::Ep, "expert parallelism"},     {PlanKey::Etp, "tensor parallelism inside experts"},
+             {PlanKey::SequenceParallel, "sequence parallelism"}, {PlanKey::Zero, "state cut over data-parallel ranks"},
+             {PlanKey::Recompute, "recomputation"},   {PlanKey::Offload, "offload"}};
+  for (auto [key, what] : one)
+    if (int64_t value = planValue(layout, key); value != planNeutralValue(key))
+      return part(what, key, value);
+  if (layout.pp > 1 && layout.schedule != "1f1b" && layout.schedule != "gpipe")
+    return "pipeline schedule " + layout.schedule;
+  if (layout.precision != Precision::F32)
+    return "products in " + toString(layout.precision).str();
+  return "";
+}
+
+static std::string listText(llvm::ArrayRef<int64_t> numbers) {
+  std::vector<std::string> texts;
+  for (int64_t number : numbers)
+    texts.push_back(std::to_string(number));
+  return "[ " + llvm::join(texts, ", ") + " ]";
+}
+
+/// The sections that ppc-compile reads: the grid, which logical dimensions its axes cut, where stages begin.
+static void writeRunnable(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout, llvm::raw_ostream &out) {
+  int64_t group = model.kvHeads ? model.heads / model.kvHeads : 1;
+  // Heads are cut by key-value head, by query head within a group, or by both on two axes.
+  int64_t byHead = layout.tp;
+  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
+    --byHead;
+  bool both = byHead > 1 && byHead < layout.tp;
+  bool byGroup = !both && model.kvHeads % layout.tp && group % layout.tp == 0;
+  std::string whole = both ? "[ tp0, tp1 ]" : "[ tp ]";
+  out << "grid: { dp: " << layout.dp;
+  if (both)
+    out << ", tp0: " << byHead << ", tp1: " << layout.tp / byHead << " }\n";
+  else
+    out << ", tp: " << layout.tp << " }\n";
+  std::vector<int64_t> first{0};
+  int64_t next = 1;
+  for (size_t i = 0; i + 1 < layout.stageLayers.size(); ++i)
+    first.push_back(next += layout.stageLayers[i]);
+  out << "stages: " << listText(first) << "   # first layer of each; 0 is the embedding\n"
+      << "schedule: " << (layout.pp == 1 ? "1f1b" : layout.schedule) << "\nmicro_batches: " << layout.microBatches(job) << '\n'
+      << "dimensions: { batch: [ dp ], ffn: " << whole << ", ";
+  if (both)
+    out << "kv_heads: [ tp0 ], head_group: [ tp1 ]";
+  else
+    out << (byGroup ? "head_group: [ tp ]" : "kv_heads: [ tp ]");
+  out << ", vocab: " << whole << " }\n";
+}
+
+void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
+                                llvm::raw_ostream &out) {
+  bool cut = layout.pp * layout.vp == 1 || int64_t(layout.stageLayers.size()) == layout.pp * layout.vp;
+  std::string missing = cut ? notRunnable(layout) : "stages that are cut by the stack";
+  if (missing.empty())
+    writeRunnable(model, job, layout, out);
+  else
+    out << "# ppc-compile cannot run this: " << missing << "\n";
+  out << "layout:\n";
+  for (int i = 0; i < planKeyCount; ++i) {
+    PlanKey key = PlanKey(i);
+    if (key == PlanKey::ShardGroup && !layout.shardGroup)
+      continue;
+    if (key == PlanKey::RecomputedLayers && (layout.recompute != Recompute::Full || layout.recomputedLayers < 0))
+      continue;
+    out << "  " << toString(key) << ": " << planValueText(key, planValue(layout, key)) << '\n';
+  }
+  if (!layout.stageLayers.empty())
+    out << "  stage_layers: " << listText(layout.stageLayers) << '\n';
+}
+
+static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
+  std::optional<YamlReader> layout = file.mapping("layout");
+  if (llvm::Error error = file.takeError())
+    return error;
+  if (!layout) {
+    file.failHere("there is no section 'layout:', which says what to pin (ppc-plan --emit plan writes one)");
+    return file.takeError();
+  }
+  for (const std::string &name : layout->keys()) {
+    if (name == "stage_layers") {
+      for (double count : layout->numbers(name)) {
+        if (!(count >= 0 && count < 1e6 && count == double(int64_t(count))))
+          layout->fail(name, "expected whole numbers of layers");
+        else
+          constraints.stageLayers.push_back(int64_t(count));
+      }
+      continue;
+    }
+    std::string value = layout->string(name);
+    if (layout->failed())
+      break;
+    if (llvm::Error error = constraints.pin(name, value))
+      layout->fail(name, llvm::toString(std::move(error)));
+  }
+  return layout->takeError();
+}
+
+llvm::Error mlir::ppc::readLayoutFile(llvm::StringRef path, PlanConstraints &constraints) {
+  llvm::Expected<YamlReader> file = YamlReader::fromFile(path);
+  return file ? pinLayout(*file, constraints) : file.takeError();
+}
+
+llvm::Error mlir::ppc::parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints) {
+  llvm::Expected<YamlReader> file = YamlReader::fromText(name, text);
+  return file ? pinLayout(*file, constraints) : file.takeError();
+}

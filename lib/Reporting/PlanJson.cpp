@@ -1,0 +1,159 @@
+// Everything that a search found, for programs.
+#include "ppc/Reporting/PlanReport.h"
+
+#include "ppc/Reporting/MemoryParts.h"
+
+using namespace mlir::ppc;
+namespace json = llvm::json;
+
+json::Value mlir::ppc::toJson(const ParallelLayout &layout) {
+  json::Object object;
+  for (int i = 0; i < planKeyCount; ++i) {
+    PlanKey key = PlanKey(i);
+    int64_t value = planValue(layout, key);
+    std::string text = planValueText(key, value);
+    int64_t number = 0;
+    if (text == "on" || text == "off")
+      object[toString(key)] = text == "on";
+    else if (!llvm::StringRef(text).getAsInteger(10, number))
+      object[toString(key)] = number;
+    else
+      object[toString(key)] = text;
+  }
+  object["fused_norm"] = layout.fusedNorm;
+  if (!layout.stageLayers.empty())
+    object["stage_layers"] = json::Array(llvm::ArrayRef<int64_t>(layout.stageLayers));
+  return object;
+}
+
+static json::Object memoryJson(const MemoryBreakdown &memory) {
+  json::Object object;
+  for (const MemoryPart &part : memoryParts)
+    object[part.name] = (memory.*part.bytes).value;
+  object["total"] = memory.total().value;
+  return object;
+}
+
+static json::Object costJson(const StepCost &cost) {
+  return json::Object{{"step_time_s", cost.stepTime.value},
+                      {"mfu", cost.mfu},
+                      {"hfu", cost.hfu},
+                      {"tokens_per_s_per_device", cost.tokensPerSecondPerDevice},
+                      {"peak_memory_bytes", cost.peakMemory.value},
+                      {"worst_stage", cost.worstStage},
+                      {"fits", cost.fits},
+                      {"bubble", cost.bubble},
+                      {"pipeline_s", cost.pipeline.value},
+                      {"exposed_communication_s", cost.exposedCommunication.value},
+                      {"exposed_gradients_s", cost.exposedGradients.value},
+                      {"optimizer_s", cost.optimizer.value},
+                      {"model_flops", cost.modelFlops},
+                      {"hardware_flops", cost.hardwareFlops}};
+}
+
+static json::Value planJson(const Plan &plan) {
+  json::Object object = costJson(plan.cost);
+  object["layout"] = toJson(plan.layout);
+  object["summary"] = toString(plan.layout);
+  return object;
+}
+
+static json::Value reportedJson(const PlanReport &report, const ReportedPlan &plan) {
+  json::Object object = costJson(plan.cost);
+  object["layout"] = toJson(plan.layout);
+  object["summary"] = toString(plan.layout);
+  json::Object time;
+  for (int kind = 0; kind < timeKindCount; ++kind)
+    time[toString(static_cast<TimeKind>(kind))] = plan.time.parts[kind].value;
+  object["busiest_stage"] = plan.busiest;
+  object["time_s"] = std::move(time);
+  json::Array stages;
+  for (const StageCost &stage : plan.cost.stages)
+    stages.push_back(json::Object{{"forward_s", stage.forward.value},
+                                  {"backward_s", stage.backward.value},
+                                  {"weight_gradient_s", stage.weightGradient.value},
+                                  {"communication_s", stage.communication.value},
+                                  {"gradient_reduction_s", stage.gradientReduction.value},
+                                  {"exposed_reduction_s", stage.exposedReduction.value},
+                                  {"parameter_gather_s", stage.parameterGather.value},
+                                  {"optimizer_s", stage.optimizer.value},
+                                  {"memory_bytes", memoryJson(stage.memory)}});
+  object["stages"] = std::move(stages);
+  json::Array ops;
+  for (const OpShare &share : opShares(report, plan))
+    ops.push_back(json::Object{{"layer", share.layer},
+                               {"op", share.name},
+                               {"class", toString(share.kind)},
+                               {"times", share.count},
+                               {"forward_s", share.forward.value},
+                               {"backward_s", share.backward.value},
+                               {"step_s", share.total.value},
+                               {"share_of_peak", share.computeShare},
+                               {"share_of_bandwidth", share.bandwidthShare},
+                               {"bound", share.bound},
+                               {"kept_bytes", share.saved.value}});
+  object["ops"] = std::move(ops);
+  return object;
+}
+
+static json::Value infeasibilityJson(const Infeasibility &infeasibility) {
+  static constexpr llvm::StringLiteral limits[] = {"memory", "shape", "capability"};
+  json::Object object{{"limit", limits[int(infeasibility.limit)]}, {"reason", infeasibility.reason}};
+  if (infeasibility.closest) {
+    object["closest"] = planJson(*infeasibility.closest);
+    object["stage"] = infeasibility.stage;
+    object["needed_bytes"] = infeasibility.needed.value;
+    object["available_bytes"] = infeasibility.available.value;
+  }
+  json::Array relaxations;
+  for (const PlanRelaxation &relaxation : infeasibility.relaxations)
+    relaxations.push_back(json::Object{
+        {"key", toString(relaxation.key)}, {"from", relaxation.from}, {"to", relaxation.to}, {"plan", planJson(relaxation.plan)}});
+  object["relaxations"] = std::move(relaxations);
+  return object;
+}
+
+json::Value mlir::ppc::toJson(const PlanReport &report) {
+  const PlanSearchResult &search = report.search;
+  json::Array plans, frontier, alternatives, table, notes;
+  for (const ReportedPlan &plan : report.plans)
+    plans.push_back(reportedJson(report, plan));
+  for (const Plan &plan : search.frontier)
+    frontier.push_back(planJson(plan));
+  for (const PlanAlternative &alternative : search.alternatives) {
+    json::Object object{{"key", toString(alternative.key)}, {"chosen", alternative.chosen}, {"other", alternative.other}};
+    if (alternative.plan)
+      object["plan"] = planJson(*alternative.plan);
+    if (!alternative.reason.empty())
+      object["reason"] = alternative.reason;
+    alternatives.push_back(std::move(object));
+  }
+  for (const SearchCount &count : search.table)
+    table.push_back(json::Object{{"name", count.name}, {"count", count.count}});
+  for (const std::string &note : search.notes)
+    notes.push_back(note);
+  const Device &device = report.cluster.device();
+  json::Object result{
+      {"model", json::Object{{"name", report.model.name},
+                             {"layers", report.model.layers},
+                             {"hidden", report.model.hidden},
+                             {"parameters", countParameters(report.model).total}}},
+      {"job", json::Object{{"sequence_tokens", report.job.sequence}, {"global_batch", report.job.globalBatch}}},
+      {"cluster", json::Object{{"name", report.cluster.name},
+                               {"devices", report.cluster.deviceCount()},
+                               {"device", device.name},
+                               {"memory_bytes", device.memory.value},
+                               {"memory_limit_bytes", report.memoryLimit.value}}},
+      {"stack", report.stack.name},
+      {"plans", std::move(plans)},
+      {"frontier", std::move(frontier)},
+      {"alternatives", std::move(alternatives)},
+      {"search", std::move(table)},
+      {"lower_bound_s", search.lowerBound.value},
+      {"relaxed_bound_s", search.relaxedBound.value},
+      {"gap", search.gap},
+      {"notes", std::move(notes)}};
+  if (search.infeasibility)
+    result["infeasible"] = infeasibilityJson(*search.infeasibility);
+  return result;
+}

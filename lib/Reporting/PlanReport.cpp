@@ -1,0 +1,178 @@
+#include "ppc/Reporting/PlanReport.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace mlir::ppc;
+
+llvm::StringRef mlir::ppc::toString(TimeKind kind) {
+  static constexpr llvm::StringRef names[timeKindCount] = {
+      "matmul", "attention",      "memory-bound", "recomputation",      "host",      "layer communication", "state exchange",
+      "bubble", "gradient reduction", "optimizer",    "parameter gather"};
+  return names[static_cast<int>(kind)];
+}
+
+Seconds TimeBreakdown::total() const {
+  Seconds sum;
+  for (Seconds part : parts)
+    sum += part;
+  return sum;
+}
+
+static double microBatchesOf(const StepDetail &detail) {
+  return double(detail.shape.microBatches) / double(std::max<int64_t>(1, detail.schedule->replicas));
+}
+
+static Seconds busyTime(const StageCost &stage) { return stage.forward + stage.backward + stage.weightGradient; }
+
+static int64_t busiestStage(const StepCost &cost) {
+  int64_t busiest = 0;
+  for (size_t i = 0; i < cost.stages.size(); ++i)
+    if (busyTime(cost.stages[i]) > busyTime(cost.stages[busiest]))
+      busiest = int64_t(i);
+  return busiest;
+}
+
+/// Without embedding and head, which are the first and the last kind.
+static int64_t layersOf(const ChunkCost &chunk) {
+  int64_t layers = 0;
+  for (int kind = 1; kind + 1 < layerKinds; ++kind)
+    layers += chunk.count[kind];
+  return layers;
+}
+
+/// Layers of a chunk that are recomputed as a whole.
+static int64_t recomputedLayers(const ParallelLayout &layout, const ChunkCost &chunk) {
+  if (layout.recompute != Recompute::Full)
+    return 0;
+  int64_t layers = layersOf(chunk);
+  return layout.recomputedLayers < 0 ? layers : std::min(layers, layout.recomputedLayers);
+}
+
+TimeBreakdown mlir::ppc::breakDownTime(const ParallelLayout &layout, const StepCost &cost, const StepDetail &detail,
+                                       int64_t busiest) {
+  TimeBreakdown time;
+  double microBatches = microBatchesOf(detail);
+  for (const PipelineChunk &place : detail.chunks[busiest]) {
+    const ChunkCost &chunk = detail.costs.chunks[place.stage];
+    Seconds before = time.total();
+    int64_t layers = 0, again = recomputedLayers(layout, chunk);
+    for (int kind = 0; kind < layerKinds; ++kind) {
+      if (!chunk.count[kind])
+        continue;
+      const LayerProgram &program = detail.costs.programs[kind];
+      double count = microBatches * double(chunk.count[kind]);
+      for (const LayerOp &op : program.ops)
+        if (op.kind != OpClass::Communication)
+          time.parts[static_cast<int>(op.kind)] += count * (op.forward + op.backward + op.weightGradient);
+      bool isLayer = kind > 0 && kind + 1 < layerKinds;
+      if (isLayer) {
+        int64_t repeated = std::min(chunk.count[kind], std::max<int64_t>(0, again - layers));
+        layers += chunk.count[kind];
+        time[TimeKind::Recompute] += microBatches * double(repeated) * (program.forward() - program.communication());
+      }
+      if (layout.recompute == Recompute::Selective)
+        time[TimeKind::Recompute] += count * program.recomputeSelective();
+    }
+    time[TimeKind::LayerCommunication] += microBatches * chunk.communication;
+    time[TimeKind::StateExchange] += microBatches * chunk.stateExchange;
+    // What the chunk takes beyond its kernels is waiting for their launches.
+    Seconds whole = chunk.durations.forward + chunk.durations.backward + chunk.durations.weightGradient;
+    Seconds known = time.total() - before;
+    time[TimeKind::Host] += microBatches * whole - known;
+  }
+  time[TimeKind::Bubble] = cost.pipeline - time.total();
+  Seconds optimizer;
+  for (const StageCost &stage : cost.stages)
+    optimizer = std::max(optimizer, stage.optimizer);
+  time[TimeKind::Optimizer] = std::min(optimizer, cost.optimizer);
+  time[TimeKind::ParameterGather] = cost.optimizer - time[TimeKind::Optimizer];
+  time[TimeKind::GradientReduction] = cost.stepTime - time.total();
+  // Sums of many terms leave rounding errors where nothing is.
+  for (Seconds &part : time.parts)
+    if (part < Seconds(1e-12) * std::max(1.0, cost.stepTime.value) && part > Seconds(-1e-9) * std::max(1.0, cost.stepTime.value))
+      part = Seconds(0);
+  return time;
+}
+
+llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, PlanSearchResult search) {
+  PlanReport report;
+  report.model = request.model;
+  report.job = request.job;
+  report.cluster = request.cluster;
+  report.stack = request.stack;
+  report.memoryLimit = request.memoryLimit.value > 0 ? request.memoryLimit : request.cluster.device().memory;
+  StepEstimator estimator;
+  for (const Plan &plan : search.plans) {
+    ReportedPlan &reported = report.plans.emplace_back();
+    reported.layout = plan.layout;
+    llvm::Expected<StepCost> cost =
+        estimator.estimate(request.model, request.job, request.cluster, plan.layout, request.stack, &reported.detail);
+    if (!cost)
+      return cost.takeError();
+    reported.cost = std::move(*cost);
+    // Reports and files name the layers of every stage, also where the stack cuts them.
+    if (reported.layout.stageLayers.empty() && reported.detail.costs.chunks.size() > 1)
+      for (const ChunkCost &chunk : reported.detail.costs.chunks)
+        reported.layout.stageLayers.push_back(layersOf(chunk));
+    reported.busiest = busiestStage(reported.cost);
+    reported.time = breakDownTime(reported.layout, reported.cost, reported.detail, reported.busiest);
+  }
+  report.search = std::move(search);
+  return report;
+}
+
+std::vector<OpShare> mlir::ppc::opShares(const PlanReport &report, const ReportedPlan &plan) {
+  std::array<int64_t, layerKinds> layers{};
+  for (const PipelineChunk &place : plan.detail.chunks[plan.busiest])
+    for (int kind = 0; kind < layerKinds; ++kind)
+      layers[kind] += plan.detail.costs.chunks[place.stage].count[kind];
+  const Device &device = report.cluster.device();
+  double peak = device.peakOf(productPrecision(device, plan.layout.precision)).value;
+  std::vector<OpShare> shares;
+  for (int kind = 0; kind < layerKinds; ++kind) {
+    if (!layers[kind])
+      continue;
+    for (const LayerOp &op : plan.detail.costs.programs[kind].ops) {
+      OpShare share;
+      share.layer = layerKindName(kind);
+      share.name = op.name;
+      share.kind = op.kind;
+      share.count = int64_t(double(layers[kind]) * microBatchesOf(plan.detail) + 0.5);
+      share.forward = op.forward;
+      share.backward = op.backward + op.weightGradient;
+      share.total = double(share.count) * (share.forward + share.backward);
+      share.saved = op.saved;
+      bool link = op.kind == OpClass::Communication;
+      if (op.forward.value > 0 && !link) {
+        share.computeShare = peak > 0 ? op.flops.value / op.forward.value / peak : 0;
+        share.bandwidthShare = op.traffic.value / op.forward.value / device.memoryBandwidth.value;
+      }
+      // Neither near the peak nor near the bandwidth: short kernels.
+      share.bound = link                                                              ? "link"
+                    : std::max(share.computeShare, share.bandwidthShare) < 0.25       ? "launch"
+                    : share.computeShare >= share.bandwidthShare                      ? "compute"
+                                                                                      : "memory";
+      shares.push_back(share);
+    }
+  }
+  std::vector<size_t> order(shares.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  llvm::sort(order, [&](size_t a, size_t b) { return shares[a].total != shares[b].total ? shares[a].total > shares[b].total : a < b; });
+  std::vector<OpShare> sorted;
+  for (size_t i : order)
+    sorted.push_back(shares[i]);
+  return sorted;
+}
+
+llvm::Expected<ScheduleTimeline> mlir::ppc::stepTimeline(const ReportedPlan &plan) {
+  llvm::Expected<PipelineSchedule> schedule = makePipelineSchedule(plan.detail.schedule->name, plan.detail.shape);
+  if (!schedule)
+    return schedule.takeError();
+  std::vector<StageDurations> durations;
+  for (const ChunkCost &chunk : plan.detail.costs.chunks)
+    durations.push_back(chunk.durations);
+  return simulateSchedule(*schedule, durations, plan.detail.messages);
+}

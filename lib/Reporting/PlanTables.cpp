@@ -1,0 +1,150 @@
+// The default output: the best plans, why the first is first, what other decisions would cost.
+#include "ppc/Reporting/PlanReport.h"
+
+#include "ppc/Reporting/TextTable.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir::ppc;
+
+static std::string changeText(double share) { return (share < 0 ? "" : "+") + fixedText(100 * share, 1) + " %"; }
+
+static std::vector<std::string> planCells(const ParallelLayout &layout, const StepCost &cost) {
+  return {toString(cost.stepTime),
+          percentText(cost.mfu),
+          toString(cost.peakMemory),
+          percentText(cost.bubble),
+          percentText(cost.exposedCommunication / cost.stepTime),
+          groupedText(cost.tokensPerSecondPerDevice),
+          toString(layout)};
+}
+
+static std::vector<std::string> planHeader(std::string first) {
+  return {std::move(first), "step", "MFU", "memory", "bubble", "exposed comm.", "tokens/s/device", "layout"};
+}
+
+static void printHeading(const PlanReport &report, llvm::raw_ostream &out) {
+  out << report.model.name << " on " << report.cluster.name << " (" << report.cluster.deviceCount() << " x "
+      << report.cluster.device().name << "), " << report.job.globalBatch << " sequences of " << report.job.sequence
+      << " tokens per step, stack " << report.stack.name << "\n";
+}
+
+/// Kinds of time of the first plan beside those of the second: all that either has.
+static void printWhy(const PlanReport &report, llvm::raw_ostream &out) {
+  const ReportedPlan &best = report.plans[0];
+  const ReportedPlan *second = report.plans.size() > 1 ? &report.plans[1] : nullptr;
+  out << "\nwhere the time goes, on the busiest stage\n";
+  std::vector<std::string> header{"kind", "1", "share"};
+  if (second)
+    header.insert(header.end(), {"2", "difference"});
+  TextTable table(std::move(header));
+  auto row = [&](llvm::StringRef name, Seconds first, Seconds other) {
+    std::vector<std::string> cells{name.str(), toString(first), percentText(first / best.cost.stepTime)};
+    if (second) {
+      Seconds difference = other - first;
+      cells.push_back(toString(other));
+      cells.push_back(difference.value == 0 ? "" : (difference.value > 0 ? "+" : "") + toString(difference));
+    }
+    table.row(std::move(cells));
+  };
+  for (int kind = 0; kind < timeKindCount; ++kind) {
+    Seconds first = best.time.parts[kind], other = second ? second->time.parts[kind] : Seconds(0);
+    if (first.value != 0 || other.value != 0)
+      row(toString(static_cast<TimeKind>(kind)), first, other);
+  }
+  row("step", best.time.total(), second ? second->time.total() : Seconds(0));
+  table.print(out, "  ");
+}
+
+/// "tp 8 x pp 4" says less than what changes: the kinds of time that grow most when the decision is another.
+static std::string growthText(const TimeBreakdown &best, const TimeBreakdown &other) {
+  int worst = 0;
+  for (int kind = 1; kind < timeKindCount; ++kind)
+    if (other.parts[kind] - best.parts[kind] > other.parts[worst] - best.parts[worst])
+      worst = kind;
+  Seconds growth = other.parts[worst] - best.parts[worst];
+  if (growth.value <= 0)
+    return "";
+  return (toString(static_cast<TimeKind>(worst)) + " +" + toString(growth)).str();
+}
+
+static void printAlternatives(const PlanReport &report, llvm::raw_ostream &out) {
+  if (report.search.alternatives.empty())
+    return;
+  out << "\nwhat another decision costs, everything else chosen anew\n";
+  TextTable table({"decision", "chosen", "next best", "step", "change", "because"});
+  StepEstimator estimator;
+  for (const PlanAlternative &alternative : report.search.alternatives) {
+    std::vector<std::string> cells{toString(alternative.key).str(), alternative.chosen, alternative.other};
+    if (alternative.plan) {
+      const StepCost &cost = alternative.plan->cost;
+      cells.push_back(toString(cost.stepTime));
+      cells.push_back(changeText(cost.stepTime / report.plans[0].cost.stepTime - 1));
+      StepDetail detail;
+      llvm::Expected<StepCost> priced = estimator.estimate(report.model, report.job, report.cluster,
+                                                           alternative.plan->layout, report.stack, &detail);
+      if (priced) {
+        int64_t busiest = 0;
+        for (size_t i = 0; i < priced->stages.size(); ++i)
+          if (priced->stages[i].forward + priced->stages[i].backward > priced->stages[busiest].forward + priced->stages[busiest].backward)
+            busiest = int64_t(i);
+        cells.push_back(growthText(report.plans[0].time, breakDownTime(alternative.plan->layout, *priced, detail, busiest)));
+      } else {
+        llvm::consumeError(priced.takeError());
+      }
+    } else {
+      cells.insert(cells.end(), {"", "", alternative.reason});
+    }
+    table.row(std::move(cells));
+  }
+  table.print(out, "  ");
+}
+
+static void printSearch(const PlanReport &report, llvm::raw_ostream &out) {
+  const PlanSearchResult &search = report.search;
+  if (search.lowerBound.value > 0)
+    out << "\nno layout of the space takes less than " << toString(search.lowerBound) << " (gap " << percentText(search.gap) << ")\n";
+  for (const std::string &note : search.notes)
+    out << "note: " << note << '\n';
+}
+
+void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
+  printHeading(report, out);
+  out << '\n';
+  TextTable table(planHeader(""));
+  for (size_t i = 0; i < report.plans.size(); ++i) {
+    std::vector<std::string> cells = planCells(report.plans[i].layout, report.plans[i].cost);
+    if (!report.plans[i].cost.fits)
+      cells[2] += " (does not fit)";
+    cells.insert(cells.begin(), std::to_string(i + 1));
+    table.row(std::move(cells));
+  }
+  table.print(out);
+  if (report.plans.empty())
+    return;
+  printWhy(report, out);
+  printAlternatives(report, out);
+  printSearch(report, out);
+}
+
+void mlir::ppc::printFrontier(const PlanReport &report, llvm::raw_ostream &out) {
+  out << "\nthe fastest plan for each amount of memory\n";
+  TextTable table(planHeader(""));
+  for (size_t i = 0; i < report.search.frontier.size(); ++i) {
+    std::vector<std::string> cells = planCells(report.search.frontier[i].layout, report.search.frontier[i].cost);
+    cells.insert(cells.begin(), std::to_string(i + 1));
+    table.row(std::move(cells));
+  }
+  table.print(out, "  ");
+}
+
+void mlir::ppc::printInfeasibility(const Infeasibility &infeasibility, llvm::raw_ostream &out) {
+  out << infeasibility.reason << '\n';
+  if (infeasibility.limit == Infeasibility::Limit::Memory && infeasibility.needed > infeasibility.available)
+    out << "note: the layout that needs least needs " << toString(infeasibility.needed) << " on stage " << infeasibility.stage
+        << ", " << toString(infeasibility.needed - infeasibility.available) << " more than the " << toString(infeasibility.available)
+        << " there are" << (infeasibility.closest ? ": " + toString(infeasibility.closest->layout) : "") << '\n';
+  for (const PlanRelaxation &relaxation : infeasibility.relaxations)
+    out << "note: possible with " << toString(relaxation.key) << " " << relaxation.to
+        << (relaxation.from.empty() ? "" : " instead of " + relaxation.from) << ": " << toString(relaxation.plan.cost.stepTime)
+        << " per step, " << toString(relaxation.plan.cost.peakMemory) << ", " << toString(relaxation.plan.layout) << '\n';
+}

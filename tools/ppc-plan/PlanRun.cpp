@@ -1,0 +1,204 @@
+#include "PlanRun.h"
+
+#include "ppc/Planning/LayoutFile.h"
+#include "ppc/Reporting/FrameworkArguments.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir::ppc;
+
+/// `FILE:LINE:COLUMN: error: MESSAGE` of readers becomes `FILE:LINE:COLUMN: MESSAGE`: the line says error once.
+int mlir::ppc::fail(const llvm::Twine &message) {
+  std::string text = message.str();
+  if (size_t at = text.find(": error: "); at != std::string::npos)
+    text.erase(at + 1, strlen(" error:"));
+  llvm::errs() << "error: " << text << '\n';
+  return 1;
+}
+
+int mlir::ppc::fail(llvm::Error error) { return fail(llvm::toString(std::move(error))); }
+
+void mlir::ppc::note(const llvm::Twine &message) { llvm::errs() << "note: " << message << '\n'; }
+
+int mlir::ppc::writeOutput(const PlanOptions &options, llvm::function_ref<int(llvm::raw_ostream &)> print) {
+  std::error_code problem;
+  llvm::ToolOutputFile file(options.output, problem, llvm::sys::fs::OF_None);
+  if (problem)
+    return fail("cannot write " + options.output + ": " + problem.message());
+  if (int status = print(file.os()))
+    return status;
+  file.os().flush();
+  if (file.os().has_error()) {
+    std::string text = file.os().error().message();
+    file.os().clear_error();
+    return fail("cannot write " + options.output + ": " + text);
+  }
+  file.keep();
+  return 0;
+}
+
+static llvm::Expected<Cluster> readCluster(const PlanOptions &options) {
+  llvm::Expected<Cluster> cluster = findCluster(options.cluster);
+  if (!cluster || !options.devices)
+    return cluster;
+  return restrictCluster(*cluster, options.devices);
+}
+
+llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
+  PlanInput input;
+  if (llvm::StringRef(options.model).ends_with(".mlir"))
+    return llvm::createStringError(options.model + ": ppc-plan reads config.json; models in MLIR are planned by ppc-compile");
+  llvm::Expected<ModelShape> model = readModelShape(options.model);
+  if (!model)
+    return model.takeError();
+  input.model = std::move(*model);
+  llvm::Expected<Cluster> cluster = readCluster(options);
+  if (!cluster)
+    return cluster.takeError();
+  input.cluster = std::move(*cluster);
+  llvm::Expected<Stack> stack = findStack(options.stack);
+  if (!stack)
+    return stack.takeError();
+  input.stack = std::move(*stack);
+  input.job = {options.sequence, options.globalBatch};
+  // 16-bit products where the device has them.
+  const Device &device = input.cluster.device();
+  input.base.precision = productPrecision(device, Precision::Bf16);
+  if (!options.planFile.empty())
+    if (llvm::Error error = readLayoutFile(options.planFile, input.constraints))
+      return std::move(error);
+  for (const auto &[key, value] : options.pins)
+    if (llvm::Error error = input.constraints.pin(key, value))
+      return std::move(error);
+  for (const auto &[key, value] : options.forbids)
+    if (llvm::Error error = input.constraints.forbid(key, value))
+      return std::move(error);
+  return input;
+}
+
+/// Prices the one layout that the pins give: dp is what is left of the devices, the rest keeps its default.
+static llvm::Expected<PlanSearchResult> priceGiven(const PlanRequest &request) {
+  ParallelLayout layout = request.base;
+  for (int i = 0; i < planKeyCount; ++i)
+    if (request.constraints.isPinned(PlanKey(i)))
+      setPlanValue(layout, PlanKey(i), request.constraints.pinned(PlanKey(i)));
+  layout.stageLayers = request.constraints.stageLayers;
+  if (!request.constraints.isPinned(PlanKey::Dp))
+    layout.dp = std::max<int64_t>(1, request.cluster.deviceCount() / (layout.tp * layout.pp * layout.cp));
+  StepEstimator estimator;
+  llvm::Expected<StepCost> cost = estimator.estimate(request.model, request.job, request.cluster, layout, request.stack);
+  if (!cost)
+    return cost.takeError();
+  PlanSearchResult result;
+  result.plans.push_back({layout, std::move(*cost)});
+  return result;
+}
+
+static llvm::Expected<PlanSearchResult> search(const PlanRequest &request) {
+  bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
+  if (terminal)
+    llvm::errs() << "searching ...";
+  llvm::Expected<PlanSearchResult> result = priceGiven(request);
+  if (terminal)
+    llvm::errs() << "\r\033[K";
+  return result;
+}
+
+static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input) {
+  bool whole = options.emit == PlanOutput::Html || options.emit == PlanOutput::Json;
+  return {input.model, input.job, input.cluster, input.stack, input.base, input.constraints, Bytes(options.memory), options.top,
+          /*frontier=*/options.frontier || whole, /*alternatives=*/options.emit == PlanOutput::Table || whole, /*refuse=*/{}};
+}
+
+static int writeArguments(const FrameworkArguments &arguments, llvm::raw_ostream &out) {
+  out << arguments.text;
+  for (const std::string &text : arguments.notes)
+    note(text);
+  return 0;
+}
+
+static int writeTables(const PlanOptions &options, const PlanReport &report, llvm::raw_ostream &out) {
+  if (options.explain.empty()) {
+    printPlans(report, out);
+    if (options.frontier)
+      printFrontier(report, out);
+  }
+  for (size_t i = 0; i < options.explain.size(); ++i) {
+    if (i)
+      out << '\n';
+    if (llvm::Error error = printExplanation(report, options.explain[i], out))
+      return fail(std::move(error));
+  }
+  return 0;
+}
+
+static int write(const PlanOptions &options, const PlanReport &report, llvm::raw_ostream &out) {
+  const ReportedPlan &best = report.plans[0];
+  switch (options.emit) {
+  case PlanOutput::Table: return writeTables(options, report, out);
+  case PlanOutput::Plan: {
+    out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime) << " per step, "
+        << toString(best.cost.peakMemory) << " per device (predicted)\n";
+    writeLayoutFile(report.model, report.job, best.layout, out);
+    return 0;
+  }
+  case PlanOutput::Json: out << llvm::formatv("{0:2}\n", toJson(report)); return 0;
+  case PlanOutput::Html: writePage(report, out); return 0;
+  case PlanOutput::Trace: writeTrace(report, out); return 0;
+  case PlanOutput::Megatron: return writeArguments(megatronArguments(report.model, report.job, best.layout), out);
+  case PlanOutput::Torchtitan: return writeArguments(torchtitanConfig(report.model, report.job, best.layout), out);
+  }
+  return 1;
+}
+
+/// Infeasible: the limit and what would be possible; programs and pages get it as data, too.
+static int reportInfeasible(const PlanOptions &options, const PlanReport &report) {
+  if (options.emit == PlanOutput::Json || options.emit == PlanOutput::Html)
+    (void)writeOutput(options, [&](llvm::raw_ostream &out) {
+      if (options.emit == PlanOutput::Json)
+        out << llvm::formatv("{0:2}\n", toJson(report));
+      else
+        writePage(report, out);
+      return 0;
+    });
+  llvm::errs() << "error: ";
+  printInfeasibility(*report.search.infeasibility, llvm::errs());
+  return 1;
+}
+
+int mlir::ppc::plan(const PlanOptions &options) {
+  if (!options.sequence || !options.globalBatch)
+    return fail(llvm::Twine(options.model) + " does not say what a step is: give --seq-len (tokens) and --global-batch (sequences)");
+  llvm::Expected<PlanInput> input = readInput(options);
+  if (!input)
+    return fail(input.takeError());
+  PlanRequest request = requestOf(options, *input);
+  llvm::Expected<PlanSearchResult> result = search(request);
+  if (!result)
+    return fail(result.takeError());
+  llvm::Expected<PlanReport> report = makeReport(request, std::move(*result));
+  if (!report)
+    return fail(report.takeError());
+  if (report->plans.empty() && report->search.infeasibility)
+    return reportInfeasible(options, *report);
+  if (report->plans.empty())
+    return fail("the search ended without a plan");
+  return writeOutput(options, [&](llvm::raw_ostream &out) { return write(options, *report, out); });
+}
+
+llvm::Expected<double> mlir::ppc::predictMfu(const PlanOptions &options) {
+  llvm::Expected<PlanInput> input = readInput(options);
+  if (!input)
+    return input.takeError();
+  PlanRequest request = requestOf(options, *input);
+  request.alternatives = request.frontier = false;
+  llvm::Expected<PlanSearchResult> result = search(request);
+  if (!result)
+    return result.takeError();
+  if (result->plans.empty())
+    return llvm::createStringError(result->infeasibility ? result->infeasibility->reason : "the search ended without a plan");
+  return result->plans[0].cost.mfu;
+}

@@ -1,0 +1,38 @@
+// From options to a planned model: reads the inputs, asks for the plans, writes them.
+#ifndef PPC_TOOLS_PLAN_PLANRUN_H
+#define PPC_TOOLS_PLAN_PLANRUN_H
+
+#include "Options.h"
+#include "ppc/Reporting/PlanReport.h"
+
+namespace mlir::ppc {
+
+/// `error: MESSAGE` on standard error; 1, the exit status.
+int fail(const llvm::Twine &message);
+int fail(llvm::Error error);
+void note(const llvm::Twine &message);
+
+/// Runs `print` on the output file. Errors: it cannot be opened or written.
+int writeOutput(const PlanOptions &options, llvm::function_ref<int(llvm::raw_ostream &)> print);
+
+/// What the files and names of the command line mean.
+struct PlanInput {
+  ModelShape model;
+  Cluster cluster;
+  Stack stack;
+  TrainingJob job;
+  PlanConstraints constraints;
+  ParallelLayout base; // what is neither searched nor pinned
+};
+/// Errors name the file, option or key.
+llvm::Expected<PlanInput> readInput(const PlanOptions &options);
+
+/// Searches and writes; the exit status.
+int plan(const PlanOptions &options);
+
+/// The MFU of the best plan, for budgets. Errors: as `readInput`; no plan is possible.
+llvm::Expected<double> predictMfu(const PlanOptions &options);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TOOLS_PLAN_PLANRUN_H
