@@ -201,14 +201,15 @@ static Estimate inNetwork(const Crossings &crossings, double bytes) {
   return {floorOf(crossings) + hops + slowest, "in-network"};
 }
 
-/// A message from each rank to each other one; what leaves a unit shares its way out. Without a spine, what is for another
-/// rail goes through the unit first.
-static Estimate allToAll(const Crossings &crossings, double bytes) {
+/// A message from each rank to each other one. `leaving(units)`: bytes of one rank that leave its unit, when the group's ranks
+/// lie in so many of them. What leaves a unit shares its way out. Without a spine, what is for another rail goes through the
+/// unit first.
+template <typename Leaving> static Estimate exchange(const Crossings &crossings, double bytes, Leaving leaving) {
   double slowest = 0, hops = 0, forwarded = 0;
   for (int i = crossings.count; i-- > 0;) {
     const Crossing &crossing = crossings.at[i];
     const ClusterLevel &level = *crossing.level;
-    double wire = crossing.members * bytes * (crossings.size - crossing.members) / crossings.size;
+    double wire = crossing.members * leaving(crossings.size / crossing.members);
     if (level.topology == TopologyKind::RailOnly)
       forwarded += wire / crossing.members * (1 - 1 / crossing.members);
     double rate = crossing.rate * level.constants.allToAll.efficiency;
@@ -218,6 +219,10 @@ static Estimate allToAll(const Crossings &crossings, double bytes) {
     hops += double(crossing.spans - 1) * exchangeHop * level.latency.value;
   }
   return {floorOf(crossings) + hops + slowest, "direct"};
+}
+
+static Estimate allToAll(const Crossings &crossings, double bytes) {
+  return exchange(crossings, bytes, [bytes](double units) { return bytes * (units - 1) / units; });
 }
 
 static Estimate estimate(const Levels &levels, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
@@ -244,6 +249,20 @@ Seconds mlir::ppc::collectiveTime(const Cluster &cluster, CollectiveKind kind, B
 
 Seconds mlir::ppc::collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
   return Seconds(estimate(Levels(levels), kind, bytes, placement).seconds);
+}
+
+Seconds mlir::ppc::tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, bool oncePerUnit, const GroupPlacement &placement) {
+  if (copies <= 0)
+    return Seconds(0);
+  double sent = tokens.value * double(copies);
+  if (!oncePerUnit)
+    return collectiveTime(cluster, CollectiveKind::AllToAll, Bytes(sent), placement);
+  Crossings crossings = crossingsOf(Levels(cluster), placement);
+  if (crossings.count == 0 || sent <= 0)
+    return Seconds(0);
+  // Of `units`, `copies` draws meet units (1 - (1 - 1/units)^copies) different ones; one in `units` of those is the own.
+  auto leaving = [&](double units) { return tokens.value * (units - 1) * (1 - std::pow(1 - 1 / units, double(copies))); };
+  return Seconds(exchange(crossings, sent, leaving).seconds);
 }
 
 llvm::StringRef mlir::ppc::collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {

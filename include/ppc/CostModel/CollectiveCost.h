@@ -16,6 +16,10 @@ llvm::StringRef toString(CollectiveKind kind);
 Seconds collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
 /// The same over given levels: of another group of devices, or joinedLevels.
 Seconds collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
+/// Tokens on their way to experts (or back): `tokens` is what each rank holds, every token goes to `copies` experts that are
+/// spread evenly over the group's ranks. Without `oncePerUnit` each copy travels by itself, as in AllToAll; with it a token
+/// crosses each level once per unit that it is for, is copied there, and reaches each rank once (DeepEP, HybridEP).
+Seconds tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, bool oncePerUnit, const GroupPlacement &placement);
 /// Which algorithm that time is of: "ring", "tree", "in-network", "direct", "none" (a group of one).
 llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
 

@@ -127,3 +127,16 @@ TEST(CollectiveCost, GroupsOfDifferentDevicesAreJoined) {
   EXPECT_GT(collectiveTime(levels, CollectiveKind::AllReduce, Bytes(1e9), placeGroup(levels, 1, 32)),
             collectiveTime(cluster, CollectiveKind::AllReduce, Bytes(1e9), placeGroup(cluster.levels(), 1, 16)));
 }
+
+TEST(CollectiveCost, TokensTravelOncePerUnit) {
+  Cluster cluster = llvm::cantFail(findCluster("dgx-h100:4"));
+  GroupPlacement group = placeGroup(cluster.levels(), 1, 32);
+  auto time = [&](int64_t copies, bool once) { return tokenExchangeTime(cluster, Bytes(64e6), copies, once, group).value; };
+  EXPECT_EQ(time(8, false), collectiveTime(cluster, CollectiveKind::AllToAll, Bytes(8 * 64e6), group).value);
+  EXPECT_NEAR(time(1, true) / time(1, false), 1, 1e-9); // a single copy has nothing to share its way with
+  // Eight copies meet 3.6 of four nodes: 2.7 leave the node instead of six.
+  EXPECT_NEAR(time(8, true) / time(8, false), 2.7 / 6, 0.05);
+  EXPECT_LT(time(64, true), time(64, false) / 8); // at most one per rank
+  for (int64_t copies = 1; copies < 32; ++copies)
+    EXPECT_LT(time(copies, true), time(copies + 1, true));
+}
