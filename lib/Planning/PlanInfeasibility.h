@@ -1,0 +1,17 @@
+// Why a request has no plan, and what would be the nearest that has.
+#ifndef PPC_LIB_PLANNING_PLANINFEASIBILITY_H
+#define PPC_LIB_PLANNING_PLANINFEASIBILITY_H
+
+#include "SearchEngine.h"
+
+namespace mlir::ppc {
+
+/// No grid of up to `devices` devices divides.
+Infeasibility explainShape(const PlanRequest &request, int64_t devices);
+/// Grids exist, none fits or can be run.
+Infeasibility explainInfeasible(const PlanRequest &request, SearchEngine &engine, const BoundedSpace &bounded, Bytes limit,
+                                const SearchOutcome &outcome);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_PLANNING_PLANINFEASIBILITY_H

@@ -1,0 +1,199 @@
+#include "ppc/Planning/PlanSearch.h"
+
+#include "PlanInfeasibility.h"
+#include "SearchEngine.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir::ppc;
+
+Bytes mlir::ppc::planMemoryLimit(const Cluster &cluster) {
+  double memory = cluster.device().memory.value, mib = double(1 << 20);
+  return Bytes(memory - std::clamp(0.02 * memory, 256 * mib, 2048 * mib));
+}
+
+static Bytes limitOf(const PlanRequest &request) {
+  return request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
+}
+
+llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const ParallelLayout &layout) {
+  Plan plan{layout, {}};
+  StepEstimator estimator;
+  StepDetail detail;
+  llvm::Expected<StepCost> cost =
+      estimator.estimate(request.model, request.job, request.cluster, layout, request.stack, &detail);
+  if (!cost)
+    return cost.takeError();
+  plan.cost = std::move(*cost);
+  plan.cost.fits = plan.cost.peakMemory <= limitOf(request);
+  if (plan.layout.stageLayers.empty() && layout.pp > 1)
+    for (const ChunkCost &chunk : detail.costs.chunks) {
+      int64_t layers = 0;
+      for (int kind = int(LayerKind::Embedding) + 1; kind < int(LayerKind::Head); ++kind)
+        layers += chunk.count[kind];
+      plan.layout.stageLayers.push_back(layers);
+    }
+  return plan;
+}
+
+/// What makes the request wrong in itself.
+static llvm::Error checkRequest(const PlanRequest &request) {
+  if (llvm::Error error = verifyModelShape(request.model))
+    return error;
+  if (request.job.sequence < 1 || request.job.globalBatch < 1)
+    return llvm::createStringError(llvm::formatv("a sequence of {0} tokens and a global batch of {1} sequences cannot be trained on; "
+                                                 "both must be at least 1", request.job.sequence, request.job.globalBatch).str());
+  if (request.model.maxPositions && request.model.position == PositionKind::Learned && request.job.sequence > request.model.maxPositions)
+    return llvm::createStringError(llvm::formatv("the sequence of {0} tokens is longer than the {1} positions that the model has learned",
+                                                 request.job.sequence, request.model.maxPositions).str());
+  if (request.topK < 1)
+    return llvm::createStringError("at least one plan must be asked for");
+  return llvm::Error::success();
+}
+
+namespace {
+/// One request, from its space to its results.
+class PlanSearch {
+public:
+  explicit PlanSearch(const PlanRequest &request) : request(request), engine(request), limit(limitOf(request)) {}
+  llvm::Expected<PlanSearchResult> run();
+
+private:
+  llvm::Expected<Plan> priced(const Candidate &candidate) { return pricePlan(request, candidate.layout); }
+  void fillTable(const SearchOutcome &outcome);
+  llvm::Error addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best);
+  llvm::Error addFrontier(const BoundedSpace &bounded, const Candidate &best);
+
+  const PlanRequest &request;
+  SearchEngine engine;
+  Bytes limit;
+  PlanSearchResult result;
+};
+} // namespace
+
+void PlanSearch::fillTable(const SearchOutcome &outcome) {
+  auto row = [&](const char *name, int64_t count) { result.table.push_back({name, count}); };
+  row("grids enumerated", outcome.grids);
+  row("grids pruned: perfect pipeline already slower", outcome.prunedGrids);
+  row("grids expanded", outcome.expanded);
+  row("choices refused: memory", outcome.counts.memory);
+  row("choices refused: cannot be run", outcome.counts.refused);
+  row("choices pruned: filling the pipeline", outcome.counts.prunedPipeline);
+  row("choices pruned: pipeline time", outcome.counts.prunedTimed);
+  row("pipelines timed", outcome.counts.timed);
+  row("layouts priced", outcome.counts.priced);
+}
+
+llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best) {
+  std::vector<Candidate> known(best.begin(), best.end());
+  const ParallelLayout chosen = best.front().layout;
+  for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Vp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
+                      PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::MicroBatch, PlanKey::Schedule,
+                      PlanKey::Recompute, PlanKey::Offload, PlanKey::Context}) {
+    if ((key == PlanKey::Ep || key == PlanKey::Etp) && !request.model.moe)
+      continue;
+    if (isVacuous(chosen, key) || (key == PlanKey::Vp && chosen.pp == 1))
+      continue;
+    int64_t value = planValue(chosen, key);
+    PlanAlternative &alternative = result.alternatives.emplace_back();
+    alternative.key = key;
+    alternative.chosen = planValueText(key, value);
+    if (request.constraints.isPinned(key)) {
+      alternative.reason = "pinned";
+      continue;
+    }
+    PlanConstraints other = request.constraints;
+    other.forbid(key, value);
+    // Where the key would mean nothing is no other value of it.
+    switch (key) {
+    case PlanKey::Schedule: case PlanKey::Vp: other.forbid(PlanKey::Pp, 1); break;
+    case PlanKey::Context: other.forbid(PlanKey::Cp, 1); break;
+    case PlanKey::SequenceParallel: other.forbid(PlanKey::Tp, 1); break;
+    case PlanKey::ShardGroup: other.forbid(PlanKey::Zero, 0); break;
+    default: break;
+    }
+    SearchOutcome outcome = engine.search(SearchEngine::restrict(bounded, other), limit, 1, known);
+    if (outcome.best.empty()) {
+      alternative.reason = outcome.counts.memory ? "no other value fits in memory" : outcome.counts.refused ? "no other value can be run"
+                                                                                                            : "no other value divides";
+      continue;
+    }
+    llvm::Expected<Plan> plan = priced(outcome.best.front());
+    if (!plan)
+      return plan.takeError();
+    alternative.other = planValueText(key, planValue(plan->layout, key));
+    alternative.plan = std::move(*plan);
+    known.push_back(outcome.best.front());
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate &best) {
+  constexpr int steps = 32;
+  std::vector<Candidate> points = {best};
+  while (true) {
+    Bytes less(std::min(points.back().memory * (1 - 1e-6), std::floor(points.back().memory / limit.value * steps - 1e-9) * limit.value / steps));
+    SearchOutcome outcome = engine.search(bounded, less, 1);
+    if (outcome.best.empty())
+      break;
+    points.push_back(outcome.best.front());
+  }
+  for (const Candidate &point : points) {
+    llvm::Expected<Plan> plan = priced(point);
+    if (!plan)
+      return plan.takeError();
+    result.frontier.push_back(std::move(*plan));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<PlanSearchResult> PlanSearch::run() {
+  if (llvm::Error error = checkRequest(request))
+    return std::move(error);
+  int64_t all = request.cluster.deviceCount(), devices = all;
+  if (request.constraints.isPinned(PlanKey::Devices)) {
+    devices = request.constraints.pinned(PlanKey::Devices);
+    if (devices > all)
+      return llvm::createStringError(llvm::formatv("{0} devices are asked for, cluster {1} has {2}", devices, request.cluster.name, all).str());
+  }
+  BoundedSpace bounded = engine.bound(request.constraints, devices);
+  // Fewer devices only where so many cannot be used.
+  int64_t asked = devices;
+  while (bounded.grids.empty() && devices > 1 && !request.constraints.isPinned(PlanKey::Devices))
+    bounded = engine.bound(request.constraints, --devices);
+  if (bounded.grids.empty()) {
+    result.infeasibility = explainShape(request, asked);
+    return std::move(result);
+  }
+  if (devices < asked)
+    result.notes.push_back(llvm::formatv("uses {0} of {1} devices: no layout of more divides", devices, asked).str());
+  SearchOutcome outcome = engine.search(bounded, limit, size_t(request.topK));
+  result.relaxedBound = Seconds(bounded.grids.front().first);
+  fillTable(outcome);
+  if (outcome.best.empty()) {
+    result.infeasibility = explainInfeasible(request, engine, bounded, limit, outcome);
+    return std::move(result);
+  }
+  for (const Candidate &candidate : outcome.best) {
+    llvm::Expected<Plan> plan = priced(candidate);
+    if (!plan)
+      return plan.takeError();
+    result.plans.push_back(std::move(*plan));
+  }
+  result.lowerBound = Seconds(outcome.lowerBound);
+  result.gap = result.plans.front().cost.stepTime / result.lowerBound - 1;
+  if (outcome.lowerBound < outcome.best.front().time)
+    result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}", outcome.counts.priced,
+                                         toString(result.lowerBound)).str());
+  if (request.alternatives)
+    if (llvm::Error error = addAlternatives(bounded, outcome.best))
+      return std::move(error);
+  if (request.frontier)
+    if (llvm::Error error = addFrontier(bounded, outcome.best.front()))
+      return std::move(error);
+  return std::move(result);
+}
+
+llvm::Expected<PlanSearchResult> mlir::ppc::searchPlan(const PlanRequest &request) { return PlanSearch(request).run(); }
