@@ -205,6 +205,13 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.expertParameters = program.expertParameters;
       price.kept = again ? program.input : selective ? program.savedSelective() : program.saved();
       price.keptForWeights = price.kept * 0.5;
+      if (context.layout.offload == Offload::Activations && context.cluster.host.bandwidth.value > 0) {
+        // What is kept leaves beside forward and comes back beside backward, by copy engines.
+        Seconds traffic = price.kept / context.cluster.host.bandwidth;
+        price.forward = std::max(price.forward, traffic);
+        Seconds wait = traffic - price.backward - price.weightGradient;
+        price.backward += std::max(Seconds(0), wait);
+      }
       price.working = program.backwardWorkspace;
       if (again)
         price.working += program.saved();

@@ -145,7 +145,8 @@ double GridExpander::pipelineBound(const StepSchedule &schedule, llvm::ArrayRef<
     through += (chunk.durations.forward + chunk.durations.backward).value;
     sum += (chunk.durations.forward + chunk.durations.backward + chunk.durations.weightGradient).value;
   }
-  double bound = std::max(sum * microBatches / double(schedule.shape.devices), through);
+  double share = 1 / double(schedule.shape.slices);
+  double bound = std::max(sum * microBatches / double(schedule.shape.devices), share * through);
   const ScheduleCache::Placement *placement = schedules.placement(*schedule.kind, schedule.shape);
   if (!placement)
     return slack * bound;
@@ -154,7 +155,6 @@ double GridExpander::pipelineBound(const StepSchedule &schedule, llvm::ArrayRef<
     for (int64_t stage : placement->stages[device])
       deviceOf[stage] = int64_t(device);
   llvm::SmallVector<double, 64> fill(chunks.size() + 1, 0), drain(chunks.size() + 1, 0);
-  double share = 1 / double(schedule.shape.slices);
   for (size_t stage = 0; stage + 1 < chunks.size(); ++stage) {
     bool hop = deviceOf[stage] != deviceOf[stage + 1];
     fill[stage + 1] = fill[stage] + share * (chunks[stage].durations.forward.value + (hop ? messages.forward.value : 0));

@@ -25,15 +25,15 @@ struct PlanRequest {
   const Cluster &cluster;
   const Stack &stack;
   /// What is not searched and not pinned: precision, attention kernel, fused norm.
-  ParallelLayout base;
-  PlanConstraints constraints;
+  ParallelLayout base = {};
+  PlanConstraints constraints = {};
   /// Per device; 0: planMemoryLimit.
-  Bytes memoryLimit;
+  Bytes memoryLimit = {};
   int64_t topK = 5;          // plans to list
   bool frontier = false;     // also the time/memory front
   bool alternatives = true;  // also the best plan with another value of each decision
   /// Names the part of a layout that cannot be run (by ppc-compile today); empty: it can. Must be pure and thread-safe.
-  std::function<std::string(const ParallelLayout &)> refuse;
+  std::function<std::string(const ParallelLayout &)> refuse = {};
   unsigned threads = 0;      // 0: one per core. The result is the same for any number
   int64_t maxEvaluations = 0; // stop after that many; 0: search to the end. The gap says what may be missing
 };

@@ -1,0 +1,214 @@
+// The search against a loop over every layout of its space, on random small problems.
+#include "ppc/Planning/PlanSearch.h"
+
+#include "lib/Planning/PlanSpace.h"
+#include "gtest/gtest.h"
+
+#include <random>
+
+using namespace mlir::ppc;
+
+namespace {
+
+struct Problem {
+  ModelShape model;
+  TrainingJob job;
+  Cluster cluster;
+  Stack stack;
+  PlanConstraints constraints;
+  Bytes limit;
+  PlanRequest request() const {
+    PlanRequest request{model, job, cluster, stack, {}, constraints, limit};
+    request.topK = 3;
+    request.alternatives = false;
+    return request;
+  }
+};
+
+class RandomProblems {
+public:
+  explicit RandomProblems(unsigned seed) : engine(seed) {}
+  int64_t pick(std::initializer_list<int64_t> values) { return *(values.begin() + engine() % values.size()); }
+  Problem make();
+
+private:
+  std::mt19937 engine;
+};
+
+Problem RandomProblems::make() {
+  Problem problem;
+  ModelShape &model = problem.model;
+  model.name = "random";
+  model.layers = pick({2, 3, 5});
+  model.heads = pick({4, 6, 8});
+  model.kvHeads = pick({1, 2}) == 1 ? model.heads : 2;
+  model.headDim = pick({64, 128});
+  model.hidden = model.heads * model.headDim;
+  model.ffn = 4 * model.hidden;
+  model.gated = pick({0, 1});
+  model.vocab = 32000;
+  if (pick({0, 0, 1})) {
+    model.moe.experts = pick({4, 8});
+    model.moe.topK = 2;
+    model.moe.ffn = model.hidden;
+    model.moe.firstLayer = pick({0, 1});
+    model.moe.sharedFfn = pick({0, 1}) * model.hidden;
+  }
+  problem.job = {pick({512, 2048}), pick({4, 6, 8, 12})};
+  problem.cluster = llvm::cantFail(findCluster(pick({0, 1}) ? "dgx-a100:2" : "dgx-h100:2"));
+  problem.cluster = llvm::cantFail(restrictCluster(problem.cluster, pick({2, 4, 6, 8})));
+  problem.stack = llvm::cantFail(findStack(pick({0, 1}) ? "ppc" : "megatron-core"));
+  // From hardly anything that fits to everything.
+  problem.limit = Bytes(double(pick({5, 6, 8, 10, 20, 60})) * 1e9);
+  auto pin = [&](PlanKey key, std::initializer_list<int64_t> values) {
+    if (pick({0, 0, 0, 0, 0, 1}))
+      problem.constraints.pin(key, pick(values));
+  };
+  pin(PlanKey::Tp, {1, 2, 3, 4});
+  pin(PlanKey::Pp, {1, 2, 3});
+  pin(PlanKey::MicroBatch, {1, 2});
+  pin(PlanKey::Zero, {0, 1, 3});
+  pin(PlanKey::Recompute, {0, 1, 2});
+  pin(PlanKey::Offload, {0, 1, 2});
+  if (pick({0, 0, 1}))
+    problem.constraints.forbid(PlanKey::Dp, pick({1, 2, 4}));
+  return problem;
+}
+
+/// Every layout of the space, one by one, each priced from nothing. Time of the fastest that fits; infinity: none does.
+double exhaustiveBest(const Problem &problem, const PlanRequest &request, int64_t &layouts) {
+  double best = std::numeric_limits<double>::infinity();
+  StepEstimator estimator;
+  int64_t devices = problem.cluster.deviceCount();
+  PlanSpace choices(request, problem.constraints, devices); // of the choices of a grid; the grids are enumerated here
+  auto visit = [&](const ParallelLayout &layout) {
+    if (brokenConstraint(problem.constraints, layout))
+      return;
+    llvm::Expected<StepCost> cost = estimator.estimate(problem.model, problem.job, problem.cluster, layout, problem.stack);
+    if (!cost)
+      return llvm::consumeError(cost.takeError());
+    ++layouts;
+    if (cost->peakMemory <= problem.limit)
+      best = std::min(best, cost->stepTime.value);
+  };
+  auto visitGrid = [&](ParallelLayout layout) {
+    for (const ScheduleChoice &choice : choices.schedules(layout))
+      for (Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
+        for (const StateChoice &state : choices.states(layout))
+          for (int64_t count = -1; count <= (recompute == Recompute::Full ? problem.model.layers : -1); ++count) {
+            if (count == 0)
+              continue;
+            layout.schedule = choice.schedule.str();
+            layout.vp = choice.vp;
+            layout.recompute = recompute;
+            layout.recomputedLayers = count;
+            layout.zero = state.zero;
+            layout.shardGroup = state.shardGroup;
+            layout.offload = state.offload;
+            visit(layout);
+          }
+  };
+  int64_t experts = problem.model.moe ? problem.model.moe.experts : 1;
+  for (int64_t tp = 1; tp <= problem.model.heads; ++tp)
+    for (int64_t cp = 1; cp <= devices / tp; ++cp)
+      for (int64_t pp = 1; pp <= std::min(devices / tp / cp, problem.model.layers); ++pp)
+        for (int64_t microBatch = 1; microBatch <= problem.job.globalBatch; ++microBatch)
+          for (int64_t ep = 1; ep <= experts; ++ep)
+            for (int64_t etp = 1; etp <= (problem.model.moe ? devices : 1); ++etp)
+              for (bool sequenceParallel : {false, true})
+                for (ContextKind context : {ContextKind::Ring, ContextKind::Ulysses, ContextKind::AllGather}) {
+                  int64_t dp = devices / tp / cp / pp;
+                  if (dp * tp * cp * pp != devices || (tp == 1 && sequenceParallel) || (cp == 1 && context != ContextKind::Ring) ||
+                      (context == ContextKind::Ulysses && cp * tp > problem.model.heads) || problem.job.sequence % cp ||
+                      (sequenceParallel && problem.job.sequence / cp % tp))
+                    continue;
+                  ParallelLayout layout;
+                  layout.dp = dp;
+                  layout.tp = tp;
+                  layout.pp = pp;
+                  layout.cp = cp;
+                  layout.ep = ep;
+                  layout.etp = etp;
+                  layout.microBatch = microBatch;
+                  layout.sequenceParallel = sequenceParallel;
+                  layout.contextKind = context;
+                  if (llvm::Error error = verifyLayout(problem.model, problem.job, layout))
+                    llvm::consumeError(std::move(error));
+                  else
+                    visitGrid(layout);
+                }
+  return best;
+}
+
+TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
+  RandomProblems random(1);
+  int found = 0, infeasible = 0;
+  int64_t layouts = 0;
+  for (int i = 0; i < 20; ++i) {
+    Problem problem = random.make();
+    PlanRequest request = problem.request();
+    double best = exhaustiveBest(problem, request, layouts);
+    llvm::Expected<PlanSearchResult> result = searchPlan(request);
+    ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+    if (best == std::numeric_limits<double>::infinity()) {
+      ++infeasible;
+      EXPECT_TRUE(result->plans.empty() || !result->notes.empty()) << "problem " << i;
+      continue;
+    }
+    ++found;
+    ASSERT_FALSE(result->plans.empty()) << "problem " << i << ": exhaustive search takes " << best;
+    EXPECT_NEAR(result->plans.front().cost.stepTime.value, best, 1e-12 * best)
+        << "problem " << i << ": " << toString(result->plans.front().layout);
+    EXPECT_TRUE(result->plans.front().cost.fits);
+    EXPECT_LE(result->relaxedBound.value, best);
+    EXPECT_NEAR(result->lowerBound.value, best, 1e-12 * best);
+  }
+  EXPECT_GE(found, 12);
+  EXPECT_GE(infeasible, 1);
+  EXPECT_GE(layouts, 10000);
+}
+
+TEST(PlanSearch, IsTheSameForAnyNumberOfThreads) {
+  RandomProblems random(7);
+  for (int i = 0; i < 5; ++i) {
+    Problem problem = random.make();
+    PlanRequest one = problem.request(), four = problem.request();
+    one.threads = 1;
+    four.threads = 4;
+    one.alternatives = four.alternatives = true;
+    PlanSearchResult a = llvm::cantFail(searchPlan(one)), b = llvm::cantFail(searchPlan(four));
+    ASSERT_EQ(a.plans.size(), b.plans.size());
+    for (size_t j = 0; j < a.plans.size(); ++j) {
+      EXPECT_EQ(toString(a.plans[j].layout), toString(b.plans[j].layout));
+      EXPECT_EQ(a.plans[j].cost.stepTime.value, b.plans[j].cost.stepTime.value);
+    }
+    for (size_t j = 0; j < a.table.size(); ++j)
+      EXPECT_EQ(a.table[j].count, b.table[j].count) << a.table[j].name;
+    ASSERT_EQ(a.alternatives.size(), b.alternatives.size());
+    for (size_t j = 0; j < a.alternatives.size(); ++j)
+      EXPECT_EQ(a.alternatives[j].other, b.alternatives[j].other);
+  }
+}
+
+TEST(PlanConstraints, ReadsKeysAndValues) {
+  PlanConstraints constraints;
+  EXPECT_FALSE(bool(constraints.pin("micro-batch", "2")));
+  EXPECT_FALSE(bool(constraints.pin("schedule", "1F1B")));
+  EXPECT_FALSE(bool(constraints.pin("sp", "on")));
+  EXPECT_FALSE(bool(constraints.forbid("recompute")));
+  EXPECT_FALSE(bool(constraints.forbid("tp", "8")));
+  EXPECT_TRUE(constraints.allows(PlanKey::MicroBatch, 2));
+  EXPECT_FALSE(constraints.allows(PlanKey::MicroBatch, 4));
+  EXPECT_FALSE(constraints.allows(PlanKey::Recompute, int64_t(Recompute::Full)));
+  EXPECT_TRUE(constraints.allows(PlanKey::Recompute, int64_t(Recompute::None)));
+  EXPECT_FALSE(constraints.allows(PlanKey::Tp, 8));
+  auto message = [](llvm::Error error) { return llvm::toString(std::move(error)); };
+  EXPECT_EQ(message(constraints.pin("tq", "2")).substr(0, 33), "unknown key 'tq' of a plan; known");
+  EXPECT_EQ(message(constraints.pin("zero", "4")), "'4' is no value of zero; expected 0, 1, 2 or 3");
+  EXPECT_EQ(message(constraints.pin("micro_batch", "4")), "micro_batch is pinned to both 2 and 4");
+  EXPECT_EQ(message(constraints.pin("tp", "8")), "tp is pinned to 8, which is forbidden as well");
+  EXPECT_EQ(message(constraints.forbid("schedule")), "cannot forbid schedule as a whole: every plan has one; forbid a value (schedule=...)");
+  EXPECT_EQ(message(constraints.forbid("micro_batch", "2")), "micro_batch is pinned to 2, which is forbidden as well");
+}
+
+} // namespace
