@@ -35,6 +35,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"residual_f32", &Stack::residualF32},
       {"overlap_gradient_reduction", &Stack::overlapGradientReduction},
       {"overlap_parameter_gather", &Stack::overlapParameterGather},
+      {"launch_blocking", &Stack::launchBlocking},
       {"async_tensor_backward", &Stack::asyncTensorBackward},
       {"overlap_tensor_parallel", &Stack::overlapTensorParallel},
       {"overlap_experts", &Stack::overlapExperts},

@@ -132,6 +132,11 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   double launches = context.stack.execution == Execution::Eager ? 1 : context.stack.execution == Execution::Compiled ? 0.4 : 0;
   Seconds hostForward = device.hostIssueForward * (launches * forwardKernels);
   Seconds hostBackward = device.hostIssueBackward * (launches * backwardKernels) + (recomputed ? hostForward : Seconds(0));
+  if (context.stack.launchBlocking) {
+    // Host and device take turns.
+    times.forward += hostForward;
+    times.backward += hostBackward;
+  }
   times.forward = std::max(times.forward, hostForward);
   Seconds both = times.backward + times.weightGradient;
   if (both < hostBackward) {

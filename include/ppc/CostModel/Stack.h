@@ -38,6 +38,7 @@ struct Stack {
   // Communication.
   bool overlapGradientReduction = true; // with backward
   bool overlapParameterGather = true;   // of ZeRO-1/2, with the next forward
+  bool launchBlocking = false;          // the host waits for every kernel before it issues the next
   bool asyncTensorBackward = true;      // the gradient's all-reduce runs beside the weight gradient
   bool overlapTensorParallel = false;   // products cut in pieces that hide their all-gather and reduce-scatter
   bool overlapExperts = false;          // all-to-all of one half hidden behind the other half's experts

@@ -10,10 +10,8 @@ KEMPNER = dict(
     vocabulary_parallel_loss="false", reduce_gradients_every_micro_batch="false")
 
 # name: (base, switches)
-# DeepSpeed's ZeRO-1 in fp16: gradients accumulate and are reduced in fp16, 5e8 at a time (its default), to the rank that
-# owns them. That rank holds its shard again, averaged in fp16 and cast to f32, beside both moments: 8 + 2 + 4 bytes.
-DEEPSPEED_FP16 = dict(gradient_bytes=2, gradient_reduce_bytes=2, reduce_scatter_gradients="true", bucket_elements=5e8,
-                      moment_bytes=14)
+# DeepSpeed's ZeRO-1 reduces to the rank that owns a gradient, 5e8 elements at a time (its default).
+DEEPSPEED_FP16 = dict(reduce_scatter_gradients="true", bucket_elements=5e8)
 
 VARIANTS = {
     # Up to 02-24 BLOOM's search trained in fp16; stages count layers only.
@@ -21,8 +19,7 @@ VARIANTS = {
     # 02-27: the same with `type:transformer|embed`.
     "megatron-deepspeed-embedding": ("megatron-deepspeed", dict(DEEPSPEED_FP16, stage_split="embedding-as-layer")),
     # 02-28: the BF16 optimizer accumulates in f32 beside the bf16 gradients, "4bytes x params and it's not sharded" more.
-    "megatron-deepspeed-bf16": ("megatron-deepspeed", dict(
-        stage_split="embedding-as-layer", gradient_bytes=6, gradient_reduce_bytes=4, bucket_elements=5e8)),
+    "megatron-deepspeed-bf16": ("megatron-deepspeed", dict(stage_split="embedding-as-layer", bucket_elements=5e8)),
     # Megatron-LM of 2023 as the zero-bubble fork builds on it: first and last stage hold a layer less; fp16 gradients.
     "megatron-2023": ("megatron-2021", dict(stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2)),
     # Its zero-bubble schedules send without waiting and validate the update afterwards.
