@@ -54,6 +54,8 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
   if (stack.gradientF32Copy)
     memory.communication += Bytes(4 * (dense + experts));
   memory.framework = context.device().frameworkMemory + Bytes(stack.extraBytes);
-  memory.allocator = stack.fragmentation * (memory.activations + memory.workspace);
+  // At the limit the allocator gives back what it caches: fragments fill free memory, they do not end a run.
+  Bytes left = context.device().memory - memory.total();
+  memory.allocator = std::min(stack.fragmentation * (memory.activations + memory.workspace), std::max(left, Bytes(0)));
   return memory;
 }
