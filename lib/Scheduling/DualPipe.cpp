@@ -1,59 +1,40 @@
 // DualPipe (DeepSeek-V3, arXiv 2412.19437): two replicas of the model in opposite directions, half of the micro-batches
 // through each, so that every device always has an F of one direction to run beside a B of the other (and, with expert
-// parallelism, hides the all-to-all of one behind the other). The paper's bubble, with B including W, is
-// (p/2 - 1)(F&B + B - 3W); parameters twice, activations of p + 1 micro-batches.
+// parallelism, hides the all-to-all of one behind the other). With an F and the B beside it as one block, and F = B =
+// W, the bubble is the paper's (p/2 - 1)(F&B + B - 3W), there with W in B; parameters twice, p + 1 micro-batches kept.
 //
-// A device at distance h from its end of the pipeline (0 at the ends, p/2 - 1 in the middle; n: direction that starts
-// nearer, f: the other one) runs, with q = p/2 - 1 - h:
-//   2q F(n);  h + 1 times F(n) F(f);  q times B(f) W F(f);  M/2 - p + h + 1 times F(n) B(f) W F(f) B(n) W;
+// DualPipeV cuts it in half where the directions meet: one replica in a V, the chunk going down as one direction and
+// the chunk going up as the other; p devices are as 2p devices of DualPipe.
+//
+// A device at distance h from its end of the pipeline, of H devices per half (n: the direction that starts nearer, f:
+// the other one; N micro-batches per direction), runs, with q = H - 1 - h:
+//   2q F(n);  h + 1 times F(n) F(f);  q times B(f) W F(f);  N - 2H + h + 1 times F(n) B(f) W F(f) B(n) W;
 //   q times B(f) W F(f) B(n) W;  h + 1 times B(f) B(n), the W of the second half held back;  q times W B(n);  W.
 #include "Generators.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 
 namespace mlir::ppc {
 
-PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape) {
-  PipelineShape enough = shape; // the lists below need 2p micro-batches; those too many are dropped
-  enough.microBatches = std::max(shape.microBatches, 2 * shape.devices);
-  int64_t p = shape.devices, half = enough.microBatches / 2;
-  PipelineSchedule schedule = makeEmptySchedule("dualpipe", enough);
-  schedule.placement = bidirectionalPlacement(shape);
-  schedule.replicas = bidirectionalReplicas(enough.microBatches);
-  for (int64_t device = 0; device < p; ++device) {
-    std::vector<PipelineAction> &actions = schedule.devices[device];
-    bool isSecondHalf = device >= p / 2;
-    int64_t h = std::min(device, p - 1 - device), q = p / 2 - 1 - h;
-    int64_t done[2][2] = {};
-    std::deque<PipelineAction> held;
-    auto run = [&](PipelineActionKind kind, int far) {
-      int64_t replica = far ^ int64_t(isSecondHalf);
-      int64_t m = 2 * done[int(kind)][far]++ + replica;
-      actions.push_back({kind, replica ? p - 1 - device : device, m});
-    };
-    auto F = [&](int far) { run(PipelineActionKind::Forward, far); };
-    auto B = [&](int far, bool holdsWeight = false) {
-      run(PipelineActionKind::Backward, far);
-      PipelineAction weight = actions.back();
-      weight.kind = PipelineActionKind::WeightGradient;
-      if (holdsWeight)
-        held.push_back(weight);
-      else
-        actions.push_back(weight);
-    };
-    auto W = [&] {
-      actions.push_back(held.front());
-      held.pop_front();
-    };
+namespace {
+/// Direction n is 0, f is 1; stages and numbers of micro-batches by direction.
+class DualPipeDevice {
+public:
+  DualPipeDevice(std::vector<PipelineAction> &actions, std::array<int64_t, 2> stages,
+                 std::array<int64_t, 2> firstMicroBatch, int64_t microBatchStep)
+      : actions(actions), stages(stages), next{firstMicroBatch, firstMicroBatch}, microBatchStep(microBatchStep) {}
 
+  void fill(int64_t h, int64_t half, int64_t microBatches) {
+    int64_t q = half - 1 - h;
     for (int64_t i = 0; i < 2 * q; ++i)
       F(0);
     for (int64_t i = 0; i < h + 1; ++i)
       F(0), F(1);
     for (int64_t i = 0; i < q; ++i)
       B(1, true), W(), F(1);
-    for (int64_t i = 0; i < half - p + h + 1; ++i)
+    for (int64_t i = 0; i < microBatches - 2 * half + h + 1; ++i)
       F(0), B(1), F(1), B(0);
     for (int64_t i = 0; i < q; ++i)
       B(1), F(1), B(0);
@@ -69,6 +50,59 @@ PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape) {
     while (!held.empty())
       W();
   }
+
+private:
+  void run(PipelineActionKind kind, int direction) {
+    int64_t &m = next[kind == PipelineActionKind::Backward][direction];
+    actions.push_back({kind, stages[direction], m});
+    m += microBatchStep;
+  }
+  void F(int direction) { run(PipelineActionKind::Forward, direction); }
+  void B(int direction, bool holdsWeight = false) {
+    run(PipelineActionKind::Backward, direction);
+    PipelineAction weight = actions.back();
+    weight.kind = PipelineActionKind::WeightGradient;
+    if (holdsWeight)
+      held.push_back(weight);
+    else
+      actions.push_back(weight);
+  }
+  void W() {
+    actions.push_back(held.front());
+    held.pop_front();
+  }
+
+  std::vector<PipelineAction> &actions;
+  std::array<int64_t, 2> stages, next[2]; // next: [is backward][direction]
+  int64_t microBatchStep;
+  std::deque<PipelineAction> held;
+};
+} // namespace
+
+PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape) {
+  PipelineShape enough = shape; // the lists need 2p micro-batches; those too many are dropped
+  enough.microBatches = std::max(shape.microBatches, 2 * shape.devices);
+  int64_t last = shape.devices - 1;
+  PipelineSchedule schedule = makeEmptySchedule("dualpipe", enough);
+  schedule.placement = bidirectionalPlacement(shape);
+  schedule.replicas = bidirectionalReplicas(enough.microBatches);
+  for (int64_t device = 0; device <= last; ++device) {
+    int64_t near = device > last - device; // the replica whose first stages are nearer
+    std::array<int64_t, 2> stages = {std::min(device, last - device), std::max(device, last - device)};
+    DualPipeDevice(schedule.devices[device], stages, {near, 1 - near}, 2)
+        .fill(stages[0], shape.devices / 2, enough.microBatches / 2);
+  }
+  return dropMicroBatches(std::move(schedule), shape.microBatches);
+}
+
+PipelineSchedule makeDualPipeVSchedule(const PipelineShape &shape) {
+  PipelineShape enough = shape;
+  enough.microBatches = std::max(shape.microBatches, 2 * shape.devices);
+  PipelineSchedule schedule = makeEmptySchedule("dualpipev", enough);
+  schedule.placement = {zigzagPlacement(shape)};
+  for (int64_t device = 0; device < shape.devices; ++device)
+    DualPipeDevice(schedule.devices[device], {device, 2 * shape.devices - 1 - device}, {0, 0}, 1)
+        .fill(device, shape.devices, enough.microBatches);
   return dropMicroBatches(std::move(schedule), shape.microBatches);
 }
 

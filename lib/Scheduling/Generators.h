@@ -19,6 +19,7 @@ PipelineSchedule makeVMinSchedule(const PipelineShape &shape);
 PipelineSchedule makeWaveSchedule(const PipelineShape &shape);
 PipelineSchedule makeChimeraSchedule(const PipelineShape &shape);
 PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape);
+PipelineSchedule makeDualPipeVSchedule(const PipelineShape &shape);
 PipelineSchedule makeSequenceChunkedSchedule(const PipelineShape &shape);
 
 /// A schedule without actions: `chunks` x `devices` virtual stages, device lists empty.

@@ -275,7 +275,7 @@ llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKi
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "cannot time a pipeline of " + llvm::Twine(chunks) + " chunks; at most 16383");
   // A shape with few micro-batches that still has every steady state, and the rest in periods.
-  for (int64_t multiple = 1; multiple <= 3 && kind.period(shape) > 0; ++multiple) {
+  for (int64_t multiple = 1; multiple <= 3 && kind.period; ++multiple) {
     int64_t period = multiple * kind.period(shape), enough = 4 * std::max(shape.devices, period) + 8;
     int64_t periods = std::max<int64_t>((shape.microBatches - enough) / period, 0);
     if (periods < 2)

@@ -20,10 +20,35 @@ Seconds PipelineTime::span() const {
   return longest;
 }
 
+PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape shape,
+                               llvm::ArrayRef<StageDurations> durations, const PipelineMessages &messages,
+                               double weightShare) {
+  StageDurations sum;
+  for (const StageDurations &each : durations) {
+    sum.forward += each.forward;
+    sum.backward += each.backward;
+    sum.weightGradient += each.weightGradient;
+  }
+  double count = std::max<size_t>(durations.size(), 1);
+  double x = (sum.forward + sum.backward).value / count + (messages.forward + messages.backward).value;
+  int64_t last = shape.devices - 1;
+  if (!kind.fitsDurations || last == 0 || !(x < 1e100) || sum.forward.value <= 0 || sum.weightGradient.value <= 0)
+    return shape;
+  // The first device has the longest lead and keeps what is ahead; the last one the longest lag, and 1 + held W.
+  double mostLead = (2.0 * shape.devices - 1) / last, mostLag = shape.microBatches / double(last);
+  if (weightShare > 0)
+    mostLag = std::min(mostLag, std::floor((2.0 * shape.devices - 1) / weightShare) / last);
+  double lead = std::min(x * count / sum.forward.value, mostLead);
+  double lag = std::min(x * count / sum.weightGradient.value, mostLag);
+  shape.lead = std::clamp<int64_t>(std::ceil(lead * 16 - 1e-6), 1, std::max<int64_t>(mostLead * 16, 1));
+  shape.lag = std::clamp<int64_t>(std::ceil(lag * 16 - 1e-6), 1, std::max<int64_t>(mostLag * 16, 1));
+  return shape;
+}
+
 llvm::Expected<const PipelineProgram *> PipelineTimer::compile(const PipelineScheduleKind &kind,
                                                                const PipelineShape &shape) {
   std::unique_ptr<PipelineProgram> &entry =
-      programs[{&kind, shape.devices, shape.microBatches, shape.chunks, shape.slices}];
+      programs[{&kind, shape.devices, shape.microBatches, shape.chunks, shape.slices, shape.lead, shape.lag}];
   if (!entry) {
     llvm::Expected<PipelineProgram> program = compilePipelineSchedule(kind, shape);
     if (!program)

@@ -53,10 +53,9 @@ PipelineSchedule dropMicroBatches(PipelineSchedule schedule, int64_t microBatche
   return schedule;
 }
 
+static constexpr int64_t maxSlope = 1 << 20;
 static constexpr int64_t manyChunks = 1 << 20;
 
-static std::string anyShape(const PipelineShape &) { return ""; }
-static int64_t never(const PipelineShape &) { return 0; }
 static int64_t everyMicroBatch(const PipelineShape &) { return 1; }
 static int64_t everyGroup(const PipelineShape &shape) { return shape.devices; }
 
@@ -92,69 +91,83 @@ static std::string multipleOfDevices(const PipelineShape &shape) {
          (below ? std::to_string(below) + " and " : "") + std::to_string(above) + " are";
 }
 
-llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds() {
-  static const llvm::StringLiteral oneFOneBNames[] = {"1F1B", "pipedream-flush"};
-  static const llvm::StringLiteral interleavedNames[] = {"interleaved-1f1b", "1f1b-i", "vpp"};
-  static const llvm::StringLiteral breadthFirstNames[] = {"bfs", "looped-bfs"};
-  static const llvm::StringLiteral zb1pNames[] = {"zb-1p", "zb-h1", "zbh1"};
-  static const llvm::StringLiteral zb2pNames[] = {"zb-2p", "zb-h2", "zbh2"};
-  static const llvm::StringLiteral zbvNames[] = {"zb-v"};
-  static const llvm::StringLiteral vHalfNames[] = {"vhalf"};
-  static const llvm::StringLiteral vMinNames[] = {"vmin"};
-  static const llvm::StringLiteral waveNames[] = {"hanayo"};
-  static const llvm::StringLiteral chimeraNames[] = {"bidirectional"};
-  static const llvm::StringLiteral seq1f1bNames[] = {"seq-1f1b", "sequence-chunked"};
-  static const PipelineScheduleKind kinds[] = {
-      {"gpipe",
-       "all forwards, then all backwards; keeps every micro-batch",
-       {},
-       "",
-       1,
-       1,
-       1,
-       1,
-       false,
-       anyShape,
-       everyMicroBatch,
-       makeGPipeSchedule},
-      {"1f1b", "one forward, one backward; stage s of p keeps p - s micro-batches", oneFOneBNames, "", 1, 1, 1, 1,
-       false, anyShape, everyMicroBatch, makeOneFOneBSchedule},
-      {"interleaved", "1f1b over several chunks per device: less bubble, more messages", interleavedNames,
-       "2 or more chunks per device, micro-batches a multiple of the devices", 2, manyChunks, 2, 1, false,
-       multipleOfDevices, everyGroup, makeInterleavedSchedule},
-      {"breadth-first", "gpipe over several chunks per device, chunk after chunk; suits sharded parameters",
-       breadthFirstNames, "2 or more chunks per device", 2, manyChunks, 2, 1, false, anyShape, never,
-       makeBreadthFirstSchedule},
-      {"zb1p", "1f1b whose weight gradients fill bubbles (ZB-H1); every device keeps p micro-batches", zb1pNames, "", 1,
-       1, 1, 1, false, anyShape, everyMicroBatch, makeZeroBubble1pSchedule},
-      {"zb2p", "no bubble when F = B = W (ZB-H2); every device keeps 2p - 1 micro-batches", zb2pNames, "", 1, 1, 1, 1,
-       false, anyShape, everyMicroBatch, makeZeroBubble2pSchedule},
-      {"zbv", "two chunks in a V: no bubble when F = B = W; every device keeps p micro-batches", zbvNames,
-       "2 chunks per device", 2, 2, 2, 1, false, anyShape, everyMicroBatch, makeZeroBubbleVSchedule},
-      {"v-half", "two chunks in a V, half of the activations of 1f1b, half of its bubble", vHalfNames,
-       "2 chunks per device", 2, 2, 2, 1, false, anyShape, everyMicroBatch, makeVHalfSchedule},
-      {"v-min", "two chunks in a V, a third of the activations of 1f1b, two thirds of its bubble", vMinNames,
-       "2 chunks per device", 2, 2, 2, 1, false, anyShape, everyMicroBatch, makeVMinSchedule},
-      {"wave", "chunks down and up the devices several times: the bubble of two directions with one copy", waveNames,
-       "an even number of chunks per device", 2, manyChunks, 2, 1, false, wholeWaves, everyGroup, makeWaveSchedule},
-      {"chimera", "two copies of the model in opposite directions: half the bubble of 1f1b", chimeraNames,
-       "two copies of the model, an even number of devices and micro-batches", 1, 1, 1, 2, false, twoDirections,
-       everyGroup, makeChimeraSchedule},
-      {"dualpipe",
-       "two copies in opposite directions, each forward beside a backward: hides expert all-to-all",
-       {},
-       "two copies of the model, an even number of devices and micro-batches",
-       1,
-       1,
-       1,
-       2,
-       false,
-       twoDirections,
-       everyPair,
-       makeDualPipeSchedule},
-      {"seq1f1b", "1f1b over slices of the sequence: a fraction of its bubble and of its activations", seq1f1bNames,
-       "sequences cut into slices", 1, 1, 1, 1, true, anyShape, everyMicroBatch, makeSequenceChunkedSchedule},
+static std::vector<PipelineScheduleKind> makeKinds() {
+  std::vector<PipelineScheduleKind> kinds;
+  auto add = [&](llvm::StringRef name, llvm::StringRef summary, PipelineSchedule (*make)(const PipelineShape &),
+                 std::vector<llvm::StringRef> aliases) -> PipelineScheduleKind & {
+    kinds.push_back({name, summary, make, std::move(aliases)});
+    kinds.back().period = everyMicroBatch;
+    return kinds.back();
   };
+  auto addChunked = [&](llvm::StringRef name, llvm::StringRef summary, PipelineSchedule (*make)(const PipelineShape &),
+                        std::vector<llvm::StringRef> aliases) -> PipelineScheduleKind & {
+    PipelineScheduleKind &kind = add(name, summary, make, std::move(aliases));
+    kind.needs = "2 or more chunks per device";
+    kind.minChunks = kind.defaultChunks = 2;
+    kind.maxChunks = manyChunks;
+    return kind;
+  };
+  auto addV = [&](llvm::StringRef name, llvm::StringRef summary, PipelineSchedule (*make)(const PipelineShape &),
+                  std::vector<llvm::StringRef> aliases) {
+    PipelineScheduleKind &kind = addChunked(name, summary, make, std::move(aliases));
+    kind.needs = "2 chunks per device";
+    kind.maxChunks = 2;
+  };
+  auto addBidirectional = [&](llvm::StringRef name, llvm::StringRef summary,
+                              PipelineSchedule (*make)(const PipelineShape &), std::vector<llvm::StringRef> aliases,
+                              int64_t (*period)(const PipelineShape &)) {
+    PipelineScheduleKind &kind = add(name, summary, make, std::move(aliases));
+    kind.needs = "two copies of the model";
+    kind.replicas = 2;
+    kind.check = twoDirections;
+    kind.period = period;
+  };
+
+  add("gpipe", "all forwards, then all backwards; keeps every micro-batch", makeGPipeSchedule, {});
+  add("1f1b", "one forward, one backward; stage s of p keeps p - s micro-batches", makeOneFOneBSchedule,
+      {"1F1B", "pipedream-flush"});
+  PipelineScheduleKind &interleaved =
+      addChunked("interleaved", "1f1b over several chunks per device: less bubble, more messages",
+                 makeInterleavedSchedule, {"interleaved-1f1b", "1f1b-i", "vpp"});
+  interleaved.check = multipleOfDevices;
+  interleaved.period = everyGroup;
+  addChunked("breadth-first", "gpipe over several chunks per device, chunk after chunk; suits sharded parameters",
+             makeBreadthFirstSchedule, {"bfs", "looped-bfs"})
+      .period = nullptr;
+  add("zb1p", "1f1b whose weight gradients fill bubbles (ZB-H1); every device keeps p micro-batches",
+      makeZeroBubble1pSchedule, {"zb-1p", "zb-h1", "zbh1"});
+  add("zb2p", "no bubble when F = B = W (ZB-H2); every device keeps 2p - 1 micro-batches", makeZeroBubble2pSchedule,
+      {"zb-2p", "zb-h2", "zbh2"})
+      .fitsDurations = true;
+  addV("zbv", "two chunks in a V: no bubble when F = B = W; every device keeps p micro-batches",
+       makeZeroBubbleVSchedule, {"zb-v"});
+  addV("v-half", "two chunks in a V, half of the activations of 1f1b, half of its bubble", makeVHalfSchedule,
+       {"vhalf"});
+  addV("v-min", "two chunks in a V, a third of the activations of 1f1b, two thirds of its bubble", makeVMinSchedule,
+       {"vmin"});
+  PipelineScheduleKind &wave =
+      addChunked("wave", "chunks down and up the devices several times: messages between half as many chunks",
+                 makeWaveSchedule, {"hanayo"});
+  wave.needs = "an even number of chunks per device";
+  wave.check = wholeWaves;
+  wave.period = everyGroup;
+  addBidirectional("chimera", "two copies of the model in opposite directions: half the bubble of 1f1b",
+                   makeChimeraSchedule, {"bidirectional"}, everyGroup);
+  addBidirectional("dualpipe",
+                   "two copies in opposite directions, each forward beside a backward: hides expert all-to-all",
+                   makeDualPipeSchedule, {"dual-pipe"}, everyPair);
+  addV("dualpipev", "dualpipe cut where its directions meet: one copy of the model, in a V", makeDualPipeVSchedule,
+       {"dualpipe-v", "dual-pipe-v"});
+  PipelineScheduleKind &sliced =
+      add("seq1f1b", "1f1b over slices of the sequence: a fraction of its bubble and of its activations",
+          makeSequenceChunkedSchedule, {"seq-1f1b", "sequence-chunked"});
+  sliced.needs = "sequences cut into slices";
+  sliced.slicesSequence = true;
+  return kinds;
+}
+
+llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds() {
+  static const std::vector<PipelineScheduleKind> kinds = makeKinds();
   return kinds;
 }
 
@@ -190,7 +203,12 @@ llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineS
   }
   if (shape.slices > 1 && !kind.slicesSequence)
     return refuse(named + "does not cut the sequence: it has 1 slice per micro-batch, not " + Twine(shape.slices));
-  if (std::string wrong = kind.check(shape); !wrong.empty())
+  if ((shape.lead || shape.lag) && !kind.fitsDurations)
+    return refuse(named + "does not fit durations: it has no lead and lag");
+  if (shape.lead < 0 || shape.lag < 0 || shape.lead > maxSlope || shape.lag > maxSlope)
+    return refuse(named + "has a lead and lag from 0 to " + Twine(maxSlope) + ", not " + Twine(shape.lead) + " and " +
+                  Twine(shape.lag));
+  if (std::string wrong = kind.check ? kind.check(shape) : ""; !wrong.empty())
     return refuse(named + wrong);
   return llvm::Error::success();
 }

@@ -45,9 +45,10 @@ PipelineSchedule makeZeroBubble1pSchedule(const PipelineShape &shape) {
 }
 
 PipelineSchedule makeZeroBubble2pSchedule(const PipelineShape &shape) {
-  int64_t last = shape.devices - 1;
+  int64_t last = shape.devices - 1, lead = shape.lead ? shape.lead : 2 * 16, lag = shape.lag ? shape.lag : 2 * 16;
   return makeZeroBubble(
-      "zb2p", shape, [&](int64_t device) { return 2 * (last - device); }, [&](int64_t device) { return 2 * device; });
+      "zb2p", shape, [&](int64_t device) { return ((last - device) * lead + 15) / 16; },
+      [&](int64_t device) { return device * lag / 16; });
 }
 
 } // namespace mlir::ppc

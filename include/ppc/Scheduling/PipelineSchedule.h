@@ -49,6 +49,9 @@ struct PipelineShape {
   int64_t microBatches = 1; // M, of both directions together
   int64_t chunks = 1;       // v: virtual stages per device and replica
   int64_t slices = 1;       // per micro-batch
+  /// Of schedules that can fit durations (PipelineTime.h, fitPipelineShape), in sixteenths per device; 0: hand-made.
+  int64_t lead = 0; // more forwards ahead per device behind
+  int64_t lag = 0;  // more weight gradients held back per device before
 };
 
 /// One training step. Each device runs its list in order. Messages are not listed, they follow from the actions: a
@@ -77,21 +80,22 @@ struct PipelineSchedule {
 
 /// A schedule that users can name.
 struct PipelineScheduleKind {
-  llvm::StringRef name;                        // of --schedule
-  llvm::StringRef summary;                     // one line of help
-  llvm::ArrayRef<llvm::StringLiteral> aliases; // other names in use
-  llvm::StringRef needs;                       // what a legal shape is, in words; empty: anything
-  int64_t minChunks, maxChunks;                // chunks per device and replica
-  int64_t defaultChunks;
-  int64_t replicas; // copies of the model's parameters
-  bool slicesSequence;
+  llvm::StringRef name;    // of --schedule
+  llvm::StringRef summary; // one line of help
+  PipelineSchedule (*make)(const PipelineShape &shape) = nullptr;
+  std::vector<llvm::StringRef> aliases = {}; // other names in use
+  llvm::StringRef needs = "";                // what a program must offer beyond one chunk per device, in words
+  int64_t minChunks = 1, maxChunks = 1;      // per device and replica
+  int64_t defaultChunks = 1;
+  int64_t replicas = 1;        // copies of the model's parameters
+  bool slicesSequence = false; // has a use for slices
+  bool fitsDurations = false;  // has a use for lead and lag
   /// What is wrong with a shape whose numbers are all at least 1 and whose chunks are in range, and what would be
-  /// legal; empty: nothing.
-  std::string (*check)(const PipelineShape &shape);
+  /// legal; empty: nothing. Null: nothing ever.
+  std::string (*check)(const PipelineShape &shape) = nullptr;
   /// Adding so many micro-batches to a large enough shape, or twice or three times as many, repeats every steady state
-  /// of the schedule once more; 0: there is no steady state. Only a hint: whoever uses it checks.
-  int64_t (*period)(const PipelineShape &shape);
-  PipelineSchedule (*make)(const PipelineShape &shape);
+  /// of the schedule once more. Null: there is no steady state. Only a hint: whoever uses it checks.
+  int64_t (*period)(const PipelineShape &shape) = nullptr;
 };
 llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds();
 

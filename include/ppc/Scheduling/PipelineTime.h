@@ -29,6 +29,14 @@ struct PipelineTime {
   Seconds span() const;
 };
 
+/// The shape with which a schedule that can do so ("zb2p") fits these durations, given as for PipelineTimer::time: with
+/// x = F + B + 2 messages, averaged over the stages, x / F forwards ahead per device behind, and x / W weight gradients
+/// held back per device before. At most 2p micro-batches are kept, of which W needs the share `weightShare`. Other
+/// schedules: the shape itself.
+PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape shape,
+                               llvm::ArrayRef<StageDurations> durations, const PipelineMessages &messages,
+                               double weightShare);
+
 /// Not thread-safe: one per thread.
 class PipelineTimer {
 public:
@@ -49,9 +57,8 @@ public:
 
 private:
   template <typename Time> struct CodeTimes { Time duration, latency, after; };
-  std::map<std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t>,
-           std::unique_ptr<PipelineProgram>>
-      programs;
+  using Key = std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
+  std::map<Key, std::unique_ptr<PipelineProgram>> programs;
   std::vector<CodeTimes<double>> exactTimes;
   std::vector<CodeTimes<int64_t>> times;
   std::vector<int64_t> ends, free;

@@ -6,7 +6,7 @@ module {
 
 // -----
 
-// expected-error @below {{unknown pipeline schedule "zigzag"; known: gpipe, 1f1b, interleaved, breadth-first, zb1p, zb2p, zbv, v-half, v-min, wave, chimera, dualpipe, seq1f1b}}
+// expected-error @below {{unknown pipeline schedule "zigzag"; known: gpipe, 1f1b, interleaved, breadth-first, zb1p, zb2p, zbv, v-half, v-min, wave, chimera, dualpipe, dualpipev, seq1f1b}}
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "zigzag", micro_batches = 2, dimensions = {}, parameters = {}>,
                    ppc.stages = [{buffers = [], functions = {}, sends = [], receives = []}]} {
 }
