@@ -70,8 +70,8 @@ static llvm::Error setCount(Cluster &cluster, llvm::StringRef spelling, llvm::St
   for (const ClusterLevel &level : llvm::ArrayRef(group.levels).drop_back())
     inner *= level.size;
   if (count.getAsInteger(10, units) || units < 1 || units > (int64_t(1) << 24) / inner)
-    return makeError("cluster '" + spelling + "': expected a count of nodes from 1 to " + llvm::Twine((int64_t(1) << 24) / inner) +
-                     " after the colon, found '" + count + "'");
+    return makeError("cluster '" + spelling + "': expected a count of nodes from 1 to " +
+                     llvm::Twine((int64_t(1) << 24) / inner) + " after the colon, found '" + count + "'");
   group.count = inner * units;
   resize(outermost, units);
   return llvm::Error::success();
@@ -132,8 +132,8 @@ static void restrictLevels(DeviceGroup &group, int64_t devices) {
 
 llvm::Expected<Cluster> mlir::ppc::restrictCluster(const Cluster &cluster, int64_t devices) {
   if (devices < 1 || devices > cluster.deviceCount())
-    return makeError("cluster '" + cluster.name + "' holds " + llvm::Twine(cluster.deviceCount()) + " devices; expected 1 to that many, found " +
-                     llvm::Twine(devices));
+    return makeError("cluster '" + cluster.name + "' holds " + llvm::Twine(cluster.deviceCount()) +
+                     " devices; expected 1 to that many, found " + llvm::Twine(devices));
   Cluster result = cluster;
   result.groups.clear();
   for (const DeviceGroup &group : cluster.groups) {

@@ -1,5 +1,5 @@
-// Cluster to YAML that parseCluster reads back: every number is written, so that a file does not change its meaning with
-// the built-in interconnects.
+// Cluster to YAML that parseCluster reads back: every number is written, so that a file does not change its meaning
+// with the built-in interconnects.
 #include "ppc/Cluster/Cluster.h"
 
 #include "llvm/Support/YAMLParser.h"
@@ -36,7 +36,8 @@ static std::string triple(const std::array<Seconds, 3> &values) {
 
 static void write(llvm::raw_ostream &os, const Device &device, llvm::StringRef indent) {
   static constexpr llvm::StringRef kernels[] = {"flash1", "flash2", "flash3", "cudnn"};
-  os << indent << "name: " << quoted(device.name) << "\n" << indent << "architecture: " << quoted(device.architecture) << "\n";
+  os << indent << "name: " << quoted(device.name) << "\n"
+     << indent << "architecture: " << quoted(device.architecture) << "\n";
   os << indent << "memory: " << number(device.memory.value) << "\n";
   os << indent << "memory_bandwidth: " << number(device.memoryBandwidth.value) << "\n";
   os << indent << "memory_efficiency: " << number(device.memoryEfficiency) << "\n";
@@ -58,18 +59,21 @@ static void write(llvm::raw_ostream &os, const Device &device, llvm::StringRef i
   os << indent << "products:\n";
   for (int p = 0; p < precisionCount; ++p)
     os << indent << "  " << toString(Precision(p)) << ": { tile_rate: " << number(device.products[p].tileRate)
-       << ", sustained: " << number(device.products[p].sustained) << ", burst: " << number(device.products[p].burst) << " }\n";
+       << ", sustained: " << number(device.products[p].sustained) << ", burst: " << number(device.products[p].burst)
+       << " }\n";
   os << indent << "attention:\n";
   for (int k = 0; k < fusedAttentionCount; ++k) {
     const AttentionConstants &constants = device.attention[k];
     if (constants.forward[0] > 0)
-      os << indent << "  " << kernels[k] << ": { forward: " << triple(constants.forward) << ", backward: " << triple(constants.backward)
-         << ", forward_block: " << triple(constants.forwardBlock) << ", backward_block: " << triple(constants.backwardBlock) << " }\n";
+      os << indent << "  " << kernels[k] << ": { forward: " << triple(constants.forward)
+         << ", backward: " << triple(constants.backward) << ", forward_block: " << triple(constants.forwardBlock)
+         << ", backward_block: " << triple(constants.backwardBlock) << " }\n";
   }
 }
 
 /// `first` starts the first line, `rest` the others.
-static void write(llvm::raw_ostream &os, const ClusterLevel &level, bool innermost, llvm::StringRef first, llvm::StringRef rest) {
+static void write(llvm::raw_ostream &os, const ClusterLevel &level, bool innermost, llvm::StringRef first,
+                  llvm::StringRef rest) {
   const LinkConstants &constants = level.constants;
   os << first << "name: " << quoted(level.name) << "\n";
   if (!level.kind.empty())
@@ -81,16 +85,19 @@ static void write(llvm::raw_ostream &os, const ClusterLevel &level, bool innermo
       os << (i ? ", " : "") << level.extents[i];
     os << "]\n";
   }
-  os << rest << "bandwidth: " << number(level.bandwidth.value) << "\n" << rest << "latency: " << number(level.latency.value) << "\n";
+  os << rest << "bandwidth: " << number(level.bandwidth.value) << "\n"
+     << rest << "latency: " << number(level.latency.value) << "\n";
   os << rest << "oversubscription: " << number(level.oversubscription) << "\n";
   if (!innermost)
     os << rest << "nics_per_device: " << number(level.adaptersPerDevice) << "\n";
   os << rest << "in_network_reduction: " << (level.inNetworkReduction ? "true" : "false") << "\n";
   os << rest << "floor: " << number(constants.floor.value) << "\n";
-  os << rest << "ring: " << rate(constants.ring) << " }\n" << rest << "all_to_all: " << rate(constants.allToAll) << " }\n";
-  os << rest << "in_network: " << rate(constants.inNetwork) << ", latency: " << number(constants.inNetworkLatency.value) << " }\n";
-  os << rest << "point_to_point: { efficiency: " << number(constants.pointToPoint) << ", stream: " << number(constants.stream.value)
-     << ", split: " << number(constants.split.value) << " }\n";
+  os << rest << "ring: " << rate(constants.ring) << " }\n"
+     << rest << "all_to_all: " << rate(constants.allToAll) << " }\n";
+  os << rest << "in_network: " << rate(constants.inNetwork) << ", latency: " << number(constants.inNetworkLatency.value)
+     << " }\n";
+  os << rest << "point_to_point: { efficiency: " << number(constants.pointToPoint)
+     << ", stream: " << number(constants.stream.value) << ", split: " << number(constants.split.value) << " }\n";
 }
 
 static void write(llvm::raw_ostream &os, const DeviceGroup &group, llvm::StringRef first, llvm::StringRef rest) {
@@ -119,7 +126,8 @@ std::string mlir::ppc::writeCluster(const Cluster &cluster) {
     os << "between:\n";
     write(os, *cluster.between, false, "  ", "  ");
   }
-  os << "host: { memory: " << number(cluster.host.memory.value) << ", bandwidth: " << number(cluster.host.bandwidth.value)
+  os << "host: { memory: " << number(cluster.host.memory.value)
+     << ", bandwidth: " << number(cluster.host.bandwidth.value)
      << ", nvme_bandwidth: " << number(cluster.host.nvmeBandwidth.value) << " }\n";
   return text;
 }

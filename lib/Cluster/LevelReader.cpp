@@ -8,8 +8,9 @@
 
 namespace mlir::ppc {
 
-static constexpr llvm::StringRef topologyNames[] = {"switch",   "all-pairs", "pcie-tree",      "cube-mesh", "torus-2d",
-                                                    "torus-3d", "fat-tree",  "rail-optimized", "rail-only", "dragonfly"};
+static constexpr llvm::StringRef topologyNames[] = {"switch",    "all-pairs", "pcie-tree", "cube-mesh",
+                                                    "torus-2d",  "torus-3d",  "fat-tree",  "rail-optimized",
+                                                    "rail-only", "dragonfly"};
 
 llvm::StringRef toString(TopologyKind kind) { return topologyNames[static_cast<int>(kind)]; }
 
@@ -114,7 +115,8 @@ static void readKind(YamlReader &reader, ClusterLevel &level) {
     links.finish();
     return llvm::cantFail(links.takeError());
   }
-  reader.fail("kind", "unknown interconnect \"" + level.kind + "\"; possible: " + llvm::join(interconnectNames(), ", "));
+  reader.fail("kind",
+              "unknown interconnect \"" + level.kind + "\"; possible: " + llvm::join(interconnectNames(), ", "));
 }
 
 static void readExtents(YamlReader &reader, ClusterLevel &level) {
@@ -138,8 +140,8 @@ static void readExtents(YamlReader &reader, ClusterLevel &level) {
     product *= extent;
   }
   if (!whole || int(given.size()) != dimensions || product != double(level.size))
-    return reader.fail("extents", llvm::Twine("expected ") + llvm::Twine(dimensions) + " integers whose product is the level's size, " +
-                                      llvm::Twine(level.size));
+    return reader.fail("extents", llvm::Twine("expected ") + llvm::Twine(dimensions) +
+                                      " integers whose product is the level's size, " + llvm::Twine(level.size));
   for (double extent : given)
     level.extents.push_back(int64_t(extent));
 }
@@ -154,7 +156,8 @@ static void checkLevel(YamlReader &reader, const ClusterLevel &level, bool inner
     reader.fail("topology", "a " + toString(topology) + " can only be the innermost level");
   if (level.inNetworkReduction && (topology == TopologyKind::AllPairs || topology == TopologyKind::PcieTree ||
                                    topology == TopologyKind::CubeMesh || isTorus(topology)))
-    reader.fail("in_network_reduction", "links of topology " + toString(topology) + " have no switch that could reduce");
+    reader.fail("in_network_reduction",
+                "links of topology " + toString(topology) + " have no switch that could reduce");
   if (innermost && level.adaptersPerDevice != 1)
     reader.fail("nics_per_device", "the innermost level has no network adapters");
 }

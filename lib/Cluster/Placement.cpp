@@ -1,5 +1,5 @@
-// Where the ranks of a communication group lie: closed form where groups line up with units, otherwise the slowest of the
-// groups of one period.
+// Where the ranks of a communication group lie: closed form where groups line up with units, otherwise the slowest of
+// the groups of one period.
 #include "ppc/Cluster/Cluster.h"
 
 #include <algorithm>
@@ -26,7 +26,8 @@ static bool linesUp(llvm::ArrayRef<int64_t> units, int64_t stride, int64_t size)
 }
 
 /// The group of the ranks first, first + stride, ...: its members, fewest and spans by level.
-static void placeOne(llvm::ArrayRef<int64_t> units, int64_t first, int64_t stride, int64_t size, GroupPlacement &placement) {
+static void placeOne(llvm::ArrayRef<int64_t> units, int64_t first, int64_t stride, int64_t size,
+                     GroupPlacement &placement) {
   size_t levels = units.size();
   placement.members.assign(levels, 0);
   placement.fewest.assign(levels, size);
@@ -96,6 +97,7 @@ GroupPlacement mlir::ppc::placeGroup(llvm::ArrayRef<ClusterLevel> levels, int64_
   }
   for (size_t l = 1; l < units.size(); ++l)
     if (placement.spans[l] > 1)
-      placement.sharers[l] = std::max<int64_t>((units[l - 1] + placement.fewest[l - 1] - 1) / placement.fewest[l - 1], 1);
+      placement.sharers[l] =
+          std::max<int64_t>((units[l - 1] + placement.fewest[l - 1] - 1) / placement.fewest[l - 1], 1);
   return placement;
 }

@@ -1,5 +1,6 @@
-// Collectives and messages over the levels that a group crosses. Per level: the rate at which one unit's share of the group
-// can send, and how many hops follow each other; the algorithms differ in what each level carries and in the hops.
+// Collectives and messages over the levels that a group crosses. Per level: the rate at which one unit's share of the
+// group can send, and how many hops follow each other; the algorithms differ in what each level carries and in the
+// hops.
 #include "ppc/CostModel/CollectiveCost.h"
 
 #include <algorithm>
@@ -55,8 +56,7 @@ struct Levels {
 /// Share of a device's bandwidth that `spans` of the level's units can use among themselves.
 static double usableShare(const ClusterLevel &level, int64_t spans) {
   switch (level.topology) {
-  case TopologyKind::AllPairs:
-    return spans >= level.size ? 1.0 : double(spans - 1) / double(level.size - 1);
+  case TopologyKind::AllPairs: return spans >= level.size ? 1.0 : double(spans - 1) / double(level.size - 1);
   case TopologyKind::CubeMesh: // 6 links: 2 at most join a pair, 4 stay within a quad
     return spans <= 2 ? 2.0 / 6 : spans <= 4 ? 4.0 / 6 : 1.0;
   case TopologyKind::Torus2D:
@@ -68,13 +68,11 @@ static double usableShare(const ClusterLevel &level, int64_t spans) {
     return used / dimensions;
   }
   case TopologyKind::FatTree:
-  case TopologyKind::Dragonfly:
-    return 1 / level.oversubscription;
+  case TopologyKind::Dragonfly: return 1 / level.oversubscription;
   case TopologyKind::Switch:
   case TopologyKind::PcieTree:
   case TopologyKind::RailOptimized:
-  case TopologyKind::RailOnly:
-    return 1;
+  case TopologyKind::RailOnly: return 1;
   }
   return 1;
 }
@@ -100,15 +98,15 @@ static Crossings crossingsOf(const Levels &levels, const GroupPlacement &placeme
   return crossings;
 }
 
-// What rings, trees and exchanges of a collective library have in common on every interconnect that was measured; fitted
-// together with the constants of the presets (docs/CostModel.md).
-constexpr double rampExponent = 0.66;       // of LinkRate::ramp
-constexpr double lowLatencyHop = 0.87;      // hop of the low-latency protocol, in hops of the full-rate one
-constexpr double lowLatencyRate = 0.52;     // its rate; it has no ramp
-constexpr double treeHop = 2.6;             // hop of a tree among devices, in hops of a ring
-constexpr double treeRate = 0.85;           // rate of a tree, in rates of a ring
-constexpr double exchangeHop = 0.34;        // what each further peer of an all-to-all adds, in hops of a ring
-constexpr double smallRingLoss = 0.54;      // a ring of n devices reaches 1 - smallRingLoss / n of the rate of a long one
+// What rings, trees and exchanges of a collective library have in common on every interconnect that was measured;
+// fitted together with the constants of the presets (docs/CostModel.md).
+constexpr double rampExponent = 0.66;   // of LinkRate::ramp
+constexpr double lowLatencyHop = 0.87;  // hop of the low-latency protocol, in hops of the full-rate one
+constexpr double lowLatencyRate = 0.52; // its rate; it has no ramp
+constexpr double treeHop = 2.6;         // hop of a tree among devices, in hops of a ring
+constexpr double treeRate = 0.85;       // rate of a tree, in rates of a ring
+constexpr double exchangeHop = 0.34;    // what each further peer of an all-to-all adds, in hops of a ring
+constexpr double smallRingLoss = 0.54;  // a ring of n devices reaches 1 - smallRingLoss / n of the rate of a long one
 
 /// How much longer than at full rate `bytes` take.
 static double rampFactor(const LinkRate &rate, double bytes) {
@@ -154,8 +152,8 @@ static Estimate ring(const Crossings &crossings, double bytes, double rounds) {
   return {floorOf(crossings) + std::min(hops + full, hops * lowLatencyHop + fast), "ring"};
 }
 
-/// What a unit sends in two binary trees over `spans` units, each tree for half of the bytes and the inner units of one the
-/// leaves of the other: up and down once, and down to a second child from four units on.
+/// What a unit sends in two binary trees over `spans` units, each tree for half of the bytes and the inner units of one
+/// the leaves of the other: up and down once, and down to a second child from four units on.
 static double treeWire(int64_t spans, double bytes, double rounds) {
   return (spans == 2 ? 0.5 : spans == 3 ? 0.75 : 1.0) * bytes * rounds;
 }
@@ -201,9 +199,9 @@ static Estimate inNetwork(const Crossings &crossings, double bytes) {
   return {floorOf(crossings) + hops + slowest, "in-network"};
 }
 
-/// A message from each rank to each other one. `leaving(units)`: bytes of one rank that leave its unit, when the group's ranks
-/// lie in so many of them. What leaves a unit shares its way out. Without a spine, what is for another rail goes through the
-/// unit first.
+/// A message from each rank to each other one. `leaving(units)`: bytes of one rank that leave its unit, when the
+/// group's ranks lie in so many of them. What leaves a unit shares its way out. Without a spine, what is for another
+/// rail goes through the unit first.
 template <typename Leaving> static Estimate exchange(const Crossings &crossings, double bytes, Leaving leaving) {
   double slowest = 0, hops = 0, forwarded = 0;
   for (int i = crossings.count; i-- > 0;) {
@@ -215,7 +213,8 @@ template <typename Leaving> static Estimate exchange(const Crossings &crossings,
     double rate = crossing.rate * level.constants.allToAll.efficiency;
     if (level.topology == TopologyKind::PcieTree || level.topology == TopologyKind::RailOptimized)
       rate /= level.oversubscription;
-    slowest = together(slowest, (wire + crossing.members * (i == 0 ? forwarded : 0)) / rate * rampFactor(level.constants.allToAll, bytes));
+    slowest = together(slowest, (wire + crossing.members * (i == 0 ? forwarded : 0)) / rate *
+                                    rampFactor(level.constants.allToAll, bytes));
     hops += double(crossing.spans - 1) * exchangeHop * level.latency.value;
   }
   return {floorOf(crossings) + hops + slowest, "direct"};
@@ -243,15 +242,18 @@ static Estimate estimate(const Levels &levels, CollectiveKind kind, Bytes bytes,
   return best;
 }
 
-Seconds mlir::ppc::collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
+Seconds mlir::ppc::collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
+                                  const GroupPlacement &placement) {
   return Seconds(estimate(Levels(cluster), kind, bytes, placement).seconds);
 }
 
-Seconds mlir::ppc::collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
+Seconds mlir::ppc::collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes,
+                                  const GroupPlacement &placement) {
   return Seconds(estimate(Levels(levels), kind, bytes, placement).seconds);
 }
 
-Seconds mlir::ppc::tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, bool oncePerUnit, const GroupPlacement &placement) {
+Seconds mlir::ppc::tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, bool oncePerUnit,
+                                     const GroupPlacement &placement) {
   if (copies <= 0)
     return Seconds(0);
   double sent = tokens.value * double(copies);
@@ -260,12 +262,16 @@ Seconds mlir::ppc::tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64
   Crossings crossings = crossingsOf(Levels(cluster), placement);
   if (crossings.count == 0 || sent <= 0)
     return Seconds(0);
-  // Of `units`, `copies` draws meet units (1 - (1 - 1/units)^copies) different ones; one in `units` of those is the own.
-  auto leaving = [&](double units) { return tokens.value * (units - 1) * (1 - std::pow(1 - 1 / units, double(copies))); };
+  // Of `units`, `copies` draws meet units (1 - (1 - 1/units)^copies) different ones; one in `units` of those is the
+  // own.
+  auto leaving = [&](double units) {
+    return tokens.value * (units - 1) * (1 - std::pow(1 - 1 / units, double(copies)));
+  };
   return Seconds(exchange(crossings, sent, leaving).seconds);
 }
 
-llvm::StringRef mlir::ppc::collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement) {
+llvm::StringRef mlir::ppc::collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
+                                               const GroupPlacement &placement) {
   return estimate(Levels(cluster), kind, bytes, placement).algorithm;
 }
 

@@ -136,7 +136,8 @@ bool TreeBuilder::buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int 
       return fail(entry.getSourceRange().Start, "expected a name as the key, found " + display(key));
     for (const YamlNode &earlier : to.keys)
       if (earlier.text == key.text)
-        return fail(entry.getSourceRange().Start, "key \"" + key.text + "\" is there twice; first in line " + llvm::Twine(earlier.line));
+        return fail(entry.getSourceRange().Start,
+                    "key \"" + key.text + "\" is there twice; first in line " + llvm::Twine(earlier.line));
     if (!build(entry.getValue(), value, depth + 1))
       return false;
     if (value.kind == YamlNode::Null)
@@ -156,9 +157,11 @@ llvm::Expected<YamlReader> YamlReader::fromFile(llvm::StringRef path) {
 
 llvm::Expected<YamlReader> YamlReader::fromText(llvm::StringRef name, llvm::StringRef text) {
   if (text.size() > maximumBytes)
-    return makeError(name + ":1:1: error: " + llvm::Twine(text.size()) + " bytes; expected at most " + llvm::Twine(maximumBytes));
+    return makeError(name + ":1:1: error: " + llvm::Twine(text.size()) + " bytes; expected at most " +
+                     llvm::Twine(maximumBytes));
   if (size_t nul = text.find('\0'); nul != llvm::StringRef::npos)
-    return makeError(name + ":" + llvm::Twine(text.take_front(nul).count('\n') + 1) + ":1: error: a NUL byte is not text");
+    return makeError(name + ":" + llvm::Twine(text.take_front(nul).count('\n') + 1) +
+                     ":1: error: a NUL byte is not text");
   llvm::SourceMgr sources;
   TreeBuilder builder(sources, text);
   sources.setDiagHandler(
@@ -190,7 +193,8 @@ llvm::Expected<YamlReader> YamlReader::fromText(llvm::StringRef name, llvm::Stri
     builder.line = document->root.line, builder.column = document->root.column;
   }
   if (!builder.error.empty())
-    return makeError(name + ":" + llvm::Twine(builder.line) + ":" + llvm::Twine(builder.column) + ": error: " + builder.error);
+    return makeError(name + ":" + llvm::Twine(builder.line) + ":" + llvm::Twine(builder.column) +
+                     ": error: " + builder.error);
   const YamlNode *root = &document->root;
   return YamlReader(std::move(document), root);
 }
@@ -216,7 +220,9 @@ std::vector<std::string> YamlReader::keys() const {
 
 void YamlReader::record(const YamlNode &where, const llvm::Twine &message) {
   if (document->error.empty())
-    document->error = (document->file + ":" + llvm::Twine(where.line) + ":" + llvm::Twine(where.column) + ": error: " + message).str();
+    document->error =
+        (document->file + ":" + llvm::Twine(where.line) + ":" + llvm::Twine(where.column) + ": error: " + message)
+            .str();
 }
 
 void YamlReader::fail(llvm::StringRef key, const llvm::Twine &message) {
@@ -260,7 +266,8 @@ static std::optional<double> asNumber(const YamlNode &value) {
   llvm::StringRef text = value.text;
   // StringRef::getAsDouble also takes "inf", "nan" and hexadecimal, which are more likely mistakes here.
   if (value.kind != YamlNode::Scalar || value.quoted || text.empty() ||
-      text.find_first_not_of("0123456789+-.eE") != llvm::StringRef::npos || text.getAsDouble(number) || !std::isfinite(number))
+      text.find_first_not_of("0123456789+-.eE") != llvm::StringRef::npos || text.getAsDouble(number) ||
+      !std::isfinite(number))
     return std::nullopt;
   return number;
 }
@@ -327,7 +334,8 @@ std::string YamlReader::string(llvm::StringRef key, std::optional<std::string> f
   return fallback.value_or("");
 }
 
-size_t YamlReader::choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices, std::optional<size_t> fallback) {
+size_t YamlReader::choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices,
+                          std::optional<size_t> fallback) {
   std::string expected = "one of " + llvm::join(choices, ", ");
   const YamlNode *value = read(key, fallback.has_value(), expected);
   if (!value)
@@ -359,7 +367,8 @@ std::vector<YamlReader> YamlReader::mappings(llvm::StringRef key) {
     return reject(key, *value, "a list of mappings"), result;
   for (const YamlNode &item : value->items) {
     if (item.kind != YamlNode::Mapping)
-      return record(item, "key \"" + key + "\": expected a list of mappings, found " + display(item)), std::vector<YamlReader>();
+      return record(item, "key \"" + key + "\": expected a list of mappings, found " + display(item)),
+             std::vector<YamlReader>();
     result.push_back(YamlReader(document, &item));
   }
   return result;
@@ -375,7 +384,8 @@ std::vector<double> YamlReader::numbers(llvm::StringRef key) {
   for (const YamlNode &item : value->items) {
     std::optional<double> number = asNumber(item);
     if (!number)
-      return record(item, "key \"" + key + "\": expected a list of numbers, found " + display(item)), std::vector<double>();
+      return record(item, "key \"" + key + "\": expected a list of numbers, found " + display(item)),
+             std::vector<double>();
     result.push_back(*number);
   }
   return result;
@@ -390,7 +400,8 @@ std::vector<std::string> YamlReader::strings(llvm::StringRef key) {
     return reject(key, *value, "a list of names"), result;
   for (const YamlNode &item : value->items) {
     if (item.kind != YamlNode::Scalar)
-      return record(item, "key \"" + key + "\": expected a list of names, found " + display(item)), std::vector<std::string>();
+      return record(item, "key \"" + key + "\": expected a list of names, found " + display(item)),
+             std::vector<std::string>();
     result.push_back(item.text);
   }
   return result;

@@ -1,5 +1,5 @@
-// The machine that a plan is for: devices, the levels of links that join them, and the host. From a preset or a YAML file
-// (docs/Clusters.md).
+// The machine that a plan is for: devices, the levels of links that join them, and the host. From a preset or a YAML
+// file (docs/Clusters.md).
 #ifndef PPC_CLUSTER_CLUSTER_H
 #define PPC_CLUSTER_CLUSTER_H
 
@@ -14,11 +14,12 @@
 namespace mlir::ppc {
 
 enum class TopologyKind {
-  Switch,        // any to any at full rate (NVSwitch, one leaf switch)
-  AllPairs,      // a direct link per pair: a rate of bandwidth / (size - 1) to each peer
-  PcieTree,      // pairs share a switch, switches share the host bridge
-  CubeMesh,      // DGX-1 V100: hybrid cube mesh of 8
-  Torus2D, Torus3D, // links to the neighbours along each axis, with wraparound
+  Switch,   // any to any at full rate (NVSwitch, one leaf switch)
+  AllPairs, // a direct link per pair: a rate of bandwidth / (size - 1) to each peer
+  PcieTree, // pairs share a switch, switches share the host bridge
+  CubeMesh, // DGX-1 V100: hybrid cube mesh of 8
+  Torus2D,
+  Torus3D,       // links to the neighbours along each axis, with wraparound
   FatTree,       // oversubscription 1: full bisection
   RailOptimized, // device i of every unit joins leaf i; leaves join a spine
   RailOnly,      // the same without a spine: other rails are reached through the unit
@@ -26,8 +27,8 @@ enum class TopologyKind {
 };
 llvm::StringRef toString(TopologyKind kind);
 
-/// How near the wire's rate one kind of traffic comes: `efficiency` of it for large messages; a message of `bytes` takes
-/// 1 + (ramp / bytes)^rampExponent as long as at that rate (CollectiveCost).
+/// How near the wire's rate one kind of traffic comes: `efficiency` of it for large messages; a message of `bytes`
+/// takes 1 + (ramp / bytes)^rampExponent as long as at that rate (CollectiveCost).
 struct LinkRate {
   double efficiency = 0.8;
   Bytes ramp;
@@ -52,18 +53,18 @@ struct ClusterLevel {
   std::string kind; // the built-in interconnect that fills in what a file does not say: "nvlink-3"; "": none
   int64_t size = 1;
   TopologyKind topology = TopologyKind::Switch;
-  BytesPerSecond bandwidth; // per device and direction, what the wire carries
-  Seconds latency;          // one hop, software included
-  double oversubscription = 1; // of the uplinks: 2 halves what crosses the bisection
-  double adaptersPerDevice = 1; // network adapters; 0.5: two devices share one
-  bool inNetworkReduction = false; // NVLS, SHARP
+  BytesPerSecond bandwidth;              // per device and direction, what the wire carries
+  Seconds latency;                       // one hop, software included
+  double oversubscription = 1;           // of the uplinks: 2 halves what crosses the bisection
+  double adaptersPerDevice = 1;          // network adapters; 0.5: two devices share one
+  bool inNetworkReduction = false;       // NVLS, SHARP
   llvm::SmallVector<int64_t, 3> extents; // of a torus; product is `size`
   LinkConstants constants;
 };
 
 struct HostMemory {
-  Bytes memory; // of one unit of the innermost level; 0: not known, nothing can be offloaded
-  BytesPerSecond bandwidth; // device to host, per device and direction
+  Bytes memory;                 // of one unit of the innermost level; 0: not known, nothing can be offloaded
+  BytesPerSecond bandwidth;     // device to host, per device and direction
   BytesPerSecond nvmeBandwidth; // host to NVMe, of one unit of the innermost level; 0: none
 };
 
@@ -76,7 +77,7 @@ struct DeviceGroup {
 
 struct Cluster {
   std::string name, summary;
-  std::vector<DeviceGroup> groups; // at least one; rank numbers run through them in order
+  std::vector<DeviceGroup> groups;     // at least one; rank numbers run through them in order
   std::optional<ClusterLevel> between; // joins the groups when there are several; its size is their number
   HostMemory host;
 
@@ -88,15 +89,15 @@ struct Cluster {
   int64_t unitSize() const { return groups.front().levels.front().size; }
 };
 
-/// `dgx-a100:32`: a preset and how many of its nodes (1 without), or the path of a YAML file. `local`: the file that the
-/// environment variable PPC_LOCAL_CLUSTER names, or one rank per core of this machine; `local:4`: four ranks. Errors: unknown
-/// preset (lists them), count < 1, what readClusterFile says.
+/// `dgx-a100:32`: a preset and how many of its nodes (1 without), or the path of a YAML file. `local`: the file that
+/// the environment variable PPC_LOCAL_CLUSTER names, or one rank per core of this machine; `local:4`: four ranks.
+/// Errors: unknown preset (lists them), count < 1, what readClusterFile says.
 llvm::Expected<Cluster> findCluster(llvm::StringRef spelling);
 /// Errors: `FILE:LINE:COLUMN: error: ...` naming key, value and what is possible.
 llvm::Expected<Cluster> readClusterFile(llvm::StringRef path);
 llvm::Expected<Cluster> parseCluster(llvm::StringRef name, llvm::StringRef text);
-/// The same cluster with only `devices` of it: the fewest innermost units that hold them, filled evenly where that divides
-/// and otherwise with the last one partly empty. Errors: more than it holds, fewer than one.
+/// The same cluster with only `devices` of it: the fewest innermost units that hold them, filled evenly where that
+/// divides and otherwise with the last one partly empty. Errors: more than it holds, fewer than one.
 llvm::Expected<Cluster> restrictCluster(const Cluster &cluster, int64_t devices);
 
 /// YAML that parseCluster reads back as the same cluster, with every number of devices and links spelled out.
@@ -104,8 +105,8 @@ std::string writeCluster(const Cluster &cluster);
 /// What a level may name as its `kind`.
 std::vector<llvm::StringRef> interconnectNames();
 
-/// Levels for communication groups that reach over several groups of devices: by position the slowest of the groups' levels,
-/// then `between`. Those of the first group where there is one.
+/// Levels for communication groups that reach over several groups of devices: by position the slowest of the groups'
+/// levels, then `between`. Those of the first group where there is one.
 std::vector<ClusterLevel> joinedLevels(const Cluster &cluster);
 
 struct ClusterPreset {
@@ -113,12 +114,12 @@ struct ClusterPreset {
 };
 std::vector<ClusterPreset> clusterPresets();
 
-/// How the ranks of one communication group lie, for the slowest group of its kind. `members[l]`: most of its ranks in one
-/// unit of level l (so members[0] share the innermost unit), cumulative: members.back() is the size of the group.
-/// `fewest[l]`: the same for the unit that holds fewest (and any); differs from `members` only where groups do not line up
-/// with units. `spans[l]`: units of level l - 1 (devices for l = 0) that the group touches within one unit of level l.
-/// `sharers[l]`: groups of the same kind that communicate at the same time and share a unit of level l - 1 on the way to
-/// level l (its adapters); 1 for l = 0.
+/// How the ranks of one communication group lie, for the slowest group of its kind. `members[l]`: most of its ranks in
+/// one unit of level l (so members[0] share the innermost unit), cumulative: members.back() is the size of the group.
+/// `fewest[l]`: the same for the unit that holds fewest (and any); differs from `members` only where groups do not line
+/// up with units. `spans[l]`: units of level l - 1 (devices for l = 0) that the group touches within one unit of level
+/// l. `sharers[l]`: groups of the same kind that communicate at the same time and share a unit of level l - 1 on the
+/// way to level l (its adapters); 1 for l = 0.
 struct GroupPlacement {
   llvm::SmallVector<int64_t, 4> members, fewest, spans, sharers;
   int64_t size() const { return members.empty() ? 1 : members.back(); }

@@ -1,5 +1,6 @@
 // Seconds that a collective takes on a cluster: the fastest of the algorithms that a collective library would pick from
-// (ring, tree, in-network, hierarchical), over the links that the group's placement crosses. Derivations: docs/CostModel.md.
+// (ring, tree, in-network, hierarchical), over the links that the group's placement crosses. Derivations:
+// docs/CostModel.md.
 #ifndef PPC_COSTMODEL_COLLECTIVECOST_H
 #define PPC_COSTMODEL_COLLECTIVECOST_H
 
@@ -11,20 +12,24 @@ enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll, Broad
 llvm::StringRef toString(CollectiveKind kind);
 
 /// `bytes`: the whole (unsharded) tensor for AllReduce, AllGather, ReduceScatter and Broadcast; for AllToAll what each
-/// rank holds before it (1 / size of it stays). A group of one takes no time. The placement is over the levels of the first
-/// group of devices, with an entry more where it reaches through `between`. Allocates nothing.
+/// rank holds before it (1 / size of it stays). A group of one takes no time. The placement is over the levels of the
+/// first group of devices, with an entry more where it reaches through `between`. Allocates nothing.
 Seconds collectiveTime(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
 /// The same over given levels: of another group of devices, or joinedLevels.
-Seconds collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
-/// Tokens on their way to experts (or back): `tokens` is what each rank holds, every token goes to `copies` experts that are
-/// spread evenly over the group's ranks. Without `oncePerUnit` each copy travels by itself, as in AllToAll; with it a token
-/// crosses each level once per unit that it is for, is copied there, and reaches each rank once (DeepEP, HybridEP).
-Seconds tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, bool oncePerUnit, const GroupPlacement &placement);
+Seconds collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind, Bytes bytes,
+                       const GroupPlacement &placement);
+/// Tokens on their way to experts (or back): `tokens` is what each rank holds, every token goes to `copies` experts
+/// that are spread evenly over the group's ranks. Without `oncePerUnit` each copy travels by itself, as in AllToAll;
+/// with it a token crosses each level once per unit that it is for, is copied there, and reaches each rank once
+/// (DeepEP, HybridEP).
+Seconds tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, bool oncePerUnit,
+                          const GroupPlacement &placement);
 /// Which algorithm that time is of: "ring", "tree", "in-network", "direct", "none" (a group of one).
-llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
+llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
+                                    const GroupPlacement &placement);
 
-/// One message between ranks `stride` apart, wherever that is slowest, `sharers` such messages leaving the same innermost
-/// unit at once.
+/// One message between ranks `stride` apart, wherever that is slowest, `sharers` such messages leaving the same
+/// innermost unit at once.
 Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t stride, int64_t sharers = 1);
 /// The same between two given ranks, which may be of different groups of devices.
 Seconds pointToPointTime(const Cluster &cluster, Bytes bytes, int64_t from, int64_t to, int64_t sharers);

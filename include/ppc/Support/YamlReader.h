@@ -1,6 +1,7 @@
-// Reads the mappings of a YAML file and says exactly what is wrong with it: `FILE:LINE:COLUMN: error: ...` with the key,
-// the value and what is possible. The first error sticks: after it the readers return fall-back values, so a client reads
-// a whole table of keys and asks for the error once. Parsing is LLVM's; anchors, tags and several documents are refused.
+// Reads the mappings of a YAML file and says exactly what is wrong with it: `FILE:LINE:COLUMN: error: ...` with the
+// key, the value and what is possible. The first error sticks: after it the readers return fall-back values, so a
+// client reads a whole table of keys and asks for the error once. Parsing is LLVM's; anchors, tags and several
+// documents are refused.
 #ifndef PPC_SUPPORT_YAMLREADER_H
 #define PPC_SUPPORT_YAMLREADER_H
 
@@ -27,8 +28,8 @@ struct YamlNode;
 /// `cluster.yaml:3:14: error: key "bandwidth": expected a number > 0, found "fast"`
 class YamlReader {
 public:
-  /// The top-level mapping of a file. Errors: unreadable, longer than 4 MiB, not YAML, not a mapping, a key twice, nested
-  /// deeper than 64.
+  /// The top-level mapping of a file. Errors: unreadable, longer than 4 MiB, not YAML, not a mapping, a key twice,
+  /// nested deeper than 64.
   static llvm::Expected<YamlReader> fromFile(llvm::StringRef path);
   /// The same for text in memory; `name` is what messages call it.
   static llvm::Expected<YamlReader> fromText(llvm::StringRef name, llvm::StringRef text);
@@ -47,7 +48,8 @@ public:
   bool boolean(llvm::StringRef key, std::optional<bool> fallback = std::nullopt);
   std::string string(llvm::StringRef key, std::optional<std::string> fallback = std::nullopt);
   /// One of `choices`, as its index.
-  size_t choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices, std::optional<size_t> fallback = std::nullopt);
+  size_t choice(llvm::StringRef key, llvm::ArrayRef<llvm::StringRef> choices,
+                std::optional<size_t> fallback = std::nullopt);
   /// The nested mapping, or nothing when absent or null. Anything else is an error.
   std::optional<YamlReader> mapping(llvm::StringRef key);
   /// The mappings of a list; none when absent or null. Anything else is an error.
@@ -58,8 +60,8 @@ public:
 
   /// Records an unknown key, with the keys that were asked for as what is possible.
   void finish();
-  /// Records `FILE:LINE:COLUMN: error: key "KEY": MESSAGE` unless an earlier error is recorded; at the mapping when it has
-  /// no such key.
+  /// Records `FILE:LINE:COLUMN: error: key "KEY": MESSAGE` unless an earlier error is recorded; at the mapping when it
+  /// has no such key.
   void fail(llvm::StringRef key, const llvm::Twine &message);
   /// Records `FILE:LINE:COLUMN: error: MESSAGE` at the mapping itself.
   void failHere(const llvm::Twine &message);

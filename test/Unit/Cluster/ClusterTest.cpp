@@ -6,7 +6,9 @@
 
 using namespace mlir::ppc;
 
-static std::string errorOf(llvm::Expected<Cluster> cluster) { return cluster ? "" : llvm::toString(cluster.takeError()); }
+static std::string errorOf(llvm::Expected<Cluster> cluster) {
+  return cluster ? "" : llvm::toString(cluster.takeError());
+}
 static std::vector<int64_t> listOf(llvm::ArrayRef<int64_t> list) { return {list.begin(), list.end()}; }
 using List = std::vector<int64_t>;
 

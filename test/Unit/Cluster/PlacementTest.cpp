@@ -47,11 +47,13 @@ TEST(Placement, FindsTheSlowestGroup) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
     Cluster cluster = randomCluster(random);
-    int64_t total = cluster.deviceCount(), size = randomInteger(random, 1, total), stride = randomInteger(random, 1, std::max<int64_t>(total / size, 1));
+    int64_t total = cluster.deviceCount(), size = randomInteger(random, 1, total),
+            stride = randomInteger(random, 1, std::max<int64_t>(total / size, 1));
     std::vector<int64_t> slowest;
     for (int64_t block = 0; (block + 1) * stride * size <= total; ++block)
       for (int64_t offset = 0; offset < stride; ++offset)
-        slowest = std::max(slowest, slowness(countGroup(cluster.levels(), block * stride * size + offset, stride, size)));
+        slowest =
+            std::max(slowest, slowness(countGroup(cluster.levels(), block * stride * size + offset, stride, size)));
     GroupPlacement placement = placeGroup(cluster.levels(), stride, size);
     EXPECT_EQ(slowness(placement), slowest) << "seed " << seed << " stride " << stride << " size " << size;
     EXPECT_EQ(placement.size(), size);

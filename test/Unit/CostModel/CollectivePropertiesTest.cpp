@@ -9,8 +9,9 @@
 
 using namespace mlir::ppc;
 
-static constexpr CollectiveKind kinds[] = {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-                                           CollectiveKind::AllToAll, CollectiveKind::Broadcast};
+static constexpr CollectiveKind kinds[] = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                                           CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
+                                           CollectiveKind::Broadcast};
 
 static double seconds(const Cluster &cluster, CollectiveKind kind, double bytes, const GroupPlacement &placement) {
   return collectiveTime(cluster, kind, Bytes(bytes), placement).value;
@@ -24,12 +25,14 @@ template <typename Check> static void forRandomCases(int count, Check check) {
     int64_t size = randomInteger(random, 2, cluster.deviceCount());
     int64_t stride = randomInteger(random, 1, std::max<int64_t>(cluster.deviceCount() / size, 1));
     SCOPED_TRACE("seed " + std::to_string(seed));
-    check(random, cluster, kinds[seed % 5], placeGroup(cluster.levels(), stride, size), std::exp(randomNumber(random, 0, std::log(1e10))));
+    check(random, cluster, kinds[seed % 5], placeGroup(cluster.levels(), stride, size),
+          std::exp(randomNumber(random, 0, std::log(1e10))));
   }
 }
 
 TEST(CollectiveProperties, TakeTimeAndMoreForMoreBytes) {
-  forRandomCases(2000, [](std::mt19937 &random, const Cluster &cluster, CollectiveKind kind, const GroupPlacement &placement, double bytes) {
+  forRandomCases(2000, [](std::mt19937 &random, const Cluster &cluster, CollectiveKind kind,
+                          const GroupPlacement &placement, double bytes) {
     double time = seconds(cluster, kind, bytes, placement);
     EXPECT_TRUE(std::isfinite(time) && time > 0) << time;
     EXPECT_GT(seconds(cluster, kind, bytes * randomNumber(random, 1.001, 4), placement), time);
@@ -38,7 +41,8 @@ TEST(CollectiveProperties, TakeTimeAndMoreForMoreBytes) {
 }
 
 TEST(CollectiveProperties, NeverBeatTheLinks) {
-  forRandomCases(2000, [](std::mt19937 &, const Cluster &cluster, CollectiveKind kind, const GroupPlacement &placement, double bytes) {
+  forRandomCases(2000, [](std::mt19937 &, const Cluster &cluster, CollectiveKind kind, const GroupPlacement &placement,
+                          double bytes) {
     // Every rank must receive what it lacks: all but its part, or a whole result.
     double n = double(placement.size()), lacks = bytes * (n - 1) / n;
     double fastest = 0;
@@ -49,19 +53,21 @@ TEST(CollectiveProperties, NeverBeatTheLinks) {
 }
 
 TEST(CollectiveProperties, GatherAndScatterAreTheHalvesOfAnAllReduce) {
-  forRandomCases(1000, [](std::mt19937 &, Cluster cluster, CollectiveKind, const GroupPlacement &placement, double bytes) {
-    double halves = seconds(cluster, CollectiveKind::AllGather, bytes, placement) + seconds(cluster, CollectiveKind::ReduceScatter, bytes, placement);
-    EXPECT_LE(seconds(cluster, CollectiveKind::AllReduce, bytes, placement), halves * (1 + 1e-9));
-    for (ClusterLevel &level : cluster.groups.front().levels)
-      level.inNetworkReduction = false;
-    // Trees save hops and, between two or three units, a half or a quarter of the bytes.
-    if (collectiveAlgorithm(cluster, CollectiveKind::AllReduce, Bytes(bytes), placement) == "ring") {
-      double floor = 0;
-      for (const ClusterLevel &level : cluster.levels())
-        floor = std::max(floor, level.constants.floor.value);
-      EXPECT_GE(seconds(cluster, CollectiveKind::AllReduce, bytes, placement) + floor, halves * (1 - 1e-9));
-    }
-  });
+  forRandomCases(
+      1000, [](std::mt19937 &, Cluster cluster, CollectiveKind, const GroupPlacement &placement, double bytes) {
+        double halves = seconds(cluster, CollectiveKind::AllGather, bytes, placement) +
+                        seconds(cluster, CollectiveKind::ReduceScatter, bytes, placement);
+        EXPECT_LE(seconds(cluster, CollectiveKind::AllReduce, bytes, placement), halves * (1 + 1e-9));
+        for (ClusterLevel &level : cluster.groups.front().levels)
+          level.inNetworkReduction = false;
+        // Trees save hops and, between two or three units, a half or a quarter of the bytes.
+        if (collectiveAlgorithm(cluster, CollectiveKind::AllReduce, Bytes(bytes), placement) == "ring") {
+          double floor = 0;
+          for (const ClusterLevel &level : cluster.levels())
+            floor = std::max(floor, level.constants.floor.value);
+          EXPECT_GE(seconds(cluster, CollectiveKind::AllReduce, bytes, placement) + floor, halves * (1 - 1e-9));
+        }
+      });
 }
 
 TEST(CollectiveProperties, MoreNodesAreNeverFaster) {
@@ -87,7 +93,8 @@ TEST(CollectiveProperties, MoreNodesAreNeverFaster) {
 }
 
 TEST(CollectiveProperties, FasterLinksAreNeverSlower) {
-  forRandomCases(2000, [](std::mt19937 &random, Cluster cluster, CollectiveKind kind, const GroupPlacement &placement, double bytes) {
+  forRandomCases(2000, [](std::mt19937 &random, Cluster cluster, CollectiveKind kind, const GroupPlacement &placement,
+                          double bytes) {
     double time = seconds(cluster, kind, bytes, placement);
     ClusterLevel &level = cluster.groups.front().levels[randomInteger(random, 0, cluster.levels().size() - 1)];
     switch (randomInteger(random, 0, 3)) {
@@ -101,12 +108,13 @@ TEST(CollectiveProperties, FasterLinksAreNeverSlower) {
 }
 
 TEST(CollectiveProperties, GroupsThatShareAdaptersAreSlower) {
-  forRandomCases(1000, [](std::mt19937 &, const Cluster &cluster, CollectiveKind kind, GroupPlacement placement, double bytes) {
-    double time = seconds(cluster, kind, bytes, placement);
-    for (size_t l = 1; l < placement.sharers.size(); ++l)
-      placement.sharers[l] *= 2;
-    EXPECT_GE(seconds(cluster, kind, bytes, placement), time * (1 - 1e-9));
-  });
+  forRandomCases(
+      1000, [](std::mt19937 &, const Cluster &cluster, CollectiveKind kind, GroupPlacement placement, double bytes) {
+        double time = seconds(cluster, kind, bytes, placement);
+        for (size_t l = 1; l < placement.sharers.size(); ++l)
+          placement.sharers[l] *= 2;
+        EXPECT_GE(seconds(cluster, kind, bytes, placement), time * (1 - 1e-9));
+      });
 }
 
 TEST(CollectiveProperties, InnerGroupsAreFasterThanOuterOnes) {
@@ -115,7 +123,8 @@ TEST(CollectiveProperties, InnerGroupsAreFasterThanOuterOnes) {
     Cluster cluster;
     cluster.groups.resize(1);
     int64_t unit = randomInteger(random, 2, 8);
-    cluster.groups[0].levels = {randomLevel(random, TopologyKind::Switch, unit, 1), randomLevel(random, TopologyKind::RailOptimized, unit, 10)};
+    cluster.groups[0].levels = {randomLevel(random, TopologyKind::Switch, unit, 1),
+                                randomLevel(random, TopologyKind::RailOptimized, unit, 10)};
     cluster.groups[0].count = unit * unit;
     for (CollectiveKind kind : kinds)
       for (double bytes = 1e3; bytes < 1e11; bytes *= 10)
@@ -134,7 +143,8 @@ TEST(CollectiveProperties, EveryPresetRanksItsLevels) {
     int64_t unit = cluster.unitSize(), size = std::min<int64_t>(unit, 8);
     for (CollectiveKind kind : kinds)
       for (double bytes : {1e4, 1e6, 1e7, 1e8, 1e9})
-        EXPECT_LE(seconds(cluster, kind, bytes, placeGroup(cluster.levels(), 1, size)), seconds(cluster, kind, bytes, placeGroup(cluster.levels(), unit, size)))
+        EXPECT_LE(seconds(cluster, kind, bytes, placeGroup(cluster.levels(), 1, size)),
+                  seconds(cluster, kind, bytes, placeGroup(cluster.levels(), unit, size)))
             << preset.name.str() << " " << toString(kind).str() << " " << bytes;
   }
 }

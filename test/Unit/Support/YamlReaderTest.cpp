@@ -15,8 +15,9 @@ static std::string errorOf(llvm::StringRef text) {
 }
 
 TEST(YamlReader, ReadsEveryKind) {
-  YamlReader reader = parsed("# comment\nname: \"a b\"\nsize: 8\nrate: 450e9\non: true\nlist: [1, 2.5]\nnames: [x, 'y']\n"
-                             "inner: { depth: 2 }\nrows:\n  - { a: 1 }\n  - a: 2\nempty:\n");
+  YamlReader reader =
+      parsed("# comment\nname: \"a b\"\nsize: 8\nrate: 450e9\non: true\nlist: [1, 2.5]\nnames: [x, 'y']\n"
+             "inner: { depth: 2 }\nrows:\n  - { a: 1 }\n  - a: 2\nempty:\n");
   EXPECT_EQ(reader.string("name"), "a b");
   EXPECT_EQ(reader.integer("size", 1), 8);
   EXPECT_EQ(reader.positive("rate"), 450e9);
@@ -42,9 +43,11 @@ TEST(YamlReader, SaysWhereAndWhat) {
   EXPECT_EQ(llvm::toString(reader.takeError()), "f.yaml:1:1: error: unknown key \"a\"; possible: b, c");
   static const llvm::StringRef choices[] = {"slow", "slower"};
   reader.choice("b", choices);
-  EXPECT_EQ(llvm::toString(reader.takeError()), "f.yaml:2:4: error: key \"b\": expected one of slow, slower, found \"fast\"");
+  EXPECT_EQ(llvm::toString(reader.takeError()),
+            "f.yaml:2:4: error: key \"b\": expected one of slow, slower, found \"fast\"");
   reader.number("a", 2, 4);
-  EXPECT_EQ(llvm::toString(reader.takeError()), "f.yaml:1:4: error: key \"a\": expected a number from 2 to 4, found \"1\"");
+  EXPECT_EQ(llvm::toString(reader.takeError()),
+            "f.yaml:1:4: error: key \"a\": expected a number from 2 to 4, found \"1\"");
 }
 
 TEST(YamlReader, QuotedNumbersAndOddSpellingsAreNotNumbers) {
