@@ -87,7 +87,7 @@ void TransformerLayer::overlapTensorParallel(size_t first) {
     } else if (stack.asyncTensorBackward && enters) {
       build.hide(op.backward, product->weightGradient);
     }
-    if (layout.sequenceParallel && enters && layout.recompute != Recompute::Full) {
+    if (layout.sequenceParallel && enters && layout.recompute != Recompute::Full && !stack.keepsGatheredSequence) {
       // The sequence is gathered again for the weight gradient, beside the gradient of the rows.
       Seconds again = op.forward;
       if (stack.asyncTensorBackward || stack.overlapTensorParallel)

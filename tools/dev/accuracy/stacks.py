@@ -11,7 +11,7 @@ KEMPNER = dict(
 
 # name: (base, switches)
 # DeepSpeed's ZeRO-1 reduces to the rank that owns a gradient, 5e8 elements at a time (its default).
-DEEPSPEED_FP16 = dict(reduce_scatter_gradients="true", bucket_elements=5e8)
+DEEPSPEED_FP16 = dict(bucket_elements=5e8)
 
 VARIANTS = {
     # Up to 02-24 BLOOM's search trained in fp16; stages count layers only.
