@@ -186,9 +186,10 @@ static Estimate inNetwork(const Crossings &crossings, double bytes) {
     const LinkConstants &constants = crossing.level->constants;
     double seconds;
     if (crossing.level->inNetworkReduction) {
-      // Each unit gives all it has to the switch once, and writes its part of the result for all.
-      seconds = bytes * (1 + 1.0 / double(crossing.spans)) / (crossing.rate * constants.inNetwork.efficiency) *
-                rampFactor(constants.inNetwork, bytes);
+      // Each gives all it has to the switch once. Devices write their part of the result for all; adapters only
+      // receive.
+      double wire = crossing.innermost ? bytes * (1 + 1.0 / double(crossing.spans)) : bytes;
+      seconds = wire / (crossing.rate * constants.inNetwork.efficiency) * rampFactor(constants.inNetwork, bytes);
       hops += constants.inNetworkLatency.value;
     } else {
       seconds = treeWire(crossing.spans, bytes, 2) / ringRate(crossing) * rampFactor(constants.ring, bytes);
@@ -197,6 +198,51 @@ static Estimate inNetwork(const Crossings &crossings, double bytes) {
     slowest = together(slowest, seconds);
   }
   return {floorOf(crossings) + hops + slowest, "in-network"};
+}
+
+static bool isDirect(const ClusterLevel &level) {
+  return level.topology == TopologyKind::AllPairs || !level.extents.empty();
+}
+
+static bool anyDirect(const Crossings &crossings) {
+  for (int i = 0; i < crossings.count; ++i)
+    if (isDirect(*crossings.at[i].level))
+      return true;
+  return false;
+}
+
+/// Hops that follow each other when a level's units exchange over direct links: one to every peer; around each axis of
+/// a torus that the units spread over, both ways at once.
+static double directHops(const Crossing &crossing) {
+  const ClusterLevel &level = *crossing.level;
+  if (level.topology == TopologyKind::AllPairs)
+    return 1;
+  if (level.extents.empty())
+    return double(crossing.spans - 1);
+  double hops = 0;
+  int64_t covered = 1;
+  for (int64_t extent : level.extents) {
+    if (covered >= crossing.spans)
+      break;
+    hops += std::ceil(double(std::min(extent, (crossing.spans + covered - 1) / covered)) / 2);
+    covered *= extent;
+  }
+  return hops;
+}
+
+/// Level by level: scattered inside, over the next level each with its part, and so on; the parts of a message at
+/// different levels at the same time. What software for direct links does, where one ring through all devices would
+/// have many hops.
+static Estimate hierarchical(const Crossings &crossings, double bytes, double rounds) {
+  double slowest = 0, hops = 0;
+  for (int i = 0; i < crossings.count; ++i) {
+    const Crossing &crossing = crossings.at[i];
+    double units = crossings.size / crossing.members;
+    double wire = rounds * bytes * (units - 1) / units;
+    slowest = together(slowest, wire / ringRate(crossing) * rampFactor(crossing.level->constants.ring, bytes));
+    hops += rounds * directHops(crossing) * crossing.level->latency.value;
+  }
+  return {floorOf(crossings) + hops + slowest, "hierarchical"};
 }
 
 /// A message from each rank to each other one. `leaving(units)`: bytes of one rank that leave its unit, when the
@@ -237,6 +283,8 @@ static Estimate estimate(const Levels &levels, CollectiveKind kind, Bytes bytes,
   };
   if (kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast)
     consider(tree(crossings, bytes.value, kind == CollectiveKind::AllReduce ? 2 : 1));
+  if (anyDirect(crossings))
+    consider(hierarchical(crossings, bytes.value, kind == CollectiveKind::AllReduce ? 2 : 1));
   if (kind == CollectiveKind::AllReduce && anyReduction(crossings))
     consider(inNetwork(crossings, bytes.value));
   return best;

@@ -24,7 +24,7 @@ Seconds collectiveTime(llvm::ArrayRef<ClusterLevel> levels, CollectiveKind kind,
 /// (DeepEP, HybridEP).
 Seconds tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, bool oncePerUnit,
                           const GroupPlacement &placement);
-/// Which algorithm that time is of: "ring", "tree", "in-network", "direct", "none" (a group of one).
+/// Which algorithm that time is of: "ring", "tree", "in-network", "hierarchical", "direct", "none" (a group of one).
 llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
                                     const GroupPlacement &placement);
 

@@ -154,3 +154,23 @@ TEST(CollectiveCost, TokensTravelOncePerUnit) {
   for (int64_t copies = 1; copies < 32; ++copies)
     EXPECT_LT(time(copies, true), time(copies + 1, true));
 }
+
+TEST(CollectiveCost, DirectLinksWorkLevelByLevel) {
+  Cluster torus = llvm::cantFail(findCluster("tpu-v5p:16")), pairs = llvm::cantFail(findCluster("gaudi3:16"));
+  for (const Cluster *cluster : {&torus, &pairs}) {
+    GroupPlacement all = placeGroup(cluster->levels(), 1, cluster->deviceCount());
+    EXPECT_EQ(collectiveAlgorithm(*cluster, CollectiveKind::AllGather, Bytes(1e6), all), "hierarchical");
+    // A ring through all of them would take a hop per device.
+    double ring = double(cluster->deviceCount()) * cluster->levels()[0].latency.value;
+    EXPECT_LT(collectiveTime(*cluster, CollectiveKind::AllGather, Bytes(1), all).value, ring);
+  }
+}
+
+TEST(CollectiveCost, SwitchesOfTheNetworkReduce) {
+  Cluster plain = llvm::cantFail(findCluster("dgx-a100:64")), reducing = plain;
+  reducing.groups[0].levels[1].inNetworkReduction = true;
+  auto time = [](const Cluster &cluster, double bytes) {
+    return collectiveTime(cluster, CollectiveKind::AllReduce, Bytes(bytes), placeGroup(cluster.levels(), 8, 64)).value;
+  };
+  EXPECT_LT(time(reducing, 4e9), 0.7 * time(plain, 4e9)); // once up and down instead of twice around
+}
