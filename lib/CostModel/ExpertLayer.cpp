@@ -2,65 +2,98 @@
 #include "TransformerLayer.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir::ppc;
 
+/// How often a token travels, of its topK copies, when each unit that holds some of its experts gets it once. Experts are
+/// drawn evenly, from at most groupsPerToken of the router's groups.
+static double travellingShare(const ExpertShape &moe, const GroupPlacement &group, double ranks) {
+  double perUnit = group.members.empty() ? 1 : double(group.members.front());
+  double units = perUnit < ranks ? ranks / perUnit : ranks;
+  double topK = double(moe.topK);
+  double met = units * (1 - std::pow(1 - 1 / units, topK));
+  if (moe.groups > 1 && units <= double(moe.groups))
+    met = std::min(met, double(moe.groupsPerToken) * units / double(moe.groups));
+  return std::min(1.0, met / topK);
+}
+
 void TransformerLayer::expertBlock() {
   const ExpertShape &moe = model.moe;
+  auto &ops = build.result().ops;
   norm("feed-forward norm", streamTokens, hidden);
   double etp = double(layout.etp), ep = double(layout.ep);
   // Without sequence parallelism every tensor-parallel rank would hold the same tokens; each sends only its share.
-  double localTokens = tokens / tp;
+  double localTokens = tokens / tp, copies = localTokens * double(moe.topK);
+  bool fused = stack.fusedExperts;
   build.linearBf16("router", streamTokens, double(moe.experts), hidden, Bytes(streamTokens * (hidden * 2 + 8 * double(moe.experts))));
   build.stream("routing", streamTokens * double(moe.experts) * 24, streamTokens * double(moe.experts) * 16, 8, 8, Bytes(0));
-  double copies = localTokens * double(moe.topK);
-  build.stream("dispatch permutation", copies * hidden * 4, copies * hidden * 4, 2, 2, Bytes(0));
-  Bytes sent(copies * hidden * 2);
-  size_t dispatch = build.result().ops.size();
+  ops.back().forwardKernels = 60; // most of them on a few numbers per expert
+  ops.back().backwardKernels = 40;
+  size_t first = ops.size();
+  if (!fused)
+    build.stream("dispatch permutation", copies * hidden * 4, copies * hidden * 4, 2, 2, Bytes(0));
+  double travelling = stack.nodeDispatch ? travellingShare(moe, context.expertGroup, ep) : 1;
+  Bytes sent(copies * hidden * 2), moved = travelling * sent;
   if (layout.ep > 1)
-    build.collective("dispatch", context.expertGroup, CollectiveKind::AllToAll, sent, CollectiveKind::AllToAll, sent);
+    build.collective("dispatch", context.expertGroup, CollectiveKind::AllToAll, moved, CollectiveKind::AllToAll, moved);
   if (layout.etp > 1)
     build.collective("expert input", context.expertTensorGroup, CollectiveKind::AllGather, etp * sent, CollectiveKind::ReduceScatter, etp * sent);
-  size_t dispatched = build.result().ops.size();
   double rows = copies * etp, width = double(moe.ffn) / etp;
   int64_t groups = std::max<int64_t>(1, int64_t(double(moe.experts) / ep + 0.5));
   build.stream("expert permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
   build.experts("expert up-projection", groups, rows, 2 * width, hidden, Bytes(rows * hidden * 2));
-  build.stream("expert activation", rows * width * 6, rows * width * 10, 1, 1, Bytes(rows * width * 4));
-  build.experts("expert down-projection", groups, rows, hidden, width, Bytes(rows * width * 2));
+  build.quantizeExperts(groups, rows, 2 * width, hidden, true, !fused);
+  if (fused) { // the gate is taken where the product leaves its result, and its gradient where the next product does
+    ops[ops.size() - 1].saved += Bytes(rows * width * 4);
+  } else {
+    LayerOp &gate = build.stream("expert activation", rows * width * 6, rows * width * 10, 1, 1, Bytes(rows * width * 4));
+    gate.recomputed = stack.recomputeExpertActivation;
+  }
+  build.experts("expert down-projection", groups, rows, hidden, width,
+                Bytes(stack.recomputeExpertActivation ? 0 : rows * width * 2));
+  build.quantizeExperts(groups, rows, hidden, width, !fused, true);
   build.stream("expert un-permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
-  size_t combine = build.result().ops.size();
   if (layout.etp > 1)
     build.collective("expert output", context.expertTensorGroup, CollectiveKind::ReduceScatter, etp * sent, CollectiveKind::AllGather, etp * sent);
   if (layout.ep > 1)
-    build.collective("combine", context.expertGroup, CollectiveKind::AllToAll, sent, CollectiveKind::AllToAll, sent);
-  size_t combined = build.result().ops.size();
-  if (stack.overlapExperts) {
-    // One half of the tokens travels while the other half computes.
-    Seconds compute, backward;
-    for (size_t i = dispatched; i < combine; ++i) {
-      compute += build.result().ops[i].forward;
-      backward += build.result().ops[i].backward + build.result().ops[i].weightGradient;
-    }
-    for (size_t i = dispatch; i < combined; ++i) {
-      LayerOp &op = build.result().ops[i];
-      if (op.kind != OpClass::Communication)
-        continue;
-      build.hide(op.forward, 0.5 * compute);
-      build.hide(op.backward, 0.5 * backward);
-    }
-  }
-  build.stream("combine permutation", copies * hidden * 4 + localTokens * hidden * 2, copies * hidden * 4, 2, 3, Bytes(copies * hidden * 2));
+    build.collective("combine", context.expertGroup, CollectiveKind::AllToAll, moved, CollectiveKind::AllToAll, moved);
+  if (!fused)
+    build.stream("combine permutation", copies * hidden * 4 + localTokens * hidden * 2, copies * hidden * 4, 2, 3, Bytes(copies * hidden * 2));
+  for (size_t i = first; i < ops.size(); ++i)
+    ops[i].unrecorded = stack.eagerExperts;
   if (!layout.sequenceParallel && layout.tp > 1)
     build.collective("gather tokens", context.tensorGroup, CollectiveKind::AllGather, Bytes(tokens * hidden * 2),
                      CollectiveKind::ReduceScatter, Bytes(tokens * hidden * 2));
   if (moe.sharedFfn) {
-    size_t first = build.result().ops.size();
+    size_t shared = ops.size();
     if (layout.sequenceParallel)
       enterTensorParallel("shared expert input");
     denseBlock(double(moe.sharedFfn), /*shared=*/true);
     leaveTensorParallel("shared expert output");
-    overlapTensorParallel(first);
+    overlapTensorParallel(shared);
   }
   residual("feed-forward residual");
+  if (stack.overlapExperts)
+    overlapExchange(first);
+}
+
+void TransformerLayer::overlapExchange(size_t first) {
+  // The exchange of one micro-batch runs beside the whole layer of another.
+  auto &ops = build.result().ops;
+  Seconds compute, backward, exchange, backwardExchange;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    bool exchanged = i >= first && ops[i].kind == OpClass::Communication;
+    (exchanged ? exchange : compute) += ops[i].forward;
+    (exchanged ? backwardExchange : backward) += ops[i].backward + ops[i].weightGradient;
+  }
+  Seconds left = exchange, backwardLeft = backwardExchange;
+  build.hide(left, compute);
+  build.hide(backwardLeft, backward);
+  for (size_t i = first; i < ops.size(); ++i) {
+    if (ops[i].kind != OpClass::Communication)
+      continue;
+    ops[i].forward = ops[i].forward * (left / exchange);
+    ops[i].backward = ops[i].backward * (backwardLeft / backwardExchange);
+  }
 }

@@ -48,7 +48,7 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   return op;
 }
 
-void LayerBuilder::quantize(double rows, double n, double k, double weights) {
+void LayerBuilder::quantize(double operands, double gradients, double weights, int kernels) {
   double narrow = elementBytes(context.layout.precision);
   if (narrow >= 2)
     return;
@@ -59,13 +59,16 @@ void LayerBuilder::quantize(double rows, double n, double k, double weights) {
     bytes += 2;
   else if (context.stack.execution == Execution::Compiled)
     bytes -= 2;
-  int kernels = narrow < 1 ? 2 : 1;
-  stream("quantization", rows * k * bytes + weights * bytes / microBatches, rows * n * bytes, kernels, kernels, Bytes(0));
+  if (narrow < 1)
+    kernels *= 2;
+  LayerOp &op = stream("quantization", (operands + weights / microBatches) * bytes, gradients * bytes, kernels, kernels, Bytes(0));
+  if (context.stack.execution == Execution::Eager) // to the host it is making tensors with scales, too
+    op.forwardKernels = op.backwardKernels = 8 * kernels;
 }
 
 void LayerBuilder::linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels) {
   product(name, context.layout.precision, rows, n, k, saved, kernels);
-  quantize(rows, n, k, n * k);
+  quantize(rows * k, rows * n, n * k, 1);
 }
 
 LayerOp &LayerBuilder::linearBf16(llvm::StringRef name, double rows, double n, double k, Bytes saved) {
@@ -73,7 +76,7 @@ LayerOp &LayerBuilder::linearBf16(llvm::StringRef name, double rows, double n, d
   return product(name, elementBytes(precision) < 2 ? Precision::Bf16 : precision, rows, n, k, saved, 1);
 }
 
-void LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved) {
+LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved) {
   const Device &device = context.device();
   Precision precision = context.layout.precision;
   int64_t m = extent(rows), columns = extent(n), depth = extent(k);
@@ -86,7 +89,23 @@ void LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, do
   op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + double(groups) * n * k));
   op.saved = saved;
   program.expertParameters += double(groups) * n * k;
-  quantize(rows, n, k, double(groups) * n * k);
+  return op;
+}
+
+void LayerBuilder::quantizeExperts(int64_t groups, double rows, double n, double k, bool operand, bool gradient) {
+  double weights = double(groups) * n * k;
+  bool fused = context.stack.fusedExperts;
+  size_t before = program.ops.size();
+  quantize(operand ? rows * k : 0, gradient ? rows * n : 0, weights, fused ? 1 : int(groups));
+  if (fused || program.ops.size() == before)
+    return;
+  // Each expert's operands are tensors of their own to the framework: made, quantised, and the scales of blocks brought into
+  // the order that the product wants.
+  Precision precision = context.layout.precision;
+  bool blocks = precision == Precision::Mxfp8 || precision == Precision::Fp4;
+  LayerOp &op = program.ops.back();
+  op.forwardKernels = (blocks ? 10 : 4) * int(groups);
+  op.backwardKernels = 2 * op.forwardKernels;
 }
 
 LayerOp &LayerBuilder::batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved) {

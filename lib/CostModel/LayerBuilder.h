@@ -20,8 +20,10 @@ public:
   void linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels = 1);
   /// The same in bf16 whatever the layout says: the head, the router.
   LayerOp &linearBf16(llvm::StringRef name, double rows, double n, double k, Bytes saved);
-  /// The same for `groups` experts that share `rows` evenly.
-  void experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved);
+  /// The same for `groups` experts that share `rows` evenly; what quantises them is quantizeExperts. `operand`, `gradient`:
+  /// whether kernels of their own do it for the operand and for the gradient of the result.
+  LayerOp &experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved);
+  void quantizeExperts(int64_t groups, double rows, double n, double k, bool operand, bool gradient);
   /// A product of activations, in bf16: forward, and the gradients of both operands.
   LayerOp &batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved);
   /// Memory-bound kernels: bytes read and written in forward and backward, spread over that many kernels.
@@ -36,8 +38,8 @@ public:
 
 private:
   LayerOp &product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved, int kernels);
-  /// Operands of `rows` x k, gradients of `rows` x n and weights brought to the layout's precision, if it is below 16 bits.
-  void quantize(double rows, double n, double k, double weights);
+  /// Operands, gradients and weights (elements of each) brought to the layout's precision, if it is below 16 bits.
+  void quantize(double operands, double gradients, double weights, int kernels);
   LayerOp &add(llvm::StringRef name, OpClass kind);
   const PricingContext &context;
   LayerProgram &program;

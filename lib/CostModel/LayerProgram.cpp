@@ -23,8 +23,23 @@ Seconds LayerProgram::backward() const {
 Seconds LayerProgram::weightGradient() const {
   return sum<Seconds>(*this, [](const LayerOp &op) { return op.weightGradient; });
 }
-Seconds LayerProgram::recomputeSelective() const {
-  return sum<Seconds>(*this, [](const LayerOp &op) { return op.attentionCore ? op.forward : Seconds(0); });
+Seconds LayerProgram::recomputePartial(bool selective) const {
+  return sum<Seconds>(*this, [&](const LayerOp &op) {
+    return op.recomputed || (selective && op.attentionCore) ? op.forward : Seconds(0);
+  });
+}
+Seconds LayerProgram::recomputeFull() const {
+  size_t end = ops.size();
+  if (recomputeStopsEarly) {
+    while (end > 0 && ops[end - 1].saved.value == 0)
+      --end;
+    if (end > 0 && ops[end - 1].kind == OpClass::Gemm) // it keeps its operand; nobody reads its result
+      --end;
+  }
+  Seconds total;
+  for (size_t i = 0; i < end; ++i)
+    total += ops[i].forward;
+  return total;
 }
 Seconds LayerProgram::communication() const {
   return sum<Seconds>(*this, [](const LayerOp &op) { return op.kind == OpClass::Communication ? op.forward : Seconds(0); });
@@ -35,11 +50,11 @@ Bytes LayerProgram::saved() const {
 Bytes LayerProgram::savedSelective() const {
   return sum<Bytes>(*this, [](const LayerOp &op) { return op.attentionCore ? Bytes(0) : op.saved; });
 }
-int LayerProgram::forwardKernels() const {
-  return sum<int>(*this, [](const LayerOp &op) { return op.forwardKernels; });
+int LayerProgram::forwardKernels(bool recorded) const {
+  return sum<int>(*this, [&](const LayerOp &op) { return recorded && !op.unrecorded ? 0 : op.forwardKernels; });
 }
-int LayerProgram::backwardKernels() const {
-  return sum<int>(*this, [](const LayerOp &op) { return op.backwardKernels; });
+int LayerProgram::backwardKernels(bool recorded) const {
+  return sum<int>(*this, [&](const LayerOp &op) { return recorded && !op.unrecorded ? 0 : op.backwardKernels; });
 }
 
 PricingContext::PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,

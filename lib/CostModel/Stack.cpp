@@ -49,7 +49,14 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"keeps_stage_outputs", &Stack::keepsStageOutputs},
       {"keeps_residual_copies", &Stack::keepsResidualCopies},
       {"keeps_gathered_sequence", &Stack::keepsGatheredSequence},
+      {"fused_experts", &Stack::fusedExperts},
+      {"node_dispatch", &Stack::nodeDispatch},
+      {"eager_experts", &Stack::eagerExperts},
       {"capacity_experts", &Stack::capacityExperts},
+      {"recompute_stops_early", &Stack::recomputeStopsEarly},
+      {"recompute_norms", &Stack::recomputeNorms},
+      {"recompute_latent_projections", &Stack::recomputeLatentProjections},
+      {"recompute_expert_activation", &Stack::recomputeExpertActivation},
       {"gradient_f32_copy", &Stack::gradientF32Copy},
   };
   for (auto &entry : switches)

@@ -80,7 +80,11 @@ std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const L
   int64_t chunks = layout.pp * layout.vp, layers = context.model.layers;
   if (!layout.stageLayers.empty())
     return {layout.stageLayers.begin(), layout.stageLayers.end()};
-  switch (context.stack.stageSplit) {
+  StageSplit split = context.stack.stageSplit;
+  // What does not divide, recipes lay out by hand so that stages take equally long.
+  if (split == StageSplit::Layers && layers % chunks && layers >= chunks)
+    split = StageSplit::Balanced;
+  switch (split) {
   case StageSplit::Modules: return cutUniformly(layers, 1, 2, chunks);
   case StageSplit::EmbeddingAsLayer: return cutUniformly(layers, 1, 1, chunks);
   case StageSplit::Balanced:
@@ -92,19 +96,13 @@ std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const L
       std::vector<double> times;
       for (int64_t layer = 0; layer < layers; ++layer)
         times.push_back(time(layerKind(context.model, layer)));
-      return cutBalanced(times, time(LayerKind::Embedding), time(LayerKind::Head), chunks);
+      double predicted = double(context.model.predictionLayers) * (times.back() + time(LayerKind::Head));
+      return cutBalanced(times, time(LayerKind::Embedding), time(LayerKind::Head) + predicted, chunks);
     }
     break;
   case StageSplit::Layers: break;
   }
-  if (layers % chunks == 0 || layers < chunks)
-    return cutUniformly(layers, 0, 0, chunks);
-  // Uneven: frameworks take layers from the ends, where embedding and head are.
-  std::vector<int64_t> counts(chunks, layers / chunks);
-  int64_t rest = layers % chunks;
-  for (int64_t i = 0; i < rest; ++i)
-    ++counts[(chunks - rest) / 2 + i];
-  return counts;
+  return cutUniformly(layers, 0, 0, chunks);
 }
 
 namespace {
@@ -118,18 +116,19 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   const ParallelLayout &layout = context.layout;
   const Device &device = context.device();
   LayerTimes times{program.forward(), program.backward(), program.weightGradient(), {}, {}};
-  int forwardKernels = program.forwardKernels(), backwardKernels = program.backwardKernels();
+  bool graphs = context.stack.execution == Execution::Graphs;
+  int forwardKernels = program.forwardKernels(graphs), backwardKernels = program.backwardKernels(graphs);
   Seconds again;
   if (recomputed)
-    again = program.forward();
-  else if (layout.recompute == Recompute::Selective)
-    again = program.recomputeSelective();
+    again = program.recomputeFull();
+  else
+    again = program.recomputePartial(layout.recompute == Recompute::Selective);
   times.backward += again;
   for (const LayerOp &op : program.ops)
     if (op.kind == OpClass::Communication)
       times.communication += op.forward + op.backward + (recomputed ? op.forward : Seconds(0));
   // The device waits for the host where kernels are shorter than their launches.
-  double launches = context.stack.execution == Execution::Eager ? 1 : context.stack.execution == Execution::Compiled ? 0.4 : 0;
+  double launches = context.stack.execution == Execution::Compiled ? 0.4 : 1;
   Seconds hostForward = device.hostIssueForward * (launches * forwardKernels);
   Seconds hostBackward = device.hostIssueBackward * (launches * backwardKernels) + (recomputed ? hostForward : Seconds(0));
   if (context.stack.launchBlocking) {
@@ -263,8 +262,11 @@ std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, con
       for (bool again : {true, false})
         if (layers[kind][again])
           add(LayerKind(kind), again, layers[kind][again]);
-    if (i + 1 == counts.size())
-      add(LayerKind::Head, false, 1);
+    if (i + 1 == counts.size()) {
+      add(LayerKind::Head, false, 1 + context.model.predictionLayers);
+      if (context.model.predictionLayers)
+        add(layerKind(context.model, context.model.layers - 1), layout.recompute == Recompute::Full, context.model.predictionLayers);
+    }
     if (!splitBackward) {
       chunk.durations.backward += chunk.durations.weightGradient;
       chunk.durations.weightGradient = Seconds(0);

@@ -18,6 +18,7 @@ void TransformerLayer::norm(llvm::StringRef name, double rows, double width) {
     // As separate kernels in f32: cast, square, mean, scale, cast, weight. Backward undoes each; f32 copies are kept.
     build.stream(name, elements * 36, elements * 52, 6, 9, Bytes(elements * 10));
   }
+  build.result().ops.back().recomputed = stack.recomputeNorms;
   build.result().parameters += width;
 }
 
@@ -211,6 +212,7 @@ void TransformerLayer::latentProjections() {
   size_t first = build.result().ops.size();
   enterTensorParallel("gather latents");
   double queryInput = latent.queryRank ? double(latent.queryRank) : hidden;
+  size_t up = build.result().ops.size();
   build.linear("query up-projection", tokens, heads * queryDim, queryInput, Bytes(tokens * queryInput * 2));
   build.linear("key-value up-projection", tokens, heads * keyValue, double(latent.keyValueRank),
                Bytes(tokens * double(latent.keyValueRank) * 2));
@@ -220,7 +222,9 @@ void TransformerLayer::latentProjections() {
     build.result().ops[first].backward = build.result().ops[first].backward * share;
   }
   build.stream("rotary", tokens * heads * (queryDim * 4 + queryDim * 4), tokens * heads * queryDim * 8, 2, 2,
-               Bytes(tokens * heads * (2 * queryDim + double(latent.valueHeadDim)) * 2));
+               Bytes(stack.recomputeLatentProjections ? 0 : tokens * heads * (2 * queryDim + double(latent.valueHeadDim)) * 2));
+  for (size_t i = up; i < build.result().ops.size(); ++i)
+    build.result().ops[i].recomputed = stack.recomputeLatentProjections;
 }
 
 void TransformerLayer::attentionBlock(int64_t layer) {
@@ -297,6 +301,7 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
 
 LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer) {
   LayerProgram program;
+  program.recomputeStopsEarly = context.stack.recomputeStopsEarly;
   TransformerLayer build(context, program);
   build.attentionBlock(layer);
   if (context.model.hasExperts(layer))

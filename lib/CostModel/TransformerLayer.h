@@ -31,6 +31,8 @@ private:
   /// After a product whose weights are cut by rows.
   void leaveTensorParallel(llvm::StringRef name);
   void overlapTensorParallel(size_t first);
+  /// Hides the experts' exchange, which is among the ops from `first` on.
+  void overlapExchange(size_t first);
   void latentProjections();
   void unfusedAttention(double heads, double keys);
   void fusedAttention(double heads, double kvHeads, int64_t window);

@@ -70,10 +70,9 @@ TimeBreakdown mlir::ppc::breakDownTime(const ParallelLayout &layout, const StepC
       if (isLayer) {
         int64_t repeated = std::min(chunk.count[kind], std::max<int64_t>(0, again - layers));
         layers += chunk.count[kind];
-        time[TimeKind::Recompute] += microBatches * double(repeated) * (program.forward() - program.communication());
+        time[TimeKind::Recompute] += microBatches * double(repeated) * (program.recomputeFull() - program.communication());
       }
-      if (layout.recompute == Recompute::Selective)
-        time[TimeKind::Recompute] += count * program.recomputeSelective();
+      time[TimeKind::Recompute] += count * program.recomputePartial(layout.recompute == Recompute::Selective);
     }
     time[TimeKind::LayerCommunication] += microBatches * chunk.communication;
     time[TimeKind::StateExchange] += microBatches * chunk.stateExchange;

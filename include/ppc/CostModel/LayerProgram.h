@@ -24,6 +24,8 @@ struct LayerOp {
   Bytes traffic; // of forward: memory for compute, link for communication
   Bytes saved;   // kept from forward to backward
   bool attentionCore = false; // what Recompute::Selective computes again
+  bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
+  bool unrecorded = false;    // launched one by one where graphs record the rest
 };
 
 /// One layer (or the embedding, or the head) on one rank.
@@ -32,17 +34,22 @@ struct LayerProgram {
   Bytes input;                 // the activation that enters, as kept under full recompute
   double parameters = 0;       // dense elements on this rank
   double expertParameters = 0; // expert elements on this rank
+  bool recomputeStopsEarly = false; // as the stack says
   Bytes forwardWorkspace;      // largest temporaries beside what is saved
   Bytes backwardWorkspace;
 
   Seconds forward() const;
   Seconds backward() const;       // without the weight gradient
   Seconds weightGradient() const;
-  Seconds recomputeSelective() const;
+  /// What backward computes again: attention scores with `selective`, and the modules of the stack.
+  Seconds recomputePartial(bool selective) const;
+  /// The whole layer, or up to the last value that backward reads.
+  Seconds recomputeFull() const;
   Seconds communication() const; // exposed, of forward
   Bytes saved() const;
   Bytes savedSelective() const;
-  int forwardKernels() const, backwardKernels() const;
+  /// Kernels that the host launches one by one: all, or with `recorded` those that graphs do not hold.
+  int forwardKernels(bool recorded = false) const, backwardKernels(bool recorded = false) const;
 };
 
 /// What the builders of layer programs need to know. Owned by the caller for the time of the call.

@@ -49,7 +49,15 @@ struct Stack {
   bool gatherParametersOncePerStep = false; // ZeRO-3: kept over micro-batches
   bool reshardAfterForward = true;      // ZeRO-3: gathered again for backward
   bool reduceGradientsEveryMicroBatch = false; // ZeRO-2 and 3: no accumulation of whole gradients
+  bool fusedExperts = false;            // gate and quantisation inside the grouped products, copies made by the exchange
+  bool nodeDispatch = false;            // a token travels once to each unit (node) that holds some of its experts
+  bool eagerExperts = false;            // with recorded graphs: experts and their exchange are launched one by one
   bool capacityExperts = false;         // tokens over a fixed capacity are dropped; else dropless
+  // What backward always computes again.
+  bool recomputeStopsEarly = false;        // a recomputed layer ends with the last value that backward reads
+  bool recomputeNorms = false;             // outputs of norms
+  bool recomputeLatentProjections = false; // queries, keys and values of latent attention out of their bottlenecks
+  bool recomputeExpertActivation = false;  // outputs of the experts' gates
   // Memory.
   bool keepsStageOutputs = false;       // until backward, beside the next stage's copy
   double lowPrecisionGradientBytes = 0; // per parameter, of gradients that live beside their accumulators

@@ -63,16 +63,36 @@ def convert(measured, shapes):
                    enumerate(read_csv(os.path.join(folder, "moe_parallel_folding.csv")))]
 
 
-def stack_of(model, gpu, release, vp, notes):
-    """scripts/performance/configs of Megatron-Bridge: Llama-3-8B records the whole iteration as a CUDA graph, experts on
-    GB200 and GB300 record attention and router; 70B, 405B and experts on B200 and B300 record nothing. DeepSeek-V3 hides
-    its all-to-all (moe_a2a_overlap) on GB200 and GB300 from release 26.06 on, on B200 in the interleaved layout."""
+def stack_of(model, gpu, precision, release, vp, notes):
+    """scripts/performance/configs of Megatron-Bridge. Dense: Llama-3-8B records the whole iteration as a CUDA graph, the others
+    nothing. Experts: attention and router are recorded on GB200 and GB300, and from 26.06 on (MXFP8) the whole iteration,
+    with gate and quantisation inside the grouped products (cutedsl_fused_grouped_mlp). DeepSeek-V3 hides its all-to-all
+    (moe_a2a_overlap) there, too, and on B200 in the interleaved layout. Tokens travel once per rank (HybridEP, 25.11 on)
+    except where the recipe names the plain all-to-all: Qwen3-235B on B200 and B300, GPT-OSS in bf16."""
+    if model.startswith("LLAMA"):
+        return "nemo-performance+graphs" if model == "LLAMA3_8B" else "nemo-performance"
     if "token-drop" in notes:
         return "nemo-capacity"
-    graphs = model == "LLAMA3_8B" or (not model.startswith("LLAMA") and gpu in ("GB200", "GB300"))
-    if model.startswith("DeepSeekV3") and (release >= "26.06" if graphs else gpu == "B200" and vp > 1):
-        return "nemo-graphs-overlap" if graphs else "nemo-overlap"
-    return "nemo-graphs" if graphs else "nemo-performance"
+    fused = release >= "26.06" and precision == "mxfp8" and not model.startswith("Kimi") and (
+        gpu in ("GB200", "GB300") or gpu == "B300" and (model.startswith("Qwen3") or release > "26.06"))
+    options = []
+    if fused:
+        options += ["graphs", "fused-experts"]
+    elif gpu in ("GB200", "GB300"):
+        options.append("partial-graphs")
+    if model.startswith("DeepSeekV3") and (fused or gpu == "B200" and vp > 1):
+        options.append("overlap")
+    if not (model.startswith("Qwen3_235B") and gpu in ("B200", "B300") or model.startswith("GPT OSS") and precision == "bf16"):
+        options.append("hybrid-ep")
+    if model.startswith(("DeepSeekV3", "Kimi")) and not (fused and gpu == "GB300"):
+        options.append("latent")
+    if model.startswith("GPT OSS") and precision == "bf16" and gpu in ("GB200", "B200"):
+        options += ["norms", "gates"]
+    return "+".join(["nemo-performance"] + options)
+
+
+def waits(stack, pp, vp):
+    return stack + "+blocking" if pp > 1 and vp == 1 else stack
 
 
 def convert_bridge(index, cells, shapes):
@@ -87,6 +107,8 @@ def convert_bridge(index, cells, shapes):
         excluded = "trains adapters only"
     elif model.startswith(("Nemotron", "NemotronH")):
         excluded = "state-space layers, not a transformer"
+    elif model.startswith("GPT OSS") and release == "26.06.01" and precision == "mxfp8" and gpu.startswith("GB"):
+        excluded = "its release notes name a regression of the fused kernels"
     elif shape_name not in MODELS:
         excluded = "the model's sizes are not published with the figures"
     tokens = number(cells["measured_tokens_per_s_per_gpu"])
@@ -108,7 +130,8 @@ def convert_bridge(index, cells, shapes):
         zero=3 if fsdp else 1, shard_group=integer(note(r"shard group (\d+)", cells["zero_stage_or_fsdp"])),
         offload="activations" if fsdp and gpu in ("GB200", "GB300") else None,
         schedule="interleaved" if vp > 1 else "1f1b", recompute="none", precision=PRECISIONS[precision],
-        attention="cudnn", norm="fused", stack="nemo-fsdp" if fsdp else stack_of(shape_name, gpu, release, vp, cells["notes"]))
+        attention="cudnn", norm="fused", stack="nemo-fsdp" if fsdp else waits(
+            stack_of(shape_name, gpu, PRECISIONS[precision], release, vp, cells["notes"]), pp, vp))
     row.set_inputs(inputs)
     if ep > devices // pp:
         row.excluded = "printed expert parallelism exceeds the ranks of a stage"

@@ -29,7 +29,8 @@ VARIANTS = {
     "fsdp-f32-reduce": ("fsdp", dict(gradient_reduce_bytes=4)),
     # torch.compile.
     "fsdp-compiled": ("fsdp", dict(
-        execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true")),
+        execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true",
+        recompute_stops_early="true")),
     # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate whole, in f32, until the last
     # micro-batch reduces them; without, in bf16. Every tensor-parallel rank holds all logits.
     "kempnerforge": ("fsdp", dict(KEMPNER, gradient_bytes=4, gradient_reduce_bytes=4)),
@@ -39,12 +40,6 @@ VARIANTS = {
     # The same without userbuffers: tensor-parallel communication is not hidden (DeepSeek-V3's recipe, tp_comm_overlap=False).
     "nemo-plain": ("megatron-core", dict(
         gradient_bytes=2, gradient_reduce_bytes=2, overlap_tensor_parallel="false")),
-    # The same with recorded CUDA graphs.
-    "nemo-graphs": ("megatron-core", dict(execution="graphs", gradient_bytes=2, gradient_reduce_bytes=2)),
-    # The same with the all-to-all of one micro-batch behind the experts of another.
-    "nemo-overlap": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2, overlap_experts="true")),
-    "nemo-graphs-overlap": ("megatron-core", dict(
-        execution="graphs", gradient_bytes=2, gradient_reduce_bytes=2, overlap_experts="true")),
     # Megatron's FSDP: gradients are reduced and dropped after each micro-batch.
     "nemo-fsdp": ("megatron-core", dict(
         gradient_bytes=2, gradient_reduce_bytes=2, reduce_gradients_every_micro_batch="true")),
@@ -59,9 +54,27 @@ VARIANTS = {
 }
 
 
+# What recipes of one variant switch on besides: "nemo-performance+graphs+overlap".
+OPTIONS = {
+    "graphs": dict(execution="graphs"),  # the whole iteration is recorded
+    "partial-graphs": dict(execution="graphs", eager_experts="true"),  # attention and router are
+    "blocking": dict(blocking_sends="true"),  # without virtual stages, Megatron waits for its sends and receives
+    "overlap": dict(overlap_experts="true"),  # the all-to-all of one micro-batch behind another
+    "hybrid-ep": dict(node_dispatch="true"),  # HybridEP, DeepEP
+    "fused-experts": dict(fused_experts="true"),  # grouped products with gate and quantisation in them
+    "latent": dict(recompute_latent_projections="true"),  # recompute_modules: mla_up_proj
+    "norms": dict(recompute_norms="true"),  # layernorm
+    "gates": dict(recompute_expert_activation="true"),  # moe_act
+}
+
+
 def variant_text(name, base_text):
     """The base's file with the variant's switches in it."""
-    base, switches = VARIANTS[name]
+    variant, *options = name.split("+")
+    base, switches = VARIANTS[variant]
+    switches = dict(switches)
+    for option in options:
+        switches.update(OPTIONS[option])
     lines = [line for line in base_text.splitlines()
              if not line.startswith("#") and line.split(":")[0] not in switches and not re.match(r"name\s*:", line)]
     return "\n".join([f"# {base} with other switches.", f"name: {name}"] + lines +
@@ -75,9 +88,9 @@ class StackTable:
         self.folder, self.stacks = folder, stacks
 
     def name(self, stack):
-        if stack not in VARIANTS:
+        if stack.split("+")[0] not in VARIANTS:
             return stack
-        base = VARIANTS[stack][0]
+        base = VARIANTS[stack.split("+")[0]][0]
         source = os.path.join(self.stacks, base + ".yaml")
         if not os.path.exists(source):
             return base
