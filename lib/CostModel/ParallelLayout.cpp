@@ -87,6 +87,8 @@ std::string mlir::ppc::toString(const ParallelLayout &layout) {
     text = "one device";
   if (layout.sequenceParallel)
     text += ", sp";
+  if (layout.cp > 1)
+    text += ", " + toString(layout.contextKind).str();
   text += llvm::formatv(", micro-batch {0}", layout.microBatch);
   if (layout.pp > 1)
     text += ", " + layout.schedule;

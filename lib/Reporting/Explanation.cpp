@@ -131,7 +131,7 @@ static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostre
       Seconds first = plan.time.parts[kind], second = time.parts[kind];
       if (first.value != 0 || second.value != 0)
         table.row({toString(static_cast<TimeKind>(kind)).str(), toString(first), toString(second),
-                   (second < first ? "" : "+") + toString(second - first)});
+                   differenceText(second - first, plan.cost.stepTime)});
     }
     table.print(out, "  ");
     return true;

@@ -101,7 +101,7 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
   report.job = request.job;
   report.cluster = request.cluster;
   report.stack = request.stack;
-  report.memoryLimit = request.memoryLimit.value > 0 ? request.memoryLimit : request.cluster.device().memory;
+  report.memoryLimit = request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
   StepEstimator estimator;
   for (const Plan &plan : search.plans) {
     ReportedPlan &reported = report.plans.emplace_back();

@@ -4,6 +4,8 @@
 #include "ppc/Reporting/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 using namespace mlir::ppc;
 
 static std::string changeText(double share) { return (share < 0 ? "" : "+") + fixedText(100 * share, 1) + " %"; }
@@ -28,6 +30,12 @@ static void printHeading(const PlanReport &report, llvm::raw_ostream &out) {
       << " tokens per step, stack " << report.stack.name << "\n";
 }
 
+std::string mlir::ppc::differenceText(Seconds difference, Seconds step) {
+  if (std::abs(difference.value) < 1e-9 * step.value)
+    return "";
+  return (difference.value > 0 ? "+" : "") + toString(difference);
+}
+
 /// Kinds of time of the first plan beside those of the second: all that either has.
 static void printWhy(const PlanReport &report, llvm::raw_ostream &out) {
   const ReportedPlan &best = report.plans[0];
@@ -40,9 +48,8 @@ static void printWhy(const PlanReport &report, llvm::raw_ostream &out) {
   auto row = [&](llvm::StringRef name, Seconds first, Seconds other) {
     std::vector<std::string> cells{name.str(), toString(first), percentText(first / best.cost.stepTime)};
     if (second) {
-      Seconds difference = other - first;
       cells.push_back(toString(other));
-      cells.push_back(difference.value == 0 ? "" : (difference.value > 0 ? "+" : "") + toString(difference));
+      cells.push_back(differenceText(other - first, best.cost.stepTime));
     }
     table.row(std::move(cells));
   };

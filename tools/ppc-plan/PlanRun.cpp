@@ -79,29 +79,11 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
   return input;
 }
 
-/// Prices the one layout that the pins give: dp is what is left of the devices, the rest keeps its default.
-static llvm::Expected<PlanSearchResult> priceGiven(const PlanRequest &request) {
-  ParallelLayout layout = request.base;
-  for (int i = 0; i < planKeyCount; ++i)
-    if (request.constraints.isPinned(PlanKey(i)))
-      setPlanValue(layout, PlanKey(i), request.constraints.pinned(PlanKey(i)));
-  layout.stageLayers = request.constraints.stageLayers;
-  if (!request.constraints.isPinned(PlanKey::Dp))
-    layout.dp = std::max<int64_t>(1, request.cluster.deviceCount() / (layout.tp * layout.pp * layout.cp));
-  StepEstimator estimator;
-  llvm::Expected<StepCost> cost = estimator.estimate(request.model, request.job, request.cluster, layout, request.stack);
-  if (!cost)
-    return cost.takeError();
-  PlanSearchResult result;
-  result.plans.push_back({layout, std::move(*cost)});
-  return result;
-}
-
 static llvm::Expected<PlanSearchResult> search(const PlanRequest &request) {
   bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
   if (terminal)
     llvm::errs() << "searching ...";
-  llvm::Expected<PlanSearchResult> result = priceGiven(request);
+  llvm::Expected<PlanSearchResult> result = searchPlan(request);
   if (terminal)
     llvm::errs() << "\r\033[K";
   return result;

@@ -78,6 +78,9 @@ std::vector<OpShare> opShares(const PlanReport &report, const ReportedPlan &plan
 /// The timeline of a plan's step. Errors: as simulateSchedule.
 llvm::Expected<ScheduleTimeline> stepTimeline(const ReportedPlan &plan);
 
+/// "+1.2 ms", "-40 us"; empty for what is only rounding beside a step.
+std::string differenceText(Seconds difference, Seconds step);
+
 /// The plans' table, why the first beats the second, what other decisions would cost, how the search went.
 void printPlans(const PlanReport &report, llvm::raw_ostream &out);
 void printFrontier(const PlanReport &report, llvm::raw_ostream &out);
