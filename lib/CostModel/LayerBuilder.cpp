@@ -21,6 +21,9 @@ LayerOp &LayerBuilder::add(llvm::StringRef name, OpClass kind) {
   return op;
 }
 
+/// Products of 8 bits keep their quantised operand for the weight gradient, given in bytes of 16-bit elements.
+static double keptShare(Precision precision) { return std::min(1.0, std::max(1.0, elementBytes(precision)) / 2); }
+
 static int64_t extent(double value) { return std::max<int64_t>(1, std::llround(std::ceil(value - 1e-9))); }
 
 LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved,
@@ -43,7 +46,7 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   }
   op.flops = Flops(2 * rows * n * k);
   op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + weights));
-  op.saved = saved;
+  op.saved = saved * keptShare(precision);
   program.parameters += weights;
   return op;
 }
@@ -87,7 +90,7 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   op.backwardKernels = 2;
   op.flops = Flops(2 * rows * n * k);
   op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + double(groups) * n * k));
-  op.saved = saved;
+  op.saved = saved * keptShare(precision);
   program.expertParameters += double(groups) * n * k;
   return op;
 }

@@ -46,6 +46,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"gather_parameters_once_per_step", &Stack::gatherParametersOncePerStep},
       {"reshard_after_forward", &Stack::reshardAfterForward},
       {"reduce_gradients_every_micro_batch", &Stack::reduceGradientsEveryMicroBatch},
+      {"reports_allocated", &Stack::reportsAllocated},
       {"keeps_stage_outputs", &Stack::keepsStageOutputs},
       {"keeps_residual_copies", &Stack::keepsResidualCopies},
       {"keeps_gathered_sequence", &Stack::keepsGatheredSequence},

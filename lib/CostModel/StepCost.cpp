@@ -126,6 +126,7 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLa
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
   StepCost cost;
+  cost.fits = true;
   cost.pipeline = time.stepTime;
   cost.bubble = std::max(0.0, time.bubbleRate());
   double microBatches = double(program.shape.microBatches);
@@ -168,15 +169,17 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLa
     cost.exposedCommunication = std::max(cost.exposedCommunication, microBatches * (stage.communication + exchange) + exposed + gather);
     cost.optimizer = std::max(cost.optimizer, once.optimizer + gather);
     stage.memory = deviceMemory(context, largestLayer, chunks, program, device);
-    if (stage.memory.total() > cost.peakMemory) {
-      cost.peakMemory = stage.memory.total();
+    Bytes total = stage.memory.total();
+    cost.fits &= total <= context.device().memory;
+    Bytes reported = context.stack.reportsAllocated ? total - stage.memory.framework - stage.memory.allocator : total;
+    if (reported > cost.peakMemory) {
+      cost.peakMemory = reported;
       cost.worstStage = device;
     }
     for (const PipelineChunk &chunk : program.chunks[device])
       cost.hardwareFlops += chunk.replica ? 0 : chunks[chunk.stage].hardwareFlops;
   }
   cost.stepTime = std::max(end, time.stepTime) + cost.optimizer;
-  cost.fits = cost.peakMemory <= context.device().memory;
 
   double devices = double(layout.devices());
   cost.hardwareFlops *= microBatches * devices / double(layout.pp);

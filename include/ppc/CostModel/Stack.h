@@ -59,6 +59,7 @@ struct Stack {
   bool recomputeLatentProjections = false; // queries, keys and values of latent attention out of their bottlenecks
   bool recomputeExpertActivation = false;  // outputs of the experts' gates
   // Memory.
+  bool reportsAllocated = false;        // what is reported as peak is the tensors alone (torch.cuda.max_memory_allocated)
   bool keepsStageOutputs = false;       // until backward, beside the next stage's copy
   double lowPrecisionGradientBytes = 0; // per parameter, of gradients that live beside their accumulators
   double updateBytes = 0;               // per parameter of the own shard: copies that the update works on

@@ -21,10 +21,13 @@ VARIANTS = {
     # 02-28: the BF16 optimizer accumulates in f32 beside the bf16 gradients, "4bytes x params and it's not sharded" more.
     "megatron-deepspeed-bf16": ("megatron-deepspeed", dict(stage_split="embedding-as-layer", bucket_elements=5e8)),
     # Megatron-LM of 2023 as the zero-bubble fork builds on it: first and last stage hold a layer less; fp16 gradients.
-    "megatron-2023": ("megatron-2021", dict(stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2)),
+    # Memory is what PyTorch has allocated.
+    "megatron-2023": ("megatron-2021", dict(
+        stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, reports_allocated="true")),
     # Its zero-bubble schedules send without waiting and validate the update afterwards.
     "zero-bubble": ("megatron-2021", dict(
-        stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, blocking_sends="false")),
+        stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, blocking_sends="false",
+        reports_allocated="true")),
     # Composer's mixed_precision DEFAULT: parameters gathered in bf16, gradients reduced in f32; PURE is `fsdp`.
     "fsdp-f32-reduce": ("fsdp", dict(gradient_reduce_bytes=4)),
     # torch.compile.
