@@ -70,7 +70,7 @@ def stack_of(model, gpu, precision, release, vp, notes):
     (moe_a2a_overlap) there, too, and on B200 in the interleaved layout. Tokens travel once per rank (HybridEP, 25.11 on)
     except where the recipe names the plain all-to-all: Qwen3-235B on B200 and B300, GPT-OSS in bf16."""
     if model.startswith("LLAMA"):
-        return "nemo-performance+graphs" if model == "LLAMA3_8B" else "nemo-performance"
+        return "nemo-performance+te-loss" + ("+graphs" if model == "LLAMA3_8B" else "")
     if "token-drop" in notes:
         return "nemo-capacity"
     fused = release >= "26.06" and precision == "mxfp8" and not model.startswith("Kimi") and (
@@ -88,7 +88,7 @@ def stack_of(model, gpu, precision, release, vp, notes):
         options.append("latent")
     if model.startswith("GPT OSS") and precision == "bf16" and gpu in ("GB200", "B200"):
         options += ["norms", "gates"]
-    return "+".join(["nemo-performance"] + options)
+    return "+".join(["nemo-performance", "te-loss"] + options)
 
 
 def waits(stack, pp, vp):
@@ -130,7 +130,7 @@ def convert_bridge(index, cells, shapes):
         zero=3 if fsdp else 1, shard_group=integer(note(r"shard group (\d+)", cells["zero_stage_or_fsdp"])),
         offload="activations" if fsdp and gpu in ("GB200", "GB300") else None,
         schedule="interleaved" if vp > 1 else "1f1b", recompute="none", precision=PRECISIONS[precision],
-        attention="cudnn", norm="fused", stack="nemo-fsdp" if fsdp else waits(
+        attention="cudnn", norm="fused", stack="nemo-fsdp+te-loss" if fsdp else waits(
             stack_of(shape_name, gpu, PRECISIONS[precision], release, vp, cells["notes"]), pp, vp))
     row.set_inputs(inputs)
     if ep > devices // pp:

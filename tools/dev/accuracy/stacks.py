@@ -61,6 +61,7 @@ VARIANTS = {
 OPTIONS = {
     "graphs": dict(execution="graphs"),  # the whole iteration is recorded
     "partial-graphs": dict(execution="graphs", eager_experts="true"),  # attention and router are
+    "te-loss": dict(fused_loss="true"),  # cross_entropy_fusion_impl: te
     "blocking": dict(blocking_sends="true"),  # without virtual stages, Megatron waits for its sends and receives
     "overlap": dict(overlap_experts="true"),  # the all-to-all of one micro-batch behind another
     "hybrid-ep": dict(node_dispatch="true"),  # HybridEP, DeepEP
