@@ -1,9 +1,10 @@
 // Breadth-first (arXiv 2211.05953): chunks as in the interleaved schedule, but all micro-batches pass a chunk before
 // the first one enters the next. A chunk's parameters are gathered once and its gradients reduced once per step, which
-// suits sharded parameters. 2 devices, 2 chunks, 2 micro-batches, F = B, W not drawn:
+// suits sharded parameters.
 //
-//   device 0 |F0 F1 F0 F1 .  .  B0 B1 B0 B1|    chunks: virtual stages 0 and 2
-//   device 1 |.  F0 F1 F0 F1 B0 B1 B0 B1 . |            virtual stages 1 and 3
+//   draw: breadth-first devices=2 micro-batches=4 chunks=2 F=1 B=1
+//   device 0 |F0a F1a F2a F3a F0b F1b F2b F3b .   .   B0b B1b B2b B3b B0a B1a B2a B3a|
+//   device 1 |.   F0a F1a F2a F3a F0b F1b F2b F3b B0b B1b B2b B3b B0a B1a B2a B3a .  |
 //
 // Idle share (p - 1) / (vM + p - 1), as interleaved, for M >= p. Every device keeps all micro-batches of all chunks.
 #include "Generators.h"

@@ -3,6 +3,16 @@
 // about half, or a third, of 1F1B's p micro-batches. The block's times give the order of F and B on each device, with
 // B as early as it can; W fill idle time, or run when memory is needed for an F. With F = B = W and
 // b = (p - 1) / (M + p - 1), 1F1B's bubble rate: about b/2 for V-Half, 2b/3 for V-Min.
+//
+//   draw: v-half devices=3 micro-batches=3 chunks=2 F=1 B=1 W=1
+//   device 0 |F0a F1a .   .   .   F0b B0b F2a W0b F1b B1b W1b B0a W0a .   F2b B2b B1a W2b W1a .   B2a W2a|
+//   device 1 |.   F0a .   .   F0b F1a .   B0b F1b W0b F2a B0a B1b W0a F2b W1b B1a B2b W1a W2b B2a W2a .  |
+//   device 2 |.   .   F0a F0b .   .   F1a F1b B0b B0a W0b F2a W0a F2b B1b B1a W1b W1a B2b B2a W2b W2a .  |
+//
+//   draw: v-min devices=3 micro-batches=3 chunks=2 F=1 B=1 W=1
+//   device 0 |F0a .   .   .   .   F0b F1a B0b W0b .   .   F1b F2a B0a B1b W0a W1b F2b B2b B1a W2b W1a .   B2a W2a|
+//   device 1 |.   F0a .   .   F0b .   .   F1a B0b W0b F1b .   B0a F2a W0a B1b F2b W1b B1a B2b W1a W2b B2a W2a .  |
+//   device 2 |.   .   F0a F0b .   .   .   .   F1a F1b B0b B0a W0b W0a F2a F2b B1b B1a W1b W1a B2b B2a W2b W2a .  |
 #include "Generators.h"
 #include "ListScheduler.h"
 

@@ -10,6 +10,16 @@
 // the other one; N micro-batches per direction), runs, with q = H - 1 - h:
 //   2q F(n);  h + 1 times F(n) F(f);  q times B(f) W F(f);  N - 2H + h + 1 times F(n) B(f) W F(f) B(n) W;
 //   q times B(f) W F(f) B(n) W;  h + 1 times B(f) B(n), the W of the second half held back;  q times W B(n);  W.
+//
+//   draw: dualpipe devices=4 micro-batches=8 F=1 B=1 W=1 (even micro-batches go down, odd ones up)
+//   device 0 |F0 F2 F4 F1 B1 W1 F3 F6 B3 W3 F5 B0 W0 B5 W5 F7 B2 W2 B7 W7 B4 W4 .  B6 W6|
+//   device 1 |.  F0 F1 F2 F3 F4 B1 W1 F5 B0 W0 F6 B3 W3 F7 B2 W2 B5 W5 B4 W4 B7 B6 W7 W6|
+//   device 2 |.  F1 F0 F3 F2 F5 B0 W0 F4 B1 W1 F7 B2 W2 F6 B3 W3 B4 W4 B5 W5 B6 B7 W6 W7|
+//   device 3 |F1 F3 F5 F0 B0 W0 F2 F7 B2 W2 F4 B1 W1 B4 W4 F6 B3 W3 B6 W6 B5 W5 .  B7 W7|
+//
+//   draw: dualpipev devices=2 micro-batches=4 chunks=2 F=1 B=1 W=1
+//   device 0 |F0a F1a F2a F0b B0b W0b F1b F3a B1b W1b F2b B0a W0a B2b W2b F3b B1a W1a B3b W3b B2a W2a .   B3a W3a|
+//   device 1 |.   F0a F0b F1a F1b F2a B0b W0b F2b B0a W0a F3a B1b W1b F3b B1a W1a B2b W2b B2a W2a B3b B3a W3b W3a|
 #include "Generators.h"
 
 #include <algorithm>

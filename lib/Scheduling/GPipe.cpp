@@ -1,5 +1,6 @@
-// GPipe (arXiv 1811.06965): all forwards, then all backwards. 3 devices, 4 micro-batches, F = B and W not drawn:
+// GPipe (arXiv 1811.06965): all forwards, then all backwards.
 //
+//   draw: gpipe devices=3 micro-batches=4 F=1 B=1
 //   device 0 |F0 F1 F2 F3 .  .  .  .  B0 B1 B2 B3|
 //   device 1 |.  F0 F1 F2 F3 .  .  B0 B1 B2 B3 . |
 //   device 2 |.  .  F0 F1 F2 F3 B0 B1 B2 B3 .  . |

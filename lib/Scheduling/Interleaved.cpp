@@ -1,9 +1,11 @@
 // Interleaved 1F1B (Megatron-LM, arXiv 2104.04473): device d holds virtual stages d, d + p, d + 2p, ... Forwards go in
 // groups of p micro-batches: the group through the first chunk, then through the second, ...; backwards likewise from
 // the last chunk. Device d runs min(vM, 2(p - 1 - d) + (v - 1)p) forwards ahead, then alternates one forward and one
-// backward. 2 devices, 2 chunks, 4 micro-batches, F = B, W not drawn; a chunk is named by its virtual stage:
+// backward.
 //
-//   device 0 |F0.0 F0.1 F2.0 F2.1 .    B2.0 ...
+//   draw: interleaved devices=2 micro-batches=4 chunks=2 F=1 B=1
+//   device 0 |F0a F1a F0b F1b F2a B0b F3a B1b F2b B0a F3b B1a .   B2b .   B3b B2a B3a|
+//   device 1 |.   F0a F1a F0b B0b F1b B1b F2a B0a F3a B1a F2b B2b F3b B3b B2a B3a .  |
 //
 // Idle share (p - 1) / (vM + p - 1): 1/v of 1F1B's, for v times the messages and, on device 0, activations of
 // 1 + (p - 1) / (pv) times 1F1B's. M must be a multiple of p.

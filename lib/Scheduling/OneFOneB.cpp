@@ -1,6 +1,7 @@
 // 1F1B (PipeDream-flush, arXiv 2006.09503): device s of p starts with min(M, p - 1 - s) forwards, then alternates one
-// forward and one backward, then drains. 3 devices, 4 micro-batches, F = B and W not drawn:
+// forward and one backward, then drains.
 //
+//   draw: 1f1b devices=3 micro-batches=4 F=1 B=1
 //   device 0 |F0 F1 F2 .  .  B0 F3 B1 .  B2 .  B3|
 //   device 1 |.  F0 F1 .  B0 F2 B1 F3 B2 .  B3 . |
 //   device 2 |.  .  F0 B0 F1 B1 F2 B2 F3 B3 .  . |

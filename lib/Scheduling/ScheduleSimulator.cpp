@@ -49,6 +49,8 @@ public:
 
   llvm::Expected<ScheduleTimeline> run() {
     int64_t deviceCount = schedule.deviceCount();
+    timeline.replicaCount = schedule.replicaCount();
+    timeline.sliceCount = schedule.sliceCount;
     timeline.devices.resize(deviceCount);
     timeline.busy.resize(deviceCount);
     free.resize(deviceCount);

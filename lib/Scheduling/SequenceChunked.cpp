@@ -1,8 +1,10 @@
 // Sequence-chunked 1F1B (Seq1F1B, arXiv 2406.03488): 1F1B over slices of k per micro-batch. Forwards take the slices in
 // order, backwards in reverse (causal attention: the gradient of a slice's keys and values needs those of all later
-// ones), so device d runs p - 1 - d + k - 1 slices ahead. 2 devices, 2 micro-batches of 2 slices, F = B, W not drawn:
+// ones), so device d runs p - 1 - d + k - 1 slices ahead.
 //
-//   device 0 |F0 F0 F1 .  ...
+//   draw: seq1f1b devices=2 micro-batches=3 slices=2 F=1 B=1
+//   device 0 |F0.0 F0.1 F1.0 .    B0.1 F1.1 B0.0 F2.0 B1.1 F2.1 B1.0 .    B2.1 B2.0|
+//   device 1 |.    F0.0 F0.1 B0.1 F1.0 B0.0 F1.1 B1.1 F2.0 B1.0 F2.1 B2.1 B2.0 .   |
 //
 // Idle share (p - 1) / (kM + p - 1) when all slices take the same time, which uneven cuts of the sequence achieve;
 // device d keeps (p - d + k - 1) / k micro-batches.

@@ -1,14 +1,23 @@
 // Zero-bubble schedules with one chunk per device (arXiv 2401.10241): W leaves the critical path and fills bubbles.
 //
 // "zb1p" is the paper's ZB-H1: 1F1B in which device d holds back d of its W, so that every device keeps p micro-batches
-// and the first device gets its gradients sooner. 3 devices, 4 micro-batches, F = B = W:
+// and the first device gets its gradients sooner.
 //
-//   device 0 |F0 F1 F2 .  .  B0 W0 F3 B1 W1 B2 W2 B3 W3|    (drawn by the code in docs/Schedules.md)
+//   draw: zb1p devices=3 micro-batches=5 F=1 B=1 W=1
+//   device 0 |F0 F1 F2 .  .  B0 W0 F3 B1 W1 F4 B2 W2 B3 W3 B4 W4|
+//   device 1 |.  F0 F1 .  B0 F2 B1 W0 F3 B2 W1 F4 B3 W2 B4 W3 W4|
+//   device 2 |.  .  F0 B0 F1 B1 F2 B2 W0 F3 B3 W1 F4 B4 W2 W3 W4|
 //
 // Bubble (p - 1)(F + B - W), at the activations of 1F1B's first device.
 //
 // "zb2p" is ZB-H2: twice the forwards ahead, 2p - 1 micro-batches kept on every device, bubble (p - 1)(F + B - 2W):
 // none when F = B = W, if the optimizer waits for no other device (a device's time is counted from its first action).
+//
+//   draw: zb2p devices=3 micro-batches=5 F=1 B=1 W=1
+//   device 0 |F0 F1 F2 F3 F4 B0 W0 B1 W1 B2 W2 B3 W3 B4 W4 .  . |
+//   device 1 |.  F0 F1 F2 B0 F3 B1 F4 B2 W0 B3 W1 B4 W2 W3 W4 . |
+//   device 2 |.  .  F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 W0 W1 W2 W3 W4|
+//
 #include "Generators.h"
 
 #include <algorithm>

@@ -4,6 +4,10 @@
 //
 // Device d runs 2(p - d) - 1 F of chunk 0, then d pairs F1 F0, then p - d times F1 B1 W1; the steady state is
 // F0 B0 W0 F1 B1 W1; at the end d pairs B0 B1, then p - d times B0 W0, then the W left over.
+//
+//   draw: zbv devices=2 micro-batches=4 chunks=2 F=1 B=1 W=1
+//   device 0 |F0a F1a F2a F0b B0b W0b F1b B1b W1b F3a B0a W0a F2b B2b W2b B1a W1a F3b B3b W3b B2a W2a B3a W3a .  |
+//   device 1 |.   F0a F0b F1a F1b B0b W0b F2a B0a W0a F2b B1b W1b F3a B1a W1a F3b B2b W2b B2a B3b B3a W2a W3b W3a|
 #include "Generators.h"
 
 #include <algorithm>

@@ -36,8 +36,9 @@ struct TimedMessage {
 struct ScheduleTimeline {
   std::vector<std::vector<TimedAction>> devices;
   std::vector<TimedMessage> messages;
-  Seconds stepTime;                 // until the last device is free
-  std::vector<Seconds> busy;        // per device: sum of its actions, blocking sends not counted
+  int64_t replicaCount = 1, sliceCount = 1; // of the schedule
+  Seconds stepTime;                         // until the last device is free
+  std::vector<Seconds> busy;                // per device: sum of its actions, blocking sends not counted
   std::vector<double> peakInFlight; // per device: micro-batches x chunks kept at once, from F to W; slices by share
 
   /// Idle share of the busiest device: the time that no better balance, only a better order, could win back.

@@ -12,7 +12,7 @@ with open(sys.argv[2], encoding="utf-8") as file:
 spans = [event for event in events if event["ph"] == "X"]
 names = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
 stages = plan["layout"]["pp"]
-if sorted(names) != [(device, track) for device in range(stages) for track in (0, 1)]:
+if sorted(names) != [(device, track) for device in range(stages) for track in range(4)]:
     sys.exit(f"tracks are {names}")
 end = max(event["ts"] + event["dur"] for event in spans)
 if not math.isclose(end, plan["step_time_s"] * 1e6, rel_tol=1e-6):

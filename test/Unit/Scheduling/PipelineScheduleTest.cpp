@@ -4,8 +4,11 @@
 #include "ppc/Scheduling/ScheduleVerifier.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
 
 #include <gtest/gtest.h>
+
+#include <map>
 
 using namespace mlir::ppc;
 using Kind = PipelineActionKind;
@@ -89,6 +92,52 @@ TEST(PipelineSchedule, Drawings) {
   EXPECT_EQ(drawSchedule(simulate(make("gpipe", 2, 2), durations(1, 2, 0)), Seconds(1)),
             "device 0 |F0 F1 .  .  .  B0 -- B1 --|\n"
             "device 1 |.  F0 F1 B0 -- B1 -- .  . |\n");
+}
+
+TEST(PipelineSchedule, DrawingsOfSeveralChunksAndSlices) {
+  auto draw = [](llvm::StringRef name, PipelineShape shape) {
+    PipelineSchedule schedule = llvm::cantFail(makePipelineSchedule(name, shape));
+    return drawSchedule(simulate(schedule, durations(shape.slices, shape.slices, 0)), Seconds(1));
+  };
+  EXPECT_EQ(draw("breadth-first", {2, 2, 2}), "device 0 |F0a F1a F0b F1b .   .   B0b B1b B0a B1a|\n"
+                                              "device 1 |.   F0a F1a F0b F1b B0b B1b B0a B1a .  |\n");
+  EXPECT_EQ(draw("seq1f1b", {2, 1, 1, 2}), "device 0 |F0.0 F0.1 .    .    B0.1 B0.0|\n"
+                                           "device 1 |.    F0.0 F0.1 B0.1 B0.0 .   |\n");
+  EXPECT_EQ(draw("chimera", {2, 2}), "device 0 |F0 F1 B1 B0|\n"
+                                     "device 1 |F1 F0 B0 B1|\n");
+}
+
+TEST(PipelineSchedule, Trace) {
+  PipelineSchedule schedule = llvm::cantFail(makePipelineSchedule("interleaved", PipelineShape{4, 8, 2}));
+  ScheduleTimeline timeline =
+      llvm::cantFail(simulateSchedule(schedule, {durations(1e-3, 1e-3, 5e-4)}, {Seconds(1e-4), Seconds(2e-4)}));
+  llvm::json::Value trace = llvm::cantFail(llvm::json::parse(scheduleTrace(timeline)));
+  std::map<std::string, int> phases;
+  std::map<std::pair<int64_t, int64_t>, double> end; // per track: where it is free again
+  std::map<int64_t, std::vector<double>> actionStarts;
+  std::map<int64_t, double> arrows; // start of each
+  for (const llvm::json::Value &value : *trace.getAsObject()->getArray("traceEvents")) {
+    const llvm::json::Object &event = *value.getAsObject();
+    std::string phase = event.getString("ph")->str();
+    ++phases[phase];
+    int64_t device = *event.getInteger("pid"), track = *event.getInteger("tid");
+    double at = *event.getNumber("ts");
+    if (phase == "X") {
+      EXPECT_GE(at, (end[{device, track}]) - 1e-6) << "events of a track overlap";
+      end[{device, track}] = at + *event.getNumber("dur");
+      EXPECT_LE(end[std::pair(device, track)], timeline.stepTime.value * 1e6 + 1e-6);
+    }
+    if (phase == "s")
+      arrows[*event.getInteger("id")] = at;
+    if (phase == "f")
+      EXPECT_GE(at, arrows.at(*event.getInteger("id")) + 100 - 1e-6);
+  }
+  int actions = 3 * 4 * 2 * 8, messages = 2 * 7 * 8;
+  EXPECT_EQ(phases["X"], actions + messages);
+  EXPECT_EQ(phases["s"], messages);
+  EXPECT_EQ(phases["f"], messages);
+  EXPECT_EQ(phases["C"], actions / 3 * 2);
+  EXPECT_EQ(phases["M"], 4 * 4);
 }
 
 //===---- The verifier notices ----===//
