@@ -35,6 +35,8 @@ LAYOUTS = [
     ("tp4", "even", "--tp 4 --micro-batch 8"),
     ("pp4-1f1b", "even", "--pp 4 --micro-batch 1 --schedule 1f1b"),
     ("pp4-gpipe", "even", "--pp 4 --micro-batch 1 --schedule gpipe"),
+    ("pp4-zb1p", "even", "--pp 4 --micro-batch 1 --schedule zb1p"),
+    ("pp4-zb2p", "even", "--pp 4 --micro-batch 1 --schedule zb2p"),
     ("5-heads-tp2", "uneven", "--tp 2 --micro-batch 4"),
     ("vocabulary-131-tp3", "uneven", "--tp 3 --micro-batch 8"),
     ("feed-forward-88-tp5", "uneven", "--tp 5 --micro-batch 8"),
