@@ -29,7 +29,9 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
   double weightBytes = layout.precision == Precision::F32 ? 4 : 2;
   double masterBytes = weightBytes == 4 ? 0 : stack.masterBytes;
   memory.parameters = cut(weightBytes, layout.zero >= 3);
-  memory.gradients = cut(stack.gradientBytes, layout.zero >= 2) + cut(stack.lowPrecisionGradientBytes, false);
+  // Gradients that wait for the last micro-batch to be reduced are whole until then.
+  bool wholeGradients = layout.zero >= 3 && !stack.reduceGradientsEveryMicroBatch && layout.microBatches(context.job) > 1;
+  memory.gradients = cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
   memory.optimizer = layout.offload == Offload::Optimizer ? Bytes(0) : cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
   Bytes stageOutput(tokens * double(context.model.hidden) * 2 / (layout.sequenceParallel ? double(layout.tp) : 1));
