@@ -219,10 +219,14 @@ std::vector<std::string> YamlReader::keys() const {
 }
 
 void YamlReader::record(const YamlNode &where, const llvm::Twine &message) {
-  if (document->error.empty())
-    document->error =
-        (document->file + ":" + llvm::Twine(where.line) + ":" + llvm::Twine(where.column) + ": error: " + message)
-            .str();
+  if (!document->error.empty())
+    return;
+  document->error =
+      (document->file + ":" + llvm::Twine(where.line) + ":" + llvm::Twine(where.column) + ": error: " + message).str();
+  // Keys and values of the file are quoted in the message, which stays one line.
+  for (char &c : document->error)
+    if (static_cast<unsigned char>(c) < ' ')
+      c = ' ';
 }
 
 void YamlReader::fail(llvm::StringRef key, const llvm::Twine &message) {

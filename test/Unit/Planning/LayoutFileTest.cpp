@@ -1,0 +1,136 @@
+#include "ppc/Planning/LayoutFile.h"
+
+#include "../Support/TextMutation.h"
+#include "ppc/Scheduling/PipelineSchedule.h"
+#include "gtest/gtest.h"
+
+using namespace mlir::ppc;
+
+static ModelShape model() {
+  ModelShape shape;
+  shape.name = "m";
+  shape.layers = 16;
+  shape.hidden = 512;
+  shape.heads = 8;
+  shape.kvHeads = 4;
+  shape.headDim = 64;
+  shape.ffn = 1024;
+  shape.vocab = 1000;
+  return shape;
+}
+
+static std::string textOf(const ParallelLayout &layout) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  writeLayoutFile(model(), {128, 4096}, layout, out);
+  return text;
+}
+
+static ParallelLayout randomLayout(std::mt19937 &random) {
+  auto upTo = [&](int64_t last) { return std::uniform_int_distribution<int64_t>(0, last)(random); };
+  ParallelLayout layout;
+  for (int64_t *degree : {&layout.dp, &layout.tp, &layout.pp, &layout.vp, &layout.cp, &layout.ep, &layout.etp, &layout.microBatch})
+    *degree = int64_t(1) << upTo(3);
+  layout.sequenceParallel = upTo(1);
+  layout.zero = upTo(3);
+  layout.shardGroup = upTo(1) ? layout.dp : 0;
+  llvm::ArrayRef<PipelineScheduleKind> kinds = pipelineScheduleKinds();
+  layout.schedule = kinds[upTo(kinds.size() - 1)].name.str();
+  layout.recompute = Recompute(upTo(2));
+  layout.recomputedLayers = layout.recompute == Recompute::Full ? upTo(4) - 1 : -1;
+  layout.offload = Offload(upTo(2));
+  layout.precision = Precision(upTo(precisionCount - 1));
+  layout.contextKind = ContextKind(upTo(2));
+  layout.attention = AttentionKernel(upTo(5));
+  for (int64_t i = 0; i < layout.pp * layout.vp; ++i)
+    layout.stageLayers.push_back(upTo(5));
+  return layout;
+}
+
+TEST(LayoutFile, IsReadAsItWasWritten) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 200; ++i) {
+    ParallelLayout layout = randomLayout(random);
+    std::string text = textOf(layout);
+    PlanConstraints constraints;
+    llvm::Error error = parseLayoutFile("p.yaml", text, constraints);
+    ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error)) << "\n" << text;
+    EXPECT_EQ(constraints.violation(layout), std::nullopt) << text;
+    EXPECT_TRUE(llvm::ArrayRef<int64_t>(constraints.stageLayers) == llvm::ArrayRef<int64_t>(layout.stageLayers));
+    ParallelLayout again;
+    for (int key = 0; key < planKeyCount; ++key)
+      if (constraints.isPinned(PlanKey(key)))
+        setPlanValue(again, PlanKey(key), constraints.pinned(PlanKey(key)));
+    again.stageLayers = constraints.stageLayers;
+    EXPECT_EQ(textOf(again), text);
+  }
+}
+
+TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
+  ParallelLayout layout;
+  layout.dp = 2;
+  layout.tp = 8;
+  layout.pp = 2;
+  layout.precision = Precision::F32;
+  layout.stageLayers = {9, 7};
+  EXPECT_EQ(notRunnable(layout), "");
+  // 8 ranks over 4 key-value heads with 2 query heads each: both are cut.
+  std::string text = textOf(layout);
+  EXPECT_NE(text.find("grid: { dp: 2, tp0: 4, tp1: 2 }\nstages: [ 0, 10 ]"), std::string::npos) << text;
+  EXPECT_NE(text.find("micro_batches: 2048\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("kv_heads: [ tp0 ], head_group: [ tp1 ], vocab: [ tp0, tp1 ]"), std::string::npos) << text;
+  layout.zero = 1;
+  EXPECT_EQ(notRunnable(layout), "state cut over data-parallel ranks (zero 1)");
+  EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
+}
+
+static std::string errorOf(llvm::StringRef text) {
+  PlanConstraints constraints;
+  llvm::Error error = parseLayoutFile("p.yaml", text, constraints);
+  return error ? llvm::toString(std::move(error)) : "";
+}
+
+TEST(LayoutFile, ErrorsNameThePlaceTheKeyAndWhatIsPossible) {
+  EXPECT_EQ(errorOf("layout: { tp: 4 }\n"), "");
+  EXPECT_EQ(errorOf("grid: { dp: 2 }\n"),
+            "p.yaml:1:1: error: there is no section 'layout:', which says what to pin (ppc-plan --emit plan writes one)");
+  EXPECT_EQ(errorOf("layout:\n  tp: two\n"),
+            "p.yaml:2:7: error: key \"tp\": 'two' is no value of tp; expected a number of at least 1");
+  EXPECT_EQ(errorOf("layout:\n  speed: 9\n").rfind("p.yaml:2:10: error: key \"speed\": unknown key 'speed' of a plan; known are ", 0), 0u);
+  EXPECT_NE(errorOf("layout:\n  stage_layers: [ 1, -2 ]\n").find("expected whole numbers of layers"), std::string::npos);
+  EXPECT_NE(errorOf("layout:\n  tp: [ 4 ]\n").find("p.yaml:2:"), std::string::npos);
+}
+
+TEST(LayoutFile, DamagedFilesGiveErrorsOrLayouts) {
+  static constexpr llvm::StringRef pieces[] = {"-1", "0",   "1e400", "nan", "[",  "]",    "{",  "}",  ":",      "\n",  "'",
+                                               "\"", "&a ", "*a",    "---", "|",  "null", "~",  "#",  "\xff",   "8",   "on",
+                                               "tp", "dp:", "zero",  "all", "zbv", "full", "[]", "{}", "layout", "99999999999999999999"};
+  std::mt19937 layouts(3);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 8; ++i)
+    texts.push_back(textOf(randomLayout(layouts)));
+  int accepted = 0, refused = 0;
+  repeatWithSeeds([&](unsigned seed) {
+    std::mt19937 random(seed);
+    std::string text = damage(random, texts[seed % texts.size()], pieces);
+    PlanConstraints constraints;
+    llvm::Error error = parseLayoutFile("p.yaml", text, constraints);
+    ++(error ? refused : accepted);
+    if (error) {
+      std::string message = llvm::toString(std::move(error));
+      EXPECT_EQ(message.rfind("p.yaml:", 0), 0u) << "seed " << seed << ": " << message << "\n" << text;
+      EXPECT_EQ(message.find('\n'), std::string::npos) << "seed " << seed << ": " << message;
+      return;
+    }
+    // What was accepted can be priced or refused, and written.
+    ParallelLayout layout;
+    for (int key = 0; key < planKeyCount; ++key)
+      if (constraints.isPinned(PlanKey(key)))
+        setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
+    layout.stageLayers = constraints.stageLayers;
+    llvm::consumeError(verifyLayout(model(), {128, 4096}, layout));
+    EXPECT_FALSE(toString(layout).empty());
+  });
+  EXPECT_GT(accepted, 10);
+  EXPECT_GT(refused, 10);
+}
