@@ -18,93 +18,6 @@ llvm::StringRef mlir::ppc::layerKindName(int kind) {
   return names[kind];
 }
 
-/// Layers per chunk where the stack cuts by counting modules: `units` of which `before` are ahead of the first layer and
-/// `after` behind the last.
-static std::vector<int64_t> cutUniformly(int64_t layers, int64_t before, int64_t after, int64_t chunks) {
-  int64_t units = layers + before + after;
-  std::vector<int64_t> counts(chunks, units / chunks);
-  for (int64_t i = 0; i < units % chunks; ++i)
-    ++counts[i];
-  for (int64_t i = 0; before > 0 && i < chunks; ++i) {
-    int64_t taken = std::min(before, counts[i]);
-    counts[i] -= taken;
-    before -= taken;
-  }
-  for (int64_t i = chunks; after > 0 && i-- > 0;) {
-    int64_t taken = std::min(after, counts[i]);
-    counts[i] -= taken;
-    after -= taken;
-  }
-  return counts;
-}
-
-/// The contiguous cut with the least slowest chunk, when the first carries `first` and the last `last` beside its layers.
-static std::vector<int64_t> cutBalanced(const std::vector<double> &layers, double first, double last, int64_t chunks) {
-  double low = 0, high = first + last;
-  for (double layer : layers)
-    high += layer;
-  std::vector<int64_t> best;
-  auto fill = [&](double limit) {
-    std::vector<int64_t> counts(chunks, 0);
-    double used = first;
-    int64_t chunk = 0;
-    for (size_t i = 0; i < layers.size(); ++i) {
-      double tail = chunk == chunks - 1 ? last : 0;
-      // Later chunks must not stay empty.
-      bool mustMove = chunk < chunks - 1 && counts[chunk] && int64_t(layers.size() - i) <= chunks - 1 - chunk;
-      if (used + layers[i] + tail > limit || mustMove) {
-        if (++chunk == chunks)
-          return false;
-        used = 0;
-        if (layers[i] + (chunk == chunks - 1 ? last : 0) > limit)
-          return false;
-      }
-      used += layers[i];
-      ++counts[chunk];
-    }
-    if (chunk == chunks - 1 && used > limit - last + 1e-18 && used + last > limit)
-      return false;
-    best = counts;
-    return true;
-  };
-  for (int i = 0; i < 40; ++i) {
-    double middle = 0.5 * (low + high);
-    (fill(middle) ? high : low) = middle;
-  }
-  fill(high);
-  return best.empty() ? cutUniformly(layers.size(), 0, 0, chunks) : best;
-}
-
-std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const LayerPrograms &programs) {
-  const ParallelLayout &layout = context.layout;
-  int64_t chunks = layout.pp * layout.vp, layers = context.model.layers;
-  if (!layout.stageLayers.empty())
-    return {layout.stageLayers.begin(), layout.stageLayers.end()};
-  StageSplit split = context.stack.stageSplit;
-  // What does not divide, recipes lay out by hand so that stages take equally long.
-  if (split == StageSplit::Layers && layers % chunks && layers >= chunks)
-    split = StageSplit::Balanced;
-  switch (split) {
-  case StageSplit::Modules: return cutUniformly(layers, 1, 2, chunks);
-  case StageSplit::EmbeddingAsLayer: return cutUniformly(layers, 1, 1, chunks);
-  case StageSplit::Balanced:
-    if (chunks > 1) {
-      auto time = [&](LayerKind kind) {
-        const LayerProgram &program = programs.programs[int(kind)];
-        return (program.forward() + program.backward() + program.weightGradient()).value;
-      };
-      std::vector<double> times;
-      for (int64_t layer = 0; layer < layers; ++layer)
-        times.push_back(time(layerKind(context.model, layer)));
-      double predicted = double(context.model.predictionLayers) * (times.back() + time(LayerKind::Head));
-      return cutBalanced(times, time(LayerKind::Embedding), time(LayerKind::Head) + predicted, chunks);
-    }
-    break;
-  case StageSplit::Layers: break;
-  }
-  return cutUniformly(layers, 0, 0, chunks);
-}
-
 namespace {
 /// Forward, backward and weight gradient of one layer on one rank, host time and state exchange included.
 struct LayerTimes {
@@ -142,7 +55,8 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
     times.backward = hostBackward * (times.backward / both);
     times.weightGradient = hostBackward - times.backward;
   }
-  if (layout.zero < 3)
+  bool sharded = layout.zero >= 3, reduces = context.reducesEveryMicroBatch();
+  if (!sharded && !reduces)
     return times;
   // Parameters come layer by layer, one layer ahead of their use; gradients leave beside the next layer's backward.
   int64_t ranks = layout.shardGroup ? layout.shardGroup : layout.dataRanks();
@@ -155,8 +69,8 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
     scatter += collectiveTime(context.cluster, CollectiveKind::ReduceScatter, Bytes(program.expertParameters * context.stack.gradientReduceBytes), experts);
   }
   double microBatches = double(layout.microBatches(context.job));
-  double gathers = context.stack.gatherParametersOncePerStep ? 1 / microBatches : 1;
-  double scatters = context.stack.reduceGradientsEveryMicroBatch ? 1 : 1 / microBatches;
+  double gathers = !sharded ? 0 : context.stack.gatherParametersOncePerStep ? 1 / microBatches : 1;
+  double scatters = reduces ? 1 : 1 / microBatches;
   Seconds forward = runTogether(device, times.forward, gathers * gather);
   Seconds backwardCompute = times.backward + times.weightGradient;
   Seconds traffic = scatters * scatter;

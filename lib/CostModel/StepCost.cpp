@@ -37,14 +37,14 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
     auto inBuckets = [&](CollectiveKind kind, Bytes bytes, const GroupPlacement &group) {
       return buckets * collectiveTime(context.cluster, kind, bytes / buckets, group);
     };
-    if (layout.zero >= 3) {
-      // Gathers and scatters run beside the layers; copies of the shards are still to be summed.
+    if (layout.zero >= 3 || context.reducesEveryMicroBatch()) {
+      // Scatters (and with ZeRO-3 gathers) run beside the layers; copies of the shards are still to be summed.
       if (shards < members)
         costs.reduction += collectiveTime(context.cluster, CollectiveKind::AllReduce, gradients / double(shards),
                                           placeGroup(context.cluster.levels(), stride * shards, members / shards));
-      return;
-    }
-    if (!scatter) {
+      if (layout.zero >= 3)
+        return;
+    } else if (!scatter) {
       costs.reduction += inBuckets(CollectiveKind::AllReduce, gradients, whole);
     } else if (shards == members) {
       costs.reduction += inBuckets(CollectiveKind::ReduceScatter, gradients, whole);

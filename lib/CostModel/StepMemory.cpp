@@ -30,7 +30,7 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
   double masterBytes = weightBytes == 4 ? 0 : stack.masterBytes;
   memory.parameters = cut(weightBytes, layout.zero >= 3);
   // Gradients that wait for the last micro-batch to be reduced are whole until then.
-  bool wholeGradients = layout.zero >= 3 && !stack.reduceGradientsEveryMicroBatch && layout.microBatches(context.job) > 1;
+  bool wholeGradients = layout.zero >= 2 && !stack.reduceGradientsEveryMicroBatch && layout.microBatches(context.job) > 1;
   memory.gradients = cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
   memory.optimizer = layout.offload == Offload::Optimizer ? Bytes(0) : cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);

@@ -64,6 +64,10 @@ struct PricingContext {
   PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,
                  const Stack &stack);
   const Device &device() const { return cluster.device(); }
+  /// Gradients are cut while micro-batches add to them, so each one's are reduced at once (ZeRO-2 and 3 of stacks that do so).
+  bool reducesEveryMicroBatch() const {
+    return layout.zero >= 2 && stack.reduceGradientsEveryMicroBatch && layout.microBatches(job) > 1;
+  }
 };
 
 LayerProgram buildEmbedding(const PricingContext &context);
