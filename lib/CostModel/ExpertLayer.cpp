@@ -39,7 +39,7 @@ void TransformerLayer::expertBlock() {
     build.collective("dispatch", context.expertGroup, CollectiveKind::AllToAll, moved, CollectiveKind::AllToAll, moved);
   if (layout.etp > 1)
     build.collective("expert input", context.expertTensorGroup, CollectiveKind::AllGather, etp * sent, CollectiveKind::ReduceScatter, etp * sent);
-  double rows = copies * etp, width = double(moe.ffn) / etp;
+  double rows = copies * etp, width = largestShare(moe.ffn, layout.etp);
   int64_t groups = std::max<int64_t>(1, int64_t(double(moe.experts) / ep + 0.5));
   build.stream("expert permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
   build.experts("expert up-projection", groups, rows, 2 * width, hidden, Bytes(rows * hidden * 2));

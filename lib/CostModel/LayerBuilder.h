@@ -10,6 +10,9 @@ namespace mlir::ppc {
 /// kernels take a share of the multiprocessors, compute takes memory bandwidth.
 Seconds runTogether(const Device &device, Seconds compute, Seconds communication);
 
+/// The most that one of `parts` ranks holds of `extent` heads, columns or rows: what does not divide makes that rank slower.
+inline double largestShare(int64_t extent, int64_t parts) { return double((extent + parts - 1) / parts); }
+
 class LayerBuilder {
 public:
   LayerBuilder(const PricingContext &context, LayerProgram &program) : context(context), program(program) {}

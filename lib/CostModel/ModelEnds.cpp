@@ -12,10 +12,10 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   LayerBuilder build(context, program);
   const ModelShape &model = context.model;
   const ParallelLayout &layout = context.layout;
-  double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tp);
+  double tokens = tokensOf(context), hidden = double(model.hidden);
   int kernels = layout.tp > 1 && context.stack.execution == Execution::Eager ? 5 : 2;
   build.stream("embedding", tokens * hidden * 4, tokens * hidden * 8, kernels, 2, Bytes(tokens * 8));
-  program.parameters += double(model.vocab) * hidden / tp;
+  program.parameters += largestShare(model.vocab, layout.tp) * hidden;
   if (layout.tp > 1) {
     Bytes bytes(tokens * hidden * 2);
     if (layout.sequenceParallel)
@@ -39,6 +39,7 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
   double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tp), vocab = double(model.vocab);
+  double vocabShare = largestShare(model.vocab, layout.tp);
   double streamTokens = layout.sequenceParallel ? tokens / tp : tokens;
   bool fused = layout.fusedNorm || model.norm == NormKind::LayerNorm;
   build.stream("final norm", streamTokens * hidden * (fused ? 4 : 36), streamTokens * hidden * (fused ? 6 : 52), fused ? 1 : 6,
@@ -51,12 +52,12 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     else
       build.collective("head input", context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, activation);
   }
-  build.linearBf16("logits", tokens, vocab / tp, hidden, Bytes(streamTokens * hidden * 2));
+  build.linearBf16("logits", tokens, vocabShare, hidden, Bytes(streamTokens * hidden * 2));
   bool gathered = layout.tp > 1 && !stack.vocabularyParallelLoss;
   if (gathered)
     build.collective("gather logits", context.tensorGroup, CollectiveKind::AllGather, Bytes(tokens * vocab * 2),
                      CollectiveKind::AllReduce, Bytes(0));
-  double logits = tokens * (gathered ? vocab : vocab / tp);
+  double logits = tokens * (gathered ? vocab : vocabShare);
   if (stack.fusedLoss)
     build.stream("loss", logits * 4, logits * 4, 2, 1, Bytes(logits * 2));
   else if (layout.tp > 1 && !gathered) // cast, maximum, difference, exponential, sum, quotient
@@ -73,6 +74,6 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   // Gathered logits live as pieces and whole in 16 bits, as f32, as log-probabilities, and both gradients.
   program.backwardWorkspace = Bytes(logits * (stack.fusedLoss ? 2 : gathered ? 16 : 6));
   if (model.tiedEmbeddings)
-    program.parameters -= vocab * hidden / tp;
+    program.parameters -= vocabShare * hidden;
   return program;
 }

@@ -200,7 +200,7 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
 
 void TransformerLayer::latentProjections() {
   const LatentAttention &latent = model.latent;
-  double heads = double(model.heads) / tp;
+  double heads = largestShare(model.heads, layout.tp);
   double queryDim = double(latent.nopeHeadDim + latent.ropeHeadDim), keyValue = double(latent.nopeHeadDim + latent.valueHeadDim);
   // The bottlenecks are whole on every tensor-parallel rank; the projections out of them are cut by heads.
   if (latent.queryRank) {
@@ -228,7 +228,7 @@ void TransformerLayer::latentProjections() {
 }
 
 void TransformerLayer::attentionBlock(int64_t layer) {
-  double heads = double(model.heads) / tp, kvHeads = std::max(1.0, double(model.kvHeads) / tp);
+  double heads = largestShare(model.heads, layout.tp), kvHeads = largestShare(model.kvHeads, layout.tp);
   double queryWidth = heads * double(model.queryHeadDim()), keyWidth = kvHeads * double(model.queryHeadDim());
   double valueWidth = kvHeads * double(model.valueHeadDim()), outputWidth = heads * double(model.valueHeadDim());
   norm("attention norm", streamTokens, hidden);
@@ -270,7 +270,7 @@ void TransformerLayer::attentionBlock(int64_t layer) {
 }
 
 void TransformerLayer::denseBlock(double ffn, bool shared) {
-  double width = ffn / tp;
+  double width = largestShare(int64_t(ffn), layout.tp);
   size_t first = build.result().ops.size();
   if (!shared) {
     norm("feed-forward norm", streamTokens, hidden);
