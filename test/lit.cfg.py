@@ -27,4 +27,10 @@ for feature, program in {"mpi": "mpirun", "cuda": "nvidia-smi"}.items():
     if os.environ.get("PPC_TEST_" + feature.upper()) == "1" and shutil.which(program):
         config.available_features.add(feature)
 
+# The page of ppc-plan is looked at where there is a browser that runs without a window.
+browser = shutil.which("chromium", path="/usr/bin") or shutil.which("google-chrome", path="/usr/bin")
+if browser:
+    config.available_features.add("browser")
+    config.substitutions.append(("%browser", browser))
+
 lit_config.load_config(config, config.ppc_source + "/test/sanitize.cfg.py")

@@ -122,6 +122,16 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
   return report;
 }
 
+/// Of the products that an attention op counts, the share that its mask leaves: queries meet only keys before them.
+static double unmaskedShare(const PlanReport &report, int kind) {
+  const ModelShape &model = report.model;
+  int64_t sequence = report.job.sequence, layer = 0;
+  while (layer < model.layers && int(layerKind(model, layer)) != kind)
+    ++layer;
+  bool window = model.hasWindow(layer) && model.slidingWindow < sequence;
+  return averageKeys(model, layer, sequence) / double(window ? model.slidingWindow : sequence);
+}
+
 std::vector<OpShare> mlir::ppc::opShares(const PlanReport &report, const ReportedPlan &plan) {
   std::array<int64_t, layerKinds> layers{};
   for (const PipelineChunk &place : plan.detail.chunks[plan.busiest])
@@ -145,7 +155,8 @@ std::vector<OpShare> mlir::ppc::opShares(const PlanReport &report, const Reporte
       share.saved = op.saved;
       bool link = op.kind == OpClass::Communication;
       if (op.forward.value > 0 && !link) {
-        share.computeShare = peak > 0 ? op.flops.value / op.forward.value / peak : 0;
+        double done = op.kind == OpClass::Attention ? unmaskedShare(report, kind) : 1;
+        share.computeShare = peak > 0 ? done * op.flops.value / op.forward.value / peak : 0;
         share.bandwidthShare = op.traffic.value / op.forward.value / device.memoryBandwidth.value;
       }
       // Neither near the peak nor near the bandwidth: short kernels.
