@@ -34,6 +34,14 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   op.forward = kernels * gemmTime(device, precision, {1, m, columns, depth});
   op.backward = kernels * gemmTime(device, precision, {1, m, depth, columns});
   op.weightGradient = kernels * gemmTime(device, precision, {1, columns, depth, m, /*outerK=*/true});
+  op.forwardCut = op.forward;
+  op.backwardCut = op.backward;
+  if (context.stack.overlapTensorParallel && context.layout.tp > 2) {
+    // Pieces run on streams of their own, so that two fill the multiprocessors together.
+    int64_t pairs = context.layout.tp / 2, part = extent(rows / double(pairs));
+    op.forwardCut = (kernels * pairs) * gemmTime(device, precision, {1, part, columns, depth});
+    op.backwardCut = (kernels * pairs) * gemmTime(device, precision, {1, part, depth, columns});
+  }
   op.forwardKernels = kernels;
   op.backwardKernels = 2 * kernels;
   double weights = n * k;

@@ -1,6 +1,7 @@
 #include "ppc/CostModel/StageCost.h"
 
 #include "LayerBuilder.h"
+#include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
 
@@ -146,6 +147,10 @@ std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, con
                                               llvm::ArrayRef<int64_t> counts, bool splitBackward) {
   const ParallelLayout &layout = context.layout;
   std::vector<ChunkCost> chunks(counts.size());
+  // Kernels that send and receive beside a chunk take their multiprocessors from it.
+  Seconds beside;
+  if (layout.pp > 1 && !context.stack.blockingSends)
+    beside = context.device().communicationShare * priceMessages(context).forward;
   int64_t layer = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
     ChunkCost &chunk = chunks[i];
@@ -181,6 +186,8 @@ std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, con
       if (context.model.predictionLayers)
         add(layerKind(context.model, context.model.layers - 1), layout.recompute == Recompute::Full, context.model.predictionLayers);
     }
+    chunk.durations.forward += beside;
+    chunk.durations.backward += beside;
     if (!splitBackward) {
       chunk.durations.backward += chunk.durations.weightGradient;
       chunk.durations.weightGradient = Seconds(0);

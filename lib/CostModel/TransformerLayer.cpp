@@ -73,24 +73,25 @@ void TransformerLayer::overlapTensorParallel(size_t first) {
     if (!product)
       continue;
     LayerOp &op = ops[i];
+    Seconds whole = op.forward;
     if (stack.overlapTensorParallel) {
       // The product is cut into tp pieces. Its kernels leave the multiprocessors of the exchange alone from start to end.
       // Gathering starts with the rank's own piece; what the last piece scatters has nothing to hide behind.
       double kept = 1 - context.device().communicationShare, piece = enters ? 0 : 1 / tp;
-      auto cut = [&](Seconds exchange, Seconds compute) {
-        return std::max(compute / kept, exchange * (1 - piece)) + exchange * piece - compute;
+      auto cut = [&](Seconds exchange, Seconds pieces, Seconds compute) {
+        return std::max(pieces / kept, exchange * (1 - piece)) + exchange * piece - compute;
       };
-      op.forward = cut(op.forward, product->forward);
+      op.forward = cut(op.forward, product->forwardCut, product->forward);
       if (enters) // whole, beside the weight gradient
         build.hide(op.backward, product->weightGradient);
       else
-        op.backward = cut(op.backward, product->backward);
+        op.backward = cut(op.backward, product->backwardCut, product->backward);
     } else if (stack.asyncTensorBackward && enters) {
       build.hide(op.backward, product->weightGradient);
     }
     if (layout.sequenceParallel && enters && layout.recompute != Recompute::Full && !stack.keepsGatheredSequence) {
       // The sequence is gathered again for the weight gradient, beside the gradient of the rows.
-      Seconds again = op.forward;
+      Seconds again = whole;
       if (stack.asyncTensorBackward || stack.overlapTensorParallel)
         build.hide(again, product->backward);
       op.backward += again;
