@@ -28,35 +28,20 @@ using BuildingBlock = std::array<int64_t, 4>;
 static constexpr int64_t blockInterval = 6;
 
 namespace {
-struct PlannedAction {
-  int64_t time;
-  PipelineAction action;
-};
-
 class VSchedule {
 public:
   VSchedule(llvm::StringRef name, const PipelineShape &shape, llvm::ArrayRef<BuildingBlock> blocks)
-      : schedule(makeEmptySchedule(name, shape)), scheduler(schedule, 1, 1, 1), devices(shape.devices) {
+      : schedule(makeEmptySchedule(name, shape)), scheduler(schedule, 1, 1, 1), microBatches(shape.microBatches) {
     schedule.placement = {zigzagPlacement(shape)};
     for (int64_t device = 0; device < shape.devices; ++device) {
-      Device &each = devices[device];
-      int64_t stages[2] = {device, 2 * shape.devices - 1 - device};
-      for (int64_t m = 0; m < shape.microBatches; ++m)
-        for (int64_t part = 0; part < 4; ++part) {
-          Kind kind = part < 2 ? Kind::Forward : Kind::Backward;
-          int64_t stage = stages[part == 1 || part == 2];
-          each.planned.push_back({blocks[device][part] + m * blockInterval, {kind, stage, m}});
-        }
-      std::sort(each.planned.begin(), each.planned.end(),
-                [](const PlannedAction &a, const PlannedAction &b) { return a.time < b.time; });
-      capacity = std::max(capacity, peak(each.planned));
+      int64_t up = 2 * shape.devices - 1 - device;
+      devices.push_back({blocks[device], {device, up, up, device}});
+      capacity = std::max(capacity, peak(devices.back()));
     }
   }
 
   PipelineSchedule make() {
-    size_t left = 0;
-    for (const Device &device : devices)
-      left += device.planned.size() / 2 * 3;
+    int64_t left = 6 * microBatches * devices.size();
     for (int64_t time = 0; left > 0; ++time)
       for (Device &device : devices)
         left -= step(device, time);
@@ -65,22 +50,36 @@ public:
 
 private:
   struct Device {
-    std::vector<PlannedAction> planned;
-    size_t begin = 0; // everything before has run
-    std::deque<PipelineAction> weights;
+    BuildingBlock block;
+    std::array<int64_t, 4> stages;    // per part of the block
+    std::array<int64_t, 4> next = {}; // per part: its next micro-batch
+    std::deque<PipelineAction> weights = {};
     int64_t kept = 0;
+
+    int64_t plannedTime(int part) const { return block[part] + next[part] * blockInterval; }
   };
+  static bool isForward(int part) { return part < 2; }
+
+  /// The part whose next action is planned first; -1: all are done.
+  int firstPlanned(const Device &device) const {
+    int first = -1;
+    for (int part = 0; part < 4; ++part)
+      if (device.next[part] < microBatches && (first < 0 || device.plannedTime(part) < device.plannedTime(first)))
+        first = part;
+    return first;
+  }
 
   /// Chunks kept at once when the plan is followed to the unit, W in the free ones.
-  static int64_t peak(llvm::ArrayRef<PlannedAction> planned) {
+  int64_t peak(Device device) const {
     int64_t kept = 0, most = 0, weights = 0, last = 0;
-    for (const PlannedAction &each : planned) {
-      int64_t freed = std::min(weights, std::max<int64_t>(each.time - last - 1, 0));
+    for (int part; (part = firstPlanned(device)) >= 0; ++device.next[part]) {
+      int64_t time = device.plannedTime(part);
+      int64_t freed = std::min(weights, std::max<int64_t>(time - last - 1, 0));
       weights -= freed;
       kept -= freed;
-      last = each.time;
-      kept += each.action.kind == Kind::Forward;
-      weights += each.action.kind == Kind::Backward;
+      last = time;
+      kept += isForward(part);
+      weights += !isForward(part);
       most = std::max(most, kept);
     }
     return most;
@@ -88,43 +87,39 @@ private:
 
   /// Runs at most one action of the device; returns how many.
   int64_t step(Device &device, int64_t time) {
-    auto run = [&](const PipelineAction &action) {
-      scheduler.run(action);
-      device.kept += (action.kind == Kind::Forward) - (action.kind == Kind::WeightGradient);
-      if (action.kind == Kind::Backward)
-        device.weights.push_back({Kind::WeightGradient, action.stage, action.microBatch});
-      return 1;
-    };
-    // The first planned action that can start now; an F only after all that is planned before it.
-    bool hasWaiting = false;
-    for (size_t i = device.begin; i < device.planned.size(); ++i) {
-      PipelineAction &action = device.planned[i].action;
-      if (action.microBatch < 0)
+    // Of what can start now, what is planned first; an F only when nothing is planned before it.
+    int best = -1, first = firstPlanned(device);
+    PipelineAction action;
+    for (int part = 0; part < 4; ++part) {
+      if (device.next[part] == microBatches || (best >= 0 && device.plannedTime(best) < device.plannedTime(part)) ||
+          (isForward(part) && (part != first || device.kept == capacity)))
         continue;
-      if (action.kind == Kind::Forward && (hasWaiting || device.kept == capacity))
-        hasWaiting = true;
-      else if (std::optional<int64_t> start = scheduler.start(action); start && *start <= time) {
-        run(action);
-        action.microBatch = -1;
-        while (device.begin < device.planned.size() && device.planned[device.begin].action.microBatch < 0)
-          ++device.begin;
-        return 1;
-      }
-      hasWaiting = true;
-      if (i > device.begin + 4 * devices.size() + 8)
-        break; // far ahead of the plan
+      PipelineAction candidate{isForward(part) ? Kind::Forward : Kind::Backward, device.stages[part],
+                               device.next[part]};
+      if (std::optional<int64_t> start = scheduler.start(candidate); start && *start <= time)
+        best = part, action = candidate;
+    }
+    if (best >= 0) {
+      ++device.next[best];
+      if (isForward(best))
+        ++device.kept;
+      else
+        device.weights.push_back({Kind::WeightGradient, action.stage, action.microBatch});
+      scheduler.run(action);
+      return 1;
     }
     if (device.weights.empty())
       return 0;
-    run(device.weights.front());
+    scheduler.run(device.weights.front());
     device.weights.pop_front();
+    --device.kept;
     return 1;
   }
 
   PipelineSchedule schedule;
   ListScheduler scheduler;
+  int64_t microBatches, capacity = 0;
   std::vector<Device> devices;
-  int64_t capacity = 0;
 };
 } // namespace
 

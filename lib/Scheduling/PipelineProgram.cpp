@@ -189,6 +189,8 @@ private:
 static llvm::Expected<PipelineProgram> linearize(const PipelineScheduleKind &kind, PipelineShape shape,
                                                  int64_t microBatches) {
   shape.microBatches = microBatches;
+  if (llvm::Error error = checkActionCount(kind, shape))
+    return std::move(error);
   PipelineSchedule schedule = kind.make(shape);
   llvm::Expected<PipelineProgram> program = Linearizer(schedule).run();
   if (program)
@@ -229,69 +231,121 @@ static std::optional<std::vector<PipelineProgram::Loop>> findLoops(llvm::ArrayRe
   }
 }
 
-/// Moments of a schedule with `periods` periods more than `small`, `large` having one more; when they grow evenly.
-static bool growMoments(PipelineProgram &small, const PipelineProgram &large, int64_t periods) {
-  for (auto [moments, larger] : llvm::zip(small.moments, large.moments)) {
-    if (moments.size() != larger.size())
+struct PipelinePrograms::Family {
+  PipelineProgram small; // of the least number of micro-batches, folded
+  PipelineProgram large; // of a period more; only its counts and moments are used
+  int64_t period;
+
+  /// The program of so many micro-batches.
+  PipelineProgram at(int64_t microBatches) const {
+    PipelineProgram program = small;
+    program.shape.microBatches = microBatches;
+    int64_t periods = (microBatches - small.shape.microBatches) / period;
+    for (PipelineProgram::Loop &loop : program.loops)
+      loop.turns += periods;
+    for (auto [code, larger] : llvm::zip(program.codes, large.codes))
+      code.count += periods * (larger.count - code.count);
+    for (auto [moments, larger] : llvm::zip(program.moments, large.moments))
+      for (auto [moment, more] : llvm::zip(moments, larger))
+        for (auto [load, moreLoad] : llvm::zip(moment, more)) {
+          load.forward += periods * (moreLoad.forward - load.forward);
+          load.weight += periods * (moreLoad.weight - load.weight);
+        }
+    return program;
+  }
+
+  /// Leaves each loop of `small` in its list of actions once. False: the two programs do not line up.
+  bool fold() {
+    std::optional<std::vector<PipelineProgram::Loop>> found = findLoops(small.actions, large.actions);
+    if (!found || found->empty())
       return false;
-    for (auto [moment, more] : llvm::zip(moments, larger))
-      for (auto [load, moreLoad] : llvm::zip(moment, more)) {
-        load.forward += periods * (moreLoad.forward - load.forward);
-        load.weight += periods * (moreLoad.weight - load.weight);
+    PipelineProgram::Loop &firstLoop = found->front();
+    if (*llvm::max_element(small.first) >= firstLoop.begin + firstLoop.length)
+      return false;
+    for (auto [moments, larger] : llvm::zip(small.moments, large.moments))
+      if (moments.size() != larger.size())
+        return false;
+    std::vector<Action> actions;
+    int64_t copied = 0;
+    for (PipelineProgram::Loop &loop : *found) {
+      int64_t begin = loop.begin, end = begin + loop.length * loop.turns;
+      actions.insert(actions.end(), small.actions.begin() + copied, small.actions.begin() + begin + loop.length);
+      copied = end;
+      loop.begin = int64_t(actions.size()) - loop.length;
+    }
+    actions.insert(actions.end(), small.actions.begin() + copied, small.actions.end());
+    small.actions = std::move(actions);
+    small.loops = std::move(*found);
+    large.actions.clear();
+    return true;
+  }
+};
+
+PipelinePrograms::PipelinePrograms() = default;
+PipelinePrograms::PipelinePrograms(PipelinePrograms &&) = default;
+PipelinePrograms &PipelinePrograms::operator=(PipelinePrograms &&) = default;
+PipelinePrograms::~PipelinePrograms() = default;
+
+static constexpr int64_t unknown = -1, never = 0;
+
+llvm::Expected<PipelineProgram> PipelinePrograms::compile(const PipelineScheduleKind &kind,
+                                                          const PipelineShape &shape) {
+  Base base{&kind, shape.devices, shape.chunks, shape.slices, shape.lead, shape.lag};
+  int64_t &known = multiples.try_emplace(base, kind.period ? unknown : never).first->second;
+  // A shape with few micro-batches that still has every steady state, and the rest in periods.
+  for (int64_t multiple = known == unknown ? 1 : known; multiple >= 1 && multiple <= 3; ++multiple) {
+    int64_t period = multiple * kind.period(shape), enough = 4 * std::max(shape.devices, period) + 8;
+    int64_t least = enough + (shape.microBatches - enough) % period;
+    if (shape.microBatches < enough + 2 * period)
+      return linearize(kind, shape, shape.microBatches);
+    std::unique_ptr<Family> &family = families[{base, least}];
+    if (!family) {
+      llvm::Expected<PipelineProgram> small = linearize(kind, shape, least);
+      if (!small)
+        return small.takeError();
+      llvm::Expected<PipelineProgram> large = linearize(kind, shape, least + period);
+      if (!large)
+        return large.takeError();
+      auto candidate = std::make_unique<Family>(Family{std::move(*small), std::move(*large), period});
+      if (!candidate->fold()) {
+        if (known != unknown)
+          break;
+        continue;
       }
+      known = multiple;
+      family = std::move(candidate);
+    }
+    return family->at(shape.microBatches);
   }
-  return true;
+  if (known == unknown)
+    known = never;
+  return linearize(kind, shape, shape.microBatches);
 }
 
-/// Makes `small` the program of `periods` periods more than it has; `large` has one more. False: they do not line up.
-static bool addPeriods(PipelineProgram &small, const PipelineProgram &large, int64_t periods) {
-  std::optional<std::vector<PipelineProgram::Loop>> found = findLoops(small.actions, large.actions);
-  if (!found || !growMoments(small, large, periods))
-    return false;
-  std::vector<PipelineProgram::Loop> &loops = *found;
-  if (loops.empty() || *llvm::max_element(small.first) >= loops[0].begin + loops[0].length)
-    return false;
-  std::vector<Action> actions;
-  int64_t copied = 0;
-  for (PipelineProgram::Loop &loop : loops) {
-    int64_t begin = loop.begin, end = begin + loop.length * loop.turns;
-    actions.insert(actions.end(), small.actions.begin() + copied, small.actions.begin() + begin + loop.length);
-    copied = end;
-    loop.begin = int64_t(actions.size()) - loop.length;
-    loop.turns += periods;
-  }
-  actions.insert(actions.end(), small.actions.begin() + copied, small.actions.end());
-  for (auto [code, larger] : llvm::zip(small.codes, large.codes))
-    code.count += periods * (larger.count - code.count);
-  small.actions = std::move(actions);
-  small.loops = std::move(loops);
-  return true;
-}
-
-llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+llvm::Expected<const PipelineProgram *> PipelinePrograms::get(const PipelineScheduleKind &kind,
+                                                              const PipelineShape &shape) {
+  Base base{&kind, shape.devices, shape.chunks, shape.slices, shape.lead, shape.lag};
+  std::unique_ptr<PipelineProgram> &entry = programs[{base, shape.microBatches}];
+  if (entry)
+    return entry.get();
   if (llvm::Error error = checkPipelineShape(kind, shape))
     return std::move(error);
   if (int64_t chunks = kind.replicas * shape.devices * shape.chunks; chunks > 16383)
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "cannot time a pipeline of " + llvm::Twine(chunks) + " chunks; at most 16383");
-  // A shape with few micro-batches that still has every steady state, and the rest in periods.
-  for (int64_t multiple = 1; multiple <= 3 && kind.period; ++multiple) {
-    int64_t period = multiple * kind.period(shape), enough = 4 * std::max(shape.devices, period) + 8;
-    int64_t periods = std::max<int64_t>((shape.microBatches - enough) / period, 0);
-    if (periods < 2)
-      break;
-    llvm::Expected<PipelineProgram> small = linearize(kind, shape, shape.microBatches - periods * period);
-    if (!small)
-      return small.takeError();
-    llvm::Expected<PipelineProgram> large = linearize(kind, shape, small->shape.microBatches + period);
-    if (!large)
-      return large.takeError();
-    if (addPeriods(*small, *large, periods)) {
-      small->shape = shape;
-      return small;
-    }
-  }
-  return linearize(kind, shape, shape.microBatches);
+  llvm::Expected<PipelineProgram> program = compile(kind, shape);
+  if (!program)
+    return program.takeError();
+  entry = std::make_unique<PipelineProgram>(std::move(*program));
+  return entry.get();
+}
+
+llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  PipelinePrograms programs;
+  llvm::Expected<const PipelineProgram *> program = programs.get(kind, shape);
+  if (!program)
+    return program.takeError();
+  return **program;
 }
 
 } // namespace mlir::ppc

@@ -47,15 +47,7 @@ PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape s
 
 llvm::Expected<const PipelineProgram *> PipelineTimer::compile(const PipelineScheduleKind &kind,
                                                                const PipelineShape &shape) {
-  std::unique_ptr<PipelineProgram> &entry =
-      programs[{&kind, shape.devices, shape.microBatches, shape.chunks, shape.slices, shape.lead, shape.lag}];
-  if (!entry) {
-    llvm::Expected<PipelineProgram> program = compilePipelineSchedule(kind, shape);
-    if (!program)
-      return program.takeError();
-    entry = std::make_unique<PipelineProgram>(std::move(*program));
-  }
-  return entry.get();
+  return programs.get(kind, shape);
 }
 
 llvm::Error PipelineTimer::time(llvm::StringRef schedule, const PipelineShape &shape,

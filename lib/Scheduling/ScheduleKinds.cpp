@@ -213,11 +213,24 @@ llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineS
   return llvm::Error::success();
 }
 
+llvm::Error checkActionCount(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  const double most = 1 << 26;
+  double count = 3.0 * shape.devices * shape.chunks * shape.microBatches * shape.slices;
+  if (count <= most)
+    return llvm::Error::success();
+  return refuse("pipeline schedule \"" + kind.name + "\" of " + Twine(shape.devices) + " devices, " +
+                Twine(shape.chunks) + " chunks, " + Twine(shape.microBatches) + " micro-batches and " +
+                Twine(shape.slices) + " slices has more than " + Twine(int64_t(most)) +
+                " actions; larger micro-batches need fewer");
+}
+
 llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, const PipelineShape &shape) {
   llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(name);
   if (!kind)
     return kind.takeError();
   if (llvm::Error error = checkPipelineShape(**kind, shape))
+    return std::move(error);
+  if (llvm::Error error = checkActionCount(**kind, shape))
     return std::move(error);
   return (*kind)->make(shape);
 }

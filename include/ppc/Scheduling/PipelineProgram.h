@@ -7,6 +7,10 @@
 
 #include "llvm/ADT/SmallVector.h"
 
+#include <map>
+#include <memory>
+#include <tuple>
+
 namespace mlir::ppc {
 
 /// A part of the model on a device: a virtual stage of a replica.
@@ -66,9 +70,32 @@ struct PipelineProgram {
   int64_t replicaCount = 1;
 };
 
-/// Finds the steady states by comparing the schedule with one that has a period's micro-batches more, and leaves the
-/// rest unlooped when they do not line up: the program always means the same as the schedule. Errors:
-/// `checkPipelineShape`; a generator whose schedule does not end.
+/// Compiled schedules. Finds the steady states of a schedule by comparing two that differ by a period's micro-batches,
+/// and keeps both for every larger number of micro-batches; what does not line up is compiled action by action: a
+/// program always means the same as its schedule. Not thread-safe.
+class PipelinePrograms {
+public:
+  PipelinePrograms();
+  PipelinePrograms(PipelinePrograms &&);
+  PipelinePrograms &operator=(PipelinePrograms &&);
+  ~PipelinePrograms();
+
+  /// Kept as long as this object. Errors: `checkPipelineShape`; more than 16383 chunks, or too
+  /// many actions that no steady state shortens; a generator whose schedule does
+  /// not end.
+  llvm::Expected<const PipelineProgram *> get(const PipelineScheduleKind &kind, const PipelineShape &shape);
+
+private:
+  llvm::Expected<PipelineProgram> compile(const PipelineScheduleKind &kind, const PipelineShape &shape);
+
+  struct Family; // for all numbers of micro-batches with one remainder
+  using Base = std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t, int64_t>;
+  std::map<Base, int64_t> multiples; // periods that line up; 0: none
+  std::map<std::pair<Base, int64_t>, std::unique_ptr<Family>> families;
+  std::map<std::pair<Base, int64_t>, std::unique_ptr<PipelineProgram>> programs; // by micro-batches
+};
+
+/// One program, by value. `PipelinePrograms::get` is faster for several.
 llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
 } // namespace mlir::ppc

@@ -106,7 +106,10 @@ llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRe
 /// micro-batches that it cannot divide.
 llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
-/// The schedule of that name. Errors: unknown name; a shape that the schedule cannot have.
+/// Errors: more actions than fit in memory with ease (2^26).
+llvm::Error checkActionCount(const PipelineScheduleKind &kind, const PipelineShape &shape);
+
+/// The schedule of that name. Errors: unknown name; a shape that the schedule cannot have; too many actions.
 llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, const PipelineShape &shape);
 /// With one chunk per stage. Errors as above; also schedules that need more than one, or two replicas.
 llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, int64_t stages, int64_t microBatches);

@@ -8,10 +8,6 @@
 #include "ppc/Scheduling/PipelineProgram.h"
 #include "ppc/Scheduling/ScheduleSimulator.h"
 
-#include <map>
-#include <memory>
-#include <tuple>
-
 namespace mlir::ppc {
 
 /// Results of `PipelineTimer::time`. Keep one and reuse it: its vectors are not allocated again.
@@ -40,7 +36,7 @@ PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape s
 /// Not thread-safe: one per thread.
 class PipelineTimer {
 public:
-  /// The compiled schedule, cached for the timer's life. Errors as `compilePipelineSchedule`.
+  /// The compiled schedule, cached for the timer's life. Errors as `PipelinePrograms::get`.
   llvm::Expected<const PipelineProgram *> compile(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
   /// `durations` of one whole micro-batch: one per virtual stage, or one for all; a slice takes its share, also of the
@@ -57,8 +53,7 @@ public:
 
 private:
   template <typename Time> struct CodeTimes { Time duration, latency, after; };
-  using Key = std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
-  std::map<Key, std::unique_ptr<PipelineProgram>> programs;
+  PipelinePrograms programs;
   std::vector<CodeTimes<double>> exactTimes;
   std::vector<CodeTimes<int64_t>> times;
   std::vector<int64_t> ends, free;

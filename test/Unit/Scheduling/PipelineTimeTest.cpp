@@ -98,4 +98,14 @@ TEST(PipelineTime, RefusesNonsense) {
             "pipeline schedule \"interleaved\" has 2 or more chunks per device, not 1");
   EXPECT_EQ(message("1f1b", {4, 8, 1, 2}, {one}),
             "pipeline schedule \"1f1b\" does not cut the sequence: it has 1 slice per micro-batch, not 2");
+  // Enormous shapes: timed when a steady state shortens them, refused when not.
+  EXPECT_EQ(message("1f1b", {4, int64_t(1) << 40}, {one}), "");
+  EXPECT_NEAR(result.stepTime.value, 3.0 * (int64_t(1) << 40), 100);
+  EXPECT_EQ(
+      message("breadth-first", {4, int64_t(1) << 40, 2}, {one}),
+      "pipeline schedule \"breadth-first\" of 4 devices, 2 chunks, 1099511627776 micro-batches and 1 slices has more "
+      "than 67108864 actions; larger micro-batches need fewer");
+  EXPECT_EQ(message("1f1b", {1 << 20, 4}, {one}), "cannot time a pipeline of 1048576 chunks; at most 16383");
+  EXPECT_EQ(message("interleaved", {1 << 20, 1 << 20, 1 << 19}, {one}),
+            "cannot time a pipeline of 549755813888 chunks; at most 16383");
 }
