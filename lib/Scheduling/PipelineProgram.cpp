@@ -330,9 +330,11 @@ llvm::Expected<const PipelineProgram *> PipelinePrograms::get(const PipelineSche
     return entry.get();
   if (llvm::Error error = checkPipelineShape(kind, shape))
     return std::move(error);
-  if (int64_t chunks = kind.replicas * shape.devices * shape.chunks; chunks > 16383)
+  if (double(kind.replicas) * shape.devices * shape.chunks > 16383)
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   "cannot time a pipeline of " + llvm::Twine(chunks) + " chunks; at most 16383");
+                                   "cannot time a pipeline of " + llvm::Twine(shape.devices) + " devices with " +
+                                       llvm::Twine(kind.replicas * shape.chunks) +
+                                       " chunks each; at most 16383 chunks");
   llvm::Expected<PipelineProgram> program = compile(kind, shape);
   if (!program)
     return program.takeError();
