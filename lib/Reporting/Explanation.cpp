@@ -125,7 +125,7 @@ static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostre
       return true;
     }
     int64_t busiest = std::min<int64_t>(plan.busiest, int64_t(priced->stages.size()) - 1);
-    TimeBreakdown time = breakDownTime(other.layout, *priced, detail, busiest);
+    TimeBreakdown time = breakDownTime(report.model, other.layout, *priced, detail, busiest);
     TextTable table({"kind", "chosen", "next best", "difference"});
     for (int kind = 0; kind < timeKindCount; ++kind) {
       Seconds first = plan.time.parts[kind], second = time.parts[kind];

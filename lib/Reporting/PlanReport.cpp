@@ -8,7 +8,7 @@ using namespace mlir::ppc;
 
 llvm::StringRef mlir::ppc::toString(TimeKind kind) {
   static constexpr llvm::StringRef names[timeKindCount] = {
-      "matmul", "attention",      "memory-bound", "recomputation",      "host",      "layer communication", "state exchange",
+      "matmul", "attention",      "memory-bound", "recomputation",      "launches and copies", "layer communication", "state exchange",
       "bubble", "gradient reduction", "optimizer",    "parameter gather"};
   return names[static_cast<int>(kind)];
 }
@@ -34,30 +34,45 @@ static int64_t busiestStage(const StepCost &cost) {
   return busiest;
 }
 
-/// Without embedding and head, which are the first and the last kind.
-static int64_t layersOf(const ChunkCost &chunk) {
-  int64_t layers = 0;
-  for (int kind = 1; kind + 1 < layerKinds; ++kind)
-    layers += chunk.count[kind];
+/// Layers of each chunk: without embedding and head, which are the first and the last kind, and without prediction layers,
+/// which the last chunk has besides.
+static std::vector<int64_t> layersPerChunk(const ModelShape &model, const StepDetail &detail) {
+  std::vector<int64_t> layers;
+  for (const ChunkCost &chunk : detail.costs.chunks) {
+    layers.push_back(0);
+    for (int kind = 1; kind + 1 < layerKinds; ++kind)
+      layers.back() += chunk.count[kind];
+  }
+  layers.back() -= model.predictionLayers;
   return layers;
 }
 
-/// Layers of a chunk that are recomputed as a whole.
-static int64_t recomputedLayers(const ParallelLayout &layout, const ChunkCost &chunk) {
+/// Per kind, the layers of a chunk that are recomputed as a whole.
+static std::array<int64_t, layerKinds> recomputedLayers(const ModelShape &model, const ParallelLayout &layout,
+                                                        llvm::ArrayRef<int64_t> layers, size_t chunk) {
+  std::array<int64_t, layerKinds> recomputed{};
   if (layout.recompute != Recompute::Full)
-    return 0;
-  int64_t layers = layersOf(chunk);
-  return layout.recomputedLayers < 0 ? layers : std::min(layers, layout.recomputedLayers);
+    return recomputed;
+  int64_t first = 0;
+  for (int64_t count : layers.take_front(chunk))
+    first += count;
+  int64_t count = layout.recomputedLayers < 0 ? layers[chunk] : std::min(layers[chunk], layout.recomputedLayers);
+  for (int64_t layer = first; layer < first + count; ++layer)
+    ++recomputed[int(layerKind(model, layer))];
+  if (chunk + 1 == layers.size() && model.predictionLayers)
+    recomputed[int(layerKind(model, model.layers - 1))] += model.predictionLayers;
+  return recomputed;
 }
 
-TimeBreakdown mlir::ppc::breakDownTime(const ParallelLayout &layout, const StepCost &cost, const StepDetail &detail,
-                                       int64_t busiest) {
+TimeBreakdown mlir::ppc::breakDownTime(const ModelShape &model, const ParallelLayout &layout, const StepCost &cost,
+                                       const StepDetail &detail, int64_t busiest) {
   TimeBreakdown time;
+  std::vector<int64_t> layers = layersPerChunk(model, detail);
   double microBatches = microBatchesOf(detail);
   for (const PipelineChunk &place : detail.chunks[busiest]) {
     const ChunkCost &chunk = detail.costs.chunks[place.stage];
     Seconds before = time.total();
-    int64_t layers = 0, again = recomputedLayers(layout, chunk);
+    std::array<int64_t, layerKinds> again = recomputedLayers(model, layout, layers, place.stage);
     for (int kind = 0; kind < layerKinds; ++kind) {
       if (!chunk.count[kind])
         continue;
@@ -66,20 +81,16 @@ TimeBreakdown mlir::ppc::breakDownTime(const ParallelLayout &layout, const StepC
       for (const LayerOp &op : program.ops)
         if (op.kind != OpClass::Communication)
           time.parts[static_cast<int>(op.kind)] += count * (op.forward + op.backward + op.weightGradient);
-      bool isLayer = kind > 0 && kind + 1 < layerKinds;
-      if (isLayer) {
-        int64_t repeated = std::min(chunk.count[kind], std::max<int64_t>(0, again - layers));
-        layers += chunk.count[kind];
-        time[TimeKind::Recompute] += microBatches * double(repeated) * (program.recomputeFull() - program.communication());
-      }
-      time[TimeKind::Recompute] += count * program.recomputePartial(layout.recompute == Recompute::Selective);
+      time[TimeKind::Recompute] += microBatches * double(again[kind]) * (program.recomputeFull() - program.communication());
+      time[TimeKind::Recompute] += microBatches * double(chunk.count[kind] - again[kind]) *
+                                   program.recomputePartial(layout.recompute == Recompute::Selective);
     }
     time[TimeKind::LayerCommunication] += microBatches * chunk.communication;
     time[TimeKind::StateExchange] += microBatches * chunk.stateExchange;
-    // What the chunk takes beyond its kernels is waiting for their launches.
+    // What the chunk takes beyond its kernels.
     Seconds whole = chunk.durations.forward + chunk.durations.backward + chunk.durations.weightGradient;
     Seconds known = time.total() - before;
-    time[TimeKind::Host] += microBatches * whole - known;
+    time[TimeKind::Waiting] += microBatches * whole - known;
   }
   time[TimeKind::Bubble] = cost.pipeline - time.total();
   Seconds optimizer;
@@ -113,10 +124,10 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
     reported.cost = std::move(*cost);
     // Reports and files name the layers of every stage, also where the stack cuts them.
     if (reported.layout.stageLayers.empty() && reported.detail.costs.chunks.size() > 1)
-      for (const ChunkCost &chunk : reported.detail.costs.chunks)
-        reported.layout.stageLayers.push_back(layersOf(chunk));
+      for (int64_t layers : layersPerChunk(request.model, reported.detail))
+        reported.layout.stageLayers.push_back(layers);
     reported.busiest = busiestStage(reported.cost);
-    reported.time = breakDownTime(reported.layout, reported.cost, reported.detail, reported.busiest);
+    reported.time = breakDownTime(request.model, reported.layout, reported.cost, reported.detail, reported.busiest);
   }
   report.search = std::move(search);
   return report;

@@ -94,7 +94,7 @@ static void printAlternatives(const PlanReport &report, llvm::raw_ostream &out) 
         for (size_t i = 0; i < priced->stages.size(); ++i)
           if (priced->stages[i].forward + priced->stages[i].backward > priced->stages[busiest].forward + priced->stages[busiest].backward)
             busiest = int64_t(i);
-        cells.push_back(growthText(report.plans[0].time, breakDownTime(alternative.plan->layout, *priced, detail, busiest)));
+        cells.push_back(growthText(report.plans[0].time, breakDownTime(report.model, alternative.plan->layout, *priced, detail, busiest)));
       } else {
         llvm::consumeError(priced.takeError());
       }

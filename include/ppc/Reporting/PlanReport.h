@@ -16,7 +16,7 @@ namespace mlir::ppc {
 enum class TimeKind {
   Matmul, Attention, Memory, // compute in forward and backward, by what bounds it
   Recompute,                 // compute done again in backward
-  Host,                      // waiting for the host to issue kernels
+  Waiting,                   // for the host to issue kernels, for offloaded activations; what messages take from compute
   LayerCommunication,        // exposed collectives inside layers
   StateExchange,             // exposed gathers and reductions of ZeRO-3 beside layers
   Bubble,                    // waiting for other stages
@@ -25,8 +25,8 @@ enum class TimeKind {
   ParameterGather, // exposed, of ZeRO-1 and 2
 };
 constexpr int timeKindCount = 11;
-/// "matmul", "attention", "memory-bound", "recomputation", "host", "layer communication", "state exchange", "bubble",
-/// "gradient reduction", "optimizer", "parameter gather".
+/// "matmul", "attention", "memory-bound", "recomputation", "launches and copies", "layer communication", "state exchange",
+/// "bubble", "gradient reduction", "optimizer", "parameter gather".
 llvm::StringRef toString(TimeKind kind);
 
 struct TimeBreakdown {
@@ -58,7 +58,8 @@ struct PlanReport {
 llvm::Expected<PlanReport> makeReport(const PlanRequest &request, PlanSearchResult search);
 
 /// Where the time of one plan goes.
-TimeBreakdown breakDownTime(const ParallelLayout &layout, const StepCost &cost, const StepDetail &detail, int64_t busiest);
+TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout &layout, const StepCost &cost, const StepDetail &detail,
+                            int64_t busiest);
 
 /// One op of the busiest stage over a whole step.
 struct OpShare {
