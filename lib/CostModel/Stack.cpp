@@ -51,6 +51,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"keeps_residual_copies", &Stack::keepsResidualCopies},
       {"keeps_gathered_sequence", &Stack::keepsGatheredSequence},
       {"fused_experts", &Stack::fusedExperts},
+      {"separate_expert_biases", &Stack::separateExpertBiases},
       {"node_dispatch", &Stack::nodeDispatch},
       {"eager_experts", &Stack::eagerExperts},
       {"capacity_experts", &Stack::capacityExperts},

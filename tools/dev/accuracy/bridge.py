@@ -86,8 +86,10 @@ def stack_of(model, gpu, precision, release, vp, notes):
         options.append("hybrid-ep")
     if model.startswith(("DeepSeekV3", "Kimi")) and not (fused and gpu == "GB300"):
         options.append("latent")
-    if model.startswith("GPT OSS") and precision == "bf16" and gpu in ("GB200", "B200"):
-        options += ["norms", "gates"]
+    if model.startswith("GPT OSS"):
+        options += ["yarn"] if fused else ["yarn", "biases"]
+        if precision == "bf16" and gpu in ("GB200", "B200"):
+            options += ["norms", "gates"]
     return "+".join(["nemo-performance", "te-loss"] + options)
 
 
