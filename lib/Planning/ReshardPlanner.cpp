@@ -197,6 +197,11 @@ struct Reached {
 };
 } // namespace
 
+void forEachReshardStep(llvm::ArrayRef<LayoutAxis> grid, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                        const Layout &layout, llvm::function_ref<void(ReshardStep)> visit) {
+  StepMaker(grid, shape, elementBytes).forEachStep(layout, visit);
+}
+
 static llvm::Error verifyEnds(llvm::ArrayRef<LayoutAxis> grid, llvm::ArrayRef<int64_t> shape, const Layout &from,
                               const Layout &to) {
   for (const Layout *layout : {&from, &to})

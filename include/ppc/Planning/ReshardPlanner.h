@@ -4,6 +4,7 @@
 #define PPC_PLANNING_RESHARDPLANNER_H
 
 #include "ppc/Planning/Layout.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mlir::ppc {
 
@@ -40,6 +41,10 @@ struct ReshardStep {
 
 /// `all_to_all {tp} dim 1 from 0 -> [{}, {tp}]`
 std::string toString(const ReshardStep &step, llvm::ArrayRef<LayoutAxis> grid);
+
+/// Every legal step from `layout` (which must verify), for searches with costs of their own.
+void forEachReshardStep(llvm::ArrayRef<LayoutAxis> grid, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                        const Layout &layout, llvm::function_ref<void(ReshardStep)> visit);
 
 struct ReshardCosts {
   double bytesPerCollective = 4096; // latency of a collective, as the bytes that could have been sent meanwhile
