@@ -109,7 +109,7 @@ def convert_row(index, cells, shapes):
     elif model.startswith("grok") and release < "v25.05":
         attention = "flash2"
     elif model.startswith("deepseek"):
-        stack = "nemo-plain"
+        stack = "nemo-plain+hybrid-ep+blocking" + ("+latent" if gpu == "H100" else "")
         if gpu == "GB200":
             attention, recompute = "unfused", "selective"
     vp = integer(cells["vp"]) or 1
