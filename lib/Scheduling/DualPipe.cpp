@@ -95,6 +95,7 @@ PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape) {
   int64_t last = shape.devices - 1;
   PipelineSchedule schedule = makeEmptySchedule("dualpipe", enough);
   schedule.placement = bidirectionalPlacement(shape);
+  schedule.pairsForwards = true;
   schedule.replicas = bidirectionalReplicas(enough.microBatches);
   for (int64_t device = 0; device <= last; ++device) {
     int64_t near = device > last - device; // the replica whose first stages are nearer
@@ -110,6 +111,7 @@ PipelineSchedule makeDualPipeVSchedule(const PipelineShape &shape) {
   enough.microBatches = std::max(shape.microBatches, 2 * shape.devices);
   PipelineSchedule schedule = makeEmptySchedule("dualpipev", enough);
   schedule.placement = {zigzagPlacement(shape)};
+  schedule.pairsForwards = true;
   for (int64_t device = 0; device < shape.devices; ++device)
     DualPipeDevice(schedule.devices[device], {device, 2 * shape.devices - 1 - device}, {0, 0}, 1)
         .fill(device, shape.devices, enough.microBatches);

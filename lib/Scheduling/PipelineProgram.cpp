@@ -58,15 +58,15 @@ private:
     program.replicaCount = schedule.replicaCount();
     program.chunks.resize(schedule.deviceCount());
     program.first.resize(schedule.deviceCount(), 0);
-    program.codes.resize(schedule.replicaCount() * stages * 4);
+    program.codes.resize(schedule.replicaCount() * stages * PipelineProgram::codeKinds);
     for (int64_t replica = 0; replica < schedule.replicaCount(); ++replica)
       for (int64_t stage = 0; stage < stages; ++stage) {
         int64_t device = schedule.deviceOf(replica, stage);
         program.chunks[device].push_back({replica, stage});
         bool fromBefore = stage > 0 && schedule.deviceOf(replica, stage - 1) != device;
         bool fromAfter = stage + 1 < stages && schedule.deviceOf(replica, stage + 1) != device;
-        for (int64_t kind = 0; kind < 4; ++kind) {
-          PipelineProgram::Code &code = program.codes[(replica * stages + stage) * 4 + kind];
+        for (int64_t kind = 0; kind < PipelineProgram::codeKinds; ++kind) {
+          PipelineProgram::Code &code = program.codes[(replica * stages + stage) * PipelineProgram::codeKinds + kind];
           code.kind = PipelineProgram::CodeKind(kind);
           code.device = device;
           code.stage = stage;
@@ -103,7 +103,10 @@ private:
         }
         bool merged = isMerged(list, next[device]);
         int64_t codeKind = merged ? PipelineProgram::BackwardAndWeightGradient : int64_t(action.kind);
-        int64_t code = (schedule.replicaOf(action.microBatch) * stages + action.stage) * 4 + codeKind;
+        if (schedule.isPaired(device, next[device]))
+          codeKind = merged ? PipelineProgram::PairedBackwardAndWeightGradient : PipelineProgram::PairedBackward;
+        int64_t code =
+            (schedule.replicaOf(action.microBatch) * stages + action.stage) * PipelineProgram::codeKinds + codeKind;
         if (!program.codes[code].receives)
           needs = 0; // the same device did it before
         if (action.kind != Kind::WeightGradient)
@@ -330,11 +333,11 @@ llvm::Expected<const PipelineProgram *> PipelinePrograms::get(const PipelineSche
     return entry.get();
   if (llvm::Error error = checkPipelineShape(kind, shape))
     return std::move(error);
-  if (double(kind.replicas) * shape.devices * shape.chunks > 16383)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   "cannot time a pipeline of " + llvm::Twine(shape.devices) + " devices with " +
-                                       llvm::Twine(kind.replicas * shape.chunks) +
-                                       " chunks each; at most 16383 chunks");
+  if (double(kind.replicas) * shape.devices * shape.chunks > 10000)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "cannot time a pipeline of " +
+                                                                       llvm::Twine(shape.devices) + " devices with " +
+                                                                       llvm::Twine(kind.replicas * shape.chunks) +
+                                                                       " chunks each; at most 10000 chunks");
   llvm::Expected<PipelineProgram> program = compile(kind, shape);
   if (!program)
     return program.takeError();

@@ -192,6 +192,27 @@ private:
   llvm::SmallVector<int64_t, 256> moved;
 };
 
+/// Until the message leaves, and behind it.
+static std::pair<double, double> durationsOf(PipelineProgram::CodeKind kind, const StageDurations &durations) {
+  switch (kind) {
+  case PipelineProgram::Forward:
+    return {durations.forward.value, 0};
+  case PipelineProgram::Backward:
+    return {durations.backward.value, 0};
+  case PipelineProgram::WeightGradient:
+    return {durations.weightGradient.value, 0};
+  case PipelineProgram::BackwardAndWeightGradient:
+    return {durations.backward.value, durations.weightGradient.value};
+  case PipelineProgram::PairedBackward:
+    return {durations.pairedBackward().value, 0};
+  case PipelineProgram::PairedBackwardAndWeightGradient:
+    return {durations.pairedBackward().value, durations.pairedWeightGradient().value};
+  case PipelineProgram::codeKinds:
+    break;
+  }
+  llvm_unreachable("unknown code");
+}
+
 llvm::Error PipelineTimer::time(const PipelineProgram &program, llvm::ArrayRef<StageDurations> durations,
                                 const PipelineMessages &messages, PipelineTime &result) {
   auto refuse = [&](const llvm::Twine &text) { return llvm::createStringError(llvm::inconvertibleErrorCode(), text); };
@@ -202,7 +223,7 @@ llvm::Error PipelineTimer::time(const PipelineProgram &program, llvm::ArrayRef<S
   bool valid = isTime(messages.forward) && isTime(messages.backward);
   double once = 0; // one micro-batch through the pipeline, messages included
   for (const StageDurations &each : durations) {
-    valid &= isTime(each.forward) && isTime(each.backward) && isTime(each.weightGradient);
+    valid &= isTime(each.forward) && isTime(each.backward) && isTime(each.weightGradient) && isTime(each.overlap);
     once += (each.forward + each.backward + each.weightGradient + messages.forward + messages.backward).value;
   }
   if (!valid)
@@ -223,10 +244,7 @@ llvm::Error PipelineTimer::time(const PipelineProgram &program, llvm::ArrayRef<S
     const PipelineProgram::Code &code = program.codes[i];
     const StageDurations &each = durations[durations.size() == 1 ? 0 : code.stage];
     bool isForward = code.kind == PipelineProgram::Forward;
-    double duration = isForward                                      ? each.forward.value
-                      : code.kind == PipelineProgram::WeightGradient ? each.weightGradient.value
-                                                                     : each.backward.value;
-    double behind = code.kind == PipelineProgram::BackwardAndWeightGradient ? each.weightGradient.value : 0;
+    auto [duration, behind] = durationsOf(code.kind, each);
     double message = isForward ? messages.forward.value : messages.backward.value;
     double latency = code.receives ? message : 0, blocked = code.sends && messages.blockingSends ? message : 0;
     exactTimes[i] = {duration * share, latency * share, (behind + blocked) * share};

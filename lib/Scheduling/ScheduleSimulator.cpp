@@ -24,10 +24,21 @@ Seconds ScheduleTimeline::span() const {
   return longest;
 }
 
-static Seconds durationOf(const StageDurations &durations, Kind kind) {
-  return kind == Kind::Forward    ? durations.forward
-         : kind == Kind::Backward ? durations.backward
-                                  : durations.weightGradient;
+/// Of the device's i-th action.
+static Seconds durationOf(const PipelineSchedule &schedule, int64_t device, size_t i, const StageDurations &durations) {
+  const std::vector<PipelineAction> &list = schedule.devices[device];
+  switch (list[i].kind) {
+  case Kind::Forward:
+    return durations.forward;
+  case Kind::Backward:
+    return schedule.isPaired(device, i) ? durations.pairedBackward() : durations.backward;
+  case Kind::WeightGradient:
+    PipelineAction before = list[i];
+    before.kind = Kind::Backward;
+    bool isPaired = i > 0 && list[i - 1] == before && schedule.isPaired(device, i - 1);
+    return isPaired ? durations.pairedWeightGradient() : durations.weightGradient;
+  }
+  llvm_unreachable("unknown action");
 }
 
 static double peakInFlight(llvm::ArrayRef<PipelineAction> actions, double share) {
@@ -101,7 +112,8 @@ private:
       if (deviceOf(action, from) != device)
         start = std::max(start, *sent + messageTime(action));
     }
-    Seconds duration = durationOf(durations[durations.size() == 1 ? 0 : action.stage], action.kind) * share;
+    const StageDurations &each = durations[durations.size() == 1 ? 0 : action.stage];
+    Seconds duration = durationOf(schedule, device, timed.size(), each) * share;
     Seconds end = start + duration;
     timed.push_back({action, start, end});
     timeline.busy[device] += duration;

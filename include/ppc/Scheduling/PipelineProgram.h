@@ -50,7 +50,15 @@ struct PipelineProgram {
     uint16_t device;
     uint16_t code; // what it does
   };
-  enum CodeKind : uint8_t { Forward, Backward, WeightGradient, BackwardAndWeightGradient };
+  enum CodeKind : uint8_t {
+    Forward,
+    Backward,
+    WeightGradient,
+    BackwardAndWeightGradient, // W right behind B
+    PairedBackward,            // in a block with the F before
+    PairedBackwardAndWeightGradient,
+    codeKinds
+  };
   struct Code {
     CodeKind kind = Forward;
     bool receives = false, sends = false; // a message from or to another device
@@ -80,7 +88,7 @@ public:
   PipelinePrograms &operator=(PipelinePrograms &&);
   ~PipelinePrograms();
 
-  /// Kept as long as this object. Errors: `checkPipelineShape`; more than 16383 chunks, or too
+  /// Kept as long as this object. Errors: `checkPipelineShape`; more than 10000 chunks, or too
   /// many actions that no steady state shortens; a generator whose schedule does
   /// not end.
   llvm::Expected<const PipelineProgram *> get(const PipelineScheduleKind &kind, const PipelineShape &shape);

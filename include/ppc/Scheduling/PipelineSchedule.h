@@ -68,12 +68,21 @@ struct PipelineSchedule {
   std::vector<std::vector<int64_t>> placement = {};
   /// Per micro-batch. Empty: all on replica 0.
   std::vector<int64_t> replicas = {};
+  /// An F and the B of another chunk right behind it run as one block, each hiding the other's communication.
+  bool pairsForwards = false;
 
   int64_t deviceCount() const { return devices.size(); }
   int64_t replicaCount() const { return placement.empty() ? 1 : placement.size(); }
   int64_t replicaOf(int64_t microBatch) const { return replicas.empty() ? 0 : replicas[microBatch]; }
   int64_t deviceOf(int64_t replica, int64_t stage) const {
     return placement.empty() ? stage : placement[replica][stage];
+  }
+  /// Whether the device's i-th action is a B in such a block.
+  bool isPaired(int64_t device, size_t i) const {
+    const std::vector<PipelineAction> &list = devices[device];
+    return pairsForwards && i > 0 && list[i].kind == PipelineActionKind::Backward &&
+           list[i - 1].kind == PipelineActionKind::Forward &&
+           (list[i].stage != list[i - 1].stage || replicaOf(list[i].microBatch) != replicaOf(list[i - 1].microBatch));
   }
   int64_t deviceOf(const PipelineAction &action) const { return deviceOf(replicaOf(action.microBatch), action.stage); }
 };

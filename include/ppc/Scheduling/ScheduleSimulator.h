@@ -6,11 +6,21 @@
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Support/Units.h"
 
+#include <algorithm>
+
 namespace mlir::ppc {
 
 /// How long one micro-batch takes on a virtual stage; a slice takes its share.
 struct StageDurations {
   Seconds forward, backward, weightGradient;
+  /// What a B with its W saves as one block with the F before it, under schedules that pair them (dualpipe, dualpipev).
+  Seconds overlap = Seconds(0);
+
+  /// Of a B in such a block: B shortened by `overlap`, and W by what is left of it.
+  Seconds pairedBackward() const { return std::max(backward - overlap, Seconds(0)); }
+  Seconds pairedWeightGradient() const {
+    return std::max(weightGradient - std::max(overlap - backward, Seconds(0)), Seconds(0));
+  }
 };
 
 /// How long the messages of one micro-batch between virtual stages on different devices take; a slice takes its share.

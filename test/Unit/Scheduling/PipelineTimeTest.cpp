@@ -105,7 +105,8 @@ TEST(PipelineTime, RefusesNonsense) {
       message("breadth-first", {4, int64_t(1) << 40, 2}, {one}),
       "pipeline schedule \"breadth-first\" of 4 devices, 2 chunks, 1099511627776 micro-batches and 1 slices has more "
       "than 67108864 actions; larger micro-batches need fewer");
-  EXPECT_EQ(message("1f1b", {1 << 20, 4}, {one}), "cannot time a pipeline of 1048576 devices with 1 chunks each; at most 16383 chunks");
+  EXPECT_EQ(message("1f1b", {1 << 20, 4}, {one}),
+            "cannot time a pipeline of 1048576 devices with 1 chunks each; at most 10000 chunks");
   EXPECT_EQ(message("interleaved", {1 << 20, 1 << 20, 1 << 19}, {one}),
-            "cannot time a pipeline of 1048576 devices with 524288 chunks each; at most 16383 chunks");
+            "cannot time a pipeline of 1048576 devices with 524288 chunks each; at most 10000 chunks");
 }

@@ -43,6 +43,9 @@ struct RandomSchedules {
     else if (style == 2)
       for (StageDurations &each : result)
         each = {one(), one(), one()};
+    if (below(2))
+      for (StageDurations &each : result)
+        each.overlap = Seconds(below(4) ? 0.4 : 2.5);
     return result;
   }
 

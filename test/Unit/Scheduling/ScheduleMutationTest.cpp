@@ -48,7 +48,7 @@ TEST(ScheduleMutation, NoScheduleBeatsTheLowerBounds) {
           continue;
         double chain = 0;
         for (int64_t stage = 0; stage < schedule.stageCount; ++stage) {
-          chain += (durations[stage].forward + durations[stage].backward).value * share;
+          chain += (durations[stage].forward + durations[stage].pairedBackward()).value * share;
           if (stage && schedule.deviceOf(replica, stage) != schedule.deviceOf(replica, stage - 1))
             chain += (messages.forward + messages.backward).value * share;
         }
