@@ -39,6 +39,8 @@ Seconds LayerProgram::recomputeFull() const {
   Seconds total;
   for (size_t i = 0; i < end; ++i)
     total += ops[i].forward;
+  for (const LayerOp &op : ops)
+    total -= op.gatheredAgain;
   return total;
 }
 Seconds LayerProgram::communication() const {

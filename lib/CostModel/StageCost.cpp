@@ -40,7 +40,7 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   times.backward += again;
   for (const LayerOp &op : program.ops)
     if (op.kind == OpClass::Communication)
-      times.communication += op.forward + op.backward + (recomputed ? op.forward : Seconds(0));
+      times.communication += op.forward + op.backward + (recomputed ? op.forward - op.gatheredAgain : Seconds(0));
   // The device waits for the host where kernels are shorter than their launches.
   double launches = context.stack.execution == Execution::Compiled ? 0.4 : 1;
   Seconds hostForward = device.hostIssueForward * (launches * forwardKernels);

@@ -89,12 +89,13 @@ void TransformerLayer::overlapTensorParallel(size_t first) {
     } else if (stack.asyncTensorBackward && enters) {
       build.hide(op.backward, product->weightGradient);
     }
-    if (layout.sequenceParallel && enters && layout.recompute != Recompute::Full && !stack.keepsGatheredSequence) {
+    if (layout.sequenceParallel && enters && !stack.keepsGatheredSequence) {
       // The sequence is gathered again for the weight gradient, beside the gradient of the rows.
       Seconds again = whole;
       if (stack.asyncTensorBackward || stack.overlapTensorParallel)
         build.hide(again, product->backward);
       op.backward += again;
+      op.gatheredAgain = again;
     }
   }
 }

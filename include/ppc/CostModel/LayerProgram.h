@@ -24,6 +24,7 @@ struct LayerOp {
   Flops flops;   // of forward, on this rank
   Bytes traffic; // of forward: memory for compute, link for communication
   Bytes saved;   // kept from forward to backward
+  Seconds gatheredAgain; // of backward: fetching what `saved` is only a part of; not when the layer is recomputed
   bool attentionCore = false; // what Recompute::Selective computes again
   bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
   bool unrecorded = false;    // launched one by one where graphs record the rest
@@ -44,7 +45,7 @@ struct LayerProgram {
   Seconds weightGradient() const;
   /// What backward computes again: attention scores with `selective`, and the modules of the stack.
   Seconds recomputePartial(bool selective) const;
-  /// The whole layer, or up to the last value that backward reads.
+  /// The whole layer, or up to the last value that backward reads; less what then need not be gathered again.
   Seconds recomputeFull() const;
   Seconds communication() const; // exposed, of forward
   Bytes saved() const;

@@ -18,8 +18,8 @@ LayerKind layerKind(const ModelShape &model, int64_t layer);
 llvm::StringRef layerKindName(int kind);
 
 /// One rank's program of each kind of layer. Depends on these fields of the layout only: tp, cp, ep, etp, sequenceParallel,
-/// microBatch, precision, contextKind, attention, fusedNorm, whether recompute is Full, and, for stacks that do not fuse
-/// gradient accumulation, dp.
+/// microBatch, precision, contextKind, attention, fusedNorm, and, for stacks that do not fuse gradient accumulation and
+/// below 16 bits, the number of micro-batches.
 struct LayerPrograms {
   std::array<LayerProgram, layerKinds> programs;
   std::array<bool, layerKinds> present{};

@@ -1,0 +1,49 @@
+#include "ScheduleCache.h"
+
+#include <algorithm>
+
+using namespace mlir::ppc;
+
+const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  Key key{&kind, shape.devices, shape.microBatches, shape.chunks, shape.slices};
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (auto found = programs.find(key); found != programs.end())
+      return found->second.get();
+  }
+  std::unique_ptr<PipelineProgram> made;
+  if (llvm::Expected<PipelineProgram> program = compilePipelineSchedule(kind, shape))
+    made = std::make_unique<PipelineProgram>(std::move(*program));
+  else
+    llvm::consumeError(program.takeError());
+  std::lock_guard<std::mutex> lock(mutex);
+  auto &entry = programs[key];
+  if (!entry)
+    entry = std::move(made);
+  return entry.get();
+}
+
+const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  if (kind.replicas != 1)
+    return nullptr;
+  // Where stages lie does not depend on the number of micro-batches: ask for few.
+  PipelineShape small = shape;
+  small.microBatches = std::min(shape.microBatches, shape.devices);
+  if (llvm::Error error = checkPipelineShape(kind, small)) {
+    llvm::consumeError(std::move(error));
+    small = shape;
+  }
+  Key key{&kind, small.devices, small.microBatches, small.chunks, small.slices};
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [entry, isNew] = placements.try_emplace(key);
+  if (isNew) {
+    PipelineSchedule schedule = kind.make(small);
+    entry->second = std::make_unique<StagePlacement>();
+    entry->second->stages.resize(schedule.deviceCount());
+    for (int64_t stage = 0; stage < schedule.stageCount; ++stage) {
+      entry->second->deviceOf.push_back(schedule.deviceOf(0, stage));
+      entry->second->stages[schedule.deviceOf(0, stage)].push_back(stage);
+    }
+  }
+  return entry->second.get();
+}
