@@ -9,44 +9,7 @@ using namespace mlir::ppc;
 
 /// Bounds are sums in another order than what they bound.
 static constexpr double slack = 1 - 1e-9;
-
-bool mlir::ppc::isBetter(const Candidate &a, const Candidate &b) {
-  if (a.time != b.time)
-    return a.time < b.time;
-  if (a.memory != b.memory)
-    return a.memory < b.memory;
-  for (int key = 0; key < planKeyCount; ++key) {
-    int64_t left = planValue(a.layout, PlanKey(key)), right = planValue(b.layout, PlanKey(key));
-    if (left != right)
-      return left < right;
-  }
-  return false;
-}
-
-bool mlir::ppc::isSameShape(const ParallelLayout &a, const ParallelLayout &b) {
-  for (int key = 0; key < planKeyCount; ++key)
-    switch (PlanKey(key)) {
-    case PlanKey::Zero: case PlanKey::ShardGroup: case PlanKey::RecomputedLayers: case PlanKey::Offload:
-      break;
-    default:
-      if (planValue(a, PlanKey(key)) != planValue(b, PlanKey(key)))
-        return false;
-    }
-  return true;
-}
-
-void CandidateList::add(Candidate candidate) {
-  auto same = llvm::find_if(list, [&](const Candidate &other) { return isSameShape(other.layout, candidate.layout); });
-  if (same != list.end()) {
-    if (!isBetter(candidate, *same))
-      return;
-    list.erase(same);
-  }
-  auto at = llvm::find_if(list, [&](const Candidate &other) { return isBetter(candidate, other); });
-  list.insert(at, std::move(candidate));
-  if (list.size() > capacity)
-    list.pop_back();
-}
+static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void ExpansionCounts::add(const ExpansionCounts &other) {
   prunedBusy += other.prunedBusy;
@@ -54,113 +17,229 @@ void ExpansionCounts::add(const ExpansionCounts &other) {
   prunedTimed += other.prunedTimed;
   memory += other.memory;
   refused += other.refused;
+  needless += other.needless;
   timed += other.timed;
   priced += other.priced;
 }
 
-const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, const PipelineShape &shape) {
-  Key key{&kind, shape.devices, shape.microBatches, shape.chunks, shape.slices};
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (auto found = programs.find(key); found != programs.end())
-      return found->second.get();
-  }
-  std::unique_ptr<PipelineProgram> made;
-  if (llvm::Expected<PipelineProgram> program = compilePipelineSchedule(kind, shape))
-    made = std::make_unique<PipelineProgram>(std::move(*program));
-  else
-    llvm::consumeError(program.takeError());
-  std::lock_guard<std::mutex> lock(mutex);
-  auto &entry = programs[key];
-  if (!entry)
-    entry = std::move(made);
-  return entry.get();
+static double busy(const LayerPrice &price) { return (price.forward + price.backward + price.weightGradient).value; }
+
+static std::array<int64_t, layerKinds> countKinds(const ModelShape &model) {
+  std::array<int64_t, layerKinds> counts{};
+  ++counts[int(LayerKind::Embedding)];
+  ++counts[int(LayerKind::Head)];
+  for (int64_t layer = 0; layer < model.layers; ++layer)
+    ++counts[int(layerKind(model, layer))];
+  return counts;
 }
 
-const ScheduleCache::Placement *ScheduleCache::placement(const PipelineScheduleKind &kind, const PipelineShape &shape) {
-  // Where stages lie does not depend on the number of micro-batches: ask for few.
-  PipelineShape small = shape;
-  small.microBatches = std::min(shape.microBatches, shape.devices);
-  if (llvm::Error error = checkPipelineShape(kind, small)) {
-    llvm::consumeError(std::move(error));
-    small = shape;
+static bool isLayer(int kind) { return kind != int(LayerKind::Embedding) && kind != int(LayerKind::Head); }
+
+/// Time of one micro-batch on all stages, layers kept or wholly recomputed, and of the shortest layer.
+static GridExpander::KeyBound sumUp(const LayerPrices &prices, const std::array<int64_t, layerKinds> &counts, bool recomputed) {
+  GridExpander::KeyBound sum;
+  sum.leastLayer = infinity;
+  for (int kind = 0; kind < layerKinds; ++kind) {
+    if (!counts[kind])
+      continue;
+    double once = busy(prices(LayerKind(kind), recomputed && isLayer(kind)));
+    sum.total += once * double(counts[kind]);
+    if (isLayer(kind))
+      sum.leastLayer = std::min(sum.leastLayer, once);
   }
-  Key key{&kind, small.devices, small.microBatches, small.chunks, small.slices};
-  std::lock_guard<std::mutex> lock(mutex);
-  auto [entry, isNew] = placements.try_emplace(key);
-  if (isNew && kind.replicas == 1) {
-    PipelineSchedule schedule = kind.make(small);
-    entry->second = std::make_unique<Placement>();
-    entry->second->stages.resize(schedule.deviceCount());
-    for (int64_t stage = 0; stage < schedule.stageCount; ++stage)
-      entry->second->stages[schedule.deviceOf(0, stage)].push_back(stage);
-  }
-  return entry->second.get();
+  return sum;
 }
 
 GridExpander::KeyBound GridExpander::boundKey(const PlanSpace &space, const PlanGrid &grid) {
   ParallelLayout layout = space.layoutOf(grid);
-  if (!request.stack.fusedGradientAccumulation) // one micro-batch has least to add
-    layout.dp = std::max<int64_t>(1, request.job.globalBatch / layout.microBatch);
-  KeyBound best;
-  best.total = best.leastLayer = std::numeric_limits<double>::infinity();
-  std::vector<int64_t> counts(layerKinds, 0);
-  ++counts[int(LayerKind::Embedding)];
-  ++counts[int(LayerKind::Head)];
-  for (int64_t layer = 0; layer < request.model.layers; ++layer)
-    ++counts[int(layerKind(request.model, layer))];
-  for (Recompute recompute : space.recomputes()) {
-    layout.recompute = recompute;
+  std::array<int64_t, layerKinds> counts = countKinds(request.model);
+  KeyBound best{infinity, infinity};
+  // What depends on the number of micro-batches grows or shrinks with it: the least is at one end.
+  int64_t most = std::max<int64_t>(1, request.job.globalBatch / layout.microBatch);
+  bool depends = !request.stack.fusedGradientAccumulation || elementBytes(layout.precision) < 2;
+  for (int64_t dp : depends ? std::vector<int64_t>{1, most} : std::vector<int64_t>{layout.dp}) {
+    layout.dp = dp;
     PricingContext context(request.model, request.job, request.cluster, layout, request.stack);
-    LayerPrices prices = priceLayers(context, buildPrograms(context));
-    double total = 0, least = std::numeric_limits<double>::infinity();
-    for (int kind = 0; kind < layerKinds; ++kind) {
-      if (!prices.present[kind])
-        continue;
-      const LayerPrice &price = prices(LayerKind(kind), false);
-      double once = (price.forward + price.backward + price.weightGradient).value;
-      total += once * double(counts[kind]);
-      if (kind != int(LayerKind::Embedding) && kind != int(LayerKind::Head))
-        least = std::min(least, once);
-    }
-    best.total = std::min(best.total, total);
-    best.leastLayer = std::min(best.leastLayer, least);
+    KeyBound sum = sumUp(priceLayers(context, buildPrograms(context)), counts, false);
+    best.total = std::min(best.total, sum.total);
+    best.leastLayer = std::min(best.leastLayer, sum.leastLayer);
   }
   return best;
 }
 
-double GridExpander::boundGrid(const PlanRequest &request, const KeyBound &key, const PlanGrid &grid, int64_t microBatch) {
-  double microBatches = double(request.job.globalBatch / (grid.dp * microBatch));
-  // Some device has at least its share, and at least its share of whole layers.
-  double layers = std::ceil(double(request.model.layers) / double(grid.pp));
-  return slack * microBatches * std::max(key.total / double(grid.pp), layers * key.leastLayer);
+/// Some device has at least its share of the work, and of whole layers.
+static double boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int64_t pp, double microBatches) {
+  double layers = std::ceil(double(model.layers) / double(pp));
+  return slack * microBatches * std::max(sum.total / double(pp), layers * sum.leastLayer);
 }
 
-/// No schedule is faster than this: a device waits for the forwards before its first stage, then does all its work, and the
-/// backwards before that stage follow its last one.
-double GridExpander::pipelineBound(const StepSchedule &schedule, llvm::ArrayRef<ChunkCost> chunks, const PipelineMessages &messages) {
-  double microBatches = double(schedule.shape.microBatches);
-  double sum = 0, through = 0;
+double GridExpander::boundGrid(const PlanRequest &request, const KeyBound &key, const PlanGrid &grid, int64_t microBatch) {
+  return boundBusy(request.model, key, grid.pp, double(request.job.globalBatch / (grid.dp * microBatch)));
+}
+
+llvm::ArrayRef<GridExpander::ScheduleEntry> GridExpander::schedulesOf(const PlanSpace &space, const ParallelLayout &layout) {
+  if (cachedSpace != &space) {
+    cachedSpace = &space;
+    cachedSchedules.clear();
+  }
+  auto [found, isNew] = cachedSchedules.try_emplace({layout.pp, layout.microBatches(request.job)});
+  if (isNew)
+    for (const ScheduleChoice &choice : space.schedules(layout)) {
+      ParallelLayout asked = layout;
+      asked.schedule = choice.schedule.str();
+      asked.vp = choice.vp;
+      StepSchedule schedule = llvm::cantFail(resolveSchedule(request.job, asked));
+      found->second.push_back({choice, schedule, schedules.placement(*schedule.kind, schedule.shape)});
+    }
+  return found->second;
+}
+
+/// How state is kept, with what prices it. The layout's schedule and recomputation change as choices are gone through.
+struct GridExpander::StateEntry {
+  StateEntry(const PlanRequest &request, ParallelLayout base, const StateChoice &state)
+      : layout(std::move(base)), context(request.model, request.job, request.cluster, layout, request.stack) {
+    layout.zero = state.zero;
+    layout.shardGroup = state.shardGroup;
+    layout.offload = state.offload;
+  }
+  ParallelLayout layout;
+  PricingContext context; // of that layout
+};
+
+/// One grid's choices.
+class GridExpander::Expansion {
+public:
+  Expansion(GridExpander &expander, const PlanSpace &space, const PlanGrid &grid, Bytes limit, CandidateList &found,
+            ExpansionCounts &counts)
+      : expander(expander), request(expander.request), space(space), limit(limit), found(found), counts(counts),
+        layout(space.layoutOf(grid)), entries(expander.schedulesOf(space, layout)), kinds(countKinds(request.model)) {
+    for (const StateChoice &state : space.states(layout))
+      states.push_back(std::make_unique<StateEntry>(request, layout, state));
+    fitsKept.assign(states.size() * entries.size(), false);
+  }
+
+  void run();
+
+private:
+  /// What one choice of schedule looks like under one recomputation and one kind of state.
+  struct Choice {
+    size_t entry;
+    llvm::ArrayRef<int64_t> cut;
+    double bound;
+  };
+  void runGroup(llvm::ArrayRef<size_t> group);
+  void runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
+  void setChoice(ParallelLayout &changed, const ScheduleEntry &entry, int64_t number, bool effective) const {
+    changed.schedule = entry.choice.schedule.str();
+    changed.vp = effective ? entry.schedule.shape.chunks : entry.choice.vp;
+    changed.recompute = recompute;
+    changed.recomputedLayers = number;
+  }
+  llvm::ArrayRef<int64_t> cutFor(int64_t chunks);
+  double boundMemory(StateEntry &state, const LayerPrices &prices);
+  double boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const;
+  bool fits(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program) const;
+
+  GridExpander &expander;
+  const PlanRequest &request;
+  const PlanSpace &space;
+  Bytes limit;
+  CandidateList &found;
+  ExpansionCounts &counts;
+  ParallelLayout layout;
+  llvm::ArrayRef<ScheduleEntry> entries;
+  std::array<int64_t, layerKinds> kinds;
+  std::vector<std::unique_ptr<StateEntry>> states;
+  std::vector<bool> fitsKept; // state x entry: fits with everything kept, so nothing need be recomputed
+
+  LayerPrograms programs;
+  PipelineMessages messages;
+  Recompute recompute = Recompute::None;
+  std::map<int64_t, std::vector<int64_t>> cuts; // of `recompute`; by number of chunks
+};
+
+void GridExpander::Expansion::run() {
+  if (states.empty() || entries.empty())
+    return;
+  PricingContext context(request.model, request.job, request.cluster, layout, request.stack);
+  programs = buildPrograms(context);
+  messages = priceMessages(context);
+  for (Recompute next : space.recomputes()) {
+    recompute = layout.recompute = next;
+    cuts.clear();
+    // Parameters and gradients that are whole between steps leave the layers' times alone: one pipeline for all of those.
+    std::vector<std::vector<size_t>> groups(2);
+    for (size_t i = 0; i < states.size(); ++i) {
+      states[i]->layout.recompute = recompute;
+      if (states[i]->layout.zero >= 3 || states[i]->context.reducesEveryMicroBatch())
+        groups.push_back({i});
+      else
+        groups[states[i]->layout.offload == Offload::Activations].push_back(i);
+    }
+    for (const std::vector<size_t> &group : groups)
+      if (!group.empty())
+        runGroup(group);
+  }
+}
+
+llvm::ArrayRef<int64_t> GridExpander::Expansion::cutFor(int64_t chunks) {
+  auto [found, isNew] = cuts.try_emplace(chunks);
+  if (isNew) {
+    ParallelLayout asked = layout;
+    asked.vp = chunks / asked.pp;
+    found->second = cutLayers(PricingContext(request.model, request.job, request.cluster, asked, request.stack), programs);
+  }
+  return found->second;
+}
+
+/// Some device holds its share of the parameters and of one micro-batch.
+double GridExpander::Expansion::boundMemory(StateEntry &state, const LayerPrices &prices) {
+  bool full = recompute == Recompute::Full;
+  ChunkCost share;
+  share.working = Bytes(infinity);
+  for (int kind = 0; kind < layerKinds; ++kind) {
+    if (!kinds[kind])
+      continue;
+    bool again = full && isLayer(kind);
+    const LayerPrice &price = prices(LayerKind(kind), again);
+    double part = double(kinds[kind]) / double(layout.pp);
+    share.parameters += part * price.parameters;
+    share.expertParameters += part * price.expertParameters;
+    if (state.layout.offload != Offload::Activations)
+      share.kept += part * price.kept;
+    share.working = std::min({share.working, price.working, prices(LayerKind(kind), false).working});
+  }
+  static const PipelineProgram program = [] {
+    PipelineProgram one;
+    one.chunks = {{PipelineChunk{}}};
+    one.moments = {{PipelineProgram::Moment{ChunkLoad{1, 0}}}};
+    return one;
+  }();
+  MemoryBreakdown memory = deviceMemory(state.context, prices.largestLayer, share, program, 0);
+  memory.communication = Bytes(0); // no sum of shares
+  return slack * memory.total().value;
+}
+
+/// A device waits for the forwards before its first stage, then does all its work, and the backwards before that stage
+/// follow its last one.
+double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
+  const PipelineShape &shape = entry.schedule.shape;
+  double microBatches = double(shape.microBatches), share = 1 / double(shape.slices), sum = 0, through = 0;
   for (const ChunkCost &chunk : chunks) {
     through += (chunk.durations.forward + chunk.durations.backward).value;
     sum += (chunk.durations.forward + chunk.durations.backward + chunk.durations.weightGradient).value;
   }
-  double share = 1 / double(schedule.shape.slices);
-  double bound = std::max(sum * microBatches / double(schedule.shape.devices), share * through);
-  const ScheduleCache::Placement *placement = schedules.placement(*schedule.kind, schedule.shape);
-  if (!placement)
+  double bound = std::max(sum * microBatches / double(shape.devices), share * through);
+  if (!entry.placement)
     return slack * bound;
-  llvm::SmallVector<int64_t, 64> deviceOf(chunks.size());
-  for (size_t device = 0; device < placement->stages.size(); ++device)
-    for (int64_t stage : placement->stages[device])
-      deviceOf[stage] = int64_t(device);
+  llvm::ArrayRef<int64_t> deviceOf = entry.placement->deviceOf;
   llvm::SmallVector<double, 64> fill(chunks.size() + 1, 0), drain(chunks.size() + 1, 0);
   for (size_t stage = 0; stage + 1 < chunks.size(); ++stage) {
     bool hop = deviceOf[stage] != deviceOf[stage + 1];
     fill[stage + 1] = fill[stage] + share * (chunks[stage].durations.forward.value + (hop ? messages.forward.value : 0));
     drain[stage + 1] = drain[stage] + share * (chunks[stage].durations.backward.value + (hop ? messages.backward.value : 0));
   }
-  for (const std::vector<int64_t> &stages : placement->stages) {
+  for (llvm::ArrayRef<int64_t> stages : entry.placement->stages) {
     double chain = 0, weights = 0;
     for (int64_t stage : stages) {
       chain += (chunks[stage].durations.forward + chunks[stage].durations.backward).value;
@@ -173,206 +252,143 @@ double GridExpander::pipelineBound(const StepSchedule &schedule, llvm::ArrayRef<
   return slack * bound;
 }
 
-double GridExpander::peakMemory(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
-                                const PipelineProgram &program) {
-  double peak = 0;
+bool GridExpander::Expansion::fits(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+                                   const PipelineProgram &program) const {
   for (size_t device = 0; device < program.chunks.size(); ++device)
-    peak = std::max(peak, deviceMemory(context, largestLayer, chunks, program, int64_t(device)).total().value);
-  return peak;
+    if (deviceMemory(context, largestLayer, chunks, program, int64_t(device)).total() > limit)
+      return false;
+  return true;
 }
 
-/// Some device holds its share of the parameters and of one micro-batch.
-double GridExpander::memoryBound(const ParallelLayout &layout, const LayerPrices &prices, const StateChoice &state) {
-  const ModelShape &model = request.model;
-  ParallelLayout kept = layout;
-  kept.zero = state.zero;
-  kept.shardGroup = state.shardGroup;
-  kept.offload = state.offload;
-  Stack stack = request.stack;
-  stack.bucketElements = 0;
-  PricingContext context(model, request.job, request.cluster, kept, stack);
-  bool full = layout.recompute == Recompute::Full;
-  ChunkCost share;
-  double part = 1 / double(layout.pp);
-  share.working = Bytes(std::numeric_limits<double>::infinity());
-  auto add = [&](LayerKind kind, double count, bool again) {
-    const LayerPrice &price = prices(kind, again);
-    share.parameters += part * count * price.parameters;
-    share.expertParameters += part * count * price.expertParameters;
-    if (state.offload != Offload::Activations)
-      share.kept += part * count * price.kept;
-  };
-  add(LayerKind::Embedding, 1, false);
-  add(LayerKind::Head, 1, false);
-  std::array<int64_t, layerKinds> counts{};
-  for (int64_t layer = 0; layer < model.layers; ++layer)
-    ++counts[int(layerKind(model, layer))];
-  for (int kind = 0; kind < layerKinds; ++kind)
-    if (counts[kind]) {
-      add(LayerKind(kind), double(counts[kind]), full);
-      for (bool again : {false, true})
-        if (!again || full)
-          share.working = std::min(share.working, prices(LayerKind(kind), again).working);
-    }
-  PipelineProgram program;
-  program.chunks = {{PipelineChunk{}}};
-  program.moments = {{PipelineProgram::Moment{ChunkLoad{1, 0}}}};
-  return slack * deviceMemory(context, prices.largestLayer, share, program, 0).total().value;
-}
-
-void GridExpander::expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, CandidateList &found, ExpansionCounts &counts) {
-  ParallelLayout layout = space.layoutOf(grid);
-  std::vector<StateChoice> states = space.states(layout);
-  // Parameters that are whole between steps leave the layers' times alone: one pipeline for all of those.
-  auto firstSharded = llvm::find_if(states, [](const StateChoice &state) { return state.zero >= 3; });
-  llvm::ArrayRef<StateChoice> all(states);
-  size_t whole = firstSharded - states.begin();
-  for (Recompute recompute : space.recomputes()) {
-    layout.recompute = recompute;
-    PricingContext context(request.model, request.job, request.cluster, layout, request.stack);
-    LayerPrograms programs = buildPrograms(context);
-    auto group = [&](llvm::ArrayRef<StateChoice> part) {
-      ParallelLayout typical = layout;
-      typical.zero = part.front().zero;
-      typical.shardGroup = part.front().shardGroup;
-      typical.offload = part.front().offload;
-      expandState(space, typical, programs, part, limit, found, counts);
-    };
-    // Offloaded activations change times as well.
-    for (bool activations : {false, true}) {
-      std::vector<StateChoice> part;
-      for (const StateChoice &state : all.take_front(whole))
-        if ((state.offload == Offload::Activations) == activations)
-          part.push_back(state);
-      if (!part.empty())
-        group(part);
-    }
-    for (const StateChoice &state : all.drop_front(whole))
-      group(state);
+void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
+  bool full = recompute == Recompute::Full;
+  LayerPrices prices = priceLayers(states[group.front()]->context, programs);
+  double microBatches = double(layout.microBatches(request.job));
+  if (boundBusy(request.model, sumUp(prices, kinds, false), layout.pp, microBatches) > found.cutoff()) {
+    counts.prunedBusy += int64_t(group.size() * entries.size());
+    return;
   }
-}
-
-void GridExpander::expandState(const PlanSpace &space, ParallelLayout layout, const LayerPrograms &programs,
-                               llvm::ArrayRef<StateChoice> states, Bytes limit, CandidateList &found, ExpansionCounts &counts) {
-  PricingContext plain(request.model, request.job, request.cluster, layout, request.stack);
-  LayerPrices prices = priceLayers(plain, programs);
-  bool full = layout.recompute == Recompute::Full;
-
-  std::vector<StateChoice> possible;
-  for (const StateChoice &state : states)
-    if (memoryBound(layout, prices, state) > limit.value)
-      ++counts.memory;
+  std::vector<size_t> possible;
+  for (size_t state : group)
+    if (boundMemory(*states[state], prices) > limit.value)
+      counts.memory += int64_t(entries.size());
     else
       possible.push_back(state);
   if (possible.empty())
     return;
-  states = possible;
 
-  struct Choice {
-    ScheduleChoice choice;
-    StepSchedule schedule;
-    std::vector<int64_t> counts;
-    double bound;
-    size_t position;
-  };
   std::vector<Choice> choices;
-  PipelineMessages messages = priceMessages(plain);
-  for (const ScheduleChoice &choice : space.schedules(layout)) {
-    ParallelLayout asked = layout;
-    asked.schedule = choice.schedule.str();
-    asked.vp = choice.vp;
-    asked.recomputedLayers = full ? 0 : -1;
-    StepSchedule schedule = llvm::cantFail(resolveSchedule(request.job, asked));
-    asked.vp = schedule.shape.chunks;
-    PricingContext context(request.model, request.job, request.cluster, asked, request.stack);
-    std::vector<int64_t> cut = cutLayers(context, programs);
-    double bound = pipelineBound(schedule, priceChunks(context, prices, cut, schedule.splitBackward), messages);
+  ParallelLayout asked = layout;
+  PricingContext context(request.model, request.job, request.cluster, asked, request.stack);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (llvm::all_of(possible, [&](size_t state) { return fitsKept[state * entries.size() + i]; })) {
+      counts.needless += int64_t(possible.size());
+      continue;
+    }
+    const ScheduleEntry &entry = entries[i];
+    setChoice(asked, entry, full ? 0 : -1, true);
+    llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
+    double bound = boundPipeline(entry, priceChunks(context, prices, cut, entry.schedule.splitBackward));
     if (bound > found.cutoff())
-      counts.prunedPipeline += int64_t(states.size());
+      counts.prunedPipeline += int64_t(possible.size());
     else
-      choices.push_back({choice, schedule, std::move(cut), bound, choices.size()});
+      choices.push_back({i, cut, bound});
   }
-  llvm::sort(choices, [](const Choice &a, const Choice &b) { return std::tie(a.bound, a.position) < std::tie(b.bound, b.position); });
+  llvm::sort(choices, [](const Choice &a, const Choice &b) { return std::tie(a.bound, a.entry) < std::tie(b.bound, b.entry); });
+  for (const Choice &choice : choices)
+    runChoice(choice, possible, prices);
+}
 
-  for (Choice &choice : choices) {
-    if (choice.bound > found.cutoff()) {
-      counts.prunedPipeline += int64_t(states.size());
+void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices) {
+  if (choice.bound > found.cutoff()) {
+    counts.prunedPipeline += int64_t(group.size());
+    return;
+  }
+  const ScheduleEntry &entry = entries[choice.entry];
+  bool full = recompute == Recompute::Full;
+  int64_t largest = *std::max_element(choice.cut.begin(), choice.cut.end());
+  std::vector<int64_t> numbers = full ? space.recomputedLayers(largest) : std::vector<int64_t>{-1};
+
+  // Chunks by position in `numbers`, priced when asked for.
+  ParallelLayout asked = layout;
+  PricingContext plain(request.model, request.job, request.cluster, asked, request.stack);
+  std::map<size_t, std::vector<ChunkCost>> byPosition;
+  auto chunksOf = [&](size_t position) -> llvm::ArrayRef<ChunkCost> {
+    auto [found, isNew] = byPosition.try_emplace(position);
+    if (isNew) {
+      setChoice(asked, entry, numbers[position], true);
+      found->second = priceChunks(plain, prices, choice.cut, entry.schedule.splitBackward);
+    }
+    return found->second;
+  };
+
+  // A schedule that fits durations is made for those of the first number of layers that is asked for.
+  const PipelineProgram *program = nullptr;
+  std::map<size_t, std::vector<size_t>> statesByPosition; // what each state must recompute at least
+  for (size_t index : group) {
+    StateEntry &state = *states[index];
+    size_t bit = index * entries.size() + choice.entry;
+    if (recompute != Recompute::None && fitsKept[bit]) {
+      ++counts.needless;
       continue;
     }
-    const PipelineProgram *program = schedules.program(*choice.schedule.kind, choice.schedule.shape);
-    if (!program)
-      continue;
-    ParallelLayout asked = layout;
-    asked.schedule = choice.choice.schedule.str();
-    asked.vp = choice.choice.vp;
-    // How many layers each state must recompute.
-    int64_t largest = *std::max_element(choice.counts.begin(), choice.counts.end());
-    std::vector<int64_t> numbers = full ? space.recomputedLayers(largest) : std::vector<int64_t>{-1};
-    std::map<int64_t, std::vector<StateChoice>> byNumber; // position in `numbers`
-    auto finalLayout = [&](const StateChoice &state, int64_t number) {
-      ParallelLayout result = asked;
-      result.zero = state.zero;
-      result.shardGroup = state.shardGroup;
-      result.offload = state.offload;
-      result.recomputedLayers = number;
-      return result;
-    };
-    auto chunksFor = [&](const StateChoice &state, int64_t number, auto &&use) {
-      ParallelLayout effective = finalLayout(state, number);
-      effective.vp = choice.schedule.shape.chunks;
-      PricingContext context(request.model, request.job, request.cluster, effective, request.stack);
-      use(context, priceChunks(context, prices, choice.counts, choice.schedule.splitBackward));
-    };
-    for (const StateChoice &state : states) {
-      auto fits = [&](int64_t number) {
-        double peak = 0;
-        chunksFor(state, number, [&](const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks) {
-          peak = peakMemory(context, prices.largestLayer, chunks, *program);
-        });
-        return peak <= limit.value;
-      };
-      std::vector<int64_t> runnable = numbers;
-      if (request.refuse)
-        llvm::erase_if(runnable, [&](int64_t number) { return !request.refuse(finalLayout(state, number)).empty(); });
-      // Every layer more takes time and saves memory.
-      auto least = std::partition_point(runnable.begin(), runnable.end(), [&](int64_t number) { return !fits(number); });
-      if (runnable.empty())
-        ++counts.refused;
-      else if (least == runnable.end())
-        ++counts.memory;
-      else
-        byNumber[llvm::find(numbers, *least) - numbers.begin()].push_back(state);
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      setChoice(state.layout, entry, numbers[i], false);
+      if (!request.refuse || request.refuse(state.layout).empty())
+        positions.push_back(i);
     }
-    for (auto &[position, group] : byNumber) {
-      int64_t number = numbers[position];
-      bool timed = false;
-      for (const StateChoice &state : group)
-        chunksFor(state, number, [&](const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks) {
-          if (!timed) {
-            double bound = pipelineBound(choice.schedule, chunks, messages);
-            if (bound > found.cutoff()) {
-              ++counts.prunedPipeline;
-              return;
-            }
-            llvm::SmallVector<StageDurations, 64> durations;
-            for (const ChunkCost &chunk : chunks)
-              durations.push_back(chunk.durations);
-            if (llvm::Error error = timer.time(*program, durations, messages, time)) {
-              llvm::consumeError(std::move(error));
-              return;
-            }
-            timed = true;
-            ++counts.timed;
-          }
-          if (time.stepTime.value > found.cutoff()) {
-            ++counts.prunedTimed;
-            return;
-          }
-          StepCost cost = assembleStep(context, prices.largestLayer, chunks, *program, time);
-          ++counts.priced;
-          if (cost.stepTime.value <= found.cutoff())
-            found.add({cost.stepTime.value, cost.peakMemory.value, finalLayout(state, number)});
-        });
+    if (positions.empty()) {
+      ++counts.refused;
+      continue;
+    }
+    if (!program && !(program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape)))
+      return;
+    // Every layer more takes time and saves memory.
+    auto least = std::partition_point(positions.begin(), positions.end(), [&](size_t position) {
+      setChoice(state.layout, entry, numbers[position], true);
+      return !fits(state.context, prices.largestLayer, chunksOf(position), *program);
+    });
+    if (least == positions.end()) {
+      ++counts.memory;
+      continue;
+    }
+    statesByPosition[*least].push_back(index);
+    if (recompute == Recompute::None)
+      fitsKept[bit] = true;
+  }
+
+  for (auto &[position, indices] : statesByPosition) {
+    llvm::ArrayRef<ChunkCost> chunks = chunksOf(position);
+    if (full && boundPipeline(entry, chunks) > found.cutoff()) {
+      counts.prunedPipeline += int64_t(indices.size());
+      continue;
+    }
+    llvm::SmallVector<StageDurations, 64> durations;
+    for (const ChunkCost &chunk : chunks)
+      durations.push_back(chunk.durations);
+    if (llvm::Error error = expander.timer.time(*program, durations, messages, expander.time)) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    ++counts.timed;
+    for (size_t index : indices) {
+      if (expander.time.stepTime.value > found.cutoff()) {
+        ++counts.prunedTimed;
+        continue;
+      }
+      StateEntry &state = *states[index];
+      setChoice(state.layout, entry, numbers[position], true);
+      StepCost cost = assembleStep(state.context, prices.largestLayer, chunks, *program, expander.time);
+      ++counts.priced;
+      if (cost.stepTime.value > found.cutoff())
+        continue;
+      setChoice(state.layout, entry, numbers[position], false);
+      found.add({cost.stepTime.value, cost.peakMemory.value, state.layout});
     }
   }
+}
+
+void GridExpander::expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, CandidateList &found, ExpansionCounts &counts) {
+  Expansion(*this, space, grid, limit, found, counts).run();
 }

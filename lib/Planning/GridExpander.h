@@ -41,7 +41,11 @@ public:
   void expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, CandidateList &found, ExpansionCounts &counts);
 
 private:
-  struct ScheduleEntry;
+  struct ScheduleEntry {
+    ScheduleChoice choice;
+    StepSchedule schedule;
+    const StagePlacement *placement; // null: several replicas
+  };
   struct StateEntry;
   class Expansion;
   llvm::ArrayRef<ScheduleEntry> schedulesOf(const PlanSpace &space, const ParallelLayout &layout);

@@ -78,9 +78,11 @@ void PlanSearch::fillTable(const SearchOutcome &outcome) {
   row("grids enumerated", outcome.grids);
   row("grids pruned: perfect pipeline already slower", outcome.prunedGrids);
   row("grids expanded", outcome.expanded);
+  row("choices pruned: work of a device", outcome.counts.prunedBusy);
+  row("choices pruned: filling and draining the pipeline", outcome.counts.prunedPipeline);
   row("choices refused: memory", outcome.counts.memory);
   row("choices refused: cannot be run", outcome.counts.refused);
-  row("choices pruned: filling the pipeline", outcome.counts.prunedPipeline);
+  row("choices left out: recompute needlessly", outcome.counts.needless);
   row("choices pruned: pipeline time", outcome.counts.prunedTimed);
   row("pipelines timed", outcome.counts.timed);
   row("layouts priced", outcome.counts.priced);
