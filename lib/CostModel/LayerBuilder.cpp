@@ -29,7 +29,9 @@ static int64_t extent(double value) { return std::max<int64_t>(1, std::llround(s
 LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved,
                                int kernels) {
   const Device &device = context.device();
-  int64_t m = extent(rows), columns = extent(n / kernels), depth = extent(k);
+  int slices = int(context.slices);
+  kernels *= slices;
+  int64_t m = extent(rows / slices), columns = extent(n * slices / kernels), depth = extent(k);
   LayerOp &op = add(name, OpClass::Gemm);
   op.forward = kernels * gemmTime(device, precision, {1, m, columns, depth});
   op.backward = kernels * gemmTime(device, precision, {1, m, depth, columns});
@@ -38,7 +40,7 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   op.backwardCut = op.backward;
   if (context.stack.overlapTensorParallel && context.layout.tp > 2) {
     // Pieces run on streams of their own, so that two fill the multiprocessors together.
-    int64_t pairs = context.layout.tp / 2, part = extent(rows / double(pairs));
+    int64_t pairs = context.layout.tp / 2, part = extent(rows / double(pairs * slices));
     op.forwardCut = (kernels * pairs) * gemmTime(device, precision, {1, part, columns, depth});
     op.backwardCut = (kernels * pairs) * gemmTime(device, precision, {1, part, depth, columns});
   }
@@ -90,12 +92,15 @@ LayerOp &LayerBuilder::linearBf16(llvm::StringRef name, double rows, double n, d
 LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved) {
   const Device &device = context.device();
   Precision precision = context.layout.precision;
-  int64_t m = extent(rows), columns = extent(n), depth = extent(k);
+  int slices = int(context.slices);
+  int64_t m = extent(rows / slices), columns = extent(n), depth = extent(k);
   LayerOp &op = add(name, OpClass::Gemm);
-  op.forward = groupedGemmTime(device, precision, groups, m, columns, depth);
-  op.backward = groupedGemmTime(device, precision, groups, m, depth, columns);
-  op.weightGradient = gemmTime(device, precision, {groups, columns, depth, extent(rows / double(groups)), /*outerK=*/true});
-  op.backwardKernels = 2;
+  op.forward = slices * groupedGemmTime(device, precision, groups, m, columns, depth);
+  op.backward = slices * groupedGemmTime(device, precision, groups, m, depth, columns);
+  op.weightGradient =
+      slices * gemmTime(device, precision, {groups, columns, depth, extent(rows / slices / double(groups)), /*outerK=*/true});
+  op.forwardKernels = slices;
+  op.backwardKernels = 2 * slices;
   op.flops = Flops(2 * rows * n * k);
   op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + double(groups) * n * k));
   op.saved = saved * keptShare(precision);
@@ -136,6 +141,8 @@ LayerOp &LayerBuilder::batched(llvm::StringRef name, double batch, double m, dou
 LayerOp &LayerBuilder::stream(llvm::StringRef name, double forwardBytes, double backwardBytes, int forwardKernels,
                               int backwardKernels, Bytes saved) {
   const Device &device = context.device();
+  forwardKernels *= int(context.slices);
+  backwardKernels *= int(context.slices);
   LayerOp &op = add(name, OpClass::Stream);
   auto time = [&](double bytes, int kernels) {
     return kernels ? kernels * streamTime(device, Bytes(bytes / kernels / device.elementwiseShare)) : Seconds(0);
@@ -152,16 +159,18 @@ LayerOp &LayerBuilder::stream(llvm::StringRef name, double forwardBytes, double 
 LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &group, CollectiveKind forward,
                                   Bytes forwardBytes, CollectiveKind backward, Bytes backwardBytes) {
   LayerOp &op = add(name, OpClass::Communication);
+  double slices = double(context.slices);
   auto time = [&](CollectiveKind kind, Bytes bytes) {
-    return collectiveTime(context.cluster, kind, bytes, group) / context.device().collectiveShare + context.device().collectiveMeeting;
+    return slices * (collectiveTime(context.cluster, kind, bytes / slices, group) / context.device().collectiveShare +
+                     context.device().collectiveMeeting);
   };
   if (forwardBytes.value > 0)
     op.forward = time(forward, forwardBytes);
   if (backwardBytes.value > 0)
     op.backward = time(backward, backwardBytes);
   op.traffic = forwardBytes;
-  op.forwardKernels = forwardBytes.value > 0;
-  op.backwardKernels = backwardBytes.value > 0;
+  op.forwardKernels = forwardBytes.value > 0 ? int(slices) : 0;
+  op.backwardKernels = backwardBytes.value > 0 ? int(slices) : 0;
   return op;
 }
 

@@ -60,8 +60,8 @@ int LayerProgram::backwardKernels(bool recorded) const {
 }
 
 PricingContext::PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                               const ParallelLayout &layout, const Stack &stack)
-    : model(model), job(job), cluster(cluster), layout(layout), stack(stack),
+                               const ParallelLayout &layout, const Stack &stack, int64_t slices)
+    : model(model), job(job), cluster(cluster), layout(layout), stack(stack), slices(slices),
       tensorGroup(placeGroup(cluster.levels(), 1, layout.tp)),
       contextGroup(placeGroup(cluster.levels(), layout.tp, layout.cp)),
       expertGroup(placeGroup(cluster.levels(), layout.etp, layout.ep)),

@@ -207,7 +207,7 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
     return schedule.takeError();
   ParallelLayout effective = layout;
   effective.vp = schedule->shape.chunks;
-  PricingContext context(model, job, cluster, effective, stack);
+  PricingContext context(model, job, cluster, effective, stack, schedule->shape.slices);
   llvm::Expected<const PipelineProgram *> program = state->timer.compile(*schedule->kind, schedule->shape);
   if (!program)
     return program.takeError();

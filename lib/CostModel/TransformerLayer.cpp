@@ -149,10 +149,18 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
     shape.causal = false;
     shape.keys = std::max<int64_t>(1, shape.keys / 2);
     add(shape, double(layout.cp - 1));
+  } else if (context.slices > 1 && !window) {
+    // Each slice is causal within itself and meets the slices before it whole.
+    double slices = double(context.slices);
+    shape.queries = shape.keys = std::max<int64_t>(1, context.job.sequence / context.slices);
+    add(shape, share * slices);
+    shape.causal = false;
+    add(shape, share * slices * (slices - 1) / 2);
   } else {
     add(shape, share);
   }
-  op.backwardKernels = 3;
+  op.forwardKernels = int(context.slices);
+  op.backwardKernels = 3 * int(context.slices);
   op.flops = Flops(2 * batch * heads * pairs * double(shape.headDim + shape.valueDim) * share);
   op.traffic = Bytes(2 * tokens * (heads * double(shape.headDim + shape.valueDim) + kvHeads * double(shape.headDim + shape.valueDim)));
   op.saved = Bytes(tokens * heads * 4);
@@ -163,30 +171,34 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
 void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerOp &attention) {
   if (layout.cp == 1)
     return;
-  double parts = double(layout.cp);
+  double parts = double(layout.cp), slices = double(context.slices);
   LayerOp op;
   op.name = "context exchange";
   op.kind = OpClass::Communication;
   op.traffic = Bytes(kvBytes * (parts - 1));
   if (layout.contextKind == ContextKind::Ulysses) {
-    Seconds each = collectiveTime(context.cluster, CollectiveKind::AllToAll, Bytes(queryBytes * 2 + kvBytes), context.contextGroup);
+    Seconds each = slices * collectiveTime(context.cluster, CollectiveKind::AllToAll, Bytes((queryBytes * 2 + kvBytes) / slices),
+                                           context.contextGroup);
     op.forward = each;
     op.backward = each;
   } else if (layout.contextKind == ContextKind::AllGather) {
-    op.forward = collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(kvBytes * parts), context.contextGroup);
-    op.backward = op.forward + collectiveTime(context.cluster, CollectiveKind::ReduceScatter, Bytes(kvBytes * parts), context.contextGroup);
+    auto time = [&](CollectiveKind kind) {
+      return slices * collectiveTime(context.cluster, kind, Bytes(kvBytes * parts / slices), context.contextGroup);
+    };
+    op.forward = time(CollectiveKind::AllGather);
+    op.backward = op.forward + time(CollectiveKind::ReduceScatter);
   } else {
     // Keys and values go round the ring while each piece is computed; the gradients go round with them in backward. Each
     // rank's pair of a leading and a trailing chunk keeps the causal work even.
     int64_t stride = layout.tp;
-    Seconds hop = pointToPointTime(context.cluster, Bytes(kvBytes), stride, layout.tp);
+    Seconds hop = slices * pointToPointTime(context.cluster, Bytes(kvBytes / slices), stride, layout.tp);
     Seconds forward = (parts - 1) * hop, backward = (parts - 1) * 2 * hop;
     Seconds hidden = attention.forward * ((parts - 1) / parts), hiddenBack = attention.backward * ((parts - 1) / parts);
     build.hide(forward, hidden);
     build.hide(backward, hiddenBack);
     op.forward = forward;
     op.backward = backward;
-    op.forwardKernels = op.backwardKernels = 2 * int(parts - 1);
+    op.forwardKernels = op.backwardKernels = 2 * int(parts - 1) * int(slices);
     attention.forwardKernels *= int(parts);
     attention.backwardKernels *= int(parts);
   }

@@ -127,6 +127,7 @@ private:
     llvm::ArrayRef<int64_t> cut;
     double bound;
   };
+  void runSlices(int64_t slices);
   void runGroup(llvm::ArrayRef<size_t> group);
   void runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
   void setChoice(ParallelLayout &changed, const ScheduleEntry &entry, int64_t number, bool effective) const {
@@ -152,7 +153,8 @@ private:
   std::vector<std::unique_ptr<StateEntry>> states;
   std::vector<bool> fitsKept; // state x entry: fits with everything kept, so nothing need be recomputed
 
-  LayerPrograms programs;
+  LayerPrograms programs; // of schedules that cut a sequence into so many slices
+  int64_t slices = 1;
   PipelineMessages messages;
   Recompute recompute = Recompute::None;
   std::map<int64_t, std::vector<int64_t>> cuts; // of `recompute`; by number of chunks
@@ -161,7 +163,14 @@ private:
 void GridExpander::Expansion::run() {
   if (states.empty() || entries.empty())
     return;
-  PricingContext context(request.model, request.job, request.cluster, layout, request.stack);
+  for (int64_t next : {1, 2, 4, 8})
+    if (llvm::any_of(entries, [&](const ScheduleEntry &entry) { return entry.schedule.shape.slices == next; }))
+      runSlices(next);
+}
+
+void GridExpander::Expansion::runSlices(int64_t sliceCount) {
+  slices = sliceCount;
+  PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
   programs = buildPrograms(context);
   messages = priceMessages(context);
   for (Recompute next : space.recomputes()) {
@@ -281,6 +290,8 @@ void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
   ParallelLayout asked = layout;
   PricingContext context(request.model, request.job, request.cluster, asked, request.stack);
   for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].schedule.shape.slices != slices)
+      continue;
     if (llvm::all_of(possible, [&](size_t state) { return fitsKept[state * entries.size() + i]; })) {
       counts.needless += int64_t(possible.size());
       continue;

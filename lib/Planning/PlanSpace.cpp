@@ -141,6 +141,8 @@ std::vector<ScheduleChoice> PlanSpace::schedules(const ParallelLayout &layout) c
         llvm::consumeError(schedule.takeError());
         continue;
       }
+      if (request.job.sequence / layout.cp % schedule->shape.slices)
+        continue;
       if (llvm::Error error = checkPipelineShape(*schedule->kind, schedule->shape))
         llvm::consumeError(std::move(error));
       else

@@ -61,10 +61,11 @@ struct PricingContext {
   const Cluster &cluster;
   const ParallelLayout &layout;
   Stack stack; // as it works in the layout's precision
+  int64_t slices; // pieces that the pipeline's schedule cuts a sequence into; each runs on its own
   GroupPlacement tensorGroup, contextGroup, expertGroup, expertTensorGroup;
 
   PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,
-                 const Stack &stack);
+                 const Stack &stack, int64_t slices = 1);
   const Device &device() const { return cluster.device(); }
   /// Gradients are cut while micro-batches add to them, so each one's are reduced at once (ZeRO-2 and 3 of stacks that do so).
   bool reducesEveryMicroBatch() const {

@@ -190,6 +190,27 @@ TEST(PlanSearch, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
+// The bounds on grids price whole sequences; schedules that cut them must never be cheaper per micro-batch.
+TEST(PlanSearch, SlicesOfSequencesSaveNoTime) {
+  RandomProblems random(11);
+  for (int i = 0; i < 60; ++i) {
+    Problem problem = random.make();
+    ParallelLayout layout;
+    layout.tp = random.pick({1, 2, 4});
+    layout.cp = random.pick({1, 2});
+    layout.sequenceParallel = layout.tp > 1 && random.pick({0, 1});
+    layout.contextKind = ContextKind(random.pick({0, 1, 2}));
+    layout.microBatch = random.pick({1, 2, 4});
+    auto time = [&](int64_t slices, int kind) {
+      PricingContext context(problem.model, problem.job, problem.cluster, layout, problem.stack, slices);
+      LayerPrice price = priceLayers(context, buildPrograms(context))(LayerKind(kind), false);
+      return (price.forward + price.backward + price.weightGradient).value;
+    };
+    for (int kind = 0; kind < layerKinds; ++kind)
+      EXPECT_GE(time(4, kind), time(1, kind) * (1 - 1e-9)) << layerKindName(kind).str() << " of problem " << i;
+  }
+}
+
 TEST(PlanConstraints, ReadsKeysAndValues) {
   PlanConstraints constraints;
   EXPECT_FALSE(bool(constraints.pin("micro-batch", "2")));
