@@ -234,9 +234,11 @@ double GridExpander::Expansion::boundMemory(StateEntry &state, const LayerPrices
 double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
   const PipelineShape &shape = entry.schedule.shape;
   double microBatches = double(shape.microBatches), share = 1 / double(shape.slices), sum = 0, through = 0;
+  // Backwards may pair with forwards and save what they overlap.
+  auto chainOf = [](const StageDurations &durations) { return (durations.forward + durations.pairedBackward()).value; };
   for (const ChunkCost &chunk : chunks) {
-    through += (chunk.durations.forward + chunk.durations.backward).value;
-    sum += (chunk.durations.forward + chunk.durations.backward + chunk.durations.weightGradient).value;
+    through += chainOf(chunk.durations);
+    sum += chainOf(chunk.durations) + chunk.durations.pairedWeightGradient().value;
   }
   double bound = std::max(sum * microBatches / double(shape.devices), share * through);
   if (!entry.placement)
@@ -246,13 +248,13 @@ double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::
   for (size_t stage = 0; stage + 1 < chunks.size(); ++stage) {
     bool hop = deviceOf[stage] != deviceOf[stage + 1];
     fill[stage + 1] = fill[stage] + share * (chunks[stage].durations.forward.value + (hop ? messages.forward.value : 0));
-    drain[stage + 1] = drain[stage] + share * (chunks[stage].durations.backward.value + (hop ? messages.backward.value : 0));
+    drain[stage + 1] = drain[stage] + share * (chunks[stage].durations.pairedBackward().value + (hop ? messages.backward.value : 0));
   }
   for (llvm::ArrayRef<int64_t> stages : entry.placement->stages) {
     double chain = 0, weights = 0;
     for (int64_t stage : stages) {
-      chain += (chunks[stage].durations.forward + chunks[stage].durations.backward).value;
-      weights += chunks[stage].durations.weightGradient.value;
+      chain += chainOf(chunks[stage].durations);
+      weights += chunks[stage].durations.pairedWeightGradient().value;
     }
     double first = fill[stages.front()], last = drain[stages.front()];
     // Weight gradients may wait until the backwards have left.

@@ -5,22 +5,12 @@
 using namespace mlir::ppc;
 
 const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, const PipelineShape &shape) {
-  Key key{&kind, shape.devices, shape.microBatches, shape.chunks, shape.slices};
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (auto found = programs.find(key); found != programs.end())
-      return found->second.get();
-  }
-  std::unique_ptr<PipelineProgram> made;
-  if (llvm::Expected<PipelineProgram> program = compilePipelineSchedule(kind, shape))
-    made = std::make_unique<PipelineProgram>(std::move(*program));
-  else
-    llvm::consumeError(program.takeError());
   std::lock_guard<std::mutex> lock(mutex);
-  auto &entry = programs[key];
-  if (!entry)
-    entry = std::move(made);
-  return entry.get();
+  llvm::Expected<const PipelineProgram *> program = programs.get(kind, shape);
+  if (program)
+    return *program;
+  llvm::consumeError(program.takeError());
+  return nullptr;
 }
 
 const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind, const PipelineShape &shape) {

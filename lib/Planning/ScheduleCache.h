@@ -28,7 +28,7 @@ public:
 private:
   std::mutex mutex;
   using Key = std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t>;
-  std::map<Key, std::unique_ptr<PipelineProgram>> programs;
+  PipelinePrograms programs;
   std::map<Key, std::unique_ptr<StagePlacement>> placements;
 };
 
