@@ -44,6 +44,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"vocabulary_parallel_loss", &Stack::vocabularyParallelLoss},
       {"reduce_scatter_gradients", &Stack::reduceScatterGradients},
       {"gather_parameters_once_per_step", &Stack::gatherParametersOncePerStep},
+      {"copies_shards", &Stack::copiesShards},
       {"reshard_after_forward", &Stack::reshardAfterForward},
       {"reduce_gradients_every_micro_batch", &Stack::reduceGradientsEveryMicroBatch},
       {"reports_allocated", &Stack::reportsAllocated},

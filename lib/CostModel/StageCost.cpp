@@ -72,6 +72,12 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   double microBatches = double(layout.microBatches(context.job));
   double gathers = !sharded ? 0 : context.stack.gatherParametersOncePerStep ? 1 / microBatches : 1;
   double scatters = reduces ? 1 : 1 / microBatches;
+  if (context.stack.copiesShards) {
+    // Two passes over a layer's parameters or gradients, and one more that casts gradients to a wider type.
+    double wire = context.stack.gradientReduceBytes;
+    double bytes = scatters * (8 + (wire > 2 ? 2 + wire : 0)) * (program.parameters + program.expertParameters);
+    times.backward += streamTime(device, Bytes(bytes / device.elementwiseShare));
+  }
   Seconds forward = runTogether(device, times.forward, gathers * gather);
   Seconds backwardCompute = times.backward + times.weightGradient;
   Seconds traffic = scatters * scatter;

@@ -47,6 +47,7 @@ struct Stack {
   bool vocabularyParallelLoss = true;   // else logits are gathered on every tensor-parallel rank
   bool reduceScatterGradients = true;   // ZeRO-1: reduce-scatter; else all-reduce, then each uses its shard
   bool gatherParametersOncePerStep = false; // ZeRO-3: kept over micro-batches
+  bool copiesShards = false;            // ZeRO-3: gathered parameters and their gradients pass through flat buffers
   bool reshardAfterForward = true;      // ZeRO-3: gathered again for backward
   bool reduceGradientsEveryMicroBatch = false; // ZeRO-2 and 3: no accumulation of whole gradients
   bool fusedExperts = false;            // gate and quantisation inside the grouped products, copies made by the exchange

@@ -105,7 +105,7 @@ def convert_row(index, cells, shapes):
     jax = "JAX" in cells["notes"]
     attention, recompute, stack = "cudnn", "none", "nemo-performance"
     if jax:
-        recompute, stack = "full", "fsdp-compiled"
+        recompute, stack = "full", "jax-fsdp"
     elif model.startswith("grok") and release < "v25.05":
         attention = "flash2"
     elif model.startswith("deepseek"):

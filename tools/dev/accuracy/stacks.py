@@ -34,6 +34,10 @@ VARIANTS = {
     "fsdp-compiled": ("fsdp", dict(
         execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true",
         recompute_stops_early="true")),
+    # JAX: compiled, and parameters are arrays of their own.
+    "jax-fsdp": ("fsdp", dict(
+        execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true",
+        recompute_stops_early="true", copies_shards="false")),
     # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate whole, in f32, until the last
     # micro-batch reduces them; without, in bf16. Every tensor-parallel rank holds all logits.
     "kempnerforge": ("fsdp", dict(KEMPNER, gradient_bytes=4, gradient_reduce_bytes=4)),
