@@ -35,6 +35,8 @@
 #define GET_OP_CLASSES
 #include "dialects/ppc/IR/Shape.h.inc"
 #define GET_OP_CLASSES
+#include "dialects/ppc/IR/Routing.h.inc"
+#define GET_OP_CLASSES
 #include "dialects/ppc/IR/Loss.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/ppc/IR/Training.h.inc"

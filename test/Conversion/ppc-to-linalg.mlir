@@ -24,7 +24,7 @@ func.func @mask(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
 // CHECK:         ppc.matmul "bkgst,btkd->bskgd"
 // CHECK-NOT:     ppc.attention
 func.func @attention(%q: tensor<1x4x1x2x8xf32>, %k: tensor<1x4x1x8xf32>) -> tensor<1x4x1x2x8xf32> {
-  %out, %lse = ppc.attention %q, %k, %k scale 5.0e-01 causal : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32> -> tensor<1x4x1x2xf32>
+  %out, %lse = ppc.attention %q, %k, %k scale 5.0e-01 causal : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32> -> tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>
   return %out : tensor<1x4x1x2x8xf32>
 }
 

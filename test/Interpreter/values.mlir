@@ -59,8 +59,8 @@ func.func @attention() -> (tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32>, tensor<1x
   %q = ppc.constant dense<0.0> : tensor<1x2x1x1x1xf32>
   %k = ppc.constant dense<[[[[5.0]], [[7.0]]]]> : tensor<1x2x1x1xf32>
   %v = ppc.constant dense<[[[[1.0]], [[3.0]]]]> : tensor<1x2x1x1xf32>
-  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 : tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32> -> tensor<1x2x1x1xf32>
-  %1:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32> -> tensor<1x2x1x1xf32>
+  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 : tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32> -> tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32>
+  %1:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32> -> tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32>
   return %0#0, %0#1, %1#0, %1#1 : tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32>, tensor<1x2x1x1x1xf32>, tensor<1x2x1x1xf32>
 }
 

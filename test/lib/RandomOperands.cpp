@@ -18,6 +18,12 @@ static int64_t indexCount(Operation *op) {
     return tensorType(embedding.getTable()).getDimSize(0);
   if (auto backward = dyn_cast<EmbeddingBackwardOp>(op))
     return backward.getType().getDimSize(0);
+  if (auto backward = dyn_cast<TopKBackwardOp>(op))
+    return backward.getType().getShape().back();
+  if (auto dispatch = dyn_cast<DispatchOp>(op))
+    return dispatch.getExperts() ? dispatch.getExperts()->getExtent() : dispatch.getType().getDimSize(1);
+  if (isa<CombineOp, RoutingWeightsGradientOp>(op))
+    return tensorType(op->getOperand(0)).getDimSize(1); // experts
   return tensorType(op->getOperand(0)).getShape().back(); // classes of a loss
 }
 

@@ -5,23 +5,35 @@ using namespace mlir;
 using namespace mlir::ppc;
 
 // Pairs of a query and a key that it attends to, over all batches and heads. With `causal`, query i of Q sees
-// i + 1 + K - Q of K keys: Q (K - Q) + Q (Q + 1) / 2 pairs.
-static double pairs(RankedTensorType q, RankedTensorType k, bool causal) {
+// n_i = i + 1 + K - Q of K keys: Q (K - Q) + Q (Q + 1) / 2 pairs; with a window w at most w of them, which takes n_i -
+// w away from each query that would see more: r (r + 1) / 2 for r = K - w up to Q, and what is left of the first
+// queries beyond that.
+template <typename OpTy> static double pairs(OpTy op) {
+  RankedTensorType q = tensorType(op.getQ()), k = tensorType(op.getK());
   double queries = q.getDimSize(1), keys = k.getDimSize(1);
-  double perHead = causal ? queries * (keys - queries) + queries * (queries + 1) / 2 : queries * keys;
+  double perHead = op.getCausal() ? queries * (keys - queries) + queries * (queries + 1) / 2 : queries * keys;
+  if (std::optional<int64_t> window = op.getWindow(); window && keys > *window) {
+    double most = keys - *window,
+           least = std::max(0.0, most - queries); // taken from the last query, and before the first
+    perHead -= most * (most + 1) / 2 - least * (least + 1) / 2;
+  }
   return perHead * q.getDimSize(0) * q.getDimSize(2) * q.getDimSize(3);
 }
 
-// Two products of 2 d flops per pair (q k, p v) and 5 for the softmax.
+template <typename OpTy> static double headDim(OpTy op) { return tensorType(op.getK()).getDimSize(3); }
+template <typename OpTy> static double valueDim(OpTy op) { return tensorType(op.getV()).getDimSize(3); }
+// Two for the ALiBi term.
+template <typename OpTy> static double perPair(OpTy op) { return op.getSlopes() ? 7 : 5; }
+
+// Per pair, a product of 2 d flops for q k, one of 2 d_v for p v, and 5 for the softmax.
 OpCost AttentionOp::getCost() {
-  double headDim = tensorType(getQ()).getDimSize(4);
-  return costOf(*this, pairs(tensorType(getQ()), tensorType(getK()), getCausal()) * (4 * headDim + 5), Engine::Matrix);
+  return costOf(*this, pairs(*this) * (2 * headDim(*this) + 2 * valueDim(*this) + perPair(*this)), Engine::Matrix);
 }
 
-// Five products of 2 d flops per pair (q k again, dout v, p dout, ds k, ds q), 5 for p and ds; 2 d per query for delta.
+// Per pair, three products of 2 d flops (q k again, ds k, ds q), two of 2 d_v (dout v, p dout), 5 for p and ds; 2 d_v
+// per query for delta.
 OpCost AttentionBackwardOp::getCost() {
-  double headDim = tensorType(getQ()).getDimSize(4);
   double flops =
-      pairs(tensorType(getQ()), tensorType(getK()), getCausal()) * (10 * headDim + 5) + 2.0 * elementsOf(getOut());
+      pairs(*this) * (6 * headDim(*this) + 4 * valueDim(*this) + perPair(*this)) + 2.0 * elementsOf(getOut());
   return costOf(*this, flops, Engine::Matrix);
 }

@@ -13,3 +13,6 @@ OpCost SoftmaxBackwardOp::getCost() { return perElement(*this, 4); }       // y 
 OpCost RmsNormOp::getCost() { return perElement(*this, 4); }               // square, add, * r, * weight
 OpCost RmsNormInputGradientOp::getCost() { return perElement(*this, 8); }  // square, add; g; g * x, add; r g - c x
 OpCost RmsNormWeightGradientOp::getCost() { return perElement(*this, 5); } // square, add; dy * x, * r, add
+OpCost LayerNormOp::getCost() { return perElement(*this, 7); } // add; subtract, square, add; * r, * weight, + bias
+OpCost LayerNormInputGradientOp::getCost() { return perElement(*this, 13); } // statistics 4, z; g; 2 means 3; 4
+OpCost LayerNormWeightGradientOp::getCost() { return perElement(*this, 7); } // statistics 4, z; dy * z, add

@@ -7,3 +7,5 @@ using namespace mlir::ppc;
 OpCost TransposeOp::getCost() { return costOf(*this, 0); }
 OpCost ReshapeOp::getCost() { return noCost(); } // the same bytes in the same order
 OpCost BroadcastOp::getCost() { return costOf(*this, 0); }
+OpCost SplitOp::getCost() { return costOf(*this, 0); }
+OpCost ConcatOp::getCost() { return costOf(*this, 0); }

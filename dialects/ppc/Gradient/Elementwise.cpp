@@ -82,6 +82,12 @@ FailureOr<Value> SiluOp::buildGradient(OpBuilder &b, unsigned, ArrayRef<Value> d
 }
 Kept SiluOp::keptForGradient(unsigned) { return {getX()}; }
 
+// y = x * P(x): dx = dy * (P(x) + x * P'(x))
+FailureOr<Value> GeluOp::buildGradient(OpBuilder &b, unsigned, ArrayRef<Value> dy) {
+  return GeluBackwardOp::create(b, getLoc(), getX().getType(), getX(), dy[0], getTanhAttr()).getResult();
+}
+Kept GeluOp::keptForGradient(unsigned) { return {getX()}; }
+
 // y = factor * x: dx = factor * dy
 FailureOr<Value> ScaleOp::buildGradient(OpBuilder &b, unsigned, ArrayRef<Value> dy) {
   return ScaleOp::create(b, getLoc(), dy[0], getFactorAttr()).getResult();

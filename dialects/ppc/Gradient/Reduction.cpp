@@ -32,3 +32,23 @@ SmallVector<Value> RmsNormOp::keptForGradient(unsigned operand) {
     return {getX(), getWeight()};
   return {getX()};
 }
+
+// y = w * z + b, z = (x - mean(x)) * r, r = (variance(x) + epsilon)^(-1/2): dx = r * (g - mean(g) - z * mean(g * z)) with
+// g = dy * w; dw = sum over rows of dy * z; db = sum over rows of dy
+FailureOr<Value> LayerNormOp::buildGradient(OpBuilder &b, unsigned operand, ArrayRef<Value> dy) {
+  if (operand == 0)
+    return LayerNormInputGradientOp::create(b, getLoc(), getX().getType(), getX(), getWeight(), dy[0], getEpsilonAttr())
+        .getResult();
+  if (operand == 1)
+    return LayerNormWeightGradientOp::create(b, getLoc(), getWeight().getType(), getX(), dy[0], getEpsilonAttr())
+        .getResult();
+  auto rows = llvm::to_vector(llvm::seq<int64_t>(0, getType().getRank() - 1));
+  return ReduceOp::create(b, getLoc(), getBias().getType(), Combiner::Sum, dy[0], rows).getResult();
+}
+SmallVector<Value> LayerNormOp::keptForGradient(unsigned operand) {
+  if (operand == 0)
+    return {getX(), getWeight()};
+  if (operand == 1)
+    return {getX()};
+  return {};
+}

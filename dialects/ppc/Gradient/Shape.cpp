@@ -23,3 +23,23 @@ FailureOr<Value> BroadcastOp::buildGradient(OpBuilder &builder, unsigned, ArrayR
   return ReduceOp::create(builder, getLoc(), getX().getType(), Combiner::Sum, dy[0], getDims()).getResult();
 }
 SmallVector<Value> BroadcastOp::keptForGradient(unsigned) { return {}; }
+
+// parts = x cut along dim: dx = the gradients of the parts one after the other, zero for parts that nobody uses
+FailureOr<Value> SplitOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<Value> dy) {
+  SmallVector<Value> parts;
+  for (auto [part, gradient] : llvm::zip_equal(getParts(), dy)) {
+    RankedTensorType type = tensorType(part);
+    parts.push_back(gradient);
+    if (!gradient)
+      parts.back() = ConstantOp::create(builder, getLoc(), type, cast<ElementsAttr>(builder.getZeroAttr(type)));
+  }
+  return ConcatOp::create(builder, getLoc(), getX().getType(), parts, getDimAttr()).getResult();
+}
+SmallVector<Value> SplitOp::keptForGradient(unsigned) { return {}; }
+
+// y = parts one after the other: their gradients are the parts of dy
+FailureOr<Value> ConcatOp::buildGradient(OpBuilder &builder, unsigned operand, ArrayRef<Value> dy) {
+  auto split = SplitOp::create(builder, getLoc(), getParts().getTypes(), dy[0], getDimAttr());
+  return Value(split.getParts()[operand]);
+}
+SmallVector<Value> ConcatOp::keptForGradient(unsigned) { return {}; }

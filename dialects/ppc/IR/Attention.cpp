@@ -7,32 +7,45 @@ using namespace mlir::ppc;
 #define GET_OP_CLASSES
 #include "dialects/ppc/IR/Attention.cpp.inc"
 
-void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Value k, Value v, double scale, bool causal) {
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Value k, Value v, double scale, bool causal,
+                        Value slopes, int64_t window) {
   RankedTensorType type = tensorType(q);
-  build(builder, state, type, withShape(type, type.getShape().drop_back()), q, k, v, builder.getF64FloatAttr(scale),
-        causal ? builder.getUnitAttr() : UnitAttr());
+  SmallVector<int64_t> row(type.getShape().drop_back()), out(row);
+  out.push_back(tensorType(v).getShape().back());
+  build(builder, state, withShape(type, out), withShape(type, row), q, k, v, slopes, builder.getF64FloatAttr(scale),
+        causal ? builder.getUnitAttr() : UnitAttr(), window ? builder.getI64IntegerAttr(window) : IntegerAttr());
 }
 
-static LogicalResult verifyAttention(Operation *op, RankedTensorType q, RankedTensorType k, RankedTensorType lse, bool causal) {
-  if (q.getRank() != 5 || k.getRank() != 4) // attention_c1
-    return op->emitOpError() << "'q' must be [batch, query, kv head, group, head dim] and 'k' [batch, key, kv head, head dim], found "
-                             << q << " and " << k;
+template <typename OpTy>
+static LogicalResult verifyAttention(OpTy op) {
+  RankedTensorType q = tensorType(op.getQ()), k = tensorType(op.getK()), v = tensorType(op.getV());
+  if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4) // attention_c1
+    return op.emitOpError() << "'q' must be [batch, query, kv head, group, head dim], 'k' and 'v' [batch, key, kv head, dim], found "
+                            << q << ", " << k << " and " << v;
   if (q.getDimSize(0) != k.getDimSize(0) || q.getDimSize(2) != k.getDimSize(2) || q.getDimSize(4) != k.getDimSize(3))
-    return op->emitOpError() << "batch, kv heads and head dim of 'q' and 'k' must agree, found " << q << " and " << k;
-  if (lse != withShape(q, q.getShape().drop_back())) // attention_c2
-    return op->emitOpError() << "'lse' must be " << withShape(q, q.getShape().drop_back()) << ", found " << lse;
-  if (q.getElementType() != k.getElementType()) // attention_c3
-    return op->emitOpError() << "element types differ: " << q << " and " << k;
-  if (causal && k.getDimSize(1) < q.getDimSize(1)) // attention_c4
-    return op->emitOpError() << "causal attention needs at least as many keys as queries, found " << k.getDimSize(1)
-                             << " keys and " << q.getDimSize(1) << " queries";
+    return op.emitOpError() << "batch, kv heads and head dim of 'q' and 'k' must agree, found " << q << " and " << k;
+  if (k.getShape().drop_back() != v.getShape().drop_back())
+    return op.emitOpError() << "batch, keys and kv heads of 'k' and 'v' must agree, found " << k << " and " << v;
+  SmallVector<int64_t> row(q.getShape().drop_back()), out(row);
+  out.push_back(v.getDimSize(3));
+  if (op.getOut().getType() != withShape(q, out)) // attention_c2
+    return op.emitOpError() << "'out' must be " << withShape(q, out) << ", found " << op.getOut().getType();
+  if (op.getLse().getType() != withShape(q, row))
+    return op.emitOpError() << "'lse' must be " << withShape(q, row) << ", found " << op.getLse().getType();
+  if (q.getElementType() != k.getElementType() || q.getElementType() != v.getElementType()) // attention_c3
+    return op.emitOpError() << "element types differ: " << q << ", " << k << " and " << v;
+  if (op.getCausal() && k.getDimSize(1) < q.getDimSize(1)) // attention_c4
+    return op.emitOpError() << "causal attention needs at least as many keys as queries, found " << k.getDimSize(1)
+                            << " keys and " << q.getDimSize(1) << " queries";
+  if (std::optional<int64_t> window = op.getWindow()) // attention_c5
+    if (!op.getCausal() || *window < 1)
+      return op.emitOpError() << "window is " << *window << (op.getCausal() ? "" : " without 'causal'")
+                              << "; a query sees at least one key, and none after it";
+  auto slopes = withShape(q, {q.getDimSize(2), q.getDimSize(3)});
+  if (op.getSlopes() && op.getSlopes().getType() != slopes) // attention_c6
+    return op.emitOpError() << "'slopes' must be " << slopes << ", found " << op.getSlopes().getType();
   return success();
 }
 
-LogicalResult AttentionOp::verify() {
-  return verifyAttention(*this, tensorType(getQ()), tensorType(getK()), tensorType(getLse()), getCausal());
-}
-
-LogicalResult AttentionBackwardOp::verify() {
-  return verifyAttention(*this, tensorType(getQ()), tensorType(getK()), tensorType(getLse()), getCausal());
-}
+LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
+LogicalResult AttentionBackwardOp::verify() { return verifyAttention(*this); }

@@ -4,49 +4,55 @@
 
 include "dialects/ppc/IR/PpcDialect.td"
 
-def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [
-    AllTypesMatch<["q", "out"]>, AllTypesMatch<["k", "v"]>]> {
+def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention"> {
   let summary = "scaled dot-product attention with grouped heads";
   let description = [{
-    `q` is `[batch, query, kv head, group, head dim]`, `k` and `v` are `[batch, key, kv head, head dim]`: query head
-    (h, g) attends to the keys and values of kv head h. For each query i of a head:
-    `s_j = scale * q_i . k_j` over all keys j (with `causal`: those with `j <= i + keys - queries`),
-    `lse_i = ln sum_j e^{s_j}`, `out_i = sum_j e^{s_j - lse_i} v_j`.
+    `q` is `[batch, query, kv head, group, head dim]`, `k` is `[batch, key, kv head, head dim]` and `v`
+    `[batch, key, kv head, value dim]`: query head (h, g) attends to the keys and values of kv head h. For each query i of a
+    head, at key position `p = i + keys - queries`: `s_j = scale * q_i . k_j + slope * (j - p)` over all keys j (with
+    `causal`: those with `j <= p`; with `window` w also `j > p - w`), `lse_i = ln sum_j e^{s_j}`,
+    `out_i = sum_j e^{s_j - lse_i} v_j`. Without `slopes` (ALiBi, Press et al., 2021; one per query head) the slope is 0;
+    slopes are constants and receive no gradient.
 
     C1: ranks are 5, 4, 4; batch, kv head and head dim agree; keys and values are equally many.
-    C2: `out` has the type of `q`; `lse` is `[batch, query, kv head, group]`.
+    C2: `out` is `q` with the value dim for the head dim; `lse` is `[batch, query, kv head, group]`.
     C3: element types are equal. C4: with `causal`, there are at least as many keys as queries.
+    C5: `window` is at least 1 and goes with `causal`. C6: `slopes` is `[kv head, group]`.
 
-    Example: `%out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3xf32>`
+    Example: `%out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 4 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>`
   }];
-  let arguments = (ins Ppc_FloatTensor:$q, Ppc_FloatTensor:$k, Ppc_FloatTensor:$v, F64Attr:$scale, UnitAttr:$causal);
+  let arguments = (ins Ppc_FloatTensor:$q, Ppc_FloatTensor:$k, Ppc_FloatTensor:$v, Optional<Ppc_FloatTensor>:$slopes,
+                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
   let results = (outs Ppc_FloatTensor:$out, Ppc_FloatTensor:$lse);
   let builders = [
-    OpBuilder<(ins "::mlir::Value":$q, "::mlir::Value":$k, "::mlir::Value":$v, "double":$scale, "bool":$causal)>
+    OpBuilder<(ins "::mlir::Value":$q, "::mlir::Value":$k, "::mlir::Value":$v, "double":$scale, "bool":$causal,
+                   CArg<"::mlir::Value", "{}">:$slopes, CArg<"int64_t", "0">:$window)>
   ];
   let assemblyFormat = [{
-    $q `,` $k `,` $v `scale` $scale (`causal` $causal^)? attr-dict `:` type($q) `,` type($k) `->` type($lse)
+    $q `,` $k `,` $v `scale` $scale (`causal` $causal^)? (`window` $window^)? (`slopes` $slopes^ `as` type($slopes))? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `->` type($out) `,` type($lse)
   }];
   let hasVerifier = 1;
 }
 
 def Ppc_AttentionBackwardOp : Ppc_FinalOp<"attention_backward", "second derivatives are not built", [
-    AllTypesMatch<["q", "out", "dout", "dq"]>, AllTypesMatch<["k", "v", "dk", "dv"]>]> {
+    AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>]> {
   let summary = "gradients of attention";
   let description = [{
     With `p_ij = e^{s_ij - lse_i}` recomputed and `delta_i = dout_i . out_i`: `dv_j = sum_i p_ij dout_i`,
     `ds_ij = p_ij (dout_i . v_j - delta_i)`, `dq_i = scale * sum_j ds_ij k_j`, `dk_j = scale * sum_i ds_ij q_i`
-    (Dao et al., FlashAttention, 2022); sums over i also run over the groups of a kv head. C1, C3, C4 as `attention`.
+    (Dao et al., FlashAttention, 2022); sums over i also run over the groups of a kv head. C1 to C6 as `attention`.
     Gradients have the types of q, k, v. Created by autodiff.
 
-    Example: `%dq, %dk, %dv = ppc.attention_backward %q, %k, %v, %out, %lse, %dout scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3xf32>`
+    Example: `%dq, %dk, %dv = ppc.attention_backward %q, %k, %v, %out, %lse, %dout scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>`
   }];
   let arguments = (ins Ppc_FloatTensor:$q, Ppc_FloatTensor:$k, Ppc_FloatTensor:$v, Ppc_FloatTensor:$out, Ppc_FloatTensor:$lse,
-                       Ppc_FloatTensor:$dout, F64Attr:$scale, UnitAttr:$causal);
+                       Ppc_FloatTensor:$dout, Optional<Ppc_FloatTensor>:$slopes, F64Attr:$scale, UnitAttr:$causal,
+                       OptionalAttr<I64Attr>:$window);
   let results = (outs Ppc_FloatTensor:$dq, Ppc_FloatTensor:$dk, Ppc_FloatTensor:$dv);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `,` $out `,` $lse `,` $dout `scale` $scale (`causal` $causal^)? attr-dict
-    `:` type($q) `,` type($k) `,` type($lse)
+    $q `,` $k `,` $v `,` $out `,` $lse `,` $dout `scale` $scale (`causal` $causal^)? (`window` $window^)?
+    (`slopes` $slopes^ `as` type($slopes))? attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse)
   }];
   let hasVerifier = 1;
 }

@@ -48,6 +48,31 @@ def Ppc_SiluBackwardOp : Ppc_FinalOp<"silu_backward", "second derivatives are no
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
 }
 
+def Ppc_GeluOp : Ppc_DifferentiableOp<"gelu", [SameOperandsAndResultType]> {
+  let summary = "Gaussian error linear unit";
+  let description = [{
+    Computes `x * P(x)` with P the distribution function of the normal distribution, `P(x) = (1 + erf(x / sqrt(2))) / 2`
+    (Hendrycks and Gimpel, 2016). With `tanh`, by the approximation `P(x) = (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2`.
+
+    Example: `%y = ppc.gelu %x tanh : tensor<4x8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, UnitAttr:$tanh);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x (`tanh` $tanh^)? attr-dict `:` type($x)";
+}
+
+def Ppc_GeluBackwardOp : Ppc_FinalOp<"gelu_backward", "second derivatives are not built", [SameOperandsAndResultType]> {
+  let summary = "gradient of gelu";
+  let description = [{
+    Computes `dy * (P(x) + x * P'(x))`, P as for `gelu`. Created by autodiff.
+
+    Example: `%dx = ppc.gelu_backward %x, %dy tanh : tensor<4x8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, Ppc_FloatTensor:$dy, UnitAttr:$tanh);
+  let results = (outs Ppc_FloatTensor:$dx);
+  let assemblyFormat = "$x `,` $dy (`tanh` $tanh^)? attr-dict `:` type($x)";
+}
+
 def Ppc_ScaleOp : Ppc_DifferentiableOp<"scale", [SameOperandsAndResultType]> {
   let summary = "multiplication by a constant";
   let description = [{

@@ -47,9 +47,8 @@ LogicalResult RotaryOp::verify() {
   RankedTensorType type = getType();
   if (type.getRank() < 3) // rotary_c1
     return emitOpError() << "needs at least [batch, position, ..., head dim], found " << type;
-  int64_t headDim = type.getShape().back();
-  if (headDim % 2 || int64_t(getFrequencies().size()) != headDim / 2) // rotary_c2
-    return emitOpError() << "head dim " << headDim << " must be even and have half as many frequencies, found "
-                         << getFrequencies().size();
+  int64_t last = type.getShape().back(), offset = getOffset(), rotated = 2 * getFrequencies().size();
+  if (offset < 0 || offset > last || rotated > last - offset) // rotary_c2
+    return emitOpError() << "rotates " << rotated << " elements from " << offset << " on, but the last dimension has " << last;
   return success();
 }

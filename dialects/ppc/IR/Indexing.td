@@ -42,16 +42,28 @@ def Ppc_EmbeddingBackwardOp : Ppc_FinalOp<"embedding_backward", "second derivati
 def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {
   let summary = "rotary position embedding";
   let description = [{
-    Rotates the pairs (i, i + d/2) of the last dimension (d elements) by the angle `position * frequencies[i]`, position
-    being the index along dimension 1 (Su et al., 2021; pairs as in Hugging Face's LLaMA). `inverse` rotates backwards.
-    C1: rank at least 3. C2: d is even and `frequencies` (radians per position) has d/2 entries.
+    With n `frequencies` (radians per position), rotates the pairs (i, i + n) of the 2n elements of the last dimension that
+    start at `offset` by the angle `position * frequencies[i]`, position being the index along dimension 1 (Su et al., 2021;
+    pairs as in Hugging Face's LLaMA); the other elements stay. `interleaved`: the pairs are (2i, 2i + 1). `inverse` rotates
+    backwards. C1: rank at least 3. C2: the rotated elements lie within the last dimension.
 
     Example: `%y = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x8x3x4xf32>`
   }];
-  let arguments = (ins Ppc_FloatTensor:$x, DenseF64ArrayAttr:$frequencies, UnitAttr:$inverse);
+  let arguments = (ins Ppc_FloatTensor:$x, DenseF64ArrayAttr:$frequencies, DefaultValuedAttr<I64Attr, "0">:$offset,
+                       UnitAttr:$interleaved, UnitAttr:$inverse);
   let results = (outs Ppc_FloatTensor:$y);
-  let assemblyFormat = "$x `frequencies` custom<ExactDoubles>($frequencies) (`inverse` $inverse^)? attr-dict `:` type($x)";
+  let assemblyFormat = [{
+    $x `frequencies` custom<ExactDoubles>($frequencies) (`offset` $offset^)? (`interleaved` $interleaved^)? (`inverse` $inverse^)?
+    attr-dict `:` type($x)
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The elements of the last dimension that pair `i` rotates.
+    std::pair<int64_t, int64_t> pair(int64_t i) {
+      int64_t count = getFrequencies().size(), first = int64_t(getOffset()) + (getInterleaved() ? 2 * i : i);
+      return {first, first + (getInterleaved() ? 1 : count)};
+    }
+  }];
 }
 
 #endif // PPC_IR_INDEXING_TD

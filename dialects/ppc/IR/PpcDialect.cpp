@@ -35,6 +35,10 @@ void PpcDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "dialects/ppc/IR/Routing.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "dialects/ppc/IR/Loss.cpp.inc"
       >();
   addOperations<

@@ -65,3 +65,13 @@ LogicalResult RmsNormInputGradientOp::verify() { // rms_norm_input_gradient_c1
 LogicalResult RmsNormWeightGradientOp::verify() { // rms_norm_weight_gradient_c1
   return verifyWeight(*this, tensorType(getX()), getType(), "dweight");
 }
+
+LogicalResult LayerNormOp::verify() { // layer_norm_c1
+  return verifyWeight(*this, tensorType(getX()), tensorType(getWeight()), "weight");
+}
+LogicalResult LayerNormInputGradientOp::verify() { // layer_norm_input_gradient_c1
+  return verifyWeight(*this, tensorType(getX()), tensorType(getWeight()), "weight");
+}
+LogicalResult LayerNormWeightGradientOp::verify() { // layer_norm_weight_gradient_c1
+  return verifyWeight(*this, tensorType(getX()), getType(), "dweight");
+}

@@ -106,4 +106,46 @@ def Ppc_RmsNormWeightGradientOp : Ppc_FinalOp<"rms_norm_weight_gradient", "secon
   let hasVerifier = 1;
 }
 
+def Ppc_LayerNormOp : Ppc_DifferentiableOp<"layer_norm", [AllTypesMatch<["x", "y"]>, AllTypesMatch<["weight", "bias"]>]> {
+  let summary = "normalisation to mean 0 and variance 1 over the last dimension";
+  let description = [{
+    Computes `weight * (x - mean(x)) / sqrt(variance(x) + epsilon) + bias`, the variance as the mean of squares (Ba et al.,
+    2016). C1: `weight` and `bias` are one-dimensional, as long as the last dimension of `x`; element types are equal.
+
+    Example: `%y = ppc.layer_norm %x, %w, %b epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, Ppc_FloatTensor:$weight, Ppc_FloatTensor:$bias, F64Attr:$epsilon);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$x `,` $weight `,` $bias `epsilon` $epsilon attr-dict `:` type($x) `,` type($weight)";
+  let hasVerifier = 1;
+}
+
+def Ppc_LayerNormInputGradientOp : Ppc_FinalOp<"layer_norm_input_gradient", "second derivatives are not built", [AllTypesMatch<["x", "dy", "dx"]>]> {
+  let summary = "gradient of layer_norm with respect to its input";
+  let description = [{
+    With `z = (x - mean(x)) * r`, `r = 1 / sqrt(variance(x) + epsilon)` and `g = dy * weight`:
+    `dx = r * (g - mean(g) - z * mean(g * z))`. C1: as `layer_norm`. Created by autodiff.
+
+    Example: `%dx = ppc.layer_norm_input_gradient %x, %w, %dy epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, Ppc_FloatTensor:$weight, Ppc_FloatTensor:$dy, F64Attr:$epsilon);
+  let results = (outs Ppc_FloatTensor:$dx);
+  let assemblyFormat = "$x `,` $weight `,` $dy `epsilon` $epsilon attr-dict `:` type($x) `,` type($weight)";
+  let hasVerifier = 1;
+}
+
+def Ppc_LayerNormWeightGradientOp : Ppc_FinalOp<"layer_norm_weight_gradient", "second derivatives are not built", [AllTypesMatch<["x", "dy"]>]> {
+  let summary = "gradient of layer_norm with respect to its weight";
+  let description = [{
+    `dweight = sum over all but the last dimension of dy * (x - mean(x)) / sqrt(variance(x) + epsilon)`; the gradient of the
+    bias is the sum of `dy`. C1: the result is one-dimensional, as long as the last dimension of `x`. Created by autodiff.
+
+    Example: `%dw = ppc.layer_norm_weight_gradient %x, %dy epsilon 1.000000e-05 : tensor<4x8xf32> to tensor<8xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, Ppc_FloatTensor:$dy, F64Attr:$epsilon);
+  let results = (outs Ppc_FloatTensor:$dweight);
+  let assemblyFormat = "$x `,` $dy `epsilon` $epsilon attr-dict `:` type($x) `to` type($dweight)";
+  let hasVerifier = 1;
+}
+
 #endif // PPC_IR_REDUCTION_TD

@@ -61,3 +61,28 @@ LogicalResult BroadcastOp::verify() {
     return emitOpError() << "operand must be " << withShape(type, shape) << ", found " << tensorType(getX());
   return success();
 }
+
+// `parts` make up `whole` along `dim`.
+static LogicalResult verifyParts(Operation *op, RankedTensorType whole, ValueRange parts, int64_t dim) {
+  if (dim < 0 || dim >= whole.getRank()) // split_c1, concat_c1
+    return op->emitOpError() << "dim is " << dim << ", which is no dimension of " << whole;
+  if (parts.empty()) // split_c2, concat_c2
+    return op->emitOpError("needs at least one part");
+  int64_t total = 0;
+  for (Value part : parts) {
+    RankedTensorType type = tensorType(part);
+    SmallVector<int64_t> shape(whole.getShape());
+    if (type.getRank() == whole.getRank())
+      shape[dim] = type.getDimSize(dim);
+    if (type != withShape(whole, shape))
+      return op->emitOpError() << "a part must be " << whole << " but for dimension " << dim << ", found " << type;
+    total += shape[dim];
+  }
+  if (total != whole.getDimSize(dim))
+    return op->emitOpError() << "the parts have " << total << " elements along dimension " << dim << ", " << whole << " has "
+                             << whole.getDimSize(dim);
+  return success();
+}
+
+LogicalResult SplitOp::verify() { return verifyParts(*this, tensorType(getX()), getParts(), getDim()); }
+LogicalResult ConcatOp::verify() { return verifyParts(*this, getType(), getParts(), getDim()); }

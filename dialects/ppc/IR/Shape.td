@@ -47,4 +47,32 @@ def Ppc_BroadcastOp : Ppc_DifferentiableOp<"broadcast"> {
   let hasVerifier = 1;
 }
 
+def Ppc_SplitOp : Ppc_DifferentiableOp<"split"> {
+  let summary = "consecutive parts of a dimension";
+  let description = [{
+    Result i is the part of `x` along `dim` that starts where result i - 1 ends. C1: `dim` is a dimension of `x`. C2: there
+    is at least one result; they have the shape and element type of `x` but along `dim`, where their sizes add up to that of `x`.
+
+    Example: `%q, %k = ppc.split %x dim 1 : tensor<4x8xf32> to tensor<4x6xf32>, tensor<4x2xf32>`
+  }];
+  let arguments = (ins Ppc_FloatTensor:$x, I64Attr:$dim);
+  let results = (outs Variadic<Ppc_FloatTensor>:$parts);
+  let assemblyFormat = "$x `dim` $dim attr-dict `:` type($x) `to` type($parts)";
+  let hasVerifier = 1;
+}
+
+def Ppc_ConcatOp : Ppc_DifferentiableOp<"concat"> {
+  let summary = "tensors one after the other along a dimension";
+  let description = [{
+    The inverse of `split`. C1: `dim` is a dimension of the result. C2: there is at least one operand; they have the shape
+    and element type of the result but along `dim`, where their sizes add up to that of the result.
+
+    Example: `%y = ppc.concat %a, %b dim 1 : tensor<4x6xf32>, tensor<4x2xf32> to tensor<4x8xf32>`
+  }];
+  let arguments = (ins Variadic<Ppc_FloatTensor>:$parts, I64Attr:$dim);
+  let results = (outs Ppc_FloatTensor:$y);
+  let assemblyFormat = "$parts `dim` $dim attr-dict `:` type($parts) `to` type($y)";
+  let hasVerifier = 1;
+}
+
 #endif // PPC_IR_SHAPE_TD

@@ -67,6 +67,24 @@ LogicalResult SiluBackwardOp::evaluate(Operands operands, Context, Results resul
     return dy * s * (1 + x * (1 - s));
   });
 }
+// P(x) and P'(x) of gelu.
+static std::pair<double, double> gaussian(double x, bool tanh) {
+  const double pi = 3.14159265358979323846;
+  if (!tanh)
+    return {(1 + std::erf(x / std::sqrt(2.0))) / 2, std::exp(-x * x / 2) / std::sqrt(2 * pi)};
+  double t = std::tanh(std::sqrt(2 / pi) * (x + 0.044715 * x * x * x));
+  return {(1 + t) / 2, (1 - t * t) / 2 * std::sqrt(2 / pi) * (1 + 3 * 0.044715 * x * x)};
+}
+
+LogicalResult GeluOp::evaluate(Operands operands, Context, Results results) {
+  return map(operands, results, [&](double x) { return x * gaussian(x, getTanh()).first; });
+}
+LogicalResult GeluBackwardOp::evaluate(Operands operands, Context, Results results) {
+  return map(operands, results, [&](double x, double dy) {
+    auto [p, slope] = gaussian(x, getTanh());
+    return dy * (p + x * slope);
+  });
+}
 LogicalResult ScaleOp::evaluate(Operands operands, Context, Results results) {
   double factor = getFactor().convertToDouble();
   return map(operands, results, [=](double x) { return factor * x; });

@@ -46,14 +46,13 @@ LogicalResult EmbeddingBackwardOp::evaluate(Operands operands, Context context, 
 
 LogicalResult RotaryOp::evaluate(Operands operands, Context, Results results) {
   const ReferenceTensor &x = operands[0];
-  ReferenceTensor y(x.shape);
-  int64_t half = x.shape.back() / 2;
+  ReferenceTensor y = x;
   SmallVector<int64_t> pairs(x.shape);
-  pairs.back() = half;
-  forEachIndex(pairs, [&](ArrayRef<int64_t> first) {
-    SmallVector<int64_t> second(first);
-    second.back() += half;
-    double angle = (getInverse() ? -1 : 1) * double(first[1]) * getFrequencies()[first.back()];
+  pairs.back() = getFrequencies().size();
+  forEachIndex(pairs, [&](ArrayRef<int64_t> at) {
+    SmallVector<int64_t> first(at), second(at);
+    std::tie(first.back(), second.back()) = pair(at.back());
+    double angle = (getInverse() ? -1 : 1) * double(at[1]) * getFrequencies()[at.back()];
     y.at(first) = x.at(first) * std::cos(angle) - x.at(second) * std::sin(angle);
     y.at(second) = x.at(second) * std::cos(angle) + x.at(first) * std::sin(angle);
   });

@@ -129,3 +129,57 @@ LogicalResult RmsNormWeightGradientOp::evaluate(Operands operands, Context, Resu
   results.push_back(std::move(dweight));
   return success();
 }
+
+// Mean of one row, and 1 / sqrt(variance + epsilon).
+static std::pair<double, double> statistics(const ReferenceTensor &x, int64_t first, double epsilon) {
+  int64_t length = x.shape.back();
+  double mean = 0, variance = 0;
+  for (int64_t i = first; i < first + length; ++i)
+    mean += x.data[i] / length;
+  for (int64_t i = first; i < first + length; ++i)
+    variance += (x.data[i] - mean) * (x.data[i] - mean) / length;
+  return {mean, 1 / std::sqrt(variance + epsilon)};
+}
+
+LogicalResult LayerNormOp::evaluate(Operands operands, Context, Results results) {
+  const ReferenceTensor &x = operands[0], &weight = operands[1], &bias = operands[2];
+  ReferenceTensor y(x.shape);
+  forEachRow(x, [&](int64_t first, int64_t) {
+    auto [mean, r] = statistics(x, first, getEpsilon().convertToDouble());
+    for (int64_t i = 0; i < x.shape.back(); ++i)
+      y.data[first + i] = weight.data[i] * (x.data[first + i] - mean) * r + bias.data[i];
+  });
+  results.push_back(std::move(y));
+  return success();
+}
+
+LogicalResult LayerNormInputGradientOp::evaluate(Operands operands, Context, Results results) {
+  const ReferenceTensor &x = operands[0], &weight = operands[1], &dy = operands[2];
+  ReferenceTensor dx(x.shape);
+  int64_t length = x.shape.back();
+  forEachRow(x, [&](int64_t first, int64_t) {
+    auto [mean, r] = statistics(x, first, getEpsilon().convertToDouble());
+    double meanG = 0, meanGz = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      double g = dy.data[first + i] * weight.data[i];
+      meanG += g / length;
+      meanGz += g * (x.data[first + i] - mean) * r / length;
+    }
+    for (int64_t i = 0; i < length; ++i)
+      dx.data[first + i] = r * (dy.data[first + i] * weight.data[i] - meanG - (x.data[first + i] - mean) * r * meanGz);
+  });
+  results.push_back(std::move(dx));
+  return success();
+}
+
+LogicalResult LayerNormWeightGradientOp::evaluate(Operands operands, Context, Results results) {
+  const ReferenceTensor &x = operands[0], &dy = operands[1];
+  ReferenceTensor dweight = ReferenceTensor::zeros(getType());
+  forEachRow(x, [&](int64_t first, int64_t) {
+    auto [mean, r] = statistics(x, first, getEpsilon().convertToDouble());
+    for (int64_t i = 0; i < x.shape.back(); ++i)
+      dweight.data[i] += dy.data[first + i] * (x.data[first + i] - mean) * r;
+  });
+  results.push_back(std::move(dweight));
+  return success();
+}

@@ -36,3 +36,38 @@ LogicalResult BroadcastOp::evaluate(Operands operands, Context, Results results)
   results.push_back(std::move(y));
   return success();
 }
+// Calls `body` with each index of a part and its index in the whole.
+static void forEachOfPart(const ReferenceTensor &part, int64_t dim, int64_t start,
+                          function_ref<void(ArrayRef<int64_t>, ArrayRef<int64_t>)> body) {
+  forEachIndex(part.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> whole(index);
+    whole[dim] += start;
+    body(index, whole);
+  });
+}
+
+LogicalResult SplitOp::evaluate(Operands operands, Context, Results results) {
+  int64_t start = 0;
+  for (Value value : getParts()) {
+    ReferenceTensor part = ReferenceTensor::zeros(value.getType());
+    forEachOfPart(part, getDim(), start, [&](ArrayRef<int64_t> index, ArrayRef<int64_t> whole) {
+      part.at(index) = operands[0].at(whole);
+    });
+    start += part.shape[getDim()];
+    results.push_back(std::move(part));
+  }
+  return success();
+}
+
+LogicalResult ConcatOp::evaluate(Operands operands, Context, Results results) {
+  ReferenceTensor y = ReferenceTensor::zeros(getType());
+  int64_t start = 0;
+  for (const ReferenceTensor &part : operands) {
+    forEachOfPart(part, getDim(), start, [&](ArrayRef<int64_t> index, ArrayRef<int64_t> whole) {
+      y.at(whole) = part.at(index);
+    });
+    start += part.shape[getDim()];
+  }
+  results.push_back(std::move(y));
+  return success();
+}

@@ -7,35 +7,28 @@ using namespace mlir;
 using namespace mlir::ppc;
 
 static const SmallVector<StringRef> kQuery = {"b", "s", "k", "g", "d"}, kKey = {"b", "t", "k", "d"},
-                                    kRow = {"b", "s", "k", "g"};
+                                    kValue = {"b", "t", "k", "v"}, kOut = {"b", "s", "k", "g", "v"},
+                                    kRow = {"b", "s", "k", "g"}, kHead = {"k", "g"};
+
+static ShardingRuleBuilder wholeSequences(ShardingRuleBuilder builder) {
+  return builder.replicate("s").replicate("t").replicate("d").replicate("v");
+}
 
 ShardingRule AttentionOp::getShardingRule() {
-  return ShardingRuleBuilder(*this)
-      .operand(0, kQuery)
-      .operand(1, kKey)
-      .operand(2, kKey)
-      .result(0, kQuery)
-      .result(1, kRow)
-      .replicate("s")
-      .replicate("t")
-      .replicate("d")
-      .build(); // a padded group sees the real values of its kv head: its output is not zero
+  ShardingRuleBuilder builder(*this);
+  builder.operand(0, kQuery).operand(1, kKey).operand(2, kValue);
+  if (getSlopes())
+    builder.operand(3, kHead);
+  // A padded group sees the real values of its kv head: its output is not zero.
+  return wholeSequences(builder.result(0, kOut).result(1, kRow)).build();
 }
 
 ShardingRule AttentionBackwardOp::getShardingRule() {
-  return ShardingRuleBuilder(*this)
-      .operand(0, kQuery)
-      .operand(1, kKey)
-      .operand(2, kKey)
-      .operand(3, kQuery)
-      .operand(4, kRow)
-      .operand(5, kQuery)
-      .result(0, kQuery)
-      .result(1, kKey)
-      .result(2, kKey)
-      .replicate("s")
-      .replicate("t")
-      .replicate("d")
+  ShardingRuleBuilder builder(*this);
+  builder.operand(0, kQuery).operand(1, kKey).operand(2, kValue).operand(3, kOut).operand(4, kRow).operand(5, kOut);
+  if (getSlopes())
+    builder.operand(6, kHead);
+  return wholeSequences(builder.result(0, kQuery).result(1, kKey).result(2, kValue))
       .keepsZeroPadding(0)
       .keepsZeroPadding(1)
       .keepsZeroPadding(2)

@@ -26,6 +26,9 @@ ShardingRule MulOp::getShardingRule() {
 ShardingRule SiluBackwardOp::getShardingRule() {
   return ShardingRuleBuilder(*this).pointwise().linear(Linearity::Each, {1}).keepsZeroPadding(0).build();
 }
+ShardingRule GeluBackwardOp::getShardingRule() {
+  return ShardingRuleBuilder(*this).pointwise().linear(Linearity::Each, {1}).keepsZeroPadding(0).build();
+}
 // Rounding a partial sum is not rounding the sum, so nothing partial passes.
 ShardingRule ConvertOp::getShardingRule() { return pointwiseRule(*this, true); }
 
@@ -35,6 +38,7 @@ ShardingRule LogOp::getShardingRule() { return pointwiseRule(*this, false); }
 ShardingRule SqrtOp::getShardingRule() { return pointwiseRule(*this, true); }
 ShardingRule RsqrtOp::getShardingRule() { return pointwiseRule(*this, false); }
 ShardingRule SigmoidOp::getShardingRule() { return pointwiseRule(*this, false); }
+ShardingRule GeluOp::getShardingRule() { return pointwiseRule(*this, true); }
 ShardingRule SiluOp::getShardingRule() { return pointwiseRule(*this, true); }
 
 ShardingRule ConstantOp::getShardingRule() {

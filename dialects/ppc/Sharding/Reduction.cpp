@@ -44,38 +44,31 @@ static ShardingRule rowRule(Operation *op, bool keepsZero) {
 ShardingRule SoftmaxOp::getShardingRule() { return rowRule(*this, false); }
 ShardingRule SoftmaxBackwardOp::getShardingRule() { return rowRule(*this, true); }
 
-ShardingRule RmsNormOp::getShardingRule() {
-  SmallVector<StringRef> names = dimensionNames(getType().getRank());
-  return ShardingRuleBuilder(*this)
-      .operand(0, names)
-      .operand(1, {names.back()})
-      .result(0, names)
-      .replicate(names.back())
-      .keepsZeroPadding(0)
-      .build();
+// The operands `vectors`, counting the result after them, have the last dimension only; the others are shaped like x.
+static ShardingRuleBuilder normRule(Operation *op, RankedTensorType x, ArrayRef<unsigned> vectors) {
+  SmallVector<StringRef> names = dimensionNames(x.getRank());
+  ShardingRuleBuilder builder(op);
+  auto namesOf = [&](unsigned number) {
+    return llvm::is_contained(vectors, number) ? ArrayRef<StringRef>(names).take_back() : ArrayRef<StringRef>(names);
+  };
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    builder.operand(i, namesOf(i));
+  return builder.result(0, namesOf(op->getNumOperands())).replicate(names.back());
 }
 
+ShardingRule RmsNormOp::getShardingRule() { return normRule(*this, getType(), {1}).keepsZeroPadding(0).build(); }
 ShardingRule RmsNormInputGradientOp::getShardingRule() {
-  SmallVector<StringRef> names = dimensionNames(getType().getRank());
-  return ShardingRuleBuilder(*this)
-      .operand(0, names)
-      .operand(1, {names.back()})
-      .operand(2, names)
-      .result(0, names)
-      .replicate(names.back())
-      .linear(Linearity::Each, {2})
-      .keepsZeroPadding(0)
-      .build();
+  return normRule(*this, getType(), {1}).linear(Linearity::Each, {2}).keepsZeroPadding(0).build();
+}
+ShardingRule RmsNormWeightGradientOp::getShardingRule() {
+  return normRule(*this, tensorType(getX()), {2}).linear(Linearity::Each, {1}).keepsZeroPadding(0).build();
 }
 
-ShardingRule RmsNormWeightGradientOp::getShardingRule() {
-  SmallVector<StringRef> names = dimensionNames(tensorType(getX()).getRank());
-  return ShardingRuleBuilder(*this)
-      .operand(0, names)
-      .operand(1, names)
-      .result(0, {names.back()})
-      .replicate(names.back())
-      .linear(Linearity::Each, {1})
-      .keepsZeroPadding(0)
-      .build();
+// The bias fills the padding.
+ShardingRule LayerNormOp::getShardingRule() { return normRule(*this, getType(), {1, 2}).build(); }
+ShardingRule LayerNormInputGradientOp::getShardingRule() {
+  return normRule(*this, getType(), {1}).linear(Linearity::Each, {2}).keepsZeroPadding(0).build();
+}
+ShardingRule LayerNormWeightGradientOp::getShardingRule() {
+  return normRule(*this, tensorType(getX()), {2}).linear(Linearity::Each, {1}).keepsZeroPadding(0).build();
 }

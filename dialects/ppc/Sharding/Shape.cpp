@@ -28,6 +28,12 @@ ShardingRule ReshapeOp::getShardingRule() {
   rule.results.emplace_back(to.getRank());
   int64_t i = 0, j = 0;
   while (i < from.getRank() && j < to.getRank()) {
+    // A dimension of size 1 on one side only is walked by no loop.
+    bool unitI = from.getDimSize(i) == 1, unitJ = to.getDimSize(j) == 1;
+    if (unitI != unitJ) {
+      (unitI ? i : j) += 1;
+      continue;
+    }
     int64_t firstI = i, firstJ = j, sizeI = from.getDimSize(i++), sizeJ = to.getDimSize(j++);
     while (sizeI != sizeJ) {
       if (sizeI < sizeJ)
@@ -58,3 +64,30 @@ ShardingRule BroadcastOp::getShardingRule() {
   // Padding of a new dimension repeats real values, so zero padding is not kept.
   return ShardingRuleBuilder(*this).operand(0, kept).result(0, names).linear(Linearity::Joint, {0}).build();
 }
+
+// All dimensions but the one that is split, which is one piece.
+static ShardingRule partsRule(Operation *op, unsigned operands, unsigned results, int64_t rank, int64_t dim) {
+  SmallVector<StringRef> names = dimensionNames(rank);
+  ShardingRule rule;
+  TensorFactors factors(rank);
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d == dim)
+      continue;
+    factors[d].push_back(rule.factors.size());
+    Factor factor;
+    factor.name = names[d].str();
+    factor.size = cast<RankedTensorType>(op->getOperand(0).getType()).getDimSize(d);
+    rule.factors.push_back(factor);
+  }
+  rule.operands.assign(operands, factors);
+  rule.results.assign(results, factors);
+  rule.linearity = Linearity::Joint;
+  rule.linearOperands = llvm::to_vector(llvm::seq<unsigned>(0, operands));
+  rule.keepsZeroPadding.assign(results, true);
+  return rule;
+}
+
+ShardingRule SplitOp::getShardingRule() {
+  return partsRule(*this, 1, getNumResults(), tensorType(getX()).getRank(), getDim());
+}
+ShardingRule ConcatOp::getShardingRule() { return partsRule(*this, getNumOperands(), 1, getType().getRank(), getDim()); }

@@ -266,8 +266,10 @@ struct LinalgToSCFPass : impl::LinalgToSCFPassBase<LinalgToSCFPass> {
       LoopEmitter(op, std::move(accesses)).emit();
     }
     RewritePatternSet patterns(&getContext());
+    const StringRef approximated[] = {math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
+                                      math::ErfOp::getOperationName()};
     populateMathPolynomialApproximationPatterns(
-        patterns, [](StringRef name) { return name == math::ExpOp::getOperationName() || name == math::LogOp::getOperationName(); });
+        patterns, [&](StringRef name) { return llvm::is_contained(approximated, name); });
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -7,25 +7,51 @@
 namespace mlir::ppc {
 namespace {
 
-/// The scores' type and loops, and the condition under which a query sees a key.
+/// The scores' type and loops, what is added to them, and the condition under which a query sees a key.
 struct Scores {
   RankedTensorType type;
-  int64_t firstVisible = 0; // key j is visible to query i when j <= i + firstVisible
+  int64_t keysBefore = 0; // the query's own position among the keys is its index plus this
+  int64_t window = 0;     // 0: none
   bool causal = false;
+  double scale = 1;
+  Value slopes;
 
   template <typename OpTy>
   Scores(OpTy op) {
     auto q = tensorType(op.getQ()), k = tensorType(op.getK());
     type = withShape(q, {q.getDimSize(0), q.getDimSize(2), q.getDimSize(3), q.getDimSize(1), k.getDimSize(1)});
-    firstVisible = k.getDimSize(1) - q.getDimSize(1);
+    keysBefore = k.getDimSize(1) - q.getDimSize(1);
+    window = op.getWindow().value_or(0);
     causal = op.getCausal();
+    scale = op.getScale().convertToDouble();
+    slopes = op.getSlopes();
   }
+
+  Value position(ScalarBuilder &s) const { return s.addIndex(s.loopIndex(3), s.index(keysBefore)); }
+
   Value unlessHidden(ScalarBuilder &s, Value value, double hidden) const {
     if (!causal)
       return value;
-    Value last = s.addIndex(s.loopIndex(3), s.index(firstVisible));
-    Value visible = arith::CmpIOp::create(s, arith::CmpIPredicate::sle, s.loopIndex(4), last);
+    Value last = position(s), key = s.loopIndex(4);
+    Value visible = arith::CmpIOp::create(s, arith::CmpIPredicate::sle, key, last);
+    if (window && window < type.getDimSize(4))
+      visible = arith::AndIOp::create(s, visible, s.less(last, s.addIndex(key, s.index(window))));
     return s.select(visible, value, s.number(value.getType(), hidden));
+  }
+
+  /// What the loops over scores read besides: the slope of each head.
+  SmallVector<Access> inputs(ScalarBuilder &b) const {
+    return slopes ? SmallVector<Access>{{slopes, someLoops(b, 5, {1, 2})}} : SmallVector<Access>();
+  }
+
+  /// The score of a product of query and key; `slope` is the element of `inputs`.
+  Value score(ScalarBuilder &s, Value product, ValueRange slope) const {
+    Value value = s.mul(product, s.number(product.getType(), scale));
+    if (slope.empty())
+      return value;
+    Value distance = s.subIndex(s.loopIndex(4), position(s));
+    Value steps = arith::SIToFPOp::create(s, product.getType(), arith::IndexCastOp::create(s, s.getI64Type(), distance));
+    return s.add(value, s.mul(slope.front(), steps));
   }
 };
 
@@ -41,12 +67,11 @@ Value updateScores(ScalarBuilder &b, Value scores, ArrayRef<Access> ins, functio
 SmallVector<Value> attention(AttentionOp op, ScalarBuilder &b) {
   Scores shape(op);
   auto lseType = tensorType(op.getLse()), outType = tensorType(op.getOut());
-  double scale = op.getScale().convertToDouble();
   Value scores = MatmulOp::create(b, "bskgd,btkd->bkgst", op.getQ(), op.getK());
   // Hidden scores become minus infinity once, so that the row loops are plain and can be vectorised.
   constexpr double minusInfinity = -std::numeric_limits<double>::infinity();
-  scores = updateScores(b, scores, {}, [&](ScalarBuilder &s, ValueRange v) {
-    return shape.unlessHidden(s, s.mul(v[0], s.number(v[0].getType(), scale)), minusInfinity);
+  scores = updateScores(b, scores, shape.inputs(b), [&](ScalarBuilder &s, ValueRange v) {
+    return shape.unlessHidden(s, shape.score(s, v.back(), v.drop_back()), minusInfinity);
   });
   Value maximum = loopNest(b, Access{scores, allLoops(b, 5)}, Access{filledTensor(b, lseType, minusInfinity), perQuery(b)}, {4},
                            [&](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{s.maximum(v[1], v[0])}; })[0];
@@ -65,18 +90,19 @@ SmallVector<Value> attention(AttentionOp op, ScalarBuilder &b) {
 SmallVector<Value> attentionBackward(AttentionBackwardOp op, ScalarBuilder &b) {
   Scores shape(op);
   auto lseType = tensorType(op.getLse());
-  double scale = op.getScale().convertToDouble();
   AffineMap all = allLoops(b, 5), row = perQuery(b);
   Value scores = MatmulOp::create(b, "bskgd,btkd->bkgst", op.getQ(), op.getK());
-  Value p = updateScores(b, scores, Access{op.getLse(), row}, [&](ScalarBuilder &s, ValueRange v) {
-    return shape.unlessHidden(s, s.exp(s.sub(s.mul(v[1], s.number(v[1].getType(), scale)), v[0])), 0);
+  SmallVector<Access> ins = {{op.getLse(), row}};
+  llvm::append_range(ins, shape.inputs(b));
+  Value p = updateScores(b, scores, ins, [&](ScalarBuilder &s, ValueRange v) {
+    return shape.unlessHidden(s, s.exp(s.sub(shape.score(s, v.back(), v.drop_front().drop_back()), v[0])), 0);
   });
   Value dv = MatmulOp::create(b, "bkgst,bskgd->btkd", p, op.getDout());
   Value delta = loopNest(b, {{op.getDout(), all}, {op.getOut(), all}}, Access{filledTensor(b, lseType, 0), firstLoops(b, 5, 4)}, {4},
                          [](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{s.accumulate(v[2], s.mul(v[0], v[1]))}; })[0];
   Value dp = MatmulOp::create(b, "bskgd,btkd->bkgst", op.getDout(), op.getV());
   Value ds = updateScores(b, dp, {{p, all}, {delta, row}}, [&](ScalarBuilder &s, ValueRange v) {
-    return s.mul(s.mul(v[0], s.sub(v[2], v[1])), s.number(v[0].getType(), scale));
+    return s.mul(s.mul(v[0], s.sub(v[2], v[1])), s.number(v[0].getType(), shape.scale));
   });
   Value dq = MatmulOp::create(b, "bkgst,btkd->bskgd", ds, op.getK());
   Value dk = MatmulOp::create(b, "bkgst,bskgd->btkd", ds, op.getQ());

@@ -1,6 +1,8 @@
 // Elementwise ops: a table from op to scalar formula, and one pattern for all of them.
 #include "LoopNest.h"
 
+#include <cmath>
+
 namespace mlir::ppc {
 namespace {
 
@@ -38,6 +40,31 @@ Value convert(Operation *op, ScalarBuilder &b, ValueRange v) {
 Value siluBackward(Operation *, ScalarBuilder &b, ValueRange v) {
   Value one = b.number(v[0].getType(), 1), s = b.sigmoid(v[0]);
   return b.mul(b.mul(v[1], s), b.add(one, b.mul(v[0], b.sub(one, s))));
+}
+
+/// P(x) and P'(x) of gelu.
+std::pair<Value, Value> gaussian(ScalarBuilder &b, Value x, bool tanh) {
+  const double pi = 3.14159265358979323846;
+  auto number = [&](double value) { return b.number(x.getType(), value); };
+  Value one = number(1), half = number(0.5), square = b.mul(x, x);
+  if (!tanh) {
+    Value error = math::ErfOp::create(b, b.mul(x, number(std::sqrt(0.5))));
+    return {b.mul(half, b.add(one, error)), b.mul(number(1 / std::sqrt(2 * pi)), b.exp(b.mul(number(-0.5), square)))};
+  }
+  // (1 + tanh u) / 2 = 1 / (1 + e^-2u), whose derivative by u is 2 s (1 - s).
+  double c = 2 * std::sqrt(2 / pi);
+  Value s = b.sigmoid(b.mul(number(c), b.mul(x, b.add(one, b.mul(number(0.044715), square)))));
+  Value inner = b.mul(number(c), b.add(one, b.mul(number(3 * 0.044715), square)));
+  return {s, b.mul(b.mul(s, b.sub(one, s)), inner)};
+}
+
+Value gelu(Operation *op, ScalarBuilder &b, ValueRange v) {
+  return b.mul(v[0], gaussian(b, v[0], cast<GeluOp>(op).getTanh()).first);
+}
+
+Value geluBackward(Operation *op, ScalarBuilder &b, ValueRange v) {
+  auto [p, slope] = gaussian(b, v[0], cast<GeluBackwardOp>(op).getTanh());
+  return b.mul(v[1], b.add(p, b.mul(v[0], slope)));
 }
 
 Value sum(Operation *, ScalarBuilder &b, ValueRange v) {
@@ -80,6 +107,8 @@ void populateElementwise(RewritePatternSet &patterns) {
   add<SigmoidOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.sigmoid(v[0]); });
   add<SiluOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.mul(v[0], b.sigmoid(v[0])); });
   add<SiluBackwardOp>(patterns, siluBackward);
+  add<GeluOp>(patterns, gelu);
+  add<GeluBackwardOp>(patterns, geluBackward);
   add<ScaleOp>(patterns, [](Operation *op, ScalarBuilder &b, ValueRange v) {
     return b.mul(v[0], b.number(v[0].getType(), cast<ScaleOp>(op).getFactor().convertToDouble()));
   });

@@ -89,48 +89,83 @@ struct EmbeddingBackwardPattern : OpRewritePattern<EmbeddingBackwardOp> {
   }
 };
 
-/// With p in {0, 1} the half of the head dimension and i the pair: y[p, i] = x[p, i] cos + x[1 - p, i] sin * (p ? 1 : -1).
-/// Sine and cosine are tables, computed here in f64.
+/// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables hold signs, and 1 and 0 where an
+/// element stays. Computed here in f64.
+struct RotaryTables {
+  Value cosine, sine; // [position, element], the elements in the shape `row`
+  SmallVector<int64_t> partner;
+};
+RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) {
+  auto type = tensorType(op.getX());
+  int64_t length = type.getDimSize(1), width = type.getShape().back();
+  const llvm::fltSemantics &semantics = cast<FloatType>(type.getElementType()).getFloatSemantics();
+  auto constant = [&](ArrayRef<double> values) -> Value {
+    auto numbers = llvm::map_to_vector(values, [&](double value) {
+      llvm::APFloat number(value);
+      bool inexact;
+      number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &inexact);
+      return number;
+    });
+    SmallVector<int64_t> shape{length};
+    llvm::append_range(shape, row);
+    auto tableType = withShape(type, shape);
+    return arith::ConstantOp::create(b, tableType, DenseElementsAttr::get(tableType, numbers));
+  };
+  std::vector<double> cosines(length * width, 1), sines(length * width, 0);
+  RotaryTables tables;
+  tables.partner = llvm::to_vector(llvm::seq<int64_t>(0, width));
+  for (auto [i, frequency] : llvm::enumerate(op.getFrequencies())) {
+    auto [first, second] = op.pair(i);
+    std::swap(tables.partner[first], tables.partner[second]);
+    for (int64_t position = 0; position < length; ++position) {
+      double angle = (op.getInverse() ? -1.0 : 1.0) * double(position) * frequency;
+      cosines[position * width + first] = cosines[position * width + second] = std::cos(angle);
+      sines[position * width + first] = -std::sin(angle);
+      sines[position * width + second] = std::sin(angle);
+    }
+  }
+  tables.cosine = constant(cosines);
+  tables.sine = constant(sines);
+  return tables;
+}
+
 SmallVector<Value> rotary(RotaryOp op, ScalarBuilder &b) {
   auto type = tensorType(op.getX());
-  int64_t rank = type.getRank(), length = type.getDimSize(1), half = type.getShape().back() / 2;
-  Type element = type.getElementType();
-  const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
-  auto rounded = [&](double value) {
-    llvm::APFloat number(value);
-    bool inexact;
-    number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &inexact);
-    return number;
+  int64_t rank = type.getRank(), half = op.getFrequencies().size(), width = type.getShape().back();
+  auto rotate = [](ScalarBuilder &s, Value x, Value partner, Value cosine, Value sine) {
+    return s.add(s.mul(x, cosine), s.mul(partner, sine));
   };
-  SmallVector<llvm::APFloat> cosines, sines;
-  for (int64_t position = 0; position < length; ++position)
-    for (double frequency : op.getFrequencies()) {
-      double angle = (op.getInverse() ? -1.0 : 1.0) * double(position) * frequency;
-      cosines.push_back(rounded(std::cos(angle)));
-      sines.push_back(rounded(std::sin(angle)));
-    }
-  auto tableType = RankedTensorType::get({length, half}, element);
-  Value cosine = arith::ConstantOp::create(b, tableType, DenseElementsAttr::get(tableType, cosines));
-  Value sine = arith::ConstantOp::create(b, tableType, DenseElementsAttr::get(tableType, sines));
-  auto signType = RankedTensorType::get({2}, element);
-  Value sign = arith::ConstantOp::create(b, signType, DenseElementsAttr::get(signType, {rounded(-1), rounded(1)}));
-
-  // Loops: the dimensions of x but the last, then p, then i.
-  int64_t loops = rank + 1, p = rank - 1, i = rank;
-  SmallVector<AffineExpr> same, other;
-  for (int64_t dim = 0; dim + 1 < rank; ++dim)
-    same.push_back(b.getAffineDimExpr(dim));
-  other = same;
-  same.push_back(b.getAffineDimExpr(p) * half + b.getAffineDimExpr(i));
-  other.push_back((b.getAffineConstantExpr(1) - b.getAffineDimExpr(p)) * half + b.getAffineDimExpr(i));
-  AffineMap table = someLoops(b, loops, {1, i});
-  Access out{emptyTensor(b, type), AffineMap::get(loops, 0, same, b.getContext())};
-  return loopNest(b,
-                  {{op.getX(), out.map}, {op.getX(), AffineMap::get(loops, 0, other, b.getContext())}, {cosine, table},
-                   {sine, table}, {sign, someLoops(b, loops, {p})}},
-                  out, {}, [](ScalarBuilder &s, ValueRange v) {
-                    return SmallVector<Value>{s.add(s.mul(v[0], v[2]), s.mul(s.mul(v[1], v[3]), v[4]))};
-                  });
+  if (width != 2 * half) { // partners by a table
+    RotaryTables tables = rotaryTables(op, b, {width});
+    auto partnerType = RankedTensorType::get({width}, b.getI64Type());
+    Value partner = arith::ConstantOp::create(b, partnerType, DenseElementsAttr::get(partnerType, ArrayRef(tables.partner)));
+    AffineMap table = someLoops(b, rank, {1, rank - 1});
+    return {mapLoops(b, type,
+                     {{op.getX(), allLoops(b, rank)}, {tables.cosine, table}, {tables.sine, table}, {partner, someLoops(b, rank, {rank - 1})}},
+                     [&](ScalarBuilder &s, ValueRange v) {
+                       SmallVector<Value> index;
+                       for (int64_t dim = 0; dim + 1 < rank; ++dim)
+                         index.push_back(s.loopIndex(dim));
+                       index.push_back(s.toIndex(v[3]));
+                       return rotate(s, v[0], tensor::ExtractOp::create(s, op.getX(), index), v[1], v[2]);
+                     })};
+  }
+  // Loops: the dimensions of x but the last, then p in {0, 1}, which of a pair, then i, the pair.
+  int64_t loops = rank + 1;
+  bool interleaved = op.getInterleaved();
+  RotaryTables tables = rotaryTables(op, b, interleaved ? ArrayRef<int64_t>{half, 2} : ArrayRef<int64_t>{2, half});
+  AffineMap table = interleaved ? someLoops(b, loops, {1, rank, rank - 1}) : someLoops(b, loops, {1, rank - 1, rank});
+  AffineExpr p = b.getAffineDimExpr(rank - 1), i = b.getAffineDimExpr(rank);
+  auto element = [&](AffineExpr which) {
+    SmallVector<AffineExpr> exprs;
+    for (int64_t dim = 0; dim + 1 < rank; ++dim)
+      exprs.push_back(b.getAffineDimExpr(dim));
+    exprs.push_back(interleaved ? i * 2 + which : which * half + i);
+    return AffineMap::get(loops, 0, exprs, b.getContext());
+  };
+  Access out{emptyTensor(b, type), element(p)};
+  return loopNest(b, {{op.getX(), element(p)}, {op.getX(), element(b.getAffineConstantExpr(1) - p)}, {tables.cosine, table}, {tables.sine, table}},
+                  out, {}, [&](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{rotate(s, v[0], v[1], v[2], v[3])}; });
 }
 
 } // namespace

@@ -22,6 +22,7 @@ struct PpcToLinalgPass : impl::PpcToLinalgPassBase<PpcToLinalgPass> {
     populatePlacement(patterns);
     populateCollective(patterns);
     populateAttention(patterns);
+    populateRouting(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -86,6 +86,69 @@ SmallVector<Value> softmaxBackward(SoftmaxBackwardOp op, ScalarBuilder &b) {
                    [](ScalarBuilder &s, ValueRange v) { return s.mul(v[0], s.sub(v[1], v[2])); })};
 }
 
+/// The mean of each row of x, then 1 / sqrt(variance + epsilon).
+std::pair<Value, Value> statistics(ScalarBuilder &b, Value x, double epsilon) {
+  auto type = tensorType(x);
+  int64_t rank = type.getRank();
+  double length = double(type.getShape().back());
+  Access all{x, allLoops(b, rank)};
+  AffineMap row = firstLoops(b, rank, rank - 1), rows = allLoops(b, rank - 1);
+  Value sum = reduceLast(b, type, all, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.accumulate(so_far, v[0]); });
+  Value mean = mapLoops(b, withoutLast(type), Access{sum, rows}, [&](ScalarBuilder &s, ValueRange v) {
+    return s.mul(v[0], s.number(v[0].getType(), 1 / length));
+  });
+  Value squares = reduceLast(b, type, {all, {mean, row}}, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) {
+    Value difference = s.sub(v[0], v[1]);
+    return s.accumulate(so_far, s.mul(difference, difference));
+  });
+  Value r = mapLoops(b, withoutLast(type), Access{squares, rows}, [&](ScalarBuilder &s, ValueRange v) {
+    Type element = v[0].getType();
+    Value variance = s.mul(v[0], s.number(element, 1 / length));
+    return s.div(s.number(element, 1), math::SqrtOp::create(s, s.add(variance, s.number(element, epsilon))));
+  });
+  return {mean, r};
+}
+
+SmallVector<Value> layerNorm(LayerNormOp op, ScalarBuilder &b) {
+  auto type = tensorType(op.getX());
+  int64_t rank = type.getRank();
+  auto [mean, r] = statistics(b, op.getX(), op.getEpsilon().convertToDouble());
+  AffineMap row = firstLoops(b, rank, rank - 1), last = someLoops(b, rank, {rank - 1});
+  return {mapLoops(b, type, {{op.getX(), allLoops(b, rank)}, {mean, row}, {r, row}, {op.getWeight(), last}, {op.getBias(), last}},
+                   [](ScalarBuilder &s, ValueRange v) { return s.add(s.mul(s.mul(s.sub(v[0], v[1]), v[2]), v[3]), v[4]); })};
+}
+
+SmallVector<Value> layerNormInputGradient(LayerNormInputGradientOp op, ScalarBuilder &b) {
+  auto type = tensorType(op.getX());
+  int64_t rank = type.getRank();
+  double length = double(type.getShape().back());
+  auto [mean, r] = statistics(b, op.getX(), op.getEpsilon().convertToDouble());
+  AffineMap row = firstLoops(b, rank, rank - 1), all = allLoops(b, rank);
+  Access x{op.getX(), all}, dy{op.getDy(), all}, w{op.getWeight(), someLoops(b, rank, {rank - 1})};
+  Value sumG = reduceLast(b, type, {dy, w}, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) {
+    return s.accumulate(so_far, s.mul(v[0], v[1]));
+  });
+  Value sumGz = reduceLast(b, type, {x, dy, w, {mean, row}, {r, row}}, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) {
+    return s.accumulate(so_far, s.mul(s.mul(v[1], v[2]), s.mul(s.sub(v[0], v[3]), v[4])));
+  });
+  return {mapLoops(b, type, {x, dy, w, {mean, row}, {r, row}, {sumG, row}, {sumGz, row}}, [&](ScalarBuilder &s, ValueRange v) {
+    Value scale = s.number(v[0].getType(), 1 / length), z = s.mul(s.sub(v[0], v[3]), v[4]);
+    return s.mul(v[4], s.sub(s.sub(s.mul(v[1], v[2]), s.mul(v[5], scale)), s.mul(z, s.mul(v[6], scale))));
+  })};
+}
+
+SmallVector<Value> layerNormWeightGradient(LayerNormWeightGradientOp op, ScalarBuilder &b) {
+  auto type = tensorType(op.getX());
+  int64_t rank = type.getRank();
+  auto [mean, r] = statistics(b, op.getX(), op.getEpsilon().convertToDouble());
+  AffineMap row = firstLoops(b, rank, rank - 1), all = allLoops(b, rank);
+  Access out{filledTensor(b, tensorType(op.getDweight()), 0), someLoops(b, rank, {rank - 1})};
+  return loopNest(b, {{op.getX(), all}, {op.getDy(), all}, {mean, row}, {r, row}}, out,
+                  llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), [](ScalarBuilder &s, ValueRange v) {
+                    return SmallVector<Value>{s.accumulate(v[4], s.mul(v[1], s.mul(s.sub(v[0], v[2]), v[3])))};
+                  });
+}
+
 /// 1 / sqrt(mean(x^2) + epsilon) for each row of x.
 Value inverseRms(ScalarBuilder &b, Value x, double epsilon) {
   auto type = tensorType(x);
@@ -146,6 +209,9 @@ void populateReduction(RewritePatternSet &patterns) {
   addPattern<LogSumExpOp>(patterns, logSumExp);
   addPattern<SoftmaxOp>(patterns, softmax);
   addPattern<SoftmaxBackwardOp>(patterns, softmaxBackward);
+  addPattern<LayerNormOp>(patterns, layerNorm);
+  addPattern<LayerNormInputGradientOp>(patterns, layerNormInputGradient);
+  addPattern<LayerNormWeightGradientOp>(patterns, layerNormWeightGradient);
   addPattern<RmsNormOp>(patterns, rmsNorm);
   addPattern<RmsNormInputGradientOp>(patterns, rmsNormInputGradient);
   addPattern<RmsNormWeightGradientOp>(patterns, rmsNormWeightGradient);

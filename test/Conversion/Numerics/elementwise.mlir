@@ -5,10 +5,13 @@
 // CHECK: @f32_functions agrees
 // CHECK: @f32_chain agrees
 // CHECK: @f32_table agrees
+// CHECK: @f32_gelu agrees
+// CHECK: @f32_gelu_exact agrees
 // CHECK: @f64_arithmetic agrees
 // CHECK: @f64_functions agrees
 // CHECK: @f64_chain agrees
 // CHECK: @f64_table agrees
+// CHECK: @f64_gelu agrees
 
 func.func @f32_arithmetic(%a: tensor<3x5xf32>, %b: tensor<3x5xf32> {test.range = array<f64: 0.5, 2.0>}) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) {
   %0 = ppc.add %a, %b : tensor<3x5xf32>
@@ -41,6 +44,16 @@ func.func @f32_table(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = ppc.mul %x, %c : tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+func.func @f32_gelu(%x: tensor<5x7xf32> {test.range = array<f64: -6.0, 6.0>}, %dy: tensor<5x7xf32>) -> (tensor<5x7xf32>, tensor<5x7xf32>) {
+  %0 = ppc.gelu %x tanh : tensor<5x7xf32>
+  %1 = ppc.gelu_backward %x, %dy tanh : tensor<5x7xf32>
+  return %0, %1 : tensor<5x7xf32>, tensor<5x7xf32>
+}
+func.func @f32_gelu_exact(%x: tensor<5x7xf32> {test.range = array<f64: -6.0, 6.0>}, %dy: tensor<5x7xf32>) -> (tensor<5x7xf32>, tensor<5x7xf32>) {
+  %0 = ppc.gelu %x : tensor<5x7xf32>
+  %1 = ppc.gelu_backward %x, %dy : tensor<5x7xf32>
+  return %0, %1 : tensor<5x7xf32>, tensor<5x7xf32>
+}
 func.func @f64_arithmetic(%a: tensor<3x5xf64>, %b: tensor<3x5xf64> {test.range = array<f64: 0.5, 2.0>}) -> (tensor<3x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>) {
   %0 = ppc.add %a, %b : tensor<3x5xf64>
   %1 = ppc.sub %a, %b : tensor<3x5xf64>
@@ -71,4 +84,9 @@ func.func @f64_table(%x: tensor<2x3xf64>) -> tensor<2x3xf64> {
   %c = ppc.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]> : tensor<2x3xf64>
   %0 = ppc.mul %x, %c : tensor<2x3xf64>
   return %0 : tensor<2x3xf64>
+}
+func.func @f64_gelu(%x: tensor<5x7xf64> {test.range = array<f64: -6.0, 6.0>}, %dy: tensor<5x7xf64>) -> (tensor<5x7xf64>, tensor<5x7xf64>) {
+  %0 = ppc.gelu %x tanh : tensor<5x7xf64>
+  %1 = ppc.gelu_backward %x, %dy tanh : tensor<5x7xf64>
+  return %0, %1 : tensor<5x7xf64>, tensor<5x7xf64>
 }

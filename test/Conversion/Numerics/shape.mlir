@@ -4,9 +4,11 @@
 // CHECK: @f32_transposes agrees
 // CHECK: @f32_broadcasts agrees
 // CHECK: @f32_reshapes agrees
+// CHECK: @f32_parts agrees
 // CHECK: @f64_transposes agrees
 // CHECK: @f64_broadcasts agrees
 // CHECK: @f64_reshapes agrees
+// CHECK: @f64_parts agrees
 
 func.func @f32_transposes(%x: tensor<2x3x5xf32>) -> (tensor<5x2x3xf32>, tensor<3x2x5xf32>) {
   %0 = ppc.transpose %x by [2, 0, 1] : tensor<2x3x5xf32> to tensor<5x2x3xf32>
@@ -26,6 +28,12 @@ func.func @f32_reshapes(%x: tensor<4x6xf32>, %s: tensor<f32>, %o: tensor<1x1xf32
   %3 = ppc.reshape %o : tensor<1x1xf32> to tensor<f32>
   return %0, %1, %2, %3 : tensor<3x2x4xf32>, tensor<24xf32>, tensor<1x1xf32>, tensor<f32>
 }
+func.func @f32_parts(%x: tensor<2x6x3xf32>, %a: tensor<2x1x3xf32>) -> (tensor<2x4x3xf32>, tensor<2x2x3xf32>, tensor<2x10x3xf32>, tensor<2x4x3xf32>) {
+  %0:2 = ppc.split %x dim 1 : tensor<2x6x3xf32> to tensor<2x4x3xf32>, tensor<2x2x3xf32>
+  %1 = ppc.concat %0#1, %a, %x, %a dim 1 : tensor<2x2x3xf32>, tensor<2x1x3xf32>, tensor<2x6x3xf32>, tensor<2x1x3xf32> to tensor<2x10x3xf32>
+  %2 = ppc.exp %0#0 : tensor<2x4x3xf32>
+  return %0#0, %0#1, %1, %2 : tensor<2x4x3xf32>, tensor<2x2x3xf32>, tensor<2x10x3xf32>, tensor<2x4x3xf32>
+}
 func.func @f64_transposes(%x: tensor<2x3x5xf64>) -> (tensor<5x2x3xf64>, tensor<3x2x5xf64>) {
   %0 = ppc.transpose %x by [2, 0, 1] : tensor<2x3x5xf64> to tensor<5x2x3xf64>
   %1 = ppc.transpose %x by [1, 0, 2] : tensor<2x3x5xf64> to tensor<3x2x5xf64>
@@ -43,4 +51,10 @@ func.func @f64_reshapes(%x: tensor<4x6xf64>, %s: tensor<f64>, %o: tensor<1x1xf64
   %2 = ppc.reshape %s : tensor<f64> to tensor<1x1xf64>
   %3 = ppc.reshape %o : tensor<1x1xf64> to tensor<f64>
   return %0, %1, %2, %3 : tensor<3x2x4xf64>, tensor<24xf64>, tensor<1x1xf64>, tensor<f64>
+}
+func.func @f64_parts(%x: tensor<2x6x3xf64>, %a: tensor<2x1x3xf64>) -> (tensor<2x4x3xf64>, tensor<2x2x3xf64>, tensor<2x10x3xf64>, tensor<2x4x3xf64>) {
+  %0:2 = ppc.split %x dim 1 : tensor<2x6x3xf64> to tensor<2x4x3xf64>, tensor<2x2x3xf64>
+  %1 = ppc.concat %0#1, %a, %x, %a dim 1 : tensor<2x2x3xf64>, tensor<2x1x3xf64>, tensor<2x6x3xf64>, tensor<2x1x3xf64> to tensor<2x10x3xf64>
+  %2 = ppc.exp %0#0 : tensor<2x4x3xf64>
+  return %0#0, %0#1, %1, %2 : tensor<2x4x3xf64>, tensor<2x2x3xf64>, tensor<2x10x3xf64>, tensor<2x4x3xf64>
 }

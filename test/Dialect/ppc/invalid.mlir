@@ -186,8 +186,8 @@ func.func @rms_norm_weight_gradient_c1(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @attention_c1_ranks(%q: tensor<2x8x6x4xf32>, %k: tensor<2x8x2x4xf32>) {
-  // expected-error @below {{'ppc.attention' op 'q' must be [batch, query, kv head, group, head dim] and 'k' [batch, key, kv head, head dim], found 'tensor<2x8x6x4xf32>' and 'tensor<2x8x2x4xf32>'}}
-  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x6x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x6xf32>
+  // expected-error @below {{'ppc.attention' op 'q' must be [batch, query, kv head, group, head dim], 'k' and 'v' [batch, key, kv head, dim], found 'tensor<2x8x6x4xf32>', 'tensor<2x8x2x4xf32>' and 'tensor<2x8x2x4xf32>'}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x6x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x6x4xf32>, tensor<2x8x6xf32>
   return
 }
 
@@ -195,14 +195,14 @@ func.func @attention_c1_ranks(%q: tensor<2x8x6x4xf32>, %k: tensor<2x8x2x4xf32>) 
 
 func.func @attention_c1_heads(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x8x2x4xf32>) {
   // expected-error @below {{'ppc.attention' op batch, kv heads and head dim of 'q' and 'k' must agree, found 'tensor<2x8x3x2x4xf32>' and 'tensor<2x8x2x4xf32>'}}
-  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x3x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x3x2xf32>
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x3x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>
   return
 }
 
 // -----
 
 func.func @attention_c1_keys(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %v: tensor<2x9x2x4xf32>) {
-  // expected-error @below {{'ppc.attention' op failed to verify that all of {k, v} have same type}}
+  // expected-error @below {{'ppc.attention' op batch, keys and kv heads of 'k' and 'v' must agree, found 'tensor<2x8x2x4xf32>' and 'tensor<2x9x2x4xf32>'}}
   %0:2 = "ppc.attention"(%q, %k, %v) {scale = 0.5} : (tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x9x2x4xf32>) -> (tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>)
   return
 }
@@ -211,15 +211,15 @@ func.func @attention_c1_keys(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>,
 
 func.func @attention_c2(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>) {
   // expected-error @below {{'ppc.attention' op 'lse' must be 'tensor<2x8x2x3xf32>', found 'tensor<2x8x2xf32>'}}
-  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2xf32>
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2xf32>
   return
 }
 
 // -----
 
 func.func @attention_c3(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xbf16>) {
-  // expected-error @below {{'ppc.attention' op element types differ: 'tensor<2x8x2x3x4xf32>' and 'tensor<2x8x2x4xbf16>'}}
-  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xbf16> -> tensor<2x8x2x3xf32>
+  // expected-error @below {{'ppc.attention' op element types differ: 'tensor<2x8x2x3x4xf32>', 'tensor<2x8x2x4xbf16>' and 'tensor<2x8x2x4xbf16>'}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xbf16>, tensor<2x8x2x4xbf16> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   return
 }
 
@@ -227,7 +227,7 @@ func.func @attention_c3(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xbf16>) {
 
 func.func @attention_c4(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x7x2x4xf32>) {
   // expected-error @below {{'ppc.attention' op causal attention needs at least as many keys as queries, found 7 keys and 8 queries}}
-  %0:2 = ppc.attention %q, %k, %k scale 0.5 causal : tensor<2x8x2x3x4xf32>, tensor<2x7x2x4xf32> -> tensor<2x8x2x3xf32>
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 causal : tensor<2x8x2x3x4xf32>, tensor<2x7x2x4xf32>, tensor<2x7x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   return
 }
 
@@ -235,7 +235,7 @@ func.func @attention_c4(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x7x2x4xf32>) {
 
 func.func @attention_backward_c1(%q: tensor<2x8x2x3x4xf32>, %k: tensor<1x8x2x4xf32>, %lse: tensor<2x8x2x3xf32>) {
   // expected-error @below {{'ppc.attention_backward' op batch, kv heads and head dim of 'q' and 'k' must agree}}
-  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<1x8x2x4xf32>, tensor<2x8x2x3xf32>
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   return
 }
 
@@ -243,7 +243,7 @@ func.func @attention_backward_c1(%q: tensor<2x8x2x3x4xf32>, %k: tensor<1x8x2x4xf
 
 func.func @attention_backward_c3(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xbf16>, %lse: tensor<2x8x2x3xf32>) {
   // expected-error @below {{'ppc.attention_backward' op element types differ}}
-  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xbf16>, tensor<2x8x2x3xf32>
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xbf16>, tensor<2x8x2x4xbf16>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   return
 }
 
@@ -251,7 +251,135 @@ func.func @attention_backward_c3(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xb
 
 func.func @attention_backward_c4(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x7x2x4xf32>, %lse: tensor<2x8x2x3xf32>) {
   // expected-error @below {{'ppc.attention_backward' op causal attention needs at least as many keys as queries, found 7 keys and 8 queries}}
-  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 causal : tensor<2x8x2x3x4xf32>, tensor<2x7x2x4xf32>, tensor<2x8x2x3xf32>
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 causal : tensor<2x8x2x3x4xf32>, tensor<2x7x2x4xf32>, tensor<2x7x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_out(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op 'out' must be 'tensor<2x8x2x3x4xf32>', found 'tensor<2x8x2x3x5xf32>'}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x5xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op window is 3 without 'causal'; a query sees at least one key, and none after it}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 window 3 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5_empty(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op window is 0; a query sees at least one key, and none after it}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 causal window 0 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c6(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %s: tensor<6xf32>) {
+  // expected-error @below {{'ppc.attention' op 'slopes' must be 'tensor<2x3xf32>', found 'tensor<6xf32>'}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 causal slopes %s as tensor<6xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward_c2(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %o: tensor<2x8x2x3x5xf32>, %lse: tensor<2x8x2x3xf32>) {
+  // expected-error @below {{'ppc.attention_backward' op 'out' must be 'tensor<2x8x2x3x4xf32>', found 'tensor<2x8x2x3x5xf32>'}}
+  %0:3 = ppc.attention_backward %q, %k, %k, %o, %lse, %o scale 0.5 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x5xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward_c5(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %lse: tensor<2x8x2x3xf32>) {
+  // expected-error @below {{'ppc.attention_backward' op window is 3 without 'causal'}}
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 window 3 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward_c6(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %lse: tensor<2x8x2x3xf32>, %s: tensor<6xf32>) {
+  // expected-error @below {{'ppc.attention_backward' op 'slopes' must be 'tensor<2x3xf32>'}}
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 causal slopes %s as tensor<6xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
+  // expected-error @below {{'ppc.layer_norm' op 'weight' must be one-dimensional, as long as the last dimension of 'tensor<4x8xf32>', found 'tensor<4xf32>'}}
+  %0 = ppc.layer_norm %x, %w, %w epsilon 1.0e-05 : tensor<4x8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_input_gradient_c1(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
+  // expected-error @below {{'ppc.layer_norm_input_gradient' op 'weight' must be one-dimensional}}
+  %0 = ppc.layer_norm_input_gradient %x, %w, %x epsilon 1.0e-05 : tensor<4x8xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_weight_gradient_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.layer_norm_weight_gradient' op 'dweight' must be one-dimensional}}
+  %0 = ppc.layer_norm_weight_gradient %x, %x epsilon 1.0e-05 : tensor<4x8xf32> to tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @split_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.split' op dim is 2, which is no dimension of 'tensor<4x8xf32>'}}
+  %0 = ppc.split %x dim 2 : tensor<4x8xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @split_c2_shape(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.split' op a part must be 'tensor<4x8xf32>' but for dimension 1, found 'tensor<3x8xf32>'}}
+  %0 = ppc.split %x dim 1 : tensor<4x8xf32> to tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @split_c2_sum(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.split' op the parts have 7 elements along dimension 1, 'tensor<4x8xf32>' has 8}}
+  %0:2 = ppc.split %x dim 1 : tensor<4x8xf32> to tensor<4x3xf32>, tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @split_c2_none(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.split' op needs at least one part}}
+  "ppc.split"(%x) {dim = 1} : (tensor<4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @concat_c1(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.concat' op dim is -1, which is no dimension of 'tensor<4x8xf32>'}}
+  %0 = ppc.concat %x dim -1 : tensor<4x8xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.concat' op the parts have 16 elements along dimension 1, 'tensor<4x15xf32>' has 15}}
+  %0 = ppc.concat %x, %x dim 1 : tensor<4x8xf32>, tensor<4x8xf32> to tensor<4x15xf32>
   return
 }
 
@@ -297,17 +425,17 @@ func.func @rotary_c1(%x: tensor<2x4xf32>) {
 
 // -----
 
-func.func @rotary_c2_odd(%x: tensor<2x4x5xf32>) {
-  // expected-error @below {{'ppc.rotary' op head dim 5 must be even and have half as many frequencies, found 2}}
-  %0 = ppc.rotary %x frequencies [1.0, 0.1] : tensor<2x4x5xf32>
+func.func @rotary_c2_size(%x: tensor<2x4x5xf32>) {
+  // expected-error @below {{'ppc.rotary' op rotates 6 elements from 0 on, but the last dimension has 5}}
+  %0 = ppc.rotary %x frequencies [1.0, 0.1, 0.01] : tensor<2x4x5xf32>
   return
 }
 
 // -----
 
-func.func @rotary_c2_count(%x: tensor<2x4x6xf32>) {
-  // expected-error @below {{'ppc.rotary' op head dim 6 must be even and have half as many frequencies, found 2}}
-  %0 = ppc.rotary %x frequencies [1.0, 0.1] : tensor<2x4x6xf32>
+func.func @rotary_c2_offset(%x: tensor<2x4x6xf32>) {
+  // expected-error @below {{'ppc.rotary' op rotates 4 elements from 3 on, but the last dimension has 6}}
+  %0 = ppc.rotary %x frequencies [1.0, 0.1] offset 3 : tensor<2x4x6xf32>
   return
 }
 

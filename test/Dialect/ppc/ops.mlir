@@ -30,6 +30,12 @@ func.func @elementwise(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) {
   %10 = ppc.silu %a : tensor<4x8xf32>
   // CHECK: ppc.silu_backward %{{.*}}, %{{.*}} : tensor<4x8xf32>
   %11 = ppc.silu_backward %a, %b : tensor<4x8xf32>
+  // CHECK: ppc.gelu %{{.*}} : tensor<4x8xf32>
+  %g0 = ppc.gelu %a : tensor<4x8xf32>
+  // CHECK: ppc.gelu %{{.*}} tanh : tensor<4x8xf32>
+  %g1 = ppc.gelu %a tanh : tensor<4x8xf32>
+  // CHECK: ppc.gelu_backward %{{.*}}, %{{.*}} tanh : tensor<4x8xf32>
+  %g2 = ppc.gelu_backward %a, %b tanh : tensor<4x8xf32>
   // CHECK: ppc.scale %{{.*}} by 2.500000e-01 : tensor<4x8xf32>
   %12 = ppc.scale %a by 2.500000e-01 : tensor<4x8xf32>
   // CHECK: ppc.convert %{{.*}} : tensor<4x8xf32> to tensor<4x8xbf16>
@@ -70,17 +76,28 @@ func.func @reduction(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
   %7 = ppc.rms_norm_input_gradient %x, %w, %6 epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>
   // CHECK: ppc.rms_norm_weight_gradient %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<4x8xf32> to tensor<8xf32>
   %8 = ppc.rms_norm_weight_gradient %x, %6 epsilon 1.000000e-05 : tensor<4x8xf32> to tensor<8xf32>
+  // CHECK: ppc.layer_norm %{{.*}}, %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>
+  %9 = ppc.layer_norm %x, %w, %w epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>
+  // CHECK: ppc.layer_norm_input_gradient %{{.*}}, %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>
+  %10 = ppc.layer_norm_input_gradient %x, %w, %9 epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>
+  // CHECK: ppc.layer_norm_weight_gradient %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<4x8xf32> to tensor<8xf32>
+  %11 = ppc.layer_norm_weight_gradient %x, %9 epsilon 1.000000e-05 : tensor<4x8xf32> to tensor<8xf32>
   return
 }
 
 // CHECK-LABEL: func @attention
-func.func @attention(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %v: tensor<2x8x2x4xf32>) {
-  // CHECK: ppc.attention %{{.*}}, %{{.*}}, %{{.*}} scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3xf32>
-  %out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3xf32>
+func.func @attention(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %v: tensor<2x8x2x4xf32>, %narrow: tensor<2x8x2x1xf32>, %slopes: tensor<2x3xf32>) {
+  // CHECK: ppc.attention %{{.*}}, %{{.*}}, %{{.*}} scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  %out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   // CHECK: ppc.attention %{{.*}}, %{{.*}}, %{{.*}} scale 5.000000e-01 : tensor<2x8x2x3x4xf32>
-  %out2, %lse2 = ppc.attention %q, %k, %v scale 5.000000e-01 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3xf32>
-  // CHECK: ppc.attention_backward %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3xf32>
-  %dq, %dk, %dv = ppc.attention_backward %q, %k, %v, %out, %lse, %out scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3xf32>
+  %out2, %lse2 = ppc.attention %q, %k, %v scale 5.000000e-01 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  // CHECK: ppc.attention_backward %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  %dq, %dk, %dv = ppc.attention_backward %q, %k, %v, %out, %lse, %out scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  // Values narrower than keys, a window, ALiBi.
+  // CHECK: ppc.attention %{{.*}}, %{{.*}}, %{{.*}} scale 5.000000e-01 causal window 4 slopes %{{.*}} as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32> -> tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
+  %out3, %lse3 = ppc.attention %q, %k, %narrow scale 5.000000e-01 causal window 4 slopes %slopes as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32> -> tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
+  // CHECK: ppc.attention_backward {{.*}} scale 5.000000e-01 causal window 4 slopes %{{.*}} as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32>, tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
+  %dq3, %dk3, %dv3 = ppc.attention_backward %q, %k, %narrow, %out3, %lse3, %out3 scale 5.000000e-01 causal window 4 slopes %slopes as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32>, tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
   return
 }
 
@@ -98,6 +115,8 @@ func.func @indexing(%table: tensor<131x16xf32>, %ids: tensor<2x8xi32>, %x: tenso
   %4 = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x8x3x4xf32>
   // CHECK: ppc.rotary %{{.*}} frequencies [1.000000e+00, 1.000000e-02] inverse : tensor<2x8x3x4xf32>
   %5 = ppc.rotary %4 frequencies [1.0, 0.01] inverse : tensor<2x8x3x4xf32>
+  // CHECK: ppc.rotary %{{.*}} frequencies [1.000000e+00] offset 1 interleaved inverse : tensor<2x8x3x4xf32>
+  %6 = ppc.rotary %4 frequencies [1.0] offset 1 interleaved inverse : tensor<2x8x3x4xf32>
   return
 }
 
@@ -109,6 +128,31 @@ func.func @shape(%x: tensor<4x8xf32>) {
   %1 = ppc.reshape %x : tensor<4x8xf32> to tensor<2x2x8xf32>
   // CHECK: ppc.broadcast %{{.*}} dims [1] : tensor<4x8xf32> to tensor<4x3x8xf32>
   %2 = ppc.broadcast %x dims [1] : tensor<4x8xf32> to tensor<4x3x8xf32>
+  // CHECK: %{{.*}}:2 = ppc.split %{{.*}} dim 1 : tensor<4x8xf32> to tensor<4x6xf32>, tensor<4x2xf32>
+  %3, %4 = ppc.split %x dim 1 : tensor<4x8xf32> to tensor<4x6xf32>, tensor<4x2xf32>
+  // CHECK: ppc.concat %{{.*}}, %{{.*}} dim 1 : tensor<4x6xf32>, tensor<4x2xf32> to tensor<4x8xf32>
+  %5 = ppc.concat %3, %4 dim 1 : tensor<4x6xf32>, tensor<4x2xf32> to tensor<4x8xf32>
+  return
+}
+
+// CHECK-LABEL: func @routing
+func.func @routing(%scores: tensor<2x8x4xf32>, %bias: tensor<4xf32>, %x: tensor<2x8x16xf32>) {
+  // CHECK: ppc.top_k %{{.*}} : tensor<2x8x4xf32> -> tensor<2x8x2xf32>, tensor<2x8x2xi32>
+  %values, %ids = ppc.top_k %scores : tensor<2x8x4xf32> -> tensor<2x8x2xf32>, tensor<2x8x2xi32>
+  // CHECK: ppc.top_k %{{.*}} bias %{{.*}} as tensor<4xf32> groups 4 groups_per_row 2 : tensor<2x8x4xf32> -> tensor<2x8x2xf32>, tensor<2x8x2xi32>
+  %values2, %ids2 = ppc.top_k %scores bias %bias as tensor<4xf32> groups 4 groups_per_row 2 : tensor<2x8x4xf32> -> tensor<2x8x2xf32>, tensor<2x8x2xi32>
+  // CHECK: ppc.top_k_backward %{{.*}}, %{{.*}} : (tensor<2x8x2xi32>, tensor<2x8x2xf32>) -> tensor<2x8x4xf32>
+  %0 = ppc.top_k_backward %ids, %values : (tensor<2x8x2xi32>, tensor<2x8x2xf32>) -> tensor<2x8x4xf32>
+  // CHECK: ppc.dispatch %{{.*}}, %{{.*}} : (tensor<2x8x16xf32>, tensor<2x8x2xi32>) -> tensor<2x4x4x16xf32>
+  %1 = ppc.dispatch %x, %ids : (tensor<2x8x16xf32>, tensor<2x8x2xi32>) -> tensor<2x4x4x16xf32>
+  // CHECK: ppc.dispatch %{{.*}}, %{{.*}} weights %{{.*}} experts <[ep], 8> : (tensor<2x8x16xf32>, tensor<2x8x2xi32>, tensor<2x8x2xf32>) -> tensor<2x4x4x16xf32>
+  %2 = ppc.dispatch %x, %ids weights %values experts <[ep], 8> : (tensor<2x8x16xf32>, tensor<2x8x2xi32>, tensor<2x8x2xf32>) -> tensor<2x4x4x16xf32>
+  // CHECK: ppc.combine %{{.*}}, %{{.*}} : (tensor<2x4x4x16xf32>, tensor<2x8x2xi32>) -> tensor<2x8x16xf32>
+  %3 = ppc.combine %1, %ids : (tensor<2x4x4x16xf32>, tensor<2x8x2xi32>) -> tensor<2x8x16xf32>
+  // CHECK: ppc.combine %{{.*}}, %{{.*}} weights %{{.*}} experts <[ep], 8> : (tensor<2x4x4x16xf32>, tensor<2x8x2xi32>, tensor<2x8x2xf32>) -> tensor<2x8x16xf32>
+  %4 = ppc.combine %1, %ids weights %values experts <[ep], 8> : (tensor<2x4x4x16xf32>, tensor<2x8x2xi32>, tensor<2x8x2xf32>) -> tensor<2x8x16xf32>
+  // CHECK: ppc.routing_weights_gradient %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x4x4x16xf32>, tensor<2x8x2xi32>, tensor<2x8x16xf32>) -> tensor<2x8x2xf32>
+  %5 = ppc.routing_weights_gradient %1, %ids, %x : (tensor<2x4x4x16xf32>, tensor<2x8x2xi32>, tensor<2x8x16xf32>) -> tensor<2x8x2xf32>
   return
 }
 

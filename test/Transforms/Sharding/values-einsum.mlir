@@ -10,7 +10,7 @@ func.func @loss(%x: tensor<5x6x7xf32>, %w: tensor<2x3x4x7xf32>, %u: tensor<7x2x3
   %kw = ppc.reduce #ppc.combiner<sum> %w dims [1] : tensor<2x3x4x7xf32> to tensor<2x4x7xf32>
   %k = ppc.matmul "bsh,kdh->bskd" %s, %kw : (tensor<5x6x7xf32>, tensor<2x4x7xf32>) -> tensor<5x6x2x4xf32>
   %r = ppc.rotary %q frequencies [1.0, 0.1] : tensor<5x6x2x3x4xf32>
-  %o, %lse = ppc.attention %r, %k, %k scale 0.5 causal : tensor<5x6x2x3x4xf32>, tensor<5x6x2x4xf32> -> tensor<5x6x2x3xf32>
+  %o, %lse = ppc.attention %r, %k, %k scale 0.5 causal : tensor<5x6x2x3x4xf32>, tensor<5x6x2x4xf32>, tensor<5x6x2x4xf32> -> tensor<5x6x2x3x4xf32>, tensor<5x6x2x3xf32>
   %y = ppc.matmul "bskgd,hkgd->bsh" %o, %u : (tensor<5x6x2x3x4xf32>, tensor<7x2x3x4xf32>) -> tensor<5x6x7xf32>
   %z = ppc.sum %x, %y, %e : tensor<5x6x7xf32>
   %zz = ppc.exp %z : tensor<5x6x7xf32>

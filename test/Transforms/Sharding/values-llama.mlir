@@ -38,7 +38,7 @@ func.func @loss(%ids: tensor<4x3xi32> {ppc.input = "ids", ppc.dims = ["batch", "
   %l1v = ppc.matmul "bsh,kdh->bskd" %l1h, %l1wv {ppc.layer = 1 : i64} : (tensor<4x3x6xf32>, tensor<3x4x6xf32>) -> tensor<4x3x3x4xf32>
   %l1q = ppc.rotary %l1q0 frequencies [1.0, 0.1] {ppc.layer = 1 : i64} : tensor<4x3x3x2x4xf32>
   %l1k = ppc.rotary %l1k0 frequencies [1.0, 0.1] {ppc.layer = 1 : i64} : tensor<4x3x3x4xf32>
-  %l1o, %l1lse = ppc.attention %l1q, %l1k, %l1v scale 0.5 causal {ppc.layer = 1 : i64} : tensor<4x3x3x2x4xf32>, tensor<4x3x3x4xf32> -> tensor<4x3x3x2xf32>
+  %l1o, %l1lse = ppc.attention %l1q, %l1k, %l1v scale 0.5 causal {ppc.layer = 1 : i64} : tensor<4x3x3x2x4xf32>, tensor<4x3x3x4xf32>, tensor<4x3x3x4xf32> -> tensor<4x3x3x2x4xf32>, tensor<4x3x3x2xf32>
   %l1ao = ppc.matmul "bskgd,hkgd->bsh" %l1o, %l1wo {ppc.layer = 1 : i64} : (tensor<4x3x3x2x4xf32>, tensor<6x3x2x4xf32>) -> tensor<4x3x6xf32>
   %l1x1 = ppc.add %x0, %l1ao {ppc.layer = 1 : i64} : tensor<4x3x6xf32>
   %l1h2 = ppc.rms_norm %l1x1, %l1n2 epsilon 1.0e-5 {ppc.layer = 1 : i64} : tensor<4x3x6xf32>, tensor<6xf32>
@@ -54,7 +54,7 @@ func.func @loss(%ids: tensor<4x3xi32> {ppc.input = "ids", ppc.dims = ["batch", "
   %l2v = ppc.matmul "bsh,kdh->bskd" %l2h, %l2wv {ppc.layer = 2 : i64} : (tensor<4x3x6xf32>, tensor<3x4x6xf32>) -> tensor<4x3x3x4xf32>
   %l2q = ppc.rotary %l2q0 frequencies [1.0, 0.1] {ppc.layer = 2 : i64} : tensor<4x3x3x2x4xf32>
   %l2k = ppc.rotary %l2k0 frequencies [1.0, 0.1] {ppc.layer = 2 : i64} : tensor<4x3x3x4xf32>
-  %l2o, %l2lse = ppc.attention %l2q, %l2k, %l2v scale 0.5 causal {ppc.layer = 2 : i64} : tensor<4x3x3x2x4xf32>, tensor<4x3x3x4xf32> -> tensor<4x3x3x2xf32>
+  %l2o, %l2lse = ppc.attention %l2q, %l2k, %l2v scale 0.5 causal {ppc.layer = 2 : i64} : tensor<4x3x3x2x4xf32>, tensor<4x3x3x4xf32>, tensor<4x3x3x4xf32> -> tensor<4x3x3x2x4xf32>, tensor<4x3x3x2xf32>
   %l2ao = ppc.matmul "bskgd,hkgd->bsh" %l2o, %l2wo {ppc.layer = 2 : i64} : (tensor<4x3x3x2x4xf32>, tensor<6x3x2x4xf32>) -> tensor<4x3x6xf32>
   %l2x1 = ppc.add %l1x2, %l2ao {ppc.layer = 2 : i64} : tensor<4x3x6xf32>
   %l2h2 = ppc.rms_norm %l2x1, %l2n2 epsilon 1.0e-5 {ppc.layer = 2 : i64} : tensor<4x3x6xf32>, tensor<6xf32>

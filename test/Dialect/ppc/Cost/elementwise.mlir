@@ -56,3 +56,11 @@ func.func @constants() {
   %2 = ppc.constant dense<[1.0, 2.0]> : tensor<2xf32>
   return
 }
+
+func.func @gelu(%x: tensor<5x4xf32>) {
+  // expected-remark @below {{vector: 180 flops, 80 bytes read, 80 written}}
+  %0 = ppc.gelu %x tanh : tensor<5x4xf32>
+  // expected-remark @below {{vector: 340 flops, 160 bytes read, 80 written}}
+  %1 = ppc.gelu_backward %x, %x : tensor<5x4xf32>
+  return
+}

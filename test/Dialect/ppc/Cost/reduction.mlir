@@ -26,3 +26,13 @@ func.func @rows(%x: tensor<4x3x5xf32>, %w: tensor<5xf32>) {
   %5 = ppc.rms_norm_weight_gradient %x, %x epsilon 1.000000e-05 : tensor<4x3x5xf32> to tensor<5xf32>
   return
 }
+
+func.func @layer_norm(%x: tensor<4x3x5xf32>, %w: tensor<5xf32>) {
+  // expected-remark @below {{vector: 420 flops, 280 bytes read, 240 written}}
+  %0 = ppc.layer_norm %x, %w, %w epsilon 1.000000e-05 : tensor<4x3x5xf32>, tensor<5xf32>
+  // expected-remark @below {{vector: 780 flops, 500 bytes read, 240 written}}
+  %1 = ppc.layer_norm_input_gradient %x, %w, %x epsilon 1.000000e-05 : tensor<4x3x5xf32>, tensor<5xf32>
+  // expected-remark @below {{vector: 420 flops, 480 bytes read, 20 written}}
+  %2 = ppc.layer_norm_weight_gradient %x, %x epsilon 1.000000e-05 : tensor<4x3x5xf32> to tensor<5xf32>
+  return
+}

@@ -26,3 +26,11 @@ func.func @broadcast(%x: tensor<5x2xf32>, %s: tensor<f32>) {
   %1 = ppc.broadcast %s dims [0, 1] : tensor<f32> to tensor<5x3xf32>
   return
 }
+
+func.func @parts(%x: tensor<5x4x3xf32>, %a: tensor<5x1x3xf32>) {
+  // expected-remark @below {{vector: 0 flops, 240 bytes read, 240 written}}
+  %0:2 = ppc.split %x dim 1 : tensor<5x4x3xf32> to tensor<5x3x3xf32>, tensor<5x1x3xf32>
+  // expected-remark @below {{vector: 0 flops, 300 bytes read, 300 written}}
+  %1 = ppc.concat %x, %a dim 1 : tensor<5x4x3xf32>, tensor<5x1x3xf32> to tensor<5x5x3xf32>
+  return
+}

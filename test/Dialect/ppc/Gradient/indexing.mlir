@@ -9,12 +9,14 @@ func.func @embedding(%table: tensor<5x3xf32>, %ids: tensor<2x4xi32>) -> tensor<2
   return %0 : tensor<2x4x3xf32>
 }
 
-func.func @rotary(%x: tensor<2x3x2x4xf32>) -> (tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>) {
+func.func @rotary(%x: tensor<2x3x2x4xf32>) -> (tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>) {
+  // expected-remark @below {{gradient of operand 0 agrees}}
+  %2 = ppc.rotary %x frequencies [0.7] offset 1 interleaved : tensor<2x3x2x4xf32>
   // expected-remark @below {{gradient of operand 0 agrees}}
   %0 = ppc.rotary %x frequencies [1.0, 0.3] : tensor<2x3x2x4xf32>
   // expected-remark @below {{gradient of operand 0 agrees}}
   %1 = ppc.rotary %x frequencies [1.0, 0.3] inverse : tensor<2x3x2x4xf32>
-  return %0, %1 : tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>
+  return %0, %1, %2 : tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32>
 }
 
 func.func @none(%ids: tensor<2x4xi32>, %dy: tensor<2x4x3xf32>) {

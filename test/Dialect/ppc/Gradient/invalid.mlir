@@ -3,7 +3,7 @@
 
 func.func @attention_lse(%q: tensor<1x2x2x2x2xf32>, %k: tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32> {
   // expected-error @below {{'ppc.attention' op cannot be differentiated through 'lse', only through 'out'}}
-  %out, %lse = ppc.attention %q, %k, %k scale 1.000000e+00 : tensor<1x2x2x2x2xf32>, tensor<1x2x2x2xf32> -> tensor<1x2x2x2xf32>
+  %out, %lse = ppc.attention %q, %k, %k scale 1.000000e+00 : tensor<1x2x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32> -> tensor<1x2x2x2x2xf32>, tensor<1x2x2x2xf32>
   return %lse : tensor<1x2x2x2xf32>
 }
 

@@ -11,3 +11,15 @@ func.func @shape(%x: tensor<4x3x2xf32>) -> (tensor<2x4x3xf32>, tensor<2x2x6xf32>
   %2 = ppc.broadcast %x dims [1] : tensor<4x3x2xf32> to tensor<4x5x3x2xf32>
   return %0, %1, %2 : tensor<2x4x3xf32>, tensor<2x2x6xf32>, tensor<4x5x3x2xf32>
 }
+
+// One part is used, or both.
+func.func @parts(%x: tensor<2x5xf32>, %a: tensor<2x2xf32>) -> (tensor<2x3xf32>, tensor<2x4xf32>, tensor<2x1xf32>, tensor<2x7xf32>) {
+  // expected-remark @below {{gradient of operand 0 agrees}}
+  %0:2 = ppc.split %x dim 1 : tensor<2x5xf32> to tensor<2x3xf32>, tensor<2x2xf32>
+  // expected-remark @below {{gradient of operand 0 agrees}}
+  %1:2 = ppc.split %x dim 1 : tensor<2x5xf32> to tensor<2x4xf32>, tensor<2x1xf32>
+  // expected-remark @+2 {{gradient of operand 0 agrees}}
+  // expected-remark @+1 {{gradient of operand 1 agrees}}
+  %2 = ppc.concat %x, %a dim 1 : tensor<2x5xf32>, tensor<2x2xf32> to tensor<2x7xf32>
+  return %0#0, %1#0, %1#1, %2 : tensor<2x3xf32>, tensor<2x4xf32>, tensor<2x1xf32>, tensor<2x7xf32>
+}

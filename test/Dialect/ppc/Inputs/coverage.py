@@ -9,6 +9,7 @@ import sys
 SOURCE = sys.argv[1]
 IR = os.path.join(SOURCE, "dialects/ppc/IR")
 TESTS = os.path.join(SOURCE, "test/Dialect/ppc")
+INVALID = ("invalid.mlir", "invalid-routing.mlir", "invalid-parallel.mlir")
 
 
 def read(*path):
@@ -27,7 +28,7 @@ def ops(family):
 def main():
     gaps = []
     count = 0
-    shown, invalid = read(TESTS, "ops.mlir"), read(TESTS, "invalid.mlir") + read(TESTS, "invalid-parallel.mlir")
+    shown, invalid = read(TESTS, "ops.mlir"), "".join(read(TESTS, name) for name in INVALID)
     for family in re.findall(r'IR/(\w+)\.td"', read(IR, "PpcOps.td")):
         files = {f"{folder}/{family.lower()}.mlir": "" for folder in ("Sharding", "Cost", "Gradient")}
         for name in files:

@@ -3,20 +3,29 @@
 // RUN: ppc-opt %s --test-ppc-sharding-rules=seed=2 --verify-diagnostics -o /dev/null
 
 func.func @causal(%q: tensor<2x3x5x3x2xf32>, %k: tensor<2x3x5x2xf32>, %v: tensor<2x3x5x2xf32>, %lse: tensor<2x3x5x3xf32>) {
-  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) -> ([b, s, k, g, d], [b, s, k, g]) {s: replicated, d: replicated, t: replicated}, 15 cuts}}
-  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<2x3x5x3x2xf32>, tensor<2x3x5x2xf32> -> tensor<2x3x5x3xf32>
-  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d], [b, s, k, g, d], [b, s, k, g], [b, s, k, g, d]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) {s: replicated, g: sum, d: replicated, t: replicated}, 15 cuts}}
-  %1:3 = ppc.attention_backward %q, %k, %v, %q, %lse, %q scale 5.000000e-01 causal : tensor<2x3x5x3x2xf32>, tensor<2x3x5x2xf32>, tensor<2x3x5x3xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {s: replicated, d: replicated, t: replicated, v: replicated}, 15 cuts}}
+  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<2x3x5x3x2xf32>, tensor<2x3x5x2xf32>, tensor<2x3x5x2xf32> -> tensor<2x3x5x3x2xf32>, tensor<2x3x5x3xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v], [b, s, k, g, v], [b, s, k, g], [b, s, k, g, v]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) {s: replicated, g: sum, d: replicated, t: replicated, v: replicated}, 15 cuts}}
+  %1:3 = ppc.attention_backward %q, %k, %v, %q, %lse, %q scale 5.000000e-01 causal : tensor<2x3x5x3x2xf32>, tensor<2x3x5x2xf32>, tensor<2x3x5x2xf32>, tensor<2x3x5x3x2xf32>, tensor<2x3x5x3xf32>
   return
 }
 
 // More keys than queries.
 func.func @full(%q: tensor<3x2x2x2x2xf32>, %k: tensor<3x4x2x2xf32>, %v: tensor<3x4x2x2xf32>, %lse: tensor<3x2x2x2xf32>) {
-  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) -> ([b, s, k, g, d], [b, s, k, g]) {s: replicated, d: replicated, t: replicated}, 15 cuts}}
-  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32> -> tensor<3x2x2x2xf32>
-  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) -> ([b, s, k, g, d], [b, s, k, g]) {s: replicated, d: replicated, t: replicated}, 15 cuts}}
-  %1:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32> -> tensor<3x2x2x2xf32>
-  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, d], [b, s, k, g, d], [b, s, k, g], [b, s, k, g, d]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, d]) {s: replicated, g: sum, d: replicated, t: replicated}, 15 cuts}}
-  %2:3 = ppc.attention_backward %q, %k, %v, %q, %lse, %q scale 5.000000e-01 : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32>, tensor<3x2x2x2xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {s: replicated, d: replicated, t: replicated, v: replicated}, 15 cuts}}
+  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32>, tensor<3x4x2x2xf32> -> tensor<3x2x2x2x2xf32>, tensor<3x2x2x2xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {s: replicated, d: replicated, t: replicated, v: replicated}, 15 cuts}}
+  %1:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32>, tensor<3x4x2x2xf32> -> tensor<3x2x2x2x2xf32>, tensor<3x2x2x2xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v], [b, s, k, g, v], [b, s, k, g], [b, s, k, g, v]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) {s: replicated, g: sum, d: replicated, t: replicated, v: replicated}, 15 cuts}}
+  %2:3 = ppc.attention_backward %q, %k, %v, %q, %lse, %q scale 5.000000e-01 : tensor<3x2x2x2x2xf32>, tensor<3x4x2x2xf32>, tensor<3x4x2x2xf32>, tensor<3x2x2x2x2xf32>, tensor<3x2x2x2xf32>
+  return
+}
+
+// Values wider than keys, a window, slopes cut with their heads.
+func.func @window(%q: tensor<2x3x3x2x2xf32>, %k: tensor<2x4x3x2xf32>, %v: tensor<2x4x3x3xf32>, %out: tensor<2x3x3x2x3xf32>, %lse: tensor<2x3x3x2xf32>, %slopes: tensor<3x2xf32>) {
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v], [k, g]) -> ([b, s, k, g, v], [b, s, k, g]) {s: replicated, d: replicated, t: replicated, v: replicated}, 15 cuts}}
+  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 2 slopes %slopes as tensor<3x2xf32> : tensor<2x3x3x2x2xf32>, tensor<2x4x3x2xf32>, tensor<2x4x3x3xf32> -> tensor<2x3x3x2x3xf32>, tensor<2x3x3x2xf32>
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v], [b, s, k, g, v], [b, s, k, g], [b, s, k, g, v], [k, g]) -> ([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) {s: replicated, g: sum, d: replicated, t: replicated, v: replicated}, 15 cuts}}
+  %1:3 = ppc.attention_backward %q, %k, %v, %out, %lse, %out scale 5.000000e-01 causal window 2 slopes %slopes as tensor<3x2xf32> : tensor<2x3x3x2x2xf32>, tensor<2x4x3x2xf32>, tensor<2x4x3x3xf32>, tensor<2x3x3x2x3xf32>, tensor<2x3x3x2xf32>
   return
 }

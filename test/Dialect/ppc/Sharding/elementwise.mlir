@@ -15,6 +15,8 @@ func.func @binary(%a: tensor<4x5xf32>, %b: tensor<4x5xf32>) {
   %4 = ppc.silu_backward %a, %b : tensor<4x5xf32>
   // expected-remark @below {{([d0, d1], [d0, d1], [d0, d1]) -> ([d0, d1]), 8 cuts}}
   %5 = ppc.sum %a, %b, %a : tensor<4x5xf32>
+  // expected-remark @below {{([d0, d1], [d0, d1]) -> ([d0, d1]), 8 cuts}}
+  %6 = ppc.gelu_backward %a, %b : tensor<4x5xf32>
   return
 }
 
@@ -37,6 +39,8 @@ func.func @unary(%a: tensor<5x4xf32>) {
   %7 = ppc.scale %a by 2.500000e-01 : tensor<5x4xf32>
   // expected-remark @below {{([d0, d1]) -> ([d0, d1]), 8 cuts}}
   %8 = ppc.convert %a : tensor<5x4xf32> to tensor<5x4xbf16>
+  // expected-remark @below {{([d0, d1]) -> ([d0, d1]), 8 cuts}}
+  %9 = ppc.gelu %a : tensor<5x4xf32>
   return
 }
 

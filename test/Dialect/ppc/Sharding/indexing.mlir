@@ -15,5 +15,7 @@ func.func @rotary(%x: tensor<2x5x3x4xf32>) {
   %0 = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x5x3x4xf32>
   // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d1: replicated, d3: replicated}, 8 cuts}}
   %1 = ppc.rotary %x frequencies [1.0, 0.01] inverse : tensor<2x5x3x4xf32>
+  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d1: replicated, d3: replicated}, 8 cuts}}
+  %2 = ppc.rotary %x frequencies [1.0] offset 1 interleaved : tensor<2x5x3x4xf32>
   return
 }

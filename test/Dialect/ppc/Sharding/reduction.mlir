@@ -27,3 +27,13 @@ func.func @rows(%x: tensor<4x3x5xf32>, %w: tensor<5xf32>) {
   %5 = ppc.rms_norm_weight_gradient %x, %x epsilon 1.000000e-05 : tensor<4x3x5xf32> to tensor<5xf32>
   return
 }
+
+func.func @layer_norm(%x: tensor<2x5x3xf32>, %w: tensor<3xf32>) {
+  // expected-remark @below {{([d0, d1, d2], [d2], [d2]) -> ([d0, d1, d2]) {d2: replicated}, 8 cuts}}
+  %0 = ppc.layer_norm %x, %w, %w epsilon 1.000000e-05 : tensor<2x5x3xf32>, tensor<3xf32>
+  // expected-remark @below {{([d0, d1, d2], [d2], [d0, d1, d2]) -> ([d0, d1, d2]) {d2: replicated}, 8 cuts}}
+  %1 = ppc.layer_norm_input_gradient %x, %w, %x epsilon 1.000000e-05 : tensor<2x5x3xf32>, tensor<3xf32>
+  // expected-remark @below {{([d0, d1, d2], [d0, d1, d2]) -> ([d2]) {d0: sum, d1: sum, d2: replicated}, 8 cuts}}
+  %2 = ppc.layer_norm_weight_gradient %x, %x epsilon 1.000000e-05 : tensor<2x5x3xf32> to tensor<3xf32>
+  return
+}
