@@ -161,7 +161,8 @@ void ConfigReader::readDeepseekV3() {
   config.attentionDropout = probability("attention_dropout", 0);
   reader.only("attention_bias", false);
   readRopeKeys();
-  reader.ignore({"pretraining_tp", "head_dim", "qk_head_dim", "rope_interleave", "aux_loss_alpha", "seq_aux"});
+  reader.only("rope_interleave", true);
+  reader.ignore({"pretraining_tp", "head_dim", "qk_head_dim", "aux_loss_alpha", "seq_aux", "quantization_config"});
 
   LatentAttention &latent = shape.latent;
   latent.queryRank = reader.has("q_lora_rank") ? size("q_lora_rank") : 0;

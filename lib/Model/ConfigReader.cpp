@@ -52,12 +52,10 @@ static constexpr llvm::StringRef ignoredKeys[] = {"_attn_implementation",
                                                   "num_return_sequences",
                                                   "output_attentions",
                                                   "output_hidden_states",
-                                                  "output_router_logits",
                                                   "output_scores",
                                                   "pad_token_id",
                                                   "prefix",
                                                   "problem_type",
-                                                  "quantization_config",
                                                   "remove_invalid_values",
                                                   "repetition_penalty",
                                                   "return_dict",
@@ -142,6 +140,7 @@ void ConfigReader::readArchitecture() {
 
 void ConfigReader::readCommonKeys() {
   reader.ignore(ignoredKeys);
+  reader.only("output_router_logits", false); // adds a loss that balances the experts
   reader.only("tie_encoder_decoder", false);
   reader.only("is_encoder_decoder", false);
   reader.only("is_decoder", false);

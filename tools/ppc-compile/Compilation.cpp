@@ -33,16 +33,16 @@ bool Compilation::load() {
   if (isHuggingFaceModel(path)) {
     if (!options.sequenceLength || !options.globalBatch)
       return reportError(path + ": a config does not say the shape of its data: give --seq-len and --global-batch"), false;
-    llvm::Expected<LlamaConfig> config = readLlamaConfig(path);
+    llvm::Expected<ModelConfig> config = readModelConfig(path);
     if (!config)
       return reportError(llvm::toString(config.takeError())), false;
     llvm::Expected<OwningOpRef<ModuleOp>> imported =
-        buildLlama(*config, {options.sequenceLength, options.globalBatch}, context);
+        buildModel(*config, {options.sequenceLength, options.globalBatch, options.expertCapacityFactor}, context);
     if (!imported)
       return reportError(llvm::toString(imported.takeError())), false;
     module = std::move(*imported);
-    flopsPerToken = ppc::flopsPerToken(*config, options.sequenceLength);
-    name = "llama";
+    flopsPerToken = modelFlopsPerToken(config->shape, options.sequenceLength);
+    name = config->shape.family;
   } else if (path.ends_with(".mlir")) {
     if (options.sequenceLength || options.globalBatch)
       return reportError(path + ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself"), false;

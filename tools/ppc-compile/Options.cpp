@@ -16,6 +16,11 @@ cl::opt<int64_t> seqLen("seq-len", cl::desc("Tokens per sequence (for a config.j
 cl::opt<int64_t> globalBatch("global-batch", cl::desc("Sequences per step, over all ranks (for a config.json)"),
                              cl::value_desc("sequences"), cl::cat(modelCategory));
 
+cl::opt<double> expertCapacity("expert-capacity-factor",
+                               cl::desc("Tokens of a sequence that an expert takes, in even shares; others are dropped "
+                                        "(for a config.json; default 0: all)"),
+                               cl::init(0), cl::cat(modelCategory));
+
 cl::opt<int64_t> ranks("ranks", cl::desc("Ranks of this machine; default dp x tp x pp"), cl::value_desc("N"),
                        cl::cat(layoutCategory));
 cl::opt<int64_t> dp("dp", cl::desc("Data-parallel degree; default ranks / (tp x pp)"), cl::value_desc("N"),
@@ -108,6 +113,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->emit = emit;
   options->sequenceLength = seqLen;
   options->globalBatch = globalBatch;
+  options->expertCapacityFactor = expertCapacity;
   if (ranks.getNumOccurrences())
     options->ranks = ranks;
   if (dp.getNumOccurrences())

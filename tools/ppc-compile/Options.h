@@ -21,6 +21,7 @@ struct CompileOptions {
   // Shapes that a config does not say.
   int64_t sequenceLength = 0; // 0: not given
   int64_t globalBatch = 0;
+  double expertCapacityFactor = 0; // 0: experts take every token
 
   // Pins. Unset: derived.
   std::optional<int64_t> ranks, dp;

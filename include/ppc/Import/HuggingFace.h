@@ -1,6 +1,6 @@
-// Hugging Face models: config.json -> a checked struct -> the model in the ppc dialect.
-// Supported: LlamaForCausalLM (RMSNorm, SwiGLU, rotary positions with linear or Llama-3 scaling, grouped heads, tied or
-// untied embeddings). What is not supported is refused by file, key and value, never ignored.
+// Hugging Face models: config.json -> a checked struct (ppc/Model/ModelConfig.h) -> the model in the ppc dialect.
+// Every architecture that `modelArchitectures` lists: LLaMA, Mistral, Qwen2, Qwen3, GPT-2, GPT-NeoX, BLOOM, Mixtral,
+// Qwen2-MoE, Qwen3-MoE, DeepSeek-V3. What is not supported is refused by file, key and value, never ignored.
 #ifndef PPC_IMPORT_HUGGINGFACE_H
 #define PPC_IMPORT_HUGGINGFACE_H
 
@@ -8,58 +8,41 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
-
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace mlir::ppc {
 
-/// A LLaMA, checked: every size is at least 1, kvHeads divides heads, headDim is even.
-struct LlamaConfig {
-  std::string file; // for messages
-  int64_t hidden = 0, ffn = 0, layers = 0, heads = 0, kvHeads = 0, headDim = 0, vocab = 0;
-  int64_t maxPositions = 0;
-  double normEpsilon = 0;
-  double ropeTheta = 0;
-  RopeScaling ropeScaling;
-  bool tiedEmbeddings = false;
-  double initializerRange = 0; // standard deviation
-};
-
-/// Shapes that the config does not say.
+/// What the config does not say.
 struct HuggingFaceOptions {
   int64_t sequenceLength = 0;
   int64_t globalBatch = 0; // sequences per step
+  /// Each expert takes this many times its even share of a sequence's tokens, sequence x topK / experts, rounded up,
+  /// and drops the others. 0: as many as there are tokens, so that none is dropped, which is what the reference
+  /// computes.
+  double expertCapacityFactor = 0;
 };
 
 /// Whether a MODEL argument is for this importer: a folder, or a file called *.json.
 bool isHuggingFaceModel(llvm::StringRef path);
 
-/// Reads a config.json, or the one in a folder. Errors: `FILE: key "K": what is expected, what was found`.
-llvm::Expected<LlamaConfig> readLlamaConfig(llvm::StringRef path);
-/// The same for text in memory; `name` is what messages call it.
-llvm::Expected<LlamaConfig> parseLlamaConfig(llvm::StringRef name, llvm::StringRef text);
+/// Radians per position of each of the pairs that carry the position, as float32 like the reference implementation has
+/// them.
+std::vector<double> rotaryFrequencies(const ModelConfig &config);
+/// Factor on sines and cosines that goes with a stretch of the frequencies by YaRN: m(mscale) / m(mscale_all_dim), or
+/// m(1) when these are not both given, with m(a) = 0.1 a ln(factor) + 1; 1 without one.
+double rotaryTableFactor(const ModelConfig &config);
+/// The square of it, which is what it does to the product of a query and a key that rotate as a whole; for latent
+/// attention times m(mscale_all_dim)^2.
+double rotaryScoreFactor(const ModelConfig &config);
 
-/// Radians per position of each of the headDim / 2 pairs, as float32 like the reference implementation has them.
-std::vector<double> rotaryFrequencies(const LlamaConfig &config);
-
-/// Number of trained values; tied embeddings count once.
-int64_t parameterCount(const LlamaConfig &config);
-/// FLOPs of forward and backward per token, as the PaLM paper counts them: 6 N + 12 layers x heads x headDim x
-/// sequence.
-double flopsPerToken(const LlamaConfig &config, int64_t sequenceLength);
-
-/// `module @llama` with one `func.func @loss`: inputs `ids` and `targets` [batch, seq], parameters under their Hugging
+/// `module @FAMILY` with one `func.func @loss`: inputs `ids` and `targets` [batch, seq], parameters under their Hugging
 /// Face names with head structure as dimensions (q_proj is [kv_heads, head_group, head_dim, hidden]: the same elements
-/// in the same order), result the mean negative log-likelihood. Loads the dialects it needs. Errors: sequence longer
-/// than max_position_embeddings, options < 1.
-llvm::Expected<OwningOpRef<ModuleOp>> buildLlama(const LlamaConfig &config, const HuggingFaceOptions &options,
+/// in the same order), experts as the stacked tensors of transformers 5; result the mean negative log-likelihood. Loads
+/// the dialects it needs. Multi-token prediction layers are left out, as the reference does. Errors: sequence longer
+/// than the model's positions, options < 1, dropout, activations without an op.
+llvm::Expected<OwningOpRef<ModuleOp>> buildModel(const ModelConfig &config, const HuggingFaceOptions &options,
                                                  MLIRContext &context);
 
-/// readLlamaConfig, then buildLlama.
+/// readModelConfig, then buildModel.
 llvm::Expected<OwningOpRef<ModuleOp>> importHuggingFace(llvm::StringRef path, const HuggingFaceOptions &options,
                                                         MLIRContext &context);
 

@@ -53,7 +53,10 @@ private:
     SmallVector<Parameter> parameters;
     for (BlockArgument argument : function.getArguments()) {
       unsigned number = argument.getArgNumber();
-      if (function.getArgAttr(number, attr::state))
+      auto state = function.getArgAttrOfType<StringAttr>(number, attr::state);
+      if (state && !function.getArgAttr(number, attr::of))
+        return function.emitOpError() << "has state " << state << ", which no optimizer updates: such a model can be planned, not trained";
+      if (state)
         return function.emitOpError() << "has optimizer state already, argument " << number;
       auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter);
       if (!name)

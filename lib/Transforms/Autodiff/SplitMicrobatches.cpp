@@ -219,6 +219,22 @@ void rewrite(func::FuncOp function, BatchAnalysis &analysis, int64_t count) {
   YieldOp::create(builder, function.getLoc(), yielded.getArrayRef());
 }
 
+/// Parameters that are added to the same values have one gradient (biases of parallel branches). Each gets a copy, and so a
+/// sum of its own: the update reduces gradients between ranks in place.
+void separateResults(func::FuncOp function) {
+  DenseSet<Value> seen;
+  for (OpOperand &result : function.front().getTerminator()->getOpOperands()) {
+    Operation *op = result.get().getDefiningOp();
+    if (seen.insert(result.get()).second || !op || isUpdate(op))
+      continue;
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    auto copy = SumOp::create(builder, op->getLoc(), result.get().getType(), result.get());
+    copy->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    result.set(copy);
+  }
+}
+
 struct SplitMicrobatchesPass : impl::SplitMicrobatchesPassBase<SplitMicrobatchesPass> {
   using SplitMicrobatchesPassBase::SplitMicrobatchesPassBase;
 
@@ -236,6 +252,7 @@ struct SplitMicrobatchesPass : impl::SplitMicrobatchesPassBase<SplitMicrobatches
         function.emitOpError("must have one block, the step, to be split into micro-batches");
         return signalPassFailure();
       }
+      separateResults(function);
       BatchAnalysis analysis(function, microBatches);
       if (failed(analysis.run()))
         return signalPassFailure();

@@ -20,8 +20,8 @@ namespace {
 class LlamaModule : public testing::Test {
 protected:
   void build(llvm::StringRef changes = "") {
-    config = llvm::cantFail(parseLlamaConfig("config.json", groupedHeads + changes.str() + "}"));
-    module = llvm::cantFail(buildLlama(config, {/*sequenceLength=*/16, /*globalBatch=*/4}, context));
+    config = llvm::cantFail(parseModelConfig("config.json", groupedHeads + changes.str() + "}"));
+    module = llvm::cantFail(buildModel(config, {/*sequenceLength=*/16, /*globalBatch=*/4}, context));
     function = module->lookupSymbol<func::FuncOp>("loss");
     ASSERT_TRUE(function);
   }
@@ -54,7 +54,7 @@ protected:
   }
 
   MLIRContext context;
-  LlamaConfig config;
+  ModelConfig config;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
 };
@@ -96,7 +96,7 @@ TEST_F(LlamaModule, ArgumentsAreThoseOfTheReference) {
   for (auto [name, expected] : parameters)
     EXPECT_EQ(argument(attr::parameter, name), expected) << name;
   EXPECT_EQ(function.getNumArguments(), 2u + 3 + 2 * 9);
-  EXPECT_EQ(elementsOfParameters(), parameterCount(config));
+  EXPECT_EQ(elementsOfParameters(), countParameters(config.shape).total);
 }
 
 TEST_F(LlamaModule, NormsStartAtOneAndDoNotDecay) {
@@ -116,7 +116,7 @@ TEST_F(LlamaModule, TiedEmbeddingsAreOneParameter) {
   build(R"(, "tie_word_embeddings": true)");
   EXPECT_TRUE(succeeded(verify(*module)));
   EXPECT_EQ(argument(attr::parameter, "lm_head.weight"), "");
-  EXPECT_EQ(elementsOfParameters(), parameterCount(config));
+  EXPECT_EQ(elementsOfParameters(), countParameters(config.shape).total);
   EXPECT_EQ(llvm::range_size(function.getArgument(2).getUses()), 2u);
 }
 
@@ -130,13 +130,13 @@ TEST_F(LlamaModule, EveryOpHasItsLayerInOrder) {
     EXPECT_LE(layer.getInt(), last + 1);
     last = layer.getInt();
   }
-  EXPECT_EQ(last, config.layers + 1);
+  EXPECT_EQ(last, config.shape.layers + 1);
 }
 
 TEST_F(LlamaModule, RefusesShapesWithTheNumbers) {
   build();
   auto message = [&](int64_t sequence, int64_t batch) {
-    return llvm::toString(buildLlama(config, {sequence, batch}, context).takeError());
+    return llvm::toString(buildModel(config, {sequence, batch}, context).takeError());
   };
   EXPECT_EQ(message(0, 4), "sequence length must be at least 1, not 0");
   EXPECT_EQ(message(16, 0), "global batch must be at least 1 sequence, not 0");

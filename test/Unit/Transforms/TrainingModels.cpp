@@ -3,7 +3,6 @@
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "ppc/Import/HuggingFace.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
@@ -63,9 +62,12 @@ OwningOpRef<ModuleOp> buildLlama(MLIRContext &context, const LlamaOptions &optio
     "num_hidden_layers": {0}, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4, "vocab_size": 7,
     "max_position_embeddings": 32, "rope_theta": 100.0, "initializer_range": 0.5{1})",
                                    options.layers, options.changes);
-  LlamaConfig config = llvm::cantFail(parseLlamaConfig("config.json", json + "}"));
-  OwningOpRef<ModuleOp> module =
-      llvm::cantFail(ppc::buildLlama(config, {options.sequence, options.batch}, context));
+  return buildFromConfig(context, json + "}", {options.sequence, options.batch});
+}
+
+OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options) {
+  ModelConfig config = llvm::cantFail(parseModelConfig("config.json", json));
+  OwningOpRef<ModuleOp> module = llvm::cantFail(buildModel(config, options, context));
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   return parseSourceString<ModuleOp>(std::regex_replace(text, std::regex("f32\\b"), "f64"), &context);

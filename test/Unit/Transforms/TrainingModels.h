@@ -5,6 +5,7 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "ppc/Import/HuggingFace.h"
 #include "ppc/Interpreter/Interpreter.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
 
@@ -26,6 +27,8 @@ struct LlamaOptions {
   StringRef changes = "";
 };
 OwningOpRef<ModuleOp> buildLlama(MLIRContext &context, const LlamaOptions &options);
+/// The same from the whole text of a config.
+OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options);
 
 using Passes = std::vector<std::unique_ptr<Pass>>;
 template <typename... P> Passes passes(P... pass) {

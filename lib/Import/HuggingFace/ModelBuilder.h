@@ -1,0 +1,119 @@
+// Builds @loss front to back. Each use of a parameter appends a function argument, so arguments are in Hugging Face's
+// order of first use. Families differ in names (ParameterNames) and in what the shape says; the parts are one file
+// each.
+#ifndef PPC_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
+#define PPC_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
+
+#include "ppc/Import/HuggingFace.h"
+
+#include "dialects/ppc/Ppc.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::ppc {
+
+/// How the reference stores the query, key and value projections.
+enum class ProjectionLayout {
+  Separate,    // q_proj, k_proj, v_proj
+  FusedByPart, // one weight [hidden, 3, heads, head_dim], transposed (GPT-2)
+  FusedByHead, // one weight [heads, 3, head_dim, hidden] (GPT-NeoX, BLOOM)
+};
+
+/// What the reference calls the parts of a model; the layer's number replaces `*`.
+struct ParameterNames {
+  StringRef embedding, positions, embeddingNorm, layer, attentionNorm, ffnNorm, attention, qkv, output, lastNorm, head;
+  StringRef ffn = "mlp", up, down;
+  ProjectionLayout layout = ProjectionLayout::Separate;
+  bool transposed = false; // weights are [in, out] (GPT-2)
+};
+const ParameterNames &parameterNames(StringRef family);
+
+class ModelBuilder {
+public:
+  ModelBuilder(const ModelConfig &config, const HuggingFaceOptions &options, MLIRContext &context);
+  OwningOpRef<ModuleOp> build();
+
+private:
+  struct Dimension {
+    StringRef name;
+    int64_t extent;
+  };
+
+  // ModelBuilder.cpp
+  Value embed(Value ids);
+  Value decoderLayer(Value x, int64_t index);
+  Value lossOf(Value logits, Value targets);
+  Value norm(Value x, const std::string &name);
+  /// RMSNorm over the last dimension, whatever the model's other norms are.
+  Value rmsNorm(Value x, const std::string &name, double epsilon);
+
+  // Attention.cpp
+  struct Projections {
+    Value q, k, v; // [b, s, k, g, d], [b, s, k, d], [b, s, k, d]
+  };
+  Value attention(Value x, const std::string &name, int64_t index);
+  Projections separateProjections(Value x, const std::string &name);
+  Projections fusedProjections(Value x, const std::string &name);
+  Value attend(Projections projections, double scale, int64_t index);
+  Value project(Value out, const std::string &name);
+  Value rotary(Value x, int64_t offset = 0, bool interleaved = false);
+  /// [heads, group] constants of ALiBi.
+  Value alibiSlopes();
+  // LatentAttention.cpp
+  Value latentAttention(Value x, const std::string &name, int64_t index);
+
+  // FeedForward.cpp
+  Value feedForward(Value x, const std::string &name, int64_t inner);
+  Value activate(Value x);
+  // Experts.cpp
+  Value experts(Value x, const std::string &name);
+  Value sharedExperts(Value x, const std::string &name);
+
+  //===---- Arguments ----===//
+  Value matrix(const std::string &name, ArrayRef<Dimension> dims);
+  Value vector(const std::string &name, ArrayRef<Dimension> dims, InitKind init);
+  Value addInput(StringRef name);
+  Value addArgument(StringRef role, StringRef name, ArrayRef<Dimension> dims, Type elementType,
+                    SmallVector<NamedAttribute> attributes);
+
+  //===---- Ops ----===//
+  /// The module of the reference that the next ops belong to.
+  void at(StringRef name) { loc = NameLoc::get(builder.getStringAttr(name)); }
+  /// The next ops belong to the next element of the chain of layers.
+  void startLayer(StringRef name) {
+    ++layer;
+    at(name);
+  }
+  template <typename OpType, typename... Args> OpType create(Args &&...args) {
+    auto op = OpType::create(builder, loc, std::forward<Args>(args)...);
+    op->setAttr(attr::layer, builder.getI64IntegerAttr(layer));
+    return op;
+  }
+  Value matmul(StringRef spec, Value lhs, Value rhs) { return create<MatmulOp>(spec, lhs, rhs); }
+  Value add(Value a, Value b) { return create<AddOp>(a.getType(), a, b); }
+  Value mul(Value a, Value b) { return create<MulOp>(a.getType(), a, b); }
+  Value reshape(Value x, ArrayRef<int64_t> shape) { return create<ReshapeOp>(withShape(tensorType(x), shape), x); }
+  /// x + bias, the bias repeated along the first dimensions of x.
+  Value addBias(Value x, Value bias);
+  /// `x` repeated along the new dimensions `dims` of `shape`.
+  Value repeat(Value x, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims);
+  SmallVector<Value> split(Value x, int64_t dim, ArrayRef<int64_t> sizes);
+
+  RankedTensorType tensorOf(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, builder.getF32Type()); }
+
+  const ModelConfig &config;
+  const ModelShape &shape;
+  const ParameterNames &names;
+  int64_t batch, sequence, capacity;
+  OpBuilder builder;
+  Location loc;
+  std::vector<double> frequencies;
+  func::FuncOp function;
+  SmallVector<DictionaryAttr> argumentAttributes;
+  int64_t layer = -1; // 0: embedding, 1..L: decoder layers, L + 1: norm, head and loss
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
