@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the golden files of this folder with PyTorch and transformers: loss and gradients of small LLaMAs.
+"""Makes the golden files of this folder with PyTorch and transformers: loss and gradients of small models.
 
 Runs in an environment of its own, so that no test needs a framework (see README.md):
     python3 -m venv ENV && ENV/bin/pip install -r requirements.txt
     ENV/bin/python make_goldens.py --build ../../../build/release
 
-For each Cases/NAME.json the compiled program writes its initial parameters; transformers' LlamaForCausalLM (f32, eager
+For each Cases/NAME.json the compiled program writes its initial parameters; transformers' class for it (f32, eager
 attention) takes them, and Cases/NAME.safetensors gets `parameter.*`, `gradient.*`, `ids`, `targets` and the mean
 cross-entropy `loss`; then torch.optim.AdamW trains it, with clipping, warm-up and cosine, and the file gets the `losses` of
 its steps. check_goldens.py compares a program with them.
@@ -30,13 +30,21 @@ def flat(tensor):
     return tuple(tensor.shape), array.array("q" if tensor.dtype == torch.int64 else "f", tensor.flatten().tolist())
 
 
+def named_parameters(model):
+    """Parameters under the names that files of weights have; transformers 5 renamed some in the code."""
+    for name, parameter in model.named_parameters():
+        yield "embed_out.weight" if model.config.model_type == "gpt_neox" and name == "lm_head.weight" else name, parameter
+
+
 def load(config_file, parameters):
     """The model of transformers with the given parameters."""
     with open(config_file) as file:
-        config = transformers.LlamaConfig.from_dict(json.load(file))
+        fields = json.load(file)
+    config = transformers.AutoConfig.for_model(fields["model_type"]).from_dict(fields)
     config._attn_implementation = "eager"
-    model = transformers.LlamaForCausalLM(config).float().eval()
-    wanted = dict(model.named_parameters())
+    config._experts_implementation = "eager"
+    model = getattr(transformers, fields["architectures"][0])(config).float().eval()
+    wanted = dict(named_parameters(model))
     if set(wanted) != set(parameters):
         sys.exit(f"error: {config_file}: the parameters differ by {sorted(set(wanted) ^ set(parameters))}")
     with torch.no_grad():
@@ -82,7 +90,7 @@ def make(name, build, scratch):
     model = load(config, parameters)
     loss = loss_of(model, ids, targets)
     loss.backward()
-    gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+    gradients = {name: parameter.grad.clone() for name, parameter in named_parameters(model)}
     losses = trained_losses(model, batches)
     golden = {"loss": flat(loss.detach()), "ids": flat(ids), "targets": flat(targets),
               "losses": ((STEPS,), array.array("f", losses))}
