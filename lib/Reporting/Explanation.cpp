@@ -118,14 +118,12 @@ static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostre
         << fixedText(100 * (other.cost.stepTime / plan.cost.stepTime - 1), 1) << " %), " << toString(other.cost.peakMemory)
         << " instead of " << toString(plan.cost.peakMemory) << "\n  " << toString(other.layout) << '\n';
     StepEstimator estimator;
-    StepDetail detail;
-    llvm::Expected<StepCost> priced = estimator.estimate(report.model, report.job, report.cluster, other.layout, report.stack, &detail);
-    if (!priced) {
-      llvm::consumeError(priced.takeError());
+    llvm::Expected<ReportedPlan> reported = reportPlan(report, other.layout, estimator);
+    if (!reported) {
+      llvm::consumeError(reported.takeError());
       return true;
     }
-    int64_t busiest = std::min<int64_t>(plan.busiest, int64_t(priced->stages.size()) - 1);
-    TimeBreakdown time = breakDownTime(report.model, other.layout, *priced, detail, busiest);
+    const TimeBreakdown &time = reported->time;
     TextTable table({"kind", "chosen", "next best", "difference"});
     for (int kind = 0; kind < timeKindCount; ++kind) {
       Seconds first = plan.time.parts[kind], second = time.parts[kind];

@@ -64,7 +64,7 @@ static std::array<int64_t, layerKinds> recomputedLayers(const ModelShape &model,
   return recomputed;
 }
 
-TimeBreakdown mlir::ppc::breakDownTime(const ModelShape &model, const ParallelLayout &layout, const StepCost &cost,
+static TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout &layout, const StepCost &cost,
                                        const StepDetail &detail, int64_t busiest) {
   TimeBreakdown time;
   std::vector<int64_t> layers = layersPerChunk(model, detail);
@@ -106,6 +106,23 @@ TimeBreakdown mlir::ppc::breakDownTime(const ModelShape &model, const ParallelLa
   return time;
 }
 
+llvm::Expected<ReportedPlan> mlir::ppc::reportPlan(const PlanReport &report, const ParallelLayout &layout, StepEstimator &estimator) {
+  ReportedPlan plan;
+  plan.layout = layout;
+  llvm::Expected<StepCost> cost =
+      estimator.estimate(report.model, report.job, report.cluster, layout, report.stack, &plan.detail);
+  if (!cost)
+    return cost.takeError();
+  plan.cost = std::move(*cost);
+  // Reports and files name the layers of every stage, also where the stack cuts them.
+  if (layout.stageLayers.empty() && plan.detail.costs.chunks.size() > 1)
+    for (int64_t layers : layersPerChunk(report.model, plan.detail))
+      plan.layout.stageLayers.push_back(layers);
+  plan.busiest = busiestStage(plan.cost);
+  plan.time = breakDownTime(report.model, layout, plan.cost, plan.detail, plan.busiest);
+  return plan;
+}
+
 llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, PlanSearchResult search) {
   PlanReport report;
   report.model = request.model;
@@ -115,19 +132,10 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
   report.memoryLimit = request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
   StepEstimator estimator;
   for (const Plan &plan : search.plans) {
-    ReportedPlan &reported = report.plans.emplace_back();
-    reported.layout = plan.layout;
-    llvm::Expected<StepCost> cost =
-        estimator.estimate(request.model, request.job, request.cluster, plan.layout, request.stack, &reported.detail);
-    if (!cost)
-      return cost.takeError();
-    reported.cost = std::move(*cost);
-    // Reports and files name the layers of every stage, also where the stack cuts them.
-    if (reported.layout.stageLayers.empty() && reported.detail.costs.chunks.size() > 1)
-      for (int64_t layers : layersPerChunk(request.model, reported.detail))
-        reported.layout.stageLayers.push_back(layers);
-    reported.busiest = busiestStage(reported.cost);
-    reported.time = breakDownTime(request.model, reported.layout, reported.cost, reported.detail, reported.busiest);
+    llvm::Expected<ReportedPlan> reported = reportPlan(report, plan.layout, estimator);
+    if (!reported)
+      return reported.takeError();
+    report.plans.push_back(std::move(*reported));
   }
   report.search = std::move(search);
   return report;

@@ -86,18 +86,10 @@ static void printAlternatives(const PlanReport &report, llvm::raw_ostream &out) 
       const StepCost &cost = alternative.plan->cost;
       cells.push_back(toString(cost.stepTime));
       cells.push_back(changeText(cost.stepTime / report.plans[0].cost.stepTime - 1));
-      StepDetail detail;
-      llvm::Expected<StepCost> priced = estimator.estimate(report.model, report.job, report.cluster,
-                                                           alternative.plan->layout, report.stack, &detail);
-      if (priced) {
-        int64_t busiest = 0;
-        for (size_t i = 0; i < priced->stages.size(); ++i)
-          if (priced->stages[i].forward + priced->stages[i].backward > priced->stages[busiest].forward + priced->stages[busiest].backward)
-            busiest = int64_t(i);
-        cells.push_back(growthText(report.plans[0].time, breakDownTime(report.model, alternative.plan->layout, *priced, detail, busiest)));
-      } else {
-        llvm::consumeError(priced.takeError());
-      }
+      if (llvm::Expected<ReportedPlan> other = reportPlan(report, alternative.plan->layout, estimator))
+        cells.push_back(growthText(report.plans[0].time, other->time));
+      else
+        llvm::consumeError(other.takeError());
     } else {
       cells.insert(cells.end(), {"", "", alternative.reason});
     }

@@ -57,9 +57,8 @@ struct PlanReport {
 /// Prices the plans of `search` again with their details. Errors: as StepEstimator::estimate.
 llvm::Expected<PlanReport> makeReport(const PlanRequest &request, PlanSearchResult search);
 
-/// Where the time of one plan goes.
-TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout &layout, const StepCost &cost, const StepDetail &detail,
-                            int64_t busiest);
+/// One more layout for the same job. Errors: as StepEstimator::estimate.
+llvm::Expected<ReportedPlan> reportPlan(const PlanReport &report, const ParallelLayout &layout, StepEstimator &estimator);
 
 /// One op of the busiest stage over a whole step.
 struct OpShare {
