@@ -1,0 +1,220 @@
+// What layers are made of: the ops that low precision, experts, context parallelism, cut products and recomputation add.
+#include "ppc/CostModel/StepCost.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace mlir::ppc;
+
+namespace {
+
+ModelShape denseModel() {
+  ModelShape model;
+  model.name = "dense";
+  model.layers = 8;
+  model.hidden = 4096;
+  model.heads = 32;
+  model.kvHeads = 8;
+  model.headDim = 128;
+  model.ffn = 14336;
+  model.gated = true;
+  model.vocab = 128256;
+  return model;
+}
+
+ModelShape expertModel() {
+  ModelShape model = denseModel();
+  model.name = "experts";
+  model.moe.experts = 64;
+  model.moe.topK = 8;
+  model.moe.ffn = 1536;
+  return model;
+}
+
+/// A model, a layout and a stack on nodes of eight H100.
+struct Case {
+  ModelShape model = denseModel();
+  TrainingJob job{4096, 128};
+  ParallelLayout layout;
+  Stack stack;
+  Cluster cluster;
+
+  Case() : cluster(llvm::cantFail(findCluster("dgx-h100:4"))) {
+    layout.attention = AttentionKernel::Cudnn;
+    layout.zero = 1;
+    stack.execution = Execution::Graphs; // no host time
+  }
+  LayerProgram layer() const {
+    PricingContext context(model, job, cluster, layout, stack);
+    return buildLayer(context, model.layers - 1);
+  }
+  StepCost step() {
+    layout.dp = 32 / (layout.tp * layout.pp * layout.cp);
+    StepEstimator estimator;
+    return llvm::cantFail(estimator.estimate(model, job, cluster, layout, stack));
+  }
+};
+
+Seconds timeOf(const LayerProgram &program, llvm::StringRef name) {
+  Seconds total;
+  for (const LayerOp &op : program.ops)
+    if (op.name == name)
+      total += op.forward + op.backward + op.weightGradient;
+  return total;
+}
+
+Seconds total(const LayerProgram &program) { return program.forward() + program.backward() + program.weightGradient(); }
+
+Bytes trafficOf(const LayerProgram &program, llvm::StringRef name) {
+  Bytes sum;
+  for (const LayerOp &op : program.ops)
+    if (op.name == name)
+      sum += op.traffic;
+  return sum;
+}
+
+} // namespace
+
+TEST(LayerProgram, NarrowProductsQuantizeTheirOperands) {
+  Case wide, narrow;
+  narrow.layout.precision = Precision::Fp8;
+  EXPECT_EQ(timeOf(wide.layer(), "quantization").value, 0);
+  EXPECT_GT(timeOf(narrow.layer(), "quantization").value, 0);
+  EXPECT_LT(total(narrow.layer()), total(wide.layer()));
+  // Forward makes the operands of the four products, 4 bytes an element, and once a step the weights.
+  double tokens = 4096, inputs = 4096 + 4096 + 4096 + 14336;
+  double weights = 4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096 + 3 * 4096.0 * 14336;
+  PricingContext context(narrow.model, narrow.job, narrow.cluster, narrow.layout, narrow.stack);
+  double microBatches = double(narrow.layout.microBatches(narrow.job));
+  EXPECT_NEAR(trafficOf(narrow.layer(), "quantization").value, 4 * (tokens * inputs + weights / microBatches), 1);
+}
+
+TEST(LayerProgram, FourBitsReadTheirOperandsTwice) {
+  Case eight, four;
+  eight.cluster = four.cluster = llvm::cantFail(findCluster("dgx-b200:4"));
+  eight.layout.precision = Precision::Mxfp8;
+  four.layout.precision = Precision::Fp4;
+  // 2 + 2 bytes an element against 2 + 2 + 1.
+  EXPECT_NEAR(trafficOf(four.layer(), "quantization") / trafficOf(eight.layer(), "quantization"), 5.0 / 4, 1e-6);
+}
+
+TEST(LayerProgram, HeadAndRouterStayInSixteenBits) {
+  Case narrow;
+  narrow.model = expertModel();
+  narrow.layout.precision = Precision::Fp8;
+  Case wide = narrow;
+  wide.layout.precision = Precision::Bf16;
+  EXPECT_EQ(timeOf(narrow.layer(), "router"), timeOf(wide.layer(), "router"));
+  PricingContext left(narrow.model, narrow.job, narrow.cluster, narrow.layout, narrow.stack);
+  PricingContext right(wide.model, wide.job, wide.cluster, wide.layout, wide.stack);
+  EXPECT_EQ(buildHead(left).forward(), buildHead(right).forward());
+}
+
+TEST(LayerProgram, TokensTravelOncePerNode) {
+  Case all, once;
+  all.model = once.model = expertModel();
+  all.layout.ep = once.layout.ep = 32;
+  once.stack.nodeDispatch = true;
+  // Eight experts on four nodes: 4 (1 - (3/4)^8) nodes are met on average.
+  double met = 4 * (1 - std::pow(0.75, 8));
+  EXPECT_NEAR(trafficOf(once.layer(), "dispatch") / trafficOf(all.layer(), "dispatch"), met / 8, 1e-9);
+  EXPECT_LT(timeOf(once.layer(), "dispatch"), timeOf(all.layer(), "dispatch"));
+  once.model.moe.groups = 8;
+  once.model.moe.groupsPerToken = 4;
+  EXPECT_NEAR(trafficOf(once.layer(), "dispatch") / trafficOf(all.layer(), "dispatch"), 2.0 / 8, 1e-9);
+}
+
+TEST(LayerProgram, FusedExpertsDropWhatTheyFuse) {
+  Case apart, fused;
+  apart.model = fused.model = expertModel();
+  apart.layout.ep = fused.layout.ep = 8;
+  apart.layout.precision = fused.layout.precision = Precision::Fp8;
+  fused.stack.fusedExperts = true;
+  EXPECT_GT(timeOf(apart.layer(), "expert activation").value, 0);
+  EXPECT_EQ(timeOf(fused.layer(), "expert activation").value, 0);
+  EXPECT_EQ(timeOf(fused.layer(), "dispatch permutation").value, 0);
+  EXPECT_LT(timeOf(fused.layer(), "quantization"), timeOf(apart.layer(), "quantization"));
+  EXPECT_EQ(timeOf(fused.layer(), "expert up-projection"), timeOf(apart.layer(), "expert up-projection"));
+}
+
+TEST(LayerProgram, OverlappedExchangeHidesNoMoreThanItself) {
+  Case plain, overlapped;
+  plain.model = overlapped.model = expertModel();
+  plain.layout.ep = overlapped.layout.ep = 32;
+  overlapped.stack.overlapExperts = true;
+  Seconds exchange = timeOf(plain.layer(), "dispatch") + timeOf(plain.layer(), "combine");
+  EXPECT_LT(total(overlapped.layer()), total(plain.layer()));
+  EXPECT_GT(total(overlapped.layer()), total(plain.layer()) - exchange);
+}
+
+TEST(LayerProgram, RecomputationStopsAtTheLastValueThatIsRead) {
+  Case whole, early;
+  early.stack.recomputeStopsEarly = true;
+  EXPECT_EQ(whole.layer().recomputeFull(), whole.layer().forward());
+  Seconds unread = early.layer().forward() - early.layer().recomputeFull();
+  Seconds last;
+  for (const LayerOp &op : early.layer().ops)
+    if (op.name == "feed-forward down-projection" || op.name == "feed-forward residual")
+      last += op.forward;
+  EXPECT_NEAR(unread.value, last.value, 1e-12);
+}
+
+TEST(LayerProgram, ModulesAreRecomputedAndNotKept) {
+  Case kept, again;
+  kept.model = again.model = expertModel();
+  again.stack.recomputeExpertActivation = true;
+  EXPECT_EQ(kept.layer().recomputePartial(false).value, 0);
+  EXPECT_GT(again.layer().recomputePartial(false).value, 0);
+  EXPECT_LT(again.layer().saved(), kept.layer().saved());
+}
+
+TEST(LayerProgram, ContextParallelAttentionCostsMoreThanItsShare) {
+  Case whole, cut;
+  whole.job.sequence = cut.job.sequence = 16384;
+  cut.layout.cp = 4;
+  double share = timeOf(cut.layer(), "attention") / timeOf(whole.layer(), "attention");
+  EXPECT_GT(share, 0.2); // unmasked pieces waste nothing on the diagonal
+  EXPECT_LT(share, 0.35);
+  EXPECT_GT(timeOf(cut.layer(), "context sums").value, 0);
+  EXPECT_EQ(timeOf(whole.layer(), "context sums").value, 0);
+}
+
+TEST(LayerProgram, CutProductsHideTheirCollectives) {
+  Case exposed, cut;
+  exposed.layout.tp = cut.layout.tp = 4;
+  exposed.layout.sequenceParallel = cut.layout.sequenceParallel = true;
+  exposed.stack.asyncTensorBackward = cut.stack.asyncTensorBackward = false;
+  cut.stack.overlapTensorParallel = true;
+  EXPECT_LT(cut.layer().communication(), exposed.layer().communication());
+  // What hides costs the products their share of multiprocessors.
+  EXPECT_GT(cut.layer().communication().value, 0);
+}
+
+TEST(StepCost, PredictionLayersCostAboutALayerAndAHead) {
+  Case without, with;
+  with.model.predictionLayers = 1;
+  PricingContext context(without.model, without.job, without.cluster, without.layout, without.stack);
+  LayerProgram head = buildHead(context), layer = without.layer();
+  Seconds expected = 4 * (total(head) + total(layer)); // four micro-batches on 32 devices
+  EXPECT_NEAR((with.step().pipeline - without.step().pipeline).value, expected.value, 0.02 * expected.value);
+}
+
+TEST(StepCost, HostsThatLaunchExpertsOneByOneSlowThemDown) {
+  Case graphs, eager;
+  graphs.model = eager.model = expertModel();
+  graphs.layout.precision = eager.layout.precision = Precision::Mxfp8;
+  graphs.job.sequence = eager.job.sequence = 512; // little for the device to do
+  eager.stack.execution = Execution::Eager;
+  Case partial = graphs;
+  partial.stack.eagerExperts = true;
+  EXPECT_LT(graphs.step().stepTime, partial.step().stepTime);
+  EXPECT_LE(partial.step().stepTime, eager.step().stepTime);
+}
+
+TEST(StepCost, CopiesOfShardsCostTimeUnderFullShardingOnly) {
+  Case plain, copied;
+  copied.stack.copiesShards = true;
+  EXPECT_EQ(plain.step().stepTime, copied.step().stepTime);
+  plain.layout.zero = copied.layout.zero = 3;
+  EXPECT_LT(plain.step().stepTime, copied.step().stepTime);
+}
