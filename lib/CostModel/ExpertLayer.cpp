@@ -31,6 +31,8 @@ void TransformerLayer::expertBlock() {
   ops.back().forwardKernels = 60; // most of them on a few numbers per expert
   ops.back().backwardKernels = 40;
   size_t first = ops.size();
+  if (!stack.capacityExperts)
+    build.result().meeting = first; // how many rows each expert has
   if (!fused)
     build.stream("dispatch permutation", copies * hidden * 4, copies * hidden * 4, 2, 2, Bytes(0));
   double travelling = stack.nodeDispatch ? travellingShare(moe, context.expertGroup, ep) : 1;

@@ -50,7 +50,14 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
     times.forward += hostForward;
     times.backward += hostBackward;
   }
-  times.forward = std::max(times.forward, hostForward);
+  // After it has waited for the device the host has nothing issued ahead.
+  Seconds deviceBefore, hostBefore;
+  for (size_t i = 0; i < program.meeting; ++i) {
+    const LayerOp &op = program.ops[i];
+    deviceBefore += op.forward;
+    hostBefore += device.hostIssueForward * (launches * (graphs && !op.unrecorded ? 0 : op.forwardKernels));
+  }
+  times.forward = std::max(deviceBefore, hostBefore) + std::max(times.forward - deviceBefore, hostForward - hostBefore);
   Seconds both = times.backward + times.weightGradient;
   if (both < hostBackward) {
     times.backward = hostBackward * (times.backward / both);

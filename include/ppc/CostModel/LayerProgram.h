@@ -37,6 +37,7 @@ struct LayerProgram {
   double parameters = 0;       // dense elements on this rank
   double expertParameters = 0; // expert elements on this rank
   bool recomputeStopsEarly = false; // as the stack says
+  size_t meeting = 0; // the op before which the host waits for the device, for sizes that it computed; 0: none
   Bytes forwardWorkspace;      // largest temporaries beside what is saved
   Bytes backwardWorkspace;
 

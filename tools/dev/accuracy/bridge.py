@@ -72,7 +72,7 @@ def stack_of(model, gpu, precision, release, vp, notes):
     if model.startswith("LLAMA"):
         return "nemo-performance+te-loss" + ("+graphs" if model == "LLAMA3_8B" else "")
     if "token-drop" in notes:
-        return "nemo-capacity"
+        return "nemo-capacity+te-loss" + ("+latent" if model.startswith("DeepSeekV3") else "")
     fused = release >= "26.06" and precision == "mxfp8" and not model.startswith("Kimi") and (
         gpu in ("GB200", "GB300") or gpu == "B300" and (model.startswith("Qwen3") or release > "26.06"))
     options = []
