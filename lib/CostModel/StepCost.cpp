@@ -170,7 +170,7 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLa
     cost.optimizer = std::max(cost.optimizer, once.optimizer + gather);
     stage.memory = deviceMemory(context, largestLayer, chunks, program, device);
     Bytes total = stage.memory.total();
-    cost.fits &= total <= context.device().memory;
+    cost.fits &= total <= context.device().memory && fitsHost(context.cluster, stage.memory);
     Bytes reported = context.stack.reportsAllocated ? total - stage.memory.framework - stage.memory.allocator : total;
     if (reported > cost.peakMemory) {
       cost.peakMemory = reported;

@@ -8,6 +8,10 @@ Bytes MemoryBreakdown::total() const {
   return parameters + gradients + optimizer + activations + workspace + communication + allocator + framework;
 }
 
+bool mlir::ppc::fitsHost(const Cluster &cluster, const MemoryBreakdown &memory) {
+  return memory.host.value <= 0 || memory.host * double(cluster.unitSize()) <= cluster.host.memory;
+}
+
 MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
                                         const PipelineProgram &program, int64_t device) {
   const ParallelLayout &layout = context.layout;
@@ -32,7 +36,8 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
   // Gradients that wait for the last micro-batch to be reduced are whole until then.
   bool wholeGradients = layout.zero >= 2 && !stack.reduceGradientsEveryMicroBatch && layout.microBatches(context.job) > 1;
   memory.gradients = cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
-  memory.optimizer = layout.offload == Offload::Optimizer ? Bytes(0) : cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
+  bool offloadsOptimizer = layout.offload == Offload::Optimizer;
+  (offloadsOptimizer ? memory.host : memory.optimizer) = cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
   Bytes stageOutput(tokens * double(context.model.hidden) * 2 / (layout.sequenceParallel ? double(layout.tp) : 1));
   // The worst of the schedule's moments.
@@ -45,8 +50,11 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
     }
     memory.activations = std::max(memory.activations, held);
   }
-  if (layout.offload == Offload::Activations)
-    memory.activations = std::min(memory.activations, 2 * chunks[program.chunks[device].front().stage].kept);
+  if (layout.offload == Offload::Activations) {
+    Bytes kept = std::min(memory.activations, 2 * chunks[program.chunks[device].front().stage].kept);
+    memory.host = memory.activations - kept;
+    memory.activations = kept;
+  }
   memory.workspace = working;
   // Buffers: two layers gathered at once (ZeRO-3), the bucket that is being reduced.
   if (layout.zero >= 3)

@@ -78,8 +78,8 @@ double GridExpander::boundGrid(const PlanRequest &request, const KeyBound &key, 
 }
 
 llvm::ArrayRef<GridExpander::ScheduleEntry> GridExpander::schedulesOf(const PlanSpace &space, const ParallelLayout &layout) {
-  if (cachedSpace != &space) {
-    cachedSpace = &space;
+  if (cachedSpace != space.id) {
+    cachedSpace = space.id;
     cachedSchedules.clear();
   }
   auto [found, isNew] = cachedSchedules.try_emplace({layout.pp, layout.microBatches(request.job)});
@@ -119,6 +119,8 @@ public:
   }
 
   void run();
+  double boundMemory();
+  void findLeastMemory(Candidate &best);
 
 private:
   /// What one choice of schedule looks like under one recomputation and one kind of state.
@@ -127,6 +129,8 @@ private:
     llvm::ArrayRef<int64_t> cut;
     double bound;
   };
+  /// Programs for the slices, and the recomputation that keeps least.
+  LayerPrices preparePrices(int64_t slices);
   void runSlices(int64_t slices);
   void runGroup(llvm::ArrayRef<size_t> group);
   void runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
@@ -265,17 +269,25 @@ double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::
 
 bool GridExpander::Expansion::fits(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
                                    const PipelineProgram &program) const {
-  for (size_t device = 0; device < program.chunks.size(); ++device)
-    if (deviceMemory(context, largestLayer, chunks, program, int64_t(device)).total() > limit)
+  for (size_t device = 0; device < program.chunks.size(); ++device) {
+    MemoryBreakdown memory = deviceMemory(context, largestLayer, chunks, program, int64_t(device));
+    if (memory.total() > limit || !fitsHost(context.cluster, memory))
       return false;
+  }
   return true;
 }
 
 void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
   bool full = recompute == Recompute::Full;
-  LayerPrices prices = priceLayers(states[group.front()]->context, programs);
+  LayerPrices prices = priceLayers(states[group.front()]->context, programs), least = prices;
+  // Recomputed layers are slower, unless they spare a slow host link its traffic.
+  for (std::array<LayerPrice, 2> &price : least.prices) {
+    price[0].forward = std::min(price[0].forward, price[1].forward);
+    price[0].backward = std::min(price[0].backward, price[1].backward);
+    price[0].weightGradient = std::min(price[0].weightGradient, price[1].weightGradient);
+  }
   double microBatches = double(layout.microBatches(request.job));
-  if (boundBusy(request.model, sumUp(prices, kinds, false), layout.pp, microBatches) > found.cutoff()) {
+  if (boundBusy(request.model, sumUp(full ? least : prices, kinds, false), layout.pp, microBatches) > found.cutoff()) {
     counts.prunedBusy += int64_t(group.size() * entries.size());
     return;
   }
@@ -301,7 +313,7 @@ void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
     const ScheduleEntry &entry = entries[i];
     setChoice(asked, entry, full ? 0 : -1, true);
     llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
-    double bound = boundPipeline(entry, priceChunks(context, prices, cut, entry.schedule.splitBackward));
+    double bound = boundPipeline(entry, priceChunks(context, full ? least : prices, cut, entry.schedule.splitBackward));
     if (bound > found.cutoff())
       counts.prunedPipeline += int64_t(possible.size());
     else
@@ -357,7 +369,7 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
     }
     if (!program && !(program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape)))
       return;
-    // Every layer more takes time and saves memory.
+    // Every layer more saves memory.
     auto least = std::partition_point(positions.begin(), positions.end(), [&](size_t position) {
       setChoice(state.layout, entry, numbers[position], true);
       return !fits(state.context, prices.largestLayer, chunksOf(position), *program);
@@ -366,8 +378,11 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
       ++counts.memory;
       continue;
     }
-    statesByPosition[*least].push_back(index);
-    if (recompute == Recompute::None)
+    // Whatever time more recomputation takes, unless it spares the host link some traffic.
+    bool isTrade = state.layout.offload == Offload::Activations;
+    for (auto position = least; position != (isTrade ? positions.end() : least + 1); ++position)
+      statesByPosition[*position].push_back(index);
+    if (recompute == Recompute::None && !isTrade)
       fitsKept[bit] = true;
   }
 
@@ -400,6 +415,75 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
       found.add({cost.stepTime.value, cost.peakMemory.value, state.layout});
     }
   }
+}
+
+LayerPrices GridExpander::Expansion::preparePrices(int64_t sliceCount) {
+  slices = sliceCount;
+  PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
+  programs = buildPrograms(context);
+  std::vector<Recompute> allowed = space.recomputes();
+  recompute = layout.recompute = allowed.empty() ? Recompute::None : allowed.back();
+  for (auto &state : states)
+    state->layout.recompute = recompute;
+  return priceLayers(PricingContext(request.model, request.job, request.cluster, layout, request.stack, slices), programs);
+}
+
+double GridExpander::Expansion::boundMemory() {
+  double least = infinity;
+  if (entries.empty())
+    return least;
+  LayerPrices prices = preparePrices(1);
+  for (auto &state : states)
+    least = std::min(least, boundMemory(*state, prices));
+  return least;
+}
+
+void GridExpander::Expansion::findLeastMemory(Candidate &best) {
+  for (int64_t sliceCount : {1, 2, 4, 8}) {
+    if (llvm::none_of(entries, [&](const ScheduleEntry &entry) { return entry.schedule.shape.slices == sliceCount; }))
+      continue;
+    LayerPrices prices = preparePrices(sliceCount);
+    for (auto &state : states) {
+      if (boundMemory(*state, prices) > best.memory)
+        continue;
+      for (const ScheduleEntry &entry : entries) {
+        if (entry.schedule.shape.slices != sliceCount)
+          continue;
+        const PipelineProgram *program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape);
+        if (!program)
+          continue;
+        llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
+        int64_t number = space.recomputedLayers(*std::max_element(cut.begin(), cut.end())).back();
+        setChoice(state->layout, entry, number, true);
+        std::vector<ChunkCost> chunks = priceChunks(state->context, prices, cut, entry.schedule.splitBackward);
+        double peak = 0;
+        for (size_t device = 0; device < program->chunks.size(); ++device)
+          if (MemoryBreakdown memory = deviceMemory(state->context, prices.largestLayer, chunks, *program, int64_t(device));
+              fitsHost(request.cluster, memory))
+            peak = std::max(peak, memory.total().value);
+          else
+            peak = infinity;
+        setChoice(state->layout, entry, number, false);
+        Candidate candidate{0, peak, state->layout};
+        if ((!request.refuse || request.refuse(candidate.layout).empty()) && isBetter(candidate, best))
+          best = std::move(candidate);
+      }
+    }
+  }
+}
+
+static constexpr Bytes noLimit = Bytes(infinity);
+
+void GridExpander::findLeastMemory(const PlanSpace &space, const PlanGrid &grid, Candidate &best) {
+  CandidateList none(1);
+  ExpansionCounts counts;
+  Expansion(*this, space, grid, noLimit, none, counts).findLeastMemory(best);
+}
+
+double GridExpander::boundMemory(const PlanSpace &space, const PlanGrid &grid) {
+  CandidateList none(1);
+  ExpansionCounts counts;
+  return Expansion(*this, space, grid, noLimit, none, counts).boundMemory();
 }
 
 void GridExpander::expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, CandidateList &found, ExpansionCounts &counts) {

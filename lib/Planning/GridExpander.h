@@ -40,6 +40,11 @@ public:
   /// Adds every choice of the grid that fits in `limit` and may be faster than the list's cutoff.
   void expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, CandidateList &found, ExpansionCounts &counts);
 
+  /// Makes `best` the choice of the grid that needs least memory, if that is less than its own.
+  void findLeastMemory(const PlanSpace &space, const PlanGrid &grid, Candidate &best);
+  /// A lower bound on the memory of every choice of the grid.
+  double boundMemory(const PlanSpace &space, const PlanGrid &grid);
+
 private:
   struct ScheduleEntry {
     ScheduleChoice choice;
@@ -54,7 +59,7 @@ private:
   ScheduleCache &schedules;
   PipelineTimer timer;
   PipelineTime time;
-  const PlanSpace *cachedSpace = nullptr;
+  int64_t cachedSpace = 0; // id
   std::map<std::pair<int64_t, int64_t>, std::vector<ScheduleEntry>> cachedSchedules; // of cachedSpace; by pp, micro-batches
 };
 

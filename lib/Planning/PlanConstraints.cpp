@@ -194,6 +194,23 @@ llvm::Error PlanConstraints::forbid(llvm::StringRef key, llvm::StringRef value) 
                                                planValueText(*parsedKey, pinned(*parsedKey))).str());
 }
 
+void PlanConstraints::relax(PlanKey key) {
+  pins[int(key)] = -1;
+  onlyNeutral[int(key)] = false;
+  forbidden[int(key)].clear();
+}
+
+std::string PlanConstraints::describe(PlanKey key) const {
+  if (isPinned(key))
+    return planValueText(key, pinned(key));
+  if (onlyNeutral[int(key)])
+    return planValueText(key, planNeutralValue(key));
+  std::string text;
+  for (int64_t value : forbidden[int(key)])
+    text += (text.empty() ? "not " : ", ") + planValueText(key, value);
+  return text.empty() ? "any" : text;
+}
+
 void PlanConstraints::pinAll(const ParallelLayout &layout) {
   for (int key = 0; key < planKeyCount; ++key)
     if (int64_t value = planValue(layout, PlanKey(key)); value >= 0)

@@ -1,22 +1,187 @@
 #include "PlanInfeasibility.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
 
 using namespace mlir::ppc;
 
-Infeasibility mlir::ppc::explainShape(const PlanRequest &request, int64_t devices) {
+/// What verifyLayout says of the pins alone; empty: nothing.
+static std::string checkPins(const PlanRequest &request) {
+  ParallelLayout layout = request.base;
+  const PlanConstraints &constraints = request.constraints;
+  for (int key = 0; key < planKeyCount; ++key)
+    if (constraints.isPinned(PlanKey(key)))
+      setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
+  layout.stageLayers.assign(constraints.stageLayers.begin(), constraints.stageLayers.end());
+  // What depends on degrees that are free is not judged.
+  if (!constraints.isPinned(PlanKey::Dp) || !constraints.isPinned(PlanKey::Cp))
+    layout.shardGroup = 0;
+  bool free = !constraints.isPinned(PlanKey::Dp) || !constraints.isPinned(PlanKey::Tp) || !constraints.isPinned(PlanKey::Cp);
+  if (free && layout.dp * layout.cp * layout.tp % (layout.ep * layout.etp))
+    layout.dp = layout.ep * layout.etp;
+  if (request.job.globalBatch % (layout.dp * layout.microBatch) && !constraints.isPinned(PlanKey::Dp))
+    layout.dp = 1;
+  if (llvm::Error error = verifyLayout(request.model, request.job, layout))
+    return llvm::toString(std::move(error));
+  return "";
+}
+
+/// Why the constraints leave a grid no schedule.
+static std::string explainSchedules(const PlanRequest &request, const BoundedSpace &bounded) {
+  ParallelLayout layout = bounded.space->layoutOf(bounded.grids.front().second);
+  for (PlanKey key : {PlanKey::Schedule, PlanKey::Vp})
+    if (request.constraints.isPinned(key))
+      setPlanValue(layout, key, request.constraints.pinned(key));
+  llvm::Expected<StepSchedule> schedule = resolveSchedule(request.job, layout);
+  llvm::Error error = schedule ? checkPipelineShape(*schedule->kind, schedule->shape) : schedule.takeError();
+  if (error)
+    return llvm::toString(std::move(error));
+  return llvm::formatv("the constraints leave no schedule for pp {0} and {1} micro-batches of {2}", layout.pp,
+                       layout.microBatches(request.job), layout.microBatch).str();
+}
+
+static std::string largestPart(const MemoryBreakdown &memory) {
+  std::pair<const char *, Bytes> parts[] = {{"parameters", memory.parameters},     {"gradients", memory.gradients},
+                                            {"optimizer state", memory.optimizer}, {"activations", memory.activations},
+                                            {"workspace", memory.workspace},       {"communication buffers", memory.communication},
+                                            {"framework", memory.framework}};
+  auto most = std::max_element(std::begin(parts), std::end(parts), [](const auto &a, const auto &b) { return a.second < b.second; });
+  return llvm::formatv("{0} of it {1}", toString(most->second), most->first).str();
+}
+
+namespace {
+/// Looks for the nearest requests that have a plan.
+class Relaxations {
+public:
+  /// `devices`: used so far; 0: more would not help.
+  Relaxations(const PlanRequest &request, SearchEngine &engine, int64_t devices, Bytes limit)
+      : request(request), engine(engine), devices(devices), limit(limit) {}
+
+  std::vector<PlanRelaxation> run() {
+    std::vector<PlanKey> constrained;
+    for (int key = 0; key < planKeyCount; ++key)
+      if (request.constraints.isConstrained(PlanKey(key)))
+        constrained.push_back(PlanKey(key));
+    for (PlanKey key : constrained) {
+      PlanConstraints relaxed = request.constraints;
+      relaxed.relax(key);
+      if (auto plan = findPlan(relaxed))
+        found.push_back({key, request.constraints.describe(key), planValueText(key, planValue(plan->layout, key)), *plan});
+    }
+    if (found.empty() && constrained.size() > 1) {
+      PlanConstraints relaxed = request.constraints;
+      for (PlanKey key : constrained)
+        if (key != PlanKey::Devices)
+          relaxed.relax(key);
+      relaxed.stageLayers.clear();
+      if (auto plan = findPlan(relaxed))
+        found.push_back({constrained.front(), "all constraints", "none", *plan});
+    }
+    if (found.empty() && devices)
+      tryMoreDevices();
+    llvm::sort(found, [](const PlanRelaxation &a, const PlanRelaxation &b) {
+      return std::tie(a.plan.cost.stepTime.value, a.key) < std::tie(b.plan.cost.stepTime.value, b.key);
+    });
+    return std::move(found);
+  }
+
+private:
+  std::optional<Plan> findPlan(const PlanConstraints &constraints) {
+    int64_t count = constraints.isPinned(PlanKey::Devices) ? constraints.pinned(PlanKey::Devices) : request.cluster.deviceCount();
+    SearchOutcome outcome = engine.search(engine.bound(constraints, count), limit, 1);
+    if (outcome.best.empty())
+      return std::nullopt;
+    llvm::Expected<Plan> plan = pricePlan(request, outcome.best.front().layout);
+    if (plan)
+      return std::move(*plan);
+    llvm::consumeError(plan.takeError());
+    return std::nullopt;
+  }
+
+  /// The same cluster with more units of its outermost level.
+  void tryMoreDevices() {
+    for (int64_t factor = 2; factor <= 1024; factor *= 2) {
+      Cluster larger = request.cluster;
+      if (larger.groups.size() > 1)
+        return;
+      larger.groups.front().levels.back().size *= factor;
+      larger.groups.front().levels.back().extents.clear();
+      larger.groups.front().count = devices * factor;
+      PlanRequest more{request.model, request.job, larger, request.stack, request.base, request.constraints, limit};
+      more.constraints.relax(PlanKey::Devices);
+      more.refuse = request.refuse;
+      more.threads = request.threads;
+      SearchEngine search(more);
+      SearchOutcome outcome = search.search(search.bound(more.constraints, larger.groups.front().count), limit, 1);
+      if (outcome.best.empty())
+        continue;
+      if (llvm::Expected<Plan> plan = pricePlan(more, outcome.best.front().layout))
+        found.push_back({PlanKey::Devices, std::to_string(devices), std::to_string(devices * factor), std::move(*plan)});
+      else
+        llvm::consumeError(plan.takeError());
+      return;
+    }
+  }
+
+  const PlanRequest &request;
+  SearchEngine &engine;
+  int64_t devices;
+  Bytes limit;
+  std::vector<PlanRelaxation> found;
+};
+} // namespace
+
+Infeasibility mlir::ppc::explainShape(const PlanRequest &request, SearchEngine &engine, int64_t devices, Bytes limit) {
   Infeasibility result;
   result.limit = Infeasibility::Limit::Shape;
-  result.reason = llvm::formatv("no layout of {0} or fewer devices divides {1} layers, {2} heads and {3} sequences per step under the pins",
-                                devices, request.model.layers, request.model.heads, request.job.globalBatch).str();
+  const PlanConstraints &constraints = request.constraints;
+  int64_t product = 1;
+  std::string factors;
+  for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Cp})
+    if (constraints.isPinned(key)) {
+      product *= constraints.pinned(key);
+      factors += (factors.empty() ? "" : " x ") + toString(key).str() + " " + std::to_string(constraints.pinned(key));
+    }
+  result.reason = checkPins(request);
+  if (result.reason.empty() && product > devices)
+    result.reason = llvm::formatv("{0} needs {1} devices, there are {2}", factors, product, devices).str();
+  if (result.reason.empty())
+    result.reason = llvm::formatv("no layout of {0} or fewer devices divides {1} layers, {2} heads and {3} sequences per step under the pins",
+                                  devices, request.model.layers, request.model.heads, request.job.globalBatch).str();
+  result.relaxations = Relaxations(request, engine, product > devices ? devices : 0, limit).run();
   return result;
 }
 
 Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEngine &engine, const BoundedSpace &bounded, Bytes limit,
                                            const SearchOutcome &outcome) {
   Infeasibility result;
-  result.limit = outcome.counts.memory ? Infeasibility::Limit::Memory : Infeasibility::Limit::Capability;
   result.available = limit;
-  result.reason = outcome.counts.memory ? "every layout needs more memory than a device has" : "no layout can be run";
+  std::optional<Candidate> least = engine.findLeastMemory(bounded);
+  if (outcome.counts.memory && least) {
+    result.limit = Infeasibility::Limit::Memory;
+    if (llvm::Expected<Plan> plan = pricePlan(request, least->layout)) {
+      result.stage = plan->cost.worstStage;
+      result.needed = plan->cost.peakMemory;
+      result.reason = llvm::formatv("every layout needs more memory than the {0} of a device: the least is {1} on stage {2} ({3} too much; "
+                                    "{4}), with {5}",
+                                    toString(limit), toString(result.needed), result.stage, toString(result.needed - limit),
+                                    largestPart(plan->cost.stages[result.stage].memory), toString(plan->layout)).str();
+      result.closest = std::move(*plan);
+    } else {
+      llvm::consumeError(plan.takeError());
+    }
+  } else if (outcome.counts.refused) {
+    result.limit = Infeasibility::Limit::Capability;
+    std::string part = request.refuse(bounded.space->layoutOf(bounded.grids.front().second));
+    result.reason = "no layout can be run" + (part.empty() ? "" : ": " + part);
+  } else {
+    result.limit = Infeasibility::Limit::Shape;
+    result.reason = explainSchedules(request, bounded);
+  }
+  ParallelLayout any = bounded.space->layoutOf(bounded.grids.front().second);
+  bool needsMore = result.limit == Infeasibility::Limit::Memory;
+  result.relaxations = Relaxations(request, engine, needsMore ? any.devices() : 0, limit).run();
   return result;
 }

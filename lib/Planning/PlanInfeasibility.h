@@ -7,7 +7,7 @@
 namespace mlir::ppc {
 
 /// No grid of up to `devices` devices divides.
-Infeasibility explainShape(const PlanRequest &request, int64_t devices);
+Infeasibility explainShape(const PlanRequest &request, SearchEngine &engine, int64_t devices, Bytes limit);
 /// Grids exist, none fits or can be run.
 Infeasibility explainInfeasible(const PlanRequest &request, SearchEngine &engine, const BoundedSpace &bounded, Bytes limit,
                                 const SearchOutcome &outcome);

@@ -2,6 +2,7 @@
 
 #include "PlanInfeasibility.h"
 #include "SearchEngine.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -27,7 +28,9 @@ llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const Para
   if (!cost)
     return cost.takeError();
   plan.cost = std::move(*cost);
-  plan.cost.fits = plan.cost.peakMemory <= limitOf(request);
+  plan.cost.fits = llvm::all_of(plan.cost.stages, [&](const StageCost &stage) {
+    return stage.memory.total() <= limitOf(request) && fitsHost(request.cluster, stage.memory);
+  });
   if (plan.layout.stageLayers.empty() && layout.pp > 1)
     for (const ChunkCost &chunk : detail.costs.chunks) {
       int64_t layers = 0;
@@ -166,7 +169,7 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   while (bounded.grids.empty() && devices > 1 && !request.constraints.isPinned(PlanKey::Devices))
     bounded = engine.bound(request.constraints, --devices);
   if (bounded.grids.empty()) {
-    result.infeasibility = explainShape(request, asked);
+    result.infeasibility = explainShape(request, engine, asked, limit);
     return std::move(result);
   }
   if (devices < asked)

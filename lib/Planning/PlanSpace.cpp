@@ -4,8 +4,14 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <atomic>
 
 using namespace mlir::ppc;
+
+int64_t PlanSpace::nextId() {
+  static std::atomic<int64_t> next{0};
+  return ++next;
+}
 
 /// More chunks per device than this win nothing that messages do not cost; only a pin asks for them.
 static constexpr int64_t mostChunks = 12;

@@ -56,8 +56,10 @@ public:
 
   const PlanRequest &request;
   PlanConstraints constraints;
+  const int64_t id = nextId(); // differs between all spaces: keys what others cache
 
 private:
+  static int64_t nextId();
   std::vector<int64_t> degrees(PlanKey key, int64_t product, int64_t most) const;
 };
 

@@ -99,3 +99,29 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, siz
   outcome.best = std::move(found.list);
   return outcome;
 }
+
+std::optional<Candidate> SearchEngine::findLeastMemory(const BoundedSpace &bounded) {
+  // Larger micro-batches only keep more.
+  int32_t smallest = std::numeric_limits<int32_t>::max();
+  for (const ProgramKey &key : bounded.space->keys)
+    smallest = std::min(smallest, key.microBatch);
+  std::vector<std::pair<double, const PlanGrid *>> order;
+  for (const auto &[time, grid] : bounded.grids)
+    if (bounded.space->keys[grid.key].microBatch == smallest)
+      order.push_back({0, &grid});
+  parallel(order.size(), [&](size_t i, GridExpander &expander) {
+    order[i].first = expander.boundMemory(*bounded.space, *order[i].second);
+  });
+  llvm::sort(order, [](const auto &a, const auto &b) {
+    return std::tie(a.first, a.second->key, a.second->dp, a.second->pp) < std::tie(b.first, b.second->key, b.second->dp, b.second->pp);
+  });
+  Candidate best{0, std::numeric_limits<double>::infinity(), {}};
+  for (const auto &[memory, grid] : order) {
+    if (memory > best.memory)
+      break;
+    workers.front()->findLeastMemory(*bounded.space, *grid, best);
+  }
+  if (best.memory == std::numeric_limits<double>::infinity())
+    return std::nullopt;
+  return best;
+}

@@ -33,6 +33,9 @@ public:
   /// The `capacity` best candidates of different shapes. `seeds`: known candidates of the space.
   SearchOutcome search(const BoundedSpace &bounded, Bytes limit, size_t capacity, llvm::ArrayRef<Candidate> seeds = {});
 
+  /// The layout of the space that needs least memory (its time is not set); nothing: every one is refused.
+  std::optional<Candidate> findLeastMemory(const BoundedSpace &bounded);
+
 private:
   /// use(i, worker) for i in [0, count), in any order.
   void parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use);

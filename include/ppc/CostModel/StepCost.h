@@ -15,7 +15,8 @@ struct MemoryBreakdown {
   Bytes communication; // buffers of collectives, gathered parameters
   Bytes allocator;     // rounding and fragmentation
   Bytes framework;     // context, libraries, communicators
-  Bytes total() const;
+  Bytes host;          // offloaded, in the host's memory
+  Bytes total() const; // of the device: without `host`
 };
 
 struct StageCost {

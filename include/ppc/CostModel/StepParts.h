@@ -28,6 +28,9 @@ StateCosts priceState(const PricingContext &context, double dense, double expert
 MemoryBreakdown deviceMemory(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
                              const PipelineProgram &program, int64_t device);
 
+/// Whether what is offloaded fits beside that of the other devices of the host.
+bool fitsHost(const Cluster &cluster, const MemoryBreakdown &memory);
+
 /// `time`: of `program` with the chunks' durations.
 StepCost assembleStep(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
                       const PipelineProgram &program, const PipelineTime &time);

@@ -43,7 +43,11 @@ public:
   /// has no neutral value; the pinned value.
   llvm::Error forbid(llvm::StringRef key, llvm::StringRef value = "");
   void pin(PlanKey key, int64_t value) { pins[int(key)] = value; }
-  void unpin(PlanKey key) { pins[int(key)] = -1; }
+  /// Drops what pins and forbids say about the key.
+  void relax(PlanKey key);
+  bool isConstrained(PlanKey key) const { return isPinned(key) || onlyNeutral[int(key)] || !forbidden[int(key)].empty(); }
+  /// "8", "not full", "off": for people.
+  std::string describe(PlanKey key) const;
   void forbid(PlanKey key, int64_t value) { forbidden[int(key)].push_back(value); }
   /// Every key as in `layout`, and the stages' layers when it lists them.
   void pinAll(const ParallelLayout &layout);

@@ -63,7 +63,7 @@ struct SearchCount {
 /// One constraint given up, or more devices, and the best plan then.
 struct PlanRelaxation {
   PlanKey key;
-  std::string from, to;
+  std::string from, to; // "8" and "16"; when only giving up all constraints helps: "all constraints" and "none"
   Plan plan;
 };
 

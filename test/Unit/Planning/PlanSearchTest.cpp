@@ -88,7 +88,10 @@ double exhaustiveBest(const Problem &problem, const PlanRequest &request, int64_
     if (!cost)
       return llvm::consumeError(cost.takeError());
     ++layouts;
-    if (cost->peakMemory <= problem.limit)
+    bool fits = true;
+    for (const StageCost &stage : cost->stages)
+      fits &= stage.memory.total() <= problem.limit && fitsHost(problem.cluster, stage.memory);
+    if (fits)
       best = std::min(best, cost->stepTime.value);
   };
   auto visitGrid = [&](ParallelLayout layout) {
@@ -166,6 +169,94 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
   EXPECT_GE(found, 12);
   EXPECT_GE(infeasible, 1);
   EXPECT_GE(layouts, 10000);
+}
+
+TEST(PlanSearch, AlternativesAreTheBestWithoutTheChosenValue) {
+  RandomProblems random(5);
+  int compared = 0;
+  for (int i = 0; i < 12; ++i) {
+    Problem problem = random.make();
+    PlanRequest request = problem.request();
+    request.alternatives = true;
+    PlanSearchResult result = llvm::cantFail(searchPlan(request));
+    for (const PlanAlternative &alternative : result.alternatives) {
+      if (alternative.reason == "pinned" || alternative.key == PlanKey::Schedule || alternative.key == PlanKey::Context ||
+          alternative.key == PlanKey::Vp || alternative.key == PlanKey::SequenceParallel || alternative.key == PlanKey::ShardGroup)
+        continue; // these also ask for a layout where the key means something
+      PlanRequest other = problem.request();
+      ASSERT_FALSE(bool(other.constraints.forbid(toString(alternative.key), alternative.chosen)));
+      PlanSearchResult expected = llvm::cantFail(searchPlan(other));
+      if (!expected.notes.empty())
+        continue; // fewer devices
+      ASSERT_EQ(expected.plans.empty(), !alternative.plan) << toString(alternative.key).str() << " of problem " << i;
+      if (alternative.plan) {
+        ++compared;
+        EXPECT_EQ(toString(expected.plans.front().layout), toString(alternative.plan->layout)) << toString(alternative.key).str();
+      }
+    }
+  }
+  EXPECT_GE(compared, 30);
+}
+
+TEST(PlanSearch, SaysWhatBindsAndWhatIsNearest) {
+  ModelShape model;
+  model.layers = 32;
+  model.hidden = 4096;
+  model.heads = 32;
+  model.kvHeads = 8;
+  model.headDim = 128;
+  model.ffn = 14336;
+  model.gated = true;
+  model.vocab = 128256;
+  Cluster cluster = llvm::cantFail(findCluster("dgx-h100:1"));
+  Stack stack = llvm::cantFail(findStack("ppc"));
+  PlanRequest request{model, {8192, 64}, cluster, stack};
+  auto reasonOf = [&](std::initializer_list<std::pair<const char *, const char *>> pins) {
+    request.constraints = PlanConstraints();
+    for (auto [key, value] : pins)
+      llvm::cantFail(request.constraints.pin(key, value));
+    PlanSearchResult result = llvm::cantFail(searchPlan(request));
+    EXPECT_TRUE(result.plans.empty());
+    EXPECT_TRUE(result.infeasibility.has_value());
+    return result.infeasibility ? *result.infeasibility : Infeasibility();
+  };
+  // 8.03e9 parameters at 18 bytes each are 144 GB, on 80 GB.
+  Infeasibility memory = reasonOf({{"dp", "8"}, {"zero", "0"}, {"offload", "none"}});
+  EXPECT_EQ(memory.limit, Infeasibility::Limit::Memory);
+  EXPECT_GT(memory.needed.value, 144e9);
+  ASSERT_TRUE(memory.closest.has_value());
+  EXPECT_EQ(memory.closest->layout.dp, 8);
+  ASSERT_FALSE(memory.relaxations.empty());
+  for (const PlanRelaxation &relaxation : memory.relaxations)
+    EXPECT_TRUE(relaxation.plan.cost.fits && relaxation.from != relaxation.to) << toString(relaxation.key).str();
+  Infeasibility heads = reasonOf({{"tp", "64"}});
+  EXPECT_EQ(heads.limit, Infeasibility::Limit::Shape);
+  EXPECT_EQ(heads.reason, "tp 64 is more than the 32 heads");
+  Infeasibility chunks = reasonOf({{"pp", "4"}, {"schedule", "zbv"}, {"vp", "3"}});
+  EXPECT_EQ(chunks.reason.substr(0, 23), "pipeline schedule \"zbv\"");
+  ASSERT_FALSE(chunks.relaxations.empty());
+  request.refuse = [](const ParallelLayout &) { return std::string("everything"); };
+  Infeasibility refused = reasonOf({});
+  EXPECT_EQ(refused.limit, Infeasibility::Limit::Capability);
+  EXPECT_EQ(refused.reason, "no layout can be run: everything");
+}
+
+TEST(PlanSearch, TradesTimeForMemoryAlongTheFrontier) {
+  RandomProblems random(3);
+  for (int i = 0; i < 6; ++i) {
+    Problem problem = random.make();
+    problem.constraints = PlanConstraints();
+    problem.limit = Bytes(60e9);
+    PlanRequest request = problem.request();
+    request.frontier = true;
+    PlanSearchResult result = llvm::cantFail(searchPlan(request));
+    ASSERT_FALSE(result.frontier.empty());
+    EXPECT_EQ(result.frontier.front().cost.stepTime.value, result.plans.front().cost.stepTime.value);
+    for (size_t j = 1; j < result.frontier.size(); ++j) {
+      EXPECT_LT(result.frontier[j].cost.peakMemory.value, result.frontier[j - 1].cost.peakMemory.value);
+      EXPECT_GE(result.frontier[j].cost.stepTime.value, result.frontier[j - 1].cost.stepTime.value);
+    }
+  }
 }
 
 TEST(PlanSearch, IsTheSameForAnyNumberOfThreads) {
