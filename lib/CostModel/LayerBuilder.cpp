@@ -51,12 +51,12 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
     // Each micro-batch but the first adds its gradient to the accumulator: read both, write one.
     double microBatches = context.layout.microBatches(context.job);
     double share = (microBatches - 1) / std::max(1.0, microBatches);
-    op.weightGradient += share * streamTime(device, Bytes(weights * (2 + 2 * context.stack.gradientBytes)));
+    op.weightGradient += share * streamTime(device, Bytes(weights * (elementBytes(context.activationPrecision()) + 2 * context.stack.gradientBytes)));
     op.backwardKernels += kernels;
   }
   op.flops = Flops(2 * rows * n * k);
-  op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + weights));
-  op.saved = saved * keptShare(precision);
+  op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + weights));
+  op.saved = saved * (keptShare(precision) * context.activationScale());
   program.parameters += weights;
   return op;
 }
@@ -102,8 +102,8 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   op.forwardKernels = slices;
   op.backwardKernels = 2 * slices;
   op.flops = Flops(2 * rows * n * k);
-  op.traffic = Bytes(elementBytes(Precision::Bf16) * (rows * (n + k) + double(groups) * n * k));
-  op.saved = saved * keptShare(precision);
+  op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + double(groups) * n * k));
+  op.saved = saved * (keptShare(precision) * context.activationScale());
   program.expertParameters += double(groups) * n * k;
   return op;
 }
@@ -128,13 +128,13 @@ LayerOp &LayerBuilder::batched(llvm::StringRef name, double batch, double m, dou
   const Device &device = context.device();
   int64_t b = extent(batch), rows = extent(m), columns = extent(n), depth = extent(k);
   LayerOp &op = add(name, OpClass::Gemm);
-  op.forward = gemmTime(device, Precision::Bf16, {b, rows, columns, depth});
-  op.backward = gemmTime(device, Precision::Bf16, {b, rows, depth, columns}) +
-                gemmTime(device, Precision::Bf16, {b, columns, depth, rows, /*outerK=*/true});
+  op.forward = gemmTime(device, context.activationPrecision(), {b, rows, columns, depth});
+  op.backward = gemmTime(device, context.activationPrecision(), {b, rows, depth, columns}) +
+                gemmTime(device, context.activationPrecision(), {b, columns, depth, rows, /*outerK=*/true});
   op.backwardKernels = 2;
   op.flops = Flops(2 * batch * m * n * k);
-  op.traffic = Bytes(elementBytes(Precision::Bf16) * batch * (m * n + m * k + n * k));
-  op.saved = saved;
+  op.traffic = Bytes(elementBytes(context.activationPrecision()) * batch * (m * n + m * k + n * k));
+  op.saved = saved * context.activationScale();
   return op;
 }
 
@@ -145,14 +145,14 @@ LayerOp &LayerBuilder::stream(llvm::StringRef name, double forwardBytes, double 
   backwardKernels *= int(context.slices);
   LayerOp &op = add(name, OpClass::Stream);
   auto time = [&](double bytes, int kernels) {
-    return kernels ? kernels * streamTime(device, Bytes(bytes / kernels / device.elementwiseShare)) : Seconds(0);
+    return kernels ? kernels * streamTime(device, Bytes(context.activationScale() * bytes / kernels / device.elementwiseShare)) : Seconds(0);
   };
   op.forward = time(forwardBytes, forwardKernels);
   op.backward = time(backwardBytes, backwardKernels);
   op.forwardKernels = forwardKernels;
   op.backwardKernels = backwardKernels;
-  op.traffic = Bytes(forwardBytes);
-  op.saved = saved;
+  op.traffic = Bytes(context.activationScale() * forwardBytes);
+  op.saved = saved * context.activationScale();
   return op;
 }
 
@@ -161,14 +161,14 @@ LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &gr
   LayerOp &op = add(name, OpClass::Communication);
   double slices = double(context.slices);
   auto time = [&](CollectiveKind kind, Bytes bytes) {
-    return slices * (collectiveTime(context.cluster, kind, bytes / slices, group) / context.device().collectiveShare +
+    return slices * (collectiveTime(context.cluster, kind, bytes * (context.activationScale() / slices), group) / context.device().collectiveShare +
                      context.device().collectiveMeeting);
   };
   if (forwardBytes.value > 0)
     op.forward = time(forward, forwardBytes);
   if (backwardBytes.value > 0)
     op.backward = time(backward, backwardBytes);
-  op.traffic = forwardBytes;
+  op.traffic = forwardBytes * context.activationScale();
   op.forwardKernels = forwardBytes.value > 0 ? int(slices) : 0;
   op.backwardKernels = backwardBytes.value > 0 ? int(slices) : 0;
   return op;

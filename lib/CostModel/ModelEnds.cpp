@@ -70,9 +70,9 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     program.ops.back().forward = 3 * program.ops.back().forward; // maximum, target logit, sum
     program.ops.back().forwardKernels = 3;
   }
-  program.input = Bytes(layout.sequenceParallel ? activation.value / tp : activation.value);
+  program.input = Bytes(layout.sequenceParallel ? activation.value / tp : activation.value) * context.activationScale();
   // Gathered logits live as pieces and whole in 16 bits, as f32, as log-probabilities, and both gradients.
-  program.backwardWorkspace = Bytes(logits * (stack.fusedLoss ? 2 : gathered ? 16 : 6));
+  program.backwardWorkspace = Bytes(logits * (stack.fusedLoss ? 2 : gathered ? 16 : 6)) * context.activationScale();
   if (model.tiedEmbeddings)
     program.parameters -= vocabShare * hidden;
   return program;

@@ -32,6 +32,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"fused_residual", &Stack::fusedResidual},
       {"fused_loss", &Stack::fusedLoss},
       {"fused_gradient_accumulation", &Stack::fusedGradientAccumulation},
+      {"attention_of_products", &Stack::attentionOfProducts},
       {"residual_f32", &Stack::residualF32},
       {"overlap_gradient_reduction", &Stack::overlapGradientReduction},
       {"overlap_parameter_gather", &Stack::overlapParameterGather},

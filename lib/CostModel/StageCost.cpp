@@ -69,11 +69,11 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   // Parameters come layer by layer, one layer ahead of their use; gradients leave beside the next layer's backward.
   int64_t ranks = layout.shardGroup ? layout.shardGroup : layout.dataRanks();
   GroupPlacement group = placeGroup(context.cluster.levels(), layout.tp, ranks);
-  Seconds gather = collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(program.parameters * 2), group);
+  Seconds gather = collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(program.parameters * 2 * context.activationScale()), group);
   Seconds scatter = collectiveTime(context.cluster, CollectiveKind::ReduceScatter, Bytes(program.parameters * context.stack.gradientReduceBytes), group);
   if (program.expertParameters > 0) { // on other ranks than the dense ones: fewer per node, so fewer adapters per group
     GroupPlacement experts = placeGroup(context.cluster.levels(), layout.ep * layout.etp, std::min(ranks, layout.expertDataRanks()));
-    gather += collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(program.expertParameters * 2), experts);
+    gather += collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(program.expertParameters * 2 * context.activationScale()), experts);
     scatter += collectiveTime(context.cluster, CollectiveKind::ReduceScatter, Bytes(program.expertParameters * context.stack.gradientReduceBytes), experts);
   }
   double microBatches = double(layout.microBatches(context.job));

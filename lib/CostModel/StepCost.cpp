@@ -30,7 +30,7 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
     if (members <= 1 || elements <= 0)
       return;
     GroupPlacement whole = placeGroup(context.cluster.levels(), stride, members);
-    Bytes gradients(elements * stack.gradientReduceBytes), weights(elements * 2);
+    Bytes gradients(elements * stack.gradientReduceBytes), weights(elements * 2 * context.activationScale());
     bool scatter = layout.zero >= 1 && stack.reduceScatterGradients;
     // In buckets, each a collective of its own.
     double buckets = stack.bucketElements > 0 ? std::max(1.0, elements / stack.bucketElements) : 1;
@@ -103,7 +103,7 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
   const Stack &stack = context.stack;
   // One message is the activation between two stages, on each rank its part of it.
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
-  Bytes message(tokens * double(context.model.hidden) * 2);
+  Bytes message(tokens * double(context.model.hidden) * 2 * context.activationScale());
   if (layout.sequenceParallel || (stack.scatterGatherSends && layout.tp > 1))
     message = message / double(layout.tp);
   int64_t stride = layout.dp * layout.tp * layout.cp;

@@ -39,7 +39,7 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
   bool offloadsOptimizer = layout.offload == Offload::Optimizer;
   (offloadsOptimizer ? memory.host : memory.optimizer) = cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
-  Bytes stageOutput(tokens * double(context.model.hidden) * 2 / (layout.sequenceParallel ? double(layout.tp) : 1));
+  Bytes stageOutput(tokens * double(context.model.hidden) * 2 * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
   // The worst of the schedule's moments.
   for (const auto &moment : program.moments[device]) {
     Bytes held;

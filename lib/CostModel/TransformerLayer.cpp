@@ -138,8 +138,8 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
   op.kind = OpClass::Attention;
   double share = 1.0 / double(layout.cp);
   auto add = [&](const AttentionShape &piece, double times) {
-    op.forward += times * attentionForwardTime(context.device(), layout.attention, Precision::Bf16, piece);
-    op.backward += times * attentionBackwardTime(context.device(), layout.attention, Precision::Bf16, piece);
+    op.forward += times * attentionForwardTime(context.device(), layout.attention, context.activationPrecision(), piece);
+    op.backward += times * attentionBackwardTime(context.device(), layout.attention, context.activationPrecision(), piece);
   };
   if (layout.cp > 1 && layout.contextKind == ContextKind::Ring && !window) {
     // A rank holds one leading and one trailing piece of the sequence: causal among its own, then with each other rank's
@@ -162,28 +162,45 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
   op.forwardKernels = int(context.slices);
   op.backwardKernels = 3 * int(context.slices);
   op.flops = Flops(2 * batch * heads * pairs * double(shape.headDim + shape.valueDim) * share);
-  op.traffic = Bytes(2 * tokens * (heads * double(shape.headDim + shape.valueDim) + kvHeads * double(shape.headDim + shape.valueDim)));
+  op.traffic = Bytes(elementBytes(context.activationPrecision()) * tokens * (heads * double(shape.headDim + shape.valueDim) + kvHeads * double(shape.headDim + shape.valueDim)));
   op.saved = Bytes(tokens * heads * 4);
   op.attentionCore = true;
   build.result().ops.push_back(op);
 }
 
+void TransformerLayer::attentionOfProducts(double heads) {
+  double batch = double(layout.microBatch) * heads, queries = tokens / double(layout.microBatch), keys = double(context.job.sequence);
+  double scores = batch * queries * keys, outputs = tokens * heads;
+  double headDim = double(model.queryHeadDim()), valueDim = double(model.valueHeadDim());
+  // Forward: scores, their mask, maximum, exponential and sum row by row, weighted values. Backward: scores and probabilities
+  // again, and both products in both operands.
+  LayerOp again = build.batched("attention scores", batch, queries, keys, headDim, Bytes(0));
+  build.batched("attention values", batch, queries, valueDim, keys, Bytes(0));
+  build.result().ops[build.result().ops.size() - 2].backward += again.forward;
+  build.stream("attention softmax", scores * 2 * 6, scores * 2 * 6, 4, 2, Bytes(outputs * 2));
+  build.stream("attention rows", outputs * valueDim * 2 * 2, outputs * valueDim * 2 * 2, 1, 1, Bytes(outputs * valueDim * 2));
+  for (LayerOp &op : llvm::MutableArrayRef(build.result().ops).take_back(4))
+    op.attentionCore = true;
+  // Probabilities and their gradients.
+  build.result().backwardWorkspace = std::max(build.result().backwardWorkspace, Bytes(scores * 2 * 2) * context.activationScale());
+}
+
 void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerOp &attention) {
   if (layout.cp == 1)
     return;
-  double parts = double(layout.cp), slices = double(context.slices);
+  double parts = double(layout.cp), slices = double(context.slices), scale = context.activationScale();
   LayerOp op;
   op.name = "context exchange";
   op.kind = OpClass::Communication;
   op.traffic = Bytes(kvBytes * (parts - 1));
   if (layout.contextKind == ContextKind::Ulysses) {
-    Seconds each = slices * collectiveTime(context.cluster, CollectiveKind::AllToAll, Bytes((queryBytes * 2 + kvBytes) / slices),
+    Seconds each = slices * collectiveTime(context.cluster, CollectiveKind::AllToAll, Bytes((queryBytes * 2 + kvBytes) * scale / slices),
                                            context.contextGroup);
     op.forward = each;
     op.backward = each;
   } else if (layout.contextKind == ContextKind::AllGather) {
     auto time = [&](CollectiveKind kind) {
-      return slices * collectiveTime(context.cluster, kind, Bytes(kvBytes * parts / slices), context.contextGroup);
+      return slices * collectiveTime(context.cluster, kind, Bytes(kvBytes * parts * scale / slices), context.contextGroup);
     };
     op.forward = time(CollectiveKind::AllGather);
     op.backward = op.forward + time(CollectiveKind::ReduceScatter);
@@ -191,7 +208,7 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
     // Keys and values go round the ring while each piece is computed; the gradients go round with them in backward. Each
     // rank's pair of a leading and a trailing chunk keeps the causal work even.
     int64_t stride = layout.tp;
-    Seconds hop = slices * pointToPointTime(context.cluster, Bytes(kvBytes / slices), stride, layout.tp);
+    Seconds hop = slices * pointToPointTime(context.cluster, Bytes(kvBytes * scale / slices), stride, layout.tp);
     Seconds forward = (parts - 1) * hop, backward = (parts - 1) * 2 * hop;
     Seconds hidden = attention.forward * ((parts - 1) / parts), hiddenBack = attention.backward * ((parts - 1) / parts);
     build.hide(forward, hidden);
@@ -265,10 +282,12 @@ void TransformerLayer::attentionBlock(int64_t layer) {
     }
     // Separate kernels keep queries and keys from before the rotation too: they lie in one array with the values.
     double before = model.position == PositionKind::Rotary && !stack.fusedRotary ? rotated * 2 : 0;
-    build.result().ops.back().saved += Bytes(tokens * (queryWidth + keyWidth + valueWidth) * 2 + before);
+    build.result().ops.back().saved += Bytes(tokens * (queryWidth + keyWidth + valueWidth) * 2 + before) * context.activationScale();
   }
   bool windowed = model.slidingWindow && layer % model.slidingWindowEvery == 0;
-  if (layout.attention == AttentionKernel::Unfused || layout.attention == AttentionKernel::FusedSoftmax) {
+  if (stack.attentionOfProducts) {
+    attentionOfProducts(heads);
+  } else if (layout.attention == AttentionKernel::Unfused || layout.attention == AttentionKernel::FusedSoftmax) {
     unfusedAttention(heads, double(context.job.sequence));
   } else {
     fusedAttention(heads, kvHeads, windowed ? model.slidingWindow : 0);
@@ -325,6 +344,6 @@ LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer)
   const ParallelLayout &layout = context.layout;
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
   double input = tokens * double(context.model.hidden) * (context.stack.residualF32 ? 4 : 2);
-  program.input = Bytes(layout.sequenceParallel ? input / double(layout.tp) : input);
+  program.input = Bytes(layout.sequenceParallel ? input / double(layout.tp) : input) * context.activationScale();
   return program;
 }

@@ -34,6 +34,8 @@ private:
   /// Hides the experts' exchange, which is among the ops from `first` on.
   void overlapExchange(size_t first);
   void latentProjections();
+  /// Products and passes over whole rows of scores; backward computes the scores again. No context parallelism.
+  void attentionOfProducts(double heads);
   void unfusedAttention(double heads, double keys);
   void fusedAttention(double heads, double kvHeads, int64_t window);
   void contextExchange(double kvBytes, double queryBytes, LayerOp &attention);

@@ -72,6 +72,10 @@ struct PricingContext {
   bool reducesEveryMicroBatch() const {
     return layout.zero >= 2 && stack.reduceGradientsEveryMicroBatch && layout.microBatches(job) > 1;
   }
+  /// Layers are written down in bytes of 16-bit activations; in f32 and tf32 there are twice as many.
+  double activationScale() const { return elementBytes(layout.precision) >= 4 ? 2 : 1; }
+  /// Of products of activations: 16 bits, or f32.
+  Precision activationPrecision() const { return elementBytes(layout.precision) >= 4 ? layout.precision : Precision::Bf16; }
 };
 
 LayerProgram buildEmbedding(const PricingContext &context);

@@ -28,6 +28,7 @@ struct Stack {
   // Fused elementwise kernels.
   bool fusedRotary = true, fusedActivation = true, fusedResidual = true, fusedLoss = true;
   bool fusedGradientAccumulation = true; // the weight-gradient product adds to the accumulator itself
+  bool attentionOfProducts = false;      // no attention kernel: products, whose scores backward computes again
   bool residualF32 = false;              // the residual stream is kept in f32
   // Types, in bytes per element.
   double gradientBytes = 4;       // accumulator
