@@ -5,6 +5,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <thread>
 #include <unistd.h>
@@ -62,6 +63,25 @@ static void describeThisMachine(DeviceGroup &group) {
     group.device.memory = Bytes(double(pages) * double(pageBytes) / double(cores));
 }
 
+/// Another number of ranks on the cores of one machine. More of them take turns: each gets its share of everything. Fewer
+/// multiply matrices on several cores each, as libppcrt does, and do everything else on one.
+static void shareCores(DeviceGroup &group, int64_t ranks) {
+  Device &device = group.device;
+  ClusterLevel &level = group.levels.back();
+  double cores = double(group.count), share = std::min(1.0, cores / double(ranks));
+  double threads = std::max(1.0, std::floor(cores / double(ranks)));
+  device.memory = device.memory * (cores / double(ranks));
+  device.memoryBandwidth = device.memoryBandwidth * share;
+  for (FlopsPerSecond &peak : device.peak)
+    peak = peak * (share * threads);
+  level.bandwidth = level.bandwidth * share;
+  for (Seconds *time : {&device.launchFloor, &device.productFloor, &device.splitFloor, &device.collectiveMeeting, &level.latency,
+                        &level.constants.floor})
+    *time = *time / share;
+  group.count = ranks;
+  resize(level, ranks);
+}
+
 /// Makes `units` of the outermost level of its last group.
 static llvm::Error setCount(Cluster &cluster, llvm::StringRef spelling, llvm::StringRef count) {
   DeviceGroup &group = cluster.groups.back();
@@ -93,6 +113,12 @@ llvm::Expected<Cluster> mlir::ppc::findCluster(llvm::StringRef spelling) {
     if (preset.name != name)
       continue;
     llvm::Expected<Cluster> cluster = makePreset(preset);
+    if (cluster && spelling != name && preset.name == "local") {
+      int64_t ranks = 0;
+      if (count.getAsInteger(10, ranks) || ranks < 1 || ranks > 1 << 16)
+        return makeError("cluster '" + spelling + "': expected a number of ranks from 1 to 65536 after the colon, found '" + count + "'");
+      return clusterOfRanks(*cluster, ranks);
+    }
     if (cluster && spelling != name)
       if (llvm::Error error = setCount(*cluster, spelling, count))
         return error;
@@ -148,6 +174,17 @@ llvm::Expected<Cluster> mlir::ppc::restrictCluster(const Cluster &cluster, int64
     result.between.reset();
   else
     result.between->size = result.groups.size();
+  return result;
+}
+
+llvm::Expected<Cluster> mlir::ppc::clusterOfRanks(const Cluster &cluster, int64_t ranks) {
+  if (cluster.groups.size() > 1 || cluster.levels().size() > 1)
+    return restrictCluster(cluster, ranks);
+  if (ranks < 1)
+    return makeError("cluster '" + cluster.name + "': expected at least one rank, found " + llvm::Twine(ranks));
+  Cluster result = cluster;
+  if (ranks != cluster.deviceCount())
+    shareCores(result.groups.front(), ranks);
   return result;
 }
 

@@ -49,6 +49,7 @@ static void write(llvm::raw_ostream &os, const Device &device, llvm::StringRef i
   os << indent << "exposed_stores: " << number(device.exposedStores) << "\n";
   os << indent << "elementwise_share: " << number(device.elementwiseShare) << "\n";
   os << indent << "collective_meeting: " << number(device.collectiveMeeting.value) << "\n";
+  os << indent << "collective_share: " << number(device.collectiveShare) << "\n";
   os << indent << "host_issue_forward: " << number(device.hostIssueForward.value) << "\n";
   os << indent << "host_issue_backward: " << number(device.hostIssueBackward.value) << "\n";
   os << indent << "communication_share: " << number(device.communicationShare) << "\n";

@@ -90,7 +90,7 @@ struct Cluster {
 };
 
 /// `dgx-a100:32`: a preset and how many of its nodes (1 without), or the path of a YAML file. `local`: the file that
-/// the environment variable PPC_LOCAL_CLUSTER names, or one rank per core of this machine; `local:4`: four ranks.
+/// the environment variable PPC_LOCAL_CLUSTER names, or one rank per core of this machine; `local:4`: clusterOfRanks.
 /// Errors: unknown preset (lists them), count < 1, what readClusterFile says.
 llvm::Expected<Cluster> findCluster(llvm::StringRef spelling);
 /// Errors: `FILE:LINE:COLUMN: error: ...` naming key, value and what is possible.
@@ -99,6 +99,10 @@ llvm::Expected<Cluster> parseCluster(llvm::StringRef name, llvm::StringRef text)
 /// The same cluster with only `devices` of it: the fewest innermost units that hold them, filled evenly where that
 /// divides and otherwise with the last one partly empty. Errors: more than it holds, fewer than one.
 llvm::Expected<Cluster> restrictCluster(const Cluster &cluster, int64_t devices);
+
+/// What ranks that are processes get of a machine whose devices are cores: their shares of its memory and, where there are more
+/// ranks than cores, of its time. A cluster of several levels is restricted instead. Errors: as restrictCluster.
+llvm::Expected<Cluster> clusterOfRanks(const Cluster &cluster, int64_t ranks);
 
 /// YAML that parseCluster reads back as the same cluster, with every number of devices and links spelled out.
 std::string writeCluster(const Cluster &cluster);

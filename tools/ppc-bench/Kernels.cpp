@@ -1,0 +1,68 @@
+#include "Kernels.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "runtime/include/ppcrt.h"
+
+#include <vector>
+
+namespace mlir::ppc {
+
+__attribute__((target_clones("avx512f", "avx2", "default"))) static void addArrays(const float *a, const float *b, float *c,
+                                                                                 int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    c[i] = a[i] + b[i];
+}
+
+static float *floats(BenchRank &rank, int64_t offset) { return reinterpret_cast<float *>(rank.arena + offset); }
+
+Benchmark productBenchmark(int64_t m, int64_t n, int64_t k) {
+  std::string name = llvm::formatv("product {0} x {1} x {2}", m, n, k);
+  return {name, [=](BenchRank &rank) -> std::function<void()> {
+            // Version, type, accumulate, sizes, strides of A, B and C, no loops.
+            std::vector<int64_t> call = {1, PPCRT_F32, 0, m, n, k, k, 1, n, 1, n, 1, 0};
+            int64_t aBytes = (m * k * 4 + 63) / 64 * 64, bBytes = (k * n * 4 + 63) / 64 * 64;
+            float *a = floats(rank, 0), *b = floats(rank, aBytes), *c = floats(rank, aBytes + bBytes);
+            for (int64_t i = 0; i < m * k; ++i)
+              a[i] = float(i % 7) - 3;
+            for (int64_t i = 0; i < k * n; ++i)
+              b[i] = float(i % 5) - 2;
+            return [=] { ppcrt_gemm(call.data(), a, b, c); };
+          }};
+}
+
+Benchmark streamBenchmark(int64_t bytes) {
+  return {llvm::formatv("stream {0} KiB", bytes >> 10), [=](BenchRank &rank) -> std::function<void()> {
+            int64_t count = bytes / 12;
+            float *a = floats(rank, 0), *b = a + count, *c = b + count;
+            for (int64_t i = 0; i < count; ++i)
+              a[i] = b[i] = float(i % 3);
+            return [=] {
+              addArrays(a, b, c, count);
+              asm volatile("" : : "r"(c) : "memory"); // the result is used
+            };
+          }};
+}
+
+Benchmark allReduceBenchmark(int64_t bytes) {
+  return {llvm::formatv("all-reduce {0} B", bytes), [=](BenchRank &rank) -> std::function<void()> {
+            ppcrt::LocalTransport *transport = &rank.transport;
+            std::byte *buffer = rank.arena;
+            return [=] { transport->allReduce(0, buffer, bytes / 4, ppcrt::DataType::F32, ppcrt::Reduction::Sum); };
+          }};
+}
+
+Benchmark messageBenchmark(int64_t bytes) {
+  return {llvm::formatv("message {0} B", bytes), [=](BenchRank &rank) -> std::function<void()> {
+            ppcrt::LocalTransport *transport = &rank.transport;
+            std::byte *buffer = rank.arena;
+            int me = rank.rank, count = rank.count;
+            return [=] {
+              if (me % 2 == 0 && me + 1 < count)
+                transport->waitSend(transport->send(me + 1, {0, 0}, buffer, bytes));
+              else if (me % 2)
+                transport->receive(me - 1, {0, 0}, buffer, bytes);
+            };
+          }};
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,22 @@
+// What is measured: kernels of one rank, exchanges between all of them.
+#ifndef PPC_TOOLS_BENCH_KERNELS_H
+#define PPC_TOOLS_BENCH_KERNELS_H
+
+#include "Ranks.h"
+
+#include <cstdint>
+
+namespace mlir::ppc {
+
+/// `C = A B` in f32, m x k times k x n, as compiled programs call it.
+Benchmark productBenchmark(int64_t m, int64_t n, int64_t k);
+/// `c = a + b` over three arrays of so many bytes together.
+Benchmark streamBenchmark(int64_t bytes);
+/// Sum over all ranks of so many bytes.
+Benchmark allReduceBenchmark(int64_t bytes);
+/// Every even rank sends so many bytes to the next one.
+Benchmark messageBenchmark(int64_t bytes);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TOOLS_BENCH_KERNELS_H

@@ -1,0 +1,164 @@
+// ppc-bench: measures this machine as compiled programs use it, and writes what the planner needs to know as a cluster file.
+#include "Kernels.h"
+
+#include "ppc/Cluster/Cluster.h"
+#include "ppc/Reporting/TextTable.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <algorithm>
+
+using namespace mlir::ppc;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("ppc-bench");
+cl::list<std::string> subjects(cl::Positional, cl::desc("device|network ..."), cl::cat(category));
+cl::opt<int64_t> ranks("ranks", cl::desc("Ranks that run at the same time; default: one per core"), cl::value_desc("N"),
+                       cl::cat(category));
+cl::opt<double> seconds("seconds", cl::desc("About how long each measurement takes (0.25)"), cl::value_desc("s"), cl::init(0.25),
+                        cl::cat(category));
+cl::opt<std::string> output("o", cl::desc("Cluster file to write; default: standard output"), cl::value_desc("file.yaml"), cl::init("-"),
+                            cl::cat(category));
+
+constexpr int64_t megabyte = int64_t(1) << 20;
+
+std::string rateText(double perSecond, const char *unit) { return fixedText(perSecond * 1e-9, 2) + " G" + unit + "/s"; }
+
+/// Measurements by name, in order, with what is printed of them.
+class Measurements {
+public:
+  void add(Benchmark benchmark, double work, const char *unit) {
+    benchmarks.push_back(std::move(benchmark));
+    works.push_back({work, unit});
+  }
+  bool run(int count) {
+    times = runBenchmarks(benchmarks, count, seconds);
+    return !times.empty();
+  }
+  double time(llvm::StringRef name) const {
+    for (size_t i = 0; i < benchmarks.size(); ++i)
+      if (benchmarks[i].name == name)
+        return times[i];
+    return 0;
+  }
+  /// Work per second of a turn.
+  double rate(llvm::StringRef name) const {
+    for (size_t i = 0; i < benchmarks.size(); ++i)
+      if (benchmarks[i].name == name)
+        return works[i].first / times[i];
+    return 0;
+  }
+  void print(llvm::raw_ostream &out) const {
+    TextTable table({"on each rank", "time", "rate"});
+    for (size_t i = 0; i < benchmarks.size(); ++i)
+      table.row({benchmarks[i].name, toString(Seconds(times[i])), rateText(works[i].first / times[i], works[i].second)});
+    table.print(out);
+  }
+
+private:
+  std::vector<Benchmark> benchmarks;
+  std::vector<std::pair<double, const char *>> works;
+  std::vector<double> times;
+};
+
+void addDevice(Measurements &all) {
+  for (int64_t size : {4, 64, 128, 256, 512, 1024})
+    all.add(productBenchmark(size, size, size), 2.0 * double(size) * double(size) * double(size), "FLOP");
+  for (int64_t bytes : {megabyte / 4, 4 * megabyte, 64 * megabyte})
+    all.add(streamBenchmark(bytes), double(bytes), "B");
+}
+
+void addNetwork(Measurements &all, int64_t count) {
+  for (int64_t bytes : {int64_t(64), megabyte / 64, 8 * megabyte}) {
+    if (count > 1)
+      all.add(allReduceBenchmark(bytes), double(bytes), "B");
+  }
+  for (int64_t bytes : {int64_t(64), 4 * megabyte})
+    if (count > 1)
+      all.add(messageBenchmark(bytes), double(bytes), "B");
+}
+
+/// The measured rates are those of a rank while all others work too; nothing is left to derive efficiencies from.
+void setDevice(Device &device, const Measurements &all) {
+  double product = std::max(all.rate("product 512 x 512 x 512"), all.rate("product 1024 x 1024 x 1024"));
+  device.peak.fill(FlopsPerSecond(0));
+  device.peak[int(Precision::F32)] = FlopsPerSecond(product);
+  device.products[int(Precision::F32)] = {1, 1, 1};
+  device.productFloor = Seconds(all.time("product 4 x 4 x 4"));
+  device.memoryBandwidth = BytesPerSecond(all.rate("stream 4096 KiB"));
+  device.memoryEfficiency = 1;
+}
+
+void setNetwork(ClusterLevel &level, const Measurements &all, double count) {
+  // What is left of a ring of this many ranks (docs/CostModel.md), and its two rounds.
+  double share = 1 - 0.54 / count, wire = 2 * (count - 1) / count;
+  double small = all.time("all-reduce 64 B"), large = all.time("all-reduce 8388608 B");
+  level.constants.floor = Seconds(small / 2);
+  level.latency = Seconds(small / 2 / (2 * (count - 1)));
+  level.bandwidth = BytesPerSecond(8.0 * double(megabyte) * wire / (large - small) / share);
+  level.constants.ring = {1, Bytes(0)};
+  level.constants.allToAll = {1, Bytes(0)};
+  double message = (all.time("message 4194304 B") - all.time("message 64 B")) / (4.0 * double(megabyte));
+  level.constants.pointToPoint = std::min(1.0, 1 / message / level.bandwidth.value);
+}
+
+int usageError(const llvm::Twine &message) {
+  llvm::errs() << "error: " << message << "; see ppc-bench --help\n";
+  return 2;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-bench " PPC_VERSION "\n"; });
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Measures this machine as compiled programs use it, and writes a cluster file for ppc-plan and ppc-compile.\n\n"
+                              "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n");
+  bool device = subjects.empty(), network = subjects.empty();
+  for (const std::string &subject : subjects) {
+    if (subject != "device" && subject != "network")
+      return usageError("'" + subject + "' cannot be measured; expected device or network");
+    (subject == "device" ? device : network) = true;
+  }
+  llvm::Expected<Cluster> cluster = findCluster("local");
+  if (!cluster) {
+    llvm::errs() << "error: " << llvm::toString(cluster.takeError()) << "\n";
+    return 1;
+  }
+  int64_t count = ranks.getNumOccurrences() ? int64_t(ranks) : cluster->deviceCount();
+  if (count < 1 || count > 1024)
+    return usageError("--ranks is " + llvm::Twine(count) + ", expected 1 to 1024");
+  if (!(seconds > 0 && seconds < 1e4))
+    return usageError("--seconds: expected a number above 0");
+  std::error_code problem;
+  llvm::ToolOutputFile file(output, problem, llvm::sys::fs::OF_Text);
+  if (problem) {
+    llvm::errs() << "error: cannot write " << output << ": " << problem.message() << "\n";
+    return 1;
+  }
+  if (count != cluster->deviceCount())
+    cluster = clusterOfRanks(*cluster, count);
+  Measurements all;
+  if (device)
+    addDevice(all);
+  if (network)
+    addNetwork(all, count);
+  if (!all.run(int(count)))
+    return 1;
+  all.print(llvm::errs());
+  DeviceGroup &group = cluster->groups.front();
+  if (device)
+    setDevice(group.device, all);
+  if (network && count > 1)
+    setNetwork(group.levels.front(), all, double(count));
+  cluster->summary = "measured by ppc-bench";
+  file.os() << writeCluster(*cluster);
+  file.keep();
+  return 0;
+}
