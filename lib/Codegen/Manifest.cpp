@@ -175,6 +175,10 @@ void ManifestWriter::write(StringRef planText) {
     writeAxes();
     writeGroups();
     out.attributeObject("predicted", [&] {
+      if (auto prediction = module->getAttrOfType<DictionaryAttr>("ppc.prediction")) {
+        out.attribute("step_time_s", prediction.getAs<FloatAttr>("step_time_s").getValueAsDouble());
+        writeShape("planned_memory_bytes", prediction.getAs<DenseI64ArrayAttr>("memory_bytes"));
+      }
       out.attributeArray("peak_memory_bytes", [&] {
         for (auto stage : stages.getAsRange<DictionaryAttr>())
           out.value(integer(stage, "arena_bytes"));

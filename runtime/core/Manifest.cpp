@@ -209,6 +209,9 @@ Manifest readManifest(const Value &top) {
     if (predicted.has("peak_memory_bytes"))
       for (const Value &bytes : predicted.at("peak_memory_bytes").list())
         manifest.predictedPeakBytes.push_back(bytes.number());
+    if (predicted.has("planned_memory_bytes"))
+      for (const Value &bytes : predicted.at("planned_memory_bytes").list())
+        manifest.plannedMemoryBytes.push_back(bytes.number());
     if (predicted.has("step_time_s"))
       manifest.predictedStepSeconds = predicted.at("step_time_s").number();
   }
@@ -224,10 +227,10 @@ Manifest readManifest(const Value &top) {
         format("%zu stages, but axis \"pp\" has size %lld", stages.size(), (long long)manifest.grid.stageCount()));
   for (size_t i = 0; i < stages.size(); ++i)
     manifest.stages.push_back(readStage(stages[i], manifest, int64_t(i)));
-  if (!manifest.predictedPeakBytes.empty() && manifest.predictedPeakBytes.size() != manifest.stages.size())
-    top.at("predicted")
-        .at("peak_memory_bytes")
-        .fail(format("expected one value for each of %zu stages", manifest.stages.size()));
+  for (auto [key, bytes] : {std::pair("peak_memory_bytes", &manifest.predictedPeakBytes),
+                            std::pair("planned_memory_bytes", &manifest.plannedMemoryBytes)})
+    if (!bytes->empty() && bytes->size() != manifest.stages.size())
+      top.at("predicted").at(key).fail(format("expected one value for each of %zu stages", manifest.stages.size()));
   return manifest;
 }
 

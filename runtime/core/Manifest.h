@@ -87,8 +87,9 @@ struct Manifest {
   std::string schedule;
   double modelParameters = 0;
   double flopsPerToken = 0;
-  std::vector<double> predictedPeakBytes; // per stage, or empty
-  double predictedStepSeconds = 0;        // 0: not predicted
+  std::vector<double> predictedPeakBytes; // of the arena, by the compiler; per stage, or empty
+  std::vector<double> plannedMemoryBytes; // of a rank, by the planner before it was compiled; per stage, or empty
+  double predictedStepSeconds = 0;        // by the planner; 0: not predicted
   std::vector<Parameter> parameters;
   std::vector<Stage> stages; // one per coordinate of the "pp" axis; one when there is no such axis
 

@@ -10,6 +10,11 @@
 
 namespace ppcrt {
 
+/// Of the rank that needs most; 0: not predicted.
+static double largest(const std::vector<double> &bytes) {
+  return bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+}
+
 LineFile::LineFile(const std::string &path) : path(path) {
   if (path.empty())
     return;
@@ -29,12 +34,6 @@ Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log,
   previous.groupBytes.resize(manifest.groups.size());
 }
 
-double Metrics::predictedPeak() const {
-  return manifest.predictedPeakBytes.empty()
-             ? 0
-             : *std::max_element(manifest.predictedPeakBytes.begin(), manifest.predictedPeakBytes.end());
-}
-
 void Metrics::report(const StepReport &report, const Traffic &traffic) {
   (report.step == 1 ? firstSeconds : otherSeconds) += report.seconds;
   log.write(jsonLine(report, traffic));
@@ -51,9 +50,12 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
   if (progress && print)
     std::fprintf(stderr, "\r\033[K");
   if (print) {
-    std::printf("step %lld loss %.7g grad_norm %.6g lr %.4g tokens/s %.0f ms/step %.2f\n", (long long)report.step,
+    std::printf("step %lld loss %.7g grad_norm %.6g lr %.4g tokens/s %.0f ms/step %.2f", (long long)report.step,
                 report.loss, report.gradNorm, report.learningRate, tokensPerStep() / report.seconds,
                 report.seconds * 1e3);
+    if (manifest.predictedStepSeconds > 0)
+      std::printf(" (predicted %.2f)", manifest.predictedStepSeconds * 1e3);
+    std::printf("\n");
     std::fflush(stdout);
   }
   if (progress)
@@ -75,8 +77,10 @@ std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) 
   line["peak_memory_bytes"] = report.peakResidentBytes;
   if (report.arenaResidentBytes > 0)
     line["arena_memory_bytes"] = report.arenaResidentBytes;
-  if (predictedPeak() > 0)
-    line["predicted_peak_memory_bytes"] = predictedPeak();
+  if (double bytes = largest(manifest.predictedPeakBytes); bytes > 0)
+    line["predicted_peak_memory_bytes"] = bytes;
+  if (double bytes = largest(manifest.plannedMemoryBytes); bytes > 0)
+    line["planned_memory_bytes"] = bytes;
   line["communication_s"] = traffic.seconds - previous.seconds;
   nlohmann::ordered_json bytes = nlohmann::ordered_json::object();
   for (size_t group = 0; group < manifest.groups.size(); ++group) {
@@ -122,9 +126,12 @@ void Metrics::summarize(const StepReport &last) {
   if (manifest.flopsPerToken > 0)
     std::printf(", %.1f GFLOP/s", manifest.flopsPerToken * tokensPerStep() * steps / seconds * 1e-9);
   std::printf("\nmemory per rank: arena %s", formatBytes(last.arenaResidentBytes).c_str());
-  if (predictedPeak() > 0)
-    std::printf(" (predicted %s)", formatBytes(predictedPeak()).c_str());
-  std::printf(", peak resident %s with libraries and shared buffers\n", formatBytes(last.peakResidentBytes).c_str());
+  if (double bytes = largest(manifest.predictedPeakBytes); bytes > 0)
+    std::printf(" (predicted %s)", formatBytes(bytes).c_str());
+  std::printf(", peak resident %s with libraries and shared buffers", formatBytes(last.peakResidentBytes).c_str());
+  if (double bytes = largest(manifest.plannedMemoryBytes); bytes > 0)
+    std::printf(" (planned %s)", formatBytes(bytes).c_str());
+  std::printf("\n");
   std::fflush(stdout);
 }
 

@@ -47,7 +47,6 @@ private:
   std::string jsonLine(const StepReport &report, const Traffic &traffic);
   void drawProgress(int64_t step, double loss);
   double tokensPerStep() const { return double(manifest.globalBatch * manifest.sequenceLength); }
-  double predictedPeak() const;
 
   const Manifest &manifest;
   const Options &options;

@@ -44,6 +44,9 @@ LAYOUTS = [
     ("uneven-dp2-tp2-pp2", "uneven", "--dp 2 --tp 2 --pp 2 --micro-batch 1"),
     ("tied-tp2-dp2", "tied", "--dp 2 --tp 2 --micro-batch 4"),
     ("tied-pp2", "tied", "--pp 2 --micro-batch 2"),
+    ("searched-4", "even", "--ranks 4"),
+    ("searched-uneven-3-tp", "uneven", "--ranks 3 --tp 3"),
+    ("searched-tied-pp", "tied", "--ranks 4 --pp 2"),
 ]
 
 

@@ -69,9 +69,9 @@ cat >"$work/config.json" <<'CONFIG'
 }
 CONFIG
 
-shape=(--seq-len 128 --global-batch 16 --micro-batch 4)
-say "compiling $work/config.json for 4 ranks: dp 2 x tp 2"
-"$bin/ppc-compile" "$work/config.json" "${shape[@]}" --ranks 4 --dp 2 --tp 2 -o "$work/train-4"
+shape=(--seq-len 128 --global-batch 16)
+say "compiling $work/config.json for 4 ranks; the planner chooses the layout"
+"$bin/ppc-compile" "$work/config.json" "${shape[@]}" --ranks 4 -o "$work/train-4"
 say "compiling it for 1 rank"
 "$bin/ppc-compile" "$work/config.json" "${shape[@]}" --ranks 1 -o "$work/train-1"
 

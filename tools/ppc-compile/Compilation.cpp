@@ -3,6 +3,8 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "ppc/Analysis/ModuleShape.h"
+#include "ppc/Cluster/Cluster.h"
 #include "ppc/Codegen/HostObject.h"
 #include "ppc/Codegen/Manifest.h"
 #include "ppc/Phases/HostPhases.h"
@@ -41,6 +43,7 @@ bool Compilation::load() {
     if (!imported)
       return reportError(llvm::toString(imported.takeError())), false;
     module = std::move(*imported);
+    recordModelShape(*module, config->shape);
     flopsPerToken = modelFlopsPerToken(config->shape, options.sequenceLength);
     name = config->shape.family;
   } else if (path.ends_with(".mlir")) {
@@ -68,36 +71,91 @@ bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> b
   return ok;
 }
 
-bool Compilation::setPlan(function_ref<void(OpPassManager &)> build) {
-  if (!runPhase("pins", build))
+bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> build) {
+  if (!runPhase(phase, build))
     return false;
-  auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
-  planYaml = planText(plan);
+  planYaml = planText((*module)->getAttrOfType<PlanAttr>(attr::plan));
+  if (DictionaryAttr predicted = prediction())
+    planYaml += predictionText(predicted);
+  return true;
+}
+
+DictionaryAttr Compilation::prediction() const { return (*module)->getAttrOfType<DictionaryAttr>("ppc.prediction"); }
+
+/// What the ranks must be a multiple of; reports when they are not, or, when nothing else is open, when they are not just that.
+bool Compilation::checkDegrees(int64_t ranks) {
+  int64_t product = 1;
+  std::string names;
+  for (auto [name, degree] : {std::pair("--dp ", options.dp), std::pair("--tp ", options.tp), std::pair("--pp ", options.pp)})
+    if (degree) {
+      product *= *degree;
+      names += (names.empty() ? "" : " x ") + (name + std::to_string(*degree));
+    }
+  if (options.dp && options.tp && options.pp && product != ranks)
+    return reportError("the layout needs " + Twine(product) + " ranks (dp x tp x pp), --ranks gives " + Twine(ranks)), false;
+  if (ranks % product)
+    return reportError("--ranks " + Twine(ranks) + " is no multiple of " + names + " = " + Twine(product)), false;
   return true;
 }
 
 bool Compilation::makePlan() {
+  int64_t ranks = options.ranks.value_or(0);
+  bool search = ranks && options.planFile.empty();
+  if (!options.planFile.empty()) {
+    llvm::Expected<PlanFileSections> sections = planFileSections(options.planFile);
+    if (!sections)
+      return reportError(llvm::toString(sections.takeError())), false;
+    search = sections->layout && !sections->grid;
+    if (search && !ranks)
+      return reportError(options.planFile + ": say with --ranks for how many ranks the plan is to be completed"), false;
+  }
+  if (!ranks && !options.cluster.empty() && options.planFile.empty() && !(options.dp || options.tp || options.pp)) {
+    llvm::Expected<Cluster> machine = findCluster(options.cluster);
+    if (!machine)
+      return reportError(llvm::toString(machine.takeError())), false;
+    ranks = machine->deviceCount();
+    search = true;
+  }
+  if (search && options.planFile.empty() && !checkDegrees(ranks))
+    return false;
+  PricePlanPassOptions price{options.cluster};
+  if (search) {
+    SearchPlanPassOptions plan;
+    plan.ranks = ranks;
+    plan.cluster = options.cluster;
+    plan.memory = options.memory;
+    plan.planFile = options.planFile;
+    plan.dp = options.dp.value_or(0);
+    plan.tp = options.tp.value_or(0);
+    plan.pp = options.pp.value_or(0);
+    plan.microBatch = options.microBatch.value_or(0);
+    plan.schedule = options.schedule;
+    plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
+    if (!setPlan("search", [&](OpPassManager &pm) {
+          pm.addPass(createSearchPlanPass(plan));
+          pm.addPass(createPricePlanPass(price));
+        }))
+      return false;
+    if (DictionaryAttr predicted = prediction())
+      llvm::errs() << "note: plan: " << predicted.getAs<StringAttr>("layout").getValue() << "; predicted "
+                   << toString(Seconds(predicted.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << " per step\n";
+    return true;
+  }
   MakePlanPassOptions plan;
   plan.planFile = options.planFile;
-  plan.tp = options.tp;
-  plan.pp = options.pp;
-  plan.microBatch = options.microBatch;
-  plan.schedule = options.schedule;
-  plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
-  int64_t others = options.tp * options.pp;
   plan.dp = options.dp.value_or(1);
-  if (options.ranks && !options.dp && options.planFile.empty()) {
-    if (*options.ranks % others)
-      return reportError("--ranks " + Twine(*options.ranks) + " is no multiple of --tp " + Twine(options.tp) + " x --pp " +
-                         Twine(options.pp) + " = " + Twine(others)),
-             false;
-    plan.dp = *options.ranks / others;
-  }
-  if (!setPlan([&](OpPassManager &pm) { pm.addPass(createMakePlanPass(plan)); }))
+  plan.tp = options.tp.value_or(1);
+  plan.pp = options.pp.value_or(1);
+  plan.microBatch = options.microBatch.value_or(1);
+  plan.schedule = options.schedule.empty() ? "1f1b" : options.schedule;
+  plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
+  if (!setPlan("pins", [&](OpPassManager &pm) {
+        pm.addPass(createMakePlanPass(plan));
+        pm.addPass(createPricePlanPass(price));
+      }))
     return false;
-  if (options.ranks && *options.ranks != rankCount())
-    return reportError("the layout needs " + Twine(rankCount()) + " ranks (dp x tp x pp), --ranks gives " + Twine(*options.ranks)),
-           false;
+  if (ranks && ranks != rankCount())
+    return reportError("the layout needs " + Twine(rankCount()) + " ranks (dp x tp x pp), --ranks gives " + Twine(ranks)), false;
   return true;
 }
 
@@ -106,7 +164,7 @@ bool Compilation::makeSingleDevicePlan(const Compilation &parallel) {
   auto model = (*module)->getAttrOfType<DictionaryAttr>("ppc.model");
   MakePlanPassOptions single;
   single.microBatch = model.getAs<IntegerAttr>("global_batch").getInt() / plan.getMicroBatches();
-  return setPlan([&](OpPassManager &pm) { pm.addPass(createMakePlanPass(single)); });
+  return setPlan("pins", [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(single)); });
 }
 
 bool Compilation::lowerTo(Emit last) {

@@ -16,7 +16,7 @@ public:
   Compilation(MLIRContext &context, const CompileOptions &options, std::string programName)
       : context(context), options(options), programName(std::move(programName)) {}
 
-  /// Reads the model and makes the plan. With `singleDevice`, the plan of one rank that runs the micro-batches of the
+  /// Reads the model and makes the plan: searched, or as it is pinned. With `singleDevice`, the plan of one rank that runs the micro-batches of the
   /// given plan.
   bool load();
   bool makePlan();
@@ -34,7 +34,10 @@ public:
 
 private:
   bool runPhase(StringRef name, function_ref<void(OpPassManager &)> build);
-  bool setPlan(function_ref<void(OpPassManager &)> build);
+  bool setPlan(StringRef phase, function_ref<void(OpPassManager &)> build);
+  bool checkDegrees(int64_t ranks);
+  /// What the planner says of the plan; null when it cannot price it.
+  DictionaryAttr prediction() const;
 
   MLIRContext &context;
   const CompileOptions &options;

@@ -21,16 +21,19 @@ cl::opt<double> expertCapacity("expert-capacity-factor",
                                         "(for a config.json; default 0: all)"),
                                cl::init(0), cl::cat(modelCategory));
 
-cl::opt<int64_t> ranks("ranks", cl::desc("Ranks of this machine; default dp x tp x pp"), cl::value_desc("N"),
-                       cl::cat(layoutCategory));
-cl::opt<int64_t> dp("dp", cl::desc("Data-parallel degree; default ranks / (tp x pp)"), cl::value_desc("N"),
-                    cl::cat(layoutCategory));
-cl::opt<int64_t> tp("tp", cl::desc("Tensor-parallel degree"), cl::value_desc("N"), cl::init(1), cl::cat(layoutCategory));
-cl::opt<int64_t> pp("pp", cl::desc("Pipeline stages"), cl::value_desc("N"), cl::init(1), cl::cat(layoutCategory));
+cl::opt<int64_t> ranks("ranks", cl::desc("Ranks of this machine; what is not given below is searched for them. Without it: 1"),
+                       cl::value_desc("N"), cl::cat(layoutCategory));
+cl::opt<std::string> cluster("cluster", cl::desc("Machine to plan for: a file of ppc-bench; default: this machine, not measured"),
+                             cl::value_desc("file.yaml"), cl::cat(layoutCategory));
+cl::opt<double> memory("memory", cl::desc("Memory that a plan may use per rank; default: its share of the machine's"),
+                       cl::value_desc("GiB"), cl::cat(layoutCategory));
+cl::opt<int64_t> dp("dp", cl::desc("Data-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
+cl::opt<int64_t> tp("tp", cl::desc("Tensor-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
+cl::opt<int64_t> pp("pp", cl::desc("Pipeline stages"), cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<int64_t> microBatch("micro-batch", cl::desc("Sequences per micro-batch and data-parallel rank"),
-                            cl::value_desc("sequences"), cl::init(1), cl::cat(layoutCategory));
-cl::opt<std::string> schedule("schedule", cl::desc("Pipeline schedule: gpipe or 1f1b"), cl::init("1f1b"), cl::value_desc("name"),
-                              cl::cat(layoutCategory));
+                            cl::value_desc("sequences"), cl::cat(layoutCategory));
+cl::opt<std::string> schedule("schedule", cl::desc("Pipeline schedule: gpipe or 1f1b (default without a search)"),
+                              cl::value_desc("name"), cl::cat(layoutCategory));
 cl::list<int64_t> layersPerStage("layers-per-stage", cl::CommaSeparated,
                                  cl::desc("Transformer layers of each stage, for example 3,2; default: by cost"),
                                  cl::value_desc("n,n,..."), cl::cat(layoutCategory));
@@ -102,6 +105,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
                               std::pair("micro-batch", &microBatch), std::pair("check-steps", &checkSteps)})
     if (option->getNumOccurrences() && *option < 1)
       return {nullptr, usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1")};
+  if (memory.getNumOccurrences() && !(memory > 0 && memory < 1e9))
+    return {nullptr, usageError("--memory: expected a number of GiB above 0")};
   if (!planFile.empty())
     for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &microBatch, &schedule, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
@@ -114,13 +119,12 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->sequenceLength = seqLen;
   options->globalBatch = globalBatch;
   options->expertCapacityFactor = expertCapacity;
-  if (ranks.getNumOccurrences())
-    options->ranks = ranks;
-  if (dp.getNumOccurrences())
-    options->dp = dp;
-  options->tp = tp;
-  options->pp = pp;
-  options->microBatch = microBatch;
+  options->cluster = cluster;
+  options->memory = memory * 0x1p30;
+  for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
+                               std::pair(&pp, &options->pp), std::pair(&microBatch, &options->microBatch)})
+    if (option->getNumOccurrences())
+      *field = *option;
   options->schedule = schedule;
   options->layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
   options->planFile = planFile;

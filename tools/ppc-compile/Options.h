@@ -23,10 +23,11 @@ struct CompileOptions {
   int64_t globalBatch = 0;
   double expertCapacityFactor = 0; // 0: experts take every token
 
-  // Pins. Unset: derived.
-  std::optional<int64_t> ranks, dp;
-  int64_t tp = 1, pp = 1, microBatch = 1;
-  std::string schedule;
+  // The machine, and pins. With ranks or a cluster, what is unset is searched; without, it is 1.
+  std::string cluster; // empty: this machine
+  double memory = 0;   // bytes per rank; 0: its share of the machine's
+  std::optional<int64_t> ranks, dp, tp, pp, microBatch;
+  std::string schedule; // empty: unset
   std::vector<int64_t> layersPerStage;
   std::string planFile;
 

@@ -9,7 +9,7 @@
 namespace mlir::ppc {
 
 /// Writes the manifest of a module whose stages are scheduled and laid out (`ppc-assign-arena`), from its attributes
-/// `ppc.model`, `ppc.plan`, `ppc.groups` and `ppc.stages`. `planText` is the plan as people read it. Fails with an error on
+/// `ppc.model`, `ppc.plan`, `ppc.groups` and `ppc.stages`, and from `ppc.prediction` if there is one. `planText` is the plan as people read it. Fails with an error on
 /// the module when an attribute is missing.
 FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText);
 

@@ -135,7 +135,7 @@ struct ApplyPlanPass : impl::ApplyPlanPassBase<ApplyPlanPass> {
   void runOnOperation() override {
     auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
     if (!plan) {
-      getOperation().emitError("has no ppc.plan: run ppc-make-plan first");
+      getOperation().emitError("has no ppc.plan: run ppc-search-plan or ppc-make-plan first");
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -1,6 +1,8 @@
 // Plans from and to YAML.
 #include "ppc/Transforms/Plan/PlanFile.h"
+#include "PlanInputs.h"
 #include "mlir/IR/Builders.h"
+#include "ppc/Planning/LayoutFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLTraits.h"
@@ -76,7 +78,55 @@ static ArrayAttr axesAttr(Builder &builder, const Axes &axes) {
   return builder.getStrArrayAttr(names);
 }
 
+/// Whether a line begins the section of that name at the top of the file.
+static bool beginsSection(StringRef line, StringRef name) { return line.consume_front(name) && line.ltrim().starts_with(":"); }
+
+/// Blanks the lines of the section `layout:`, which says the plan in ppc-plan's terms.
+static std::string withoutLayout(StringRef text) {
+  std::string rest;
+  bool inside = false;
+  while (!text.empty()) {
+    auto [line, tail] = text.split('\n');
+    text = tail;
+    if (!line.empty() && line.front() != ' ' && line.front() != '#')
+      inside = beginsSection(line, "layout");
+    rest += inside ? "\n" : (line + "\n").str();
+  }
+  return rest;
+}
+
+llvm::Expected<PlanFileSections> planFileSections(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return llvm::createStringError("cannot read plan file '" + path + "': " + file.getError().message());
+  PlanFileSections sections;
+  for (StringRef text = (*file)->getBuffer(); !text.empty();) {
+    auto [line, tail] = text.split('\n');
+    text = tail;
+    sections.grid |= beginsSection(line, "grid");
+    sections.layout |= beginsSection(line, "layout");
+  }
+  return sections;
+}
+
+/// The layout that a file says beside its grid may hold what the grid cannot.
+static LogicalResult checkLayout(StringRef path, Location loc) {
+  PlanConstraints constraints;
+  if (llvm::Error error = readLayoutFile(path, constraints))
+    return emitError(loc) << llvm::toString(std::move(error));
+  if (std::string part = refusedPin(constraints); !part.empty())
+    return emitError(loc) << path << ": compiled programs cannot run " << part;
+  return success();
+}
+
 FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
+  llvm::Expected<PlanFileSections> sections = planFileSections(path);
+  if (!sections)
+    return emitError(loc) << llvm::toString(sections.takeError());
+  if (sections->layout && failed(checkLayout(path, loc)))
+    return failure();
+  if (sections->layout && !sections->grid)
+    return emitError(loc) << path << ": has a section 'layout:' and no 'grid:': ppc-search-plan reads it";
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)
     return emitError(loc) << "cannot read plan file '" << path << "': " << file.getError().message();
@@ -86,7 +136,8 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
     os << (os.str().empty() ? "" : "; ") << diagnostic.getLineNo() << ":" << diagnostic.getColumnNo() + 1 << ": "
        << diagnostic.getMessage();
   };
-  llvm::yaml::Input input((*file)->getBuffer(), nullptr, collect, &problems);
+  std::string body = withoutLayout((*file)->getBuffer());
+  llvm::yaml::Input input(body, nullptr, collect, &problems);
   PlanText text;
   input >> text;
   if (input.error())
@@ -127,6 +178,17 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
   if (!plan)
     return failure();
   return plan;
+}
+
+std::string predictionText(DictionaryAttr prediction) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "# predicted for " << prediction.getAs<StringAttr>("layout").getValue() << " on "
+     << prediction.getAs<StringAttr>("machine").getValue() << ":\n#   step  "
+     << toString(Seconds(prediction.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << "\n";
+  for (auto [stage, bytes] : llvm::enumerate(prediction.getAs<DenseI64ArrayAttr>("memory_bytes").asArrayRef()))
+    os << "#   memory of a rank of stage " << stage << "  " << toString(Bytes(double(bytes))) << "\n";
+  return text;
 }
 
 std::string planText(PlanAttr plan) {

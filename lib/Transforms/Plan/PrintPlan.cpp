@@ -13,10 +13,12 @@ struct PrintPlanPass : impl::PrintPlanPassBase<PrintPlanPass> {
   void runOnOperation() override {
     auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
     if (!plan) {
-      getOperation().emitError("has no ppc.plan: run ppc-make-plan first");
+      getOperation().emitError("has no ppc.plan: run ppc-search-plan or ppc-make-plan first");
       return signalPassFailure();
     }
     llvm::errs() << planText(plan);
+    if (auto prediction = getOperation()->getAttrOfType<DictionaryAttr>("ppc.prediction"))
+      llvm::errs() << predictionText(prediction);
     markAllAnalysesPreserved();
   }
 };

@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-apply-plan
 
-// expected-error @below {{has no ppc.plan: run ppc-make-plan first}}
+// expected-error @below {{has no ppc.plan: run ppc-search-plan or ppc-make-plan first}}
 module {
 }
 

@@ -29,6 +29,48 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">];
 }
 
+def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
+  let summary = "find the fastest plan that compiled programs can run on some ranks";
+  let description = [{
+    Searches the layouts of the module's model (`ppc.shape`, or what `ppc.dims` and `ppc.layer` say) on `ranks` devices of a
+    cluster, exactly, and writes the one with the least predicted time per step that fits in memory as `#ppc.plan`. What an option
+    pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor and pipeline
+    parallelism in f32 with the schedules gpipe and 1f1b.
+
+    Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, and for each decision the best plan
+    that decides otherwise.
+
+    A model that is no transformer has no sizes to price: its batch is cut over the ranks that the pins leave, and a remark
+    says why.
+
+    Requires: as `ppc-make-plan`.
+    Guarantees: `ppc.plan` on the module for exactly `ranks` ranks, or an error that names the limit and the nearest plan.
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "1", "ranks to use, all of them">,
+    Option<"cluster", "cluster", "std::string", "\"\"", "machine: preset or YAML file; default: the cores of this machine">,
+    Option<"memory", "memory", "double", "0", "bytes that a rank may use; 0: its share of the machine's">,
+    Option<"dp", "dp", "int64_t", "0", "pinned data-parallel degree; 0: searched">,
+    Option<"tp", "tp", "int64_t", "0", "pinned tensor-parallel degree; 0: searched">,
+    Option<"pp", "pp", "int64_t", "0", "pinned number of pipeline stages; 0: searched">,
+    Option<"microBatch", "micro-batch", "int64_t", "0", "pinned sequences per micro-batch and data-parallel rank; 0: searched">,
+    Option<"schedule", "schedule", "std::string", "\"\"", "pinned pipeline schedule by name; empty: searched">,
+    ListOption<"layersPerStage", "layers-per-stage", "int64_t", "pinned layers of each stage, without embedding and head">,
+    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose section `layout:` pins what it says">];
+}
+
+def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {
+  let summary = "predict what a step of the plan takes";
+  let description = [{
+    Writes `ppc.prediction` on the module: the layout in words, seconds per step, bytes per rank of each stage. A plan or a model
+    that the planner cannot price gets none, and a remark of the category `ppc-plan` says why.
+
+    Requires: `#ppc.plan` on the module; before `ppc-phase-train`.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"\"", "machine: preset or YAML file; default: the cores of this machine">];
+}
+
 def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
   let summary = "write the plan's shardings on function arguments and its stages on ops";
   let description = [{
@@ -36,15 +78,17 @@ def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
     their parameter), else the axes that `dimensions` gives to its dimensions. Other arguments are replicated. Each op
     with `ppc.layer` gets `ppc.stage`.
 
-    Requires: `#ppc.plan` on the module, from `ppc-make-plan` or a person.
+    Requires: `#ppc.plan` on the module, from `ppc-search-plan`, `ppc-make-plan` or a person.
     Guarantees: shardings that are legal for the grid: no axis twice, no dimension with fewer elements than devices; or an
     error.
   }];
 }
 
 def PrintPlanPass : Pass<"ppc-print-plan", "ModuleOp"> {
-  let summary = "print the plan as YAML to standard error";
-  let description = "What it prints is what `ppc-make-plan{plan-file=...}` reads.";
+  let summary = "print the plan as YAML and what is predicted of it as a table to standard error";
+  let description = [{
+    The YAML is what `ppc-make-plan{plan-file=...}` reads; the table stands behind it in comments.
+  }];
 }
 
 #endif // PPC_TRANSFORMS_PLAN_PASSES_TD

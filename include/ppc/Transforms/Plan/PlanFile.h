@@ -7,6 +7,9 @@
 //   dimensions: { batch: [ dp ], ffn: [ tp ], kv_heads: [ tp ], vocab: [ tp ] }
 //   parameters:                 # exceptions: per dimension the axes that cut it
 //     model.norm.weight: [ [ dp ] ]
+//
+// A file that ppc-plan wrote says the same and more in a section `layout:`. Beside a grid it is only looked at for what compiled
+// programs cannot run; alone it is for ppc-search-plan.
 #ifndef PPC_TRANSFORMS_PLAN_PLANFILE_H
 #define PPC_TRANSFORMS_PLAN_PLANFILE_H
 
@@ -17,6 +20,15 @@ namespace mlir::ppc {
 
 /// Reads a plan file. Fails with errors that name file, line and column, at `loc` of `context`.
 FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc);
+
+/// Which of the two forms a file holds. Errors: it cannot be read.
+struct PlanFileSections {
+  bool grid = false, layout = false;
+};
+llvm::Expected<PlanFileSections> planFileSections(StringRef path);
+
+/// `ppc.prediction` as comments of a plan file.
+std::string predictionText(DictionaryAttr prediction);
 
 /// The text of a plan file.
 std::string planText(PlanAttr plan);

@@ -1,0 +1,154 @@
+#include "PlanBuilder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Analysis/ModuleShape.h"
+#include "ppc/Planning/StageCutter.h"
+#include "ppc/Scheduling/PipelineSchedule.h"
+
+namespace mlir::ppc {
+namespace {
+
+class PlanBuilder : PlanDegrees {
+public:
+  PlanBuilder(ModuleOp module, const PlanDegrees &degrees) : PlanDegrees(degrees), module(module) {}
+  FailureOr<PlanAttr> build();
+
+private:
+  /// Axes of the tensor-parallel part of the grid, and what they cut.
+  void addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes,
+                     SmallVectorImpl<NamedAttribute> &dimensions);
+  FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
+  FailureOr<SmallVector<LayerCost>> layerCosts();
+
+  ModuleOp module;
+};
+
+void PlanBuilder::addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes,
+                                SmallVectorImpl<NamedAttribute> &dimensions) {
+  Builder builder(module.getContext());
+  int64_t kvHeads = logicalDimension(module, "kv_heads"), group = logicalDimension(module, "head_group");
+  auto addAxis = [&](StringRef name, int64_t size) {
+    names.push_back(builder.getStringAttr(name));
+    sizes.push_back(size);
+  };
+  auto cut = [&](StringRef dimension, ArrayRef<StringRef> axes) {
+    dimensions.push_back(builder.getNamedAttr(dimension, builder.getStrArrayAttr(axes)));
+  };
+  // The largest part of tp that divides the kv heads, if the rest divides the group.
+  int64_t byHead = tp;
+  while (byHead > 1 && (tp % byHead || kvHeads % byHead || group % (tp / byHead)))
+    --byHead;
+  bool both = kvHeads && byHead > 1 && byHead < tp;
+  if (both) {
+    addAxis("tp0", byHead);
+    addAxis("tp1", tp / byHead);
+    cut("kv_heads", {"tp0"});
+    cut("head_group", {"tp1"});
+  } else {
+    addAxis("tp", tp);
+    bool byGroup = kvHeads && kvHeads % tp && group % tp == 0;
+    cut(byGroup ? "head_group" : "kv_heads", {"tp"});
+  }
+  SmallVector<StringRef> whole = both ? SmallVector<StringRef>{"tp0", "tp1"} : SmallVector<StringRef>{"tp"};
+  cut("ffn", whole);
+  cut("vocab", whole);
+}
+
+FailureOr<SmallVector<LayerCost>> PlanBuilder::layerCosts() {
+  SmallVector<double> flops;
+  WalkResult result = module.walk([&](CostOpInterface op) {
+    auto layer = op->getAttrOfType<IntegerAttr>(attr::layer);
+    if (!layer)
+      return WalkResult::advance();
+    if (layer.getInt() < 0) {
+      op->emitOpError() << "has ppc.layer " << layer.getInt() << ", expected 0 or more";
+      return WalkResult::interrupt();
+    }
+    if (size_t(layer.getInt()) >= flops.size())
+      flops.resize(layer.getInt() + 1);
+    flops[layer.getInt()] += op.getCost().flops;
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (flops.empty())
+    flops.push_back(0); // a model without layers is one layer
+  SmallVector<LayerCost> layers;
+  for (double count : flops) // relative times are enough
+    layers.push_back({Seconds(count), Bytes(0)});
+  return layers;
+}
+
+FailureOr<SmallVector<int64_t>> PlanBuilder::cutStagesByPins(ArrayRef<LayerCost> layers) {
+  if (layersPerStage.empty()) {
+    llvm::Expected<StageCut> cut = cutStages(layers, pp);
+    if (!cut)
+      return module.emitError() << llvm::toString(cut.takeError());
+    return llvm::to_vector(cut->firstLayer);
+  }
+  if (int64_t(layersPerStage.size()) != pp)
+    return module.emitError() << "layers-per-stage names " << layersPerStage.size() << " stages, pp is " << pp;
+  int64_t next = 1, between = std::max<int64_t>(layers.size(), 2) - 2; // embedding and head stand at the ends
+  SmallVector<int64_t> first;
+  for (int64_t count : layersPerStage) {
+    first.push_back(first.empty() ? 0 : next);
+    if (count < 0)
+      return module.emitError() << "layers-per-stage has a stage of " << count << " layers";
+    next += count;
+  }
+  if (next - 1 != between)
+    return module.emitError() << "layers-per-stage adds up to " << next - 1 << " layers, the model has " << between;
+  return first;
+}
+
+FailureOr<PlanAttr> PlanBuilder::build() {
+  for (auto [name, value] : {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp),
+                             std::pair("micro-batch", microBatch)})
+    if (value < 1)
+      return module.emitError() << name << " is " << value << ", expected at least 1";
+  int64_t batch = logicalDimension(module, "batch");
+  if (!batch)
+    return module.emitError("no argument has a dimension called \"batch\" in ppc.dims");
+  if (batch % (dp * microBatch))
+    return module.emitError() << "global batch of " << batch << " sequences is no multiple of dp " << dp << " x micro-batch "
+                              << microBatch << " = " << dp * microBatch;
+  FailureOr<SmallVector<LayerCost>> layers = layerCosts();
+  if (failed(layers))
+    return failure();
+  FailureOr<SmallVector<int64_t>> stages = cutStagesByPins(*layers);
+  if (failed(stages))
+    return failure();
+  int64_t microBatches = batch / (dp * microBatch);
+  if (auto known = makePipelineSchedule(schedule, pp, microBatches); !known)
+    return module.emitError() << llvm::toString(known.takeError());
+
+  Builder builder(module.getContext());
+  SmallVector<StringAttr> names = {builder.getStringAttr("dp")};
+  SmallVector<int64_t> sizes = {dp};
+  SmallVector<NamedAttribute> dimensions = {builder.getNamedAttr("batch", builder.getStrArrayAttr({"dp"}))};
+  addTensorAxes(names, sizes, dimensions);
+  auto grid = GridAttr::get(module.getContext(), names, sizes);
+  auto plan = PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid, ArrayRef<int64_t>(*stages),
+                                   builder.getStringAttr(schedule), microBatches, builder.getDictionaryAttr(dimensions),
+                                   builder.getDictionaryAttr({}));
+  if (!plan)
+    return failure();
+  return plan;
+}
+
+} // namespace
+
+LogicalResult checkBatch(ModuleOp module, PlanAttr plan) {
+  int64_t batch = logicalDimension(module, "batch");
+  auto axes = plan.getDimensions().getAs<ArrayAttr>("batch");
+  int64_t parts = axes ? plan.getGrid().product(axes) : 1;
+  if (batch % (parts * plan.getMicroBatches()))
+    return module.emitError() << "global batch of " << batch << " sequences cannot be cut into " << plan.getMicroBatches()
+                              << " micro-batches for " << parts << " data-parallel ranks: it must be a multiple of "
+                              << parts * plan.getMicroBatches();
+  return success();
+}
+
+FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees) { return PlanBuilder(module, degrees).build(); }
+
+} // namespace mlir::ppc

@@ -1,0 +1,26 @@
+// From degrees of parallelism to a plan: which axes the grid has, which logical dimensions they cut, where the stages begin.
+#ifndef PPC_LIB_TRANSFORMS_PLAN_PLANBUILDER_H
+#define PPC_LIB_TRANSFORMS_PLAN_PLANBUILDER_H
+
+#include "dialects/ppc/Ppc.h"
+
+#include <string>
+
+namespace mlir::ppc {
+
+struct PlanDegrees {
+  int64_t dp = 1, tp = 1, pp = 1;
+  int64_t microBatch = 1; // sequences per micro-batch and data-parallel rank
+  std::string schedule = "1f1b";
+  SmallVector<int64_t> layersPerStage; // without embedding and head; empty: the least slowest stage by FLOPs
+};
+
+/// Errors, at the module: a degree below 1, a batch that does not divide, stages that do not fit the layers, an unknown schedule.
+FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees);
+
+/// Whether the batch divides into the plan's micro-batches.
+LogicalResult checkBatch(ModuleOp module, PlanAttr plan);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_TRANSFORMS_PLAN_PLANBUILDER_H

@@ -1,0 +1,88 @@
+#include "PlanInputs.h"
+
+#include "ppc/Analysis/ModuleShape.h"
+#include "ppc/Planning/LayoutFile.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::ppc {
+
+PlanRequest PlanInputs::request() const {
+  PlanRequest request{model, job, cluster, stack, base, {}, Bytes(0)};
+  request.refuse = [this](const ParallelLayout &layout) { return refusedPart(model, layout); };
+  return request;
+}
+
+llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks) {
+  llvm::Expected<ModelShape> model = modelShapeOf(module);
+  if (!model)
+    return model.takeError();
+  llvm::Expected<TrainingJob> job = trainingJobOf(module);
+  if (!job)
+    return job.takeError();
+  std::string spelling = cluster.empty() ? llvm::formatv("local:{0}", ranks).str() : cluster.str();
+  llvm::Expected<Cluster> machine = findCluster(spelling);
+  if (machine && !cluster.empty())
+    machine = clusterOfRanks(*machine, ranks);
+  if (!machine)
+    return machine.takeError();
+  llvm::Expected<Stack> stack = findStack("ppc-host");
+  if (!stack)
+    return stack.takeError();
+  PlanInputs inputs{std::move(*model), *job, std::move(*machine), std::move(*stack), {}};
+  inputs.base.precision = Precision::F32;
+  inputs.base.attention = AttentionKernel::Unfused;
+  return inputs;
+}
+
+std::string refusedPart(const ModelShape &model, const ParallelLayout &layout) {
+  if (std::string part = notRunnable(layout); !part.empty())
+    return part;
+  // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
+  int64_t group = model.heads / model.kvHeads, byHead = layout.tp;
+  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
+    --byHead;
+  bool divides = byHead > 1 || group % layout.tp == 0;
+  if (!divides && layout.tp > model.kvHeads)
+    return llvm::formatv("{0} key-value heads of {1} query heads each on tp {2}", model.kvHeads, group, layout.tp);
+  if (layout.tp > model.ffn || layout.tp > model.vocab)
+    return llvm::formatv("a feed-forward width of {0} or a vocabulary of {1} on tp {2}", model.ffn, model.vocab, layout.tp);
+  return "";
+}
+
+std::string refusedPin(const PlanConstraints &constraints) {
+  ParallelLayout layout;
+  layout.precision = Precision::F32;
+  for (int key = 0; key < planKeyCount; ++key)
+    if (constraints.isPinned(PlanKey(key)))
+      setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
+  return notRunnable(layout);
+}
+
+llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs) {
+  ParallelLayout layout = inputs.base;
+  auto parts = [&](StringRef dimension) {
+    auto axes = plan.getDimensions().getAs<ArrayAttr>(dimension);
+    return axes ? plan.getGrid().product(axes) : 1;
+  };
+  layout.dp = parts("batch");
+  layout.tp = parts("ffn");
+  layout.pp = plan.getStages().size();
+  if (!plan.getParameters().empty())
+    return llvm::createStringError("the plan cuts parameter '" + plan.getParameters().begin()->getName().getValue() + "' on its own");
+  if (layout.dp * layout.tp != plan.getGrid().deviceCount() || parts("vocab") != layout.tp ||
+      parts("kv_heads") * parts("head_group") != layout.tp)
+    return llvm::createStringError(llvm::formatv("the plan cuts batch {0} ways, ffn {1}, vocab {2} and heads {3} on {4} ranks of a stage",
+                                                 layout.dp, layout.tp, parts("vocab"), parts("kv_heads") * parts("head_group"),
+                                                 plan.getGrid().deviceCount()).str());
+  layout.microBatch = inputs.job.globalBatch / (layout.dp * plan.getMicroBatches());
+  layout.schedule = plan.getSchedule().str();
+  ArrayRef<int64_t> first = plan.getStages();
+  for (size_t stage = 0; first.size() > 1 && stage < first.size(); ++stage) {
+    int64_t begin = std::max<int64_t>(first[stage], 1);
+    int64_t end = std::max<int64_t>(stage + 1 < first.size() ? first[stage + 1] : inputs.model.layers + 1, 1);
+    layout.stageLayers.push_back(std::min(end, inputs.model.layers + 1) - std::min(begin, inputs.model.layers + 1));
+  }
+  return layout;
+}
+
+} // namespace mlir::ppc

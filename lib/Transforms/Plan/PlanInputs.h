@@ -1,0 +1,35 @@
+// What the planner must know besides the module: the machine, the software that runs the plan, what that software can run.
+#ifndef PPC_LIB_TRANSFORMS_PLAN_PLANINPUTS_H
+#define PPC_LIB_TRANSFORMS_PLAN_PLANINPUTS_H
+
+#include "dialects/ppc/Ppc.h"
+#include "ppc/Planning/PlanSearch.h"
+
+namespace mlir::ppc {
+
+struct PlanInputs {
+  ModelShape model;
+  TrainingJob job;
+  Cluster cluster; // as many devices as ranks
+  Stack stack;
+  ParallelLayout base; // f32, no recomputation
+
+  /// A request over these inputs, which must outlive it.
+  PlanRequest request() const;
+};
+
+/// `cluster`: as findCluster takes it; empty: this machine. Errors: what modelShapeOf, findCluster and clusterOfRanks say.
+llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks);
+
+/// The part of a layout that compiled programs cannot run; empty: they can.
+std::string refusedPart(const ModelShape &model, const ParallelLayout &layout);
+
+/// The same for what a file pins: without the model, and only what is pinned.
+std::string refusedPin(const PlanConstraints &constraints);
+
+/// The layout that a plan means. Errors: the plan cuts something that degrees of parallelism do not say.
+llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_TRANSFORMS_PLAN_PLANINPUTS_H

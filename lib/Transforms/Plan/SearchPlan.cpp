@@ -1,0 +1,143 @@
+// The fastest plan that the pins leave and that compiled programs can run.
+#include "PlanBuilder.h"
+#include "PlanInputs.h"
+#include "mlir/IR/Remarks.h"
+#include "ppc/Planning/LayoutFile.h"
+#include "ppc/Transforms/Plan/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_SEARCHPLANPASS
+#include "ppc/Transforms/Plan/Passes.h.inc"
+
+namespace {
+
+remark::RemarkOpts remarkOpts(StringRef name) { return remark::RemarkOpts::name(name).category("ppc-plan"); }
+
+std::string summary(const Plan &plan) {
+  return llvm::formatv("{0}: {1} per step, {2} per rank", toString(plan.layout), toString(plan.cost.stepTime),
+                       toString(plan.cost.peakMemory));
+}
+
+struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
+  using SearchPlanPassBase::SearchPlanPassBase;
+
+  void runOnOperation() override {
+    FailureOr<PlanDegrees> degrees = decide();
+    if (failed(degrees))
+      return signalPassFailure();
+    FailureOr<PlanAttr> plan = buildPlan(getOperation(), *degrees);
+    if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
+      return signalPassFailure();
+    getOperation()->setAttr(attr::plan, *plan);
+  }
+
+private:
+  FailureOr<PlanDegrees> decide();
+  /// Without sizes that can be priced: the batch is cut over the ranks that the pins leave.
+  FailureOr<PlanDegrees> cutBatch(const std::string &reason);
+  llvm::Error readPins(PlanConstraints &constraints);
+  void explain(const PlanSearchResult &result);
+  LogicalResult reportInfeasible(const PlanSearchResult &result);
+};
+
+llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
+  constraints.pin(PlanKey::Devices, ranks);
+  for (auto [key, value] : {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
+                            std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::MicroBatch, microBatch.getValue())})
+    if (value > 0)
+      constraints.pin(key, value);
+  if (!schedule.empty())
+    if (llvm::Error error = constraints.pin("schedule", schedule))
+      return error;
+  constraints.stageLayers.assign(layersPerStage.begin(), layersPerStage.end());
+  if (!constraints.stageLayers.empty())
+    constraints.pin(PlanKey::Pp, constraints.stageLayers.size());
+  if (!planFile.empty())
+    if (llvm::Error error = readLayoutFile(planFile, constraints))
+      return error;
+  if (std::string part = refusedPin(constraints); !part.empty())
+    return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
+  return llvm::Error::success();
+}
+
+FailureOr<PlanDegrees> SearchPlanPass::cutBatch(const std::string &reason) {
+  remark::missed(getOperation().getLoc(), remarkOpts("search")) << remark::reason("{0}", reason);
+  PlanDegrees degrees;
+  degrees.tp = std::max<int64_t>(tp, 1);
+  degrees.pp = std::max<int64_t>(pp, 1);
+  degrees.microBatch = std::max<int64_t>(microBatch, 1);
+  if (!schedule.empty())
+    degrees.schedule = schedule;
+  degrees.layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
+  int64_t others = degrees.tp * degrees.pp;
+  degrees.dp = dp > 0 ? dp.getValue() : ranks / others;
+  if (degrees.dp * others != ranks)
+    return getOperation().emitError() << "tp " << degrees.tp << " x pp " << degrees.pp << " do not divide " << ranks.getValue()
+                                      << " ranks, and there is nothing to search: " << reason;
+  return degrees;
+}
+
+FailureOr<PlanDegrees> SearchPlanPass::decide() {
+  if (ranks < 1)
+    return getOperation().emitError() << "ranks is " << ranks.getValue() << ", expected at least 1";
+  llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
+  if (!inputs) {
+    std::string reason = llvm::toString(inputs.takeError());
+    if (!cluster.empty() || !planFile.empty())
+      return getOperation().emitError() << reason;
+    return cutBatch(reason);
+  }
+  PlanRequest request = inputs->request();
+  request.memoryLimit = Bytes(memory);
+  if (llvm::Error error = readPins(request.constraints))
+    return getOperation().emitError() << llvm::toString(std::move(error));
+  llvm::Expected<PlanSearchResult> result = searchPlan(request);
+  if (!result)
+    return getOperation().emitError() << llvm::toString(result.takeError());
+  if (result->plans.empty())
+    return reportInfeasible(*result);
+  explain(*result);
+  const ParallelLayout &best = result->plans.front().layout;
+  PlanDegrees degrees{best.dp, best.tp, best.pp, best.microBatch, best.pp > 1 ? best.schedule : "1f1b", {}};
+  if (best.pp > 1)
+    degrees.layersPerStage.assign(best.stageLayers.begin(), best.stageLayers.end());
+  return degrees;
+}
+
+LogicalResult SearchPlanPass::reportInfeasible(const PlanSearchResult &result) {
+  InFlightDiagnostic error = getOperation().emitError("no plan for ") << ranks.getValue() << " ranks: ";
+  if (!result.infeasibility)
+    return error << "the search was stopped before it found one";
+  const Infeasibility &why = *result.infeasibility;
+  error << why.reason;
+  if (why.closest)
+    error << "; nearest is " << toString(why.closest->layout) << ", whose stage " << why.stage << " needs " << toString(why.needed)
+          << " of " << toString(why.available);
+  for (const PlanRelaxation &other : ArrayRef(why.relaxations).take_front(1))
+    error << "; with " << toString(other.key).str() << " " << other.to << " instead of " << other.from << " it is possible: "
+          << summary(other.plan);
+  return error;
+}
+
+void SearchPlanPass::explain(const PlanSearchResult &result) {
+  Location loc = getOperation().getLoc();
+  const Plan &best = result.plans.front();
+  remark::passed(loc, remarkOpts("plan")) << summary(best) << remark::metric("StepTime", best.cost.stepTime.value)
+                                          << remark::metric("LowerBound", result.lowerBound.value);
+  if (result.plans.size() > 1)
+    remark::analysis(loc, remarkOpts("runner-up")) << summary(result.plans[1]);
+  for (const PlanAlternative &alternative : result.alternatives) {
+    std::string decision = (toString(alternative.key) + " " + alternative.chosen).str();
+    if (alternative.plan)
+      remark::analysis(loc, remarkOpts("decision"))
+          << llvm::formatv("{0}: with {1} instead, {2}", decision, alternative.other, summary(*alternative.plan)).str();
+    else
+      remark::analysis(loc, remarkOpts("decision")) << decision + ": " + alternative.reason;
+  }
+  for (const std::string &note : result.notes)
+    remark::analysis(loc, remarkOpts("note")) << note;
+}
+
+} // namespace
+} // namespace mlir::ppc

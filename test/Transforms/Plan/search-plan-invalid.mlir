@@ -1,0 +1,33 @@
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=0" 2>&1 | FileCheck %s --check-prefix=RANKS
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=4 tp=3" 2>&1 | FileCheck %s --check-prefix=SHAPE
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=4 schedule=zigzag" 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=2 pp=2 schedule=zb1p" 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=4 memory=1e5" 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=2 cluster=moon" 2>&1 | FileCheck %s --check-prefix=CLUSTER
+
+// RANKS: error: ranks is 0, expected at least 1
+// SHAPE: error: no plan for 4 ranks: {{.*}}4
+// NAME: error: {{.*}}zigzag
+// PART: error: compiled programs cannot run pipeline schedule zb1p
+// MEMORY: error: no plan for 4 ranks: {{.*}}memory
+// CLUSTER: error: unknown cluster 'moon'
+
+// A file may pin the layout; what programs cannot run is named.
+// RUN: printf 'layout: { tp: 2, sp: on }\n' > %t.sp.yaml
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=2 plan-file=%t.sp.yaml" 2>&1 | FileCheck %s --check-prefix=SP
+// RUN: printf 'layout:\n  dp: 2\n  zero: 1\ngrid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\n' > %t.zero.yaml
+// RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.zero.yaml" 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: printf 'layout: { tp: 2 }\n' > %t.tp.yaml
+// RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.tp.yaml" 2>&1 | FileCheck %s --check-prefix=GRID
+// SP: error: {{.*}}sp.yaml: compiled programs cannot run sequence parallelism (sp on)
+// ZERO: error: {{.*}}zero.yaml: compiled programs cannot run state cut over data-parallel ranks (zero 1)
+// GRID: error: {{.*}}tp.yaml: has a section 'layout:' and no 'grid:'
+
+module attributes {ppc.shape = {layers = 2 : i64, hidden = 64 : i64, heads = 4 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, ffn = 128 : i64,
+                                gated = true, vocab = 256 : i64}} {
+  func.func @loss(%ids: tensor<8x32xi32> {ppc.input = "ids", ppc.dims = ["batch", "seq"]},
+                  %x: tensor<8x32xf32> {ppc.dims = ["batch", "seq"]}) -> tensor<f32> {
+    %0 = ppc.reduce #ppc.combiner<sum> %x dims [0, 1] : tensor<8x32xf32> to tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
