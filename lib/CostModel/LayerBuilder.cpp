@@ -57,6 +57,7 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   op.flops = Flops(2 * rows * n * k);
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + weights));
   op.saved = saved * (keptShare(precision) * context.activationScale());
+  op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
   program.parameters += weights;
   return op;
 }
@@ -104,6 +105,7 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   op.flops = Flops(2 * rows * n * k);
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + double(groups) * n * k));
   op.saved = saved * (keptShare(precision) * context.activationScale());
+  op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
   program.expertParameters += double(groups) * n * k;
   return op;
 }

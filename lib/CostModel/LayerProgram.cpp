@@ -49,6 +49,9 @@ Seconds LayerProgram::communication() const {
 Bytes LayerProgram::saved() const {
   return sum<Bytes>(*this, [](const LayerOp &op) { return op.saved; });
 }
+Bytes LayerProgram::weightOperands() const {
+  return sum<Bytes>(*this, [](const LayerOp &op) { return op.weightOperands; });
+}
 Bytes LayerProgram::savedSelective() const {
   return sum<Bytes>(*this, [](const LayerOp &op) { return op.attentionCore ? Bytes(0) : op.saved; });
 }

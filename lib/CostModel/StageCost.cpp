@@ -136,7 +136,7 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.parameters = program.parameters;
       price.expertParameters = program.expertParameters;
       price.kept = again ? program.input : selective ? program.savedSelective() : program.saved();
-      price.keptForWeights = price.kept * 0.5;
+      price.keptForWeights = program.weightOperands();
       if (context.layout.offload == Offload::Activations && context.cluster.host.bandwidth.value > 0) {
         // What is kept leaves beside forward and comes back beside backward, by copy engines.
         Seconds traffic = price.kept / context.cluster.host.bandwidth;

@@ -24,6 +24,7 @@ struct LayerOp {
   Flops flops;   // of forward, on this rank
   Bytes traffic; // of forward: memory for compute, link for communication
   Bytes saved;   // kept from forward to backward
+  Bytes weightOperands; // what the weight gradient needs: the input and the gradient of the output
   Seconds gatheredAgain; // of backward: fetching what `saved` is only a part of; not when the layer is recomputed
   bool attentionCore = false; // what Recompute::Selective computes again
   bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
@@ -51,6 +52,7 @@ struct LayerProgram {
   Seconds communication() const; // exposed, of forward
   Bytes saved() const;
   Bytes savedSelective() const;
+  Bytes weightOperands() const; // where weight gradients are put off: what waits for them
   /// Kernels that the host launches one by one: all, or with `recorded` those that graphs do not hold.
   int forwardKernels(bool recorded = false) const, backwardKernels(bool recorded = false) const;
 };

@@ -33,7 +33,7 @@ struct LayerPrice {
   Seconds stateExchange;                     // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   Bytes kept;           // from forward to backward
-  Bytes keptForWeights; // of those, from backward to the weight gradient
+  Bytes keptForWeights; // from backward to the weight gradient
   Bytes working;        // its activations while it is recomputed, and the largest temporaries
   double hardwareFlops = 0; // forward and backward, recomputation included
 };
