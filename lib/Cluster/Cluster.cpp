@@ -150,8 +150,10 @@ static void restrictLevels(DeviceGroup &group, int64_t devices) {
   group.count = devices;
   for (ClusterLevel &level : group.levels) {
     // The fewest units of this level that hold what is left; as many in each as divides, or all that fit.
-    int64_t units = (devices + level.size - 1) / level.size;
+    int64_t units = (devices + level.size - 1) / level.size, before = level.size;
     resize(level, devices % units == 0 ? devices / units : level.size);
+    if (level.topology == TopologyKind::AllPairs && level.size > 1 && level.size < before) // links to the others stay unused
+      level.bandwidth = level.bandwidth * (double(level.size - 1) / double(before - 1));
     devices = units;
   }
 }

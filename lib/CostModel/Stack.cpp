@@ -42,6 +42,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"overlap_experts", &Stack::overlapExperts},
       {"blocking_sends", &Stack::blockingSends},
       {"scatter_gather_sends", &Stack::scatterGatherSends},
+      {"copies_sequence", &Stack::copiesSequence},
       {"vocabulary_parallel_loss", &Stack::vocabularyParallelLoss},
       {"reduce_scatter_gradients", &Stack::reduceScatterGradients},
       {"gather_parameters_once_per_step", &Stack::gatherParametersOncePerStep},

@@ -41,11 +41,18 @@ void TransformerLayer::enterTensorParallel(llvm::StringRef name, const LayerOp *
     build.collective(name, context.tensorGroup, CollectiveKind::AllGather, gathered, CollectiveKind::ReduceScatter, bytes);
   else
     build.collective(name, context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, bytes);
+  copySequence();
+}
+
+void TransformerLayer::copySequence() {
+  if (layout.sequenceParallel && stack.copiesSequence)
+    build.stream("sequence copy", tokens * hidden * 4, tokens * hidden * 4, 1, 1, Bytes(0));
 }
 
 void TransformerLayer::leaveTensorParallel(llvm::StringRef name) {
   if (layout.tp == 1)
     return;
+  copySequence();
   Bytes bytes(tokens * hidden * 2), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
     build.collective(name, context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, gathered);

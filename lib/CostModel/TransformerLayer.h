@@ -30,6 +30,8 @@ private:
   void enterTensorParallel(llvm::StringRef name, const LayerOp *unused = nullptr);
   /// After a product whose weights are cut by rows.
   void leaveTensorParallel(llvm::StringRef name);
+  /// Collectives work along the outermost dimension; a sequence behind the batch is put together or taken apart by a copy.
+  void copySequence();
   void overlapTensorParallel(size_t first);
   /// Hides the experts' exchange, which is among the ops from `first` on.
   void overlapExchange(size_t first);

@@ -45,6 +45,7 @@ struct Stack {
   bool overlapExperts = false;          // all-to-all of one half hidden behind the other half's experts
   bool blockingSends = false;           // a stage waits for its sends and receives
   bool scatterGatherSends = false;      // a message is cut over tp and gathered after (Megatron-LM)
+  bool copiesSequence = false;          // tensors are [batch, sequence, ...]: what is gathered along the sequence is copied
   bool vocabularyParallelLoss = true;   // else logits are gathered on every tensor-parallel rank
   bool reduceScatterGradients = true;   // ZeRO-1: reduce-scatter; else all-reduce, then each uses its shard
   bool gatherParametersOncePerStep = false; // ZeRO-3: kept over micro-batches

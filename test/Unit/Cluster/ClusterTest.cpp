@@ -52,6 +52,17 @@ TEST(Cluster, RestrictsToWholeUnitsOrEvenOnes) {
   EXPECT_NE(errorOf(restrictCluster(cluster, 0)), "");
 }
 
+TEST(Cluster, FewerDevicesLeaveTheLinksToTheOthersUnused) {
+  Cluster four = llvm::cantFail(parseCluster("mesh.yaml", R"(
+name: mesh
+device: { kind: H100-SXM-80GB }
+levels: [{ name: nvlink, kind: nvlink-4, topology: all-pairs, in_network_reduction: false, size: 4 }]
+)"));
+  Cluster two = llvm::cantFail(restrictCluster(four, 2));
+  EXPECT_EQ(two.levels()[0].size, 2);
+  EXPECT_DOUBLE_EQ(two.levels()[0].bandwidth.value, four.levels()[0].bandwidth.value / 3);
+}
+
 TEST(Cluster, PlacesGroups) {
   Cluster cluster = llvm::cantFail(findCluster("dgx-a100:4"));
   GroupPlacement inner = placeGroup(cluster.levels(), 1, 4);

@@ -7,7 +7,7 @@ STACKS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../lib
 
 KEMPNER = dict(
     execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", master_bytes=0, moment_bytes=4,
-    vocabulary_parallel_loss="false", reduce_gradients_every_micro_batch="false")
+    vocabulary_parallel_loss="false", reduce_gradients_every_micro_batch="false", recompute_stops_early="true")
 
 # name: (base, switches)
 # DeepSpeed's ZeRO-1 reduces to the rank that owns a gradient, 5e8 elements at a time (its default).
@@ -37,7 +37,7 @@ VARIANTS = {
     # JAX: compiled, and parameters are arrays of their own.
     "jax-fsdp": ("fsdp", dict(
         execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true",
-        recompute_stops_early="true", copies_shards="false")),
+        recompute_stops_early="true", copies_shards="false", copies_sequence="false")),
     # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate whole, in f32, until the last
     # micro-batch reduces them; without, in bf16. Every tensor-parallel rank holds all logits.
     "kempnerforge": ("fsdp", dict(KEMPNER, gradient_bytes=4, gradient_reduce_bytes=4)),
