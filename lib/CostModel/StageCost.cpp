@@ -156,14 +156,17 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
   return result;
 }
 
+Seconds mlir::ppc::timeBesideMessages(const PricingContext &context) {
+  if (context.layout.pp == 1 || context.stack.blockingSends)
+    return Seconds(0);
+  return context.device().communicationShare * priceMessages(context).forward;
+}
+
 std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, const LayerPrices &prices,
                                               llvm::ArrayRef<int64_t> counts, bool splitBackward) {
   const ParallelLayout &layout = context.layout;
   std::vector<ChunkCost> chunks(counts.size());
-  // Kernels that send and receive beside a chunk take their multiprocessors from it.
-  Seconds beside;
-  if (layout.pp > 1 && !context.stack.blockingSends)
-    beside = context.device().communicationShare * priceMessages(context).forward;
+  Seconds beside = timeBesideMessages(context);
   int64_t layer = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
     ChunkCost &chunk = chunks[i];

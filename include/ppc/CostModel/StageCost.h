@@ -60,6 +60,9 @@ struct ChunkCost {
   Bytes working;           // one layer's activations while it is recomputed, and the largest temporaries
   double hardwareFlops = 0; // of one micro-batch on this rank, forward and backward, recomputation included
 };
+/// What a chunk's forward and its backward each lose to the kernels that send and receive beside it.
+Seconds timeBesideMessages(const PricingContext &context);
+
 /// `splitBackward`: the schedule places weight gradients on their own; otherwise they are part of backward.
 std::vector<ChunkCost> priceChunks(const PricingContext &context, const LayerPrices &prices, llvm::ArrayRef<int64_t> counts,
                                    bool splitBackward);

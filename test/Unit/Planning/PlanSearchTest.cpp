@@ -1,82 +1,14 @@
 // The search against a loop over every layout of its space, on random small problems.
-#include "ppc/Planning/PlanSearch.h"
-
+#include "RandomProblems.h"
 #include "lib/Planning/PlanSpace.h"
 #include "gtest/gtest.h"
-
-#include <random>
 
 using namespace mlir::ppc;
 
 namespace {
 
-struct Problem {
-  ModelShape model;
-  TrainingJob job;
-  Cluster cluster;
-  Stack stack;
-  PlanConstraints constraints;
-  Bytes limit;
-  PlanRequest request() const {
-    PlanRequest request{model, job, cluster, stack, {}, constraints, limit};
-    request.topK = 3;
-    request.alternatives = false;
-    return request;
-  }
-};
-
-class RandomProblems {
-public:
-  explicit RandomProblems(unsigned seed) : engine(seed) {}
-  int64_t pick(std::initializer_list<int64_t> values) { return *(values.begin() + engine() % values.size()); }
-  Problem make();
-
-private:
-  std::mt19937 engine;
-};
-
-Problem RandomProblems::make() {
-  Problem problem;
-  ModelShape &model = problem.model;
-  model.name = "random";
-  model.layers = pick({2, 3, 5});
-  model.heads = pick({4, 6, 8});
-  model.kvHeads = pick({1, 2}) == 1 ? model.heads : 2;
-  model.headDim = pick({64, 128});
-  model.hidden = model.heads * model.headDim;
-  model.ffn = 4 * model.hidden;
-  model.gated = pick({0, 1});
-  model.vocab = 32000;
-  if (pick({0, 0, 1})) {
-    model.moe.experts = pick({4, 8});
-    model.moe.topK = 2;
-    model.moe.ffn = model.hidden;
-    model.moe.firstLayer = pick({0, 1});
-    model.moe.sharedFfn = pick({0, 1}) * model.hidden;
-  }
-  problem.job = {pick({512, 2048}), pick({4, 6, 8, 12})};
-  problem.cluster = llvm::cantFail(findCluster(pick({0, 1}) ? "dgx-a100:2" : "dgx-h100:2"));
-  problem.cluster = llvm::cantFail(restrictCluster(problem.cluster, pick({2, 4, 6, 8})));
-  problem.stack = llvm::cantFail(findStack(pick({0, 1}) ? "ppc" : "megatron-core"));
-  // From hardly anything that fits to everything.
-  problem.limit = Bytes(double(pick({5, 6, 8, 10, 20, 60})) * 1e9);
-  auto pin = [&](PlanKey key, std::initializer_list<int64_t> values) {
-    if (pick({0, 0, 0, 0, 0, 1}))
-      problem.constraints.pin(key, pick(values));
-  };
-  pin(PlanKey::Tp, {1, 2, 3, 4});
-  pin(PlanKey::Pp, {1, 2, 3});
-  pin(PlanKey::MicroBatch, {1, 2});
-  pin(PlanKey::Zero, {0, 1, 3});
-  pin(PlanKey::Recompute, {0, 1, 2});
-  pin(PlanKey::Offload, {0, 1, 2});
-  if (pick({0, 0, 1}))
-    problem.constraints.forbid(PlanKey::Dp, pick({1, 2, 4}));
-  return problem;
-}
-
 /// Every layout of the space, one by one, each priced from nothing. Time of the fastest that fits; infinity: none does.
-double exhaustiveBest(const Problem &problem, const PlanRequest &request, int64_t &layouts) {
+double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request, int64_t &layouts) {
   double best = std::numeric_limits<double>::infinity();
   StepEstimator estimator;
   int64_t devices = problem.cluster.deviceCount();
@@ -148,7 +80,7 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
   int found = 0, infeasible = 0;
   int64_t layouts = 0;
   for (int i = 0; i < 20; ++i) {
-    Problem problem = random.make();
+    PlanningProblem problem = random.make();
     PlanRequest request = problem.request();
     double best = exhaustiveBest(problem, request, layouts);
     llvm::Expected<PlanSearchResult> result = searchPlan(request);
@@ -175,7 +107,7 @@ TEST(PlanSearch, AlternativesAreTheBestWithoutTheChosenValue) {
   RandomProblems random(5);
   int compared = 0;
   for (int i = 0; i < 12; ++i) {
-    Problem problem = random.make();
+    PlanningProblem problem = random.make();
     PlanRequest request = problem.request();
     request.alternatives = true;
     PlanSearchResult result = llvm::cantFail(searchPlan(request));
@@ -244,7 +176,7 @@ TEST(PlanSearch, SaysWhatBindsAndWhatIsNearest) {
 TEST(PlanSearch, TradesTimeForMemoryAlongTheFrontier) {
   RandomProblems random(3);
   for (int i = 0; i < 6; ++i) {
-    Problem problem = random.make();
+    PlanningProblem problem = random.make();
     problem.constraints = PlanConstraints();
     problem.limit = Bytes(60e9);
     PlanRequest request = problem.request();
@@ -262,7 +194,7 @@ TEST(PlanSearch, TradesTimeForMemoryAlongTheFrontier) {
 TEST(PlanSearch, IsTheSameForAnyNumberOfThreads) {
   RandomProblems random(7);
   for (int i = 0; i < 5; ++i) {
-    Problem problem = random.make();
+    PlanningProblem problem = random.make();
     PlanRequest one = problem.request(), four = problem.request();
     one.threads = 1;
     four.threads = 4;
@@ -285,7 +217,7 @@ TEST(PlanSearch, IsTheSameForAnyNumberOfThreads) {
 TEST(PlanSearch, SlicesOfSequencesSaveNoTime) {
   RandomProblems random(11);
   for (int i = 0; i < 60; ++i) {
-    Problem problem = random.make();
+    PlanningProblem problem = random.make();
     ParallelLayout layout;
     layout.tp = random.pick({1, 2, 4});
     layout.cp = random.pick({1, 2});

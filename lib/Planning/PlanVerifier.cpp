@@ -1,0 +1,204 @@
+#include "ppc/Planning/PlanVerifier.h"
+
+#include "PlanSpace.h"
+#include "ppc/Scheduling/ScheduleVerifier.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace mlir::ppc;
+
+template <typename... Values> static llvm::Error refuse(const char *format, Values &&...values) {
+  return llvm::createStringError(llvm::formatv(format, std::forward<Values>(values)...).str());
+}
+
+/// Whether this B has its W right behind it, so that both are one pass.
+static bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
+  if (list[i].kind != PipelineActionKind::Backward || i + 1 == list.size())
+    return false;
+  PipelineAction next = list[i];
+  next.kind = PipelineActionKind::WeightGradient;
+  return list[i + 1] == next;
+}
+
+namespace {
+/// A plan's cost from first principles: every layer priced by itself, every action replayed.
+class Recomputation {
+public:
+  Recomputation(const PlanRequest &request, const ParallelLayout &layout) : request(request), layout(layout) {}
+  llvm::Expected<StepCost> run();
+
+private:
+  std::vector<ChunkCost> priceStages(const PricingContext &context, bool splitBackward) const;
+  /// What the device keeps after each of its actions, every moment of the step.
+  void followMemory(const PipelineSchedule &schedule, int64_t device, PipelineProgram &program) const;
+
+  const PlanRequest &request;
+  const ParallelLayout &layout;
+  double largestLayer = 0;
+};
+} // namespace
+
+std::vector<ChunkCost> Recomputation::priceStages(const PricingContext &context, bool splitBackward) const {
+  const ModelShape &model = request.model;
+  std::vector<int64_t> layers(layout.stageLayers.begin(), layout.stageLayers.end());
+  if (layers.empty())
+    layers = cutLayers(context, buildPrograms(context));
+  std::vector<ChunkCost> chunks(layers.size());
+  auto add = [&](ChunkCost &chunk, LayerKind kind, LayerProgram program, bool recomputed) {
+    LayerPrograms one;
+    one.programs[int(kind)] = std::move(program);
+    one.present[int(kind)] = true;
+    LayerPrice price = priceLayers(context, one)(kind, recomputed);
+    ++chunk.count[int(kind)];
+    chunk.durations.forward += price.forward;
+    chunk.durations.backward += price.backward;
+    chunk.durations.weightGradient += price.weightGradient;
+    chunk.communication += price.communication;
+    chunk.stateExchange += price.stateExchange;
+    chunk.parameters += price.parameters;
+    chunk.expertParameters += price.expertParameters;
+    chunk.kept += price.kept;
+    chunk.keptForWeights += price.keptForWeights;
+    chunk.working = std::max(chunk.working, price.working);
+    chunk.hardwareFlops += price.hardwareFlops;
+  };
+  add(chunks.front(), LayerKind::Embedding, buildEmbedding(context), false);
+  bool full = layout.recompute == Recompute::Full;
+  int64_t layer = 0;
+  for (size_t i = 0; i < chunks.size(); ++i)
+    for (int64_t j = 0; j < layers[i]; ++j, ++layer)
+      add(chunks[i], layerKind(model, layer), buildLayer(context, layer),
+          full && (layout.recomputedLayers < 0 || j < layout.recomputedLayers));
+  for (int64_t i = 0; i <= model.predictionLayers; ++i)
+    add(chunks.back(), LayerKind::Head, buildHead(context), false);
+  for (int64_t i = 0; i < model.predictionLayers; ++i)
+    add(chunks.back(), layerKind(model, model.layers - 1), buildLayer(context, model.layers - 1), full);
+  Seconds beside = timeBesideMessages(context);
+  for (ChunkCost &chunk : chunks) {
+    chunk.durations.forward += beside;
+    chunk.durations.backward += beside;
+    if (!splitBackward) {
+      chunk.durations.backward += chunk.durations.weightGradient;
+      chunk.durations.weightGradient = Seconds(0);
+    }
+  }
+  return chunks;
+}
+
+void Recomputation::followMemory(const PipelineSchedule &schedule, int64_t device, PipelineProgram &program) const {
+  auto &held = program.chunks.emplace_back();
+  for (int64_t replica = 0; replica < schedule.replicaCount(); ++replica)
+    for (int64_t stage = 0; stage < schedule.stageCount; ++stage)
+      if (schedule.deviceOf(replica, stage) == device)
+        held.push_back({replica, stage});
+  auto &moments = program.moments.emplace_back();
+  PipelineProgram::Moment now(held.size());
+  double share = 1 / double(schedule.sliceCount);
+  llvm::ArrayRef<PipelineAction> list = schedule.devices[device];
+  for (size_t i = 0; i < list.size(); ++i) {
+    PipelineChunk chunk{schedule.replicaOf(list[i].microBatch), list[i].stage};
+    ChunkLoad &load = now[llvm::find(held, chunk) - held.begin()];
+    switch (list[i].kind) {
+    case PipelineActionKind::Forward: load.forward += share; break;
+    case PipelineActionKind::Backward:
+      if (isMerged(list, i))
+        break;
+      load.forward -= share;
+      load.weight += share;
+      break;
+    case PipelineActionKind::WeightGradient: (i > 0 && isMerged(list, i - 1) ? load.forward : load.weight) -= share; break;
+    }
+    moments.push_back(now);
+  }
+}
+
+llvm::Expected<StepCost> Recomputation::run() {
+  llvm::Expected<StepSchedule> resolved = resolveSchedule(request.job, layout);
+  if (!resolved)
+    return resolved.takeError();
+  if (llvm::Error error = checkPipelineShape(*resolved->kind, resolved->shape))
+    return std::move(error);
+  PipelineSchedule schedule = resolved->kind->make(resolved->shape);
+  if (llvm::Error error = verifySchedule(schedule, slotsPerStage(schedule)))
+    return std::move(error);
+  ParallelLayout effective = layout;
+  effective.vp = resolved->shape.chunks;
+  PricingContext context(request.model, request.job, request.cluster, effective, request.stack, resolved->shape.slices);
+  std::vector<ChunkCost> chunks = priceStages(context, resolved->splitBackward);
+  largestLayer = priceLayers(context, buildPrograms(context)).largestLayer;
+  std::vector<StageDurations> durations;
+  for (const ChunkCost &chunk : chunks)
+    durations.push_back(chunk.durations);
+  PipelineMessages messages = priceMessages(context);
+  llvm::Expected<ScheduleTimeline> timeline = simulateSchedule(schedule, durations, messages);
+  if (!timeline)
+    return timeline.takeError();
+
+  PipelineTime time;
+  PipelineProgram program;
+  program.shape = resolved->shape;
+  program.stageCount = schedule.stageCount;
+  time.stepTime = timeline->stepTime;
+  for (int64_t device = 0; device < schedule.deviceCount(); ++device) {
+    const std::vector<TimedAction> &actions = timeline->devices[device];
+    time.busy.push_back(timeline->busy[device]);
+    time.begin.push_back(actions.empty() ? Seconds(0) : actions.front().start);
+    time.end.push_back(actions.empty() ? Seconds(0) : actions.back().end);
+    followMemory(schedule, device, program);
+  }
+  if (messages.blockingSends)
+    for (const TimedMessage &message : timeline->messages)
+      time.end[message.from] = std::max(time.end[message.from], message.end);
+  return assembleStep(context, largestLayer, chunks, program, time);
+}
+
+llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, double tolerance) {
+  const ParallelLayout &layout = plan.layout;
+  if (llvm::Error error = verifyLayout(request.model, request.job, layout))
+    return error;
+  if (layout.devices() > request.cluster.deviceCount())
+    return refuse("the plan needs {0} devices, cluster {1} has {2}", layout.devices(), request.cluster.name, request.cluster.deviceCount());
+  if (std::optional<PlanKey> broken = brokenConstraint(request.constraints, layout))
+    return refuse("the plan has {0} {1}, the request asks for {2}", toString(*broken), planValueText(*broken, planValue(layout, *broken)),
+                  request.constraints.describe(*broken));
+  if (request.refuse)
+    if (std::string part = request.refuse(layout); !part.empty())
+      return refuse("the plan cannot be run: {0}", part);
+  llvm::Expected<StepCost> expected = Recomputation(request, layout).run();
+  if (!expected)
+    return expected.takeError();
+
+  auto differs = [&](double claimed, double found) {
+    return !(std::abs(claimed - found) <= tolerance * std::max(std::abs(claimed), std::abs(found)));
+  };
+  const StepCost &claimed = plan.cost;
+  std::pair<const char *, std::pair<Seconds, Seconds>> times[] = {
+      {"step", {claimed.stepTime, expected->stepTime}},
+      {"pipeline", {claimed.pipeline, expected->pipeline}},
+      {"optimizer", {claimed.optimizer, expected->optimizer}},
+      {"exposed gradient communication", {claimed.exposedGradients, expected->exposedGradients}}};
+  for (auto &[name, pair] : times)
+    if (differs(pair.first.value, pair.second.value) &&
+        std::abs(pair.first.value - pair.second.value) > tolerance * expected->stepTime.value)
+      return refuse("the plan claims {0:e9} s for the {1}; recomputed: {2:e9} s", pair.first.value, name, pair.second.value);
+  if (claimed.stages.size() != expected->stages.size())
+    return refuse("the plan lists {0} stages; there are {1}", claimed.stages.size(), expected->stages.size());
+  Bytes limit = request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
+  bool fits = true;
+  for (size_t stage = 0; stage < expected->stages.size(); ++stage) {
+    const MemoryBreakdown &left = claimed.stages[stage].memory, &right = expected->stages[stage].memory;
+    if (differs(left.total().value, right.total().value) || differs(left.host.value, right.host.value))
+      return refuse("the plan claims {0:e9} bytes on stage {1}; recomputed: {2:e9}", left.total().value, stage, right.total().value);
+    fits &= right.total() <= limit && fitsHost(request.cluster, right);
+  }
+  if (differs(claimed.peakMemory.value, expected->peakMemory.value))
+    return refuse("the plan claims a peak of {0:e9} bytes; recomputed: {1:e9}", claimed.peakMemory.value, expected->peakMemory.value);
+  if (claimed.fits != fits)
+    return refuse("the plan claims {0} to fit; recomputed: {1} of {2} allowed", claimed.fits ? "" : "not", toString(expected->peakMemory),
+                  toString(limit));
+  if (differs(claimed.mfu, expected->mfu))
+    return refuse("the plan claims a model FLOPs utilization of {0:P4}; recomputed: {1:P4}", claimed.mfu, expected->mfu);
+  return llvm::Error::success();
+}
