@@ -232,7 +232,10 @@ void ConfigReader::readGptNeoX() {
   shape.rotaryFraction = reader.positive("rotary_pct", 0.25);
   if (shape.rotaryFraction > 1)
     reader.reject("rotary_pct", "at most 1");
-  requireEvenHead(int64_t(shape.headDim * shape.rotaryFraction));
+  int64_t rotated = int64_t(shape.headDim * shape.rotaryFraction);
+  if (!rotated)
+    reader.reject("rotary_pct", "at least two elements of a head of " + llvm::Twine(shape.headDim));
+  requireEvenHead(rotated);
   config.ropeTheta = reader.positive("rotary_emb_base", 10000.0);
   readRopeKeys();
   bool older = reader.has("hidden_dropout_prob") || reader.has("attention_probs_dropout_prob");

@@ -19,6 +19,17 @@ namespace mlir::ppc {
 
 void reportError(const Twine &message) { llvm::errs() << "error: " << message << "\n"; }
 
+/// Says once what the program will not have of the published model.
+static void noteLeftOut(const ModelShape &shape) {
+  static bool said = false;
+  if (std::exchange(said, true))
+    return;
+  if (shape.predictionLayers)
+    llvm::errs() << "note: " << shape.name << ": multi-token prediction layers are left out\n";
+  if (shape.moe.scoreBias)
+    llvm::errs() << "note: " << shape.name << ": nothing balances the experts: their score correction biases stay zero\n";
+}
+
 int64_t Compilation::rankCount() const {
   auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
   return plan.getGrid().deviceCount() * int64_t(plan.getStages().size());
@@ -38,8 +49,9 @@ bool Compilation::load() {
     llvm::Expected<ModelConfig> config = readModelConfig(path);
     if (!config)
       return reportError(llvm::toString(config.takeError())), false;
-    llvm::Expected<OwningOpRef<ModuleOp>> imported =
-        buildModel(*config, {options.sequenceLength, options.globalBatch, options.expertCapacityFactor}, context);
+    noteLeftOut(config->shape);
+    HuggingFaceOptions import{options.sequenceLength, options.globalBatch, options.expertCapacityFactor, /*scoreBias=*/false};
+    llvm::Expected<OwningOpRef<ModuleOp>> imported = buildModel(*config, import, context);
     if (!imported)
       return reportError(llvm::toString(imported.takeError())), false;
     module = std::move(*imported);

@@ -10,7 +10,7 @@ Value ModelBuilder::experts(Value x, const std::string &name) {
   Dimension hidden{"hidden", shape.hidden}, expert{"experts", moe.experts}, ffn{"ffn", moe.ffn};
   Value router = matrix(name + ".gate.weight", {{"router", moe.experts}, hidden});
   Value bias;
-  if (moe.scoreBias)
+  if (moe.scoreBias && hasScoreBias)
     bias = addArgument(attr::state, name + ".gate.e_score_correction_bias", {{"router", moe.experts}},
                        builder.getF32Type(), {});
   Value gateUp = matrix(name + ".experts.gate_up_proj", {expert, {"gate_up", 2}, ffn, hidden});

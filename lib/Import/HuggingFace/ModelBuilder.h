@@ -106,6 +106,7 @@ private:
   const ModelShape &shape;
   const ParameterNames &names;
   int64_t batch, sequence, capacity;
+  bool hasScoreBias;
   OpBuilder builder;
   Location loc;
   std::vector<double> frequencies;

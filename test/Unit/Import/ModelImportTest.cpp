@@ -126,6 +126,19 @@ TEST(ModelImport, AlibiSlopes) {
   EXPECT_FLOAT_EQ(slopes[65], std::exp2(-3 * 0.0625));
 }
 
+TEST(ModelImport, ScoreBiasIsState) {
+  ModelConfig config = configOf("deepseek-v3");
+  for (bool scoreBias : {true, false}) {
+    MLIRContext context;
+    OwningOpRef<ModuleOp> module = llvm::cantFail(buildModel(config, {8, 1, 0, scoreBias}, context));
+    auto function = module->lookupSymbol<func::FuncOp>("loss");
+    int64_t states = 0;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      states += bool(function.getArgAttr(i, attr::state));
+    EXPECT_EQ(states, scoreBias ? 58 : 0);
+  }
+}
+
 TEST(ModelImport, RefusesWhatCannotBeBuilt) {
   MLIRContext context;
   auto message = [&](StringRef name, function_ref<void(ModelConfig &)> change, int64_t sequence = 8,
