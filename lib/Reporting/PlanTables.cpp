@@ -138,10 +138,6 @@ void mlir::ppc::printFrontier(const PlanReport &report, llvm::raw_ostream &out) 
 
 void mlir::ppc::printInfeasibility(const Infeasibility &infeasibility, llvm::raw_ostream &out) {
   out << infeasibility.reason << '\n';
-  if (infeasibility.limit == Infeasibility::Limit::Memory && infeasibility.needed > infeasibility.available)
-    out << "note: the layout that needs least needs " << toString(infeasibility.needed) << " on stage " << infeasibility.stage
-        << ", " << toString(infeasibility.needed - infeasibility.available) << " more than the " << toString(infeasibility.available)
-        << " there are" << (infeasibility.closest ? ": " + toString(infeasibility.closest->layout) : "") << '\n';
   for (const PlanRelaxation &relaxation : infeasibility.relaxations)
     out << "note: possible with " << toString(relaxation.key) << " " << relaxation.to
         << (relaxation.from.empty() ? "" : " instead of " + relaxation.from) << ": " << toString(relaxation.plan.cost.stepTime)

@@ -64,9 +64,10 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
     return stack.takeError();
   input.stack = std::move(*stack);
   input.job = {options.sequence, options.globalBatch};
-  // 16-bit products where the device has them.
+  // 16-bit products where the device has them; programs for the host compute in f32.
   const Device &device = input.cluster.device();
-  input.base.precision = productPrecision(device, Precision::Bf16);
+  bool host = llvm::StringRef(device.architecture).starts_with("x86");
+  input.base.precision = productPrecision(device, host ? Precision::F32 : Precision::Bf16);
   if (!options.planFile.empty())
     if (llvm::Error error = readLayoutFile(options.planFile, input.constraints))
       return std::move(error);
