@@ -90,6 +90,7 @@ TEST(PlanVerifier, RefusesBrokenPinsAndMovedLayers) {
     PlanningProblem problem = random.make();
     problem.constraints = PlanConstraints();
     problem.constraints.forbid(PlanKey::Pp, 1);
+    llvm::cantFail(problem.constraints.pin("schedule", "1f1b")); // one stage per device, so that moved layers move bytes
     problem.limit = Bytes(60e9);
     PlanRequest request = problem.request();
     PlanSearchResult result = llvm::cantFail(searchPlan(request));
