@@ -67,8 +67,8 @@ def stack_of(model, gpu, precision, release, vp, notes):
     """scripts/performance/configs of Megatron-Bridge. Dense: Llama-3-8B records the whole iteration as a CUDA graph, the others
     nothing. Experts: attention and router are recorded on GB200 and GB300, and from 26.06 on (MXFP8) the whole iteration,
     with gate and quantisation inside the grouped products (cutedsl_fused_grouped_mlp). DeepSeek-V3 hides its all-to-all
-    (moe_a2a_overlap) there, too, and on B200 in the interleaved layout. Tokens travel once per rank (HybridEP, 25.11 on)
-    except where the recipe names the plain all-to-all: Qwen3-235B on B200 and B300, GPT-OSS in bf16."""
+    (moe_a2a_overlap) there, too, and on B200 in the interleaved layout, as Qwen3-235B does on B300. Tokens travel once per rank (HybridEP, 25.11 on)
+    except where the recipe names none: Qwen3-235B on B200 and B300, Qwen3-30B on B200 before 26.04, GPT-OSS in bf16."""
     if model.startswith("LLAMA"):
         return "nemo-performance+te-loss" + ("+graphs" if model == "LLAMA3_8B" else "")
     if "token-drop" in notes:
@@ -80,9 +80,11 @@ def stack_of(model, gpu, precision, release, vp, notes):
         options += ["graphs", "fused-experts"]
     elif gpu in ("GB200", "GB300"):
         options.append("partial-graphs")
-    if model.startswith("DeepSeekV3") and (fused or gpu == "B200" and vp > 1):
+    if model.startswith("DeepSeekV3") and (fused or gpu == "B200" and vp > 1) or (
+            model.startswith("Qwen3_235B") and gpu == "B300" and vp > 1):
         options.append("overlap")
-    if not (model.startswith("Qwen3_235B") and gpu in ("B200", "B300") or model.startswith("GPT OSS") and precision == "bf16"):
+    if not (model.startswith("Qwen3_235B") and gpu in ("B200", "B300") or
+            model.startswith("Qwen3_30B") and gpu == "B200" and release < "26.04" or model.startswith("GPT OSS") and precision == "bf16"):
         options.append("hybrid-ep")
     if model.startswith(("DeepSeekV3", "Kimi")) and not (fused and gpu == "GB300"):
         options.append("latent")
