@@ -132,6 +132,8 @@ private:
   /// Programs for the slices, and the recomputation that keeps least.
   LayerPrices preparePrices(int64_t slices);
   void runSlices(int64_t slices);
+  /// Bounds each schedule with the state that costs layers least. False: none can beat the cutoff.
+  bool boundEntries();
   void runGroup(llvm::ArrayRef<size_t> group);
   void runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
   void setChoice(ParallelLayout &changed, const ScheduleEntry &entry, int64_t number, bool effective) const {
@@ -162,6 +164,7 @@ private:
   PipelineMessages messages;
   Recompute recompute = Recompute::None;
   std::map<int64_t, std::vector<int64_t>> cuts; // of `recompute`; by number of chunks
+  std::vector<double> entryBounds;              // of `recompute`, whatever the state
 };
 
 void GridExpander::Expansion::run() {
@@ -180,18 +183,20 @@ void GridExpander::Expansion::runSlices(int64_t sliceCount) {
   for (Recompute next : space.recomputes()) {
     recompute = layout.recompute = next;
     cuts.clear();
-    // Parameters and gradients that are whole between steps leave the layers' times alone: one pipeline for all of those.
-    std::vector<std::vector<size_t>> groups(2);
-    for (size_t i = 0; i < states.size(); ++i) {
-      states[i]->layout.recompute = recompute;
-      if (states[i]->layout.zero >= 3 || states[i]->context.reducesEveryMicroBatch())
-        groups.push_back({i});
-      else
-        groups[states[i]->layout.offload == Offload::Activations].push_back(i);
+    if (!boundEntries()) {
+      counts.prunedBusy += int64_t(states.size() * entries.size());
+      continue;
     }
-    for (const std::vector<size_t> &group : groups)
-      if (!group.empty())
-        runGroup(group);
+    // Parameters and gradients that are whole between steps leave the layers' times alone: one pipeline for all of those.
+    std::map<std::tuple<int64_t, int64_t, bool>, std::vector<size_t>> groups; // zero, shard group where they matter; offload
+    for (size_t i = 0; i < states.size(); ++i) {
+      ParallelLayout &state = states[i]->layout;
+      state.recompute = recompute;
+      bool matters = state.zero >= 3 || states[i]->context.reducesEveryMicroBatch();
+      groups[{matters ? state.zero : 0, matters ? state.shardGroup : 0, state.offload == Offload::Activations}].push_back(i);
+    }
+    for (auto &[key, group] : groups)
+      runGroup(group);
   }
 }
 
@@ -277,17 +282,44 @@ bool GridExpander::Expansion::fits(const PricingContext &context, double largest
   return true;
 }
 
-void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
-  bool full = recompute == Recompute::Full;
-  LayerPrices prices = priceLayers(states[group.front()]->context, programs), least = prices;
-  // Recomputed layers are slower, unless they spare a slow host link its traffic.
-  for (std::array<LayerPrice, 2> &price : least.prices) {
+/// With [0] the lesser of kept and recomputed: recomputation is slower, unless it spares a slow host link its traffic.
+static LayerPrices leastOfBoth(LayerPrices prices) {
+  for (std::array<LayerPrice, 2> &price : prices.prices) {
     price[0].forward = std::min(price[0].forward, price[1].forward);
     price[0].backward = std::min(price[0].backward, price[1].backward);
     price[0].weightGradient = std::min(price[0].weightGradient, price[1].weightGradient);
   }
+  return prices;
+}
+
+bool GridExpander::Expansion::boundEntries() {
+  bool full = recompute == Recompute::Full;
+  ParallelLayout asked = layout; // whole state, nothing offloaded
+  PricingContext context(request.model, request.job, request.cluster, asked, request.stack, slices);
+  LayerPrices prices = priceLayers(context, programs);
+  if (full)
+    prices = leastOfBoth(prices);
   double microBatches = double(layout.microBatches(request.job));
-  if (boundBusy(request.model, sumUp(full ? least : prices, kinds, false), layout.pp, microBatches) > found.cutoff()) {
+  if (boundBusy(request.model, sumUp(prices, kinds, false), layout.pp, microBatches) > found.cutoff())
+    return false;
+  entryBounds.assign(entries.size(), infinity);
+  double best = infinity;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].schedule.shape.slices != slices)
+      continue;
+    setChoice(asked, entries[i], full ? 0 : -1, true);
+    llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entries[i].schedule.shape.chunks);
+    entryBounds[i] = boundPipeline(entries[i], priceChunks(context, prices, cut, entries[i].schedule.splitBackward));
+    best = std::min(best, entryBounds[i]);
+  }
+  return best <= found.cutoff();
+}
+
+void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
+  bool full = recompute == Recompute::Full;
+  LayerPrices prices = priceLayers(states[group.front()]->context, programs), least = full ? leastOfBoth(prices) : prices;
+  double microBatches = double(layout.microBatches(request.job));
+  if (boundBusy(request.model, sumUp(least, kinds, false), layout.pp, microBatches) > found.cutoff()) {
     counts.prunedBusy += int64_t(group.size() * entries.size());
     return;
   }
@@ -310,10 +342,14 @@ void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
       counts.needless += int64_t(possible.size());
       continue;
     }
+    if (entryBounds[i] > found.cutoff()) {
+      counts.prunedPipeline += int64_t(possible.size());
+      continue;
+    }
     const ScheduleEntry &entry = entries[i];
     setChoice(asked, entry, full ? 0 : -1, true);
     llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
-    double bound = boundPipeline(entry, priceChunks(context, full ? least : prices, cut, entry.schedule.splitBackward));
+    double bound = boundPipeline(entry, priceChunks(context, least, cut, entry.schedule.splitBackward));
     if (bound > found.cutoff())
       counts.prunedPipeline += int64_t(possible.size());
     else

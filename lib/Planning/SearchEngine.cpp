@@ -50,15 +50,18 @@ BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t dev
 
 BoundedSpace SearchEngine::restrict(const BoundedSpace &whole, const PlanConstraints &constraints) {
   BoundedSpace result{std::make_shared<PlanSpace>(*whole.space, constraints), {}};
-  for (const auto &entry : whole.grids) {
-    ParallelLayout layout = result.space->layoutOf(entry.second);
-    bool allowed = true;
-    for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp, PlanKey::MicroBatch,
-                        PlanKey::SequenceParallel, PlanKey::Context})
-      allowed &= isVacuous(layout, key) || constraints.allows(key, planValue(layout, key));
-    if (allowed)
-      result.grids.push_back(entry);
+  // Keys first: there are fewer of them.
+  std::vector<bool> allowed;
+  PlanGrid any{0, 1, 1};
+  for (; any.key < int32_t(whole.space->keys.size()); ++any.key) {
+    ParallelLayout layout = result.space->layoutOf(any);
+    allowed.push_back(llvm::all_of(
+        {PlanKey::Tp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp, PlanKey::MicroBatch, PlanKey::SequenceParallel, PlanKey::Context},
+        [&](PlanKey key) { return isVacuous(layout, key) || constraints.allows(key, planValue(layout, key)); }));
   }
+  for (const auto &entry : whole.grids)
+    if (allowed[entry.second.key] && constraints.allows(PlanKey::Dp, entry.second.dp) && constraints.allows(PlanKey::Pp, entry.second.pp))
+      result.grids.push_back(entry);
   return result;
 }
 
