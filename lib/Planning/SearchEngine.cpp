@@ -55,9 +55,11 @@ BoundedSpace SearchEngine::restrict(const BoundedSpace &whole, const PlanConstra
   PlanGrid any{0, 1, 1};
   for (; any.key < int32_t(whole.space->keys.size()); ++any.key) {
     ParallelLayout layout = result.space->layoutOf(any);
-    allowed.push_back(llvm::all_of(
-        {PlanKey::Tp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp, PlanKey::MicroBatch, PlanKey::SequenceParallel, PlanKey::Context},
-        [&](PlanKey key) { return isVacuous(layout, key) || constraints.allows(key, planValue(layout, key)); }));
+    static constexpr PlanKey decided[] = {PlanKey::Tp,         PlanKey::Cp,               PlanKey::Ep,     PlanKey::Etp,
+                                          PlanKey::MicroBatch, PlanKey::SequenceParallel, PlanKey::Context};
+    allowed.push_back(llvm::all_of(decided, [&](PlanKey key) {
+      return isVacuous(layout, key) || constraints.allows(key, planValue(layout, key));
+    }));
   }
   for (const auto &entry : whole.grids)
     if (allowed[entry.second.key] && constraints.allows(PlanKey::Dp, entry.second.dp) && constraints.allows(PlanKey::Pp, entry.second.pp))
