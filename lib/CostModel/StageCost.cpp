@@ -211,3 +211,15 @@ std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, con
   }
   return chunks;
 }
+
+std::vector<int64_t> mlir::ppc::layersPerChunk(const ModelShape &model, llvm::ArrayRef<ChunkCost> chunks) {
+  std::vector<int64_t> layers;
+  for (const ChunkCost &chunk : chunks) {
+    layers.push_back(0);
+    for (int kind = int(LayerKind::Embedding) + 1; kind < int(LayerKind::Head); ++kind)
+      layers.back() += chunk.count[kind];
+  }
+  if (!layers.empty())
+    layers.back() -= model.predictionLayers;
+  return layers;
+}

@@ -32,12 +32,8 @@ llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const Para
     return stage.memory.total() <= limitOf(request) && fitsHost(request.cluster, stage.memory);
   });
   if (plan.layout.stageLayers.empty() && layout.pp > 1)
-    for (const ChunkCost &chunk : detail.costs.chunks) {
-      int64_t layers = 0;
-      for (int kind = int(LayerKind::Embedding) + 1; kind < int(LayerKind::Head); ++kind)
-        layers += chunk.count[kind];
+    for (int64_t layers : layersPerChunk(request.model, detail.costs.chunks))
       plan.layout.stageLayers.push_back(layers);
-    }
   return plan;
 }
 

@@ -34,19 +34,6 @@ static int64_t busiestStage(const StepCost &cost) {
   return busiest;
 }
 
-/// Layers of each chunk: without embedding and head, which are the first and the last kind, and without prediction layers,
-/// which the last chunk has besides.
-static std::vector<int64_t> layersPerChunk(const ModelShape &model, const StepDetail &detail) {
-  std::vector<int64_t> layers;
-  for (const ChunkCost &chunk : detail.costs.chunks) {
-    layers.push_back(0);
-    for (int kind = 1; kind + 1 < layerKinds; ++kind)
-      layers.back() += chunk.count[kind];
-  }
-  layers.back() -= model.predictionLayers;
-  return layers;
-}
-
 /// Per kind, the layers of a chunk that are recomputed as a whole.
 static std::array<int64_t, layerKinds> recomputedLayers(const ModelShape &model, const ParallelLayout &layout,
                                                         llvm::ArrayRef<int64_t> layers, size_t chunk) {
@@ -67,7 +54,7 @@ static std::array<int64_t, layerKinds> recomputedLayers(const ModelShape &model,
 static TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout &layout, const StepCost &cost,
                                        const StepDetail &detail, int64_t busiest) {
   TimeBreakdown time;
-  std::vector<int64_t> layers = layersPerChunk(model, detail);
+  std::vector<int64_t> layers = layersPerChunk(model, detail.costs.chunks);
   double microBatches = microBatchesOf(detail);
   for (const PipelineChunk &place : detail.chunks[busiest]) {
     const ChunkCost &chunk = detail.costs.chunks[place.stage];
@@ -116,7 +103,7 @@ llvm::Expected<ReportedPlan> mlir::ppc::reportPlan(const PlanReport &report, con
   plan.cost = std::move(*cost);
   // Reports and files name the layers of every stage, also where the stack cuts them.
   if (layout.stageLayers.empty() && plan.detail.costs.chunks.size() > 1)
-    for (int64_t layers : layersPerChunk(report.model, plan.detail))
+    for (int64_t layers : layersPerChunk(report.model, plan.detail.costs.chunks))
       plan.layout.stageLayers.push_back(layers);
   plan.busiest = busiestStage(plan.cost);
   plan.time = breakDownTime(report.model, layout, plan.cost, plan.detail, plan.busiest);
@@ -135,6 +122,7 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
     llvm::Expected<ReportedPlan> reported = reportPlan(report, plan.layout, estimator);
     if (!reported)
       return reported.takeError();
+    reported->cost.fits = plan.cost.fits; // the search knows the limit, and the host's memory
     report.plans.push_back(std::move(*reported));
   }
   report.search = std::move(search);

@@ -67,6 +67,10 @@ Seconds timeBesideMessages(const PricingContext &context);
 std::vector<ChunkCost> priceChunks(const PricingContext &context, const LayerPrices &prices, llvm::ArrayRef<int64_t> counts,
                                    bool splitBackward);
 
+/// Layers of the model in each chunk, as ParallelLayout::stageLayers lists them: without embedding, head and prediction
+/// layers, which the last chunk has besides.
+std::vector<int64_t> layersPerChunk(const ModelShape &model, llvm::ArrayRef<ChunkCost> chunks);
+
 struct ModelCosts : LayerPrograms {
   std::vector<ChunkCost> chunks; // virtual stages in model order
 };
