@@ -59,7 +59,8 @@ class Infeasible(Exception):
 
 
 def best(tool, folder, model, cluster, sequence, batch, options):
-    command = [tool, model, "--cluster", cluster, "--seq-len", str(sequence), "--global-batch", str(batch)]
+    command = [tool, model, "--cluster", cluster, "--seq-len", str(sequence), "--global-batch", str(batch),
+               "--memory", "79.2"]  # GiB: published runs leave no reserve
     if "--stack" in options:
         at = options.index("--stack")
         command += options[at:at + 2]

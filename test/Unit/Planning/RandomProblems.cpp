@@ -18,6 +18,7 @@ PlanningProblem RandomProblems::make() {
     model.moe.experts = pick({4, 8});
     model.moe.topK = 2;
     model.moe.ffn = model.hidden;
+    model.predictionLayers = pick({0, 1});
     model.moe.firstLayer = pick({0, 1});
     model.moe.sharedFfn = pick({0, 1}) * model.hidden;
   }
