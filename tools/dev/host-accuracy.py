@@ -4,8 +4,10 @@
     host-accuracy.py --build BUILD [--cluster machine.yaml] [--ranks N] [--steps N] [--config config.json]
 
 Compiles one small LLaMA for every split of the ranks into dp x tp x pp and some micro-batch sizes, trains each, and prints
-the predicted and the measured seconds per step (of the fastest step, and the median), the bytes of the arena and of the planner's
-estimate, and at the end how the layout that the planner ranks first does against the fastest one.
+the predicted and the measured seconds per step: of the fastest step, and "cores", the processor time of all ranks divided by the
+cores, which a step cannot undercut and which does not depend on what else runs on the machine. Then the bytes of the largest arena
+and of the planner's estimate. At the end: how far predictions are off, and how the layout that the planner ranks first does
+against the best one.
 """
 import argparse
 import json
@@ -46,14 +48,20 @@ def measure(arguments, environment, scratch, layout):
     run([os.path.join(arguments.build, "bin/ppc-compile"), os.path.join(scratch, "config.json"), "--seq-len", arguments.seq_len,
          "--global-batch", arguments.global_batch, "--dp", dp, "--tp", tp, "--pp", pp, "--micro-batch", size, "-o", program,
          *(["--cluster", arguments.cluster] if arguments.cluster else [])], environment)
-    if os.path.exists(log):
-        os.remove(log)
-    run([program, "--synthetic", "--steps", arguments.steps, "--quiet", "--log", log], environment)
+    processor = []
+    for steps in (2, arguments.steps + 2):  # the difference: steps without what happens once
+        if os.path.exists(log):
+            os.remove(log)
+        before = os.times()
+        run([program, "--synthetic", "--steps", steps, "--quiet", "--log", log], environment)
+        after = os.times()
+        processor.append(after.children_user + after.children_system - before.children_user - before.children_system)
     with open(log) as file:
         lines = [json.loads(line) for line in file]
     times = [line["step_time_s"] for line in lines[1:]]
+    cores = min(len(os.sched_getaffinity(0)), arguments.ranks)
     return {"layout": f"dp {dp} tp {tp} pp {pp} mb {size}", "predicted": lines[0].get("predicted_step_time_s", math.nan),
-            "fastest": min(times), "median": statistics.median(times), "communication": statistics.median(line["communication_s"] for line in lines[1:]),
+            "fastest": min(times), "cores": (processor[1] - processor[0]) / arguments.steps / cores,
             "arena": max(line.get("arena_memory_bytes", 0) for line in lines), "planned": lines[0].get("planned_memory_bytes", math.nan)}
 
 
@@ -75,18 +83,20 @@ def main():
         with open(os.path.join(scratch, "config.json"), "w") as file:
             file.write(open(arguments.config).read() if arguments.config else json.dumps(CONFIG))
         rows = []
-        print(f"{'layout':24} {'predicted':>10} {'fastest':>10} {'median':>10} {'exchange':>10} {'pred/fast':>10} {'arena':>9} {'planned':>9}")
+        print(f"{'layout':24} {'predicted':>10} {'fastest':>10} {'cores':>10} {'pred/fast':>10} {'pred/cores':>10} {'arena':>9} {'planned':>9}")
         for layout in layouts(arguments.ranks, arguments.global_batch, [int(size) for size in arguments.micro_batches.split(",")]):
             row = measure(arguments, environment, scratch, layout)
             rows.append(row)
-            print(f"{row['layout']:24} {row['predicted'] * 1e3:7.2f} ms {row['fastest'] * 1e3:7.2f} ms {row['median'] * 1e3:7.2f} ms "
-                  f"{row['communication'] * 1e3:7.2f} ms {row['predicted'] / row['fastest']:10.2f} {row['arena'] / 2**20:6.1f} MB "
+            print(f"{row['layout']:24} {row['predicted'] * 1e3:7.2f} ms {row['fastest'] * 1e3:7.2f} ms {row['cores'] * 1e3:7.2f} ms "
+                  f"{row['predicted'] / row['fastest']:10.2f} {row['predicted'] / row['cores']:10.2f} {row['arena'] / 2**20:6.1f} MB "
                   f"{row['planned'] / 2**20:6.1f} MB", flush=True)
-    ratios = [row["predicted"] / row["fastest"] for row in rows]
     first = min(rows, key=lambda row: row["predicted"])
-    best = min(row["fastest"] for row in rows)
-    print(f"\npredicted / fastest: {min(ratios):.2f} to {max(ratios):.2f}, geometric mean {statistics.geometric_mean(ratios):.2f}")
-    print(f"ranked first: {first['layout']}, {100 * (first['fastest'] / best - 1):.0f} % slower than the fastest")
+    print()
+    for name in ("fastest", "cores"):
+        ratios = [row["predicted"] / row[name] for row in rows]
+        best = min(row[name] for row in rows)
+        print(f"predicted / {name}: {min(ratios):.2f} to {max(ratios):.2f}, geometric mean {statistics.geometric_mean(ratios):.2f}; "
+              f"ranked first: {first['layout']}, {100 * (first[name] / best - 1):.0f} % above the best")
 
 
 if __name__ == "__main__":

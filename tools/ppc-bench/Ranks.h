@@ -24,10 +24,15 @@ struct Benchmark {
   std::function<std::function<void()>(BenchRank &)> prepare;
 };
 
-/// Seconds of one turn of each benchmark, on `ranks` ranks: of the fastest of several windows, so that what else runs on the
-/// machine counts little. A benchmark takes about `seconds`. Errors of ranks end the program with a message; returns nothing
-/// then.
-std::vector<double> runBenchmarks(const std::vector<Benchmark> &benchmarks, int ranks, double seconds);
+/// Of one turn, in the best of several windows, so that what else runs on the machine counts little.
+struct TurnTime {
+  double seconds;   // until the last rank is done
+  double processor; // that a rank spent computing, on average over the ranks
+};
+
+/// Runs every benchmark on `ranks` ranks; each takes about `seconds`. Errors of ranks end the program with a message; returns
+/// nothing then.
+std::vector<TurnTime> runBenchmarks(const std::vector<Benchmark> &benchmarks, int ranks, double seconds);
 
 } // namespace mlir::ppc
 

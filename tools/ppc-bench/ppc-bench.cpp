@@ -39,30 +39,31 @@ public:
     times = runBenchmarks(benchmarks, count, seconds);
     return !times.empty();
   }
-  double time(llvm::StringRef name) const {
+  TurnTime time(llvm::StringRef name) const {
     for (size_t i = 0; i < benchmarks.size(); ++i)
       if (benchmarks[i].name == name)
         return times[i];
-    return 0;
+    return {};
   }
-  /// Work per second of a turn.
+  /// Work of a turn per second of a core.
   double rate(llvm::StringRef name) const {
     for (size_t i = 0; i < benchmarks.size(); ++i)
       if (benchmarks[i].name == name)
-        return works[i].first / times[i];
+        return works[i].first / times[i].processor;
     return 0;
   }
   void print(llvm::raw_ostream &out) const {
-    TextTable table({"on each rank", "time", "rate"});
+    TextTable table({"on each rank", "time", "of a core", "rate of a core"});
     for (size_t i = 0; i < benchmarks.size(); ++i)
-      table.row({benchmarks[i].name, toString(Seconds(times[i])), rateText(works[i].first / times[i], works[i].second)});
+      table.row({benchmarks[i].name, toString(Seconds(times[i].seconds)), toString(Seconds(times[i].processor)),
+                 rateText(works[i].first / times[i].processor, works[i].second)});
     table.print(out);
   }
 
 private:
   std::vector<Benchmark> benchmarks;
   std::vector<std::pair<double, const char *>> works;
-  std::vector<double> times;
+  std::vector<TurnTime> times;
 };
 
 void addDevice(Measurements &all) {
@@ -82,27 +83,30 @@ void addNetwork(Measurements &all, int64_t count) {
       all.add(messageBenchmark(bytes), double(bytes), "B");
 }
 
-/// The measured rates are those of a rank while all others work too; nothing is left to derive efficiencies from.
+/// Rates of one core while all others work too; nothing is left to derive efficiencies from.
 void setDevice(Device &device, const Measurements &all) {
   double product = std::max(all.rate("product 512 x 512 x 512"), all.rate("product 1024 x 1024 x 1024"));
   device.peak.fill(FlopsPerSecond(0));
   device.peak[int(Precision::F32)] = FlopsPerSecond(product);
   device.products[int(Precision::F32)] = {1, 1, 1};
-  device.productFloor = Seconds(all.time("product 4 x 4 x 4"));
+  device.productFloor = Seconds(all.time("product 4 x 4 x 4").processor);
   device.memoryBandwidth = BytesPerSecond(all.rate("stream 4096 KiB"));
   device.memoryEfficiency = 1;
 }
 
-void setNetwork(ClusterLevel &level, const Measurements &all, double count) {
+/// `turns`: ranks that share a core. An exchange is copies and sums that the ranks do themselves; the shorter of the two
+/// measures has less of what else runs on the machine.
+void setNetwork(ClusterLevel &level, const Measurements &all, double count, double turns) {
+  auto time = [&](llvm::StringRef name) { return std::min(all.time(name).seconds, all.time(name).processor * turns); };
   // What is left of a ring of this many ranks (docs/CostModel.md), and its two rounds.
   double share = 1 - 0.54 / count, wire = 2 * (count - 1) / count;
-  double small = all.time("all-reduce 64 B"), large = all.time("all-reduce 8388608 B");
+  double small = time("all-reduce 64 B"), large = time("all-reduce 8388608 B");
   level.constants.floor = Seconds(small / 2);
   level.latency = Seconds(small / 2 / (2 * (count - 1)));
   level.bandwidth = BytesPerSecond(8.0 * double(megabyte) * wire / (large - small) / share);
   level.constants.ring = {1, Bytes(0)};
   level.constants.allToAll = {1, Bytes(0)};
-  double message = (all.time("message 4194304 B") - all.time("message 64 B")) / (4.0 * double(megabyte));
+  double message = (time("message 4194304 B") - time("message 64 B")) / (4.0 * double(megabyte));
   level.constants.pointToPoint = std::min(1.0, 1 / message / level.bandwidth.value);
 }
 
@@ -142,8 +146,6 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: cannot write " << output << ": " << problem.message() << "\n";
     return 1;
   }
-  if (count != cluster->deviceCount())
-    cluster = clusterOfRanks(*cluster, count);
   Measurements all;
   if (device)
     addDevice(all);
@@ -152,11 +154,13 @@ int main(int argc, char **argv) {
   if (!all.run(int(count)))
     return 1;
   all.print(llvm::errs());
-  DeviceGroup &group = cluster->groups.front();
   if (device)
-    setDevice(group.device, all);
+    setDevice(cluster->groups.front().device, all);
+  double turns = std::max(1.0, double(count) / double(cluster->deviceCount()));
+  if (count != cluster->deviceCount())
+    cluster = clusterOfRanks(*cluster, count);
   if (network && count > 1)
-    setNetwork(group.levels.front(), all, double(count));
+    setNetwork(cluster->groups.front().levels.front(), all, double(count), turns);
   cluster->summary = "measured by ppc-bench";
   file.os() << writeCluster(*cluster);
   file.keep();

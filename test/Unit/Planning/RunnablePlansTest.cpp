@@ -1,0 +1,116 @@
+// The search that ppc-compile makes, over what compiled programs can run on the ranks of one machine, against pricing all of it.
+#include "ppc/Planning/LayoutFile.h"
+#include "ppc/Planning/PlanSearch.h"
+
+#include "gtest/gtest.h"
+
+using namespace mlir::ppc;
+
+namespace {
+
+ModelShape smallLlama(int64_t layers, int64_t kvHeads) {
+  ModelShape model;
+  model.name = "small";
+  model.family = "llama";
+  model.layers = layers;
+  model.hidden = 192;
+  model.heads = 6;
+  model.kvHeads = kvHeads;
+  model.headDim = 32;
+  model.ffn = 512;
+  model.gated = true;
+  model.vocab = 256;
+  return model;
+}
+
+class RunnablePlans : public testing::Test {
+protected:
+  Cluster cluster = llvm::cantFail(clusterOfRanks(
+      llvm::cantFail(parseCluster("cores", "name: cores\ndevice: { kind: x86-64 }\n"
+                                           "levels: [{ name: shared-memory, kind: shared-memory, size: 2 }]\n")),
+      4));
+  Stack stack = llvm::cantFail(findStack("ppc-host"));
+  TrainingJob job{64, 16};
+  ParallelLayout base;
+
+  RunnablePlans() {
+    base.precision = Precision::F32;
+    base.attention = AttentionKernel::Unfused;
+  }
+
+  PlanRequest request(const ModelShape &model, double memory = 0) {
+    PlanRequest request{model, job, cluster, stack, base, {}, Bytes(memory)};
+    request.refuse = [](const ParallelLayout &layout) { return notRunnable(layout); };
+    request.constraints.pin(PlanKey::Devices, cluster.deviceCount());
+    return request;
+  }
+
+  /// The least step time of every layout, stages cut as the stack cuts; infinite when nothing fits.
+  double leastOfAll(const PlanRequest &request) {
+    double least = std::numeric_limits<double>::infinity();
+    int64_t ranks = cluster.deviceCount();
+    for (int64_t tp = 1; tp <= ranks; ++tp)
+      for (int64_t pp = 1; tp * pp <= ranks; ++pp)
+        for (int64_t microBatch = 1; microBatch <= job.globalBatch; ++microBatch)
+          for (const char *schedule : {"1f1b", "gpipe"}) {
+            ParallelLayout layout = base;
+            layout.tp = tp;
+            layout.pp = pp;
+            layout.dp = ranks / (tp * pp);
+            layout.microBatch = microBatch;
+            layout.schedule = schedule;
+            if (layout.devices() != ranks)
+              continue;
+            llvm::Expected<Plan> plan = pricePlan(request, layout);
+            if (!plan)
+              llvm::consumeError(plan.takeError()); // does not divide
+            else if (plan->cost.fits)
+              least = std::min(least, plan->cost.stepTime.value);
+          }
+    return least;
+  }
+};
+
+} // namespace
+
+TEST_F(RunnablePlans, searchFindsTheLeastOfAll) {
+  for (int64_t layers : {2, 4, 5})
+    for (int64_t kvHeads : {2, 6}) {
+      ModelShape model = smallLlama(layers, kvHeads);
+      PlanRequest asked = request(model);
+      PlanSearchResult result = llvm::cantFail(searchPlan(asked));
+      ASSERT_FALSE(result.plans.empty());
+      EXPECT_EQ(notRunnable(result.plans.front().layout), "");
+      EXPECT_EQ(result.plans.front().layout.devices(), 4);
+      EXPECT_NEAR(result.plans.front().cost.stepTime.value, leastOfAll(asked), 1e-9 * leastOfAll(asked)) << layers << " " << kvHeads;
+    }
+}
+
+TEST_F(RunnablePlans, memoryForcesAnotherPlan) {
+  ModelShape model = smallLlama(4, 2);
+  Plan free = llvm::cantFail(searchPlan(request(model))).plans.front();
+  PlanRequest tight = request(model, free.cost.peakMemory.value * 0.8);
+  PlanSearchResult result = llvm::cantFail(searchPlan(tight));
+  ASSERT_FALSE(result.plans.empty());
+  EXPECT_LE(result.plans.front().cost.peakMemory, tight.memoryLimit);
+  EXPECT_GE(result.plans.front().cost.stepTime, free.cost.stepTime);
+  // The search may also cut stages for memory, which the enumeration does not.
+  EXPECT_LE(result.plans.front().cost.stepTime.value, leastOfAll(tight) * (1 + 1e-9));
+}
+
+TEST_F(RunnablePlans, moreRanksThanCoresShareTheMachine) {
+  Cluster cores = llvm::cantFail(parseCluster("cores", "name: cores\ndevice: { kind: x86-64, memory: 8e9 }\n"
+                                                       "levels: [{ name: shared-memory, kind: shared-memory, size: 2 }]\n"));
+  Cluster ranks = llvm::cantFail(clusterOfRanks(cores, 8));
+  EXPECT_EQ(ranks.deviceCount(), 8);
+  EXPECT_EQ(ranks.device().memory.value, 2e9);
+  EXPECT_EQ(ranks.device().peakOf(Precision::F32).value * 4, cores.device().peakOf(Precision::F32).value);
+  EXPECT_EQ(ranks.device().memoryBandwidth.value * 4, cores.device().memoryBandwidth.value);
+  EXPECT_EQ(ranks.levels().front().latency.value, cores.levels().front().latency.value * 4);
+  Cluster one = llvm::cantFail(clusterOfRanks(cores, 1));
+  EXPECT_EQ(one.device().peakOf(Precision::F32).value, 2 * cores.device().peakOf(Precision::F32).value); // two threads
+  EXPECT_EQ(one.device().memoryBandwidth.value, cores.device().memoryBandwidth.value);
+  llvm::Expected<Cluster> none = clusterOfRanks(cores, 0);
+  EXPECT_FALSE(bool(none));
+  llvm::consumeError(none.takeError());
+}
