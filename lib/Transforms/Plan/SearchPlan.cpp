@@ -58,6 +58,10 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
       return error;
   if (std::string part = refusedPin(constraints); !part.empty())
     return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
+  // What is refused anyway need not be looked at.
+  for (StringRef key : {"vp", "cp", "ep", "etp", "sp", "zero", "recompute", "offload"})
+    if (llvm::Error error = constraints.forbid(key))
+      return error;
   return llvm::Error::success();
 }
 
