@@ -115,9 +115,6 @@ LogicalResult SearchPlanPass::reportInfeasible(const PlanSearchResult &result) {
     return error << "the search was stopped before it found one";
   const Infeasibility &why = *result.infeasibility;
   error << why.reason;
-  if (why.closest)
-    error << "; nearest is " << toString(why.closest->layout) << ", whose stage " << why.stage << " needs " << toString(why.needed)
-          << " of " << toString(why.available);
   for (const PlanRelaxation &other : ArrayRef(why.relaxations).take_front(1))
     error << "; with " << toString(other.key).str() << " " << other.to << " instead of " << other.from << " it is possible: "
           << summary(other.plan);
