@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws random small LLaMAs and random layouts, trains each, and compares it with the single-rank run.
+"""Draws random small models of all families and random layouts, trains each, and compares it with the single-rank run.
 
     random_layouts.py --build BUILD [--count N] [--seed S]
 
@@ -19,7 +19,7 @@ import programs
 STEPS = 5
 
 
-def draw_model(pick):
+def draw_llama(pick):
     heads = pick.choice([1, 2, 3, 4, 5, 6, 8])
     groups = pick.choice([size for size in (1, 2, 3, 4) if heads % size == 0])
     rope = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
@@ -33,6 +33,46 @@ def draw_model(pick):
     }
 
 
+def draw_model(pick):
+    """A LLaMA, or another model of about its sizes."""
+    llama = draw_llama(pick)
+    family = pick.choice(["llama", "llama", "gpt2", "gpt_neox", "bloom", "mistral", "qwen3", "mixtral", "qwen2_moe", "deepseek_v3"])
+    if family == "llama":
+        return llama
+    heads, hidden, layers = llama["num_attention_heads"], llama["hidden_size"], llama["num_hidden_layers"]
+    common = {"model_type": family, "vocab_size": llama["vocab_size"], "initializer_range": 0.05,
+              "tie_word_embeddings": llama["tie_word_embeddings"]}
+    sizes = {"hidden_size": hidden, "intermediate_size": llama["intermediate_size"], "num_hidden_layers": layers,
+             "num_attention_heads": heads}
+    like_llama = {**common, **sizes, "num_key_value_heads": llama["num_key_value_heads"], "max_position_embeddings": 64}
+    experts = pick.choice([2, 3, 4, 8])
+    routed = {"num_experts_per_tok": pick.randint(1, min(3, experts))}
+    if family == "gpt2":
+        return {**common, "n_embd": hidden, "n_layer": layers, "n_head": heads, "n_positions": 32, "n_inner": llama["intermediate_size"],
+                "attn_pdrop": 0, "resid_pdrop": 0, "embd_pdrop": 0}
+    if family == "gpt_neox":
+        return {**common, **sizes, "rotary_pct": 1.0, "use_parallel_residual": pick.random() < 0.7}
+    if family == "bloom":
+        return {**common, "hidden_size": hidden, "n_layer": layers, "n_head": heads}
+    if family == "mistral":
+        return {**like_llama, "sliding_window": pick.choice([None, 1, 3, 8])}
+    if family == "qwen3":
+        return {**like_llama, "head_dim": pick.choice([2, 4, 6]), "attention_bias": pick.random() < 0.5}
+    if family == "mixtral":
+        return {**like_llama, **routed, "num_local_experts": experts}
+    if family == "qwen2_moe":
+        return {**like_llama, **routed, "num_experts": experts, "moe_intermediate_size": pick.choice([8, 11]),
+                "shared_expert_intermediate_size": pick.choice([8, 13]), "decoder_sparse_step": pick.choice([1, 2]),
+                "norm_topk_prob": pick.random() < 0.5}
+    groups = pick.choice([size for size in (1, 2, 4) if experts % size == 0 and experts // size >= 2 or size == 1])
+    chosen = pick.randint(1, groups)
+    return {**common, **sizes, "num_key_value_heads": heads, "max_position_embeddings": 64, "q_lora_rank": pick.choice([None, 6]),
+            "kv_lora_rank": 6, "qk_nope_head_dim": 3, "qk_rope_head_dim": 4, "v_head_dim": 5, "n_routed_experts": experts,
+            "num_experts_per_tok": pick.randint(1, min(2, chosen * experts // groups)), "moe_intermediate_size": 8,
+            "n_shared_experts": pick.choice([1, 2]), "first_k_dense_replace": pick.randint(0, layers), "n_group": groups,
+            "topk_group": chosen, "routed_scaling_factor": 1.5}
+
+
 def draw_layout(pick):
     """Options of the layout, and of the shape of a step."""
     dp, tp, pp = pick.choice([1, 1, 2, 2, 3, 4]), pick.choice([1, 2, 2, 3, 4, 5]), pick.choice([1, 1, 2, 2, 3])
@@ -41,6 +81,8 @@ def draw_layout(pick):
     micro_batch, micro_batches = pick.choice([1, 2, 3]), pick.choice([1, 2, 3, 4])
     layout = ["--dp", dp, "--tp", tp, "--pp", pp, "--micro-batch", micro_batch, "--schedule", pick.choice(["1f1b", "gpipe", "zb1p", "zb2p"])]
     shape = ["--seq-len", pick.choice([4, 7, 16]), "--global-batch", dp * micro_batch * micro_batches]
+    # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
+    shape += ["--epsilon", 1e-5]
     return [str(option) for option in layout], [str(option) for option in shape]
 
 
@@ -49,8 +91,8 @@ def check(build, scratch, seed):
     pick = random.Random(seed)
     model = draw_model(pick)
     layout, shape = draw_layout(pick)
-    short = {key: model[key] for key in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
-                                         "num_key_value_heads", "tie_word_embeddings")}
+    bookkeeping = ("architectures", "hidden_act", "rms_norm_eps", "max_position_embeddings", "rope_theta", "rope_scaling", "initializer_range")
+    short = {key: value for key, value in model.items() if key not in bookkeeping}
     text = f"{' '.join(shape)} {' '.join(layout)} {json.dumps(short)}"
     config = os.path.join(scratch, "config.json")
     with open(config, "w") as file:
