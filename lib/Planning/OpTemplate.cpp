@@ -216,8 +216,9 @@ void cutDimension(TemplateChain &chain, int templateIndex, int value, int dim, i
     extent = llvm::divideCeil(extent, parts);
   }
   for (auto [layer, op, factor] : factors) {
-    int64_t &size = chain.templates[layer].ops[op].factors[factor].size;
-    size = llvm::divideCeil(size, parts);
+    TemplateFactor &loop = chain.templates[layer].ops[op].factors[factor];
+    loop.size = llvm::divideCeil(loop.size, parts);
+    loop.isData = true;
   }
 }
 

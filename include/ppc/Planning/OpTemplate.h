@@ -13,6 +13,7 @@ struct TemplateFactor {
   int64_t size = 1;
   bool needsReplication = false;                 // cannot be cut
   LayoutCombiner combiner = LayoutCombiner::Sum; // of the parts of a result that lacks this loop
+  bool isData = false;                           // cutDimension has cut it: its data-parallel part is done
 };
 
 /// Per dimension of a tensor the factor that walks it; -1 where none does (such a dimension is never cut).

@@ -26,8 +26,7 @@ ArrayRef<AxisList> ShardingPropagation::dims(Value value) const {
 }
 
 LogicalResult ShardingPropagation::run() {
-  readBody();
-  if (failed(readArguments()))
+  if (failed(readBody()) || failed(readArguments()))
     return failure();
   readResults();
   for (Operation *op : order) // what an argument says about an op goes before what is computed
@@ -52,8 +51,8 @@ LogicalResult ShardingPropagation::run() {
   return success();
 }
 
-void ShardingPropagation::readBody() {
-  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+LogicalResult ShardingPropagation::readBody() {
+  WalkResult walk = function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value result : op->getResults())
       axesOf[result].resize(rankOf(result));
     if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
@@ -64,9 +63,16 @@ void ShardingPropagation::readBody() {
         same.emplace_back(value, result);
     } else if (op != function && !op->hasTrait<OpTrait::IsTerminator>()) {
       order.push_back(op);
-      shardings.try_emplace(op, OpSharding::uncut(op));
+      FailureOr<OpSharding> sharding = OpSharding::read(op, grid);
+      if (failed(sharding))
+        return WalkResult::interrupt();
+      shardings.try_emplace(op, std::move(*sharding));
+      if (op->hasAttr(attr::factors))
+        decided.insert(op);
     }
+    return WalkResult::advance();
   });
+  return failure(walk.wasInterrupted());
 }
 
 /// Axes of one device cut nothing.
@@ -176,6 +182,8 @@ bool ShardingPropagation::sweep(bool backward) {
 
 // Values to factors.
 bool ShardingPropagation::pull(Operation *op, ValueRange values, ArrayRef<TensorFactors> tensors, bool argumentsOnly) {
+  if (decided.contains(op))
+    return false;
   OpSharding &sharding = shardings.find(op)->second;
   bool changed = false;
   for (auto [value, tensor] : llvm::zip(values, tensors)) {

@@ -24,6 +24,39 @@ def ExpandCrossEntropyPass : Pass<"ppc-expand-cross-entropy", "mlir::ModuleOp"> 
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 
+def SearchShardingsPass : Pass<"ppc-search-shardings", "mlir::ModuleOp"> {
+  let summary = "find the layout of every op that takes the least time, and write it as a plan";
+  let description = [{
+    Takes the model apart into templates of layers, prices every way to cut every op over the tensor-parallel axes on the
+    cluster, and finds the best ways together, by exact dynamic programming (docs/Rationale/TemplateSearch.md). It knows
+    no names of parallelism: column and row cuts, sequence parallelism, cuts in two dimensions and replicated weights are
+    all layouts that it weighs.
+
+    The grid is `dp` and the axes of `tensor-parallel`, one pipeline stage. The batch is cut over dp; a micro-batch per
+    data-parallel rank has `micro-batch` sequences.
+
+    Requires: one function that computes a loss (before `ppc-phase-train`), with `ppc.input`, `ppc.parameter` and `ppc.dims`
+    on its arguments.
+    Guarantees: `ppc.plan` on the module with a sharding for every parameter and axes for the dimensions of the inputs;
+    `ppc.factors` on every op, which `ppc-propagate-shardings` keeps. Or an error: what does not divide, or the least
+    memory that any layout needs. Remarks of category `ppc-plan`: how each op is cut, its time, the best plan that cuts it in
+    another way, and how that one loses.
+
+    Example (test/Transforms/Sharding/search-shardings.mlir):
+    ```mlir
+    %h = ppc.matmul "mk,nk->mn" %x, %up {ppc.factors = {n = ["tp"]}} : ...
+    ```
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"local\"", "the machine: a preset or a YAML file (docs/Clusters.md)">,
+    Option<"dp", "dp", "int64_t", "1", "data-parallel degree: parts of the batch">,
+    ListOption<"tensorParallel", "tensor-parallel", "int64_t", "sizes of the axes to cut layers over, outermost first">,
+    Option<"microBatch", "micro-batch", "int64_t", "1", "sequences per micro-batch and data-parallel rank">,
+    Option<"memoryLimit", "memory-limit", "int64_t", "0",
+           "bytes per rank for parameters, their state and saved activations; 0: no limit">];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
 def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
   let summary = "decide how every op is cut, from the shardings of the arguments";
   let description = [{
@@ -31,7 +64,8 @@ def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
     it, and of every other dimension that the factor walks, forwards and backwards until nothing changes. What an argument's
     dimension does not say stays replicated; all other values are open. The first to claim an axis keeps it: axes of
     arguments before those of computed values, operands before results, earlier before later; an axis cuts at most one
-    factor of an op. A factor that needs replication is never cut.
+    factor of an op. A factor that needs replication is never cut. An op that has `ppc.factors` before, empty or not, is cut
+    as it says and in no other way.
 
     Requires: `ppc.plan` on the module; `ppc.sharding` on function arguments (`ppc-apply-plan` writes it; without it an
     argument is replicated).

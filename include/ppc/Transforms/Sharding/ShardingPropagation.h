@@ -29,7 +29,7 @@ private:
   LogicalResult readArguments();
   LogicalResult readMicroBatches();
   void readResults();
-  void readBody();
+  LogicalResult readBody();
   bool sweep(bool backward);
   bool pull(Operation *op, ValueRange values, ArrayRef<TensorFactors> tensors, bool argumentsOnly = false);
   bool push(const OpSharding &sharding, ValueRange values, ArrayRef<TensorFactors> tensors);
@@ -40,6 +40,7 @@ private:
   GridAttr grid;
   SmallVector<Operation *> order;
   DenseMap<Operation *, OpSharding> shardings;
+  DenseSet<Operation *> decided; ///< ops with `ppc.factors`: cut as they say
   DenseMap<Value, SmallVector<AxisList>> axesOf;
   DenseSet<Value> closed;                       ///< arguments: what they say is all there is
   SmallVector<std::pair<Value, Value>> same;    ///< yielded value and result of ppc.accumulate

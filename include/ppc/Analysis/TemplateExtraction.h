@@ -1,0 +1,39 @@
+// From a logical model to folded templates: its layers, by `ppc.layer` or by structure, each as the plain data that
+// ppc/Planning/TemplateSearch.h searches.
+#ifndef PPC_ANALYSIS_TEMPLATEEXTRACTION_H
+#define PPC_ANALYSIS_TEMPLATEEXTRACTION_H
+
+#include "dialects/ppc/Ppc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Planning/OpTemplate.h"
+
+namespace mlir::ppc {
+
+struct ExtractedTemplates {
+  TemplateChain chain;
+  /// One layer of the program, in the chain's order.
+  struct Layer {
+    std::vector<Operation *> ops; ///< per op of its template; null for the pieces of an op that is taken apart
+    std::vector<Value> values;    ///< per value of its template; null for those between such pieces
+  };
+  std::vector<Layer> layers;
+};
+
+/// Reads a function that computes a loss: one block, no regions, before differentiation.
+///
+/// Layers begin where `ppc.layer` changes; without such attributes, after ops that leave one value alive, unless the
+/// value could still be a pending sum. Where more than two values would pass from layer to layer, layers are taken
+/// together, and so are all when more than two parameters are used by several of them. Equal layers become one
+/// template.
+///
+/// A cross entropy is taken apart into log_sum_exp, pick and sub, so that its classes may be cut. Constants cost
+/// nothing. Fails, with an error on the op, when something is no tensor or has a region.
+FailureOr<ExtractedTemplates> extractTemplates(func::FuncOp function);
+
+/// Cuts the dimension called "batch" of the function's inputs, and all that it becomes, to what one micro-batch of one
+/// of the data-parallel ranks has: size / parts. Returns the size before; 0 when no input has it.
+int64_t cutBatch(ExtractedTemplates &templates, func::FuncOp function, int64_t parts);
+
+} // namespace mlir::ppc
+
+#endif // PPC_ANALYSIS_TEMPLATEEXTRACTION_H
