@@ -132,7 +132,15 @@ private:
     data.kernel = kernelOf(op);
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       auto find = [&](StringRef name) { return rule.findFactor(name) ? int(*rule.findFactor(name)) : -1; };
-      data.attention = {find("b"), find("s"), find("k"), find("g"), find("d"), find("t"), attention.getCausal()};
+      data.attention = {find("b"),
+                        find("s"),
+                        find("k"),
+                        find("g"),
+                        find("d"),
+                        find("t"),
+                        attention.getCausal(),
+                        find("v"),
+                        int64_t(attention.getWindow().value_or(0))};
     }
     addOp(std::move(data), op);
     return success();

@@ -94,8 +94,8 @@ std::string OpTemplate::fingerprint() const {
     list(op.savedOperands);
     list(op.savedResults);
     const AttentionFactors &roles = op.attention;
-    list(std::vector<int>{roles.batch, roles.queries, roles.kvHeads, roles.group, roles.headDim, roles.keys,
-                          roles.causal});
+    list(std::vector<int64_t>{roles.batch, roles.queries, roles.kvHeads, roles.group, roles.headDim, roles.keys,
+                              roles.causal, roles.valueDim, roles.window});
   }
   list(inputs);
   list(outputs);

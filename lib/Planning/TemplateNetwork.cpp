@@ -45,7 +45,9 @@ static OpSeconds attentionSeconds(const TemplatePricing &pricing, const Template
   shape.heads = shape.kvHeads * size(roles.group);
   shape.queries = size(roles.queries);
   shape.keys = size(roles.keys);
-  shape.headDim = shape.valueDim = size(roles.headDim);
+  shape.headDim = size(roles.headDim);
+  shape.valueDim = roles.valueDim >= 0 ? size(roles.valueDim) : shape.headDim;
+  shape.window = roles.window;
   shape.causal = roles.causal;
   const Device &device = pricing.cluster.device();
   return {attentionForwardTime(device, pricing.attention, pricing.precision, shape),
@@ -328,6 +330,14 @@ void TemplateNetwork::convertForSeveral(int number, llvm::ArrayRef<Use> uses) {
   std::vector<std::vector<int>> sets;
   std::vector<int> set;
   size_t most = std::min<size_t>(uses.size(), mostForms);
+  auto setCount = [&](size_t size) { // an upper bound: with repetition
+    double count = 1;
+    for (size_t i = 0; i < size; ++i)
+      count *= double(needs.size() + i) / double(i + 1);
+    return count;
+  };
+  while (most > 1 && setCount(most) > mostSets)
+    --most;
   auto extend = [&](auto &self, int first) -> void {
     if (!set.empty())
       sets.push_back(set);

@@ -50,6 +50,8 @@ enum class TemplateKernel {
 struct AttentionFactors {
   int batch = -1, queries = -1, kvHeads = -1, group = -1, headDim = -1, keys = -1;
   bool causal = true;
+  int valueDim = -1;  // without it values are as wide as keys
+  int64_t window = 0; // keys that a query sees; 0: all
 };
 
 struct TemplateOp {

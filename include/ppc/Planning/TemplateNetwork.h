@@ -54,8 +54,9 @@ struct TemplateChoice {
 
 class TemplateNetwork {
 public:
-  /// A value is brought to at most this many layouts besides the one it is made in.
-  static constexpr int mostForms = 3;
+  /// A value is brought to at most this many layouts besides the one it is made in, and to fewer where there would be more
+  /// than `mostSets` sets of so many (three axes and more).
+  static constexpr int mostForms = 3, mostSets = 10000;
 
   /// All must outlive this.
   TemplateNetwork(const TemplatePricing &pricing, const OpTemplate &layer, ReshardTimes &times);

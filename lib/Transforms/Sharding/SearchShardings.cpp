@@ -202,7 +202,12 @@ LogicalResult SearchShardingsPass::report(const ExtractedTemplates &templates, c
     size_t layer = llvm::find_if(result.layers, [&](auto &at) { return at.index == explanation.templateIndex; }) -
                    result.layers.begin();
     const TemplateOp &data = templates.chain.templates[explanation.templateIndex].ops[explanation.op];
-    Operation *op = templates.layers[layer].ops[explanation.op];
+    const ExtractedTemplates::Layer &place = templates.layers[layer];
+    Operation *op = place.ops[explanation.op];
+    for (int value :
+         llvm::concat<const int>(data.results, data.operands)) // pieces of an op stand where their values are
+      if (!op && place.values[value])
+        op = place.values[value].getDefiningOp();
     Location loc = op ? op->getLoc() : getOperation().getLoc();
     auto remark = remark::passed(loc, options("strategy"));
     remark << remark::metric("Op", data.name) << remark::metric("Strategy", toString(data, explanation.chosen, axes))

@@ -124,7 +124,6 @@ TEST(TemplateSearch, FindsWhatExhaustiveSearchFinds) {
 TEST(TemplateSearch, LimitsHoldAndBoundsAreBounds) {
   Cluster node = cluster("dgx-a100");
   TemplatePricing pricing{node, {{"tp", 4}}};
-  int bound = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
@@ -159,12 +158,9 @@ TEST(TemplateSearch, LimitsHoldAndBoundsAreBounds) {
     EXPECT_LE(limited->memory.value, limit);
     EXPECT_LE(limited->lowerBound.value, best * (1 + 1e-12));
     EXPECT_LE(limited->lowerBound, limited->time);
-    if (limited->time.value > limited->lowerBound.value * (1 + 1e-12))
-      ++bound;
-    else
+    if (limited->time.value <= limited->lowerBound.value * (1 + 1e-12))
       EXPECT_LE(limited->time.value, best * (1 + 1e-9)); // the certificate says that nothing is better
   }
-  printf("%d plans with a gap\n", bound);
 }
 
 TEST(TemplateSearch, EqualLayersAreSearchedOnce) {
