@@ -59,7 +59,7 @@ func.func @loss(%ids: tensor<8x4096xi32> {ppc.input = "ids", ppc.dims = ["batch"
   %q1 = ppc.matmul "bsh,kgdh->bskgd" %h1, %wq1 {ppc.layer = 1 : i64} : (tensor<8x4096x4096xbf16>, tensor<8x4x128x4096xbf16>) -> tensor<8x4096x8x4x128xbf16>
   %k1 = ppc.matmul "bsh,kdh->bskd" %h1, %wk1 {ppc.layer = 1 : i64} : (tensor<8x4096x4096xbf16>, tensor<8x128x4096xbf16>) -> tensor<8x4096x8x128xbf16>
   %v1 = ppc.matmul "bsh,kdh->bskd" %h1, %wv1 {ppc.layer = 1 : i64} : (tensor<8x4096x4096xbf16>, tensor<8x128x4096xbf16>) -> tensor<8x4096x8x128xbf16>
-  %o1, %l1 = ppc.attention %q1, %k1, %v1 scale 0.088 causal {ppc.layer = 1 : i64} : tensor<8x4096x8x4x128xbf16>, tensor<8x4096x8x128xbf16> -> tensor<8x4096x8x4xbf16>
+  %o1, %l1 = ppc.attention %q1, %k1, %v1 scale 0.088 causal {ppc.layer = 1 : i64} : tensor<8x4096x8x4x128xbf16>, tensor<8x4096x8x128xbf16>, tensor<8x4096x8x128xbf16> -> tensor<8x4096x8x4x128xbf16>, tensor<8x4096x8x4xbf16>
   %a1 = ppc.matmul "bskgd,hkgd->bsh" %o1, %wo1 {ppc.layer = 1 : i64} : (tensor<8x4096x8x4x128xbf16>, tensor<4096x8x4x128xbf16>) -> tensor<8x4096x4096xbf16>
   %x1 = ppc.add %x0, %a1 {ppc.layer = 1 : i64} : tensor<8x4096x4096xbf16>
   %i1 = ppc.rms_norm %x1, %m1 epsilon 1.0e-5 {ppc.layer = 1 : i64} : tensor<8x4096x4096xbf16>, tensor<4096xbf16>
@@ -73,7 +73,7 @@ func.func @loss(%ids: tensor<8x4096xi32> {ppc.input = "ids", ppc.dims = ["batch"
   %q2 = ppc.matmul "bsh,kgdh->bskgd" %h2, %wq2 {ppc.layer = 2 : i64} : (tensor<8x4096x4096xbf16>, tensor<8x4x128x4096xbf16>) -> tensor<8x4096x8x4x128xbf16>
   %k2 = ppc.matmul "bsh,kdh->bskd" %h2, %wk2 {ppc.layer = 2 : i64} : (tensor<8x4096x4096xbf16>, tensor<8x128x4096xbf16>) -> tensor<8x4096x8x128xbf16>
   %v2 = ppc.matmul "bsh,kdh->bskd" %h2, %wv2 {ppc.layer = 2 : i64} : (tensor<8x4096x4096xbf16>, tensor<8x128x4096xbf16>) -> tensor<8x4096x8x128xbf16>
-  %o2, %l2 = ppc.attention %q2, %k2, %v2 scale 0.088 causal {ppc.layer = 2 : i64} : tensor<8x4096x8x4x128xbf16>, tensor<8x4096x8x128xbf16> -> tensor<8x4096x8x4xbf16>
+  %o2, %l2 = ppc.attention %q2, %k2, %v2 scale 0.088 causal {ppc.layer = 2 : i64} : tensor<8x4096x8x4x128xbf16>, tensor<8x4096x8x128xbf16>, tensor<8x4096x8x128xbf16> -> tensor<8x4096x8x4x128xbf16>, tensor<8x4096x8x4xbf16>
   %a2 = ppc.matmul "bskgd,hkgd->bsh" %o2, %wo2 {ppc.layer = 2 : i64} : (tensor<8x4096x8x4x128xbf16>, tensor<4096x8x4x128xbf16>) -> tensor<8x4096x4096xbf16>
   %x3 = ppc.add %x2, %a2 {ppc.layer = 2 : i64} : tensor<8x4096x4096xbf16>
   %i2 = ppc.rms_norm %x3, %m2 epsilon 1.0e-5 {ppc.layer = 2 : i64} : tensor<8x4096x4096xbf16>, tensor<4096xbf16>
