@@ -3,13 +3,14 @@
 #include "PlanInputs.h"
 #include "mlir/IR/Builders.h"
 #include "ppc/Planning/LayoutFile.h"
+#include "ppc/Support/YamlReader.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLTraits.h"
 
 namespace {
 
-// Maps keep the order of the file.
+// Reading does not keep the order of a map's keys (see orderAxes).
 struct AxisSizes : std::vector<std::pair<std::string, int64_t>> {};
 struct Axes : std::vector<std::string> {};
 struct Cuts : std::vector<Axes> {};
@@ -119,6 +120,20 @@ static LogicalResult checkLayout(StringRef path, Location loc) {
   return success();
 }
 
+/// Puts the axes in the order of the file: ranks are numbered by it, the last axis innermost.
+static llvm::Error orderAxes(StringRef path, StringRef body, AxisSizes &grid) {
+  llvm::Expected<YamlReader> file = YamlReader::fromText(path, body);
+  if (!file)
+    return file.takeError();
+  std::optional<YamlReader> axes = file->mapping("grid");
+  if (!axes)
+    return file->takeError();
+  std::vector<std::string> names = axes->keys();
+  auto place = [&](const auto &axis) { return llvm::find(names, axis.first) - names.begin(); };
+  llvm::sort(grid, [&](const auto &a, const auto &b) { return place(a) < place(b); });
+  return llvm::Error::success();
+}
+
 FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
   llvm::Expected<PlanFileSections> sections = planFileSections(path);
   if (!sections)
@@ -142,6 +157,8 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
   input >> text;
   if (input.error())
     return emitError(loc) << path << ":" << (problems.empty() ? " is no plan: the file is empty" : problems);
+  if (llvm::Error error = orderAxes(path, body, text.grid))
+    return emitError(loc) << llvm::toString(std::move(error));
 
   MLIRContext *context = loc.getContext();
   Builder builder(context);
