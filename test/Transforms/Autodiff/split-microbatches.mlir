@@ -34,3 +34,16 @@ func.func @loss(%x: tensor<4x4xf32> {ppc.input = "x", ppc.dims = ["batch", "hidd
   return %l, %g : tensor<f32>, tensor<4x4xf32>
 }
 // SINGLE: ppc.accumulate ({{.*}}) micro_batches(1) : (tensor<4x4xf32>, tensor<4xi32>)
+// Two biases have one gradient: each gets a sum of its own.
+// CHECK-LABEL: func.func @shared_gradient
+// CHECK:         %[[SUMS:.*]]:3 = ppc.accumulate
+// CHECK:           %[[G:.*]] = ppc.reduce <sum> %{{.*}} dims [0] :
+// CHECK:           %[[COPY:.*]] = ppc.sum %[[G]]
+// CHECK:           ppc.yield %{{.*}}, %[[G]], %[[COPY]]
+// CHECK:         return %[[SUMS]]#0, %[[SUMS]]#1, %[[SUMS]]#2
+func.func @shared_gradient(%x: tensor<4x3xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]})
+    -> (tensor<f32>, tensor<3xf32>, tensor<3xf32>) {
+  %loss = ppc.reduce <sum> %x dims [0, 1] : tensor<4x3xf32> to tensor<f32>
+  %g = ppc.reduce <sum> %x dims [0] : tensor<4x3xf32> to tensor<3xf32>
+  return %loss, %g, %g : tensor<f32>, tensor<3xf32>, tensor<3xf32>
+}
