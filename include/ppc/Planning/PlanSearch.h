@@ -1,5 +1,5 @@
 // Finds the layout of a training job on a cluster that takes the least time per step within the memory, among all layouts of
-// the space below; exact, by best-first branch and bound, with every price taken from StepEstimator (docs/PlanSearch.md).
+// the space below; exact, by best-first branch and bound, with every price taken from StepEstimator (docs/Planning.md).
 //
 // The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also where it divides nothing);
 // for experts every ep x etp over the ranks of a stage; micro-batch sizes that divide a data-parallel rank's batch; every
