@@ -71,6 +71,9 @@ cl::opt<bool> check("check", cl::desc("Also compile the single-device program, r
                     cl::cat(outputCategory));
 cl::opt<int64_t> checkSteps("check-steps", cl::desc("Training steps that --check compares (3)"), cl::init(3),
                             cl::cat(outputCategory));
+cl::opt<bool> explain("explain", cl::desc("Print why the plan was chosen to standard error: the runner-up, and for each decision the best "
+                                          "plan that decides otherwise"),
+                      cl::cat(layoutCategory));
 cl::opt<bool> verbose("verbose", cl::desc("Print what each phase took to standard error"), cl::cat(outputCategory));
 
 int usageError(const llvm::Twine &message) {
@@ -137,6 +140,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->check = check;
   options->checkSteps = checkSteps;
   options->verbose = verbose;
+  options->explain = explain;
   return {std::move(options), 0};
 }
 

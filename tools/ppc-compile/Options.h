@@ -36,6 +36,7 @@ struct CompileOptions {
   bool check = false;
   int64_t checkSteps = 3;
   bool verbose = false;
+  bool explain = false; // print the planner's decisions
 };
 
 /// Parses the command line; answers --help and --version. Returns the options, or the exit status.

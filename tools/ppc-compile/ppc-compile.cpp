@@ -3,6 +3,7 @@
 #include "Compilation.h"
 #include "Options.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
 #include "ppc/InitPpc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -30,6 +31,22 @@ void printDiagnostic(Diagnostic &diagnostic) {
   for (Diagnostic &note : diagnostic.getNotes())
     if (!StringRef(note.str()).starts_with("see current operation"))
       print(note);
+}
+
+/// --explain: the decisions of the planner, a line each.
+struct DecisionPrinter : remark::detail::MLIRRemarkStreamerBase {
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    for (const remark::detail::Remark::Arg &part : remark.getArgs())
+      if (part.key == "Remark" || part.key == "Reason")
+        llvm::errs() << remark.getRemarkName() << ": " << part.val << "\n";
+  }
+};
+
+bool explainDecisions(MLIRContext &context) {
+  remark::RemarkCategories categories;
+  categories.passed = categories.missed = categories.analysis = "ppc-plan";
+  return succeeded(remark::enableOptimizationRemarks(context, std::make_unique<DecisionPrinter>(),
+                                                     std::make_unique<remark::RemarkEmittingPolicyAll>(), categories));
 }
 
 /// A folder of its own for intermediate files, removed at the end.
@@ -129,5 +146,7 @@ int main(int argc, char **argv) {
   registerPpcDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   ScopedDiagnosticHandler handler(&context, printDiagnostic);
+  if (commandLine.options->explain && !explainDecisions(context))
+    return 1;
   return run(context, *commandLine.options, argv[0]) ? 0 : 1;
 }

@@ -129,6 +129,8 @@ void SearchPlanPass::explain(const PlanSearchResult &result) {
   if (result.plans.size() > 1)
     remark::analysis(loc, remarkOpts("runner-up")) << summary(result.plans[1]);
   for (const PlanAlternative &alternative : result.alternatives) {
+    if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule}, alternative.key))
+      continue; // nothing to decide
     std::string decision = (toString(alternative.key) + " " + alternative.chosen).str();
     if (alternative.plan)
       remark::analysis(loc, remarkOpts("decision"))
