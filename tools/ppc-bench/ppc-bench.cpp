@@ -103,11 +103,11 @@ void setNetwork(ClusterLevel &level, const Measurements &all, double count, doub
   double small = time("all-reduce 64 B"), large = time("all-reduce 8388608 B");
   level.constants.floor = Seconds(small / 2);
   level.latency = Seconds(small / 2 / (2 * (count - 1)));
-  level.bandwidth = BytesPerSecond(8.0 * double(megabyte) * wire / (large - small) / share);
+  level.bandwidth = BytesPerSecond(8.0 * double(megabyte) * wire / std::max(large - small, 0.5 * large) / share);
   level.constants.ring = {1, Bytes(0)};
   level.constants.allToAll = {1, Bytes(0)};
-  double message = (time("message 4194304 B") - time("message 64 B")) / (4.0 * double(megabyte));
-  level.constants.pointToPoint = std::min(1.0, 1 / message / level.bandwidth.value);
+  double rate = 4.0 * double(megabyte) / time("message 4194304 B");
+  level.constants.pointToPoint = std::clamp(rate / level.bandwidth.value, 0.01, 1.0);
 }
 
 int usageError(const llvm::Twine &message) {
