@@ -90,7 +90,8 @@ void setDevice(Device &device, const Measurements &all) {
   device.peak[int(Precision::F32)] = FlopsPerSecond(product);
   device.products[int(Precision::F32)] = {1, 1, 1};
   device.productFloor = Seconds(all.time("product 4 x 4 x 4").processor);
-  device.memoryBandwidth = BytesPerSecond(all.rate("stream 4096 KiB"));
+  // Arenas of models worth planning do not fit in caches.
+  device.memoryBandwidth = BytesPerSecond(all.rate("stream 65536 KiB"));
   device.memoryEfficiency = 1;
 }
 
