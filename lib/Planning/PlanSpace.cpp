@@ -15,6 +15,9 @@ int64_t PlanSpace::nextId() {
 
 /// More chunks per device than this win nothing that messages do not cost; only a pin asks for them.
 static constexpr int64_t mostChunks = 12;
+/// Longer pipelines, in chunks over all devices, than anyone runs: only pins ask for them. What deeper models cost the search
+/// does not grow with their depth beyond it.
+static constexpr int64_t mostStages = 128;
 
 static std::vector<int64_t> divisors(int64_t value) {
   std::vector<int64_t> small, large;
@@ -51,6 +54,8 @@ PlanSpace::PlanSpace(const PlanRequest &request, const PlanConstraints &constrai
         continue;
       std::vector<std::pair<int64_t, int64_t>> rest; // dp, pp
       for (int64_t pp : degrees(PlanKey::Pp, devices / tp / cp, model.layers)) {
+        if (pp > mostStages && !constraints.isPinned(PlanKey::Pp))
+          continue;
         int64_t dp = devices / tp / cp / pp;
         if (job.globalBatch % dp == 0 && allows(PlanKey::Dp, dp))
           rest.push_back({dp, pp});
@@ -118,7 +123,7 @@ std::vector<ScheduleChoice> PlanSpace::schedules(const ParallelLayout &layout) c
   int64_t layers = request.model.layers, deviceLayers = (layers + layout.pp - 1) / layout.pp;
   // Numbers of chunks, least first, each with a smaller largest chunk than the one before.
   std::vector<int64_t> chunkCounts;
-  for (int64_t vp = 1, largest = layers + 1; vp <= std::min(deviceLayers, mostChunks) && layout.pp * vp <= layers; ++vp)
+  for (int64_t vp = 1, largest = layers + 1; vp <= std::min(deviceLayers, mostChunks) && layout.pp * vp <= std::max(std::min(layers, mostStages), layout.pp); ++vp)
     if (int64_t size = (layers + layout.pp * vp - 1) / (layout.pp * vp); size < largest) {
       chunkCounts.push_back(vp);
       largest = size;

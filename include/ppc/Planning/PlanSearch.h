@@ -3,7 +3,7 @@
 //
 // The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also where it divides nothing);
 // for experts every ep x etp over the ranks of a stage; micro-batch sizes that divide a data-parallel rank's batch; every
-// schedule, with every number of chunks per device, up to 12 unless pinned, that changes the size of the largest chunk; stages
+// schedule, with every number of chunks per device, up to 12 (128 over a pipeline) unless pinned, that changes the size of the largest chunk; stages
 // cut evenly by time; sequence parallelism on and off; ring, Ulysses and all-gather attention;
 // ZeRO 0 to 3 with shard groups of the whole data group, of what lies in one innermost unit, and what is between by level;
 // recompute none, selective, full, and full of as few layers per chunk as fit; offload of optimizer or activations. Precision
