@@ -230,8 +230,10 @@ void ConfigReader::readGptNeoX() {
   shape.parallelResidual = reader.boolean("use_parallel_residual", true);
   shape.tiedEmbeddings = reader.boolean("tie_word_embeddings", false);
   shape.rotaryFraction = reader.positive("rotary_pct", 0.25);
-  if (shape.rotaryFraction > 1)
+  if (shape.rotaryFraction > 1) {
     reader.reject("rotary_pct", "at most 1");
+    shape.rotaryFraction = 1;
+  }
   int64_t rotated = int64_t(shape.headDim * shape.rotaryFraction);
   if (!rotated)
     reader.reject("rotary_pct", "at least two elements of a head of " + llvm::Twine(shape.headDim));

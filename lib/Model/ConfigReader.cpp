@@ -166,7 +166,7 @@ int64_t ConfigReader::size(llvm::StringRef key, std::optional<int64_t> fallback,
   int64_t value = reader.integer(key, least, fallback);
   if (value > largest)
     reader.reject(key, "at most " + llvm::Twine(largest));
-  return value;
+  return std::min(value, largest); // what follows multiplies sizes before the error is asked for
 }
 
 double ConfigReader::probability(llvm::StringRef key, double fallback) {

@@ -109,7 +109,8 @@ private:
       if (!timer.extrapolate || --turnsBeforeNextTry > 0 || turn == loop.turns)
         continue;
       for (int64_t cycle = 1; cycle <= maxCycle && cycle <= loop.turns - turn; ++cycle) {
-        if (program.window + 2 * cycle * loop.length > position - begin)
+        // isSteady looks back over the longer of a cycle and the window, and two cycles more.
+        if (std::max(program.window, cycle * loop.length) + 2 * cycle * loop.length > position - begin)
           break;
         if (!looksSteady(cycle * loop.length))
           continue;
