@@ -33,7 +33,7 @@ void TransformerLayer::residual(llvm::StringRef name) {
     build.stream(name, elements * (2 * streamBytes + 2 + 5 + 6), elements * (5 + 3 * streamBytes + 4), 3, 3, Bytes(elements * kept));
 }
 
-void TransformerLayer::enterTensorParallel(llvm::StringRef name, const LayerOp *) {
+void TransformerLayer::enterTensorParallel(llvm::StringRef name) {
   if (layout.tp == 1)
     return;
   Bytes bytes(tokens * hidden * 2), gathered(tokens * hidden * gatheredBytes);

@@ -27,7 +27,7 @@ private:
   void norm(llvm::StringRef name, double rows, double width);
   void residual(llvm::StringRef name);
   /// Before a product whose weights are cut by columns: gather the sequence, or reduce the gradient behind it.
-  void enterTensorParallel(llvm::StringRef name, const LayerOp *unused = nullptr);
+  void enterTensorParallel(llvm::StringRef name);
   /// After a product whose weights are cut by rows.
   void leaveTensorParallel(llvm::StringRef name);
   /// Collectives work along the outermost dimension; a sequence behind the batch is put together or taken apart by a copy.

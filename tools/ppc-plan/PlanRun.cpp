@@ -153,11 +153,11 @@ static int reportInfeasible(const PlanOptions &options, const PlanReport &report
 }
 
 int mlir::ppc::plan(const PlanOptions &options) {
-  if (!options.sequence || !options.globalBatch)
-    return fail(llvm::Twine(options.model) + " does not say what a step is: give --seq-len (tokens) and --global-batch (sequences)");
   llvm::Expected<PlanInput> input = readInput(options);
   if (!input)
     return fail(input.takeError());
+  if (!options.sequence || !options.globalBatch)
+    return fail(llvm::Twine(options.model) + " does not say what a step is: give --seq-len (tokens) and --global-batch (sequences)");
   PlanRequest request = requestOf(options, *input);
   llvm::Expected<PlanSearchResult> result = search(request);
   if (!result)

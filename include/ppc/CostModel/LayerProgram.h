@@ -39,8 +39,7 @@ struct LayerProgram {
   double expertParameters = 0; // expert elements on this rank
   bool recomputeStopsEarly = false; // as the stack says
   size_t meeting = 0; // the op before which the host waits for the device, for sizes that it computed; 0: none
-  Bytes forwardWorkspace;      // largest temporaries beside what is saved
-  Bytes backwardWorkspace;
+  Bytes backwardWorkspace;     // largest temporaries beside what is saved
 
   Seconds forward() const;
   Seconds backward() const;       // without the weight gradient
