@@ -38,8 +38,7 @@ std::pair<int, const Buffer *> owner(const Manifest &manifest, Role role, int pa
 
 } // namespace
 
-TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role role)
-    : finalPath(path), partialPath(path + ".partial"), role(role) {
+std::pair<std::string, int64_t> TensorFile::layOut(const Manifest &manifest) {
   nlohmann::json header;
   header["__metadata__"] = {{"format", "pt"}, {"model", manifest.model}};
   std::map<std::string, int> sorted; // by name, so that the file does not depend on the layout
@@ -62,8 +61,11 @@ TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role r
   start += text;
   for (auto &[index, offset] : offsets)
     offset += int64_t(start.size());
-  end += int64_t(start.size());
+  return {start, end + int64_t(start.size())};
+}
 
+TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role role) : TensorFile(path, role) {
+  auto [start, end] = layOut(manifest);
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw InputError("cannot write " + path + ": not a regular file");
@@ -81,11 +83,23 @@ TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role r
   writeAt(fd, start.data(), int64_t(start.size()), 0, path);
 }
 
+std::unique_ptr<TensorFile> TensorFile::join(const std::string &path, const Manifest &manifest, Role role) {
+  std::unique_ptr<TensorFile> file(new TensorFile(path, role));
+  file->layOut(manifest);
+  file->joined = true;
+  file->fd = open(file->partialPath.c_str(), O_RDWR | O_CLOEXEC);
+  if (file->fd < 0)
+    throw InputError(withErrno("cannot write " + path + ", which the first rank has created: ranks on several machines "
+                               "need a file system that they share"));
+  return file;
+}
+
 TensorFile::~TensorFile() {
   if (fd < 0)
     return;
   close(fd);
-  unlink(partialPath.c_str());
+  if (!joined)
+    unlink(partialPath.c_str());
 }
 
 void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const {

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace ppcrt {
 
@@ -15,7 +17,9 @@ public:
   // Creates `path`.partial for the parameters' values (Role::Parameter) or gradients (Role::Gradient), with its header
   // and full size. Called once, before ranks are forked: throws InputError when the file cannot be written.
   TensorFile(const std::string &path, const Manifest &manifest, Role role);
-  // Removes the partial file unless it was committed.
+  // The same file in a process that does not descend from the one that created it; called after that.
+  static std::unique_ptr<TensorFile> join(const std::string &path, const Manifest &manifest, Role role);
+  // Removes the partial file unless it was committed or joined.
   ~TensorFile();
   TensorFile(const TensorFile &) = delete;
   TensorFile &operator=(const TensorFile &) = delete;
@@ -31,9 +35,14 @@ public:
   const std::string &path() const { return finalPath; }
 
 private:
+  TensorFile(const std::string &path, Role role) : finalPath(path), partialPath(path + ".partial"), role(role) {}
+  // Sets `offsets`; returns the bytes before the first tensor, and the size of the file.
+  std::pair<std::string, int64_t> layOut(const Manifest &manifest);
+
   std::string finalPath, partialPath;
   Role role;
   int fd = -1;
+  bool joined = false;
   std::map<int, int64_t> offsets; // parameter index -> byte offset in the file
 };
 

@@ -98,6 +98,10 @@ void TextData::read(int64_t sample, int64_t first, int64_t count, int32_t *token
     tokens[i] = text[start + i];
 }
 
+std::string TextData::describe() const {
+  return format("%lld bytes, unigram entropy %.4f nats", (long long)bytes, entropy);
+}
+
 void RandomTokens::read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const {
   RandomStream random(seed, "tokens");
   for (int64_t i = 0; i < count; ++i)

@@ -13,6 +13,8 @@ public:
   virtual ~TokenSource() = default;
   // tokens[0 .. count) = tokens `first` .. `first + count - 1` of the sample; a sample has sequence length + 1 tokens.
   virtual void read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const = 0;
+  // What is read, for people; empty when there is nothing to say.
+  virtual std::string describe() const { return {}; }
 };
 
 class TextData final : public TokenSource {
@@ -25,6 +27,7 @@ public:
   TextData &operator=(const TextData &) = delete;
 
   void read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const override;
+  std::string describe() const override;
 
   int64_t size() const { return bytes; }
   // Entropy of the distribution of single bytes, in nats: the loss of a model that knows frequencies only.

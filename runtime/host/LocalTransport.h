@@ -15,17 +15,15 @@
 
 namespace ppcrt {
 
-// What a rank tells the launcher and the first rank while it runs; lies in shared memory.
+// What a rank tells the launcher while it runs; lies in shared memory.
 struct RankStatus {
   // Odd while the rank is inside a call that may wait for others, even otherwise; every such call adds 2. The fields
   // after it say which call: `name` is a literal, `first` a group or a peer, the rest a message's key.
   std::atomic<uint64_t> waits;
   std::atomic<const char *> name;
   std::atomic<int64_t> first, tag, microBatch;
-  std::atomic<int64_t> step;          // the step it is in, from 1; 0 before
-  std::atomic<int64_t> peakResident;  // bytes, at the end of the last reported step
-  std::atomic<int64_t> arenaResident; // bytes of its arena that occupy memory
-  char message[2048];                 // why it ended itself, see fatal(); empty: it did not
+  std::atomic<int64_t> step; // the step it is in, from 1; 0 before
+  char message[2048];        // why it ended itself, see fatal(); empty: it did not
 };
 
 struct LocalWorldShape {

@@ -1,0 +1,14 @@
+// The ways in which the ranks of a program come to be. Each takes a program whose manifest has been checked and options
+// for a run, and returns the exit status of this process; input that cannot be used throws InputError.
+#pragma once
+
+#include "runtime/core/Manifest.h"
+#include "runtime/core/Options.h"
+#include "runtime/include/ppcrt.h"
+
+namespace ppcrt {
+
+// Forks all ranks on this machine (LocalTransport).
+int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Options &options);
+
+} // namespace ppcrt

@@ -1,0 +1,84 @@
+// Preparation, the step loop, and what is measured in it.
+#include "runtime/launch/Training.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/LearningRate.h"
+#include "runtime/host/Memory.h"
+
+#include <cstdio>
+
+namespace ppcrt {
+
+Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &options)
+    : program(program), manifest(manifest), options(options) {
+  if (options.synthetic) {
+    tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
+    return;
+  }
+  tokens = std::make_unique<TextData>(options.data, manifest.sequenceLength, manifest.vocabulary, options.seed);
+}
+
+void Training::createOutputs() {
+  log = LineFile(options.log);
+  losses = LineFile(options.saveLosses);
+  if (std::string data = tokens->describe(); !data.empty() && !options.quiet)
+    std::printf("data: %s\n", data.c_str());
+  if (!options.saveParameters.empty())
+    saved.push_back(std::make_unique<TensorFile>(options.saveParameters, manifest, Role::Parameter));
+  if (!options.saveGradients.empty())
+    saved.push_back(std::make_unique<TensorFile>(options.saveGradients, manifest, Role::Gradient));
+}
+
+void Training::joinOutputs() {
+  if (!options.saveParameters.empty())
+    saved.push_back(TensorFile::join(options.saveParameters, manifest, Role::Parameter));
+  if (!options.saveGradients.empty())
+    saved.push_back(TensorFile::join(options.saveGradients, manifest, Role::Gradient));
+}
+
+void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> &runningStep) {
+  RankContext context(transport);
+  RankContext::current = &context;
+  PlanExecutor executor(manifest, program, context, arena, *tokens);
+  executor.initializeParameters(options.seed);
+  LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
+  std::unique_ptr<Metrics> metrics;
+  if (transport.rank() == 0)
+    metrics = std::make_unique<Metrics>(manifest, options, log, losses);
+  StepReport report{};
+  transport.barrier(Transport::everyRank);
+  for (int64_t step = 1; step <= options.steps; ++step) {
+    runningStep = step;
+    double start = now();
+    report.step = step;
+    report.learningRate = schedule.at(step);
+    StepResult result = executor.run(step, report.learningRate);
+    report.seconds = now() - start;
+    report.loss = result.loss;
+    report.gradNorm = result.gradNorm;
+    if (step == 1 || step == options.steps)
+      measureMemory(transport, arena, report);
+    if (metrics)
+      metrics->report(report, context.traffic);
+  }
+  for (const auto &file : saved)
+    file->writeBlocks(manifest, transport.rank(), arena);
+  if (metrics)
+    metrics->summarize(report);
+  transport.barrier(Transport::everyRank); // nobody leaves before all have written
+  RankContext::current = nullptr;
+}
+
+void Training::measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const {
+  int64_t largest[] = {peakResidentBytes(),
+                       residentBytes(arena, manifest.stageOf(transport.rank()).arenaBytes)};
+  transport.allReduce(Transport::everyRank, largest, 2, DataType::I64, Reduction::Max);
+  report.peakResidentBytes = double(largest[0]);
+  report.arenaResidentBytes = double(largest[1]);
+}
+
+void Training::commitOutputs() {
+  for (const auto &file : saved)
+    file->commit();
+}
+
+} // namespace ppcrt

@@ -1,0 +1,45 @@
+// One training run: what is prepared before ranks start (data, output files), and the step loop of each rank. How ranks
+// come to be is no matter here: see Launch.h.
+#pragma once
+
+#include "runtime/core/Metrics.h"
+#include "runtime/core/Options.h"
+#include "runtime/core/PlanExecutor.h"
+#include "runtime/core/TensorFile.h"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace ppcrt {
+
+class Training {
+public:
+  // Reads and checks the data. Everything is borrowed. Throws InputError.
+  Training(const ppcrt_program &program, const Manifest &manifest, const Options &options);
+
+  // Opens the files that the run writes. Once for each run, in the launcher or in the first rank: throws InputError
+  // when one of them cannot be written.
+  void createOutputs();
+  // The same in every process that neither called createOutputs() nor descends from one that did; after it has returned
+  // there.
+  void joinOutputs();
+
+  // Runs all steps as the rank of `transport`. `arena` is zero; `step` follows the step that runs, from 1.
+  void run(Transport &transport, std::byte *arena, std::atomic<int64_t> &step);
+
+  // Gives the files their names; where createOutputs() was called, after every rank's run() has returned.
+  void commitOutputs();
+
+private:
+  void measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const;
+
+  const ppcrt_program &program;
+  const Manifest &manifest;
+  const Options &options;
+  LineFile log, losses;
+  std::unique_ptr<TokenSource> tokens;
+  std::vector<std::unique_ptr<TensorFile>> saved;
+};
+
+} // namespace ppcrt
