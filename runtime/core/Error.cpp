@@ -12,6 +12,7 @@ namespace {
 
 char *fatalBuffer = nullptr;
 size_t fatalBufferSize = 0;
+void (*fatalHandler)(const char *) = nullptr;
 
 std::string vformat(const char *pattern, va_list arguments) {
   va_list copy;
@@ -51,6 +52,8 @@ void fatal(const char *pattern, ...) {
   va_start(arguments, pattern);
   std::string text = vformat(pattern, arguments);
   va_end(arguments);
+  if (fatalHandler)
+    fatalHandler(text.c_str());
   if (fatalBuffer)
     std::snprintf(fatalBuffer, fatalBufferSize, "%s", text.c_str());
   else
@@ -63,5 +66,7 @@ void setFatalMessageBuffer(char *buffer, size_t size) {
   fatalBuffer = buffer;
   fatalBufferSize = size;
 }
+
+void setFatalHandler(void (*handler)(const char *)) { fatalHandler = handler; }
 
 } // namespace ppcrt

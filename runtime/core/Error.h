@@ -32,4 +32,8 @@ std::string formatBytes(double bytes);
 // Where `fatal` leaves its message instead of printing it (zero-terminated, truncated to `size`); null: stderr.
 void setFatalMessageBuffer(char *buffer, size_t size);
 
+// Called by `fatal` with its message in place of all that it does otherwise; must not return. For processes that others
+// wait for; null: none.
+void setFatalHandler(void (*handler)(const char *message));
+
 } // namespace ppcrt

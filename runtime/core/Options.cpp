@@ -10,7 +10,7 @@
 namespace ppcrt {
 namespace {
 
-enum class Kind { Flag, Text, Count, Positive, Real, Seed };
+enum class Kind { Flag, Text, Transport, Count, Positive, Real, Seed };
 
 struct Option {
   const char *name;
@@ -38,6 +38,8 @@ const Option table[] = {
     {"--save-gradients", "FILE", "write the reduced, unclipped gradients of the last step as safetensors", Kind::Text,
      FIELD(saveGradients)},
     {"--save-losses", "FILE", "write the loss of each step, one per line", Kind::Text, FIELD(saveLosses)},
+    {"--transport", "local|mpi", "fork the ranks here, or be one rank of mpirun (default: as the environment says)",
+     Kind::Transport, FIELD(transport)},
     {"--print-every", "N", "steps between two printed lines (default: about 50 lines in all)", Kind::Positive,
      FIELD(printEvery)},
     {"--threads", "N", "threads of each rank (default: cores / ranks)", Kind::Positive, FIELD(threads)},
@@ -68,6 +70,11 @@ void assign(const Option &option, Options &options, const char *text) {
   case Kind::Text:
     if (!*text)
       throw UsageError(format("%s: expected a file name, found nothing", option.name));
+    *static_cast<std::string *>(field) = text;
+    return;
+  case Kind::Transport:
+    if (std::strcmp(text, "local") != 0 && std::strcmp(text, "mpi") != 0)
+      throw UsageError(format("%s: expected \"local\" or \"mpi\", found \"%s\"", option.name, text));
     *static_cast<std::string *>(field) = text;
     return;
   case Kind::Count:

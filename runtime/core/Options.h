@@ -18,6 +18,7 @@ struct Options {
   std::string saveParameters;
   std::string saveGradients;
   std::string saveLosses;
+  std::string transport; // "local", "mpi", or empty: what the environment says
   int64_t printEvery = 0; // 0: about 50 lines
   int64_t threads = 0;    // 0: cores / ranks
   bool quiet = false;

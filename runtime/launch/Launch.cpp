@@ -4,14 +4,38 @@
 #include "runtime/core/PlanExecutor.h"
 
 #include <cstdio>
+#include <unistd.h>
 
 namespace ppcrt {
 namespace {
 
-int start(const ppcrt_program &program, int argc, char **argv) {
+// Without --transport, the environment decides. torchrun connects its processes to torch only: on one machine the first
+// of them forks the ranks and the others have nothing to do.
+int launch(const ppcrt_program &program, const Manifest &manifest, const Options &options,
+           const std::optional<RankEnvironment> &environment) {
+  if (options.transport == "mpi" || (options.transport.empty() && environment &&
+                                     environment->kind != LauncherKind::Torchrun))
+    return launchMpi(program, manifest, options, environment);
+  if (environment && environment->size > 1) {
+    if (environment->kind != LauncherKind::Torchrun)
+      throw InputError(format("--transport local forks the ranks in one process, but %s started %d: start the program "
+                              "alone, or leave the option out",
+                              environment->launcher.c_str(), environment->size));
+    if (environment->localSize != environment->size)
+      throw InputError("torchrun started processes on several machines, which only MPI connects: use mpirun, or srun "
+                       "--mpi=pmix");
+    if (environment->rank != 0)
+      return 0;
+  }
+  return launchLocal(program, manifest, options);
+}
+
+int start(const ppcrt_program &program, int argc, char **argv, const std::optional<RankEnvironment> &environment) {
+  bool speaks = !environment || environment->rank == 0;
   Options options = parseOptions(argc, argv);
   if (options.help) {
-    std::fputs(helpText(argc ? argv[0] : "train").c_str(), stdout);
+    if (speaks)
+      std::fputs(helpText(argc ? argv[0] : "train").c_str(), stdout);
     return 0;
   }
   if (program.abi_version != PPCRT_ABI_VERSION)
@@ -19,16 +43,25 @@ int start(const ppcrt_program &program, int argc, char **argv) {
                             program.abi_version, PPCRT_ABI_VERSION));
   Manifest manifest = parseManifest({program.manifest, program.manifest_size});
   if (options.version) {
-    std::printf("ppc program: model %s, %lld ranks, ABI %d\n", manifest.model.c_str(),
-                (long long)manifest.grid.rankCount(), PPCRT_ABI_VERSION);
+    if (speaks)
+      std::printf("ppc program: model %s, %lld ranks, ABI %d\n", manifest.model.c_str(),
+                  (long long)manifest.grid.rankCount(), PPCRT_ABI_VERSION);
     return 0;
   }
   if (options.showPlan) {
-    std::fputs(manifest.plan.c_str(), stdout);
+    if (speaks)
+      std::fputs(manifest.plan.c_str(), stdout);
     return 0;
   }
   checkEntries(manifest, program);
-  return launchLocal(program, manifest, options);
+  return launch(program, manifest, options, environment);
+}
+
+// Of several processes that find the same thing wrong before they are connected, the first says so at once; its end makes
+// the launcher stop the others, which speak up only if that has not happened.
+void waitForTheFirst(const std::optional<RankEnvironment> &environment) {
+  if (environment && environment->rank > 0)
+    sleep(2);
 }
 
 } // namespace
@@ -36,12 +69,15 @@ int start(const ppcrt_program &program, int argc, char **argv) {
 
 int ppcrt_main(const ppcrt_program *program, int argc, char **argv) {
   int status = 1;
+  std::optional<ppcrt::RankEnvironment> environment = ppcrt::readRankEnvironment();
   try {
-    status = ppcrt::start(*program, argc, argv);
+    status = ppcrt::start(*program, argc, argv, environment);
   } catch (const ppcrt::UsageError &error) {
+    ppcrt::waitForTheFirst(environment);
     std::fprintf(stderr, "error: %s\n", error.what());
     status = 2;
   } catch (const std::exception &error) {
+    ppcrt::waitForTheFirst(environment);
     std::fprintf(stderr, "error: %s\n", error.what());
   }
   std::fflush(nullptr);

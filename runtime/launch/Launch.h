@@ -4,11 +4,16 @@
 
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Options.h"
+#include "runtime/core/RankEnvironment.h"
 #include "runtime/include/ppcrt.h"
 
 namespace ppcrt {
 
 // Forks all ranks on this machine (LocalTransport).
 int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Options &options);
+
+// Becomes one rank among those that a launcher has started (MpiTransport).
+int launchMpi(const ppcrt_program &program, const Manifest &manifest, const Options &options,
+              const std::optional<RankEnvironment> &environment);
 
 } // namespace ppcrt

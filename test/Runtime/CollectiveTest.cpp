@@ -97,7 +97,7 @@ struct Call {
 };
 
 // Runs one call as `rank` and compares. The arena holds input and output one after the other.
-std::string check(LocalTransport &transport, const std::vector<int> &members, std::byte *arena, const Call &call) {
+std::string check(Transport &transport, const std::vector<int> &members, std::byte *arena, const Call &call) {
   int n = int(members.size()), me = transport.groupIndex(call.group);
   int64_t bytes = call.count * info(call.type).bytes;
   int64_t inBlocks = call.kind == Kind::ReduceScatter || call.kind == Kind::AllToAll ? n : 1;
@@ -164,21 +164,21 @@ LocalWorldShape worldOf(int n, int64_t arenaBytes) {
   return shape;
 }
 
-std::string runCalls(const LocalWorldShape &shape, LocalWorld &world, int rank, const std::vector<Call> &calls) {
-  LocalTransport transport(world, rank);
+std::string runCalls(const LocalWorldShape &shape, Transport &transport, std::byte *arena,
+                     const std::vector<Call> &calls) {
   for (size_t i = 0; i < calls.size(); ++i)
     for (const std::vector<int> &members : shape.groups[calls[i].group])
-      if (std::find(members.begin(), members.end(), rank) != members.end())
-        if (std::string failure = check(transport, members, world.arena(rank), calls[i]); !failure.empty())
+      if (std::find(members.begin(), members.end(), transport.rank()) != members.end())
+        if (std::string failure = check(transport, members, arena, calls[i]); !failure.empty())
           return format("call %zu: ", i) + failure;
   transport.barrier(Transport::everyRank);
   return "";
 }
 
-class CollectiveTest : public ::testing::TestWithParam<int> {};
+class CollectiveTest : public ::testing::TestWithParam<TransportCase> {};
 
 TEST_P(CollectiveTest, RandomCallsMatchTheDefinition) {
-  int n = GetParam();
+  int n = GetParam().ranks;
   std::mt19937_64 random(testSeed() + n);
   auto pick = [&](uint64_t bound) { return int64_t(random() % bound); };
   std::vector<Call> calls;
@@ -189,11 +189,12 @@ TEST_P(CollectiveTest, RandomCallsMatchTheDefinition) {
                      pick(3) == 0, random() >> 8});
   }
   LocalWorldShape shape = worldOf(n, 16 << 20);
-  runOnRanks(shape, [&](LocalWorld &world, int rank) { return runCalls(shape, world, rank, calls); });
+  runOnRanks(GetParam().kind, shape,
+             [&](Transport &transport, std::byte *arena) { return runCalls(shape, transport, arena, calls); });
 }
 
 TEST_P(CollectiveTest, LargeBuffers) {
-  int n = GetParam();
+  int n = GetParam().ranks;
   std::vector<Call> calls;
   int64_t count = (int64_t(n) << 18) + 12345; // more than a staging slot for each member
   for (bool inArena : {true, false}) {
@@ -202,17 +203,24 @@ TEST_P(CollectiveTest, LargeBuffers) {
       calls.push_back({kind, 2, DataType::I32, Reduction::Sum, 100003, inArena, inArena, calls.size()});
   }
   LocalWorldShape shape = worldOf(n, 64 << 20);
-  runOnRanks(shape, [&](LocalWorld &world, int rank) { return runCalls(shape, world, rank, calls); });
+  runOnRanks(GetParam().kind, shape,
+             [&](Transport &transport, std::byte *arena) { return runCalls(shape, transport, arena, calls); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, CollectiveTest, ::testing::Values(1, 2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(Ranks, CollectiveTest,
+                         ::testing::Values(TransportCase{TransportKind::Local, 1}, TransportCase{TransportKind::Local, 2},
+                                           TransportCase{TransportKind::Local, 3}, TransportCase{TransportKind::Local, 4},
+                                           TransportCase{TransportKind::Local, 5}, TransportCase{TransportKind::Mpi, 1},
+                                           TransportCase{TransportKind::Mpi, 2}, TransportCase{TransportKind::Mpi, 3},
+                                           TransportCase{TransportKind::Mpi, 5},
+                                           TransportCase{TransportKind::MpiOverTcp, 4}),
+                         nameOf);
 
 TEST(CollectiveErrorTest, MembersThatDisagreeAreNamed) {
   ::testing::internal::CaptureStderr();
-  int status = statusOnRanks(worldOf(2, 4096), [](LocalWorld &world, int rank) -> std::string {
-    LocalTransport transport(world, rank);
-    transport.allReduce(0, world.arena(rank), 10 + rank, DataType::F32, Reduction::Sum);
-    return "";
+  int status = statusOnRanks(TransportKind::Local, worldOf(2, 4096), [](Transport &transport, std::byte *arena) {
+    transport.allReduce(0, arena, 10 + transport.rank(), DataType::F32, Reduction::Sum);
+    return std::string();
   });
   EXPECT_EQ(status, 1);
   std::string error = ::testing::internal::GetCapturedStderr();

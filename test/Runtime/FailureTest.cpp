@@ -16,16 +16,6 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// True when none of them runs; one that nobody has collected yet ("Z" after the name) does not run.
-bool gone(const std::vector<pid_t> &processes) {
-  for (pid_t process : processes) {
-    std::string stat = readFile("/proc/" + std::to_string(process) + "/stat");
-    if (!stat.empty() && stat.compare(stat.rfind(')') + 2, 1, "Z") != 0)
-      return false;
-  }
-  return true;
-}
-
 class FailureTest : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(FailureTest, AKilledRankStopsTheOthersAndIsNamed) {

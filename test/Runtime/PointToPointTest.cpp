@@ -24,56 +24,88 @@ LocalWorldShape ring(int n) {
 
 int32_t contents(int step, int source, int tag, int m) { return ((step * 16 + source) * 16 + tag) * 16 + m; }
 
-TEST(PointToPointTest, MessagesAreFoundByTheirKeysInAnyOrder) {
+class PointToPointTest : public ::testing::TestWithParam<TransportCase> {};
+
+TEST_P(PointToPointTest, MessagesAreFoundByTheirKeysInAnyOrder) {
   uint64_t seed = testSeed();
-  for (int n : {2, 3, 4}) {
-    runOnRanks(ring(n), [&](LocalWorld &world, int rank) -> std::string {
-      LocalTransport transport(world, rank);
-      std::mt19937_64 random(seed + rank);
-      auto *buffers = reinterpret_cast<int32_t *>(world.arena(rank)); // 2 x messages x 256 elements, twice
-      std::vector<int> order(2 * messages);
-      std::iota(order.begin(), order.end(), 0);
-      for (int step = 0; step < 20; ++step) {
-        std::vector<int64_t> requests;
-        std::shuffle(order.begin(), order.end(), random);
-        for (int i : order) {
-          std::fill_n(buffers + 256 * i, 256, contents(step, rank, i % 2, i / 2));
-          requests.push_back(transport.send((rank + 1) % n, {i % 2, i / 2}, buffers + 256 * i, 1024));
-        }
-        std::shuffle(order.begin(), order.end(), random);
-        int source = (rank + n - 1) % n;
-        for (int i : order) {
-          if (random() % 8 == 0)
-            usleep(random() % 300);
-          int32_t *out = buffers + 256 * (2 * messages + i);
-          transport.receive(source, {i % 2, i / 2}, out, 1024);
-          if (out[0] != contents(step, source, i % 2, i / 2) || out[255] != out[0])
-            return format("step %d: message %d of rank %d is wrong", step, i, source);
-        }
-        for (int64_t request : requests)
-          transport.waitSend(request);
+  int n = GetParam().ranks;
+  runOnRanks(GetParam().kind, ring(n), [&](Transport &transport, std::byte *arena) -> std::string {
+    int rank = transport.rank();
+    std::mt19937_64 random(seed + rank);
+    auto *buffers = reinterpret_cast<int32_t *>(arena); // 2 x messages x 256 elements, twice
+    std::vector<int> order(2 * messages);
+    std::iota(order.begin(), order.end(), 0);
+    for (int step = 0; step < 20; ++step) {
+      std::vector<int64_t> requests;
+      std::shuffle(order.begin(), order.end(), random);
+      for (int i : order) {
+        std::fill_n(buffers + 256 * i, 256, contents(step, rank, i % 2, i / 2));
+        requests.push_back(transport.send((rank + 1) % n, {i % 2, i / 2}, buffers + 256 * i, 1024));
       }
-      return "";
-    });
-  }
+      std::shuffle(order.begin(), order.end(), random);
+      int source = (rank + n - 1) % n;
+      for (int i : order) {
+        if (random() % 8 == 0)
+          usleep(random() % 300);
+        int32_t *out = buffers + 256 * (2 * messages + i);
+        transport.receive(source, {i % 2, i / 2}, out, 1024);
+        if (out[0] != contents(step, source, i % 2, i / 2) || out[255] != out[0])
+          return format("step %d: message %d of rank %d is wrong", step, i, source);
+      }
+      for (int64_t request : requests)
+        transport.waitSend(request);
+    }
+    return "";
+  });
 }
 
-TEST(PointToPointTest, SendDoesNotWaitAndWaitSendDoes) {
-  runOnRanks(ring(2), [](LocalWorld &world, int rank) -> std::string {
-    LocalTransport transport(world, rank);
-    auto *flag = reinterpret_cast<int32_t *>(world.arena(0)); // read by both
-    auto *data = reinterpret_cast<int32_t *>(world.arena(rank) + 4096);
-    if (rank == 0) {
+TEST_P(PointToPointTest, SendDoesNotWait) {
+  // Far more than a transport would keep for a receiver that is not there yet; all ranks send first.
+  constexpr int64_t count = 2 << 20;
+  int n = GetParam().ranks;
+  LocalWorldShape shape = ring(n);
+  shape.arenaBytes.assign(n, 2 * count * int64_t(sizeof(int32_t)));
+  runOnRanks(GetParam().kind, shape, [&](Transport &transport, std::byte *arena) -> std::string {
+    int rank = transport.rank(), source = (rank + n - 1) % n;
+    auto *sent = reinterpret_cast<int32_t *>(arena), *received = sent + count;
+    for (int64_t i = 0; i < count; ++i)
+      sent[i] = int32_t(i * 31 + rank);
+    int64_t request = transport.send((rank + 1) % n, {0, 0}, sent, count * int64_t(sizeof(int32_t)));
+    transport.barrier(Transport::everyRank); // reached although nobody has received
+    transport.receive(source, {0, 0}, received, count * int64_t(sizeof(int32_t)));
+    transport.waitSend(request);
+    for (int64_t i = 0; i < count; ++i)
+      if (received[i] != int32_t(i * 31 + source))
+        return format("element %lld is wrong", (long long)i);
+    return "";
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, PointToPointTest,
+                         ::testing::Values(TransportCase{TransportKind::Local, 2}, TransportCase{TransportKind::Local, 3},
+                                           TransportCase{TransportKind::Local, 4}, TransportCase{TransportKind::Mpi, 2},
+                                           TransportCase{TransportKind::Mpi, 4},
+                                           TransportCase{TransportKind::MpiOverTcp, 3}),
+                         nameOf);
+
+TEST(LocalPointToPointTest, WaitSendWaitsForTheReceiver) {
+  runOnRanks(TransportKind::Local, ring(2), [](Transport &transport, std::byte *arena) -> std::string {
+    auto *data = reinterpret_cast<int32_t *>(arena + 4096);
+    if (transport.rank() == 0) {
+      auto *flag = reinterpret_cast<int32_t *>(arena), **address = reinterpret_cast<int32_t **>(data);
+      *address = flag;
+      int64_t told = transport.send(1, {1, 0}, address, sizeof *address);
+      transport.waitSend(told);
       *data = 42;
       int64_t request = transport.send(1, {0, 0}, data, 4);
-      transport.barrier(Transport::everyRank); // reached although nobody has received
       transport.waitSend(request);
       if (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != 1)
         return "waitSend returned before the message was received";
       *data = 43; // must not be seen by the receiver
       return "";
     }
-    transport.barrier(Transport::everyRank);
+    int32_t *flag;
+    transport.receive(0, {1, 0}, &flag, sizeof flag);
     usleep(20000);
     __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
     transport.receive(0, {0, 0}, data, 4);
@@ -81,15 +113,14 @@ TEST(PointToPointTest, SendDoesNotWaitAndWaitSendDoes) {
   });
 }
 
-TEST(PointToPointTest, RanksThatWaitForEachOtherAreEndedAndNamed) {
+TEST(LocalPointToPointTest, RanksThatWaitForEachOtherAreEndedAndNamed) {
   ::testing::internal::CaptureStderr();
-  int status = statusOnRanks(ring(3), [](LocalWorld &world, int rank) -> std::string {
-    if (rank == 2)
+  int status = statusOnRanks(TransportKind::Local, ring(3), [](Transport &transport, std::byte *arena) -> std::string {
+    if (transport.rank() == 2)
       return "";
-    LocalTransport transport(world, rank);
-    if (rank == 1)
+    if (transport.rank() == 1)
       transport.barrier(Transport::everyRank);
-    transport.receive((rank + 2) % 3, {1, 4}, world.arena(rank), 4);
+    transport.receive((transport.rank() + 2) % 3, {1, 4}, arena, 4);
     return "";
   });
   EXPECT_EQ(status, 1);

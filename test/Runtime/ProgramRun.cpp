@@ -2,6 +2,7 @@
 #include "test/Runtime/ProgramRun.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -41,7 +42,11 @@ void writeFile(const std::string &path, const std::string &content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-ProgramRun::ProgramRun(const std::string &layout, const std::vector<std::string> &arguments) {
+ProgramRun::ProgramRun(const std::string &layout, const std::vector<std::string> &arguments)
+    : ProgramRun({}, {}, layout, arguments) {}
+
+ProgramRun::ProgramRun(const std::vector<std::string> &command, const std::vector<std::string> &environment,
+                       const std::string &layout, const std::vector<std::string> &arguments) {
   static int count = 0;
   folder = temporaryPath("run" + std::to_string(count++));
   std::filesystem::create_directory(folder);
@@ -52,13 +57,17 @@ ProgramRun::ProgramRun(const std::string &layout, const std::vector<std::string>
   int err = open((folder + "/err").c_str(), O_WRONLY | O_CREAT, 0666);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  std::vector<std::string> words = {"train", "--program=" + layout};
+  for (const std::string &variable : environment)
+    putenv(strdup(variable.c_str()));
+  std::vector<std::string> words = command;
+  words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
+  words.push_back("--program=" + layout);
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char *> pointers;
   for (std::string &word : words)
     pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  execv("/proc/self/exe", pointers.data());
+  execvp(pointers[0], pointers.data());
   _exit(127);
 }
 
@@ -97,6 +106,16 @@ bool ProgramRun::waitForOutput(const std::string &text, double seconds) const {
     usleep(pollMicroseconds);
   }
   return false;
+}
+
+bool gone(const std::vector<pid_t> &processes) {
+  for (pid_t process : processes) {
+    // "Z" after the name: dead, and not collected
+    std::string stat = readFile("/proc/" + std::to_string(process) + "/stat");
+    if (!stat.empty() && stat.compare(stat.rfind(')') + 2, 1, "Z") != 0)
+      return false;
+  }
+  return true;
 }
 
 std::string ProgramRun::out() const { return readFile(folder + "/out"); }

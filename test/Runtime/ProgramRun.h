@@ -12,6 +12,9 @@ class ProgramRun {
 public:
   // Starts `ppc-runtime-tests --program=LAYOUT ARGUMENTS...`.
   ProgramRun(const std::string &layout, const std::vector<std::string> &arguments);
+  // Starts `COMMAND... ppc-runtime-tests --program=LAYOUT ARGUMENTS...` with "NAME=value" added to the environment.
+  ProgramRun(const std::vector<std::string> &command, const std::vector<std::string> &environment,
+             const std::string &layout, const std::vector<std::string> &arguments);
   ~ProgramRun();
   ProgramRun(const ProgramRun &) = delete;
   ProgramRun &operator=(const ProgramRun &) = delete;
@@ -33,6 +36,9 @@ private:
   pid_t child;
   bool running = true;
 };
+
+// True when none of them runs; one that nobody has collected yet does not run.
+bool gone(const std::vector<pid_t> &processes);
 
 // A file in a fresh folder that lives as long as the test process.
 std::string temporaryPath(const std::string &name);

@@ -1,8 +1,7 @@
-// Running test code as forked ranks.
+// Running test code as several ranks, over each transport.
 #pragma once
 
 #include "runtime/core/Error.h"
-#include "runtime/host/Launcher.h"
 #include "runtime/host/LocalTransport.h"
 
 #include <gtest/gtest.h>
@@ -18,40 +17,35 @@
 namespace ppcrt::test {
 
 // The seed of property tests: PPC_TEST_SEED, or a fresh one; printed so that a failure can be repeated.
-inline uint64_t testSeed() {
-  static const uint64_t seed = [] {
-    const char *given = std::getenv("PPC_TEST_SEED");
-    uint64_t value = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
-    std::printf("seed: PPC_TEST_SEED=%llu\n", (unsigned long long)value);
-    return value;
-  }();
-  return seed;
-}
+uint64_t testSeed();
 
-// Forks the ranks; `body` returns an empty string, or what went wrong. Returns runRanks' status.
-inline int statusOnRanks(const LocalWorldShape &shape, const std::function<std::string(LocalWorld &, int)> &body) {
-  testSeed();
-  LocalWorld world(shape);
-  LaunchedRanks ranks;
-  ranks.count = world.rankCount();
-  ranks.body = [&](int rank) {
-    RankStatus &status = world.status(rank);
-    setFatalMessageBuffer(status.message, sizeof status.message);
-    SharedWord::setSpinning(false);
-    std::string failure = body(world, rank);
-    std::snprintf(status.message, sizeof status.message, "%s", failure.c_str());
-    return failure.empty() ? 0 : 1;
-  };
-  ranks.describe = [](int rank) { return "rank " + std::to_string(rank); };
-  ranks.message = [&](int rank) { return std::string(world.status(rank).message); };
-  ranks.waits = [&](int rank) { return world.status(rank).waits.load(); };
-  ranks.describeWait = [&](int rank) { return describeWait(world.status(rank)); };
-  ranks.patience = 3;
-  return runRanks(ranks);
-}
+enum class TransportKind {
+  Local,
+  Mpi,       // as Open MPI connects ranks of one machine
+  MpiOverTcp // as it connects machines
+};
+extern const char *const transportKindNames[]; // for the names of tests
 
-inline void runOnRanks(const LocalWorldShape &shape, const std::function<std::string(LocalWorld &, int)> &body) {
-  EXPECT_EQ(statusOnRanks(shape, body), 0);
-}
+// The transports of a test, with the rank counts to run it with.
+struct TransportCase {
+  TransportKind kind;
+  int ranks;
+};
+void PrintTo(const TransportCase &given, std::ostream *out);
+std::string nameOf(const ::testing::TestParamInfo<TransportCase> &info);
+
+// Why ranks of this transport cannot be started here; empty when they can.
+std::string whyNot(TransportKind kind);
+
+// What one rank does, with an arena of zeros; returns an empty string, or what went wrong.
+using RankBody = std::function<std::string(Transport &transport, std::byte *arena)>;
+
+// Runs the body once per rank; returns the exit status. Over MPI, mpirun runs this test once more, in as many processes
+// as there are ranks: what comes before must be the same in each run, and testSeed() is.
+int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body);
+void runOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body);
+
+// The environment in which mpirun works in containers and with more ranks than cores, as "NAME=value".
+std::vector<std::string> mpirunEnvironment();
 
 } // namespace ppcrt::test

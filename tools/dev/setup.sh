@@ -32,6 +32,8 @@ libzstd-dev           # found by LLVM's CMake files
 libdnnl-dev           # oneDNN: matrix products on the host
 nlohmann-json3-dev    # JSON in the runtime
 libgtest-dev          # unit tests
+openmpi-bin           # mpirun, for the tests of the transport mpi
+libopenmpi-dev        # mpi.h, whose constants a test compares with those of the runtime
 python3               # lit and the scripts of tools/dev
 TABLE
 )

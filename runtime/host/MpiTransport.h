@@ -1,0 +1,71 @@
+// Ranks started by a launcher of MPI, on one machine or several. Reductions combine values in the order of the members'
+// index, as those of LocalTransport do, so both transports give the same bits: MPI moves the data, this process adds.
+#pragma once
+
+#include "runtime/host/OpenMpi.h"
+#include "runtime/host/Transport.h"
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace ppcrt {
+
+// What one rank takes part in.
+struct RankShape {
+  std::vector<std::vector<int>> groups; // [group] = members by index; empty when this rank is none of them
+  struct Message {
+    int source, destination; // one of them is this rank
+    MessageKey key;
+  };
+  std::vector<Message> messages; // every message of a step that this rank sends or receives
+};
+
+class MpiTransport final : public Transport {
+public:
+  // MPI is initialised. Every rank calls this at the same time; creates one communicator for each group.
+  MpiTransport(const OpenMpi &mpi, const RankShape &shape);
+  ~MpiTransport() override;
+
+  int rank() const override { return me; }
+  int rankCount() const override { return ranks; }
+  int groupCount() const override { return int(links.size()) - 1; }
+  int groupSize(int group) const override { return link(group).size; }
+  int groupIndex(int group) const override { return link(group).index; }
+
+  void allReduce(int group, void *buffer, int64_t count, DataType type, Reduction kind) override;
+  void allGather(int group, const void *in, void *out, int64_t count, DataType type) override;
+  void reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) override;
+  void allToAll(int group, const void *in, void *out, int64_t count, DataType type) override;
+  void barrier(int group) override;
+
+  int64_t send(int destination, MessageKey key, const void *bytes, int64_t size) override;
+  void waitSend(int64_t request) override;
+  void receive(int source, MessageKey key, void *bytes, int64_t size) override;
+
+private:
+  using Handle = OpenMpi::Handle;
+  struct Link {
+    int size = 0;
+    int index = 0;
+    Handle comm = nullptr;
+  };
+
+  const Link &link(int group) const { return links[group == everyRank ? links.size() - 1 : size_t(group)]; }
+  // Members' blocks of `bytes`, one after the other; `in` may be this member's block of `out`.
+  void gatherBlocks(const Link &link, const void *in, void *out, int64_t bytes);
+  void exchangeBlocks(const Link &link, const void *in, void *out, int64_t bytes);
+  int tag(int source, int destination, MessageKey key) const;
+  std::byte *space(std::vector<std::byte> &buffer, int64_t bytes);
+
+  const OpenMpi &mpi;
+  int me, ranks;
+  std::vector<Link> links;  // the last one is the group of all ranks
+  Handle messageComm;       // for messages alone
+  std::map<std::tuple<int, int, int64_t, int64_t>, int> tags; // source, destination, tag, micro-batch -> tag of MPI
+  std::map<int64_t, std::vector<Handle>> sends;               // request -> those of its parts
+  int64_t nextSend = 0;
+  std::vector<std::byte> gathered, packed; // kept between calls
+};
+
+} // namespace ppcrt

@@ -1,0 +1,203 @@
+// One rank that a launcher has started. What one process alone can find wrong is told to all before training begins, so
+// that they end together and the first that has something to say says it once.
+#include "runtime/core/Error.h"
+#include "runtime/host/Library.h"
+#include "runtime/host/Memory.h"
+#include "runtime/host/MpiTransport.h"
+#include "runtime/launch/Launch.h"
+#include "runtime/launch/Training.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <sched.h>
+#include <set>
+#include <unistd.h>
+
+namespace ppcrt {
+namespace {
+
+RankShape rankShape(const Manifest &manifest, int rank) {
+  RankShape shape;
+  for (const GroupSpec &group : manifest.groups)
+    shape.groups.push_back(groupMembers(manifest.grid, group, rank));
+  for (const Action &action : manifest.stageOf(rank).actions) {
+    int peer = int(manifest.grid.rankAtStage(rank, action.stage));
+    if (action.kind == ActionKind::Send)
+      shape.messages.push_back({rank, peer, {action.tag, action.microBatch}});
+    else if (action.kind == ActionKind::Receive)
+      shape.messages.push_back({peer, rank, {action.tag, action.microBatch}});
+  }
+  return shape;
+}
+
+// The same on all processes of a running machine, containers included.
+std::string machineName() {
+  std::string name;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return name.empty() ? host : name;
+}
+
+std::string hostName() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return host;
+}
+
+// The part of fatal() that knows of MPI.
+struct {
+  const OpenMpi *mpi = nullptr;
+  std::string who;
+  std::atomic<int64_t> step{0};
+} running;
+
+[[noreturn]] void endAllRanks(const char *message) {
+  int64_t step = running.step;
+  std::fprintf(stderr, "error: %s%s: %s\n", running.who.c_str(),
+               step ? format(" in step %lld", (long long)step).c_str() : "", message);
+  std::fflush(nullptr);
+  running.mpi->Abort(running.mpi->world, 1);
+  _exit(1);
+}
+
+class MpiRun {
+public:
+  MpiRun(const ppcrt_program &program, const Manifest &manifest, const Options &options, const OpenMpi &mpi)
+      : program(program), manifest(manifest), options(options), mpi(mpi) {
+    int provided;
+    mpi.Init_thread(nullptr, nullptr, OpenMpi::threadFunneled, &provided);
+    mpi.Comm_rank(mpi.world, &rank);
+    mpi.Comm_size(mpi.world, &size);
+  }
+  ~MpiRun() {
+    setFatalHandler(nullptr);
+    mpi.Finalize();
+  }
+
+  int run(const std::optional<RankEnvironment> &environment) {
+    if (!agree([&] { checkRankCount(environment); }))
+      return 1;
+    running.mpi = &mpi;
+    running.who = manifest.grid.describe(rank) + " on " + hostName();
+    setFatalHandler(endAllRanks);
+    std::unique_ptr<Training> training;
+    if (!agree([&] {
+          learnMachines();
+          checkMemory();
+          training = std::make_unique<Training>(program, manifest, options);
+        }) ||
+        !agree([&] {
+          if (rank == 0)
+            training->createOutputs();
+        }) ||
+        !agree([&] {
+          if (rank != 0)
+            training->joinOutputs();
+        }))
+      return 1;
+    if (rank == 0 && !options.quiet)
+      std::printf("transport: mpi (%s), %d ranks on %d machines\n", mpi.version().c_str(), size, machines);
+    return agree([&] { train(*training); }) && agree([&] {
+             if (rank == 0)
+               training->commitOutputs();
+           })
+               ? 0
+               : 1;
+  }
+
+private:
+  // Does `work` in every rank; when it has thrown in some, the first of them says why. True when it was done in all.
+  bool agree(const std::function<void()> &work) {
+    std::string error;
+    try {
+      work();
+    } catch (const std::exception &caught) {
+      error = caught.what();
+    }
+    int64_t mine = error.empty() ? size : rank, first = size;
+    mpi.Allreduce(&mine, &first, 1, mpi.int64, mpi.min, mpi.world);
+    if (first == rank) {
+      std::string who = rank == 0 ? "" : "rank " + std::to_string(rank) + " on " + hostName() + ": ";
+      std::fprintf(stderr, "error: %s%s\n", who.c_str(), error.c_str());
+      std::fflush(stderr);
+    }
+    return first == size;
+  }
+
+  void checkRankCount(const std::optional<RankEnvironment> &environment) const {
+    int64_t needed = manifest.grid.rankCount();
+    if (environment && environment->size > 1 && size == 1)
+      throw InputError(format("%s started %d processes, but Open MPI connects none of them: use mpirun -n %lld, or, with "
+                              "Slurm, srun --mpi=pmix",
+                              environment->launcher.c_str(), environment->size, (long long)needed));
+    if (needed != size)
+      throw InputError(format("the program was compiled for %lld ranks, but %s started %d: start it with mpirun -n %lld, "
+                              "or give --transport local to fork its ranks on this machine",
+                              (long long)needed, environment ? environment->launcher.c_str() : "this command", size,
+                              (long long)needed));
+  }
+
+  // Which ranks are on this machine, and which of those share this rank's cores.
+  void learnMachines() {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    sched_getaffinity(0, sizeof cores, &cores);
+    std::string name = machineName();
+    std::hash<std::string> hash;
+    int64_t mine[2] = {int64_t(hash(name)),
+                       int64_t(hash(name + std::string(reinterpret_cast<char *>(&cores), sizeof cores)))};
+    std::vector<int64_t> all(2 * size);
+    mpi.Allgather(mine, 2, mpi.int64, all.data(), 2, mpi.int64, mpi.world);
+    std::set<int64_t> different;
+    for (int other = 0; other < size; ++other) {
+      different.insert(all[2 * other]);
+      if (all[2 * other] == mine[0])
+        neighbours.push_back(other);
+      sharing += all[2 * other + 1] == mine[1];
+    }
+    machines = int(different.size());
+  }
+
+  void checkMemory() const {
+    double needed = 0;
+    for (int neighbour : neighbours)
+      needed += double(manifest.stageOf(neighbour).arenaBytes);
+    if (needed > double(machineMemoryBytes()))
+      throw InputError(format("the %zu ranks on this machine need %s of memory, it has %s: use more machines, a smaller "
+                              "micro-batch or a smaller model",
+                              neighbours.size(), formatBytes(needed).c_str(),
+                              formatBytes(double(machineMemoryBytes())).c_str()));
+  }
+
+  void train(Training &training) {
+    setLibraryThreads(options.threads ? int(options.threads) : std::max(1, availableCores() / sharing));
+    SharedRegion arena(manifest.stageOf(rank).arenaBytes);
+    MpiTransport transport(mpi, rankShape(manifest, rank));
+    try {
+      training.run(transport, arena.data(), running.step);
+    } catch (const std::exception &error) {
+      fatal("%s", error.what()); // the others are in the middle of their work
+    }
+  }
+
+  const ppcrt_program &program;
+  const Manifest &manifest;
+  const Options &options;
+  const OpenMpi &mpi;
+  int rank, size;
+  int machines = 1;
+  int sharing = 0;             // ranks that may run on exactly the cores on which this one may
+  std::vector<int> neighbours; // the ranks of this machine
+};
+
+} // namespace
+
+int launchMpi(const ppcrt_program &program, const Manifest &manifest, const Options &options,
+              const std::optional<RankEnvironment> &environment) {
+  return MpiRun(program, manifest, options, OpenMpi::load()).run(environment);
+}
+
+} // namespace ppcrt

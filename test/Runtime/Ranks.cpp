@@ -1,0 +1,159 @@
+// Forked ranks, and ranks that mpirun starts.
+#include "test/Runtime/Ranks.h"
+#include "runtime/host/Launcher.h"
+#include "runtime/host/MpiTransport.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <ostream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ppcrt::test {
+
+const char *const transportKindNames[] = {"Local", "Mpi", "MpiOverTcp"};
+
+uint64_t testSeed() {
+  static const uint64_t seed = [] {
+    const char *given = std::getenv("PPC_TEST_SEED");
+    uint64_t value = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
+    std::printf("seed: PPC_TEST_SEED=%llu\n", (unsigned long long)value);
+    return value;
+  }();
+  return seed;
+}
+
+void PrintTo(const TransportCase &given, std::ostream *out) {
+  *out << given.ranks << " ranks, " << transportKindNames[int(given.kind)];
+}
+
+std::string nameOf(const ::testing::TestParamInfo<TransportCase> &info) {
+  return transportKindNames[int(info.param.kind)] + std::to_string(info.param.ranks);
+}
+
+std::string whyNot(TransportKind kind) {
+  static const bool found = std::system("command -v mpirun >/dev/null 2>&1") == 0;
+  return kind == TransportKind::Local || found ? "" : "mpirun is not installed (Debian: openmpi-bin)";
+}
+
+std::vector<std::string> mpirunEnvironment() {
+  // Leaks of Open MPI are not ours.
+  const char *sanitizer = std::getenv("ASAN_OPTIONS");
+  return {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+          "OMPI_MCA_hwloc_base_binding_policy=none",
+          std::string("ASAN_OPTIONS=") + (sanitizer ? std::string(sanitizer) + ":" : "") + "detect_leaks=0"};
+}
+
+namespace {
+
+bool isMpiRank() { return std::getenv("OMPI_COMM_WORLD_RANK"); }
+
+// What the ranks print is shown when they fail.
+int startMpirun(TransportKind kind, int ranks) {
+  const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
+  char self[4096] = "";
+  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+    return -1;
+  std::vector<std::string> words = {"mpirun", "-n", std::to_string(ranks)};
+  if (kind == TransportKind::MpiOverTcp)
+    words.insert(words.end(), {"--mca", "btl", "tcp,self"});
+  words.push_back(self);
+  words.push_back(std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name());
+  std::vector<char *> pointers;
+  for (std::string &word : words)
+    pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  std::string seed = "PPC_TEST_SEED=" + std::to_string(testSeed());
+  std::FILE *output = std::tmpfile();
+  std::fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    for (std::string &variable : mpirunEnvironment())
+      putenv(strdup(variable.c_str()));
+    putenv(seed.data());
+    dup2(fileno(output), STDOUT_FILENO);
+    dup2(fileno(output), STDERR_FILENO);
+    execvp("mpirun", pointers.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::rewind(output);
+  for (int c; status != 0 && (c = std::fgetc(output)) != EOF;)
+    std::fputc(c, stderr);
+  std::fclose(output);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+// Initialised once in a process, however many tests it runs.
+const OpenMpi &initialisedMpi() {
+  static const OpenMpi &mpi = OpenMpi::load();
+  static const int provided = [] {
+    int level;
+    mpi.Init_thread(nullptr, nullptr, OpenMpi::threadFunneled, &level);
+    std::atexit([] { mpi.Finalize(); });
+    return level;
+  }();
+  (void)provided;
+  return mpi;
+}
+
+int runAsMpiRank(const LocalWorldShape &shape, const RankBody &body) {
+  const OpenMpi &mpi = initialisedMpi();
+  int rank;
+  mpi.Comm_rank(mpi.world, &rank);
+  RankShape mine;
+  for (const auto &instances : shape.groups) {
+    mine.groups.emplace_back();
+    for (const std::vector<int> &members : instances)
+      if (std::find(members.begin(), members.end(), rank) != members.end())
+        mine.groups.back() = members;
+  }
+  for (const auto &[source, destination, key] : shape.messages)
+    if (source == rank || destination == rank)
+      mine.messages.push_back({source, destination, key});
+  SharedRegion arena(shape.arenaBytes[rank]);
+  MpiTransport transport(mpi, mine);
+  std::string failure = body(transport, arena.data());
+  if (failure.empty())
+    return 0;
+  std::fprintf(stderr, "rank %d: %s\n", rank, failure.c_str());
+  std::fflush(nullptr);
+  mpi.Abort(mpi.world, 1);
+  return 1;
+}
+
+} // namespace
+
+int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body) {
+  testSeed();
+  if (kind != TransportKind::Local)
+    return isMpiRank() ? runAsMpiRank(shape, body) : startMpirun(kind, int(shape.arenaBytes.size()));
+  LocalWorld world(shape);
+  LaunchedRanks ranks;
+  ranks.count = world.rankCount();
+  ranks.body = [&](int rank) {
+    RankStatus &status = world.status(rank);
+    setFatalMessageBuffer(status.message, sizeof status.message);
+    SharedWord::setSpinning(false);
+    LocalTransport transport(world, rank);
+    std::string failure = body(transport, world.arena(rank));
+    std::snprintf(status.message, sizeof status.message, "%s", failure.c_str());
+    return failure.empty() ? 0 : 1;
+  };
+  ranks.describe = [](int rank) { return "rank " + std::to_string(rank); };
+  ranks.message = [&](int rank) { return std::string(world.status(rank).message); };
+  ranks.waits = [&](int rank) { return world.status(rank).waits.load(); };
+  ranks.describeWait = [&](int rank) { return describeWait(world.status(rank)); };
+  ranks.patience = 3;
+  return runRanks(ranks);
+}
+
+void runOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body) {
+  if (std::string reason = whyNot(kind); !reason.empty())
+    GTEST_SKIP() << reason;
+  EXPECT_EQ(statusOnRanks(kind, shape, body), 0);
+}
+
+} // namespace ppcrt::test
