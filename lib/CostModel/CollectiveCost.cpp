@@ -323,6 +323,35 @@ llvm::StringRef mlir::ppc::collectiveAlgorithm(const Cluster &cluster, Collectiv
   return estimate(Levels(cluster), kind, bytes, placement).algorithm;
 }
 
+llvm::SmallVector<double, 4> mlir::ppc::linkShares(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
+                                                   const GroupPlacement &placement) {
+  Levels levels(cluster);
+  llvm::SmallVector<double, 4> shares(placement.members.size(), 0.0);
+  Estimate best = estimate(levels, kind, bytes, placement);
+  if (best.seconds <= 0)
+    return shares;
+  Crossings crossings = crossingsOf(levels, placement);
+  double rounds = kind == CollectiveKind::AllReduce ? 2 : 1, units = crossings.size;
+  for (size_t l = 0, i = 0; l < shares.size() && int(i) < crossings.count; ++l) {
+    if (placement.spans[l] <= 1)
+      continue;
+    const Crossing &crossing = crossings.at[i++];
+    units = crossings.size / crossing.members;
+    double wire = rounds * bytes.value * (crossings.size - 1) / crossings.size, rate = ringRate(crossing);
+    if (best.algorithm == "direct") {
+      wire = crossing.members * bytes.value * (units - 1) / units;
+      rate = crossing.rate * crossing.level->constants.allToAll.efficiency;
+    } else if (best.algorithm == "hierarchical") {
+      wire = rounds * bytes.value * (units - 1) / units;
+    } else if (best.algorithm == "in-network" && crossing.level->inNetworkReduction) {
+      wire = crossing.innermost ? bytes.value * (1 + 1.0 / double(crossing.spans)) : bytes.value;
+      rate = crossing.rate * crossing.level->constants.inNetwork.efficiency;
+    }
+    shares[l] = std::min(1.0, wire / rate / best.seconds);
+  }
+  return shares;
+}
+
 /// Share of a device's bandwidth that one message to another unit of the level can use.
 static double messageShare(const ClusterLevel &level) {
   switch (level.topology) {

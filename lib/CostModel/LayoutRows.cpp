@@ -255,26 +255,34 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
   return rows;
 }
 
-static void writeRow(const LayoutRow &row, StepEstimator &estimator, llvm::raw_ostream &out) {
+static void writeRow(const LayoutRow &row, StepEstimator &estimator, llvm::ArrayRef<RowColumn> more, llvm::raw_ostream &out) {
   out << csvCell(row.id) << ',';
   std::string error = row.error;
   if (error.empty()) {
-    llvm::Expected<StepCost> cost = estimator.estimate(*row.model, row.job, *row.cluster, row.layout, *row.stack);
+    StepDetail detail;
+    llvm::Expected<StepCost> cost =
+        estimator.estimate(*row.model, row.job, *row.cluster, row.layout, *row.stack, more.empty() ? nullptr : &detail);
     if (cost) {
       out << int(cost->fits) << ','
           << llvm::format("%.6g,%.4f,%.4f,%.2f,%.4f,%.3f,%.3f,", cost->stepTime.value, 100 * cost->mfu, 100 * cost->hfu,
                           cost->tokensPerSecondPerDevice, cost->peakMemory.value / (1 << 30), 100 * cost->bubble,
-                          100 * (cost->exposedCommunication / cost->stepTime))
-          << '\n';
+                          100 * (cost->exposedCommunication / cost->stepTime));
+      for (const RowColumn &column : more)
+        out << csvCell(column.cell(row, detail, *cost)) << ',';
+      out << '\n';
       return;
     }
     error = llvm::toString(cost.takeError());
   }
-  out << ",,,,,,,," << csvCell(error) << '\n';
+  out << ",,,,,,,," << std::string(more.size(), ',') << csvCell(error) << '\n';
 }
 
-void mlir::ppc::evaluateRows(llvm::ArrayRef<LayoutRow> rows, llvm::raw_ostream &out, unsigned threads) {
-  out << "id,fits,step_time_s,mfu_pct,hfu_pct,tokens_per_s_per_device,peak_memory_GiB,bubble_pct,exposed_comm_pct,error\n";
+void mlir::ppc::evaluateRows(llvm::ArrayRef<LayoutRow> rows, llvm::raw_ostream &out, llvm::ArrayRef<RowColumn> more,
+                             unsigned threads) {
+  out << "id,fits,step_time_s,mfu_pct,hfu_pct,tokens_per_s_per_device,peak_memory_GiB,bubble_pct,exposed_comm_pct,";
+  for (const RowColumn &column : more)
+    out << column.name << ',';
+  out << "error\n";
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
   unsigned parts = std::max(1u, unsigned(std::min<size_t>(pool.getMaxConcurrency(), rows.size() / 64 + 1)));
   std::vector<std::string> texts(parts);
@@ -283,7 +291,7 @@ void mlir::ppc::evaluateRows(llvm::ArrayRef<LayoutRow> rows, llvm::raw_ostream &
       llvm::raw_string_ostream text(texts[part]);
       StepEstimator estimator;
       for (size_t i = rows.size() * part / parts; i < rows.size() * (part + 1) / parts; ++i)
-        writeRow(rows[i], estimator, text);
+        writeRow(rows[i], estimator, more, text);
     });
   pool.wait();
   for (const std::string &text : texts)

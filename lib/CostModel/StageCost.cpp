@@ -23,13 +23,14 @@ namespace {
 /// Forward, backward and weight gradient of one layer on one rank, host time and state exchange included.
 struct LayerTimes {
   Seconds forward, backward, weightGradient, communication, exchange;
+  Seconds forwardAlone, backwardAlone, gather, scatter; // as in LayerPrice
 };
 } // namespace
 
 static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &program, bool recomputed) {
   const ParallelLayout &layout = context.layout;
   const Device &device = context.device();
-  LayerTimes times{program.forward(), program.backward(), program.weightGradient(), {}, {}};
+  LayerTimes times{program.forward(), program.backward(), program.weightGradient(), {}, {}, {}, {}, {}, {}};
   bool graphs = context.stack.execution == Execution::Graphs;
   int forwardKernels = program.forwardKernels(graphs), backwardKernels = program.backwardKernels(graphs);
   Seconds again;
@@ -64,6 +65,8 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
     times.weightGradient = hostBackward - times.backward;
   }
   bool sharded = layout.zero >= 3, reduces = context.reducesEveryMicroBatch();
+  times.forwardAlone = times.forward;
+  times.backwardAlone = times.backward;
   if (!sharded && !reduces)
     return times;
   // Parameters come layer by layer, one layer ahead of their use; gradients leave beside the next layer's backward.
@@ -85,6 +88,9 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
     double bytes = scatters * (8 + (wire > 2 ? 2 + wire : 0)) * (program.parameters + program.expertParameters);
     times.backward += streamTime(device, Bytes(bytes / device.elementwiseShare));
   }
+  times.backwardAlone = times.backward;
+  times.gather = sharded ? gather : Seconds(0);
+  times.scatter = scatter;
   Seconds forward = runTogether(device, times.forward, gathers * gather);
   Seconds backwardCompute = times.backward + times.weightGradient;
   Seconds traffic = scatters * scatter;
@@ -133,6 +139,11 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.weightGradient = times.weightGradient;
       price.communication = times.communication;
       price.stateExchange = times.exchange;
+      price.forwardAlone = times.forwardAlone;
+      price.backwardAlone = times.backwardAlone;
+      price.forwardCommunication = program.communication();
+      price.gather = times.gather;
+      price.scatter = times.scatter;
       price.parameters = program.parameters;
       price.expertParameters = program.expertParameters;
       price.kept = again ? program.input : selective ? program.savedSelective() : program.saved();
@@ -175,6 +186,7 @@ std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, con
       const LayerPrice &price = prices(kind, again);
       double times = double(count);
       chunk.count[int(kind)] += count;
+      chunk.recomputed[int(kind)] += again ? count : 0;
       chunk.durations.forward += times * price.forward;
       chunk.durations.backward += times * price.backward;
       chunk.durations.weightGradient += times * price.weightGradient;

@@ -75,7 +75,8 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
     // Gradients go down, weights come back; the host updates at its memory's pace.
     BytesPerSecond link = context.cluster.host.bandwidth;
     if (link.value > 0)
-      costs.optimizer += Bytes(owned * (stack.gradientBytes + 2)) / link;
+      costs.hostCopies = Bytes(owned * (stack.gradientBytes + 2)) / link;
+    costs.optimizer += costs.hostCopies;
   }
   return costs;
 }

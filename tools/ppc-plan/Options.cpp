@@ -85,6 +85,8 @@ cl::opt<double> mfu("mfu", cl::desc("With --tokens: share of the peak that is us
 cl::opt<std::string> evaluateFile("evaluate", cl::desc("Predict one row per configuration of a CSV table (- for standard input)"),
                                   cl::value_desc("rows.csv"), cl::cat(otherCategory));
 
+cl::opt<bool> simulate("simulate", cl::desc("With --evaluate: also replay each step, as column simulated_s"), cl::cat(otherCategory));
+
 int usageError(const llvm::Twine &message) {
   llvm::errs() << "error: " << message << "; see ppc-plan --help\n";
   return 2;
@@ -133,6 +135,8 @@ static int checkUsage() {
     return usageError("--list-clusters, --describe and --evaluate exclude each other");
   if ((tokens.getNumOccurrences() || price.getNumOccurrences() || mfu.getNumOccurrences()) && !describe)
     return usageError("--tokens, --price and --mfu belong to --describe");
+  if (simulate && evaluateFile.empty())
+    return usageError("--simulate belongs to --evaluate");
   if (describe && emit != PlanOutput::Table && emit != PlanOutput::Json)
     return usageError("--describe writes --emit table or json");
   if (listClusters || !evaluateFile.empty())
@@ -180,6 +184,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->listClusters = listClusters;
   options->describe = describe;
   options->evaluateFile = evaluateFile;
+  options->simulate = simulate;
   options->tokens = tokens;
   options->price = price;
   options->mfu = mfu / 100;

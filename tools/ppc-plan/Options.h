@@ -34,6 +34,7 @@ struct PlanOptions {
   // Other things to do than to plan.
   bool listClusters = false, describe = false;
   std::string evaluateFile;
+  bool simulate = false; // with it: also replay
 
   // Token budget of --describe.
   double tokens = 0, price = 0, mfu = 0; // tokens, dollars per device-hour, share of the peak

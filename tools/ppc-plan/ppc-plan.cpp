@@ -3,11 +3,24 @@
 #include "ppc/CostModel/LayoutRows.h"
 #include "ppc/Reporting/ModelDescription.h"
 #include "ppc/Reporting/TextTable.h"
+#include "ppc/Simulation/StepSimulation.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir::ppc;
+
+static std::string simulatedCell(const LayoutRow &row, const StepDetail &detail, const StepCost &cost) {
+  llvm::Expected<SimulatedStep> step =
+      simulateStep(*row.model, row.job, *row.cluster, row.layout, *row.stack, detail, cost);
+  std::string text;
+  if (step)
+    llvm::raw_string_ostream(text) << llvm::format("%.6g", step->stepTime.value);
+  else
+    llvm::consumeError(step.takeError()); // the column stays empty; the row itself is priced
+  return text;
+}
 
 static int evaluate(const PlanOptions &options) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.evaluateFile);
@@ -16,8 +29,11 @@ static int evaluate(const PlanOptions &options) {
   llvm::Expected<std::vector<LayoutRow>> rows = readLayoutRows(options.evaluateFile, (*buffer)->getBuffer());
   if (!rows)
     return fail(rows.takeError());
+  std::vector<RowColumn> more;
+  if (options.simulate)
+    more.push_back({"simulated_s", simulatedCell});
   return writeOutput(options, [&](llvm::raw_ostream &out) {
-    evaluateRows(*rows, out);
+    evaluateRows(*rows, out, more);
     return 0;
   });
 }

@@ -5,6 +5,8 @@
 #include "ppc/CostModel/StepCost.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <functional>
+
 namespace mlir::ppc {
 
 /// One row, read and resolved.
@@ -25,9 +27,15 @@ struct LayoutRow {
 /// column, a line with another number of cells, a quote that does not end. A bad value makes the row's `error`.
 llvm::Expected<std::vector<LayoutRow>> readLayoutRows(llvm::StringRef name, llvm::StringRef text);
 
+/// A column that a caller adds: its name, and the text of a priced row's cell. Called from several threads.
+struct RowColumn {
+  llvm::StringRef name;
+  std::function<std::string(const LayoutRow &, const StepDetail &, const StepCost &)> cell;
+};
+
 /// Prices every row and writes a table: id, fits, step_time_s, mfu_pct, hfu_pct, tokens_per_s_per_device, peak_memory_GiB,
-/// bubble_pct, exposed_comm_pct, error. `threads`: 0 for one per core.
-void evaluateRows(llvm::ArrayRef<LayoutRow> rows, llvm::raw_ostream &out, unsigned threads = 0);
+/// bubble_pct, exposed_comm_pct, the columns of `more`, error. `threads`: 0 for one per core.
+void evaluateRows(llvm::ArrayRef<LayoutRow> rows, llvm::raw_ostream &out, llvm::ArrayRef<RowColumn> more = {}, unsigned threads = 0);
 
 } // namespace mlir::ppc
 

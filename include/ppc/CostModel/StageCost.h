@@ -36,6 +36,10 @@ struct LayerPrice {
   Bytes keptForWeights; // from backward to the weight gradient
   Bytes working;        // its activations while it is recomputed, and the largest temporaries
   double hardwareFlops = 0; // forward and backward, recomputation included
+  // For a replay of what runs beside the layer instead of the sums above: the layer with nothing beside it, of which
+  // `forwardCommunication` is exposed collectives, and what the exchange of its state takes once, by itself.
+  Seconds forwardAlone, backwardAlone, forwardCommunication;
+  Seconds gather, scatter; // of ZeRO-3: its parameters, its gradients (also of ZeRO-2 that reduces every micro-batch)
 };
 /// By kind; [1]: wholly recomputed. Depends on zero, shardGroup, dp and recompute as well.
 struct LayerPrices {
@@ -51,6 +55,7 @@ std::vector<int64_t> cutLayers(const PricingContext &context, const LayerProgram
 
 struct ChunkCost {
   std::array<int64_t, layerKinds> count{};
+  std::array<int64_t, layerKinds> recomputed{}; // of those, wholly; the chunk's first of the kind
   StageDurations durations;
   Seconds communication;   // exposed collectives in forward and backward
   Seconds stateExchange;   // of ZeRO-3 within them: gathers and reductions that stay exposed

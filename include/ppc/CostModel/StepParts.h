@@ -21,6 +21,7 @@ PipelineMessages priceMessages(const PricingContext &context);
 /// What happens once per step on one device of the pipeline axis that holds so many parameters.
 struct StateCosts {
   Seconds reduction, gather, optimizer;
+  Seconds hostCopies; // of `optimizer`: offloaded gradients and weights on their way to the host and back
 };
 StateCosts priceState(const PricingContext &context, double dense, double experts);
 

@@ -19,7 +19,7 @@ static constexpr llvm::StringLiteral rows =
 static std::string evaluate(llvm::ArrayRef<LayoutRow> read) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  evaluateRows(read, out, 1);
+  evaluateRows(read, out, {}, 1);
   return text;
 }
 

@@ -1,0 +1,30 @@
+// Runs a task graph: from event to event, where an event is the end of a task, rates are constant in between and follow from
+// what runs. Time and memory grow with tasks and dependences; some 0.3 us per task.
+#ifndef PPC_SIMULATION_EVENTSIMULATOR_H
+#define PPC_SIMULATION_EVENTSIMULATOR_H
+
+#include "ppc/Simulation/TaskGraph.h"
+#include "llvm/Support/Error.h"
+
+namespace mlir::ppc {
+
+/// A task ran at one rate between two events.
+struct RateSegment {
+  int32_t task;
+  Seconds from, to;
+  double rate;
+};
+
+struct SimulatedTimes {
+  std::vector<Seconds> start, end;   // per task
+  Seconds last;                      // end of the last task
+  std::vector<RateSegment> segments; // when asked for: for tests
+};
+
+/// The same graph gives the same times to the bit. Errors: a task, device or resource that does not exist; work or use that is
+/// negative or not finite; tasks that wait for each other in a circle.
+llvm::Expected<SimulatedTimes> simulateTasks(const TaskGraph &graph, bool recordSegments = false);
+
+} // namespace mlir::ppc
+
+#endif // PPC_SIMULATION_EVENTSIMULATOR_H

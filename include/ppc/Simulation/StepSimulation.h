@@ -1,0 +1,89 @@
+// Replays one training step event by event: every device of the pipeline axis (one rank stands for its replicas) with streams of
+// compute, collectives, messages and copies that slow each other down and share links, and its memory over time. What
+// StepEstimator says in closed formulas comes out of what waits for what here. Model and limits: docs/Simulation.md.
+#ifndef PPC_SIMULATION_STEPSIMULATION_H
+#define PPC_SIMULATION_STEPSIMULATION_H
+
+#include "ppc/Simulation/StepWork.h"
+
+namespace mlir::ppc {
+
+/// A rank's queues; what is in one runs in order.
+enum class SimulatedStream : uint8_t {
+  Compute,
+  LayerCollectives, // tensor-, context- and expert-parallel, inside layers
+  StateCollectives, // data-parallel: gradients and parameters
+  MessagesForward,
+  MessagesBackward,
+  CopiesToHost,
+  CopiesFromHost,
+};
+constexpr int simulatedStreamCount = 7;
+/// "compute", "layer collectives", "state collectives", "messages forward", "messages backward", "copies to host",
+/// "copies from host".
+llvm::StringRef toString(SimulatedStream stream);
+
+enum class SimulatedKind : uint8_t {
+  Forward, Backward, WeightGradient, // of `micro batch` on `stage`; on LayerCollectives: what compute waits for in it
+  ParameterGather, GradientReduction,
+  Optimizer,
+  Message,
+  Copy,
+};
+/// "forward", "backward", "weight gradient", "parameter gather", "gradient reduction", "optimizer", "message", "copy".
+llvm::StringRef toString(SimulatedKind kind);
+
+struct SimulatedEvent {
+  SimulatedStream stream = SimulatedStream::Compute;
+  SimulatedKind kind = SimulatedKind::Forward;
+  bool backward = false;    // of collectives, messages and copies: in the backward pass
+  int32_t device = 0;       // of the pipeline axis
+  int32_t stage = -1;       // virtual; -1: of the whole device
+  int32_t microBatch = -1, slice = 0;
+  int32_t layer = -1;       // of the chunk's layers; -1: all of them
+  Seconds start, end;
+};
+
+/// Bytes that a rank holds from `time` on.
+struct MemoryPoint {
+  Seconds time;
+  Bytes bytes;
+};
+
+struct SimulatedDevice {
+  std::array<Seconds, simulatedStreamCount> busy;
+  /// Of `busy`, while no compute runs on the device.
+  std::array<Seconds, simulatedStreamCount> exposed;
+  Seconds idle; // nothing runs at all
+  Bytes peak;
+  Seconds peakTime;                // first reached
+  std::vector<MemoryPoint> memory; // by time
+};
+
+struct SimulatedStep {
+  Seconds stepTime; // from the start of the update to the end of all gradients: what a step takes after another
+  std::vector<SimulatedDevice> devices;
+  /// Of all devices by start. The update and what follows it are at the end of the step, when it is drawn: the step begins
+  /// with the first forward.
+  std::vector<SimulatedEvent> events;
+  int64_t tasks = 0;        // replayed
+  bool extrapolated = false; // a steady state of the schedule was not replayed to its end; events are of a shorter step then
+};
+
+struct StepSimulationOptions {
+  bool keepEvents = false;     // events and memory timelines
+  bool everyLayer = false;     // tasks are layers, also where nothing depends on it
+  int64_t maxTasks = 60000;    // longer steps are replayed in part, where their schedule has a steady state
+};
+
+/// Errors: tasks that wait for each other in a circle (a schedule that does not verify); as simulateTasks.
+llvm::Expected<SimulatedStep> simulateWork(const StepWork &work, const StepSimulationOptions &options = {});
+
+/// The step of a layout that the estimator has priced. Errors: as above.
+llvm::Expected<SimulatedStep> simulateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                                           const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
+                                           const StepCost &cost, const StepSimulationOptions &options = {});
+
+} // namespace mlir::ppc
+
+#endif // PPC_SIMULATION_STEPSIMULATION_H

@@ -1,0 +1,29 @@
+// A step's work as tasks that wait for each other.
+#ifndef PPC_LIB_SIMULATION_STEPGRAPH_H
+#define PPC_LIB_SIMULATION_STEPGRAPH_H
+
+#include "ppc/Simulation/StepSimulation.h"
+#include "ppc/Simulation/TaskGraph.h"
+
+namespace mlir::ppc {
+
+/// What a device holds grows by `bytes` when `task` starts or ends.
+struct MemoryChange {
+  int32_t task;
+  bool atEnd;
+  Bytes bytes;
+};
+
+struct StepGraph {
+  TaskGraph graph;
+  std::vector<SimulatedEvent> events; // one per task; times are not set
+  std::vector<std::vector<MemoryChange>> memory; // per device, in order
+  int32_t updateTasks = 0; // of all devices, the first tasks of the graph
+};
+
+/// `everyLayer`: as StepSimulationOptions.
+StepGraph buildStepGraph(const StepWork &work, bool everyLayer);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_SIMULATION_STEPGRAPH_H

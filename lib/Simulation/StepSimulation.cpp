@@ -1,0 +1,202 @@
+#include "ppc/Simulation/StepSimulation.h"
+
+#include "StepGraph.h"
+#include "ppc/Simulation/EventSimulator.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace mlir::ppc;
+
+llvm::StringRef mlir::ppc::toString(SimulatedStream stream) {
+  static constexpr llvm::StringRef names[simulatedStreamCount] = {
+      "compute", "layer collectives", "state collectives", "messages forward", "messages backward", "copies to host", "copies from host"};
+  return names[static_cast<int>(stream)];
+}
+
+llvm::StringRef mlir::ppc::toString(SimulatedKind kind) {
+  static constexpr llvm::StringRef names[] = {"forward",   "backward", "weight gradient", "parameter gather", "gradient reduction",
+                                              "optimizer", "message",  "copy"};
+  return names[static_cast<int>(kind)];
+}
+
+namespace {
+struct Interval {
+  double start, end;
+};
+} // namespace
+
+/// Of `intervals` (by start, they may overlap), the time that `covers` (the same, merged) leaves free.
+static double uncovered(llvm::ArrayRef<Interval> intervals, llvm::ArrayRef<Interval> covers) {
+  double total = 0;
+  size_t first = 0;
+  for (Interval each : intervals) {
+    while (first < covers.size() && covers[first].end <= each.start)
+      ++first;
+    double at = each.start;
+    for (size_t i = first; i < covers.size() && covers[i].start < each.end; ++i) {
+      total += std::max(0.0, covers[i].start - at);
+      at = std::max(at, covers[i].end);
+    }
+    total += std::max(0.0, each.end - at);
+  }
+  return total;
+}
+
+static std::vector<Interval> merge(std::vector<Interval> intervals) {
+  llvm::sort(intervals, [](Interval a, Interval b) { return a.start != b.start ? a.start < b.start : a.end < b.end; });
+  std::vector<Interval> merged;
+  for (Interval each : intervals) {
+    if (!merged.empty() && each.start <= merged.back().end)
+      merged.back().end = std::max(merged.back().end, each.end);
+    else
+      merged.push_back(each);
+  }
+  return merged;
+}
+
+static void measureStreams(const StepGraph &step, const SimulatedTimes &times, SimulatedStep &result) {
+  std::vector<std::array<std::vector<Interval>, simulatedStreamCount>> streams(result.devices.size());
+  for (size_t i = 0; i < step.events.size(); ++i)
+    if (times.end[i] > times.start[i])
+      streams[step.events[i].device][int(step.events[i].stream)].push_back({times.start[i].value, times.end[i].value});
+  for (size_t device = 0; device < streams.size(); ++device) {
+    SimulatedDevice &each = result.devices[device];
+    std::vector<Interval> all;
+    for (std::vector<Interval> &stream : streams[device])
+      stream = merge(std::move(stream));
+    const std::vector<Interval> &compute = streams[device][int(SimulatedStream::Compute)];
+    for (int stream = 0; stream < simulatedStreamCount; ++stream) {
+      each.busy[stream] = Seconds(uncovered(streams[device][stream], {}));
+      each.exposed[stream] = stream ? Seconds(uncovered(streams[device][stream], compute)) : each.busy[stream];
+      llvm::append_range(all, streams[device][stream]);
+    }
+    each.idle = std::max(Seconds(0), result.stepTime - Seconds(uncovered(merge(std::move(all)), {})));
+  }
+}
+
+static void measureMemory(const StepWork &work, const StepGraph &step, const SimulatedTimes &times, Seconds origin, bool keep,
+                          SimulatedStep &result) {
+  for (size_t device = 0; device < result.devices.size(); ++device) {
+    SimulatedDevice &each = result.devices[device];
+    const DeviceWork &state = work.devices[device];
+    Bytes held;
+    auto note = [&](Seconds time) {
+      Bytes bytes = state.constant + (state.activationLimit.value > 0 ? std::min(held, state.activationLimit) : held);
+      if (bytes > each.peak || each.memory.empty()) {
+        each.peak = std::max(each.peak, bytes);
+        each.peakTime = time;
+      }
+      if (!each.memory.empty() && each.memory.back().time == time)
+        each.memory.back().bytes = bytes;
+      else if (keep || each.memory.empty())
+        each.memory.push_back({time, bytes});
+    };
+    note(Seconds(0));
+    // A device runs one action after the other, so changes come in the order of its list.
+    for (const MemoryChange &change : step.memory[device]) {
+      held += change.bytes;
+      note((change.atEnd ? times.end : times.start)[change.task] - origin);
+    }
+    if (!keep)
+      each.memory.clear();
+  }
+}
+
+llvm::Expected<SimulatedStep> mlir::ppc::simulateWork(const StepWork &work, const StepSimulationOptions &options) {
+  StepGraph step = buildStepGraph(work, options.everyLayer);
+  llvm::Expected<SimulatedTimes> times = simulateTasks(step.graph);
+  if (!times)
+    return times.takeError();
+  SimulatedStep result;
+  result.tasks = int64_t(step.graph.tasks.size());
+  result.stepTime = times->last;
+  result.devices.resize(work.devices.size());
+  // Drawn from the first forward on.
+  Seconds origin = times->last;
+  for (size_t i = 0; i < step.events.size(); ++i)
+    if (step.events[i].kind == SimulatedKind::Forward)
+      origin = std::min(origin, times->start[i]);
+  measureStreams(step, *times, result);
+  measureMemory(work, step, *times, origin, options.keepEvents, result);
+  if (!options.keepEvents)
+    return std::move(result);
+  for (size_t i = 0; i < step.events.size(); ++i) {
+    if (times->end[i] <= times->start[i])
+      continue;
+    SimulatedEvent &event = result.events.emplace_back(step.events[i]);
+    bool update = int32_t(i) < step.updateTasks || times->start[i] < origin;
+    Seconds shift = update ? result.stepTime - origin : Seconds(0) - origin;
+    event.start = times->start[i] + shift;
+    event.end = times->end[i] + shift;
+  }
+  llvm::sort(result.events, [](const SimulatedEvent &a, const SimulatedEvent &b) {
+    return std::tuple(a.start.value, a.device, a.stream, a.end.value, a.microBatch) <
+           std::tuple(b.start.value, b.device, b.stream, b.end.value, b.microBatch);
+  });
+  return std::move(result);
+}
+
+/// Tasks that a replay of so many micro-batches takes, roughly.
+static double expectedTasks(const StepDetail &detail, const ParallelLayout &layout, bool everyLayer) {
+  double layers = 0;
+  for (const ChunkCost &chunk : detail.costs.chunks)
+    for (int64_t count : chunk.count)
+      layers += double(count);
+  double chunks = double(detail.costs.chunks.size());
+  double perMicroBatch = everyLayer || layout.zero >= 2 ? 6 * layers : 7 * chunks;
+  return perMicroBatch * double(detail.shape.microBatches) * double(detail.shape.slices);
+}
+
+/// What the first step has, and so many times what the second has more.
+static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &second, double periods) {
+  auto grow = [&](Seconds &a, Seconds b) { a += std::max(Seconds(0), b - a) * periods; };
+  grow(first.stepTime, second.stepTime);
+  for (size_t device = 0; device < first.devices.size(); ++device) {
+    SimulatedDevice &each = first.devices[device];
+    const SimulatedDevice &more = second.devices[device];
+    for (int stream = 0; stream < simulatedStreamCount; ++stream) {
+      grow(each.busy[stream], more.busy[stream]);
+      grow(each.exposed[stream], more.exposed[stream]);
+    }
+    grow(each.idle, more.idle);
+    each.peak += std::max(Bytes(0), more.peak - each.peak) * periods;
+  }
+  first.tasks += second.tasks;
+  first.extrapolated = true;
+  return first;
+}
+
+llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                                                      const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
+                                                      const StepCost &cost, const StepSimulationOptions &options) {
+  ParallelLayout effective = layout;
+  effective.vp = detail.shape.chunks;
+  PricingContext context(model, job, cluster, effective, stack, detail.shape.slices);
+  auto replay = [&](int64_t microBatches) -> llvm::Expected<SimulatedStep> {
+    PipelineShape shape = detail.shape;
+    shape.microBatches = microBatches;
+    llvm::Expected<PipelineSchedule> schedule = makePipelineSchedule(detail.schedule->name, shape);
+    if (!schedule)
+      return schedule.takeError();
+    return simulateWork(deriveStepWork(context, detail, cost, std::move(*schedule)), options);
+  };
+  int64_t microBatches = detail.shape.microBatches;
+  double tasks = expectedTasks(detail, effective, options.everyLayer);
+  if (tasks > double(options.maxTasks) && detail.schedule->period) {
+    int64_t period = detail.schedule->period(detail.shape);
+    int64_t enough = 2 * std::max(detail.shape.devices, period) + 4;
+    int64_t least = enough + (microBatches - enough) % period;
+    if (microBatches > 2 * (least + period)) {
+      llvm::Expected<SimulatedStep> first = replay(least);
+      if (!first)
+        return first;
+      llvm::Expected<SimulatedStep> second = replay(least + period);
+      if (!second)
+        return second;
+      return extrapolate(std::move(*first), *second, double((microBatches - least) / period));
+    }
+  }
+  return replay(microBatches);
+}

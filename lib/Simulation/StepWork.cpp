@@ -1,0 +1,172 @@
+#include "ppc/Simulation/StepWork.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace mlir::ppc;
+
+StepWork mlir::ppc::workOfDurations(PipelineSchedule schedule, llvm::ArrayRef<StageDurations> durations, const PipelineMessages &messages) {
+  StepWork work;
+  work.chunks.resize(schedule.stageCount);
+  for (size_t i = 0; i < work.chunks.size(); ++i) {
+    const StageDurations &each = durations[durations.size() == 1 ? 0 : i];
+    LayerWork layer;
+    layer.forward = each.forward;
+    layer.backward = each.backward;
+    layer.weightGradient = each.weightGradient;
+    work.chunks[i].layers = {layer};
+    work.chunks[i].overlap = each.overlap;
+  }
+  work.devices.resize(schedule.deviceCount());
+  work.messages = messages;
+  work.schedule = std::move(schedule);
+  return work;
+}
+
+/// The layers of a chunk in model order. What ChunkCost sums up is the truth: prices are scaled to it.
+static ChunkWork chunkOf(const PricingContext &context, const LayerPrices &prices, const ChunkCost &chunk, int64_t firstLayer,
+                         int64_t layers, bool isFirst, bool isLast, bool splitBackward) {
+  ChunkWork work;
+  std::array<int64_t, layerKinds> recomputed = chunk.recomputed;
+  Seconds forward, backward, weight;
+  auto add = [&](LayerKind kind) {
+    bool again = recomputed[int(kind)] > 0;
+    recomputed[int(kind)] -= again;
+    const LayerPrice &price = prices(kind, again);
+    LayerWork &layer = work.layers.emplace_back();
+    layer.kind = kind;
+    layer.recomputed = again;
+    layer.forward = price.forwardAlone;
+    layer.backward = price.backwardAlone;
+    layer.weightGradient = price.weightGradient;
+    Seconds exposed = std::max(Seconds(0), price.forwardCommunication);
+    layer.forwardExposed = std::min(exposed, layer.forward);
+    layer.backwardExposed = std::min(std::max(Seconds(0), price.communication - exposed), layer.backward);
+    layer.gather = price.gather;
+    layer.scatter = price.scatter;
+    layer.parameters = price.parameters + price.expertParameters;
+    forward += price.forward;
+    backward += price.backward;
+    weight += price.weightGradient;
+  };
+  if (isFirst)
+    add(LayerKind::Embedding);
+  for (int64_t layer = firstLayer; layer < firstLayer + layers; ++layer)
+    add(layerKind(context.model, layer));
+  if (isLast) {
+    for (int64_t i = 0; i < context.model.predictionLayers; ++i)
+      add(layerKind(context.model, context.model.layers - 1));
+    for (int64_t i = 0; i < 1 + context.model.predictionLayers; ++i)
+      add(LayerKind::Head);
+  }
+  // Times beside messages are what the replay finds out.
+  Seconds beside = timeBesideMessages(context);
+  Seconds wholeBackward = splitBackward ? backward : backward + weight;
+  double forwardScale = forward.value > 0 ? (chunk.durations.forward - beside) / forward : 1;
+  double backwardScale = wholeBackward.value > 0 ? (chunk.durations.backward - beside) / wholeBackward : 1;
+  double weightScale = !splitBackward ? backwardScale : weight.value > 0 ? chunk.durations.weightGradient / weight : 1;
+  for (LayerWork &layer : work.layers) {
+    layer.forward = forwardScale * layer.forward;
+    layer.forwardExposed = forwardScale * layer.forwardExposed;
+    layer.backward = backwardScale * layer.backward;
+    layer.backwardExposed = backwardScale * layer.backwardExposed;
+    layer.weightGradient = weightScale * layer.weightGradient;
+    if (!splitBackward) {
+      layer.backward += layer.weightGradient;
+      layer.weightGradient = Seconds(0);
+    }
+  }
+  return work;
+}
+
+/// The links that collectives inside layers load, weighted by the time that they are exposed.
+static llvm::SmallVector<double, 4> layerLinks(const PricingContext &context) {
+  llvm::SmallVector<double, 4> shares(context.tensorGroup.members.size(), 0.0);
+  const ParallelLayout &layout = context.layout;
+  Bytes bytes(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp) * double(context.model.hidden) * 2);
+  auto add = [&](const GroupPlacement &group, CollectiveKind kind, Bytes each) {
+    llvm::SmallVector<double, 4> used = linkShares(context.cluster, kind, each, group);
+    for (size_t level = 0; level < std::min(used.size(), shares.size()); ++level)
+      shares[level] = std::max(shares[level], used[level] * context.device().collectiveShare);
+  };
+  if (layout.tp > 1)
+    add(context.tensorGroup, layout.sequenceParallel ? CollectiveKind::AllGather : CollectiveKind::AllReduce, bytes);
+  if (layout.cp > 1)
+    add(context.contextGroup, CollectiveKind::AllGather, bytes);
+  if (layout.ep > 1 && context.model.moe)
+    add(context.expertGroup, CollectiveKind::AllToAll, bytes * double(context.model.moe.topK) / double(layout.tp));
+  return shares;
+}
+
+static void setMessageLink(const PricingContext &context, StepWork &work) {
+  llvm::ArrayRef<ClusterLevel> levels = context.cluster.levels();
+  int64_t level = int64_t(levels.size()) - 1;
+  while (level > 0 && levels[level].size <= 1)
+    --level;
+  work.messageLevel = level;
+  const LinkConstants &constants = levels[level].constants;
+  double travelling = work.messages.forward.value > 0 ? 1 - (constants.floor + levels[level].latency) / work.messages.forward : 0;
+  work.messageLink = std::clamp(travelling, 0.0, 1.0) *
+                     (constants.ring.efficiency > 0 ? std::min(1.0, constants.pointToPoint / constants.ring.efficiency) : 1.0);
+}
+
+StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDetail &detail, const StepCost &cost,
+                                   PipelineSchedule schedule) {
+  const ParallelLayout &layout = context.layout;
+  const Stack &stack = context.stack;
+  StepWork work;
+  work.schedule = std::move(schedule);
+  work.messages = detail.messages;
+  bool split = llvm::any_of(detail.costs.chunks, [](const ChunkCost &chunk) { return chunk.durations.weightGradient.value > 0; });
+  LayerPrices prices = priceLayers(context, detail.costs);
+  std::vector<int64_t> layers = layersPerChunk(context.model, detail.costs.chunks);
+  double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
+  Bytes output(tokens * double(context.model.hidden) * 2 * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
+  int64_t first = 0;
+  for (size_t i = 0; i < detail.costs.chunks.size(); ++i) {
+    const ChunkCost &chunk = detail.costs.chunks[i];
+    ChunkWork each = chunkOf(context, prices, chunk, first, layers[i], i == 0, i + 1 == layers.size(), split);
+    each.kept = chunk.kept;
+    if (stack.keepsStageOutputs && layout.pp > 1)
+      each.kept += output;
+    each.keptForWeights = chunk.keptForWeights;
+    if (layout.offload == Offload::Activations)
+      each.copied = chunk.kept;
+    work.chunks.push_back(std::move(each));
+    first += layers[i];
+  }
+  GroupPlacement data = placeGroup(context.cluster.levels(), layout.tp, layout.dataRanks());
+  for (size_t device = 0; device < cost.stages.size(); ++device) {
+    const StageCost &stage = cost.stages[device];
+    double dense = 0, experts = 0;
+    for (const PipelineChunk &chunk : detail.chunks[device]) {
+      dense += detail.costs.chunks[chunk.stage].parameters;
+      experts += detail.costs.chunks[chunk.stage].expertParameters;
+    }
+    DeviceWork each;
+    each.reduction = stage.gradientReduction;
+    each.gather = stage.parameterGather;
+    each.hostCopies = priceState(context, dense, experts).hostCopies;
+    each.optimizer = std::max(Seconds(0), stage.optimizer - each.hostCopies);
+    each.constant = stage.memory.total() - stage.memory.activations;
+    if (layout.offload == Offload::Activations)
+      each.activationLimit = stage.memory.activations;
+    double exchanged = (dense + experts) * stack.gradientReduceBytes;
+    each.stateLinks = linkShares(context.cluster, CollectiveKind::ReduceScatter, Bytes(exchanged), data);
+    work.devices.push_back(std::move(each));
+  }
+  work.overlapsReduction = stack.overlapGradientReduction;
+  work.overlapsGather = stack.overlapParameterGather;
+  work.gathersForBackward = stack.reshardAfterForward;
+  work.gathersOnce = stack.gatherParametersOncePerStep;
+  work.scattersEveryMicroBatch = context.reducesEveryMicroBatch();
+  work.bucketElements = stack.bucketElements;
+  work.host = context.cluster.host.bandwidth;
+  work.communicationShare = context.device().communicationShare;
+  work.communicationSlowdown = context.device().communicationSlowdown;
+  work.levels = int64_t(context.cluster.levels().size());
+  work.layerLinks = layerLinks(context);
+  setMessageLink(context, work);
+  return work;
+}

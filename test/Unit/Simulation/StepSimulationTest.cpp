@@ -1,0 +1,227 @@
+// The simulated step against what is known: PipelineTimer where nothing is shared, published formulas, the memory that
+// StepMemory says, the closed formulas of the estimator where they are exact.
+#include "ppc/Simulation/StepSimulation.h"
+
+#include "../Scheduling/RandomSchedules.h"
+#include "ppc/Scheduling/PipelineTime.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir::ppc;
+
+TEST(StepSimulation, EqualsThePipelineTimerWithoutContention) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSchedules random(seed);
+  PipelineTimer timer;
+  PipelineTime expected;
+  for (const PipelineScheduleKind &kind : pipelineScheduleKinds())
+    for (int round = 0; round < 40; ++round) {
+      PipelineShape shape = random.shape(kind, 8, 60);
+      SCOPED_TRACE(describe(kind, shape));
+      std::vector<StageDurations> durations = random.durations(shape.devices * shape.chunks);
+      PipelineMessages messages = random.messages();
+      ASSERT_EQ(llvm::toString(timer.time(kind.name, shape, durations, messages, expected)), "");
+      StepWork work = workOfDurations(llvm::cantFail(makePipelineSchedule(kind.name, shape)), durations, messages);
+      for (bool everyLayer : {false, true}) {
+        StepSimulationOptions options;
+        options.everyLayer = everyLayer;
+        SimulatedStep step = llvm::cantFail(simulateWork(work, options));
+        EXPECT_NEAR(step.stepTime.value, expected.stepTime.value, 1e-9 * expected.stepTime.value);
+        for (int64_t device = 0; device < shape.devices; ++device)
+          EXPECT_NEAR(step.devices[device].busy[0].value, expected.busy[device].value, 1e-9 * expected.stepTime.value);
+      }
+    }
+}
+
+TEST(StepSimulation, HasThePublishedBubbles) {
+  auto idleShare = [](llvm::StringRef name, PipelineShape shape, StageDurations durations) {
+    StepWork work = workOfDurations(llvm::cantFail(makePipelineSchedule(name, shape)), {durations}, {});
+    SimulatedStep step = llvm::cantFail(simulateWork(work));
+    return 1 - step.devices[0].busy[0] / step.stepTime;
+  };
+  StageDurations whole{Seconds(1), Seconds(2), Seconds(0)}, thirds{Seconds(1), Seconds(1), Seconds(1)};
+  for (double p : {2.0, 4.0, 8.0})
+    for (double m : {8.0, 24.0}) {
+      int64_t devices = int64_t(p), microBatches = int64_t(m);
+      EXPECT_NEAR(idleShare("gpipe", {devices, microBatches}, whole), (p - 1) / (m + p - 1), 1e-9);
+      EXPECT_NEAR(idleShare("1f1b", {devices, microBatches}, whole), (p - 1) / (m + p - 1), 1e-9);
+      EXPECT_NEAR(idleShare("interleaved", {devices, microBatches, 2}, whole), (p - 1) / (2 * m + p - 1), 1e-9);
+      // ZB-H1: (p - 1)(F + B - W) where nothing travels (Qi et al., arXiv 2401.10241).
+      EXPECT_NEAR(idleShare("zb1p", {devices, microBatches}, thirds), (p - 1) / (3 * m + p - 1), 1e-9);
+    }
+}
+
+namespace {
+struct RandomSteps {
+  explicit RandomSteps(unsigned seed) : random(seed) {
+    for (const char *name : {"llama-3-8b", "mixtral-8x7b", "gpt3-175b", "deepseek-v3"})
+      models.push_back(llvm::cantFail(readModelShape(std::string(PPC_TEST_INPUTS) + "/Models/" + name + ".json")));
+    for (const char *name : {"dgx-a100:4", "dgx-h100:8"})
+      clusters.push_back(llvm::cantFail(findCluster(name)));
+    for (const std::string &name : stackNames())
+      stacks.push_back(llvm::cantFail(findStack(name)));
+  }
+
+  /// A layout that can be priced.
+  void next() {
+    StepEstimator estimator;
+    while (true) {
+      model = &models[random.below(models.size())];
+      cluster = &clusters[random.below(clusters.size())];
+      stack = &stacks[random.below(stacks.size())];
+      layout = ParallelLayout();
+      for (int64_t *degree : {&layout.dp, &layout.tp, &layout.pp, &layout.cp, &layout.microBatch})
+        *degree = int64_t(1) << random.below(3);
+      llvm::ArrayRef<PipelineScheduleKind> kinds = pipelineScheduleKinds();
+      layout.schedule = kinds[random.below(kinds.size())].name.str();
+      layout.vp = 1 + random.below(3);
+      layout.sequenceParallel = layout.tp > 1 && random.below(2);
+      layout.zero = random.below(4);
+      layout.recompute = Recompute(random.below(3));
+      layout.offload = Offload(random.below(3));
+      if (model->moe)
+        layout.ep = std::min<int64_t>(4, layout.dp * layout.cp);
+      llvm::Expected<StepCost> priced = estimator.estimate(*model, job, *cluster, layout, *stack, &detail);
+      if (priced) {
+        cost = std::move(*priced);
+        return;
+      }
+      llvm::consumeError(priced.takeError());
+    }
+  }
+  StepWork work() const {
+    ParallelLayout effective = layout;
+    effective.vp = detail.shape.chunks;
+    PricingContext context(*model, job, *cluster, effective, *stack, detail.shape.slices);
+    return deriveStepWork(context, detail, cost, llvm::cantFail(makePipelineSchedule(detail.schedule->name, detail.shape)));
+  }
+  SimulatedStep simulate(StepSimulationOptions options = {}) const {
+    return llvm::cantFail(simulateStep(*model, job, *cluster, layout, *stack, detail, cost, options));
+  }
+  std::string describe() const { return model->name + " on " + cluster->name + ", " + stack->name + ": " + toString(layout); }
+
+  RandomSchedules random;
+  std::vector<ModelShape> models;
+  std::vector<Cluster> clusters;
+  std::vector<Stack> stacks;
+  const ModelShape *model = nullptr;
+  const Cluster *cluster = nullptr;
+  const Stack *stack = nullptr;
+  TrainingJob job{2048, 64};
+  ParallelLayout layout;
+  StepDetail detail;
+  StepCost cost;
+};
+} // namespace
+
+TEST(StepSimulation, PeaksWhereStepMemorySays) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSteps steps(seed);
+  for (int round = 0; round < 150; ++round) {
+    steps.next();
+    SCOPED_TRACE(steps.describe());
+    StepSimulationOptions options;
+    options.keepEvents = true;
+    options.maxTasks = 1 << 30;
+    SimulatedStep step = steps.simulate(options);
+    ASSERT_EQ(step.devices.size(), steps.cost.stages.size());
+    for (size_t device = 0; device < step.devices.size(); ++device) {
+      Bytes expected = steps.cost.stages[device].memory.total();
+      EXPECT_NEAR(step.devices[device].peak.value, expected.value, 1e-6 * expected.value) << "device " << device;
+      Bytes most;
+      for (const MemoryPoint &point : step.devices[device].memory)
+        most = std::max(most, point.bytes);
+      EXPECT_EQ(most.value, step.devices[device].peak.value);
+      // What came with micro-batches has gone with them.
+      Bytes constant = expected - steps.cost.stages[device].memory.activations;
+      EXPECT_NEAR(step.devices[device].memory.back().bytes.value, constant.value, 1e-6 * expected.value);
+    }
+  }
+}
+
+TEST(StepSimulation, EqualsTheTimerOnStepsWithoutState) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSteps steps(seed);
+  PipelineTimer timer;
+  PipelineTime expected;
+  for (int round = 0; round < 150; ++round) {
+    steps.next();
+    SCOPED_TRACE(steps.describe());
+    StepWork work = steps.work();
+    work.levels = 0;
+    work.communicationShare = work.communicationSlowdown = 0;
+    work.host = BytesPerSecond(0);
+    std::vector<StageDurations> durations;
+    for (ChunkWork &chunk : work.chunks) {
+      StageDurations &sum = durations.emplace_back();
+      for (LayerWork &layer : chunk.layers) {
+        layer.gather = layer.scatter = Seconds(0);
+        sum.forward += layer.forward;
+        sum.backward += layer.backward;
+        sum.weightGradient += layer.weightGradient;
+      }
+    }
+    for (DeviceWork &device : work.devices)
+      device.reduction = device.gather = device.optimizer = device.hostCopies = Seconds(0);
+    ASSERT_EQ(llvm::toString(timer.time(steps.detail.schedule->name, steps.detail.shape, durations, work.messages, expected)), "");
+    SimulatedStep step = llvm::cantFail(simulateWork(work));
+    EXPECT_NEAR(step.stepTime.value, expected.stepTime.value, 1e-9 * expected.stepTime.value);
+  }
+}
+
+TEST(StepSimulation, EqualsTheEstimatorWhereNothingRunsBesideAnything) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSteps steps(seed);
+  int compared = 0;
+  for (int round = 0; round < 600; ++round) {
+    steps.next();
+    // One stage, or blocking sends; no state that moves beside layers; the update waits for everything.
+    const ParallelLayout &layout = steps.layout;
+    bool alone = layout.pp == 1 && layout.zero <= 1 && layout.offload != Offload::Activations;
+    bool behind = steps.cost.stages[0].gradientReduction.value == 0 || (!steps.stack->overlapGradientReduction && !steps.stack->overlapParameterGather);
+    if (!alone || !behind)
+      continue;
+    SCOPED_TRACE(steps.describe());
+    ++compared;
+    EXPECT_NEAR(steps.simulate().stepTime.value, steps.cost.stepTime.value, 1e-9 * steps.cost.stepTime.value);
+  }
+  EXPECT_GT(compared, 20);
+}
+
+TEST(StepSimulation, DoesAllWorkAndNoMore) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSteps steps(seed);
+  for (int round = 0; round < 100; ++round) {
+    steps.next();
+    SCOPED_TRACE(steps.describe());
+    StepWork work = steps.work();
+    SimulatedStep folded = llvm::cantFail(simulateWork(work));
+    StepSimulationOptions options;
+    options.everyLayer = true;
+    SimulatedStep expanded = llvm::cantFail(simulateWork(work, options));
+    // Tasks are layers or stages: the same to what little contention falls differently.
+    EXPECT_NEAR(folded.stepTime / expanded.stepTime, 1, 0.02);
+    for (size_t device = 0; device < work.devices.size(); ++device) {
+      Seconds asked = work.devices[device].optimizer;
+      for (const PipelineAction &action : work.schedule.devices[device])
+        for (const LayerWork &layer : work.chunks[action.stage].layers) {
+          double share = 1.0 / double(work.schedule.sliceCount);
+          if (action.kind == PipelineActionKind::Forward)
+            asked += (layer.forward - layer.forwardExposed) * share;
+          else if (action.kind == PipelineActionKind::Backward)
+            asked += (layer.backward - layer.backwardExposed) * share;
+          else
+            asked += layer.weightGradient * share;
+        }
+      Seconds busy = folded.devices[device].busy[0];
+      EXPECT_GE(busy.value, asked.value * (1 - 1e-9));
+      EXPECT_LE(busy.value, asked.value / (1 - work.communicationShare) * (1 + 1e-9));
+      EXPECT_LE(busy.value, folded.stepTime.value * (1 + 1e-9));
+    }
+  }
+}
