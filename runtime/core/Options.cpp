@@ -10,7 +10,7 @@
 namespace ppcrt {
 namespace {
 
-enum class Kind { Flag, Text, Transport, Count, Positive, Real, Seed };
+enum class Kind { Flag, Text, Choice, Count, Positive, Real, Seed };
 
 struct Option {
   const char *name;
@@ -23,7 +23,12 @@ struct Option {
 #define FIELD(name) [](Options &options) -> void * { return &options.name; }
 
 const Option table[] = {
-    {"--data", "FILE", "text to train on; its bytes are the tokens", Kind::Text, FIELD(data)},
+    {"--data", "FILE", "text to train on, whose bytes are the tokens, or a file of token ids", Kind::Text, FIELD(data)},
+    {"--data-format", "auto|text|uint16|uint32|megatron", "how FILE holds its tokens (default: auto)", Kind::Choice,
+     FIELD(dataFormat)},
+    {"--order", "random|shuffle|sequential", "places anywhere (default), epochs of all samples, or as in the file",
+     Kind::Choice, FIELD(order)},
+    {"--tokenizer", "bytes", "what makes tokens of a text", Kind::Text, FIELD(tokenizer)},
     {"--synthetic", nullptr, "train on random tokens instead of a text", Kind::Flag, FIELD(synthetic)},
     {"--steps", "N", "optimizer steps (default 100)", Kind::Positive, FIELD(steps)},
     {"--lr", "F", "peak learning rate (default 3e-4)", Kind::Real, FIELD(learningRate)},
@@ -39,7 +44,7 @@ const Option table[] = {
      FIELD(saveGradients)},
     {"--save-losses", "FILE", "write the loss of each step, one per line", Kind::Text, FIELD(saveLosses)},
     {"--transport", "local|mpi", "fork the ranks here, or be one rank of mpirun (default: as the environment says)",
-     Kind::Transport, FIELD(transport)},
+     Kind::Choice, FIELD(transport)},
     {"--print-every", "N", "steps between two printed lines (default: about 50 lines in all)", Kind::Positive,
      FIELD(printEvery)},
     {"--threads", "N", "threads of each rank (default: cores / ranks)", Kind::Positive, FIELD(threads)},
@@ -72,9 +77,10 @@ void assign(const Option &option, Options &options, const char *text) {
       throw UsageError(format("%s: expected a file name, found nothing", option.name));
     *static_cast<std::string *>(field) = text;
     return;
-  case Kind::Transport:
-    if (std::strcmp(text, "local") != 0 && std::strcmp(text, "mpi") != 0)
-      throw UsageError(format("%s: expected \"local\" or \"mpi\", found \"%s\"", option.name, text));
+  case Kind::Choice: // between the words of its placeholder
+    if (!*text || std::strchr(text, '|') || ("|" + std::string(option.argument) + "|").find("|" + std::string(text) + "|") ==
+                                                std::string::npos)
+      throw UsageError(format("%s: expected %s, found \"%s\"", option.name, option.argument, text));
     *static_cast<std::string *>(field) = text;
     return;
   case Kind::Count:
@@ -121,6 +127,10 @@ Options parseOptions(int argc, char **argv) {
   if (options.data.empty() == !options.synthetic)
     throw UsageError(options.synthetic ? "--data and --synthetic exclude each other"
                                        : "no training data: give --data FILE (or --synthetic); see --help");
+  if (options.tokenizer != "bytes")
+    throw InputError(format("--tokenizer %s: programs do not run tokenizers: write the token ids to a file of uint16 or "
+                            "uint32, as nanoGPT and Megatron-LM do, and give that with --data",
+                            options.tokenizer.c_str()));
   if (options.minimumLearningRate < 0)
     options.minimumLearningRate = options.learningRate / 10;
   if (options.minimumLearningRate > options.learningRate)

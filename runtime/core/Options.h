@@ -8,6 +8,9 @@ namespace ppcrt {
 
 struct Options {
   std::string data;
+  std::string dataFormat = "auto"; // one of dataFormatNames
+  std::string order = "random";    // one of orderNames
+  std::string tokenizer = "bytes";
   bool synthetic = false;
   int64_t steps = 100;
   double learningRate = 3e-4;
@@ -27,7 +30,7 @@ struct Options {
   bool version = false;
 };
 
-// Throws UsageError naming the option.
+// Throws UsageError naming the option, or InputError for a tokenizer that is not there.
 Options parseOptions(int argc, char **argv);
 
 std::string helpText(const std::string &program);

@@ -3,7 +3,7 @@
 
 #include "runtime/core/Manifest.h"
 #include "runtime/core/RankContext.h"
-#include "runtime/core/TextData.h"
+#include "runtime/core/TokenSource.h"
 #include "runtime/include/ppcrt.h"
 
 #include <cstddef>

@@ -2,11 +2,17 @@
 #include "runtime/launch/Training.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/LearningRate.h"
+#include "runtime/core/TokenData.h"
 #include "runtime/host/Memory.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace ppcrt {
+
+template <size_t n> static int indexOf(const char *const (&names)[n], const std::string &name) {
+  return int(std::find(names, names + n, name) - names);
+}
 
 Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &options)
     : program(program), manifest(manifest), options(options) {
@@ -14,7 +20,14 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
     tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
     return;
   }
-  tokens = std::make_unique<TextData>(options.data, manifest.sequenceLength, manifest.vocabulary, options.seed);
+  DataRequest request;
+  request.path = options.data;
+  request.format = DataFormat(indexOf(dataFormatNames, options.dataFormat));
+  request.order = OrderKind(indexOf(orderNames, options.order));
+  request.sequenceLength = manifest.sequenceLength;
+  request.vocabulary = manifest.vocabulary;
+  request.seed = options.seed;
+  tokens = std::make_unique<TokenData>(request);
 }
 
 void Training::createOutputs() {

@@ -110,6 +110,20 @@ TEST(LaunchTest, RunsRepeatBitForBit) {
   EXPECT_EQ(first.parameters, second.parameters);
 }
 
+TEST(LaunchTest, EpochsDoNotDependOnTheLayout) {
+  std::vector<double> losses[2];
+  for (const char *layout : {"1,1,1", "2,2,1"}) {
+    std::string path = temporaryPath(std::string("epochs") + layout);
+    ProgramRun run(layout, {"--data", text(), "--order", "shuffle", "--steps", "4", "--save-losses", path});
+    EXPECT_EQ(run.wait(), 0) << run.err();
+    EXPECT_NE(run.out().find(" samples in an epoch (shuffle), "), std::string::npos) << run.out();
+    losses[layout[0] - '1'] = numbers(path);
+  }
+  ASSERT_EQ(losses[0].size(), 4u);
+  for (int step = 0; step < 4; ++step)
+    EXPECT_NEAR(losses[1][step], losses[0][step], 1e-5 * losses[0][step]);
+}
+
 TEST(LaunchTest, LogHoldsOneObjectPerStep) {
   std::string log = temporaryPath("log");
   ProgramRun run("1,2,1", {"--data", text(), "--steps", "4", "--log", log});
@@ -173,6 +187,16 @@ TEST(LaunchTest, RefusalsAreOneLineAndHappenBeforeTraining) {
       {{"--data", data, "--lr", "nan"}, 2, "--lr: expected a number of at least 0, found \"nan\""},
       {{"--data", data, "--lr=1e-4", "--min-lr=1"}, 2, "--min-lr is larger than --lr"},
       {{"--data", data, "--quiet=yes"}, 2, "--quiet takes no value"},
+      {{"--data", data, "--data-format", "uint8"},
+       2,
+       "--data-format: expected auto|text|uint16|uint32|megatron, found \"uint8\""},
+      {{"--data", data, "--order=text|uint16"}, 2, "--order: expected random|shuffle|sequential, found \"text|uint16\""},
+      {{"--data", data, "--transport", "nccl"}, 2, "--transport: expected local|mpi, found \"nccl\""},
+      {{"--data", data, "--tokenizer", "tokenizer.json"},
+       1,
+       "--tokenizer tokenizer.json: programs do not run tokenizers: write the token ids to a file of uint16 or uint32, as "
+       "nanoGPT and Megatron-LM do, and give that with --data"},
+      {{"--data", data, "--data-format", "megatron"}, 1, "cannot read " + data + ".bin: No such file or directory"},
       {{"--data", missing}, 1, "cannot read " + missing + ": No such file or directory"},
       {{"--data", "/tmp"}, 1, "cannot read /tmp: Is a directory"},
       {{"--data", shortText},

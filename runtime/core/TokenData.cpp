@@ -1,0 +1,238 @@
+// Opening, recognising, checking and reading files of tokens.
+#include "runtime/core/TokenData.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Random.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ppcrt {
+namespace {
+
+// Closes a file descriptor at the end of a scope.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0)
+      ::close(fd);
+  }
+};
+
+std::vector<unsigned char> readAll(int fd, const std::string &path) {
+  std::vector<unsigned char> content;
+  std::array<unsigned char, 1 << 16> buffer;
+  while (ssize_t count = ::read(fd, buffer.data(), buffer.size())) {
+    if (count < 0)
+      throw InputError(withErrno("cannot read " + path));
+    content.insert(content.end(), buffer.begin(), buffer.begin() + count);
+  }
+  return content;
+}
+
+bool isFile(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::string withoutEnding(const std::string &path) {
+  return endsWith(path, ".bin") || endsWith(path, ".idx") ? path.substr(0, path.size() - 4) : path;
+}
+
+template <typename T> T load(const unsigned char *address) {
+  T value;
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+
+// llm.c begins its files with 256 integers: a number that tells the type, a version, and the count of tokens.
+constexpr int64_t llmcHeaderBytes = 1024;
+constexpr int64_t largestHistogram = int64_t(1) << 22; // tokens
+constexpr int32_t llmcUInt16 = 20240520, llmcUInt32 = 20240801;
+
+} // namespace
+
+void TokenData::open(const std::string &name) {
+  path = name;
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat status;
+  if (file.fd < 0 || fstat(file.fd, &status) != 0)
+    throw InputError(withErrno("cannot read " + path));
+  if (S_ISREG(status.st_mode) && status.st_size > 0) {
+    byteCount = status.st_size;
+    void *address = mmap(nullptr, byteCount, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    mapped = address != MAP_FAILED;
+    bytes = static_cast<const unsigned char *>(mapped ? address : nullptr);
+  }
+  if (!mapped) {
+    held = readAll(file.fd, path);
+    bytes = held.data();
+    byteCount = int64_t(held.size());
+  }
+}
+
+void TokenData::close() {
+  if (mapped)
+    munmap(const_cast<unsigned char *>(bytes), byteCount);
+  mapped = false;
+  held.clear();
+}
+
+TokenData::TokenData(const DataRequest &request) 
+    : vocabulary(request.vocabulary), checkedBytes(request.checkedBytes) {
+  try {
+    interpret(request);
+    int64_t width = tokenTypeBytes[int(stored)], content = byteCount - headerBytes;
+    if (content % width)
+      throw InputError(format("%s holds %lld bytes, which is no multiple of the %lld bytes of a %s: the file is "
+                              "truncated, or --data-format is wrong",
+                              path.c_str(), (long long)content, (long long)width, tokenTypeNames[int(stored)]));
+    tokens = content / width;
+    if (tokens <= request.sequenceLength)
+      throw InputError(format("%s holds %lld %s, but one sample needs %lld (sequence length %lld + 1): use a longer "
+                              "text or a shorter sequence",
+                              path.c_str(), (long long)tokens, text ? "bytes" : "tokens",
+                              (long long)request.sequenceLength + 1, (long long)request.sequenceLength));
+    samples.emplace(request.order, tokens, request.sequenceLength, request.seed);
+    check();
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+TokenData::~TokenData() { close(); }
+
+void TokenData::interpret(const DataRequest &request) {
+  std::string base = withoutEnding(request.path);
+  bool named = endsWith(request.path, ".idx") || (!isFile(request.path) && isFile(base + ".bin"));
+  bool megatron = request.format == DataFormat::Megatron ||
+                  (request.format == DataFormat::Auto && isFile(base + ".idx") &&
+                   (named || endsWith(request.path, ".bin")));
+  if (megatron) {
+    struct stat data;
+    if (stat((base + ".bin").c_str(), &data) != 0)
+      throw InputError(withErrno("cannot read " + base + ".bin"));
+    open(base + ".idx");
+    TokenIndex found = parseTokenIndex({reinterpret_cast<const char *>(bytes), size_t(byteCount)}, data.st_size, path);
+    close();
+    open(base + ".bin");
+    stored = found.type;
+    indexed = format(" in %lld sequences", (long long)found.sequences);
+    return;
+  }
+  open(request.path);
+  bool integers = request.format == DataFormat::UInt16 || request.format == DataFormat::UInt32 ||
+                  (request.format == DataFormat::Auto && endsWith(request.path, ".bin"));
+  text = !integers;
+  if (text)
+    return;
+  int32_t first = byteCount >= llmcHeaderBytes ? load<int32_t>(bytes) : 0;
+  if (first == llmcUInt16 || first == llmcUInt32) {
+    headerBytes = llmcHeaderBytes;
+    stored = first == llmcUInt16 ? TokenType::UInt16 : TokenType::UInt32;
+    int64_t said = load<int32_t>(bytes + 8), width = tokenTypeBytes[int(stored)];
+    if (said != (byteCount - headerBytes) / width)
+      throw InputError(format("%s: its header says %lld tokens, but %lld follow: the file is truncated", path.c_str(),
+                              (long long)said, (long long)((byteCount - headerBytes) / width)));
+    return;
+  }
+  if (request.format == DataFormat::Auto)
+    stored = byteCount % 4 == 0 && fits(TokenType::UInt32) ? TokenType::UInt32 : TokenType::UInt16;
+  else
+    stored = request.format == DataFormat::UInt16 ? TokenType::UInt16 : TokenType::UInt32;
+}
+
+// Ids of 16 bits read as 32 are at least 65536 wherever the second of a pair is not 0; ids of 32 bits never are where
+// the vocabulary is smaller.
+bool TokenData::fits(TokenType type) const {
+  int64_t width = tokenTypeBytes[int(type)], count = std::min(byteCount, checkedBytes) / width;
+  for (int64_t i = 0; i < count; ++i)
+    if (int64_t value = load<uint32_t>(bytes + i * width); value >= vocabulary)
+      return false;
+  return true;
+}
+
+int64_t TokenData::token(int64_t position) const {
+  const unsigned char *at = bytes + headerBytes + position * tokenTypeBytes[int(stored)];
+  switch (stored) {
+  case TokenType::UInt8:
+    return *at;
+  case TokenType::Int8:
+    return load<int8_t>(at);
+  case TokenType::UInt16:
+    return load<uint16_t>(at);
+  case TokenType::Int16:
+    return load<int16_t>(at);
+  case TokenType::UInt32:
+    return load<uint32_t>(at);
+  case TokenType::Int32:
+    return load<int32_t>(at);
+  case TokenType::Int64:
+    return load<int64_t>(at);
+  }
+  return 0;
+}
+
+std::string TokenData::outside(int64_t position, int64_t value) const {
+  if (text)
+    return format("%s: byte %lld at offset %lld is not below the model's vocabulary size %lld: remove such bytes or "
+                  "compile the model with a vocabulary of 256",
+                  path.c_str(), (long long)value, (long long)position, (long long)vocabulary);
+  return format("%s: token %lld, number %lld of the file read as %s, is not below the model's vocabulary size %lld: use "
+                "the tokenizer of this model, or say what the file is with --data-format",
+                path.c_str(), (long long)value, (long long)position, tokenTypeNames[int(stored)],
+                (long long)vocabulary);
+}
+
+void TokenData::check() {
+  int64_t count = text ? tokens : std::min(tokens, checkedBytes / tokenTypeBytes[int(stored)]);
+  std::vector<int64_t> histogram(vocabulary <= largestHistogram ? vocabulary : 0);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t value = token(i);
+    if (value < 0 || value >= vocabulary)
+      throw InputError(outside(i, value));
+    if (!histogram.empty())
+      ++histogram[value];
+  }
+  for (int64_t found : histogram)
+    if (found)
+      entropy -= double(found) / double(count) * std::log(double(found) / double(count));
+}
+
+void TokenData::read(int64_t sample, int64_t first, int64_t count, int32_t *out) const {
+  int64_t start = samples->start(sample) + first;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t value = token(start + i);
+    if (value < 0 || value >= vocabulary)
+      fatal("%s", outside(start + i, value).c_str());
+    out[i] = int32_t(value);
+  }
+}
+
+std::string TokenData::describe() const {
+  std::string what = text ? format("%lld bytes", (long long)tokens)
+                          : format("%lld tokens of %s%s", (long long)tokens, tokenTypeNames[int(stored)],
+                                   indexed.c_str());
+  if (samples->kind() != OrderKind::Random)
+    what += format(", %lld samples in an epoch (%s)", (long long)samples->places(),
+                   orderNames[int(samples->kind())]);
+  return entropy > 0 ? what + format(", unigram entropy %.4f nats", entropy) : what;
+}
+
+void RandomTokens::read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const {
+  RandomStream random(seed, "tokens");
+  for (int64_t i = 0; i < count; ++i)
+    tokens[i] = int32_t(random.wide(sample * (sequenceLength + 1) + first + i) % uint64_t(vocabulary));
+}
+
+} // namespace ppcrt

@@ -1,0 +1,84 @@
+// Samples of a file: windows of a text whose bytes are the tokens, or of token ids stored as integers.
+#pragma once
+
+#include "runtime/core/SampleOrder.h"
+#include "runtime/core/TokenIndex.h"
+#include "runtime/core/TokenSource.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ppcrt {
+
+enum class DataFormat {
+  Auto,    // by the file's name and content, see TokenData
+  Text,    // one token for each byte
+  UInt16,  // ids as nanoGPT writes them, little endian, nothing else; llm.c's header of 1024 bytes is skipped
+  UInt32,  // the same, 4 bytes each
+  Megatron // FILE.bin with FILE.idx, see TokenIndex.h
+};
+inline constexpr const char *dataFormatNames[] = {"auto", "text", "uint16", "uint32", "megatron"};
+
+struct DataRequest {
+  std::string path; // FILE, FILE.bin or FILE.idx for Megatron's
+  DataFormat format = DataFormat::Auto;
+  OrderKind order = OrderKind::Random;
+  int64_t sequenceLength = 1;
+  int64_t vocabulary = 256;
+  uint64_t seed = 0;
+  int64_t checkedBytes = int64_t(1) << 28; // of token ids; a text is checked whole
+};
+
+class TokenData final : public TokenSource {
+public:
+  // Maps the file (or reads it when it is not a regular file). Auto: a FILE.bin that has an index of Megatron-LM beside
+  // it, its FILE.idx, or their common FILE is Megatron's; any other FILE.bin is read as the narrowest type under which
+  // it cannot be ids of the other: uint32 when all its ids lie below the vocabulary, else uint16; everything else is
+  // text.
+  //
+  // Throws InputError when the file cannot be read, has no whole number of tokens, does not fit its index, is shorter
+  // than one sample, or has a token outside of the vocabulary among the first
+  // `checkedBytes`; it ends the run when such
+  // a token is found further on, where a sample reads it.
+  explicit TokenData(const DataRequest &request);
+  ~TokenData() override;
+  TokenData(const TokenData &) = delete;
+  TokenData &operator=(const TokenData &) = delete;
+
+  void read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const override;
+  std::string describe() const override;
+
+  int64_t size() const { return tokens; }
+  TokenType type() const { return stored; }
+  const SampleOrder &order() const { return *samples; }
+  // Entropy of the distribution of single tokens in what was checked, in nats: the loss of a model that knows
+  // frequencies only. 0 for vocabularies of millions.
+  double unigramEntropy() const { return entropy; }
+
+private:
+  void open(const std::string &name);
+  void close();
+  void interpret(const DataRequest &request);
+  bool fits(TokenType type) const;
+  void check();
+  int64_t token(int64_t position) const;
+  [[nodiscard]] std::string outside(int64_t position, int64_t value) const;
+
+  std::string path;
+  int64_t vocabulary;
+  int64_t checkedBytes;
+  const unsigned char *bytes = nullptr; // of the file
+  int64_t byteCount = 0;
+  bool mapped = false;
+  std::vector<unsigned char> held; // when not mapped
+  int64_t headerBytes = 0;
+  TokenType stored = TokenType::UInt8;
+  bool text = false;
+  std::string indexed; // what an index says, for people
+  int64_t tokens = 0;
+  std::optional<SampleOrder> samples;
+  double entropy = 0;
+};
+
+} // namespace ppcrt
