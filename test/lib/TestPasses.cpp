@@ -9,4 +9,5 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestInterpreter();
   registerTestHostNumerics();
   registerTestSpmdEquivalence();
+  registerTestEquivalenceMutations();
 }

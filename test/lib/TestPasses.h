@@ -11,6 +11,7 @@ void registerTestSilentOps();
 void registerTestInterpreter();
 void registerTestHostNumerics();
 void registerTestSpmdEquivalence();
+void registerTestEquivalenceMutations();
 
 /// All of them.
 void registerTestPasses();

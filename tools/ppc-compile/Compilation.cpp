@@ -7,6 +7,7 @@
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Codegen/HostObject.h"
 #include "ppc/Codegen/Manifest.h"
+#include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Phases/HostPhases.h"
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/Transforms/Plan/Passes.h"
@@ -77,10 +78,24 @@ bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> b
   PassManager pm(&context);
   build(pm);
   bool ok = succeeded(pm.run(*module));
-  if (options.verbose)
-    llvm::errs() << llvm::format("%-10s %8.3f s\n", name.str().c_str(),
-                                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  printTime(name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return ok;
+}
+
+void Compilation::printTime(StringRef phase, double seconds) {
+  if (options.verbose)
+    llvm::errs() << llvm::format("%-10s %8.3f s\n", phase.str().c_str(), seconds);
+}
+
+bool Compilation::verify(ModuleOp logical) {
+  auto start = std::chrono::steady_clock::now();
+  FailureOr<EquivalenceReport> report = checkEquivalence(logical, *module);
+  printTime("verify", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  if (failed(report))
+    return reportError("the partitioned program does not compute what the model says: this is an error of the compiler, or of a plan that it "
+                       "cannot follow (--no-verify compiles all the same)"),
+           false;
+  return true;
 }
 
 bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> build) {
@@ -186,8 +201,11 @@ bool Compilation::lowerTo(Emit last) {
     return false;
   if (last < Emit::Spmd)
     return true;
+  OwningOpRef<ModuleOp> logical = options.verify ? OwningOpRef<ModuleOp>(module->clone()) : nullptr;
   if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) ||
       !runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm); }))
+    return false;
+  if (logical && !verify(*logical))
     return false;
   if (last < Emit::Device)
     return true;
@@ -209,9 +227,7 @@ bool Compilation::writeObject(StringRef path) {
   auto start = std::chrono::steady_clock::now();
   if (llvm::Error error = emitHostObject(*module, manifest, target, path))
     return reportError(llvm::toString(std::move(error))), false;
-  if (options.verbose)
-    llvm::errs() << llvm::format("%-10s %8.3f s\n", "object",
-                                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  printTime("object", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return true;
 }
 

@@ -36,6 +36,9 @@ private:
   bool runPhase(StringRef name, function_ref<void(OpPassManager &)> build);
   bool setPlan(StringRef phase, function_ref<void(OpPassManager &)> build);
   bool checkDegrees(int64_t ranks);
+  /// Proves that the partitioned module computes what `logical` does.
+  bool verify(ModuleOp logical);
+  void printTime(StringRef phase, double seconds);
   /// What the planner says of the plan; null when it cannot price it.
   DictionaryAttr prediction() const;
 

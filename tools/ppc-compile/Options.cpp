@@ -71,6 +71,8 @@ cl::opt<bool> check("check", cl::desc("Also compile the single-device program, r
                     cl::cat(outputCategory));
 cl::opt<int64_t> checkSteps("check-steps", cl::desc("Training steps that --check compares (3)"), cl::init(3),
                             cl::cat(outputCategory));
+cl::opt<bool> noVerify("no-verify", cl::desc("Skip the proof that the partitioned program computes what the logical program does"),
+                       cl::cat(outputCategory));
 cl::opt<bool> explain("explain", cl::desc("Print why the plan was chosen to standard error: the runner-up, and for each decision the best "
                                           "plan that decides otherwise"),
                       cl::cat(layoutCategory));
@@ -139,6 +141,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->hostCpu = hostCpu;
   options->check = check;
   options->checkSteps = checkSteps;
+  options->verify = !noVerify;
   options->verbose = verbose;
   options->explain = explain;
   return {std::move(options), 0};

@@ -35,6 +35,7 @@ struct CompileOptions {
   std::string hostCpu; // empty: this machine's
   bool check = false;
   int64_t checkSteps = 3;
+  bool verify = true; // prove that the partitioned program computes what the logical one does
   bool verbose = false;
   bool explain = false; // print the planner's decisions
 };

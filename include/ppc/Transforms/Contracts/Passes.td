@@ -47,6 +47,26 @@ def VerifyStagesPass : Pass<"ppc-verify-stages", "mlir::ModuleOp"> {
   }];
 }
 
+def VerifyEquivalencePass : Pass<"ppc-verify-equivalence", "mlir::ModuleOp"> {
+  let summary = "prove that the ranks compute what the logical program computes";
+  let description = [{
+    Derives for every value of the partitioned program which part of which value of the logical program it is on every rank:
+    a block along grid axes, a part of a sum still to be made, the same on all ranks, of one micro-batch or summed over all.
+    Passes when every loss, norm, gradient, updated parameter and optimizer state is what its buffer declares, up to the
+    order of sums. Uses no sharding rule, plan or annotation but the declared layouts of inputs and outputs
+    (docs/Equivalence.md).
+
+    Requires: a module as the partition phase leaves it, or before ppc-split-stages; the logical program, as the train phase
+    leaves it, in the file `logical` or in a nested module @logical. The program is not changed. Errors are on the op that
+    first breaks the relation, or name the output that is not as declared, with what was expected and what was found.
+  }];
+  let options = [Option<"logical", "logical", "std::string", "",
+                        "file with the logical program; default: the nested module @logical">];
+  let statistics = [Statistic<"localOps", "local-ops", "Local ops whose results were related to the logical program">,
+                    Statistic<"outputs", "outputs", "Outputs found as declared">];
+  let dependentDialects = ["::mlir::ppc::PpcDialect", "::mlir::func::FuncDialect"];
+}
+
 def VerifyDevicePass : Pass<"ppc-verify-device", "mlir::ModuleOp"> {
   let summary = "Check that every value has a place";
   let description = [{

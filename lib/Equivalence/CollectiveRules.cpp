@@ -1,0 +1,120 @@
+// What collectives do to a relation, from the definitions in dialects/ppc/IR/Collective.td. A group over axes (a, b) is the
+// ranks that differ only there, a the outer one.
+#include "Derivation.h"
+
+namespace mlir::ppc {
+
+/// Makes `x` complete over `group`; the error when it is not pending there.
+std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner, StringRef what) {
+  if (terms.isZero(x.term))
+    return "";
+  for (StringAttr axis : group) {
+    const auto *entry = x.findPending(axis);
+    if (!entry && x.uses(axis))
+      return ("combines different blocks: its operand is " + describe(x, terms));
+    if (!entry && combiner == Combiner::Max)
+      continue; // the maximum of equal values
+    if (!entry)
+      return ("combines over " + axis.str() + " what is complete there already, and so counts it " + std::to_string(axes.size(axis)) +
+              " times: its operand is " + describe(x, terms));
+    if (entry->second != combiner)
+      return ("combines by " + stringifyCombiner(combiner).str() + " what is " + describe(x, terms));
+    x.pending.erase(llvm::find_if(x.pending, [&](auto &other) { return other.first == axis; }));
+  }
+  return "";
+}
+
+/// Cuts dimension `dim` over `group` in addition, into blocks of `size`.
+std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t size) {
+  for (StringAttr axis : group)
+    if (x.uses(axis))
+      return "cuts over " + axis.str() + " what differs over it: its operand is " + describe(x, terms);
+  int64_t extent = terms[x.term].shape[dim];
+  if (extent == kAnyExtent)
+    return "";
+  Cut &cut = x.cuts[dim];
+  int64_t whole = axes.localSize(extent, cut.axes), parts = axes.product(group);
+  bool wasWhole = cut.axes.empty();
+  cut.axes.append(group.begin(), group.end());
+  if (size != axes.localSize(extent, cut.axes) || (!wasWhole && whole != parts * size))
+    return "cuts blocks of " + std::to_string(whole) + " elements into blocks of " + std::to_string(size) +
+           ", which are not the blocks of " + std::to_string(extent) + " elements over " + describe(cut.axes);
+  cut.zeroPadding |= wasWhole;
+  return "";
+}
+
+/// Puts the blocks of dimension `dim` over `group` together.
+std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize, int64_t size) {
+  int64_t extent = terms[x.term].shape[dim];
+  for (StringAttr axis : group)
+    if (x.findPending(axis) || (extent == kAnyExtent && x.uses(axis)))
+      return "puts parts of a sum side by side: its operand is " + describe(x, terms);
+  if (extent == kAnyExtent)
+    return "";
+  Cut &cut = x.cuts[dim];
+  if (group.size() > cut.axes.size() || ArrayRef<StringAttr>(cut.axes).take_back(group.size()) != group)
+    return "puts together blocks over " + describe(group) + ", but along dimension " + std::to_string(dim) + " its operand is " +
+           (cut.axes.empty() ? "whole" : "cut over " + describe(cut.axes));
+  cut.axes.resize(cut.axes.size() - group.size());
+  bool isWhole = cut.axes.empty();
+  if (size != axes.localSize(extent, cut.axes) || (!isWhole && size != axes.product(group) * blockSize))
+    return "puts blocks of " + std::to_string(blockSize) + " elements together to " + std::to_string(size) + ", expected " +
+           std::to_string(axes.localSize(extent, cut.axes));
+  cut.zeroPadding |= isWhole;
+  return "";
+}
+
+Derived Derivation::checkedType(Operation *op, Relation relation) {
+  RankedTensorType type = tensorType(op->getResult(0));
+  for (auto [dim, extent] : llvm::enumerate(terms[relation.term].shape))
+    if (extent != kAnyExtent && axes.localSize(extent, relation.cuts[dim].axes) != type.getDimSize(dim))
+      return Derived::fail("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) + " elements, but a block of " +
+                           Twine(extent) + " cut over " + describe(relation.cuts[dim].axes) + " is " +
+                           Twine(axes.localSize(extent, relation.cuts[dim].axes)));
+  return {{std::move(relation)}, ""};
+}
+
+Derived Derivation::allReduce(AllReduceOp op, Relation x) {
+  if (op.getStages())
+    return Derived::fail("names stages outside of the update");
+  if (std::string error = takePending(x, axes.several(op.getAxes()), op.getCombiner(), "all_reduce"); !error.empty())
+    return Derived::fail(error);
+  // Padding holds the sum of paddings; zeros do not combine to zero in a log-sum-exp.
+  for (auto [dim, cut] : llvm::enumerate(x.cuts))
+    if (op.getCombiner() == Combiner::LogSumExp && axes.isUneven(std::max<int64_t>(1, terms[x.term].shape[dim]), cut.axes))
+      cut.zeroPadding = false;
+  return checkedType(op, x);
+}
+
+Derived Derivation::allGather(AllGatherOp op, Relation x) {
+  int64_t dim = op.getDim();
+  std::string error = joinBlocks(x, dim, axes.several(op.getAxes()), tensorType(op.getX()).getDimSize(dim), op.getType().getDimSize(dim));
+  return error.empty() ? checkedType(op, x) : Derived::fail(error);
+}
+
+Derived Derivation::reduceScatter(ReduceScatterOp op, Relation x) {
+  SmallVector<StringAttr, 2> group = axes.several(op.getAxes());
+  std::string error = takePending(x, group, op.getCombiner(), "reduce_scatter");
+  if (error.empty())
+    error = cutFurther(x, op.getDim(), group, op.getType().getDimSize(op.getDim()));
+  return error.empty() ? checkedType(op, x) : Derived::fail(error);
+}
+
+Derived Derivation::allToAll(AllToAllOp op, Relation x) {
+  SmallVector<StringAttr, 2> group = axes.several(op.getAxes());
+  int64_t concat = op.getConcatDim(), split = op.getSplitDim();
+  std::string error = joinBlocks(x, concat, group, tensorType(op.getX()).getDimSize(concat), op.getType().getDimSize(concat));
+  if (error.empty())
+    error = cutFurther(x, split, group, op.getType().getDimSize(split));
+  int64_t extent = terms[x.term].shape[split];
+  if (error.empty() && extent != kAnyExtent && axes.isUneven(extent, x.cuts[split].axes))
+    error = "exchanges blocks of a dimension that is cut unevenly";
+  return error.empty() ? checkedType(op, x) : Derived::fail(error);
+}
+
+Derived Derivation::localSlice(LocalSliceOp op, Relation x) {
+  std::string error = cutFurther(x, op.getDim(), axes.several(op.getAxes()), op.getType().getDimSize(op.getDim()));
+  return error.empty() ? checkedType(op, x) : Derived::fail(error);
+}
+
+} // namespace mlir::ppc

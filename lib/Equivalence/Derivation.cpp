@@ -1,0 +1,314 @@
+// The rule that serves most ops: what each loop does to cuts, padding and pending sums.
+#include "Derivation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::ppc {
+
+std::string Derivation::labelOf(Operation *op) const {
+  std::string label = op->getName().stripDialect().str();
+  if (auto matmul = dyn_cast<MatmulOp>(op))
+    label += " \"" + matmul.getSpec().str() + "\"";
+  auto layer = op->getAttrOfType<IntegerAttr>(attr::layer);
+  auto part = op->getAttrOfType<PartAttr>(attr::part);
+  if (layer)
+    label += " of layer " + std::to_string(layer.getInt());
+  if (part)
+    label += " (" + stringifyPart(part.getValue()).str() + ")";
+  return label;
+}
+
+/// What the attributes of an op say of what it computes; blocks say where.
+OpKey Derivation::keyOf(Operation *op, ArrayRef<Relation> operands) const {
+  OpKey key;
+  key.name = op->getName().getStringRef().str();
+  SmallVector<NamedAttribute> attributes;
+  if (std::optional<RegisteredOperationName> name = op->getRegisteredInfo())
+    for (StringAttr attribute : name->getAttributeNames())
+      if (std::optional<Attribute> value = op->getInherentAttr(attribute); value && *value && !isa<BlockAttr>(*value))
+        attributes.push_back({attribute, *value});
+  key.attributes = DictionaryAttr::get(op->getContext(), attributes);
+  for (const Relation &operand : operands)
+    key.operands.push_back(operand.term);
+  if (isa<MulOp>(op))
+    llvm::sort(key.operands);
+  return key;
+}
+
+std::string Derivation::notComputed(Operation *op, ArrayRef<Relation> operands) const {
+  std::string text = "computes what the logical program does not compute: " + op->getName().stripDialect().str() + " of ";
+  for (auto [number, operand] : llvm::enumerate(operands))
+    text += (number ? "; " : "") + describe(operand, terms);
+  return text;
+}
+
+/// A reshape that changes nothing on one rank, [1, 4] to [4, 1] where the 4 are cut in 4, is folded away there: an operand may
+/// be meant as any reshape of it that has the same local type.
+Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
+  Derived derived = deriveAsIs(op, operands);
+  if (!derived.failed() || isLogical)
+    return derived;
+  SmallVector<Relation> tried(operands);
+  for (auto [number, value] : llvm::enumerate(op->getOperands())) {
+    RankedTensorType type = tensorType(value);
+    for (const Relation &view : viewsAs(operands[number], type, type)) {
+      if (view.term == operands[number].term)
+        continue;
+      tried[number] = view;
+      if (Derived other = deriveAsIs(op, tried); !other.failed())
+        return other;
+    }
+  }
+  return derived;
+}
+
+Derived Derivation::deriveAsIs(Operation *op, ArrayRef<Relation> operands) {
+  return llvm::TypeSwitch<Operation *, Derived>(op)
+      .Case([&](ReshapeOp reshapeOp) { return reshape(reshapeOp, operands[0]); })
+      .Case([&](ConstantOp constantOp) { return constant(constantOp); })
+      .Case([&](MaskPaddingOp mask) { return maskPadding(mask, operands[0]); })
+      .Case([&](CrossEntropyOp loss) { return crossEntropy(loss, operands); })
+      .Case([&](AllReduceOp reduce) { return allReduce(reduce, operands[0]); })
+      .Case([&](AllGatherOp gather) { return allGather(gather, operands[0]); })
+      .Case([&](ReduceScatterOp scatter) { return reduceScatter(scatter, operands[0]); })
+      .Case([&](AllToAllOp exchange) { return allToAll(exchange, operands[0]); })
+      .Case([&](LocalSliceOp slice) { return localSlice(slice, operands[0]); })
+      .Default([&](Operation *) {
+        std::optional<OpLoops> loops = loopsOf(op);
+        return loops ? deriveFromLoops(op, operands, *loops) : Derived::fail("has no rule of equivalence");
+      });
+}
+
+/// Operands that have a loop agree on how it is cut.
+std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined) {
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    const Term &term = terms[operand.term];
+    RankedTensorType type = tensorType(op->getOperand(number));
+    bool isFloat = isa<FloatType>(type.getElementType());
+    for (auto [dim, letter] : llvm::enumerate(loops.operands[number])) {
+      Loop *loop = joined.find(letter);
+      if (!loop) {
+        joined.loops.emplace_back();
+        loop = &joined.loops.back();
+        loop->letter = letter;
+        loop->local = type.getDimSize(dim);
+      }
+      if (loop->local != type.getDimSize(dim))
+        return "has operands of different sizes along one loop";
+      const Cut &cut = operand.cuts[dim];
+      if (isFloat) {
+        loop->isFed = true;
+        loop->allZero &= cut.zeroPadding && (term.shape[dim] != kAnyExtent || terms.isZero(operand.term));
+      }
+      if (term.shape[dim] == kAnyExtent)
+        continue;
+      if (!loop->isKnown) {
+        loop->isKnown = true;
+        loop->extent = term.shape[dim];
+        loop->axes = cut.axes;
+      } else if (loop->axes != cut.axes || loop->extent != term.shape[dim]) {
+        return ("puts together operands that lie differently: dimension " + Twine(dim) + " of operand " + Twine(number) + " is " +
+                Twine(term.shape[dim]) + " elements cut over " + describe(cut.axes) + ", elsewhere the same loop is " +
+                Twine(loop->extent) + " cut over " + describe(loop->axes))
+            .str();
+      }
+    }
+  }
+  return "";
+}
+
+/// Parts of sums pass through linear ops, and through no others.
+std::string Derivation::passPending(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined) {
+  const Relation *first = nullptr;
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    if (terms.isZero(operand.term) && loops.jointly)
+      continue; // a sum of zeros
+    bool isLinear = llvm::is_contained(loops.linear, number);
+    if (!operand.pending.empty() && !isLinear)
+      return ("is not linear in operand " + Twine(number) + ", which is still pending: " + describe(operand, terms)).str();
+    for (auto [axis, combiner] : operand.pending) {
+      if (combiner != Combiner::Sum)
+        return ("cannot take operand " + Twine(number) + ", which is pending: " + describe(operand, terms)).str();
+      for (const Loop &loop : joined.loops)
+        if (llvm::is_contained(loop.axes, axis))
+          return ("takes parts of a sum over " + axis.str() + " together with blocks cut over the same axis");
+    }
+    if (loops.jointly && isLinear) {
+      auto isIn = [](const Relation &a, const Relation &b) {
+        return llvm::all_of(a.pending, [&](auto &entry) { return b.findPending(entry.first); });
+      };
+      if (first && (!isIn(*first, operand) || !isIn(operand, *first)))
+        return ("adds up values that are pending over different axes: " + describe(*first, terms) + "; " + describe(operand, terms));
+      if (!first)
+        joined.pending = operand.pending;
+      first = &operand;
+    } else {
+      for (auto &entry : operand.pending) {
+        if (llvm::is_contained(joined.pending, entry))
+          return ("multiplies two values that are both pending over " + entry.first.str());
+        joined.pending.push_back(entry);
+      }
+    }
+  }
+  return "";
+}
+
+/// No axis cuts two loops, and each loop may be cut as it is.
+std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
+  if (loops.block && loops.indexed) {
+    SmallVector<StringAttr, 2> blockAxes = axes.several(loops.block.getAxes());
+    Loop *loop = joined.find(loops.indexed);
+    if (!loop) { // only the results have it
+      joined.loops.emplace_back();
+      loop = &joined.loops.back();
+      loop->letter = loops.indexed;
+      loop->isKnown = true;
+      loop->extent = loops.block.getExtent();
+      loop->axes = blockAxes;
+    } else if (loop->isKnown && (loop->axes != blockAxes || loop->extent != loops.block.getExtent())) {
+      return ("is told that it holds a block of " + Twine(loops.block.getExtent()) + " elements cut over " + describe(blockAxes) +
+              ", but its operand is cut over " + describe(loop->axes) + " of " + Twine(loop->extent))
+          .str();
+    }
+  }
+  for (const Loop &loop : joined.loops) {
+    for (const Loop &other : joined.loops)
+      for (StringAttr axis : loop.axes)
+        if (&loop != &other && llvm::is_contained(other.axes, axis))
+          return "combines blocks of two different loops that are cut over the same axis " + axis.str();
+    if (loop.axes.empty())
+      continue;
+    if (loops.whole.find(loop.letter) != std::string::npos)
+      return "needs all of a dimension that is cut over " + describe(loop.axes);
+    if (loop.letter == loops.indexed && !loops.block)
+      return "goes by index along a dimension that is cut over " + describe(loop.axes) + " and is not told which block it holds";
+  }
+  return "";
+}
+
+SmallVector<int64_t> Derivation::logicalShape(Operation *op, unsigned number, const OpLoops &loops, Joined &joined) {
+  SmallVector<int64_t> shape;
+  for (auto [dim, letter] : llvm::enumerate(loops.results[number])) {
+    Loop *loop = letter == '?' ? nullptr : joined.find(letter);
+    if (letter == '?')
+      shape.push_back(kAnyExtent);
+    else
+      shape.push_back(loop ? loop->extent : tensorType(op->getResult(number)).getDimSize(dim));
+  }
+  return shape;
+}
+
+std::string Derivation::resultRelation(Operation *op, unsigned number, TermId term, const OpLoops &loops, Joined &joined,
+                                       Relation &result) {
+  RankedTensorType type = tensorType(op->getResult(number));
+  const std::string &letters = loops.results[number];
+  result.term = term;
+  result.pending = joined.pending;
+  for (auto [dim, letter] : llvm::enumerate(letters)) {
+    Cut &cut = result.cuts.emplace_back();
+    Loop *loop = letter == '?' ? nullptr : joined.find(letter);
+    int64_t extent = terms[term].shape[dim];
+    if (loop && loop->isKnown)
+      cut.axes = loop->axes;
+    if (extent == kAnyExtent)
+      continue;
+    if (loop && loop->isKnown && extent != loop->extent)
+      return "has another shape in the logical program";
+    if (axes.localSize(extent, cut.axes) != type.getDimSize(dim))
+      return ("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) + " elements, but a block of " + Twine(extent) +
+              " cut over " + describe(cut.axes) + " is " + Twine(axes.localSize(extent, cut.axes)))
+          .str();
+    if (axes.isUneven(extent, cut.axes)) {
+      bool keeps = number < loops.keepsZero.size() && loops.keepsZero[number] && loops.losesZero.find(letter) == std::string::npos;
+      cut.zeroPadding = (letter == loops.indexed && loops.indexedPaddingIsZero) || (keeps && loop && loop->isFed && loop->allZero);
+    }
+  }
+  for (const Loop &loop : joined.loops) {
+    if (loop.axes.empty() || letters.find(loop.letter) != std::string::npos)
+      continue;
+    Combiner combiner = loops.combiner;
+    if (loop.letter != loops.indexed) {
+      if (loops.summed.find(loop.letter) == std::string::npos)
+        return "gives a result that depends on all of a dimension that is cut over " + describe(loop.axes);
+      if (axes.isUneven(loop.extent, loop.axes) && (!loop.allZero || loops.combiner != Combiner::Sum))
+        return "reduces over a dimension that is cut over " + describe(loop.axes) + " unevenly, with padding that is not zero";
+      combiner = isa<ReduceOp>(op) ? loops.combiner : Combiner::Sum;
+    }
+    for (StringAttr axis : loop.axes)
+      result.pending.push_back({axis, combiner});
+  }
+  llvm::sort(result.pending, [](auto &a, auto &b) { return a.first.getValue() < b.first.getValue(); });
+  return "";
+}
+
+std::optional<TermId> Derivation::algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape) {
+  Type element = tensorType(op->getResult(0)).getElementType();
+  auto combine = [&](ArrayRef<Addend> addends) { return terms.combination(addends, shape, element); };
+  return llvm::TypeSwitch<Operation *, std::optional<TermId>>(op)
+      .Case<AddOp, SumOp>([&](auto) {
+        return combine(llvm::map_to_vector(operands, [](const Relation &operand) { return Addend{operand.term, 1}; }));
+      })
+      .Case([&](SubOp) { return combine({{operands[0].term, 1}, {operands[1].term, -1}}); })
+      .Case([&](NegOp) { return combine({{operands[0].term, -1}}); })
+      .Case([&](ScaleOp scale) { return combine({{operands[0].term, scale.getFactor().convertToDouble()}}); })
+      .Case([&](MulOp) -> std::optional<TermId> {
+        for (int i : {0, 1})
+          if (std::optional<double> factor = terms.constantFactor(operands[i].term))
+            return combine({{operands[1 - i].term, *factor}});
+        return std::nullopt;
+      })
+      .Case([&](BroadcastOp) -> std::optional<TermId> {
+        if (std::optional<double> factor = terms.constantFactor(operands[0].term))
+          return terms.constant(*factor, shape.size(), element);
+        return std::nullopt;
+      })
+      .Case([&](ConvertOp) -> std::optional<TermId> {
+        if (element == terms[operands[0].term].element)
+          return operands[0].term;
+        return std::nullopt;
+      })
+      .Case([&](TransposeOp transpose) -> std::optional<TermId> {
+        if (llvm::equal(transpose.getPermutation(), llvm::seq<int64_t>(transpose.getPermutation().size())))
+          return operands[0].term;
+        return std::nullopt;
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops) {
+  Joined joined;
+  for (std::string error : {joinLoops(op, operands, loops, joined), passPending(op, operands, loops, joined), checkCuts(loops, joined)})
+    if (!error.empty())
+      return Derived::fail(error);
+  SmallVector<SmallVector<int64_t>> shapes;
+  SmallVector<Type> elements;
+  for (unsigned number = 0; number < op->getNumResults(); ++number) {
+    shapes.push_back(logicalShape(op, number, loops, joined));
+    elements.push_back(tensorType(op->getResult(number)).getElementType());
+  }
+  auto relate = [&](ArrayRef<TermId> results) {
+    Derived derived;
+    for (auto [number, term] : llvm::enumerate(results))
+      if (derived.error = resultRelation(op, number, term, loops, joined, derived.results.emplace_back()); derived.failed())
+        break;
+    return derived;
+  };
+  if (std::optional<TermId> term = algebra(op, operands, shapes[0]))
+    return relate(*term);
+  OpKey key = keyOf(op, operands);
+  for (const Loop &loop : joined.loops)
+    if (!loop.isKnown && (loops.summed + loops.whole).find(loop.letter) != std::string::npos)
+      key.sizes.push_back(loop.local);
+  if (isLogical)
+    return relate(terms.add(key, shapes, elements, labelOf(op)));
+  Derived last = Derived::fail(notComputed(op, operands));
+  for (const SmallVector<TermId> &results : terms.find(key)) {
+    if (!llvm::all_of(llvm::zip_equal(results, elements), [&](auto pair) { return terms[std::get<0>(pair)].element == std::get<1>(pair); }))
+      continue;
+    last = relate(results);
+    if (!last.failed())
+      break;
+  }
+  return last;
+}
+
+} // namespace mlir::ppc

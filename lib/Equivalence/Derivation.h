@@ -1,0 +1,87 @@
+// From the relations of an op's operands to those of its results.
+#ifndef PPC_LIB_EQUIVALENCE_DERIVATION_H
+#define PPC_LIB_EQUIVALENCE_DERIVATION_H
+
+#include "OpLoops.h"
+#include "Relation.h"
+
+namespace mlir::ppc {
+
+/// Results, or why nothing can be said of them.
+struct Derived {
+  SmallVector<Relation> results;
+  std::string error;
+
+  static Derived fail(const Twine &error) { return {{}, error.str()}; }
+  bool failed() const { return !error.empty(); }
+};
+
+class Derivation {
+public:
+  /// `isLogical`: the program defines the terms; else its ops must compute what the logical program computes.
+  Derivation(TermTable &terms, RankAxes axes, bool isLogical) : terms(terms), axes(axes), isLogical(isLogical) {}
+
+  /// `operands` are of one op, which is no accumulate, terminator or all-reduce over "pp".
+  Derived derive(Operation *op, ArrayRef<Relation> operands);
+
+  TermTable &terms;
+  const RankAxes axes;
+
+private:
+  /// What is known of one loop of an op.
+  struct Loop {
+    char letter = 0;
+    bool isKnown = false; ///< some operand varies along it
+    int64_t extent = kAnyExtent, local = 0;
+    SmallVector<StringAttr, 2> axes;
+    bool allZero = true, isFed = false; ///< all float operands that have it have zeros in its padding; there is one
+  };
+  struct Joined {
+    SmallVector<Loop> loops;
+    SmallVector<std::pair<StringAttr, Combiner>, 2> pending; ///< passing from operands to results
+
+    Loop *find(char letter) {
+      auto it = llvm::find_if(loops, [&](const Loop &loop) { return loop.letter == letter; });
+      return it == loops.end() ? nullptr : &*it;
+    }
+  };
+
+  Derived deriveFromLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops);
+  std::string joinLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
+  std::string passPending(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
+  std::string checkCuts(const OpLoops &loops, Joined &joined);
+  /// The relation of result `number` if its term is `term`.
+  std::string resultRelation(Operation *op, unsigned number, TermId term, const OpLoops &loops, Joined &joined, Relation &result);
+  SmallVector<int64_t> logicalShape(Operation *op, unsigned number, const OpLoops &loops, Joined &joined);
+  /// The term of an op that is linear, or known by algebra; nothing for others.
+  std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
+
+  Derived deriveAsIs(Operation *op, ArrayRef<Relation> operands);
+  Derived reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType, ArrayRef<int64_t> wanted,
+                          SmallVectorImpl<int64_t> &shape);
+  SmallVector<Relation> viewsAs(const Relation &x, RankedTensorType from, RankedTensorType to);
+  Derived reshape(ReshapeOp op, const Relation &x);
+  Derived constant(ConstantOp op);
+  Derived maskPadding(MaskPaddingOp op, const Relation &x);
+  Derived crossEntropy(CrossEntropyOp op, ArrayRef<Relation> operands);
+
+  Derived allReduce(AllReduceOp op, Relation x);
+  Derived allGather(AllGatherOp op, Relation x);
+  Derived reduceScatter(ReduceScatterOp op, Relation x);
+  Derived allToAll(AllToAllOp op, Relation x);
+  Derived localSlice(LocalSliceOp op, Relation x);
+  std::string takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner, StringRef what);
+  std::string cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t size);
+  std::string joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize, int64_t size);
+  Derived checkedType(Operation *op, Relation relation);
+
+  OpKey keyOf(Operation *op, ArrayRef<Relation> operands) const;
+  std::string labelOf(Operation *op) const;
+  std::string notComputed(Operation *op, ArrayRef<Relation> operands) const;
+
+  bool isLogical;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_EQUIVALENCE_DERIVATION_H

@@ -1,0 +1,53 @@
+// What a local value is of a logical value, on all ranks of a stage at once.
+#ifndef PPC_LIB_EQUIVALENCE_RELATION_H
+#define PPC_LIB_EQUIVALENCE_RELATION_H
+
+#include "Terms.h"
+
+namespace mlir::ppc {
+
+/// How one dimension lies on the ranks: cut over `axes` (major to minor) of k ranks in all, rank i holds the elements from
+/// i * c on, c = ceil(extent / k). What lies past the extent is padding.
+struct Cut {
+  SmallVector<StringAttr, 2> axes;
+  bool zeroPadding = true; ///< the padding is known to be zero (or there is none)
+
+  bool operator==(const Cut &other) const { return axes == other.axes && zeroPadding == other.zeroPadding; }
+};
+
+/// The local value of each rank is its block of the logical value `term`; over the axes in `pending` the ranks hold parts
+/// that combine to the block; over all other axes they hold the same.
+struct Relation {
+  TermId term = 0;
+  SmallVector<Cut, 4> cuts; ///< one per dimension
+  SmallVector<std::pair<StringAttr, Combiner>, 2> pending;
+
+  bool operator==(const Relation &other) const {
+    return term == other.term && cuts == other.cuts && pending == other.pending;
+  }
+  bool uses(StringAttr axis) const;
+  const std::pair<StringAttr, Combiner> *findPending(StringAttr axis) const;
+};
+
+/// The ranks of one stage.
+struct RankAxes {
+  GridAttr grid; ///< null for one device
+
+  int64_t size(StringAttr axis) const { return grid ? grid.size(axis) : 1; }
+  int64_t product(ArrayRef<StringAttr> axes) const;
+  /// The axes of `axes` that have several ranks.
+  SmallVector<StringAttr, 2> several(ArrayAttr axes) const;
+  int64_t localSize(int64_t extent, ArrayRef<StringAttr> axes) const { return blockSize(extent, product(axes)); }
+  bool isUneven(int64_t extent, ArrayRef<StringAttr> axes) const { return extent % product(axes) != 0; }
+
+  /// A value of type `logical` cut as `sharding` says, its padding zero; fails when it does not name as many dimensions.
+  FailureOr<Relation> declared(TermId term, RankedTensorType logical, ShardingAttr sharding) const;
+};
+
+/// `matmul of layer 2 (forward), cut [{dp}, {}], pending over tp (sum)`
+std::string describe(const Relation &relation, const TermTable &terms);
+std::string describe(ArrayRef<StringAttr> axes);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_EQUIVALENCE_RELATION_H

@@ -1,0 +1,194 @@
+// Ops with rules of their own: reshape, constants, padding masks, and the loss before it is taken apart.
+#include "Derivation.h"
+#include "mlir/IR/Matchers.h"
+
+namespace mlir::ppc {
+
+namespace {
+/// A run of dimensions on each side of a reshape with equally many elements.
+struct ReshapeGroup {
+  SmallVector<unsigned, 2> from, to;
+};
+} // namespace
+
+/// The shortest runs. Dimensions of one element that have no partner are in no run. Nothing when the shapes do not fit.
+static std::optional<SmallVector<ReshapeGroup>> reshapeGroups(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<ReshapeGroup> groups;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    bool oneI = i < from.size() && from[i] == 1, oneJ = j < to.size() && to[j] == 1;
+    if (oneI != oneJ) {
+      (oneI ? i : j) += 1;
+      continue;
+    }
+    if (i == from.size() || j == to.size())
+      return std::nullopt;
+    ReshapeGroup group{{unsigned(i)}, {unsigned(j)}};
+    int64_t sizeI = from[i++], sizeJ = to[j++];
+    while (sizeI != sizeJ) {
+      if (sizeI < sizeJ ? i == from.size() : j == to.size())
+        return std::nullopt;
+      if (sizeI < sizeJ)
+        sizeI *= from[group.from.emplace_back(i++)];
+      else
+        sizeJ *= to[group.to.emplace_back(j++)];
+    }
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+/// The relation of a reshape of `x` from `fromType` to `toType` whose logical shape is `wanted` (a dimension may have any
+/// extent); its term is not set. `shape` receives the logical shape that follows.
+Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType, ArrayRef<int64_t> wanted,
+                                    SmallVectorImpl<int64_t> &shape) {
+  const Term &source = terms[x.term];
+  SmallVector<int64_t> from(source.shape), to(wanted);
+  for (auto [dim, extent] : llvm::enumerate(from))
+    if (extent == kAnyExtent)
+      extent = fromType.getDimSize(dim);
+  for (auto [dim, extent] : llvm::enumerate(to))
+    if (extent == kAnyExtent)
+      extent = toType.getDimSize(dim);
+  std::optional<SmallVector<ReshapeGroup>> groups = reshapeGroups(from, to);
+  if (!groups)
+    return Derived::fail("has another number of elements than in the logical program");
+  Relation result = x;
+  result.cuts.assign(to.size(), Cut());
+  shape.assign(to.begin(), to.end());
+  for (const ReshapeGroup &group : *groups) {
+    bool isAny = llvm::all_of(group.from, [&](unsigned dim) { return source.shape[dim] == kAnyExtent; });
+    const Cut &major = x.cuts[group.from.front()];
+    if (isAny) {
+      for (unsigned dim : group.to)
+        shape[dim] = kAnyExtent;
+    } else if (group.from.size() == 1 && group.to.size() == 1) {
+      result.cuts[group.to.front()] = major;
+    } else {
+      for (unsigned dim : ArrayRef(group.from).drop_front())
+        if (!x.cuts[dim].axes.empty())
+          return Derived::fail("merges or splits a dimension that is cut over " + describe(x.cuts[dim].axes) + " and is not the outermost");
+      if (axes.isUneven(from[group.from.front()], major.axes) || axes.isUneven(to[group.to.front()], major.axes))
+        return Derived::fail("merges or splits a dimension that is cut over " + describe(major.axes) + " unevenly");
+      result.cuts[group.to.front()].axes = major.axes;
+    }
+  }
+  for (auto [dim, extent] : llvm::enumerate(shape))
+    if (extent != kAnyExtent && axes.localSize(extent, result.cuts[dim].axes) != toType.getDimSize(dim))
+      return Derived::fail("makes a dimension " + Twine(dim) + " of " + Twine(toType.getDimSize(dim)) + " elements of what is " +
+                           Twine(extent) + " cut over " + describe(result.cuts[dim].axes));
+  return {{result}, ""};
+}
+
+static OpKey reshapeKey(TermId root) { return {ReshapeOp::getOperationName().str(), {}, {root}, {}}; }
+
+Derived Derivation::reshape(ReshapeOp op, const Relation &x) {
+  RankedTensorType fromType = tensorType(op.getX()), toType = op.getType();
+  if (std::optional<double> factor = terms.constantFactor(x.term)) {
+    Relation result = x;
+    result.term = terms.constant(*factor, toType.getRank(), toType.getElementType());
+    result.cuts.assign(toType.getRank(), Cut());
+    return {{result}, ""};
+  }
+  TermId root = terms.reshapeRoot(x.term);
+  SmallVector<int64_t> shape;
+  if (isLogical) {
+    Derived derived = reshapeRelation(x, fromType, toType, toType.getShape(), shape);
+    if (!derived.failed())
+      derived.results[0].term = terms.reshaped(reshapeKey(root), shape, labelOf(op));
+    return derived;
+  }
+  SmallVector<Relation> views = viewsAs(x, fromType, toType);
+  return views.empty() ? Derived::fail(notComputed(op, x)) : Derived{{views.front()}, ""};
+}
+
+/// What a row-major value of type `from` that is `x` is when looked at as `to`: each reshape of it in the logical program that fits.
+SmallVector<Relation> Derivation::viewsAs(const Relation &x, RankedTensorType from, RankedTensorType to) {
+  TermId root = terms.reshapeRoot(x.term);
+  SmallVector<TermId> candidates = {root};
+  for (const SmallVector<TermId> &results : terms.find(reshapeKey(root)))
+    candidates.push_back(results.front());
+  SmallVector<Relation> views;
+  for (TermId candidate : candidates) {
+    SmallVector<int64_t> wanted(terms[candidate].shape), shape;
+    if (wanted.size() != size_t(to.getRank()))
+      continue;
+    Derived derived = reshapeRelation(x, from, to, wanted, shape);
+    if (derived.failed() || shape != wanted)
+      continue;
+    derived.results[0].term = candidate;
+    views.push_back(derived.results[0]);
+  }
+  return views;
+}
+
+Derived Derivation::constant(ConstantOp op) {
+  Relation relation;
+  RankedTensorType type = op.getType();
+  relation.cuts.resize(type.getRank());
+  auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+  if (splat && isa<FloatType>(type.getElementType())) {
+    relation.term = terms.constant(splat.getSplatValue<APFloat>().convertToDouble(), type.getRank(), type.getElementType());
+    return {{relation}, ""};
+  }
+  OpKey key{"constant", op.getValue(), {}, {}};
+  if (isLogical) {
+    relation.term = terms.add(key, {SmallVector<int64_t>(type.getShape())}, {type.getElementType()}, "constant").front();
+    return {{relation}, ""};
+  }
+  ArrayRef<SmallVector<TermId>> known = terms.find(key);
+  if (known.empty())
+    return Derived::fail("is a constant that the logical program does not have");
+  relation.term = known.front().front();
+  return {{relation}, ""};
+}
+
+Derived Derivation::maskPadding(MaskPaddingOp op, const Relation &x) {
+  Relation result = x;
+  unsigned dim = op.getDim();
+  int64_t extent = terms[x.term].shape[dim];
+  Cut &cut = result.cuts[dim];
+  SmallVector<StringAttr, 2> blockAxes = axes.several(op.getBlock().getAxes());
+  if (terms.isZero(x.term))
+    return {{result}, ""};
+  if (extent == kAnyExtent)
+    return Derived::fail("masks a dimension along which the value is constant: of which block it is cannot be told");
+  if (cut.axes != blockAxes || extent != int64_t(op.getBlock().getExtent()))
+    return Derived::fail("masks a block of " + Twine(op.getBlock().getExtent()) + " elements cut over " + describe(blockAxes) +
+                         ", but the value is " + Twine(extent) + " elements cut over " + describe(cut.axes));
+  cut.zeroPadding = true;
+  return {{result}, ""};
+}
+
+// nll = log_sum_exp(logits) - pick(logits, targets)
+Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> operands) {
+  OpLoops loops;
+  std::string all = std::string("abcdefghijkl").substr(0, tensorType(op.getLogits()).getRank());
+  std::string rows = all.substr(0, all.size() - 1);
+  loops.operands = {all, rows};
+  loops.results = {rows, rows};
+  loops.whole = all.substr(all.size() - 1);
+  Joined joined;
+  for (std::string error : {joinLoops(op, operands, loops, joined), passPending(op, operands, loops, joined), checkCuts(loops, joined)})
+    if (!error.empty())
+      return Derived::fail(error);
+  SmallVector<int64_t> shape = logicalShape(op, 0, loops, joined);
+  Type element = tensorType(op.getNll()).getElementType();
+  auto none = DictionaryAttr::get(op.getContext());
+  OpKey lse{LogSumExpOp::getOperationName().str(), none, {operands[0].term}, {}};
+  OpKey pick{PickOp::getOperationName().str(), none, {operands[0].term, operands[1].term}, {}};
+  if (!isLogical && (terms.find(lse).empty() || terms.find(pick).empty()))
+    return Derived::fail(notComputed(op, operands));
+  TermId lseTerm = terms.add(lse, {shape}, {element}, "log_sum_exp in " + labelOf(op)).front();
+  TermId pickTerm = terms.add(pick, {shape}, {element}, "picked logit in " + labelOf(op)).front();
+  TermId nll = terms.combination({{lseTerm, 1}, {pickTerm, -1}}, shape, element);
+  Derived derived;
+  derived.results.resize(2);
+  TermId results[] = {nll, lseTerm};
+  for (auto [number, term] : llvm::enumerate(results))
+    if (derived.error = resultRelation(op, number, term, loops, joined, derived.results[number]); derived.failed())
+      return derived;
+  return derived;
+}
+
+} // namespace mlir::ppc

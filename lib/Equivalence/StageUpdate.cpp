@@ -1,0 +1,154 @@
+// The end of a step: the updates of all stages together, and what lies in the buffers after them.
+#include "StageCheck.h"
+
+namespace mlir::ppc {
+
+/// All-reduces over the stages that `op`, on `stage`, works with.
+static SmallVector<int64_t> membersOf(AllReduceOp op, size_t stageCount) {
+  if (op.getStages())
+    return SmallVector<int64_t>(*op.getStages());
+  return llvm::to_vector(llvm::seq<int64_t>(stageCount));
+}
+
+/// The all-reduce that `stage` stands at, when all its members stand at the same one.
+FailureOr<bool> StageCheck::reduceAcrossStages(std::vector<FunctionWalk> &walks, size_t stage) {
+  TermTable &terms = derivation.terms;
+  AllReduceOp op = walks[stage].waitsAt();
+  SmallVector<int64_t> members = membersOf(op, stages.size());
+  if (!llvm::is_contained(members, int64_t(stage)))
+    return walks[stage].error(op) << "is reached by a stage that is not among its stages", failure();
+  for (int64_t member : members) {
+    if (member < 0 || member >= int64_t(stages.size()))
+      return walks[stage].error(op) << "names stage " << member << ", which does not exist", failure();
+    AllReduceOp other = walks[member].waitsAt();
+    if (!other || membersOf(other, stages.size()) != members || other.getAxes() != op.getAxes() ||
+        other.getCombiner() != op.getCombiner() || other.getType() != op.getType())
+      return false;
+  }
+  if (op.getCombiner() != Combiner::Sum || op.getAxes().size() != 1)
+    return walks[stage].error(op) << "combines over stages by something else than a sum over \"pp\"", failure();
+  Relation sum;
+  SmallVector<Addend> addends;
+  int64_t from = -1;
+  for (int64_t member : members) {
+    const Known &known = walks[member].waiting();
+    if (known.accumulator >= 0)
+      return walks[member].error(walks[member].waitsAt()) << "uses a sum over micro-batches before it is complete", failure();
+    const Relation &part = known.relation;
+    if (from < 0 || terms.isZero(sum.term))
+      sum = part;
+    else if (!terms.isZero(part.term) && (sum.cuts != part.cuts || sum.pending != part.pending))
+      return walks[stage].error(op) << "adds up values that lie differently: " << describe(sum, terms) << " on stage " << from << "; "
+                                    << describe(part, terms) << " on stage " << member,
+             failure();
+    from = member;
+    addends.push_back({part.term, 1});
+  }
+  const Term term = terms[sum.term];
+  sum.term = terms.combination(addends, term.shape, term.element);
+  for (int64_t member : members)
+    walks[member].resume(sum);
+  return true;
+}
+
+LogicalResult StageCheck::update() {
+  std::vector<FunctionWalk> walks;
+  std::vector<Function *> functions;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    auto found = stages[stage].functions.find("update");
+    if (found == stages[stage].functions.end())
+      return error(stage) << "has no update";
+    functions.push_back(&found->second);
+    walks.emplace_back(derivation, found->second.op, "stage " + std::to_string(stage) + ": ");
+    if (failed(completeSums(stage)))
+      return failure();
+    for (auto [index, value] : llvm::enumerate(found->second.op.getArguments())) {
+      FailureOr<Known> known = argument(stage, found->second, index, -1);
+      if (failed(known))
+        return failure();
+      walks.back().define(value, std::move(*known));
+    }
+  }
+  for (FunctionWalk &walk : walks)
+    if (failed(walk.run()))
+      return failure();
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      if (!walks[stage].waitsAt())
+        continue;
+      FailureOr<bool> done = reduceAcrossStages(walks, stage);
+      if (failed(done))
+        return failure();
+      progress |= *done;
+      if (*done)
+        for (FunctionWalk &walk : walks)
+          if (failed(walk.run()))
+            return failure();
+    }
+  }
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    if (walks[stage].waitsAt())
+      return walks[stage].error(walks[stage].waitsAt()) << "never takes place: not all of its stages reach it";
+    report->localOps += walks[stage].opCount;
+    for (auto [index, known] : llvm::enumerate(walks[stage].results()))
+      if (failed(store(stage, *functions[stage], index, known, -1)))
+        return failure();
+  }
+  return success();
+}
+
+/// What a buffer holds of the logical program's results; "" for what stays inside of the step.
+static std::string outputOf(DictionaryAttr buffer) {
+  auto text = [&](StringRef key) { return buffer.getAs<StringAttr>(key) ? buffer.getAs<StringAttr>(key).str() : std::string(); };
+  std::string role = text("role");
+  if (role == "metric")
+    return text("name");
+  if (role == "parameter")
+    return "parameter " + text("name");
+  if (role == "gradient")
+    return "gradient of " + text("name");
+  return role == "state" ? text("state") + " of " + text("name") : "";
+}
+
+LogicalResult StageCheck::checkOutputs() {
+  std::set<std::string> seen;
+  bool valid = true;
+  for (size_t stage = 0; stage < stages.size(); ++stage)
+    for (auto [index, buffer] : llvm::enumerate(stages[stage].buffers)) {
+      std::string name = outputOf(buffer);
+      if (name.empty())
+        continue;
+      auto wanted = interface.outputs.find(name);
+      if (wanted == interface.outputs.end()) {
+        valid = false;
+        error(stage) << "buffer " << index << " is to hold " << name << ", which the logical program does not make";
+        continue;
+      }
+      const Content &memory = stages[stage].arena[index];
+      auto role = buffer.getAs<StringAttr>("role").getValue();
+      std::string problem = !memory.isSet || memory.isSum
+                                ? "is not computed"
+                                : compareOutput(wanted->second, memory.relation, buffer.getAs<ShardingAttr>("sharding"),
+                                                role == "parameter" || role == "state", derivation.axes, derivation.terms);
+      if (!problem.empty()) {
+        valid = false;
+        error(stage) << name << " " << problem;
+      }
+      seen.insert(name);
+      ++report->outputs;
+    }
+  for (auto &[name, wanted] : interface.outputs)
+    if (!seen.count(name)) {
+      valid = false;
+      module.emitError() << name << " is in no buffer of any stage";
+    }
+  return success(valid);
+}
+
+LogicalResult StageCheck::run(EquivalenceReport &result) {
+  report = &result;
+  return failure(failed(read()) || failed(followActions()) || failed(update()) || failed(checkOutputs()));
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,46 @@
+// Names of arguments and results, and the comparison at the end.
+#include "StepInterface.h"
+
+namespace mlir::ppc {
+
+std::string nameOfArgument(func::FuncOp function, unsigned number) {
+  auto text = [&](StringRef key) { return function.getArgAttrOfType<StringAttr>(number, key); };
+  if (StringAttr name = text(attr::parameter))
+    return "parameter " + name.str();
+  if (StringAttr state = text(attr::state))
+    return state.str() + " of " + (text(attr::of) ? text(attr::of).str() : "?");
+  if (StringAttr name = text(attr::scalar))
+    return "scalar " + name.str();
+  if (StringAttr name = text(attr::input))
+    return "input " + name.str();
+  return "argument " + std::to_string(number);
+}
+
+std::string nameOfResult(func::FuncOp function, unsigned number) {
+  auto kind = function.getResultAttrOfType<StringAttr>(number, attr::result);
+  auto of = function.getResultAttrOfType<StringAttr>(number, attr::of);
+  if (!kind)
+    return "result " + std::to_string(number);
+  if (!of)
+    return kind.str();
+  return kind.str() + (kind == "parameter" ? " " : " of ") + of.str();
+}
+
+std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, bool needsZeroPadding,
+                          const RankAxes &axes, const TermTable &terms) {
+  FailureOr<Relation> expected = axes.declared(wanted.term, wanted.type, sharding);
+  if (failed(expected))
+    return "is declared with a layout that does not fit its type";
+  bool isConstant = terms.constantFactor(found.term).has_value();
+  bool same = found.term == wanted.term && found.pending.empty();
+  for (auto [dim, cuts] : llvm::enumerate(llvm::zip(found.cuts, expected->cuts)))
+    same &= isConstant || std::get<0>(cuts).axes == std::get<1>(cuts).axes;
+  if (!same)
+    return "is not as declared: expected " + describe(*expected, terms) + "; found " + describe(found, terms);
+  for (auto [dim, cut] : llvm::enumerate(found.cuts))
+    if (needsZeroPadding && !cut.zeroPadding && axes.isUneven(wanted.type.getDimSize(dim), cut.axes))
+      return "may have something else than zeros in its padding along dimension " + std::to_string(dim);
+  return "";
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,123 @@
+// Hash-consing and the normal form of sums.
+#include "Terms.h"
+#include "llvm/Support/Format.h"
+#include <cmath>
+
+namespace mlir::ppc {
+
+/// Factors that differ in rounding only are one: 12 digits.
+static double rounded(double factor) {
+  if (factor == 0 || !std::isfinite(factor))
+    return factor;
+  double unit = std::pow(10.0, 12 - std::ceil(std::log10(std::fabs(factor))));
+  return std::round(factor * unit) / unit;
+}
+
+TermId TermTable::argument(StringRef name, RankedTensorType type) {
+  auto [it, isNew] = arguments.try_emplace(name.str(), 0);
+  if (isNew)
+    it->second = newTerm({SmallVector<int64_t>(type.getShape()), type.getElementType(), name.str(), {}, false});
+  return it->second;
+}
+
+TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape, Type element) {
+  std::map<TermId, double> factors;
+  for (auto [term, factor] : addends) {
+    if (terms[term].isCombination)
+      for (auto [inner, innerFactor] : terms[term].addends)
+        factors[inner] += factor * innerFactor;
+    else
+      factors[term] += factor;
+  }
+  SmallVector<std::pair<TermId, double>> normal;
+  for (auto [term, factor] : factors)
+    if (rounded(factor) != 0)
+      normal.push_back({term, rounded(factor)});
+  if (normal.size() == 1 && normal.front().second == 1 && ArrayRef<int64_t>(terms[normal.front().first].shape) == shape)
+    return normal.front().first;
+  auto [it, isNew] = combinations.try_emplace({normal, SmallVector<int64_t>(shape), element.getAsOpaquePointer()}, 0);
+  if (!isNew)
+    return it->second;
+  Term sum{SmallVector<int64_t>(shape), element, normal.empty() ? "zero" : "", {}, true};
+  for (auto [number, addend] : llvm::enumerate(normal)) {
+    sum.addends.push_back({addend.first, addend.second});
+    if (number == 3 && normal.size() > 4) {
+      sum.label += " + " + std::to_string(normal.size() - 3) + " more";
+    } else if (number < 4) {
+      sum.label += number ? " + " : "";
+      if (addend.second != 1)
+        llvm::raw_string_ostream(sum.label) << llvm::format("%g * ", addend.second);
+      sum.label += terms[addend.first].label;
+    }
+  }
+  return it->second = newTerm(std::move(sum));
+}
+
+TermId TermTable::constant(double factor, int64_t rank, Type element) {
+  SmallVector<int64_t> shape(rank, kAnyExtent);
+  std::string name = "1 of rank " + std::to_string(rank);
+  llvm::raw_string_ostream(name) << " " << element;
+  auto [it, isNew] = arguments.try_emplace(name, 0);
+  if (isNew)
+    it->second = newTerm({shape, element, "1", {}, false});
+  return combination({{it->second, factor}}, shape, element);
+}
+
+std::optional<double> TermTable::constantFactor(TermId id) const {
+  const Term &term = terms[id];
+  if (!llvm::all_of(term.shape, [](int64_t extent) { return extent == kAnyExtent; }))
+    return std::nullopt;
+  if (!term.isCombination)
+    return term.label == "1" ? std::optional<double>(1) : std::nullopt;
+  if (term.addends.empty())
+    return 0;
+  if (term.addends.size() == 1 && terms[term.addends.front().term].label == "1")
+    return term.addends.front().factor;
+  return std::nullopt;
+}
+
+ArrayRef<SmallVector<TermId>> TermTable::find(const OpKey &key) const {
+  auto it = ops.find(key);
+  return it == ops.end() ? ArrayRef<SmallVector<TermId>>() : ArrayRef<SmallVector<TermId>>(it->second);
+}
+
+SmallVector<TermId> TermTable::add(const OpKey &key, ArrayRef<SmallVector<int64_t>> shapes, ArrayRef<Type> elements,
+                                   StringRef label) {
+  SmallVector<SmallVector<TermId>> &known = ops[key];
+  for (const SmallVector<TermId> &results : known)
+    if (llvm::all_of(llvm::zip_equal(results, shapes, elements), [&](auto tuple) {
+          auto [id, shape, element] = tuple;
+          return terms[id].shape == shape && terms[id].element == element;
+        }))
+      return results;
+  SmallVector<TermId> results;
+  for (auto [number, shape, element] : llvm::enumerate(shapes, elements))
+    results.push_back(newTerm({shape, element, (shapes.size() > 1 ? "result " + std::to_string(number) + " of " : "") + label.str(), {}, false}));
+  known.push_back(results);
+  return results;
+}
+
+TermId TermTable::reshaped(const OpKey &key, ArrayRef<int64_t> shape, StringRef label) {
+  TermId root = key.operands.front();
+  if (ArrayRef<int64_t>(terms[root].shape) == shape)
+    return root;
+  TermId id = add(key, {SmallVector<int64_t>(shape)}, {terms[root].element}, label).front();
+  roots[id] = root;
+  return id;
+}
+
+TermId TermTable::accumulated(TermId id, int64_t microBatches) {
+  Term term = terms[id];
+  auto sumOf = [&](TermId inner) {
+    OpKey key{"accumulate", {}, {inner}, {microBatches}};
+    return add(key, {terms[inner].shape}, {terms[inner].element}, "sum over micro-batches of " + terms[inner].label).front();
+  };
+  if (!term.isCombination)
+    return sumOf(id);
+  SmallVector<Addend> addends;
+  for (auto [inner, factor] : term.addends)
+    addends.push_back({sumOf(inner), factor});
+  return combination(addends, term.shape, term.element);
+}
+
+} // namespace mlir::ppc

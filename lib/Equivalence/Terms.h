@@ -1,0 +1,86 @@
+// The values of the logical program as hash-consed expressions: two values with one term are equal, up to the order of sums.
+#ifndef PPC_LIB_EQUIVALENCE_TERMS_H
+#define PPC_LIB_EQUIVALENCE_TERMS_H
+
+#include "dialects/ppc/Ppc.h"
+#include <map>
+
+namespace mlir::ppc {
+
+using TermId = unsigned;
+
+/// Extent of a dimension along which a value is constant: it stands for any extent.
+inline constexpr int64_t kAnyExtent = -1;
+
+/// One addend of a linear combination.
+struct Addend {
+  TermId term;
+  double factor;
+};
+
+/// What an op computes: its name, what its attributes say apart from placement, and of what.
+struct OpKey {
+  std::string name;
+  Attribute attributes;
+  SmallVector<TermId> operands;
+  SmallVector<int64_t> sizes; ///< of loops that no operand knows
+
+  bool operator<(const OpKey &other) const {
+    return std::tie(name, operands, sizes) < std::tie(other.name, other.operands, other.sizes) ||
+           (std::tie(name, operands, sizes) == std::tie(other.name, other.operands, other.sizes) &&
+            attributes.getAsOpaquePointer() < other.attributes.getAsOpaquePointer());
+  }
+};
+
+struct Term {
+  SmallVector<int64_t> shape;
+  Type element;
+  std::string label;           ///< for people
+  SmallVector<Addend> addends; ///< of a linear combination, by term; not empty for those only
+  bool isCombination = false;
+};
+
+class TermTable {
+public:
+  const Term &operator[](TermId id) const { return terms[id]; }
+  size_t size() const { return terms.size(); }
+
+  /// An input of the program.
+  TermId argument(StringRef name, RankedTensorType type);
+  /// The sum of `addends`, in normal form: no term twice, none with factor 0, combinations flattened. A single addend with
+  /// factor 1 is that term.
+  TermId combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape, Type element);
+  /// `factor` in every element.
+  TermId constant(double factor, int64_t rank, Type element);
+  bool isZero(TermId id) const { return terms[id].isCombination && terms[id].addends.empty(); }
+  /// The factor of a constant in all elements.
+  std::optional<double> constantFactor(TermId id) const;
+
+  /// The results of every op with this key; they differ in their shapes.
+  ArrayRef<SmallVector<TermId>> find(const OpKey &key) const;
+  /// The results of the op with this key and these shapes, added when new.
+  SmallVector<TermId> add(const OpKey &key, ArrayRef<SmallVector<int64_t>> shapes, ArrayRef<Type> elements, StringRef label);
+  /// The term whose elements `id` has in another shape.
+  TermId reshapeRoot(TermId id) const { return roots.count(id) ? roots.at(id) : id; }
+  /// The reshape of the one operand of `key`, a root, to `shape`.
+  TermId reshaped(const OpKey &key, ArrayRef<int64_t> shape, StringRef label);
+  /// The term of the sum over all micro-batches; of a combination, that of the sums of its addends.
+  TermId accumulated(TermId term, int64_t microBatches);
+
+private:
+  TermId newTerm(Term term) {
+    terms.push_back(std::move(term));
+    return terms.size() - 1;
+  }
+  using CombinationKey = std::tuple<SmallVector<std::pair<TermId, double>>, SmallVector<int64_t>, const void *>;
+
+  std::vector<Term> terms;
+  std::map<OpKey, SmallVector<SmallVector<TermId>>> ops;
+  std::map<std::string, TermId> arguments;
+  std::map<TermId, TermId> roots; ///< of reshapes
+  std::map<CombinationKey, TermId> combinations;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_EQUIVALENCE_TERMS_H

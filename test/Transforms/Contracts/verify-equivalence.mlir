@@ -1,0 +1,114 @@
+// Programs of one rank that compute what the nested logical program computes, one per rule.
+// RUN: ppc-opt %s --split-input-file --ppc-verify-equivalence | FileCheck %s
+
+// Column then row parallel: a block, then a part of a sum, then the whole.
+// CHECK-LABEL: func.func @mlp
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @mlp(%x: tensor<4x8xf32>, %up: tensor<16x8xf32>, %down: tensor<8x16xf32>) -> tensor<4x8xf32> {
+      %0 = ppc.matmul "bh,fh->bf" %x, %up : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
+      %1 = ppc.silu %0 : tensor<4x16xf32>
+      %2 = ppc.matmul "bf,hf->bh" %1, %down : (tensor<4x16xf32>, tensor<8x16xf32>) -> tensor<4x8xf32>
+      return %2 : tensor<4x8xf32>
+    }
+  }
+  func.func @mlp(%x: tensor<2x8xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>, ppc.logical_type = tensor<4x8xf32>},
+                 %up: tensor<8x8xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<16x8xf32>},
+                 %down: tensor<8x8xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<8x16xf32>})
+      -> (tensor<2x8xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>, ppc.logical_type = tensor<4x8xf32>}) {
+    %0 = ppc.matmul "bh,fh->bf" %x, %up : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+    %1 = ppc.silu %0 : tensor<2x8xf32>
+    %2 = ppc.matmul "bf,hf->bh" %1, %down : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+    %3 = ppc.all_reduce %2 over ["tp"] <sum> : tensor<2x8xf32>
+    return %3 : tensor<2x8xf32>
+  }
+}
+
+// -----
+
+// Sums may be regrouped, and parts of sums pass linear ops: x W1 + 2 (x W2) with one reduction, scattered and gathered.
+// CHECK-LABEL: func.func @linear
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @linear(%x: tensor<4x8xf32>, %a: tensor<6x8xf32>, %b: tensor<6x8xf32>) -> tensor<4x6xf32> {
+      %0 = ppc.matmul "bh,fh->bf" %x, %a : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
+      %1 = ppc.matmul "bh,fh->bf" %x, %b : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
+      %2 = ppc.scale %1 by 2.0 : tensor<4x6xf32>
+      %3 = ppc.add %2, %0 : tensor<4x6xf32>
+      return %3 : tensor<4x6xf32>
+    }
+  }
+  func.func @linear(%x: tensor<4x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<4x8xf32>},
+                    %a: tensor<6x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<6x8xf32>},
+                    %b: tensor<6x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<6x8xf32>})
+      -> (tensor<4x6xf32> {ppc.sharding = #ppc.sharding<[{}, {}]>, ppc.logical_type = tensor<4x6xf32>}) {
+    %0 = ppc.matmul "bh,fh->bf" %x, %a : (tensor<4x4xf32>, tensor<6x4xf32>) -> tensor<4x6xf32>
+    %1 = ppc.matmul "bh,fh->bf" %x, %b : (tensor<4x4xf32>, tensor<6x4xf32>) -> tensor<4x6xf32>
+    %2 = ppc.add %1, %1 : tensor<4x6xf32>
+    %3 = ppc.add %0, %2 : tensor<4x6xf32>
+    %4 = ppc.reduce_scatter %3 dim 0 over ["tp"] <sum> : tensor<4x6xf32> to tensor<2x6xf32>
+    %5 = ppc.all_gather %4 dim 0 over ["tp"] : tensor<2x6xf32> to tensor<4x6xf32>
+    return %5 : tensor<4x6xf32>
+  }
+}
+
+// -----
+
+// A loss over a vocabulary of 5 that is cut unevenly in two.
+// CHECK-LABEL: func.func @loss
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @loss(%x: tensor<4x5xf32>, %t: tensor<4xi32>) -> tensor<f32> {
+      %nll, %lse = ppc.cross_entropy %x, %t : (tensor<4x5xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xf32>)
+      %0 = ppc.reduce <sum> %nll dims [0] : tensor<4xf32> to tensor<f32>
+      return %0 : tensor<f32>
+    }
+  }
+  func.func @loss(%x: tensor<4x3xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<4x5xf32>},
+                  %t: tensor<4xi32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<4xi32>})
+      -> (tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>}) {
+    %0 = ppc.log_sum_exp %x classes <[tp], 5> : tensor<4x3xf32> to tensor<4xf32>
+    %1 = ppc.all_reduce %0 over ["tp"] <log_sum_exp> : tensor<4xf32>
+    %2 = ppc.pick %x, %t classes <[tp], 5> : (tensor<4x3xf32>, tensor<4xi32>) -> tensor<4xf32>
+    %3 = ppc.all_reduce %2 over ["tp"] <sum> : tensor<4xf32>
+    %4 = ppc.sub %1, %3 : tensor<4xf32>
+    %5 = ppc.reduce <sum> %4 dims [0] : tensor<4xf32> to tensor<f32>
+    return %5 : tensor<f32>
+  }
+}
+
+// -----
+
+// An optimizer state that is cut over dp: each rank updates a block, and the parameter is put together again.
+// CHECK-LABEL: func.func @zero
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @zero(%x: tensor<8x4xf32>, %w: tensor<6xf32>, %m: tensor<6xf32>, %v: tensor<6xf32>, %y: tensor<8x6xf32>, %s: tensor<f32>) -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
+      %g = ppc.accumulate (%yi = %y) micro_batches(2) : (tensor<4x6xf32>) -> (tensor<6xf32>) {
+        %0 = ppc.reduce <sum> %yi dims [0] : tensor<4x6xf32> to tensor<6xf32>
+        ppc.yield %0 : tensor<6xf32>
+      }
+      %w2, %m2, %v2 = ppc.adamw %w, %g, %m, %v, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1} : tensor<6xf32>, tensor<f32>
+      return %w2, %m2, %v2 : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
+    }
+  }
+  func.func @zero(%x: tensor<8x4xf32> {ppc.sharding = #ppc.sharding<[{}, {}]>, ppc.logical_type = tensor<8x4xf32>},
+                  %w: tensor<6xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<6xf32>},
+                  %m: tensor<3xf32> {ppc.sharding = #ppc.sharding<[{dp}]>, ppc.logical_type = tensor<6xf32>},
+                  %v: tensor<3xf32> {ppc.sharding = #ppc.sharding<[{dp}]>, ppc.logical_type = tensor<6xf32>},
+                  %y: tensor<4x6xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>, ppc.logical_type = tensor<8x6xf32>},
+                  %s: tensor<f32> {ppc.sharding = #ppc.sharding<[]>, ppc.logical_type = tensor<f32>})
+      -> (tensor<6xf32> {ppc.sharding = #ppc.sharding<[{}]>, ppc.logical_type = tensor<6xf32>},
+          tensor<3xf32> {ppc.sharding = #ppc.sharding<[{dp}]>, ppc.logical_type = tensor<6xf32>},
+          tensor<3xf32> {ppc.sharding = #ppc.sharding<[{dp}]>, ppc.logical_type = tensor<6xf32>}) {
+    %g = ppc.accumulate (%yi = %y) micro_batches(2) : (tensor<2x6xf32>) -> (tensor<6xf32>) {
+      %0 = ppc.reduce <sum> %yi dims [0] : tensor<2x6xf32> to tensor<6xf32>
+      ppc.yield %0 : tensor<6xf32>
+    }
+    %1 = ppc.reduce_scatter %g dim 0 over ["dp"] <sum> : tensor<6xf32> to tensor<3xf32>
+    %2 = ppc.local_slice %w dim 0 over ["dp"] : tensor<6xf32> to tensor<3xf32>
+    %w2, %m2, %v2 = ppc.adamw %2, %1, %m, %v, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, weight_decay = 0.1} : tensor<3xf32>, tensor<f32>
+    %3 = ppc.all_gather %w2 dim 0 over ["dp"] : tensor<3xf32> to tensor<6xf32>
+    return %3, %m2, %v2 : tensor<6xf32>, tensor<3xf32>, tensor<3xf32>
+  }
+}

@@ -1,0 +1,166 @@
+// Does ppc-verify-equivalence notice mistakes? Makes random ones in a partitioned program, runs the result on numbers to know
+// whether the mistake matters, and asks the checker.
+#include "ProgramMutation.h"
+#include "RankExecutor.h"
+#include "TestPasses.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "ppc/Equivalence/EquivalenceChecker.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::ppc;
+using namespace mlir::ppc::test;
+
+namespace {
+
+/// The least number of rows or classes that an index value selects from.
+int64_t indexBound(Value ids) {
+  int64_t bound = 2;
+  for (OpOperand &use : ids.getUses()) {
+    Operation *op = use.getOwner();
+    if (auto embedding = dyn_cast<EmbeddingOp>(op))
+      bound = std::max(bound, tensorType(embedding.getTable()).getDimSize(0));
+    else if (isa<CrossEntropyOp, PickOp>(op))
+      bound = std::max(bound, tensorType(op->getOperand(0)).getShape().back());
+    else if (auto accumulate = dyn_cast<AccumulateOp>(op))
+      bound = std::max(bound, indexBound(accumulate.getBody().getArgument(use.getOperandNumber())));
+  }
+  return bound;
+}
+
+std::string nameOf(func::FuncOp step, unsigned i) {
+  auto label = [&](StringRef key) { return step.getArgAttrOfType<StringAttr>(i, key); };
+  if (StringAttr state = label(attr::state))
+    return state.str() + " of " + label(attr::of).str();
+  for (auto [key, role] : {std::pair(attr::parameter, "parameter "), std::pair(attr::scalar, "scalar "), std::pair(attr::input, "input ")})
+    if (StringAttr name = label(key))
+      return role + name.str();
+  return "";
+}
+
+/// Values for the inputs of a step; states and scalars are positive.
+NamedTensors randomValues(func::FuncOp step, Random &random) {
+  NamedTensors values;
+  for (BlockArgument argument : step.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    ReferenceTensor tensor = randomTensor(argument.getType(), random);
+    bool isIndex = isa<IntegerType>(tensorType(argument).getElementType());
+    int64_t bound = isIndex ? indexBound(argument) : 0;
+    bool positive = step.getArgAttr(number, attr::state) || step.getArgAttr(number, attr::scalar);
+    for (double &element : tensor.data)
+      element = bound ? double(random() % bound) : positive ? 1.25 + element : element;
+    values[nameOf(step, number)] = std::move(tensor);
+  }
+  return values;
+}
+
+bool same(const std::vector<std::vector<RankTensors>> &a, const std::vector<std::vector<RankTensors>> &b) {
+  for (auto [stageA, stageB] : llvm::zip_equal(a, b))
+    for (auto [ranksA, ranksB] : llvm::zip_equal(stageA, stageB))
+      for (auto [tensorA, tensorB] : llvm::zip_equal(ranksA, ranksB))
+        for (auto [x, y] : llvm::zip_equal(tensorA.data, tensorB.data))
+          if (!(std::abs(x - y) <= 1e-9 * std::max({1e-3, std::abs(x), std::abs(y)})))
+            return false;
+  return true;
+}
+
+struct TestEquivalenceMutationsPass : PassWrapper<TestEquivalenceMutationsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestEquivalenceMutationsPass)
+  TestEquivalenceMutationsPass() = default;
+  TestEquivalenceMutationsPass(const TestEquivalenceMutationsPass &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const final { return "test-ppc-equivalence-mutations"; }
+  StringRef getDescription() const final {
+    return "Make random mistakes in a partitioned program and see which of those that change its numbers are noticed";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final { registry.insert<PpcDialect, func::FuncDialect>(); }
+
+  Option<std::string> logical{*this, "logical", llvm::cl::desc("file with the logical program")};
+  Option<int64_t> count{*this, "count", llvm::cl::desc("mistakes that change numbers to make"), llvm::cl::init(50)};
+  Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of mistakes and values"), llvm::cl::init(1)};
+  Option<std::string> only{*this, "only", llvm::cl::desc("kind of mistake; default: all")};
+  Option<bool> list{*this, "list", llvm::cl::desc("print every mistake with its outcome"), llvm::cl::init(false)};
+
+  void runOnOperation() override {
+    OwningOpRef<ModuleOp> whole = parseSourceFile<ModuleOp>(logical, &getContext());
+    auto step = whole ? whole->lookupSymbol<func::FuncOp>("step") : func::FuncOp();
+    if (!step)
+      return fail("no logical program with @step in " + logical);
+    Random random(seed);
+    values = randomValues(step, random);
+    RankExecutor executor(getOperation());
+    if (std::string error = executor.run(values); !error.empty())
+      return fail("the program does not run: " + error);
+    expected = executor.outputs();
+    if (failed(checkEquivalence(*whole, getOperation())))
+      return fail("the program is not accepted");
+    int64_t tries = 0;
+    ArrayRef<StringRef> kinds = mutationKinds();
+    while (changed + broken < count && ++tries < 200 * count) {
+      Random own(seed * 1000003 + tries);
+      StringRef kind = only.empty() ? kinds[own() % kinds.size()] : StringRef(only);
+      if (!only.empty() && !llvm::is_contained(kinds, kind))
+        return fail("no such kind of mistake: " + only);
+      judge(*whole, kind, tries, own);
+    }
+    llvm::outs() << changed << " mistakes changed numbers, " << noticed << " of them noticed; " << broken << " did not run, " << brokenNoticed
+                 << " of them noticed; " << harmless << " changed nothing, " << overcautious << " of them refused\n";
+    for (const std::string &miss : misses)
+      llvm::outs() << "missed: " << miss << "\n";
+  }
+
+private:
+  void fail(const Twine &message) {
+    getOperation().emitError() << message;
+    signalPassFailure();
+  }
+
+  void judge(ModuleOp whole, StringRef kind, int64_t number, Random &random) {
+    OwningOpRef<ModuleOp> mutant = getOperation().clone();
+    std::optional<std::string> what = mutateProgram(*mutant, kind, random);
+    if (!what)
+      return;
+    std::string first;
+    ScopedDiagnosticHandler silent(&getContext(), [&](Diagnostic &diagnostic) {
+      if (first.empty())
+        first = diagnostic.str();
+      return success();
+    });
+    if (failed(verify(*mutant)))
+      return; // no program
+    first.clear();
+    bool accepted = succeeded(checkEquivalence(whole, *mutant));
+    std::string reason = std::exchange(first, "");
+    RankExecutor executor(*mutant);
+    std::string error = executor.run(values);
+    bool isSame = error.empty() && same(executor.outputs(), expected);
+    StringRef outcome = !error.empty() ? "does not run" : isSame ? "changes nothing" : "changes numbers";
+    if (!error.empty()) {
+      ++broken;
+      brokenNoticed += !accepted;
+    } else if (isSame) {
+      ++harmless;
+      overcautious += !accepted;
+    } else {
+      ++changed;
+      noticed += !accepted;
+    }
+    if (accepted && !isSame)
+      misses.push_back("#" + std::to_string(number) + " " + kind.str() + ", which " + outcome.str() + ": " + *what);
+    if (list)
+      llvm::outs() << "#" << number << " " << kind << " " << outcome << ", " << (accepted ? "accepted" : "refused: " + reason) << "\n    "
+                   << *what << "\n";
+  }
+
+  NamedTensors values;
+  std::vector<std::vector<RankTensors>> expected;
+  int64_t changed = 0, noticed = 0, broken = 0, brokenNoticed = 0, harmless = 0, overcautious = 0;
+  SmallVector<std::string> misses;
+};
+
+} // namespace
+
+void ppc::test::registerTestEquivalenceMutations() { PassRegistration<TestEquivalenceMutationsPass>(); }
