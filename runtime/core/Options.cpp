@@ -38,6 +38,7 @@ const Option table[] = {
      FIELD(warmup)},
     {"--seed", "N", "seed of initial values and sample order (default 0)", Kind::Seed, FIELD(seed)},
     {"--log", "FILE", "write one JSON object for each step", Kind::Text, FIELD(log)},
+    {"--trace", "FILE", "write what each rank does when, for ui.perfetto.dev", Kind::Text, FIELD(trace)},
     {"--save-parameters", "FILE", "write the parameters after the last step as safetensors", Kind::Text,
      FIELD(saveParameters)},
     {"--save-gradients", "FILE", "write the reduced, unclipped gradients of the last step as safetensors", Kind::Text,

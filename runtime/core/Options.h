@@ -18,6 +18,7 @@ struct Options {
   int64_t warmup = -1;             // negative: a tenth of the steps, at most 100
   uint64_t seed = 0;
   std::string log;
+  std::string trace;
   std::string saveParameters;
   std::string saveGradients;
   std::string saveLosses;

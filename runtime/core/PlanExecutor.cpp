@@ -143,9 +143,9 @@ void PlanExecutor::perform(const Action &action) {
   case ActionKind::Receive:
     break;
   }
-  Observed observed(observer, actionKindNames[int(action.kind)], action.microBatch);
-  TrafficTimer timer(context.traffic);
   const Buffer &buffer = stage.buffers[action.buffer];
+  CommunicationKind kind = action.kind == ActionKind::Send ? CommunicationKind::Send : CommunicationKind::Receive;
+  CommunicationTimer timer(context, {kind, -1, action.microBatch, buffer.bytes});
   int peer = int(manifest.grid.rankAtStage(rank, action.stage));
   if (action.kind == ActionKind::Receive) {
     context.transport.receive(peer, key, address(buffer, action.microBatch), buffer.bytes);
@@ -168,7 +168,7 @@ void PlanExecutor::call(FunctionKind kind, int64_t microBatch) {
 void PlanExecutor::waitSends(int64_t slot) {
   if (pending[slot].empty())
     return;
-  TrafficTimer timer(context.traffic);
+  CommunicationTimer timer(context, {CommunicationKind::WaitForSends, -1, -1, 0});
   for (int64_t request : pending[slot])
     context.transport.waitSend(request);
   pending[slot].clear();

@@ -18,7 +18,7 @@ struct StepResult {
   float gradNorm = 0; // before clipping
 };
 
-// Told of what the executor does: the place where a trace plugs in.
+// Told of the functions that the executor calls: `what` is one of functionKindNames.
 class ExecutionObserver {
 public:
   virtual ~ExecutionObserver() = default;

@@ -10,8 +10,15 @@ RankContext *RankContext::current = nullptr;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-TrafficTimer::TrafficTimer(Traffic &traffic) : traffic(traffic), start(now()) {}
-TrafficTimer::~TrafficTimer() { traffic.seconds += now() - start; }
+CommunicationTimer::CommunicationTimer(RankContext &context, const Communication &call)
+    : context(context), call(call), start(now()) {}
+
+CommunicationTimer::~CommunicationTimer() {
+  double end = now();
+  context.traffic.seconds += end - start;
+  if (context.observer)
+    context.observer->communicated(call, start, end);
+}
 
 namespace {
 
@@ -25,6 +32,11 @@ RankContext &checked(const char *function, int32_t group, int64_t count, int32_t
   if (count < 0 || type < 0 || type >= dataTypeCount || kind < 0 || kind > PPCRT_MAX)
     fatal("%s: count %lld, type %d or kind %d is not valid", function, (long long)count, type, kind);
   return *context;
+}
+
+// Of a collective whose input has so many elements.
+Communication collective(CommunicationKind kind, int32_t group, int64_t elements, int32_t type) {
+  return {kind, group, -1, elements * info(DataType(type)).bytes};
 }
 
 // Counts `perPeer` bytes for each other member.
@@ -45,28 +57,28 @@ int64_t ppcrt_coordinate(int32_t group) {
 
 void ppcrt_all_reduce(int32_t group, void *buffer, int64_t elements, int32_t type, int32_t kind) {
   RankContext &context = checked("ppcrt_all_reduce", group, elements, type, kind);
-  TrafficTimer timer(context.traffic);
+  CommunicationTimer timer(context, collective(CommunicationKind::AllReduce, group, elements, type));
   count(context, group, 2.0 * elements * info(DataType(type)).bytes / context.transport.groupSize(group));
   context.transport.allReduce(group, buffer, elements, DataType(type), Reduction(kind));
 }
 
 void ppcrt_all_gather(int32_t group, const void *in, void *out, int64_t elements, int32_t type) {
   RankContext &context = checked("ppcrt_all_gather", group, elements, type, 0);
-  TrafficTimer timer(context.traffic);
+  CommunicationTimer timer(context, collective(CommunicationKind::AllGather, group, elements, type));
   count(context, group, double(elements) * info(DataType(type)).bytes);
   context.transport.allGather(group, in, out, elements, DataType(type));
 }
 
 void ppcrt_reduce_scatter(int32_t group, const void *in, void *out, int64_t elements, int32_t type, int32_t kind) {
   RankContext &context = checked("ppcrt_reduce_scatter", group, elements, type, kind);
-  TrafficTimer timer(context.traffic);
+  CommunicationTimer timer(context, collective(CommunicationKind::ReduceScatter, group, elements * context.transport.groupSize(group), type));
   count(context, group, double(elements) * info(DataType(type)).bytes);
   context.transport.reduceScatter(group, in, out, elements, DataType(type), Reduction(kind));
 }
 
 void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t elements, int32_t type) {
   RankContext &context = checked("ppcrt_all_to_all", group, elements, type, 0);
-  TrafficTimer timer(context.traffic);
+  CommunicationTimer timer(context, collective(CommunicationKind::AllToAll, group, elements * context.transport.groupSize(group), type));
   count(context, group, double(elements) * info(DataType(type)).bytes);
   context.transport.allToAll(group, in, out, elements, DataType(type));
 }

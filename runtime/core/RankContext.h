@@ -1,4 +1,5 @@
-// What the C functions of ppcrt.h need to know: which transport this process uses. Also counts what they move.
+// What the C functions of ppcrt.h need to know: which transport this process uses. Also counts what they move, and tells
+// who wants to know of each call.
 #pragma once
 
 #include "runtime/host/Transport.h"
@@ -16,6 +17,26 @@ struct Traffic {
   double seconds = 0;      // spent in collectives and point-to-point calls, waiting included
 };
 
+enum class CommunicationKind : int16_t { AllReduce, AllGather, ReduceScatter, AllToAll, Send, Receive, WaitForSends };
+inline constexpr const char *communicationNames[] = {"all_reduce", "all_gather", "reduce_scatter",    "all_to_all",
+                                                     "send",       "receive",    "wait_for_sends"};
+
+// A call that communicates: of a group (-1: point to point) or of a micro-batch (-1: a collective), with the bytes of
+// the buffer that it was given.
+struct Communication {
+  CommunicationKind kind;
+  int group;
+  int64_t microBatch;
+  int64_t bytes;
+};
+
+class CommunicationObserver {
+public:
+  virtual ~CommunicationObserver() = default;
+  // Seconds of now().
+  virtual void communicated(const Communication &call, double begin, double end) = 0;
+};
+
 class RankContext {
 public:
   explicit RankContext(Transport &transport) : transport(transport) {
@@ -24,19 +45,21 @@ public:
 
   Transport &transport;
   Traffic traffic;
+  CommunicationObserver *observer = nullptr; // not owned
 
   // The context of this process; null until set. Not owned.
   static RankContext *current;
 };
 
-// Adds the time of its life to Traffic::seconds.
-class TrafficTimer {
+// Adds the time of its life to Traffic::seconds, and tells the observer.
+class CommunicationTimer {
 public:
-  explicit TrafficTimer(Traffic &traffic);
-  ~TrafficTimer();
+  CommunicationTimer(RankContext &context, const Communication &call);
+  ~CommunicationTimer();
 
 private:
-  Traffic &traffic;
+  RankContext &context;
+  Communication call;
   double start;
 };
 

@@ -32,7 +32,7 @@ bool overlap(const void *a, const void *b, int64_t aBytes, int64_t bBytes) {
 }
 
 // memmove that allows null for nothing.
-void move(void *out, const void *in, int64_t bytes) {
+void copyBytes(void *out, const void *in, int64_t bytes) {
   if (bytes > 0)
     std::memmove(out, in, bytes);
 }
@@ -79,7 +79,7 @@ void LocalTransport::allGather(int group, const void *in, void *out, int64_t cou
   Link &link = this->link(group);
   int64_t bytes = count * info(type).bytes;
   if (link.size == 1) {
-    move(out, in, bytes);
+    copyBytes(out, in, bytes);
     return;
   }
   bool small = bytes <= smallMoveBytes;
@@ -88,7 +88,7 @@ void LocalTransport::allGather(int group, const void *in, void *out, int64_t cou
   for (int member = 0; member < link.size; ++member) {
     const void *source = small ? link.stage(parity, member) : link.announcement(parity, member).address;
     if (source != at(out, member * bytes))
-      move(at(out, member * bytes), source, bytes);
+      copyBytes(at(out, member * bytes), source, bytes);
   }
   if (!small)
     link.barrier->wait(link.size);
@@ -99,7 +99,7 @@ void LocalTransport::reduceScatter(int group, const void *in, void *out, int64_t
   Link &link = this->link(group);
   int64_t bytes = count * info(type).bytes, total = bytes * link.size;
   if (link.size == 1) {
-    move(out, in, bytes);
+    copyBytes(out, in, bytes);
     return;
   }
   bool small = total <= smallMoveBytes;
@@ -117,7 +117,7 @@ void LocalTransport::reduceScatter(int group, const void *in, void *out, int64_t
     return;
   link.barrier->wait(link.size);
   if (late)
-    move(out, held.data(), bytes);
+    copyBytes(out, held.data(), bytes);
 }
 
 void LocalTransport::allToAll(int group, const void *in, void *out, int64_t count, DataType type) {
@@ -125,17 +125,30 @@ void LocalTransport::allToAll(int group, const void *in, void *out, int64_t coun
   Link &link = this->link(group);
   int64_t bytes = count * info(type).bytes, total = bytes * link.size;
   if (link.size == 1) {
-    move(out, in, bytes);
+    copyBytes(out, in, bytes);
     return;
   }
   bool small = total <= smallMoveBytes;
   unsigned parity = meet(group, {small ? nullptr : shareable(in, total), "all_to_all", count, type, Reduction::Sum},
                          small ? in : nullptr, total);
   for (int member = 0; member < link.size; ++member)
-    move(at(out, member * bytes),
+    copyBytes(at(out, member * bytes),
          at(small ? link.stage(parity, member) : link.announcement(parity, member).address, link.index * bytes), bytes);
   if (!small)
     link.barrier->wait(link.size);
+}
+
+void LocalTransport::gather(const void *in, int64_t bytes, void *out) {
+  static_assert(gatherLimit <= LocalWorld::stagingBytes, "what a member hands over lies in its staging slot");
+  Waiting waiting(world.status(me), "gather", everyRank);
+  Link &link = this->link(everyRank);
+  if (link.size == 1) {
+    copyBytes(out, in, bytes);
+    return;
+  }
+  unsigned parity = meet(everyRank, {nullptr, "gather", bytes, DataType::I32, Reduction::Sum}, in, bytes);
+  for (int member = 0; me == 0 && member < link.size; ++member)
+    copyBytes(at(out, member * bytes), link.stage(parity, member), bytes);
 }
 
 } // namespace ppcrt

@@ -92,6 +92,7 @@ public:
   void reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) override;
   void allToAll(int group, const void *in, void *out, int64_t count, DataType type) override;
   void barrier(int group) override;
+  void gather(const void *in, int64_t bytes, void *out) override;
 
   // `bytes` of send must lie in the shared region.
   int64_t send(int destination, MessageKey key, const void *bytes, int64_t size) override;

@@ -8,8 +8,12 @@
 #include "runtime/host/Reduce.h"
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <cstring>
+#include <fstream>
+#include <functional>
+#include <string>
 
 namespace ppcrt {
 namespace {
@@ -17,6 +21,7 @@ namespace {
 constexpr int64_t smallReduceBytes = 16 << 10; // of all members together
 constexpr int64_t segmentBytes = 4 << 20;      // of the buffer that is reduced: what stays in the cache
 constexpr int64_t partBytes = 1 << 30;         // of one message of MPI, whose counts are ints
+constexpr int clockTag = 0;                    // of messages between all ranks, which are none of the program's
 
 const std::byte *at(const void *base, int64_t offset) { return static_cast<const std::byte *>(base) + offset; }
 std::byte *at(void *base, int64_t offset) { return static_cast<std::byte *>(base) + offset; }
@@ -188,6 +193,48 @@ void MpiTransport::allToAll(int group, const void *in, void *out, int64_t count,
 }
 
 void MpiTransport::barrier(int group) { mpi.Barrier(link(group).comm); }
+
+void MpiTransport::gather(const void *in, int64_t bytes, void *out) {
+  mpi.Gather(in, int(bytes), mpi.byte, out, int(bytes), mpi.byte, 0, mpi.world);
+}
+
+int64_t MpiTransport::clockOffset() {
+  // Machines are told apart by what their kernel drew when it started, hence also by its clock.
+  std::string name;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
+  auto mine = int64_t(std::hash<std::string>()(name));
+  std::vector<int64_t> all(ranks);
+  mpi.Allgather(&mine, 1, mpi.int64, all.data(), 1, mpi.int64, mpi.world);
+  bool oneMachine = !name.empty() && std::count(all.begin(), all.end(), mine) == ranks;
+  return oneMachine ? 0 : measureClockOffset();
+}
+
+int64_t MpiTransport::measureClockOffset() {
+  constexpr int trips = 20;
+  auto clock = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
+  int64_t best = INT64_MAX, offset = 0, told = 0;
+  for (int rank = 1; rank < ranks; ++rank)
+    for (int trip = 0; trip < trips && (me == 0 || me == rank); ++trip) {
+      Handle request;
+      if (me == 0) {
+        mpi.Recv(&told, 1, mpi.int64, rank, clockTag, mpi.world, OpenMpi::ignoreStatus);
+        told = clock();
+        mpi.Isend(&told, 1, mpi.int64, rank, clockTag, mpi.world, &request);
+        mpi.Waitall(1, &request, OpenMpi::ignoreStatus);
+        continue;
+      }
+      int64_t asked = clock();
+      mpi.Isend(&asked, 1, mpi.int64, 0, clockTag, mpi.world, &request);
+      mpi.Recv(&told, 1, mpi.int64, 0, clockTag, mpi.world, OpenMpi::ignoreStatus);
+      int64_t answered = clock();
+      mpi.Waitall(1, &request, OpenMpi::ignoreStatus);
+      if (answered - asked < best) {
+        best = answered - asked;
+        offset = told - (asked + best / 2);
+      }
+    }
+  return offset;
+}
 
 int MpiTransport::tag(int source, int destination, MessageKey key) const {
   auto found = tags.find({source, destination, key.tag, key.microBatch});

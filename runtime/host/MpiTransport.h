@@ -38,6 +38,11 @@ public:
   void reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) override;
   void allToAll(int group, const void *in, void *out, int64_t count, DataType type) override;
   void barrier(int group) override;
+  void gather(const void *in, int64_t bytes, void *out) override;
+  int64_t clockOffset() override;
+  // The same by asking the first rank for its time, whatever machine this is. The error is at most half of the shortest
+  // of some round trips. Every rank calls it.
+  int64_t measureClockOffset();
 
   int64_t send(int destination, MessageKey key, const void *bytes, int64_t size) override;
   void waitSend(int64_t request) override;

@@ -35,6 +35,14 @@ public:
   virtual void allToAll(int group, const void *in, void *out, int64_t count, DataType type) = 0;
   virtual void barrier(int group) = 0;
 
+  // What every rank hands to the first: there, out[j * bytes + i] = in[i] of rank j; `out` counts there only. At most
+  // gatherLimit bytes, which are the same everywhere.
+  static constexpr int64_t gatherLimit = int64_t(1) << 20;
+  virtual void gather(const void *in, int64_t bytes, void *out) = 0;
+  // Nanoseconds to add to the monotonic clock of this rank to get that of the first. Every rank calls it. 0 on one
+  // machine.
+  virtual int64_t clockOffset() { return 0; }
+
   // Starts to send; the bytes must stay untouched until waitSend(request) returns. Each request is waited for once.
   virtual int64_t send(int destination, MessageKey key, const void *bytes, int64_t size) = 0;
   virtual void waitSend(int64_t request) = 0;

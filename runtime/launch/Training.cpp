@@ -33,6 +33,8 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
 void Training::createOutputs() {
   log = LineFile(options.log);
   losses = LineFile(options.saveLosses);
+  if (!options.trace.empty())
+    trace = std::make_unique<TraceFile>(options.trace);
   if (std::string data = tokens->describe(); !data.empty() && !options.quiet)
     std::printf("data: %s\n", data.c_str());
   if (!options.saveParameters.empty())
@@ -51,7 +53,11 @@ void Training::joinOutputs() {
 void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> &runningStep) {
   RankContext context(transport);
   RankContext::current = &context;
-  PlanExecutor executor(manifest, program, context, arena, *tokens);
+  std::unique_ptr<TraceRecorder> recorder;
+  if (!options.trace.empty())
+    recorder = std::make_unique<TraceRecorder>();
+  context.observer = recorder.get();
+  PlanExecutor executor(manifest, program, context, arena, *tokens, recorder.get());
   executor.initializeParameters(options.seed);
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
@@ -64,7 +70,11 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     double start = now();
     report.step = step;
     report.learningRate = schedule.at(step);
+    if (recorder)
+      recorder->beginStep(step);
     StepResult result = executor.run(step, report.learningRate);
+    if (recorder)
+      recorder->endStep();
     report.seconds = now() - start;
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
@@ -75,6 +85,10 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   }
   for (const auto &file : saved)
     file->writeBlocks(manifest, transport.rank(), arena);
+  if (recorder)
+    if (int64_t omitted = mergeTraces(*recorder, manifest, transport, trace.get()); omitted > 0 && metrics)
+      std::fprintf(stderr, "warning: %s lacks the last %lld slices of a rank: trace fewer steps\n",
+                   options.trace.c_str(), (long long)omitted);
   if (metrics)
     metrics->summarize(report);
   transport.barrier(Transport::everyRank); // nobody leaves before all have written

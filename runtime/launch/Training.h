@@ -6,6 +6,7 @@
 #include "runtime/core/Options.h"
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/TensorFile.h"
+#include "runtime/core/Trace.h"
 
 #include <atomic>
 #include <memory>
@@ -38,6 +39,7 @@ private:
   const Manifest &manifest;
   const Options &options;
   LineFile log, losses;
+  std::unique_ptr<TraceFile> trace; // where the outputs were created, and a descendant's
   std::unique_ptr<TokenSource> tokens;
   std::vector<std::unique_ptr<TensorFile>> saved;
 };

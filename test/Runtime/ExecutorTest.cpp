@@ -27,6 +27,7 @@ public:
   void reduceScatter(int, const void *, void *, int64_t, DataType, Reduction) override {}
   void allToAll(int, const void *, void *, int64_t, DataType) override {}
   void barrier(int) override {}
+  void gather(const void *, int64_t, void *) override {}
   int64_t send(int to, MessageKey key, const void *, int64_t) override {
     log += format("send %lld to %d; ", (long long)key.microBatch, to);
     return key.microBatch;
@@ -43,8 +44,7 @@ class Recorder final : public ExecutionObserver {
 public:
   explicit Recorder(std::string &log) : log(log) {}
   void begin(const char *what, int64_t microBatch) override {
-    if (std::strcmp(what, "send") != 0 && std::strcmp(what, "receive") != 0)
-      log += format("%s %lld; ", what, (long long)microBatch);
+    log += format("%s %lld; ", what, (long long)microBatch);
   }
   void end() override {}
   std::string &log;

@@ -1,0 +1,183 @@
+// Recording, and the JSON form: "Trace Event Format" of Chrome, complete events ("X") with times in microseconds.
+#include "runtime/core/Trace.h"
+#include "runtime/core/Error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <unistd.h>
+
+namespace ppcrt {
+namespace {
+
+constexpr const char *trackNames[] = {"steps", "computation", "communication"};
+
+int64_t nanoseconds(double seconds) { return int64_t(seconds * 1e9); }
+
+// What ranks hand over at a time.
+struct Batch {
+  static constexpr int64_t capacity = 2048;
+  int64_t count;
+  TraceSlice slices[capacity];
+};
+static_assert(sizeof(Batch) <= Transport::gatherLimit);
+
+struct HostName {
+  char text[64] = "";
+};
+
+// As the inside of a JSON string.
+std::string escaped(const std::string &text) {
+  std::string quoted = nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+std::vector<std::string> groupNames(const Manifest &manifest) {
+  std::vector<std::string> names;
+  for (const GroupSpec &group : manifest.groups) {
+    std::string name;
+    for (int axis : group.axes)
+      name += (name.empty() ? "" : "*") + manifest.grid.axes()[axis].name;
+    names.push_back(escaped(name));
+  }
+  return names;
+}
+
+std::string sliceText(const TraceSlice &slice, int rank, int64_t origin,
+                      const std::vector<std::string> &groups) {
+  std::string name, arguments = format("\"step\":%d", slice.step);
+  if (slice.track == TraceSlice::Track::Steps)
+    name = format("step %d", slice.step);
+  else
+    name = slice.track == TraceSlice::Track::Computation ? functionKindNames[slice.name]
+                                                         : communicationNames[slice.name];
+  if (slice.microBatch >= 0)
+    arguments += format(",\"micro_batch\":%d", slice.microBatch);
+  if (slice.group >= 0) {
+    name += " " + groups[slice.group];
+    arguments += format(",\"group\":%d", slice.group);
+  }
+  if (slice.bytes > 0)
+    arguments += format(",\"bytes\":%lld", (long long)slice.bytes);
+  return format("{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":\"%s\",\"args\":{%s}}", rank,
+                int(slice.track), double(slice.begin - origin) * 1e-3, double(slice.end - slice.begin) * 1e-3,
+                name.c_str(), arguments.c_str());
+}
+
+void writeNames(const Manifest &manifest, const std::vector<HostName> &hosts, TraceFile &file) {
+  for (size_t rank = 0; rank < hosts.size(); ++rank) {
+    file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_name\",\"args\":{\"name\":\"%s on %s\"}}", rank,
+                      escaped(manifest.grid.describe(int64_t(rank))).c_str(), escaped(hosts[rank].text).c_str()));
+    file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%zu}}", rank,
+                      rank));
+    for (int track = 0; track < 3; ++track)
+      file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}", rank,
+                        track, trackNames[track]));
+  }
+}
+
+} // namespace
+
+void TraceRecorder::add(const TraceSlice &slice) {
+  if (int64_t(recorded.size()) < limit)
+    recorded.push_back(slice);
+  else
+    ++beyond;
+}
+
+void TraceRecorder::beginStep(int64_t now) {
+  step = int32_t(now);
+  stepBegin = ppcrt::now();
+}
+
+void TraceRecorder::endStep() {
+  add({nanoseconds(stepBegin), nanoseconds(now()), 0, step, -1, -1, TraceSlice::Track::Steps, 0});
+}
+
+void TraceRecorder::begin(const char *what, int64_t ofMicroBatch) {
+  function = 0;
+  for (int kind = 0; kind < functionKindCount; ++kind)
+    if (std::strcmp(what, functionKindNames[kind]) == 0)
+      function = int16_t(kind);
+  microBatch = FunctionKind(function) == FunctionKind::Update ? -1 : int32_t(ofMicroBatch);
+  functionBegin = now();
+}
+
+void TraceRecorder::end() {
+  add({nanoseconds(functionBegin), nanoseconds(now()), 0, step, microBatch, -1, TraceSlice::Track::Computation,
+       function});
+  microBatch = -1;
+}
+
+void TraceRecorder::communicated(const Communication &call, double begin, double end) {
+  add({nanoseconds(begin), nanoseconds(end), call.bytes, step,
+       call.microBatch >= 0 ? int32_t(call.microBatch) : microBatch, call.group, TraceSlice::Track::Communication,
+       int16_t(call.kind)});
+}
+
+TraceFile::TraceFile(const std::string &path) : path(path), file(std::fopen(path.c_str(), "we")) {
+  if (!file)
+    throw InputError(withErrno("cannot write " + path));
+}
+
+TraceFile::~TraceFile() {
+  if (file)
+    std::fclose(file);
+}
+
+void TraceFile::write(const std::string &event) {
+  put((empty ? "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" : ",\n") + event);
+  empty = false;
+}
+
+void TraceFile::put(const std::string &text) {
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size())
+    throw InputError(withErrno("cannot write " + path));
+}
+
+void TraceFile::close() {
+  put("\n]}\n");
+  std::FILE *closing = file;
+  file = nullptr;
+  if (std::fclose(closing) != 0)
+    throw InputError(withErrno("cannot write " + path));
+}
+
+int64_t mergeTraces(const TraceRecorder &recorder, const Manifest &manifest, Transport &transport, TraceFile *file) {
+  const std::vector<TraceSlice> &mine = recorder.slices();
+  int64_t offset = transport.clockOffset(), ranks = transport.rankCount();
+  bool first = transport.rank() == 0;
+  // The largest of: slices, omitted slices, how early the first begins.
+  int64_t largest[] = {int64_t(mine.size()), recorder.omitted(), -int64_t(INT64_MAX)};
+  for (const TraceSlice &slice : mine)
+    largest[2] = std::max(largest[2], -(slice.begin + offset));
+  transport.allReduce(Transport::everyRank, largest, 3, DataType::I64, Reduction::Max);
+  HostName host;
+  gethostname(host.text, sizeof host.text - 1);
+  std::vector<HostName> hosts(first ? ranks : 0);
+  transport.gather(&host, sizeof host, hosts.data());
+  if (first)
+    writeNames(manifest, hosts, *file);
+  std::vector<std::string> groups = groupNames(manifest);
+  std::vector<Batch> own(1), all(first ? ranks : 0);
+  for (int64_t begin = 0; begin < largest[0]; begin += Batch::capacity) {
+    Batch &batch = own.front();
+    batch.count = std::clamp<int64_t>(int64_t(mine.size()) - begin, 0, Batch::capacity);
+    for (int64_t i = 0; i < batch.count; ++i) {
+      batch.slices[i] = mine[begin + i];
+      batch.slices[i].begin += offset;
+      batch.slices[i].end += offset;
+    }
+    transport.gather(&batch, sizeof batch, all.data());
+    for (int64_t rank = 0; rank < int64_t(all.size()); ++rank)
+      for (int64_t i = 0; i < all[rank].count; ++i)
+        file->write(sliceText(all[rank].slices[i], int(rank), -largest[2], groups));
+  }
+  if (first)
+    file->close();
+  return largest[1];
+}
+
+} // namespace ppcrt
