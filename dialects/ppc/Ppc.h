@@ -65,9 +65,18 @@ inline constexpr StringLiteral factors = "ppc.factors";
 inline constexpr StringLiteral part = "ppc.part";
 inline constexpr StringLiteral layer = "ppc.layer";
 inline constexpr StringLiteral stage = "ppc.stage";
+inline constexpr StringLiteral recompute = "ppc.recompute";
 inline constexpr StringLiteral plan = "ppc.plan";
 inline constexpr StringLiteral logicalType = "ppc.logical_type";
 } // namespace attr
+
+/// Layers first to last, both included, as `ppc.layer` counts.
+struct LayerRange {
+  int64_t first = 0, last = 0;
+  bool contains(int64_t layer) const;
+};
+/// "3" or "1-8"; none for anything else.
+std::optional<LayerRange> parseLayerRange(StringRef text);
 
 /// ceil(extent / parts): the size of each block of a dimension cut over `parts` devices.
 inline int64_t blockSize(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }

@@ -10,6 +10,7 @@
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 #include "ppc/Transforms/Plan/Passes.h"
+#include "ppc/Transforms/Recompute/Passes.h"
 #include "ppc/Transforms/Sharding/Passes.h"
 
 namespace mlir::ppc {
@@ -25,6 +26,7 @@ void registerPpcPasses() {
   registerPpcContractsPasses();
   registerPpcPipelinePasses();
   registerPpcPlanPasses();
+  registerPpcRecomputePasses();
   registerPpcShardingPasses();
   registerPpcPhases();
   registerHostPhases();

@@ -2,6 +2,7 @@
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
+#include "ppc/Transforms/Recompute/Passes.h"
 #include "ppc/Transforms/Sharding/Passes.h"
 
 namespace mlir::ppc {
@@ -9,6 +10,9 @@ namespace mlir::ppc {
 void buildPartitionPhase(OpPassManager &pm) {
   pm.addPass(createPartitionToSpmdPass());
   pm.addPass(createSimplifyCollectivesPass());
+  // On what each rank really keeps, collectives included.
+  pm.addPass(createSelectRecomputePass());
+  pm.addPass(createMaterializeRecomputePass());
   pm.addPass(createVerifySpmdPass());
   pm.addPass(createSplitStagesPass());
   pm.addPass(createApplySchedulePass());

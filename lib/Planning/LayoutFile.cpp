@@ -15,7 +15,7 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
   } one[] = {{PlanKey::Vp, "virtual stages"},         {PlanKey::Cp, "context parallelism"},
              {PlanKey::Ep, "expert parallelism"},     {PlanKey::Etp, "tensor parallelism inside experts"},
              {PlanKey::SequenceParallel, "sequence parallelism"}, {PlanKey::Zero, "state cut over data-parallel ranks"},
-             {PlanKey::Recompute, "recomputation"},   {PlanKey::Offload, "offload"}};
+             {PlanKey::Offload, "offload"}};
   for (auto [key, what] : one)
     if (int64_t value = planValue(layout, key); value != planNeutralValue(key))
       return part(what, key, value);
@@ -31,6 +31,23 @@ static std::string listText(llvm::ArrayRef<int64_t> numbers) {
   for (int64_t number : numbers)
     texts.push_back(std::to_string(number));
   return "[ " + llvm::join(texts, ", ") + " ]";
+}
+
+/// Layers that backward computes again, from the first layer of each stage on.
+static void writeRecompute(const ParallelLayout &layout, llvm::ArrayRef<int64_t> first, int64_t layers, llvm::raw_ostream &out) {
+  if (layout.recompute == Recompute::None)
+    return;
+  bool some = layout.recompute == Recompute::Full && layout.recomputedLayers >= 0;
+  std::vector<std::string> rules;
+  for (size_t stage = 0; stage < first.size(); ++stage) {
+    int64_t begin = std::max<int64_t>(first[stage], 1), end = (stage + 1 < first.size() ? first[stage + 1] : layers + 1) - 1;
+    if (some)
+      end = std::min(end, begin + layout.recomputedLayers - 1);
+    if (begin <= end)
+      rules.push_back((std::to_string(begin) + "-" + std::to_string(end) + ": " + toString(layout.recompute)).str());
+  }
+  if (!rules.empty())
+    out << "recompute: { " << llvm::join(rules, ", ") << " }\n";
 }
 
 /// The sections that ppc-compile reads: the grid, which logical dimensions its axes cut, where stages begin.
@@ -60,6 +77,7 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, const
   else
     out << (byGroup ? "head_group: [ tp ]" : "kv_heads: [ tp ]");
   out << ", vocab: " << whole << " }\n";
+  writeRecompute(layout, first, model.layers, out);
 }
 
 void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,

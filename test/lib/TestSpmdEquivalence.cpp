@@ -126,7 +126,7 @@ private:
     MLIRContext *context = &getContext();
     GridAttr grid = randomGrid(context, random);
     module->setAttr(attr::plan, PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, StringAttr::get(context, "1f1b"), 1,
-                                              DictionaryAttr::get(context), DictionaryAttr::get(context)));
+                                              DictionaryAttr::get(context), DictionaryAttr::get(context), DictionaryAttr()));
     module.walk([&](Operation *op) { // everything is on one stage
       if (op->hasAttr(attr::layer))
         op->setAttr(attr::stage, IntegerAttr::get(IntegerType::get(context, 64), 0));

@@ -157,6 +157,7 @@ bool Compilation::makePlan() {
     plan.pp = options.pp.value_or(0);
     plan.microBatch = options.microBatch.value_or(0);
     plan.schedule = options.schedule;
+    plan.recompute = options.recompute;
     plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
     if (!setPlan("search", [&](OpPassManager &pm) {
           pm.addPass(createSearchPlanPass(plan));
@@ -175,6 +176,7 @@ bool Compilation::makePlan() {
   plan.pp = options.pp.value_or(1);
   plan.microBatch = options.microBatch.value_or(1);
   plan.schedule = options.schedule.empty() ? "1f1b" : options.schedule;
+  plan.recompute = options.recompute.empty() ? "none" : options.recompute;
   plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
   if (!setPlan("pins", [&](OpPassManager &pm) {
         pm.addPass(createMakePlanPass(plan));

@@ -34,6 +34,9 @@ cl::opt<int64_t> microBatch("micro-batch", cl::desc("Sequences per micro-batch a
                             cl::value_desc("sequences"), cl::cat(layoutCategory));
 cl::opt<std::string> schedule("schedule", cl::desc("Pipeline schedule: gpipe or 1f1b (default without a search)"),
                               cl::value_desc("name"), cl::cat(layoutCategory));
+cl::opt<std::string> recompute("recompute", cl::desc("What backward computes again instead of keeping it: none (default without a search), "
+                                                     "selective (attention), full (whole layers)"),
+                               cl::value_desc("what"), cl::cat(layoutCategory));
 cl::list<int64_t> layersPerStage("layers-per-stage", cl::CommaSeparated,
                                  cl::desc("Transformer layers of each stage, for example 3,2; default: by cost"),
                                  cl::value_desc("n,n,..."), cl::cat(layoutCategory));
@@ -113,7 +116,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (memory.getNumOccurrences() && !(memory > 0 && memory < 1e9))
     return {nullptr, usageError("--memory: expected a number of GiB above 0")};
   if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &microBatch, &schedule, std::addressof(layersPerStage)})
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &microBatch, &schedule, &recompute, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -131,6 +134,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     if (option->getNumOccurrences())
       *field = *option;
   options->schedule = schedule;
+  options->recompute = recompute == "auto" ? std::string() : recompute.getValue();
   options->layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
   options->planFile = planFile;
   options->train.beta1 = beta1;

@@ -28,6 +28,7 @@ struct CompileOptions {
   double memory = 0;   // bytes per rank; 0: its share of the machine's
   std::optional<int64_t> ranks, dp, tp, pp, microBatch;
   std::string schedule; // empty: unset
+  std::string recompute; // empty: unset
   std::vector<int64_t> layersPerStage;
   std::string planFile;
 

@@ -246,9 +246,41 @@ void InitAttr::print(AsmPrinter &printer) const {
 
 //===-- #ppc.plan ---------------------------------------------------------===//
 
+bool LayerRange::contains(int64_t layer) const { return first <= layer && layer <= last; }
+
+std::optional<LayerRange> mlir::ppc::parseLayerRange(StringRef text) {
+  LayerRange range;
+  auto [first, last] = text.split('-');
+  if (first.getAsInteger(10, range.first) || range.first < 0)
+    return std::nullopt;
+  range.last = range.first;
+  if (text.contains('-') && (last.getAsInteger(10, range.last) || range.last < range.first))
+    return std::nullopt;
+  return range;
+}
+
+static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitError, DictionaryAttr recompute) {
+  for (NamedAttribute rule : recompute) {
+    if (!parseLayerRange(rule.getName()))
+      return emitError() << "recompute: expected a layer or a range of layers such as \"1-8\", found " << rule.getName();
+    auto mode = dyn_cast<StringAttr>(rule.getValue());
+    auto names = dyn_cast<ArrayAttr>(rule.getValue());
+    bool valid = mode && llvm::is_contained({"none", "selective", "full"}, mode.getValue());
+    valid |= names && llvm::all_of(names, [](Attribute name) { return isa<StringAttr>(name); });
+    if (!valid)
+      return emitError() << "recompute of layers " << rule.getName() << " must be none, selective, full or a list of op names, found "
+                         << rule.getValue();
+    for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>())
+      if (std::string full = ("ppc." + cast<StringAttr>(name).getValue()).str();
+          !RegisteredOperationName::lookup(full, recompute.getContext()))
+        return emitError() << "recompute of layers " << rule.getName() << ": there is no op " << full;
+  }
+  return success();
+}
+
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, GridAttr grid, ArrayRef<int64_t> stages,
                                StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
-                               DictionaryAttr parameters) {
+                               DictionaryAttr parameters, DictionaryAttr recompute) {
   if (stages.empty() || stages.front() != 0)
     return emitError() << "a plan's stages start with layer 0";
   for (size_t i = 1; i < stages.size(); ++i)
@@ -271,5 +303,5 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
     if (!isa<ShardingAttr>(parameter.getValue()))
       return emitError() << "parameter " << parameter.getName() << " must have a #ppc.sharding, found "
                          << parameter.getValue();
-  return success();
+  return recompute ? verifyRecompute(emitError, recompute) : success();
 }

@@ -95,6 +95,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     - `dimensions`: logical dimension name to axes, `{batch = ["dp"], ffn = ["tp"]}`; applies to every function argument
       through its `ppc.dims`.
     - `parameters`: parameter name to `#ppc.sharding`, overriding `dimensions` (ZeRO, hand-made layouts).
+    - `recompute`, where backward computes anything again: layers (`"3"` or `"1-8"`) to what of them: `"full"`, `"selective"`
+      (attention), or a list of op names, `["silu", "mul"]`. Read by `ppc-select-recompute`.
 
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
   }];
@@ -103,10 +105,12 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                         "::mlir::StringAttr":$schedule,
                         "int64_t":$micro_batches,
                         "::mlir::DictionaryAttr":$dimensions,
-                        "::mlir::DictionaryAttr":$parameters);
+                        "::mlir::DictionaryAttr":$parameters,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$recompute);
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
-    `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters `>`
+    `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters
+    (`,` `recompute` `=` $recompute^)? `>`
   }];
   let genVerifyDecl = 1;
 }

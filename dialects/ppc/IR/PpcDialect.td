@@ -35,6 +35,7 @@ def Ppc_Dialect : Dialect {
     | `ppc.part` | ops | `#ppc.part`, forward, backward, weight_gradient or update |
     | `ppc.layer` | ops | position in the chain of layers: 0 is the embedding, L + 1 the head |
     | `ppc.stage` | ops | pipeline stage |
+    | `ppc.recompute` | forward ops | backward computes the results again |
     | `ppc.plan` | module | `#ppc.plan` |
   }];
   let useDefaultAttributePrinterParser = 1;

@@ -4,6 +4,7 @@
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Planning/StageCutter.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ppc {
 namespace {
@@ -19,6 +20,8 @@ private:
                      SmallVectorImpl<NamedAttribute> &dimensions);
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
   FailureOr<SmallVector<LayerCost>> layerCosts();
+  /// Null: everything is kept.
+  FailureOr<DictionaryAttr> recomputeOf(ArrayRef<int64_t> stages, int64_t layers);
 
   ModuleOp module;
 };
@@ -101,6 +104,26 @@ FailureOr<SmallVector<int64_t>> PlanBuilder::cutStagesByPins(ArrayRef<LayerCost>
   return first;
 }
 
+FailureOr<DictionaryAttr> PlanBuilder::recomputeOf(ArrayRef<int64_t> stages, int64_t layers) {
+  if (!llvm::is_contained({"none", "selective", "full"}, recompute))
+    return module.emitError() << "recompute is '" << recompute << "', expected none, selective or full";
+  if (recompute == "none" || layers < 1)
+    return DictionaryAttr();
+  Builder builder(module.getContext());
+  SmallVector<NamedAttribute> rules;
+  auto add = [&](int64_t first, int64_t last) {
+    if (first <= last)
+      rules.push_back(builder.getNamedAttr(llvm::formatv("{0}-{1}", first, last).str(), builder.getStringAttr(recompute)));
+  };
+  if (recomputedLayers.empty())
+    add(1, layers);
+  for (auto [stage, count] : llvm::enumerate(recomputedLayers)) {
+    int64_t first = std::max<int64_t>(stages[stage], 1), end = stage + 1 < stages.size() ? stages[stage + 1] : layers + 1;
+    add(first, std::min(first + count, end) - 1);
+  }
+  return rules.empty() ? DictionaryAttr() : builder.getDictionaryAttr(rules);
+}
+
 FailureOr<PlanAttr> PlanBuilder::build() {
   for (auto [name, value] : {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp),
                              std::pair("micro-batch", microBatch)})
@@ -122,6 +145,10 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   if (auto known = makePipelineSchedule(schedule, pp, microBatches); !known)
     return module.emitError() << llvm::toString(known.takeError());
 
+  FailureOr<DictionaryAttr> recomputed = recomputeOf(*stages, int64_t(layers->size()) - 2);
+  if (failed(recomputed))
+    return failure();
+
   Builder builder(module.getContext());
   SmallVector<StringAttr> names = {builder.getStringAttr("dp")};
   SmallVector<int64_t> sizes = {dp};
@@ -130,7 +157,7 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   auto grid = GridAttr::get(module.getContext(), names, sizes);
   auto plan = PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid, ArrayRef<int64_t>(*stages),
                                    builder.getStringAttr(schedule), microBatches, builder.getDictionaryAttr(dimensions),
-                                   builder.getDictionaryAttr({}));
+                                   builder.getDictionaryAttr({}), *recomputed);
   if (!plan)
     return failure();
   return plan;

@@ -12,6 +12,9 @@ struct PlanDegrees {
   int64_t dp = 1, tp = 1, pp = 1;
   int64_t microBatch = 1; // sequences per micro-batch and data-parallel rank
   std::string schedule = "1f1b";
+  std::string recompute = "none"; // none, selective or full, of every layer
+  /// With full: layers of each stage that are recomputed, its first ones; empty: all of them.
+  SmallVector<int64_t> recomputedLayers;
   SmallVector<int64_t> layersPerStage; // without embedding and head; empty: the least slowest stage by FLOPs
 };
 

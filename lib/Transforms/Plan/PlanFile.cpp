@@ -16,6 +16,7 @@ struct Axes : std::vector<std::string> {};
 struct Cuts : std::vector<Axes> {};
 struct Layers : std::vector<int64_t> {};
 struct DimensionAxes : std::vector<std::pair<std::string, Axes>> {};
+struct LayerChoices : std::vector<std::pair<std::string, std::string>> {};
 struct ParameterAxes : std::vector<std::pair<std::string, Cuts>> {};
 
 struct PlanText {
@@ -25,6 +26,7 @@ struct PlanText {
   int64_t microBatches = 0;
   DimensionAxes dimensions;
   ParameterAxes parameters;
+  LayerChoices recompute; // layers to a mode, or to op names with commas between
 };
 
 } // namespace
@@ -59,6 +61,8 @@ template <> struct CustomMappingTraits<AxisSizes> : OrderedMapTraits<AxisSizes> 
 template <> struct CustomMappingTraits<DimensionAxes> : OrderedMapTraits<DimensionAxes> {};
 template <> struct CustomMappingTraits<ParameterAxes> : OrderedMapTraits<ParameterAxes> {};
 
+template <> struct CustomMappingTraits<LayerChoices> : OrderedMapTraits<LayerChoices> {};
+
 template <> struct MappingTraits<PlanText> {
   static void mapping(IO &io, PlanText &plan) {
     io.mapRequired("grid", plan.grid);
@@ -67,6 +71,8 @@ template <> struct MappingTraits<PlanText> {
     io.mapRequired("micro_batches", plan.microBatches);
     io.mapOptional("dimensions", plan.dimensions);
     io.mapOptional("parameters", plan.parameters);
+    if (!io.outputting() || !plan.recompute.empty())
+      io.mapOptional("recompute", plan.recompute);
   }
 };
 
@@ -134,6 +140,23 @@ static llvm::Error orderAxes(StringRef path, StringRef body, AxisSizes &grid) {
   return llvm::Error::success();
 }
 
+/// "full" stays what it is, "silu, mul" becomes a list.
+static Attribute recomputeAttr(Builder &builder, StringRef text) {
+  if (llvm::is_contained({"none", "selective", "full"}, text))
+    return builder.getStringAttr(text);
+  SmallVector<StringRef> names;
+  text.split(names, ',');
+  for (StringRef &name : names)
+    name = name.trim();
+  return builder.getStrArrayAttr(names);
+}
+
+static std::string recomputeText(Attribute choice) {
+  if (auto mode = dyn_cast<StringAttr>(choice))
+    return mode.str();
+  return llvm::join(axisNames(cast<ArrayAttr>(choice)), ", ");
+}
+
 FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
   llvm::Expected<PlanFileSections> sections = planFileSections(path);
   if (!sections)
@@ -189,9 +212,13 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
       return failure();
     parameters.push_back(builder.getNamedAttr(name, sharding));
   }
+  SmallVector<NamedAttribute> recompute;
+  for (auto &[layers, choice] : text.recompute)
+    recompute.push_back(builder.getNamedAttr(layers, recomputeAttr(builder, choice)));
   auto plan = PlanAttr::getChecked(checked, context, grid, ArrayRef<int64_t>(text.stages), builder.getStringAttr(text.schedule),
                                    text.microBatches, builder.getDictionaryAttr(dimensions),
-                                   builder.getDictionaryAttr(parameters));
+                                   builder.getDictionaryAttr(parameters),
+                                   recompute.empty() ? DictionaryAttr() : builder.getDictionaryAttr(recompute));
   if (!plan)
     return failure();
   return plan;
@@ -229,6 +256,9 @@ std::string planText(PlanAttr plan) {
       dims.push_back(copyAxes(axes));
     text.parameters.emplace_back(parameter.getName().str(), dims);
   }
+  if (plan.getRecompute())
+    for (NamedAttribute rule : plan.getRecompute())
+      text.recompute.emplace_back(rule.getName().str(), recomputeText(rule.getValue()));
   std::string result;
   llvm::raw_string_ostream os(result);
   llvm::yaml::Output output(os);

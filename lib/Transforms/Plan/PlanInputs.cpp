@@ -58,6 +58,45 @@ std::string refusedPin(const PlanConstraints &constraints) {
   return notRunnable(layout);
 }
 
+/// The recomputation of a plan that treats all layers alike, or of each stage the same number of first ones.
+static llvm::Error recomputeOf(PlanAttr plan, int64_t layers, ParallelLayout &layout) {
+  if (!plan.getRecompute())
+    return llvm::Error::success();
+  std::vector<Recompute> choices(layers + 1, Recompute::None);
+  for (NamedAttribute rule : plan.getRecompute()) {
+    auto mode = dyn_cast<StringAttr>(rule.getValue());
+    if (!mode)
+      return llvm::createStringError("the plan names the ops to recompute of layers " + rule.getName().getValue() + " one by one");
+    LayerRange range = *parseLayerRange(rule.getName());
+    for (int64_t layer = 1; layer <= layers; ++layer)
+      if (range.contains(layer))
+        choices[layer] = *parseRecompute(mode.getValue());
+  }
+  ArrayRef<int64_t> first = plan.getStages();
+  std::optional<int64_t> most, fewest; // recomputed layers of stages; of stages that keep some
+  for (size_t stage = 0; stage < first.size(); ++stage) {
+    int64_t begin = std::max<int64_t>(first[stage], 1), end = std::min(stage + 1 < first.size() ? first[stage + 1] : layers + 1, layers + 1);
+    int64_t count = 0;
+    while (begin + count < end && choices[begin + count] != Recompute::None)
+      ++count;
+    for (int64_t layer = begin; layer < end; ++layer) {
+      if ((layer < begin + count) != (choices[layer] != Recompute::None))
+        return llvm::createStringError(llvm::formatv("the plan recomputes layer {0} and not those before it on its stage", layer).str());
+      if (choices[layer] != Recompute::None)
+        layout.recompute = choices[layer];
+    }
+    most = std::max(most.value_or(0), count);
+    if (begin + count < end)
+      fewest = std::min(fewest.value_or(count), count);
+  }
+  if (!fewest) // no stage keeps anything
+    return llvm::Error::success();
+  if (*fewest != *most || layout.recompute == Recompute::Selective)
+    return llvm::createStringError("the plan recomputes more layers of some stages than of others");
+  layout.recomputedLayers = *most;
+  return llvm::Error::success();
+}
+
 llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs) {
   ParallelLayout layout = inputs.base;
   auto parts = [&](StringRef dimension) {
@@ -76,6 +115,8 @@ llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs)
                                                  plan.getGrid().deviceCount()).str());
   layout.microBatch = inputs.job.globalBatch / (layout.dp * plan.getMicroBatches());
   layout.schedule = plan.getSchedule().str();
+  if (llvm::Error error = recomputeOf(plan, inputs.model.layers, layout))
+    return std::move(error);
   ArrayRef<int64_t> first = plan.getStages();
   for (size_t stage = 0; first.size() > 1 && stage < first.size(); ++stage) {
     int64_t begin = std::max<int64_t>(first[stage], 1);

@@ -50,6 +50,9 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (!schedule.empty())
     if (llvm::Error error = constraints.pin("schedule", schedule))
       return error;
+  if (!recompute.empty())
+    if (llvm::Error error = constraints.pin("recompute", recompute))
+      return error;
   constraints.stageLayers.assign(layersPerStage.begin(), layersPerStage.end());
   if (!constraints.stageLayers.empty())
     constraints.pin(PlanKey::Pp, constraints.stageLayers.size());
@@ -59,7 +62,7 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (std::string part = refusedPin(constraints); !part.empty())
     return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
   // What is refused anyway need not be looked at.
-  for (StringRef key : {"vp", "cp", "ep", "etp", "sp", "zero", "recompute", "offload"})
+  for (StringRef key : {"vp", "cp", "ep", "etp", "sp", "zero", "offload"})
     if (llvm::Error error = constraints.forbid(key))
       return error;
   return llvm::Error::success();
@@ -73,6 +76,8 @@ FailureOr<PlanDegrees> SearchPlanPass::cutBatch(const std::string &reason) {
   degrees.microBatch = std::max<int64_t>(microBatch, 1);
   if (!schedule.empty())
     degrees.schedule = schedule;
+  if (!recompute.empty())
+    degrees.recompute = recompute;
   degrees.layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
   int64_t others = degrees.tp * degrees.pp;
   degrees.dp = dp > 0 ? dp.getValue() : ranks / others;
@@ -103,7 +108,10 @@ FailureOr<PlanDegrees> SearchPlanPass::decide() {
     return reportInfeasible(*result);
   explain(*result);
   const ParallelLayout &best = result->plans.front().layout;
-  PlanDegrees degrees{best.dp, best.tp, best.pp, best.microBatch, best.pp > 1 ? best.schedule : "1f1b", {}};
+  PlanDegrees degrees{best.dp, best.tp, best.pp, best.microBatch, best.pp > 1 ? best.schedule : "1f1b",
+                      toString(best.recompute).str(), {}, {}};
+  if (best.recompute == Recompute::Full && best.recomputedLayers >= 0)
+    degrees.recomputedLayers.assign(best.pp, best.recomputedLayers);
   if (best.pp > 1)
     degrees.layersPerStage.assign(best.stageLayers.begin(), best.stageLayers.end());
   return degrees;
@@ -129,7 +137,8 @@ void SearchPlanPass::explain(const PlanSearchResult &result) {
   if (result.plans.size() > 1)
     remark::analysis(loc, remarkOpts("runner-up")) << summary(result.plans[1]);
   for (const PlanAlternative &alternative : result.alternatives) {
-    if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule}, alternative.key))
+    if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule, PlanKey::Recompute},
+                            alternative.key))
       continue; // nothing to decide
     std::string decision = (toString(alternative.key) + " " + alternative.chosen).str();
     if (alternative.plan)

@@ -163,7 +163,7 @@ void SearchShardingsPass::writePlan(func::FuncOp function, const ExtractedTempla
   }
   auto plan = PlanAttr::get(context, GridAttr::get(context, names, sizes), ArrayRef<int64_t>{0},
                             StringAttr::get(context, "1f1b"), microBatches, entries.getDictionary(context),
-                            parameters.getDictionary(context));
+                            parameters.getDictionary(context), DictionaryAttr());
   getOperation()->setAttr(attr::plan, plan);
 }
 

@@ -9,7 +9,7 @@
 // SHAPE: error: no plan for 4 ranks: {{.*}}4
 // NAME: error: {{.*}}zigzag
 // PART: error: compiled programs cannot run pipeline schedule zb1p
-// MEMORY: error: no plan for 4 ranks: every layout needs more memory than the {{.*}}: the least is {{.*}} on stage 0 {{.*}}, with {{.*}}tp
+// MEMORY: error: no plan for 4 ranks: every layout needs more memory than the {{.*}}: the least is {{.*}} on stage {{[01]}} {{.*}}, with {{.*}}tp
 // CLUSTER: error: unknown cluster 'moon'
 
 // A file may pin the layout; what programs cannot run is named.

@@ -43,7 +43,7 @@ static void assignStages(ModuleOp module, const Pipelining &pipelining, std::mt1
   });
   module->setAttr(attr::plan, PlanAttr::get(context, GridAttr::get(context, {}, {}), starts,
                                             builder.getStringAttr(pipelining.schedule), pipelining.microBatches,
-                                            builder.getDictionaryAttr({}), builder.getDictionaryAttr({})));
+                                            builder.getDictionaryAttr({}), builder.getDictionaryAttr({}), DictionaryAttr()));
 }
 
 static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, unsigned seed) {

@@ -24,6 +24,7 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     Option<"pp", "pp", "int64_t", "1", "pipeline stages">,
     Option<"microBatch", "micro-batch", "int64_t", "1", "sequences per micro-batch and data-parallel rank">,
     Option<"schedule", "schedule", "std::string", "\"1f1b\"", "pipeline schedule by name">,
+    Option<"recompute", "recompute", "std::string", "\"none\"", "what backward computes again: none, selective or full">,
     ListOption<"layersPerStage", "layers-per-stage", "int64_t",
                "layers of each stage, not counting embedding and head (they go to the first and last stage)">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">];
@@ -55,6 +56,7 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Option<"pp", "pp", "int64_t", "0", "pinned number of pipeline stages; 0: searched">,
     Option<"microBatch", "micro-batch", "int64_t", "0", "pinned sequences per micro-batch and data-parallel rank; 0: searched">,
     Option<"schedule", "schedule", "std::string", "\"\"", "pinned pipeline schedule by name; empty: searched">,
+    Option<"recompute", "recompute", "std::string", "\"\"", "pinned recomputation: none, selective or full; empty: searched">,
     ListOption<"layersPerStage", "layers-per-stage", "int64_t", "pinned layers of each stage, without embedding and head">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose section `layout:` pins what it says">];
 }

@@ -1,0 +1,39 @@
+// Passes that let backward compute again what forward need not keep.
+#ifndef PPC_TRANSFORMS_RECOMPUTE_PASSES_TD
+#define PPC_TRANSFORMS_RECOMPUTE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
+  let summary = "mark the ops whose results backward computes again";
+  let description = [{
+    Sets `ppc.recompute` on forward ops of the `ppc.accumulate` as the `recompute` of `#ppc.plan` says, layer by layer:
+
+    - `"full"`: every op of the layer; only what enters the layer is kept (Chen et al., arXiv 1604.06174);
+    - `"selective"`: attention (Korthikanti et al., arXiv 2205.05198);
+    - a list of op names: the results of those ops.
+
+    What leaves a layer is always kept. Marks that are there already stay.
+
+    Requires: `#ppc.plan`, `ppc.layer` and `ppc.part` on the ops of the accumulate.
+  }];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
+def MaterializeRecomputePass : Pass<"ppc-materialize-recompute", "ModuleOp"> {
+  let summary = "clone marked ops into backward";
+  let description = [{
+    The backward and weight-gradient ops of a `ppc.accumulate` that use the result of an op with `ppc.recompute` use a copy
+    instead, with `ppc.part` backward and the layer and stage of the original. A copy uses copies of marked ops, and what is
+    kept of the others. It stands before its first user, so it lives as short as it can. Collectives are copied as well: all
+    ranks of their groups run the same program, so all copy the same.
+
+    Forward ops that only backward needed are erased. `ppc.recompute` is gone afterwards.
+
+    Requires: local types (`ppc-partition-to-spmd`); marked ops are `forward` and have no regions.
+    Guarantees: the same values; what crosses from forward to backward does not come from a marked op.
+  }];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
+#endif // PPC_TRANSFORMS_RECOMPUTE_PASSES_TD
