@@ -1,6 +1,7 @@
 // Formatting of reports.
 #include "runtime/core/Metrics.h"
 #include "runtime/core/Error.h"
+#include "runtime/host/PeakRate.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,21 @@ namespace ppcrt {
 /// Of the rank that needs most; 0: not predicted.
 static double largest(const std::vector<double> &bytes) {
   return bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+}
+
+static double largest(const std::vector<RankMemory> &memory, int64_t RankMemory::*field) {
+  int64_t result = 0;
+  for (const RankMemory &rank : memory)
+    result = std::max(result, rank.*field);
+  return double(result);
+}
+
+static RankMemory ofStage(const Manifest &manifest, const std::vector<RankMemory> &memory, int64_t stage) {
+  RankMemory most{};
+  for (size_t rank = 0; rank < memory.size(); ++rank)
+    if (manifest.grid.stageOf(int64_t(rank)) == stage)
+      most = {std::max(most.arena, memory[rank].arena), std::max(most.peak, memory[rank].peak)};
+  return most;
 }
 
 LineFile::LineFile(const std::string &path) : path(path) {
@@ -28,8 +44,8 @@ void LineFile::write(const std::string &line) {
     fatal("%s", withErrno("cannot write " + path).c_str());
 }
 
-Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses)
-    : manifest(manifest), options(options), log(log), losses(losses), progress(!options.quiet && isatty(STDERR_FILENO)),
+Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses, double peakRate)
+    : manifest(manifest), options(options), log(log), losses(losses), peakRate(peakRate), progress(!options.quiet && isatty(STDERR_FILENO)),
       printEvery(options.printEvery ? options.printEvery : std::max<int64_t>(1, options.steps / 50)) {
   previous.groupBytes.resize(manifest.groups.size());
 }
@@ -74,9 +90,24 @@ std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) 
     line["predicted_step_time_s"] = manifest.predictedStepSeconds;
   if (manifest.flopsPerToken > 0)
     line["flops_per_s"] = manifest.flopsPerToken * tokensPerStep() / report.seconds;
-  line["peak_memory_bytes"] = report.peakResidentBytes;
-  if (report.arenaResidentBytes > 0)
-    line["arena_memory_bytes"] = report.arenaResidentBytes;
+  if (double percent = utilization(report.seconds); percent > 0) {
+    line["mfu_pct"] = percent;
+    line["peak_flops_per_s"] = peakRate;
+  }
+  line["peak_memory_bytes"] = largest(report.memory, &RankMemory::peak);
+  if (report.measured) {
+    line["arena_memory_bytes"] = largest(report.memory, &RankMemory::arena);
+    // Of the rank that needs most in each stage.
+    nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+    for (size_t stage = 0; stage < manifest.stages.size(); ++stage) {
+      RankMemory most = ofStage(manifest, report.memory, int64_t(stage));
+      nlohmann::ordered_json entry{{"arena_memory_bytes", most.arena}, {"peak_memory_bytes", most.peak}};
+      if (stage < manifest.predictedPeakBytes.size())
+        entry["predicted_arena_memory_bytes"] = manifest.predictedPeakBytes[stage];
+      stages.push_back(entry);
+    }
+    line["stages"] = stages;
+  }
   if (double bytes = largest(manifest.predictedPeakBytes); bytes > 0)
     line["predicted_peak_memory_bytes"] = bytes;
   if (double bytes = largest(manifest.plannedMemoryBytes); bytes > 0)
@@ -125,14 +156,34 @@ void Metrics::summarize(const StepReport &last) {
     std::printf(" (predicted %.2f)", manifest.predictedStepSeconds * 1e3);
   if (manifest.flopsPerToken > 0)
     std::printf(", %.1f GFLOP/s", manifest.flopsPerToken * tokensPerStep() * steps / seconds * 1e-9);
-  std::printf("\nmemory per rank: arena %s", formatBytes(last.arenaResidentBytes).c_str());
-  if (double bytes = largest(manifest.predictedPeakBytes); bytes > 0)
-    std::printf(" (predicted %s)", formatBytes(bytes).c_str());
-  std::printf(", peak resident %s with libraries and shared buffers", formatBytes(last.peakResidentBytes).c_str());
-  if (double bytes = largest(manifest.plannedMemoryBytes); bytes > 0)
-    std::printf(" (planned %s)", formatBytes(bytes).c_str());
-  std::printf("\n");
+  if (double percent = utilization(seconds / steps); percent > 0)
+    std::printf(", MFU %.1f %% of the %.0f GFLOP/s that f32 products of %lld reached at the start", percent,
+                peakRate * 1e-9, (long long)peakProductEdge);
+  std::printf("\n%s\n", memoryText(last).c_str());
   std::fflush(stdout);
+}
+
+double Metrics::utilization(double seconds) const {
+  return peakRate > 0 ? 100 * manifest.flopsPerToken * tokensPerStep() / seconds / peakRate : 0;
+}
+
+std::string Metrics::memoryText(const StepReport &report) const {
+  std::string text = "memory per rank: arena " + formatBytes(largest(report.memory, &RankMemory::arena));
+  if (double bytes = largest(manifest.predictedPeakBytes); bytes > 0) {
+    constexpr double page = 4096;
+    size_t equal = 0;
+    for (size_t rank = 0; rank < report.memory.size(); ++rank) {
+      double predicted = manifest.predictedPeakBytes[manifest.grid.stageOf(int64_t(rank))];
+      equal += double(report.memory[rank].arena) == std::ceil(predicted / page) * page;
+    }
+    text += " (predicted " + formatBytes(bytes) + ", equal in " + format("%zu of %zu", equal, report.memory.size()) +
+            " ranks)";
+  }
+  text += ", peak resident " + formatBytes(largest(report.memory, &RankMemory::peak)) +
+          " with libraries and shared buffers";
+  if (double bytes = largest(manifest.plannedMemoryBytes); bytes > 0)
+    text += " (planned " + formatBytes(bytes) + ")";
+  return text;
 }
 
 } // namespace ppcrt

@@ -11,13 +11,19 @@
 
 namespace ppcrt {
 
+// Of one rank, in bytes. Ranks hand it to the first byte by byte.
+struct RankMemory {
+  int64_t arena; // touched bytes of its arena, in whole pages
+  int64_t peak;  // resident at most: what the system counts, peers' buffers that were read included
+};
+
 struct StepReport {
   int64_t step; // from 1
   double loss, gradNorm;
   double learningRate;
   double seconds;
-  double peakResidentBytes;  // largest of all ranks: what the system counts, peers' buffers that were read included
-  double arenaResidentBytes; // largest of all ranks: touched bytes of the arena; 0 when not measured in this step
+  std::vector<RankMemory> memory; // of each rank, as last measured
+  bool measured;                  // in this step
 };
 
 // Files that a run writes line by line; opened before the ranks are forked, so that an unwritable path is known at
@@ -37,7 +43,8 @@ private:
 
 class Metrics {
 public:
-  Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses);
+  // `peakRate`: of all ranks, in FLOP/s, see PeakRate.h; 0: not measured.
+  Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses, double peakRate);
 
   void report(const StepReport &report, const Traffic &traffic);
   // The closing lines: speed over all steps but the first, which prepares kernels.
@@ -45,12 +52,17 @@ public:
 
 private:
   std::string jsonLine(const StepReport &report, const Traffic &traffic);
+  // "memory per rank: ..."
+  std::string memoryText(const StepReport &report) const;
+  // Model FLOPs used, as a share of the peak rate in percent; 0: not known.
+  double utilization(double seconds) const;
   void drawProgress(int64_t step, double loss);
   double tokensPerStep() const { return double(manifest.globalBatch * manifest.sequenceLength); }
 
   const Manifest &manifest;
   const Options &options;
   LineFile log, losses;
+  double peakRate;
   bool progress; // a bar on stderr
   int64_t printEvery;
   double firstSeconds = 0, otherSeconds = 0;

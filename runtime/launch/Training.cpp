@@ -4,6 +4,7 @@
 #include "runtime/core/LearningRate.h"
 #include "runtime/core/TokenData.h"
 #include "runtime/host/Memory.h"
+#include "runtime/host/PeakRate.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -61,8 +62,9 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   executor.initializeParameters(options.seed);
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
+  double peakRate = options.quiet && options.log.empty() ? 0 : measurePeakRate(transport);
   if (transport.rank() == 0)
-    metrics = std::make_unique<Metrics>(manifest, options, log, losses);
+    metrics = std::make_unique<Metrics>(manifest, options, log, losses, peakRate);
   StepReport report{};
   transport.barrier(Transport::everyRank);
   for (int64_t step = 1; step <= options.steps; ++step) {
@@ -78,7 +80,8 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     report.seconds = now() - start;
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
-    if (step == 1 || step == options.steps)
+    report.measured = step == 1 || step == options.steps;
+    if (report.measured)
       measureMemory(transport, arena, report);
     if (metrics)
       metrics->report(report, context.traffic);
@@ -96,11 +99,9 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
 }
 
 void Training::measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const {
-  int64_t largest[] = {peakResidentBytes(),
-                       residentBytes(arena, manifest.stageOf(transport.rank()).arenaBytes)};
-  transport.allReduce(Transport::everyRank, largest, 2, DataType::I64, Reduction::Max);
-  report.peakResidentBytes = double(largest[0]);
-  report.arenaResidentBytes = double(largest[1]);
+  RankMemory mine{residentBytes(arena, manifest.stageOf(transport.rank()).arenaBytes), peakResidentBytes()};
+  report.memory.resize(transport.rank() == 0 ? transport.rankCount() : 0);
+  transport.gather(&mine, sizeof mine, report.memory.data());
 }
 
 void Training::commitOutputs() {

@@ -270,6 +270,7 @@ std::string bigramManifest(int pp, int dp, int tp) {
       {"global_batch", globalBatch},
       {"micro_batches", microBatches},
       {"vocabulary", vocabulary},
+      {"flops_per_token", 6.0 * vocabulary * hidden},
       {"schedule", "gpipe"}};
   for (const char *name : {"E", "W"})
     manifest["parameters"].push_back({{"name", name},

@@ -137,6 +137,9 @@ TEST(LaunchTest, LogHoldsOneObjectPerStep) {
       EXPECT_GT(object[key], 0) << key;
     EXPECT_GT(object["communication_bytes"]["dp"], 0);
     EXPECT_EQ(object["communication_bytes"]["tp"], 0);
+    EXPECT_GT(object["peak_flops_per_s"], 1e8);
+    EXPECT_NEAR(double(object["mfu_pct"]) * double(object["peak_flops_per_s"]), 100 * double(object["flops_per_s"]), 1);
+    EXPECT_EQ(object.contains("stages"), step == 1 || step == 4);
   }
   EXPECT_EQ(step, 4);
 }

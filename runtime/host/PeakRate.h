@@ -1,0 +1,15 @@
+// The rate that matrix products reach on the machine in use: what MFU is measured against.
+#pragma once
+
+#include "runtime/host/Transport.h"
+
+namespace ppcrt {
+
+// Edge of the square f32 products that measure it.
+inline constexpr int64_t peakProductEdge = 512;
+
+// FLOP/s of all ranks together: each computes products for `seconds` at the same time as the others, with the threads
+// that it trains with, so cores that ranks share count once. Every rank calls it; all get the same number.
+double measurePeakRate(Transport &transport, double seconds = 0.06);
+
+} // namespace ppcrt
