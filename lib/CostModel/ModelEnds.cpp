@@ -15,8 +15,9 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   double tokens = tokensOf(context), hidden = double(model.hidden);
   int kernels = layout.tp > 1 && context.stack.execution == Execution::Eager ? 5 : 2;
   build.stream("embedding", tokens * hidden * 4, tokens * hidden * 8, kernels, 2, Bytes(tokens * 8));
-  program.parameters += largestShare(model.vocab, layout.tp) * hidden;
-  if (layout.tp > 1) {
+  bool whole = context.stack.replicatesEmbedding;
+  program.parameters += (whole ? double(model.vocab) : largestShare(model.vocab, layout.tp)) * hidden;
+  if (layout.tp > 1 && !whole) {
     Bytes bytes(tokens * hidden * 2);
     if (layout.sequenceParallel)
       build.collective("embedding output", context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, bytes);
@@ -58,7 +59,9 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     build.collective("gather logits", context.tensorGroup, CollectiveKind::AllGather, Bytes(tokens * vocab * 2),
                      CollectiveKind::AllReduce, Bytes(0));
   double logits = tokens * (gathered ? vocab : vocabShare);
-  if (stack.fusedLoss)
+  if (stack.lossIn16Bits) // log-probabilities beside the logits, then the gradients of both
+    build.stream("loss", logits * 4, logits * 8, 2, 3, Bytes(logits * 4));
+  else if (stack.fusedLoss)
     build.stream("loss", logits * 4, logits * 4, 2, 1, Bytes(logits * 2));
   else if (layout.tp > 1 && !gathered) // cast, maximum, difference, exponential, sum, quotient
     build.stream("loss", logits * 34, logits * 14, 10, 3, Bytes(logits * 6));
@@ -72,7 +75,7 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   }
   program.input = Bytes(layout.sequenceParallel ? activation.value / tp : activation.value) * context.activationScale();
   // Gathered logits live as pieces and whole in 16 bits, as f32, as log-probabilities, and both gradients.
-  program.backwardWorkspace = Bytes(logits * (stack.fusedLoss ? 2 : gathered ? 16 : 6)) * context.activationScale();
+  program.backwardWorkspace = Bytes(logits * (stack.lossIn16Bits ? 4 : stack.fusedLoss ? 2 : gathered ? 16 : 6)) * context.activationScale();
   if (model.tiedEmbeddings)
     program.parameters -= vocabShare * hidden;
   return program;

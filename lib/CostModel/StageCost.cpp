@@ -130,7 +130,6 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
     if (!programs.present[kind])
       continue;
     const LayerProgram &program = programs.programs[kind];
-    result.largestLayer = std::max(result.largestLayer, program.parameters + program.expertParameters);
     for (bool again : {false, true}) {
       LayerTimes times = timeLayer(context, program, again);
       LayerPrice &price = result.prices[kind][again];
@@ -160,6 +159,13 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
         price.working += program.saved();
       else if (selective)
         price.working += program.saved() - program.savedSelective();
+      if (context.layout.zero >= 3) {
+        // The gradients of the last product leave before the loss's temporaries are gone; other layers have both at once.
+        bool isEnd = kind == int(LayerKind::Embedding) || kind == int(LayerKind::Head);
+        double weight = context.layout.precision == Precision::F32 ? 4 : 2;
+        price.gathered = Bytes((program.parameters + program.expertParameters) *
+                               (isEnd ? weight : 2 * weight + context.stack.gradientReduceBytes));
+      }
       for (const LayerOp &op : program.ops)
         price.hardwareFlops += op.flops.value * (3 + (again || (selective && op.attentionCore)));
     }
@@ -196,7 +202,10 @@ std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, con
       chunk.expertParameters += times * price.expertParameters;
       chunk.kept += times * price.kept;
       chunk.keptForWeights += times * price.keptForWeights;
-      chunk.working = std::max(chunk.working, price.working);
+      if (chunk.working + chunk.gathered < price.working + price.gathered) {
+        chunk.working = price.working;
+        chunk.gathered = price.gathered;
+      }
       chunk.hardwareFlops += times * price.hardwareFlops;
     };
     // Equal layers are summed up at once.

@@ -99,6 +99,25 @@ llvm::Expected<StepSchedule> mlir::ppc::resolveSchedule(const TrainingJob &job, 
   return schedule;
 }
 
+void mlir::ppc::fitSchedule(const Stack &stack, llvm::ArrayRef<ChunkCost> chunks, const PipelineMessages &messages,
+                            StepSchedule &schedule) {
+  if (!stack.fittedSchedules || !schedule.kind->fitsDurations())
+    return;
+  llvm::SmallVector<StageDurations, 64> durations;
+  Bytes kept, keptForWeights;
+  for (const ChunkCost &chunk : chunks) {
+    durations.push_back(chunk.durations);
+    kept += chunk.kept;
+    keptForWeights += chunk.keptForWeights;
+  }
+  double weightShare = kept.value > 0 ? std::min(1.0, keptForWeights / kept) : 1;
+  schedule.shape = fitPipelineShape(*schedule.kind, schedule.shape, durations, messages, weightShare);
+}
+
+Seconds mlir::ppc::pipelineTime(const Stack &stack, const PipelineTime &time) {
+  return stack.validatesUpdateAfterwards ? time.span() : time.stepTime;
+}
+
 PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
@@ -120,7 +139,7 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
   return messages;
 }
 
-StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                                  const PipelineProgram &program, const PipelineTime &time) {
   const ModelShape &model = context.model;
   const TrainingJob &job = context.job;
@@ -128,7 +147,7 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLa
   const Stack &stack = context.stack;
   StepCost cost;
   cost.fits = true;
-  cost.pipeline = time.stepTime;
+  cost.pipeline = pipelineTime(stack, time);
   cost.bubble = std::max(0.0, time.bubbleRate());
   double microBatches = double(program.shape.microBatches);
   Seconds end;
@@ -161,15 +180,16 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLa
       gather = runTogether(context.device(), firstForward, once.gather) - firstForward;
     stage.exposedReduction = exposed;
     stage.exposedGather = gather;
-    Seconds finish = time.end[device] + exposed;
-    // The update waits for the norm of all gradients, that is, for every stage.
+    // The update waits for the norm of all gradients, that is, for every stage; validated afterwards, for nobody.
+    Seconds begin = stack.validatesUpdateAfterwards ? time.begin[device] : Seconds(0);
+    Seconds finish = time.end[device] - begin + exposed;
     if (finish > end) {
       end = finish;
-      cost.exposedGradients = std::max(Seconds(0), finish - time.stepTime);
+      cost.exposedGradients = std::max(Seconds(0), finish - cost.pipeline);
     }
     cost.exposedCommunication = std::max(cost.exposedCommunication, microBatches * (stage.communication + exchange) + exposed + gather);
     cost.optimizer = std::max(cost.optimizer, once.optimizer + gather);
-    stage.memory = deviceMemory(context, largestLayer, chunks, program, device);
+    stage.memory = deviceMemory(context, chunks, program, device);
     Bytes total = stage.memory.total();
     cost.fits &= total <= context.device().memory && fitsHost(context.cluster, stage.memory);
     Bytes reported = context.stack.reportsAllocated ? total - stage.memory.framework - stage.memory.allocator : total;
@@ -180,7 +200,7 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, double largestLa
     for (const PipelineChunk &chunk : program.chunks[device])
       cost.hardwareFlops += chunk.replica ? 0 : chunks[chunk.stage].hardwareFlops;
   }
-  cost.stepTime = std::max(end, time.stepTime) + cost.optimizer;
+  cost.stepTime = std::max(end, cost.pipeline) + cost.optimizer;
 
   double devices = double(layout.devices());
   cost.hardwareFlops *= microBatches * devices / double(layout.pp);
@@ -209,9 +229,8 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
   ParallelLayout effective = layout;
   effective.vp = schedule->shape.chunks;
   PricingContext context(model, job, cluster, effective, stack, schedule->shape.slices);
-  llvm::Expected<const PipelineProgram *> program = state->timer.compile(*schedule->kind, schedule->shape);
-  if (!program)
-    return program.takeError();
+  if (llvm::Error error = checkPipelineShape(*schedule->kind, schedule->shape))
+    return std::move(error);
   ModelCosts costs;
   static_cast<LayerPrograms &>(costs) = buildPrograms(context);
   LayerPrices prices = priceLayers(context, costs);
@@ -220,9 +239,13 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
   for (const ChunkCost &chunk : costs.chunks)
     durations.push_back(chunk.durations);
   PipelineMessages messages = priceMessages(context);
+  fitSchedule(stack, costs.chunks, messages, *schedule);
+  llvm::Expected<const PipelineProgram *> program = state->timer.compile(*schedule->kind, schedule->shape);
+  if (!program)
+    return program.takeError();
   if (llvm::Error error = state->timer.time(**program, durations, messages, state->time))
     return std::move(error);
-  StepCost cost = assembleStep(context, prices.largestLayer, costs.chunks, **program, state->time);
+  StepCost cost = assembleStep(context, costs.chunks, **program, state->time);
   if (detail)
     *detail = {schedule->kind, schedule->shape, messages, std::move(costs), (*program)->chunks};
   return cost;

@@ -12,18 +12,21 @@ bool mlir::ppc::fitsHost(const Cluster &cluster, const MemoryBreakdown &memory) 
   return memory.host.value <= 0 || memory.host * double(cluster.unitSize()) <= cluster.host.memory;
 }
 
-MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                                         const PipelineProgram &program, int64_t device) {
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
   MemoryBreakdown memory;
   double dense = 0, experts = 0;
-  Bytes working;
+  Bytes working, gathered;
   for (const PipelineChunk &chunk : program.chunks[device]) {
     const ChunkCost &cost = chunks[chunk.stage];
     dense += cost.parameters;
     experts += cost.expertParameters;
-    working = std::max(working, cost.working);
+    if (working + gathered < cost.working + cost.gathered) {
+      working = cost.working;
+      gathered = cost.gathered;
+    }
   }
   double ranks = double(layout.shardGroup ? layout.shardGroup : layout.dataRanks());
   double expertRanks = std::min(ranks, std::max(1.0, double(layout.expertDataRanks())));
@@ -39,13 +42,15 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
   bool offloadsOptimizer = layout.offload == Offload::Optimizer;
   (offloadsOptimizer ? memory.host : memory.optimizer) = cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
-  Bytes stageOutput(tokens * double(context.model.hidden) * 2 * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
+  // What was received, its copy if it came in parts, and what was sent.
+  double parts = stack.scatterGatherSends && layout.tp > 1 ? 3 / double(layout.tp) : 2;
+  Bytes stageOutputs(parts * tokens * double(context.model.hidden) * 2 * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
   // The worst of the schedule's moments.
   for (const auto &moment : program.moments[device]) {
     Bytes held;
     for (size_t i = 0; i < moment.size(); ++i) {
       const ChunkCost &cost = chunks[program.chunks[device][i].stage];
-      Bytes outputs = stack.keepsStageOutputs && layout.pp > 1 ? stageOutput : Bytes(0);
+      Bytes outputs = stack.keepsStageOutputs && layout.pp > 1 ? stageOutputs : Bytes(0);
       held += moment[i].forward * (cost.kept + outputs) + moment[i].weight * cost.keptForWeights;
     }
     memory.activations = std::max(memory.activations, held);
@@ -56,16 +61,16 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, double la
     memory.activations = kept;
   }
   memory.workspace = working;
-  // Buffers: two layers gathered at once (ZeRO-3), the bucket that is being reduced.
-  if (layout.zero >= 3)
-    memory.communication += Bytes(2 * largestLayer * weightBytes + largestLayer * stack.gradientReduceBytes);
-  else if (layout.dataRanks() > 1 && stack.bucketElements > 0)
+  memory.communication = gathered;
+  if (layout.zero < 3 && layout.dataRanks() > 1 && stack.bucketElements > 0)
     memory.communication += Bytes(std::min(stack.bucketElements, dense + experts) * stack.gradientReduceBytes);
   if (stack.gradientF32Copy)
     memory.communication += Bytes(4 * (dense + experts));
   memory.framework = context.device().frameworkMemory + Bytes(stack.extraBytes);
-  // At the limit the allocator gives back what it caches: fragments fill free memory, they do not end a run.
-  Bytes left = context.device().memory - memory.total();
-  memory.allocator = std::min(stack.fragmentation * (memory.activations + memory.workspace), std::max(left, Bytes(0)));
+  // The less memory is left, the more often the allocator gives back what it caches: fragments fill free memory, they do
+  // not end a run.
+  Bytes left = context.device().memory - memory.total(), fragments = stack.fragmentation * (memory.activations + memory.workspace);
+  if (left.value > 0 && fragments.value > 0)
+    memory.allocator = left * (fragments / (fragments + left));
   return memory;
 }

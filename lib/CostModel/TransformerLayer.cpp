@@ -122,7 +122,7 @@ void TransformerLayer::unfusedAttention(double heads, double keys) {
     softmax = &build.stream("attention softmax", scores * 20, scores * 24, 4, 4, Bytes(scores * 7));
   softmax->attentionCore = true;
   // Scores, probabilities and their gradients live at once in backward, in f32 where kernels are separate.
-  double live = layout.attention == AttentionKernel::FusedSoftmax ? 16 : 36;
+  double live = layout.attention == AttentionKernel::FusedSoftmax ? 6 : 36;
   build.result().backwardWorkspace = std::max(build.result().backwardWorkspace, Bytes(scores * live));
   if (dropout)
     build.stream("attention dropout", scores * 5, scores * 5, 1, 1, Bytes(scores * 3)).attentionCore = true;

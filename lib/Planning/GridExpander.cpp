@@ -143,9 +143,11 @@ private:
     changed.recomputedLayers = number;
   }
   llvm::ArrayRef<int64_t> cutFor(int64_t chunks);
+  /// The schedule, fitted to the chunks. Null: cannot be made.
+  const PipelineProgram *programFor(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const;
   double boundMemory(StateEntry &state, const LayerPrices &prices);
   double boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const;
-  bool fits(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program) const;
+  bool fits(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program) const;
 
   GridExpander &expander;
   const PlanRequest &request;
@@ -210,6 +212,12 @@ llvm::ArrayRef<int64_t> GridExpander::Expansion::cutFor(int64_t chunks) {
   return found->second;
 }
 
+const PipelineProgram *GridExpander::Expansion::programFor(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
+  StepSchedule schedule = entry.schedule;
+  fitSchedule(request.stack, chunks, messages, schedule);
+  return expander.schedules.program(*schedule.kind, schedule.shape);
+}
+
 /// Some device holds its share of the parameters and of one micro-batch.
 double GridExpander::Expansion::boundMemory(StateEntry &state, const LayerPrices &prices) {
   bool full = recompute == Recompute::Full;
@@ -233,13 +241,13 @@ double GridExpander::Expansion::boundMemory(StateEntry &state, const LayerPrices
     one.moments = {{PipelineProgram::Moment{ChunkLoad{1, 0}}}};
     return one;
   }();
-  MemoryBreakdown memory = deviceMemory(state.context, prices.largestLayer, share, program, 0);
+  MemoryBreakdown memory = deviceMemory(state.context, share, program, 0);
   memory.communication = Bytes(0); // no sum of shares
   return slack * memory.total().value;
 }
 
 /// A device waits for the forwards before its first stage, then does all its work, and the backwards before that stage
-/// follow its last one.
+/// follow its last one. Where no device waits for the others between steps, what is before and behind overlaps other steps.
 double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
   const PipelineShape &shape = entry.schedule.shape;
   double microBatches = double(shape.microBatches), share = 1 / double(shape.slices), sum = 0, through = 0;
@@ -252,6 +260,7 @@ double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::
   double bound = std::max(sum * microBatches / double(shape.devices), share * through);
   if (!entry.placement)
     return slack * bound;
+  double aside = request.stack.validatesUpdateAfterwards ? 0 : 1;
   llvm::ArrayRef<int64_t> deviceOf = entry.placement->deviceOf;
   llvm::SmallVector<double, 64> fill(chunks.size() + 1, 0), drain(chunks.size() + 1, 0);
   for (size_t stage = 0; stage + 1 < chunks.size(); ++stage) {
@@ -265,17 +274,17 @@ double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::
       chain += chainOf(chunks[stage].durations);
       weights += chunks[stage].durations.pairedWeightGradient().value;
     }
-    double first = fill[stages.front()], last = drain[stages.front()];
+    double first = aside * fill[stages.front()], last = aside * drain[stages.front()];
     // Weight gradients may wait until the backwards have left.
     bound = std::max({bound, first + microBatches * (chain + weights), first + last + microBatches * chain});
   }
   return slack * bound;
 }
 
-bool GridExpander::Expansion::fits(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+bool GridExpander::Expansion::fits(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                                    const PipelineProgram &program) const {
   for (size_t device = 0; device < program.chunks.size(); ++device) {
-    MemoryBreakdown memory = deviceMemory(context, largestLayer, chunks, program, int64_t(device));
+    MemoryBreakdown memory = deviceMemory(context, chunks, program, int64_t(device));
     if (memory.total() > limit || !fitsHost(context.cluster, memory))
       return false;
   }
@@ -383,8 +392,14 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
     return found->second;
   };
 
-  // A schedule that fits durations is made for those of the first number of layers that is asked for.
-  const PipelineProgram *program = nullptr;
+  bool fitted = request.stack.fittedSchedules && entry.schedule.kind->fitsDurations();
+  std::map<size_t, const PipelineProgram *> compiled; // by position in `numbers`; only [0] where nothing is fitted
+  auto programOf = [&](size_t position) {
+    auto [found, isNew] = compiled.try_emplace(fitted ? position : 0);
+    if (isNew)
+      found->second = programFor(entry, chunksOf(position));
+    return found->second;
+  };
   std::map<size_t, std::vector<size_t>> statesByPosition; // what each state must recompute at least
   for (size_t index : group) {
     StateEntry &state = *states[index];
@@ -403,19 +418,22 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
       ++counts.refused;
       continue;
     }
-    if (!program && !(program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape)))
+    if (llvm::any_of(positions, [&](size_t position) { return !programOf(position); }))
       return;
-    // Every layer more saves memory.
-    auto least = std::partition_point(positions.begin(), positions.end(), [&](size_t position) {
+    // Every layer more saves memory, if the schedule stays the same.
+    auto isTooLarge = [&](size_t position) {
       setChoice(state.layout, entry, numbers[position], true);
-      return !fits(state.context, prices.largestLayer, chunksOf(position), *program);
-    });
+      return !fits(state.context, chunksOf(position), *programOf(position));
+    };
+    if (fitted)
+      llvm::erase_if(positions, isTooLarge);
+    auto least = fitted ? positions.begin() : std::partition_point(positions.begin(), positions.end(), isTooLarge);
     if (least == positions.end()) {
       ++counts.memory;
       continue;
     }
-    // Whatever time more recomputation takes, unless it spares the host link some traffic.
-    bool isTrade = state.layout.offload == Offload::Activations;
+    // Whatever time more recomputation takes, unless it spares the host link some traffic or changes the schedule.
+    bool isTrade = fitted || state.layout.offload == Offload::Activations;
     for (auto position = least; position != (isTrade ? positions.end() : least + 1); ++position)
       statesByPosition[*position].push_back(index);
     if (recompute == Recompute::None && !isTrade)
@@ -431,19 +449,19 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
     llvm::SmallVector<StageDurations, 64> durations;
     for (const ChunkCost &chunk : chunks)
       durations.push_back(chunk.durations);
-    if (llvm::Error error = expander.timer.time(*program, durations, messages, expander.time)) {
+    if (llvm::Error error = expander.timer.time(*programOf(position), durations, messages, expander.time)) {
       llvm::consumeError(std::move(error));
       continue;
     }
     ++counts.timed;
     for (size_t index : indices) {
-      if (expander.time.stepTime.value > found.cutoff()) {
+      if (pipelineTime(request.stack, expander.time).value > found.cutoff()) {
         ++counts.prunedTimed;
         continue;
       }
       StateEntry &state = *states[index];
       setChoice(state.layout, entry, numbers[position], true);
-      StepCost cost = assembleStep(state.context, prices.largestLayer, chunks, *program, expander.time);
+      StepCost cost = assembleStep(state.context, chunks, *programOf(position), expander.time);
       ++counts.priced;
       if (cost.stepTime.value > found.cutoff())
         continue;
@@ -457,6 +475,7 @@ LayerPrices GridExpander::Expansion::preparePrices(int64_t sliceCount) {
   slices = sliceCount;
   PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
   programs = buildPrograms(context);
+  messages = priceMessages(context);
   std::vector<Recompute> allowed = space.recomputes();
   recompute = layout.recompute = allowed.empty() ? Recompute::None : allowed.back();
   for (auto &state : states)
@@ -485,16 +504,16 @@ void GridExpander::Expansion::findLeastMemory(Candidate &best) {
       for (const ScheduleEntry &entry : entries) {
         if (entry.schedule.shape.slices != sliceCount)
           continue;
-        const PipelineProgram *program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape);
-        if (!program)
-          continue;
         llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
         int64_t number = space.recomputedLayers(*std::max_element(cut.begin(), cut.end())).back();
         setChoice(state->layout, entry, number, true);
         std::vector<ChunkCost> chunks = priceChunks(state->context, prices, cut, entry.schedule.splitBackward);
+        const PipelineProgram *program = programFor(entry, chunks);
+        if (!program)
+          continue;
         double peak = 0;
         for (size_t device = 0; device < program->chunks.size(); ++device)
-          if (MemoryBreakdown memory = deviceMemory(state->context, prices.largestLayer, chunks, *program, int64_t(device));
+          if (MemoryBreakdown memory = deviceMemory(state->context, chunks, *program, int64_t(device));
               fitsHost(request.cluster, memory))
             peak = std::max(peak, memory.total().value);
           else

@@ -6,6 +6,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
+#include <tuple>
 
 using namespace mlir::ppc;
 
@@ -36,7 +37,6 @@ private:
 
   const PlanRequest &request;
   const ParallelLayout &layout;
-  double largestLayer = 0;
 };
 } // namespace
 
@@ -61,7 +61,8 @@ std::vector<ChunkCost> Recomputation::priceStages(const PricingContext &context,
     chunk.expertParameters += price.expertParameters;
     chunk.kept += price.kept;
     chunk.keptForWeights += price.keptForWeights;
-    chunk.working = std::max(chunk.working, price.working);
+    if (price.working + price.gathered > chunk.working + chunk.gathered)
+      std::tie(chunk.working, chunk.gathered) = std::tie(price.working, price.gathered);
     chunk.hardwareFlops += price.hardwareFlops;
   };
   add(chunks.front(), LayerKind::Embedding, buildEmbedding(context), false);
@@ -120,18 +121,18 @@ llvm::Expected<StepCost> Recomputation::run() {
     return resolved.takeError();
   if (llvm::Error error = checkPipelineShape(*resolved->kind, resolved->shape))
     return std::move(error);
-  PipelineSchedule schedule = resolved->kind->make(resolved->shape);
-  if (llvm::Error error = verifySchedule(schedule, slotsPerStage(schedule)))
-    return std::move(error);
   ParallelLayout effective = layout;
   effective.vp = resolved->shape.chunks;
   PricingContext context(request.model, request.job, request.cluster, effective, request.stack, resolved->shape.slices);
   std::vector<ChunkCost> chunks = priceStages(context, resolved->splitBackward);
-  largestLayer = priceLayers(context, buildPrograms(context)).largestLayer;
   std::vector<StageDurations> durations;
   for (const ChunkCost &chunk : chunks)
     durations.push_back(chunk.durations);
   PipelineMessages messages = priceMessages(context);
+  fitSchedule(request.stack, chunks, messages, *resolved);
+  PipelineSchedule schedule = resolved->kind->make(resolved->shape);
+  if (llvm::Error error = verifySchedule(schedule, slotsPerStage(schedule)))
+    return std::move(error);
   llvm::Expected<ScheduleTimeline> timeline = simulateSchedule(schedule, durations, messages);
   if (!timeline)
     return timeline.takeError();
@@ -151,7 +152,7 @@ llvm::Expected<StepCost> Recomputation::run() {
   if (messages.blockingSends)
     for (const TimedMessage &message : timeline->messages)
       time.end[message.from] = std::max(time.end[message.from], message.end);
-  return assembleStep(context, largestLayer, chunks, program, time);
+  return assembleStep(context, chunks, program, time);
 }
 
 llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, double tolerance) {

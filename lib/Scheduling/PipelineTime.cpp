@@ -32,15 +32,16 @@ PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape s
   double count = std::max<size_t>(durations.size(), 1);
   double x = (sum.forward + sum.backward).value / count + (messages.forward + messages.backward).value;
   int64_t last = shape.devices - 1;
-  if (!kind.fitsDurations || last == 0 || !(x < 1e100) || sum.forward.value <= 0 || sum.weightGradient.value <= 0)
+  if (!kind.fitsDurations() || last == 0 || !(x < 1e100) || sum.forward.value <= 0 || sum.weightGradient.value <= 0)
     return shape;
   // The first device has the longest lead and keeps what is ahead; the last one the longest lag, and 1 + held W.
-  double mostLead = (2.0 * shape.devices - 1) / last, mostLag = shape.microBatches / double(last);
+  double others = double(kind.fittedInFlight * shape.devices - 1);
+  double mostLead = others / last, mostLag = shape.microBatches / double(last);
   if (weightShare > 0)
-    mostLag = std::min(mostLag, std::floor((2.0 * shape.devices - 1) / weightShare) / last);
+    mostLag = std::min(mostLag, std::floor(others / weightShare) / last);
   double lead = std::min(x * count / sum.forward.value, mostLead);
   double lag = std::min(x * count / sum.weightGradient.value, mostLag);
-  shape.lead = std::clamp<int64_t>(std::ceil(lead * 16 - 1e-6), 1, std::max<int64_t>(mostLead * 16, 1));
+  shape.lead = std::max<int64_t>(std::ceil(lead * 16 - 1e-6), 1); // the generator keeps to the most
   shape.lag = std::clamp<int64_t>(std::ceil(lag * 16 - 1e-6), 1, std::max<int64_t>(mostLag * 16, 1));
   return shape;
 }

@@ -135,10 +135,11 @@ static std::vector<PipelineScheduleKind> makeKinds() {
              makeBreadthFirstSchedule, {"bfs", "looped-bfs"})
       .period = nullptr;
   add("zb1p", "1f1b whose weight gradients fill bubbles (ZB-H1); every device keeps p micro-batches",
-      makeZeroBubble1pSchedule, {"zb-1p", "zb-h1", "zbh1"});
+      makeZeroBubble1pSchedule, {"zb-1p", "zb-h1", "zbh1"})
+      .fittedInFlight = 1;
   add("zb2p", "no bubble when F = B = W (ZB-H2); every device keeps 2p - 1 micro-batches", makeZeroBubble2pSchedule,
       {"zb-2p", "zb-h2", "zbh2"})
-      .fitsDurations = true;
+      .fittedInFlight = 2;
   addV("zbv", "two chunks in a V: no bubble when F = B = W; every device keeps p micro-batches",
        makeZeroBubbleVSchedule, {"zb-v"});
   addV("v-half", "two chunks in a V, half of the activations of 1f1b, half of its bubble", makeVHalfSchedule,
@@ -203,7 +204,7 @@ llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineS
   }
   if (shape.slices > 1 && !kind.slicesSequence)
     return refuse(named + "does not cut the sequence: it has 1 slice per micro-batch, not " + Twine(shape.slices));
-  if ((shape.lead || shape.lag) && !kind.fitsDurations)
+  if ((shape.lead || shape.lag) && !kind.fitsDurations())
     return refuse(named + "does not fit durations: it has no lead and lag");
   if (shape.lead < 0 || shape.lag < 0 || shape.lead > maxSlope || shape.lag > maxSlope)
     return refuse(named + "has a lead and lag from 0 to " + Twine(maxSlope) + ", not " + Twine(shape.lead) + " and " +

@@ -47,17 +47,20 @@ static PipelineSchedule makeZeroBubble(llvm::StringRef name, const PipelineShape
   return schedule;
 }
 
-PipelineSchedule makeZeroBubble1pSchedule(const PipelineShape &shape) {
+/// `lead` and `lag` in sixteenths per device, at most `most` micro-batches in flight.
+static PipelineSchedule makeSloped(llvm::StringRef name, const PipelineShape &shape, int64_t lead, int64_t lag, int64_t most) {
   int64_t last = shape.devices - 1;
   return makeZeroBubble(
-      "zb1p", shape, [&](int64_t device) { return last - device; }, [&](int64_t device) { return device; });
+      name, shape, [&](int64_t device) { return std::min(((last - device) * lead + 15) / 16, most - 1); },
+      [&](int64_t device) { return device * lag / 16; });
+}
+
+PipelineSchedule makeZeroBubble1pSchedule(const PipelineShape &shape) {
+  return makeSloped("zb1p", shape, shape.lead ? shape.lead : 16, shape.lag ? shape.lag : 16, shape.devices);
 }
 
 PipelineSchedule makeZeroBubble2pSchedule(const PipelineShape &shape) {
-  int64_t last = shape.devices - 1, lead = shape.lead ? shape.lead : 2 * 16, lag = shape.lag ? shape.lag : 2 * 16;
-  return makeZeroBubble(
-      "zb2p", shape, [&](int64_t device) { return ((last - device) * lead + 15) / 16; },
-      [&](int64_t device) { return device * lag / 16; });
+  return makeSloped("zb2p", shape, shape.lead ? shape.lead : 2 * 16, shape.lag ? shape.lag : 2 * 16, 2 * shape.devices);
 }
 
 } // namespace mlir::ppc

@@ -28,6 +28,7 @@ struct Stack {
   // Fused elementwise kernels.
   bool fusedRotary = true, fusedActivation = true, fusedResidual = true, fusedLoss = true;
   bool fusedGradientAccumulation = true; // the weight-gradient product adds to the accumulator itself
+  bool lossIn16Bits = false;             // cross-entropy reads 16-bit logits, without casting them
   bool attentionOfProducts = false;      // no attention kernel: products, whose scores backward computes again
   bool residualF32 = false;              // the residual stream is kept in f32
   // Types, in bytes per element.
@@ -44,8 +45,11 @@ struct Stack {
   bool overlapTensorParallel = false;   // products cut in pieces that hide their all-gather and reduce-scatter
   bool overlapExperts = false;          // all-to-all of one half hidden behind the other half's experts
   bool blockingSends = false;           // a stage waits for its sends and receives
+  bool fittedSchedules = false;         // warm-up is fitted to durations by schedules that can be (zb2p); else as drawn
+  bool validatesUpdateAfterwards = false; // no stage waits for the norm of all gradients: a step that fails is undone
   bool scatterGatherSends = false;      // a message is cut over tp and gathered after (Megatron-LM)
   bool copiesSequence = false;          // tensors are [batch, sequence, ...]: what is gathered along the sequence is copied
+  bool replicatesEmbedding = false;     // every tensor-parallel rank holds the whole embedding table
   bool vocabularyParallelLoss = true;   // else logits are gathered on every tensor-parallel rank
   bool reduceScatterGradients = true;   // ZeRO-1: reduce-scatter; else all-reduce, then each uses its shard
   bool gatherParametersOncePerStep = false; // ZeRO-3: kept over micro-batches

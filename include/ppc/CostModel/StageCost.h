@@ -35,6 +35,7 @@ struct LayerPrice {
   Bytes kept;           // from forward to backward
   Bytes keptForWeights; // from backward to the weight gradient
   Bytes working;        // its activations while it is recomputed, and the largest temporaries
+  Bytes gathered;       // ZeRO-3: its parameters, the next layer's behind them, and its gradients before they are scattered
   double hardwareFlops = 0; // forward and backward, recomputation included
   // For a replay of what runs beside the layer instead of the sums above: the layer with nothing beside it, of which
   // `forwardCommunication` is exposed collectives, and what the exchange of its state takes once, by itself.
@@ -45,7 +46,6 @@ struct LayerPrice {
 struct LayerPrices {
   std::array<std::array<LayerPrice, 2>, layerKinds> prices;
   std::array<bool, layerKinds> present{};
-  double largestLayer = 0; // parameters
   const LayerPrice &operator()(LayerKind kind, bool recomputed) const { return prices[int(kind)][recomputed]; }
 };
 LayerPrices priceLayers(const PricingContext &context, const LayerPrograms &programs);
@@ -62,7 +62,7 @@ struct ChunkCost {
   double parameters = 0, expertParameters = 0;
   Bytes kept;              // per micro-batch, from forward to backward
   Bytes keptForWeights;    // of those, from backward to the weight gradient
-  Bytes working;           // one layer's activations while it is recomputed, and the largest temporaries
+  Bytes working, gathered; // LayerPrice's, of the layer where they are most together
   double hardwareFlops = 0; // of one micro-batch on this rank, forward and backward, recomputation included
 };
 /// What a chunk's forward and its backward each lose to the kernels that send and receive beside it.

@@ -15,6 +15,13 @@ struct StepSchedule {
 /// Errors: an unknown schedule.
 llvm::Expected<StepSchedule> resolveSchedule(const TrainingJob &job, const ParallelLayout &layout);
 
+/// Fits the shape to what the chunks take, where the software does so and the schedule can (`fitPipelineShape`).
+void fitSchedule(const Stack &stack, llvm::ArrayRef<ChunkCost> chunks, const PipelineMessages &messages, StepSchedule &schedule);
+
+/// How long the pipeline occupies a device in each step: from the first action of any to the last of any; of the device
+/// that is busy longest where none waits for the others between steps.
+Seconds pipelineTime(const Stack &stack, const PipelineTime &time);
+
 /// Messages between stages.
 PipelineMessages priceMessages(const PricingContext &context);
 
@@ -25,15 +32,15 @@ struct StateCosts {
 };
 StateCosts priceState(const PricingContext &context, double dense, double experts);
 
-/// One device of the pipeline axis. `largestLayer`: parameters of the largest layer of the model.
-MemoryBreakdown deviceMemory(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+/// One device of the pipeline axis.
+MemoryBreakdown deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                              const PipelineProgram &program, int64_t device);
 
 /// Whether what is offloaded fits beside that of the other devices of the host.
 bool fitsHost(const Cluster &cluster, const MemoryBreakdown &memory);
 
 /// `time`: of `program` with the chunks' durations.
-StepCost assembleStep(const PricingContext &context, double largestLayer, llvm::ArrayRef<ChunkCost> chunks,
+StepCost assembleStep(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                       const PipelineProgram &program, const PipelineTime &time);
 
 } // namespace mlir::ppc

@@ -98,13 +98,15 @@ struct PipelineScheduleKind {
   int64_t defaultChunks = 1;
   int64_t replicas = 1;        // copies of the model's parameters
   bool slicesSequence = false; // has a use for slices
-  bool fitsDurations = false;  // has a use for lead and lag
+  int64_t fittedInFlight = 0;  // has a use for lead and lag, within so many times p micro-batches in flight; 0: none
   /// What is wrong with a shape whose numbers are all at least 1 and whose chunks are in range, and what would be
   /// legal; empty: nothing. Null: nothing ever.
   std::string (*check)(const PipelineShape &shape) = nullptr;
   /// Adding so many micro-batches to a large enough shape, or twice or three times as many, repeats every steady state
   /// of the schedule once more. Null: there is no steady state. Only a hint: whoever uses it checks.
   int64_t (*period)(const PipelineShape &shape) = nullptr;
+
+  bool fitsDurations() const { return fittedInFlight > 0; }
 };
 llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds();
 

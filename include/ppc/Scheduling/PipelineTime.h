@@ -25,10 +25,10 @@ struct PipelineTime {
   Seconds span() const;
 };
 
-/// The shape with which a schedule that can do so ("zb2p") fits these durations, given as for PipelineTimer::time: with
-/// x = F + B + 2 messages, averaged over the stages, x / F forwards ahead per device behind, and x / W weight gradients
-/// held back per device before. At most 2p micro-batches are kept, of which W needs the share `weightShare`. Other
-/// schedules: the shape itself.
+/// The shape with which a schedule that can do so (`fittedInFlight`) fits these durations, given as for
+/// PipelineTimer::time: with x = F + B + 2 messages, averaged over the stages, x / F forwards ahead per device behind, and
+/// x / W weight gradients held back per device before. At most p ("zb1p") or 2p ("zb2p") micro-batches are kept, of which
+/// W needs the share `weightShare`. Other schedules: the shape itself.
 PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape shape,
                                llvm::ArrayRef<StageDurations> durations, const PipelineMessages &messages,
                                double weightShare);

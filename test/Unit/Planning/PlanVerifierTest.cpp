@@ -86,7 +86,7 @@ TEST(PlanVerifier, RefusesWrongClaims) {
 TEST(PlanVerifier, RefusesBrokenPinsAndMovedLayers) {
   RandomProblems random(24);
   int moved = 0;
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 60; ++i) {
     PlanningProblem problem = random.make();
     problem.constraints = PlanConstraints();
     problem.constraints.forbid(PlanKey::Pp, 1);

@@ -26,6 +26,9 @@ PlanningProblem RandomProblems::make() {
   problem.cluster = llvm::cantFail(findCluster(pick({0, 1}) ? "dgx-a100:2" : "dgx-h100:2"));
   problem.cluster = llvm::cantFail(restrictCluster(problem.cluster, pick({2, 4, 6, 8})));
   problem.stack = llvm::cantFail(findStack(pick({0, 1}) ? "ppc" : "megatron-core"));
+  // Schedules that change with the durations, steps that follow each other without a barrier.
+  problem.stack.fittedSchedules = pick({0, 1});
+  problem.stack.validatesUpdateAfterwards = pick({0, 0, 1});
   // From hardly anything that fits to everything.
   problem.limit = Bytes(double(pick({5, 6, 8, 10, 20, 60})) * 1e9);
   auto pin = [&](PlanKey key, std::initializer_list<int64_t> values) {

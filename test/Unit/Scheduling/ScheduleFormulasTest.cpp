@@ -273,6 +273,15 @@ TEST(ScheduleFormulas, BubbleRatesCalculatedFromProfiledTimes) {
         llvm::cantFail(compilePipelineSchedule(*llvm::cantFail(findPipelineSchedule("zb2p")), fitted));
     for (int64_t device = 0; device < row.p; ++device)
       EXPECT_LE(program.peak(device, {1.0}, {0.43}), 2 * row.p);
+    // Fitted within p micro-batches: the bubble of ZB-H1, and all of p used.
+    PipelineShape within =
+        fitPipelineShape(*llvm::cantFail(findPipelineSchedule("zb1p")), {row.p, row.m}, {each}, messages, 0.43);
+    EXPECT_LT(1 - work / span("zb1p", within, row.forward, row.backward, row.weight), row.h1 + 1e-3);
+    PipelineProgram held = llvm::cantFail(compilePipelineSchedule(*llvm::cantFail(findPipelineSchedule("zb1p")), within));
+    for (int64_t device = 0; device < row.p; ++device) {
+      EXPECT_LE(held.peak(device, {1.0}, {0.43}), row.p);
+      EXPECT_GT(held.peak(device, {1.0}, {0.43}), row.p - 2);
+    }
     // The paper's calculation of interleaved 1F1B lets only the first micro-batch of each group wait for the message
     // from the last device to the first and back. All do, which costs p messages more.
     double interleaved = span("interleaved", {row.p, row.m, row.chunks}, row.forward, row.backward + row.weight, 0);

@@ -53,6 +53,7 @@ def convert_zero_bubble(index, cells, shapes):
     notes = cells["notes"]
     schedule = note(r"schedule=([\w-]+)", notes)
     synchronous = schedule.startswith("1F1B") or "all-reduce" in notes
+    stack = ("megatron-2023" if schedule.startswith("1F1B") else "zero-bubble-synchronous" if synchronous else "zero-bubble")
     devices, vp = integer(cells["num_gpus"]), integer(cells["vp"]) or 1
     inputs = shapes.gpt2(*(integer(cells[key]) for key in ("layers", "hidden", "heads")), ZERO_BUBBLE_VOCAB,
                          integer(cells["seq_len"]), DROPOUT)
@@ -60,7 +61,7 @@ def convert_zero_bubble(index, cells, shapes):
         seq_len=integer(cells["seq_len"]), global_batch=integer(cells["global_batch"]),
         micro_batch=integer(cells["micro_batch"]), cluster=f"a100-roce-800:{devices // 8}", devices=devices, tp=1,
         pp=integer(cells["pp"]), vp=vp, dp=1, sp=0, zero=0, schedule=SCHEDULES[schedule], recompute="none",
-        precision="fp16", attention="fused-softmax", norm="fused", stack="megatron-2023" if synchronous else "zero-bubble")
+        precision="fp16", attention="fused-softmax", norm="fused", stack=stack)
     peak = number(note(r"mem (\d+) GB", notes))
     peak = peak * 1e9 / 2**30 if peak else None  # GiB would hold more micro-batches than the schedules have in flight
     table = note(r"(Table \d+)", notes)

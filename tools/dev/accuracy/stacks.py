@@ -7,7 +7,8 @@ STACKS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../lib
 
 KEMPNER = dict(
     execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", master_bytes=0, moment_bytes=4,
-    vocabulary_parallel_loss="false", reduce_gradients_every_micro_batch="false", recompute_stops_early="true")
+    vocabulary_parallel_loss="false", reduce_gradients_every_micro_batch="false", recompute_stops_early="true",
+    loss_in_16_bits="true", replicates_embedding="true", reports_allocated="true")
 
 # name: (base, switches)
 # DeepSpeed's ZeRO-1 reduces to the rank that owns a gradient, 5e8 elements at a time (its default).
@@ -24,10 +25,14 @@ VARIANTS = {
     # Memory is what PyTorch has allocated.
     "megatron-2023": ("megatron-2021", dict(
         stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, reports_allocated="true")),
-    # Its zero-bubble schedules send without waiting and validate the update afterwards.
+    # Its zero-bubble schedules send without waiting, are searched for the measured durations, and validate the update afterwards.
     "zero-bubble": ("megatron-2021", dict(
         stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, blocking_sends="false",
-        reports_allocated="true")),
+        reports_allocated="true", fitted_schedules="true", validates_update_afterwards="true")),
+    # The same with the update behind a reduction of all norms (Table 10).
+    "zero-bubble-synchronous": ("megatron-2021", dict(
+        stage_split="embedding-as-layer", gradient_bytes=2, gradient_reduce_bytes=2, blocking_sends="false",
+        reports_allocated="true", fitted_schedules="true")),
     # Composer's mixed_precision DEFAULT: parameters gathered in bf16, gradients reduced in f32; PURE is `fsdp`.
     "fsdp-f32-reduce": ("fsdp", dict(gradient_reduce_bytes=4)),
     # torch.compile.
