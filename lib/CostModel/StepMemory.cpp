@@ -12,6 +12,16 @@ bool mlir::ppc::fitsHost(const Cluster &cluster, const MemoryBreakdown &memory) 
   return memory.host.value <= 0 || memory.host * double(cluster.unitSize()) <= cluster.host.memory;
 }
 
+Bytes mlir::ppc::keptStageOutputs(const PricingContext &context) {
+  const ParallelLayout &layout = context.layout;
+  if (!context.stack.keepsStageOutputs || layout.pp == 1)
+    return Bytes(0);
+  double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
+  // What was received and what was sent; in parts: the rank's part of both, and a copy.
+  double parts = context.stack.scatterGatherSends && layout.tp > 1 ? 3 / double(layout.tp) : 2;
+  return Bytes(parts * tokens * double(context.model.hidden) * 2 * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
+}
+
 MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                                         const PipelineProgram &program, int64_t device) {
   const ParallelLayout &layout = context.layout;
@@ -41,16 +51,12 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   memory.gradients = cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
   bool offloadsOptimizer = layout.offload == Offload::Optimizer;
   (offloadsOptimizer ? memory.host : memory.optimizer) = cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
-  double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
-  // What was received, its copy if it came in parts, and what was sent.
-  double parts = stack.scatterGatherSends && layout.tp > 1 ? 3 / double(layout.tp) : 2;
-  Bytes stageOutputs(parts * tokens * double(context.model.hidden) * 2 * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
+  Bytes outputs = keptStageOutputs(context);
   // The worst of the schedule's moments.
   for (const auto &moment : program.moments[device]) {
     Bytes held;
     for (size_t i = 0; i < moment.size(); ++i) {
       const ChunkCost &cost = chunks[program.chunks[device][i].stage];
-      Bytes outputs = stack.keepsStageOutputs && layout.pp > 1 ? stageOutputs : Bytes(0);
       held += moment[i].forward * (cost.kept + outputs) + moment[i].weight * cost.keptForWeights;
     }
     memory.activations = std::max(memory.activations, held);

@@ -121,15 +121,11 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
   bool split = llvm::any_of(detail.costs.chunks, [](const ChunkCost &chunk) { return chunk.durations.weightGradient.value > 0; });
   LayerPrices prices = priceLayers(context, detail.costs);
   std::vector<int64_t> layers = layersPerChunk(context.model, detail.costs.chunks);
-  double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
-  Bytes output(tokens * double(context.model.hidden) * 2 * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
   int64_t first = 0;
   for (size_t i = 0; i < detail.costs.chunks.size(); ++i) {
     const ChunkCost &chunk = detail.costs.chunks[i];
     ChunkWork each = chunkOf(context, prices, chunk, first, layers[i], i == 0, i + 1 == layers.size(), split);
-    each.kept = chunk.kept;
-    if (stack.keepsStageOutputs && layout.pp > 1)
-      each.kept += output;
+    each.kept = chunk.kept + keptStageOutputs(context);
     each.keptForWeights = chunk.keptForWeights;
     if (layout.offload == Offload::Activations)
       each.copied = chunk.kept;

@@ -32,6 +32,9 @@ struct StateCosts {
 };
 StateCosts priceState(const PricingContext &context, double dense, double experts);
 
+/// What a stage keeps per micro-batch in flight beside its layers: what it received and sent (`keeps_stage_outputs`).
+Bytes keptStageOutputs(const PricingContext &context);
+
 /// One device of the pipeline axis.
 MemoryBreakdown deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                              const PipelineProgram &program, int64_t device);
