@@ -51,6 +51,7 @@ const Option table[] = {
     {"--threads", "N", "threads of each rank (default: cores / ranks)", Kind::Positive, FIELD(threads)},
     {"--quiet", nullptr, "print nothing but errors and warnings", Kind::Flag, FIELD(quiet)},
     {"--show-plan", nullptr, "print the plan inside and exit", Kind::Flag, FIELD(showPlan)},
+    {"--check-machine", nullptr, "check transport, memory and data, and exit", Kind::Flag, FIELD(checkMachine)},
     {"--version", nullptr, "print versions and exit", Kind::Flag, FIELD(version)},
     {"--help", nullptr, "print this text and exit", Kind::Flag, FIELD(help)},
 };
@@ -125,7 +126,7 @@ Options parseOptions(int argc, char **argv) {
   }
   if (options.help || options.version || options.showPlan)
     return options;
-  if (options.data.empty() == !options.synthetic)
+  if (options.data.empty() == !options.synthetic && !(options.checkMachine && !options.synthetic))
     throw UsageError(options.synthetic ? "--data and --synthetic exclude each other"
                                        : "no training data: give --data FILE (or --synthetic); see --help");
   if (options.tokenizer != "bytes")

@@ -27,6 +27,7 @@ struct Options {
   int64_t threads = 0;    // 0: cores / ranks
   bool quiet = false;
   bool showPlan = false;
+  bool checkMachine = false;
   bool help = false;
   bool version = false;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/sysinfo.h>
 
 namespace ppcrt {
 
@@ -38,12 +37,6 @@ int64_t peakResidentBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return int64_t(usage.ru_maxrss) * 1024;
-}
-
-int64_t machineMemoryBytes() {
-  struct sysinfo machine {};
-  sysinfo(&machine);
-  return int64_t(machine.totalram + machine.totalswap) * machine.mem_unit;
 }
 
 } // namespace ppcrt

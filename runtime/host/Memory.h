@@ -52,7 +52,4 @@ int64_t residentBytes(const std::byte *data, int64_t bytes);
 // Largest memory this process has occupied so far, shared pages that it touched included.
 int64_t peakResidentBytes();
 
-// Memory and swap space of this machine.
-int64_t machineMemoryBytes();
-
 } // namespace ppcrt

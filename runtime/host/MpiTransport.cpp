@@ -5,15 +5,13 @@
 // 2 (n-1)/n of the buffer, as much as a ring. Small buffers are gathered whole and added by everybody.
 #include "runtime/host/MpiTransport.h"
 #include "runtime/core/Error.h"
+#include "runtime/host/Machine.h"
 #include "runtime/host/Reduce.h"
 
 #include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstring>
-#include <fstream>
-#include <functional>
-#include <string>
 
 namespace ppcrt {
 namespace {
@@ -199,13 +197,10 @@ void MpiTransport::gather(const void *in, int64_t bytes, void *out) {
 }
 
 int64_t MpiTransport::clockOffset() {
-  // Machines are told apart by what their kernel drew when it started, hence also by its clock.
-  std::string name;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
-  auto mine = int64_t(std::hash<std::string>()(name));
+  int64_t mine = machineIdentity();
   std::vector<int64_t> all(ranks);
   mpi.Allgather(&mine, 1, mpi.int64, all.data(), 1, mpi.int64, mpi.world);
-  bool oneMachine = !name.empty() && std::count(all.begin(), all.end(), mine) == ranks;
+  bool oneMachine = mine != 0 && std::count(all.begin(), all.end(), mine) == ranks;
   return oneMachine ? 0 : measureClockOffset();
 }
 

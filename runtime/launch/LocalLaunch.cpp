@@ -3,6 +3,7 @@
 #include "runtime/host/Launcher.h"
 #include "runtime/host/Library.h"
 #include "runtime/host/LocalTransport.h"
+#include "runtime/host/Machine.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/Training.h"
 

@@ -2,6 +2,7 @@
 // that they end together and the first that has something to say says it once.
 #include "runtime/core/Error.h"
 #include "runtime/host/Library.h"
+#include "runtime/host/Machine.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/MpiTransport.h"
 #include "runtime/launch/Launch.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <sched.h>
 #include <set>
@@ -30,21 +30,6 @@ RankShape rankShape(const Manifest &manifest, int rank) {
       shape.messages.push_back({peer, rank, {action.tag, action.microBatch}});
   }
   return shape;
-}
-
-// The same on all processes of a running machine, containers included.
-std::string machineName() {
-  std::string name;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return name.empty() ? host : name;
-}
-
-std::string hostName() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return host;
 }
 
 // The part of fatal() that knows of MPI.
@@ -99,7 +84,8 @@ public:
         }))
       return 1;
     if (rank == 0 && !options.quiet)
-      std::printf("transport: mpi (%s), %d ranks on %d machines\n", mpi.version().c_str(), size, machines);
+      std::printf("transport: mpi (%s), %d ranks on %d machine%s\n", mpi.version().c_str(), size, machines,
+                  machines == 1 ? "" : "s");
     return agree([&] { train(*training); }) && agree([&] {
              if (rank == 0)
                training->commitOutputs();
@@ -145,10 +131,9 @@ private:
     cpu_set_t cores;
     CPU_ZERO(&cores);
     sched_getaffinity(0, sizeof cores, &cores);
-    std::string name = machineName();
-    std::hash<std::string> hash;
-    int64_t mine[2] = {int64_t(hash(name)),
-                       int64_t(hash(name + std::string(reinterpret_cast<char *>(&cores), sizeof cores)))};
+    std::string mask(reinterpret_cast<char *>(&cores), sizeof cores);
+    int64_t machine = machineIdentity();
+    int64_t mine[2] = {machine, machine ^ int64_t(std::hash<std::string>()(mask))};
     std::vector<int64_t> all(2 * size);
     mpi.Allgather(mine, 2, mpi.int64, all.data(), 2, mpi.int64, mpi.world);
     std::set<int64_t> different;

@@ -5,6 +5,7 @@
 #include "runtime/core/TokenData.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/PeakRate.h"
+#include "runtime/launch/MachineCheck.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -21,6 +22,8 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
     tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
     return;
   }
+  if (options.data.empty()) // a check of the machine alone
+    return;
   DataRequest request;
   request.path = options.data;
   request.format = DataFormat(indexOf(dataFormatNames, options.dataFormat));
@@ -32,12 +35,14 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
 }
 
 void Training::createOutputs() {
+  if (std::string data = tokens ? tokens->describe() : ""; !data.empty() && !options.quiet)
+    std::printf("data: %s\n", data.c_str());
+  if (options.checkMachine)
+    return;
   log = LineFile(options.log);
   losses = LineFile(options.saveLosses);
   if (!options.trace.empty())
     trace = std::make_unique<TraceFile>(options.trace);
-  if (std::string data = tokens->describe(); !data.empty() && !options.quiet)
-    std::printf("data: %s\n", data.c_str());
   if (!options.saveParameters.empty())
     saved.push_back(std::make_unique<TensorFile>(options.saveParameters, manifest, Role::Parameter));
   if (!options.saveGradients.empty())
@@ -45,6 +50,8 @@ void Training::createOutputs() {
 }
 
 void Training::joinOutputs() {
+  if (options.checkMachine)
+    return;
   if (!options.saveParameters.empty())
     saved.push_back(TensorFile::join(options.saveParameters, manifest, Role::Parameter));
   if (!options.saveGradients.empty())
@@ -52,6 +59,8 @@ void Training::joinOutputs() {
 }
 
 void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> &runningStep) {
+  if (options.checkMachine)
+    return checkMachine(manifest, transport, arena);
   RankContext context(transport);
   RankContext::current = &context;
   std::unique_ptr<TraceRecorder> recorder;

@@ -159,6 +159,23 @@ TEST(LaunchTest, QuietPrintsNothing) {
   EXPECT_EQ(run.out() + run.err(), "");
 }
 
+TEST(LaunchTest, TheMachineIsCheckedWithoutTraining) {
+  std::string path = temporaryPath("not-written");
+  ProgramRun check("2,2,2", {"--check-machine", "--data", text(), "--save-parameters", path});
+  EXPECT_EQ(check.wait(), 0) << check.err();
+  for (const char *part : {"data: ", "memory: the arenas take at most 0.0 % of what is available on 1 machine\n",
+                           "(tp): all-reduce over 2 ranks: 4 B in ", "messages: all 16 of a step arrived, ",
+                           "\nmachine check passed: 8 ranks\n"})
+    EXPECT_NE(check.out().find(part), std::string::npos) << part << " in " << check.out();
+  EXPECT_EQ(check.out().find("step 1"), std::string::npos);
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  ProgramRun alone("1,1,1", {"--check-machine"});
+  EXPECT_EQ(alone.wait(), 0) << alone.err();
+  ProgramRun noData("1,1,1", {"--check-machine", "--data", path});
+  EXPECT_EQ(noData.wait(), 1);
+  EXPECT_EQ(noData.err(), "error: cannot read " + path + ": No such file or directory\n");
+}
+
 TEST(LaunchTest, HelpVersionAndPlan) {
   ProgramRun help("1,1,1", {"--help"}), version("1,1,2", {"--version"}), plan("1,1,1", {"--show-plan"});
   EXPECT_EQ(help.wait(), 0);

@@ -98,6 +98,12 @@ TEST_F(MpiLaunchTest, WhatAllRanksFindIsSaidOnce) {
   }
 }
 
+TEST_F(MpiLaunchTest, TheMachineIsChecked) {
+  auto run = mpirun(4, "2,2,1", {"--check-machine"}, true);
+  EXPECT_EQ(run->wait(), 0) << run->err();
+  EXPECT_NE(run->out().find("\nmachine check passed: 4 ranks\n"), std::string::npos) << run->out();
+}
+
 TEST_F(MpiLaunchTest, ADeadRankEndsAll) {
   auto run = mpirun(4, "1,2,2", {"--synthetic", "--steps", "100000000", "--print-every", "1000000000"});
   ASSERT_TRUE(run->waitForOutput("step 1 "));
