@@ -23,7 +23,7 @@ config.substitutions += [
 ]
 
 # Nothing in check-ppc needs these; each turns on the tests that say REQUIRES.
-for feature, program in {"mpi": "mpirun", "cuda": "nvidia-smi"}.items():
+for feature, program in {"cuda": "nvidia-smi"}.items():
     if os.environ.get("PPC_TEST_" + feature.upper()) == "1" and shutil.which(program):
         config.available_features.add(feature)
 
