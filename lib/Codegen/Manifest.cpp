@@ -15,7 +15,7 @@ public:
   ManifestWriter(ModuleOp module, PlanAttr plan, DictionaryAttr model, ArrayAttr stages, json::OStream &out)
       : module(module), plan(plan), model(model), stages(stages), out(out) {}
 
-  void write(StringRef planText);
+  void write(StringRef planText, StringRef configText);
 
 private:
   void writeAxes();
@@ -25,6 +25,7 @@ private:
   void writeBuffer(DictionaryAttr buffer);
   void writeShape(StringRef key, ArrayRef<int64_t> shape);
   void writeStrings(StringRef key, ArrayAttr strings);
+  void writeValue(Attribute value);
 
   static int64_t integer(DictionaryAttr fields, StringRef key) { return fields.getAs<IntegerAttr>(key).getInt(); }
   static StringRef text(DictionaryAttr fields, StringRef key) { return fields.getAs<StringAttr>(key).getValue(); }
@@ -53,6 +54,26 @@ void ManifestWriter::writeStrings(StringRef key, ArrayAttr strings) {
     for (StringRef string : axisNames(strings))
       out.value(string);
   });
+}
+
+/// Dictionaries, arrays, strings and integers as they are.
+void ManifestWriter::writeValue(Attribute value) {
+  if (auto fields = dyn_cast<DictionaryAttr>(value))
+    out.object([&] {
+      for (NamedAttribute field : fields) {
+        out.attributeBegin(field.getName());
+        writeValue(field.getValue());
+        out.attributeEnd();
+      }
+    });
+  else if (auto items = dyn_cast<ArrayAttr>(value))
+    out.array([&] { llvm::for_each(items, [&](Attribute item) { writeValue(item); }); });
+  else if (auto sizes = dyn_cast<DenseI64ArrayAttr>(value))
+    out.array([&] { llvm::for_each(sizes.asArrayRef(), [&](int64_t size) { out.value(size); }); });
+  else if (auto integer = dyn_cast<IntegerAttr>(value))
+    out.value(integer.getInt());
+  else
+    out.value(cast<StringAttr>(value).getValue());
 }
 
 void ManifestWriter::writeAxes() {
@@ -160,7 +181,7 @@ void ManifestWriter::writeStage(DictionaryAttr stage) {
   });
 }
 
-void ManifestWriter::write(StringRef planText) {
+void ManifestWriter::write(StringRef planText, StringRef configText) {
   out.object([&] {
     out.attribute("format", 1);
     out.attribute("abi", 1);
@@ -185,6 +206,13 @@ void ManifestWriter::write(StringRef planText) {
       });
     });
     writeParameters();
+    if (auto weights = module->getAttrOfType<DictionaryAttr>("ppc.weights")) {
+      out.attributeBegin("weights");
+      writeValue(weights);
+      out.attributeEnd();
+    }
+    if (!configText.empty())
+      out.attribute("config", configText);
     out.attributeArray("stages", [&] {
       for (auto stage : stages.getAsRange<DictionaryAttr>())
         writeStage(stage);
@@ -194,7 +222,7 @@ void ManifestWriter::write(StringRef planText) {
 
 } // namespace
 
-FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText) {
+FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, StringRef configText) {
   auto plan = module->getAttrOfType<PlanAttr>(attr::plan);
   auto model = module->getAttrOfType<DictionaryAttr>("ppc.model");
   auto stages = module->getAttrOfType<ArrayAttr>("ppc.stages");
@@ -207,7 +235,7 @@ FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText) {
   std::string result;
   llvm::raw_string_ostream os(result);
   json::OStream out(os);
-  ManifestWriter(module, plan, model, stages, out).write(planText);
+  ManifestWriter(module, plan, model, stages, out).write(planText, configText);
   return result;
 }
 

@@ -12,6 +12,13 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
   return count;
 }
 
+std::string showShape(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
 std::vector<int64_t> localShape(const Grid &grid, std::vector<int64_t> logicalShape, const std::vector<Cut> &cuts) {
   for (const Cut &cut : cuts) {
     int64_t parts = grid.sizeOver(cut.axes);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace ppcrt {
@@ -35,5 +36,8 @@ struct Block {
 std::vector<int64_t> localShape(const Grid &grid, std::vector<int64_t> logicalShape, const std::vector<Cut> &cuts);
 
 int64_t elementCount(const std::vector<int64_t> &shape);
+
+// "[2, 3]"
+std::string showShape(const std::vector<int64_t> &shape);
 
 } // namespace ppcrt

@@ -1,7 +1,7 @@
 // JSON to Manifest. Errors name the key by its path, say what was found and what is allowed.
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/ManifestValue.h"
+#include "runtime/core/JsonValue.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,7 +18,7 @@ const char *const actionKindNames[actionKindCount] = {"forward", "backward", "we
 
 namespace {
 
-using Value = ManifestValue;
+using Value = JsonValue;
 
 constexpr int64_t maxRanks = 1024;
 
@@ -221,6 +221,7 @@ Manifest readManifest(const Value &top) {
     if (!names.insert(manifest.parameters.back().name).second)
       item.at("name").fail("parameter \"" + manifest.parameters.back().name + "\" is defined twice");
   }
+  manifest.weights = readWeightMap(top, manifest.parameters);
   std::vector<Value> stages = top.at("stages").list();
   if (int64_t(stages.size()) != manifest.grid.stageCount())
     top.at("stages").fail(
@@ -237,13 +238,8 @@ Manifest readManifest(const Value &top) {
 } // namespace
 
 Manifest parseManifest(std::string_view text) {
-  nlohmann::json document;
-  try {
-    document = nlohmann::json::parse(text.begin(), text.end());
-  } catch (const nlohmann::json::parse_error &error) {
-    throw InputError(format("manifest: not valid JSON at byte %zu of %zu", error.byte, text.size()));
-  }
-  Manifest manifest = readManifest(Value(document, ""));
+  nlohmann::json document = parseJson(text, "manifest");
+  Manifest manifest = readManifest(Value(document, "manifest"));
   checkManifest(manifest);
   return manifest;
 }

@@ -6,6 +6,7 @@
 #include "runtime/core/Block.h"
 #include "runtime/core/DataType.h"
 #include "runtime/core/Grid.h"
+#include "runtime/core/WeightMap.h"
 
 #include <array>
 #include <optional>
@@ -91,6 +92,7 @@ struct Manifest {
   std::vector<double> plannedMemoryBytes; // of a rank, by the planner before it was compiled; per stage, or empty
   double predictedStepSeconds = 0;        // by the planner; 0: not predicted
   std::vector<Parameter> parameters;
+  WeightMap weights;
   std::vector<Stage> stages; // one per coordinate of the "pp" axis; one when there is no such axis
 
   int64_t microBatchSize() const { return globalBatch / microBatches; }

@@ -9,13 +9,6 @@
 namespace ppcrt {
 namespace {
 
-std::string showShape(const std::vector<int64_t> &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? "," : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 [[noreturn]] void fail(size_t stage, const char *list, size_t index, const std::string &what) {
   throw InputError(format("manifest: stages[%zu].%s[%zu]: ", stage, list, index) + what);
 }

@@ -31,12 +31,26 @@ static RankMemory ofStage(const Manifest &manifest, const std::vector<RankMemory
   return most;
 }
 
-LineFile::LineFile(const std::string &path) : path(path) {
+LineFile::LineFile(const std::string &path, bool append) : path(path) {
   if (path.empty())
     return;
-  file = std::fopen(path.c_str(), "we");
+  file = std::fopen(path.c_str(), append ? "a+e" : "we");
   if (!file)
     throw InputError(withErrno("cannot write " + path));
+}
+
+void LineFile::keep(int64_t lines) {
+  if (!file)
+    return;
+  std::rewind(file);
+  long end = 0;
+  for (int c; lines > 0 && (c = std::fgetc(file)) != EOF;)
+    if (c == '\n') {
+      end = std::ftell(file);
+      --lines;
+    }
+  if (std::fseek(file, 0, SEEK_END) != 0 || ftruncate(fileno(file), end) != 0)
+    throw InputError(withErrno("cannot shorten " + path));
 }
 
 void LineFile::write(const std::string &line) {
@@ -51,7 +65,7 @@ Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log,
 }
 
 void Metrics::report(const StepReport &report, const Traffic &traffic) {
-  (report.step == 1 ? firstSeconds : otherSeconds) += report.seconds;
+  (reported++ == 0 ? firstSeconds : otherSeconds) += report.seconds;
   log.write(jsonLine(report, traffic));
   losses.write(format("%.9g", report.loss));
   previous = traffic;
@@ -62,7 +76,7 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
   }
   if (options.quiet)
     return;
-  bool print = report.step == 1 || report.step == options.steps || report.step % printEvery == 0;
+  bool print = reported == 1 || report.step == options.steps || report.step % printEvery == 0;
   if (progress && print)
     std::fprintf(stderr, "\r\033[K");
   if (print) {
@@ -139,7 +153,7 @@ void Metrics::drawProgress(int64_t step, double loss) {
   lastDrawing = now();
   constexpr int width = 30;
   int filled = int(width * step / options.steps);
-  double left = step > 1 ? otherSeconds / double(step - 1) * double(options.steps - step) : 0;
+  double left = reported > 1 ? otherSeconds / double(reported - 1) * double(options.steps - step) : 0;
   std::fprintf(stderr, "\r[%s%s] %lld/%lld loss %.4f, %.0f s left\033[K", std::string(filled, '#').c_str(),
                std::string(width - filled, '.').c_str(), (long long)step, (long long)options.steps, loss, left);
   std::fflush(stderr);
@@ -148,9 +162,9 @@ void Metrics::drawProgress(int64_t step, double loss) {
 void Metrics::summarize(const StepReport &last) {
   if (options.quiet)
     return;
-  double steps = options.steps > 1 ? double(options.steps - 1) : 1;
-  double seconds = options.steps > 1 ? otherSeconds : firstSeconds;
-  std::printf("done: %lld steps, loss %.7g, %.0f tokens/s, %.2f ms/step", (long long)options.steps, last.loss,
+  double steps = reported > 1 ? double(reported - 1) : 1;
+  double seconds = reported > 1 ? otherSeconds : firstSeconds;
+  std::printf("done: %lld steps, loss %.7g, %.0f tokens/s, %.2f ms/step", (long long)last.step, last.loss,
               tokensPerStep() * steps / seconds, seconds / steps * 1e3);
   if (manifest.predictedStepSeconds > 0)
     std::printf(" (predicted %.2f)", manifest.predictedStepSeconds * 1e3);

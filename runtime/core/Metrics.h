@@ -32,7 +32,9 @@ class LineFile {
 public:
   LineFile() = default;
   // An empty path writes nothing. Throws InputError.
-  explicit LineFile(const std::string &path);
+  explicit LineFile(const std::string &path, bool append = false);
+  // Keeps the first `lines` lines, and what is written from now on follows them.
+  void keep(int64_t lines);
   // Writes the line and a line end at once; a full disk ends the run.
   void write(const std::string &line);
 
@@ -65,6 +67,7 @@ private:
   double peakRate;
   bool progress; // a bar on stderr
   int64_t printEvery;
+  int64_t reported = 0; // steps
   double firstSeconds = 0, otherSeconds = 0;
   double lastDrawing = 0;
   bool warned = false;

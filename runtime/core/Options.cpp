@@ -2,6 +2,7 @@
 #include "runtime/core/Options.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -37,6 +38,24 @@ const Option table[] = {
     {"--warmup", "N", "steps until the peak learning rate (default: a tenth of the steps, at most 100)", Kind::Count,
      FIELD(warmup)},
     {"--seed", "N", "seed of initial values and sample order (default 0)", Kind::Seed, FIELD(seed)},
+    {"--weights", "PATH", "begin with the weights of a folder as transformers writes it, or of a *.safetensors",
+     Kind::Text, FIELD(weights)},
+    {"--save-weights", "FOLDER", "write the weights after the last step as transformers reads them", Kind::Text,
+     FIELD(saveWeights)},
+    {"--weight-file-bytes", "N", "begin a new file of weights before it holds more bytes (default 5 GiB)",
+     Kind::Positive, FIELD(weightFileBytes)},
+    {"--checkpoint-dir", "FOLDER", "write checkpoints to this folder: every --checkpoint-every steps and after the last",
+     Kind::Text, FIELD(checkpointDir)},
+    {"--checkpoint-every", "N", "steps between two checkpoints (default: only after the last step)", Kind::Positive,
+     FIELD(checkpointEvery)},
+    {"--checkpoint-keep", "N", "checkpoints to keep; older ones are removed (default 2)", Kind::Positive,
+     FIELD(checkpointKeep)},
+    {"--checkpoint-wait", nullptr, "wait until a checkpoint is written instead of training on meanwhile", Kind::Flag,
+     FIELD(checkpointWait)},
+    {"--checkpoint-required", nullptr, "end the run when a checkpoint cannot be written (default: warn and train on)",
+     Kind::Flag, FIELD(checkpointRequired)},
+    {"--resume", nullptr, "go on from the last good checkpoint of --checkpoint-dir, if there is one", Kind::Flag,
+     FIELD(resume)},
     {"--log", "FILE", "write one JSON object for each step", Kind::Text, FIELD(log)},
     {"--trace", "FILE", "write what each rank does when, for ui.perfetto.dev", Kind::Text, FIELD(trace)},
     {"--save-parameters", "FILE", "write the parameters after the last step as safetensors", Kind::Text,
@@ -107,6 +126,8 @@ void assign(const Option &option, Options &options, const char *text) {
 
 } // namespace
 
+bool Options::isGiven(const char *name) const { return std::find(given.begin(), given.end(), name) != given.end(); }
+
 Options parseOptions(int argc, char **argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -122,6 +143,7 @@ Options parseOptions(int argc, char **argv) {
       throw UsageError(format("%s takes no value", option->name));
     if (option->argument && !equals && i + 1 == argc)
       throw UsageError(format("%s: missing %s", option->name, option->argument));
+    options.given.push_back(option->name);
     assign(*option, options, !option->argument ? "" : equals ? equals + 1 : argv[++i]);
   }
   if (options.help || options.version || options.showPlan)
@@ -133,6 +155,10 @@ Options parseOptions(int argc, char **argv) {
     throw InputError(format("--tokenizer %s: programs do not run tokenizers: write the token ids to a file of uint16 or "
                             "uint32, as nanoGPT and Megatron-LM do, and give that with --data",
                             options.tokenizer.c_str()));
+  for (const char *name :
+       {"--resume", "--checkpoint-every", "--checkpoint-keep", "--checkpoint-wait", "--checkpoint-required"})
+    if (options.isGiven(name) && options.checkpointDir.empty())
+      throw UsageError(format("%s needs --checkpoint-dir FOLDER", name));
   if (options.minimumLearningRate < 0)
     options.minimumLearningRate = options.learningRate / 10;
   if (options.minimumLearningRate > options.learningRate)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ppcrt {
 
@@ -17,12 +18,21 @@ struct Options {
   double minimumLearningRate = -1; // negative: a tenth of learningRate
   int64_t warmup = -1;             // negative: a tenth of the steps, at most 100
   uint64_t seed = 0;
+  std::string checkpointDir;
+  int64_t checkpointEvery = 0; // 0: only after the last step
+  int64_t checkpointKeep = 2;
+  bool checkpointWait = false;
+  bool checkpointRequired = false;
+  bool resume = false;
   std::string log;
   std::string trace;
   std::string saveParameters;
   std::string saveGradients;
   std::string saveLosses;
   std::string transport; // "local", "mpi", or empty: what the environment says
+  std::string weights;
+  std::string saveWeights;
+  int64_t weightFileBytes = int64_t(5) << 30;
   int64_t printEvery = 0; // 0: about 50 lines
   int64_t threads = 0;    // 0: cores / ranks
   bool quiet = false;
@@ -30,6 +40,9 @@ struct Options {
   bool checkMachine = false;
   bool help = false;
   bool version = false;
+  std::vector<std::string> given; // names of the options on the command line
+
+  bool isGiven(const char *name) const;
 };
 
 // Throws UsageError naming the option, or InputError for a tokenizer that is not there.

@@ -2,6 +2,7 @@
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Initialization.h"
+#include "runtime/core/WeightFiles.h"
 
 #include <algorithm>
 #include <cstring>
@@ -70,12 +71,16 @@ std::byte *PlanExecutor::address(const Buffer &buffer, int64_t microBatch) const
   return arena + buffer.offset + (buffer.inSlot ? stage.slotStart(microBatch) : 0);
 }
 
-void PlanExecutor::initializeParameters(uint64_t seed) {
+void PlanExecutor::initializeParameters(uint64_t seed, const WeightFiles *weights) {
   for (const Buffer &buffer : stage.buffers) {
     if (buffer.role != Role::Parameter)
       continue;
     const Parameter &parameter = manifest.parameters[buffer.parameter];
-    initialize(address(buffer, 0), buffer, parameter, Block(manifest.grid, rank, parameter.shape, buffer.cuts), seed);
+    Block block(manifest.grid, rank, parameter.shape, buffer.cuts);
+    if (weights)
+      weights->load(buffer, block, address(buffer, 0));
+    else
+      initialize(address(buffer, 0), buffer, parameter, block, seed);
   }
 }
 

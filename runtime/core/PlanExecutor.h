@@ -10,6 +10,8 @@
 
 namespace ppcrt {
 
+class WeightFiles;
+
 // Throws InputError when the manifest names a function that the program does not have.
 void checkEntries(const Manifest &manifest, const ppcrt_program &program);
 
@@ -32,8 +34,8 @@ public:
   PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context, std::byte *arena,
                const TokenSource &tokens, ExecutionObserver *observer = nullptr);
 
-  // Fills this rank's blocks of the parameters; states stay zero.
-  void initializeParameters(uint64_t seed);
+  // Fills this rank's blocks of the parameters, from files when there are some; states stay zero.
+  void initializeParameters(uint64_t seed, const WeightFiles *weights = nullptr);
 
   // Runs step `step` (from 1).
   StepResult run(int64_t step, double learningRate);

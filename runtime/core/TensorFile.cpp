@@ -4,31 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
+#include <algorithm>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace ppcrt {
-namespace {
 
-void writeAt(int fd, const void *data, int64_t size, int64_t offset, const std::string &path) {
-  const char *bytes = static_cast<const char *>(data);
-  while (size > 0) {
-    ssize_t written = pwrite(fd, bytes, size, offset);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      throw InputError(withErrno("cannot write " + path));
-    bytes += written;
-    size -= written;
-    offset += written;
-  }
-}
-
-// The first stage with a buffer of this role for the parameter, and that buffer.
-std::pair<int, const Buffer *> owner(const Manifest &manifest, Role role, int parameter) {
+std::pair<int, const Buffer *> owningBuffer(const Manifest &manifest, Role role, int parameter) {
   for (size_t stage = 0; stage < manifest.stages.size(); ++stage)
     for (const Buffer &buffer : manifest.stages[stage].buffers)
       if (buffer.role == role && buffer.parameter == parameter)
@@ -36,101 +18,112 @@ std::pair<int, const Buffer *> owner(const Manifest &manifest, Role role, int pa
   return {-1, nullptr};
 }
 
-} // namespace
+std::vector<WrittenTensor> logicalTensors(const Manifest &manifest, Role role) {
+  std::vector<WrittenTensor> tensors;
+  for (size_t i = 0; i < manifest.parameters.size(); ++i)
+    if (const Buffer *buffer = owningBuffer(manifest, role, int(i)).second)
+      tensors.push_back({manifest.parameters[i].name, manifest.parameters[i].shape, buffer->type, int(i)});
+  std::sort(tensors.begin(), tensors.end(),
+            [](const WrittenTensor &a, const WrittenTensor &b) { return a.name < b.name; });
+  return tensors;
+}
 
-std::pair<std::string, int64_t> TensorFile::layOut(const Manifest &manifest) {
+bool writesBlock(const Grid &grid, int64_t rank, const Buffer &buffer) {
+  for (size_t axis = 0; axis < grid.axes().size(); ++axis) {
+    bool cuts = int(axis) == grid.stageAxisIndex();
+    for (const Cut &cut : buffer.cuts)
+      cuts |= std::find(cut.axes.begin(), cut.axes.end(), int(axis)) != cut.axes.end();
+    if (!cuts && grid.coordinate(rank, int(axis)) != 0)
+      return false;
+  }
+  return true;
+}
+
+std::pair<std::string, int64_t> TensorFile::layOut(const Manifest &manifest,
+                                                   const std::vector<WrittenTensor> &tensors) {
   nlohmann::json header;
   header["__metadata__"] = {{"format", "pt"}, {"model", manifest.model}};
-  std::map<std::string, int> sorted; // by name, so that the file does not depend on the layout
-  for (size_t i = 0; i < manifest.parameters.size(); ++i)
-    if (owner(manifest, role, int(i)).second)
-      sorted[manifest.parameters[i].name] = int(i);
   int64_t end = 0;
-  for (const auto &[name, index] : sorted) {
-    const Parameter &parameter = manifest.parameters[index];
-    const DataTypeInfo &type = info(owner(manifest, role, index).second->type);
+  for (const WrittenTensor &tensor : tensors) {
     int64_t begin = end;
-    end += elementCount(parameter.shape) * type.bytes;
-    header[name] = {{"dtype", type.safetensors}, {"shape", parameter.shape}, {"data_offsets", {begin, end}}};
-    offsets[index] = begin;
+    end += tensor.bytes();
+    header[tensor.name] = {
+        {"dtype", info(tensor.type).safetensors}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+    if (tensor.parameter >= 0)
+      placesOf[tensor.parameter].push_back({tensor.begin, tensor.begin + elementCount(tensor.shape), begin});
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   uint64_t size = text.size();
   std::string start(reinterpret_cast<const char *>(&size), 8);
   start += text;
-  for (auto &[index, offset] : offsets)
-    offset += int64_t(start.size());
+  for (auto &[parameter, places] : placesOf) {
+    std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) { return a.begin < b.begin; });
+    for (Place &place : places)
+      place.offset += int64_t(start.size());
+  }
   return {start, end + int64_t(start.size())};
 }
 
-TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role role) : TensorFile(path, role) {
-  auto [start, end] = layOut(manifest);
+TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role role,
+                       const std::vector<WrittenTensor> &tensors)
+    : TensorFile(path, role) {
+  auto [start, end] = layOut(manifest, tensors);
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw InputError("cannot write " + path + ": not a regular file");
-  fd = open(partialPath.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0)
-    throw InputError(withErrno("cannot write " + path));
-  int failure = posix_fallocate(fd, 0, end);
-  if (failure) {
-    errno = failure;
-    InputError error(withErrno(format("cannot write %lld bytes to %s", (long long)end, path.c_str())));
-    close(fd);
-    unlink(partialPath.c_str());
-    throw error;
+  file = OutputFile(path + ".partial", path);
+  try {
+    file.reserve(end);
+    file.writeAt(start.data(), int64_t(start.size()), 0);
+  } catch (...) {
+    unlink(file.path().c_str());
+    throw;
   }
-  writeAt(fd, start.data(), int64_t(start.size()), 0, path);
 }
 
-std::unique_ptr<TensorFile> TensorFile::join(const std::string &path, const Manifest &manifest, Role role) {
-  std::unique_ptr<TensorFile> file(new TensorFile(path, role));
-  file->layOut(manifest);
-  file->joined = true;
-  file->fd = open(file->partialPath.c_str(), O_RDWR | O_CLOEXEC);
-  if (file->fd < 0)
-    throw InputError(withErrno("cannot write " + path + ", which the first rank has created: ranks on several machines "
-                               "need a file system that they share"));
-  return file;
+std::unique_ptr<TensorFile> TensorFile::join(const std::string &path, const Manifest &manifest, Role role,
+                                             const std::vector<WrittenTensor> &tensors) {
+  std::unique_ptr<TensorFile> result(new TensorFile(path, role));
+  result->layOut(manifest, tensors);
+  result->stays = true;
+  result->file = OutputFile::join(path + ".partial", path);
+  return result;
 }
 
 TensorFile::~TensorFile() {
-  if (fd < 0)
-    return;
-  close(fd);
-  if (!joined)
-    unlink(partialPath.c_str());
+  if (!stays && !file.path().empty())
+    unlink(file.path().c_str());
 }
 
 void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const {
   const Grid &grid = manifest.grid;
-  for (const auto &[index, offset] : offsets) {
-    auto [stage, buffer] = owner(manifest, role, index);
-    if (stage != grid.stageOf(rank))
+  for (const auto &[parameter, places] : placesOf) {
+    auto [stage, buffer] = owningBuffer(manifest, role, parameter);
+    if (stage != grid.stageOf(rank) || !writesBlock(grid, rank, *buffer))
       continue;
-    bool first = true;
-    for (size_t axis = 0; axis < grid.axes().size(); ++axis) {
-      bool cuts = int(axis) == grid.stageAxisIndex();
-      for (const Cut &cut : buffer->cuts)
-        for (int cutAxis : cut.axes)
-          cuts |= cutAxis == int(axis);
-      first &= cuts || grid.coordinate(rank, int(axis)) == 0;
-    }
-    if (!first)
-      continue;
-    Block block(grid, rank, manifest.parameters[index].shape, buffer->cuts);
     int64_t element = info(buffer->type).bytes;
-    block.forEachRun([&, buffer = buffer, offset = offset](int64_t local, int64_t logical, int64_t length) {
-      writeAt(fd, arena + buffer->offset + local * element, length * element, offset + logical * element, finalPath);
-    });
+    const std::vector<Place> &list = places;
+    Block(grid, rank, manifest.parameters[parameter].shape, buffer->cuts)
+        .forEachRun([&, buffer = buffer](int64_t local, int64_t logical, int64_t length) {
+          auto place = std::upper_bound(list.begin(), list.end(), logical,
+                                        [](int64_t value, const Place &next) { return value < next.begin; });
+          if (place != list.begin())
+            --place;
+          for (; place != list.end() && place->begin < logical + length; ++place) {
+            int64_t from = std::max(logical, place->begin), to = std::min(logical + length, place->end);
+            if (from < to)
+              file.writeAt(arena + buffer->offset + (local + from - logical) * element, (to - from) * element,
+                           place->offset + (from - place->begin) * element);
+          }
+        });
   }
 }
 
 void TensorFile::commit() {
-  if (rename(partialPath.c_str(), finalPath.c_str()) != 0)
-    throw InputError(withErrno("cannot write " + finalPath));
-  close(fd);
-  fd = -1;
+  file.sync();
+  renameFile(file.path(), finalPath);
+  stays = true;
 }
 
 } // namespace ppcrt

@@ -3,30 +3,54 @@
 #pragma once
 
 #include "runtime/core/Manifest.h"
+#include "runtime/host/File.h"
 
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace ppcrt {
 
+// A tensor of the file: elements [begin, begin + count) of a logical parameter or gradient, or zeros.
+struct WrittenTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  DataType type;
+  int parameter = -1; // index into the manifest; negative: zeros
+  int64_t begin = 0;
+
+  int64_t bytes() const { return elementCount(shape) * info(type).bytes; }
+};
+
+// The parameters' values (Role::Parameter) or gradients (Role::Gradient) under their own names, sorted by name, so that
+// a file does not depend on the layout.
+std::vector<WrittenTensor> logicalTensors(const Manifest &manifest, Role role);
+
+// The first stage with a buffer of this role for the parameter, and that buffer; -1 and null when there is none.
+std::pair<int, const Buffer *> owningBuffer(const Manifest &manifest, Role role, int parameter);
+
+// Whether `rank` is the one to write its block of the buffer: it holds coordinate 0 along every axis that does not cut
+// it.
+bool writesBlock(const Grid &grid, int64_t rank, const Buffer &buffer);
+
 class TensorFile {
 public:
-  // Creates `path`.partial for the parameters' values (Role::Parameter) or gradients (Role::Gradient), with its header
-  // and full size. Called once, before ranks are forked: throws InputError when the file cannot be written.
-  TensorFile(const std::string &path, const Manifest &manifest, Role role);
+  // Creates `path`.partial with its header and full size. Called once, before ranks are forked: throws InputError when
+  // the file cannot be written.
+  TensorFile(const std::string &path, const Manifest &manifest, Role role, const std::vector<WrittenTensor> &tensors);
   // The same file in a process that does not descend from the one that created it; called after that.
-  static std::unique_ptr<TensorFile> join(const std::string &path, const Manifest &manifest, Role role);
+  static std::unique_ptr<TensorFile> join(const std::string &path, const Manifest &manifest, Role role,
+                                          const std::vector<WrittenTensor> &tensors);
   // Removes the partial file unless it was committed or joined.
   ~TensorFile();
   TensorFile(const TensorFile &) = delete;
   TensorFile &operator=(const TensorFile &) = delete;
 
-  // Writes the blocks that `rank` is the one to write: it holds coordinate 0 along every axis that does not cut the
-  // tensor, and its stage is the first that holds the tensor. Called in each rank. Throws InputError when the disk is
-  // full.
+  // Writes the blocks that `rank` is the one to write, where its stage is the first that holds the tensor. Called in
+  // each rank. Throws InputError when the disk is full.
   void writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const;
 
   // Gives the file its name; called once, after all ranks are done.
@@ -35,15 +59,20 @@ public:
   const std::string &path() const { return finalPath; }
 
 private:
-  TensorFile(const std::string &path, Role role) : finalPath(path), partialPath(path + ".partial"), role(role) {}
-  // Sets `offsets`; returns the bytes before the first tensor, and the size of the file.
-  std::pair<std::string, int64_t> layOut(const Manifest &manifest);
+  // Elements [begin, end) of a parameter lie at byte `offset`.
+  struct Place {
+    int64_t begin, end, offset;
+  };
 
-  std::string finalPath, partialPath;
+  TensorFile(const std::string &path, Role role) : finalPath(path), role(role) {}
+  // Sets `placesOf`; returns the bytes before the first tensor, and the size of the file.
+  std::pair<std::string, int64_t> layOut(const Manifest &manifest, const std::vector<WrittenTensor> &tensors);
+
+  std::string finalPath;
   Role role;
-  int fd = -1;
-  bool joined = false;
-  std::map<int, int64_t> offsets; // parameter index -> byte offset in the file
+  OutputFile file;
+  bool stays = false;                         // committed, or for its creator to remove
+  std::map<int, std::vector<Place>> placesOf; // [parameter], by `begin`
 };
 
 } // namespace ppcrt

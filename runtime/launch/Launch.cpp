@@ -3,6 +3,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/PlanExecutor.h"
 
+#include <csignal>
 #include <cstdio>
 #include <unistd.h>
 
@@ -70,6 +71,7 @@ void waitForTheFirst(const std::optional<RankEnvironment> &environment) {
 int ppcrt_main(const ppcrt_program *program, int argc, char **argv) {
   int status = 1;
   std::optional<ppcrt::RankEnvironment> environment = ppcrt::readRankEnvironment();
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error like a full disk
   try {
     status = ppcrt::start(*program, argc, argv, environment);
   } catch (const ppcrt::UsageError &error) {

@@ -16,8 +16,20 @@ template <size_t n> static int indexOf(const char *const (&names)[n], const std:
   return int(std::find(names, names + n, name) - names);
 }
 
-Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &options)
-    : program(program), manifest(manifest), options(options) {
+// Which buffers are to be written to which files.
+static std::vector<std::pair<std::string, Role>> savedRoles(const Options &options) {
+  std::vector<std::pair<std::string, Role>> result;
+  if (!options.saveParameters.empty())
+    result.emplace_back(options.saveParameters, Role::Parameter);
+  if (!options.saveGradients.empty())
+    result.emplace_back(options.saveGradients, Role::Gradient);
+  return result;
+}
+
+Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &given)
+    : program(program), manifest(manifest), options(given), checkpoints(manifest, options) {
+  if (!options.weights.empty() && !checkpoints.hasCandidates())
+    weights = std::make_unique<WeightFiles>(options.weights, manifest);
   if (options.synthetic) {
     tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
     return;
@@ -37,25 +49,29 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
 void Training::createOutputs() {
   if (std::string data = tokens ? tokens->describe() : ""; !data.empty() && !options.quiet)
     std::printf("data: %s\n", data.c_str());
+  if (weights && !options.quiet)
+    std::printf("weights: %lld tensors, %s\n", (long long)weights->tensorCount(),
+                formatBytes(double(weights->bytes())).c_str());
   if (options.checkMachine)
     return;
-  log = LineFile(options.log);
-  losses = LineFile(options.saveLosses);
+  checkpoints.prepare();
+  log = LineFile(options.log, options.resume);
+  losses = LineFile(options.saveLosses, options.resume);
   if (!options.trace.empty())
     trace = std::make_unique<TraceFile>(options.trace);
-  if (!options.saveParameters.empty())
-    saved.push_back(std::make_unique<TensorFile>(options.saveParameters, manifest, Role::Parameter));
-  if (!options.saveGradients.empty())
-    saved.push_back(std::make_unique<TensorFile>(options.saveGradients, manifest, Role::Gradient));
+  for (const auto &[path, role] : savedRoles(options))
+    saved.push_back(std::make_unique<TensorFile>(path, manifest, role, logicalTensors(manifest, role)));
+  if (!options.saveWeights.empty())
+    savedWeights = std::make_unique<WeightFolder>(options.saveWeights, manifest, options.weightFileBytes);
 }
 
 void Training::joinOutputs() {
   if (options.checkMachine)
     return;
-  if (!options.saveParameters.empty())
-    saved.push_back(TensorFile::join(options.saveParameters, manifest, Role::Parameter));
-  if (!options.saveGradients.empty())
-    saved.push_back(TensorFile::join(options.saveGradients, manifest, Role::Gradient));
+  for (const auto &[path, role] : savedRoles(options))
+    saved.push_back(TensorFile::join(path, manifest, role, logicalTensors(manifest, role)));
+  if (!options.saveWeights.empty())
+    savedWeights = WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes);
 }
 
 void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> &runningStep) {
@@ -68,7 +84,10 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     recorder = std::make_unique<TraceRecorder>();
   context.observer = recorder.get();
   PlanExecutor executor(manifest, program, context, arena, *tokens, recorder.get());
-  executor.initializeParameters(options.seed);
+  int64_t done = checkpoints.resume(transport, arena);
+  if (!done)
+    executor.initializeParameters(options.seed, weights.get());
+  weights.reset();
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
   double peakRate = options.quiet && options.log.empty() ? 0 : measurePeakRate(transport);
@@ -76,7 +95,11 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     metrics = std::make_unique<Metrics>(manifest, options, log, losses, peakRate);
   StepReport report{};
   transport.barrier(Transport::everyRank);
-  for (int64_t step = 1; step <= options.steps; ++step) {
+  if (transport.rank() == 0 && options.resume) {
+    log.keep(done);
+    losses.keep(done);
+  }
+  for (int64_t step = done + 1; step <= options.steps; ++step) {
     runningStep = step;
     double start = now();
     report.step = step;
@@ -89,11 +112,12 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     report.seconds = now() - start;
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
-    report.measured = step == 1 || step == options.steps;
+    report.measured = step == done + 1 || step == options.steps;
     if (report.measured)
       measureMemory(transport, arena, report);
     if (metrics)
       metrics->report(report, context.traffic);
+    checkpoints.afterStep(transport, arena, step);
   }
   for (const auto &file : saved)
     file->writeBlocks(manifest, transport.rank(), arena);
@@ -101,7 +125,9 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     if (int64_t omitted = mergeTraces(*recorder, manifest, transport, trace.get()); omitted > 0 && metrics)
       std::fprintf(stderr, "warning: %s lacks the last %lld slices of a rank: trace fewer steps\n",
                    options.trace.c_str(), (long long)omitted);
-  if (metrics)
+  if (savedWeights)
+    savedWeights->writeBlocks(manifest, transport.rank(), arena);
+  if (metrics && done < options.steps)
     metrics->summarize(report);
   transport.barrier(Transport::everyRank); // nobody leaves before all have written
   RankContext::current = nullptr;
@@ -116,6 +142,8 @@ void Training::measureMemory(Transport &transport, const std::byte *arena, StepR
 void Training::commitOutputs() {
   for (const auto &file : saved)
     file->commit();
+  if (savedWeights)
+    savedWeights->commit();
 }
 
 } // namespace ppcrt

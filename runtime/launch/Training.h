@@ -7,6 +7,9 @@
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/TensorFile.h"
 #include "runtime/core/Trace.h"
+#include "runtime/core/WeightFiles.h"
+#include "runtime/core/WeightFolder.h"
+#include "runtime/launch/Checkpointing.h"
 
 #include <atomic>
 #include <memory>
@@ -16,7 +19,7 @@ namespace ppcrt {
 
 class Training {
 public:
-  // Reads and checks the data. Everything is borrowed. Throws InputError.
+  // Reads and checks the data and what to begin with: weights, checkpoints. `program` and `manifest` are borrowed. Throws InputError.
   Training(const ppcrt_program &program, const Manifest &manifest, const Options &options);
 
   // Opens the files that the run writes. Once for each run, in the launcher or in the first rank: throws InputError
@@ -37,11 +40,14 @@ private:
 
   const ppcrt_program &program;
   const Manifest &manifest;
-  const Options &options;
+  Options options; // as given, or as the checkpoint says
+  Checkpointing checkpoints;
   LineFile log, losses;
   std::unique_ptr<TraceFile> trace; // where the outputs were created, and a descendant's
   std::unique_ptr<TokenSource> tokens;
+  std::unique_ptr<WeightFiles> weights; // until the ranks have read them
   std::vector<std::unique_ptr<TensorFile>> saved;
+  std::unique_ptr<WeightFolder> savedWeights;
 };
 
 } // namespace ppcrt

@@ -14,6 +14,7 @@
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <chrono>
 
 namespace mlir::ppc {
@@ -58,6 +59,8 @@ bool Compilation::load() {
     module = std::move(*imported);
     recordModelShape(*module, config->shape);
     flopsPerToken = modelFlopsPerToken(config->shape, options.sequenceLength);
+    if (auto text = llvm::MemoryBuffer::getFile(config->file))
+      configText = (*text)->getBuffer().str();
     name = config->shape.family;
   } else if (path.ends_with(".mlir")) {
     if (options.sequenceLength || options.globalBatch)
@@ -215,7 +218,7 @@ bool Compilation::lowerTo(Emit last) {
     return false;
   if (last < Emit::LLVM)
     return true;
-  FailureOr<std::string> text = writeManifest(*module, planYaml);
+  FailureOr<std::string> text = writeManifest(*module, planYaml, configText);
   if (failed(text))
     return false;
   manifest = std::move(*text);

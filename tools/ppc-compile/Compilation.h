@@ -46,7 +46,7 @@ private:
   const CompileOptions &options;
   std::string programName;
   OwningOpRef<ModuleOp> module;
-  std::string planYaml, manifest;
+  std::string planYaml, manifest, configText;
 };
 
 /// Prints `error: message` to standard error.

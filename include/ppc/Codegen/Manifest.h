@@ -9,9 +9,10 @@
 namespace mlir::ppc {
 
 /// Writes the manifest of a module whose stages are scheduled and laid out (`ppc-assign-arena`), from its attributes
-/// `ppc.model`, `ppc.plan`, `ppc.groups` and `ppc.stages`, and from `ppc.prediction` if there is one. `planText` is the plan as people read it. Fails with an error on
-/// the module when an attribute is missing.
-FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText);
+/// `ppc.model`, `ppc.plan`, `ppc.groups` and `ppc.stages`, and from `ppc.prediction` and `ppc.weights` if they are there.
+/// `planText` is the plan as people read it, `configText` the model's config.json (empty: it has none). Fails with an error
+/// on the module when an attribute is missing.
+FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, StringRef configText);
 
 /// Records in `ppc.model` what the manifest says of the model: its name, sequence length, global batch, vocabulary and
 /// parameter count, read from the arguments of its one function (inputs [batch, sequence], dimensions called "vocab").

@@ -26,7 +26,7 @@ ModelBuilder::Projections ModelBuilder::separateProjections(Value x, const std::
     std::string full = name + which;
     SmallVector<Dimension> weightDims = dims;
     weightDims.push_back({"hidden", shape.hidden});
-    Value weight = matrix(full + ".weight", weightDims);
+    Value weight = matrix(full + ".weight", weightDims, dims.size());
     Value bias = shape.attentionBias ? vector(full + ".bias", dims, InitKind::Zeros) : Value();
     at(full);
     Value y = matmul(spec, x, weight);
@@ -52,7 +52,7 @@ ModelBuilder::Projections ModelBuilder::fusedProjections(Value x, const std::str
       byPart ? SmallVector<Dimension>{part, heads, width} : SmallVector<Dimension>{heads, part, width};
   SmallVector<Dimension> weightDims = dims;
   weightDims.insert(byPart ? weightDims.begin() : weightDims.end(), hidden);
-  Value weight = matrix(full + ".weight", weightDims);
+  Value weight = matrix(full + ".weight", weightDims, byPart ? 1 : dims.size());
   Value bias = shape.attentionBias ? vector(full + ".bias", dims, InitKind::Zeros) : Value();
   at(full);
   Value y = byPart ? matmul("bsh,hckd->bsckd", x, weight) : matmul("bsh,kcdh->bskcd", x, weight);
@@ -79,7 +79,7 @@ Value ModelBuilder::project(Value out, const std::string &name) {
   ArrayRef<int64_t> sizes = tensorType(out).getShape();
   SmallVector<Dimension> dims = {{"kv_heads", sizes[2]}, {"head_group", sizes[3]}, {"head_dim", sizes[4]}};
   dims.insert(names.transposed ? dims.end() : dims.begin(), hidden);
-  Value weight = matrix(full + ".weight", dims);
+  Value weight = matrix(full + ".weight", dims, names.transposed ? dims.size() - 1 : 1);
   Value bias = shape.outputBias ? vector(full + ".bias", {hidden}, InitKind::Zeros) : Value();
   at(full);
   Value y = matmul(names.transposed ? "bskgd,kgdh->bsh" : "bskgd,hkgd->bsh", out, weight);

@@ -13,8 +13,11 @@ Value ModelBuilder::experts(Value x, const std::string &name) {
   if (moe.scoreBias && hasScoreBias)
     bias = addArgument(attr::state, name + ".gate.e_score_correction_bias", {{"router", moe.experts}},
                        builder.getF32Type(), {});
-  Value gateUp = matrix(name + ".experts.gate_up_proj", {expert, {"gate_up", 2}, ffn, hidden});
-  Value down = matrix(name + ".experts.down_proj", {expert, hidden, ffn});
+  else if (moe.scoreBias)
+    storeZeros(name + ".gate.e_score_correction_bias", moe.experts);
+  Value gateUp = matrix(name + ".experts.gate_up_proj", {expert, {"gate_up", 2}, ffn, hidden}, /*rowDims=*/0);
+  Value down = matrix(name + ".experts.down_proj", {expert, hidden, ffn}, /*rowDims=*/0);
+  storeExperts(name);
 
   at(name + ".gate");
   Value logits = matmul("bsh,eh->bse", x, router);

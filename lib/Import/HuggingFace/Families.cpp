@@ -40,6 +40,7 @@ static ParameterNames gpt2Names() {
   names.down = "c_proj";
   names.layout = ProjectionLayout::FusedByPart;
   names.transposed = true;
+  names.ignoredTensors = {"*.attn.bias", "*.attn.masked_bias"};
   return names;
 }
 
@@ -57,6 +58,16 @@ static ParameterNames neoxNames() {
   names.up = "dense_h_to_4h";
   names.down = "dense_4h_to_h";
   names.layout = ProjectionLayout::FusedByHead;
+  names.ignoredTensors = {"*.attention.bias", "*.attention.masked_bias", "*.rotary_emb.inv_freq"};
+  return names;
+}
+
+static ParameterNames mixtralNames() {
+  ParameterNames names = llamaNames();
+  names.storedExperts = "block_sparse_moe";
+  names.expertGate = "w1";
+  names.expertUp = "w3";
+  names.expertDown = "w2";
   return names;
 }
 
@@ -72,11 +83,13 @@ static ParameterNames bloomNames() {
 }
 
 const ParameterNames &parameterNames(StringRef family) {
-  static const ParameterNames llama = llamaNames(), gpt2 = gpt2Names(), neox = neoxNames(), bloom = bloomNames();
+  static const ParameterNames llama = llamaNames(), gpt2 = gpt2Names(), neox = neoxNames(), bloom = bloomNames(),
+                              mixtral = mixtralNames();
   return *llvm::StringSwitch<const ParameterNames *>(family)
               .Case("gpt2", &gpt2)
               .Case("gpt_neox", &neox)
               .Case("bloom", &bloom)
+              .Case("mixtral", &mixtral)
               .Default(&llama);
 }
 

@@ -16,7 +16,7 @@ Value ModelBuilder::latentAttention(Value x, const std::string &name, int64_t in
     return matmul("bsh,rh->bsr", x, weight);
   };
   auto up = [&](const char *which, Value from, Dimension in, int64_t width) {
-    Value weight = matrix(name + which + ".weight", {heads, {"head_dim", width}, in});
+    Value weight = matrix(name + which + ".weight", {heads, {"head_dim", width}, in}, 2);
     at(name + which);
     return matmul("bsr,kdr->bskd", from, weight);
   };

@@ -24,6 +24,9 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
     x = decoderLayer(x, index);
   startLayer(names.lastNorm);
   x = norm(x, names.lastNorm.str());
+  if (shape.tiedEmbeddings) // some files keep the head's name
+    for (StringRef name : {names.embedding, names.head})
+      storedAs(names.embedding.str() + ".weight", {weightPart(name + ".weight", {shape.vocab, shape.hidden})});
   Value head = shape.tiedEmbeddings
                    ? Value(function.getArgument(2))
                    : matrix(names.head.str() + ".weight", {{"vocab", shape.vocab}, {"hidden", shape.hidden}});
@@ -34,6 +37,7 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
   function.setFunctionType(builder.getFunctionType(function.front().getArgumentTypes(), mean.getType()));
   for (auto [index, attributes] : llvm::enumerate(argumentAttributes))
     function.setArgAttrs(index, attributes);
+  module.get()->setAttr("ppc.weights", weightMap());
   return module;
 }
 
@@ -96,13 +100,25 @@ Value ModelBuilder::rmsNorm(Value x, const std::string &name, double epsilon) {
 
 //===---- Arguments ----===//
 
-Value ModelBuilder::matrix(const std::string &name, ArrayRef<Dimension> dims) {
+Value ModelBuilder::matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims) {
+  if (dims.size() > 2 && rowDims) {
+    int64_t sizes[] = {1, 1};
+    for (auto [index, dim] : llvm::enumerate(dims))
+      sizes[index >= rowDims] *= dim.extent;
+    storedAs(name, {weightPart(name, sizes)});
+  }
   auto normal = InitAttr::get(builder.getContext(), InitKind::Normal, builder.getF64FloatAttr(config.initializerRange));
   return addArgument(attr::parameter, name, dims, builder.getF32Type(), {builder.getNamedAttr(attr::init, normal)});
 }
 
 Value ModelBuilder::vector(const std::string &name, ArrayRef<Dimension> dims, InitKind init) {
   auto attribute = InitAttr::get(builder.getContext(), init, builder.getF64FloatAttr(0));
+  if (dims.size() > 1) {
+    int64_t size = 1;
+    for (const Dimension &dim : dims)
+      size *= dim.extent;
+    storedAs(name, {weightPart(name, {size})});
+  }
   return addArgument(
       attr::parameter, name, dims, builder.getF32Type(),
       {builder.getNamedAttr(attr::init, attribute), builder.getNamedAttr(attr::noWeightDecay, builder.getUnitAttr())});

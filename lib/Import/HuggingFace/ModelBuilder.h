@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::ppc {
 
@@ -26,6 +27,10 @@ struct ParameterNames {
   StringRef ffn = "mlp", up, down;
   ProjectionLayout layout = ProjectionLayout::Separate;
   bool transposed = false; // weights are [in, out] (GPT-2)
+  // Of the files of weights: what the block with experts is called there when not `ffn`, and an expert's projections.
+  StringRef storedExperts, expertGate = "gate_proj", expertUp = "up_proj", expertDown = "down_proj";
+  // Patterns of tensors that files may hold and nobody reads: masks and frequencies that older versions saved.
+  SmallVector<StringRef> ignoredTensors = {"*.rotary_emb.inv_freq"};
 };
 const ParameterNames &parameterNames(StringRef family);
 
@@ -71,11 +76,24 @@ private:
   Value sharedExperts(Value x, const std::string &name);
 
   //===---- Arguments ----===//
-  Value matrix(const std::string &name, ArrayRef<Dimension> dims);
+  /// Files of weights hold a matrix in two dimensions; the first `rowDims` of `dims` are its rows.
+  Value matrix(const std::string &name, ArrayRef<Dimension> dims, unsigned rowDims = 1);
   Value vector(const std::string &name, ArrayRef<Dimension> dims, InitKind init);
   Value addInput(StringRef name);
   Value addArgument(StringRef role, StringRef name, ArrayRef<Dimension> dims, Type elementType,
                     SmallVector<NamedAttribute> attributes);
+
+  // WeightMap.cpp
+  /// Tensors of a file that hold a parameter from element `offset` on; with `count`, "*" in the name is 0, 1, ..., and each
+  /// begins `step` elements after the one before.
+  Attribute weightPart(const llvm::Twine &tensor, ArrayRef<int64_t> shape, int64_t offset = 0, int64_t count = 0,
+                       int64_t step = 0);
+  /// One more way in which files store a parameter; the first is how they are written.
+  void storedAs(const std::string &parameter, ArrayRef<Attribute> parts);
+  void storeExperts(const std::string &name);
+  void storeZeros(const std::string &name, int64_t size);
+  /// What `ppc.weights` of the module says.
+  DictionaryAttr weightMap();
 
   //===---- Ops ----===//
   /// The module of the reference that the next ops belong to.
@@ -112,6 +130,8 @@ private:
   std::vector<double> frequencies;
   func::FuncOp function;
   SmallVector<DictionaryAttr> argumentAttributes;
+  llvm::MapVector<StringAttr, SmallVector<Attribute>> stored; // ways to store a parameter
+  SmallVector<Attribute> zeros;
   int64_t layer = -1; // 0: embedding, 1..L: decoder layers, L + 1: norm, head and loss
 };
 

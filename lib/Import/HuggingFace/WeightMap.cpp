@@ -1,0 +1,65 @@
+// How files of weights store the parameters, where it is not one tensor of the same name and shape.
+#include "ModelBuilder.h"
+
+namespace mlir::ppc {
+
+Attribute ModelBuilder::weightPart(const llvm::Twine &tensor, ArrayRef<int64_t> shape, int64_t offset, int64_t count,
+                                   int64_t step) {
+  SmallVector<NamedAttribute> fields = {builder.getNamedAttr("tensor", builder.getStringAttr(tensor)),
+                                        builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(shape))};
+  if (offset)
+    fields.push_back(builder.getNamedAttr("offset", builder.getI64IntegerAttr(offset)));
+  if (count) {
+    fields.push_back(builder.getNamedAttr("count", builder.getI64IntegerAttr(count)));
+    fields.push_back(builder.getNamedAttr("step", builder.getI64IntegerAttr(step)));
+  }
+  return builder.getDictionaryAttr(fields);
+}
+
+void ModelBuilder::storedAs(const std::string &parameter, ArrayRef<Attribute> parts) {
+  stored[builder.getStringAttr(parameter)].push_back(builder.getArrayAttr(parts));
+}
+
+/// Published files have the tensors of each expert; the reference keeps them stacked in memory and may save them so.
+void ModelBuilder::storeExperts(const std::string &name) {
+  const ExpertShape &moe = shape.moe;
+  std::string block = name;
+  if (!names.storedExperts.empty()) {
+    block = StringRef(name).drop_back(names.ffn.size()).str() + names.storedExperts.str();
+    for (const std::string &where : {block, name})
+      storedAs(name + ".gate.weight", {weightPart(where + ".gate.weight", {moe.experts, shape.hidden})});
+  }
+  auto each = [&](StringRef projection, ArrayRef<int64_t> sizes, int64_t offset, int64_t step) {
+    return weightPart(block + ".experts.*." + projection + ".weight", sizes, offset, moe.experts, step);
+  };
+  int64_t inner[] = {moe.ffn, shape.hidden}, outer[] = {shape.hidden, moe.ffn}, size = moe.ffn * shape.hidden;
+  std::string gateUp = name + ".experts.gate_up_proj";
+  storedAs(gateUp, {each(names.expertGate, inner, 0, 2 * size), each(names.expertUp, inner, size, 2 * size)});
+  storedAs(gateUp, {weightPart(gateUp, {moe.experts, 2 * moe.ffn, shape.hidden})});
+  storedAs(name + ".experts.down_proj", {each(names.expertDown, outer, 0, size)});
+  storedAs(name + ".experts.down_proj",
+           {weightPart(name + ".experts.down_proj", {moe.experts, shape.hidden, moe.ffn})});
+}
+
+void ModelBuilder::storeZeros(const std::string &name, int64_t size) { zeros.push_back(weightPart(name, {size})); }
+
+DictionaryAttr ModelBuilder::weightMap() {
+  SmallVector<NamedAttribute> parameters;
+  for (auto &[name, ways] : stored)
+    parameters.push_back(NamedAttribute(name, builder.getArrayAttr(ways)));
+  SmallVector<Attribute> ignored;
+  for (StringRef pattern : names.ignoredTensors)
+    ignored.push_back(builder.getStringAttr(pattern));
+  if (shape.tiedEmbeddings)
+    ignored.push_back(builder.getStringAttr(names.head + ".weight"));
+  for (int64_t index = 0; index < shape.predictionLayers; ++index)
+    ignored.push_back(builder.getStringAttr(names.layer + "." + llvm::Twine(shape.layers + index) + ".*"));
+  // Files of the bare model, without a head of its own, leave out the first part of the names.
+  StringRef prefix = names.layer.take_front(names.layer.find('.') + 1);
+  return builder.getDictionaryAttr({builder.getNamedAttr("optional_prefix", builder.getStringAttr(prefix)),
+                                    builder.getNamedAttr("ignored", builder.getArrayAttr(ignored)),
+                                    builder.getNamedAttr("zeros", builder.getArrayAttr(zeros)),
+                                    builder.getNamedAttr("parameters", builder.getDictionaryAttr(parameters))});
+}
+
+} // namespace mlir::ppc

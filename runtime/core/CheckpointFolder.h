@@ -1,0 +1,33 @@
+// The folder of a run's checkpoints: which are there, which can be used, giving a new one its name, removing old ones.
+// A folder called step-N is complete; what is being written or removed is called step-N.partial.
+#pragma once
+
+#include "runtime/core/Checkpoint.h"
+
+namespace ppcrt {
+
+class CheckpointFolder {
+public:
+  explicit CheckpointFolder(std::string path) : path(std::move(path)) {}
+
+  const std::string &name() const { return path; }
+  // Makes the folder when it is absent, and removes what runs that were killed have left unfinished. Throws InputError.
+  void prepare() const;
+  // Steps of the complete checkpoints, the last one first; empty when there is no folder. Throws InputError.
+  std::vector<int64_t> steps() const;
+
+  std::string completePath(int64_t step) const;
+  std::string partialPath(int64_t step) const { return completePath(step) + ".partial"; }
+
+  // Completes the checkpoint whose files lie in partialPath(step): writes checkpoint.json, makes all durable, gives the
+  // folder its name, then removes all but the last `keep` up to this step. Throws InputError; the older ones are
+  // untouched then.
+  void commit(const CheckpointIndex &index, int64_t keep) const;
+  // Removes what is there of an unfinished checkpoint, as far as possible.
+  void discard(int64_t step) const;
+
+private:
+  std::string path;
+};
+
+} // namespace ppcrt

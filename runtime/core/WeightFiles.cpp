@@ -1,0 +1,212 @@
+// Finding tensors, checking them against the program, reading blocks.
+#include "runtime/core/WeightFiles.h"
+#include "runtime/core/Error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <sys/stat.h>
+
+namespace ppcrt {
+namespace {
+
+constexpr const char *singleFile = "model.safetensors";
+constexpr const char *indexFile = "model.safetensors.index.json";
+constexpr size_t namesShown = 4;
+
+bool exists(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0;
+}
+
+bool isFolder(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::string showNames(const std::vector<std::string> &names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), namesShown); ++i)
+    text += (i ? ", " : "") + names[i];
+  return names.size() > namesShown ? text + format(" and %zu more", names.size() - namesShown) : text;
+}
+
+// Index of the first of `count` values that is not finite, or -1.
+int64_t firstNotFinite(const std::byte *data, DataType type, int64_t first, int64_t count) {
+  for (int64_t i = first; i < first + count; ++i) {
+    double value = type == DataType::F32   ? reinterpret_cast<const float *>(data)[i]
+                   : type == DataType::F64 ? reinterpret_cast<const double *>(data)[i]
+                                           : bf16ToFloat(reinterpret_cast<const uint16_t *>(data)[i]);
+    if (!std::isfinite(value))
+      return i - first;
+  }
+  return -1;
+}
+
+} // namespace
+
+WeightFiles::WeightFiles(const std::string &path, const Manifest &manifest) : source(path) {
+  openAll(path);
+  for (const auto &file : files)
+    for (const StoredTensor &tensor : file->header().tensors)
+      if (auto [found, isNew] = places.emplace(tensor.name, Place{file.get(), &tensor}); !isNew)
+        throw InputError(format("%s: the tensor \"%s\" is also in %s", file->path().c_str(), tensor.name.c_str(),
+                                found->second.file->path().c_str()));
+  const std::string &optional = manifest.weights.optionalPrefix;
+  bool hasPrefix = std::any_of(places.begin(), places.end(), [&](const auto &place) {
+    return place.first.compare(0, optional.size(), optional) == 0;
+  });
+  prefix = hasPrefix ? "" : optional;
+  resolve(manifest);
+  checkZeros(manifest);
+  checkExtra(manifest);
+}
+
+void WeightFiles::openAll(const std::string &path) {
+  if (!isFolder(path))
+    return endsWith(path, ".index.json") ? openIndex(path.substr(0, path.find_last_of('/') + 1), path) : open(path);
+  std::string folder = path + "/";
+  if (exists(folder + indexFile))
+    return openIndex(folder, folder + indexFile);
+  if (!exists(folder + singleFile))
+    throw InputError(path + ": the folder holds neither " + singleFile + " nor " + indexFile);
+  open(folder + singleFile);
+}
+
+void WeightFiles::openIndex(const std::string &folder, const std::string &index) {
+  nlohmann::json document = parseJson(readText(index), index);
+  std::map<std::string, const SafeTensorsFile *> opened;
+  for (const auto &[tensor, file] : JsonValue(document, index).at("weight_map").members()) {
+    std::string name = file.string();
+    if (name.find('/') != std::string::npos || name.empty())
+      file.fail("\"" + name + "\" is not the name of a file in the same folder");
+    const SafeTensorsFile *&place = opened[name];
+    if (!place) {
+      if (!exists(folder + name))
+        file.fail("the file \"" + name + "\" is absent");
+      open(folder + name);
+      place = files.back().get();
+    }
+    if (!place->find(tensor))
+      file.fail("the file \"" + name + "\" does not hold this tensor");
+  }
+}
+
+void WeightFiles::open(const std::string &path) { files.push_back(std::make_unique<SafeTensorsFile>(path)); }
+
+const WeightFiles::Place *WeightFiles::find(const std::string &name) const {
+  bool shorter = !prefix.empty() && name.compare(0, prefix.size(), prefix) == 0;
+  auto found = places.find(shorter ? name.substr(prefix.size()) : name);
+  return found == places.end() ? nullptr : &found->second;
+}
+
+// The first way whose tensors are all there; null with the names missing from the way of which most is there.
+const WeightParts *WeightFiles::choose(const std::vector<WeightParts> &ways, std::vector<std::string> &missing) const {
+  bool first = true;
+  size_t best = 0;
+  std::vector<std::string> lacking;
+  for (const WeightParts &way : ways) {
+    std::vector<std::string> absent;
+    size_t present = 0;
+    for (const WeightPart &part : way)
+      for (int64_t i = 0; i < part.count; ++i)
+        find(part.name(i)) ? void(++present) : absent.push_back(part.name(i));
+    if (absent.empty())
+      return &way;
+    if (first || present > best)
+      lacking = absent, best = present;
+    first = false;
+  }
+  missing.insert(missing.end(), lacking.begin(), lacking.end());
+  return nullptr;
+}
+
+void WeightFiles::checkFit(const Place &place, const std::vector<int64_t> &shape) const {
+  const StoredTensor &tensor = *place.tensor;
+  if (tensor.shape != shape)
+    throw InputError(format("%s: the tensor \"%s\" has shape %s, the model needs %s", place.file->path().c_str(),
+                            tensor.name.c_str(), showShape(tensor.shape).c_str(), showShape(shape).c_str()));
+  if (!isConvertible(tensor.type))
+    throw InputError(format("%s: the tensor \"%s\" is of type %s; F32, F64, BF16 and F16 can be read",
+                            place.file->path().c_str(), tensor.name.c_str(), tensor.type.c_str()));
+}
+
+void WeightFiles::resolve(const Manifest &manifest) {
+  std::vector<std::string> missing;
+  segments.resize(manifest.parameters.size());
+  for (size_t i = 0; i < manifest.parameters.size(); ++i) {
+    const WeightParts *way = choose(manifest.weights.parameters[i], missing);
+    if (!way)
+      continue;
+    for (const WeightPart &part : *way)
+      for (int64_t k = 0; k < part.count; ++k) {
+        const Place &place = *find(part.name(k));
+        checkFit(place, part.shape);
+        segments[i].push_back({part.offset + k * part.step, elementCount(part.shape), place.file, place.tensor});
+        used[place.tensor->name] = true;
+        totalBytes += place.tensor->end - place.tensor->begin;
+      }
+    segmentCount += segments[i].size();
+    std::sort(segments[i].begin(), segments[i].end(),
+              [](const Segment &a, const Segment &b) { return a.begin < b.begin; });
+  }
+  if (!missing.empty())
+    throw InputError(format("%s: %zu tensors of the model are missing: %s", source.c_str(), missing.size(),
+                            showNames(missing).c_str()));
+}
+
+void WeightFiles::checkZeros(const Manifest &manifest) {
+  for (const ZeroTensor &zero : manifest.weights.zeros) {
+    const Place *place = find(zero.tensor);
+    if (!place)
+      continue;
+    checkFit(*place, zero.shape);
+    used[place->tensor->name] = true;
+    for (int64_t i = 0; i < elementCount(zero.shape); ++i) {
+      double value;
+      convert(place->file->data(*place->tensor), place->tensor->type, i, reinterpret_cast<std::byte *>(&value),
+              DataType::F64, 0, 1);
+      if (value != 0)
+        throw InputError(format("%s: element %lld of the tensor \"%s\" is %g, but the program computes as if it were 0",
+                                place->file->path().c_str(), (long long)i, zero.tensor.c_str(), value));
+    }
+  }
+}
+
+void WeightFiles::checkExtra(const Manifest &manifest) const {
+  std::vector<std::string> extra;
+  for (const auto &[name, place] : places)
+    if (!used.count(name) && !manifest.weights.isIgnored(name))
+      extra.push_back(name);
+  if (!extra.empty())
+    throw InputError(
+        format("%s: %zu tensors are not of the model: %s", source.c_str(), extra.size(), showNames(extra).c_str()));
+}
+
+int64_t WeightFiles::load(const Buffer &buffer, const Block &block, std::byte *data) const {
+  const std::vector<Segment> &list = segments[buffer.parameter];
+  std::memset(data, 0, buffer.bytes);
+  int64_t readBytes = 0;
+  block.forEachRun([&](int64_t local, int64_t logical, int64_t length) {
+    auto at = std::upper_bound(list.begin(), list.end(), logical,
+                               [](int64_t value, const Segment &segment) { return value < segment.begin; });
+    for (--at; length > 0; ++at) {
+      int64_t inside = logical - at->begin, count = std::min(length, at->count - inside);
+      convert(at->file->data(*at->tensor), at->tensor->type, inside, data, buffer.type, local, count);
+      if (int64_t bad = firstNotFinite(data, buffer.type, local, count); bad >= 0)
+        throw InputError(format("%s: element %lld of the tensor \"%s\" is not finite", at->file->path().c_str(),
+                                (long long)(inside + bad), at->tensor->name.c_str()));
+      readBytes += count * at->tensor->elementBytes;
+      local += count, logical += count, length -= count;
+    }
+  });
+  return readBytes;
+}
+
+} // namespace ppcrt

@@ -1,0 +1,58 @@
+// Parameters from safetensors files: a file, or a folder with model.safetensors or model.safetensors.index.json. All
+// headers are checked against the program before a rank exists; then each rank reads the bytes of its own blocks, and
+// no others, through mappings that all ranks share.
+#pragma once
+
+#include "runtime/core/Manifest.h"
+#include "runtime/core/SafeTensors.h"
+
+#include <memory>
+
+namespace ppcrt {
+
+class WeightFiles {
+public:
+  // Throws InputError: files that are absent or damaged; tensors that are missing, that the model does not have, that
+  // are in two files, or whose shape or type does not fit, by name, with what is found and what is expected.
+  WeightFiles(const std::string &path, const Manifest &manifest);
+
+  // Fills the block of a parameter's buffer, padding with zeros; returns how many bytes of the files it has read.
+  // Throws InputError when a value is not finite, by tensor and index.
+  int64_t load(const Buffer &buffer, const Block &block, std::byte *data) const;
+
+  int64_t tensorCount() const { return int64_t(segmentCount); }
+  int64_t bytes() const { return totalBytes; } // of the tensors that the model uses
+
+private:
+  // Elements [begin, begin + count) of a parameter are those of a tensor.
+  struct Segment {
+    int64_t begin, count;
+    const SafeTensorsFile *file;
+    const StoredTensor *tensor;
+  };
+  struct Place {
+    const SafeTensorsFile *file;
+    const StoredTensor *tensor;
+  };
+
+  void openAll(const std::string &path);
+  void openIndex(const std::string &folder, const std::string &index);
+  void open(const std::string &path);
+  void resolve(const Manifest &manifest);
+  const Place *find(const std::string &name) const;
+  const WeightParts *choose(const std::vector<WeightParts> &ways, std::vector<std::string> &missing) const;
+  void checkFit(const Place &place, const std::vector<int64_t> &shape) const;
+  void checkZeros(const Manifest &manifest);
+  void checkExtra(const Manifest &manifest) const;
+
+  std::string source;
+  std::string prefix; // that the files leave out
+  std::vector<std::unique_ptr<SafeTensorsFile>> files;
+  std::map<std::string, Place> places;
+  std::map<std::string, bool> used;
+  std::vector<std::vector<Segment>> segments; // [parameter], by `begin`
+  size_t segmentCount = 0;
+  int64_t totalBytes = 0;
+};
+
+} // namespace ppcrt

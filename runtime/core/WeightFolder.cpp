@@ -1,0 +1,109 @@
+// Cutting tensors into files.
+#include "runtime/core/WeightFolder.h"
+#include "runtime/core/Error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/stat.h>
+
+namespace ppcrt {
+namespace {
+
+std::vector<WrittenTensor> storedTensors(const Manifest &manifest) {
+  std::vector<WrittenTensor> tensors;
+  DataType type = DataType::F32;
+  for (size_t i = 0; i < manifest.parameters.size(); ++i) {
+    const Buffer *buffer = owningBuffer(manifest, Role::Parameter, int(i)).second;
+    if (!buffer)
+      continue;
+    type = buffer->type;
+    for (const WeightPart &part : manifest.weights.parameters[i].front())
+      for (int64_t k = 0; k < part.count; ++k)
+        tensors.push_back({part.name(k), part.shape, type, int(i), part.offset + k * part.step});
+  }
+  for (const ZeroTensor &zero : manifest.weights.zeros)
+    tensors.push_back({zero.tensor, zero.shape, type});
+  std::sort(tensors.begin(), tensors.end(),
+            [](const WrittenTensor &a, const WrittenTensor &b) { return a.name < b.name; });
+  return tensors;
+}
+
+// The model's config.json with the type that the files have, so that readers do not round what they read.
+std::string configText(const Manifest &manifest, DataType type) {
+  if (manifest.weights.config.empty())
+    return "";
+  auto config = nlohmann::ordered_json::parse(manifest.weights.config, nullptr, false);
+  if (!config.is_object())
+    throw InputError("manifest: config: expected the text of a JSON object");
+  const char *name = type == DataType::BF16 ? "bfloat16" : type == DataType::F64 ? "float64" : "float32";
+  config[config.contains("torch_dtype") ? "torch_dtype" : "dtype"] = name;
+  return config.dump(2) + "\n";
+}
+
+} // namespace
+
+std::unique_ptr<WeightFolder> WeightFolder::join(const std::string &path, const Manifest &manifest,
+                                                 int64_t shardBytes) {
+  return std::unique_ptr<WeightFolder>(new WeightFolder(path, manifest, shardBytes, /*joins=*/true));
+}
+
+WeightFolder::WeightFolder(const std::string &path, const Manifest &manifest, int64_t shardBytes, bool joins)
+    : folder(path) {
+  if (!joins && mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
+    throw InputError(withErrno("cannot make the folder " + path));
+  std::vector<std::vector<WrittenTensor>> shards;
+  int64_t filled = 0, total = 0;
+  for (WrittenTensor &tensor : storedTensors(manifest)) {
+    if (shards.empty() || filled + tensor.bytes() > shardBytes) {
+      shards.emplace_back();
+      filled = 0;
+    }
+    filled += tensor.bytes();
+    total += tensor.bytes();
+    shards.back().push_back(std::move(tensor));
+  }
+  if (shards.empty())
+    throw InputError("the model has no parameters: there are no weights to write");
+  config = configText(manifest, shards.front().front().type);
+  nlohmann::json map = nlohmann::json::object();
+  for (size_t i = 0; i < shards.size(); ++i) {
+    std::string name =
+        shards.size() == 1 ? "model.safetensors" : format("model-%05zu-of-%05zu.safetensors", i + 1, shards.size());
+    for (const WrittenTensor &tensor : shards[i])
+      map[tensor.name] = name;
+    name = folder + "/" + name;
+    files.push_back(joins ? TensorFile::join(name, manifest, Role::Parameter, shards[i])
+                          : std::make_unique<TensorFile>(name, manifest, Role::Parameter, shards[i]));
+  }
+  if (files.size() > 1)
+    index = nlohmann::json({{"metadata", {{"total_size", total}}}, {"weight_map", map}}).dump(2) + "\n";
+}
+
+void WeightFolder::writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const {
+  for (const auto &file : files)
+    file->writeBlocks(manifest, rank, arena);
+}
+
+void WeightFolder::commit() {
+  for (const auto &file : files)
+    file->commit();
+  // A folder written before may hold the other form: what readers look at first must fit what was just written.
+  std::string indexPath = folder + "/model.safetensors.index.json", single = folder + "/model.safetensors";
+  auto write = [](const std::string &path, const std::string &text) {
+    writeText(path + ".partial", text);
+    renameFile(path + ".partial", path);
+  };
+  if (index.empty()) {
+    removeFile(indexPath);
+  } else {
+    removeFile(single);
+    write(indexPath, index);
+  }
+  if (!config.empty())
+    write(folder + "/config.json", config);
+  syncFolder(folder);
+}
+
+} // namespace ppcrt

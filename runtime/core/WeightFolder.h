@@ -1,0 +1,34 @@
+// Writing a model's weights the way others read them: a folder with config.json and model.safetensors, or several
+// numbered files and their index, with the names and shapes of the manifest's weight map.
+#pragma once
+
+#include "runtime/core/TensorFile.h"
+
+#include <memory>
+
+namespace ppcrt {
+
+class WeightFolder {
+public:
+  // Makes the folder when it is absent, and the partial files in it; files of more than `shardBytes` are cut between
+  // tensors. Called once, before ranks are forked. Throws InputError when the folder cannot be written.
+  WeightFolder(const std::string &path, const Manifest &manifest, int64_t shardBytes)
+      : WeightFolder(path, manifest, shardBytes, /*joins=*/false) {}
+
+  // The same folder in a process that does not descend from the one that made it; called after that.
+  static std::unique_ptr<WeightFolder> join(const std::string &path, const Manifest &manifest, int64_t shardBytes);
+
+  // As in TensorFile.
+  void writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const;
+
+  // Gives the files their names, then writes index and config.json.
+  void commit();
+
+private:
+  WeightFolder(const std::string &path, const Manifest &manifest, int64_t shardBytes, bool joins);
+
+  std::string folder, config, index;
+  std::vector<std::unique_ptr<TensorFile>> files;
+};
+
+} // namespace ppcrt

@@ -1,0 +1,109 @@
+// JSON to WeightMap.
+#include "runtime/core/WeightMap.h"
+#include "runtime/core/Block.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Manifest.h"
+
+#include <algorithm>
+
+namespace ppcrt {
+namespace {
+
+constexpr int64_t partLimit = 1 << 20; // tensors of one parameter
+
+WeightPart readPart(const JsonValue &value) {
+  WeightPart part{value.at("tensor").string(), value.at("shape").shape()};
+  if (value.has("offset"))
+    part.offset = value.at("offset").integer(0);
+  if (value.has("count")) {
+    part.count = value.at("count").integer(1, partLimit);
+    part.step = value.at("step").integer(0);
+    if (part.tensor.find('*') == std::string::npos)
+      value.at("tensor").fail("\"" + part.tensor + "\" has no \"*\" for the numbers of its tensors");
+  }
+  return part;
+}
+
+WeightParts readParts(const JsonValue &value, const Parameter &parameter) {
+  WeightParts parts;
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  for (const JsonValue &item : value.list()) {
+    WeightPart part = readPart(item);
+    for (int64_t i = 0; i < part.count; ++i) {
+      int64_t begin = part.offset + i * part.step;
+      ranges.emplace_back(begin, begin + elementCount(part.shape));
+    }
+    parts.push_back(std::move(part));
+  }
+  std::sort(ranges.begin(), ranges.end());
+  int64_t end = 0;
+  for (auto [begin, rangeEnd] : ranges) {
+    if (begin != end)
+      value.fail(format("the tensors do not cover the parameter at element %lld", (long long)std::min(begin, end)));
+    end = rangeEnd;
+  }
+  if (end != elementCount(parameter.shape))
+    value.fail(format("the tensors have %lld elements, the parameter has %lld", (long long)end,
+                      (long long)elementCount(parameter.shape)));
+  return parts;
+}
+
+} // namespace
+
+std::string WeightPart::name(int64_t index) const {
+  size_t star = count > 1 || step ? tensor.find('*') : std::string::npos;
+  return star == std::string::npos ? tensor : tensor.substr(0, star) + std::to_string(index) + tensor.substr(star + 1);
+}
+
+bool matches(std::string_view pattern, std::string_view text) {
+  size_t p = 0, t = 0, star = std::string_view::npos, from = 0; // what follows the last star matches from `from` on
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*')
+      star = p++, from = t;
+    else if (p < pattern.size() && pattern[p] == text[t])
+      ++p, ++t;
+    else if (star != std::string_view::npos)
+      p = star + 1, t = ++from;
+    else
+      return false;
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+bool WeightMap::isIgnored(const std::string &tensor) const {
+  return std::any_of(ignored.begin(), ignored.end(),
+                     [&](const std::string &pattern) { return matches(pattern, tensor); });
+}
+
+WeightMap readWeightMap(const JsonValue &manifest, const std::vector<Parameter> &parameters) {
+  WeightMap map;
+  map.parameters.resize(parameters.size());
+  if (manifest.has("config"))
+    map.config = manifest.at("config").string();
+  if (manifest.has("weights")) {
+    JsonValue weights = manifest.at("weights");
+    if (weights.has("optional_prefix"))
+      map.optionalPrefix = weights.at("optional_prefix").string();
+    if (weights.has("ignored"))
+      for (const JsonValue &pattern : weights.at("ignored").list())
+        map.ignored.push_back(pattern.string());
+    if (weights.has("zeros"))
+      for (const JsonValue &zero : weights.at("zeros").list())
+        map.zeros.push_back({zero.at("tensor").string(), zero.at("shape").shape()});
+    if (weights.has("parameters"))
+      for (const auto &[name, ways] : weights.at("parameters").members()) {
+        auto found = std::find_if(parameters.begin(), parameters.end(),
+                                  [&, &name = name](const Parameter &parameter) { return parameter.name == name; });
+        if (found == parameters.end())
+          ways.fail("no parameter has this name");
+        for (const JsonValue &way : ways.list())
+          map.parameters[found - parameters.begin()].push_back(readParts(way, *found));
+      }
+  }
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (map.parameters[i].empty())
+      map.parameters[i] = {{WeightPart{parameters[i].name, parameters[i].shape}}};
+  return map;
+}
+
+} // namespace ppcrt

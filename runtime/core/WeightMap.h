@@ -1,0 +1,53 @@
+// How a model's parameters lie in files of weights: under which names, in which shapes, in how many tensors. The
+// compiler's importer knows and writes it into the manifest; nothing here knows a model.
+#pragma once
+
+#include "runtime/core/JsonValue.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ppcrt {
+
+// Tensors that hold a part of a parameter each: number i of `count` is called `tensor` with i in place of "*", and its
+// elements are, in order, those of the parameter from `offset + i * step` on (row-major, in elements).
+struct WeightPart {
+  std::string tensor;
+  std::vector<int64_t> shape; // of each tensor, in the file
+  int64_t offset = 0;
+  int64_t count = 1;
+  int64_t step = 0;
+
+  std::string name(int64_t index) const;
+};
+
+// Parts that cover a parameter exactly.
+using WeightParts = std::vector<WeightPart>;
+
+// A tensor that files have and the program computes without, because it is zero.
+struct ZeroTensor {
+  std::string tensor;
+  std::vector<int64_t> shape;
+};
+
+struct WeightMap {
+  std::vector<std::vector<WeightParts>> parameters; // [parameter]: the ways to store it; the first is written
+  std::string optionalPrefix;                       // files may leave it out of all names
+  std::vector<std::string> ignored; // patterns of tensors that may be there and are not read; "*" is any text
+  std::vector<ZeroTensor> zeros;
+  std::string config; // the text of the model's config.json; empty when it has none
+
+  bool isIgnored(const std::string &tensor) const;
+};
+
+struct Parameter;
+
+// Reads manifest["weights"] and manifest["config"]; a parameter that is not mentioned is stored under its name in its
+// shape. Throws InputError naming the key, also when parts do not cover their parameter exactly.
+WeightMap readWeightMap(const JsonValue &manifest, const std::vector<Parameter> &parameters);
+
+// Whether `text` matches `pattern`, whose "*" stand for any text, the empty one included.
+bool matches(std::string_view pattern, std::string_view text);
+
+} // namespace ppcrt

@@ -1,0 +1,187 @@
+// System calls with errors.
+#include "runtime/host/File.h"
+#include "runtime/core/Error.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace ppcrt {
+namespace {
+
+// The mappings that are alive, for the handler of SIGBUS, which may only look at plain memory.
+struct Mapping {
+  std::atomic<const std::byte *> begin{nullptr};
+  int64_t length = 0;
+  const char *path = nullptr;
+};
+std::array<Mapping, 4096> mappings;
+
+void onBusError(int, siginfo_t *info, void *) {
+  auto *address = static_cast<const std::byte *>(info->si_addr);
+  for (const Mapping &mapping : mappings)
+    if (const std::byte *begin = mapping.begin; begin && address >= begin && address < begin + mapping.length)
+      fatal("%s: byte %lld cannot be read: the file became shorter, or its disk fails", mapping.path,
+            (long long)(address - begin));
+  std::signal(SIGBUS, SIG_DFL);
+}
+
+void watch(const std::byte *begin, int64_t length, const char *path) {
+  static const bool installed = [] {
+    struct sigaction action {};
+    action.sa_sigaction = onBusError;
+    action.sa_flags = SA_SIGINFO;
+    return sigaction(SIGBUS, &action, nullptr) == 0;
+  }();
+  (void)installed;
+  for (Mapping &mapping : mappings)
+    if (!mapping.begin) {
+      mapping.length = length;
+      mapping.path = path;
+      mapping.begin = begin;
+      return;
+    }
+}
+
+void forget(const std::byte *begin) {
+  for (Mapping &mapping : mappings)
+    if (mapping.begin == begin)
+      mapping.begin = nullptr;
+}
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0)
+      close(fd);
+  }
+};
+
+} // namespace
+
+OutputFile::OutputFile(const std::string &path, const std::string &shown)
+    : name(path), shown(shown.empty() ? path : shown) {
+  fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0)
+    throw InputError(withErrno("cannot write " + this->shown));
+}
+
+OutputFile OutputFile::join(const std::string &path, const std::string &shown) {
+  OutputFile result;
+  result.name = path;
+  result.shown = shown.empty() ? path : shown;
+  result.fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (result.fd < 0)
+    throw InputError(withErrno("cannot write " + result.shown +
+                               ", which the first rank has created: ranks on several "
+                               "machines need a file system that they share"));
+  return result;
+}
+
+OutputFile::OutputFile(OutputFile &&other) noexcept
+    : name(std::move(other.name)), shown(std::move(other.shown)), fd(std::exchange(other.fd, -1)) {}
+
+OutputFile &OutputFile::operator=(OutputFile &&other) noexcept {
+  std::swap(name, other.name);
+  std::swap(shown, other.shown);
+  std::swap(fd, other.fd);
+  return *this;
+}
+
+OutputFile::~OutputFile() {
+  if (fd >= 0)
+    close(fd);
+}
+
+void OutputFile::reserve(int64_t bytes) const {
+  if (bytes == 0)
+    return;
+  int failure = posix_fallocate(fd, 0, bytes);
+  if (!failure)
+    return;
+  errno = failure;
+  throw InputError(withErrno(format("cannot write %lld bytes to %s", (long long)bytes, shown.c_str())));
+}
+
+void OutputFile::writeAt(const void *data, int64_t bytes, int64_t offset) const {
+  const char *from = static_cast<const char *>(data);
+  for (int64_t left = bytes; left > 0;) {
+    ssize_t written = pwrite(fd, from, left, offset);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      throw InputError(withErrno(
+          format("cannot write %lld bytes at byte %lld of %s", (long long)bytes, (long long)offset, shown.c_str())));
+    from += written;
+    left -= written;
+    offset += written;
+  }
+}
+
+void OutputFile::sync() const {
+  if (fsync(fd) != 0)
+    throw InputError(withErrno("cannot write " + shown + " to its disk"));
+}
+
+MappedFile::MappedFile(const std::string &path) : name(path) {
+  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  struct stat status;
+  if (file.fd < 0 || fstat(file.fd, &status) != 0)
+    throw InputError(withErrno("cannot read " + path));
+  if (!S_ISREG(status.st_mode))
+    throw InputError("cannot read " + path + ": not a regular file");
+  length = status.st_size;
+  if (length == 0)
+    return;
+  void *address = mmap(nullptr, length, PROT_READ, MAP_SHARED, file.fd, 0);
+  if (address == MAP_FAILED)
+    throw InputError(withErrno(format("cannot map %lld bytes of %s", (long long)length, path.c_str())));
+  bytes = static_cast<const std::byte *>(address);
+  watch(bytes, length, name.c_str());
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes)
+    return;
+  forget(bytes);
+  munmap(const_cast<std::byte *>(bytes), length);
+}
+
+std::string readText(const std::string &path, int64_t limit) {
+  MappedFile file(path);
+  if (file.size() > limit)
+    throw InputError(format("%s has %lld bytes, more than the %lld that such a file may have", path.c_str(),
+                            (long long)file.size(), (long long)limit));
+  return std::string(file.text());
+}
+
+void writeText(const std::string &path, std::string_view text) {
+  OutputFile file(path);
+  file.writeAt(text.data(), int64_t(text.size()), 0);
+  file.sync();
+}
+
+void syncFolder(const std::string &path) {
+  Descriptor folder{open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.fd < 0 || fsync(folder.fd) != 0)
+    throw InputError(withErrno("cannot write the folder " + path + " to its disk"));
+}
+
+void renameFile(const std::string &from, const std::string &to) {
+  if (rename(from.c_str(), to.c_str()) != 0)
+    throw InputError(withErrno("cannot rename " + from + " to " + to));
+}
+
+void removeFile(const std::string &path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT)
+    throw InputError(withErrno("cannot remove " + path));
+}
+
+} // namespace ppcrt

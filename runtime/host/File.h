@@ -1,0 +1,73 @@
+// Files of the runtime: descriptors that close themselves, writes that are complete or an error with path and bytes,
+// read-only mappings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ppcrt {
+
+// A file opened for writing. Every member throws InputError with the path and the text of errno.
+class OutputFile {
+public:
+  OutputFile() = default;
+  // Creates the file, or empties it. Messages call it `shown`, or by its path when that is empty.
+  explicit OutputFile(const std::string &path, const std::string &shown = "");
+  // Opens a file that another process, possibly on another machine, has created.
+  static OutputFile join(const std::string &path, const std::string &shown = "");
+  OutputFile(OutputFile &&other) noexcept;
+  OutputFile &operator=(OutputFile &&other) noexcept;
+  ~OutputFile();
+
+  // Reserves the first `bytes`, which read as zero: a full disk is known before the work.
+  void reserve(int64_t bytes) const;
+  void writeAt(const void *data, int64_t bytes, int64_t offset) const;
+  // Returns when the content is on the disk.
+  void sync() const;
+
+  const std::string &path() const { return name; }
+
+private:
+  std::string name, shown;
+  int fd = -1;
+};
+
+// A regular file, mapped for reading. Reading a part that the file has lost since ends the process with a message that
+// names it.
+class MappedFile {
+public:
+  // Throws InputError when the path cannot be read or is no regular file. An empty file maps to nothing.
+  explicit MappedFile(const std::string &path);
+  ~MappedFile();
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+
+  const std::byte *data() const { return bytes; }
+  int64_t size() const { return length; }
+  std::string_view text() const { return {reinterpret_cast<const char *>(bytes), size_t(length)}; }
+  const std::string &path() const { return name; }
+
+private:
+  std::string name;
+  const std::byte *bytes = nullptr;
+  int64_t length = 0;
+};
+
+// The whole content of a regular file of at most `limit` bytes. Throws InputError.
+std::string readText(const std::string &path, int64_t limit = int64_t(1) << 30);
+
+// Writes a file and makes it durable. Throws InputError.
+void writeText(const std::string &path, std::string_view text);
+
+// Makes the names in a folder durable. Throws InputError.
+void syncFolder(const std::string &path);
+
+// rename(2). Throws InputError.
+void renameFile(const std::string &from, const std::string &to);
+
+// Removes a file if there is one. Throws InputError when it stays.
+void removeFile(const std::string &path);
+
+} // namespace ppcrt

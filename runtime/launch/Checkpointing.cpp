@@ -1,0 +1,214 @@
+// Agreement between ranks takes a reduction of one number; nothing is exchanged in steps without a checkpoint under
+// way.
+#include "runtime/launch/Checkpointing.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/TokenData.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <sys/stat.h>
+
+namespace ppcrt {
+namespace {
+
+void warn(const std::string &text) { std::fprintf(stderr, "warning: %s\n", text.c_str()); }
+
+int64_t fileBytes(const std::string &path) {
+  struct stat status;
+  return !path.empty() && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) ? int64_t(status.st_size) : 0;
+}
+
+} // namespace
+
+Checkpointing::Checkpointing(const Manifest &manifest, Options &options)
+    : manifest(manifest), options(options), folder(options.checkpointDir) {
+  if (options.checkpointDir.empty())
+    return;
+  std::vector<int64_t> steps = folder.steps();
+  if (!options.resume) {
+    if (!steps.empty())
+      throw InputError(format("%s holds checkpoints up to step %lld: give --resume to go on from them, or another "
+                              "--checkpoint-dir",
+                              options.checkpointDir.c_str(), (long long)steps.front()));
+    return;
+  }
+  findCandidates();
+  if (!candidates.empty())
+    adopt(candidates.front()->info());
+}
+
+void Checkpointing::findCandidates() {
+  for (int64_t step : folder.steps()) {
+    std::unique_ptr<Checkpoint> checkpoint;
+    try {
+      checkpoint = std::make_unique<Checkpoint>(folder.completePath(step));
+    } catch (const InputError &error) {
+      refusals.push_back(error.what());
+      continue;
+    }
+    if (checkpoint->info().step != step) {
+      refusals.push_back(format("%s: the checkpoint is of step %lld", checkpoint->folder().c_str(),
+                                (long long)checkpoint->info().step));
+      continue;
+    }
+    checkpoint->checkFits(manifest);
+    candidates.push_back(std::move(checkpoint));
+  }
+  if (candidates.empty() && !refusals.empty())
+    throw InputError(format("none of %zu checkpoints can be used: ", refusals.size()) + refusals.front());
+}
+
+void Checkpointing::adopt(const CheckpointInfo &info) {
+  if (options.isGiven("--seed") && options.seed != info.seed)
+    throw InputError(format("%s was written with --seed %llu: --seed %llu would be another run",
+                            candidates.front()->folder().c_str(), (unsigned long long)info.seed,
+                            (unsigned long long)options.seed));
+  if (options.isGiven("--order") && options.order != info.order)
+    throw InputError(format("%s was written with --order %s: --order %s would be another run",
+                            candidates.front()->folder().c_str(), info.order.c_str(), options.order.c_str()));
+  options.seed = info.seed;
+  if (options.order != info.order &&
+      std::find(std::begin(orderNames), std::end(orderNames), info.order) == std::end(orderNames))
+    throw InputError(candidates.front()->folder() + ": unknown order of samples \"" + info.order + "\"");
+  options.order = info.order;
+  bool steps = options.isGiven("--steps"), rate = options.isGiven("--lr");
+  if (!steps)
+    options.steps = info.steps;
+  if (!rate)
+    options.learningRate = info.learningRate;
+  if (!options.isGiven("--min-lr") && !rate)
+    options.minimumLearningRate = info.minimumLearningRate;
+  if (!options.isGiven("--warmup"))
+    options.warmup = info.warmup;
+}
+
+void Checkpointing::prepare() {
+  if (options.checkpointDir.empty())
+    return;
+  for (const std::string &refusal : refusals)
+    warn("a checkpoint is refused: " + refusal);
+  if (!candidates.empty()) {
+    const CheckpointInfo &info = candidates.front()->info();
+    int64_t bytes = fileBytes(options.data);
+    if (options.data.empty() != info.data.empty() || (bytes && info.dataBytes && bytes != info.dataBytes))
+      warn(
+          format("the checkpoint was written with the data \"%s\" of %lld bytes, now it is \"%s\" of %lld: the samples "
+                 "differ",
+                 info.data.c_str(), (long long)info.dataBytes, options.data.c_str(), (long long)bytes));
+  }
+  folder.prepare();
+}
+
+int64_t Checkpointing::largest(Transport &transport, int64_t value) {
+  transport.allReduce(Transport::everyRank, &value, 1, DataType::I64, Reduction::Max);
+  return value;
+}
+
+bool Checkpointing::tryLoad(const Checkpoint &checkpoint, Transport &transport, std::byte *arena) {
+  std::string problem;
+  int64_t rank = transport.rank(), ranks = transport.rankCount();
+  try {
+    for (const Buffer &buffer : manifest.stageOf(rank).buffers)
+      if (buffer.role == Role::Parameter || buffer.role == Role::State)
+        checkpoint.load(buffer, Block(manifest.grid, rank, manifest.parameters[buffer.parameter].shape, buffer.cuts),
+                        arena + buffer.offset);
+  } catch (const InputError &error) {
+    problem = error.what();
+  }
+  int64_t first = largest(transport, problem.empty() ? 0 : ranks - rank);
+  if (first == ranks - rank)
+    warn("a checkpoint is refused: " + problem);
+  return first == 0;
+}
+
+int64_t Checkpointing::resume(Transport &transport, std::byte *arena) {
+  int64_t result = 0, refused = 0;
+  for (const auto &candidate : candidates) {
+    int64_t step = candidate->info().step;
+    if (largest(transport, step) != step || -largest(transport, -step) != step)
+      fatal("the ranks do not see the same checkpoints in %s: it must be on a file system that they share",
+            options.checkpointDir.c_str());
+    if (tryLoad(*candidate, transport, arena)) {
+      result = step;
+      break;
+    }
+    ++refused;
+  }
+  if (result == 0 && refused)
+    fatal("no checkpoint in %s can be used", options.checkpointDir.c_str());
+  candidates.clear();
+  lastComplete = result ? result : -1;
+  if (options.resume && transport.rank() == 0 && !options.quiet) {
+    if (result)
+      std::printf("resumed after step %lld from %s\n", (long long)result, folder.completePath(result).c_str());
+    else
+      std::printf("no checkpoint in %s: starting at the beginning\n", options.checkpointDir.c_str());
+  }
+  return result;
+}
+
+void Checkpointing::afterStep(Transport &transport, const std::byte *arena, int64_t step) {
+  if (options.checkpointDir.empty())
+    return;
+  bool last = step == options.steps, due = last || (options.checkpointEvery && step % options.checkpointEvery == 0);
+  if (writer)
+    complete(transport, /*wait=*/due);
+  if (!due)
+    return;
+  begin(transport, arena, step);
+  if (last || options.checkpointWait)
+    complete(transport, /*wait=*/true);
+}
+
+void Checkpointing::begin(Transport &transport, const std::byte *arena, int64_t step) {
+  underWay.info = {step,          manifest.model,       manifest.sequenceLength,     manifest.globalBatch,
+                   options.seed,  options.learningRate, options.minimumLearningRate, options.warmup,
+                   options.steps, options.data,         fileBytes(options.data),     options.order};
+  writer = std::make_unique<CheckpointWriter>(manifest, transport.rank(), arena, folder.partialPath(step));
+}
+
+void Checkpointing::giveUp(const std::string &why) {
+  std::string text = format("the checkpoint of step %lld could not be written: ", (long long)underWay.info.step) + why;
+  if (options.checkpointRequired)
+    fatal("%s", text.c_str());
+  warn(text + (lastComplete >= 0 ? format("; the last one is of step %lld", (long long)lastComplete)
+                                 : "; there is none before it"));
+}
+
+void Checkpointing::complete(Transport &transport, bool wait) {
+  if (wait)
+    writer->wait();
+  else if (largest(transport, !writer->isDone()))
+    return;
+  writer->wait();
+  int64_t rank = transport.rank(), ranks = transport.rankCount(), step = underWay.info.step;
+  int64_t first = largest(transport, writer->failure().empty() ? 0 : ranks - rank);
+  if (first) {
+    if (rank == 0)
+      folder.discard(step);
+    if (first == ranks - rank)
+      giveUp(writer->failure());
+    writer.reset();
+    return;
+  }
+  int64_t mine[] = {writer->file().bytes, int64_t(writer->file().headerChecksum)};
+  std::vector<int64_t> all(2 * ranks);
+  transport.allGather(Transport::everyRank, mine, all.data(), 2, DataType::I64);
+  writer.reset();
+  if (rank != 0)
+    return;
+  underWay.files.clear();
+  for (int64_t other = 0; other < ranks; ++other)
+    if (all[2 * other])
+      underWay.files.push_back({rankFileName(other), all[2 * other], uint32_t(all[2 * other + 1])});
+  try {
+    folder.commit(underWay, options.checkpointKeep);
+    lastComplete = step;
+  } catch (const InputError &error) {
+    folder.discard(step);
+    giveUp(error.what());
+  }
+}
+
+} // namespace ppcrt

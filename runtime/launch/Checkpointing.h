@@ -1,0 +1,54 @@
+// The checkpoints of a run: where it goes on from, when new ones begin, and how the ranks agree that one is complete.
+#pragma once
+
+#include "runtime/core/CheckpointFolder.h"
+#include "runtime/core/CheckpointWriter.h"
+#include "runtime/core/Options.h"
+#include "runtime/host/Transport.h"
+
+#include <memory>
+#include <vector>
+
+namespace ppcrt {
+
+class Checkpointing {
+public:
+  // With --resume, finds the checkpoints that may be gone on from; what they say of seed and learning rate replaces the
+  // options that were not given. Throws InputError when there are checkpoints but none is usable, when they are of
+  // another model, when they disagree with a given --seed, and when there are some that the run is not to go on from.
+  Checkpointing(const Manifest &manifest, Options &options);
+
+  // Warns of refused checkpoints, and makes the folder; once for each run.
+  void prepare();
+
+  // All ranks call each of these together.
+  // Fills the arena from the last checkpoint that all ranks can read; returns its step, 0 when the run starts at the
+  // beginning. Ends the process when checkpoints turn out to be damaged and none is left.
+  int64_t resume(Transport &transport, std::byte *arena);
+  // To be called after every step. Completes the checkpoint under way once all ranks have written theirs, and begins
+  // the next when it is due.
+  void afterStep(Transport &transport, const std::byte *arena, int64_t step);
+
+  bool hasCandidates() const { return !candidates.empty(); }
+
+private:
+  void findCandidates();
+  void adopt(const CheckpointInfo &info);
+  bool tryLoad(const Checkpoint &checkpoint, Transport &transport, std::byte *arena);
+  void begin(Transport &transport, const std::byte *arena, int64_t step);
+  void complete(Transport &transport, bool wait);
+  void giveUp(const std::string &why);
+  // The largest of the ranks' values.
+  static int64_t largest(Transport &transport, int64_t value);
+
+  const Manifest &manifest;
+  Options &options;
+  CheckpointFolder folder;
+  std::vector<std::unique_ptr<Checkpoint>> candidates; // the last one first
+  std::vector<std::string> refusals;
+  std::unique_ptr<CheckpointWriter> writer; // of the checkpoint under way
+  CheckpointIndex underWay;
+  int64_t lastComplete = -1; // step; -1: none
+};
+
+} // namespace ppcrt
