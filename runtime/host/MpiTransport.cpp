@@ -19,6 +19,8 @@ namespace {
 constexpr int64_t smallReduceBytes = 16 << 10; // of all members together
 constexpr int64_t segmentBytes = 4 << 20;      // of the buffer that is reduced: what stays in the cache
 constexpr int64_t partBytes = 1 << 30;         // of one message of MPI, whose counts are ints
+constexpr int64_t eagerBytes = 16 << 10;        // of messages that leave at once on every network
+constexpr std::chrono::microseconds helpEvery(200);
 constexpr int clockTag = 0;                    // of messages between all ranks, which are none of the program's
 
 const std::byte *at(const void *base, int64_t offset) { return static_cast<const std::byte *>(base) + offset; }
@@ -67,13 +69,42 @@ MpiTransport::MpiTransport(const OpenMpi &mpi, const RankShape &shape) : mpi(mpi
     ends = now;
     value = number;
   }
+  int provided;
+  mpi.Query_thread(&provided);
+  if (provided >= OpenMpi::threadSerialized && !shape.messages.empty())
+    helper = std::thread([this] { helpSends(); });
 }
 
 MpiTransport::~MpiTransport() {
+  if (helper.joinable()) {
+    std::unique_lock<std::mutex> lock(calls);
+    ending = true;
+    lock.unlock();
+    sendBegan.notify_one();
+    helper.join();
+  }
   for (Link &link : links)
     if (link.comm != mpi.commNull && link.comm != mpi.world)
       mpi.Comm_free(&link.comm);
   mpi.Comm_free(&messageComm);
+}
+
+void MpiTransport::helpSends() {
+  std::unique_lock<std::mutex> lock(calls);
+  while (!ending) {
+    sendBegan.wait(lock, [this] { return helping || ending; });
+    while (helping && !ending) {
+      helping = false;
+      for (auto &[request, parts] : sends) {
+        int done = 0;
+        mpi.Testall(int(parts.size()), parts.data(), &done, OpenMpi::ignoreStatus);
+        helping |= !done;
+      }
+      lock.unlock();
+      std::this_thread::sleep_for(helpEvery);
+      lock.lock(); // a rank that is in a call moves its messages itself
+    }
+  }
 }
 
 std::byte *MpiTransport::space(std::vector<std::byte> &buffer, int64_t bytes) {
@@ -115,6 +146,7 @@ void MpiTransport::exchangeBlocks(const Link &link, const void *in, void *out, i
 }
 
 void MpiTransport::allReduce(int group, void *buffer, int64_t count, DataType type, Reduction kind) {
+  std::lock_guard<std::mutex> lock(calls);
   const Link &link = this->link(group);
   int64_t element = info(type).bytes, bytes = count * element;
   if (link.size == 1 || count == 0)
@@ -144,6 +176,7 @@ void MpiTransport::allReduce(int group, void *buffer, int64_t count, DataType ty
 }
 
 void MpiTransport::allGather(int group, const void *in, void *out, int64_t count, DataType type) {
+  std::lock_guard<std::mutex> lock(calls);
   const Link &link = this->link(group);
   int64_t bytes = count * info(type).bytes;
   if (link.size == 1)
@@ -153,6 +186,7 @@ void MpiTransport::allGather(int group, const void *in, void *out, int64_t count
 }
 
 void MpiTransport::reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) {
+  std::lock_guard<std::mutex> lock(calls);
   const Link &link = this->link(group);
   int64_t element = info(type).bytes, bytes = count * element;
   if (link.size == 1) {
@@ -182,6 +216,7 @@ void MpiTransport::reduceScatter(int group, const void *in, void *out, int64_t c
 }
 
 void MpiTransport::allToAll(int group, const void *in, void *out, int64_t count, DataType type) {
+  std::lock_guard<std::mutex> lock(calls);
   const Link &link = this->link(group);
   int64_t bytes = count * info(type).bytes;
   if (link.size == 1)
@@ -190,21 +225,29 @@ void MpiTransport::allToAll(int group, const void *in, void *out, int64_t count,
     exchangeBlocks(link, in, out, bytes);
 }
 
-void MpiTransport::barrier(int group) { mpi.Barrier(link(group).comm); }
+void MpiTransport::barrier(int group) {
+  std::lock_guard<std::mutex> lock(calls);
+  mpi.Barrier(link(group).comm);
+}
 
 void MpiTransport::gather(const void *in, int64_t bytes, void *out) {
+  std::lock_guard<std::mutex> lock(calls);
   mpi.Gather(in, int(bytes), mpi.byte, out, int(bytes), mpi.byte, 0, mpi.world);
 }
 
 int64_t MpiTransport::clockOffset() {
   int64_t mine = machineIdentity();
   std::vector<int64_t> all(ranks);
-  mpi.Allgather(&mine, 1, mpi.int64, all.data(), 1, mpi.int64, mpi.world);
+  {
+    std::lock_guard<std::mutex> lock(calls);
+    mpi.Allgather(&mine, 1, mpi.int64, all.data(), 1, mpi.int64, mpi.world);
+  }
   bool oneMachine = mine != 0 && std::count(all.begin(), all.end(), mine) == ranks;
   return oneMachine ? 0 : measureClockOffset();
 }
 
 int64_t MpiTransport::measureClockOffset() {
+  std::lock_guard<std::mutex> lock(calls);
   constexpr int trips = 20;
   auto clock = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
   int64_t best = INT64_MAX, offset = 0, told = 0;
@@ -240,6 +283,7 @@ int MpiTransport::tag(int source, int destination, MessageKey key) const {
 }
 
 int64_t MpiTransport::send(int destination, MessageKey key, const void *bytes, int64_t size) {
+  std::lock_guard<std::mutex> lock(calls);
   int number = tag(me, destination, key);
   std::vector<Handle> &parts = sends[nextSend];
   int64_t done = 0;
@@ -249,16 +293,22 @@ int64_t MpiTransport::send(int destination, MessageKey key, const void *bytes, i
     mpi.Isend(at(bytes, done), int(length), mpi.byte, destination, number, messageComm, &parts.back());
     done += length;
   } while (done < size);
+  if (size > eagerBytes && helper.joinable()) {
+    helping = true;
+    sendBegan.notify_one();
+  }
   return nextSend++;
 }
 
 void MpiTransport::waitSend(int64_t request) {
+  std::lock_guard<std::mutex> lock(calls);
   auto found = sends.find(request);
   mpi.Waitall(int(found->second.size()), found->second.data(), OpenMpi::ignoreStatus);
   sends.erase(found);
 }
 
 void MpiTransport::receive(int source, MessageKey key, void *bytes, int64_t size) {
+  std::lock_guard<std::mutex> lock(calls);
   int number = tag(source, me, key);
   int64_t done = 0;
   do {

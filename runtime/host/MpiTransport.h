@@ -5,7 +5,10 @@
 #include "runtime/host/OpenMpi.h"
 #include "runtime/host/Transport.h"
 
+#include <condition_variable>
 #include <map>
+#include <mutex>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -23,7 +26,9 @@ struct RankShape {
 
 class MpiTransport final : public Transport {
 public:
-  // MPI is initialised. Every rank calls this at the same time; creates one communicator for each group.
+  // MPI is initialised, with OpenMpi::threadSerialized where messages are to travel while ranks compute: between machines
+  // a large one moves only while its sender is in a call of MPI. A thread of this object makes such calls from the
+  // start of a large send to its end, at times when the rank is in none itself. Every rank calls this at the same time; creates one communicator for each group.
   MpiTransport(const OpenMpi &mpi, const RankShape &shape);
   ~MpiTransport() override;
 
@@ -60,6 +65,7 @@ private:
   // Members' blocks of `bytes`, one after the other; `in` may be this member's block of `out`.
   void gatherBlocks(const Link &link, const void *in, void *out, int64_t bytes);
   void exchangeBlocks(const Link &link, const void *in, void *out, int64_t bytes);
+  void helpSends();
   int tag(int source, int destination, MessageKey key) const;
   std::byte *space(std::vector<std::byte> &buffer, int64_t bytes);
 
@@ -70,6 +76,13 @@ private:
   std::map<std::tuple<int, int, int64_t, int64_t>, int> tags; // source, destination, tag, micro-batch -> tag of MPI
   std::map<int64_t, std::vector<Handle>> sends;               // request -> those of its parts
   int64_t nextSend = 0;
+
+  std::mutex calls;                  // held in every call of MPI, and for all that follows
+  std::condition_variable sendBegan; // a large one, or the end of this object
+  bool helping = false;              // large sends are under way
+  bool ending = false;
+  std::thread helper;
+
   std::vector<std::byte> gathered, packed; // kept between calls
 };
 

@@ -51,6 +51,8 @@ OpenMpi resolve(void *library) {
   find(library, "MPI_Isend", mpi.Isend);
   find(library, "MPI_Recv", mpi.Recv);
   find(library, "MPI_Waitall", mpi.Waitall);
+  find(library, "MPI_Testall", mpi.Testall);
+  find(library, "MPI_Query_thread", mpi.Query_thread);
   find(library, "MPI_Get_library_version", mpi.Get_library_version);
   return mpi;
 }

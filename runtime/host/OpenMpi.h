@@ -13,7 +13,7 @@ struct OpenMpi {
 
   static constexpr int success = 0;                  // MPI_SUCCESS
   static constexpr int undefined = -32766;           // MPI_UNDEFINED
-  static constexpr int threadFunneled = 1;           // MPI_THREAD_FUNNELED
+  static constexpr int threadSerialized = 2;         // MPI_THREAD_SERIALIZED
   static constexpr int libraryVersionLength = 256;   // MPI_MAX_LIBRARY_VERSION_STRING
   static void *inPlace() { return reinterpret_cast<void *>(1); } // MPI_IN_PLACE
   static constexpr void *ignoreStatus = nullptr;     // MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
@@ -39,6 +39,8 @@ struct OpenMpi {
   int (*Isend)(const void *buffer, int count, Handle type, int peer, int tag, Handle comm, Handle *request);
   int (*Recv)(void *buffer, int count, Handle type, int peer, int tag, Handle comm, void *status);
   int (*Waitall)(int count, Handle *requests, void *statuses);
+  int (*Testall)(int count, Handle *requests, int *done, void *statuses);
+  int (*Query_thread)(int *provided);
   int (*Get_library_version)(char *text, int *length);
 
   // Loads the library on the first call. Throws InputError that says what is missing and where it was looked for.

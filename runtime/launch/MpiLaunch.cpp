@@ -53,7 +53,7 @@ public:
   MpiRun(const ppcrt_program &program, const Manifest &manifest, const Options &options, const OpenMpi &mpi)
       : program(program), manifest(manifest), options(options), mpi(mpi) {
     int provided;
-    mpi.Init_thread(nullptr, nullptr, OpenMpi::threadFunneled, &provided);
+    mpi.Init_thread(nullptr, nullptr, OpenMpi::threadSerialized, &provided);
     mpi.Comm_rank(mpi.world, &rank);
     mpi.Comm_size(mpi.world, &size);
   }

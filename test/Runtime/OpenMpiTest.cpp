@@ -9,7 +9,7 @@ using ppcrt::OpenMpi;
 
 static_assert(OpenMpi::success == MPI_SUCCESS);
 static_assert(OpenMpi::undefined == MPI_UNDEFINED);
-static_assert(OpenMpi::threadFunneled == MPI_THREAD_FUNNELED);
+static_assert(OpenMpi::threadSerialized == MPI_THREAD_SERIALIZED);
 static_assert(OpenMpi::libraryVersionLength == MPI_MAX_LIBRARY_VERSION_STRING);
 static_assert(sizeof(OpenMpi::Handle) == sizeof(MPI_Comm) && std::is_pointer_v<MPI_Comm>);
 static_assert(sizeof(OpenMpi::Handle) == sizeof(MPI_Datatype) && std::is_pointer_v<MPI_Datatype>);

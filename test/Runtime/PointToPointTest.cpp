@@ -1,7 +1,9 @@
 // Messages: identity, order, and waiting of both ends.
 #include "test/Runtime/Ranks.h"
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <unistd.h>
 
 using namespace ppcrt;
@@ -78,6 +80,32 @@ TEST_P(PointToPointTest, SendDoesNotWait) {
       if (received[i] != int32_t(i * 31 + source))
         return format("element %lld is wrong", (long long)i);
     return "";
+  });
+}
+
+// A stage goes on computing when it has sent: what it sent must not wait for its next call.
+TEST_P(PointToPointTest, MessagesTravelWhileTheSenderComputes) {
+  constexpr int64_t bytes = 8 << 20;
+  constexpr auto computing = std::chrono::milliseconds(1500);
+  int n = GetParam().ranks;
+  LocalWorldShape shape = ring(n);
+  shape.arenaBytes.assign(n, 2 * bytes);
+  runOnRanks(GetParam().kind, shape, [&](Transport &transport, std::byte *arena) -> std::string {
+    int rank = transport.rank();
+    std::memset(arena, 7, 2 * bytes);
+    transport.barrier(Transport::everyRank);
+    auto start = std::chrono::steady_clock::now();
+    double waited = 0;
+    if (rank == 0) {
+      int64_t request = transport.send(1, {0, 0}, arena, bytes);
+      std::this_thread::sleep_until(start + computing);
+      transport.waitSend(request);
+    } else if (rank == 1) {
+      transport.receive(0, {0, 0}, arena + bytes, bytes);
+      waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    transport.barrier(Transport::everyRank);
+    return waited < 1 ? "" : format("the message took %.2f s", waited);
   });
 }
 

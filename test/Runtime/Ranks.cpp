@@ -91,7 +91,7 @@ const OpenMpi &initialisedMpi() {
   static const OpenMpi &mpi = OpenMpi::load();
   static const int provided = [] {
     int level;
-    mpi.Init_thread(nullptr, nullptr, OpenMpi::threadFunneled, &level);
+    mpi.Init_thread(nullptr, nullptr, OpenMpi::threadSerialized, &level);
     std::atexit([] { mpi.Finalize(); });
     return level;
   }();
