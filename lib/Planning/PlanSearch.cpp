@@ -19,10 +19,9 @@ static Bytes limitOf(const PlanRequest &request) {
   return request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
 }
 
-llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const ParallelLayout &layout) {
+static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const ParallelLayout &layout, StepDetail &detail) {
   Plan plan{layout, {}};
   StepEstimator estimator;
-  StepDetail detail;
   llvm::Expected<StepCost> cost =
       estimator.estimate(request.model, request.job, request.cluster, layout, request.stack, &detail);
   if (!cost)
@@ -35,6 +34,11 @@ llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const Para
     for (int64_t layers : layersPerChunk(request.model, detail.costs.chunks))
       plan.layout.stageLayers.push_back(layers);
   return plan;
+}
+
+llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const ParallelLayout &layout) {
+  StepDetail detail;
+  return priceInDetail(request, layout, detail);
 }
 
 /// What makes the request wrong in itself.
@@ -62,6 +66,7 @@ public:
 private:
   llvm::Expected<Plan> priced(const Candidate &candidate) { return pricePlan(request, candidate.layout); }
   void fillTable(const SearchOutcome &outcome);
+  llvm::Error rankPlans(SearchOutcome &outcome);
   llvm::Error addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best);
   llvm::Error addFrontier(const BoundedSpace &bounded, const Candidate &best);
 
@@ -85,6 +90,50 @@ void PlanSearch::fillTable(const SearchOutcome &outcome) {
   row("choices pruned: pipeline time", outcome.counts.prunedTimed);
   row("pipelines timed", outcome.counts.timed);
   row("layouts priced", outcome.counts.priced);
+}
+
+/// Prices the best candidates, replays them if asked to, and puts them, and `outcome.best`, in the order of the result.
+llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
+  struct Finalist {
+    Plan plan;
+    Candidate candidate;
+    double time;
+  };
+  std::vector<Finalist> finalists;
+  for (Candidate &candidate : outcome.best) {
+    StepDetail detail;
+    llvm::Expected<Plan> plan = priceInDetail(request, candidate.layout, detail);
+    if (!plan)
+      return plan.takeError();
+    double time = plan->cost.stepTime.value;
+    if (request.simulate) {
+      llvm::Expected<SimulatedStep> step =
+          simulateStep(request.model, request.job, request.cluster, plan->layout, request.stack, detail, plan->cost);
+      if (!step)
+        return step.takeError();
+      time = step->stepTime.value;
+      plan->simulated = std::move(*step);
+    }
+    finalists.push_back({std::move(*plan), std::move(candidate), time});
+  }
+  outcome.best.clear();
+  const std::string first = toString(finalists.front().plan.layout);
+  const Seconds formula = finalists.front().plan.cost.stepTime, replayed = Seconds(finalists.front().time);
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i < finalists.size(); ++i)
+    order.push_back({finalists[i].time, i});
+  llvm::sort(order);
+  if (order.front().second != 0)
+    result.notes.push_back(llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}", first, toString(formula),
+                                         toString(replayed)).str());
+  order.resize(std::min(order.size(), size_t(request.topK)));
+  for (auto [time, number] : order) {
+    result.plans.push_back(std::move(finalists[number].plan));
+    outcome.best.push_back(std::move(finalists[number].candidate));
+  }
+  result.lowerBound = Seconds(outcome.lowerBound);
+  result.gap = formula / result.lowerBound - 1;
+  return llvm::Error::success();
 }
 
 llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best) {
@@ -170,22 +219,19 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   }
   if (devices < asked)
     result.notes.push_back(llvm::formatv("uses {0} of {1} devices: no layout of more divides", devices, asked).str());
-  SearchOutcome outcome = engine.search(bounded, limit, size_t(request.topK));
+  // As many whatever is listed, so that the first does not depend on it.
+  int64_t finalists = request.simulate ? std::max<int64_t>(request.topK, 5) : request.topK;
+  SearchOutcome outcome = engine.search(bounded, limit, size_t(finalists));
   result.relaxedBound = Seconds(bounded.grids.front().first);
   fillTable(outcome);
   if (outcome.best.empty()) {
     result.infeasibility = explainInfeasible(request, engine, bounded, limit, outcome);
     return std::move(result);
   }
-  for (const Candidate &candidate : outcome.best) {
-    llvm::Expected<Plan> plan = priced(candidate);
-    if (!plan)
-      return plan.takeError();
-    result.plans.push_back(std::move(*plan));
-  }
-  result.lowerBound = Seconds(outcome.lowerBound);
-  result.gap = result.plans.front().cost.stepTime / result.lowerBound - 1;
-  if (outcome.lowerBound < outcome.best.front().time)
+  bool complete = outcome.lowerBound >= outcome.best.front().time;
+  if (llvm::Error error = rankPlans(outcome))
+    return std::move(error);
+  if (!complete)
     result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}", outcome.counts.priced,
                                          toString(result.lowerBound)).str());
   if (request.alternatives)

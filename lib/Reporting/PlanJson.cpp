@@ -58,8 +58,32 @@ static json::Value planJson(const Plan &plan) {
   return object;
 }
 
-static json::Value reportedJson(const PlanReport &report, const ReportedPlan &plan) {
+/// What a replay found: per pipeline device the seconds that each stream is busy, and of those beside no compute.
+static json::Value simulatedJson(const SimulatedStep &step) {
+  json::Array devices;
+  for (const SimulatedDevice &device : step.devices) {
+    json::Object busy, exposed;
+    for (int i = 0; i < simulatedStreamCount; ++i) {
+      busy[toString(SimulatedStream(i))] = device.busy[i].value;
+      if (i)
+        exposed[toString(SimulatedStream(i))] = device.exposed[i].value;
+    }
+    devices.push_back(json::Object{{"busy_s", std::move(busy)},
+                                   {"exposed_s", std::move(exposed)},
+                                   {"idle_s", device.idle.value},
+                                   {"peak_memory_bytes", device.peak.value},
+                                   {"peak_memory_at_s", device.peakTime.value}});
+  }
+  return json::Object{{"step_time_s", step.stepTime.value},
+                      {"tasks", step.tasks},
+                      {"extrapolated", step.extrapolated},
+                      {"devices", std::move(devices)}};
+}
+
+static json::Value reportedJson(const PlanReport &report, const ReportedPlan &plan, const Plan &searched) {
   json::Object object = costJson(plan.cost);
+  if (searched.simulated)
+    object["simulated"] = simulatedJson(*searched.simulated);
   object["layout"] = toJson(plan.layout);
   object["summary"] = toString(plan.layout);
   json::Object time;
@@ -116,8 +140,8 @@ static json::Value infeasibilityJson(const Infeasibility &infeasibility) {
 json::Value mlir::ppc::toJson(const PlanReport &report) {
   const PlanSearchResult &search = report.search;
   json::Array plans, frontier, alternatives, table, notes;
-  for (const ReportedPlan &plan : report.plans)
-    plans.push_back(reportedJson(report, plan));
+  for (size_t i = 0; i < report.plans.size(); ++i)
+    plans.push_back(reportedJson(report, report.plans[i], report.search.plans[i]));
   for (const Plan &plan : search.frontier)
     frontier.push_back(planJson(plan));
   for (const PlanAlternative &alternative : search.alternatives) {

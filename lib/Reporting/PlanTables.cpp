@@ -109,11 +109,17 @@ static void printSearch(const PlanReport &report, llvm::raw_ostream &out) {
 void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
   printHeading(report, out);
   out << '\n';
-  TextTable table(planHeader(""));
+  std::vector<std::string> header = planHeader("");
+  bool replayed = llvm::any_of(report.search.plans, [](const Plan &plan) { return plan.simulated.has_value(); });
+  if (replayed)
+    header.insert(header.begin() + 2, "replayed");
+  TextTable table(std::move(header));
   for (size_t i = 0; i < report.plans.size(); ++i) {
     std::vector<std::string> cells = planCells(report.plans[i].layout, report.plans[i].cost);
     if (!report.plans[i].cost.fits)
       cells[2] += " (does not fit)";
+    if (replayed)
+      cells.insert(cells.begin() + 1, report.search.plans[i].simulated ? toString(report.search.plans[i].simulated->stepTime) : "");
     cells.insert(cells.begin(), std::to_string(i + 1));
     table.row(std::move(cells));
   }

@@ -22,6 +22,8 @@ def arguments():
     parser.add_argument("--emit-rows", metavar="DIR",
                         help="write TABLE.csv (inputs) and TABLE.expected.csv (measured) of every table")
     parser.add_argument("--predictions", metavar="FILE", help="an output of ppc-plan to read instead of running it")
+    parser.add_argument("--simulate", action="store_true",
+                        help="also replay each step event by event: its errors, and where it differs from the formulas")
     parser.add_argument("--keep", metavar="DIR", help="leave what the tool read and wrote there")
     parser.add_argument("--table", action="append", choices=list(tables.TABLES), help="only this table (may be repeated)")
     parser.add_argument("--where", action="append", default=[], metavar="COLUMN=VALUE[|VALUE]",
@@ -67,7 +69,8 @@ def main():
     if options.predictions:
         predictions = plan_tool.read(options.predictions)
     else:
-        predictions = plan_tool.run(options.plan_tool, folder, [entry for entries in rows.values() for entry in entries])
+        predictions = plan_tool.run(options.plan_tool, folder, [entry for entries in rows.values() for entry in entries],
+                                    options.simulate)
 
     scores = [score.score(name, entries, predictions) for name, entries in rows.items()]
     result = report.Report(options.slack)
@@ -76,7 +79,8 @@ def main():
     print(result.text())
     for entry in scores:
         sections = [("largest errors of step time", report.worst_text(entry, options.worst)),
-                    ("largest errors of peak memory", report.memory_text(entry, options.worst))]
+                    ("largest errors of peak memory", report.memory_text(entry, options.worst)),
+                    ("replayed steps that differ most", report.simulated_text(entry, options.worst))]
         if options.details:
             sections += [("fit answered wrong", report.fit_text(entry)), ("groups", report.choices_text(entry, 10)),
                          ("refused", report.failed_text(entry))]

@@ -93,7 +93,8 @@ static llvm::Expected<PlanSearchResult> search(const PlanRequest &request) {
 static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input) {
   bool whole = options.emit == PlanOutput::Html || options.emit == PlanOutput::Json;
   return {input.model, input.job, input.cluster, input.stack, input.base, input.constraints, Bytes(options.memory), options.top,
-          /*frontier=*/options.frontier || whole, /*alternatives=*/options.emit == PlanOutput::Table || whole, /*refuse=*/{}};
+          /*frontier=*/options.frontier || whole, /*alternatives=*/options.emit == PlanOutput::Table || whole, /*simulate=*/true,
+          /*refuse=*/{}};
 }
 
 static int writeArguments(const FrameworkArguments &arguments, llvm::raw_ostream &out) {

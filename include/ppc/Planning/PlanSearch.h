@@ -13,8 +13,10 @@
 
 #include "ppc/CostModel/StepCost.h"
 #include "ppc/Planning/PlanConstraints.h"
+#include "ppc/Simulation/StepSimulation.h"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace mlir::ppc {
@@ -32,6 +34,7 @@ struct PlanRequest {
   int64_t topK = 5;          // plans to list
   bool frontier = false;     // also the time/memory front
   bool alternatives = true;  // also the best plan with another value of each decision
+  bool simulate = false;     // replay the best plans, five at least, event by event, and rank them by that
   /// Names the part of a layout that cannot be run (by ppc-compile today); empty: it can. Must be pure and thread-safe.
   std::function<std::string(const ParallelLayout &)> refuse = {};
   unsigned threads = 0;      // 0: one per core. The result is the same for any number
@@ -44,6 +47,7 @@ Bytes planMemoryLimit(const Cluster &cluster);
 struct Plan {
   ParallelLayout layout; // stageLayers filled when pp x vp > 1
   StepCost cost;
+  std::optional<SimulatedStep> simulated = std::nullopt; // of plans that were replayed; without events
 };
 
 /// "Why this and not that": the best plan that has another value of one key.
@@ -83,13 +87,13 @@ struct Infeasibility {
 };
 
 struct PlanSearchResult {
-  std::vector<Plan> plans;    // best first, topK at most; empty: see infeasibility
+  std::vector<Plan> plans;    // best first (by replayed times where asked for), topK at most; empty: see infeasibility
   std::vector<Plan> frontier; // fastest first, each with less memory than the one before
   std::vector<PlanAlternative> alternatives; // in the order of PlanKey; only keys that the model and layout know
   std::vector<SearchCount> table;
-  /// No layout of the space takes less (certified; equal to the best plan's time when the search ran to the end).
+  /// By the closed formulas no layout of the space takes less (certified; the best layout's time when the search ran to the end).
   Seconds lowerBound;
-  double gap = 0; // plans[0] / lowerBound - 1
+  double gap = 0; // the least such time that was found / lowerBound - 1
   /// What no layout can beat by the simplest bound: perfect pipelines, nothing exposed between ranks but what layers need.
   Seconds relaxedBound;
   std::vector<std::string> notes; // "uses 120 of 128 devices: ..."

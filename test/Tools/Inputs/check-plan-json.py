@@ -31,6 +31,14 @@ for plan in data["plans"]:
     # Ops are the compute kinds and the collectives of the layers, but for recomputation.
     compute = sum(op["step_s"] for op in plan["ops"] if op["class"] != "communication")
     same("ops", compute, sum(plan["time_s"][kind] for kind in ("matmul", "attention", "memory-bound")))
-best = [plan["step_time_s"] for plan in data["plans"]]
+    # The replay holds the memory that the formulas say, and no device is busy for longer than the step.
+    simulated = plan["simulated"]
+    for stage, device in zip(plan["stages"], simulated["devices"], strict=True):
+        same("replayed memory", device["peak_memory_bytes"], stage["memory_bytes"]["total"])
+        same("replayed compute", max(device["busy_s"]["compute"] + device["idle_s"], simulated["step_time_s"]), simulated["step_time_s"])
+        for stream, seconds in device["exposed_s"].items():
+            if seconds > device["busy_s"][stream] * (1 + 1e-9):
+                sys.exit(f"{stream} is exposed for {seconds} s and busy for less")
+best = [plan["simulated"]["step_time_s"] for plan in data["plans"]]
 if best != sorted(best):
     sys.exit(f"plans are not in order: {best}")

@@ -51,6 +51,13 @@ class Report:
             self.most(name, "p90 / mean", ratio, P90_OVER_MEAN if target.mean_error else None,
                       lambda value: plain(value, 2))
             self.figure(name, "bias", f"{100 * score.bias():+.1f}%")
+        replayed = score.simulated_errors()
+        if replayed:
+            self.figure(name, "replayed: mean error, bias", f"{percent(mean([abs(error) for error, *_ in replayed]))}, "
+                        f"{100 * mean([error for error, *_ in replayed]):+.1f}%")
+            differences = [difference for _, difference, *_ in replayed]
+            self.figure(name, "replayed / formulas: mean, least, most",
+                        ", ".join(f"{100 * value:+.1f}%" for value in (mean(differences), min(differences), max(differences))))
         if score.choices:
             self.most(name, f"worst regret of {len(score.choices)} groups", score.worst_regret(), target.regret, percent)
             self.figure(name, "mean regret", percent(mean([choice.regret for choice in score.choices]), 2))
@@ -119,6 +126,15 @@ def memory_text(score, count):
     for error, row, prediction in sorted(score.memory, key=lambda item: -abs(item[0]))[:count]:
         lines.append(f"  {100 * error:+7.1f}%  measured {row.peak_memory_GiB:6.1f} GiB  predicted "
                      f"{prediction.peak_memory_GiB:6.1f} GiB  {row.model_name}: {layout(row)}  [{row.id}]")
+    return "\n".join(lines)
+
+
+def simulated_text(score, count):
+    """Rows whose replayed step differs most from the formulas."""
+    lines = []
+    for error, difference, row, prediction in sorted(score.simulated_errors(), key=lambda item: -abs(item[1]))[:count]:
+        lines.append(f"  {100 * difference:+7.1f}%  measured {row.step_time_s:9.3f} s  formulas {prediction.step_time_s:9.3f} s  "
+                     f"replayed {prediction.simulated_s:9.3f} s  {row.model_name} on {row.inputs['devices']}: {layout(row)}  [{row.id}]")
     return "\n".join(lines)
 
 

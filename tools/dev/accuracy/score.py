@@ -12,6 +12,7 @@ class Prediction:
     peak_memory_GiB: float = None
     error: str = ""
     cells: dict = field(default_factory=dict)
+    simulated_s: float = None  # the step replayed event by event
 
 
 @dataclass
@@ -41,6 +42,11 @@ class Score:
     fit_right: int = 0
     fit_wrong: list = field(default_factory=list)  # (row, prediction)
     memory: list = field(default_factory=list)  # (signed relative error, row, prediction)
+
+    def simulated_errors(self):
+        """(signed relative error of the replayed step, its relative difference from the formulas, row, prediction)."""
+        return [(prediction.simulated_s / row.step_time_s - 1, prediction.simulated_s / prediction.step_time_s - 1, row, prediction)
+                for _, row, prediction in self.errors if prediction.simulated_s]
 
     def mean_error(self):
         return mean([abs(error) for error, *_ in self.errors])
