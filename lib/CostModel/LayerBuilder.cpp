@@ -170,6 +170,8 @@ LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &gr
     op.forward = time(forward, forwardBytes);
   if (backwardBytes.value > 0)
     op.backward = time(backward, backwardBytes);
+  op.forwardLink = op.forward;
+  op.backwardLink = op.backward;
   op.traffic = forwardBytes * context.activationScale();
   op.forwardKernels = forwardBytes.value > 0 ? int(slices) : 0;
   op.backwardKernels = backwardBytes.value > 0 ? int(slices) : 0;

@@ -70,7 +70,7 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   if (layout.tp > 1 && !gathered) {
     Bytes row(tokens * 4);
     build.collective("loss terms", context.tensorGroup, CollectiveKind::AllReduce, row, CollectiveKind::AllReduce, Bytes(0));
-    program.ops.back().forward = 3 * program.ops.back().forward; // maximum, target logit, sum
+    program.ops.back().forward = program.ops.back().forwardLink = 3 * program.ops.back().forward; // maximum, target logit, sum
     program.ops.back().forwardKernels = 3;
   }
   program.input = Bytes(layout.sequenceParallel ? activation.value / tp : activation.value) * context.activationScale();

@@ -99,6 +99,7 @@ void TransformerLayer::overlapTensorParallel(size_t first) {
     if (layout.sequenceParallel && enters && !stack.keepsGatheredSequence) {
       // The sequence is gathered again for the weight gradient, beside the gradient of the rows.
       Seconds again = whole;
+      op.backwardLink += whole;
       if (stack.asyncTensorBackward || stack.overlapTensorParallel)
         build.hide(again, product->backward);
       op.backward += again;
@@ -203,14 +204,16 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
   if (layout.contextKind == ContextKind::Ulysses) {
     Seconds each = slices * collectiveTime(context.cluster, CollectiveKind::AllToAll, Bytes((queryBytes * 2 + kvBytes) * scale / slices),
                                            context.contextGroup);
-    op.forward = each;
-    op.backward = each;
+    op.forward = op.forwardLink = each;
+    op.backward = op.backwardLink = each;
   } else if (layout.contextKind == ContextKind::AllGather) {
     auto time = [&](CollectiveKind kind) {
       return slices * collectiveTime(context.cluster, kind, Bytes(kvBytes * parts * scale / slices), context.contextGroup);
     };
     op.forward = time(CollectiveKind::AllGather);
     op.backward = op.forward + time(CollectiveKind::ReduceScatter);
+    op.forwardLink = op.forward;
+    op.backwardLink = op.backward;
   } else {
     // Keys and values go round the ring while each piece is computed; the gradients go round with them in backward. Each
     // rank's pair of a leading and a trailing chunk keeps the causal work even.
@@ -218,6 +221,8 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
     Seconds hop = slices * pointToPointTime(context.cluster, Bytes(kvBytes * scale / slices), stride, layout.tp);
     Seconds forward = (parts - 1) * hop, backward = (parts - 1) * 2 * hop;
     Seconds hidden = attention.forward * ((parts - 1) / parts), hiddenBack = attention.backward * ((parts - 1) / parts);
+    op.forwardLink = forward;
+    op.backwardLink = backward;
     build.hide(forward, hidden);
     build.hide(backward, hiddenBack);
     op.forward = forward;
@@ -258,6 +263,8 @@ void TransformerLayer::latentProjections() {
     double share = (queryInput + double(latent.keyValueRank + latent.ropeHeadDim)) / hidden;
     build.result().ops[first].forward = build.result().ops[first].forward * share;
     build.result().ops[first].backward = build.result().ops[first].backward * share;
+    build.result().ops[first].forwardLink = build.result().ops[first].forwardLink * share;
+    build.result().ops[first].backwardLink = build.result().ops[first].backwardLink * share;
   }
   build.stream("rotary", tokens * heads * (queryDim * 4 + queryDim * 4), tokens * heads * queryDim * 8, 2, 2,
                Bytes(stack.recomputeLatentProjections ? 0 : tokens * heads * (2 * queryDim + double(latent.valueHeadDim)) * 2));

@@ -193,3 +193,8 @@ llvm::Expected<ScheduleTimeline> mlir::ppc::stepTimeline(const ReportedPlan &pla
     durations.push_back(chunk.durations);
   return simulateSchedule(*schedule, durations, plan.detail.messages);
 }
+
+llvm::Expected<SimulatedStep> mlir::ppc::replayStep(const PlanReport &report, const ReportedPlan &plan,
+                                                    const StepSimulationOptions &options) {
+  return simulateStep(report.model, report.job, report.cluster, plan.layout, report.stack, plan.detail, plan.cost, options);
+}

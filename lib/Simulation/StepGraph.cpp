@@ -1,6 +1,7 @@
 // Devices are written one after the other, each in the order of its schedule; then messages join them.
 #include "StepGraph.h"
 
+#include "LayerParts.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -24,8 +25,9 @@ struct LayerTurn {
 
 class GraphBuilder {
 public:
-  GraphBuilder(const StepWork &work, bool everyLayer)
-      : work(work), schedule(work.schedule), everyLayer(everyLayer), share(1.0 / double(schedule.sliceCount)) {
+  GraphBuilder(const StepWork &work, const StepSimulationOptions &options)
+      : work(work), schedule(work.schedule), everyLayer(options.everyLayer), share(1.0 / double(schedule.sliceCount)) {
+    chooseOps(options.opTasks);
     TaskGraph &graph = result.graph;
     graph.communicationShare = work.communicationShare;
     graph.communicationSlowdown = work.communicationSlowdown;
@@ -58,16 +60,35 @@ private:
   }
   void addUpdate(int64_t device);
   void joinDevices();
+  /// Which micro-batches' layers are written op by op.
+  void chooseOps(int64_t tasks);
+  bool inOps(const PipelineAction &action) const {
+    return opMicroBatches == schedule.microBatchCount ||
+           (opMicroBatches > 0 && (action.microBatch == 0 || action.microBatch + 1 == schedule.microBatchCount));
+  }
 
   const StepWork &work;
   const PipelineSchedule &schedule;
   bool everyLayer;
+  int64_t opMicroBatches = 0;
   double share; // of a micro-batch in one action
   StepGraph result;
   std::vector<std::vector<ActionTasks>> actions; // per device and action
   std::vector<int32_t> updated;                  // per device: the task that ends the update
 };
 } // namespace
+
+void GraphBuilder::chooseOps(int64_t tasks) {
+  int64_t ops = 0;
+  for (const ChunkWork &chunk : work.chunks)
+    for (const LayerWork &layer : chunk.layers)
+      ops += layer.program ? 2 * int64_t(layer.program->ops.size()) : 0;
+  ops *= schedule.sliceCount;
+  if (ops * schedule.microBatchCount <= tasks)
+    opMicroBatches = schedule.microBatchCount;
+  else if (2 * ops <= tasks)
+    opMicroBatches = 2;
+}
 
 void GraphBuilder::addUpdate(int64_t device) {
   const DeviceWork &each = work.devices[device];
@@ -125,6 +146,7 @@ private:
   void addAction(size_t i);
   void addLayers(size_t i, double scale);
   int32_t addPart(const PipelineAction &action, int32_t layer, Seconds compute, Seconds exposed);
+  int32_t addOps(const PipelineAction &action, int32_t layer, double scale);
   void gatherUpTo(size_t turn);
   void flushReduction(bool all);
   void addCopyBefore(size_t i);
@@ -239,7 +261,7 @@ void GraphBuilder::DeviceBuilder::planTurns() {
       moves |= turn.gathers || turn.scatters || turn.reduces;
       here.push_back(turn);
     }
-    if (moves || whole.everyLayer)
+    if (moves || whole.everyLayer || whole.inOps(action))
       turns.insert(turns.end(), here.begin(), here.end());
   }
   firstTurn[list.size()] = turns.size();
@@ -264,6 +286,28 @@ int32_t GraphBuilder::DeviceBuilder::addPart(const PipelineAction &action, int32
     whole.result.graph.addDependence(first, main);
   }
   return first;
+}
+
+/// A layer op by op.
+int32_t GraphBuilder::DeviceBuilder::addOps(const PipelineAction &action, int32_t layer, double scale) {
+  static constexpr SimulatedKind kinds[] = {SimulatedKind::Forward, SimulatedKind::Backward, SimulatedKind::WeightGradient};
+  int32_t first = -1;
+  for (const LayerPart &part : layerParts(chunkOf(action).layers[layer], action.kind, work.selective)) {
+    SimulatedEvent event = eventOf(action, part.communication ? SimulatedStream::LayerCollectives : SimulatedStream::Compute,
+                                   kinds[int(action.kind)]);
+    event.layer = layer;
+    event.op = part.op;
+    event.isWait = !part.op;
+    event.again = part.again;
+    event.beside = part.beside * scale;
+    int32_t task = part.communication ? whole.add(TaskKind::Communication, event, part.taken * scale, layerUses)
+                                      : whole.add(TaskKind::Compute, event, part.taken * scale);
+    whole.result.graph.addDependence(main, task);
+    main = task;
+    if (first < 0)
+      first = task;
+  }
+  return first < 0 ? addPart(action, layer, Seconds(0), Seconds(0)) : first;
 }
 
 /// Parameters come one layer ahead: those of the layer after `turn`'s while it runs.
@@ -310,7 +354,9 @@ void GraphBuilder::DeviceBuilder::addLayers(size_t i, double scale) {
     Seconds exposed = action.kind == Kind::Forward    ? layer.forwardExposed
                       : action.kind == Kind::Backward ? layer.backwardExposed
                                                       : Seconds(0);
-    int32_t first = addPart(action, turns[turn].layer, (taken - exposed) * scale, exposed * scale);
+    int32_t first = whole.inOps(action) && layer.program
+                        ? addOps(action, turns[turn].layer, scale)
+                        : addPart(action, turns[turn].layer, (taken - exposed) * scale, exposed * scale);
     whole.result.graph.addDependence(gatherTasks[turn], first);
     turnEnds[turn] = main;
     if (whole.actions[device][i].first < 0)
@@ -513,4 +559,6 @@ StepGraph GraphBuilder::build() {
   return std::move(result);
 }
 
-StepGraph mlir::ppc::buildStepGraph(const StepWork &work, bool everyLayer) { return GraphBuilder(work, everyLayer).build(); }
+StepGraph mlir::ppc::buildStepGraph(const StepWork &work, const StepSimulationOptions &options) {
+  return GraphBuilder(work, options).build();
+}

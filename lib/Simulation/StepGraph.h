@@ -21,8 +21,8 @@ struct StepGraph {
   int32_t updateTasks = 0; // of all devices, the first tasks of the graph
 };
 
-/// `everyLayer`: as StepSimulationOptions.
-StepGraph buildStepGraph(const StepWork &work, bool everyLayer);
+/// `options`: everyLayer and opTasks.
+StepGraph buildStepGraph(const StepWork &work, const StepSimulationOptions &options);
 
 } // namespace mlir::ppc
 

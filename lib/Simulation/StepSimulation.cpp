@@ -105,7 +105,7 @@ static void measureMemory(const StepWork &work, const StepGraph &step, const Sim
 }
 
 llvm::Expected<SimulatedStep> mlir::ppc::simulateWork(const StepWork &work, const StepSimulationOptions &options) {
-  StepGraph step = buildStepGraph(work, options.everyLayer);
+  StepGraph step = buildStepGraph(work, options);
   llvm::Expected<SimulatedTimes> times = simulateTasks(step.graph);
   if (!times)
     return times.takeError();
@@ -130,6 +130,7 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateWork(const StepWork &work, cons
     Seconds shift = update ? result.stepTime - origin : Seconds(0) - origin;
     event.start = times->start[i] + shift;
     event.end = times->end[i] + shift;
+    event.beside = std::min(event.beside, event.start);
   }
   llvm::sort(result.events, [](const SimulatedEvent &a, const SimulatedEvent &b) {
     return std::tuple(a.start.value, a.device, a.stream, a.end.value, a.microBatch) <

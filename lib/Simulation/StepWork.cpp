@@ -25,7 +25,7 @@ StepWork mlir::ppc::workOfDurations(PipelineSchedule schedule, llvm::ArrayRef<St
 }
 
 /// The layers of a chunk in model order. What ChunkCost sums up is the truth: prices are scaled to it.
-static ChunkWork chunkOf(const PricingContext &context, const LayerPrices &prices, const ChunkCost &chunk, int64_t firstLayer,
+static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &programs, const LayerPrices &prices, const ChunkCost &chunk, int64_t firstLayer,
                          int64_t layers, bool isFirst, bool isLast, bool splitBackward) {
   ChunkWork work;
   std::array<int64_t, layerKinds> recomputed = chunk.recomputed;
@@ -36,6 +36,7 @@ static ChunkWork chunkOf(const PricingContext &context, const LayerPrices &price
     const LayerPrice &price = prices(kind, again);
     LayerWork &layer = work.layers.emplace_back();
     layer.kind = kind;
+    layer.program = &programs.programs[int(kind)];
     layer.recomputed = again;
     layer.forward = price.forwardAlone;
     layer.backward = price.backwardAlone;
@@ -124,7 +125,7 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
   int64_t first = 0;
   for (size_t i = 0; i < detail.costs.chunks.size(); ++i) {
     const ChunkCost &chunk = detail.costs.chunks[i];
-    ChunkWork each = chunkOf(context, prices, chunk, first, layers[i], i == 0, i + 1 == layers.size(), split);
+    ChunkWork each = chunkOf(context, detail.costs, prices, chunk, first, layers[i], i == 0, i + 1 == layers.size(), split);
     each.kept = chunk.kept + keptStageOutputs(context);
     each.keptForWeights = chunk.keptForWeights;
     if (layout.offload == Offload::Activations)
@@ -157,6 +158,7 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
   work.gathersForBackward = stack.reshardAfterForward;
   work.gathersOnce = stack.gatherParametersOncePerStep;
   work.scattersEveryMicroBatch = context.reducesEveryMicroBatch();
+  work.selective = layout.recompute == Recompute::Selective;
   work.bucketElements = stack.bucketElements;
   work.host = context.cluster.host.bandwidth;
   work.communicationShare = context.device().communicationShare;

@@ -131,7 +131,10 @@ static int write(const PlanOptions &options, const PlanReport &report, llvm::raw
   }
   case PlanOutput::Json: out << llvm::formatv("{0:2}\n", toJson(report)); return 0;
   case PlanOutput::Html: writePage(report, out); return 0;
-  case PlanOutput::Trace: writeTrace(report, out); return 0;
+  case PlanOutput::Trace:
+    if (llvm::Error error = writeTrace(report, out))
+      return fail(std::move(error));
+    return 0;
   case PlanOutput::Megatron: return writeArguments(megatronArguments(report.model, report.job, best.layout), out);
   case PlanOutput::Torchtitan: return writeArguments(torchtitanConfig(report.model, report.job, best.layout), out);
   }

@@ -18,7 +18,7 @@ struct LayerOp {
   llvm::StringRef name; // of static storage: "qkv projection"
   OpClass kind = OpClass::Stream;
   Seconds forward, backward, weightGradient; // device (or link) time per micro-batch
-  Seconds hidden;                            // of forward and of backward each: communication that runs beside compute
+  Seconds forwardLink, backwardLink; // of communication: the whole exchange, also the part that runs beside compute
   Seconds forwardCut, backwardCut;           // a product in tp pieces, two at a time, where the stack cuts it; else as whole
   int forwardKernels = 1, backwardKernels = 1;
   Flops flops;   // of forward, on this rank

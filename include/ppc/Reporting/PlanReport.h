@@ -75,8 +75,11 @@ struct OpShare {
 /// Longest first.
 std::vector<OpShare> opShares(const PlanReport &report, const ReportedPlan &plan);
 
-/// The timeline of a plan's step. Errors: as simulateSchedule.
+/// The timeline of a plan's pipeline alone. Errors: as simulateSchedule.
 llvm::Expected<ScheduleTimeline> stepTimeline(const ReportedPlan &plan);
+
+/// A plan's step event by event. Its events refer to the plan's detail. Errors: as simulateStep.
+llvm::Expected<SimulatedStep> replayStep(const PlanReport &report, const ReportedPlan &plan, const StepSimulationOptions &options);
 
 /// "+1.2 ms", "-40 us"; empty for what is only rounding beside a step.
 std::string differenceText(Seconds difference, Seconds step);
@@ -97,9 +100,10 @@ llvm::json::Value toJson(const ParallelLayout &layout);
 /// One HTML file that needs nothing else: plans, why, timeline, memory per stage, frontier, ops, search.
 void writePage(const PlanReport &report, llvm::raw_ostream &out);
 
-/// The best plan's step as Chrome trace events (ui.perfetto.dev, chrome://tracing): per device of the pipeline one track of
-/// compute and one of communication.
-void writeTrace(const PlanReport &report, llvm::raw_ostream &out);
+/// The best plan's step, replayed, as Chrome trace events (ui.perfetto.dev, chrome://tracing): per device of the pipeline a
+/// track for each stream, op by op where that is not too much to view, arrows along messages, and the bytes that it holds.
+/// Errors: no plan; as replayStep.
+llvm::Error writeTrace(const PlanReport &report, llvm::raw_ostream &out);
 
 } // namespace mlir::ppc
 

@@ -41,6 +41,10 @@ struct SimulatedEvent {
   int32_t stage = -1;       // virtual; -1: of the whole device
   int32_t microBatch = -1, slice = 0;
   int32_t layer = -1;       // of the chunk's layers; -1: all of them
+  const LayerOp *op = nullptr; // one op of the layer; null: all of them, or (`isWait`) what the layer takes beyond its ops
+  bool isWait = false;         // launches that kernels wait for, copies of shards
+  bool again = false;          // recomputed
+  Seconds beside;              // of a collective: how much earlier it began, beside compute
   Seconds start, end;
 };
 
@@ -71,9 +75,11 @@ struct SimulatedStep {
 };
 
 struct StepSimulationOptions {
-  bool keepEvents = false;     // events and memory timelines
-  bool everyLayer = false;     // tasks are layers, also where nothing depends on it
-  int64_t maxTasks = 60000;    // longer steps are replayed in part, where their schedule has a steady state
+  bool keepEvents = false; // events and memory timelines
+  bool everyLayer = false; // tasks are layers, also where nothing depends on it
+  /// Where a step has no more tasks than that, they are single ops; else those of the first and the last micro-batch are, or none.
+  int64_t opTasks = 0;
+  int64_t maxTasks = 60000; // longer steps are replayed in part, where their schedule has a steady state
 };
 
 /// Errors: tasks that wait for each other in a circle (a schedule that does not verify); as simulateTasks.

@@ -16,6 +16,7 @@ struct LayerWork {
   Seconds forwardExposed, backwardExposed; // of those, collectives that compute waits for
   Seconds gather, scatter;                 // exchange of the layer's parameters and gradients beside it; 0: none
   double parameters = 0;
+  const LayerProgram *program = nullptr; // its ops, for drawing; owned by the detail that the work is derived from
 };
 
 struct ChunkWork {
@@ -43,6 +44,7 @@ struct StepWork {
   bool gathersForBackward = false;    // ZeRO-3: parameters come again
   bool gathersOnce = false;           // ZeRO-3: in the first micro-batch only
   bool scattersEveryMicroBatch = false;
+  bool selective = false;             // backward computes attention scores again
   double bucketElements = 0;          // 0: layer by layer
   BytesPerSecond host;                // of copies
   // Contention. Without levels nothing shares links and messages never wait for each other.

@@ -92,10 +92,16 @@ actions = sum(len(device) for device in data["timeline"]["devices"])
 expect("actions of the timeline", int(elements.named["timeline"]["data-actions"]), actions)
 expect("timeline drawn", elements.named["timeline"].get("data-painted"), "yes")
 
+expect("lines of memory", elements.classes["memory-line"], best["layout"]["pp"])
+for stage, line in zip(best["stages"], data["timeline"]["memory"], strict=True):
+    peak = max(bytes_held for _, bytes_held in line)
+    if abs(peak / stage["memory_bytes"]["total"] - 1) > 1e-6:
+        sys.exit(f"a line of memory rises to {peak}, not to {stage['memory_bytes']['total']}")
+
 # The canvas has as many pixels of the two colours as the actions last; letters on them and gaps take some.
 plot_width, bar_height = (float(number) for number in elements.named["body"]["data-plot"].split())
 device_count = len(data["timeline"]["devices"])
-end = max(data["timeline"]["end_us"], best["step_time_s"] * 1e6)
+end = data["timeline"]["end_us"]
 for kind, name in enumerate(("forward", "backward")):
     lasting = sum(action[4] - action[3] for device in data["timeline"]["devices"] for action in device
                   if action[0] == kind and action[1] // device_count % 2 == 0)

@@ -167,8 +167,12 @@ TEST(StepSimulation, EqualsTheTimerOnStepsWithoutState) {
     for (DeviceWork &device : work.devices)
       device.reduction = device.gather = device.optimizer = device.hostCopies = Seconds(0);
     ASSERT_EQ(llvm::toString(timer.time(steps.detail.schedule->name, steps.detail.shape, durations, work.messages, expected)), "");
-    SimulatedStep step = llvm::cantFail(simulateWork(work));
-    EXPECT_NEAR(step.stepTime.value, expected.stepTime.value, 1e-9 * expected.stepTime.value);
+    for (int64_t opTasks : {0, 4000, round % 5 ? 4000 : 1 << 30}) { // chunks, the first and last micro-batch op by op, everything
+      StepSimulationOptions options;
+      options.opTasks = opTasks;
+      SimulatedStep step = llvm::cantFail(simulateWork(work, options));
+      EXPECT_NEAR(step.stepTime.value, expected.stepTime.value, 1e-9 * expected.stepTime.value) << opTasks;
+    }
   }
 }
 
@@ -196,7 +200,7 @@ TEST(StepSimulation, DoesAllWorkAndNoMore) {
   unsigned seed = freshSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RandomSteps steps(seed);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 40; ++round) {
     steps.next();
     SCOPED_TRACE(steps.describe());
     StepWork work = steps.work();
@@ -204,8 +208,12 @@ TEST(StepSimulation, DoesAllWorkAndNoMore) {
     StepSimulationOptions options;
     options.everyLayer = true;
     SimulatedStep expanded = llvm::cantFail(simulateWork(work, options));
-    // Tasks are layers or stages: the same to what little contention falls differently.
+    options.opTasks = 1 << 30;
+    SimulatedStep single = llvm::cantFail(simulateWork(work, options));
+    EXPECT_GT(single.tasks, expanded.tasks);
+    // Tasks are stages, layers or ops: the same to what little contention falls differently.
     EXPECT_NEAR(folded.stepTime / expanded.stepTime, 1, 0.02);
+    EXPECT_NEAR(single.stepTime / expanded.stepTime, 1, 0.02);
     for (size_t device = 0; device < work.devices.size(); ++device) {
       Seconds asked = work.devices[device].optimizer;
       for (const PipelineAction &action : work.schedule.devices[device])

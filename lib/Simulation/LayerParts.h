@@ -1,0 +1,21 @@
+// A layer's pass in the ops that it is made of.
+#ifndef PPC_LIB_SIMULATION_LAYERPARTS_H
+#define PPC_LIB_SIMULATION_LAYERPARTS_H
+
+#include "ppc/Simulation/StepWork.h"
+
+namespace mlir::ppc {
+
+struct LayerPart {
+  const LayerOp *op = nullptr; // null: what the layer takes beyond its ops
+  bool communication = false, again = false;
+  Seconds taken;
+  Seconds beside; // of communication: what of it runs beside the compute before
+};
+
+/// In order; compute and communication each add up to what `layer` says they take in this pass.
+std::vector<LayerPart> layerParts(const LayerWork &layer, PipelineActionKind pass, bool selective);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_SIMULATION_LAYERPARTS_H
