@@ -158,6 +158,7 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
   work.gathersForBackward = stack.reshardAfterForward;
   work.gathersOnce = stack.gatherParametersOncePerStep;
   work.scattersEveryMicroBatch = context.reducesEveryMicroBatch();
+  work.validatesAfterwards = stack.validatesUpdateAfterwards;
   work.selective = layout.recompute == Recompute::Selective;
   work.bucketElements = stack.bucketElements;
   work.host = context.cluster.host.bandwidth;

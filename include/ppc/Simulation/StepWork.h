@@ -44,6 +44,7 @@ struct StepWork {
   bool gathersForBackward = false;    // ZeRO-3: parameters come again
   bool gathersOnce = false;           // ZeRO-3: in the first micro-batch only
   bool scattersEveryMicroBatch = false;
+  bool validatesAfterwards = false;   // no device waits for the others' gradients before its update
   bool selective = false;             // backward computes attention scores again
   double bucketElements = 0;          // 0: layer by layer
   BytesPerSecond host;                // of copies

@@ -171,7 +171,8 @@ TEST(StepSimulation, EqualsTheTimerOnStepsWithoutState) {
       StepSimulationOptions options;
       options.opTasks = opTasks;
       SimulatedStep step = llvm::cantFail(simulateWork(work, options));
-      EXPECT_NEAR(step.stepTime.value, expected.stepTime.value, 1e-9 * expected.stepTime.value) << opTasks;
+      Seconds wanted = work.validatesAfterwards ? expected.span() : expected.stepTime;
+      EXPECT_NEAR(step.stepTime.value, wanted.value, 1e-9 * wanted.value) << opTasks;
     }
   }
 }
@@ -229,7 +230,8 @@ TEST(StepSimulation, DoesAllWorkAndNoMore) {
       Seconds busy = folded.devices[device].busy[0];
       EXPECT_GE(busy.value, asked.value * (1 - 1e-9));
       EXPECT_LE(busy.value, asked.value / (1 - work.communicationShare) * (1 + 1e-9));
-      EXPECT_LE(busy.value, folded.stepTime.value * (1 + 1e-9));
+      if (!work.validatesAfterwards)
+        EXPECT_LE(busy.value, folded.stepTime.value * (1 + 1e-9));
     }
   }
 }
