@@ -212,9 +212,11 @@ TEST(StepSimulation, DoesAllWorkAndNoMore) {
     options.opTasks = 1 << 30;
     SimulatedStep single = llvm::cantFail(simulateWork(work, options));
     EXPECT_GT(single.tasks, expanded.tasks);
-    // Tasks are stages, layers or ops: the same to what little contention falls differently.
-    EXPECT_NEAR(folded.stepTime / expanded.stepTime, 1, 0.02);
-    EXPECT_NEAR(single.stepTime / expanded.stepTime, 1, 0.02);
+    // Tasks are stages, layers or ops: the same but for where contention falls. State that moves beside every layer meets its
+    // collectives at other moments when they stand behind each other or between the ops.
+    double tolerance = steps.layout.zero >= 2 ? 0.06 : 0.02;
+    EXPECT_NEAR(folded.stepTime / expanded.stepTime, 1, tolerance);
+    EXPECT_NEAR(single.stepTime / expanded.stepTime, 1, tolerance);
     for (size_t device = 0; device < work.devices.size(); ++device) {
       Seconds asked = work.devices[device].optimizer;
       for (const PipelineAction &action : work.schedule.devices[device])
