@@ -354,9 +354,18 @@ void GraphBuilder::DeviceBuilder::addLayers(size_t i, double scale) {
     Seconds exposed = action.kind == Kind::Forward    ? layer.forwardExposed
                       : action.kind == Kind::Backward ? layer.backwardExposed
                                                       : Seconds(0);
-    int32_t first = whole.inOps(action) && layer.program
-                        ? addOps(action, turns[turn].layer, scale)
-                        : addPart(action, turns[turn].layer, (taken - exposed) * scale, exposed * scale);
+    int32_t first = -1;
+    if (whole.inOps(action) && layer.program) {
+      first = addOps(action, turns[turn].layer, scale);
+    } else {
+      // Collectives stand between the parts of a layer, where the exchange of state meets them.
+      bool meets = exposed.value > 0 && (layer.gather.value > 0 || layer.scatter.value > 0);
+      int parts = meets ? 4 : 1;
+      for (int part = 0; part < parts; ++part) {
+        int32_t task = addPart(action, turns[turn].layer, (taken - exposed) * (scale / parts), exposed * (scale / parts));
+        first = part ? first : task;
+      }
+    }
     whole.result.graph.addDependence(gatherTasks[turn], first);
     turnEnds[turn] = main;
     if (whole.actions[device][i].first < 0)
