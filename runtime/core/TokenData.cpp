@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,54 +62,37 @@ constexpr int32_t llmcUInt16 = 20240520, llmcUInt32 = 20240801;
 
 void TokenData::open(const std::string &name) {
   path = name;
+  if (isFile(path)) {
+    mapped = std::make_unique<MappedFile>(path);
+    bytes = reinterpret_cast<const unsigned char *>(mapped->data());
+    byteCount = mapped->size();
+    return;
+  }
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat status;
-  if (file.fd < 0 || fstat(file.fd, &status) != 0)
+  if (file.fd < 0)
     throw InputError(withErrno("cannot read " + path));
-  if (S_ISREG(status.st_mode) && status.st_size > 0) {
-    byteCount = status.st_size;
-    void *address = mmap(nullptr, byteCount, PROT_READ, MAP_PRIVATE, file.fd, 0);
-    mapped = address != MAP_FAILED;
-    bytes = static_cast<const unsigned char *>(mapped ? address : nullptr);
-  }
-  if (!mapped) {
-    held = readAll(file.fd, path);
-    bytes = held.data();
-    byteCount = int64_t(held.size());
-  }
+  held = readAll(file.fd, path);
+  bytes = held.data();
+  byteCount = int64_t(held.size());
 }
 
-void TokenData::close() {
-  if (mapped)
-    munmap(const_cast<unsigned char *>(bytes), byteCount);
-  mapped = false;
-  held.clear();
-}
-
-TokenData::TokenData(const DataRequest &request) 
+TokenData::TokenData(const DataRequest &request)
     : vocabulary(request.vocabulary), checkedBytes(request.checkedBytes) {
-  try {
-    interpret(request);
-    int64_t width = tokenTypeBytes[int(stored)], content = byteCount - headerBytes;
-    if (content % width)
-      throw InputError(format("%s holds %lld bytes, which is no multiple of the %lld bytes of a %s: the file is "
-                              "truncated, or --data-format is wrong",
-                              path.c_str(), (long long)content, (long long)width, tokenTypeNames[int(stored)]));
-    tokens = content / width;
-    if (tokens <= request.sequenceLength)
-      throw InputError(format("%s holds %lld %s, but one sample needs %lld (sequence length %lld + 1): use a longer "
-                              "text or a shorter sequence",
-                              path.c_str(), (long long)tokens, text ? "bytes" : "tokens",
-                              (long long)request.sequenceLength + 1, (long long)request.sequenceLength));
-    samples.emplace(request.order, tokens, request.sequenceLength, request.seed);
-    check();
-  } catch (...) {
-    close();
-    throw;
-  }
+  interpret(request);
+  int64_t width = tokenTypeBytes[int(stored)], content = byteCount - headerBytes;
+  if (content % width)
+    throw InputError(format("%s holds %lld bytes, which is no multiple of the %lld bytes of a %s: the file is "
+                            "truncated, or --data-format is wrong",
+                            path.c_str(), (long long)content, (long long)width, tokenTypeNames[int(stored)]));
+  tokens = content / width;
+  if (tokens <= request.sequenceLength)
+    throw InputError(format("%s holds %lld %s, but one sample needs %lld (sequence length %lld + 1): use a longer "
+                            "text or a shorter sequence",
+                            path.c_str(), (long long)tokens, text ? "bytes" : "tokens",
+                            (long long)request.sequenceLength + 1, (long long)request.sequenceLength));
+  samples.emplace(request.order, tokens, request.sequenceLength, request.seed);
+  check();
 }
-
-TokenData::~TokenData() { close(); }
 
 void TokenData::interpret(const DataRequest &request) {
   std::string base = withoutEnding(request.path);
@@ -119,13 +101,9 @@ void TokenData::interpret(const DataRequest &request) {
                   (request.format == DataFormat::Auto && isFile(base + ".idx") &&
                    (named || endsWith(request.path, ".bin")));
   if (megatron) {
-    struct stat data;
-    if (stat((base + ".bin").c_str(), &data) != 0)
-      throw InputError(withErrno("cannot read " + base + ".bin"));
-    open(base + ".idx");
-    TokenIndex found = parseTokenIndex({reinterpret_cast<const char *>(bytes), size_t(byteCount)}, data.st_size, path);
-    close();
     open(base + ".bin");
+    MappedFile index(base + ".idx");
+    TokenIndex found = parseTokenIndex(index.text(), byteCount, index.path());
     stored = found.type;
     indexed = format(" in %lld sequences", (long long)found.sequences);
     return;

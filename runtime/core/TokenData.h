@@ -4,7 +4,9 @@
 #include "runtime/core/SampleOrder.h"
 #include "runtime/core/TokenIndex.h"
 #include "runtime/core/TokenSource.h"
+#include "runtime/host/File.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,10 +44,6 @@ public:
   // `checkedBytes`; it ends the run when such
   // a token is found further on, where a sample reads it.
   explicit TokenData(const DataRequest &request);
-  ~TokenData() override;
-  TokenData(const TokenData &) = delete;
-  TokenData &operator=(const TokenData &) = delete;
-
   void read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const override;
   std::string describe() const override;
 
@@ -58,7 +56,6 @@ public:
 
 private:
   void open(const std::string &name);
-  void close();
   void interpret(const DataRequest &request);
   bool fits(TokenType type) const;
   void check();
@@ -70,8 +67,8 @@ private:
   int64_t checkedBytes;
   const unsigned char *bytes = nullptr; // of the file
   int64_t byteCount = 0;
-  bool mapped = false;
-  std::vector<unsigned char> held; // when not mapped
+  std::unique_ptr<MappedFile> mapped;
+  std::vector<unsigned char> held; // of what cannot be mapped
   int64_t headerBytes = 0;
   TokenType stored = TokenType::UInt8;
   bool text = false;

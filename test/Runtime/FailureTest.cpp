@@ -57,6 +57,17 @@ TEST_P(FailureTest, RanksDoNotSurviveTheirLauncher) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, FailureTest, ::testing::Values("1,2,2", "2,1,2"));
 
+TEST(FailureTest, DataThatIsCutWhileItIsReadIsNamed) {
+  std::string path = temporaryPath("cut");
+  writeFile(path, std::string(1 << 20, 'x'));
+  ProgramRun run("1,2,1", {"--data", path, "--steps", "100000000", "--print-every", "1000000000"});
+  ASSERT_TRUE(run.waitForOutput("step 1 "));
+  ASSERT_EQ(truncate(path.c_str(), 8192), 0);
+  EXPECT_EQ(run.wait(20), 1);
+  EXPECT_EQ(run.err().find("error: rank "), 0u) << run.err();
+  EXPECT_NE(run.err().find(path), std::string::npos) << run.err();
+}
+
 TEST(FailureTest, AFullDiskIsNamed) {
   ProgramRun run("1,2,1", {"--synthetic", "--steps", "3", "--log", "/dev/full"});
   EXPECT_EQ(run.wait(10), 1);

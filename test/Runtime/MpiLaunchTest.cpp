@@ -98,6 +98,31 @@ TEST_F(MpiLaunchTest, WhatAllRanksFindIsSaidOnce) {
   }
 }
 
+// A run that stops in the middle goes on from its checkpoint to the losses of an unbroken run, whoever started its ranks.
+TEST_F(MpiLaunchTest, CheckpointsAreCarriedOnByEitherTransport) {
+  auto arguments = [](const std::string &name, const std::string &steps) {
+    std::string base = temporaryPath(name); // a constant learning rate, which does not depend on the number of steps
+    return std::vector<std::string>{"--synthetic", "--lr", "2", "--min-lr", "2", "--warmup", "0", "--quiet",
+                                    "--save-losses", base + ".losses", "--checkpoint-dir", base,
+                                    "--checkpoint-every", "3", "--steps", steps};
+  };
+  ProgramRun unbroken("2,1,2", arguments("whole", "14"));
+  ASSERT_EQ(unbroken.wait(), 0) << unbroken.err();
+  std::string expected = readFile(temporaryPath("whole.losses"));
+  ASSERT_EQ(std::count(expected.begin(), expected.end(), '\n'), 14);
+  for (bool mpiFirst : {true, false}) {
+    std::string name = mpiFirst ? "mpi-first" : "local-first";
+    for (bool first : {true, false}) {
+      std::vector<std::string> words = arguments(name, first ? "5" : "14");
+      words.push_back("--resume");
+      auto run = first == mpiFirst ? mpirun(4, "2,1,2", words) : std::make_unique<ProgramRun>("2,1,2", words);
+      ASSERT_EQ(run->wait(), 0) << run->err();
+      EXPECT_EQ(run->err(), "");
+    }
+    EXPECT_EQ(readFile(temporaryPath(name + ".losses")), expected) << name;
+  }
+}
+
 TEST_F(MpiLaunchTest, TheMachineIsChecked) {
   auto run = mpirun(4, "2,2,1", {"--check-machine"}, true);
   EXPECT_EQ(run->wait(), 0) << run->err();
