@@ -26,6 +26,15 @@ static llvm::Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
+BytesPerSecond Cluster::hostBandwidth() const {
+  // What streams attain of the memory of servers.
+  constexpr double memoryEfficiency = 0.8;
+  BytesPerSecond each = host.bandwidth / double(host.devicesPerLink);
+  if (host.memoryBandwidth.value > 0)
+    each = std::min(each, memoryEfficiency * host.memoryBandwidth / double(unitSize()));
+  return each;
+}
+
 int64_t Cluster::deviceCount() const {
   int64_t count = 0;
   for (const DeviceGroup &group : groups)

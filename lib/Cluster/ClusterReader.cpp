@@ -23,6 +23,8 @@ static HostMemory readHost(YamlReader &reader) {
   HostMemory host;
   host.memory = Bytes(reader.number("memory", 0, 1e18, 0.0));
   host.bandwidth = BytesPerSecond(reader.number("bandwidth", 0, 1e15, 0.0));
+  host.devicesPerLink = reader.integer("devices_per_link", 1, 1);
+  host.memoryBandwidth = BytesPerSecond(reader.number("memory_bandwidth", 0, 1e18, 0.0));
   host.nvmeBandwidth = BytesPerSecond(reader.number("nvme_bandwidth", 0, 1e15, 0.0));
   reader.finish();
   return host;

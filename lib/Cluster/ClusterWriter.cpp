@@ -129,6 +129,8 @@ std::string mlir::ppc::writeCluster(const Cluster &cluster) {
   }
   os << "host: { memory: " << number(cluster.host.memory.value)
      << ", bandwidth: " << number(cluster.host.bandwidth.value)
+     << ", devices_per_link: " << cluster.host.devicesPerLink
+     << ", memory_bandwidth: " << number(cluster.host.memoryBandwidth.value)
      << ", nvme_bandwidth: " << number(cluster.host.nvmeBandwidth.value) << " }\n";
   return text;
 }

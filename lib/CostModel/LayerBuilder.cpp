@@ -172,6 +172,7 @@ LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &gr
     op.backward = time(backward, backwardBytes);
   op.forwardLink = op.forward;
   op.backwardLink = op.backward;
+  op.leavesUnit = group.size() > group.members.front();
   op.traffic = forwardBytes * context.activationScale();
   op.forwardKernels = forwardBytes.value > 0 ? int(slices) : 0;
   op.backwardKernels = backwardBytes.value > 0 ? int(slices) : 0;

@@ -244,6 +244,8 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
     }
     if (error.empty()) {
       ParallelLayout &layout = result.layout;
+      if (!row.has("attention"))
+        layout.attention = defaultAttention(result.cluster->device(), *result.stack);
       int64_t all = devices ? devices : result.cluster->deviceCount(), inner = layout.tp * layout.pp * layout.cp;
       layout.dp = row.integer("dp", std::max<int64_t>(1, all / inner));
       if (error.empty() && layout.devices() != all && (devices || !row.has("dp")))

@@ -23,6 +23,8 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   stack.execution = static_cast<Execution>(reader->choice("execution", {"eager", "compiled", "graphs"}, size_t(stack.execution)));
   stack.stageSplit = static_cast<StageSplit>(
       reader->choice("stage_split", {"layers", "modules", "embedding-as-layer", "balanced"}, size_t(stack.stageSplit)));
+  stack.attention = static_cast<AttentionKernel>(
+      reader->choice("attention", {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"}, size_t(stack.attention)));
   struct {
     const char *key;
     bool Stack::*field;
@@ -84,6 +86,11 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   if (llvm::Error error = reader->takeError())
     return std::move(error);
   return stack;
+}
+
+AttentionKernel mlir::ppc::defaultAttention(const Device &device, const Stack &stack) {
+  bool hasFlash3 = device.attention[static_cast<int>(FusedAttention::Flash3)].forward[0] > 0;
+  return stack.attention == AttentionKernel::Flash3 && !hasFlash3 ? AttentionKernel::Flash2 : stack.attention;
 }
 
 llvm::Expected<Stack> mlir::ppc::parseStack(llvm::StringRef name, llvm::StringRef text) {

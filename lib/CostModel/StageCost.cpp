@@ -122,6 +122,30 @@ LayerPrograms mlir::ppc::buildPrograms(const PricingContext &context) {
   return result;
 }
 
+/// What is kept leaves beside forward and comes back beside backward, by copy engines.
+static void addHostCopies(const PricingContext &context, const LayerProgram &program, bool recomputed, LayerPrice &price) {
+  const Cluster &cluster = context.cluster;
+  // Adapters hang on the same link of the device: while they work at full rate the copies get what is left of it.
+  Seconds forward, backward;
+  for (const LayerOp &op : program.ops)
+    if (op.kind == OpClass::Communication && op.leavesUnit) {
+      forward += op.forward;
+      backward += op.backward + (recomputed ? op.forward : Seconds(0));
+    }
+  if (context.layout.zero >= 3 && context.layout.dataRanks() * context.layout.tp > cluster.unitSize()) {
+    forward += price.gather;
+    backward += price.gather + price.scatter;
+  }
+  double network = cluster.levels().size() > 1 ? std::min(1.0, cluster.levels()[1].bandwidth / cluster.host.bandwidth) : 0;
+  Seconds copy = price.kept / cluster.hostBandwidth();
+  price.forward = std::max(price.forward, copy + network * forward);
+  price.backward += std::max(Seconds(0), copy + network * backward - price.backward - price.weightGradient);
+  // They read and write the device's memory, which other kernels then wait for.
+  Seconds memory = price.kept / (context.device().memoryEfficiency * context.device().memoryBandwidth);
+  price.forward += memory;
+  price.backward += memory;
+}
+
 LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPrograms &programs) {
   LayerPrices result;
   result.present = programs.present;
@@ -147,13 +171,8 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.expertParameters = program.expertParameters;
       price.kept = again ? program.input : selective ? program.savedSelective() : program.saved();
       price.keptForWeights = program.weightOperands();
-      if (context.layout.offload == Offload::Activations && context.cluster.host.bandwidth.value > 0) {
-        // What is kept leaves beside forward and comes back beside backward, by copy engines.
-        Seconds traffic = price.kept / context.cluster.host.bandwidth;
-        price.forward = std::max(price.forward, traffic);
-        Seconds wait = traffic - price.backward - price.weightGradient;
-        price.backward += std::max(Seconds(0), wait);
-      }
+      if (context.layout.offload == Offload::Activations && context.cluster.host.bandwidth.value > 0)
+        addHostCopies(context, program, again, price);
       price.working = program.backwardWorkspace;
       if (again)
         price.working += program.saved();

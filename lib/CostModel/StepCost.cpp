@@ -72,11 +72,14 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
     bytes += parameters * (stack.gradientBytes + stack.gradientReduceBytes) * (stack.gradientF32Copy ? 1 : 2);
   costs.optimizer = streamTime(device, Bytes(bytes));
   if (layout.offload == Offload::Optimizer) {
-    // Gradients go down, weights come back; the host updates at its memory's pace.
-    BytesPerSecond link = context.cluster.host.bandwidth;
+    // Gradients go down, weights come back; the host updates at its memory's pace, for all devices of the unit.
+    BytesPerSecond link = context.cluster.hostBandwidth(), memory = context.cluster.host.memoryBandwidth;
     if (link.value > 0)
       costs.hostCopies = Bytes(owned * (stack.gradientBytes + 2)) / link;
     costs.optimizer += costs.hostCopies;
+    if (memory.value > 0)
+      costs.optimizer += Bytes(owned * (stack.gradientBytes + 2 * stack.momentBytes + 2 * stack.masterBytes + 2)) *
+                         double(context.cluster.unitSize()) / memory;
   }
   return costs;
 }

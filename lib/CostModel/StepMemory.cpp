@@ -52,19 +52,24 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   bool offloadsOptimizer = layout.offload == Offload::Optimizer;
   (offloadsOptimizer ? memory.host : memory.optimizer) = cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   Bytes outputs = keptStageOutputs(context);
+  // Of what is offloaded, two chunks' worth is on the device: one comes or is used while the other leaves. What weight
+  // gradients wait for stays.
+  bool offloads = layout.offload == Offload::Activations;
+  Bytes window;
+  for (const PipelineChunk &chunk : program.chunks[device])
+    window = std::max(window, 2 * chunks[chunk.stage].kept);
   // The worst of the schedule's moments.
   for (const auto &moment : program.moments[device]) {
-    Bytes held;
+    Bytes held, waiting;
     for (size_t i = 0; i < moment.size(); ++i) {
       const ChunkCost &cost = chunks[program.chunks[device][i].stage];
-      held += moment[i].forward * (cost.kept + outputs) + moment[i].weight * cost.keptForWeights;
+      held += moment[i].forward * (cost.kept + outputs);
+      waiting += moment[i].weight * cost.keptForWeights;
     }
-    memory.activations = std::max(memory.activations, held);
-  }
-  if (layout.offload == Offload::Activations) {
-    Bytes kept = std::min(memory.activations, 2 * chunks[program.chunks[device].front().stage].kept);
-    memory.host = memory.activations - kept;
-    memory.activations = kept;
+    Bytes here = offloads ? std::min(held, window) : held;
+    memory.activations = std::max(memory.activations, here + waiting);
+    if (offloads)
+      memory.host = std::max(memory.host, held - here);
   }
   memory.workspace = working;
   memory.communication = gathered;

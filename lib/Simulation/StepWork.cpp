@@ -161,7 +161,7 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
   work.validatesAfterwards = stack.validatesUpdateAfterwards;
   work.selective = layout.recompute == Recompute::Selective;
   work.bucketElements = stack.bucketElements;
-  work.host = context.cluster.host.bandwidth;
+  work.host = context.cluster.hostBandwidth();
   work.communicationShare = context.device().communicationShare;
   work.communicationSlowdown = context.device().communicationSlowdown;
   work.levels = int64_t(context.cluster.levels().size());

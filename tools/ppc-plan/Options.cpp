@@ -47,7 +47,7 @@ Pin pins[] = {
     {"recompute", "none|selective|full|auto", "What backward computes again: nothing, attention scores, whole layers"},
     {"offload", "none|optimizer|activations|auto", "What lives in host memory between its uses"},
     {"precision", "f32|bf16|fp16|fp8|...", "Element type of products (bf16; on the host f32)"},
-    {"attention", "unfused|flash1|flash2|flash3|...", "Attention kernel (flash2)"},
+    {"attention", "unfused|flash1|flash2|flash3|...", "Attention kernel (the best of stack and device)"},
 };
 cl::opt<std::string> sequenceParallel("sp", cl::ValueOptional, cl::desc("Sequence parallelism: activations between products are cut over tp"),
                                       cl::value_desc("on|off"), cl::cat(layoutCategory));

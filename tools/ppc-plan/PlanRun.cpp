@@ -67,6 +67,7 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
   // 16-bit products where the device has them; programs for the host compute in f32.
   const Device &device = input.cluster.device();
   bool host = llvm::StringRef(device.architecture).starts_with("x86");
+  input.base.attention = defaultAttention(device, input.stack);
   input.base.precision = productPrecision(device, host ? Precision::F32 : Precision::Bf16);
   if (!options.planFile.empty())
     if (llvm::Error error = readLayoutFile(options.planFile, input.constraints))

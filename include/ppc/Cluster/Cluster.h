@@ -64,7 +64,9 @@ struct ClusterLevel {
 
 struct HostMemory {
   Bytes memory;                 // of one unit of the innermost level; 0: not known, nothing can be offloaded
-  BytesPerSecond bandwidth;     // device to host, per device and direction
+  BytesPerSecond bandwidth;     // device to host, per direction, while no other device copies
+  int64_t devicesPerLink = 1;   // that share the way to the host: behind one PCIe switch
+  BytesPerSecond memoryBandwidth; // datasheet, of the memory of one unit of the innermost level; 0: not known, no limit
   BytesPerSecond nvmeBandwidth; // host to NVMe, of one unit of the innermost level; 0: none
 };
 
@@ -87,6 +89,8 @@ struct Cluster {
   llvm::ArrayRef<ClusterLevel> levels() const { return groups.front().levels; }
   /// Devices in one unit of the innermost level of the first group: a node, or a rack that is one NVLink domain.
   int64_t unitSize() const { return groups.front().levels.front().size; }
+  /// What each device gets of the way to the host while all devices of its unit copy, per direction.
+  BytesPerSecond hostBandwidth() const;
 };
 
 /// `dgx-a100:32`: a preset and how many of its nodes (1 without), or the path of a YAML file. `local`: the file that

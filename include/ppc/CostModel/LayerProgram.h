@@ -29,6 +29,7 @@ struct LayerOp {
   bool attentionCore = false; // what Recompute::Selective computes again
   bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
   bool unrecorded = false;    // launched one by one where graphs record the rest
+  bool leavesUnit = false;    // communication through network adapters
 };
 
 /// One layer (or the embedding, or the head) on one rank.

@@ -3,6 +3,8 @@
 #ifndef PPC_COSTMODEL_STACK_H
 #define PPC_COSTMODEL_STACK_H
 
+#include "ppc/CostModel/KernelCost.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -25,6 +27,7 @@ struct Stack {
   std::string name = "ppc";
   Execution execution = Execution::Compiled;
   StageSplit stageSplit = StageSplit::Balanced;
+  AttentionKernel attention = AttentionKernel::Flash3; // the best that it can use, where a layout names none
   // Fused elementwise kernels.
   bool fusedRotary = true, fusedActivation = true, fusedResidual = true, fusedLoss = true;
   bool fusedGradientAccumulation = true; // the weight-gradient product adds to the accumulator itself
@@ -78,6 +81,9 @@ struct Stack {
   double fragmentation = 0.02;          // of activations and workspace: what the caching allocator cannot hand out again
   double bucketElements = 0;            // gradients are cast and reduced this many at a time; 0: all at once
 };
+
+/// The kernel where nothing names one: the stack's, or flash2 where the device has no flash3.
+AttentionKernel defaultAttention(const Device &device, const Stack &stack);
 
 /// A stack of lib/CostModel/Stacks by name, or a YAML file of your own. Errors: unknown name (lists the known ones),
 /// unknown switch, wrong type, by line and column.

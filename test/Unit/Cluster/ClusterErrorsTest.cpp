@@ -41,7 +41,7 @@ TEST(ClusterErrors, ASimpleFileIsRead) { EXPECT_EQ(errorOf(simple), ""); }
 
 TEST(ClusterErrors, UnknownKeysNameWhatIsPossible) {
   EXPECT_EQ(errorWith("host: { memory", "host: { ram"),
-            "c.yaml:10:9: error: unknown key \"ram\"; possible: memory, bandwidth, nvme_bandwidth");
+            "c.yaml:10:9: error: unknown key \"ram\"; possible: memory, bandwidth, devices_per_link, memory_bandwidth, nvme_bandwidth");
   std::string error = errorWith("latency: 6e-6", "latancy: 6e-6");
   EXPECT_EQ(error, "c.yaml:5:5: error: key \"latency\": missing; expected a number from 0 to 1");
   error = errorWith("    latency: 6e-6\n", "    latency: 6e-6\n    colour: red\n");

@@ -1,0 +1,167 @@
+// Copies to the host and back beside the layers, and what memory they free; what fits and what step follows step in.
+#include "ppc/CostModel/StepParts.h"
+#include "gtest/gtest.h"
+
+using namespace mlir::ppc;
+
+namespace {
+
+struct Case {
+  ModelShape model;
+  TrainingJob job{8192, 64};
+  ParallelLayout layout;
+  Stack stack;
+  Cluster cluster = llvm::cantFail(findCluster("dgx-h100:4"));
+
+  Case() {
+    model.layers = 16;
+    model.hidden = 4096;
+    model.heads = 32;
+    model.kvHeads = 8;
+    model.headDim = 128;
+    model.ffn = 14336;
+    model.gated = true;
+    model.vocab = 128256;
+    stack.execution = Execution::Graphs;
+    layout.attention = AttentionKernel::Flash3;
+  }
+  LayerPrice layer(Offload offload) {
+    layout.offload = offload;
+    PricingContext context(model, job, cluster, layout, stack);
+    return priceLayers(context, buildPrograms(context))(LayerKind::Dense, false);
+  }
+  StepCost step() {
+    layout.dp = 32 / (layout.tp * layout.pp * layout.cp);
+    StepEstimator estimator;
+    return llvm::cantFail(estimator.estimate(model, job, cluster, layout, stack));
+  }
+};
+
+} // namespace
+
+TEST(StageCost, DevicesShareTheWayToTheHost) {
+  Cluster cluster = llvm::cantFail(findCluster("dgx-h100:4"));
+  cluster.host = {Bytes(2e12), BytesPerSecond(50e9), 1, BytesPerSecond(0), BytesPerSecond(0)};
+  EXPECT_EQ(cluster.hostBandwidth().value, 50e9);
+  cluster.host.devicesPerLink = 2;
+  EXPECT_EQ(cluster.hostBandwidth().value, 25e9);
+  cluster.host.memoryBandwidth = BytesPerSecond(100e9); // of which streams attain 0.8, for 8 devices
+  EXPECT_DOUBLE_EQ(cluster.hostBandwidth().value, 10e9);
+}
+
+TEST(StageCost, CopiesBesideComputeCostTheMemoryTheyRead) {
+  Case each;
+  each.cluster.host.bandwidth = BytesPerSecond(1e15); // no wait for the link
+  LayerPrice kept = each.layer(Offload::None), copied = each.layer(Offload::Activations);
+  const Device &device = each.cluster.device();
+  double memory = (kept.kept / (device.memoryEfficiency * device.memoryBandwidth)).value;
+  ASSERT_GT(memory, 0);
+  // A link that fast leaves host memory as the limit: take that away too.
+  each.cluster.host.memoryBandwidth = BytesPerSecond(0);
+  copied = each.layer(Offload::Activations);
+  EXPECT_NEAR((copied.forward - kept.forward).value, memory, 1e-12);
+  EXPECT_NEAR((copied.backward - kept.backward).value, memory, 1e-12);
+}
+
+TEST(StageCost, CopiesLongerThanALayerSetItsPace) {
+  Case each;
+  each.cluster.host.bandwidth = BytesPerSecond(2e9);
+  LayerPrice kept = each.layer(Offload::None), copied = each.layer(Offload::Activations);
+  double copy = (kept.kept / each.cluster.hostBandwidth()).value;
+  ASSERT_GT(copy, (kept.backward + kept.weightGradient).value);
+  EXPECT_GE(copied.forward.value, copy);
+  EXPECT_GE((copied.backward + copied.weightGradient).value, copy);
+  EXPECT_LT(copied.forward.value, 1.05 * copy);
+}
+
+TEST(StageCost, CopiesWaitForAdaptersOnTheSameLink) {
+  // Context parallelism over two nodes sends through the adapters, over one node it does not.
+  Case each;
+  each.layout.contextKind = ContextKind::AllGather;
+  auto added = [&](int64_t cp) {
+    each.layout.cp = cp;
+    each.cluster.host.bandwidth = BytesPerSecond(50e9);
+    each.cluster.host.devicesPerLink = 1000; // slow enough to be the pace
+    LayerPrice kept = each.layer(Offload::None), copied = each.layer(Offload::Activations);
+    return copied.forward.value - (kept.kept / each.cluster.hostBandwidth()).value;
+  };
+  each.layout.cp = 16;
+  PricingContext context(each.model, each.job, each.cluster, each.layout, each.stack);
+  Seconds exchange = buildLayer(context, 0).communication();
+  ASSERT_GT(exchange.value, 0);
+  EXPECT_GE(added(16), 0.99 * exchange.value);
+  EXPECT_LT(added(8), exchange.value);
+}
+
+TEST(StageCost, OffloadingKeepsTwoMicroBatchesAndWhatWeightGradientsNeed) {
+  Case each;
+  each.layout.pp = 4;
+  each.layout.schedule = "zb2p";
+  StepCost kept = each.step();
+  each.layout.offload = Offload::Activations;
+  StepCost offloaded = each.step();
+  for (size_t stage = 0; stage < 4; ++stage) {
+    const MemoryBreakdown &before = kept.stages[stage].memory, &after = offloaded.stages[stage].memory;
+    EXPECT_LE(after.activations, before.activations);
+    EXPECT_GE((after.activations + after.host).value, 0.999 * before.activations.value) << stage; // worst moments may differ
+  }
+  EXPECT_LT(offloaded.stages[0].memory.activations, kept.stages[0].memory.activations);
+  // The last stage holds back weight gradients: their operands stay.
+  each.layout.schedule = "1f1b";
+  StepCost plain = each.step();
+  EXPECT_GT(offloaded.stages[3].memory.activations, plain.stages[3].memory.activations);
+}
+
+TEST(StageCost, StepsWithoutABarrierTakeTheLongestDevice) {
+  Case each;
+  each.layout.pp = 4;
+  each.layout.schedule = "zb1p";
+  StepCost waiting = each.step();
+  each.stack.validatesUpdateAfterwards = true;
+  StepCost free = each.step();
+  EXPECT_LT(free.stepTime, waiting.stepTime);
+  double microBatches = double(each.job.globalBatch) / 8;
+  for (const StageCost &stage : free.stages)
+    EXPECT_GE(free.pipeline.value, microBatches * (stage.forward + stage.backward + stage.weightGradient).value * (1 - 1e-9));
+}
+
+TEST(StageCost, SchedulesAreFittedWhereTheSoftwareDoesSo) {
+  Case each;
+  each.layout.pp = 4;
+  each.layout.schedule = "zb1p";
+  each.layout.attention = AttentionKernel::FusedSoftmax; // keeps scores, which weight gradients do not need
+  StepCost drawn = each.step();
+  each.stack.fittedSchedules = true;
+  StepCost fitted = each.step();
+  // Later stages use the room that the first needs for forwards.
+  EXPECT_GT(fitted.stages[3].memory.activations, drawn.stages[3].memory.activations);
+  EXPECT_LE(fitted.stepTime.value, drawn.stepTime.value * 1.01);
+  each.layout.schedule = "1f1b";
+  Seconds plain = each.step().stepTime;
+  each.stack.fittedSchedules = false;
+  EXPECT_EQ(each.step().stepTime, plain);
+}
+
+TEST(StageCost, FragmentsNeverEndARun) {
+  Case each;
+  each.layout.tp = 8;
+  each.stack.fragmentation = 0;
+  Bytes exact = each.step().stages[0].memory.total();
+  each.stack.fragmentation = 0.5;
+  each.cluster.groups[0].device.memory = exact + Bytes(1e6);
+  MemoryBreakdown tight = each.step().stages[0].memory;
+  EXPECT_LT(tight.allocator.value, 1e6);
+  EXPECT_LE(tight.total(), each.cluster.device().memory);
+  each.cluster.groups[0].device.memory = 100 * exact;
+  MemoryBreakdown roomy = each.step().stages[0].memory;
+  EXPECT_NEAR(roomy.allocator.value, 0.5 * (roomy.activations + roomy.workspace).value, 0.02 * roomy.allocator.value);
+}
+
+TEST(StageCost, AttentionIsTheBestThatStackAndDeviceHave) {
+  Stack stack;
+  Device hopper = llvm::cantFail(findDevice("H100-SXM-80GB")), ampere = llvm::cantFail(findDevice("A100-SXM-80GB"));
+  EXPECT_EQ(defaultAttention(hopper, stack), AttentionKernel::Flash3);
+  EXPECT_EQ(defaultAttention(ampere, stack), AttentionKernel::Flash2);
+  stack.attention = AttentionKernel::FusedSoftmax;
+  EXPECT_EQ(defaultAttention(hopper, stack), AttentionKernel::FusedSoftmax);
+}
