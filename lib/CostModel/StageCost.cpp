@@ -129,8 +129,8 @@ static void addHostCopies(const PricingContext &context, const LayerProgram &pro
   Seconds forward, backward;
   for (const LayerOp &op : program.ops)
     if (op.kind == OpClass::Communication && op.leavesUnit) {
-      forward += op.forward;
-      backward += op.backward + (recomputed ? op.forward : Seconds(0));
+      forward += op.forwardLink;
+      backward += op.backwardLink + (recomputed ? op.forwardLink : Seconds(0));
     }
   if (context.layout.zero >= 3 && context.layout.dataRanks() * context.layout.tp > cluster.unitSize()) {
     forward += price.gather;
