@@ -26,6 +26,7 @@ class Choice:
     best: str
     spearman: float = None  # None for groups below SPEARMAN_ROWS
     out_of_memory: bool = False  # the fastest row said to fit ran out of memory
+    times: list = field(default_factory=list)  # measured, of each layout
 
 
 SPEARMAN_ROWS = 10
@@ -42,6 +43,7 @@ class Score:
     fit_right: int = 0
     fit_wrong: list = field(default_factory=list)  # (row, prediction)
     memory: list = field(default_factory=list)  # (signed relative error, row, prediction)
+    measured: list = field(default_factory=list)  # rows that ran and were compared
 
     def simulated_errors(self):
         """(signed relative error of the replayed step, its relative difference from the formulas, row, prediction)."""
@@ -126,7 +128,8 @@ def choose(group, rows, predictions):
     measured = [mean([row.step_time_s for row in layout]) for layout in layouts]
     predicted = [mean([predictions[row.id].step_time_s for row in layout]) for layout in layouts]
     chosen, best = predicted.index(min(predicted)), measured.index(min(measured))
-    choice = Choice(group, len(layouts), measured[chosen] / measured[best] - 1, layouts[chosen][0].id, layouts[best][0].id)
+    choice = Choice(group, len(layouts), measured[chosen] / measured[best] - 1, layouts[chosen][0].id, layouts[best][0].id,
+                    times=measured)
     if len(layouts) >= SPEARMAN_ROWS:
         choice.spearman = spearman(measured, predicted)
     fitting = [row for row in rows if predictions[row.id].fits and predictions[row.id].step_time_s]
@@ -154,6 +157,7 @@ def score(table, rows, predictions):
                 result.fit_wrong.append((row, prediction))
         if row.status == "ok" and row.step_time_s and prediction.step_time_s:
             result.errors.append((prediction.step_time_s / row.step_time_s - 1, row, prediction))
+            result.measured.append(row)
         if row.peak_memory_GiB and prediction.peak_memory_GiB:
             result.memory.append((prediction.peak_memory_GiB / row.peak_memory_GiB - 1, row, prediction))
     for group, members in groups.items():
