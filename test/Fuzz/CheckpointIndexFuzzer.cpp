@@ -1,0 +1,34 @@
+// checkpoint.json: an index that can be written and read again, or InputError. Each input is read as it is and with its
+// checksum put right.
+#include "runtime/core/Checkpoint.h"
+#include "runtime/core/Checksum.h"
+#include "runtime/core/Error.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+
+using nlohmann::json;
+
+static void check(std::string_view text) {
+  try {
+    std::string written = ppcrt::writeCheckpointIndex(ppcrt::parseCheckpointIndex(text, "file"));
+    if (ppcrt::writeCheckpointIndex(ppcrt::parseCheckpointIndex(written, "again")) != written)
+      std::abort();
+  } catch (const ppcrt::InputError &) {
+  }
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::string_view text(reinterpret_cast<const char *>(data), size);
+  check(text);
+  json document = json::parse(text, nullptr, false);
+  if (!document.is_object())
+    return 0;
+  document.erase("checksum");
+  std::string plain = document.dump(-1, ' ', false, json::error_handler_t::replace);
+  document["checksum"] = ppcrt::crc32c(plain.data(), plain.size());
+  check(document.dump(-1, ' ', false, json::error_handler_t::replace));
+  return 0;
+}
