@@ -2,6 +2,9 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+#include <numeric>
+
 using namespace mlir::ppc;
 
 static constexpr llvm::StringRef recomputeNames[] = {"none", "selective", "full"};
@@ -67,7 +70,26 @@ llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &
       return refuse("stage_layers lists {0} stages with {1} layers; pp {2} x vp {3} and {4} layers are asked for",
                     layout.stageLayers.size(), total, layout.pp, layout.vp, model.layers);
   }
+  if (llvm::ArrayRef<int64_t> numbers = layout.stageRecomputedLayers; !numbers.empty()) {
+    if (layout.recompute != Recompute::Full)
+      return refuse("stage_recomputed_layers is for recompute full, found {0}", toString(layout.recompute));
+    if (int64_t(numbers.size()) != layout.pp * layout.vp)
+      return refuse("stage_recomputed_layers lists {0} stages; pp {1} x vp {2} are asked for", numbers.size(), layout.pp, layout.vp);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      int64_t most = layout.stageLayers.empty() ? model.layers : layout.stageLayers[i];
+      most += i + 1 == numbers.size() ? model.predictionLayers : 0;
+      if (numbers[i] < 0 || numbers[i] > most)
+        return refuse("stage_recomputed_layers has {0} for stage {1}; expected 0 to {2}", numbers[i], i, most);
+    }
+  }
   return llvm::Error::success();
+}
+
+int64_t ParallelLayout::recomputedOf(size_t stage, int64_t layers) const {
+  if (recompute != Recompute::Full)
+    return 0;
+  int64_t number = stageRecomputedLayers.empty() ? recomputedLayers : stageRecomputedLayers[stage];
+  return number < 0 ? layers : std::min(number, layers);
 }
 
 std::string mlir::ppc::toString(const ParallelLayout &layout) {
@@ -97,7 +119,9 @@ std::string mlir::ppc::toString(const ParallelLayout &layout) {
   if (layout.shardGroup)
     text += llvm::formatv(", shard group {0}", layout.shardGroup);
   text += ", recompute " + toString(layout.recompute).str();
-  if (layout.recompute == Recompute::Full && layout.recomputedLayers >= 0)
+  if (layout.recompute == Recompute::Full && !layout.stageRecomputedLayers.empty())
+    text += llvm::formatv(" ({0} layers, by stage)", std::accumulate(layout.stageRecomputedLayers.begin(), layout.stageRecomputedLayers.end(), int64_t(0)));
+  else if (layout.recompute == Recompute::Full && layout.recomputedLayers >= 0)
     text += llvm::formatv(" ({0} layers per stage)", layout.recomputedLayers);
   if (layout.offload != Offload::None)
     text += ", offload " + toString(layout.offload).str();

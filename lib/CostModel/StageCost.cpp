@@ -198,56 +198,87 @@ Seconds mlir::ppc::timeBesideMessages(const PricingContext &context) {
   return context.device().communicationShare * priceMessages(context).forward;
 }
 
+std::vector<ChunkLayers> mlir::ppc::listChunks(llvm::ArrayRef<int64_t> counts) {
+  std::vector<ChunkLayers> chunks;
+  int64_t begin = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    chunks.push_back({begin, counts[i], i == 0, i + 1 == counts.size()});
+    begin += counts[i];
+  }
+  return chunks;
+}
+
+/// Layers of [begin, end), by kind.
+static std::array<int64_t, layerKinds> countKinds(const ModelShape &model, int64_t begin, int64_t end) {
+  std::array<int64_t, layerKinds> counts{};
+  if (!model.moe && !model.slidingWindow) { // all alike
+    counts[int(layerKind(model, begin))] = std::max<int64_t>(0, end - begin);
+    return counts;
+  }
+  for (int64_t layer = begin; layer < end; ++layer)
+    ++counts[int(layerKind(model, layer))];
+  return counts;
+}
+
+ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &layers, int64_t recomputed,
+                                Seconds beside, bool splitBackward) {
+  ChunkCost chunk;
+  auto add = [&](LayerKind kind, bool again, int64_t count) {
+    if (!count)
+      return;
+    const LayerPrice &price = prices(kind, again);
+    double times = double(count);
+    chunk.count[int(kind)] += count;
+    chunk.recomputed[int(kind)] += again ? count : 0;
+    chunk.durations.forward += times * price.forward;
+    chunk.durations.backward += times * price.backward;
+    chunk.durations.weightGradient += times * price.weightGradient;
+    chunk.communication += times * price.communication;
+    chunk.stateExchange += times * price.stateExchange;
+    chunk.parameters += times * price.parameters;
+    chunk.expertParameters += times * price.expertParameters;
+    chunk.kept += times * price.kept;
+    chunk.keptForWeights += times * price.keptForWeights;
+    if (chunk.working + chunk.gathered < price.working + price.gathered) {
+      chunk.working = price.working;
+      chunk.gathered = price.gathered;
+    }
+    chunk.hardwareFlops += times * price.hardwareFlops;
+  };
+  if (layers.isFirst)
+    add(LayerKind::Embedding, false, 1);
+  // Equal layers are summed up at once.
+  int64_t middle = layers.begin + std::min(recomputed, layers.layers), end = layers.begin + layers.layers;
+  std::array<int64_t, layerKinds> again = countKinds(model, layers.begin, middle), kept = countKinds(model, middle, end);
+  for (int kind = 0; kind < layerKinds; ++kind) {
+    add(LayerKind(kind), true, again[kind]);
+    add(LayerKind(kind), false, kept[kind]);
+  }
+  if (layers.isLast) {
+    add(LayerKind::Head, false, 1 + model.predictionLayers);
+    if (int64_t predictions = model.predictionLayers) {
+      LayerKind kind = layerKind(model, model.layers - 1);
+      int64_t behind = std::clamp<int64_t>(recomputed - layers.layers, 0, predictions);
+      add(kind, true, behind);
+      add(kind, false, predictions - behind);
+    }
+  }
+  chunk.durations.forward += beside;
+  chunk.durations.backward += beside;
+  if (!splitBackward) {
+    chunk.durations.backward += chunk.durations.weightGradient;
+    chunk.durations.weightGradient = Seconds(0);
+  }
+  return chunk;
+}
+
 std::vector<ChunkCost> mlir::ppc::priceChunks(const PricingContext &context, const LayerPrices &prices,
                                               llvm::ArrayRef<int64_t> counts, bool splitBackward) {
-  const ParallelLayout &layout = context.layout;
-  std::vector<ChunkCost> chunks(counts.size());
+  std::vector<ChunkCost> chunks;
   Seconds beside = timeBesideMessages(context);
-  int64_t layer = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    ChunkCost &chunk = chunks[i];
-    int64_t toRecompute = layout.recompute != Recompute::Full ? 0 : layout.recomputedLayers < 0 ? counts[i] : layout.recomputedLayers;
-    auto add = [&](LayerKind kind, bool again, int64_t count) {
-      const LayerPrice &price = prices(kind, again);
-      double times = double(count);
-      chunk.count[int(kind)] += count;
-      chunk.recomputed[int(kind)] += again ? count : 0;
-      chunk.durations.forward += times * price.forward;
-      chunk.durations.backward += times * price.backward;
-      chunk.durations.weightGradient += times * price.weightGradient;
-      chunk.communication += times * price.communication;
-      chunk.stateExchange += times * price.stateExchange;
-      chunk.parameters += times * price.parameters;
-      chunk.expertParameters += times * price.expertParameters;
-      chunk.kept += times * price.kept;
-      chunk.keptForWeights += times * price.keptForWeights;
-      if (chunk.working + chunk.gathered < price.working + price.gathered) {
-        chunk.working = price.working;
-        chunk.gathered = price.gathered;
-      }
-      chunk.hardwareFlops += times * price.hardwareFlops;
-    };
-    // Equal layers are summed up at once.
-    std::array<std::array<int64_t, 2>, layerKinds> layers{};
-    for (int64_t j = 0; j < counts[i]; ++j, ++layer)
-      ++layers[int(layerKind(context.model, layer))][j < toRecompute];
-    if (i == 0)
-      add(LayerKind::Embedding, false, 1);
-    for (int kind = 0; kind < layerKinds; ++kind)
-      for (bool again : {true, false})
-        if (layers[kind][again])
-          add(LayerKind(kind), again, layers[kind][again]);
-    if (i + 1 == counts.size()) {
-      add(LayerKind::Head, false, 1 + context.model.predictionLayers);
-      if (context.model.predictionLayers)
-        add(layerKind(context.model, context.model.layers - 1), layout.recompute == Recompute::Full, context.model.predictionLayers);
-    }
-    chunk.durations.forward += beside;
-    chunk.durations.backward += beside;
-    if (!splitBackward) {
-      chunk.durations.backward += chunk.durations.weightGradient;
-      chunk.durations.weightGradient = Seconds(0);
-    }
+  for (const ChunkLayers &layers : listChunks(counts)) {
+    int64_t recomputed = context.layout.recomputedOf(chunks.size(), layers.recomputable(context.model));
+    chunks.push_back(priceChunk(context.model, prices, layers, recomputed, beside, splitBackward));
   }
   return chunks;
 }

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir::ppc;
 
@@ -37,21 +38,20 @@ public:
       : ends(ends), first(first), last(last), chunks(chunks), layers(int64_t(ends.size()) - 1) {}
 
   std::vector<int64_t> run() {
-    double total = ends.back() + first + last;
-    double low = total / double(chunks), high = total;
+    double low = (ends.back() + first + last) / double(chunks), high = std::numeric_limits<double>::infinity(), next = 0;
     std::vector<int64_t> cut;
-    fill(high, cut);
-    while (high - low > 1e-7 * low) {
-      double middle = 0.5 * (low + high);
-      std::vector<int64_t> tried;
-      if (fill(middle, tried)) {
-        cut = std::move(tried);
-        high = slowest(cut); // what it really needs is less
-      } else {
-        low = middle;
+    while (low < high) {
+      if (fill(low * (1 + 1e-12), cut, next)) { // nothing less will do
+        high = slowest(cut);
+        break;
       }
+      low = next;
+      if (fill(high < std::numeric_limits<double>::infinity() ? 0.5 * (low + high) : 1.1 * low, cut, next))
+        high = slowest(cut); // what it really needs is less
+      else
+        low = next;
     }
-    return lighten(slowest(cut) * (1 + 1e-12));
+    return lighten(high * (1 + 1e-12));
   }
 
 private:
@@ -64,13 +64,30 @@ private:
     return most;
   }
 
-  /// Chunks as long as they may be, from the front: positions of the cuts.
-  bool fill(double limit, std::vector<int64_t> &cut) const {
+  /// The last position at which the first layers take at most `target`, of those from `begin` on.
+  int64_t lastWithin(double target, int64_t begin) const {
+    if (target < ends[begin])
+      return begin - 1;
+    // Layers that are alike are hit at once.
+    double mean = ends.back() / double(layers);
+    int64_t at = begin + int64_t(std::min(double(layers - begin), mean > 0 ? (target - ends[begin]) / mean : double(layers)));
+    while (at < layers && ends[at + 1] <= target)
+      ++at;
+    while (ends[at] > target)
+      --at;
+    return at;
+  }
+
+  /// Chunks as long as they may be, from the front: positions of the cuts. False: too long a chunk is needed; `next`: the
+  /// least limit with which chunks would be other ones.
+  bool fill(double limit, std::vector<int64_t> &cut, double &next) const {
     cut.assign(1, 0);
+    next = std::numeric_limits<double>::infinity();
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       int64_t most = layers - (chunks - 1 - chunk), begin = cut.back();
-      double target = ends[begin] + limit - extra(chunk);
-      int64_t end = std::min<int64_t>(most, std::upper_bound(ends.begin() + begin, ends.end(), target) - ends.begin() - 1);
+      int64_t end = std::min(most, lastWithin(ends[begin] + limit - extra(chunk), begin));
+      if (end < most)
+        next = std::min(next, ends[std::max(end, begin) + 1] - ends[begin] + extra(chunk));
       if (end <= begin)
         return false;
       cut.push_back(end);
@@ -84,7 +101,12 @@ private:
     int64_t end = layers;
     for (int64_t chunk = chunks - 1; chunk > 0; --chunk) {
       double target = ends[end] - limit + extra(chunk);
-      int64_t begin = std::lower_bound(ends.begin(), ends.begin() + end, target) - ends.begin();
+      int64_t begin = std::max<int64_t>(0, end - int64_t((ends[end] - target) / std::max(ends.back() / double(layers), 1e-300)));
+      begin = std::clamp<int64_t>(begin, 0, end - 1);
+      while (begin > 0 && ends[begin - 1] >= target)
+        --begin;
+      while (begin < end && ends[begin] < target)
+        ++begin;
       begin = std::clamp(begin, chunk, end - 1);
       counts[chunk] = end - begin;
       end = begin;
@@ -114,9 +136,10 @@ static std::vector<int64_t> cutBalanced(const PricingContext &context, const Lay
       time += program.recomputePartial(context.layout.recompute == Recompute::Selective);
     times[kind] = time.value;
   }
-  std::vector<double> ends(1, 0);
+  std::vector<double> ends(model.layers + 1, 0);
+  bool alike = !model.moe && !model.slidingWindow;
   for (int64_t layer = 0; layer < model.layers; ++layer)
-    ends.push_back(ends.back() + times[int(layerKind(model, layer))]);
+    ends[layer + 1] = ends[layer] + times[int(layerKind(model, alike ? 0 : layer))];
   double head = times[int(LayerKind::Head)];
   double predicted = double(model.predictionLayers) * (times[int(layerKind(model, model.layers - 1))] + head);
   return BalancedCut(ends, times[int(LayerKind::Embedding)], head + predicted, chunks).run();

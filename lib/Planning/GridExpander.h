@@ -2,9 +2,10 @@
 #ifndef PPC_LIB_PLANNING_GRIDEXPANDER_H
 #define PPC_LIB_PLANNING_GRIDEXPANDER_H
 
-#include "CandidateList.h"
 #include "PlanSpace.h"
 #include "ScheduleCache.h"
+#include "SearchTargets.h"
+#include "StageFit.h"
 
 #include <map>
 
@@ -18,6 +19,7 @@ struct ExpansionCounts {
   int64_t memory = 0;         // too large
   int64_t refused = 0;        // by the request's filter
   int64_t needless = 0;       // recomputes though nothing must be
+  int64_t moved = 0;          // cuts with layers moved for memory
   int64_t timed = 0;          // pipelines timed
   int64_t priced = 0;         // layouts priced
   void add(const ExpansionCounts &other);
@@ -26,7 +28,12 @@ struct ExpansionCounts {
 /// Not thread-safe: one per thread.
 class GridExpander {
 public:
-  GridExpander(const PlanRequest &request, ScheduleCache &schedules) : request(request), schedules(schedules) {}
+  GridExpander(const PlanRequest &request, ScheduleCache &schedules);
+
+  /// The decisions that a grid holds.
+  static constexpr DecidedKeys gridKeys =
+      decided(PlanKey::Devices, PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp, PlanKey::SequenceParallel,
+              PlanKey::MicroBatch, PlanKey::Context, PlanKey::Precision, PlanKey::Attention);
 
   /// A lower bound on the time of one micro-batch in every choice of the grids with this key: nothing recomputed, no state
   /// exchanged.
@@ -37,8 +44,11 @@ public:
   KeyBound boundKey(const PlanSpace &space, const PlanGrid &grid);
   static double boundGrid(const PlanRequest &request, const KeyBound &key, const PlanGrid &grid, int64_t microBatch);
 
-  /// Adds every choice of the grid that fits in `limit` and may be faster than the list's cutoff.
-  void expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, CandidateList &found, ExpansionCounts &counts);
+  /// As boundGrid, with what memory demands (GridBound.cpp). Slower.
+  double refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit);
+
+  /// Adds every choice of the grid that fits in `limit` and may be faster than the targets' cutoffs.
+  void expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, SearchTargets &found, ExpansionCounts &counts);
 
   /// Makes `best` the choice of the grid that needs least memory, if that is less than its own.
   void findLeastMemory(const PlanSpace &space, const PlanGrid &grid, Candidate &best);
@@ -54,11 +64,15 @@ private:
   struct StateEntry;
   class Expansion;
   llvm::ArrayRef<ScheduleEntry> schedulesOf(const PlanSpace &space, const ParallelLayout &layout);
+  llvm::ArrayRef<StageGroup> groupsOf(const PipelineProgram &program);
 
   const PlanRequest &request;
   ScheduleCache &schedules;
+  std::array<int64_t, layerKinds> kinds; // layers of the model, embedding and head
   PipelineTimer timer;
   PipelineTime time;
+  std::map<const PipelineProgram *, std::vector<StageGroup>> groups;
+  std::map<const StagePlacement *, std::array<PipelineProgram, 2>> loads; // of Expansion::leastLoads; chunks as placed
   int64_t cachedSpace = 0; // id
   std::map<std::pair<int64_t, int64_t>, std::vector<ScheduleEntry>> cachedSchedules; // of cachedSpace; by pp, micro-batches
 };

@@ -2,6 +2,7 @@
 
 #include "ppc/Support/YamlReader.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir::ppc;
 
@@ -37,12 +38,11 @@ static std::string listText(llvm::ArrayRef<int64_t> numbers) {
 static void writeRecompute(const ParallelLayout &layout, llvm::ArrayRef<int64_t> first, int64_t layers, llvm::raw_ostream &out) {
   if (layout.recompute == Recompute::None)
     return;
-  bool some = layout.recompute == Recompute::Full && layout.recomputedLayers >= 0;
   std::vector<std::string> rules;
   for (size_t stage = 0; stage < first.size(); ++stage) {
     int64_t begin = std::max<int64_t>(first[stage], 1), end = (stage + 1 < first.size() ? first[stage + 1] : layers + 1) - 1;
-    if (some)
-      end = std::min(end, begin + layout.recomputedLayers - 1);
+    if (layout.recompute == Recompute::Full)
+      end = begin + layout.recomputedOf(stage, end - begin + 1) - 1;
     if (begin <= end)
       rules.push_back((std::to_string(begin) + "-" + std::to_string(end) + ": " + toString(layout.recompute)).str());
   }
@@ -93,12 +93,14 @@ void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job,
     PlanKey key = PlanKey(i);
     if (key == PlanKey::ShardGroup && !layout.shardGroup)
       continue;
-    if (key == PlanKey::RecomputedLayers && (layout.recompute != Recompute::Full || layout.recomputedLayers < 0))
+    if (key == PlanKey::RecomputedLayers && (layout.recompute != Recompute::Full || !layout.stageRecomputedLayers.empty()))
       continue;
     out << "  " << toString(key) << ": " << planValueText(key, planValue(layout, key)) << '\n';
   }
   if (!layout.stageLayers.empty())
     out << "  stage_layers: " << listText(layout.stageLayers) << '\n';
+  if (!layout.stageRecomputedLayers.empty())
+    out << "  stage_recomputed_layers: " << listText(layout.stageRecomputedLayers) << '\n';
 }
 
 static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
@@ -110,12 +112,12 @@ static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
     return file.takeError();
   }
   for (const std::string &name : layout->keys()) {
-    if (name == "stage_layers") {
+    if (name == "stage_layers" || name == "stage_recomputed_layers") {
       for (double count : layout->numbers(name)) {
         if (!(count >= 0 && count < 1e6 && count == double(int64_t(count))))
           layout->fail(name, "expected whole numbers of layers");
         else
-          constraints.stageLayers.push_back(int64_t(count));
+          (name == "stage_layers" ? constraints.stageLayers : constraints.stageRecomputedLayers).push_back(int64_t(count));
       }
       continue;
     }
@@ -124,6 +126,14 @@ static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
       break;
     if (llvm::Error error = constraints.pin(name, value))
       layout->fail(name, llvm::toString(std::move(error)));
+  }
+  if (!layout->failed() && !constraints.stageRecomputedLayers.empty()) {
+    llvm::StringRef key = "stage_recomputed_layers";
+    if (!constraints.stageLayers.empty() && constraints.stageLayers.size() != constraints.stageRecomputedLayers.size())
+      layout->fail(key, llvm::formatv("{0} stages, but stage_layers lists {1}", constraints.stageRecomputedLayers.size(),
+                                      constraints.stageLayers.size()).str());
+    else if (llvm::Error error = constraints.pin("recompute", "full"))
+      layout->fail(key, llvm::toString(std::move(error)));
   }
   return layout->takeError();
 }

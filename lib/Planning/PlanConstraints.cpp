@@ -73,7 +73,7 @@ int64_t mlir::ppc::planValue(const ParallelLayout &layout, PlanKey key) {
   case PlanKey::MicroBatch: return layout.microBatch;
   case PlanKey::Schedule: return scheduleIndex(layout.schedule);
   case PlanKey::Recompute: return int64_t(layout.recompute);
-  case PlanKey::RecomputedLayers: return layout.recomputedLayers;
+  case PlanKey::RecomputedLayers: return layout.stageRecomputedLayers.empty() ? layout.recomputedLayers : -2;
   case PlanKey::Offload: return int64_t(layout.offload);
   case PlanKey::Precision: return int64_t(layout.precision);
   case PlanKey::Context: return int64_t(layout.contextKind);
@@ -98,7 +98,12 @@ void mlir::ppc::setPlanValue(ParallelLayout &layout, PlanKey key, int64_t value)
   case PlanKey::MicroBatch: layout.microBatch = value; break;
   case PlanKey::Schedule: layout.schedule = pipelineScheduleKinds()[value].name.str(); break;
   case PlanKey::Recompute: layout.recompute = Recompute(value); break;
-  case PlanKey::RecomputedLayers: layout.recomputedLayers = value; break;
+  case PlanKey::RecomputedLayers:
+    if (value != -2) { // else: as the list of numbers says
+      layout.recomputedLayers = value;
+      layout.stageRecomputedLayers.clear();
+    }
+    break;
   case PlanKey::Offload: layout.offload = Offload(value); break;
   case PlanKey::Precision: layout.precision = Precision(value); break;
   case PlanKey::Context: layout.contextKind = ContextKind(value); break;
@@ -112,7 +117,9 @@ std::string mlir::ppc::planValueText(PlanKey key, int64_t value) {
   llvm::ArrayRef<llvm::StringLiteral> choices = words(key);
   if (value >= 0 && value < int64_t(choices.size()))
     return choices[value].str();
-  return key == PlanKey::RecomputedLayers && value < 0 ? "all" : std::to_string(value);
+  if (key == PlanKey::RecomputedLayers && value < 0)
+    return value == -1 ? "all" : "by-stage";
+  return std::to_string(value);
 }
 
 llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef text) {
@@ -135,10 +142,14 @@ llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef t
         return int64_t(i);
     return refuse(llvm::join(choices.begin(), choices.end(), ", "));
   }
+  if (std::string word = spelled(text); key == PlanKey::RecomputedLayers && (word == "all" || word == "by-stage"))
+    return int64_t(word == "all" ? -1 : -2);
   int64_t value = 0, least = key == PlanKey::Zero || key == PlanKey::RecomputedLayers ? 0 : 1;
   int64_t most = key == PlanKey::Zero ? 3 : int64_t(1) << 40;
   if (text.trim().getAsInteger(10, value) || value < least || value > most)
-    return refuse(key == PlanKey::Zero ? "0, 1, 2 or 3" : "a number of at least " + std::to_string(least));
+    return refuse(key == PlanKey::Zero               ? "0, 1, 2 or 3"
+                  : key == PlanKey::RecomputedLayers ? "a number of at least 0, all or by-stage"
+                                                     : "a number of at least " + std::to_string(least));
   return value;
 }
 
@@ -195,7 +206,9 @@ llvm::Error PlanConstraints::forbid(llvm::StringRef key, llvm::StringRef value) 
 }
 
 void PlanConstraints::relax(PlanKey key) {
-  pins[int(key)] = -1;
+  pins[int(key)] = unpinned;
+  if (key == PlanKey::RecomputedLayers || key == PlanKey::Recompute)
+    stageRecomputedLayers.clear();
   onlyNeutral[int(key)] = false;
   forbidden[int(key)].clear();
 }
@@ -213,14 +226,15 @@ std::string PlanConstraints::describe(PlanKey key) const {
 
 void PlanConstraints::pinAll(const ParallelLayout &layout) {
   for (int key = 0; key < planKeyCount; ++key)
-    if (int64_t value = planValue(layout, PlanKey(key)); value >= 0)
+    if (int64_t value = planValue(layout, PlanKey(key)); value >= 0 || PlanKey(key) == PlanKey::RecomputedLayers)
       pin(PlanKey(key), value);
   stageLayers.assign(layout.stageLayers.begin(), layout.stageLayers.end());
+  stageRecomputedLayers.assign(layout.stageRecomputedLayers.begin(), layout.stageRecomputedLayers.end());
 }
 
 bool PlanConstraints::allows(PlanKey key, int64_t value) const {
   int index = int(key);
-  if (pins[index] >= 0 && pins[index] != value)
+  if (pins[index] != unpinned && pins[index] != value)
     return false;
   if (onlyNeutral[index] && value != planNeutralValue(key))
     return false;

@@ -15,6 +15,7 @@ static std::string checkPins(const PlanRequest &request) {
     if (constraints.isPinned(PlanKey(key)))
       setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
   layout.stageLayers.assign(constraints.stageLayers.begin(), constraints.stageLayers.end());
+  layout.stageRecomputedLayers.assign(constraints.stageRecomputedLayers.begin(), constraints.stageRecomputedLayers.end());
   // What depends on degrees that are free is not judged.
   if (!constraints.isPinned(PlanKey::Dp) || !constraints.isPinned(PlanKey::Cp))
     layout.shardGroup = 0;
@@ -91,9 +92,9 @@ private:
   std::optional<Plan> findPlan(const PlanConstraints &constraints) {
     int64_t count = constraints.isPinned(PlanKey::Devices) ? constraints.pinned(PlanKey::Devices) : request.cluster.deviceCount();
     SearchOutcome outcome = engine.search(engine.bound(constraints, count), limit, 1);
-    if (outcome.best.empty())
+    if (outcome.best().empty())
       return std::nullopt;
-    llvm::Expected<Plan> plan = pricePlan(request, outcome.best.front().layout);
+    llvm::Expected<Plan> plan = pricePlan(request, outcome.best().front().layout);
     if (plan)
       return std::move(*plan);
     llvm::consumeError(plan.takeError());
@@ -115,9 +116,9 @@ private:
       more.threads = request.threads;
       SearchEngine search(more);
       SearchOutcome outcome = search.search(search.bound(more.constraints, larger.groups.front().count), limit, 1);
-      if (outcome.best.empty())
+      if (outcome.best().empty())
         continue;
-      if (llvm::Expected<Plan> plan = pricePlan(more, outcome.best.front().layout))
+      if (llvm::Expected<Plan> plan = pricePlan(more, outcome.best().front().layout))
         found.push_back({PlanKey::Devices, std::to_string(devices), std::to_string(devices * factor), std::move(*plan)});
       else
         llvm::consumeError(plan.takeError());

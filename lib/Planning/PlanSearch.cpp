@@ -68,7 +68,7 @@ private:
   void fillTable(const SearchOutcome &outcome);
   llvm::Error rankPlans(SearchOutcome &outcome);
   llvm::Error addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best);
-  llvm::Error addFrontier(const BoundedSpace &bounded, const Candidate &best);
+  llvm::Error addFrontier(const BoundedSpace &bounded, const SearchOutcome &first);
 
   const PlanRequest &request;
   SearchEngine engine;
@@ -86,13 +86,14 @@ void PlanSearch::fillTable(const SearchOutcome &outcome) {
   row("choices pruned: filling and draining the pipeline", outcome.counts.prunedPipeline);
   row("choices refused: memory", outcome.counts.memory);
   row("choices refused: cannot be run", outcome.counts.refused);
+  row("cuts with layers moved for memory", outcome.counts.moved);
   row("choices left out: recompute needlessly", outcome.counts.needless);
   row("choices pruned: pipeline time", outcome.counts.prunedTimed);
   row("pipelines timed", outcome.counts.timed);
   row("layouts priced", outcome.counts.priced);
 }
 
-/// Prices the best candidates, replays them if asked to, and puts them, and `outcome.best`, in the order of the result.
+/// Prices the best candidates, replays them if asked to, and puts them, and those of `outcome`, in the order of the result.
 llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   struct Finalist {
     Plan plan;
@@ -100,7 +101,8 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     double time;
   };
   std::vector<Finalist> finalists;
-  for (Candidate &candidate : outcome.best) {
+  std::vector<Candidate> &best = outcome.found.targets.front().found.list;
+  for (Candidate &candidate : best) {
     StepDetail detail;
     llvm::Expected<Plan> plan = priceInDetail(request, candidate.layout, detail);
     if (!plan)
@@ -116,7 +118,7 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     }
     finalists.push_back({std::move(*plan), std::move(candidate), time});
   }
-  outcome.best.clear();
+  best.clear();
   const std::string first = toString(finalists.front().plan.layout);
   const Seconds formula = finalists.front().plan.cost.stepTime, replayed = Seconds(finalists.front().time);
   std::vector<std::pair<double, size_t>> order;
@@ -129,16 +131,32 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   order.resize(std::min(order.size(), size_t(request.topK)));
   for (auto [time, number] : order) {
     result.plans.push_back(std::move(finalists[number].plan));
-    outcome.best.push_back(std::move(finalists[number].candidate));
+    best.push_back(std::move(finalists[number].candidate));
   }
   result.lowerBound = Seconds(outcome.lowerBound);
   result.gap = formula / result.lowerBound - 1;
   return llvm::Error::success();
 }
 
+/// The values that layouts with another one than `chosen` avoid: where a key would mean nothing is no other value of it.
+static std::vector<std::pair<PlanKey, int64_t>> avoidedFor(PlanKey key, const ParallelLayout &chosen) {
+  std::vector<std::pair<PlanKey, int64_t>> avoided{{key, planValue(chosen, key)}};
+  switch (key) {
+  case PlanKey::Schedule: case PlanKey::Vp: avoided.push_back({PlanKey::Pp, 1}); break;
+  case PlanKey::Context: avoided.push_back({PlanKey::Cp, 1}); break;
+  case PlanKey::SequenceParallel: avoided.push_back({PlanKey::Tp, 1}); break;
+  case PlanKey::ShardGroup: avoided.push_back({PlanKey::Zero, 0}); break;
+  default: break;
+  }
+  return avoided;
+}
+
 llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best) {
-  std::vector<Candidate> known(best.begin(), best.end());
   const ParallelLayout chosen = best.front().layout;
+  // All at once, but for the one without what it is that makes recomputing needless: that has a space of its own.
+  SearchTargets targets;
+  std::vector<std::pair<size_t, size_t>> ofTarget; // alternative, target
+  std::optional<size_t> recomputing;
   for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Vp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
                       PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::MicroBatch, PlanKey::Schedule,
                       PlanKey::Recompute, PlanKey::Offload, PlanKey::Context}) {
@@ -146,49 +164,64 @@ llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::Array
       continue;
     if (isVacuous(chosen, key) || (key == PlanKey::Vp && chosen.pp == 1))
       continue;
-    int64_t value = planValue(chosen, key);
     PlanAlternative &alternative = result.alternatives.emplace_back();
     alternative.key = key;
-    alternative.chosen = planValueText(key, value);
+    alternative.chosen = planValueText(key, planValue(chosen, key));
     if (request.constraints.isPinned(key)) {
       alternative.reason = "pinned";
-      continue;
+    } else if (key == PlanKey::Recompute && chosen.recompute == Recompute::None) {
+      recomputing = result.alternatives.size() - 1;
+    } else {
+      ofTarget.push_back({result.alternatives.size() - 1, targets.targets.size()});
+      targets.targets.emplace_back(1, avoidedFor(key, chosen));
     }
-    PlanConstraints other = request.constraints;
-    other.forbid(key, value);
-    // Where the key would mean nothing is no other value of it.
-    switch (key) {
-    case PlanKey::Schedule: case PlanKey::Vp: other.forbid(PlanKey::Pp, 1); break;
-    case PlanKey::Context: other.forbid(PlanKey::Cp, 1); break;
-    case PlanKey::SequenceParallel: other.forbid(PlanKey::Tp, 1); break;
-    case PlanKey::ShardGroup: other.forbid(PlanKey::Zero, 0); break;
-    default: break;
+  }
+  auto fill = [&](PlanAlternative &alternative, const SearchTarget &target) -> llvm::Error {
+    if (target.found.list.empty()) {
+      alternative.reason = target.sawMemory    ? "no other value fits in memory"
+                           : target.sawRefusal ? "no other value can be run"
+                                               : "no other value divides";
+      return llvm::Error::success();
     }
-    SearchOutcome outcome = engine.search(SearchEngine::restrict(bounded, other), limit, 1, known);
-    if (outcome.best.empty()) {
-      alternative.reason = outcome.counts.memory ? "no other value fits in memory" : outcome.counts.refused ? "no other value can be run"
-                                                                                                            : "no other value divides";
-      continue;
-    }
-    llvm::Expected<Plan> plan = priced(outcome.best.front());
+    llvm::Expected<Plan> plan = priced(target.found.list.front());
     if (!plan)
       return plan.takeError();
-    alternative.other = planValueText(key, planValue(plan->layout, key));
+    alternative.other = planValueText(alternative.key, planValue(plan->layout, alternative.key));
     alternative.plan = std::move(*plan);
-    known.push_back(outcome.best.front());
+    return llvm::Error::success();
+  };
+  if (!targets.targets.empty()) {
+    SearchOutcome outcome = engine.search(bounded, limit, std::move(targets), "alternatives", best);
+    for (auto [alternative, target] : ofTarget)
+      if (llvm::Error error = fill(result.alternatives[alternative], outcome.found.targets[target]))
+        return error;
+  }
+  if (recomputing) {
+    PlanConstraints other = request.constraints;
+    other.forbid(PlanKey::Recompute, int64_t(chosen.recompute));
+    SearchTargets target;
+    target.targets.emplace_back(1);
+    SearchOutcome outcome = engine.search(SearchEngine::restrict(bounded, other), limit, std::move(target), "alternatives", best);
+    return fill(result.alternatives[*recomputing], outcome.found.targets.front());
   }
   return llvm::Error::success();
 }
 
-llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate &best) {
+llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const SearchOutcome &first) {
   constexpr int steps = 32;
-  std::vector<Candidate> points = {best};
+  std::vector<Candidate> points = {first.best().front()}, known = first.found.front;
   while (true) {
     Bytes less(std::min(points.back().memory * (1 - 1e-6), std::floor(points.back().memory / limit.value * steps - 1e-9) * limit.value / steps));
-    SearchOutcome outcome = engine.search(bounded, less, 1);
-    if (outcome.best.empty())
+    SearchTargets targets;
+    targets.targets.emplace_back(1);
+    targets.keepsFront = true;
+    SearchOutcome outcome = engine.search(bounded, less, std::move(targets), "frontier",
+                                          // Memory without what the stack does not report says nothing of the limit.
+                                          request.stack.reportsAllocated ? llvm::ArrayRef<Candidate>() : llvm::ArrayRef<Candidate>(known));
+    if (outcome.best().empty())
       break;
-    points.push_back(outcome.best.front());
+    points.push_back(outcome.best().front());
+    known = std::move(outcome.found.front);
   }
   for (const Candidate &point : points) {
     llvm::Expected<Plan> plan = priced(point);
@@ -221,24 +254,27 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
     result.notes.push_back(llvm::formatv("uses {0} of {1} devices: no layout of more divides", devices, asked).str());
   // As many whatever is listed, so that the first does not depend on it.
   int64_t finalists = request.simulate ? std::max<int64_t>(request.topK, 5) : request.topK;
-  SearchOutcome outcome = engine.search(bounded, limit, size_t(finalists));
+  SearchTargets targets;
+  targets.targets.emplace_back(size_t(finalists));
+  targets.keepsFront = request.frontier;
+  SearchOutcome outcome = engine.search(bounded, limit, std::move(targets));
   result.relaxedBound = Seconds(bounded.grids.front().first);
   fillTable(outcome);
-  if (outcome.best.empty()) {
+  if (outcome.best().empty()) {
     result.infeasibility = explainInfeasible(request, engine, bounded, limit, outcome);
     return std::move(result);
   }
-  bool complete = outcome.lowerBound >= outcome.best.front().time;
+  bool complete = outcome.lowerBound >= outcome.best().front().time;
   if (llvm::Error error = rankPlans(outcome))
     return std::move(error);
   if (!complete)
     result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}", outcome.counts.priced,
                                          toString(result.lowerBound)).str());
   if (request.alternatives)
-    if (llvm::Error error = addAlternatives(bounded, outcome.best))
+    if (llvm::Error error = addAlternatives(bounded, outcome.best()))
       return std::move(error);
   if (request.frontier)
-    if (llvm::Error error = addFrontier(bounded, outcome.best.front()))
+    if (llvm::Error error = addFrontier(bounded, outcome))
       return std::move(error);
   return std::move(result);
 }

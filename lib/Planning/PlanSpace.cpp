@@ -103,6 +103,7 @@ ParallelLayout PlanSpace::layoutOf(const PlanGrid &grid) const {
   layout.schedule = "1f1b";
   layout.recompute = Recompute::None;
   layout.recomputedLayers = -1;
+  layout.stageRecomputedLayers.clear();
   layout.offload = Offload::None;
   layout.stageLayers.assign(constraints.stageLayers.begin(), constraints.stageLayers.end());
   for (PlanKey choice : {PlanKey::Precision, PlanKey::Attention})
@@ -132,6 +133,8 @@ std::vector<ScheduleChoice> PlanSpace::schedules(const ParallelLayout &layout) c
     chunkCounts = {constraints.pinned(PlanKey::Vp)};
   else if (!constraints.stageLayers.empty())
     chunkCounts = {int64_t(constraints.stageLayers.size()) / layout.pp};
+  else if (!constraints.stageRecomputedLayers.empty())
+    chunkCounts = {int64_t(constraints.stageRecomputedLayers.size()) / layout.pp};
   llvm::ArrayRef<PipelineScheduleKind> kinds = pipelineScheduleKinds();
   for (size_t i = 0; i < kinds.size(); ++i) {
     const PipelineScheduleKind &kind = kinds[i];
@@ -143,6 +146,8 @@ std::vector<ScheduleChoice> PlanSpace::schedules(const ParallelLayout &layout) c
       if (vp < kind.minChunks || (vp > kind.maxChunks && !alias) || layout.pp * vp > layers + 2 || !allows(PlanKey::Vp, vp))
         continue;
       if (!layout.stageLayers.empty() && int64_t(layout.stageLayers.size()) != layout.pp * vp)
+        continue;
+      if (!constraints.stageRecomputedLayers.empty() && int64_t(constraints.stageRecomputedLayers.size()) != layout.pp * vp)
         continue;
       ParallelLayout asked = layout;
       asked.schedule = kind.name.str();
@@ -212,8 +217,10 @@ std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
   return result;
 }
 
+bool PlanSpace::choosesByStage() const { return constraints.stageRecomputedLayers.empty() && allows(PlanKey::RecomputedLayers, -2); }
+
 std::vector<int64_t> PlanSpace::recomputedLayers(int64_t layers) const {
-  if (constraints.isPinned(PlanKey::RecomputedLayers))
+  if (constraints.isPinned(PlanKey::RecomputedLayers) && constraints.pinned(PlanKey::RecomputedLayers) >= -1)
     return {constraints.pinned(PlanKey::RecomputedLayers)};
   std::vector<int64_t> result;
   for (int64_t count = 1; count < layers; ++count)

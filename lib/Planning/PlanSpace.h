@@ -51,7 +51,9 @@ public:
   std::vector<ScheduleChoice> schedules(const ParallelLayout &layout) const;
   std::vector<Recompute> recomputes() const;
   std::vector<StateChoice> states(const ParallelLayout &layout) const;
-  /// Numbers of recomputed layers per chunk, ascending, the last meaning all (-1); for chunks of at most `layers`.
+  /// Each stage may have a number of recomputed layers of its own, chosen by the search.
+  bool choosesByStage() const;
+  /// Else: one for all stages, ascending, the last meaning all (-1); for stages of at most `layers`.
   std::vector<int64_t> recomputedLayers(int64_t layers) const;
 
   const PlanRequest &request;

@@ -66,16 +66,23 @@ std::vector<ChunkCost> Recomputation::priceStages(const PricingContext &context,
     chunk.hardwareFlops += price.hardwareFlops;
   };
   add(chunks.front(), LayerKind::Embedding, buildEmbedding(context), false);
-  bool full = layout.recompute == Recompute::Full;
+  // Layers with positions below this are recomputed; prediction layers lie behind those of the last chunk.
+  auto numberOf = [&](size_t chunk) {
+    if (layout.recompute != Recompute::Full)
+      return int64_t(0);
+    int64_t number = layout.stageRecomputedLayers.empty() ? layout.recomputedLayers : layout.stageRecomputedLayers[chunk];
+    return number < 0 ? std::numeric_limits<int64_t>::max() : number;
+  };
   int64_t layer = 0;
   for (size_t i = 0; i < chunks.size(); ++i)
     for (int64_t j = 0; j < layers[i]; ++j, ++layer)
       add(chunks[i], layerKind(model, layer), buildLayer(context, layer),
-          full && (layout.recomputedLayers < 0 || j < layout.recomputedLayers));
+          j < numberOf(i));
   for (int64_t i = 0; i <= model.predictionLayers; ++i)
     add(chunks.back(), LayerKind::Head, buildHead(context), false);
   for (int64_t i = 0; i < model.predictionLayers; ++i)
-    add(chunks.back(), layerKind(model, model.layers - 1), buildLayer(context, model.layers - 1), full);
+    add(chunks.back(), layerKind(model, model.layers - 1), buildLayer(context, model.layers - 1),
+        layers.back() + i < numberOf(chunks.size() - 1));
   Seconds beside = timeBesideMessages(context);
   for (ChunkCost &chunk : chunks) {
     chunk.durations.forward += beside;

@@ -5,8 +5,13 @@
 using namespace mlir::ppc;
 
 const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, const PipelineShape &shape) {
-  std::lock_guard<std::mutex> lock(mutex);
-  llvm::Expected<const PipelineProgram *> program = programs.get(kind, shape);
+  KindPrograms *own = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    own = &kinds[&kind];
+  }
+  std::lock_guard<std::mutex> lock(own->mutex);
+  llvm::Expected<const PipelineProgram *> program = own->programs.get(kind, shape);
   if (program)
     return *program;
   llvm::consumeError(program.takeError());

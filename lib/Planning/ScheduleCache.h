@@ -26,9 +26,14 @@ public:
   const StagePlacement *placement(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
 private:
-  std::mutex mutex;
+  /// Kinds are compiled beside each other.
+  struct KindPrograms {
+    std::mutex mutex;
+    PipelinePrograms programs;
+  };
+  std::mutex mutex; // of the maps
+  std::map<const PipelineScheduleKind *, KindPrograms> kinds;
   using Key = std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t>;
-  PipelinePrograms programs;
   std::map<Key, std::unique_ptr<StagePlacement>> placements;
 };
 

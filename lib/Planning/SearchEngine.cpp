@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <queue>
 
 using namespace mlir::ppc;
 
@@ -40,6 +41,7 @@ BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t dev
     for (size_t key = part * batch; key < std::min(bounds.size(), (part + 1) * batch); ++key)
       bounds[key] = expander.boundKey(space, *first[key]);
   });
+  report("bounds", int64_t(bounds.size()), 0, 0);
   for (const PlanGrid &grid : space.grids)
     result.grids.push_back({GridExpander::boundGrid(request, bounds[grid.key], grid, space.keys[grid.key].microBatch), grid});
   llvm::sort(result.grids, [](const auto &a, const auto &b) {
@@ -67,41 +69,85 @@ BoundedSpace SearchEngine::restrict(const BoundedSpace &whole, const PlanConstra
   return result;
 }
 
-SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, size_t capacity, llvm::ArrayRef<Candidate> seeds) {
+void SearchEngine::report(llvm::StringRef stage, int64_t done, int64_t left, double best) {
+  if (!request.progress)
+    return;
+  auto now = std::chrono::steady_clock::now();
+  if (now - reported < std::chrono::milliseconds(10))
+    return;
+  reported = now;
+  request.progress({stage, done, left, Seconds(best < std::numeric_limits<double>::infinity() ? best : 0)});
+}
+
+SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, size_t capacity) {
+  SearchTargets targets;
+  targets.targets.emplace_back(capacity);
+  return search(bounded, limit, std::move(targets));
+}
+
+SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, SearchTargets targets, llvm::StringRef stage,
+                                   llvm::ArrayRef<Candidate> seeds) {
   SearchOutcome outcome;
   outcome.grids = int64_t(bounded.grids.size());
-  CandidateList found(capacity);
+  SearchTargets &found = outcome.found = std::move(targets);
   for (const Candidate &seed : seeds)
     if (seed.memory <= limit.value && !brokenConstraint(bounded.space->constraints, seed.layout))
       found.add(seed);
+  // Which targets admit a grid is known without its choices.
+  auto isSlower = [&](double bound, size_t index) {
+    return bound > found.cutoff(bounded.space->layoutOf(bounded.grids[index].second), GridExpander::gridKeys);
+  };
+  // Best first by the bound that knows of memory, which a grid gets when its simple one makes it the next.
+  using Open = std::pair<double, size_t>;
+  std::priority_queue<Open, std::vector<Open>, std::greater<Open>> open;
   size_t next = 0, wave = 2;
-  while (next < bounded.grids.size() && bounded.grids[next].first <= found.cutoff()) {
+  auto refine = [&] {
+    std::vector<Open> batch;
+    for (; next < bounded.grids.size() && batch.size() < 32; ++next)
+      if (!isSlower(bounded.grids[next].first, next))
+        batch.push_back({bounded.grids[next].first, next});
+    parallel(batch.size(), [&](size_t i, GridExpander &expander) {
+      batch[i].first = std::max(batch[i].first, expander.refineBound(*bounded.space, bounded.grids[batch[i].second].second, limit));
+    });
+    for (const Open &grid : batch)
+      open.push(grid);
+  };
+  auto isOpen = [&] { return next < bounded.grids.size() && bounded.grids[next].first <= found.cutoff(); };
+  std::vector<size_t> chosen;
+  while (true) {
+    while (isOpen() && (open.empty() || bounded.grids[next].first <= open.top().first))
+      refine();
+    if (open.empty() || open.top().first > found.cutoff())
+      break;
     if (request.maxEvaluations && outcome.counts.priced >= request.maxEvaluations)
       break;
-    size_t end = next;
-    while (end < bounded.grids.size() && end < next + wave && bounded.grids[end].first <= found.cutoff())
-      ++end;
-    std::vector<CandidateList> lists(end - next, found);
-    std::vector<ExpansionCounts> counts(end - next);
-    parallel(end - next, [&](size_t i, GridExpander &expander) {
-      expander.expand(*bounded.space, bounded.grids[next + i].second, limit, lists[i], counts[i]);
+    chosen.clear();
+    for (; !open.empty() && chosen.size() < wave && open.top().first <= found.cutoff(); open.pop())
+      if (!isSlower(open.top().first, open.top().second))
+        chosen.push_back(open.top().second);
+    std::vector<SearchTargets> lists(chosen.size(), found);
+    for (SearchTargets &list : lists)
+      list.front.clear();
+    std::vector<ExpansionCounts> counts(chosen.size());
+    parallel(chosen.size(), [&](size_t i, GridExpander &expander) {
+      expander.expand(*bounded.space, bounded.grids[chosen[i]].second, limit, lists[i], counts[i]);
     });
     for (size_t i = 0; i < lists.size(); ++i) {
-      for (Candidate &candidate : lists[i].list)
-        found.add(std::move(candidate));
+      found.merge(lists[i]);
       outcome.counts.add(counts[i]);
     }
-    next = end;
+    outcome.expanded += int64_t(chosen.size());
+    report(stage, outcome.expanded, int64_t(open.size()), found.targets.front().found.cutoff());
     wave = std::min<size_t>(2 * wave, 64);
   }
-  outcome.expanded = int64_t(next);
   outcome.prunedGrids = outcome.grids - outcome.expanded;
-  if (!found.list.empty())
-    outcome.lowerBound = found.list.front().time;
+  if (!outcome.best().empty())
+    outcome.lowerBound = outcome.best().front().time;
   // What was left open may be faster only down to its least bound.
   if (next < bounded.grids.size())
     outcome.lowerBound = std::min(outcome.lowerBound, bounded.grids[next].first);
-  outcome.best = std::move(found.list);
+  if (!open.empty())
+    outcome.lowerBound = std::min(outcome.lowerBound, open.top().first);
   return outcome;
 }
 

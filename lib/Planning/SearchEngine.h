@@ -7,6 +7,8 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/ThreadPool.h"
 
+#include <chrono>
+
 namespace mlir::ppc {
 
 /// A space, its grids with lower bounds on their step times, least first.
@@ -16,7 +18,8 @@ struct BoundedSpace {
 };
 
 struct SearchOutcome {
-  std::vector<Candidate> best;
+  SearchTargets found;
+  llvm::ArrayRef<Candidate> best() const { return found.targets.front().found.list; }
   double lowerBound = std::numeric_limits<double>::infinity();
   int64_t grids = 0, expanded = 0, prunedGrids = 0;
   ExpansionCounts counts;
@@ -30,8 +33,12 @@ public:
   BoundedSpace bound(const PlanConstraints &constraints, int64_t devices);
   /// The grids of `whole` that tighter constraints leave.
   static BoundedSpace restrict(const BoundedSpace &whole, const PlanConstraints &constraints);
-  /// The `capacity` best candidates of different shapes. `seeds`: known candidates of the space.
-  SearchOutcome search(const BoundedSpace &bounded, Bytes limit, size_t capacity, llvm::ArrayRef<Candidate> seeds = {});
+  /// What the targets look for, at once: each grid is expanded for all that it may serve. `seeds`: known candidates of the
+  /// space. `stage`: of the progress that is reported.
+  SearchOutcome search(const BoundedSpace &bounded, Bytes limit, SearchTargets targets, llvm::StringRef stage = "plans",
+                       llvm::ArrayRef<Candidate> seeds = {});
+  /// The `capacity` best candidates of different shapes.
+  SearchOutcome search(const BoundedSpace &bounded, Bytes limit, size_t capacity);
 
   /// The layout of the space that needs least memory (its time is not set); nothing: every one is refused.
   std::optional<Candidate> findLeastMemory(const BoundedSpace &bounded);
@@ -40,7 +47,10 @@ private:
   /// use(i, worker) for i in [0, count), in any order.
   void parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use);
 
+  void report(llvm::StringRef stage, int64_t done, int64_t left, double best);
+
   const PlanRequest &request;
+  std::chrono::steady_clock::time_point reported; // when progress last was
   ScheduleCache schedules;
   llvm::DefaultThreadPool pool;
   std::vector<std::unique_ptr<GridExpander>> workers;

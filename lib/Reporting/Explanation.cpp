@@ -11,11 +11,24 @@
 
 using namespace mlir::ppc;
 
+/// Layers of a virtual stage that can be recomputed.
+static int64_t recomputableOf(const PlanReport &report, const ReportedPlan &plan, int64_t stage) {
+  return listChunks(layersPerChunk(report.model, plan.detail.costs.chunks))[stage].recomputable(report.model);
+}
+
+/// Those that are.
+static int64_t recomputedOf(const PlanReport &report, const ReportedPlan &plan, int64_t stage) {
+  return plan.layout.recomputedOf(stage, recomputableOf(report, plan, stage));
+}
+
 static void printMemory(const PlanReport &report, llvm::raw_ostream &out) {
   const ReportedPlan &plan = report.plans[0];
   out << "memory of a rank of each stage at its worst moment; " << toString(report.memoryLimit) << " of "
       << toString(report.cluster.device().memory) << " may be used\n";
+  bool byStage = !plan.layout.stageRecomputedLayers.empty();
   std::vector<std::string> header{"stage"};
+  if (byStage)
+    header.push_back("recomputed");
   for (const MemoryPart &part : memoryParts)
     header.push_back(part.name.str());
   header.insert(header.end(), {"total", "of the limit"});
@@ -23,6 +36,14 @@ static void printMemory(const PlanReport &report, llvm::raw_ostream &out) {
   for (size_t i = 0; i < plan.cost.stages.size(); ++i) {
     const MemoryBreakdown &memory = plan.cost.stages[i].memory;
     std::vector<std::string> cells{std::to_string(i)};
+    if (byStage) {
+      int64_t recomputed = 0, all = 0;
+      for (const PipelineChunk &place : plan.detail.chunks[i]) {
+        recomputed += recomputedOf(report, plan, place.stage);
+        all += recomputableOf(report, plan, place.stage);
+      }
+      cells.push_back(std::to_string(recomputed) + " of " + std::to_string(all));
+    }
     for (const MemoryPart &part : memoryParts)
       cells.push_back(toString(memory.*part.bytes));
     cells.push_back(toString(memory.total()));
@@ -155,6 +176,9 @@ static llvm::Error printStage(const PlanReport &report, llvm::StringRef text, ll
         << ", weight gradient " << toString(chunk.durations.weightGradient) << " per micro-batch; of it exposed communication "
         << toString(chunk.communication + chunk.stateExchange) << "\n  " << countText(chunk.parameters + chunk.expertParameters)
         << " parameters per rank, " << toString(chunk.kept) << " of activations per micro-batch\n";
+    if (plan.layout.recompute == Recompute::Full)
+      out << "  " << recomputedOf(report, plan, place.stage) << " of " << recomputableOf(report, plan, place.stage)
+          << " layers are recomputed\n";
   }
   out << "  memory " << toString(cost.memory.total()) << ":";
   const char *comma = " ";

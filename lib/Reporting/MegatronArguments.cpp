@@ -150,6 +150,18 @@ static void addRecompute(const ParallelLayout &layout, ArgumentList &out) {
     break;
   case Recompute::Full:
     out.set("recompute-granularity", "full");
+    if (llvm::ArrayRef<int64_t> numbers = layout.stageRecomputedLayers; !numbers.empty()) {
+      // One number for all stages there: the largest fits, and recomputes more than the plan.
+      int64_t most = *llvm::max_element(numbers);
+      std::string list;
+      for (int64_t number : numbers)
+        list += (list.empty() ? "" : ", ") + std::to_string(number);
+      out.set("recompute-method", "block");
+      out.set("recompute-num-layers", most);
+      out.note("recomputed layers by stage (" + list + "): Megatron-LM has one number for all stages; with " + llvm::Twine(most) +
+               " it takes longer than predicted");
+      break;
+    }
     out.set("recompute-method", layout.recomputedLayers < 0 ? "uniform" : "block");
     out.set("recompute-num-layers", layout.recomputedLayers < 0 ? 1 : layout.recomputedLayers);
     break;

@@ -23,6 +23,8 @@ json::Value mlir::ppc::toJson(const ParallelLayout &layout) {
   object["fused_norm"] = layout.fusedNorm;
   if (!layout.stageLayers.empty())
     object["stage_layers"] = json::Array(llvm::ArrayRef<int64_t>(layout.stageLayers));
+  if (!layout.stageRecomputedLayers.empty())
+    object["stage_recomputed_layers"] = json::Array(llvm::ArrayRef<int64_t>(layout.stageRecomputedLayers));
   return object;
 }
 

@@ -40,14 +40,10 @@ static std::array<int64_t, layerKinds> recomputedLayers(const ModelShape &model,
   std::array<int64_t, layerKinds> recomputed{};
   if (layout.recompute != Recompute::Full)
     return recomputed;
-  int64_t first = 0;
-  for (int64_t count : layers.take_front(chunk))
-    first += count;
-  int64_t count = layout.recomputedLayers < 0 ? layers[chunk] : std::min(layers[chunk], layout.recomputedLayers);
-  for (int64_t layer = first; layer < first + count; ++layer)
-    ++recomputed[int(layerKind(model, layer))];
-  if (chunk + 1 == layers.size() && model.predictionLayers)
-    recomputed[int(layerKind(model, model.layers - 1))] += model.predictionLayers;
+  ChunkLayers all = listChunks(layers)[chunk];
+  int64_t count = layout.recomputedOf(chunk, all.recomputable(model));
+  for (int64_t i = 0; i < count; ++i)
+    ++recomputed[int(layerKind(model, std::min(all.begin + i, model.layers - 1)))];
   return recomputed;
 }
 

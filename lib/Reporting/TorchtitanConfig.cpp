@@ -110,7 +110,9 @@ FrameworkArguments mlir::ppc::torchtitanConfig(const ModelShape &model, const Tr
     out << "selective_ac_option = \"op\"\n";
     notes.push_back("selective recomputation there keeps every second product and the attention; the plan recomputes attention only");
   }
-  if (layout.recompute == Recompute::Full && layout.recomputedLayers >= 0)
+  if (!layout.stageRecomputedLayers.empty())
+    notes.push_back("a number of recomputed layers for each stage is not there; every layer is recomputed");
+  else if (layout.recompute == Recompute::Full && layout.recomputedLayers >= 0)
     notes.push_back("recomputation of only " + std::to_string(layout.recomputedLayers) +
                     " layers per stage is not there; every layer is recomputed");
   if (layout.precision == Precision::Fp8)

@@ -131,16 +131,18 @@ private:
   std::vector<Moment> moments(int64_t device) {
     const std::vector<PipelineAction> &list = schedule.devices[device];
     llvm::ArrayRef<PipelineChunk> chunks = program.chunks[device];
+    llvm::SmallVector<int64_t, 64> position(schedule.replicaCount() * schedule.stageCount, -1); // of a chunk
+    for (size_t i = 0; i < chunks.size(); ++i)
+      position[chunks[i].replica * schedule.stageCount + chunks[i].stage] = i;
     double share = 1.0 / schedule.sliceCount;
     Moment now(chunks.size());
-    std::vector<Moment> all;
+    std::vector<Moment> kept;
     for (size_t i = 0; i < list.size(); ++i) {
-      PipelineChunk chunk{schedule.replicaOf(list[i].microBatch), list[i].stage};
-      ChunkLoad &load = now[llvm::find(chunks, chunk) - chunks.begin()];
+      ChunkLoad &load = now[position[schedule.replicaOf(list[i].microBatch) * schedule.stageCount + list[i].stage]];
       if (list[i].kind == Kind::Forward) {
         load.forward += share;
         if (i + 1 == list.size() || list[i + 1].kind != Kind::Forward)
-          all.push_back(now);
+          keepMaximal(now, kept);
       } else if (list[i].kind == Kind::WeightGradient) {
         load.weight -= share;
       } else {
@@ -149,11 +151,12 @@ private:
           ++i;
         } else {
           load.weight += share;
-          all.push_back(now);
+          keepMaximal(now, kept);
         }
       }
     }
-    return keepMaximal(std::move(all));
+    llvm::sort(kept, isHeavier);
+    return kept;
   }
 
   static bool isBelow(const Moment &a, const Moment &b) {
@@ -163,25 +166,25 @@ private:
     return true;
   }
 
-  static std::vector<Moment> keepMaximal(std::vector<Moment> all) {
-    auto isHeavier = [](const Moment &a, const Moment &b) {
-      double sumA = 0, sumB = 0;
-      for (size_t i = 0; i < a.size(); ++i)
-        sumA += a[i].forward + a[i].weight, sumB += b[i].forward + b[i].weight;
-      if (sumA != sumB)
-        return sumA > sumB;
-      for (size_t i = 0; i < a.size(); ++i)
-        if (!(a[i] == b[i]))
-          return std::pair(a[i].forward, a[i].weight) > std::pair(b[i].forward, b[i].weight);
-      return false;
-    };
-    llvm::sort(all, isHeavier);
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    std::vector<Moment> kept;
-    for (Moment &moment : all) // what is above comes before
-      if (llvm::none_of(kept, [&](const Moment &other) { return isBelow(moment, other); }))
-        kept.push_back(std::move(moment));
-    return kept;
+  static bool isHeavier(const Moment &a, const Moment &b) {
+    double sumA = 0, sumB = 0;
+    for (size_t i = 0; i < a.size(); ++i)
+      sumA += a[i].forward + a[i].weight, sumB += b[i].forward + b[i].weight;
+    if (sumA != sumB)
+      return sumA > sumB;
+    for (size_t i = 0; i < a.size(); ++i)
+      if (!(a[i] == b[i]))
+        return std::pair(a[i].forward, a[i].weight) > std::pair(b[i].forward, b[i].weight);
+    return false;
+  }
+
+  /// Adds a moment unless one that is kept is above it, and drops those below it. In a steady state the last one comes again.
+  static void keepMaximal(const Moment &now, std::vector<Moment> &kept) {
+    for (size_t i = kept.size(); i-- > 0;)
+      if (isBelow(now, kept[i]))
+        return;
+    llvm::erase_if(kept, [&](const Moment &other) { return isBelow(other, now); });
+    kept.push_back(now);
   }
 
   const PipelineSchedule &schedule;

@@ -48,8 +48,11 @@ struct ParallelLayout {
   int64_t microBatch = 1; // sequences
   std::string schedule = "1f1b";
   Recompute recompute = Recompute::None;
-  /// With Recompute::Full: layers per stage chunk that are recomputed, the rest is kept; -1: all.
+  /// With Recompute::Full: layers per virtual stage that are recomputed, its first ones, the rest is kept; -1: all. The
+  /// prediction layers count as the last of the last virtual stage.
   int64_t recomputedLayers = -1;
+  /// The same per virtual stage in model order (pp x vp numbers), instead of recomputedLayers; empty: that for all.
+  llvm::SmallVector<int64_t, 8> stageRecomputedLayers;
   Offload offload = Offload::None;
   Precision precision = Precision::Bf16;
   ContextKind contextKind = ContextKind::Ring;
@@ -64,6 +67,8 @@ struct ParallelLayout {
   /// Ranks that hold the same expert parameters.
   int64_t expertDataRanks() const { return dp * cp * tp / (ep * etp); }
   int64_t microBatches(const TrainingJob &job) const { return job.globalBatch / (dp * microBatch); }
+  /// How many of the `layers` of virtual stage `stage` are recomputed as a whole.
+  int64_t recomputedOf(size_t stage, int64_t layers) const;
 };
 
 /// Whether the layout can exist for the model and the job, whatever its time and memory. Errors name what does not divide

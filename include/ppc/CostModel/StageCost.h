@@ -68,7 +68,23 @@ struct ChunkCost {
 /// What a chunk's forward and its backward each lose to the kernels that send and receive beside it.
 Seconds timeBesideMessages(const PricingContext &context);
 
+/// A virtual stage: layers [begin, begin + layers) of the model, the first also with the embedding, the last with prediction
+/// layers and heads.
+struct ChunkLayers {
+  int64_t begin = 0, layers = 0;
+  bool isFirst = false, isLast = false;
+  /// Layers that can be recomputed: prediction layers count as the last ones.
+  int64_t recomputable(const ModelShape &model) const { return layers + (isLast ? model.predictionLayers : 0); }
+};
+/// `counts`: layers per virtual stage.
+std::vector<ChunkLayers> listChunks(llvm::ArrayRef<int64_t> counts);
+
+/// One virtual stage of which the first `recomputed` layers are recomputed as a whole. `beside`: timeBesideMessages.
 /// `splitBackward`: the schedule places weight gradients on their own; otherwise they are part of backward.
+ChunkCost priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &chunk, int64_t recomputed, Seconds beside,
+                     bool splitBackward);
+
+/// All of them, with the layout's numbers of recomputed layers.
 std::vector<ChunkCost> priceChunks(const PricingContext &context, const LayerPrices &prices, llvm::ArrayRef<int64_t> counts,
                                    bool splitBackward);
 

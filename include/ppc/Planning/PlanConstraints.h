@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <array>
+#include <limits>
 #include <vector>
 
 namespace mlir::ppc {
@@ -25,8 +26,9 @@ llvm::StringRef toString(PlanKey key);
 llvm::Expected<PlanKey> parsePlanKey(llvm::StringRef text);
 
 /// A layout's value of a key: a number, or the position of a word among the key's choices. ShardGroup: the ranks, never 0.
+/// RecomputedLayers: -1 for all, -2 for a number of each stage.
 int64_t planValue(const ParallelLayout &layout, PlanKey key);
-/// "8", "on", "interleaved", "full".
+/// "8", "on", "interleaved", "full", "all", "by-stage".
 std::string planValueText(PlanKey key, int64_t value);
 /// Error: no number of at least 1 (zero: 0 to 3), or an unknown word; says what is possible.
 llvm::Expected<int64_t> parsePlanValue(PlanKey key, llvm::StringRef text);
@@ -49,10 +51,10 @@ public:
   /// "8", "not full", "off": for people.
   std::string describe(PlanKey key) const;
   void forbid(PlanKey key, int64_t value) { forbidden[int(key)].push_back(value); }
-  /// Every key as in `layout`, and the stages' layers when it lists them.
+  /// Every key as in `layout`, and the stages' layers and recomputed layers when it lists them.
   void pinAll(const ParallelLayout &layout);
 
-  bool isPinned(PlanKey key) const { return pins[int(key)] >= 0; }
+  bool isPinned(PlanKey key) const { return pins[int(key)] != unpinned; }
   int64_t pinned(PlanKey key) const { return pins[int(key)]; }
   bool allows(PlanKey key, int64_t value) const;
   /// The first key whose value is not allowed; nothing: all are.
@@ -60,10 +62,13 @@ public:
 
   /// Layers per virtual stage in model order, when the user says them.
   llvm::SmallVector<int64_t, 8> stageLayers;
+  /// Recomputed layers per virtual stage in model order, when the user says them.
+  llvm::SmallVector<int64_t, 8> stageRecomputedLayers;
 
-  PlanConstraints() { pins.fill(-1); }
+  PlanConstraints() { pins.fill(unpinned); }
 
 private:
+  static constexpr int64_t unpinned = std::numeric_limits<int64_t>::min();
   std::array<int64_t, planKeyCount> pins;
   std::array<std::vector<int64_t>, planKeyCount> forbidden;
   std::array<bool, planKeyCount> onlyNeutral{};

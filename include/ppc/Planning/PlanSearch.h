@@ -3,10 +3,11 @@
 //
 // The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also where it divides nothing);
 // for experts every ep x etp over the ranks of a stage; micro-batch sizes that divide a data-parallel rank's batch; every
-// schedule, with every number of chunks per device, up to 12 (128 over a pipeline) unless pinned, that changes the size of the largest chunk; stages
-// cut evenly by time; sequence parallelism on and off; ring, Ulysses and all-gather attention;
+// schedule, with every number of chunks per device, up to 12 (128 over a pipeline) unless pinned, that changes the size of the
+// largest chunk; stages cut evenly by time and, where memory binds, with layers moved from the devices that are short of it
+// (StageFit.h); sequence parallelism on and off; ring, Ulysses and all-gather attention;
 // ZeRO 0 to 3 with shard groups of the whole data group, of what lies in one innermost unit, and what is between by level;
-// recompute none, selective, full, and full of as few layers per chunk as fit; offload of optimizer or activations. Precision
+// recompute none, selective, and full of as few layers on each device as fit; offload of optimizer or activations. Precision
 // and attention kernel are the request's unless the constraints leave them open.
 #ifndef PPC_PLANNING_PLANSEARCH_H
 #define PPC_PLANNING_PLANSEARCH_H
@@ -20,6 +21,13 @@
 #include <vector>
 
 namespace mlir::ppc {
+
+/// How far a search is.
+struct SearchProgress {
+  llvm::StringRef stage;    // "bounds", "plans", "alternatives", "frontier"
+  int64_t done = 0, left = 0; // grids
+  Seconds best;             // step of the best plan so far; 0: none
+};
 
 struct PlanRequest {
   const ModelShape &model;
@@ -39,6 +47,8 @@ struct PlanRequest {
   std::function<std::string(const ParallelLayout &)> refuse = {};
   unsigned threads = 0;      // 0: one per core. The result is the same for any number
   int64_t maxEvaluations = 0; // stop after that many; 0: search to the end. The gap says what may be missing
+  /// Called from the thread that searches, some hundred times a second at most.
+  std::function<void(const SearchProgress &)> progress = {};
 };
 
 /// The device's memory minus a reserve for what is not planned: 2 %, at least 256 MiB, at most 2 GiB.

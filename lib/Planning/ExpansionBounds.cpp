@@ -1,0 +1,126 @@
+// What the choices of a grid cannot beat: by work, by filling and draining the pipeline, by memory.
+#include "GridExpansion.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir::ppc;
+
+/// Some device holds its share of the parameters and of one micro-batch.
+double GridExpander::Expansion::boundMemory(StateEntry &state, const LayerPrices &prices) {
+  bool full = recompute == Recompute::Full;
+  ChunkCost share;
+  share.working = Bytes(infinity);
+  for (int kind = 0; kind < layerKinds; ++kind) {
+    if (!kinds[kind])
+      continue;
+    bool again = full && isLayer(kind);
+    const LayerPrice &price = prices(LayerKind(kind), again);
+    double part = double(kinds[kind]) / double(layout.pp);
+    share.parameters += part * price.parameters;
+    share.expertParameters += part * price.expertParameters;
+    if (state.layout.offload != Offload::Activations)
+      share.kept += part * price.kept;
+    share.working = std::min({share.working, price.working, prices(LayerKind(kind), false).working});
+  }
+  static const PipelineProgram program = [] {
+    PipelineProgram one;
+    one.chunks = {{PipelineChunk{}}};
+    one.moments = {{PipelineProgram::Moment{ChunkLoad{1, 0}}}};
+    return one;
+  }();
+  MemoryBreakdown memory = deviceMemory(state.context, share, program, 0);
+  memory.communication = Bytes(0); // no sum of shares
+  return slack * memory.total().value;
+}
+
+std::vector<ChunkCost> GridExpander::Expansion::priceKept(const LayerPrices &prices, llvm::ArrayRef<int64_t> cut, bool splitBackward) const {
+  std::vector<ChunkCost> chunks;
+  chunks.reserve(cut.size());
+  bool alike = !request.model.moe && !request.model.slidingWindow;
+  for (const ChunkLayers &chunk : listChunks(cut))
+    if (alike && chunks.size() > 1 && !chunk.isLast && chunk.layers == cut[chunks.size() - 1])
+      chunks.push_back(ChunkCost(chunks.back()));
+    else
+      chunks.push_back(priceChunk(request.model, prices, chunk, 0, beside, splitBackward));
+  return chunks;
+}
+
+/// A device waits for the forwards before its first stage, then does all its work, and the backwards before that stage
+/// follow its last one. Where no device waits for the others between steps, what is before and behind overlaps other steps.
+double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
+  const PipelineShape &shape = entry.schedule.shape;
+  double microBatches = double(shape.microBatches), share = 1 / double(shape.slices), sum = 0, through = 0;
+  for (const ChunkCost &chunk : chunks) {
+    through += chainOf(chunk.durations);
+    sum += chainOf(chunk.durations) + chunk.durations.pairedWeightGradient().value;
+  }
+  double bound = std::max(sum * microBatches / double(shape.devices), share * through);
+  if (!entry.placement)
+    return slack * bound;
+  double aside = request.stack.validatesUpdateAfterwards ? 0 : 1;
+  llvm::ArrayRef<int64_t> deviceOf = entry.placement->deviceOf;
+  llvm::SmallVector<double, 64> fill(chunks.size() + 1, 0), drain(chunks.size() + 1, 0);
+  for (size_t stage = 0; stage + 1 < chunks.size(); ++stage) {
+    bool hop = deviceOf[stage] != deviceOf[stage + 1];
+    fill[stage + 1] = fill[stage] + share * (chunks[stage].durations.forward.value + (hop ? messages.forward.value : 0));
+    drain[stage + 1] = drain[stage] + share * (chunks[stage].durations.pairedBackward().value + (hop ? messages.backward.value : 0));
+  }
+  for (llvm::ArrayRef<int64_t> stages : entry.placement->stages) {
+    double chain = 0, weights = 0;
+    for (int64_t stage : stages) {
+      chain += chainOf(chunks[stage].durations);
+      weights += chunks[stage].durations.pairedWeightGradient().value;
+    }
+    double first = aside * fill[stages.front()], last = aside * drain[stages.front()];
+    // Weight gradients may wait until the backwards have left.
+    bound = std::max({bound, first + microBatches * (chain + weights), first + last + microBatches * chain});
+  }
+  return slack * bound;
+}
+
+/// As above for one stage per device: x >= s (c_0 + ... + c_(d-1)) + M c_d for every device d, with c the chain of a
+/// micro-batch and s the share of a slice. The sum C of all c is largest when all hold with equality, which gives
+/// x >= s C / (1 - (1 - s/M)^p).
+double GridExpander::Expansion::boundAnyCut(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
+  double microBatches = double(entry.schedule.shape.microBatches), share = 1 / double(entry.schedule.shape.slices), chain = 0, all = 0;
+  for (const ChunkCost &chunk : chunks) {
+    chain += chainOf(chunk.durations);
+    all += chainOf(chunk.durations) + chunk.durations.pairedWeightGradient().value;
+  }
+  if (request.stack.validatesUpdateAfterwards)
+    return slack * all * microBatches / double(layout.pp);
+  double filled = share * chain / (1 - std::pow(1 - share / microBatches, double(layout.pp)));
+  return slack * std::max(filled, all * microBatches / double(layout.pp));
+}
+
+/// What each device keeps at least, whatever the schedule's order, in a step that takes `latest`. A micro-batch stays on a
+/// stage for no less than its chain from there on, c_d + ... + c_(p-1); so on average, M (c_d + ...) / latest of them do (Little),
+/// and the worst moment is no less than the average. `anyCut`: no device's chain takes more than latest / M, so all from
+/// device d on take no less than c_0 + ... + c_(p-1) - d latest / M.
+const PipelineProgram &GridExpander::Expansion::leastLoads(const ScheduleEntry &entry, llvm::ArrayRef<int64_t> cut, const LayerPrices &prices,
+                                                           double latest, bool anyCut) {
+  PipelineProgram &program = expander.loads[entry.placement][anyCut];
+  size_t stages = cut.size();
+  std::vector<ChunkCost> chunks = priceKept(prices, cut, entry.schedule.splitBackward);
+  std::vector<double> behind(stages + 1, 0);
+  for (size_t stage = stages; stage-- > 0;)
+    behind[stage] = behind[stage + 1] + chainOf(chunks[stage].durations);
+  double perTime = slack * double(entry.schedule.shape.microBatches) / double(entry.schedule.shape.slices) / latest;
+  program.stageCount = int64_t(stages);
+  program.chunks.resize(entry.placement->stages.size());
+  program.moments.resize(program.chunks.size());
+  for (size_t device = 0; device < program.chunks.size(); ++device) {
+    program.chunks[device].clear();
+    program.moments[device].assign(1, PipelineProgram::Moment());
+    for (int64_t stage : entry.placement->stages[device]) {
+      program.chunks[device].push_back({0, stage});
+      double load = anyCut ? perTime * behind[0] - double(device) : perTime * behind[stage];
+      program.moments[device][0].push_back({std::max(0.0, load), 0});
+    }
+  }
+  return program;
+}
+

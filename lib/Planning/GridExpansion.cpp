@@ -1,0 +1,551 @@
+#include "GridExpansion.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir::ppc;
+
+GridExpander::Expansion::Expansion(GridExpander &expander, const PlanSpace &space, const PlanGrid &grid, Bytes limit, SearchTargets &found,
+                                   ExpansionCounts &counts)
+    : expander(expander), request(expander.request), space(space), limit(limit), found(found), counts(counts),
+      layout(space.layoutOf(grid)), entries(expander.schedulesOf(space, layout)), kinds(expander.kinds) {
+  for (const StateChoice &state : space.states(layout))
+    states.push_back(std::make_unique<StateEntry>(request, layout, state));
+  fitsKept.assign(states.size() * entries.size(), false);
+}
+
+void GridExpander::Expansion::run() {
+  if (states.empty() || entries.empty())
+    return;
+  for (int64_t next : {1, 2, 4, 8})
+    if (llvm::any_of(entries, [&](const ScheduleEntry &entry) { return entry.schedule.shape.slices == next; }))
+      runSlices(next);
+}
+
+void GridExpander::Expansion::runSlices(int64_t sliceCount) {
+  slices = sliceCount;
+  PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
+  programs = buildPrograms(context);
+  messages = priceMessages(context);
+  beside = timeBesideMessages(context);
+  for (Recompute next : space.recomputes()) {
+    recompute = layout.recompute = next;
+    cuts.clear();
+    if (!boundEntries()) {
+      counts.prunedBusy += int64_t(states.size() * entries.size());
+      continue;
+    }
+    // Parameters and gradients that are whole between steps leave the layers' times alone: one pipeline for all of those.
+    std::map<std::tuple<int64_t, int64_t, bool>, std::vector<size_t>> groups; // zero, shard group where they matter; offload
+    for (size_t i = 0; i < states.size(); ++i) {
+      ParallelLayout &state = states[i]->layout;
+      state.recompute = recompute;
+      bool matters = state.zero >= 3 || states[i]->context.reducesEveryMicroBatch();
+      groups[{matters ? state.zero : 0, matters ? state.shardGroup : 0, state.offload == Offload::Activations}].push_back(i);
+    }
+    for (auto &[key, group] : groups)
+      runGroup(group);
+  }
+}
+
+llvm::ArrayRef<int64_t> GridExpander::Expansion::cutFor(int64_t chunks) {
+  auto [found, isNew] = cuts.try_emplace(chunks);
+  if (isNew) {
+    ParallelLayout asked = layout;
+    asked.vp = chunks / asked.pp;
+    found->second = cutLayers(PricingContext(request.model, request.job, request.cluster, asked, request.stack), programs);
+  }
+  return found->second;
+}
+
+const PipelineProgram *GridExpander::Expansion::programFor(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
+  StepSchedule schedule = entry.schedule;
+  fitSchedule(request.stack, chunks, messages, schedule);
+  return expander.schedules.program(*schedule.kind, schedule.shape);
+}
+
+/// The schedule has one stage per device, so layers can move between devices one at a time.
+bool GridExpander::Expansion::movesLayers(const ScheduleEntry &entry) const {
+  return !isFitted(entry) && entry.schedule.shape.chunks == 1 && entry.schedule.shape.devices > 1 && entry.placement &&
+         request.stack.stageSplit == StageSplit::Balanced && layout.stageLayers.empty() &&
+         (recompute != Recompute::Full || space.choosesByStage());
+}
+
+void GridExpander::Expansion::setNumbers(ParallelLayout &changed, const StageFit &fit) const {
+  changed.recomputedLayers = -1;
+  changed.stageRecomputedLayers.clear();
+  if (recompute != Recompute::Full)
+    return;
+  int64_t most = 0;
+  bool all = true, uniform = true;
+  std::vector<ChunkLayers> chunks = listChunks(fit.cut);
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    all &= fit.recomputed[i] == chunks[i].recomputable(request.model);
+    most = std::max(most, fit.recomputed[i]);
+  }
+  for (size_t i = 0; i < chunks.size(); ++i)
+    uniform &= fit.recomputed[i] == std::min(most, chunks[i].recomputable(request.model));
+  if (all)
+    return;
+  if (uniform)
+    changed.recomputedLayers = most;
+  else
+    changed.stageRecomputedLayers.assign(fit.recomputed.begin(), fit.recomputed.end());
+}
+
+/// With [0] the lesser of kept and recomputed: recomputation is slower, unless it spares a slow host link its traffic.
+static LayerPrices leastOfBoth(LayerPrices prices) {
+  for (std::array<LayerPrice, 2> &price : prices.prices) {
+    price[0].forward = std::min(price[0].forward, price[1].forward);
+    price[0].backward = std::min(price[0].backward, price[1].backward);
+    price[0].weightGradient = std::min(price[0].weightGradient, price[1].weightGradient);
+  }
+  return prices;
+}
+
+/// Some layer takes less time in some direction when it is recomputed.
+static bool recomputingSparesTime(const LayerPrices &prices) {
+  for (int kind = 0; kind < layerKinds; ++kind) {
+    const LayerPrice &kept = prices(LayerKind(kind), false), &again = prices(LayerKind(kind), true);
+    if (prices.present[kind] && isLayer(kind) &&
+        (again.forward < kept.forward || again.backward < kept.backward || again.weightGradient < kept.weightGradient))
+      return true;
+  }
+  return false;
+}
+
+bool GridExpander::Expansion::boundEntries() {
+  bool full = recompute == Recompute::Full;
+  PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices); // whole state, nothing offloaded
+  LayerPrices prices = priceLayers(context, programs);
+  if (full)
+    prices = leastOfBoth(prices);
+  double microBatches = double(layout.microBatches(request.job)), latest = cutoff(layout, decided(PlanKey::Recompute));
+  if (boundBusy(request.model, sumUp(prices, kinds, false), layout.pp, microBatches) > latest)
+    return false;
+  entryBounds.assign(entries.size(), EntryBound());
+  bool any = false;
+  ParallelLayout asked = layout;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].schedule.shape.slices != slices)
+      continue;
+    setChoice(asked, entries[i], false);
+    llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entries[i].schedule.shape.chunks);
+    std::vector<ChunkCost> chunks = priceKept(prices, cut, entries[i].schedule.splitBackward);
+    EntryBound &bound = entryBounds[i];
+    bound.even = boundPipeline(entries[i], chunks);
+    if (movesLayers(entries[i]))
+      bound.any = boundAnyCut(entries[i], chunks);
+    any |= std::min(bound.even, bound.any) <= cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
+  }
+  return any;
+}
+
+void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
+  bool full = recompute == Recompute::Full;
+  LayerPrices prices = priceLayers(states[group.front()]->context, programs), least = full ? leastOfBoth(prices) : prices;
+  double microBatches = double(layout.microBatches(request.job));
+  double busy = boundBusy(request.model, sumUp(least, kinds, false), layout.pp, microBatches);
+  std::vector<size_t> possible;
+  for (size_t state : group)
+    if (busy > cutoff(states[state]->layout, decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload))) {
+      counts.prunedBusy += int64_t(entries.size());
+    } else if (boundMemory(*states[state], prices) > limit.value) {
+      counts.memory += int64_t(entries.size());
+      found.sawMemory(states[state]->layout, gridKeys | decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload));
+    } else {
+      possible.push_back(state);
+    }
+  if (possible.empty())
+    return;
+
+  std::vector<Choice> choices;
+  ParallelLayout asked = layout;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const ScheduleEntry &entry = entries[i];
+    if (entry.schedule.shape.slices != slices)
+      continue;
+    if (llvm::all_of(possible, [&](size_t state) { return fitsKept[state * entries.size() + i]; })) {
+      counts.needless += int64_t(possible.size());
+      continue;
+    }
+    setChoice(asked, entry, false);
+    double latest = cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
+    if (std::min(entryBounds[i].even, entryBounds[i].any) > latest) {
+      counts.prunedPipeline += int64_t(possible.size());
+      continue;
+    }
+    llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
+    std::vector<ChunkCost> chunks = priceKept(least, cut, entry.schedule.splitBackward);
+    Choice choice{i, cut, boundPipeline(entry, chunks), movesLayers(entry) ? boundAnyCut(entry, chunks) : infinity};
+    if (std::min(choice.bound, choice.movedBound) > latest)
+      counts.prunedPipeline += int64_t(possible.size());
+    else
+      choices.push_back(choice);
+  }
+  llvm::sort(choices, [](const Choice &a, const Choice &b) { return std::tie(a.bound, a.entry) < std::tie(b.bound, b.entry); });
+  for (const Choice &choice : choices)
+    runChoice(choice, possible, prices);
+}
+
+void GridExpander::Expansion::fitUniformly(size_t index, StageFitter &fitter, llvm::ArrayRef<int64_t> cut, Fits &fits, bool &any) {
+  const ParallelLayout &state = states[index]->layout;
+  std::vector<ChunkLayers> chunks = listChunks(cut);
+  for (int64_t number : space.recomputedLayers(*std::max_element(cut.begin(), cut.end()) + request.model.predictionLayers)) {
+    std::vector<int64_t> recomputed;
+    for (const ChunkLayers &chunk : chunks)
+      recomputed.push_back(number < 0 ? chunk.recomputable(request.model) : std::min(number, chunk.recomputable(request.model)));
+    StageFit fit;
+    if (!fitter.fitExactly(cut, recomputed, fit))
+      continue;
+    any = true;
+    Timed &timed = fits[{fit.cut, fit.recomputed}];
+    timed.states.push_back(index);
+    timed.fit = std::move(fit);
+    if (state.offload != Offload::Activations)
+      return;
+  }
+}
+
+bool GridExpander::Expansion::fitEvenCut(size_t index, const Choice &choice, StageFitter &fitter, Fits &fits, StageFit &fit) {
+  auto add = [&](const StageFit &more) {
+    Timed &timed = fits[{more.cut, more.recomputed}];
+    if (!timed.states.empty() && timed.states.back() == index)
+      return;
+    timed.states.push_back(index);
+    if (timed.fit.cut.empty())
+      timed.fit = more;
+  };
+  if (recompute != Recompute::Full) {
+    if (!fitter.fitFewest(choice.cut, fit))
+      return false;
+    add(fit);
+    return true;
+  }
+  if (llvm::ArrayRef<int64_t> given = space.constraints.stageRecomputedLayers; !given.empty()) {
+    if (given.size() != choice.cut.size())
+      return false;
+    std::vector<ChunkLayers> chunks = listChunks(choice.cut);
+    for (size_t i = 0; i < given.size(); ++i)
+      if (given[i] > chunks[i].recomputable(request.model))
+        return false;
+    if (!fitter.fitExactly(choice.cut, given, fit))
+      return false;
+    add(fit);
+    return true;
+  }
+  bool any = false;
+  if (space.choosesByStage()) {
+    if (!fitter.fitFewest(choice.cut, fit))
+      return false;
+    ParallelLayout written;
+    written.recompute = recompute;
+    setNumbers(written, fit);
+    bool nothing = llvm::all_of(fit.recomputed, [](int64_t number) { return number == 0; });
+    if (!nothing && space.allows(PlanKey::RecomputedLayers, planValue(written, PlanKey::RecomputedLayers))) {
+      add(fit);
+      any = true;
+      // Whatever time more recomputation takes, unless it spares the host link some traffic.
+      if (states[index]->layout.offload == Offload::Activations && recomputingSparesTime(fitter.layerPrices())) {
+        StageFit more = fit;
+        int64_t largest = *std::max_element(choice.cut.begin(), choice.cut.end()) + request.model.predictionLayers;
+        for (int64_t rounds = 1; rounds <= largest; ++rounds)
+          if (fitter.raise(rounds, more))
+            add(more);
+      }
+      return true;
+    }
+  }
+  fitUniformly(index, fitter, choice.cut, fits, any);
+  return any;
+}
+
+/// The state that keeps least on every device: cut most, over most ranks, offloaded most. Null: no single one does.
+size_t GridExpander::Expansion::leanestOf(llvm::ArrayRef<size_t> group) const {
+  auto rankOf = [&](size_t index) {
+    const ParallelLayout &state = states[index]->layout;
+    return std::array<int64_t, 3>{state.zero, planValue(state, PlanKey::ShardGroup), state.offload != Offload::None};
+  };
+  size_t leanest = group.front();
+  for (size_t index : group)
+    leanest = std::max(leanest, index, [&](size_t a, size_t b) { return rankOf(a) < rankOf(b); });
+  std::array<int64_t, 3> least = rankOf(leanest);
+  bool dominates = llvm::all_of(group, [&](size_t index) {
+    std::array<int64_t, 3> other = rankOf(index);
+    return other[0] <= least[0] && (other[0] == 0 || other[1] <= least[1]) && other[2] <= least[2];
+  });
+  return dominates ? leanest : states.size();
+}
+
+void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices) {
+  const ScheduleEntry &entry = entries[choice.entry];
+  if (isFitted(entry))
+    return runFitted(choice, group, prices);
+  bool full = recompute == Recompute::Full;
+  const PipelineProgram *program = nullptr;
+  auto fitterOf = [&](StateEntry &state) {
+    setChoice(state.layout, entry, true);
+    return StageFitter(state.context, prices, *program, expander.groupsOf(*program), beside, entry.schedule.splitBackward, limit);
+  };
+  // What is possible at all, found out with the leanest state: its stages recompute least.
+  ParallelLayout asked = layout;
+  setChoice(asked, entry, false);
+  double evenBound = choice.bound, movedBound = choice.movedBound, latest = cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
+  auto boundByLeanest = [&](size_t index, const PipelineProgram &evenLoads, const PipelineProgram &anyLoads) {
+    StateEntry &state = *states[index];
+    if (state.layout.offload == Offload::Activations || (full && !space.choosesByStage()))
+      return;
+    setChoice(state.layout, entry, true);
+    auto fitterOf = [&](const PipelineProgram &loads) {
+      StageFitter fitter(state.context, prices, loads, expander.groupsOf(loads), beside, entry.schedule.splitBackward, limit);
+      fitter.ignoresHost = true; // others may not offload
+      return fitter;
+    };
+    StageFit fit;
+    if (evenBound <= latest)
+      evenBound = fitterOf(evenLoads).fitFewest(choice.cut, fit) ? std::max(evenBound, boundPipeline(entry, fit.chunks)) : infinity;
+    double microBatches = double(entry.schedule.shape.microBatches);
+    if (movedBound <= latest && latest < infinity && !fitterOf(anyLoads).holdsWithin(choice.cut, latest / (microBatches * slack)))
+      movedBound = infinity;
+  };
+  size_t leanest = leanestOf(group);
+  bool hasLeanest = leanest < states.size();
+  if (hasLeanest && entry.placement && latest < infinity)
+    boundByLeanest(leanest, leastLoads(entry, choice.cut, prices, latest, false), leastLoads(entry, choice.cut, prices, latest, true));
+
+  Fits even;
+  std::vector<size_t> bound; // states that even stages do not fit, or only with layers recomputed
+  for (size_t index : group) {
+    StateEntry &state = *states[index];
+    size_t bit = index * entries.size() + choice.entry;
+    if (recompute != Recompute::None && fitsKept[bit]) {
+      ++counts.needless;
+      continue;
+    }
+    setChoice(state.layout, entry, false);
+    double own = cutoff(state.layout, allKeys);
+    if (std::min(evenBound, movedBound) > own) {
+      ++(evenBound == infinity ? counts.memory : counts.prunedPipeline);
+      if (evenBound == infinity)
+        found.sawMemory(state.layout, allKeys);
+      continue;
+    }
+    setNumbers(state.layout, StageFit());
+    if (request.refuse && !request.refuse(state.layout).empty()) {
+      ++counts.refused;
+      found.sawRefusal(state.layout, allKeys);
+      continue;
+    }
+    if (!program) {
+      if (!(program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape)))
+        return;
+      if (hasLeanest && group.size() > 1)
+        boundByLeanest(leanest, *program, *program);
+    }
+    StageFitter fitter = fitterOf(state);
+    StageFit fit;
+    bool fitsEvenly = evenBound <= own && fitEvenCut(index, choice, fitter, even, fit);
+    if (fitsEvenly && recompute == Recompute::None && state.layout.offload != Offload::Activations)
+      fitsKept[bit] = true;
+    if (movedBound < infinity && (!fitsEvenly || full))
+      bound.push_back(index);
+    else if (!fitsEvenly && evenBound > own && evenBound < infinity)
+      ++counts.prunedPipeline;
+    else if (!fitsEvenly)
+      ++counts.memory, found.sawMemory(state.layout, allKeys);
+  }
+  if (!program)
+    return;
+  for (auto &[key, timed] : even)
+    timed.program = program;
+  timeFits(choice, even);
+
+  Fits moved;
+  for (size_t index : bound) {
+    StateEntry &state = *states[index];
+    setChoice(state.layout, entry, false);
+    if (movedBound > cutoff(state.layout, allKeys)) {
+      ++counts.prunedPipeline;
+      continue;
+    }
+    StageFitter fitter = fitterOf(state);
+    StageFit fit;
+    if (!fitter.moveLayers(choice.cut, fit)) {
+      ++counts.memory, found.sawMemory(state.layout, allKeys);
+      continue;
+    }
+    ++counts.moved;
+    ParallelLayout written;
+    written.recompute = recompute;
+    setNumbers(written, fit);
+    bool nothing = llvm::all_of(fit.recomputed, [](int64_t number) { return number == 0; });
+    if (full && (nothing || !space.allows(PlanKey::RecomputedLayers, planValue(written, PlanKey::RecomputedLayers))))
+      continue;
+    Timed &timed = moved[{fit.cut, fit.recomputed}];
+    timed.states.push_back(index);
+    timed.fit = std::move(fit);
+  }
+  for (auto &[key, timed] : moved)
+    timed.program = program;
+  timeFits(choice, moved);
+}
+
+/// With one number for all stages, or those that are given: a schedule of its own each, so more of them may take less time.
+void GridExpander::Expansion::runFitted(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices) {
+  const ScheduleEntry &entry = entries[choice.entry];
+  std::vector<ChunkLayers> chunks = listChunks(choice.cut);
+  std::vector<std::vector<int64_t>> numbers;
+  if (recompute != Recompute::Full)
+    numbers.push_back(std::vector<int64_t>(chunks.size(), 0));
+  else if (llvm::ArrayRef<int64_t> given = space.constraints.stageRecomputedLayers; !given.empty())
+    numbers.push_back(given);
+  else
+    for (int64_t number : space.recomputedLayers(*std::max_element(choice.cut.begin(), choice.cut.end()) + request.model.predictionLayers))
+      numbers.push_back(std::vector<int64_t>(chunks.size(), number < 0 ? std::numeric_limits<int64_t>::max() : number));
+  Fits fits;
+  for (std::vector<int64_t> &list : numbers) {
+    StageFit priced;
+    priced.cut = choice.cut;
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      list[i] = std::min(list[i], chunks[i].recomputable(request.model));
+      priced.chunks.push_back(priceChunk(request.model, prices, chunks[i], list[i], beside, entry.schedule.splitBackward));
+    }
+    priced.recomputed = list;
+    Timed timed{std::move(priced), {}, nullptr};
+    for (size_t index : group) {
+      StateEntry &state = *states[index];
+      setChoice(state.layout, entry, false);
+      setNumbers(state.layout, timed.fit);
+      if (choice.bound > cutoff(state.layout, allKeys)) {
+        ++counts.prunedPipeline;
+        continue;
+      }
+      if (request.refuse && !request.refuse(state.layout).empty()) {
+        ++counts.refused;
+        found.sawRefusal(state.layout, allKeys);
+        continue;
+      }
+      if (!timed.program && !(timed.program = programFor(entry, timed.fit.chunks)))
+        break;
+      setChoice(state.layout, entry, true);
+      StageFitter fitter(state.context, prices, *timed.program, expander.groupsOf(*timed.program), beside, entry.schedule.splitBackward, limit);
+      StageFit fit;
+      if (fitter.fitExactly(choice.cut, list, fit))
+        timed.states.push_back(index);
+      else
+        ++counts.memory, found.sawMemory(state.layout, allKeys);
+    }
+    if (!timed.states.empty())
+      fits.try_emplace({timed.fit.cut, timed.fit.recomputed}, std::move(timed));
+  }
+  timeFits(choice, fits);
+}
+
+void GridExpander::Expansion::timeFits(const Choice &choice, const Fits &fits) {
+  const ScheduleEntry &entry = entries[choice.entry];
+  for (const auto &[key, timed] : fits) {
+    llvm::ArrayRef<ChunkCost> chunks = timed.fit.chunks;
+    double bound = boundPipeline(entry, chunks);
+    std::vector<size_t> left;
+    for (size_t index : timed.states) {
+      setChoice(states[index]->layout, entry, false);
+      if (bound > cutoff(states[index]->layout, allKeys))
+        ++counts.prunedPipeline;
+      else
+        left.push_back(index);
+    }
+    if (left.empty())
+      continue;
+    llvm::SmallVector<StageDurations, 64> durations;
+    for (const ChunkCost &chunk : chunks)
+      durations.push_back(chunk.durations);
+    if (llvm::Error error = expander.timer.time(*timed.program, durations, messages, expander.time)) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    ++counts.timed;
+    for (size_t index : left) {
+      StateEntry &state = *states[index];
+      setChoice(state.layout, entry, false);
+      double latest = cutoff(state.layout, allKeys);
+      if (pipelineTime(request.stack, expander.time).value > latest) {
+        ++counts.prunedTimed;
+        continue;
+      }
+      setChoice(state.layout, entry, true);
+      StepCost cost = assembleStep(state.context, chunks, *timed.program, expander.time);
+      ++counts.priced;
+      if (cost.stepTime.value > latest)
+        continue;
+      Candidate candidate{cost.stepTime.value, cost.peakMemory.value, state.layout};
+      setChoice(candidate.layout, entry, false);
+      setNumbers(candidate.layout, timed.fit);
+      if (!llvm::equal(timed.fit.cut, choice.cut))
+        candidate.layout.stageLayers.assign(timed.fit.cut.begin(), timed.fit.cut.end());
+      found.add(candidate);
+    }
+  }
+}
+
+LayerPrices GridExpander::Expansion::preparePrices(int64_t sliceCount) {
+  slices = sliceCount;
+  PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
+  programs = buildPrograms(context);
+  std::vector<Recompute> allowed = space.recomputes();
+  messages = priceMessages(context);
+  beside = timeBesideMessages(context);
+  recompute = layout.recompute = allowed.empty() ? Recompute::None : allowed.back();
+  for (auto &state : states)
+    state->layout.recompute = recompute;
+  return priceLayers(PricingContext(request.model, request.job, request.cluster, layout, request.stack, slices), programs);
+}
+
+double GridExpander::Expansion::boundMemory() {
+  double least = infinity;
+  if (entries.empty())
+    return least;
+  LayerPrices prices = preparePrices(1);
+  for (auto &state : states)
+    least = std::min(least, boundMemory(*state, prices));
+  return least;
+}
+
+void GridExpander::Expansion::findLeastMemory(Candidate &best) {
+  for (int64_t sliceCount : {1, 2, 4, 8}) {
+    if (llvm::none_of(entries, [&](const ScheduleEntry &entry) { return entry.schedule.shape.slices == sliceCount; }))
+      continue;
+    LayerPrices prices = preparePrices(sliceCount);
+    for (auto &state : states) {
+      if (boundMemory(*state, prices) > best.memory)
+        continue;
+      for (const ScheduleEntry &entry : entries) {
+        if (entry.schedule.shape.slices != sliceCount)
+          continue;
+        llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
+        setChoice(state->layout, entry, true);
+        state->layout.recomputedLayers = space.constraints.isPinned(PlanKey::RecomputedLayers) ? space.constraints.pinned(PlanKey::RecomputedLayers) : -1;
+        state->layout.stageRecomputedLayers.clear();
+        if (space.constraints.stageRecomputedLayers.size() == cut.size())
+          state->layout.stageRecomputedLayers = space.constraints.stageRecomputedLayers;
+        std::vector<ChunkCost> chunks = priceChunks(state->context, prices, cut, entry.schedule.splitBackward);
+        const PipelineProgram *program = programFor(entry, chunks);
+        if (!program)
+          continue;
+        double peak = 0;
+        for (size_t device = 0; device < program->chunks.size(); ++device)
+          if (MemoryBreakdown memory = deviceMemory(state->context, chunks, *program, int64_t(device));
+              fitsHost(request.cluster, memory))
+            peak = std::max(peak, memory.total().value);
+          else
+            peak = infinity;
+        setChoice(state->layout, entry, false);
+        Candidate candidate{0, peak, state->layout};
+        if ((!request.refuse || request.refuse(candidate.layout).empty()) && isBetter(candidate, best))
+          best = std::move(candidate);
+      }
+    }
+  }
+}
+
