@@ -81,13 +81,24 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
   return input;
 }
 
-static llvm::Expected<PlanSearchResult> search(const PlanRequest &request) {
-  bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
-  if (terminal)
-    llvm::errs() << "searching ...";
+/// "plans [#####...............] 120 grids done, 300 left, best step 1.2 s", on one line of the terminal.
+static void drawProgress(const SearchProgress &progress) {
+  constexpr int64_t width = 24;
+  int64_t total = std::max<int64_t>(1, progress.done + progress.left), filled = width * progress.done / total;
+  std::string bar(filled, '#');
+  bar.append(width - filled, '.');
+  llvm::errs() << "\r\033[K" << progress.stage << " [" << bar << "] " << progress.done << " grids done, " << progress.left << " left";
+  if (progress.best.value > 0)
+    llvm::errs() << ", best step " << toString(progress.best);
+}
+
+/// With a progress bar where standard error is a terminal.
+static llvm::Expected<PlanSearchResult> search(PlanRequest request) {
+  if (!llvm::sys::Process::StandardErrIsDisplayed())
+    return searchPlan(request);
+  request.progress = drawProgress;
   llvm::Expected<PlanSearchResult> result = searchPlan(request);
-  if (terminal)
-    llvm::errs() << "\r\033[K";
+  llvm::errs() << "\r\033[K";
   return result;
 }
 
@@ -157,7 +168,25 @@ static int reportInfeasible(const PlanOptions &options, const PlanReport &report
   return 1;
 }
 
+/// What keeps the output file from being written; empty: nothing. Leaves no new file.
+static std::string checkOutput(const std::string &path) {
+  if (path == "-")
+    return "";
+  bool existed = llvm::sys::fs::exists(path);
+  std::error_code problem;
+  {
+    llvm::raw_fd_ostream file(path, problem, llvm::sys::fs::CD_OpenAlways, llvm::sys::fs::FA_Write, llvm::sys::fs::OF_Append);
+  }
+  if (problem)
+    return problem.message();
+  if (!existed)
+    (void)llvm::sys::fs::remove(path);
+  return "";
+}
+
 int mlir::ppc::plan(const PlanOptions &options) {
+  if (std::string problem = checkOutput(options.output); !problem.empty())
+    return fail("cannot write " + options.output + ": " + problem);
   llvm::Expected<PlanInput> input = readInput(options);
   if (!input)
     return fail(input.takeError());

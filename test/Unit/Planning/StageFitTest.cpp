@@ -19,7 +19,7 @@ struct BoundPipeline {
   std::vector<int64_t> even;
 };
 
-std::optional<BoundPipeline> makePipeline(RandomProblems &random, std::initializer_list<int64_t> schedules, int64_t vp) {
+std::optional<BoundPipeline> makePipeline(RandomProblems &random, std::initializer_list<int64_t> schedules, int64_t vp, int64_t layers = 0) {
   static const char *names[] = {"1f1b", "gpipe", "zb1p", "seq1f1b", "interleaved", "dualpipe"};
   BoundPipeline made;
   made.problem = random.make();
@@ -31,7 +31,9 @@ std::optional<BoundPipeline> makePipeline(RandomProblems &random, std::initializ
   layout.schedule = names[random.pick(schedules)];
   if (layout.schedule == "dualpipe" && layout.pp % 2)
     ++layout.pp;
-  made.problem.model.layers = layout.pp * vp + random.pick({0, 1, 3});
+  made.problem.model.layers = layers ? layers : layout.pp * vp + random.pick({0, 1, 3});
+  if (layers)
+    made.problem.model.vocab = 512; // layers are most of it
   made.problem.cluster = llvm::cantFail(restrictCluster(llvm::cantFail(findCluster("dgx-h100:1")), layout.pp));
   made.problem.job = {2048, layout.pp * random.pick({2, 4})};
   layout.recompute = Recompute::Full;
@@ -157,10 +159,10 @@ TEST(StageFit, RoundsAreNeverSlowerThanOneNumber) {
 TEST(StageFit, MovedLayersComeCloseToTheBestCut) {
   RandomProblems random(33);
   StepEstimator estimator;
-  int compared = 0, moved = 0;
+  int compared = 0, moved = 0, possible = 0, found = 0;
   double lostByEven = 0, lost = 0, worst = 0;
   while (compared < 40) {
-    std::optional<BoundPipeline> pipeline = makePipeline(random, {0, 2}, 1);
+    std::optional<BoundPipeline> pipeline = makePipeline(random, {0, 2}, 1, random.pick({6, 8, 9}));
     if (!pipeline || pipeline->layout.pp > 3)
       continue;
     int64_t layers = pipeline->problem.model.layers, stages = pipeline->layout.pp;
@@ -175,11 +177,14 @@ TEST(StageFit, MovedLayersComeCloseToTheBestCut) {
     });
     double even = bestOfNumbers(*pipeline, estimator, pipeline->even);
     PlanSearchResult result = llvm::cantFail(searchPlan(pipeline->problem.request()));
+    if (best == std::numeric_limits<double>::infinity())
+      continue;
+    ++possible;
+    double ours = result.plans.empty() ? std::numeric_limits<double>::infinity() : result.plans.front().cost.stepTime.value;
+    found += !result.plans.empty();
     if (even == std::numeric_limits<double>::infinity())
       continue;
     ++compared;
-    ASSERT_FALSE(result.plans.empty());
-    double ours = result.plans.front().cost.stepTime.value;
     EXPECT_GE(ours, best * (1 - 1e-12));
     EXPECT_LE(ours, even * (1 + 1e-12)) << toString(result.plans.front().layout);
     moved += ours < even * (1 - 1e-9);
@@ -190,8 +195,9 @@ TEST(StageFit, MovedLayersComeCloseToTheBestCut) {
   RecordProperty("mean_loss_percent", std::to_string(100 * lost / compared));
   RecordProperty("mean_loss_of_even_cut_percent", std::to_string(100 * lostByEven / compared));
   RecordProperty("worst_loss_percent", std::to_string(100 * worst));
-  printf("moved %d of %d; loss %.3f %%, of the even cut %.3f %%; worst %.3f %%\n", moved, compared, 100 * lost / compared,
-         100 * lostByEven / compared, 100 * worst);
+  RecordProperty("found_percent", std::to_string(100.0 * found / possible));
+  printf("moved %d of %d; loss %.3f %%, of the even cut %.3f %%; worst %.3f %%; found %d of %d\n", moved, compared, 100 * lost / compared,
+         100 * lostByEven / compared, 100 * worst, found, possible);
   EXPECT_GE(moved, 3);
   EXPECT_LE(lost, lostByEven);
 }
