@@ -58,7 +58,7 @@ std::string refusedPin(const PlanConstraints &constraints) {
   return notRunnable(layout);
 }
 
-/// The recomputation of a plan that treats all layers alike, or of each stage the same number of first ones.
+/// The recomputation of a plan that treats all layers alike, or of each stage some first ones.
 static llvm::Error recomputeOf(PlanAttr plan, int64_t layers, ParallelLayout &layout) {
   if (!plan.getRecompute())
     return llvm::Error::success();
@@ -73,6 +73,7 @@ static llvm::Error recomputeOf(PlanAttr plan, int64_t layers, ParallelLayout &la
         choices[layer] = *parseRecompute(mode.getValue());
   }
   ArrayRef<int64_t> first = plan.getStages();
+  SmallVector<int64_t> counts;
   std::optional<int64_t> most, fewest; // recomputed layers of stages; of stages that keep some
   for (size_t stage = 0; stage < first.size(); ++stage) {
     int64_t begin = std::max<int64_t>(first[stage], 1), end = std::min(stage + 1 < first.size() ? first[stage + 1] : layers + 1, layers + 1);
@@ -85,15 +86,19 @@ static llvm::Error recomputeOf(PlanAttr plan, int64_t layers, ParallelLayout &la
       if (choices[layer] != Recompute::None)
         layout.recompute = choices[layer];
     }
+    counts.push_back(count);
     most = std::max(most.value_or(0), count);
     if (begin + count < end)
       fewest = std::min(fewest.value_or(count), count);
   }
   if (!fewest) // no stage keeps anything
     return llvm::Error::success();
-  if (*fewest != *most || layout.recompute == Recompute::Selective)
-    return llvm::createStringError("the plan recomputes more layers of some stages than of others");
-  layout.recomputedLayers = *most;
+  if (layout.recompute == Recompute::Selective)
+    return llvm::createStringError("the plan recomputes attention of some layers and not of others");
+  if (*fewest == *most)
+    layout.recomputedLayers = *most;
+  else
+    layout.stageRecomputedLayers.assign(counts.begin(), counts.end());
   return llvm::Error::success();
 }
 

@@ -110,7 +110,9 @@ FailureOr<PlanDegrees> SearchPlanPass::decide() {
   const ParallelLayout &best = result->plans.front().layout;
   PlanDegrees degrees{best.dp, best.tp, best.pp, best.microBatch, best.pp > 1 ? best.schedule : "1f1b",
                       toString(best.recompute).str(), {}, {}};
-  if (best.recompute == Recompute::Full && best.recomputedLayers >= 0)
+  if (best.recompute == Recompute::Full && !best.stageRecomputedLayers.empty())
+    degrees.recomputedLayers.assign(best.stageRecomputedLayers.begin(), best.stageRecomputedLayers.end());
+  else if (best.recompute == Recompute::Full && best.recomputedLayers >= 0)
     degrees.recomputedLayers.assign(best.pp, best.recomputedLayers);
   if (best.pp > 1)
     degrees.layersPerStage.assign(best.stageLayers.begin(), best.stageLayers.end());
