@@ -15,11 +15,14 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
     const char *what;
   } one[] = {{PlanKey::Vp, "virtual stages"},         {PlanKey::Cp, "context parallelism"},
              {PlanKey::Ep, "expert parallelism"},     {PlanKey::Etp, "tensor parallelism inside experts"},
-             {PlanKey::SequenceParallel, "sequence parallelism"}, {PlanKey::Zero, "state cut over data-parallel ranks"},
              {PlanKey::Offload, "offload"}};
   for (auto [key, what] : one)
     if (int64_t value = planValue(layout, key); value != planNeutralValue(key))
       return part(what, key, value);
+  if (layout.zero > 1)
+    return part("gradients or parameters cut over data-parallel ranks", PlanKey::Zero, layout.zero);
+  if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks())
+    return part("state cut over some of the data-parallel ranks", PlanKey::ShardGroup, layout.shardGroup);
   if (layout.pp > 1 && layout.schedule != "1f1b" && layout.schedule != "gpipe")
     return "pipeline schedule " + layout.schedule;
   if (layout.precision != Precision::F32)
@@ -78,6 +81,10 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, const
     out << (byGroup ? "head_group: [ tp ]" : "kv_heads: [ tp ]");
   out << ", vocab: " << whole << " }\n";
   writeRecompute(layout, first, model.layers, out);
+  if (layout.sequenceParallel && layout.tp > 1)
+    out << "activations: { sequence: " << whole << " }   # what lies between tensor-parallel regions\n";
+  if (layout.zero == 1 && layout.dp > 1)
+    out << "update: [ dp ]   # what cuts the optimizer's state besides\n";
 }
 
 void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,

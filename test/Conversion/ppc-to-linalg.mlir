@@ -36,3 +36,13 @@ func.func @gather(%x: tensor<4x2xf32>) -> tensor<4x4xf32> {
   %y = ppc.all_gather %x dim 1 over ["tp"] : tensor<4x2xf32> to tensor<4x4xf32>
   return %y : tensor<4x4xf32>
 }
+
+// Behind dimensions of size 1 blocks are one piece of memory as they are.
+// CHECK-LABEL: func.func @gather_behind_units
+// CHECK-NOT:     linalg.generic
+// CHECK:         ppc.all_gather %{{.*}} dim 0 over ["tp"] : tensor<4x2xf32> to tensor<8x2xf32>
+// CHECK-NOT:     linalg.generic
+func.func @gather_behind_units(%x: tensor<1x4x2xf32>) -> tensor<1x8x2xf32> {
+  %y = ppc.all_gather %x dim 1 over ["tp"] : tensor<1x4x2xf32> to tensor<1x8x2xf32>
+  return %y : tensor<1x8x2xf32>
+}

@@ -80,7 +80,8 @@ def draw_layout(pick):
         dp, tp = max(1, dp - 1), max(1, tp - 1)
     micro_batch, micro_batches = pick.choice([1, 2, 3]), pick.choice([1, 2, 3, 4])
     layout = ["--dp", dp, "--tp", tp, "--pp", pp, "--micro-batch", micro_batch, "--schedule", pick.choice(["1f1b", "gpipe", "zb1p", "zb2p"]),
-              "--recompute", pick.choice(["none", "none", "selective", "full"])]
+              "--recompute", pick.choice(["none", "none", "selective", "full"]), "--sp=" + pick.choice(["on", "off"]),
+              "--zero", pick.choice([0, 1])]
     shape = ["--seq-len", pick.choice([4, 7, 16]), "--global-batch", dp * micro_batch * micro_batches]
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
     shape += ["--epsilon", 1e-5]

@@ -159,6 +159,8 @@ bool Compilation::makePlan() {
     plan.tp = options.tp.value_or(0);
     plan.pp = options.pp.value_or(0);
     plan.microBatch = options.microBatch.value_or(0);
+    plan.sequenceParallel = options.sp;
+    plan.zero = options.zero.value_or(-1);
     plan.schedule = options.schedule;
     plan.recompute = options.recompute;
     plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
@@ -178,6 +180,8 @@ bool Compilation::makePlan() {
   plan.tp = options.tp.value_or(1);
   plan.pp = options.pp.value_or(1);
   plan.microBatch = options.microBatch.value_or(1);
+  plan.sequenceParallel = options.sp == "on";
+  plan.zero = options.zero.value_or(0);
   plan.schedule = options.schedule.empty() ? "1f1b" : options.schedule;
   plan.recompute = options.recompute.empty() ? "none" : options.recompute;
   plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());

@@ -32,6 +32,11 @@ cl::opt<int64_t> tp("tp", cl::desc("Tensor-parallel degree"), cl::value_desc("N"
 cl::opt<int64_t> pp("pp", cl::desc("Pipeline stages"), cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<int64_t> microBatch("micro-batch", cl::desc("Sequences per micro-batch and data-parallel rank"),
                             cl::value_desc("sequences"), cl::cat(layoutCategory));
+cl::opt<std::string> sp("sp", cl::desc("Sequence parallelism, on or off: what lies between tensor-parallel regions is cut along the "
+                                       "sequence over tp"),
+                        cl::value_desc("on|off"), cl::ValueOptional, cl::cat(layoutCategory));
+cl::opt<int64_t> zero("zero", cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"), cl::value_desc("0|1"),
+                      cl::cat(layoutCategory));
 cl::opt<std::string> schedule("schedule", cl::desc("Pipeline schedule: gpipe or 1f1b (default without a search)"),
                               cl::value_desc("name"), cl::cat(layoutCategory));
 cl::opt<std::string> recompute("recompute", cl::desc("What backward computes again instead of keeping it: none (default without a search), "
@@ -115,8 +120,15 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
       return {nullptr, usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1")};
   if (memory.getNumOccurrences() && !(memory > 0 && memory < 1e9))
     return {nullptr, usageError("--memory: expected a number of GiB above 0")};
+  if (sp.getNumOccurrences() && sp.empty())
+    sp = "on";
+  if (!sp.empty() && sp != "on" && sp != "off")
+    return {nullptr, usageError("--sp is '" + sp + "', expected on or off")};
+  if (zero < 0 || zero > 1)
+    return {nullptr, usageError("--zero is " + llvm::Twine(zero) + ": compiled programs run 0, or 1 (optimizer state cut over dp)")};
   if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &microBatch, &schedule, &recompute, std::addressof(layersPerStage)})
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &sp, &zero, &microBatch, &schedule, &recompute,
+                                                               std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -130,9 +142,10 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->cluster = cluster;
   options->memory = memory * 0x1p30;
   for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
-                               std::pair(&pp, &options->pp), std::pair(&microBatch, &options->microBatch)})
+                               std::pair(&pp, &options->pp), std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
     if (option->getNumOccurrences())
       *field = *option;
+  options->sp = sp;
   options->schedule = schedule;
   options->recompute = recompute == "auto" ? std::string() : recompute.getValue();
   options->layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());

@@ -94,12 +94,34 @@ Value join(ScalarBuilder &b, Value blocks, int64_t dim, RankedTensorType result)
 /// True when the runtime can do it as it stands: the blocks are the leading dimension, none is padded.
 bool isDirect(int64_t dim, int64_t whole, int64_t block, int64_t ranks) { return dim == 0 && whole == block * ranks; }
 
+/// True when only dimensions of size 1 stand before `dim` and no block is padded: without them it is the leading one.
+bool leadsBehindUnits(RankedTensorType whole, int64_t dim, int64_t block, int64_t ranks) {
+  return dim > 0 && whole.getDimSize(dim) == block * ranks &&
+         llvm::all_of(whole.getShape().take_front(dim), [](int64_t extent) { return extent == 1; });
+}
+
+/// `type` without its first `dim` dimensions, which have size 1, and the groups of dimensions that lead there.
+RankedTensorType withoutUnits(RankedTensorType type, int64_t dim) { return withShape(type, type.getShape().drop_front(dim)); }
+SmallVector<ReassociationIndices> unitGroups(int64_t rank, int64_t dim) {
+  SmallVector<ReassociationIndices> groups{llvm::to_vector<2>(llvm::seq<int64_t>(0, dim + 1))};
+  for (int64_t i = dim + 1; i < rank; ++i)
+    groups.push_back({i});
+  return groups;
+}
+
 LogicalResult gather(AllGatherOp op, PatternRewriter &rewriter) {
   auto in = tensorType(op.getX()), out = tensorType(op.getY());
   int64_t dim = op.getDim(), block = in.getDimSize(dim), ranks = groupSize(op, op.getAxes(), out.getDimSize(dim), block);
   if (isDirect(dim, out.getDimSize(dim), block, ranks))
     return rewriter.notifyMatchFailure(op, "the runtime has this form");
   ScalarBuilder b(op.getLoc(), rewriter);
+  if (leadsBehindUnits(out, dim, block, ranks)) {
+    SmallVector<ReassociationIndices> groups = unitGroups(in.getRank(), dim);
+    Value flat = tensor::CollapseShapeOp::create(b, withoutUnits(in, dim), op.getX(), groups);
+    Value whole = AllGatherOp::create(b, withoutUnits(out, dim), flat, b.getI64IntegerAttr(0), op.getAxesAttr());
+    rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, out, whole, groups);
+    return success();
+  }
   SmallVector<int64_t> shape{ranks};
   llvm::append_range(shape, in.getShape());
   Value blocks = AllGatherOp::create(b, withShape(in, shape), addUnit(b, op.getX()), b.getI64IntegerAttr(0), op.getAxesAttr());
@@ -113,6 +135,13 @@ LogicalResult scatter(ReduceScatterOp op, PatternRewriter &rewriter) {
   if (isDirect(dim, in.getDimSize(dim), block, ranks))
     return rewriter.notifyMatchFailure(op, "the runtime has this form");
   ScalarBuilder b(op.getLoc(), rewriter);
+  if (leadsBehindUnits(in, dim, block, ranks)) {
+    SmallVector<ReassociationIndices> groups = unitGroups(in.getRank(), dim);
+    Value flat = tensor::CollapseShapeOp::create(b, withoutUnits(in, dim), op.getX(), groups);
+    Value mine = ReduceScatterOp::create(b, withoutUnits(out, dim), flat, b.getI64IntegerAttr(0), op.getAxesAttr(), op.getCombinerAttr());
+    rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, out, mine, groups);
+    return success();
+  }
   SmallVector<int64_t> shape{1};
   llvm::append_range(shape, out.getShape());
   Value mine = ReduceScatterOp::create(b, withShape(out, shape), split(b, op.getX(), dim, ranks, block), b.getI64IntegerAttr(0),

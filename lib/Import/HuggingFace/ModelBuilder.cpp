@@ -125,7 +125,7 @@ Value ModelBuilder::vector(const std::string &name, ArrayRef<Dimension> dims, In
 }
 
 Value ModelBuilder::addInput(StringRef name) {
-  return addArgument(attr::input, name, {{"batch", batch}, {"seq", sequence}}, builder.getI32Type(), {});
+  return addArgument(attr::input, name, {{"batch", batch}, {"sequence", sequence}}, builder.getI32Type(), {});
 }
 
 Value ModelBuilder::addArgument(StringRef role, StringRef name, ArrayRef<Dimension> dims, Type elementType,

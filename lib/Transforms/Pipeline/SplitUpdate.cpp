@@ -285,10 +285,9 @@ LogicalResult UpdateSplitter::addResults() {
         buffer = program.addBuffer("metric", value.getType(), "arena", {attrs.getNamedAttr("name", kind)});
       } else if (kind == "gradient") {
         SmallVector<NamedAttribute> fields = {attrs.getNamedAttr("name", name)};
-        if (BlockArgument parameter = argumentOf("parameter", name))
-          for (auto [from, to] : {std::pair(attr::sharding, "sharding"), std::pair(attr::logicalType, "logical")})
-            if (Attribute attribute = step.getArgAttr(parameter.getArgNumber(), from))
-              fields.push_back(attrs.getNamedAttr(to, attribute));
+        for (auto [from, to] : {std::pair(attr::sharding, "sharding"), std::pair(attr::logicalType, "logical")})
+          if (Attribute attribute = step.getResultAttr(number, from))
+            fields.push_back(attrs.getNamedAttr(to, attribute));
         buffer = gradientBuffer(value, stage, fields);
       } else {
         BlockArgument argument = argumentOf(kind, name);

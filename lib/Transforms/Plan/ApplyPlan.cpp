@@ -1,6 +1,7 @@
 // A plan's shardings onto function arguments, its stages onto ops.
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -37,6 +38,7 @@ private:
   LogicalResult shardArgument(unsigned number);
   LogicalResult verify(unsigned number, RankedTensorType type, ShardingAttr sharding);
   FailureOr<ShardingAttr> shardingFromDimensions(unsigned number, RankedTensorType type);
+  ShardingAttr cutForUpdate(RankedTensorType type, ShardingAttr sharding);
   LogicalResult assignStages();
 
   func::FuncOp function;
@@ -88,6 +90,37 @@ LogicalResult PlanApplier::verify(unsigned number, RankedTensorType type, Shardi
   return success();
 }
 
+// Each axis goes where the block that is left is smallest, and among equals to the outermost dimension: there a block is one
+// piece of memory. Tensors that have too few elements for an axis stay whole along it.
+ShardingAttr PlanApplier::cutForUpdate(RankedTensorType type, ShardingAttr sharding) {
+  GridAttr grid = plan.getGrid();
+  SmallVector<SmallVector<Attribute>> dims;
+  for (ArrayAttr axes : sharding.getDims())
+    dims.emplace_back(axes.begin(), axes.end());
+  for (Attribute axis : updateCuts(plan)) {
+    int64_t parts = grid.size(cast<StringAttr>(axis));
+    if (parts < 2 || llvm::any_of(dims, [&](auto &axes) { return llvm::is_contained(axes, axis); }))
+      continue;
+    std::optional<unsigned> best;
+    double bestShare = 1;
+    for (auto [dim, extent] : llvm::enumerate(type.getShape())) {
+      int64_t before = grid.product(ArrayAttr::get(type.getContext(), dims[dim])), after = before * parts;
+      // A block of a block is a block of the whole only where the cut is even.
+      if (after > extent || (before > 1 && extent % after))
+        continue;
+      double share = double(blockSize(extent, after)) / double(blockSize(extent, before));
+      if (share < bestShare) {
+        bestShare = share;
+        best = dim;
+      }
+    }
+    if (best)
+      dims[*best].push_back(axis);
+  }
+  auto cut = llvm::map_to_vector(dims, [&](auto &axes) { return ArrayAttr::get(type.getContext(), axes); });
+  return ShardingAttr::get(type.getContext(), cut, {}, {});
+}
+
 LogicalResult PlanApplier::shardArgument(unsigned number) {
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[number]);
   if (!type)
@@ -95,6 +128,7 @@ LogicalResult PlanApplier::shardArgument(unsigned number) {
   auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter);
   if (name)
     parameters.insert(name.getValue());
+  bool isState = !name && function.getArgAttr(number, attr::state);
   if (!name)
     name = function.getArgAttrOfType<StringAttr>(number, attr::of); // moments follow their parameter
   auto sharding = name ? plan.getParameters().getAs<ShardingAttr>(name.getValue()) : ShardingAttr();
@@ -104,6 +138,8 @@ LogicalResult PlanApplier::shardArgument(unsigned number) {
       return failure();
     sharding = *derived;
   }
+  if (isState && int64_t(sharding.getDims().size()) == type.getRank())
+    sharding = cutForUpdate(type, sharding);
   if (failed(verify(number, type, sharding)))
     return failure();
   function.setArgAttr(number, attr::sharding, sharding);

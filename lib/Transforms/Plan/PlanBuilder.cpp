@@ -2,6 +2,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/ModuleShape.h"
+#include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Planning/StageCutter.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,6 +19,7 @@ private:
   /// Axes of the tensor-parallel part of the grid, and what they cut.
   void addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes,
                      SmallVectorImpl<NamedAttribute> &dimensions);
+  LogicalResult checkDegrees();
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
   FailureOr<SmallVector<LayerCost>> layerCosts();
   /// Null: everything is kept.
@@ -124,11 +126,24 @@ FailureOr<DictionaryAttr> PlanBuilder::recomputeOf(ArrayRef<int64_t> stages, int
   return rules.empty() ? DictionaryAttr() : builder.getDictionaryAttr(rules);
 }
 
-FailureOr<PlanAttr> PlanBuilder::build() {
+LogicalResult PlanBuilder::checkDegrees() {
   for (auto [name, value] : {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp),
                              std::pair("micro-batch", microBatch)})
     if (value < 1)
       return module.emitError() << name << " is " << value << ", expected at least 1";
+  if (zero < 0 || zero > 1)
+    return module.emitError() << "zero is " << zero << ": compiled programs can cut the optimizer's state (1) or nothing (0)";
+  int64_t sequence = logicalDimension(module, "sequence");
+  if (sequenceParallel && tp > 1 && !sequence)
+    return module.emitError("no argument has a dimension called \"sequence\" in ppc.dims, which sequence parallelism cuts");
+  if (sequenceParallel && tp > sequence && tp > 1)
+    return module.emitError() << "sequence parallelism cannot cut sequences of " << sequence << " tokens over tp " << tp;
+  return success();
+}
+
+FailureOr<PlanAttr> PlanBuilder::build() {
+  if (failed(checkDegrees()))
+    return failure();
   int64_t batch = logicalDimension(module, "batch");
   if (!batch)
     return module.emitError("no argument has a dimension called \"batch\" in ppc.dims");
@@ -155,6 +170,11 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   SmallVector<NamedAttribute> dimensions = {builder.getNamedAttr("batch", builder.getStrArrayAttr({"dp"}))};
   addTensorAxes(names, sizes, dimensions);
   auto grid = GridAttr::get(module.getContext(), names, sizes);
+  if (sequenceParallel && tp > 1) // over all axes but dp, which stands first
+    dimensions.push_back(builder.getNamedAttr((kActivationPrefix + "sequence").str(),
+                                              builder.getArrayAttr(SmallVector<Attribute>(names.begin() + 1, names.end()))));
+  if (zero && dp > 1)
+    dimensions.push_back(builder.getNamedAttr(kUpdateName, builder.getStrArrayAttr({"dp"})));
   auto plan = PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid, ArrayRef<int64_t>(*stages),
                                    builder.getStringAttr(schedule), microBatches, builder.getDictionaryAttr(dimensions),
                                    builder.getDictionaryAttr({}), *recomputed);

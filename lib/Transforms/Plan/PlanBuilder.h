@@ -16,9 +16,12 @@ struct PlanDegrees {
   /// With full: layers of each stage that are recomputed, its first ones; empty: all of them.
   SmallVector<int64_t> recomputedLayers;
   SmallVector<int64_t> layersPerStage; // without embedding and head; empty: the least slowest stage by FLOPs
+  bool sequenceParallel = false; // activations between tensor-parallel regions are cut along the sequence over tp
+  int64_t zero = 0;              // 1: optimizer state and update are cut over dp
 };
 
-/// Errors, at the module: a degree below 1, a batch that does not divide, stages that do not fit the layers, an unknown schedule.
+/// Errors, at the module: a degree below 1, a batch that does not divide, stages that do not fit the layers, an unknown
+/// schedule, zero above 1, a sequence shorter than tp with sequence parallelism.
 FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees);
 
 /// Whether the batch divides into the plan's micro-batches.

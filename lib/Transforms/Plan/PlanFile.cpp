@@ -2,6 +2,7 @@
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "PlanInputs.h"
 #include "mlir/IR/Builders.h"
+#include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Planning/LayoutFile.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -27,6 +28,8 @@ struct PlanText {
   DimensionAxes dimensions;
   ParameterAxes parameters;
   LayerChoices recompute; // layers to a mode, or to op names with commas between
+  DimensionAxes activations;
+  Axes update;
 };
 
 } // namespace
@@ -73,6 +76,8 @@ template <> struct MappingTraits<PlanText> {
     io.mapOptional("parameters", plan.parameters);
     if (!io.outputting() || !plan.recompute.empty())
       io.mapOptional("recompute", plan.recompute);
+    io.mapOptional("activations", plan.activations);
+    io.mapOptional("update", plan.update);
   }
 };
 
@@ -198,6 +203,10 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
   SmallVector<NamedAttribute> dimensions, parameters;
   for (auto &[name, axes] : text.dimensions)
     dimensions.push_back(builder.getNamedAttr(name, axesAttr(builder, axes)));
+  for (auto &[name, axes] : text.activations)
+    dimensions.push_back(builder.getNamedAttr(kActivationPrefix.str() + name, axesAttr(builder, axes)));
+  if (!text.update.empty())
+    dimensions.push_back(builder.getNamedAttr(kUpdateName, axesAttr(builder, text.update)));
   for (auto &[name, dims] : text.parameters) {
     SmallVector<ArrayAttr> cut;
     for (const Axes &axes : dims) {
@@ -248,8 +257,13 @@ std::string planText(PlanAttr plan) {
   text.stages.assign(plan.getStages().begin(), plan.getStages().end());
   text.schedule = plan.getSchedule().str();
   text.microBatches = plan.getMicroBatches();
-  for (NamedAttribute dimension : plan.getDimensions())
-    text.dimensions.emplace_back(dimension.getName().str(), copyAxes(cast<ArrayAttr>(dimension.getValue())));
+  auto copyDimensions = [&](DictionaryAttr from, DimensionAxes &to) {
+    for (NamedAttribute dimension : from)
+      to.emplace_back(dimension.getName().str(), copyAxes(cast<ArrayAttr>(dimension.getValue())));
+  };
+  copyDimensions(argumentCuts(plan), text.dimensions);
+  copyDimensions(activationCuts(plan), text.activations);
+  text.update = copyAxes(updateCuts(plan));
   for (NamedAttribute parameter : plan.getParameters()) {
     Cuts dims;
     for (ArrayAttr axes : cast<ShardingAttr>(parameter.getValue()).getDims())

@@ -1,6 +1,7 @@
 #include "PlanInputs.h"
 
 #include "ppc/Analysis/ModuleShape.h"
+#include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Planning/LayoutFile.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -44,6 +45,8 @@ std::string refusedPart(const ModelShape &model, const ParallelLayout &layout) {
   bool divides = byHead > 1 || group % layout.tp == 0;
   if (!divides && layout.tp > model.kvHeads)
     return llvm::formatv("{0} key-value heads of {1} query heads each on tp {2}", model.kvHeads, group, layout.tp);
+  if (layout.zero > 1)
+    return llvm::formatv("zero {0}", layout.zero);
   if (layout.tp > model.ffn || layout.tp > model.vocab)
     return llvm::formatv("a feed-forward width of {0} or a vocabulary of {1} on tp {2}", model.ffn, model.vocab, layout.tp);
   return "";
@@ -118,6 +121,21 @@ llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs)
     return llvm::createStringError(llvm::formatv("the plan cuts batch {0} ways, ffn {1}, vocab {2} and heads {3} on {4} ranks of a stage",
                                                  layout.dp, layout.tp, parts("vocab"), parts("kv_heads") * parts("head_group"),
                                                  plan.getGrid().deviceCount()).str());
+  DictionaryAttr activations = activationCuts(plan);
+  int64_t sequenceParts = 1;
+  for (NamedAttribute entry : activations) {
+    int64_t cuts = plan.getGrid().product(cast<ArrayAttr>(entry.getValue()));
+    if (entry.getName() == "sequence")
+      sequenceParts = cuts;
+    else if (cuts > 1)
+      return llvm::createStringError("the plan cuts activations along '" + entry.getName().getValue() + "'");
+  }
+  int64_t stateParts = plan.getGrid().product(updateCuts(plan));
+  if ((sequenceParts > 1 && sequenceParts != layout.tp) || (stateParts > 1 && stateParts != layout.dp))
+    return llvm::createStringError(llvm::formatv("the plan cuts activations {0} ways along the sequence and optimizer state {1} ways",
+                                                 sequenceParts, stateParts).str());
+  layout.sequenceParallel = sequenceParts > 1;
+  layout.zero = stateParts > 1;
   layout.microBatch = inputs.job.globalBatch / (layout.dp * plan.getMicroBatches());
   layout.schedule = plan.getSchedule().str();
   if (llvm::Error error = recomputeOf(plan, inputs.model.layers, layout))

@@ -2,6 +2,7 @@
 #include "PlanBuilder.h"
 #include "PlanInputs.h"
 #include "mlir/IR/Remarks.h"
+#include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Planning/LayoutFile.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -53,6 +54,11 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (!recompute.empty())
     if (llvm::Error error = constraints.pin("recompute", recompute))
       return error;
+  if (!sequenceParallel.empty())
+    if (llvm::Error error = constraints.pin("sp", sequenceParallel))
+      return error;
+  if (zero >= 0)
+    constraints.pin(PlanKey::Zero, zero);
   constraints.stageLayers.assign(layersPerStage.begin(), layersPerStage.end());
   if (!constraints.stageLayers.empty())
     constraints.pin(PlanKey::Pp, constraints.stageLayers.size());
@@ -62,8 +68,13 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (std::string part = refusedPin(constraints); !part.empty())
     return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
   // What is refused anyway need not be looked at.
-  for (StringRef key : {"vp", "cp", "ep", "etp", "sp", "zero", "offload"})
+  for (StringRef key : {"vp", "cp", "ep", "etp", "offload"})
     if (llvm::Error error = constraints.forbid(key))
+      return error;
+  for (int64_t stage : {2, 3})
+    constraints.forbid(PlanKey::Zero, stage);
+  if (sequenceParallel.empty() && !logicalDimension(getOperation(), "sequence")) // nothing to cut
+    if (llvm::Error error = constraints.forbid("sp"))
       return error;
   return llvm::Error::success();
 }
@@ -79,6 +90,8 @@ FailureOr<PlanDegrees> SearchPlanPass::cutBatch(const std::string &reason) {
   if (!recompute.empty())
     degrees.recompute = recompute;
   degrees.layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
+  degrees.sequenceParallel = sequenceParallel == "on";
+  degrees.zero = std::max<int64_t>(zero, 0);
   int64_t others = degrees.tp * degrees.pp;
   degrees.dp = dp > 0 ? dp.getValue() : ranks / others;
   if (degrees.dp * others != ranks)
@@ -116,6 +129,8 @@ FailureOr<PlanDegrees> SearchPlanPass::decide() {
     degrees.recomputedLayers.assign(best.pp, best.recomputedLayers);
   if (best.pp > 1)
     degrees.layersPerStage.assign(best.stageLayers.begin(), best.stageLayers.end());
+  degrees.sequenceParallel = best.sequenceParallel;
+  degrees.zero = best.zero;
   return degrees;
 }
 
@@ -139,7 +154,8 @@ void SearchPlanPass::explain(const PlanSearchResult &result) {
   if (result.plans.size() > 1)
     remark::analysis(loc, remarkOpts("runner-up")) << summary(result.plans[1]);
   for (const PlanAlternative &alternative : result.alternatives) {
-    if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule, PlanKey::Recompute},
+    if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule, PlanKey::Recompute,
+                             PlanKey::SequenceParallel, PlanKey::Zero},
                             alternative.key))
       continue; // nothing to decide
     std::string decision = (toString(alternative.key) + " " + alternative.chosen).str();

@@ -20,10 +20,11 @@ public:
   LogicalResult run();
 
 private:
-  /// One form of a value.
+  /// One form of a value. A form that was gathered after the forward pass is there from that part of the step on.
   struct Version {
     Value value;
     ShardingAttr sharding;
+    Part from = Part::Forward;
   };
 
   LogicalResult rewriteBlock(Block &block);
@@ -32,6 +33,7 @@ private:
   LogicalResult regroup(SumOp sum);
   FailureOr<Value> convert(Value value, ShardingAttr needed, Operation *user);
   Value repeatConstant(ConstantOp constant, ShardingAttr needed, Operation *user);
+  bool isGatheredAgain(Value value, ShardingAttr sharding, Operation *user);
   void annotate(Operation *op);
 
   ShardingAttr replicated(Value value) {
@@ -180,6 +182,20 @@ Value ReshardInserter::repeatConstant(ConstantOp constant, ShardingAttr needed, 
   return copy->getResult(0);
 }
 
+static Part partOf(Operation *op) {
+  auto part = op ? op->getAttrOfType<PartAttr>(attr::part) : PartAttr();
+  return part ? part.getValue() : Part::Forward;
+}
+
+/// Whether `user`, after the forward pass, gathers a form of a value of the forward pass for itself: what would be kept until
+/// then would be larger than the value.
+bool ReshardInserter::isGatheredAgain(Value value, ShardingAttr sharding, Operation *user) {
+  if (partOf(user) == Part::Forward || partOf(user) == Part::Update || partOf(value.getDefiningOp()) != Part::Forward)
+    return false;
+  RankedTensorType type = tensorType(value);
+  return sharding.localType(type, grid).getNumElements() > shardings[value].localType(type, grid).getNumElements();
+}
+
 /// The form of `value` with sharding `needed`, for `user`: one that exists, or the cheapest conversion of one that does.
 FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Operation *user) {
   // Forms made inside ppc.accumulate of a value from outside stay inside: their users are there.
@@ -190,10 +206,13 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
   RankedTensorType type = tensorType(value);
   std::optional<ReshardPlan> best;
   Version source;
-  for (const Version &form : forms)
+  SmallVector<Version> usable = llvm::filter_to_vector(forms, [&](const Version &form) {
+    return form.value == value || (form.from <= partOf(user) && (form.from != Part::Forward || !isGatheredAgain(value, form.sharding, user)));
+  });
+  for (const Version &form : usable)
     if (form.sharding == needed)
       return form.value;
-  for (const Version &form : forms) {
+  for (const Version &form : usable) {
     llvm::Expected<ReshardPlan> plan = planReshard(type, form.sharding, needed, grid);
     if (!plan) {
       llvm::consumeError(plan.takeError());
@@ -213,12 +232,13 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
     return copy;
   }
 
+  bool late = isGatheredAgain(value, needed, user);
   OpBuilder builder(user);
-  if (Operation *def = source.value.getDefiningOp(); def && def->getBlock() == block)
+  if (Operation *def = source.value.getDefiningOp(); !late && def && def->getBlock() == block)
     builder.setInsertionPointAfter(def);
   Operation *def = value.getDefiningOp();
   auto reshard = ReshardOp::create(builder, def ? def->getLoc() : user->getLoc(), type, source.value, needed);
-  Operation *owner = def && def->hasAttr(attr::part) ? def : user;
+  Operation *owner = !late && def && def->hasAttr(attr::part) ? def : user;
   for (StringRef name : {attr::part, attr::layer, attr::stage})
     if (Attribute attribute = owner->getAttr(name))
       reshard->setAttr(name, attribute);
@@ -226,7 +246,7 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
     reshard->setAttr(attr::part, PartAttr::get(context, Part::Update));
   shardings[reshard] = needed;
   annotate(reshard);
-  forms.push_back({reshard, needed});
+  forms.push_back({reshard, needed, late ? partOf(user) : Part::Forward});
 
   std::string steps;
   std::vector<LayoutAxis> axes = layoutAxes(grid);

@@ -1,4 +1,5 @@
 // ppc-propagate-shardings: writes what the propagation decides onto the ops.
+#include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Transforms/Sharding/Passes.h"
 #include "ppc/Transforms/Sharding/ShardingPropagation.h"
 
@@ -18,7 +19,7 @@ struct PropagateShardingsPass : impl::PropagateShardingsPassBase<PropagateShardi
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      ShardingPropagation propagation(function, plan.getGrid());
+      ShardingPropagation propagation(function, plan.getGrid(), activationCuts(plan));
       if (failed(propagation.run()))
         return signalPassFailure();
       annotate(function, propagation);

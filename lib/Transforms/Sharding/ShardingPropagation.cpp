@@ -48,6 +48,7 @@ LogicalResult ShardingPropagation::run() {
     changed = settle(/*backward=*/true);
     changed |= settle(/*backward=*/false);
   }
+  cutActivations();
   return success();
 }
 
@@ -117,6 +118,8 @@ LogicalResult ShardingPropagation::readMicroBatches() {
       while (!startsWith(axes, *rows)) // the longest common start
         rows->pop_back();
     }
+    if (rows)
+      rowAxes.insert(rows->begin(), rows->end());
     for (auto [operand, argument] : llvm::zip(accumulate.getInputs(), accumulate.getBody().getArguments())) {
       if (closed.contains(operand)) // slices of arguments lie like the arguments
         axesOf[argument] = SmallVector<AxisList>(dims(operand));
@@ -128,7 +131,7 @@ LogicalResult ShardingPropagation::readMicroBatches() {
   return failure(walk.wasInterrupted());
 }
 
-// Gradients and new values lie like what they belong to.
+// Gradients and new values lie like what they belong to; a gradient like the state that is updated with it.
 void ShardingPropagation::readResults() {
   demands.resize(function.getNumResults());
   for (unsigned number = 0; number < function.getNumResults(); ++number) {
@@ -142,9 +145,10 @@ void ShardingPropagation::readResults() {
     auto of = function.getResultAttrOfType<StringAttr>(number, attr::of);
     if (!kind || !of)
       continue;
-    for (BlockArgument argument : function.getArguments()) {
+    for (BlockArgument argument : function.getArguments()) { // states stand behind parameters
       unsigned index = argument.getArgNumber();
-      bool isState = function.getArgAttr(index, attr::state) == kind && function.getArgAttr(index, attr::of) == of;
+      auto state = function.getArgAttrOfType<StringAttr>(index, attr::state);
+      bool isState = state && (kind == "gradient" || state == kind) && function.getArgAttr(index, attr::of) == of;
       bool isParameter = (kind == "gradient" || kind == "parameter") && function.getArgAttr(index, attr::parameter) == of;
       if ((isState || isParameter) && function.getResultTypes()[number] == argument.getType())
         demands[number] = shardingOf(function.getContext(), dims(argument));
@@ -167,7 +171,7 @@ bool ShardingPropagation::sweep(bool backward) {
   };
   auto unifyAll = [&] {
     for (auto [a, b] : same)
-      changed |= unify(a, b);
+      changed |= unifyYielded(a, b);
   };
   unifyAll();
   if (backward)
@@ -232,11 +236,14 @@ bool ShardingPropagation::extend(Value value, unsigned dim, ArrayRef<StringAttr>
   return true;
 }
 
-bool ShardingPropagation::unify(Value a, Value b) {
+// What a micro-batch yields over the axes of its rows is pending: there it cannot be cut over them, only afterwards.
+bool ShardingPropagation::unifyYielded(Value yielded, Value result) {
   bool changed = false;
-  for (unsigned dim = 0; dim < dims(a).size(); ++dim) {
-    changed |= extend(b, dim, AxisList(dims(a)[dim]));
-    changed |= extend(a, dim, AxisList(dims(b)[dim]));
+  for (unsigned dim = 0; dim < dims(yielded).size(); ++dim) {
+    changed |= extend(result, dim, AxisList(dims(yielded)[dim]));
+    AxisList axes(dims(result)[dim]);
+    axes.truncate(llvm::find_if(axes, [&](StringAttr axis) { return rowAxes.contains(axis); }) - axes.begin());
+    changed |= extend(yielded, dim, axes);
   }
   return changed;
 }

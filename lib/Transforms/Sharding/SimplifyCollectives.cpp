@@ -14,9 +14,10 @@ namespace mlir::ppc {
 namespace {
 
 
-/// The op that makes `value` when it is an all_reduce by sum that nobody else reads.
-AllReduceOp privateSum(Value value) {
-  auto reduce = value.getDefiningOp<AllReduceOp>();
+/// The op that makes `value` when it is a reduction by sum that nobody else reads.
+template <typename Reduce>
+Reduce privateSum(Value value) {
+  auto reduce = value.getDefiningOp<Reduce>();
   return reduce && reduce.getCombiner() == Combiner::Sum && value.hasOneUse() ? reduce : nullptr;
 }
 
@@ -24,28 +25,52 @@ bool sameGroup(AllReduceOp a, AllReduceOp b) {
   return a.getAxes() == b.getAxes() && a.getStagesAttr() == b.getStagesAttr() && a->getBlock() == b->getBlock();
 }
 
+/// The pipeline stage of what `value` sums over the micro-batches; null when it is something else.
+Attribute accumulatingStage(Value value) {
+  auto accumulate = value.getDefiningOp<AccumulateOp>();
+  if (!accumulate)
+    return {};
+  Operation *yield = accumulate.getBody().front().getTerminator();
+  Operation *op = yield->getOperand(cast<OpResult>(value).getResultNumber()).getDefiningOp();
+  return op ? op->getAttr(attr::stage) : Attribute();
+}
+
+/// Blocks of one dimension, of values of one stage: others meet on their way between the stages, as blocks.
+bool sameGroup(ReduceScatterOp a, ReduceScatterOp b) {
+  return a.getAxes() == b.getAxes() && a.getDim() == b.getDim() && a.getX().getType() == b.getX().getType() &&
+         a->getBlock() == b->getBlock() && accumulatingStage(a.getX()) == accumulatingStage(b.getX());
+}
+
 void copyAttributes(Operation *from, Operation *to) { to->setDiscardableAttrs(from->getDiscardableAttrDictionary()); }
 
-/// sum(all_reduce(a), all_reduce(b), c) -> sum(all_reduce(sum(a, b)), c)
+AllReduceOp reduceAs(PatternRewriter &rewriter, AllReduceOp like, Value x) {
+  return AllReduceOp::create(rewriter, like.getLoc(), x.getType(), x, like.getAxesAttr(), like.getCombinerAttr(), like.getStagesAttr());
+}
+ReduceScatterOp reduceAs(PatternRewriter &rewriter, ReduceScatterOp like, Value x) {
+  return ReduceScatterOp::create(rewriter, like.getLoc(), like.getType(), x, like.getDimAttr(), like.getAxesAttr(),
+                                 like.getCombinerAttr());
+}
+
+/// sum(reduce(a), reduce(b), c) -> sum(reduce(sum(a, b)), c), for all_reduce and reduce_scatter
+template <typename Reduce>
 struct MergeReducesOfSum : OpRewritePattern<SumOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(SumOp op, PatternRewriter &rewriter) const override {
-    SmallVector<AllReduceOp> group;
+    SmallVector<Reduce> group;
     for (Value input : op.getInputs())
-      if (AllReduceOp reduce = privateSum(input);
+      if (Reduce reduce = privateSum<Reduce>(input);
           reduce && reduce->getBlock() == op->getBlock() && (group.empty() || sameGroup(group.front(), reduce)))
         group.push_back(reduce);
     if (group.size() < 2)
       return rewriter.notifyMatchFailure(op, "fewer than two reductions over one group");
-    SmallVector<Value> parts = llvm::map_to_vector(group, [](AllReduceOp reduce) -> Value { return reduce.getX(); });
+    SmallVector<Value> parts = llvm::map_to_vector(group, [](Reduce reduce) -> Value { return reduce.getX(); });
     SmallVector<Value> rest;
     for (Value input : op.getInputs())
-      if (!llvm::is_contained(group, input.getDefiningOp<AllReduceOp>()))
+      if (!llvm::is_contained(group, input.getDefiningOp<Reduce>()))
         rest.push_back(input);
-    auto partial = SumOp::create(rewriter, op.getLoc(), op.getType(), parts);
-    auto reduced = AllReduceOp::create(rewriter, op.getLoc(), op.getType(), partial, group.front().getAxesAttr(),
-                                       group.front().getCombinerAttr(), group.front().getStagesAttr());
+    auto partial = SumOp::create(rewriter, op.getLoc(), parts.front().getType(), parts);
+    auto reduced = reduceAs(rewriter, group.front(), partial);
     copyAttributes(op, partial);
     copyAttributes(group.front(), reduced);
     rest.insert(rest.begin(), reduced);
@@ -54,18 +79,17 @@ struct MergeReducesOfSum : OpRewritePattern<SumOp> {
   }
 };
 
-/// op(all_reduce(a), all_reduce(b)) -> all_reduce(op(a, b)) for add and sub
-template <typename Op>
+/// op(reduce(a), reduce(b)) -> reduce(op(a, b)) for add and sub, all_reduce and reduce_scatter
+template <typename Op, typename Reduce>
 struct MergeReducesOfBinary : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    AllReduceOp a = privateSum(op.getA()), b = privateSum(op.getB());
+    Reduce a = privateSum<Reduce>(op.getA()), b = privateSum<Reduce>(op.getB());
     if (!a || !b || !sameGroup(a, b) || a->getBlock() != op->getBlock())
       return rewriter.notifyMatchFailure(op, "operands are not reduced alike");
-    auto partial = Op::create(rewriter, op.getLoc(), op.getType(), a.getX(), b.getX());
-    auto reduced = AllReduceOp::create(rewriter, op.getLoc(), op.getType(), partial, a.getAxesAttr(), a.getCombinerAttr(),
-                                       a.getStagesAttr());
+    auto partial = Op::create(rewriter, op.getLoc(), a.getX().getType(), a.getX(), b.getX());
+    auto reduced = reduceAs(rewriter, a, partial);
     copyAttributes(op, partial);
     copyAttributes(a, reduced);
     rewriter.replaceOp(op, reduced);
@@ -138,8 +162,9 @@ struct SimplifyCollectivesPass : impl::SimplifyCollectivesPassBase<SimplifyColle
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
     RewritePatternSet patterns(&getContext());
-    patterns.add<MergeReducesOfSum, MergeReducesOfBinary<AddOp>, MergeReducesOfBinary<SubOp>, MergeNestedReduces, SimplifySlice,
-                 SimplifyGather>(&getContext());
+    patterns.add<MergeReducesOfSum<AllReduceOp>, MergeReducesOfBinary<AddOp, AllReduceOp>, MergeReducesOfBinary<SubOp, AllReduceOp>,
+                 MergeReducesOfSum<ReduceScatterOp>, MergeReducesOfBinary<AddOp, ReduceScatterOp>,
+                 MergeReducesOfBinary<SubOp, ReduceScatterOp>, MergeNestedReduces, SimplifySlice, SimplifyGather>(&getContext());
     GreedyRewriteConfig config;
     config.enableConstantCSE(false); // constants keep the stage that they are in
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))

@@ -4,6 +4,7 @@
 // CHECK: @f32_reduces agrees
 // CHECK: @f32_gathers agrees
 // CHECK: @f32_scatters agrees
+// CHECK: @f32_units agrees
 // CHECK: @f32_exchanges agrees
 // CHECK: @f32_slices agrees
 // CHECK: @f64_reduces agrees
@@ -31,6 +32,14 @@ func.func @f32_scatters(%x: tensor<6x9xf32>, %y: tensor<5x7xf32>) -> (tensor<2x9
   %2 = ppc.reduce_scatter %y dim 0 over ["tp"] <sum> : tensor<5x7xf32> to tensor<2x7xf32>
   %3 = ppc.reduce_scatter %y dim 1 over ["tp"] <sum> : tensor<5x7xf32> to tensor<5x3xf32>
   return %0, %1, %2, %3 : tensor<2x9xf32>, tensor<6x3xf32>, tensor<2x7xf32>, tensor<5x3xf32>
+}
+func.func @f32_units(%x: tensor<1x1x2x3xf32>, %y: tensor<1x6x2xf32>, %z: tensor<1x5x2xf32>)
+    -> (tensor<1x1x6x3xf32>, tensor<1x1x5x3xf32>, tensor<1x2x2xf32>, tensor<1x2x2xf32>) {
+  %0 = ppc.all_gather %x dim 2 over ["tp"] : tensor<1x1x2x3xf32> to tensor<1x1x6x3xf32>
+  %1 = ppc.all_gather %x dim 2 over ["tp"] : tensor<1x1x2x3xf32> to tensor<1x1x5x3xf32>
+  %2 = ppc.reduce_scatter %y dim 1 over ["tp"] <sum> : tensor<1x6x2xf32> to tensor<1x2x2xf32>
+  %3 = ppc.reduce_scatter %z dim 1 over ["tp"] <sum> : tensor<1x5x2xf32> to tensor<1x2x2xf32>
+  return %0, %1, %2, %3 : tensor<1x1x6x3xf32>, tensor<1x1x5x3xf32>, tensor<1x2x2xf32>, tensor<1x2x2xf32>
 }
 func.func @f32_exchanges(%x: tensor<6x3x2xf32>) -> (tensor<2x9x2xf32>, tensor<6x1x6xf32>) {
   %0 = ppc.all_to_all %x split 0 concat 1 over ["tp"] : tensor<6x3x2xf32> to tensor<2x9x2xf32>

@@ -4,6 +4,13 @@
 // RUN: ppc-opt %s --ppc-make-plan="tp=6" | FileCheck %s --check-prefix=BOTH
 // RUN: ppc-opt %s --ppc-make-plan="tp=2" | FileCheck %s --check-prefix=GROUP
 // RUN: ppc-opt %s --ppc-make-plan="tp=5" | FileCheck %s --check-prefix=PADDED
+// RUN: ppc-opt %s --ppc-make-plan="dp=2 tp=2 zero=1" | FileCheck %s --check-prefix=STATE
+// RUN: sed 's/8x8xf32> {ppc.input = "x", ppc.dims = \["batch", "hidden"\]/8x8xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]/' %s > %t.mlir
+// RUN: ppc-opt %t.mlir --ppc-make-plan="tp=6 sp" | FileCheck %s --check-prefix=SEQUENCE
+// RUN: ppc-opt %t.mlir --ppc-make-plan="sp zero=1" | FileCheck %s --check-prefix=ALONE
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="tp=9 sp" 2>&1 | FileCheck %s --check-prefix=SHORT
+// RUN: not ppc-opt %s --ppc-make-plan="tp=2 sp" 2>&1 | FileCheck %s --check-prefix=NAMELESS
+// RUN: not ppc-opt %s --ppc-make-plan="zero=2" 2>&1 | FileCheck %s --check-prefix=ZERO
 
 // Three kv heads of two query heads each: tp 3 cuts kv heads, tp 2 groups, tp 6 both, tp 5 neither and pads.
 
@@ -16,6 +23,14 @@
 // GROUP: grid = <dp = 1, tp = 2>
 // GROUP-SAME: head_group = ["tp"]
 // PADDED: kv_heads = ["tp"]
+// What lies between tensor-parallel regions, and the optimizer's state.
+// STATE: ffn = ["tp"], head_group = ["tp"], "update.*" = ["dp"], vocab = ["tp"]
+// SEQUENCE: activations.sequence = ["tp0", "tp1"], batch = ["dp"]
+// ALONE-NOT: activations
+// ALONE-NOT: update
+// SHORT: error: sequence parallelism cannot cut sequences of 8 tokens over tp 9
+// NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which sequence parallelism cuts
+// ZERO: error: zero is 2: compiled programs can cut the optimizer's state (1) or nothing (0)
 
 func.func @loss(%x: tensor<8x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},
                 %q: tensor<3x2x4x8xf32> {ppc.parameter = "q", ppc.dims = ["kv_heads", "head_group", "head_dim", "hidden"]},

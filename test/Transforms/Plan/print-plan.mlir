@@ -14,13 +14,17 @@
 // CHECK-NEXT: batch: [ dp ]
 // CHECK-NEXT: parameters:
 // CHECK-NEXT: w: {{\[ \[ tp \], \[ +\] \]|\[ \[ tp \], \[\] \]}}
+// CHECK-NEXT: activations:
+// CHECK-NEXT: sequence: [ tp ]
+// CHECK-NEXT: update: [ dp ]
 
 // AGAIN: ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0, 1], schedule = "gpipe", micro_batches = 2,
-// AGAIN-SAME: dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}>
+// AGAIN-SAME: dimensions = {activations.sequence = ["tp"], batch = ["dp"], "update.*" = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}>
 // BATCH: global batch of 4 sequences is no multiple of dp 8
 
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0, 1], schedule = "gpipe", micro_batches = 2,
-                                        dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}>} {
+                                        dimensions = {activations.sequence = ["tp"], batch = ["dp"], "update.*" = ["dp"]},
+                                        parameters = {w = #ppc.sharding<[{tp}, {}]>}>} {
   func.func @loss(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},
                   %w: tensor<8x8xf32> {ppc.parameter = "w", ppc.dims = ["ffn", "hidden"]}) -> tensor<f32> {
     %0 = ppc.matmul "bh,fh->bf" %x, %w {ppc.layer = 0 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>

@@ -69,3 +69,51 @@ module attributes {ppc.plan = #plan} {
     return %g, %m2 : tensor<4x16xf32>, tensor<4x16xf32>
   }
 }
+
+// -----
+
+// Activations that no axis of tp cuts otherwise are cut along the sequence; the inputs stay, and so does what has no features.
+#plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1,
+                  dimensions = {activations.sequence = ["tp"]}, parameters = {}>
+module attributes {ppc.plan = #plan} {
+  // CHECK-LABEL: func.func @activations
+  func.func @activations(%x: tensor<2x8xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]},
+                         %w: tensor<4xf32> {ppc.parameter = "w"},
+                         %up: tensor<6x4xf32> {ppc.parameter = "up", ppc.sharding = #ppc.sharding<[{tp}, {}]>}) -> tensor<2x8x6xf32> {
+    // CHECK: ppc.scale
+    // CHECK-NOT: ppc.factors
+    // CHECK: ppc.matmul "bs,h->bsh" {{.*}}ppc.factors = {s = ["tp"]}, ppc.shardings = [#ppc.sharding<[{}, {tp}, {}]>]
+    // CHECK: ppc.silu {{.*}}ppc.factors = {d1 = ["tp"]}
+    // CHECK: ppc.matmul {{.*}}ppc.factors = {f = ["tp"]}, ppc.shardings = [#ppc.sharding<[{}, {}, {tp}]>]
+    %s = ppc.scale %x by 2.0 : tensor<2x8xf32>
+    %e = ppc.matmul "bs,h->bsh" %s, %w : (tensor<2x8xf32>, tensor<4xf32>) -> tensor<2x8x4xf32>
+    %a = ppc.silu %e : tensor<2x8x4xf32>
+    %y = ppc.matmul "bsh,fh->bsf" %a, %up : (tensor<2x8x4xf32>, tensor<6x4xf32>) -> tensor<2x8x6xf32>
+    return %y : tensor<2x8x6xf32>
+  }
+}
+
+// -----
+
+// A gradient lies like the state that is updated with it. Micro-batches do not see that: there it is pending over the rows' axis.
+#plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>
+module attributes {ppc.plan = #plan} {
+  // CHECK-LABEL: func.func @state
+  // CHECK-SAME: -> (tensor<4x16xf32> {ppc.of = "w", ppc.result = "gradient", ppc.sharding = #ppc.sharding<[{}, {dp}]>},
+  func.func @state(%x: tensor<8x16xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>},
+                   %w: tensor<4x16xf32> {ppc.parameter = "w", ppc.sharding = #ppc.sharding<[{}, {}]>},
+                   %m: tensor<4x16xf32> {ppc.state = "m", ppc.of = "w", ppc.sharding = #ppc.sharding<[{}, {dp}]>})
+      -> (tensor<4x16xf32> {ppc.result = "gradient", ppc.of = "w"}, tensor<4x16xf32> {ppc.result = "m", ppc.of = "w"}) {
+    %g = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<4x16xf32>) -> (tensor<4x16xf32>) {
+      %y = ppc.matmul "mk,nk->mn" %xi, %w : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x4xf32>
+      // CHECK: ppc.matmul "mn,mk->nk"
+      // CHECK-SAME: ppc.shardings = [#ppc.sharding<[{}, {}], partial = {dp: sum}>]
+      %dw = ppc.matmul "mn,mk->nk" %y, %xi : (tensor<4x4xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+      // CHECK: ppc.scale {{.*}}ppc.shardings = [#ppc.sharding<[{}, {}]>]
+      %dv = ppc.scale %dw by 2.0 : tensor<4x16xf32>
+      ppc.yield %dv : tensor<4x16xf32>
+    }
+    %m2 = ppc.add %m, %g : tensor<4x16xf32>
+    return %g, %m2 : tensor<4x16xf32>, tensor<4x16xf32>
+  }
+}

@@ -56,6 +56,23 @@ func.func @twice(%a: tensor<4xf32>) -> tensor<4xf32> {
   return %s : tensor<4xf32>
 }
 
+// What is scattered is added first, unless it lies in other blocks or somebody else reads it.
+// CHECK-LABEL: func.func @scattered
+// CHECK-SAME: (%[[A:.*]]: tensor<4x4xf32>, %[[B:.*]]: tensor<4x4xf32>)
+func.func @scattered(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>) {
+  // CHECK-NEXT: %[[P:.*]] = ppc.add %[[A]], %[[B]]
+  // CHECK-NEXT: ppc.reduce_scatter %[[P]] dim 0 over ["tp"] <sum>
+  // CHECK-NEXT: %[[Q:.*]] = ppc.reduce_scatter %[[A]] dim 1
+  // CHECK-NEXT: ppc.sum %[[Q]], %[[Q]]
+  // CHECK-NEXT: return
+  %ra = ppc.reduce_scatter %a dim 0 over ["tp"] <sum> : tensor<4x4xf32> to tensor<2x4xf32>
+  %rb = ppc.reduce_scatter %b dim 0 over ["tp"] <sum> : tensor<4x4xf32> to tensor<2x4xf32>
+  %s = ppc.add %ra, %rb : tensor<2x4xf32>
+  %rc = ppc.reduce_scatter %a dim 1 over ["tp"] <sum> : tensor<4x4xf32> to tensor<4x2xf32>
+  %t = ppc.sum %rc, %rc : tensor<4x2xf32>
+  return %s, %t : tensor<2x4xf32>, tensor<4x2xf32>
+}
+
 // CHECK-LABEL: func.func @scatter
 func.func @scatter(%a: tensor<5xf32>) -> tensor<3xf32> {
   // CHECK-NEXT: ppc.reduce_scatter %{{.*}} dim 0 over ["tp"] <sum> : tensor<5xf32> to tensor<3xf32>

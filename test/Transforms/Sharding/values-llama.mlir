@@ -5,6 +5,11 @@
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=2 tp=3},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=1 tp=6},ppc-phase-train{micro-batches=4},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=2 tp=2 pp=2},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
+// Sequences of 3 in 2 and in 3 blocks; optimizer state over 2 and 4 ranks, where 6 and 11 elements do not divide.
+// RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{tp=2 sp},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
+// RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=2 tp=3 sp zero=1},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
+// RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=4 zero=1},ppc-phase-train,test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
+// RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=2 tp=2 pp=2 sp zero=1},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
 
 // CHECK: remark: 1 layouts compute what one device does
 // expected-remark @below {{20 layouts compute what one device does}}

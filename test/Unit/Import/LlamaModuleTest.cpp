@@ -75,8 +75,8 @@ TEST_F(LlamaModule, VerifiesAndReadsBack) {
 
 TEST_F(LlamaModule, ArgumentsAreThoseOfTheReference) {
   build();
-  EXPECT_EQ(argument(attr::input, "ids"), R"(["batch", "seq"] tensor<4x16xi32>)");
-  EXPECT_EQ(argument(attr::input, "targets"), R"(["batch", "seq"] tensor<4x16xi32>)");
+  EXPECT_EQ(argument(attr::input, "ids"), R"(["batch", "sequence"] tensor<4x16xi32>)");
+  EXPECT_EQ(argument(attr::input, "targets"), R"(["batch", "sequence"] tensor<4x16xi32>)");
   const std::pair<const char *, const char *> parameters[] = {
       {"model.embed_tokens.weight", R"(["vocab", "hidden"] tensor<131x24xf32>)"},
       {"model.layers.1.input_layernorm.weight", R"(["hidden"] tensor<24xf32>)"},

@@ -79,8 +79,16 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   EXPECT_NE(text.find("grid: { dp: 2, tp0: 4, tp1: 2 }\nstages: [ 0, 10 ]"), std::string::npos) << text;
   EXPECT_NE(text.find("micro_batches: 2048\n"), std::string::npos) << text;
   EXPECT_NE(text.find("kv_heads: [ tp0 ], head_group: [ tp1 ], vocab: [ tp0, tp1 ]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("activations"), std::string::npos) << text;
+  EXPECT_EQ(text.find("update"), std::string::npos) << text;
+  layout.sequenceParallel = true;
   layout.zero = 1;
-  EXPECT_EQ(notRunnable(layout), "state cut over data-parallel ranks (zero 1)");
+  EXPECT_EQ(notRunnable(layout), "");
+  text = textOf(layout);
+  EXPECT_NE(text.find("activations: { sequence: [ tp0, tp1 ] }"), std::string::npos) << text;
+  EXPECT_NE(text.find("update: [ dp ]"), std::string::npos) << text;
+  layout.zero = 2;
+  EXPECT_EQ(notRunnable(layout), "gradients or parameters cut over data-parallel ranks (zero 2)");
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
 }
 

@@ -4,6 +4,8 @@
 
 #include "gtest/gtest.h"
 
+#include <tuple>
+
 using namespace mlir::ppc;
 
 namespace {
@@ -52,14 +54,18 @@ protected:
     for (int64_t tp = 1; tp <= ranks; ++tp)
       for (int64_t pp = 1; tp * pp <= ranks; ++pp)
         for (int64_t microBatch = 1; microBatch <= job.globalBatch; ++microBatch)
-          for (const char *schedule : {"1f1b", "gpipe"}) {
+          for (auto [schedule, sequenceParallel, zero] :
+               {std::tuple("1f1b", false, 0), std::tuple("1f1b", false, 1), std::tuple("1f1b", true, 0), std::tuple("1f1b", true, 1),
+                std::tuple("gpipe", false, 0), std::tuple("gpipe", false, 1), std::tuple("gpipe", true, 0), std::tuple("gpipe", true, 1)}) {
             ParallelLayout layout = base;
+            layout.sequenceParallel = sequenceParallel;
+            layout.zero = zero;
             layout.tp = tp;
             layout.pp = pp;
             layout.dp = ranks / (tp * pp);
             layout.microBatch = microBatch;
             layout.schedule = schedule;
-            if (layout.devices() != ranks)
+            if (layout.devices() != ranks || (sequenceParallel && tp == 1) || (zero && layout.dp == 1))
               continue;
             llvm::Expected<Plan> plan = pricePlan(request, layout);
             if (!plan)

@@ -12,6 +12,8 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     - The grid is dp x tp. The batch is cut over dp; feed-forward, vocabulary and heads over tp. Heads are cut by kv head
       where tp divides their number, else by query head within the group, else by both on two axes tp0 x tp1 whose
       product is tp, else by kv head with padding.
+    - `sp`: what lies between tensor-parallel regions is cut along the sequence over the axes of tp. `zero` 1: the optimizer's
+      state and the update are cut over dp.
     - Micro-batches: global batch / (dp * micro-batch), which must divide.
     - Stages: `layers-per-stage` if given, else the cut with the least slowest stage by the FLOPs of the layers.
 
@@ -27,6 +29,8 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     Option<"recompute", "recompute", "std::string", "\"none\"", "what backward computes again: none, selective or full">,
     ListOption<"layersPerStage", "layers-per-stage", "int64_t",
                "layers of each stage, not counting embedding and head (they go to the first and last stage)">,
+    Option<"sequenceParallel", "sp", "bool", "false", "cut activations between tensor-parallel regions along the sequence">,
+    Option<"zero", "zero", "int64_t", "0", "1: cut the optimizer's state over dp; 0: nothing">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">];
 }
 
@@ -35,8 +39,8 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
   let description = [{
     Searches the layouts of the module's model (`ppc.shape`, or what `ppc.dims` and `ppc.layer` say) on `ranks` devices of a
     cluster, exactly, and writes the one with the least predicted time per step that fits in memory as `#ppc.plan`. What an option
-    pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor and pipeline
-    parallelism in f32 with the schedules gpipe and 1f1b.
+    pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor, sequence and
+    pipeline parallelism and ZeRO-1 in f32 with the schedules gpipe and 1f1b.
 
     Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, and for each decision the best plan
     that decides otherwise.
@@ -58,6 +62,8 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Option<"schedule", "schedule", "std::string", "\"\"", "pinned pipeline schedule by name; empty: searched">,
     Option<"recompute", "recompute", "std::string", "\"\"", "pinned recomputation: none, selective or full; empty: searched">,
     ListOption<"layersPerStage", "layers-per-stage", "int64_t", "pinned layers of each stage, without embedding and head">,
+    Option<"sequenceParallel", "sp", "std::string", "\"\"", "pinned sequence parallelism: on or off; empty: searched">,
+    Option<"zero", "zero", "int64_t", "-1", "pinned ZeRO stage: 0 or 1; -1: searched">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose section `layout:` pins what it says">];
 }
 
@@ -76,9 +82,10 @@ def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {
 def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
   let summary = "write the plan's shardings on function arguments and its stages on ops";
   let description = [{
-    Each argument with `ppc.dims` gets `ppc.sharding`: its parameter's entry in the plan's `parameters` (moments follow
-    their parameter), else the axes that `dimensions` gives to its dimensions. Other arguments are replicated. Each op
-    with `ppc.layer` gets `ppc.stage`.
+    Each argument with `ppc.dims` gets `ppc.sharding`: its parameter's entry in the plan's `parameters`, else the axes that
+    `dimensions` gives to its dimensions. Other arguments are replicated. Optimizer state lies like its parameter, cut over the
+    axes of `update` besides (each along the dimension where the smallest block is left), unless `states` says it. Each op with
+    `ppc.layer` gets `ppc.stage`.
 
     Requires: `#ppc.plan` on the module, from `ppc-search-plan`, `ppc-make-plan` or a person.
     Guarantees: shardings that are legal for the grid: no axis twice, no dimension with fewer elements than devices; or an

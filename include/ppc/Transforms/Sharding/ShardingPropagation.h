@@ -4,14 +4,19 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/OpSharding.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mlir::ppc {
 
 /// Spreads the axes of a function's arguments to all its ops. Monotone: a list of axes only grows, and only at its minor
 /// end, so it ends after at most (values x axes) sweeps; models take three or four.
+///
+/// Then `activations` (of the plan; may be null) cuts what is left whole: an op that has a dimension of that name, with
+/// features besides the dimensions of the inputs, and that none of the axes cuts yet, is cut along it.
 class ShardingPropagation {
 public:
-  ShardingPropagation(func::FuncOp function, GridAttr grid) : function(function), grid(grid) {}
+  ShardingPropagation(func::FuncOp function, GridAttr grid, DictionaryAttr activations = {})
+      : function(function), grid(grid), activations(activations) {}
 
   /// Fails, with an error, when an argument cannot be cut as it says.
   LogicalResult run();
@@ -34,16 +39,19 @@ private:
   bool pull(Operation *op, ValueRange values, ArrayRef<TensorFactors> tensors, bool argumentsOnly = false);
   bool push(const OpSharding &sharding, ValueRange values, ArrayRef<TensorFactors> tensors);
   bool extend(Value value, unsigned dim, ArrayRef<StringAttr> axes);
-  bool unify(Value a, Value b);
+  bool unifyYielded(Value yielded, Value result);
+  void cutActivations();
 
   func::FuncOp function;
   GridAttr grid;
+  DictionaryAttr activations;
   SmallVector<Operation *> order;
   DenseMap<Operation *, OpSharding> shardings;
   DenseSet<Operation *> decided; ///< ops with `ppc.factors`: cut as they say
   DenseMap<Value, SmallVector<AxisList>> axesOf;
   DenseSet<Value> closed;                       ///< arguments: what they say is all there is
   SmallVector<std::pair<Value, Value>> same;    ///< yielded value and result of ppc.accumulate
+  DenseSet<StringAttr> rowAxes;                 ///< axes that cut the rows of micro-batches
   SmallVector<ShardingAttr> demands;
 };
 
