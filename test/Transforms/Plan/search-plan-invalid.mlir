@@ -13,14 +13,14 @@
 // CLUSTER: error: unknown cluster 'moon'
 
 // A file may pin the layout; what programs cannot run is named.
-// RUN: printf 'layout: { tp: 2, sp: on }\n' > %t.sp.yaml
-// RUN: not ppc-opt %s --ppc-search-plan="ranks=2 plan-file=%t.sp.yaml" 2>&1 | FileCheck %s --check-prefix=SP
-// RUN: printf 'layout:\n  dp: 2\n  zero: 1\ngrid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\n' > %t.zero.yaml
+// RUN: printf 'layout: { tp: 2, cp: 2 }\n' > %t.cp.yaml
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=4 plan-file=%t.cp.yaml" 2>&1 | FileCheck %s --check-prefix=CP
+// RUN: printf 'layout:\n  dp: 2\n  zero: 2\ngrid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\n' > %t.zero.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.zero.yaml" 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: printf 'layout: { tp: 2 }\n' > %t.tp.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.tp.yaml" 2>&1 | FileCheck %s --check-prefix=GRID
-// SP: error: {{.*}}sp.yaml: compiled programs cannot run sequence parallelism (sp on)
-// ZERO: error: {{.*}}zero.yaml: compiled programs cannot run state cut over data-parallel ranks (zero 1)
+// CP: error: {{.*}}cp.yaml: compiled programs cannot run context parallelism (cp 2)
+// ZERO: error: {{.*}}zero.yaml: compiled programs cannot run gradients or parameters cut over data-parallel ranks (zero 2)
 // GRID: error: {{.*}}tp.yaml: has a section 'layout:' and no 'grid:'
 
 module attributes {ppc.shape = {layers = 2 : i64, hidden = 64 : i64, heads = 4 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, ffn = 128 : i64,

@@ -106,26 +106,21 @@ module attributes {ppc.plan = #plan} {
     %b = ppc.mul %y, %c : tensor<8xf32>
     return %a, %b : tensor<8xf32>, tensor<8xf32>
   }
-}
 
-// -----
-
-// What the forward pass gathers is not kept for the weight gradients: they gather it again.
-#plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1,
-                  dimensions = {activations.sequence = ["tp"]}, parameters = {}>
-module attributes {ppc.plan = #plan} {
+  // What the forward pass gathers is not kept for the weight gradients: they gather it again.
   // CHECK-LABEL: func.func @again
-  func.func @again(%x: tensor<2x8xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}, %w: tensor<4xf32>,
+  func.func @again(%x: tensor<2x8x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}]>},
                    %up: tensor<6x4xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>}) -> (tensor<2x8x6xf32>, tensor<6x4xf32>) {
-    // CHECK: %[[E:.*]] = ppc.matmul "bs,h->bsh"
+    // CHECK: %[[E:.*]] = ppc.silu
     // CHECK-NEXT: %[[F:.*]] = ppc.reshard %[[E]] to <[{}, {}, {}]> {ppc.layer = 1 : i64, ppc.part = #ppc.part<forward>
     // CHECK-NEXT: ppc.matmul "bsh,fh->bsf" %[[F]]
     // CHECK: %[[G:.*]] = ppc.reshard %[[E]] to <[{}, {}, {}]> {ppc.layer = 2 : i64, ppc.part = #ppc.part<weight_gradient>
     // CHECK-NEXT: ppc.matmul "bsf,bsh->fh" %{{.*}}, %[[G]]
-    // CHECK-NOT: reshard
-    %e = ppc.matmul "bs,h->bsh" %x, %w {ppc.layer = 1 : i64, ppc.part = #ppc.part<forward>} : (tensor<2x8xf32>, tensor<4xf32>) -> tensor<2x8x4xf32>
-    %y = ppc.matmul "bsh,fh->bsf" %e, %up {ppc.layer = 2 : i64, ppc.part = #ppc.part<forward>} : (tensor<2x8x4xf32>, tensor<6x4xf32>) -> tensor<2x8x6xf32>
-    %dw = ppc.matmul "bsf,bsh->fh" %y, %e {ppc.layer = 2 : i64, ppc.part = #ppc.part<weight_gradient>} : (tensor<2x8x6xf32>, tensor<2x8x4xf32>) -> tensor<6x4xf32>
+    %e = ppc.silu %x {ppc.layer = 1 : i64, ppc.part = #ppc.part<forward>} : tensor<2x8x4xf32>
+    %y = ppc.matmul "bsh,fh->bsf" %e, %up {ppc.layer = 2 : i64, ppc.part = #ppc.part<forward>, ppc.factors = {f = ["tp"]}}
+        : (tensor<2x8x4xf32>, tensor<6x4xf32>) -> tensor<2x8x6xf32>
+    %dw = ppc.matmul "bsf,bsh->fh" %y, %e {ppc.layer = 2 : i64, ppc.part = #ppc.part<weight_gradient>, ppc.factors = {f = ["tp"]}}
+        : (tensor<2x8x6xf32>, tensor<2x8x4xf32>) -> tensor<6x4xf32>
     return %y, %dw : tensor<2x8x6xf32>, tensor<6x4xf32>
   }
 }

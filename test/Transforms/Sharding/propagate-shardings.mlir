@@ -43,13 +43,14 @@ module attributes {ppc.plan = #plan} {
 
 // -----
 
-// Into and out of micro-batches; results lie like the parameter or state that they belong to; axes of one device vanish.
+// Into and out of micro-batches; new values lie like the parameter or state that they replace, gradients like the state that they
+// change; axes of one device vanish.
 #plan = #ppc.plan<grid = <dp = 2, tp = 1>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>
 module attributes {ppc.plan = #plan} {
   // CHECK-LABEL: func.func @step
   // CHECK-SAME: %{{.*}}: tensor<4x16xf32> {ppc.parameter = "w", ppc.sharding = #ppc.sharding<[{}, {}]>}
   // CHECK-SAME: ppc.state = "m"
-  // CHECK-SAME: -> (tensor<4x16xf32> {ppc.of = "w", ppc.result = "gradient", ppc.sharding = #ppc.sharding<[{}, {}]>},
+  // CHECK-SAME: -> (tensor<4x16xf32> {ppc.of = "w", ppc.result = "gradient", ppc.sharding = #ppc.sharding<[{dp}, {}]>},
   // CHECK-SAME:     tensor<4x16xf32> {ppc.of = "w", ppc.result = "m", ppc.sharding = #ppc.sharding<[{dp}, {}]>})
   func.func @step(%x: tensor<8x16xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}]>},
                   %w: tensor<4x16xf32> {ppc.parameter = "w", ppc.sharding = #ppc.sharding<[{tp}, {}]>},
