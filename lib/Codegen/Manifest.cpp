@@ -133,7 +133,7 @@ void ManifestWriter::writeBuffer(DictionaryAttr buffer) {
     for (StringRef key : {"role", "space", "name", "state"})
       if (auto value = buffer.getAs<StringAttr>(key))
         out.attribute(key, value.getValue());
-    for (StringRef key : {"offset", "bytes"})
+    for (StringRef key : {"offset", "bytes", "order"})
       if (auto value = buffer.getAs<IntegerAttr>(key))
         out.attribute(key, value.getInt());
     if (auto typeAttr = buffer.getAs<TypeAttr>("type")) {

@@ -70,7 +70,7 @@ void ConfigReader::readLlama() {
 /// `optional`: use_sliding_window says whether it holds at all, max_window_layers from which layer on.
 void ConfigReader::readSlidingWindow(bool optional) {
   bool used = !optional || reader.boolean("use_sliding_window", false);
-  int64_t window = reader.has("sliding_window") ? size("sliding_window") : 0;
+  int64_t window = used && reader.has("sliding_window") ? size("sliding_window") : 0;
   reader.ignore({"sliding_window", "max_window_layers", "layer_types"});
   if (!used)
     return;
@@ -147,7 +147,7 @@ void ConfigReader::readQwen3Moe() {
   readSlidingWindow(/*optional=*/true);
   shape.queryKeyNorm = true;
   shape.attentionBias = shape.outputBias = reader.boolean("attention_bias", false);
-  shape.moe.experts = size("num_experts", 128);
+  shape.moe.experts = size(reader.has("num_local_experts") ? "num_local_experts" : "num_experts", 128);
   readQwenExperts();
 }
 
@@ -229,7 +229,9 @@ void ConfigReader::readGptNeoX() {
   shape.ffnBias = true;
   shape.parallelResidual = reader.boolean("use_parallel_residual", true);
   shape.tiedEmbeddings = reader.boolean("tie_word_embeddings", false);
+  config.ropeTheta = reader.positive("rotary_emb_base", 10000.0);
   shape.rotaryFraction = reader.positive("rotary_pct", 0.25);
+  readRopeKeys();
   if (shape.rotaryFraction > 1) {
     reader.reject("rotary_pct", "at most 1");
     shape.rotaryFraction = 1;
@@ -238,8 +240,6 @@ void ConfigReader::readGptNeoX() {
   if (!rotated)
     reader.reject("rotary_pct", "at least two elements of a head of " + llvm::Twine(shape.headDim));
   requireEvenHead(rotated);
-  config.ropeTheta = reader.positive("rotary_emb_base", 10000.0);
-  readRopeKeys();
   bool older = reader.has("hidden_dropout_prob") || reader.has("attention_probs_dropout_prob");
   readDropouts(older ? "attention_probs_dropout_prob" : "attention_dropout",
                {older ? "hidden_dropout_prob" : "hidden_dropout"}, 0);

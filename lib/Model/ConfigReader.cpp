@@ -244,6 +244,12 @@ void ConfigReader::readRope(JsonReader &rope) {
   if (hasTheta && theta != config.ropeTheta)
     rope.reject("rope_theta", "what the outer rope_theta says");
   config.ropeTheta = theta;
+  // Newer files say the rotated part of a head here.
+  double fraction = rope.positive("partial_rotary_factor", shape.rotaryFraction);
+  if (shape.family == "gpt_neox" && fraction <= 1 && !reader.has("rotary_pct"))
+    shape.rotaryFraction = fraction;
+  else if (fraction != shape.rotaryFraction)
+    rope.reject("partial_rotary_factor", llvm::formatv("{0}, as elsewhere in this model", shape.rotaryFraction).str());
   RopeScaling &scaling = config.ropeScaling;
   if (kind == "default")
     return;

@@ -120,6 +120,10 @@ Buffer readBuffer(const Value &value, const Manifest &manifest, const Stage &sta
         name.fail("no parameter named \"" + buffer.name + "\" in \"parameters\"");
     }
   }
+  if (buffer.role == Role::Saved && value.has("name"))
+    buffer.name = value.at("name").string();
+  if (buffer.role == Role::Saved && value.has("order"))
+    buffer.order = value.at("order").integer(0);
   if (buffer.role == Role::State)
     buffer.state = value.at("state").string();
   if (buffer.role == Role::Scratch && value.has("bytes")) {

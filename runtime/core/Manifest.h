@@ -32,7 +32,7 @@ extern const char *const roleNames[roleCount];
 
 struct Buffer {
   Role role;
-  std::string name;  // of the parameter, input, scalar or metric; empty for the other roles
+  std::string name;  // of the parameter, input, scalar or metric; of saved values the part of the model, or empty
   std::string state; // of Role::State: "m", "v", ...
   bool inSlot;       // the offset counts from the micro-batch's slot, otherwise from the arena
   int64_t offset;    // bytes, a multiple of 64
@@ -40,6 +40,7 @@ struct Buffer {
   std::vector<int64_t> shape; // local
   std::vector<Cut> cuts;      // relative to the logical tensor
   int64_t bytes;              // offset + bytes lies within the arena or the slot
+  int64_t order = 0;          // of Role::Saved: its place among the values of the forward pass, where known
   int parameter = -1;         // index into Manifest::parameters for parameter, state and gradient buffers
 };
 

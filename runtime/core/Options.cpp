@@ -56,6 +56,8 @@ const Option table[] = {
      Kind::Flag, FIELD(checkpointRequired)},
     {"--resume", nullptr, "go on from the last good checkpoint of --checkpoint-dir, if there is one", Kind::Flag,
      FIELD(resume)},
+    {"--on-not-finite", "stop|continue", "what to do when the loss or a gradient is infinite or no number (default: stop)",
+     Kind::Choice, FIELD(onNotFinite)},
     {"--log", "FILE", "write one JSON object for each step", Kind::Text, FIELD(log)},
     {"--trace", "FILE", "write what each rank does when, for ui.perfetto.dev", Kind::Text, FIELD(trace)},
     {"--save-parameters", "FILE", "write the parameters after the last step as safetensors", Kind::Text,

@@ -24,6 +24,7 @@ struct Options {
   bool checkpointWait = false;
   bool checkpointRequired = false;
   bool resume = false;
+  std::string onNotFinite = "stop"; // or "continue"
   std::string log;
   std::string trace;
   std::string saveParameters;

@@ -1,6 +1,7 @@
 // The step loop of one rank.
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/FiniteCheck.h"
 #include "runtime/core/Initialization.h"
 #include "runtime/core/WeightFiles.h"
 
@@ -85,6 +86,7 @@ void PlanExecutor::initializeParameters(uint64_t seed, const WeightFiles *weight
 }
 
 StepResult PlanExecutor::run(int64_t step, double learningRate) {
+  runningStep = step;
   beginStep(step, learningRate);
   for (const Action &action : stage.actions) {
     if (!begun[action.microBatch]) {
@@ -100,6 +102,8 @@ StepResult PlanExecutor::run(int64_t step, double learningRate) {
   for (const Buffer &buffer : stage.buffers)
     if (buffer.role == Role::Metric)
       (buffer.name == "loss" ? result.loss : result.gradNorm) = readFloat(address(buffer, 0));
+  if (check)
+    check->afterUpdate(step, result.loss, result.gradNorm);
   return result;
 }
 
@@ -130,16 +134,28 @@ void PlanExecutor::fillInput(const Buffer &buffer, const Block &block, int64_t s
     while (run > 0) {
       int64_t row = logical / length, column = logical % length, count = std::min(run, length - column);
       tokens.read(firstSample + row, column + shift, count, out + local);
+      checkTokens(firstSample + row, column + shift, count, out + local);
       local += count, logical += count, run -= count;
     }
   });
+}
+
+// The program looks up what it is given; an id beyond the vocabulary would read other memory.
+void PlanExecutor::checkTokens(int64_t sample, int64_t first, int64_t count, const int32_t *ids) const {
+  for (int64_t i = 0; i < count; ++i)
+    if (ids[i] < 0 || ids[i] >= manifest.vocabulary)
+      throw InputError(format("token %lld of sample %lld is %d, outside the vocabulary of %lld", (long long)(first + i),
+                              (long long)sample, ids[i], (long long)manifest.vocabulary));
 }
 
 void PlanExecutor::perform(const Action &action) {
   MessageKey key{action.tag, action.microBatch};
   switch (action.kind) {
   case ActionKind::Forward:
-    return call(FunctionKind::Forward, action.microBatch);
+    call(FunctionKind::Forward, action.microBatch);
+    if (check)
+      check->afterForward(runningStep, action.microBatch);
+    return;
   case ActionKind::Backward:
     return call(FunctionKind::Backward, action.microBatch);
   case ActionKind::WeightGradient:
@@ -155,6 +171,8 @@ void PlanExecutor::perform(const Action &action) {
   if (action.kind == ActionKind::Receive) {
     context.transport.receive(peer, key, address(buffer, action.microBatch), buffer.bytes);
   } else {
+    if (check)
+      check->beforeSend(runningStep, action.microBatch, buffer);
     context.traffic.messageBytes += double(buffer.bytes);
     pending[action.microBatch % stage.slots].push_back(
         context.transport.send(peer, key, address(buffer, action.microBatch), buffer.bytes));

@@ -10,6 +10,7 @@
 
 namespace ppcrt {
 
+class FiniteCheck;
 class WeightFiles;
 
 // Throws InputError when the manifest names a function that the program does not have.
@@ -37,6 +38,9 @@ public:
   // Fills this rank's blocks of the parameters, from files when there are some; states stay zero.
   void initializeParameters(uint64_t seed, const WeightFiles *weights = nullptr);
 
+  // Looks for values that are not finite from now on. Borrowed; null: not any more.
+  void watch(FiniteCheck *finiteCheck) { check = finiteCheck; }
+
   // Runs step `step` (from 1).
   StepResult run(int64_t step, double learningRate);
 
@@ -48,6 +52,7 @@ private:
   void perform(const Action &action);
   void call(FunctionKind kind, int64_t microBatch);
   void fillInput(const Buffer &buffer, const Block &block, int64_t step, int64_t microBatch);
+  void checkTokens(int64_t sample, int64_t first, int64_t count, const int32_t *ids) const;
   void waitSends(int64_t slot);
   std::byte *address(const Buffer &buffer, int64_t microBatch) const;
 
@@ -57,7 +62,9 @@ private:
   std::byte *arena;
   const TokenSource &tokens;
   ExecutionObserver *observer;
+  FiniteCheck *check = nullptr;
   int64_t rank;
+  int64_t runningStep = 0;
   std::array<ppcrt_function, functionKindCount> functions{};       // null: nothing to do
   std::array<std::vector<Arguments>, functionKindCount> arguments; // [kind][slot]
   std::vector<std::pair<const Buffer *, Block>> inputs;

@@ -1,11 +1,11 @@
 // Finding tensors, checking them against the program, reading blocks.
 #include "runtime/core/WeightFiles.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/FiniteCheck.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <sys/stat.h>
 
@@ -35,18 +35,6 @@ std::string showNames(const std::vector<std::string> &names) {
   for (size_t i = 0; i < std::min(names.size(), namesShown); ++i)
     text += (i ? ", " : "") + names[i];
   return names.size() > namesShown ? text + format(" and %zu more", names.size() - namesShown) : text;
-}
-
-// Index of the first of `count` values that is not finite, or -1.
-int64_t firstNotFinite(const std::byte *data, DataType type, int64_t first, int64_t count) {
-  for (int64_t i = first; i < first + count; ++i) {
-    double value = type == DataType::F32   ? reinterpret_cast<const float *>(data)[i]
-                   : type == DataType::F64 ? reinterpret_cast<const double *>(data)[i]
-                                           : bf16ToFloat(reinterpret_cast<const uint16_t *>(data)[i]);
-    if (!std::isfinite(value))
-      return i - first;
-  }
-  return -1;
 }
 
 } // namespace
@@ -199,7 +187,7 @@ int64_t WeightFiles::load(const Buffer &buffer, const Block &block, std::byte *d
     for (--at; length > 0; ++at) {
       int64_t inside = logical - at->begin, count = std::min(length, at->count - inside);
       convert(at->file->data(*at->tensor), at->tensor->type, inside, data, buffer.type, local, count);
-      if (int64_t bad = firstNotFinite(data, buffer.type, local, count); bad >= 0)
+      if (int64_t bad = firstNotFinite(data + local * info(buffer.type).bytes, buffer.type, count); bad >= 0)
         throw InputError(format("%s: element %lld of the tensor \"%s\" is not finite", at->file->path().c_str(),
                                 (long long)(inside + bad), at->tensor->name.c_str()));
       readBytes += count * at->tensor->elementBytes;

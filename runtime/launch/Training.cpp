@@ -1,6 +1,7 @@
 // Preparation, the step loop, and what is measured in it.
 #include "runtime/launch/Training.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/FiniteCheck.h"
 #include "runtime/core/LearningRate.h"
 #include "runtime/core/TokenData.h"
 #include "runtime/host/Memory.h"
@@ -84,6 +85,8 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     recorder = std::make_unique<TraceRecorder>();
   context.observer = recorder.get();
   PlanExecutor executor(manifest, program, context, arena, *tokens, recorder.get());
+  FiniteCheck finiteCheck(manifest, transport, arena, options.onNotFinite == "stop");
+  executor.watch(&finiteCheck);
   int64_t done = checkpoints.resume(transport, arena);
   if (!done)
     executor.initializeParameters(options.seed, weights.get());

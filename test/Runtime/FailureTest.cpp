@@ -68,6 +68,23 @@ TEST(FailureTest, DataThatIsCutWhileItIsReadIsNamed) {
   EXPECT_NE(run.err().find(path), std::string::npos) << run.err();
 }
 
+TEST(FailureTest, ALossThatIsNoNumberEndsTheRunAtItsStep) {
+  for (const char *layout : {"1,1,1", "2,1,2"}) {
+    std::vector<std::string> arguments = {"--synthetic", "--steps", "6", "--lr", "3e38", "--warmup", "0", "--quiet"};
+    ProgramRun run(layout, arguments);
+    EXPECT_EQ(run.wait(10), 1);
+    std::string error = run.err();
+    EXPECT_EQ(error.find("error: rank "), 0u) << error;
+    EXPECT_NE(error.find("in step 2: step 2: "), std::string::npos) << error;
+    EXPECT_NE(error.find("; --on-not-finite=continue trains on\n"), std::string::npos) << error;
+    EXPECT_EQ(error.find('\n'), error.size() - 1) << "more than one line: " << error;
+    arguments.push_back("--on-not-finite=continue");
+    ProgramRun other(layout, arguments);
+    EXPECT_EQ(other.wait(10), 0) << other.err();
+    EXPECT_NE(other.err().find("warning: rank "), std::string::npos) << other.err();
+  }
+}
+
 TEST(FailureTest, AFullDiskIsNamed) {
   ProgramRun run("1,2,1", {"--synthetic", "--steps", "3", "--log", "/dev/full"});
   EXPECT_EQ(run.wait(10), 1);

@@ -38,6 +38,7 @@ private:
   FailureOr<Value> materialize(Value value, Site site, Operation *user);
   /// The buffer in which `value`, made by a micro-batch at `from`, lies on its own stage.
   int64_t ownBuffer(Value value, Site from);
+  int64_t orderOf(Value value);
   /// The buffer on `to`'s stage that receives `value`.
   int64_t receivedBuffer(Value value, Site from, Site to);
   LogicalResult cloneBody();
@@ -47,6 +48,7 @@ private:
   StepSplit &split;
   bool splitWeightGradient;
   DenseMap<Operation *, Site> sites;
+  DenseMap<Operation *, int64_t> places;
   /// Stage and buffer of each result of the accumulate.
   SmallVector<std::pair<int64_t, int64_t>> accumulators;
   unsigned tags = 0;
@@ -65,11 +67,23 @@ FailureOr<Site> StepSplitter::siteOf(Operation *op) {
   return Site{stage.getInt(), action};
 }
 
+/// The place of the op that makes `value` in the body of the step.
+int64_t StepSplitter::orderOf(Value value) {
+  if (places.empty())
+    for (auto [place, op] : llvm::enumerate(split.accumulate.getBody().front()))
+      places[&op] = int64_t(place);
+  return places.lookup(value.getDefiningOp());
+}
+
 int64_t StepSplitter::ownBuffer(Value value, Site from) {
   StageProgram &program = *split.stages[from.stage];
   auto [it, isNew] = program.bufferOf.try_emplace(value, 0);
   if (isNew) {
-    it->second = program.addBuffer("saved", value.getType(), "slot");
+    Builder builder(value.getContext());
+    SmallVector<NamedAttribute> fields = {builder.getNamedAttr("order", builder.getI64IntegerAttr(orderOf(value)))};
+    if (auto name = value.getLoc()->findInstanceOf<NameLoc>())
+      fields.push_back(builder.getNamedAttr("name", name.getName()));
+    it->second = program.addBuffer("saved", value.getType(), "slot", fields);
     StageFunction &function = *program.findFunction(from.action);
     function.addResult(it->second, function.mapping.lookup(value));
   }

@@ -1,0 +1,151 @@
+// Passes over buffers.
+#include "runtime/core/FiniteCheck.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace ppcrt {
+namespace {
+
+// A value is not finite when all bits of its exponent are set. Blocks without one are told apart by an OR that the
+// compiler can vectorise.
+template <typename Word> int64_t find(const std::byte *data, int64_t count, Word exponent) {
+  constexpr int64_t block = 1024;
+  auto word = [&](int64_t i) {
+    Word value;
+    std::memcpy(&value, data + i * int64_t(sizeof(Word)), sizeof(Word));
+    return value;
+  };
+  for (int64_t begin = 0; begin < count; begin += block) {
+    int64_t end = std::min(count, begin + block);
+    Word any = 0;
+    for (int64_t i = begin; i < end; ++i)
+      any |= Word((word(i) & exponent) == exponent);
+    for (int64_t i = begin; any && i < end; ++i)
+      if ((word(i) & exponent) == exponent)
+        return i;
+  }
+  return -1;
+}
+
+double valueAt(const std::byte *data, DataType type, int64_t index) {
+  if (type == DataType::F64)
+    return reinterpret_cast<const double *>(data)[index];
+  if (type == DataType::F32)
+    return reinterpret_cast<const float *>(data)[index];
+  return bf16ToFloat(reinterpret_cast<const uint16_t *>(data)[index]);
+}
+
+} // namespace
+
+int64_t firstNotFinite(const std::byte *data, DataType type, int64_t count) {
+  switch (type) {
+  case DataType::F32:
+    return find<uint32_t>(data, count, 0x7f800000);
+  case DataType::F64:
+    return find<uint64_t>(data, count, 0x7ff0000000000000);
+  case DataType::BF16:
+    return find<uint16_t>(data, count, 0x7f80);
+  case DataType::I32:
+  case DataType::I64:
+    break;
+  }
+  return -1;
+}
+
+FiniteCheck::FiniteCheck(const Manifest &manifest, Transport &transport, const std::byte *arena, bool stops)
+    : manifest(manifest), stage(manifest.stageOf(transport.rank())), transport(transport), arena(arena), stops(stops) {}
+
+const std::byte *FiniteCheck::address(const Buffer &buffer, int64_t microBatch) const {
+  return arena + buffer.offset + (buffer.inSlot ? stage.slotStart(microBatch) : 0);
+}
+
+std::string FiniteCheck::finding(const Buffer &buffer, int64_t microBatch) const {
+  if (buffer.shape.empty() && buffer.role == Role::Scratch)
+    return "";
+  const std::byte *data = address(buffer, microBatch);
+  int64_t index = firstNotFinite(data, buffer.type, elementCount(buffer.shape));
+  if (index < 0)
+    return "";
+  const char *what = buffer.role == Role::Gradient  ? "the gradient of "
+                     : buffer.role == Role::Message ? "a message"
+                                                    : "";
+  std::string name = buffer.name.empty() ? "" : "\"" + buffer.name + "\"";
+  if (name.empty() && buffer.role == Role::Saved)
+    name = "an intermediate result";
+  return what + name +
+         format(" is %g at element %lld of this rank's block", valueAt(data, buffer.type, index), (long long)index);
+}
+
+std::string FiniteCheck::firstOfForward(int64_t microBatch) const {
+  std::vector<const Buffer *> inOrder;
+  for (Role role : {Role::Parameter, Role::Message, Role::Saved}) {
+    size_t first = inOrder.size();
+    for (const Buffer &buffer : stage.buffers)
+      if (buffer.role == role)
+        inOrder.push_back(&buffer);
+    if (role == Role::Saved)
+      std::sort(inOrder.begin() + first, inOrder.end(), [](const Buffer *a, const Buffer *b) {
+        return std::pair(a->order, a) < std::pair(b->order, b);
+      });
+  }
+  for (const Buffer *buffer : inOrder)
+    if (std::string text = finding(*buffer, microBatch); !text.empty())
+      return text;
+  return "";
+}
+
+void FiniteCheck::afterForward(int64_t step, int64_t microBatch) {
+  for (const Buffer &buffer : stage.buffers) {
+    if (buffer.role != Role::Accumulator || finding(buffer, microBatch).empty())
+      continue;
+    std::string first = firstOfForward(microBatch);
+    return report(step, format("the loss is not finite from micro-batch %lld on, ", (long long)microBatch) +
+                            (first.empty() ? "while all tensors kept before it are"
+                                           : "and first in the order of the model " + first));
+  }
+}
+
+void FiniteCheck::beforeSend(int64_t step, int64_t microBatch, const Buffer &buffer) {
+  if (reported || finding(buffer, microBatch).empty())
+    return;
+  std::string first = firstOfForward(microBatch);
+  report(step, format("what micro-batch %lld sends to the next stage is not finite: ", (long long)microBatch) +
+                   (first.empty() ? finding(buffer, microBatch) : first));
+}
+
+void FiniteCheck::afterUpdate(int64_t step, double loss, double gradNorm) {
+  if (searched || (std::isfinite(loss) && std::isfinite(gradNorm)))
+    return;
+  searched = true;
+  int64_t rank = transport.rank(), ranks = transport.rankCount(), last = -1;
+  std::string text;
+  for (const Buffer &buffer : stage.buffers)
+    if (buffer.role == Role::Gradient && buffer.parameter > last)
+      if (std::string found = finding(buffer, 0); !found.empty()) {
+        last = buffer.parameter;
+        text = found;
+      }
+  int64_t mine = last < 0 ? 0 : (last + 1) * ranks + ranks - 1 - rank, first = mine;
+  transport.allReduce(Transport::everyRank, &first, 1, DataType::I64, Reduction::Max);
+  std::string what = format("loss %g, norm of the gradient %g: ", loss, gradNorm);
+  if (first == 0 && rank == 0)
+    report(step, what + "no gradient that is kept shows where it began");
+  else if (first != 0 && first == mine)
+    report(step, what + text + ", the first in the order of the backward pass");
+}
+
+void FiniteCheck::report(int64_t step, const std::string &what) {
+  if (reported)
+    return;
+  reported = true;
+  std::string text = format("step %lld: ", (long long)step) + what;
+  if (stops)
+    fatal("%s; --on-not-finite=continue trains on", text.c_str());
+  std::fprintf(stderr, "warning: %s: %s\n", manifest.grid.describe(transport.rank()).c_str(), text.c_str());
+}
+
+} // namespace ppcrt

@@ -1,0 +1,186 @@
+// Checkpoints: going on is bit for bit the unbroken run, under any layout; damaged ones are refused and the one before
+// is used; a disk that is full destroys nothing.
+#include "test/Runtime/ProgramRun.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/resource.h>
+
+using namespace ppcrt::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> lines(const std::string &path) {
+  std::vector<std::string> result;
+  std::stringstream text(readFile(path));
+  for (std::string line; std::getline(text, line);)
+    result.push_back(line);
+  return result;
+}
+
+class CheckpointTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    static int number = 0;
+    folder = temporaryPath("checkpoints" + std::to_string(number++));
+    losses = folder + ".losses";
+  }
+
+  // Runs until `steps` with a checkpoint every `every`; the schedule of learning rates is that of 12 steps.
+  int train(const std::string &layout, int steps, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"--synthetic",
+                                          "--steps",
+                                          std::to_string(steps),
+                                          "--lr",
+                                          "0.5",
+                                          "--min-lr",
+                                          "0.5",
+                                          "--warmup",
+                                          "3",
+                                          "--quiet",
+                                          "--save-losses",
+                                          losses,
+                                          "--checkpoint-dir",
+                                          folder,
+                                          "--checkpoint-every",
+                                          "4"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ProgramRun run(layout, arguments);
+    int status = run.wait();
+    errors = run.err();
+    return status;
+  }
+
+  std::vector<std::string> unbroken(const std::string &layout) {
+    ProgramRun run(layout, {"--synthetic", "--steps", "12", "--lr", "0.5", "--min-lr", "0.5", "--warmup", "3",
+                            "--quiet", "--save-losses", losses + ".unbroken"});
+    EXPECT_EQ(run.wait(), 0);
+    return lines(losses + ".unbroken");
+  }
+
+  std::vector<std::string> present() const {
+    std::vector<std::string> names;
+    for (const auto &entry : fs::directory_iterator(folder))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  // Changes a byte of a file in the middle of it, or cuts the file there.
+  void damage(const std::string &path, bool cut) {
+    std::string content = readFile(path);
+    ASSERT_FALSE(content.empty()) << path;
+    content[content.size() / 2 + 1] ^= 1;
+    writeFile(path, cut ? content.substr(0, content.size() / 2) : content);
+  }
+
+  std::string folder, losses, errors;
+};
+
+TEST_F(CheckpointTest, GoesOnBitForBit) {
+  for (const char *layout : {"1,1,1", "1,2,2", "2,1,2"}) {
+    std::vector<std::string> expected = unbroken(layout);
+    ASSERT_EQ(train(layout, 8), 0) << errors;
+    EXPECT_EQ(present(), (std::vector<std::string>{"step-00000004", "step-00000008"}));
+    ASSERT_EQ(train(layout, 12, {"--resume"}), 0) << errors;
+    EXPECT_EQ(lines(losses), expected) << layout;
+    EXPECT_EQ(present(), (std::vector<std::string>{"step-00000008", "step-00000012"}));
+    fs::remove_all(folder);
+  }
+}
+
+TEST_F(CheckpointTest, AnotherLayoutGoesOnWithTheSameLosses) {
+  std::vector<std::string> expected = unbroken("1,1,1");
+  const char *layouts[] = {"2,1,3", "1,2,1", "1,1,4", "2,2,1"};
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(train(layouts[i], 8), 0) << errors;
+    ASSERT_EQ(train(layouts[(i + 1) % 4], 12, {"--resume"}), 0) << errors;
+    std::vector<std::string> found = lines(losses);
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t step = 0; step < found.size(); ++step)
+      EXPECT_NEAR(std::stod(found[step]), std::stod(expected[step]), 1e-5 * std::stod(expected[step])) << step + 1;
+    fs::remove_all(folder);
+  }
+}
+
+TEST_F(CheckpointTest, TheOneBeforeADamagedOneIsUsed) {
+  std::vector<std::string> expected = unbroken("1,1,2");
+  struct Case {
+    const char *file;
+    bool cut;
+    const char *message;
+  };
+  for (const Case &damaged : {Case{"rank-00001.safetensors", false, "the checksum of \""},
+                              {"rank-00000.safetensors", true, "it is truncated"},
+                              {"checkpoint.json", false, ""},
+                              {"checkpoint.json", true, "not valid JSON"}}) {
+    ASSERT_EQ(train("1,1,2", 8), 0) << errors;
+    damage(folder + "/step-00000008/" + damaged.file, damaged.cut);
+    ASSERT_EQ(train("1,1,2", 12, {"--resume"}), 0) << errors;
+    EXPECT_EQ(errors.find("warning: a checkpoint is refused: "), 0u) << errors;
+    EXPECT_NE(errors.find(std::string("step-00000008/") + damaged.file), std::string::npos) << errors;
+    EXPECT_NE(errors.find(damaged.message), std::string::npos) << errors;
+    EXPECT_EQ(lines(losses), expected);
+    EXPECT_EQ(present(), (std::vector<std::string>{"step-00000008", "step-00000012"}))
+        << "the damaged one was replaced";
+    fs::remove_all(folder);
+  }
+  ASSERT_EQ(train("1,1,2", 8), 0) << errors;
+  for (const std::string &name : present())
+    damage(folder + "/" + name + "/rank-00000.safetensors", false);
+  EXPECT_EQ(train("1,1,2", 12, {"--resume"}), 1);
+  EXPECT_NE(errors.find("can be used"), std::string::npos) << errors;
+}
+
+TEST_F(CheckpointTest, HalfWrittenOnesAreNotSeen) {
+  ASSERT_EQ(train("1,1,2", 4), 0) << errors;
+  fs::create_directories(folder + "/step-00000008.partial");
+  writeFile(folder + "/step-00000008.partial/rank-00000.safetensors", "x");
+  ASSERT_EQ(train("1,1,2", 6, {"--resume", "--checkpoint-keep", "1"}), 0) << errors;
+  EXPECT_EQ(errors, "");
+  EXPECT_EQ(present(), (std::vector<std::string>{"step-00000006"}));
+}
+
+TEST_F(CheckpointTest, ARunThatWouldBeAnotherIsRefused) {
+  ASSERT_EQ(train("1,1,2", 4, {"--seed", "3"}), 0) << errors;
+  EXPECT_EQ(train("1,1,2", 8), 1);
+  EXPECT_NE(errors.find("holds checkpoints up to step 4: give --resume"), std::string::npos) << errors;
+  EXPECT_EQ(train("1,1,2", 8, {"--resume", "--seed", "4"}), 1);
+  EXPECT_NE(errors.find("was written with --seed 3"), std::string::npos) << errors;
+  ProgramRun run("1,1,2", {"--synthetic", "--resume"});
+  EXPECT_EQ(run.wait(), 2);
+  EXPECT_EQ(run.err(), "error: --resume needs --checkpoint-dir FOLDER\n");
+  EXPECT_EQ(train("1,1,2", 8, {"--resume"}), 0) << "the seed comes from the checkpoint: " << errors;
+}
+
+// The limit on the size of a file stands for a disk that is full.
+TEST_F(CheckpointTest, AFullDiskLeavesTheOlderOne) {
+  std::vector<std::string> expected = unbroken("1,1,2");
+  ASSERT_EQ(train("1,1,2", 4), 0) << errors;
+  rlimit before{}, small{4000, RLIM_INFINITY};
+  getrlimit(RLIMIT_FSIZE, &before);
+  small.rlim_max = before.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &small);
+  int trainsOn = train("1,1,2", 12, {"--resume"});
+  std::string warnings = errors;
+  int ends = train("1,1,2", 12, {"--resume", "--checkpoint-required", "--checkpoint-wait"});
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(trainsOn, 0) << warnings;
+  EXPECT_NE(warnings.find("warning: the checkpoint of step 8 could not be written: cannot write "), std::string::npos)
+      << warnings;
+  EXPECT_NE(warnings.find(" bytes to " + folder + "/step-00000008.partial/rank-0000"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("the last one is of step 4"), std::string::npos) << warnings;
+  EXPECT_EQ(ends, 1);
+  EXPECT_NE(errors.find("the checkpoint of step 8 could not be written"), std::string::npos) << errors;
+  EXPECT_EQ(lines(losses).size(), 8u);
+  ASSERT_EQ(train("1,1,2", 12, {"--resume"}), 0) << errors;
+  EXPECT_EQ(lines(losses), expected);
+}
+
+} // namespace

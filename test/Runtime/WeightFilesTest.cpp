@@ -1,0 +1,198 @@
+// Weights in files: what is stacked, split or called otherwise is found by the manifest's map; what does not fit is
+// named; no rank reads more than it keeps.
+#include "runtime/core/WeightFiles.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Random.h"
+#include "test/Runtime/BigramProgram.h"
+#include "test/Runtime/ProgramRun.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+#include <filesystem>
+
+using namespace ppcrt;
+using namespace ppcrt::test;
+using nlohmann::json;
+
+namespace {
+
+constexpr int64_t count = int64_t(vocabulary) * hidden;
+
+struct Tensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  float first = 0; // values first, first + 1, ...
+};
+
+std::string tensorFile(const std::vector<Tensor> &tensors, const char *type = "F32") {
+  json header;
+  std::string data;
+  for (const Tensor &tensor : tensors) {
+    size_t begin = data.size();
+    for (int64_t i = 0; i < elementCount(tensor.shape); ++i) {
+      float value = tensor.first + float(i);
+      data.append(reinterpret_cast<const char *>(&value), 4);
+    }
+    header[tensor.name] = {{"dtype", type}, {"shape", tensor.shape}, {"data_offsets", {begin, data.size()}}};
+  }
+  std::string text = header.dump();
+  uint64_t size = text.size();
+  return std::string(reinterpret_cast<const char *>(&size), 8) + text + data;
+}
+
+// A fresh folder of weights.
+std::string makeFolder(const std::map<std::string, std::string> &files) {
+  static int number = 0;
+  std::string folder = temporaryPath("weights" + std::to_string(number++));
+  std::filesystem::create_directories(folder);
+  for (const auto &[name, content] : files)
+    writeFile(folder + "/" + name, content);
+  return folder;
+}
+
+Manifest manifestWith(const json &weights, int dp = 1, int tp = 1) {
+  json manifest = json::parse(bigramManifest(1, dp, tp));
+  if (!weights.is_null())
+    manifest["weights"] = weights;
+  return parseManifest(manifest.dump());
+}
+
+const Tensor e{"E", {vocabulary, hidden}, 1}, w{"W", {vocabulary, hidden}, 10000};
+
+std::string errorOf(const std::string &folder, const json &weights = nullptr) {
+  try {
+    WeightFiles files(folder, manifestWith(weights));
+  } catch (const InputError &error) {
+    std::string text = error.what();
+    for (size_t at; (at = text.find(folder)) != std::string::npos;)
+      text.replace(at, folder.size(), "D");
+    return text;
+  }
+  return "";
+}
+
+std::vector<float> loaded(const WeightFiles &files, const Manifest &manifest, int64_t rank, const char *name,
+                          int64_t *bytes = nullptr) {
+  for (const Buffer &buffer : manifest.stages[0].buffers)
+    if (buffer.role == Role::Parameter && buffer.name == name) {
+      Block block(manifest.grid, rank, manifest.parameters[buffer.parameter].shape, buffer.cuts);
+      std::vector<float> data(block.localCount(), 5);
+      int64_t read = files.load(buffer, block, reinterpret_cast<std::byte *>(data.data()));
+      if (bytes)
+        *bytes += read;
+      return data;
+    }
+  return {};
+}
+
+TEST(WeightFilesTest, ASingleFileAndAnIndexAreTheSame) {
+  Manifest manifest = manifestWith(nullptr);
+  std::string single = makeFolder({{"model.safetensors", tensorFile({e, w})}});
+  json index = {{"metadata", {{"total_size", 1}}}, {"weight_map", {{"E", "a.safetensors"}, {"W", "b.safetensors"}}}};
+  std::string several = makeFolder({{"model.safetensors.index.json", index.dump()},
+                                    {"a.safetensors", tensorFile({e})},
+                                    {"b.safetensors", tensorFile({w})}});
+  for (const std::string &path :
+       {single, single + "/model.safetensors", several, several + "/model.safetensors.index.json"}) {
+    WeightFiles files(path, manifest);
+    EXPECT_EQ(loaded(files, manifest, 0, "E")[7], 8);
+    EXPECT_EQ(loaded(files, manifest, 0, "W").back(), 10000 + count - 1);
+    EXPECT_EQ(files.bytes(), 2 * count * 4);
+  }
+}
+
+TEST(WeightFilesTest, StackedPartsAndOtherNames) {
+  json map = {{"optional_prefix", "body."},
+              {"ignored", {"*.mask"}},
+              {"zeros", {{{"tensor", "zero"}, {"shape", {2}}}}},
+              {"parameters",
+               {{"E",
+                 {{{{"tensor", "body.rows.*.up"}, {"shape", {hidden}}, {"count", vocabulary}, {"step", hidden}}},
+                  {{{"tensor", "body.table"}, {"shape", {vocabulary * hidden}}}}}}}}};
+  Manifest manifest = manifestWith(map);
+  std::vector<Tensor> tensors = {w, {"layer.0.mask", {3}}};
+  for (int i = 0; i < vocabulary; ++i)
+    tensors.push_back({"rows." + std::to_string(i) + ".up", {hidden}, float(100 * i)});
+  WeightFiles files(makeFolder({{"model.safetensors", tensorFile(tensors)}}), manifest);
+  std::vector<float> values = loaded(files, manifest, 0, "E");
+  for (int64_t i = 0; i < count; ++i)
+    EXPECT_EQ(values[i], float(i / hidden * 100 + i % hidden));
+  WeightFiles other(makeFolder({{"model.safetensors", tensorFile({w, {"body.table", {count}, 3}})}}), manifest);
+  EXPECT_EQ(loaded(other, manifest, 0, "E")[5], 8);
+  tensors.pop_back();
+  EXPECT_EQ(errorOf(makeFolder({{"model.safetensors", tensorFile(tensors)}}), map),
+            "D: 1 tensors of the model are missing: body.rows.130.up");
+  EXPECT_EQ(
+      errorOf(makeFolder({{"model.safetensors", tensorFile({w, {"body.table", {count}}, {"zero", {2}, -1}})}}), map),
+      "D/model.safetensors: element 0 of the tensor \"zero\" is -1, but the program computes as if it were 0");
+}
+
+TEST(WeightFilesTest, NoRankReadsMoreThanItKeeps) {
+  std::string folder = makeFolder({{"model.safetensors", tensorFile({e, w})}});
+  for (int tp : {1, 2, 3, 4}) {
+    Manifest manifest = manifestWith(nullptr, 1, tp);
+    WeightFiles files(folder, manifest);
+    int64_t readOfE = 0;
+    std::vector<float> all;
+    for (int rank = 0; rank < tp; ++rank) {
+      int64_t read = 0;
+      std::vector<float> part = loaded(files, manifest, rank, "E", &read);
+      EXPECT_LE(read, int64_t(part.size()) * 4);
+      readOfE += read;
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(readOfE, count * 4);
+    for (size_t i = 0; i < all.size(); ++i)
+      EXPECT_EQ(all[i], int64_t(i) < count ? float(1 + i) : 0) << "padding is zero";
+  }
+}
+
+TEST(WeightFilesTest, WhatDoesNotFitIsNamed) {
+  auto single = [](const std::vector<Tensor> &tensors) {
+    return makeFolder({{"model.safetensors", tensorFile(tensors)}});
+  };
+  EXPECT_EQ(errorOf(single({e})), "D: 1 tensors of the model are missing: W");
+  EXPECT_EQ(errorOf(single({e, w, {"X", {2}}})), "D: 1 tensors are not of the model: X");
+  EXPECT_EQ(errorOf(single({e, {"W", {hidden, vocabulary}}})),
+            "D/model.safetensors: the tensor \"W\" has shape [12, 131], the model needs [131, 12]");
+  EXPECT_EQ(errorOf(makeFolder({{"model.safetensors", tensorFile({e, w}, "I32")}})),
+            "D/model.safetensors: the tensor \"E\" is of type I32; F32, F64, BF16 and F16 can be read");
+  EXPECT_EQ(errorOf(makeFolder({{"other", "x"}})),
+            "D: the folder holds neither model.safetensors nor model.safetensors.index.json");
+  EXPECT_EQ(errorOf(makeFolder({{"model.safetensors", ""}})), "D/model.safetensors: the file is empty");
+  json index = {{"weight_map", {{"E", "a.safetensors"}, {"W", "b.safetensors"}}}};
+  std::string name = "model.safetensors.index.json";
+  EXPECT_EQ(errorOf(makeFolder({{name, index.dump()}, {"a.safetensors", tensorFile({e})}})),
+            "D/" + name + ": weight_map.W: the file \"b.safetensors\" is absent");
+  EXPECT_EQ(errorOf(makeFolder(
+                {{name, index.dump()}, {"a.safetensors", tensorFile({e})}, {"b.safetensors", tensorFile({e})}})),
+            "D/" + name + ": weight_map.W: the file \"b.safetensors\" does not hold this tensor");
+  EXPECT_EQ(errorOf(makeFolder(
+                {{name, index.dump()}, {"a.safetensors", tensorFile({e})}, {"b.safetensors", tensorFile({e, w})}})),
+            "D/b.safetensors: the tensor \"E\" is also in D/a.safetensors");
+  index["weight_map"]["W"] = "../b.safetensors";
+  EXPECT_EQ(errorOf(makeFolder({{name, index.dump()}, {"a.safetensors", tensorFile({e})}})),
+            "D/" + name + ": weight_map.W: \"../b.safetensors\" is not the name of a file in the same folder");
+}
+
+TEST(WeightFilesTest, WhatWasSavedIsReadUnderAnyLayout) {
+  std::string folder = temporaryPath("saved");
+  for (const char *layout : {"1,1,1", "2,1,2", "1,2,3"}) {
+    ProgramRun first(layout, {"--synthetic", "--steps", "3", "--quiet", "--save-weights", folder, "--weight-file-bytes",
+                              "7000", "--save-losses", folder + ".a"});
+    ASSERT_EQ(first.wait(), 0) << first.err();
+    EXPECT_TRUE(std::filesystem::exists(folder + "/model-00001-of-00002.safetensors"));
+    EXPECT_FALSE(std::filesystem::exists(folder + "/config.json")) << "the program has none";
+    std::string saved = readFile(folder + "/model-00001-of-00002.safetensors");
+    for (const char *other : {"1,1,1", "1,1,4"}) {
+      ProgramRun second(other, {"--synthetic", "--steps", "1", "--lr", "0", "--quiet", "--weights", folder,
+                                "--save-weights", folder + ".again", "--weight-file-bytes", "7000"});
+      ASSERT_EQ(second.wait(), 0) << second.err();
+      EXPECT_EQ(readFile(folder + ".again/model-00001-of-00002.safetensors"), saved);
+    }
+  }
+}
+
+} // namespace
