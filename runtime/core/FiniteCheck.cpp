@@ -113,7 +113,7 @@ void FiniteCheck::beforeSend(int64_t step, int64_t microBatch, const Buffer &buf
   if (reported || finding(buffer, microBatch).empty())
     return;
   std::string first = firstOfForward(microBatch);
-  report(step, format("what micro-batch %lld sends to the next stage is not finite: ", (long long)microBatch) +
+  report(step, format("what micro-batch %lld sends to another stage is not finite: ", (long long)microBatch) +
                    (first.empty() ? finding(buffer, microBatch) : first));
 }
 
