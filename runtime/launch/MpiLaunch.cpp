@@ -63,7 +63,7 @@ public:
   }
 
   int run(const std::optional<RankEnvironment> &environment) {
-    if (!agree([&] { checkRankCount(environment); }))
+    if (!agree([&] { checkRankCount(environment); }) || !agree([&] { checkSameProgram(); }))
       return 1;
     running.mpi = &mpi;
     running.who = manifest.grid.describe(rank) + " on " + hostName();
@@ -124,6 +124,17 @@ private:
                               "or give --transport local to fork its ranks on this machine",
                               (long long)needed, environment ? environment->launcher.c_str() : "this command", size,
                               (long long)needed));
+  }
+
+  // An older program on one of the machines, or other options there, would compute nonsense together.
+  void checkSameProgram() const {
+    std::string text(program.manifest, program.manifest_size);
+    text += format(" %lld %llu %.17g %s", (long long)options.steps, (unsigned long long)options.seed,
+                   options.learningRate, options.order.c_str());
+    auto mine = int64_t(std::hash<std::string>()(text)), first = mine;
+    mpi.Bcast(&first, 1, mpi.int64, 0, mpi.world);
+    if (mine != first)
+      throw InputError("this program, or its options, are not those of rank 0: start the same on all machines");
   }
 
   // Which ranks are on this machine, and which of those share this rank's cores.

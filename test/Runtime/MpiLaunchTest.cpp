@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 #include <unistd.h>
 
@@ -77,6 +78,16 @@ TEST_F(MpiLaunchTest, AWrongNumberOfRanksIsOneError) {
         << run->err();
     EXPECT_EQ(run->out(), "");
   }
+}
+
+TEST_F(MpiLaunchTest, RanksOfDifferentProgramsAreRefused) {
+  std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  ProgramRun run({"mpirun", "-n", "1", self, "--program=1,2,1", "--synthetic", "--steps", "3", ":", "-n", "1"},
+                 mpirunEnvironment(), "1,1,2", {"--synthetic", "--steps", "3"});
+  EXPECT_EQ(run.wait(), 1);
+  EXPECT_EQ(run.err().find("error: rank 1 on "), 0u) << run.err();
+  EXPECT_NE(run.err().find(": this program, or its options, are not those of rank 0"), std::string::npos) << run.err();
+  EXPECT_EQ(linesWith(run.err(), "error: "), 1) << run.err();
 }
 
 TEST_F(MpiLaunchTest, WhatAllRanksFindIsSaidOnce) {
