@@ -40,6 +40,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"overlap_parameter_gather", &Stack::overlapParameterGather},
       {"launch_blocking", &Stack::launchBlocking},
       {"async_tensor_backward", &Stack::asyncTensorBackward},
+      {"reduces_input_gradients_apart", &Stack::reducesInputGradientsApart},
       {"overlap_tensor_parallel", &Stack::overlapTensorParallel},
       {"overlap_experts", &Stack::overlapExperts},
       {"blocking_sends", &Stack::blockingSends},

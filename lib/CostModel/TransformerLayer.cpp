@@ -324,6 +324,12 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
     norm("feed-forward norm", streamTokens, hidden);
     first = build.result().ops.size();
     enterTensorParallel("feed-forward input");
+    if (stack.reducesInputGradientsApart && model.gated && layout.tp > 1 && !layout.sequenceParallel) {
+      LayerOp &entry = build.result().ops.back();
+      entry.backward = 2 * entry.backward;
+      entry.backwardLink = 2 * entry.backwardLink;
+      entry.backwardKernels *= 2;
+    }
   }
   double inner = tokens * width;
   build.linear("feed-forward up-projection", tokens, (model.gated ? 2 : 1) * width, hidden, shared ? Bytes(0) : keptInput(),

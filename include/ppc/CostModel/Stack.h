@@ -45,6 +45,7 @@ struct Stack {
   bool overlapParameterGather = true;   // of ZeRO-1/2, with the next forward
   bool launchBlocking = false;          // the host waits for every kernel before it issues the next
   bool asyncTensorBackward = true;      // the gradient's all-reduce runs beside the weight gradient
+  bool reducesInputGradientsApart = false; // gate's and up-projection's input gradients: an all-reduce each (not with sp)
   bool overlapTensorParallel = false;   // products cut in pieces that hide their all-gather and reduce-scatter
   bool overlapExperts = false;          // all-to-all of one half hidden behind the other half's experts
   bool blockingSends = false;           // a stage waits for its sends and receives

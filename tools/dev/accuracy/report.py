@@ -233,14 +233,14 @@ MISSES = """
   (L775), as long as the same layout takes for 2,048 in the row behind it.
 - **BLOOM, memory under-predicted.** The log prints whole thousands of MiB of nvidia-smi, and equal layouts differ by up to 14 %: the
   best constants for the layouts that were run again under-predict a sixth of their rows by over 2 %. Predictions are the best
-  estimate, without a margin: one that under-predicts no more than 1 % of the rows would have to be some 8 % too high on average.
+  estimate, without a margin: one that under-predicts no more than 1 % of the rows would be 9 % higher, and its mean error 10 %.
 - **Zero bubble, memory under-predicted.** Two rows, printed as 12 and 29 GB: predicted 11.4 and 28.4 GB, next to what rounds to the
   printed digits.
 - **KempnerForge, memory under-predicted.** Two rows, tensor parallelism without FSDP; what holds 2 bytes a parameter more there is not known.
-- **Aleph Alpha, rank correlation of the 30B sheet.** Its times repeat to 0.4 %, so the error is the model's. Pairs that are inverted
-  are of two kinds: sequence parallelism saves 3 to 8 % there and 0 to 5 % in the model (most with micro-batches of one sequence, whose
-  pieces are shortest), and four sequences per micro-batch on two stages take 6 % longer than predicted, near the limit of memory;
-  over all sheets layouts predicted to need more than 73 GiB of 80 are predicted 3 % too fast.
+- **Aleph Alpha, rank correlation of the 30B sheet.** Its times repeat to 0.4 %, so the error is the model's. What is inverted most:
+  with sequence parallelism, one sequence per micro-batch on four-way tensor parallelism is predicted 5 % too slow, and four
+  sequences on two stages 6 % too fast; those are near the limit of memory, where the allocator works and the model has no time for it
+  (over all sheets layouts predicted to need more than 73 GiB of 80 are predicted 2 % too fast).
 """
 
 
