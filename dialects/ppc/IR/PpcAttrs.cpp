@@ -271,7 +271,7 @@ static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitErro
       return emitError() << "recompute of layers " << rule.getName() << " must be none, selective, full or a list of op names, found "
                          << rule.getValue();
     for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>())
-      if (std::string full = ("ppc." + cast<StringAttr>(name).getValue()).str();
+      if (std::string full = ("ppc." + cast<StringAttr>(name).getValue().split('.').first).str();
           !RegisteredOperationName::lookup(full, recompute.getContext()))
         return emitError() << "recompute of layers " << rule.getName() << ": there is no op " << full;
   }

@@ -96,7 +96,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
       through its `ppc.dims`.
     - `parameters`: parameter name to `#ppc.sharding`, overriding `dimensions` (ZeRO, hand-made layouts).
     - `recompute`, where backward computes anything again: layers (`"3"` or `"1-8"`) to what of them: `"full"`, `"selective"`
-      (attention), or a list of op names, `["silu", "mul"]`. Read by `ppc-select-recompute`.
+      (attention), or a list of op names, `["silu", "matmul.3"]`: all of a kind, or one by its place among those of its kind in the
+      forward of the layer, from 0. Read by `ppc-select-recompute`.
 
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
   }];

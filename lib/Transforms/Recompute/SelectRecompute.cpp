@@ -1,5 +1,5 @@
 // The plan's choice of what backward computes again, as marks on ops.
-#include "dialects/ppc/Ppc.h"
+#include "LayerRecompute.h"
 #include "ppc/Transforms/Recompute/Passes.h"
 
 namespace mlir::ppc {
@@ -13,22 +13,16 @@ std::optional<int64_t> layerOf(Operation *op) {
   return layer ? std::optional(layer.getInt()) : std::nullopt;
 }
 
-bool isForward(Operation *op) {
-  auto part = op->getAttrOfType<PartAttr>(attr::part);
-  return part && part.getValue() == Part::Forward;
-}
-
-/// Whether another layer, or nobody's layer, uses a result.
-bool leavesLayer(Operation *op) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) { return layerOf(user) != layerOf(op); });
-}
-
 /// Whether the choice for a layer (verified by PlanAttr) covers an op.
 bool covers(Attribute choice, Operation *op) {
   if (auto mode = dyn_cast<StringAttr>(choice))
     return mode.getValue() == "full" || (mode.getValue() == "selective" && isa<AttentionOp>(op));
-  StringRef name = op->getName().stripDialect();
-  return llvm::any_of(cast<ArrayAttr>(choice), [&](Attribute one) { return cast<StringAttr>(one).getValue() == name; });
+  StringRef kind = op->getName().stripDialect();
+  std::string name = nameInLayer(op);
+  return llvm::any_of(cast<ArrayAttr>(choice), [&](Attribute one) {
+    StringRef text = cast<StringAttr>(one).getValue();
+    return text == kind || text == name;
+  });
 }
 
 struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> {
@@ -48,7 +42,7 @@ struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> 
       for (Operation &op : accumulate.getBody().front().without_terminator()) {
         std::optional<int64_t> layer = layerOf(&op);
         last = std::max(last, layer.value_or(0));
-        if (!layer || !isForward(&op) || isa<ConstantOp>(op) || leavesLayer(&op))
+        if (!layer || !canRecompute(&op))
           continue;
         for (auto &[range, choice] : rules)
           if (range.contains(*layer) && covers(choice, &op))

@@ -20,6 +20,26 @@ def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 
+def FitRecomputePass : Pass<"ppc-fit-recompute", "ModuleOp"> {
+  let summary = "mark the cheapest values not to keep until each stage keeps so many bytes less";
+  let description = [{
+    For each stage, marks forward ops with `ppc.recompute` until backward needs `save` bytes less per micro-batch from forward,
+    and adds them to the `recompute` of `#ppc.plan`, by name.
+
+    Layer by layer a greedy walk makes an order: the op, or the op with those of its producers that would have to be kept in its
+    stead, that saves most bytes per time, until the layer keeps its input only. The steps of all layers of the stage are then
+    taken by the same measure. Times are rooflines: bytes moved or FLOPs, whichever takes longer; collectives eight times
+    their bytes.
+
+    Remarks (`--remarks-filter=ppc-recompute`): per stage, what is saved.
+
+    Requires: as `ppc-select-recompute`, after it.
+  }];
+  let options = [ListOption<"save", "save", "int64_t", "bytes per micro-batch, one number per stage; none: nothing is done">,
+                 Option<"machineBalance", "machine-balance", "double", "8", "FLOPs in the time in which memory moves a byte">];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
 def MaterializeRecomputePass : Pass<"ppc-materialize-recompute", "ModuleOp"> {
   let summary = "clone marked ops into backward";
   let description = [{
