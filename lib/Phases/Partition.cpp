@@ -7,11 +7,14 @@
 
 namespace mlir::ppc {
 
-void buildPartitionPhase(OpPassManager &pm) {
+void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep) {
   pm.addPass(createPartitionToSpmdPass());
   pm.addPass(createSimplifyCollectivesPass());
   // On what each rank really keeps, collectives included.
   pm.addPass(createSelectRecomputePass());
+  FitRecomputePassOptions fit;
+  fit.save.assign(bytesNotToKeep.begin(), bytesNotToKeep.end());
+  pm.addPass(createFitRecomputePass(fit));
   pm.addPass(createMaterializeRecomputePass());
   pm.addPass(createVerifySpmdPass());
   pm.addPass(createSplitStagesPass());

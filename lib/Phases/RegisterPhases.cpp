@@ -10,7 +10,8 @@ void registerPpcPhases() {
   static PassPipelineRegistration<> plan("ppc-phase-plan", "Apply ppc.plan: a sharding on every value, a stage on every op",
                                          buildPlanPhase);
   static PassPipelineRegistration<> partition(
-      "ppc-phase-partition", "One program per stage: local shapes, collectives, messages, schedule", buildPartitionPhase);
+      "ppc-phase-partition", "One program per stage: local shapes, collectives, messages, schedule",
+      [](OpPassManager &pm) { buildPartitionPhase(pm); });
 }
 
 } // namespace mlir::ppc

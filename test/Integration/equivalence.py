@@ -48,6 +48,7 @@ LAYOUTS = [
     ("selective-recompute-tp2", "even", "--tp 2 --micro-batch 2 --recompute selective"),
     ("full-recompute-dp2-tp2-pp2", "uneven", "--dp 2 --tp 2 --pp 2 --micro-batch 1 --recompute full"),
     ("full-recompute-pp4-zb1p", "even", "--pp 4 --micro-batch 1 --schedule zb1p --recompute full"),
+    ("memory-budget-pp2", "even", "--pp 2 --micro-batch 1 --schedule gpipe --memory 0.0008"),
     ("tied-full-recompute-pp2", "tied", "--pp 2 --micro-batch 2 --recompute full"),
     ("tp2-sp", "even", "--tp 2 --sp --micro-batch 4"),
     ("dp2-tp2-pp2-sp", "even", "--dp 2 --tp 2 --pp 2 --sp --micro-batch 2"),

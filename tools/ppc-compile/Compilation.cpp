@@ -104,10 +104,14 @@ bool Compilation::verify(ModuleOp logical) {
 bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> build) {
   if (!runPhase(phase, build))
     return false;
+  recordPlan();
+  return true;
+}
+
+void Compilation::recordPlan() {
   planYaml = planText((*module)->getAttrOfType<PlanAttr>(attr::plan));
   if (DictionaryAttr predicted = prediction())
     planYaml += predictionText(predicted);
-  return true;
 }
 
 DictionaryAttr Compilation::prediction() const { return (*module)->getAttrOfType<DictionaryAttr>("ppc.prediction"); }
@@ -198,9 +202,59 @@ bool Compilation::makePlan() {
 bool Compilation::makeSingleDevicePlan(const Compilation &parallel) {
   auto plan = parallel.getModule()->getAttrOfType<PlanAttr>(attr::plan);
   auto model = (*module)->getAttrOfType<DictionaryAttr>("ppc.model");
+  singleDevice = true;
   MakePlanPassOptions single;
   single.microBatch = model.getAs<IntegerAttr>("global_batch").getInt() / plan.getMicroBatches();
   return setPlan("pins", [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(single)); });
+}
+
+bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
+  if (options.memory <= 0 || singleDevice)
+    return true;
+  OwningOpRef<ModuleOp> planned = std::move(module);
+  bool ok = true, fits = false;
+  int64_t before = INT64_MAX, stalls = 0; // bytes above the budget, of all stages; how often they stayed the same
+  SmallVector<int64_t> most;              // that there is to save, per stage and micro-batch
+  while (ok && !fits) {
+    module = planned->clone();
+    ok = runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep); }) &&
+         runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm); });
+    if (!ok)
+      break;
+    auto stages = (*module)->getAttrOfType<ArrayAttr>("ppc.stages").getAsRange<DictionaryAttr>();
+    SmallVector<int64_t> less = bytesNotToKeep;
+    less.resize(llvm::range_size(stages), 0);
+    int64_t above = 0, worst = 0, largest = 0;
+    bool exhausted = false;
+    if (most.empty())
+      for (DictionaryAttr stage : stages)
+        most.push_back(stage.getAs<IntegerAttr>("slot_bytes").getInt());
+    for (auto [number, stage] : llvm::enumerate(stages)) {
+      int64_t arena = stage.getAs<IntegerAttr>("arena_bytes").getInt(), slots = stage.getAs<IntegerAttr>("slots").getInt();
+      int64_t over = arena - int64_t(options.memory);
+      if (arena > largest)
+        largest = arena, worst = number;
+      if (over <= 0)
+        continue;
+      above += over;
+      exhausted |= less[number] > most[number];
+      less[number] += llvm::divideCeil(over, slots) << stalls; // what was asked for may lie below the next step
+    }
+    fits = above == 0;
+    stalls = above >= before ? stalls + 1 : 0;
+    if (!fits && (!options.recompute.empty() || exhausted)) {
+      reportError("stage " + Twine(worst) + " needs " + toString(Bytes(double(largest))) + " per rank, --memory allows " +
+                  toString(Bytes(options.memory)) +
+                  (options.recompute.empty() ? "; nothing more can be computed again in backward: use more ranks or a smaller --micro-batch"
+                                             : ": leave out --recompute to have chosen what backward computes again, or use more ranks"));
+      ok = false;
+    }
+    before = above;
+    if (!fits)
+      bytesNotToKeep = std::move(less);
+  }
+  module = std::move(planned);
+  return ok;
 }
 
 bool Compilation::lowerTo(Emit last) {
@@ -211,9 +265,14 @@ bool Compilation::lowerTo(Emit last) {
   if (last < Emit::Spmd)
     return true;
   OwningOpRef<ModuleOp> logical = options.verify ? OwningOpRef<ModuleOp>(module->clone()) : nullptr;
-  if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) ||
-      !runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm); }))
+  SmallVector<int64_t> bytesNotToKeep;
+  if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) || !fitMemory(bytesNotToKeep) ||
+      !runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep); }))
     return false;
+  if (!bytesNotToKeep.empty()) {
+    (*module)->removeAttr("ppc.prediction"); // of another plan
+    recordPlan();
+  }
   if (logical && !verify(*logical))
     return false;
   if (last < Emit::Device)

@@ -36,6 +36,11 @@ private:
   bool runPhase(StringRef name, function_ref<void(OpPassManager &)> build);
   bool setPlan(StringRef phase, function_ref<void(OpPassManager &)> build);
   bool checkDegrees(int64_t ranks);
+  /// With a memory budget: how many bytes less each stage must keep per micro-batch from forward to backward than the plan says
+  /// (empty: none), found by lowering copies of the planned module until the arenas fit. Reports when they cannot.
+  bool fitMemory(SmallVector<int64_t> &bytesNotToKeep);
+  /// Writes the plan as text, prediction included.
+  void recordPlan();
   /// Proves that the partitioned module computes what `logical` does.
   bool verify(ModuleOp logical);
   void printTime(StringRef phase, double seconds);
@@ -46,7 +51,8 @@ private:
   const CompileOptions &options;
   std::string programName;
   OwningOpRef<ModuleOp> module;
-  std::string planYaml, manifest, configText;
+std::string planYaml, manifest, configText;
+  bool singleDevice = false; // the reference of --check, on which no budget is put
 };
 
 /// Prints `error: message` to standard error.

@@ -25,7 +25,7 @@ cl::opt<int64_t> ranks("ranks", cl::desc("Ranks of this machine; what is not giv
                        cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<std::string> cluster("cluster", cl::desc("Machine to plan for: a file of ppc-bench; default: this machine, not measured"),
                              cl::value_desc("file.yaml"), cl::cat(layoutCategory));
-cl::opt<double> memory("memory", cl::desc("Memory that a plan may use per rank; default: its share of the machine's"),
+cl::opt<double> memory("memory", cl::desc("Memory that a rank may use; what backward computes again is chosen to fit. Default: its share of the machine's, not enforced"),
                        cl::value_desc("GiB"), cl::cat(layoutCategory));
 cl::opt<int64_t> dp("dp", cl::desc("Data-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<int64_t> tp("tp", cl::desc("Tensor-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));

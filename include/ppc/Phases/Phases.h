@@ -27,8 +27,9 @@ void buildImportPhase(OpPassManager &pm);
 void buildTrainPhase(OpPassManager &pm, const TrainOptions &options);
 /// train -> plan: `#ppc.plan` applied, a sharding on every value, stages on every op.
 void buildPlanPhase(OpPassManager &pm);
-/// plan -> partition: one program per stage, local shapes, explicit collectives and messages.
-void buildPartitionPhase(OpPassManager &pm);
+/// plan -> partition: one program per stage, local shapes, explicit collectives and messages. `bytesNotToKeep`: per stage, how much
+/// less than what the plan keeps from forward to backward, per micro-batch; empty: the plan as it is.
+void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep = {});
 
 /// Registers `ppc-phase-*` for textual pipelines.
 void registerPpcPhases();

@@ -56,13 +56,7 @@ struct FitRecomputePass : impl::FitRecomputePassBase<FitRecomputePass> {
     getOperation().walk([&](AccumulateOp accumulate) { collect(accumulate, stages); });
     std::map<int64_t, ArrayAttr> choices;
     for (auto [number, stage] : llvm::enumerate(stages)) {
-      int64_t saved = takeSteps(stage, save[number]);
-      if (saved < save[number]) {
-        getOperation().emitError() << "stage " << number << " must keep " << save[number] << " bytes less per micro-batch; with all layers computed again it keeps "
-                                   << saved << " less: use more ranks or smaller micro-batches";
-        return signalPassFailure();
-      }
-      report(number, saved, stage);
+      report(number, takeSteps(stage, save[number]), stage);
       for (LayerPlan &layer : stage)
         mark(layer, choices);
     }
@@ -97,13 +91,18 @@ private:
   }
 
   void report(int64_t stage, int64_t saved, const StageLayers &layers) {
+    remark::RemarkOpts options = remark::RemarkOpts::name("recompute").category("ppc-recompute");
+    if (saved < save[stage])
+      remark::missed(getOperation().getLoc(), options)
+          << remark::reason("stage {0} is to keep {1} bytes less per micro-batch; computing all it can again saves {2}", stage,
+                            save[stage], saved);
     if (!saved)
       return;
     size_t values = 0;
     for (const LayerPlan &layer : layers)
       for (const RecomputeStep &step : ArrayRef(layer.steps).take_front(layer.taken))
         values += step.ops.size();
-    remark::passed(getOperation().getLoc(), remark::RemarkOpts::name("recompute").category("ppc-recompute"))
+    remark::passed(getOperation().getLoc(), options)
         << llvm::formatv("stage {0} computes the results of {1} ops again and keeps {2} bytes less per micro-batch", stage, values, saved).str();
   }
 

@@ -21,10 +21,10 @@ def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
 }
 
 def FitRecomputePass : Pass<"ppc-fit-recompute", "ModuleOp"> {
-  let summary = "mark the cheapest values not to keep until each stage keeps so many bytes less";
+  let summary = "mark the cheapest values not to keep until stages keep so many bytes less";
   let description = [{
     For each stage, marks forward ops with `ppc.recompute` until backward needs `save` bytes less per micro-batch from forward,
-    and adds them to the `recompute` of `#ppc.plan`, by name.
+    or as many less as can be (a remark says so), and adds them to the `recompute` of `#ppc.plan`, by name.
 
     Layer by layer a greedy walk makes an order: the op, or the op with those of its producers that would have to be kept in its
     stead, that saves most bytes per time, until the layer keeps its input only. The steps of all layers of the stage are then
