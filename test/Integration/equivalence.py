@@ -57,7 +57,7 @@ LAYOUTS = [
     ("dp2-zero1", "even", "--dp 2 --zero 1 --micro-batch 2"),
     ("uneven-dp4-zero1", "uneven", "--dp 4 --zero 1 --micro-batch 1"),
     ("tied-dp2-pp2-zero1", "tied", "--dp 2 --pp 2 --zero 1 --micro-batch 1"),
-    ("dp2-tp2-pp2-sp-zero1", "even", "--dp 2 --tp 2 --pp 2 --sp --zero 1 --micro-batch 1"),
+    ("dp2-tp2-pp2-sp-zero1-recompute", "even", "--dp 2 --tp 2 --pp 2 --sp --zero 1 --micro-batch 1 --recompute full"),
     ("uneven-dp2-tp2-pp2-sp-zero1", "uneven", "--dp 2 --tp 2 --pp 2 --sp --zero 1 --micro-batch 2 --schedule zb2p"),
     ("searched-4", "even", "--ranks 4"),
     ("searched-uneven-3-tp", "uneven", "--ranks 3 --tp 3"),
