@@ -5,7 +5,7 @@
 namespace mlir::ppc {
 
 /// Makes `x` complete over `group`; the error when it is not pending there.
-std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner, StringRef what) {
+std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner) {
   if (terms.isZero(x.term))
     return "";
   for (StringAttr axis : group) {
@@ -77,7 +77,7 @@ Derived Derivation::checkedType(Operation *op, Relation relation) {
 Derived Derivation::allReduce(AllReduceOp op, Relation x) {
   if (op.getStages())
     return Derived::fail("names stages outside of the update");
-  if (std::string error = takePending(x, axes.several(op.getAxes()), op.getCombiner(), "all_reduce"); !error.empty())
+  if (std::string error = takePending(x, axes.several(op.getAxes()), op.getCombiner()); !error.empty())
     return Derived::fail(error);
   // Padding holds the sum of paddings; zeros do not combine to zero in a log-sum-exp.
   for (auto [dim, cut] : llvm::enumerate(x.cuts))
@@ -94,7 +94,7 @@ Derived Derivation::allGather(AllGatherOp op, Relation x) {
 
 Derived Derivation::reduceScatter(ReduceScatterOp op, Relation x) {
   SmallVector<StringAttr, 2> group = axes.several(op.getAxes());
-  std::string error = takePending(x, group, op.getCombiner(), "reduce_scatter");
+  std::string error = takePending(x, group, op.getCombiner());
   if (error.empty())
     error = cutFurther(x, op.getDim(), group, op.getType().getDimSize(op.getDim()));
   return error.empty() ? checkedType(op, x) : Derived::fail(error);

@@ -38,12 +38,34 @@ std::string Derivation::notComputed(Operation *op, ArrayRef<Relation> operands) 
   std::string text = "computes what the logical program does not compute: " + op->getName().stripDialect().str() + " of ";
   for (auto [number, operand] : llvm::enumerate(operands))
     text += (number ? "; " : "") + describe(operand, terms);
+  OpKey key = keyOf(op, operands);
+  const OpKey *nearest = terms.nearest(key);
+  if (!nearest)
+    return text;
+  for (auto [number, pair] : llvm::enumerate(llvm::zip(key.operands, nearest->operands)))
+    if (std::get<0>(pair) != std::get<1>(pair))
+      return text + "; it does so with " + terms[std::get<1>(pair)].label + " as operand " + std::to_string(number);
+  llvm::raw_string_ostream(text) << "; it does so with " << nearest->attributes << ", here it is " << key.attributes;
   return text;
+}
+
+/// An axis of a collective or a block that the grid of a stage does not have.
+std::optional<StringAttr> Derivation::unknownAxis(Operation *op) const {
+  for (NamedAttribute attribute : op->getAttrs()) {
+    auto block = dyn_cast<BlockAttr>(attribute.getValue());
+    auto list = block ? block.getAxes() : attribute.getName() == "axes" ? dyn_cast<ArrayAttr>(attribute.getValue()) : ArrayAttr();
+    for (Attribute axis : list ? list.getValue() : ArrayRef<Attribute>())
+      if (auto name = dyn_cast<StringAttr>(axis); name && !(axes.grid && axes.grid.has(name)))
+        return name;
+  }
+  return std::nullopt;
 }
 
 /// A reshape that changes nothing on one rank, [1, 4] to [4, 1] where the 4 are cut in 4, is folded away there: an operand may
 /// be meant as any reshape of it that has the same local type.
 Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
+  if (std::optional<StringAttr> axis = unknownAxis(op))
+    return Derived::fail("names axis " + axis->str() + ", which the ranks of a stage do not have");
   Derived derived = deriveAsIs(op, operands);
   if (!derived.failed() || isLogical)
     return derived;

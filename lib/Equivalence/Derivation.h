@@ -70,11 +70,12 @@ private:
   Derived reduceScatter(ReduceScatterOp op, Relation x);
   Derived allToAll(AllToAllOp op, Relation x);
   Derived localSlice(LocalSliceOp op, Relation x);
-  std::string takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner, StringRef what);
+  std::string takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner);
   std::string cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t size);
   std::string joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize, int64_t size);
   Derived checkedType(Operation *op, Relation relation);
 
+  std::optional<StringAttr> unknownAxis(Operation *op) const;
   OpKey keyOf(Operation *op, ArrayRef<Relation> operands) const;
   std::string labelOf(Operation *op) const;
   std::string notComputed(Operation *op, ArrayRef<Relation> operands) const;

@@ -21,7 +21,7 @@ static std::string nameOf(DictionaryAttr buffer) {
     return (text(buffer, "state") + " of " + name).str();
   if (role == "gradient")
     return ("gradient of " + name).str();
-  return role == "metric" ? name.str() : (role + " " + name).str();
+  return role == "metric" ? name.str() : name.empty() ? role.str() : (role + " " + name).str();
 }
 
 std::string StageCheck::describeBuffer(size_t stage, int64_t buffer) const {

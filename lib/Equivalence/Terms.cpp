@@ -81,6 +81,24 @@ ArrayRef<SmallVector<TermId>> TermTable::find(const OpKey &key) const {
   return it == ops.end() ? ArrayRef<SmallVector<TermId>>() : ArrayRef<SmallVector<TermId>>(it->second);
 }
 
+const OpKey *TermTable::nearest(const OpKey &key) const {
+  const OpKey *best = nullptr;
+  unsigned fewest = 2;
+  for (auto it = ops.lower_bound({key.name, {}, {}, {}}); it != ops.end() && it->first.name == key.name; ++it) {
+    const OpKey &other = it->first;
+    if (other.operands.size() != key.operands.size())
+      continue;
+    unsigned differing = other.attributes != key.attributes;
+    for (auto [a, b] : llvm::zip(other.operands, key.operands))
+      differing += a != b;
+    if (differing < fewest) {
+      fewest = differing;
+      best = &other;
+    }
+  }
+  return best;
+}
+
 SmallVector<TermId> TermTable::add(const OpKey &key, ArrayRef<SmallVector<int64_t>> shapes, ArrayRef<Type> elements,
                                    StringRef label) {
   SmallVector<SmallVector<TermId>> &known = ops[key];

@@ -58,6 +58,8 @@ public:
 
   /// The results of every op with this key; they differ in their shapes.
   ArrayRef<SmallVector<TermId>> find(const OpKey &key) const;
+  /// The key of an op of this name that differs from `key` in its attributes only, or in one operand; nothing when there is none.
+  const OpKey *nearest(const OpKey &key) const;
   /// The results of the op with this key and these shapes, added when new.
   SmallVector<TermId> add(const OpKey &key, ArrayRef<SmallVector<int64_t>> shapes, ArrayRef<Type> elements, StringRef label);
   /// The term whose elements `id` has in another shape.

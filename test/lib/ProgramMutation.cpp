@@ -11,7 +11,8 @@ ArrayRef<StringRef> mutationKinds() {
       "drop-collective", "duplicate-collective", "move-collective",  "regroup-collective", "change-combiner", "change-dimension",
       "change-block",    "change-scale",         "change-attribute", "swap-operands",      "other-value",     "drop-addend",
       "drop-mask",       "stages-of-reduce",     "swap-results",     "swap-arguments",     "micro-batch",     "swap-actions",
-      "drop-message",    "repeat-action",        "swap-messages",    "message-buffer",     "fewer-slots",     "drop-action"};
+      "drop-message",    "repeat-action",        "swap-messages",    "message-buffer",     "fewer-slots",     "drop-action",
+      "insert-scale",    "change-spec",         "buffer-name",      "buffer-sharding"};
   return kinds;
 }
 
@@ -232,7 +233,7 @@ static std::optional<std::string> changeAttribute(ModuleOp module, Random &rando
     if (std::optional<RegisteredOperationName> name = op->getRegisteredInfo())
       for (StringAttr attribute : name->getAttributeNames()) {
         std::optional<Attribute> value = op->getInherentAttr(attribute);
-        if (value && *value && isa<FloatAttr, UnitAttr, DenseF64ArrayAttr>(*value))
+        if (value && *value && isa<FloatAttr, UnitAttr, DenseF64ArrayAttr, DenseI64ArrayAttr, IntegerAttr>(*value) && !isa<CombinerAttr>(*value))
           places.push_back({op, {attribute, *value}});
       }
     for (StringRef flag : {"causal", "inverse", "interleaved", "tanh"})
@@ -257,10 +258,53 @@ static std::optional<std::string> changeAttribute(ModuleOp module, Random &rando
     SmallVector<double> values(list.asArrayRef());
     pick(values, random) *= 0.5;
     op->setAttr(attribute.getName(), builder.getDenseF64ArrayAttr(values));
+  } else if (auto list = dyn_cast<DenseI64ArrayAttr>(attribute.getValue())) { // a permutation, or dimensions
+    SmallVector<int64_t> values(list.asArrayRef());
+    int64_t rank = tensorType(op->getOperand(0)).getRank();
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      std::swap(pick(values, random), pick(values, random));
+    else
+      pick(values, random) = random() % std::max<int64_t>(rank, 1);
+    op->setAttr(attribute.getName(), builder.getDenseI64ArrayAttr(values));
   } else {
-    op->setAttr(attribute.getName(), attribute.getValue());
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    int64_t change = random() % 2 ? 1 : -1;
+    op->setAttr(attribute.getName(), number ? Attribute(builder.getI64IntegerAttr(number.getInt() + change)) : attribute.getValue());
   }
-  return what;
+  return op->getAttr(attribute.getName()) == attribute.getValue() ? std::nullopt : std::optional(what);
+}
+
+/// A sum over ranks becomes a mean, or the other way round.
+static std::optional<std::string> insertScale(ModuleOp module, Random &random) {
+  SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<AllReduceOp, ReduceScatterOp, SumOp, SquaredNormOp, ReduceOp>(op); });
+  if (ops.empty())
+    return std::nullopt;
+  Operation *op = pick(ops, random);
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  auto scale = ScaleOp::create(builder, op->getLoc(), op->getResult(0).getType(), op->getResult(0), builder.getF64FloatAttr(random() % 2 ? 0.5 : 2));
+  op->getResult(0).replaceAllUsesExcept(scale, scale);
+  return "scaled " + textOf(op);
+}
+
+/// Two letters of one operand of a product change places.
+static std::optional<std::string> changeSpec(ModuleOp module, Random &random) {
+  SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<MatmulOp>(op); });
+  if (ops.empty())
+    return std::nullopt;
+  auto op = cast<MatmulOp>(pick(ops, random));
+  std::string what = "other letters for " + textOf(op), spec = op.getSpec().str();
+  unsigned number = random() % 2;
+  size_t first = number ? spec.find(',') + 1 : 0;
+  ArrayRef<int64_t> shape = tensorType(op->getOperand(number)).getShape();
+  for (size_t i = 0; i < shape.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (shape[i] == shape[j]) {
+        std::swap(spec[first + i], spec[first + j]);
+        op.setSpecAttr(StringAttr::get(op->getContext(), spec));
+        return what;
+      }
+  return std::nullopt;
 }
 
 static std::optional<std::string> swapOperands(ModuleOp module, Random &random) {
@@ -356,7 +400,8 @@ std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random
       {"change-block", changeBlock},             {"change-scale", changeScale},
       {"change-attribute", changeAttribute},     {"swap-operands", swapOperands},
       {"other-value", otherValue},               {"drop-addend", dropAddend},
-      {"drop-mask", dropMask},                   {"stages-of-reduce", stagesOfReduce}};
+      {"drop-mask", dropMask},                   {"stages-of-reduce", stagesOfReduce},
+      {"insert-scale", insertScale},             {"change-spec", changeSpec}};
   for (auto [name, mutation] : mutations)
     if (name == kind)
       return mutation(module, random);

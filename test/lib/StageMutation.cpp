@@ -96,6 +96,8 @@ private:
       set(stages[stage], "slots", slots - 1);
       return "one slot less than " + std::to_string(slots);
     }
+    if (kind == "buffer-name" || kind == "buffer-sharding")
+      return changeBuffer(kind == "buffer-name");
     if (kind == "swap-results" || kind == "swap-arguments")
       return swapBuffers(kind == "swap-results");
     return std::nullopt;
@@ -175,6 +177,54 @@ private:
     stages[stage] = newStage.getDictionary(module.getContext());
     return "swapped the buffers of " + std::string(ofResults ? "results " : "arguments ") + std::to_string(first) + " and " +
            std::to_string(second) + " of " + function.getSymName().str();
+  }
+
+  /// A parameter or state is loaded as another one, or as other blocks.
+  std::optional<std::string> changeBuffer(bool name) {
+    auto buffers = llvm::to_vector(stages[stage].getAs<ArrayAttr>("buffers").getAsRange<Fields>());
+    size_t index = random() % buffers.size();
+    StringRef role = text(buffers[index], "role");
+    if (role != "parameter" && role != "state" && role != "input")
+      return std::nullopt;
+    std::string what = "of " + describe(buffers[index]);
+    NamedAttrList entries(buffers[index]);
+    if (name) {
+      SmallVector<size_t> others;
+      for (auto [other, fields] : llvm::enumerate(buffers))
+        if (other != index && fields.get("type") == buffers[index].get("type") && text(fields, "role") == role)
+          others.push_back(other);
+      if (others.empty())
+        return std::nullopt;
+      size_t other = others[random() % others.size()];
+      NamedAttrList otherEntries(buffers[other]);
+      for (StringRef key : {"name", "state", "logical", "sharding", "init"}) {
+        Attribute mine = buffers[index].get(key), theirs = buffers[other].get(key);
+        if (mine && theirs) {
+          entries.set(key, theirs);
+          otherEntries.set(key, mine);
+        }
+      }
+      buffers[other] = otherEntries.getDictionary(module.getContext());
+    } else {
+      auto sharding = buffers[index].getAs<ShardingAttr>("sharding");
+      GridAttr grid = module->getAttrOfType<PlanAttr>(attr::plan).getGrid();
+      if (!sharding || grid.getNames().size() < 2)
+        return std::nullopt;
+      auto exchanged = llvm::map_to_vector(sharding.getDims(), [&](ArrayAttr axes) -> ArrayAttr {
+        return builder.getArrayAttr(llvm::map_to_vector(axes, [&](Attribute axis) -> Attribute {
+          return axis == grid.getNames()[0] ? grid.getNames()[1] : axis == grid.getNames()[1] ? grid.getNames()[0] : cast<StringAttr>(axis);
+        }));
+      });
+      auto changed = ShardingAttr::get(module.getContext(), exchanged, {}, {});
+      if (changed == sharding || grid.getSizes()[0] != grid.getSizes()[1])
+        return std::nullopt;
+      entries.set("sharding", changed);
+    }
+    buffers[index] = entries.getDictionary(module.getContext());
+    NamedAttrList newStage(stages[stage]);
+    newStage.set("buffers", builder.getArrayAttr(SmallVector<Attribute>(buffers.begin(), buffers.end())));
+    stages[stage] = newStage.getDictionary(module.getContext());
+    return (name ? "exchanged the name " : "exchanged the axes ") + what;
   }
 
   void set(Fields &fields, StringRef key, int64_t value) {
