@@ -6,7 +6,7 @@ namespace mlir::ppc {
 
 /// Makes `x` complete over `group`; the error when it is not pending there.
 std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner) {
-  if (terms.isZero(x.term))
+  if (terms.isZero(x.term) && combiner != Combiner::LogSumExp) // ln(e^0 + e^0) is not zero
     return "";
   for (StringAttr axis : group) {
     const auto *entry = x.findPending(axis);
@@ -24,14 +24,14 @@ std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Com
   return "";
 }
 
-/// Cuts dimension `dim` over `group` in addition, into blocks of `size`.
-std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t size) {
+/// Cuts dimension `dim`, of `from` elements, over `group` in addition, into blocks of `size`.
+std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t from, int64_t size) {
   for (StringAttr axis : group)
     if (x.uses(axis))
       return "cuts over " + axis.str() + " what differs over it: its operand is " + describe(x, terms);
   int64_t extent = terms[x.term].shape[dim];
   if (extent == kAnyExtent)
-    return "";
+    return from == size * axes.product(group) ? "" : "cuts " + std::to_string(from) + " equal elements unevenly: the padding differs from them";
   Cut &cut = x.cuts[dim];
   int64_t whole = axes.localSize(extent, cut.axes), parts = axes.product(group);
   bool wasWhole = cut.axes.empty();
@@ -96,7 +96,7 @@ Derived Derivation::reduceScatter(ReduceScatterOp op, Relation x) {
   SmallVector<StringAttr, 2> group = axes.several(op.getAxes());
   std::string error = takePending(x, group, op.getCombiner());
   if (error.empty())
-    error = cutFurther(x, op.getDim(), group, op.getType().getDimSize(op.getDim()));
+    error = cutFurther(x, op.getDim(), group, tensorType(op.getX()).getDimSize(op.getDim()), op.getType().getDimSize(op.getDim()));
   return error.empty() ? checkedType(op, x) : Derived::fail(error);
 }
 
@@ -105,7 +105,7 @@ Derived Derivation::allToAll(AllToAllOp op, Relation x) {
   int64_t concat = op.getConcatDim(), split = op.getSplitDim();
   std::string error = joinBlocks(x, concat, group, tensorType(op.getX()).getDimSize(concat), op.getType().getDimSize(concat));
   if (error.empty())
-    error = cutFurther(x, split, group, op.getType().getDimSize(split));
+    error = cutFurther(x, split, group, tensorType(op.getX()).getDimSize(split), op.getType().getDimSize(split));
   int64_t extent = terms[x.term].shape[split];
   if (error.empty() && extent != kAnyExtent && axes.isUneven(extent, x.cuts[split].axes))
     error = "exchanges blocks of a dimension that is cut unevenly";
@@ -113,7 +113,8 @@ Derived Derivation::allToAll(AllToAllOp op, Relation x) {
 }
 
 Derived Derivation::localSlice(LocalSliceOp op, Relation x) {
-  std::string error = cutFurther(x, op.getDim(), axes.several(op.getAxes()), op.getType().getDimSize(op.getDim()));
+  int64_t dim = op.getDim();
+  std::string error = cutFurther(x, dim, axes.several(op.getAxes()), tensorType(op.getX()).getDimSize(dim), op.getType().getDimSize(dim));
   return error.empty() ? checkedType(op, x) : Derived::fail(error);
 }
 

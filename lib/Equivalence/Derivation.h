@@ -71,7 +71,7 @@ private:
   Derived allToAll(AllToAllOp op, Relation x);
   Derived localSlice(LocalSliceOp op, Relation x);
   std::string takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner);
-  std::string cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t size);
+  std::string cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t from, int64_t size);
   std::string joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize, int64_t size);
   Derived checkedType(Operation *op, Relation relation);
 

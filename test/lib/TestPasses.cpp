@@ -10,4 +10,5 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestHostNumerics();
   registerTestSpmdEquivalence();
   registerTestEquivalenceMutations();
+  registerTestEquivalenceRules();
 }

@@ -12,6 +12,7 @@ void registerTestInterpreter();
 void registerTestHostNumerics();
 void registerTestSpmdEquivalence();
 void registerTestEquivalenceMutations();
+void registerTestEquivalenceRules();
 
 /// All of them.
 void registerTestPasses();
