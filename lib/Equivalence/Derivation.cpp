@@ -174,7 +174,7 @@ std::string Derivation::passPending(Operation *op, ArrayRef<Relation> operands, 
   return "";
 }
 
-/// No axis cuts two loops, and each loop may be cut as it is.
+/// No axis cuts two loops, and each loop may be cut as it is. A loop that only a block tells of is known from here on.
 std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
   if (loops.block && loops.indexed) {
     SmallVector<StringAttr, 2> blockAxes = axes.several(loops.block.getAxes());
@@ -298,7 +298,7 @@ std::optional<TermId> Derivation::algebra(Operation *op, ArrayRef<Relation> oper
 
 Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops) {
   Joined joined;
-  for (std::string error : {joinLoops(op, operands, loops, joined), passPending(op, operands, loops, joined), checkCuts(loops, joined)})
+  for (std::string error : {joinLoops(op, operands, loops, joined), checkCuts(loops, joined), passPending(op, operands, loops, joined)})
     if (!error.empty())
       return Derived::fail(error);
   SmallVector<SmallVector<int64_t>> shapes;

@@ -56,6 +56,9 @@ Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType
   Relation result = x;
   result.cuts.assign(to.size(), Cut());
   shape.assign(to.begin(), to.end());
+  for (auto [dim, cut] : llvm::enumerate(x.cuts)) // dimensions in no run have one element, on one rank
+    if (!cut.axes.empty() && llvm::none_of(*groups, [&, dim = dim](const ReshapeGroup &group) { return llvm::is_contained(group.from, dim); }))
+      return Derived::fail("drops a dimension that is cut over " + describe(cut.axes));
   for (const ReshapeGroup &group : *groups) {
     bool isAny = llvm::all_of(group.from, [&](unsigned dim) { return source.shape[dim] == kAnyExtent; });
     const Cut &major = x.cuts[group.from.front()];
@@ -169,7 +172,7 @@ Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> operands)
   loops.results = {rows, rows};
   loops.whole = all.substr(all.size() - 1);
   Joined joined;
-  for (std::string error : {joinLoops(op, operands, loops, joined), passPending(op, operands, loops, joined), checkCuts(loops, joined)})
+  for (std::string error : {joinLoops(op, operands, loops, joined), checkCuts(loops, joined), passPending(op, operands, loops, joined)})
     if (!error.empty())
       return Derived::fail(error);
   SmallVector<int64_t> shape = logicalShape(op, 0, loops, joined);
