@@ -186,6 +186,8 @@ std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
       loop->isKnown = true;
       loop->extent = loops.block.getExtent();
       loop->axes = blockAxes;
+    } else if (!loop->isKnown && !blockAxes.empty()) {
+      return "is told which block it holds of a dimension along which its operands are constant";
     } else if (loop->isKnown && (loop->axes != blockAxes || loop->extent != loops.block.getExtent())) {
       return ("is told that it holds a block of " + Twine(loops.block.getExtent()) + " elements cut over " + describe(blockAxes) +
               ", but its operand is cut over " + describe(loop->axes) + " of " + Twine(loop->extent))
@@ -318,7 +320,7 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, 
     return relate(*term);
   OpKey key = keyOf(op, operands);
   for (const Loop &loop : joined.loops)
-    if (!loop.isKnown && (loops.summed + loops.whole).find(loop.letter) != std::string::npos)
+    if (!loop.isKnown && (loops.summed + loops.whole + loops.indexed).find(loop.letter) != std::string::npos)
       key.sizes.push_back(loop.local);
   if (isLogical)
     return relate(terms.add(key, shapes, elements, labelOf(op)));

@@ -180,6 +180,8 @@ Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> operands)
   auto none = DictionaryAttr::get(op.getContext());
   OpKey lse{LogSumExpOp::getOperationName().str(), none, {operands[0].term}, {}};
   OpKey pick{PickOp::getOperationName().str(), none, {operands[0].term, operands[1].term}, {}};
+  if (Loop *classes = joined.find(all.back()); !classes->isKnown)
+    lse.sizes = pick.sizes = {classes->local};
   if (!isLogical && (terms.find(lse).empty() || terms.find(pick).empty()))
     return Derived::fail(notComputed(op, operands));
   TermId lseTerm = terms.add(lse, {shape}, {element}, "log_sum_exp in " + labelOf(op)).front();

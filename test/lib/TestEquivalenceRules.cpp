@@ -43,6 +43,7 @@ private:
   SmallVector<StringAttr> pending;             ///< per operand: the axis over which it is still to be summed, or null
   SmallVector<std::pair<StringAttr, Combiner>> reductions;
   std::optional<NamedAttribute> block;
+  SmallVector<bool> isConstant; ///< per operand: one number everywhere
 };
 
 ShardingAttr RuleTry::randomSharding(RankedTensorType type) {
@@ -121,7 +122,10 @@ func::FuncOp RuleTry::makeFunction(ModuleOp module, bool isLocal) {
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     RankedTensorType type = tensorType(operand);
     ShardingAttr sharding = operands[i];
-    if (pending[i]) { // the sum of 2 * (size of the axis) tensors
+    if (isConstant[i]) {
+      type = withShape(type, {});
+      sharding = ShardingAttr::replicated(op->getContext(), 0);
+    } else if (pending[i]) { // the sum of 2 * (size of the axis) tensors
       SmallVector<int64_t> shape = {2 * grid.size(pending[i])};
       shape.append(type.getShape().begin(), type.getShape().end());
       type = withShape(type, shape);
@@ -140,7 +144,10 @@ func::FuncOp RuleTry::makeFunction(ModuleOp module, bool isLocal) {
   SmallVector<Value> values;
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     Value value = argument;
-    if (pending[i])
+    RankedTensorType whole = tensorType(op->getOperand(i)), block = isLocal ? operands[i].localType(whole, grid) : whole;
+    if (isConstant[i] && whole.getRank())
+      value = BroadcastOp::create(at, loc, block, value, at.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(whole.getRank()))));
+    else if (!isConstant[i] && pending[i])
       value = ReduceOp::create(at, loc, withShape(tensorType(value), tensorType(value).getShape().drop_front()),
                                CombinerAttr::get(op->getContext(), Combiner::Sum), value, at.getDenseI64ArrayAttr({0}));
     values.push_back(value);
@@ -191,6 +198,7 @@ bool RuleTry::draw() {
   for (Value operand : op->getOperands()) {
     operands.push_back(randomSharding(tensorType(operand)));
     pending.emplace_back();
+    isConstant.push_back(chance(10) && isa<FloatType>(tensorType(operand).getElementType()));
     if (isLikely)
       continue;
     StringAttr axis = grid.getNames()[number(2)];
@@ -218,7 +226,9 @@ std::string RuleTry::compare() {
   SmallVector<RankValues> locals(grid.deviceCount());
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     ReferenceTensor value = randomOperand(op, i, random);
-    if (pending[i]) { // random parts whose sum is the value
+    if (isConstant[i]) {
+      value = ReferenceTensor({}, value.data.front());
+    } else if (pending[i]) { // random parts whose sum is the value
       ReferenceTensor parts = randomTensor(whole.getArgumentTypes()[i], random);
       for (int64_t element = 0; element < value.size(); ++element) {
         double sum = 0;
