@@ -28,7 +28,8 @@ def trained():
 def families():
     """Every family of models in layouts of each kind; not all can be cut so."""
     layouts = ["--dp 2 --tp 2 --micro-batch 2", "--tp 4 --micro-batch 2", "--tp 3 --micro-batch 4", "--pp 2 --tp 2 --micro-batch 2",
-               "--dp 2 --pp 2 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --pp 2 --micro-batch 1 --recompute full", "--ranks 4"]
+               "--dp 2 --pp 2 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --pp 2 --micro-batch 1 --recompute full",
+               "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1", "--ranks 4"]
     return [(os.path.basename(config)[:-5] + " " + layout, config, ["--seq-len", "8", "--global-batch", "8"], layout)
             for config in sorted(glob.glob(os.path.join(CASES, "*.json"))) for layout in layouts]
 
@@ -45,6 +46,8 @@ def small():
         ("gpt2 tp2 pp2", GPT2, shape, "--tp 2 --pp 2 --micro-batch 2"),
         ("llama dp2 pp4 zb1p", {**LLAMA, "num_hidden_layers": 4}, shape, "--dp 2 --pp 4 --micro-batch 1 --schedule zb1p"),
         ("recompute tp2 pp2", LLAMA, shape, "--tp 2 --pp 2 --micro-batch 2 --recompute full"),
+        ("llama dp2 tp2 sp zero", LLAMA, shape, "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1"),
+        ("uneven dp2 tp2 pp2 sp zero", UNEVEN, shape, "--dp 2 --tp 2 --pp 2 --micro-batch 2 --sp --zero 1"),
         ("experts over tp", case("mixtral"), ["--seq-len", "4", "--global-batch", "4"], "--plan tp"),
         ("experts over dp", case("mixtral"), ["--seq-len", "4", "--global-batch", "4", "--expert-capacity-factor", "1"], "--plan dp"),
         ("deepseek dp2 tp2", case("deepseek-v3"), shape, "--dp 2 --tp 2 --micro-batch 2"),
