@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Ranks that mpirun starts compute what forked ranks compute, bit for bit.
 
-A small LLaMA over data, tensor and pipeline parallelism is trained with forked ranks, under mpirun on this machine, under
-mpirun over TCP, and, where network namespaces can be made, on two hosts of their own: namespaces with a link between
-them and other host names, so that only TCP connects their ranks. Losses and parameters must be equal to the last bit.
+A small LLaMA over data, tensor, sequence and pipeline parallelism, with a sharded optimizer, is trained with forked
+ranks, under mpirun on this machine, under mpirun over TCP, and, where network namespaces can be made, on two hosts of
+their own: namespaces with a link between them and other host names, so that only TCP connects their ranks. Losses and
+parameters must be equal to the last bit.
 Says what it skips when mpirun is not installed, or when this user may not make namespaces.
 """
 import argparse
@@ -18,7 +19,7 @@ import programs
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODEL = os.path.join(HERE, "Inputs/even.json")
 SHAPE = ["--global-batch", "8", "--seq-len", "16", "--micro-batch", "1"]
-LAYOUT = ["--dp", "2", "--tp", "2", "--pp", "2"]
+LAYOUT = ["--dp", "2", "--tp", "2", "--pp", "2", "--sp", "--zero", "1"]
 RANKS, STEPS = 8, 10
 # Containers have root and fewer cores than ranks; a machine may bind ranks to cores that it shares.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
