@@ -72,6 +72,9 @@ int startMpirun(TransportKind kind, int ranks) {
     for (std::string &variable : mpirunEnvironment())
       putenv(strdup(variable.c_str()));
     putenv(seed.data());
+    // A share of all tests, and where their results go, is for this process only.
+    for (const char *name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX", "GTEST_SHARD_STATUS_FILE", "GTEST_OUTPUT"})
+      unsetenv(name);
     dup2(fileno(output), STDOUT_FILENO);
     dup2(fileno(output), STDERR_FILENO);
     execvp("mpirun", pointers.data());
@@ -80,9 +83,15 @@ int startMpirun(TransportKind kind, int ranks) {
   int status = 0;
   waitpid(child, &status, 0);
   std::rewind(output);
-  for (int c; status != 0 && (c = std::fgetc(output)) != EOF;)
-    std::fputc(c, stderr);
+  std::string text;
+  for (int c; (c = std::fgetc(output)) != EOF;)
+    text += char(c);
   std::fclose(output);
+  bool ran = text.find("1 test from 1 test suite ran") != std::string::npos;
+  if (status != 0 || !ran) {
+    std::fprintf(stderr, "%s%s", ran ? "" : "no rank has run the test\n", text.c_str());
+    status = status ? status : 1 << 8;
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
