@@ -161,6 +161,10 @@ LayerOp &LayerBuilder::stream(llvm::StringRef name, double forwardBytes, double 
 LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &group, CollectiveKind forward,
                                   Bytes forwardBytes, CollectiveKind backward, Bytes backwardBytes) {
   LayerOp &op = add(name, OpClass::Communication);
+  op.group = &group == &context.expertGroup         ? OpGroup::Expert
+             : &group == &context.expertTensorGroup ? OpGroup::ExpertTensor
+             : &group == &context.contextGroup      ? OpGroup::Context
+                                                    : OpGroup::Tensor;
   double slices = double(context.slices);
   auto time = [&](CollectiveKind kind, Bytes bytes) {
     return slices * (collectiveTime(context.cluster, kind, bytes * (context.activationScale() / slices), group) / context.device().collectiveShare +

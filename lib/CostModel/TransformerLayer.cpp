@@ -201,6 +201,7 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
   op.name = "context exchange";
   op.kind = OpClass::Communication;
   op.leavesUnit = context.contextGroup.size() > context.contextGroup.members.front();
+  op.group = OpGroup::Context;
   op.traffic = Bytes(kvBytes * (parts - 1));
   if (layout.contextKind == ContextKind::Ulysses) {
     Seconds each = slices * collectiveTime(context.cluster, CollectiveKind::AllToAll, Bytes((queryBytes * 2 + kvBytes) * scale / slices),

@@ -26,13 +26,13 @@ std::vector<LayerPart> mlir::ppc::layerParts(const LayerWork &layer, PipelineAct
   switch (pass) {
   case PipelineActionKind::Forward:
     taken = layer.forward;
-    exposed = layer.forwardExposed;
+    exposed = totalTime(layer.forwardExposed);
     for (const LayerOp &op : ops)
       parts.push_back(partOf(op, op.forward, op.forwardLink, false));
     break;
   case PipelineActionKind::Backward:
     taken = layer.backward;
-    exposed = layer.backwardExposed;
+    exposed = totalTime(layer.backwardExposed);
     for (const LayerOp &op : ops)
       if (layer.recomputed || op.recomputed || (selective && op.attentionCore))
         parts.push_back(partOf(op, op.forward, op.forwardLink, true));

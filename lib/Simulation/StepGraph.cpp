@@ -123,7 +123,8 @@ public:
 
   void build() {
     stateUses = whole.links(device, state.stateLinks);
-    layerUses = whole.links(device, work.layerLinks);
+    for (int group = 0; group < opGroupCount; ++group)
+      groupUses[group] = whole.links(device, work.groupLinks[group]);
     planTurns();
     whole.actions[device].resize(list.size());
     for (size_t i = 0; i < list.size(); ++i)
@@ -134,6 +135,16 @@ public:
 
 private:
   const ChunkWork &chunkOf(const PipelineAction &action) const { return work.chunks[action.stage]; }
+  static SimulatedKind kindOf(const PipelineAction &action) {
+    static constexpr SimulatedKind kinds[] = {SimulatedKind::Forward, SimulatedKind::Backward, SimulatedKind::WeightGradient};
+    return kinds[int(action.kind)];
+  }
+  static Seconds takenBy(const PipelineAction &action, const LayerWork &layer) {
+    return action.kind == Kind::Forward ? layer.forward : action.kind == Kind::Backward ? layer.backward : layer.weightGradient;
+  }
+  static GroupTimes exposedIn(const PipelineAction &action, const LayerWork &layer) {
+    return action.kind == Kind::Forward ? layer.forwardExposed : action.kind == Kind::Backward ? layer.backwardExposed : GroupTimes();
+  }
   double actionScale(size_t i) const;
   bool merged(size_t i) const {
     if (list[i].kind != Kind::Backward || i + 1 == list.size())
@@ -145,7 +156,7 @@ private:
   void planTurns();
   void addAction(size_t i);
   void addLayers(size_t i, double scale);
-  int32_t addPart(const PipelineAction &action, int32_t layer, Seconds compute, Seconds exposed);
+  int32_t addPart(const PipelineAction &action, int32_t layer, Seconds compute, const GroupTimes &exposed, double scale);
   int32_t addOps(const PipelineAction &action, int32_t layer, double scale);
   void gatherUpTo(size_t turn);
   void flushReduction(bool all);
@@ -178,7 +189,8 @@ private:
   int64_t device;
   int32_t main;      // the task after which the device goes on
   int32_t stateLast; // of the stream of state
-  llvm::SmallVector<ResourceUse, 8> stateUses, layerUses;
+  llvm::SmallVector<ResourceUse, 8> stateUses;
+  std::array<llvm::SmallVector<ResourceUse, 8>, opGroupCount> groupUses;
   double parameters = 0; // of all chunks
   // Layers in the order of the device, where their state moves beside them.
   std::vector<LayerTurn> turns;
@@ -272,42 +284,45 @@ void GraphBuilder::DeviceBuilder::planTurns() {
   turnEnds.assign(turns.size(), -1);
 }
 
-/// Compute, then what it waits for.
-int32_t GraphBuilder::DeviceBuilder::addPart(const PipelineAction &action, int32_t layer, Seconds compute, Seconds exposed) {
-  static constexpr SimulatedKind kinds[] = {SimulatedKind::Forward, SimulatedKind::Backward, SimulatedKind::WeightGradient};
-  SimulatedEvent event = eventOf(action, SimulatedStream::Compute, kinds[int(action.kind)]);
+/// Compute, then what it waits for; all times `scale` times.
+int32_t GraphBuilder::DeviceBuilder::addPart(const PipelineAction &action, int32_t layer, Seconds compute, const GroupTimes &exposed,
+                                             double scale) {
+  SimulatedEvent event = eventOf(action, SimulatedStream::Compute, kindOf(action));
   event.layer = layer;
-  int32_t first = whole.add(TaskKind::Compute, event, compute);
+  int32_t first = whole.add(TaskKind::Compute, event, compute * scale);
   whole.result.graph.addDependence(main, first);
   main = first;
-  if (exposed.value > 0) {
-    event.stream = SimulatedStream::LayerCollectives;
-    main = whole.add(TaskKind::Communication, event, exposed, layerUses);
-    whole.result.graph.addDependence(first, main);
+  event.stream = SimulatedStream::LayerCollectives;
+  for (int group = 0; group < opGroupCount; ++group) {
+    if (exposed[group].value <= 0)
+      continue;
+    int32_t task = whole.add(TaskKind::Communication, event, exposed[group] * scale, groupUses[group]);
+    whole.result.graph.addDependence(main, task);
+    main = task;
   }
   return first;
 }
 
 /// A layer op by op.
 int32_t GraphBuilder::DeviceBuilder::addOps(const PipelineAction &action, int32_t layer, double scale) {
-  static constexpr SimulatedKind kinds[] = {SimulatedKind::Forward, SimulatedKind::Backward, SimulatedKind::WeightGradient};
   int32_t first = -1;
   for (const LayerPart &part : layerParts(chunkOf(action).layers[layer], action.kind, work.selective)) {
     SimulatedEvent event = eventOf(action, part.communication ? SimulatedStream::LayerCollectives : SimulatedStream::Compute,
-                                   kinds[int(action.kind)]);
+                                   kindOf(action));
     event.layer = layer;
     event.op = part.op;
     event.isWait = !part.op;
     event.again = part.again;
     event.beside = part.beside * scale;
-    int32_t task = part.communication ? whole.add(TaskKind::Communication, event, part.taken * scale, layerUses)
+    int32_t task = part.communication ? whole.add(TaskKind::Communication, event, part.taken * scale,
+                                                    groupUses[int(part.op ? part.op->group : OpGroup::Tensor)])
                                       : whole.add(TaskKind::Compute, event, part.taken * scale);
     whole.result.graph.addDependence(main, task);
     main = task;
     if (first < 0)
       first = task;
   }
-  return first < 0 ? addPart(action, layer, Seconds(0), Seconds(0)) : first;
+  return first < 0 ? addPart(action, layer, Seconds(0), {}, 1) : first;
 }
 
 /// Parameters come one layer ahead: those of the layer after `turn`'s while it runs.
@@ -350,19 +365,17 @@ void GraphBuilder::DeviceBuilder::addLayers(size_t i, double scale) {
     const LayerWork &layer = chunkOf(action).layers[turns[turn].layer];
     if (turns[turn].gathers)
       gatherUpTo(turn);
-    Seconds taken = action.kind == Kind::Forward ? layer.forward : action.kind == Kind::Backward ? layer.backward : layer.weightGradient;
-    Seconds exposed = action.kind == Kind::Forward    ? layer.forwardExposed
-                      : action.kind == Kind::Backward ? layer.backwardExposed
-                                                      : Seconds(0);
+    GroupTimes exposed = exposedIn(action, layer);
+    Seconds compute = takenBy(action, layer) - totalTime(exposed);
     int32_t first = -1;
     if (whole.inOps(action) && layer.program) {
       first = addOps(action, turns[turn].layer, scale);
     } else {
       // Collectives stand between the parts of a layer, where the exchange of state meets them.
-      bool meets = exposed.value > 0 && (layer.gather.value > 0 || layer.scatter.value > 0);
+      bool meets = totalTime(exposed).value > 0 && (layer.gather.value > 0 || layer.scatter.value > 0);
       int parts = meets ? 4 : 1;
       for (int part = 0; part < parts; ++part) {
-        int32_t task = addPart(action, turns[turn].layer, (taken - exposed) * (scale / parts), exposed * (scale / parts));
+        int32_t task = addPart(action, turns[turn].layer, std::max(Seconds(0), compute), exposed, scale / parts);
         first = part ? first : task;
       }
     }
@@ -391,14 +404,15 @@ void GraphBuilder::DeviceBuilder::addAction(size_t i) {
   if (firstTurn[i] < firstTurn[i + 1]) {
     addLayers(i, scale);
   } else {
-    Seconds taken, exposed;
+    Seconds compute;
+    GroupTimes exposed;
     for (const LayerWork &layer : chunkOf(action).layers) {
-      taken += action.kind == Kind::Forward ? layer.forward : action.kind == Kind::Backward ? layer.backward : layer.weightGradient;
-      exposed += action.kind == Kind::Forward    ? layer.forwardExposed
-                 : action.kind == Kind::Backward ? layer.backwardExposed
-                                                 : Seconds(0);
+      GroupTimes each = exposedIn(action, layer);
+      compute += takenBy(action, layer) - totalTime(each);
+      for (int group = 0; group < opGroupCount; ++group)
+        exposed[group] += each[group];
     }
-    tasks.first = addPart(action, -1, (taken - exposed) * scale, exposed * scale);
+    tasks.first = addPart(action, -1, std::max(Seconds(0), compute), exposed, scale);
   }
   tasks.last = main;
   addCopyAfter(i);

@@ -24,6 +24,33 @@ StepWork mlir::ppc::workOfDurations(PipelineSchedule schedule, llvm::ArrayRef<St
   return work;
 }
 
+Seconds mlir::ppc::totalTime(const GroupTimes &times) {
+  Seconds total;
+  for (Seconds each : times)
+    total += each;
+  return total;
+}
+
+static GroupTimes scaled(const GroupTimes &times, double factor) {
+  GroupTimes result;
+  for (int group = 0; group < opGroupCount; ++group)
+    result[group] = factor * times[group];
+  return result;
+}
+
+/// `exposed` over the groups as the program's collectives share it.
+static GroupTimes byGroup(const LayerProgram &program, Seconds exposed, bool backward, bool again) {
+  GroupTimes times;
+  for (const LayerOp &op : program.ops)
+    if (op.kind == OpClass::Communication)
+      times[int(op.group)] += std::max(Seconds(0), backward ? op.backward + (again ? op.forward : Seconds(0)) : op.forward);
+  Seconds sum = totalTime(times);
+  if (sum.value > 0)
+    return scaled(times, exposed / sum);
+  times[0] = exposed;
+  return times;
+}
+
 /// The layers of a chunk in model order. What ChunkCost sums up is the truth: prices are scaled to it.
 static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &programs, const LayerPrices &prices, const ChunkCost &chunk, int64_t firstLayer,
                          int64_t layers, bool isFirst, bool isLast, bool splitBackward) {
@@ -42,8 +69,9 @@ static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &pro
     layer.backward = price.backwardAlone;
     layer.weightGradient = price.weightGradient;
     Seconds exposed = std::max(Seconds(0), price.forwardCommunication);
-    layer.forwardExposed = std::min(exposed, layer.forward);
-    layer.backwardExposed = std::min(std::max(Seconds(0), price.communication - exposed), layer.backward);
+    layer.forwardExposed = byGroup(*layer.program, std::min(exposed, layer.forward), false, false);
+    exposed = std::min(std::max(Seconds(0), price.communication - exposed), layer.backward);
+    layer.backwardExposed = byGroup(*layer.program, exposed, true, again);
     layer.gather = price.gather;
     layer.scatter = price.scatter;
     layer.parameters = price.parameters + price.expertParameters;
@@ -69,9 +97,9 @@ static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &pro
   double weightScale = !splitBackward ? backwardScale : weight.value > 0 ? chunk.durations.weightGradient / weight : 1;
   for (LayerWork &layer : work.layers) {
     layer.forward = forwardScale * layer.forward;
-    layer.forwardExposed = forwardScale * layer.forwardExposed;
+    layer.forwardExposed = scaled(layer.forwardExposed, forwardScale);
     layer.backward = backwardScale * layer.backward;
-    layer.backwardExposed = backwardScale * layer.backwardExposed;
+    layer.backwardExposed = scaled(layer.backwardExposed, backwardScale);
     layer.weightGradient = weightScale * layer.weightGradient;
     if (!splitBackward) {
       layer.backward += layer.weightGradient;
@@ -81,23 +109,24 @@ static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &pro
   return work;
 }
 
-/// The links that collectives inside layers load, weighted by the time that they are exposed.
-static llvm::SmallVector<double, 4> layerLinks(const PricingContext &context) {
-  llvm::SmallVector<double, 4> shares(context.tensorGroup.members.size(), 0.0);
+/// The links that collectives inside layers load while they run.
+static void setGroupLinks(const PricingContext &context, StepWork &work) {
   const ParallelLayout &layout = context.layout;
   Bytes bytes(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp) * double(context.model.hidden) * 2);
-  auto add = [&](const GroupPlacement &group, CollectiveKind kind, Bytes each) {
-    llvm::SmallVector<double, 4> used = linkShares(context.cluster, kind, each, group);
-    for (size_t level = 0; level < std::min(used.size(), shares.size()); ++level)
-      shares[level] = std::max(shares[level], used[level] * context.device().collectiveShare);
+  auto set = [&](OpGroup which, const GroupPlacement &group, CollectiveKind kind, Bytes each) {
+    llvm::SmallVector<double, 4> &shares = work.groupLinks[int(which)];
+    shares = linkShares(context.cluster, kind, each, group);
+    for (double &share : shares)
+      share *= context.device().collectiveShare;
   };
-  if (layout.tp > 1)
-    add(context.tensorGroup, layout.sequenceParallel ? CollectiveKind::AllGather : CollectiveKind::AllReduce, bytes);
-  if (layout.cp > 1)
-    add(context.contextGroup, CollectiveKind::AllGather, bytes);
-  if (layout.ep > 1 && context.model.moe)
-    add(context.expertGroup, CollectiveKind::AllToAll, bytes * double(context.model.moe.topK) / double(layout.tp));
-  return shares;
+  bool scatters = layout.sequenceParallel;
+  set(OpGroup::Tensor, context.tensorGroup, scatters ? CollectiveKind::AllGather : CollectiveKind::AllReduce, bytes);
+  set(OpGroup::Context, context.contextGroup, CollectiveKind::AllGather, bytes);
+  if (context.model.moe) {
+    Bytes copies = bytes * double(context.model.moe.topK) / double(layout.tp);
+    set(OpGroup::Expert, context.expertGroup, CollectiveKind::AllToAll, copies);
+    set(OpGroup::ExpertTensor, context.expertTensorGroup, CollectiveKind::AllGather, copies * double(layout.etp));
+  }
 }
 
 static void setMessageLink(const PricingContext &context, StepWork &work) {
@@ -165,7 +194,7 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
   work.communicationShare = context.device().communicationShare;
   work.communicationSlowdown = context.device().communicationSlowdown;
   work.levels = int64_t(context.cluster.levels().size());
-  work.layerLinks = layerLinks(context);
+  setGroupLinks(context, work);
   setMessageLink(context, work);
   return work;
 }

@@ -14,9 +14,14 @@ namespace mlir::ppc {
 enum class OpClass { Gemm, Attention, Stream, Communication };
 llvm::StringRef toString(OpClass kind);
 
+/// Whose collective a communication op is.
+enum class OpGroup { Tensor, Context, Expert, ExpertTensor };
+constexpr int opGroupCount = 4;
+
 struct LayerOp {
   llvm::StringRef name; // of static storage: "qkv projection"
   OpClass kind = OpClass::Stream;
+  OpGroup group = OpGroup::Tensor; // of communication
   Seconds forward, backward, weightGradient; // device (or link) time per micro-batch
   Seconds forwardLink, backwardLink; // of communication: the whole exchange, also the part that runs beside compute
   Seconds forwardCut, backwardCut;           // a product in tp pieces, two at a time, where the stack cuts it; else as whole

@@ -8,12 +8,15 @@
 
 namespace mlir::ppc {
 
+/// Exposed collectives by the group that meets in them.
+using GroupTimes = std::array<Seconds, opGroupCount>;
+
 /// Times of one micro-batch.
 struct LayerWork {
   LayerKind kind = LayerKind::Dense;
   bool recomputed = false;
   Seconds forward, backward, weightGradient;
-  Seconds forwardExposed, backwardExposed; // of those, collectives that compute waits for
+  GroupTimes forwardExposed, backwardExposed; // of those, collectives that compute waits for
   Seconds gather, scatter;                 // exchange of the layer's parameters and gradients beside it; 0: none
   double parameters = 0;
   const LayerProgram *program = nullptr; // its ops, for drawing; owned by the detail that the work is derived from
@@ -51,10 +54,12 @@ struct StepWork {
   // Contention. Without levels nothing shares links and messages never wait for each other.
   double communicationShare = 0, communicationSlowdown = 0; // as of TaskGraph
   int64_t levels = 0;
-  llvm::SmallVector<double, 4> layerLinks; // per level, the share of the links that collectives inside layers take
+  std::array<llvm::SmallVector<double, 4>, opGroupCount> groupLinks; // per level, the share of the links that collectives take
   int64_t messageLevel = 0;
   double messageLink = 0;
 };
+
+Seconds totalTime(const GroupTimes &times);
 
 /// The step of a layout that StepEstimator has priced (`detail`, `cost`). `context`: as the estimator's, whose `vp` is the
 /// schedule's chunks. `schedule`: of detail's kind, with detail's number of micro-batches or fewer.

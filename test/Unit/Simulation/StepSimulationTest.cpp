@@ -223,9 +223,9 @@ TEST(StepSimulation, DoesAllWorkAndNoMore) {
         for (const LayerWork &layer : work.chunks[action.stage].layers) {
           double share = 1.0 / double(work.schedule.sliceCount);
           if (action.kind == PipelineActionKind::Forward)
-            asked += (layer.forward - layer.forwardExposed) * share;
+            asked += (layer.forward - totalTime(layer.forwardExposed)) * share;
           else if (action.kind == PipelineActionKind::Backward)
-            asked += (layer.backward - layer.backwardExposed) * share;
+            asked += (layer.backward - totalTime(layer.backwardExposed)) * share;
           else
             asked += layer.weightGradient * share;
         }
