@@ -1,10 +1,13 @@
 #include "ppc/Simulation/StepSimulation.h"
 
 #include "StepGraph.h"
+#include "ppc/Scheduling/PipelineTime.h"
 #include "ppc/Simulation/EventSimulator.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 using namespace mlir::ppc;
@@ -170,10 +173,10 @@ static double expectedTasks(const StepDetail &detail, const ParallelLayout &layo
   return perMicroBatch * double(detail.shape.microBatches) * double(detail.shape.slices);
 }
 
-/// What the first step has, and so many times what the second has more.
-static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &second, double periods) {
-  auto grow = [&](Seconds &a, Seconds b) { a += std::max(Seconds(0), b - a) * periods; };
-  grow(first.stepTime, second.stepTime);
+/// What the first step has, and so many times what the second has more; the step's time grows by `growth`.
+static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &second, double times, Seconds growth) {
+  auto grow = [&](Seconds &a, Seconds b) { a += std::max(Seconds(0), b - a) * times; };
+  first.stepTime += growth;
   for (size_t device = 0; device < first.devices.size(); ++device) {
     SimulatedDevice &each = first.devices[device];
     const SimulatedDevice &more = second.devices[device];
@@ -182,11 +185,63 @@ static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &secon
       grow(each.exposed[stream], more.exposed[stream]);
     }
     grow(each.idle, more.idle);
-    each.peak += std::max(Bytes(0), more.peak - each.peak) * periods;
+    each.peak += std::max(Bytes(0), more.peak - each.peak) * times;
   }
   first.tasks += second.tasks;
   first.extrapolated = true;
   return first;
+}
+
+/// The pipeline alone, for any number of micro-batches: what it adds, a replay stretches by what runs beside it.
+static llvm::Expected<Seconds> pipelineAlone(PipelineTimer &timer, const StepWork &work, const PipelineScheduleKind &kind,
+                                             const PipelineShape &shape) {
+  llvm::SmallVector<StageDurations, 64> durations;
+  for (const ChunkWork &chunk : work.chunks) {
+    StageDurations &sum = durations.emplace_back();
+    sum.overlap = chunk.overlap;
+    for (const LayerWork &layer : chunk.layers) {
+      sum.forward += layer.forward;
+      sum.backward += layer.backward;
+      sum.weightGradient += layer.weightGradient;
+    }
+  }
+  PipelineTime time;
+  if (llvm::Error error = timer.time(kind.name, shape, durations, work.messages, time))
+    return std::move(error);
+  return work.validatesAfterwards ? time.span() : time.stepTime;
+}
+
+/// A step of `least` micro-batches and one of a period more, instead of the whole.
+static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &kind, const PipelineShape &shape, int64_t least,
+                                                  int64_t period, llvm::function_ref<llvm::Expected<StepWork>(int64_t)> workOf,
+                                                  const StepSimulationOptions &options) {
+  PipelineTimer timer;
+  std::array<SimulatedStep, 2> steps;
+  std::array<Seconds, 3> alone; // of those two, and of the whole
+  const int64_t counts[] = {least, least + period, shape.microBatches};
+  std::optional<StepWork> work;
+  for (int i = 0; i < 3; ++i) {
+    if (i < 2) {
+      llvm::Expected<StepWork> each = workOf(counts[i]);
+      if (!each)
+        return each.takeError();
+      work = std::move(*each);
+      llvm::Expected<SimulatedStep> step = simulateWork(*work, options);
+      if (!step)
+        return step;
+      steps[i] = std::move(*step);
+    }
+    PipelineShape part = shape;
+    part.microBatches = counts[i];
+    llvm::Expected<Seconds> time = pipelineAlone(timer, *work, kind, part);
+    if (!time)
+      return time.takeError();
+    alone[i] = *time;
+  }
+  Seconds more = alone[1] - alone[0], grown = std::max(Seconds(0), steps[1].stepTime - steps[0].stepTime);
+  double missing = double(shape.microBatches - least) / double(period);
+  Seconds growth = more.value > 0 ? (alone[2] - alone[0]) * (grown / more) : grown * missing;
+  return extrapolate(std::move(steps[0]), steps[1], missing, growth);
 }
 
 llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
@@ -195,29 +250,26 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, c
   ParallelLayout effective = layout;
   effective.vp = detail.shape.chunks;
   PricingContext context(model, job, cluster, effective, stack, detail.shape.slices);
-  auto replay = [&](int64_t microBatches) -> llvm::Expected<SimulatedStep> {
+  auto workOf = [&](int64_t microBatches) -> llvm::Expected<StepWork> {
     PipelineShape shape = detail.shape;
     shape.microBatches = microBatches;
     llvm::Expected<PipelineSchedule> schedule = makePipelineSchedule(detail.schedule->name, shape);
     if (!schedule)
       return schedule.takeError();
-    return simulateWork(deriveStepWork(context, detail, cost, std::move(*schedule)), options);
+    return deriveStepWork(context, detail, cost, std::move(*schedule));
   };
   int64_t microBatches = detail.shape.microBatches;
-  double tasks = expectedTasks(detail, effective, options.everyLayer);
-  if (tasks > double(options.maxTasks) && detail.schedule->period) {
-    int64_t period = detail.schedule->period(detail.shape);
-    int64_t enough = 2 * std::max(detail.shape.devices, period) + 4;
-    int64_t least = enough + (microBatches - enough) % period;
-    if (microBatches > 2 * (least + period)) {
-      llvm::Expected<SimulatedStep> first = replay(least);
-      if (!first)
-        return first;
-      llvm::Expected<SimulatedStep> second = replay(least + period);
-      if (!second)
-        return second;
-      return extrapolate(std::move(*first), *second, double((microBatches - least) / period));
-    }
+  // Copies to the host settle late into a steady state: longer steps are replayed whole.
+  double most = double(options.maxTasks) * (layout.offload == Offload::Activations ? 20 : 1);
+  if (expectedTasks(detail, effective, options.everyLayer) > most && detail.schedule->period) {
+    // A schedule's steady state repeats after its period, or after twice or three times that.
+    int64_t period = 6 * detail.schedule->period(detail.shape);
+    int64_t enough = 4 * std::max(detail.shape.devices, period / 6) + 8, least = enough + (microBatches - enough) % period;
+    if (microBatches >= 2 * (2 * least + period))
+      return replayInPart(*detail.schedule, detail.shape, least, period, workOf, options);
   }
-  return replay(microBatches);
+  llvm::Expected<StepWork> work = workOf(microBatches);
+  if (!work)
+    return work.takeError();
+  return simulateWork(*work, options);
 }

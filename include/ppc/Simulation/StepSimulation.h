@@ -79,7 +79,8 @@ struct StepSimulationOptions {
   bool everyLayer = false; // tasks are layers, also where nothing depends on it
   /// Where a step has no more tasks than that, they are single ops; else those of the first and the last micro-batch are, or none.
   int64_t opTasks = 0;
-  int64_t maxTasks = 60000; // longer steps are replayed in part, where their schedule has a steady state
+  /// Longer steps are replayed in part where their schedule has a steady state (with offloaded activations: 20 times as long).
+  int64_t maxTasks = 60000;
 };
 
 /// Errors: tasks that wait for each other in a circle (a schedule that does not verify); as simulateTasks.

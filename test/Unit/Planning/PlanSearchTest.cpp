@@ -255,4 +255,39 @@ TEST(PlanConstraints, ReadsKeysAndValues) {
   EXPECT_EQ(message(constraints.forbid("micro_batch", "2")), "micro_batch is pinned to 2, which is forbidden as well");
 }
 
+// The best are replayed and ranked by that; the first does not depend on how many are listed.
+TEST(PlanSearch, RanksTheBestByTheirReplay) {
+  RandomProblems random(77);
+  int reordered = 0, found = 0;
+  for (int i = 0; i < 40; ++i) {
+    PlanningProblem problem = random.make();
+    PlanRequest formulas = problem.request(), replayed = problem.request(), one = problem.request();
+    formulas.alternatives = replayed.alternatives = one.alternatives = false;
+    formulas.topK = replayed.topK = 5;
+    replayed.simulate = one.simulate = true;
+    one.topK = 1;
+    PlanSearchResult a = llvm::cantFail(searchPlan(formulas)), b = llvm::cantFail(searchPlan(replayed)), c = llvm::cantFail(searchPlan(one));
+    ASSERT_EQ(a.plans.size(), b.plans.size());
+    if (a.plans.empty())
+      continue;
+    ++found;
+    EXPECT_EQ(a.lowerBound.value, b.lowerBound.value);
+    EXPECT_EQ(a.gap, b.gap);
+    double last = 0, least = b.plans.front().cost.stepTime.value;
+    for (const Plan &plan : b.plans) {
+      ASSERT_TRUE(plan.simulated);
+      EXPECT_GE(plan.simulated->stepTime.value, last);
+      last = plan.simulated->stepTime.value;
+      least = std::min(least, plan.cost.stepTime.value);
+    }
+    EXPECT_EQ(least, a.plans.front().cost.stepTime.value);
+    EXPECT_EQ(toString(b.plans.front().layout), toString(c.plans.front().layout));
+    bool other = toString(a.plans.front().layout) != toString(b.plans.front().layout);
+    reordered += other;
+    EXPECT_EQ(b.notes.size(), a.notes.size() + other);
+  }
+  EXPECT_GT(found, 20);
+  EXPECT_GT(reordered, 0);
+}
+
 } // namespace

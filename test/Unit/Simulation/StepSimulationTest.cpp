@@ -237,3 +237,57 @@ TEST(StepSimulation, DoesAllWorkAndNoMore) {
     }
   }
 }
+
+TEST(StepSimulation, TakesNoLessWithContention) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSteps steps(seed);
+  int compared = 0, slowed = 0, slowedByLinks = 0;
+  for (int round = 0; round < 80; ++round) {
+    steps.next();
+    if (steps.stack->validatesUpdateAfterwards) // its step is a difference of two times
+      continue;
+    SCOPED_TRACE(steps.describe());
+    StepWork shared = steps.work(), links = steps.work(), none = steps.work();
+    links.communicationShare = links.communicationSlowdown = 0;
+    none.communicationShare = none.communicationSlowdown = 0;
+    none.levels = 0;
+    double with = llvm::cantFail(simulateWork(shared)).stepTime.value, onlyLinks = llvm::cantFail(simulateWork(links)).stepTime.value;
+    double without = llvm::cantFail(simulateWork(none)).stepTime.value;
+    EXPECT_GE(with, without * (1 - 1e-9));
+    EXPECT_GE(onlyLinks, without * (1 - 1e-9));
+    ++compared;
+    slowed += with > without * 1.001;
+    slowedByLinks += onlyLinks > without * 1.001;
+  }
+  EXPECT_GT(slowed, compared / 10);
+  EXPECT_GT(slowedByLinks, 0);
+}
+
+TEST(StepSimulation, ShortensLongStepsByTheirSteadyState) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSteps steps(seed);
+  steps.job.globalBatch = 1024;
+  int shortened = 0;
+  for (int round = 0; round < 25; ++round) {
+    steps.next();
+    if (steps.layout.offload == Offload::Activations)
+      continue;
+    SCOPED_TRACE(steps.describe());
+    StepSimulationOptions whole, part;
+    whole.maxTasks = 1 << 30;
+    part.maxTasks = 100;
+    SimulatedStep all = steps.simulate(whole), few = steps.simulate(part);
+    if (!few.extrapolated)
+      continue;
+    ++shortened;
+    EXPECT_LT(few.tasks, all.tasks);
+    EXPECT_NEAR(few.stepTime / all.stepTime, 1, 0.01);
+    for (size_t device = 0; device < all.devices.size(); ++device) {
+      EXPECT_NEAR(few.devices[device].peak / all.devices[device].peak, 1, 1e-6);
+      EXPECT_NEAR(few.devices[device].busy[0] / all.devices[device].busy[0], 1, 0.01);
+    }
+  }
+  EXPECT_GT(shortened, 0);
+}
