@@ -31,7 +31,7 @@ public:
     TaskGraph &graph = result.graph;
     graph.communicationShare = work.communicationShare;
     graph.communicationSlowdown = work.communicationSlowdown;
-    for (int64_t i = 0; i < schedule.deviceCount() * work.levels * 2; ++i)
+    for (int64_t i = 0; i < schedule.deviceCount() * (work.levels * 2 + 2); ++i)
       graph.addResource(1);
     result.memory.resize(schedule.deviceCount());
     actions.resize(schedule.deviceCount());
@@ -45,6 +45,10 @@ private:
   int32_t resource(int64_t device, int64_t level, bool incoming) const {
     return int32_t((device * work.levels + level) * 2 + incoming);
   }
+  /// The link to the host, which the network's adapters hang on as well.
+  int32_t hostLink(int64_t device, bool incoming) const {
+    return int32_t(schedule.deviceCount() * work.levels * 2 + device * 2 + incoming);
+  }
   /// Collectives send and receive at once.
   llvm::SmallVector<ResourceUse, 8> links(int64_t device, llvm::ArrayRef<double> shares) const {
     llvm::SmallVector<ResourceUse, 8> uses;
@@ -52,6 +56,9 @@ private:
       if (shares[level] > 0)
         for (bool incoming : {false, true})
           uses.push_back({resource(device, level, incoming), shares[level]});
+    if (work.hostShare > 0 && work.levels > 1 && shares.size() > 1 && shares[1] > 0)
+      for (bool incoming : {false, true})
+        uses.push_back({hostLink(device, incoming), shares[1] * work.hostShare});
     return uses;
   }
   int32_t add(TaskKind kind, SimulatedEvent event, Seconds taken, llvm::ArrayRef<ResourceUse> uses = {}) {
@@ -464,7 +471,8 @@ void GraphBuilder::DeviceBuilder::addCopyBefore(size_t i) {
     return;
   // Back while the backward before it runs.
   SimulatedEvent event = eventOf(list[i], SimulatedStream::CopiesFromHost, SimulatedKind::Copy);
-  int32_t copy = whole.add(TaskKind::Copy, event, chunkOf(list[i]).copied * whole.share / work.host);
+  ResourceUse link{whole.hostLink(device, true), 1};
+  int32_t copy = whole.add(TaskKind::Copy, event, chunkOf(list[i]).copied * whole.share / work.host, link);
   whole.result.graph.addDependence(inLast, copy);
   whole.result.graph.addDependence(copiedOut[partners[i]], copy);
   if (recentBackwards.size() >= 2)
@@ -485,7 +493,8 @@ void GraphBuilder::DeviceBuilder::addCopyAfter(size_t i) {
     return;
   SimulatedEvent event = eventOf(list[i], SimulatedStream::CopiesToHost, SimulatedKind::Copy);
   int32_t before = outLast;
-  outLast = whole.add(TaskKind::Copy, event, chunkOf(list[i]).copied * whole.share / work.host);
+  ResourceUse link{whole.hostLink(device, false), 1};
+  outLast = whole.add(TaskKind::Copy, event, chunkOf(list[i]).copied * whole.share / work.host, link);
   copiedOut[i] = outLast;
   whole.result.graph.addDependence(main, outLast);
   whole.result.graph.addDependence(before, outLast);
@@ -505,14 +514,17 @@ void GraphBuilder::DeviceBuilder::trackMemory() {
     const ActionTasks &tasks = whole.actions[device][i];
     Bytes kept = chunk.kept * whole.share, forWeights = chunk.keptForWeights * whole.share;
     switch (list[i].kind) {
-    case Kind::Forward: changes.push_back({tasks.first, false, kept}); break;
+    case Kind::Forward: changes.push_back({tasks.first, false, kept, Bytes(0)}); break;
     case Kind::Backward:
       if (merged(i)) // all stays until the weight gradients are there
         break;
-      changes.push_back({tasks.last, true, forWeights - kept});
+      changes.push_back({tasks.last, true, Bytes(0) - kept, forWeights});
       break;
     case Kind::WeightGradient:
-      changes.push_back({tasks.last, true, i > 0 && merged(i - 1) ? Bytes(0) - kept : Bytes(0) - forWeights});
+      if (i > 0 && merged(i - 1))
+        changes.push_back({tasks.last, true, Bytes(0) - kept, Bytes(0)});
+      else
+        changes.push_back({tasks.last, true, Bytes(0), Bytes(0) - forWeights});
       break;
     }
   }

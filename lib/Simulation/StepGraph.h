@@ -7,11 +7,12 @@
 
 namespace mlir::ppc {
 
-/// What a device holds grows by `bytes` when `task` starts or ends.
+/// What a device holds grows when `task` starts or ends.
 struct MemoryChange {
   int32_t task;
   bool atEnd;
-  Bytes bytes;
+  Bytes kept;    // from forward to backward; may lie in the host's memory
+  Bytes waiting; // from backward to the weight gradient
 };
 
 struct StepGraph {

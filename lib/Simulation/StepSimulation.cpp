@@ -84,9 +84,9 @@ static void measureMemory(const StepWork &work, const StepGraph &step, const Sim
   for (size_t device = 0; device < result.devices.size(); ++device) {
     SimulatedDevice &each = result.devices[device];
     const DeviceWork &state = work.devices[device];
-    Bytes held;
+    Bytes kept, waiting;
     auto note = [&](Seconds time) {
-      Bytes bytes = state.constant + (state.activationLimit.value > 0 ? std::min(held, state.activationLimit) : held);
+      Bytes bytes = state.constant + waiting + (state.activationLimit.value > 0 ? std::min(kept, state.activationLimit) : kept);
       if (bytes > each.peak || each.memory.empty()) {
         each.peak = std::max(each.peak, bytes);
         each.peakTime = time;
@@ -99,7 +99,8 @@ static void measureMemory(const StepWork &work, const StepGraph &step, const Sim
     note(Seconds(0));
     // A device runs one action after the other, so changes come in the order of its list.
     for (const MemoryChange &change : step.memory[device]) {
-      held += change.bytes;
+      kept += change.kept;
+      waiting += change.waiting;
       note((change.atEnd ? times.end : times.start)[change.task] - origin);
     }
     if (!keep)

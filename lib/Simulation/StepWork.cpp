@@ -68,6 +68,11 @@ static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &pro
     layer.forward = price.forwardAlone;
     layer.backward = price.backwardAlone;
     layer.weightGradient = price.weightGradient;
+    if (context.layout.offload == Offload::Activations) { // copies take the memory's bandwidth from other kernels
+      Seconds copied = price.kept / (context.device().memoryEfficiency * context.device().memoryBandwidth);
+      layer.forward += copied;
+      layer.backward += copied;
+    }
     Seconds exposed = std::max(Seconds(0), price.forwardCommunication);
     layer.forwardExposed = byGroup(*layer.program, std::min(exposed, layer.forward), false, false);
     exposed = std::min(std::max(Seconds(0), price.communication - exposed), layer.backward);
@@ -177,7 +182,8 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
     each.optimizer = std::max(Seconds(0), stage.optimizer - each.hostCopies);
     each.constant = stage.memory.total() - stage.memory.activations;
     if (layout.offload == Offload::Activations)
-      each.activationLimit = stage.memory.activations;
+      for (const PipelineChunk &chunk : detail.chunks[device])
+        each.activationLimit = std::max(each.activationLimit, 2 * detail.costs.chunks[chunk.stage].kept);
     double exchanged = (dense + experts) * stack.gradientReduceBytes;
     each.stateLinks = linkShares(context.cluster, CollectiveKind::ReduceScatter, Bytes(exchanged), data);
     work.devices.push_back(std::move(each));

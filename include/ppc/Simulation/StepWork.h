@@ -34,7 +34,7 @@ struct DeviceWork {
   Seconds reduction, gather; // of gradients and parameters over the data-parallel ranks
   Seconds optimizer, hostCopies;
   Bytes constant;                          // memory that does not come and go with micro-batches
-  Bytes activationLimit;                   // what exceeds it lies in the host's memory; 0: no limit
+  Bytes activationLimit;                   // of what is kept for backward; what exceeds it lies in the host's memory; 0: none
   llvm::SmallVector<double, 4> stateLinks; // per level, the share of the links that the exchange of state takes
 };
 
@@ -51,6 +51,7 @@ struct StepWork {
   bool selective = false;             // backward computes attention scores again
   double bucketElements = 0;          // 0: layer by layer
   BytesPerSecond host;                // of copies
+  double hostShare = 0;               // of the host's link, what the network takes at its full rate
   // Contention. Without levels nothing shares links and messages never wait for each other.
   double communicationShare = 0, communicationSlowdown = 0; // as of TaskGraph
   int64_t levels = 0;
