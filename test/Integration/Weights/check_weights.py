@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Compiles and starts programs from the folders of weights here, which transformers wrote (make_weights.py).
+
+    check_weights.py --build BUILD [NAME...]
+
+The loss of the first batch within LOSS_TOLERANCE of what transformers computed, under two layouts; then the weights that the
+program writes without having changed them: the tensors of the folder, with the same names and shapes and exactly its values.
+"""
+import argparse
+import array
+import glob
+import json
+import os
+import struct
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import programs  # noqa: E402
+
+SEQUENCE, BATCH, SEED = 16, 4, 7
+LOSS_TOLERANCE = 1e-5
+LAYOUTS = [["--dp", "1"], ["--tp", "2", "--pp", "2"]]
+
+
+def text():
+    return programs.english(3000)
+
+
+def first_batch():
+    """Ids and targets of the first step, row-major."""
+    samples = programs.samples(text(), SEED, BATCH, SEQUENCE)
+    return [token for sample in samples for token in sample[:-1]], [token for sample in samples for token in sample[1:]]
+
+
+def values(kind, data):
+    if kind == "BF16":
+        return array.array("f", b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2)))
+    return array.array("f", struct.unpack(f"<{len(data) // 2}e", data)) if kind == "F16" else array.array("f", data)
+
+
+def tensors(folder):
+    """{name: (shape, values)} of all files of a folder."""
+    found = {}
+    for path in glob.glob(os.path.join(folder, "*.safetensors")):
+        with open(path, "rb") as file:
+            (size,) = struct.unpack("<Q", file.read(8))
+            header, data = json.loads(file.read(size)), file.read()
+        header.pop("__metadata__", None)
+        for name, entry in header.items():
+            begin, end = entry["data_offsets"]
+            found[name] = (entry["shape"], values(entry["dtype"], data[begin:end]))
+    return found
+
+
+def check(name, build, scratch):
+    folder, problems, errors = os.path.join(HERE, name), [], []
+    with open(os.path.join(folder, "expected.json")) as file:
+        expected = json.load(file)["loss"]
+    data = os.path.join(scratch, "text")
+    with open(data, "wb") as file:
+        file.write(text())
+    for index, layout in enumerate(LAYOUTS):
+        shape = ["--seq-len", str(SEQUENCE), "--global-batch", str(BATCH)]
+        program = programs.compile_model(build, folder, shape + layout, os.path.join(scratch, name))
+        saved = os.path.join(scratch, f"{name}-{index}")
+        log = programs.train(program, data, steps=1, lr=0, seed=SEED, weights=folder, save_weights=saved,
+                             weight_file_bytes=20000 if index else 10 ** 9)
+        errors.append(abs(log[0]["loss"] - expected) / expected)
+        if not errors[-1] <= LOSS_TOLERANCE:
+            problems.append(f"{' '.join(layout)}: the loss is {log[0]['loss']}, not {expected}")
+        wanted, found = tensors(folder), tensors(saved)
+        problems += [f"'{tensor}' is only in {'what was read' if tensor in wanted else 'what was written'}"
+                     for tensor in sorted(set(wanted) ^ set(found))]
+        problems += [f"'{tensor}' was changed" for tensor in set(wanted) & set(found) if wanted[tensor] != found[tensor]]
+        if not os.path.exists(os.path.join(saved, "config.json")):
+            problems.append("config.json is missing")
+    print(f"{name}: loss {max(errors):.1e}, {len(wanted)} tensors")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
+    parser.add_argument("cases", nargs="*", help="names of folders; all when none is given")
+    arguments = parser.parse_args()
+    names = arguments.cases or sorted(os.path.basename(os.path.dirname(path)) for path in glob.glob(os.path.join(HERE, "*/config.json")))
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in names:
+            problems = check(name, arguments.build, scratch)
+            for problem in problems:
+                print("    " + problem)
+            failed += bool(problems)
+    sys.exit(1 if failed or not names else 0)
+
+
+if __name__ == "__main__":
+    main()
