@@ -61,14 +61,14 @@ def main():
     arguments = parser.parse_args()
     totals, misses, start = [0] * 6, [], time.time()
     chosen = [plan for plan in plans.small() if not arguments.names or any(name in plan[0] for name in arguments.names)]
-    print(f"{'mistakes (seed ' + str(arguments.seed) + ')':24} {'change numbers':>14} {'noticed':>8} {'do not run':>11} {'noticed':>8} {'harmless':>9} {'refused':>8}")
+    print(f"{'mistakes (seed ' + str(arguments.seed) + ')':28} {'change numbers':>14} {'noticed':>8} {'do not run':>11} {'noticed':>8} {'harmless':>9} {'refused':>8}")
     with tempfile.TemporaryDirectory() as scratch:
         for number, plan in enumerate(chosen):
             counts, missed = run(arguments.build, scratch, plan, arguments.count, arguments.seed + 1000 * number, arguments.log)
             totals = [a + b for a, b in zip(totals, counts)]
             misses += [f"{plan[0]}: {line}" for line in missed]
-            print("{:24} {:14} {:8} {:11} {:8} {:9} {:8}".format(plan[0], *counts), flush=True)
-    print("{:24} {:14} {:8} {:11} {:8} {:9} {:8}".format("all", *totals))
+            print("{:28} {:14} {:8} {:11} {:8} {:9} {:8}".format(plan[0], *counts), flush=True)
+    print("{:28} {:14} {:8} {:11} {:8} {:9} {:8}".format("all", *totals))
     print("\n".join(misses), end="\n" if misses else "")
     changed, noticed, broken, refused = totals[:4]
     print(f"{noticed} of {changed} mistakes that change numbers are noticed ({100 * noticed / max(changed, 1):.1f} %), "
