@@ -74,7 +74,9 @@ bool PartialFlow::reduce(Value value, const Pending &keep) {
 
 // A sum over devices may be delayed past `op` when the op is linear in all its pending operands together, no operand that
 // has to be pending is not, the axes do nothing else in it, and the later reduction is not larger.
-bool PartialFlow::canFlow(Operation *op, const OpSharding &sharding) const {
+bool PartialFlow::canFlow(Operation *op, const OpSharding &sharding) {
+  if (sharding.rule.linearity == Linearity::Each)
+    return canFlowOn(op, sharding);
   if (sharding.rule.linearity != Linearity::Joint)
     return false;
   int64_t operandElements = 0, resultElements = 0;
@@ -96,6 +98,60 @@ bool PartialFlow::canFlow(Operation *op, const OpSharding &sharding) const {
         return false;
   }
   return resultElements <= operandElements;
+}
+
+/// Whether `value` is pending over `axis` whatever flows: its op sums over it.
+static bool isBornPending(Value value, StringAttr axis, llvm::function_ref<const OpSharding &(Operation *)> shardingOf) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.hasOneUse() || !isa<ShardingRuleOpInterface>(op) || isa<AccumulateOp, ReshardOp>(op))
+    return false;
+  auto pending = shardingOf(op).pending(cast<OpResult>(value).getResultNumber());
+  return llvm::is_contained(pending, std::pair(axis, Combiner::Sum));
+}
+
+/// Whether all that becomes of a `value` that is pending over `axis` needs no reduction of its own: through ops that are linear in it,
+/// it ends in sums over micro-batches or is added to what is pending over the axis anyway.
+bool PartialFlow::meetsPending(Value value, StringAttr axis) {
+  auto [known, isNew] = meets.try_emplace({value, axis}, false);
+  if (!isNew)
+    return known->second;
+  bool all = llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<YieldOp>(user))
+      return true;
+    auto found = shardings.find(user);
+    if (found == shardings.end() || isa<AccumulateOp, ReshardOp>(user) || user->getNumResults() != 1)
+      return false;
+    const OpSharding &sharding = found->second;
+    if (sharding.uses(axis) || !llvm::is_contained(sharding.rule.linearOperands, use.getOperandNumber()))
+      return false;
+    if (isa<AddOp, SumOp>(user)) {
+      auto born = [&](Value other) {
+        return isBornPending(other, axis, [&](Operation *op) -> const OpSharding & { return shardings.find(op)->second; });
+      };
+      return llvm::any_of(user->getOperands(), born) || meetsPending(user->getResult(0), axis);
+    }
+    bool alone = sharding.rule.linearity == Linearity::Each || user->getNumOperands() == 1;
+    return alone && llvm::count(user->getOperands(), value) == 1 && meetsPending(user->getResult(0), axis);
+  });
+  return meets[{value, axis}] = all;
+}
+
+// Through a product, say, with one pending operand: where what comes out meets other sums that are reduced anyway.
+bool PartialFlow::canFlowOn(Operation *op, const OpSharding &sharding) {
+  std::optional<unsigned> flowing;
+  for (auto [number, operand] : llvm::enumerate(op->getOperands()))
+    if (!used(operand).empty()) {
+      if (flowing)
+        return false;
+      flowing = number;
+    }
+  if (!flowing || op->getNumResults() != 1 || !llvm::is_contained(sharding.rule.linearOperands, *flowing))
+    return false;
+  for (auto &[axis, combiner] : used(op->getOperand(*flowing)))
+    if (combiner != Combiner::Sum || sharding.uses(axis) || !meetsPending(op->getResult(0), axis))
+      return false;
+  return llvm::all_of(sharding.pending(0), [](auto &entry) { return entry.second == Combiner::Sum; });
 }
 
 bool PartialFlow::visit(Operation *op) {
@@ -129,7 +185,11 @@ bool PartialFlow::visit(Operation *op) {
   }
 
   Pending flowing;
-  if (canFlow(op, sharding)) {
+  if (canFlow(op, sharding) && sharding.rule.linearity == Linearity::Each) {
+    for (Value operand : op->getOperands()) // the one that is pending
+      if (Pending pending = used(operand); !pending.empty())
+        flowing = pending;
+  } else if (canFlow(op, sharding)) {
     ArrayRef<unsigned> linear = sharding.rule.linearOperands;
     flowing = used(op->getOperand(linear.front()));
     for (unsigned number : linear.drop_front())

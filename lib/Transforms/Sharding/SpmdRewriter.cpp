@@ -88,9 +88,15 @@ LogicalResult SpmdRewriter::check(Operation *op) {
     if (needed && needed.getDims() != found.getDims())
       return op->emitOpError() << "needs operand " << number << " as " << needed << " but it is " << found
                                << ": run ppc-insert-reshards first";
-    bool isLinear = sharding.rule.linearity == Linearity::Joint && llvm::is_contained(sharding.rule.linearOperands, number);
+    bool isLinear = sharding.rule.linearity != Linearity::None && llvm::is_contained(sharding.rule.linearOperands, number);
+    bool isAlone = sharding.rule.linearity == Linearity::Each;
+    if (isAlone && isLinear && !found.isPartial())
+      continue; // it is what the pending operand is multiplied with
     if (isa<YieldOp>(op) ? !sameAxes(found.getPartialAxes(), needed.getPartialAxes()) : found.isPartial() && !isLinear)
       return op->emitOpError() << "cannot use operand " << number << ", which is pending: " << found
+                               << ": run ppc-insert-reshards first";
+    if (isLinear && flowing && isAlone)
+      return op->emitOpError() << "multiplies values that are both pending, " << *flowing << " and " << found
                                << ": run ppc-insert-reshards first";
     if (isLinear && flowing && !sameAxes(flowing->getPartialAxes(), found.getPartialAxes()))
       return op->emitOpError() << "adds values that are pending over different axes, " << *flowing << " and " << found

@@ -107,6 +107,27 @@ module attributes {ppc.plan = #plan} {
     return %a, %b : tensor<8xf32>, tensor<8xf32>
   }
 
+  // Through a product, where the result is added to what is pending anyway.
+  // CHECK-LABEL: func.func @meets
+  func.func @meets(%a: tensor<8x32xf32> {ppc.sharding = #ppc.sharding<[{dp}, {tp}]>},
+                   %w: tensor<64x32xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>},
+                   %v: tensor<4x32xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>}, %u: tensor<64x4xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+    // CHECK: %[[D:.*]] = ppc.matmul "mk,dk->md"
+    // CHECK-NEXT: %[[Q:.*]] = ppc.matmul "md,nd->mn" %[[D]], %{{.*}}ppc.shardings = [#ppc.sharding<[{dp}, {}], partial = {tp: sum}>]
+    // CHECK-NEXT: %[[S:.*]] = ppc.add %{{.*}}, %[[Q]]
+    // CHECK-NEXT: ppc.reshard %[[S]] to <[{dp}, {}]>
+    %p = ppc.matmul "mk,nk->mn" %a, %w : (tensor<8x32xf32>, tensor<64x32xf32>) -> tensor<8x64xf32>
+    %d = ppc.matmul "mk,dk->md" %a, %v : (tensor<8x32xf32>, tensor<4x32xf32>) -> tensor<8x4xf32>
+    %q = ppc.matmul "md,nd->mn" %d, %u : (tensor<8x4xf32>, tensor<64x4xf32>) -> tensor<8x64xf32>
+    %s = ppc.add %p, %q : tensor<8x64xf32>
+    // CHECK: %[[E:.*]] = ppc.matmul "mk,dk->md"
+    // CHECK-NEXT: %[[R:.*]] = ppc.reshard %[[E]]
+    // CHECK-NEXT: ppc.matmul "md,nd->mn" %[[R]]
+    %e = ppc.matmul "mk,dk->md" %a, %v {alone} : (tensor<8x32xf32>, tensor<4x32xf32>) -> tensor<8x4xf32>
+    %f = ppc.matmul "md,nd->mn" %e, %u : (tensor<8x4xf32>, tensor<64x4xf32>) -> tensor<8x64xf32>
+    return %s, %f : tensor<8x64xf32>, tensor<8x64xf32>
+  }
+
   // What the forward pass gathers is not kept for the weight gradients: they gather it again.
   // CHECK-LABEL: func.func @again
   func.func @again(%x: tensor<2x8x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}]>},

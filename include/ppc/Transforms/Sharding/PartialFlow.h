@@ -32,7 +32,9 @@ public:
 private:
   bool visit(Operation *op);
   bool reduce(Value value, const Pending &keep);
-  bool canFlow(Operation *op, const OpSharding &sharding) const;
+  bool canFlow(Operation *op, const OpSharding &sharding);
+  bool canFlowOn(Operation *op, const OpSharding &sharding);
+  bool meetsPending(Value value, StringAttr axis);
   bool set(Value value, const Pending &pending);
 
   func::FuncOp function;
@@ -42,6 +44,7 @@ private:
   DenseMap<Value, Pending> pendingOf;
   DenseMap<Value, SmallVector<StringAttr>> reduced; ///< axes reduced right after the value is made
   DenseSet<Operation *> regrouped;
+  DenseMap<std::pair<Value, StringAttr>, bool> meets; ///< what meetsPending has found
 };
 
 } // namespace mlir::ppc

@@ -69,6 +69,10 @@ def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
 
     Requires: `ppc.plan` on the module; `ppc.sharding` on function arguments (`ppc-apply-plan` writes it; without it an
     argument is replicated).
+    What the plan says of activations (`"activations.sequence" = ["tp"]` among its dimensions) comes last: an op that has a dimension of
+    that name, as the inputs name theirs, and features besides, and that none of these axes cuts yet, is cut along it. Gradients lie like
+    the optimizer's state.
+
     Guarantees: every op has `ppc.shardings`, one per result, with pending axes where a cut factor is reduced; ops that are
     cut have `ppc.factors`; `ppc.accumulate` has `ppc.operand_shardings`; results of functions have `ppc.sharding`: that of
     the parameter or state that they are the gradient or new value of (`ppc.result`, `ppc.of`), else whatever the program
@@ -90,8 +94,10 @@ def InsertReshardsPass : Pass<"ppc-insert-reshards", "mlir::ModuleOp"> {
     share it, and a later one starts from whichever form of the value is cheapest to convert. Pending sums are kept pending
     for as long as every use is linear in them, so that they are reduced late and once: through linear ops (unless the
     result is larger than the operand), and out of `ppc.accumulate`, where gradients of replicated weights stay partial
-    over the data axes for all micro-batches. A `ppc.sum` of values that are pending over different axes is regrouped: equal
+    over the data axes for all micro-batches; through products of one pending operand, where what comes out is added to something that is
+    pending anyway or summed over micro-batches. A `ppc.sum` of values that are pending over different axes is regrouped: equal
     ones are added first and each group is reduced once. Splat constants are repeated instead of resharded.
+    What the forward pass gathers is gathered again in backward instead of being kept.
 
     Requires: the annotations of `ppc-propagate-shardings`.
     Guarantees: every operand has exactly the sharding that its op needs; nothing is pending at function results; only sums
@@ -132,7 +138,8 @@ def PartitionToSpmdPass : Pass<"ppc-partition-to-spmd", "mlir::ModuleOp"> {
 def SimplifyCollectivesPass : Pass<"ppc-simplify-collectives", "mlir::ModuleOp"> {
   let summary = "merge, fold and share collectives";
   let description = [{
-    - `sum(all_reduce(a), all_reduce(b), rest)` becomes `sum(all_reduce(sum(a, b)), rest)`; likewise for `add` and `sub`;
+    - `sum(all_reduce(a), all_reduce(b), rest)` becomes `sum(all_reduce(sum(a, b)), rest)`; likewise for `add` and `sub`, and for
+      `reduce_scatter`, unless the values come from different stages;
     - `all_reduce` over some axes of an `all_reduce` over others, with one combiner, becomes one over all of them;
     - `local_slice` of an `all_reduce` over the same axes becomes `reduce_scatter`;
     - `local_slice` of an `all_gather`, and `all_gather` of a `local_slice`, over the same dimension and axes, cancel where
