@@ -7,7 +7,7 @@
 // The received gradient arrives before the backward that uses it, and what a forward leaves for later is saved.
 // CHECK-SAME: [{buffers = [{name = "x", role = "input", space = "slot", type = tensor<2x4xf32>},
 // CHECK-SAME:   {init = #ppc.init<ones>, name = "w", role = "parameter", space = "arena", type = tensor<4x4xf32>},
-// CHECK-SAME:   {role = "saved", space = "slot", type = tensor<2x4xf32>},
+// CHECK-SAME:   {order = 0 : i64, role = "saved", space = "slot", type = tensor<2x4xf32>},
 // CHECK-SAME:   {role = "message", space = "slot", type = tensor<2x4xf32>},
 // CHECK-SAME:   {name = "w", role = "gradient", space = "arena", type = tensor<4x4xf32>},
 // CHECK-SAME:   {name = "loss", role = "metric", space = "arena", type = tensor<f32>},
