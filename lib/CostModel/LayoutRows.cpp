@@ -1,5 +1,6 @@
 #include "ppc/CostModel/LayoutRows.h"
 
+#include "ppc/CostModel/MixedStep.h"
 #include "ppc/Support/CsvReader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -17,7 +18,7 @@ static constexpr llvm::StringRef columnNames[] = {
     "vocab",   "tied",        "experts",      "top_k",       "moe_ffn",   "shared_experts", "seq_len", "global_batch",
     "micro_batch", "cluster", "devices",      "tp",          "pp",        "vp",        "dp",        "cp",       "ep",
     "etp",     "sp",          "zero",         "shard_group", "schedule",  "recompute", "offload",   "precision", "attention",
-    "norm",    "stack"};
+    "norm",    "stack",       "stage_groups"};
 
 namespace {
 /// Reads the cells of one row; the first bad one sticks.
@@ -180,6 +181,15 @@ static void readLayout(RowReader &row, LayoutRow &result) {
   if (row.has("norm") && row.text("norm") != "fused" && row.text("norm") != "unfused")
     row.fail("norm", "fused or unfused");
   layout.fusedNorm = row.text("norm") != "unfused";
+  llvm::SmallVector<llvm::StringRef, 8> groups;
+  if (row.has("stage_groups"))
+    row.text("stage_groups").split(groups, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef group : groups) {
+    int64_t number = 0;
+    if (group.getAsInteger(10, number) || number < 0)
+      row.fail("stage_groups", "a group of the cluster's devices, from 0, for each of the pp stages, with spaces between them");
+    layout.stageGroups.push_back(number);
+  }
   for (llvm::StringRef needed : {"seq_len", "global_batch", "cluster"})
     if (!row.has(needed))
       row.fail(needed, "a value");
@@ -245,10 +255,17 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
     if (error.empty()) {
       ParallelLayout &layout = result.layout;
       if (!row.has("attention"))
-        layout.attention = defaultAttention(result.cluster->device(), *result.stack);
+        for (const DeviceGroup &group : result.cluster->groups) { // the newest that one of them has
+          layout.attention = defaultAttention(group.device, *result.stack);
+          if (layout.attention == result.stack->attention)
+            break;
+        }
+      if (layout.stageGroups.empty() && result.cluster->groups.size() > 1)
+        error = llvm::toString(verifyStageGroups(*result.cluster, layout));
       int64_t all = devices ? devices : result.cluster->deviceCount(), inner = layout.tp * layout.pp * layout.cp;
       layout.dp = row.integer("dp", std::max<int64_t>(1, all / inner));
-      if (error.empty() && layout.devices() != all && (devices || !row.has("dp")))
+      bool chooses = !layout.stageGroups.empty(); // stages may leave devices of a group over
+      if (error.empty() && layout.devices() != all && !(chooses && row.has("dp")) && (devices || !row.has("dp")))
         error = ("dp " + llvm::Twine(layout.dp) + " x tp " + llvm::Twine(layout.tp) + " x pp " + llvm::Twine(layout.pp) + " x cp " +
                  llvm::Twine(layout.cp) + " is not the " + llvm::Twine(all) + " devices").str();
     }

@@ -125,5 +125,10 @@ std::string mlir::ppc::toString(const ParallelLayout &layout) {
     text += llvm::formatv(" ({0} layers per stage)", layout.recomputedLayers);
   if (layout.offload != Offload::None)
     text += ", offload " + toString(layout.offload).str();
+  for (size_t i = 0, end; i < layout.stageGroups.size(); i = end) {
+    for (end = i; end < layout.stageGroups.size() && layout.stageGroups[end] == layout.stageGroups[i];)
+      ++end;
+    text += llvm::formatv("{0}{1} on group {2}", i ? " + " : ", stages: ", end - i, layout.stageGroups[i]);
+  }
   return text;
 }

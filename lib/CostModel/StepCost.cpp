@@ -1,4 +1,5 @@
 #include "LayerBuilder.h"
+#include "ppc/CostModel/MixedStep.h"
 #include "ppc/CostModel/StepParts.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -144,10 +145,30 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
 
 StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                                  const PipelineProgram &program, const PipelineTime &time) {
-  const ModelShape &model = context.model;
-  const TrainingJob &job = context.job;
-  const ParallelLayout &layout = context.layout;
-  const Stack &stack = context.stack;
+  return assembleStep([&](int64_t) -> const PricingContext & { return context; }, chunks, program, time);
+}
+
+/// Peak of all devices together; one that has no products in the layout's precision counts with what stands in for it.
+static double totalPeak(DeviceContexts contextOf, const ParallelLayout &layout) {
+  const double first = contextOf(0).device().peakOf(layout.precision).value, perStage = double(layout.devices() / layout.pp);
+  double peak = first * double(layout.devices());
+  for (int64_t i = 1; i < layout.pp; ++i) {
+    const Device &device = contextOf(i).device();
+    double own = device.peakOf(layout.precision).value;
+    if (own <= 0 && first > 0)
+      own = device.peakOf(productPrecision(device, layout.precision)).value;
+    peak += (own - first) * perStage;
+  }
+  return peak;
+}
+
+StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program,
+                                 const PipelineTime &time) {
+  const PricingContext &any = contextOf(0);
+  const ModelShape &model = any.model;
+  const TrainingJob &job = any.job;
+  const ParallelLayout &layout = any.layout;
+  const Stack &stack = any.stack;
   StepCost cost;
   cost.fits = true;
   cost.pipeline = pipelineTime(stack, time);
@@ -155,6 +176,7 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<C
   double microBatches = double(program.shape.microBatches);
   Seconds end;
   for (int64_t device = 0; device < layout.pp; ++device) {
+    const PricingContext &context = contextOf(device);
     StageCost &stage = cost.stages.emplace_back();
     double dense = 0, experts = 0;
     Seconds lastBackward, firstForward, exchange;
@@ -195,7 +217,7 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<C
     stage.memory = deviceMemory(context, chunks, program, device);
     Bytes total = stage.memory.total();
     cost.fits &= total <= context.device().memory && fitsHost(context.cluster, stage.memory);
-    Bytes reported = context.stack.reportsAllocated ? total - stage.memory.framework - stage.memory.allocator : total;
+    Bytes reported = stack.reportsAllocated ? total - stage.memory.framework - stage.memory.allocator : total;
     if (reported > cost.peakMemory) {
       cost.peakMemory = reported;
       cost.worstStage = device;
@@ -209,9 +231,8 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<C
   cost.hardwareFlops *= microBatches * devices / double(layout.pp);
   double tokensPerStep = double(job.globalBatch) * double(job.sequence);
   cost.modelFlops = modelFlopsPerToken(model, job.sequence) * tokensPerStep;
-  double peak = context.device().peak[static_cast<int>(layout.precision)].value;
-  if (peak > 0) {
-    double available = peak * devices * cost.stepTime.value;
+  if (double peak = totalPeak(contextOf, layout); peak > 0) {
+    double available = peak * cost.stepTime.value;
     cost.mfu = cost.modelFlops / available;
     cost.hfu = cost.hardwareFlops / available;
   }
@@ -223,6 +244,8 @@ llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const 
                                                  const ParallelLayout &layout, const Stack &stack, StepDetail *detail) {
   if (llvm::Error error = verifyLayout(model, job, layout))
     return std::move(error);
+  if (cluster.groups.size() > 1 || !layout.stageGroups.empty())
+    return estimateMixed(model, job, cluster, layout, stack, detail, *this, state->timer, state->time);
   if (layout.devices() > cluster.deviceCount())
     return llvm::createStringError(llvm::formatv("the layout needs {0} devices, cluster {1} has {2}", layout.devices(),
                                                  cluster.name, cluster.deviceCount()).str());

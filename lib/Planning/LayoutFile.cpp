@@ -19,6 +19,8 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
   for (auto [key, what] : one)
     if (int64_t value = planValue(layout, key); value != planNeutralValue(key))
       return part(what, key, value);
+  if (!llvm::all_equal(layout.stageGroups))
+    return "stages on several groups of devices (stage_groups)";
   if (layout.zero > 1)
     return part("gradients or parameters cut over data-parallel ranks", PlanKey::Zero, layout.zero);
   if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks())
@@ -106,6 +108,8 @@ void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job,
   }
   if (!layout.stageLayers.empty())
     out << "  stage_layers: " << listText(layout.stageLayers) << '\n';
+  if (!layout.stageGroups.empty())
+    out << "  stage_groups: " << listText(layout.stageGroups) << "   # of the cluster's groups of devices, from 0\n";
   if (!layout.stageRecomputedLayers.empty())
     out << "  stage_recomputed_layers: " << listText(layout.stageRecomputedLayers) << '\n';
 }
@@ -119,6 +123,15 @@ static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
     return file.takeError();
   }
   for (const std::string &name : layout->keys()) {
+    if (name == "stage_groups") {
+      for (double group : layout->numbers(name)) {
+        if (!(group >= 0 && group < 1e6 && group == double(int64_t(group))))
+          layout->fail(name, "expected numbers of the cluster's groups of devices, from 0");
+        else
+          constraints.stageGroups.push_back(int64_t(group));
+      }
+      continue;
+    }
     if (name == "stage_layers" || name == "stage_recomputed_layers") {
       for (double count : layout->numbers(name)) {
         if (!(count >= 0 && count < 1e6 && count == double(int64_t(count))))

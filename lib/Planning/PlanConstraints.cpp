@@ -230,6 +230,7 @@ void PlanConstraints::pinAll(const ParallelLayout &layout) {
       pin(PlanKey(key), value);
   stageLayers.assign(layout.stageLayers.begin(), layout.stageLayers.end());
   stageRecomputedLayers.assign(layout.stageRecomputedLayers.begin(), layout.stageRecomputedLayers.end());
+  stageGroups.assign(layout.stageGroups.begin(), layout.stageGroups.end());
 }
 
 bool PlanConstraints::allows(PlanKey key, int64_t value) const {

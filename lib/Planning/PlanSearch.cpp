@@ -1,7 +1,9 @@
 #include "ppc/Planning/PlanSearch.h"
 
+#include "GroupSearch.h"
 #include "PlanInfeasibility.h"
 #include "SearchEngine.h"
+#include "ppc/CostModel/MixedStep.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -10,13 +12,31 @@
 
 using namespace mlir::ppc;
 
-Bytes mlir::ppc::planMemoryLimit(const Cluster &cluster) {
-  double memory = cluster.device().memory.value, mib = double(1 << 20);
+static Bytes usableMemory(double memory) {
+  double mib = double(1 << 20);
   return Bytes(memory - std::clamp(0.02 * memory, 256 * mib, 2048 * mib));
 }
 
+Bytes mlir::ppc::planMemoryLimit(const Cluster &cluster) { return usableMemory(cluster.device().memory.value); }
+
 static Bytes limitOf(const PlanRequest &request) {
   return request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
+}
+
+Bytes mlir::ppc::stageMemoryLimit(const PlanRequest &request, const ParallelLayout &layout, size_t stage) {
+  if (request.cluster.groups.size() == 1)
+    return limitOf(request);
+  double memory = request.cluster.groups[layout.stageGroups[stage]].device.memory.value;
+  Bytes own = usableMemory(memory);
+  return request.memoryLimit.value > 0 ? std::min(own, request.memoryLimit) : own;
+}
+
+bool mlir::ppc::fitsStage(const PlanRequest &request, const ParallelLayout &layout, size_t stage, const MemoryBreakdown &memory) {
+  if (memory.total() > stageMemoryLimit(request, layout, stage))
+    return false;
+  if (request.cluster.groups.size() == 1)
+    return fitsHost(request.cluster, memory);
+  return memory.host.value <= 0 || fitsHost(groupAlone(request.cluster, layout.stageGroups[stage]), memory);
 }
 
 static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const ParallelLayout &layout, StepDetail &detail) {
@@ -27,9 +47,9 @@ static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const Para
   if (!cost)
     return cost.takeError();
   plan.cost = std::move(*cost);
-  plan.cost.fits = llvm::all_of(plan.cost.stages, [&](const StageCost &stage) {
-    return stage.memory.total() <= limitOf(request) && fitsHost(request.cluster, stage.memory);
-  });
+  plan.cost.fits = true;
+  for (size_t stage = 0; stage < plan.cost.stages.size(); ++stage)
+    plan.cost.fits &= fitsStage(request, layout, stage, plan.cost.stages[stage].memory);
   if (plan.layout.stageLayers.empty() && layout.pp > 1)
     for (int64_t layers : layersPerChunk(request.model, detail.costs.chunks))
       plan.layout.stageLayers.push_back(layers);
@@ -279,4 +299,15 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   return std::move(result);
 }
 
-llvm::Expected<PlanSearchResult> mlir::ppc::searchPlan(const PlanRequest &request) { return PlanSearch(request).run(); }
+llvm::Expected<PlanSearchResult> mlir::ppc::searchPlan(const PlanRequest &request) {
+  if (request.cluster.groups.size() == 1) {
+    for (int64_t group : request.constraints.stageGroups)
+      if (group != 0)
+        return llvm::createStringError(llvm::formatv("stage_groups names group {0}; cluster {1} has one group, number 0", group,
+                                                     request.cluster.name).str());
+    return PlanSearch(request).run();
+  }
+  if (llvm::Error error = checkRequest(request))
+    return std::move(error);
+  return searchGroups(request);
+}

@@ -1,6 +1,7 @@
 #include "ppc/Planning/PlanVerifier.h"
 
 #include "PlanSpace.h"
+#include "ppc/CostModel/MixedStep.h"
 #include "ppc/Scheduling/ScheduleVerifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -31,7 +32,10 @@ public:
   llvm::Expected<StepCost> run();
 
 private:
-  std::vector<ChunkCost> priceStages(const PricingContext &context, bool splitBackward) const;
+  /// `contextOf`: of the device that holds the chunk.
+  using ChunkContexts = llvm::function_ref<const PricingContext &(size_t chunk)>;
+  std::vector<ChunkCost> priceStages(ChunkContexts contextOf, llvm::ArrayRef<int64_t> layers, llvm::function_ref<Seconds(size_t)> beside,
+                                     bool splitBackward) const;
   /// What the device keeps after each of its actions, every moment of the step.
   void followMemory(const PipelineSchedule &schedule, int64_t device, PipelineProgram &program) const;
 
@@ -40,13 +44,13 @@ private:
 };
 } // namespace
 
-std::vector<ChunkCost> Recomputation::priceStages(const PricingContext &context, bool splitBackward) const {
+std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm::ArrayRef<int64_t> layers,
+                                                  llvm::function_ref<Seconds(size_t)> beside, bool splitBackward) const {
   const ModelShape &model = request.model;
-  std::vector<int64_t> layers(layout.stageLayers.begin(), layout.stageLayers.end());
-  if (layers.empty())
-    layers = cutLayers(context, buildPrograms(context));
   std::vector<ChunkCost> chunks(layers.size());
-  auto add = [&](ChunkCost &chunk, LayerKind kind, LayerProgram program, bool recomputed) {
+  auto add = [&](size_t number, LayerKind kind, LayerProgram program, bool recomputed) {
+    const PricingContext &context = contextOf(number);
+    ChunkCost &chunk = chunks[number];
     LayerPrograms one;
     one.programs[int(kind)] = std::move(program);
     one.present[int(kind)] = true;
@@ -65,7 +69,8 @@ std::vector<ChunkCost> Recomputation::priceStages(const PricingContext &context,
       std::tie(chunk.working, chunk.gathered) = std::tie(price.working, price.gathered);
     chunk.hardwareFlops += price.hardwareFlops;
   };
-  add(chunks.front(), LayerKind::Embedding, buildEmbedding(context), false);
+  const size_t last = chunks.size() - 1;
+  add(0, LayerKind::Embedding, buildEmbedding(contextOf(0)), false);
   // Layers with positions below this are recomputed; prediction layers lie behind those of the last chunk.
   auto numberOf = [&](size_t chunk) {
     if (layout.recompute != Recompute::Full)
@@ -76,17 +81,15 @@ std::vector<ChunkCost> Recomputation::priceStages(const PricingContext &context,
   int64_t layer = 0;
   for (size_t i = 0; i < chunks.size(); ++i)
     for (int64_t j = 0; j < layers[i]; ++j, ++layer)
-      add(chunks[i], layerKind(model, layer), buildLayer(context, layer),
-          j < numberOf(i));
+      add(i, layerKind(model, layer), buildLayer(contextOf(i), layer), j < numberOf(i));
   for (int64_t i = 0; i <= model.predictionLayers; ++i)
-    add(chunks.back(), LayerKind::Head, buildHead(context), false);
+    add(last, LayerKind::Head, buildHead(contextOf(last)), false);
   for (int64_t i = 0; i < model.predictionLayers; ++i)
-    add(chunks.back(), layerKind(model, model.layers - 1), buildLayer(context, model.layers - 1),
-        layers.back() + i < numberOf(chunks.size() - 1));
-  Seconds beside = timeBesideMessages(context);
-  for (ChunkCost &chunk : chunks) {
-    chunk.durations.forward += beside;
-    chunk.durations.backward += beside;
+    add(last, layerKind(model, model.layers - 1), buildLayer(contextOf(last), model.layers - 1), layers.back() + i < numberOf(last));
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    ChunkCost &chunk = chunks[i];
+    chunk.durations.forward += beside(i);
+    chunk.durations.backward += beside(i);
     if (!splitBackward) {
       chunk.durations.backward += chunk.durations.weightGradient;
       chunk.durations.weightGradient = Seconds(0);
@@ -130,12 +133,37 @@ llvm::Expected<StepCost> Recomputation::run() {
     return std::move(error);
   ParallelLayout effective = layout;
   effective.vp = resolved->shape.chunks;
-  PricingContext context(request.model, request.job, request.cluster, effective, request.stack, resolved->shape.slices);
-  std::vector<ChunkCost> chunks = priceStages(context, resolved->splitBackward);
+  // Of one group of devices: a cluster of its own. Of several: a context for each stage, by the group that it lies on.
+  bool mixed = !llvm::all_equal(layout.stageGroups);
+  const Cluster alone = groupAlone(request.cluster, layout.stageGroups.empty() ? 0 : layout.stageGroups.front());
+  std::optional<PricingContext> context;
+  std::optional<MixedPricing> pricing;
+  std::vector<int64_t> layers(layout.stageLayers.begin(), layout.stageLayers.end());
+  PipelineMessages messages;
+  if (mixed) {
+    if (resolved->kind->replicas > 1)
+      return refuse("schedule {0} keeps the model twice: not over several groups of devices", resolved->kind->name);
+    PipelineSchedule places = resolved->kind->make(resolved->shape);
+    std::vector<int64_t> deviceOf;
+    for (int64_t stage = 0; stage < places.stageCount; ++stage)
+      deviceOf.push_back(places.deviceOf(0, stage));
+    pricing.emplace(request.model, request.job, request.cluster, effective, request.stack, resolved->shape.slices, std::move(deviceOf));
+    messages = pricing->messages();
+    if (layers.empty())
+      layers = pricing->cut();
+  } else {
+    context.emplace(request.model, request.job, alone, effective, request.stack, resolved->shape.slices);
+    messages = priceMessages(*context);
+    if (layers.empty())
+      layers = cutLayers(*context, buildPrograms(*context));
+  }
+  auto contextOf = [&](int64_t device) -> const PricingContext & { return mixed ? pricing->contextOf(device) : *context; };
+  std::vector<ChunkCost> chunks = priceStages(
+      [&](size_t chunk) -> const PricingContext & { return mixed ? pricing->contextOfChunk(chunk) : *context; }, layers,
+      [&](size_t chunk) { return mixed ? pricing->beside(chunk) : timeBesideMessages(*context); }, resolved->splitBackward);
   std::vector<StageDurations> durations;
   for (const ChunkCost &chunk : chunks)
     durations.push_back(chunk.durations);
-  PipelineMessages messages = priceMessages(context);
   fitSchedule(request.stack, chunks, messages, *resolved);
   PipelineSchedule schedule = resolved->kind->make(resolved->shape);
   if (llvm::Error error = verifySchedule(schedule, slotsPerStage(schedule)))
@@ -159,13 +187,18 @@ llvm::Expected<StepCost> Recomputation::run() {
   if (messages.blockingSends)
     for (const TimedMessage &message : timeline->messages)
       time.end[message.from] = std::max(time.end[message.from], message.end);
-  return assembleStep(context, chunks, program, time);
+  return assembleStep(contextOf, chunks, program, time);
 }
 
 llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, double tolerance) {
   const ParallelLayout &layout = plan.layout;
   if (llvm::Error error = verifyLayout(request.model, request.job, layout))
     return error;
+  if (request.cluster.groups.size() > 1 || !layout.stageGroups.empty())
+    if (llvm::Error error = verifyStageGroups(request.cluster, layout))
+      return error;
+  if (!request.constraints.stageGroups.empty() && layout.stageGroups != request.constraints.stageGroups)
+    return refuse("the plan has other groups of devices for its stages than the request asks for");
   if (layout.devices() > request.cluster.deviceCount())
     return refuse("the plan needs {0} devices, cluster {1} has {2}", layout.devices(), request.cluster.name, request.cluster.deviceCount());
   if (std::optional<PlanKey> broken = brokenConstraint(request.constraints, layout))
@@ -193,19 +226,18 @@ llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, 
       return refuse("the plan claims {0:e9} s for the {1}; recomputed: {2:e9} s", pair.first.value, name, pair.second.value);
   if (claimed.stages.size() != expected->stages.size())
     return refuse("the plan lists {0} stages; there are {1}", claimed.stages.size(), expected->stages.size());
-  Bytes limit = request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
   bool fits = true;
   for (size_t stage = 0; stage < expected->stages.size(); ++stage) {
     const MemoryBreakdown &left = claimed.stages[stage].memory, &right = expected->stages[stage].memory;
     if (differs(left.total().value, right.total().value) || differs(left.host.value, right.host.value))
       return refuse("the plan claims {0:e9} bytes on stage {1}; recomputed: {2:e9}", left.total().value, stage, right.total().value);
-    fits &= right.total() <= limit && fitsHost(request.cluster, right);
+    fits &= fitsStage(request, layout, stage, right);
   }
   if (differs(claimed.peakMemory.value, expected->peakMemory.value))
     return refuse("the plan claims a peak of {0:e9} bytes; recomputed: {1:e9}", claimed.peakMemory.value, expected->peakMemory.value);
   if (claimed.fits != fits)
     return refuse("the plan claims {0} to fit; recomputed: {1} of {2} allowed", claimed.fits ? "" : "not", toString(expected->peakMemory),
-                  toString(limit));
+                  toString(stageMemoryLimit(request, layout, size_t(expected->worstStage))));
   if (differs(claimed.mfu, expected->mfu))
     return refuse("the plan claims a model FLOPs utilization of {0:P4}; recomputed: {1:P4}", claimed.mfu, expected->mfu);
   return llvm::Error::success();

@@ -23,10 +23,19 @@ static int64_t recomputedOf(const PlanReport &report, const ReportedPlan &plan, 
 
 static void printMemory(const PlanReport &report, llvm::raw_ostream &out) {
   const ReportedPlan &plan = report.plans[0];
-  out << "memory of a rank of each stage at its worst moment; " << toString(report.memoryLimit) << " of "
-      << toString(report.cluster.device().memory) << " may be used\n";
+  out << "memory of a rank of each stage at its worst moment; ";
+  for (size_t i = 0; i < report.groupLimits.size(); ++i) {
+    const Device &device = report.cluster.groups[i].device;
+    out << (i ? ", " : "") << toString(report.groupLimits[i]) << " of " << toString(device.memory);
+    if (report.groupLimits.size() > 1)
+      out << " on " << device.name;
+  }
+  out << " may be used\n";
+  llvm::ArrayRef<int64_t> groups = plan.layout.stageGroups;
   bool byStage = !plan.layout.stageRecomputedLayers.empty();
   std::vector<std::string> header{"stage"};
+  if (!groups.empty())
+    header.push_back("device");
   if (byStage)
     header.push_back("recomputed");
   for (const MemoryPart &part : memoryParts)
@@ -36,6 +45,8 @@ static void printMemory(const PlanReport &report, llvm::raw_ostream &out) {
   for (size_t i = 0; i < plan.cost.stages.size(); ++i) {
     const MemoryBreakdown &memory = plan.cost.stages[i].memory;
     std::vector<std::string> cells{std::to_string(i)};
+    if (!groups.empty())
+      cells.push_back(stageDevice(report, plan.layout, int64_t(i)).name);
     if (byStage) {
       int64_t recomputed = 0, all = 0;
       for (const PipelineChunk &place : plan.detail.chunks[i]) {
@@ -47,7 +58,7 @@ static void printMemory(const PlanReport &report, llvm::raw_ostream &out) {
     for (const MemoryPart &part : memoryParts)
       cells.push_back(toString(memory.*part.bytes));
     cells.push_back(toString(memory.total()));
-    cells.push_back(percentText(memory.total() / report.memoryLimit));
+    cells.push_back(percentText(memory.total() / report.groupLimits[groups.empty() ? 0 : groups[i]]));
     table.row(std::move(cells));
   }
   table.print(out, "  ");

@@ -25,6 +25,8 @@ json::Value mlir::ppc::toJson(const ParallelLayout &layout) {
     object["stage_layers"] = json::Array(llvm::ArrayRef<int64_t>(layout.stageLayers));
   if (!layout.stageRecomputedLayers.empty())
     object["stage_recomputed_layers"] = json::Array(llvm::ArrayRef<int64_t>(layout.stageRecomputedLayers));
+  if (!layout.stageGroups.empty())
+    object["stage_groups"] = json::Array(llvm::ArrayRef<int64_t>(layout.stageGroups));
   return object;
 }
 
@@ -179,6 +181,17 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
       {"relaxed_bound_s", search.relaxedBound.value},
       {"gap", search.gap},
       {"notes", std::move(notes)}};
+  if (report.cluster.groups.size() > 1) {
+    json::Array groups;
+    for (size_t i = 0; i < report.cluster.groups.size(); ++i) {
+      const DeviceGroup &group = report.cluster.groups[i];
+      groups.push_back(json::Object{{"devices", group.count},
+                                    {"device", group.device.name},
+                                    {"memory_bytes", group.device.memory.value},
+                                    {"memory_limit_bytes", report.groupLimits[i].value}});
+    }
+    result.getObject("cluster")->insert({"groups", std::move(groups)});
+  }
   if (search.infeasibility)
     result["infeasible"] = infeasibilityJson(*search.infeasibility);
   return result;

@@ -112,7 +112,12 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
   report.job = request.job;
   report.cluster = request.cluster;
   report.stack = request.stack;
-  report.memoryLimit = request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
+  ParallelLayout onGroup;
+  for (size_t group = 0; group < request.cluster.groups.size(); ++group) {
+    onGroup.stageGroups = {int64_t(group)};
+    report.groupLimits.push_back(stageMemoryLimit(request, onGroup, 0));
+  }
+  report.memoryLimit = *llvm::min_element(report.groupLimits);
   StepEstimator estimator;
   for (const Plan &plan : search.plans) {
     llvm::Expected<ReportedPlan> reported = reportPlan(report, plan.layout, estimator);
@@ -123,6 +128,10 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
   }
   report.search = std::move(search);
   return report;
+}
+
+const Device &mlir::ppc::stageDevice(const PlanReport &report, const ParallelLayout &layout, int64_t stage) {
+  return report.cluster.groups[layout.stageGroups.empty() ? 0 : layout.stageGroups[stage]].device;
 }
 
 /// Of the products that an attention op counts, the share that its mask leaves: queries meet only keys before them.
@@ -140,7 +149,7 @@ std::vector<OpShare> mlir::ppc::opShares(const PlanReport &report, const Reporte
   for (const PipelineChunk &place : plan.detail.chunks[plan.busiest])
     for (int kind = 0; kind < layerKinds; ++kind)
       layers[kind] += plan.detail.costs.chunks[place.stage].count[kind];
-  const Device &device = report.cluster.device();
+  const Device &device = stageDevice(report, plan.layout, plan.busiest);
   double peak = device.peakOf(productPrecision(device, plan.layout.precision)).value;
   std::vector<OpShare> shares;
   for (int kind = 0; kind < layerKinds; ++kind) {

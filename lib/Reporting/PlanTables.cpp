@@ -24,9 +24,19 @@ static std::vector<std::string> planHeader(std::string first) {
   return {std::move(first), "step", "MFU", "memory", "bubble", "exposed comm.", "tokens/s/device", "layout"};
 }
 
+std::string mlir::ppc::deviceKinds(const Cluster &cluster) {
+  std::string text;
+  for (size_t i = 0; i < cluster.groups.size(); ++i) {
+    text += i ? ", " : "";
+    if (cluster.groups.size() > 1)
+      text += "group " + std::to_string(i) + ": ";
+    text += std::to_string(cluster.groups[i].count) + " x " + cluster.groups[i].device.name;
+  }
+  return text;
+}
+
 static void printHeading(const PlanReport &report, llvm::raw_ostream &out) {
-  out << report.model.name << " on " << report.cluster.name << " (" << report.cluster.deviceCount() << " x "
-      << report.cluster.device().name << "), " << report.job.globalBatch << " sequences of " << report.job.sequence
+  out << report.model.name << " on " << report.cluster.name << " (" << deviceKinds(report.cluster) << "), " << report.job.globalBatch << " sequences of " << report.job.sequence
       << " tokens per step, stack " << report.stack.name << "\n";
 }
 

@@ -39,6 +39,8 @@ static void addPipeline(const ModelShape &model, const ParallelLayout &layout, l
   out << "pipeline_parallel_degree = " << layout.pp << '\n';
   if (layout.pp == 1)
     return;
+  if (!llvm::all_equal(layout.stageGroups))
+    notes.push_back("stages on groups of different devices: start the ranks of each stage on the devices of its group; no key says so");
   llvm::StringRef name = scheduleName(layout.schedule);
   if (name.empty()) {
     notes.push_back("schedule " + layout.schedule + " is none of PyTorch's; 1F1B is written, and the predicted time does not hold");

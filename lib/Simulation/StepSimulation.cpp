@@ -1,6 +1,7 @@
 #include "ppc/Simulation/StepSimulation.h"
 
 #include "StepGraph.h"
+#include "ppc/CostModel/MixedStep.h"
 #include "ppc/Scheduling/PipelineTime.h"
 #include "ppc/Simulation/EventSimulator.h"
 #include "llvm/ADT/STLExtras.h"
@@ -248,6 +249,13 @@ static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &ki
 llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
                                                       const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
                                                       const StepCost &cost, const StepSimulationOptions &options) {
+  if (!llvm::all_equal(layout.stageGroups))
+    return llvm::createStringError("stages on several groups of devices are not replayed event by event");
+  if (!layout.stageGroups.empty()) {
+    ParallelLayout alone = layout;
+    alone.stageGroups.clear();
+    return simulateStep(model, job, groupAlone(cluster, layout.stageGroups.front()), alone, stack, detail, cost, options);
+  }
   ParallelLayout effective = layout;
   effective.vp = detail.shape.chunks;
   PricingContext context(model, job, cluster, effective, stack, detail.shape.slices);

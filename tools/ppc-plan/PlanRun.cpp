@@ -69,6 +69,13 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
   bool host = llvm::StringRef(device.architecture).starts_with("x86");
   input.base.attention = defaultAttention(device, input.stack);
   input.base.precision = productPrecision(device, host ? Precision::F32 : Precision::Bf16);
+  // Of several kinds: the precision that all have, and the newest kernel, for which others use the next older one.
+  for (const DeviceGroup &group : llvm::ArrayRef(input.cluster.groups).drop_front()) {
+    if (group.device.peakOf(input.base.precision).value <= 0)
+      input.base.precision = productPrecision(group.device, input.base.precision);
+    if (input.base.attention != input.stack.attention)
+      input.base.attention = defaultAttention(group.device, input.stack);
+  }
   if (!options.planFile.empty())
     if (llvm::Error error = readLayoutFile(options.planFile, input.constraints))
       return std::move(error);

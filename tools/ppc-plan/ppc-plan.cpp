@@ -77,9 +77,11 @@ static int describe(const PlanOptions &options) {
   for (int key = 0; key < planKeyCount; ++key)
     if (input->constraints.isPinned(PlanKey(key)))
       setPlanValue(layout, PlanKey(key), input->constraints.pinned(PlanKey(key)));
+  if (input->cluster.groups.size() > 1 && (options.tokens || options.price || options.mfu))
+    return fail("--tokens, --price and --mfu count devices of one kind; cluster " + input->cluster.name + " has groups of several");
   PricingContext context(input->model, input->job, input->cluster, layout, input->stack);
   ModelDescription description = describeModel(context);
-  if (!options.cluster.empty()) {
+  if (!options.cluster.empty() && input->cluster.groups.size() == 1) {
     const Device &device = input->cluster.device();
     TokenBudget budget;
     budget.devices = double(input->cluster.deviceCount());

@@ -23,7 +23,8 @@ struct LayoutRow {
 /// Reads a table with a header line. Columns, all optional but a model, seq_len, global_batch and cluster: id, model (path of a
 /// config.json) or layers, hidden, heads, kv_heads, head_dim, ffn, gated, vocab, tied, experts, top_k, moe_ffn, shared_experts;
 /// seq_len, global_batch, micro_batch, cluster, devices, tp, pp, vp, dp, cp, ep, etp, sp, zero, shard_group, schedule,
-/// recompute, offload, precision, attention, norm, stack. Errors (`FILE:LINE: ...`): no header, an unknown or repeated
+/// recompute, offload, precision, attention, norm, stack, stage_groups
+/// (numbers with spaces between them). Errors (`FILE:LINE: ...`): no header, an unknown or repeated
 /// column, a line with another number of cells, a quote that does not end. A bad value makes the row's `error`.
 llvm::Expected<std::vector<LayoutRow>> readLayoutRows(llvm::StringRef name, llvm::StringRef text);
 

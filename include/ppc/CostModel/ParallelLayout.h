@@ -60,6 +60,9 @@ struct ParallelLayout {
   bool fusedNorm = true;
   /// Layers per virtual stage, chunk by chunk in model order (pp x vp numbers); empty: as the stack cuts.
   llvm::SmallVector<int64_t, 8> stageLayers;
+  /// On a cluster of several groups: the group of devices that each device of the pipeline axis is of (pp numbers); stages of
+  /// one group are neighbours. Empty on clusters of one group.
+  llvm::SmallVector<int64_t, 8> stageGroups;
 
   int64_t devices() const { return dp * tp * pp * cp; }
   /// Ranks that hold the same dense parameters.

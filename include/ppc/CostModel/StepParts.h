@@ -3,6 +3,7 @@
 #define PPC_COSTMODEL_STEPPARTS_H
 
 #include "ppc/CostModel/StepCost.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace mlir::ppc {
 
@@ -45,6 +46,9 @@ bool fitsHost(const Cluster &cluster, const MemoryBreakdown &memory);
 /// `time`: of `program` with the chunks' durations.
 StepCost assembleStep(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                       const PipelineProgram &program, const PipelineTime &time);
+/// The same where devices of the pipeline axis differ: each by its own context, all of one layout.
+using DeviceContexts = llvm::function_ref<const PricingContext &(int64_t device)>;
+StepCost assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program, const PipelineTime &time);
 
 } // namespace mlir::ppc
 

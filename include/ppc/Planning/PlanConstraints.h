@@ -64,6 +64,8 @@ public:
   llvm::SmallVector<int64_t, 8> stageLayers;
   /// Recomputed layers per virtual stage in model order, when the user says them.
   llvm::SmallVector<int64_t, 8> stageRecomputedLayers;
+  /// The group of devices of each pipeline stage, when the user says it (clusters of several groups).
+  llvm::SmallVector<int64_t, 8> stageGroups;
 
   PlanConstraints() { pins.fill(unpinned); }
 

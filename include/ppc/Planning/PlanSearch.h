@@ -9,6 +9,9 @@
 // ZeRO 0 to 3 with shard groups of the whole data group, of what lies in one innermost unit, and what is between by level;
 // recompute none, selective, and full of as few layers on each device as fit; offload of optimizer or activations. Precision
 // and attention kernel are the request's unless the constraints leave them open.
+//
+// On clusters of several groups of devices: that space on each group alone, and pipelines whose stages lie on several groups
+// (docs/Planning.md says which).
 #ifndef PPC_PLANNING_PLANSEARCH_H
 #define PPC_PLANNING_PLANSEARCH_H
 
@@ -53,6 +56,12 @@ struct PlanRequest {
 
 /// The device's memory minus a reserve for what is not planned: 2 %, at least 256 MiB, at most 2 GiB.
 Bytes planMemoryLimit(const Cluster &cluster);
+
+/// What device `stage` of the pipeline axis may hold: the request's limit or planMemoryLimit; on clusters of several groups the
+/// lesser of both, by the stage's group.
+Bytes stageMemoryLimit(const PlanRequest &request, const ParallelLayout &layout, size_t stage);
+/// Whether it does, and what it offloads fits into its host.
+bool fitsStage(const PlanRequest &request, const ParallelLayout &layout, size_t stage, const MemoryBreakdown &memory);
 
 struct Plan {
   ParallelLayout layout; // stageLayers filled when pp x vp > 1

@@ -49,7 +49,8 @@ struct PlanReport {
   TrainingJob job;
   Cluster cluster;
   Stack stack;
-  Bytes memoryLimit;
+  Bytes memoryLimit;              // per device; of several groups of devices: of the one with least
+  std::vector<Bytes> groupLimits; // the same per group
   std::vector<ReportedPlan> plans; // best first
   PlanSearchResult search;         // its plans are those above
 };
@@ -83,6 +84,11 @@ llvm::Expected<SimulatedStep> replayStep(const PlanReport &report, const Reporte
 
 /// "+1.2 ms", "-40 us"; empty for what is only rounding beside a step.
 std::string differenceText(Seconds difference, Seconds step);
+
+/// "32 x H100"; of several groups "group 0: 16 x A100, group 1: 16 x H100".
+std::string deviceKinds(const Cluster &cluster);
+/// The device that a stage of the pipeline lies on.
+const Device &stageDevice(const PlanReport &report, const ParallelLayout &layout, int64_t stage);
 
 /// The plans' table, why the first beats the second, what other decisions would cost, how the search went.
 void printPlans(const PlanReport &report, llvm::raw_ostream &out);

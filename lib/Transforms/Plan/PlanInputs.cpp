@@ -26,6 +26,9 @@ llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_
     machine = clusterOfRanks(*machine, ranks);
   if (!machine)
     return machine.takeError();
+  if (machine->groups.size() > 1)
+    return llvm::createStringError("cluster " + machine->name + " has groups of different devices; programs are built for one kind: ask for "
+                                   "as many ranks as its first group has");
   llvm::Expected<Stack> stack = findStack("ppc-host");
   if (!stack)
     return stack.takeError();

@@ -60,6 +60,8 @@ FailureOr<Cluster> SearchShardingsPass::findMachine() {
   if (machine->deviceCount() < devices)
     return getOperation().emitError() << "the layout has " << devices << " ranks, cluster '" << cluster << "' has "
                                       << machine->deviceCount() << " devices";
+  if (machine->groups.size() > 1)
+    return getOperation().emitError() << "cluster '" << cluster << "' has groups of different devices; layouts are searched for one kind";
   return *machine;
 }
 

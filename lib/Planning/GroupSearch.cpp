@@ -1,0 +1,375 @@
+#include "GroupSearch.h"
+
+#include "ppc/CostModel/MixedStep.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <queue>
+
+using namespace mlir::ppc;
+
+/// The most layers that each stage can hold, as if all were of the kind that needs most; empty: one cannot hold any.
+static std::vector<int64_t> layersWithin(const PlanRequest &request, const ParallelLayout &layout, const StepDetail &detail,
+                                         const MixedPricing &pricing, const PipelineProgram &program, bool splitBackward) {
+  std::vector<int64_t> most;
+  int64_t layers = request.model.layers;
+  std::vector<ChunkCost> chunks = detail.costs.chunks;
+  for (int64_t stage = 0; stage < layout.pp; ++stage) {
+    auto fits = [&](int64_t count) {
+      // Layers at the end stand for all: models have their dense layers first.
+      ChunkLayers part{layers - count, count, stage == 0, stage + 1 == layout.pp};
+      chunks[stage] = pricing.priceChunk(part, size_t(stage), splitBackward);
+      MemoryBreakdown memory = deviceMemory(pricing.contextOf(stage), chunks, program, stage);
+      return memory.total() <= stageMemoryLimit(request, layout, size_t(stage));
+    };
+    int64_t low = 0, high = layers - layout.pp + 2; // one that fits or 0, one that does not
+    while (high - low > 1) {
+      int64_t middle = (low + high) / 2;
+      (fits(middle) ? low : high) = middle;
+    }
+    if (!low)
+      return {};
+    most.push_back(low);
+  }
+  return most;
+}
+
+static bool fitsAll(const PlanRequest &request, const ParallelLayout &layout, const StepCost &cost) {
+  for (size_t stage = 0; stage < cost.stages.size(); ++stage)
+    if (!fitsStage(request, layout, stage, cost.stages[stage].memory))
+      return false;
+  return true;
+}
+
+std::optional<Plan> mlir::ppc::fitOverGroups(const PlanRequest &request, ParallelLayout layout, StepEstimator &estimator,
+                                             PipelineTimer &timer) {
+  StepDetail detail;
+  auto price = [&]() -> std::optional<StepCost> {
+    llvm::Expected<StepCost> cost = estimator.estimate(request.model, request.job, request.cluster, layout, request.stack, &detail);
+    if (cost)
+      return std::move(*cost);
+    llvm::consumeError(cost.takeError());
+    return std::nullopt;
+  };
+  std::optional<StepCost> cost = price();
+  if (!cost)
+    return std::nullopt;
+  bool fits = fitsAll(request, layout, *cost);
+  if (!fits && layout.stageLayers.empty() && detail.shape.chunks == 1) {
+    ParallelLayout effective = layout;
+    effective.vp = 1;
+    MixedPricing pricing(request.model, request.job, request.cluster, effective, request.stack, detail.shape.slices, stageDevices(detail.chunks));
+    llvm::Expected<StepSchedule> schedule = resolveSchedule(request.job, layout);
+    llvm::Expected<const PipelineProgram *> program = timer.compile(*detail.schedule, detail.shape);
+    if (!schedule || !program) {
+      llvm::consumeError(schedule.takeError());
+      llvm::consumeError(program.takeError());
+      return std::nullopt;
+    }
+    std::vector<int64_t> most = layersWithin(request, layout, detail, pricing, **program, schedule->splitBackward);
+    std::vector<int64_t> cut = most.empty() ? most : pricing.cut(most);
+    if (cut.empty())
+      return std::nullopt;
+    layout.stageLayers.assign(cut.begin(), cut.end());
+    cost = price();
+    fits = cost && fitsAll(request, layout, *cost);
+  }
+  if (!fits)
+    return std::nullopt;
+  if (layout.stageLayers.empty())
+    for (int64_t layers : layersPerChunk(request.model, detail.costs.chunks))
+      layout.stageLayers.push_back(layers);
+  Plan plan{std::move(layout), std::move(*cost)};
+  plan.cost.fits = true;
+  return plan;
+}
+
+namespace {
+/// Best first: a grid with one way to recompute until it is taken, then each of its placements.
+struct OpenNode {
+  double bound;
+  size_t number; // ties are taken in the order of enumeration
+  size_t grid;
+  Recompute recompute;
+  llvm::SmallVector<int64_t, 8> stages; // empty: all of the grid's
+  bool operator<(const OpenNode &other) const { return std::tie(bound, number) > std::tie(other.bound, other.number); }
+};
+
+class GroupSearch {
+public:
+  GroupSearch(const PlanRequest &request) : request(request), space(request) {}
+  llvm::Expected<PlanSearchResult> run();
+
+private:
+  llvm::Error searchAlone();
+  void searchTogether();
+  void expand(const OpenNode &node);
+  void add(Plan plan);
+  double cutoff() const {
+    return int64_t(result.plans.size()) < request.topK ? std::numeric_limits<double>::infinity() : result.plans.back().cost.stepTime.value;
+  }
+  /// By group, the time of the whole model for one micro-batch in that of group 0, and how much longer group 0 takes for the
+  /// layer that suits it worst.
+  struct GridWork {
+    double work = 0;              // seconds of all layers on group 0
+    std::vector<double> speed;    // at most: layers of group 0's time per time
+    double dense = 0, experts = 0; // parameters of one tensor-parallel rank
+  };
+  const GridWork &workOf(size_t grid, Recompute recompute);
+  double boundOf(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, bool drains) const;
+  bool holdsState(const GridWork &work, const ParallelLayout &layout) const;
+
+  const PlanRequest &request;
+  GroupSpace space;
+  std::vector<GroupGrid> grids;
+  std::map<std::pair<size_t, int>, GridWork> works;
+  StepEstimator estimator;
+  PipelineTimer timer;
+  PlanSearchResult result;
+  std::vector<Infeasibility> alone;
+  int64_t priced = 0, placements = 0, refused = 0;
+  double leastOpen = std::numeric_limits<double>::infinity();
+};
+} // namespace
+
+void GroupSearch::add(Plan plan) {
+  auto before = [](const Plan &left, const Plan &right) { return left.cost.stepTime < right.cost.stepTime; };
+  result.plans.insert(llvm::upper_bound(result.plans, plan, before), std::move(plan));
+  if (int64_t(result.plans.size()) > request.topK)
+    result.plans.pop_back();
+}
+
+const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, Recompute recompute) {
+  auto [found, isNew] = works.try_emplace({grid, int(recompute)});
+  GridWork &work = found->second;
+  if (!isNew)
+    return work;
+  // Without exchange of state: that only adds.
+  ParallelLayout layout = space.layoutOf(grids[grid]);
+  layout.recompute = recompute;
+  const ModelShape &model = request.model;
+  std::array<double, layerKinds> first{};
+  for (size_t group = 0; group < request.cluster.groups.size(); ++group) {
+    Cluster cluster = groupAlone(request.cluster, int64_t(group));
+    PricingContext context(model, request.job, cluster, layout, request.stack);
+    LayerPrices prices = priceLayers(context, buildPrograms(context));
+    double speed = 0;
+    for (int kind = 0; kind < layerKinds; ++kind) {
+      if (!prices.present[kind])
+        continue;
+      bool isEnd = kind == int(LayerKind::Embedding) || kind == int(LayerKind::Head);
+      const LayerPrice &price = prices(LayerKind(kind), recompute == Recompute::Full && !isEnd);
+      double time = (price.forward + price.backward + price.weightGradient).value;
+      if (group == 0) {
+        first[kind] = time;
+        int64_t count = isEnd ? 1 + (kind == int(LayerKind::Head) ? model.predictionLayers : 0) : 0;
+        for (int64_t layer = 0; !isEnd && layer < model.layers + model.predictionLayers; ++layer)
+          count += int(layerKind(model, std::min(layer, model.layers - 1))) == kind;
+        work.work += double(count) * time;
+        work.dense += double(count) * price.parameters;
+        work.experts += double(count) * price.expertParameters;
+      }
+      speed = std::max(speed, first[kind] / time);
+    }
+    work.speed.push_back(speed);
+  }
+  return work;
+}
+
+/// What no cut of the layers takes less than: the slowest stage works for all micro-batches. With a schedule that `drains`, of
+/// one chunk per device and whole backwards, stage i also waits for its first micro-batch to come through the stages before and
+/// for its last to go back: w_0 + ... + w_(i-1) + m w_i <= T for the times w of one micro-batch. So any k stages have at most
+/// T (1 - (1 - 1/m)^k) together, and the work is most when the fastest have the most of that.
+double GroupSearch::boundOf(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, bool drains) const {
+  double microBatches = double(request.job.globalBatch / (grid.dp * grid.microBatch)), speed = 0, share = 1;
+  llvm::SmallVector<double, 64> speeds;
+  for (int64_t group : stages)
+    speeds.push_back(work.speed[group]);
+  if (drains)
+    llvm::sort(speeds, std::greater<double>());
+  for (double each : speeds) {
+    speed += share * each;
+    if (drains)
+      share *= 1 - 1 / microBatches;
+  }
+  return microBatches * work.work / speed * (1 - 1e-9);
+}
+
+/// Whether parameters, gradients and optimizer state can lie on all stages together, nothing else counted.
+bool GroupSearch::holdsState(const GridWork &work, const ParallelLayout &layout) const {
+  const Stack &stack = request.stack;
+  double ranks = double(layout.dataRanks()), expertRanks = std::min(ranks, std::max(1.0, double(layout.expertDataRanks())));
+  auto bytes = [&](double each, bool isCut) {
+    return each * (isCut ? work.dense / ranks + work.experts / expertRanks : work.dense + work.experts);
+  };
+  double weight = layout.precision == Precision::F32 ? 4 : 2;
+  double needed = bytes(weight, layout.zero >= 3) + bytes(std::min(stack.gradientBytes, 2.0), layout.zero >= 2) +
+                  bytes(stack.momentBytes + (weight == 4 ? 0 : stack.masterBytes), layout.zero >= 1);
+  double held = 0;
+  for (int64_t stage = 0; stage < layout.pp; ++stage)
+    held += stageMemoryLimit(request, layout, size_t(stage)).value;
+  return needed <= held;
+}
+
+void GroupSearch::expand(const OpenNode &node) {
+  const GroupGrid &grid = grids[node.grid];
+  const GridWork &work = workOf(node.grid, node.recompute);
+  ParallelLayout layout = space.layoutOf(grid);
+  layout.recompute = node.recompute;
+  layout.stageGroups = node.stages;
+  layout.pp = int64_t(node.stages.size());
+  double draining = boundOf(work, grid, node.stages, /*drains=*/true);
+  ++placements;
+  for (const ScheduleChoice &choice : space.schedules(layout)) {
+    layout.schedule = choice.schedule.str();
+    layout.vp = choice.vp;
+    bool drains = choice.schedule == "1f1b" || choice.schedule == "gpipe";
+    llvm::ArrayRef<int64_t> cut = request.constraints.stageLayers;
+    if (!cut.empty() && int64_t(cut.size()) != layout.pp * layout.vp)
+      continue;
+    layout.stageLayers.assign(cut.begin(), cut.end());
+    for (int64_t zero : space.zeros(layout)) {
+      layout.zero = zero;
+      if ((drains && draining > cutoff()) || !holdsState(work, layout))
+        continue;
+      if (brokenConstraint(request.constraints, layout) || (request.refuse && !request.refuse(layout).empty())) {
+        ++refused;
+        continue;
+      }
+      ++priced;
+      if (std::optional<Plan> plan = fitOverGroups(request, layout, estimator, timer); plan && plan->cost.stepTime.value < cutoff())
+        add(std::move(*plan));
+    }
+  }
+}
+
+void GroupSearch::searchTogether() {
+  grids = space.grids();
+  std::priority_queue<OpenNode> open;
+  size_t number = 0;
+  for (size_t grid = 0; grid < grids.size(); ++grid)
+    for (Recompute recompute : space.recomputes()) {
+      // All devices that a grid can use, in any order.
+      llvm::SmallVector<int64_t, 8> all;
+      int64_t perStage = grids[grid].dp * grids[grid].tp * grids[grid].cp;
+      for (size_t group = 0; group < request.cluster.groups.size(); ++group)
+        all.append(size_t(request.cluster.groups[group].count / perStage), int64_t(group));
+      double bound = boundOf(workOf(grid, recompute), grids[grid], all, /*drains=*/false);
+      if (bound <= cutoff())
+        open.push({bound, number++, grid, recompute, {}});
+    }
+  int64_t taken = 0;
+  while (!open.empty() && open.top().bound <= cutoff()) {
+    if (request.maxEvaluations && priced >= request.maxEvaluations)
+      break;
+    OpenNode node = open.top();
+    open.pop();
+    if (!node.stages.empty()) {
+      expand(node);
+      if (request.progress && ++taken % 64 == 0)
+        request.progress({"plans", taken, int64_t(open.size()), result.plans.empty() ? Seconds(0) : result.plans.front().cost.stepTime});
+      continue;
+    }
+    const GridWork &work = workOf(node.grid, node.recompute);
+    for (llvm::SmallVector<int64_t, 8> &stages : space.placements(grids[node.grid])) {
+      double bound = boundOf(work, grids[node.grid], stages, /*drains=*/false);
+      if (bound <= cutoff())
+        open.push({bound, number++, node.grid, node.recompute, std::move(stages)});
+    }
+  }
+  if (!open.empty())
+    leastOpen = open.top().bound;
+}
+
+llvm::Error GroupSearch::searchAlone() {
+  llvm::ArrayRef<int64_t> asked = request.constraints.stageGroups;
+  for (size_t group = 0; group < request.cluster.groups.size(); ++group) {
+    if (!asked.empty() && !llvm::all_of(asked, [&](int64_t other) { return other == int64_t(group); }))
+      continue;
+    Cluster cluster = groupAlone(request.cluster, int64_t(group));
+    if (request.constraints.isPinned(PlanKey::Devices) && request.constraints.pinned(PlanKey::Devices) > cluster.deviceCount())
+      continue;
+    PlanRequest one{request.model, request.job, cluster, request.stack, request.base, request.constraints, Bytes(0), request.topK};
+    one.memoryLimit = request.memoryLimit.value > 0 ? std::min(request.memoryLimit, planMemoryLimit(cluster)) : Bytes(0);
+    one.constraints.stageGroups.clear();
+    if (!asked.empty())
+      one.constraints.pin(PlanKey::Pp, int64_t(asked.size()));
+    one.frontier = one.alternatives = one.simulate = false;
+    one.refuse = request.refuse;
+    one.threads = request.threads;
+    one.maxEvaluations = request.maxEvaluations;
+    llvm::Expected<PlanSearchResult> found = searchPlan(one);
+    if (!found)
+      return found.takeError();
+    auto place = [&](Plan &plan) { plan.layout.stageGroups.assign(size_t(plan.layout.pp), int64_t(group)); };
+    for (Plan &plan : found->plans) {
+      place(plan);
+      add(std::move(plan));
+    }
+    leastOpen = std::min(leastOpen, found->plans.empty() ? leastOpen : found->lowerBound.value);
+    if (found->infeasibility) {
+      Infeasibility &why = alone.emplace_back(std::move(*found->infeasibility));
+      why.reason = llvm::formatv("on group {0} ({1}) alone: {2}", group, cluster.device().name, why.reason).str();
+      why.relaxations.clear(); // of one group; with another, nothing may have to be given up
+      if (why.closest)
+        place(*why.closest);
+    }
+    for (const std::string &note : found->notes)
+      result.notes.push_back(llvm::formatv("on group {0} ({1}) alone: {2}", group, cluster.device().name, note).str());
+    result.table.push_back({llvm::formatv("layouts listed, group {0} ({1}) alone", group, cluster.device().name).str(), int64_t(found->plans.size())});
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<PlanSearchResult> GroupSearch::run() {
+  int64_t all = request.cluster.deviceCount();
+  if (request.constraints.isPinned(PlanKey::Devices) && request.constraints.pinned(PlanKey::Devices) > all)
+    return llvm::createStringError(llvm::formatv("{0} devices are asked for, cluster {1} has {2}",
+                                                 request.constraints.pinned(PlanKey::Devices), request.cluster.name, all).str());
+  for (int64_t group : request.constraints.stageGroups)
+    if (group >= int64_t(request.cluster.groups.size()))
+      return llvm::createStringError(llvm::formatv("stage_groups names group {0}; cluster {1} has groups 0 to {2}", group,
+                                                   request.cluster.name, request.cluster.groups.size() - 1).str());
+  if (llvm::Error error = searchAlone())
+    return std::move(error);
+  std::string missing = notSearchedOverGroups(request.constraints);
+  if (missing.empty())
+    searchTogether();
+  else
+    result.notes.push_back("stages on several groups of devices are not searched with " + missing);
+  result.table.push_back({"placements over several groups expanded", placements});
+  result.table.push_back({"layouts over several groups refused", refused});
+  result.table.push_back({"layouts over several groups priced", priced});
+  if (request.simulate)
+    result.notes.push_back("plans for several groups of devices are ranked by closed formulas; they are not replayed");
+  if (request.frontier || request.alternatives)
+    result.notes.push_back("other decisions and the time/memory frontier are not searched on clusters of several groups");
+  if (result.plans.empty()) {
+    Infeasibility why;
+    why.reason = "no layout on one group of devices or on several";
+    // The group that came nearest speaks for all.
+    const Infeasibility *best = nullptr;
+    for (const Infeasibility &one : alone)
+      if (!best || (one.closest && (!best->closest || one.needed / one.available < best->needed / best->available)))
+        best = &one;
+    if (best) {
+      why = *best;
+      why.reason = "no layout fits on one group of devices or on several; " + best->reason;
+    }
+    result.infeasibility = std::move(why);
+    return std::move(result);
+  }
+  double best = result.plans.front().cost.stepTime.value;
+  result.lowerBound = Seconds(std::min(best, leastOpen));
+  result.relaxedBound = result.lowerBound;
+  result.gap = best / result.lowerBound.value - 1;
+  if (request.maxEvaluations && leastOpen < best)
+    result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}", priced,
+                                         toString(result.lowerBound)).str());
+  return std::move(result);
+}
+
+llvm::Expected<PlanSearchResult> mlir::ppc::searchGroups(const PlanRequest &request) { return GroupSearch(request).run(); }
