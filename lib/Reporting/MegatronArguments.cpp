@@ -121,9 +121,6 @@ static void addPipeline(const ModelShape &model, const ParallelLayout &layout, A
   if (counts.empty() && model.layers % (layout.pp * layout.vp))
     out.note(llvm::Twine(model.layers) + " layers are no multiple of " + llvm::Twine(layout.pp * layout.vp) +
              " stages, and the plan does not say how they are cut");
-  if (!llvm::all_equal(layout.stageGroups))
-    out.note("stages on groups of different devices: start the ranks of each stage on the devices of its group; there is no argument "
-             "that says so");
   if (interleaved)
     out.set("num-virtual-stages-per-pipeline-rank", layout.vp);
 }
@@ -204,6 +201,9 @@ FrameworkArguments mlir::ppc::megatronArguments(const ModelShape &model, const T
   if (layout.sequenceParallel)
     out.flag("sequence-parallel");
   addPipeline(model, layout, out);
+  if (!llvm::all_equal(layout.stageGroups))
+    out.note("stages on groups of different devices: start the ranks of each stage on the devices of its group; there is no argument "
+             "that says so");
   out.set("context-parallel-size", layout.cp);
   if (layout.cp > 1)
     out.set("cp-comm-type", layout.contextKind == ContextKind::Ring      ? "p2p"
