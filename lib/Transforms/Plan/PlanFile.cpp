@@ -76,7 +76,8 @@ template <> struct MappingTraits<PlanText> {
     io.mapOptional("parameters", plan.parameters);
     if (!io.outputting() || !plan.recompute.empty())
       io.mapOptional("recompute", plan.recompute);
-    io.mapOptional("activations", plan.activations);
+    if (!io.outputting() || !plan.activations.empty())
+      io.mapOptional("activations", plan.activations);
     io.mapOptional("update", plan.update);
   }
 };
