@@ -4,6 +4,7 @@
 #include "PlanInfeasibility.h"
 #include "SearchEngine.h"
 #include "ppc/CostModel/MixedStep.h"
+#include "ppc/Simulation/StepBound.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -39,9 +40,9 @@ bool mlir::ppc::fitsStage(const PlanRequest &request, const ParallelLayout &layo
   return memory.host.value <= 0 || fitsHost(groupAlone(request.cluster, layout.stageGroups[stage]), memory);
 }
 
-static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const ParallelLayout &layout, StepDetail &detail) {
+static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const ParallelLayout &layout, StepEstimator &estimator,
+                                          StepDetail &detail) {
   Plan plan{layout, {}};
-  StepEstimator estimator;
   llvm::Expected<StepCost> cost =
       estimator.estimate(request.model, request.job, request.cluster, layout, request.stack, &detail);
   if (!cost)
@@ -58,7 +59,8 @@ static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const Para
 
 llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const ParallelLayout &layout) {
   StepDetail detail;
-  return priceInDetail(request, layout, detail);
+  StepEstimator estimator;
+  return priceInDetail(request, layout, estimator, detail);
 }
 
 /// What makes the request wrong in itself.
@@ -114,6 +116,7 @@ void PlanSearch::fillTable(const SearchOutcome &outcome) {
 }
 
 /// Prices the best candidates, replays them if asked to, and puts them, and those of `outcome`, in the order of the result.
+/// Where more are candidates than are listed, those whose pipeline alone takes longer than the listed ones need no replay.
 llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   struct Finalist {
     Plan plan;
@@ -122,12 +125,24 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   };
   std::vector<Finalist> finalists;
   std::vector<Candidate> &best = outcome.found.targets.front().found.list;
+  StepEstimator estimator;
+  PipelineTimer timer;
+  std::vector<double> replays; // shortest first
+  size_t listed = size_t(request.topK);
   for (Candidate &candidate : best) {
     StepDetail detail;
-    llvm::Expected<Plan> plan = priceInDetail(request, candidate.layout, detail);
+    llvm::Expected<Plan> plan = priceInDetail(request, candidate.layout, estimator, detail);
     if (!plan)
       return plan.takeError();
     double time = plan->cost.stepTime.value;
+    if (request.simulate && replays.size() >= listed) {
+      llvm::Expected<Seconds> bound =
+          boundSimulatedStep(request.model, request.job, request.cluster, plan->layout, request.stack, detail, plan->cost, timer);
+      if (!bound)
+        return bound.takeError();
+      if (bound->value > replays[listed - 1])
+        continue;
+    }
     if (request.simulate) {
       llvm::Expected<SimulatedStep> step =
           simulateStep(request.model, request.job, request.cluster, plan->layout, request.stack, detail, plan->cost);
@@ -135,6 +150,7 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
         return step.takeError();
       time = step->stepTime.value;
       plan->simulated = std::move(*step);
+      replays.insert(std::upper_bound(replays.begin(), replays.end(), time), time);
     }
     finalists.push_back({std::move(*plan), std::move(candidate), time});
   }

@@ -4,10 +4,12 @@
 #include "ppc/CostModel/MixedStep.h"
 #include "ppc/Scheduling/PipelineTime.h"
 #include "ppc/Simulation/EventSimulator.h"
+#include "ppc/Simulation/StepBound.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <tuple>
 
@@ -175,6 +177,28 @@ static double expectedTasks(const StepDetail &detail, const ParallelLayout &layo
   return perMicroBatch * double(detail.shape.microBatches) * double(detail.shape.slices);
 }
 
+namespace {
+/// Steps of so many micro-batches, and of a period more, are replayed instead of the whole.
+struct ReplayedPart {
+  int64_t least, period;
+};
+} // namespace
+
+/// Nothing: the whole step is replayed.
+static std::optional<ReplayedPart> replayedPart(const ParallelLayout &layout, const ParallelLayout &effective, const StepDetail &detail,
+                                                const StepSimulationOptions &options) {
+  // Copies to the host settle late into a steady state: longer steps are replayed whole.
+  double most = double(options.maxTasks) * (layout.offload == Offload::Activations ? 20 : 1);
+  if (expectedTasks(detail, effective, options.everyLayer) <= most || !detail.schedule->period)
+    return std::nullopt;
+  // A schedule's steady state repeats after its period, or after twice or three times that.
+  int64_t period = 6 * detail.schedule->period(detail.shape), microBatches = detail.shape.microBatches;
+  int64_t enough = 4 * std::max(detail.shape.devices, period / 6) + 8, least = enough + (microBatches - enough) % period;
+  if (microBatches < 2 * (2 * least + period))
+    return std::nullopt;
+  return ReplayedPart{least, period};
+}
+
 /// What the first step has, and so many times what the second has more; the step's time grows by `growth`.
 static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &second, double times, Seconds growth) {
   auto grow = [&](Seconds &a, Seconds b) { a += std::max(Seconds(0), b - a) * times; };
@@ -267,18 +291,28 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, c
       return schedule.takeError();
     return deriveStepWork(context, detail, cost, std::move(*schedule));
   };
-  int64_t microBatches = detail.shape.microBatches;
-  // Copies to the host settle late into a steady state: longer steps are replayed whole.
-  double most = double(options.maxTasks) * (layout.offload == Offload::Activations ? 20 : 1);
-  if (expectedTasks(detail, effective, options.everyLayer) > most && detail.schedule->period) {
-    // A schedule's steady state repeats after its period, or after twice or three times that.
-    int64_t period = 6 * detail.schedule->period(detail.shape);
-    int64_t enough = 4 * std::max(detail.shape.devices, period / 6) + 8, least = enough + (microBatches - enough) % period;
-    if (microBatches >= 2 * (2 * least + period))
-      return replayInPart(*detail.schedule, detail.shape, least, period, workOf, options);
-  }
-  llvm::Expected<StepWork> work = workOf(microBatches);
+  if (std::optional<ReplayedPart> part = replayedPart(layout, effective, detail, options))
+    return replayInPart(*detail.schedule, detail.shape, part->least, part->period, workOf, options);
+  llvm::Expected<StepWork> work = workOf(detail.shape.microBatches);
   if (!work)
     return work.takeError();
   return simulateWork(*work, options);
+}
+
+llvm::Expected<Seconds> mlir::ppc::boundSimulatedStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                                                      const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
+                                                      const StepCost &cost, PipelineTimer &timer) {
+  ParallelLayout effective = layout;
+  effective.vp = detail.shape.chunks;
+  if (!layout.stageGroups.empty() || stack.validatesUpdateAfterwards || replayedPart(layout, effective, detail, {}))
+    return Seconds(0);
+  PricingContext context(model, job, cluster, effective, stack, detail.shape.slices);
+  StepWork work = deriveStepWork(context, detail, cost, PipelineSchedule());
+  llvm::Expected<Seconds> alone = pipelineAlone(timer, work, *detail.schedule, detail.shape);
+  if (!alone)
+    return alone.takeError();
+  Seconds update(std::numeric_limits<double>::infinity());
+  for (const DeviceWork &each : work.devices)
+    update = std::min(update, each.optimizer + each.hostCopies + (work.overlapsGather ? Seconds(0) : each.gather));
+  return (1 - 1e-9) * (update + *alone); // sums in another order
 }

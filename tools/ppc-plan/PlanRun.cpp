@@ -111,7 +111,8 @@ static llvm::Expected<PlanSearchResult> search(PlanRequest request) {
 
 static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input) {
   bool whole = options.emit == PlanOutput::Html || options.emit == PlanOutput::Json;
-  return {input.model, input.job, input.cluster, input.stack, input.base, input.constraints, Bytes(options.memory), options.top,
+  bool lists = whole || options.emit == PlanOutput::Table; // others write the best plan alone
+  return {input.model, input.job, input.cluster, input.stack, input.base, input.constraints, Bytes(options.memory), lists ? options.top : 1,
           /*frontier=*/options.frontier || whole, /*alternatives=*/options.emit == PlanOutput::Table || whole, /*simulate=*/true,
           /*refuse=*/{}};
 }

@@ -1,6 +1,7 @@
 // The search against a loop over every layout of its space, on random small problems.
 #include "RandomProblems.h"
 #include "lib/Planning/PlanSpace.h"
+#include "ppc/Simulation/StepBound.h"
 #include "gtest/gtest.h"
 
 using namespace mlir::ppc;
@@ -128,6 +129,42 @@ TEST(PlanSearch, AlternativesAreTheBestWithoutTheChosenValue) {
     }
   }
   EXPECT_GE(compared, 30);
+}
+
+TEST(PlanSearch, ReplaysNoMoreThanItMust) {
+  RandomProblems random(23);
+  PipelineTimer timer;
+  StepEstimator estimator;
+  int bounded = 0, left = 0;
+  double tightest = 0;
+  for (int i = 0; i < 40; ++i) {
+    PlanningProblem problem = random.make();
+    PlanRequest request = problem.request();
+    request.simulate = true;
+    request.topK = 5;
+    PlanSearchResult all = llvm::cantFail(searchPlan(request));
+    if (all.plans.empty())
+      continue;
+    request.topK = 1;
+    PlanSearchResult first = llvm::cantFail(searchPlan(request));
+    ASSERT_EQ(first.plans.size(), 1u);
+    EXPECT_EQ(toString(first.plans.front().layout), toString(all.plans.front().layout)) << "problem " << i;
+    double fastest = all.plans.front().simulated->stepTime.value;
+    EXPECT_EQ(first.plans.front().simulated->stepTime.value, fastest);
+    for (const Plan &plan : all.plans) {
+      StepDetail detail;
+      StepCost cost = llvm::cantFail(estimator.estimate(problem.model, problem.job, problem.cluster, plan.layout, problem.stack, &detail));
+      double bound = llvm::cantFail(boundSimulatedStep(problem.model, problem.job, problem.cluster, plan.layout, problem.stack, detail,
+                                                       cost, timer)).value;
+      bounded += bound > 0;
+      left += bound > fastest;
+      tightest = std::max(tightest, bound / plan.simulated->stepTime.value);
+      EXPECT_LE(bound, plan.simulated->stepTime.value) << "problem " << i << ": " << toString(plan.layout);
+    }
+  }
+  EXPECT_GE(bounded, 40);
+  EXPECT_GE(left, 10);
+  EXPECT_GE(tightest, 0.99);
 }
 
 TEST(PlanSearch, SaysWhatBindsAndWhatIsNearest) {

@@ -1,0 +1,23 @@
+// What a replay cannot be faster than, for the time of its pipeline alone: who looks for the fastest of several steps need not
+// replay the others.
+//
+// In a replay no task runs faster than by itself, each device runs its actions in the order of its schedule behind its
+// update, and an action waits for the same messages as in the pipeline alone: by induction none ends earlier than there,
+// begun when the first device has updated.
+#ifndef PPC_SIMULATION_STEPBOUND_H
+#define PPC_SIMULATION_STEPBOUND_H
+
+#include "ppc/Scheduling/PipelineTime.h"
+#include "ppc/Simulation/StepSimulation.h"
+
+namespace mlir::ppc {
+
+/// As simulateStep with the default options. 0 where nothing is known: steps that are replayed in part, those that begin
+/// without waiting for the devices of the one before, and those on groups of devices. Errors: as PipelineTimer.
+llvm::Expected<Seconds> boundSimulatedStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                                           const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
+                                           const StepCost &cost, PipelineTimer &timer);
+
+} // namespace mlir::ppc
+
+#endif // PPC_SIMULATION_STEPBOUND_H
