@@ -58,25 +58,23 @@ double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::
     sum += chainOf(chunk.durations) + chunk.durations.pairedWeightGradient().value;
   }
   double bound = std::max(sum * microBatches / double(shape.devices), share * through);
-  if (!entry.placement)
-    return slack * bound;
   double aside = request.stack.validatesUpdateAfterwards ? 0 : 1;
-  llvm::ArrayRef<int64_t> deviceOf = entry.placement->deviceOf;
+  double perReplica = microBatches / double(entry.placement->replicas);
   llvm::SmallVector<double, 64> fill(chunks.size() + 1, 0), drain(chunks.size() + 1, 0);
   for (size_t stage = 0; stage + 1 < chunks.size(); ++stage) {
-    bool hop = deviceOf[stage] != deviceOf[stage + 1];
+    bool hop = entry.placement->hops[stage];
     fill[stage + 1] = fill[stage] + share * (chunks[stage].durations.forward.value + (hop ? messages.forward.value : 0));
     drain[stage + 1] = drain[stage] + share * (chunks[stage].durations.pairedBackward().value + (hop ? messages.backward.value : 0));
   }
-  for (llvm::ArrayRef<int64_t> stages : entry.placement->stages) {
+  for (llvm::ArrayRef<PipelineChunk> held : entry.placement->chunks) {
     double chain = 0, weights = 0;
-    for (int64_t stage : stages) {
-      chain += chainOf(chunks[stage].durations);
-      weights += chunks[stage].durations.pairedWeightGradient().value;
+    for (const PipelineChunk &chunk : held) {
+      chain += chainOf(chunks[chunk.stage].durations);
+      weights += chunks[chunk.stage].durations.pairedWeightGradient().value;
     }
-    double first = aside * fill[stages.front()], last = aside * drain[stages.front()];
+    double first = aside * fill[held.front().stage], last = aside * drain[held.front().stage];
     // Weight gradients may wait until the backwards have left.
-    bound = std::max({bound, first + microBatches * (chain + weights), first + last + microBatches * chain});
+    bound = std::max({bound, first + perReplica * (chain + weights), first + last + perReplica * chain});
   }
   return slack * bound;
 }
@@ -110,14 +108,14 @@ const PipelineProgram &GridExpander::Expansion::leastLoads(const ScheduleEntry &
     behind[stage] = behind[stage + 1] + chainOf(chunks[stage].durations);
   double perTime = slack * double(entry.schedule.shape.microBatches) / double(entry.schedule.shape.slices) / latest;
   program.stageCount = int64_t(stages);
-  program.chunks.resize(entry.placement->stages.size());
+  program.chunks.resize(entry.placement->chunks.size());
   program.moments.resize(program.chunks.size());
   for (size_t device = 0; device < program.chunks.size(); ++device) {
     program.chunks[device].clear();
     program.moments[device].assign(1, PipelineProgram::Moment());
-    for (int64_t stage : entry.placement->stages[device]) {
-      program.chunks[device].push_back({0, stage});
-      double load = anyCut ? perTime * behind[0] - double(device) : perTime * behind[stage];
+    for (const PipelineChunk &chunk : entry.placement->chunks[device]) {
+      program.chunks[device].push_back(chunk);
+      double load = anyCut ? perTime * behind[0] - double(device) : perTime * behind[chunk.stage] / double(entry.placement->replicas);
       program.moments[device][0].push_back({std::max(0.0, load), 0});
     }
   }

@@ -123,8 +123,8 @@ static double leastStep(const ResidenceTerms &terms, double microBatches, double
   return low;
 }
 
-/// What is on a device at least, beside activations: with the state cut and offloaded as far as can be.
-static double leastState(const PricingContext &context, const LayerPrices &prices,
+/// What is on some device at least, beside activations, and how long it copies state to the host and back.
+static std::pair<double, double> leastState(const PricingContext &context, const LayerPrices &prices,
                          const std::array<int64_t, layerKinds> &kinds) {
   static const PipelineProgram program = [] {
     PipelineProgram one;
@@ -145,13 +145,14 @@ static double leastState(const PricingContext &context, const LayerPrices &price
   }
   MemoryBreakdown memory = deviceMemory(context, share, program, 0);
   memory.communication = memory.allocator = Bytes(0);
-  return memory.total().value;
+  return {memory.total().value, priceState(context, share.parameters, share.expertParameters).hostCopies.value};
 }
 
 double GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit) {
   ParallelLayout layout = space.layoutOf(grid);
   llvm::ArrayRef<ScheduleEntry> entries = schedulesOf(space, layout);
   bool offloads = space.allows(PlanKey::Offload, int64_t(Offload::Activations)) && request.cluster.host.bandwidth.value > 0;
+  std::vector<StateChoice> states = space.states(layout);
   std::vector<Recompute> recomputes = space.recomputes();
   bool canRecompute = llvm::is_contained(recomputes, Recompute::Full);
   double microBatches = double(layout.microBatches(request.job)), devices = double(layout.pp), best = infinity;
@@ -167,12 +168,26 @@ double GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, B
       asked.recompute = selective ? Recompute::Selective : Recompute::None;
       LayerPrices prices = priceLayers(context, programs);
       ResidenceTerms terms = sumResidence(request, prices, canRecompute && !selective);
-      ParallelLayout lean = asked;
-      lean.zero = 3;
-      lean.offload = Offload::Optimizer;
-      PricingContext leanContext(request.model, request.job, request.cluster, lean, request.stack, slices);
-      best = std::min(best, leastStep(terms, microBatches, double(slices), devices,
-                                      limit.value - leastState(leanContext, prices, kinds)));
+      // Each kind of state with the room that it leaves; where it is exchanged in every micro-batch, with what that takes.
+      std::map<std::pair<int64_t, int64_t>, ResidenceTerms> exchanging; // by zero and shard group
+      for (const StateChoice &state : states) {
+        if (state.offload == Offload::Activations)
+          continue;
+        ParallelLayout kept = asked;
+        kept.zero = state.zero;
+        kept.shardGroup = state.shardGroup;
+        kept.offload = state.offload;
+        PricingContext stateContext(request.model, request.job, request.cluster, kept, request.stack, slices);
+        const ResidenceTerms *own = &terms;
+        if (state.zero >= 3 || stateContext.reducesEveryMicroBatch()) {
+          auto [found, isNew] = exchanging.try_emplace({state.zero, state.shardGroup});
+          if (isNew)
+            found->second = sumResidence(request, priceLayers(stateContext, programs), canRecompute && !selective);
+          own = &found->second;
+        }
+        auto [least, copies] = leastState(stateContext, prices, kinds);
+        best = std::min(best, leastStep(*own, microBatches, double(slices), devices, limit.value - least) + copies);
+      }
       if (offloads)
         best = std::min(best, microBatches * terms.offloaded / devices);
     }

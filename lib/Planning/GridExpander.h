@@ -59,7 +59,7 @@ private:
   struct ScheduleEntry {
     ScheduleChoice choice;
     StepSchedule schedule;
-    const StagePlacement *placement; // null: several replicas
+    const StagePlacement *placement;
   };
   struct StateEntry;
   class Expansion;

@@ -1,6 +1,7 @@
 #include "GridExpansion.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -68,7 +69,7 @@ const PipelineProgram *GridExpander::Expansion::programFor(const ScheduleEntry &
 
 /// The schedule has one stage per device, so layers can move between devices one at a time.
 bool GridExpander::Expansion::movesLayers(const ScheduleEntry &entry) const {
-  return !isFitted(entry) && entry.schedule.shape.chunks == 1 && entry.schedule.shape.devices > 1 && entry.placement &&
+  return !isFitted(entry) && entry.schedule.shape.chunks == 1 && entry.schedule.shape.devices > 1 && entry.placement->replicas == 1 &&
          request.stack.stageSplit == StageSplit::Balanced && layout.stageLayers.empty() &&
          (recompute != Recompute::Full || space.choosesByStage());
 }
@@ -293,7 +294,7 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
   ParallelLayout asked = layout;
   setChoice(asked, entry, false);
   double evenBound = choice.bound, movedBound = choice.movedBound, latest = cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
-  auto boundByLeanest = [&](size_t index, const PipelineProgram &evenLoads, const PipelineProgram &anyLoads) {
+  auto boundByLeanest = [&](size_t index, llvm::function_ref<const PipelineProgram &(bool)> loadsOf) { // of any cut?
     StateEntry &state = *states[index];
     if (state.layout.offload == Offload::Activations || (full && !space.choosesByStage()))
       return;
@@ -305,15 +306,15 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
     };
     StageFit fit;
     if (evenBound <= latest)
-      evenBound = fitterOf(evenLoads).fitFewest(choice.cut, fit) ? std::max(evenBound, boundPipeline(entry, fit.chunks)) : infinity;
+      evenBound = fitterOf(loadsOf(false)).fitFewest(choice.cut, fit) ? std::max(evenBound, boundPipeline(entry, fit.chunks)) : infinity;
     double microBatches = double(entry.schedule.shape.microBatches);
-    if (movedBound <= latest && latest < infinity && !fitterOf(anyLoads).holdsWithin(choice.cut, latest / (microBatches * slack)))
+    if (movedBound <= latest && latest < infinity && !fitterOf(loadsOf(true)).holdsWithin(choice.cut, latest / (microBatches * slack)))
       movedBound = infinity;
   };
   size_t leanest = leanestOf(group);
   bool hasLeanest = leanest < states.size();
-  if (hasLeanest && entry.placement && latest < infinity)
-    boundByLeanest(leanest, leastLoads(entry, choice.cut, prices, latest, false), leastLoads(entry, choice.cut, prices, latest, true));
+  if (hasLeanest && latest < infinity)
+    boundByLeanest(leanest, [&](bool anyCut) -> const PipelineProgram & { return leastLoads(entry, choice.cut, prices, latest, anyCut); });
 
   Fits even;
   std::vector<size_t> bound; // states that even stages do not fit, or only with layers recomputed
@@ -342,7 +343,7 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
       if (!(program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape)))
         return;
       if (hasLeanest && group.size() > 1)
-        boundByLeanest(leanest, *program, *program);
+        boundByLeanest(leanest, [&](bool) -> const PipelineProgram & { return *program; });
     }
     StageFitter fitter = fitterOf(state);
     StageFit fit;

@@ -19,8 +19,6 @@ const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, 
 }
 
 const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind, const PipelineShape &shape) {
-  if (kind.replicas != 1)
-    return nullptr;
   // Where stages lie does not depend on the number of micro-batches: ask for few.
   PipelineShape small = shape;
   small.microBatches = std::min(shape.microBatches, shape.devices);
@@ -34,11 +32,17 @@ const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind,
   if (isNew) {
     PipelineSchedule schedule = kind.make(small);
     entry->second = std::make_unique<StagePlacement>();
-    entry->second->stages.resize(schedule.deviceCount());
-    for (int64_t stage = 0; stage < schedule.stageCount; ++stage) {
-      entry->second->deviceOf.push_back(schedule.deviceOf(0, stage));
-      entry->second->stages[schedule.deviceOf(0, stage)].push_back(stage);
-    }
+    StagePlacement &placement = *entry->second;
+    placement.replicas = schedule.replicaCount();
+    placement.hops.assign(schedule.stageCount, true);
+    placement.chunks.resize(schedule.deviceCount());
+    for (int64_t stage = 0; stage < schedule.stageCount; ++stage)
+      for (int64_t replica = 0; replica < placement.replicas; ++replica) {
+        int64_t device = schedule.deviceOf(replica, stage);
+        placement.chunks[device].push_back({replica, stage});
+        if (stage + 1 == schedule.stageCount || schedule.deviceOf(replica, stage + 1) == device)
+          placement.hops[stage] = false;
+      }
   }
   return entry->second.get();
 }

@@ -12,17 +12,17 @@
 
 namespace mlir::ppc {
 
-/// Where a schedule with one replica has its virtual stages.
+/// Where a schedule has its virtual stages. Each replica, if there are several, takes an equal share of the micro-batches.
 struct StagePlacement {
-  std::vector<int64_t> deviceOf;                    // per stage
-  std::vector<llvm::SmallVector<int64_t, 2>> stages; // per device, ascending
+  int64_t replicas = 1;
+  std::vector<bool> hops;                                // per stage: the next one is on another device in every replica
+  std::vector<llvm::SmallVector<PipelineChunk, 2>> chunks; // per device, by stage
 };
 
 class ScheduleCache {
 public:
   /// Null: cannot be made.
   const PipelineProgram *program(const PipelineScheduleKind &kind, const PipelineShape &shape);
-  /// Null: several replicas.
   const StagePlacement *placement(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
 private:
