@@ -111,16 +111,19 @@ private:
   double cutoff() const {
     return int64_t(result.plans.size()) < request.topK ? std::numeric_limits<double>::infinity() : result.plans.back().cost.stepTime.value;
   }
-  /// By group, the time of the whole model for one micro-batch in that of group 0, and how much longer group 0 takes for the
-  /// layer that suits it worst.
+  /// What bounds know of a grid: times are those of the whole model and one micro-batch, without exchange of state, which only adds.
   struct GridWork {
-    double work = 0;              // seconds of all layers on group 0
-    std::vector<double> speed;    // at most: layers of group 0's time per time
+    double work = 0;               // seconds of all layers on group 0
+    std::vector<double> speed;     // by group, at most: layers of group 0's time per time
+    std::vector<double> layer;     // by group, of one layer; empty: they differ
     double dense = 0, experts = 0; // parameters of one tensor-parallel rank
+    double held = 0;               // bytes x seconds that a micro-batch keeps between its forwards and backwards, at least
+    double weightBytes = 0, gradientBytes = 0, optimizerBytes = 0, extraBytes = 0; // the last per device, else per parameter
   };
   const GridWork &workOf(size_t grid, Recompute recompute);
-  double boundOf(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, bool drains) const;
-  bool holdsState(const GridWork &work, const ParallelLayout &layout) const;
+  double boundByWork(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, bool drains) const;
+  double boundByMemory(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, int64_t zero) const;
+  double microBatchesOf(const GroupGrid &grid) const { return double(request.job.globalBatch / (grid.dp * grid.microBatch)); }
 
   const PlanRequest &request;
   GroupSpace space;
@@ -147,11 +150,14 @@ const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, Recompute recomput
   GridWork &work = found->second;
   if (!isNew)
     return work;
-  // Without exchange of state: that only adds.
   ParallelLayout layout = space.layoutOf(grids[grid]);
   layout.recompute = recompute;
   const ModelShape &model = request.model;
-  std::array<double, layerKinds> first{};
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::array<double, layerKinds> first{}, kept, chain;
+  kept.fill(infinity);
+  chain.fill(infinity);
+  auto kindOf = [&](int64_t layer) { return int(layerKind(model, std::min(layer, model.layers - 1))); };
   for (size_t group = 0; group < request.cluster.groups.size(); ++group) {
     Cluster cluster = groupAlone(request.cluster, int64_t(group));
     PricingContext context(model, request.job, cluster, layout, request.stack);
@@ -163,11 +169,13 @@ const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, Recompute recomput
       bool isEnd = kind == int(LayerKind::Embedding) || kind == int(LayerKind::Head);
       const LayerPrice &price = prices(LayerKind(kind), recompute == Recompute::Full && !isEnd);
       double time = (price.forward + price.backward + price.weightGradient).value;
+      kept[kind] = std::min(kept[kind], price.kept.value);
+      chain[kind] = std::min(chain[kind], (price.forward + price.backward).value);
       if (group == 0) {
         first[kind] = time;
         int64_t count = isEnd ? 1 + (kind == int(LayerKind::Head) ? model.predictionLayers : 0) : 0;
         for (int64_t layer = 0; !isEnd && layer < model.layers + model.predictionLayers; ++layer)
-          count += int(layerKind(model, std::min(layer, model.layers - 1))) == kind;
+          count += kindOf(layer) == kind;
         work.work += double(count) * time;
         work.dense += double(count) * price.parameters;
         work.experts += double(count) * price.expertParameters;
@@ -175,16 +183,32 @@ const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, Recompute recomput
       speed = std::max(speed, first[kind] / time);
     }
     work.speed.push_back(speed);
+    bool alike = true;
+    for (int64_t layer = 1; layer < model.layers; ++layer)
+      alike &= kindOf(layer) == kindOf(0);
+    if (alike) {
+      const LayerPrice &price = prices(layerKind(model, 0), recompute == Recompute::Full);
+      work.layer.push_back((price.forward + price.backward + price.weightGradient).value);
+    }
+    work.weightBytes = layout.precision == Precision::F32 ? 4 : 2;
+    work.gradientBytes = context.stack.gradientBytes;
+    work.optimizerBytes = context.stack.momentBytes + context.stack.updateBytes + (work.weightBytes == 4 ? 0 : context.stack.masterBytes);
+    work.extraBytes = context.stack.extraBytes;
+  }
+  double behind = chain[int(LayerKind::Head)];
+  for (int64_t layer = model.layers; layer-- > 0;) {
+    behind += chain[kindOf(layer)];
+    work.held += kept[kindOf(layer)] * behind;
   }
   return work;
 }
 
-/// What no cut of the layers takes less than: the slowest stage works for all micro-batches. With a schedule that `drains`, of
+/// What no cut of the layers takes less than: the slowest stage works for all micro-batches, on whole layers. With a schedule that `drains`, of
 /// one chunk per device and whole backwards, stage i also waits for its first micro-batch to come through the stages before and
 /// for its last to go back: w_0 + ... + w_(i-1) + m w_i <= T for the times w of one micro-batch. So any k stages have at most
 /// T (1 - (1 - 1/m)^k) together, and the work is most when the fastest have the most of that.
-double GroupSearch::boundOf(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, bool drains) const {
-  double microBatches = double(request.job.globalBatch / (grid.dp * grid.microBatch)), speed = 0, share = 1;
+double GroupSearch::boundByWork(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, bool drains) const {
+  double microBatches = microBatchesOf(grid), speed = 0, share = 1;
   llvm::SmallVector<double, 64> speeds;
   for (int64_t group : stages)
     speeds.push_back(work.speed[group]);
@@ -195,23 +219,41 @@ double GroupSearch::boundOf(const GridWork &work, const GroupGrid &grid, llvm::A
     if (drains)
       share *= 1 - 1 / microBatches;
   }
-  return microBatches * work.work / speed * (1 - 1e-9);
+  double time = work.work / speed;
+  // Stages have whole layers: the least time in which enough of them are done.
+  while (!work.layer.empty()) {
+    int64_t done = 0;
+    double next = std::numeric_limits<double>::infinity();
+    for (int64_t group : stages) {
+      int64_t own = int64_t(time * (1 + 1e-12) / work.layer[group]);
+      done += own;
+      next = std::min(next, double(own + 1) * work.layer[group]);
+    }
+    if (done >= request.model.layers)
+      break;
+    time = next;
+  }
+  return microBatches * time * (1 - 1e-9);
 }
 
-/// Whether parameters, gradients and optimizer state can lie on all stages together, nothing else counted.
-bool GroupSearch::holdsState(const GridWork &work, const ParallelLayout &layout) const {
-  const Stack &stack = request.stack;
+/// What a step takes at least for its activations to fit beside the state (Little's law): in a step of x, m micro-batches keep
+/// m `held` / x bytes on average over all stages together, and no stage's worst moment is below its average. Infinity: parameters,
+/// gradients and optimizer state alone do not fit.
+double GroupSearch::boundByMemory(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, int64_t zero) const {
+  ParallelLayout layout = space.layoutOf(grid);
+  layout.stageGroups.assign(stages.begin(), stages.end());
   double ranks = double(layout.dataRanks()), expertRanks = std::min(ranks, std::max(1.0, double(layout.expertDataRanks())));
   auto bytes = [&](double each, bool isCut) {
     return each * (isCut ? work.dense / ranks + work.experts / expertRanks : work.dense + work.experts);
   };
-  double weight = layout.precision == Precision::F32 ? 4 : 2;
-  double needed = bytes(weight, layout.zero >= 3) + bytes(std::min(stack.gradientBytes, 2.0), layout.zero >= 2) +
-                  bytes(stack.momentBytes + (weight == 4 ? 0 : stack.masterBytes), layout.zero >= 1);
-  double held = 0;
-  for (int64_t stage = 0; stage < layout.pp; ++stage)
-    held += stageMemoryLimit(request, layout, size_t(stage)).value;
-  return needed <= held;
+  double left = -bytes(work.weightBytes, zero >= 3) - bytes(work.gradientBytes, zero >= 2) - bytes(work.optimizerBytes, zero >= 1);
+  for (size_t stage = 0; stage < stages.size(); ++stage)
+    left += stageMemoryLimit(request, layout, stage).value - request.cluster.groups[stages[stage]].device.frameworkMemory.value -
+            work.extraBytes;
+  if (left <= 0)
+    return std::numeric_limits<double>::infinity();
+  // Where step follows step without a barrier, a step is shorter than its own activations live.
+  return request.stack.validatesUpdateAfterwards ? 0 : microBatchesOf(grid) * work.held / left * (1 - 1e-9);
 }
 
 void GroupSearch::expand(const OpenNode &node) {
@@ -221,19 +263,24 @@ void GroupSearch::expand(const OpenNode &node) {
   layout.recompute = node.recompute;
   layout.stageGroups = node.stages;
   layout.pp = int64_t(node.stages.size());
-  double draining = boundOf(work, grid, node.stages, /*drains=*/true);
+  double draining = boundByWork(work, grid, node.stages, /*drains=*/true);
+  std::array<double, 4> byMemory{};
+  for (int64_t zero : space.zeros(layout))
+    byMemory[zero] = boundByMemory(work, grid, node.stages, zero);
   ++placements;
   for (const ScheduleChoice &choice : space.schedules(layout)) {
     layout.schedule = choice.schedule.str();
     layout.vp = choice.vp;
     bool drains = choice.schedule == "1f1b" || choice.schedule == "gpipe";
+    bool slices = llvm::cantFail(findPipelineSchedule(choice.schedule))->slicesSequence; // each keeps its part for its own time
     llvm::ArrayRef<int64_t> cut = request.constraints.stageLayers;
     if (!cut.empty() && int64_t(cut.size()) != layout.pp * layout.vp)
       continue;
     layout.stageLayers.assign(cut.begin(), cut.end());
     for (int64_t zero : space.zeros(layout)) {
       layout.zero = zero;
-      if ((drains && draining > cutoff()) || !holdsState(work, layout))
+      if ((drains && draining > cutoff()) || (!slices && byMemory[zero] > cutoff()) ||
+          byMemory[zero] == std::numeric_limits<double>::infinity())
         continue;
       if (brokenConstraint(request.constraints, layout) || (request.refuse && !request.refuse(layout).empty())) {
         ++refused;
@@ -257,7 +304,7 @@ void GroupSearch::searchTogether() {
       int64_t perStage = grids[grid].dp * grids[grid].tp * grids[grid].cp;
       for (size_t group = 0; group < request.cluster.groups.size(); ++group)
         all.append(size_t(request.cluster.groups[group].count / perStage), int64_t(group));
-      double bound = boundOf(workOf(grid, recompute), grids[grid], all, /*drains=*/false);
+      double bound = boundByWork(workOf(grid, recompute), grids[grid], all, /*drains=*/false);
       if (bound <= cutoff())
         open.push({bound, number++, grid, recompute, {}});
     }
@@ -275,7 +322,9 @@ void GroupSearch::searchTogether() {
     }
     const GridWork &work = workOf(node.grid, node.recompute);
     for (llvm::SmallVector<int64_t, 8> &stages : space.placements(grids[node.grid])) {
-      double bound = boundOf(work, grids[node.grid], stages, /*drains=*/false);
+      double bound = boundByWork(work, grids[node.grid], stages, /*drains=*/false);
+      if (!request.constraints.isPinned(PlanKey::Schedule)) // no schedule that slices sequences
+        bound = std::max(bound, boundByMemory(work, grids[node.grid], stages, /*zero=*/3));
       if (bound <= cutoff())
         open.push({bound, number++, node.grid, node.recompute, std::move(stages)});
     }
