@@ -280,6 +280,51 @@ TEST(GroupSearch, GivesFewerLayersToTheGroupWithLessMemory) {
   EXPECT_FALSE(llvm::cantFail(pricePlan(request, more)).cost.fits);
 }
 
+/// Layouts at random, possible and not: an error, or a price that the verifier comes to as well.
+TEST(GroupSearch, PricesOrRefusesAnyLayout) {
+  int priced = 0, refused = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    RandomProblems random(seed);
+    PlanningProblem problem = random.make();
+    problem.constraints = PlanConstraints();
+    problem.cluster = join({"dgx-a100:1", "dgx-h100:2", "dgx-v100:1"});
+    ParallelLayout layout;
+    layout.dp = random.pick({1, 1, 2, 3});
+    layout.tp = random.pick({1, 2, 4});
+    layout.cp = random.pick({1, 1, 2});
+    layout.pp = random.pick({1, 2, 3, 4});
+    layout.vp = random.pick({1, 1, 2, 0});
+    layout.zero = random.pick({0, 1, 2, 3});
+    layout.recompute = Recompute(random.pick({0, 1, 2}));
+    layout.offload = Offload(random.pick({0, 0, 1, 2}));
+    llvm::ArrayRef<PipelineScheduleKind> kinds = pipelineScheduleKinds();
+    layout.schedule = kinds[size_t(random.pick({0, 1, 2, 3, 5, 7, 11, 100})) % kinds.size()].name.str();
+    int64_t group = random.pick({0, 1, 2});
+    for (int64_t stage = 0; stage < layout.pp + random.pick({0, 0, 0, 0, 0, 1}); ++stage) {
+      group = random.pick({0, 0, 1}) ? random.pick({0, 1, 2, 1, 2, 0, 3, -1}) : group;
+      layout.stageGroups.push_back(group);
+    }
+    PlanRequest request = problem.request();
+    if (layout.vp > 0 && problem.job.globalBatch >= layout.dp) {
+      if (llvm::Expected<StepSchedule> schedule = resolveSchedule(problem.job, layout))
+        layout.vp = schedule->shape.chunks; // as searches write it
+      else
+        llvm::consumeError(schedule.takeError());
+    }
+    llvm::Expected<Plan> plan = pricePlan(request, layout);
+    if (!plan) {
+      EXPECT_FALSE(llvm::toString(plan.takeError()).empty());
+      ++refused;
+      continue;
+    }
+    ++priced;
+    EXPECT_GT(plan->cost.stepTime.value, 0);
+    EXPECT_EQ(messageOf(verifyPlan(request, *plan)), "") << "seed " << seed << ": " << toString(layout);
+  }
+  EXPECT_GE(priced, 100);
+  EXPECT_GE(refused, 100);
+}
+
 TEST(GroupSearch, RefusesGroupsThatCannotBe) {
   ModelShape model = largeModel();
   Cluster cluster = join({"dgx-a100:1", "dgx-h100:1"});

@@ -44,6 +44,9 @@ static ParallelLayout randomLayout(std::mt19937 &random) {
   layout.attention = AttentionKernel(upTo(5));
   for (int64_t i = 0; i < layout.pp * layout.vp; ++i)
     layout.stageLayers.push_back(upTo(5));
+  if (upTo(1))
+    for (int64_t i = 0; i < layout.pp; ++i)
+      layout.stageGroups.push_back(upTo(2));
   return layout;
 }
 
@@ -62,6 +65,8 @@ TEST(LayoutFile, IsReadAsItWasWritten) {
       if (constraints.isPinned(PlanKey(key)))
         setPlanValue(again, PlanKey(key), constraints.pinned(PlanKey(key)));
     again.stageLayers = constraints.stageLayers;
+    again.stageGroups = constraints.stageGroups;
+    EXPECT_EQ(again.stageGroups, layout.stageGroups);
     EXPECT_EQ(textOf(again), text);
   }
 }
@@ -106,6 +111,7 @@ TEST(LayoutFile, ErrorsNameThePlaceTheKeyAndWhatIsPossible) {
             "p.yaml:2:7: error: key \"tp\": 'two' is no value of tp; expected a number of at least 1");
   EXPECT_EQ(errorOf("layout:\n  speed: 9\n").rfind("p.yaml:2:10: error: key \"speed\": unknown key 'speed' of a plan; known are ", 0), 0u);
   EXPECT_NE(errorOf("layout:\n  stage_layers: [ 1, -2 ]\n").find("expected whole numbers of layers"), std::string::npos);
+  EXPECT_NE(errorOf("layout:\n  stage_groups: [ 0, 1.5 ]\n").find("expected numbers of the cluster's groups"), std::string::npos);
   EXPECT_NE(errorOf("layout:\n  tp: [ 4 ]\n").find("p.yaml:2:"), std::string::npos);
 }
 
