@@ -80,6 +80,20 @@ function(ppc_executable name)
   endif()
 endfunction()
 
+# A library that a program without MLIR opens when it needs some: lib/<name>.so, which exports only what says so.
+function(ppc_module name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_library(${name} MODULE ${arg_UNPARSED_ARGUMENTS})
+  ppc_compiler_options(${name})
+  add_dependencies(${name} ppc-generated)
+  target_link_libraries(${name} PRIVATE ${arg_LINK} MLIR LLVM)
+  target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
+  set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX ".so")
+  if(PPC_PRECOMPILED_HEADERS)
+    target_precompile_headers(${name} REUSE_FROM PpcPrecompiled)
+  endif()
+endfunction()
+
 # ppc_tablegen(<td> <output> <mlir-tblgen arguments>...) [repeatable per directory]
 function(ppc_tablegen td output)
   string(MAKE_C_IDENTIFIER "${CMAKE_CURRENT_SOURCE_DIR}_${output}" id)

@@ -111,6 +111,8 @@ private:
           if (factors.size() > 1) // blocks would not be contiguous
             for (unsigned factor : factors)
               data.factors[factor].needsReplication = true;
+    if (auto rotary = dyn_cast<RotaryOp>(op)) // the sequence, whose positions its angles are
+      data.factors[rule.operands.front()[1].front()].positional = true;
     if (rule.linearity == Linearity::Joint)
       data.linearOperands.assign(rule.linearOperands.begin(), rule.linearOperands.end());
 
@@ -338,25 +340,26 @@ private:
 
 FailureOr<ExtractedTemplates> extractTemplates(func::FuncOp function) { return TemplateExtractor(function).run(); }
 
-int64_t cutBatch(ExtractedTemplates &templates, func::FuncOp function, int64_t parts) {
-  int64_t found = 0;
+std::vector<ChainModel::BatchDimension> batchDimensions(const ExtractedTemplates &templates, func::FuncOp function) {
+  std::vector<ChainModel::BatchDimension> found;
   std::vector<int> order;
   for (const TemplateChain::Segment &segment : templates.chain.segments)
     order.insert(order.end(), segment.count, segment.index);
-  for (auto [index, layer] : llvm::enumerate(templates.layers))
+  std::vector<bool> done(templates.chain.templates.size(), false);
+  for (auto [index, layer] : llvm::enumerate(templates.layers)) {
+    if (done[order[index]])
+      continue;
+    done[order[index]] = true;
     for (auto [number, value] : llvm::enumerate(layer.values)) {
       auto argument = dyn_cast_or_null<BlockArgument>(value);
       auto dims = argument ? function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), attr::dims) : ArrayAttr();
       if (!dims || !function.getArgAttr(argument.getArgNumber(), attr::input))
         continue;
-      for (auto [dim, name] : llvm::enumerate(axisNames(dims))) {
-        if (name != "batch")
-          continue;
-        found = tensorType(value).getDimSize(dim);
-        if (templates.chain.templates[order[index]].values[number].shape[dim] == found) // not reached before
-          cutDimension(templates.chain, order[index], int(number), int(dim), parts);
-      }
+      for (auto [dim, name] : llvm::enumerate(axisNames(dims)))
+        if (name == "batch" && int64_t(dim) < tensorType(value).getRank())
+          found.push_back({order[index], int(number), int(dim)});
     }
+  }
   return found;
 }
 

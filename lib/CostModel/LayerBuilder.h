@@ -3,12 +3,9 @@
 #define PPC_LIB_COSTMODEL_LAYERBUILDER_H
 
 #include "ppc/CostModel/LayerProgram.h"
+#include "ppc/CostModel/Overlap.h"
 
 namespace mlir::ppc {
-
-/// Compute and communication that start together and slow each other down: from the start to the end of both. Collective
-/// kernels take a share of the multiprocessors, compute takes memory bandwidth.
-Seconds runTogether(const Device &device, Seconds compute, Seconds communication);
 
 /// The most that one of `parts` ranks holds of `extent` heads, columns or rows: what does not divide makes that rank slower.
 inline double largestShare(int64_t extent, int64_t parts) { return double((extent + parts - 1) / parts); }

@@ -21,10 +21,24 @@ std::string toString(const TemplateOp &op, const OpStrategy &strategy, llvm::Arr
   for (auto [number, factor] : llvm::enumerate(op.factors))
     add(number, factor.name);
   add(OpStrategy::pending, "pending");
+  add(OpStrategy::ring, "ring");
+  add(OpStrategy::gather, "gather");
   return "{" + llvm::join(parts, ", ") + "}";
 }
 
 static bool lacks(const DimFactors &dims, int factor) { return !llvm::is_contained(dims, factor); }
+
+bool isCompilable(const TemplateOp &op, const OpStrategy &strategy) {
+  return llvm::none_of(strategy.axes, [&](int choice) {
+    return choice == OpStrategy::ring || choice == OpStrategy::gather || (choice >= 0 && op.factors[choice].positional);
+  });
+}
+
+/// Whether the axis's choice cuts that factor.
+static bool cuts(const TemplateOp &op, int choice, int factor) {
+  return choice == factor || ((choice == OpStrategy::ring || choice == OpStrategy::gather) && factor == op.attention.queries) ||
+         (choice == OpStrategy::ring && factor == op.attention.keys);
+}
 
 static bool isReduced(const TemplateOp &op, int factor) {
   return llvm::any_of(op.resultFactors, [&](const DimFactors &dims) { return lacks(dims, factor); });
@@ -34,10 +48,14 @@ static bool isReduced(const TemplateOp &op, int factor) {
 static bool isLegal(const TemplateOp &op, const OpStrategy &strategy, llvm::ArrayRef<LayoutAxis> grid) {
   std::vector<int64_t> parts(op.factors.size(), 1);
   bool anyPending = false;
-  for (auto [axis, factor] : llvm::enumerate(strategy.axes)) {
-    if (factor >= 0)
-      parts[factor] *= grid[axis].size;
-    anyPending |= factor == OpStrategy::pending;
+  std::vector<bool> summed(op.factors.size(), false); // where the op lacks the loop in a result
+  for (auto [axis, choice] : llvm::enumerate(strategy.axes)) {
+    for (size_t factor = 0; factor < op.factors.size(); ++factor)
+      if (choice != OpStrategy::uncut && cuts(op, choice, int(factor)))
+        parts[factor] *= grid[axis].size;
+    if (choice >= 0)
+      summed[choice] = true;
+    anyPending |= choice == OpStrategy::pending;
   }
   const TemplateFactor *reduced = nullptr;
   for (auto [number, factor] : llvm::enumerate(op.factors)) {
@@ -45,7 +63,7 @@ static bool isLegal(const TemplateOp &op, const OpStrategy &strategy, llvm::Arra
       continue;
     if (parts[number] > factor.size)
       return false;
-    if (!isReduced(op, number))
+    if (!summed[number] || !isReduced(op, number))
       continue;
     if (factor.combiner == LayoutCombiner::Max && factor.size % parts[number])
       return false;
@@ -75,10 +93,15 @@ std::vector<OpStrategy> enumerateStrategies(const TemplateOp &op, llvm::ArrayRef
       strategy.axes[axis] = OpStrategy::uncut;
     };
     for (size_t factor = 0; factor < op.factors.size(); ++factor)
-      if (!op.factors[factor].needsReplication)
+      if (!op.factors[factor].needsReplication || op.factors[factor].positional)
         tryChoice(int(factor));
     if (!op.linearOperands.empty())
       tryChoice(OpStrategy::pending);
+    if (op.kernel == TemplateKernel::Attention && op.attention.queries >= 0 && op.attention.keys >= 0) {
+      if (!op.attention.window)
+        tryChoice(OpStrategy::ring);
+      tryChoice(OpStrategy::gather);
+    }
   };
   choose(choose, 0);
   return strategies;
@@ -99,18 +122,18 @@ std::vector<Layout> enumerateLayouts(llvm::ArrayRef<int64_t> shape, llvm::ArrayR
   return layouts;
 }
 
-static Layout dimsOf(const OpStrategy &strategy, const DimFactors &tensor) {
+static Layout dimsOf(const TemplateOp &op, const OpStrategy &strategy, const DimFactors &tensor) {
   Layout layout;
   layout.dims.resize(tensor.size());
-  for (auto [axis, factor] : llvm::enumerate(strategy.axes))
+  for (auto [axis, choice] : llvm::enumerate(strategy.axes))
     for (auto [dim, walked] : llvm::enumerate(tensor))
-      if (factor >= 0 && walked == factor)
+      if (choice != OpStrategy::uncut && walked >= 0 && cuts(op, choice, walked))
         layout.dims[dim].push_back(axis);
   return layout;
 }
 
 Layout operandLayout(const TemplateOp &op, const OpStrategy &strategy, int number) {
-  Layout layout = dimsOf(strategy, op.operandFactors[number]);
+  Layout layout = dimsOf(op, strategy, op.operandFactors[number]);
   if (llvm::is_contained(op.linearOperands, number))
     for (auto [axis, factor] : llvm::enumerate(strategy.axes))
       if (factor == OpStrategy::pending)
@@ -119,7 +142,7 @@ Layout operandLayout(const TemplateOp &op, const OpStrategy &strategy, int numbe
 }
 
 Layout resultLayout(const TemplateOp &op, const OpStrategy &strategy, int number) {
-  Layout layout = dimsOf(strategy, op.resultFactors[number]);
+  Layout layout = dimsOf(op, strategy, op.resultFactors[number]);
   for (auto [axis, factor] : llvm::enumerate(strategy.axes)) {
     if (factor == OpStrategy::pending)
       layout.partial.push_back(axis);
@@ -132,19 +155,22 @@ Layout resultLayout(const TemplateOp &op, const OpStrategy &strategy, int number
 }
 
 Layout operandGradientLayout(const TemplateOp &op, const OpStrategy &strategy, int number) {
-  Layout layout = dimsOf(strategy, op.operandFactors[number]);
-  for (auto [axis, factor] : llvm::enumerate(strategy.axes))
+  Layout layout = dimsOf(op, strategy, op.operandFactors[number]);
+  for (auto [axis, choice] : llvm::enumerate(strategy.axes)) {
+    int factor = choice == OpStrategy::gather ? op.attention.queries : choice;
     if (factor >= 0 && lacks(op.operandFactors[number], factor))
       layout.partial.push_back(axis);
+  }
   return layout;
 }
 
 std::vector<int64_t> localFactorSizes(const TemplateOp &op, const OpStrategy &strategy,
                                       llvm::ArrayRef<LayoutAxis> grid) {
   std::vector<int64_t> sizes, parts(op.factors.size(), 1);
-  for (auto [axis, factor] : llvm::enumerate(strategy.axes))
-    if (factor >= 0)
-      parts[factor] *= grid[axis].size;
+  for (auto [axis, choice] : llvm::enumerate(strategy.axes))
+    for (size_t factor = 0; factor < op.factors.size(); ++factor)
+      if (choice != OpStrategy::uncut && cuts(op, choice, int(factor)))
+        parts[factor] *= grid[axis].size;
   for (auto [factor, count] : llvm::zip_equal(op.factors, parts))
     sizes.push_back(llvm::divideCeil(factor.size, count));
   return sizes;

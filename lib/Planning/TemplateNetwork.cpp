@@ -1,5 +1,6 @@
 // From a template to a network of costs.
 #include "ppc/Planning/TemplateNetwork.h"
+#include "ppc/CostModel/Overlap.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -29,14 +30,22 @@ static OpSeconds productSeconds(const TemplatePricing &pricing, const OpTemplate
   const Device &device = pricing.cluster.device();
   OpSeconds seconds;
   seconds.forward = gemmTime(device, pricing.precision, shape);
-  if (layer.values[op.operands[0]].hasGradient)
-    seconds.backward += gemmTime(device, pricing.precision, {shape.batch, shape.m, shape.k, shape.n});
-  if (layer.values[op.operands[1]].hasGradient)
-    seconds.backward += gemmTime(device, pricing.precision, {shape.batch, shape.n, shape.k, shape.m, /*outerK=*/true});
+  auto addGradient = [&](int operand, const GemmShape &gradient) {
+    const TemplateValue &value = layer.values[op.operands[operand]];
+    if (!value.hasGradient)
+      return;
+    Seconds time = gemmTime(device, pricing.precision, gradient);
+    seconds.backward += time;
+    if (value.kind == TemplateValueKind::Parameter)
+      seconds.ofWeights += time;
+  };
+  addGradient(0, {shape.batch, shape.m, shape.k, shape.n});
+  addGradient(1, {shape.batch, shape.n, shape.k, shape.m, /*outerK=*/true});
   return seconds;
 }
 
-static OpSeconds attentionSeconds(const TemplatePricing &pricing, const TemplateOp &op, llvm::ArrayRef<int64_t> local) {
+static OpSeconds attentionSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
+                                  const OpStrategy &strategy, llvm::ArrayRef<int64_t> local) {
   auto size = [&](int factor) { return factor >= 0 ? local[factor] : 1; };
   const AttentionFactors &roles = op.attention;
   AttentionShape shape;
@@ -50,8 +59,40 @@ static OpSeconds attentionSeconds(const TemplatePricing &pricing, const Template
   shape.window = roles.window;
   shape.causal = roles.causal;
   const Device &device = pricing.cluster.device();
-  return {attentionForwardTime(device, pricing.attention, pricing.precision, shape),
-          attentionBackwardTime(device, pricing.attention, pricing.precision, shape)};
+  int64_t ring = 1, gather = 1, stride = pricing.stride, hop = 1; // ranks, and how far the ring's neighbours are apart
+  for (size_t axis = pricing.grid.size(); axis-- > 0; stride *= pricing.grid[axis].size) {
+    if (strategy.axes[axis] == OpStrategy::ring) {
+      hop = ring == 1 ? stride : hop;
+      ring *= pricing.grid[axis].size;
+    }
+    gather *= strategy.axes[axis] == OpStrategy::gather ? pricing.grid[axis].size : 1;
+  }
+  OpSeconds seconds;
+  auto add = [&](const AttentionShape &piece, double times) {
+    seconds.forward += times * attentionForwardTime(device, pricing.attention, pricing.precision, piece);
+    seconds.backward += times * attentionBackwardTime(device, pricing.attention, pricing.precision, piece);
+  };
+  shape.queries *= gather; // an even share of the whole sequence's
+  add(shape, 1 / double(gather));
+  if (ring == 1)
+    return seconds;
+  // Causal among its own part; of each other one half of the square, without a mask (arXiv 2310.01889 with balanced parts).
+  if (shape.causal)
+    shape.keys = std::max<int64_t>(1, shape.keys / 2);
+  shape.causal = false;
+  add(shape, double(ring - 1) / double(gather));
+  double keyValues = tensorElements(layer.values[op.operands[1]], op.operandFactors[1], local) * double(layer.values[op.operands[1]].elementBytes) +
+                     tensorElements(layer.values[op.operands[2]], op.operandFactors[2], local) * double(layer.values[op.operands[2]].elementBytes);
+  double own = tensorElements(layer.values[op.operands[0]], op.operandFactors[0], local) / 2, pieces = 1 + 0.5 * double(ring - 1);
+  Seconds step = double(ring - 1) * pointToPointTime(pricing.cluster, Bytes(keyValues), hop, std::min(hop, pricing.cluster.unitSize()));
+  double others = double(ring - 1) / double(ring);
+  auto exposed = [&](Seconds compute, Seconds messages) { return runTogether(device, compute, messages) - compute; };
+  seconds.forward += exposed(others * seconds.forward, step);
+  seconds.backward += exposed(others * seconds.backward, 2 * step); // gradients of keys and values go round with them
+  // Each part's result is scaled and added to f32 sums.
+  seconds.forward += streamTime(device, Bytes((own * 10 * pieces + keyValues * 2) / device.elementwiseShare));
+  seconds.backward += streamTime(device, Bytes((own * 6 * pieces + keyValues * 4 * pieces) / device.elementwiseShare));
+  return seconds;
 }
 
 static OpSeconds streamSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
@@ -72,7 +113,7 @@ static OpSeconds streamSeconds(const TemplatePricing &pricing, const OpTemplate 
     visit(number, dims, saved, true);
   const Device &device = pricing.cluster.device();
   return {streamTime(device, Bytes(forward / device.elementwiseShare)),
-          anyGradient ? streamTime(device, Bytes(backward / device.elementwiseShare)) : Seconds(0)};
+          anyGradient ? streamTime(device, Bytes(backward / device.elementwiseShare)) : Seconds(0), Seconds(0)};
 }
 
 OpSeconds kernelSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
@@ -84,7 +125,7 @@ OpSeconds kernelSeconds(const TemplatePricing &pricing, const OpTemplate &layer,
   case TemplateKernel::Product:
     return productSeconds(pricing, layer, op, local);
   case TemplateKernel::Attention:
-    return attentionSeconds(pricing, op, local);
+    return attentionSeconds(pricing, layer, op, strategy, local);
   case TemplateKernel::Stream:
     return streamSeconds(pricing, layer, op, local);
   }
@@ -92,7 +133,8 @@ OpSeconds kernelSeconds(const TemplatePricing &pricing, const OpTemplate &layer,
 }
 
 TemplateNetwork::TemplateNetwork(const TemplatePricing &pricing, const OpTemplate &layer, ReshardTimes &times)
-    : pricing(pricing), layer(layer), times(times), makers(layer.values.size()) {
+    : pricing(pricing), layer(layer), times(times), makers(layer.values.size()), uses(layer.values.size()),
+      formsOf(layer.values.size()) {
   addOps();
   addSources();
   addConversions();
@@ -240,11 +282,11 @@ std::pair<TableCost, TableCost> TemplateNetwork::waysToHold(const TemplateValue 
 }
 
 void TemplateNetwork::addConversions() {
-  std::vector<std::vector<Use>> uses(layer.values.size());
   for (auto [opNumber, op] : llvm::enumerate(layer.ops))
     for (auto [number, value] : llvm::enumerate(op.operands)) {
       Use &use = uses[value].emplace_back();
       use.variable = opVariables[opNumber];
+      use.op = int(opNumber);
       use.saved = op.savedOperands[number];
       for (const OpStrategy &strategy : opStrategies[opNumber]) {
         Layout gradient;
@@ -256,6 +298,7 @@ void TemplateNetwork::addConversions() {
   for (auto [output, variable, layouts] : llvm::zip_equal(layer.outputs, outputVariables, outputLayouts)) {
     Use &use = uses[output].emplace_back();
     use.variable = variable;
+    use.op = -1;
     for (const Layout &layout : layouts)
       use.needs.push_back({layout, layer.values[output].hasGradient ? layout : Layout()});
   }
@@ -392,6 +435,61 @@ void TemplateNetwork::convertForSeveral(int number, llvm::ArrayRef<Use> uses) {
           table[entry * use.needs.size() + index] = {};
     costs.addCosts(variable, use.variable, std::move(table));
   }
+  formsOf[number] = {variable, std::move(needs), std::move(sets)};
+}
+
+std::vector<Movement> TemplateNetwork::movements(const std::vector<int> &assignment, double pricePerByte) {
+  std::vector<Movement> result;
+  for (auto [number, value] : llvm::enumerate(layer.values)) {
+    if (uses[number].empty())
+      continue;
+    const Layout &made = makers[number].layouts[assignment[makers[number].variable]];
+    const Use &first = uses[number].front();
+    std::vector<Layout> layouts;
+    Conversion moved;
+    if (formsOf[number].variable < 0) {
+      const Need &need = first.needs[assignment[first.variable]];
+      moved = conversion(value, made, need);
+      layouts.push_back(need.value);
+    } else {
+      const Forms &forms = formsOf[number];
+      llvm::ArrayRef<int> set = forms.sets[assignment[forms.variable]];
+      std::vector<Conversion> fromMade;
+      std::vector<std::vector<Conversion>> fromForm;
+      std::vector<int> all;
+      for (int form : set) {
+        all.push_back(int(all.size()));
+        layouts.push_back(forms.needs[form].value);
+        fromMade.push_back(conversion(value, made, forms.needs[form]));
+        std::vector<Conversion> &row = fromForm.emplace_back();
+        for (int to : set)
+          row.push_back(between(value, forms.needs[form], forms.needs[to]));
+      }
+      moved = cheapestTree(all, fromMade, fromForm);
+    }
+    bool saved = llvm::any_of(uses[number], [](const Use &use) { return use.saved; });
+    auto [keep, again] = waysToHold(value, made, layouts, moved, saved);
+    CostNetwork::Table ways;
+    ways.costs = {keep};
+    ways.others = {again};
+    TableCost way = ways.at(0, pricePerByte);
+    bool isAgain = way.time > keep.time;
+    Movement movement;
+    movement.value = int(number);
+    movement.user = first.op;
+    movement.forward = Seconds(moved.forward);
+    movement.gradient = Seconds(moved.gradient);
+    if (isAgain)
+      movement.again = movement.forward;
+    for (const Layout &layout : layouts)
+      if (layout != made)
+        movement.traffic += Bytes(localBytes(value, layout));
+    movement.kept = Bytes(way.memory);
+    if (value.kind != TemplateValueKind::Parameter)
+      movement.kept = movement.kept / double(std::max<int64_t>(1, pricing.inFlight));
+    result.push_back(movement);
+  }
+  return result;
 }
 
 TemplateChoice TemplateNetwork::choice(std::vector<int> assignment, double pricePerByte) const {

@@ -281,6 +281,7 @@ llvm::Expected<TemplateSearchResult> TemplateSearch::run(Bytes memoryLimit) {
     }
     mix(over, best, limit);
   }
+  result.pricePerByte = finalPrice;
   result.time = Seconds(best.total.time);
   result.memory = Bytes(best.total.memory);
   result.lowerBound = Seconds(std::min(bound, best.total.time));

@@ -109,7 +109,8 @@ bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> b
 }
 
 void Compilation::recordPlan() {
-  planYaml = planText((*module)->getAttrOfType<PlanAttr>(attr::plan));
+  auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
+  planYaml = planText(plan) + opCutsText(*module, plan);
   if (DictionaryAttr predicted = prediction())
     planYaml += predictionText(predicted);
 }

@@ -59,6 +59,10 @@ cl::list<std::string> forbidList("forbid", cl::CommaSeparated,
 cl::opt<std::string> planFile("plan", cl::desc("Layout from a YAML file (of --emit plan); what it leaves out is searched"),
                               cl::value_desc("file.yaml"), cl::cat(layoutCategory));
 
+cl::opt<bool> cutOps("cut-ops", cl::desc("Also search how to cut every op by itself around the degrees of the best plans (other programs than "
+                                         "transformers are always searched so)"),
+                     cl::cat(layoutCategory));
+
 cl::opt<PlanOutput> emit("emit", cl::desc("What to write"), cl::init(PlanOutput::Table),
                          cl::values(clEnumValN(PlanOutput::Table, "table", "the best plans, and why the first is first (default)"),
                                     clEnumValN(PlanOutput::Plan, "plan", "the best plan as YAML, for --plan"),
@@ -156,7 +160,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(argc, argv,
                                    "Decides how a model is trained on a cluster: every degree of parallelism, the pipeline, what is\n"
                                    "recomputed, with the predicted time and memory. Needs no accelerator.\n\n"
-                                   "MODEL is a Hugging Face config.json, or a folder that holds one.\n",
+                                   "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect: any program that\n"
+                                   "computes a loss. Where it is no transformer, every op is cut by itself.\n",
                                    &problemStream)) {
     llvm::StringRef text = problem;
     llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
@@ -176,6 +181,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->memory = memory * 0x1p30;
   options->stack = stack;
   options->planFile = planFile;
+  options->cutOps = cutOps;
   options->emit = emit;
   options->output = output;
   options->top = top;

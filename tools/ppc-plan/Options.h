@@ -24,6 +24,7 @@ struct PlanOptions {
   std::string stack = "ppc";
   std::vector<std::pair<std::string, std::string>> pins, forbids; // key and value; a forbid may have none
   std::string planFile;
+  bool cutOps = false; // every op by itself, also in transformers
 
   PlanOutput emit = PlanOutput::Table;
   std::string output = "-";

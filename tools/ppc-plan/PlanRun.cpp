@@ -1,7 +1,9 @@
 #include "PlanRun.h"
 
+#include "ppc/Planning/ChainPlanFile.h"
 #include "ppc/Planning/LayoutFile.h"
 #include "ppc/Reporting/FrameworkArguments.h"
+#include "ppc/Support/YamlReader.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -47,14 +49,57 @@ static llvm::Expected<Cluster> readCluster(const PlanOptions &options) {
   return restrictCluster(*cluster, options.devices);
 }
 
-llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
+/// The model of a *.mlir; its inputs say what a step is.
+static llvm::Error readModuleInput(const PlanOptions &options, PlanInput &input, bool needsShape) {
+  if (options.sequence || options.globalBatch)
+    return llvm::createStringError(options.model + ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself");
+  if (llvm::StringRef(options.model).ends_with(".stablehlo.mlir"))
+    return llvm::createStringError(options.model + ": StableHLO models cannot be read yet: give a config.json or a *.mlir in the ppc dialect");
+  llvm::Expected<ModuleModel> module = readModule(options.model);
+  if (!module)
+    return module.takeError();
+  if (!module->shape && needsShape)
+    return llvm::createStringError(options.model + ": " + module->notTransformer);
+  if (module->shape) {
+    input.model = *module->shape;
+    input.job = module->job;
+  }
+  input.module = std::move(*module);
+  return llvm::Error::success();
+}
+
+/// How ops are cut, where the plan file says so: of the program that a config.json becomes, too.
+static llvm::Error readCuts(const PlanOptions &options, PlanInput &input) {
+  llvm::Expected<YamlReader> file = YamlReader::fromFile(options.planFile);
+  if (!file)
+    return file.takeError();
+  if (!file->has("ops"))
+    return llvm::Error::success();
+  if (!input.module) {
+    llvm::Expected<ModuleModel> module = readModule(options.model, input.job);
+    if (!module)
+      return module.takeError();
+    input.module = std::move(*module);
+  }
+  llvm::Expected<OpCuts> cuts = readOpCuts(options.planFile, input.module->chain);
+  if (!cuts)
+    return cuts.takeError();
+  input.cuts = std::move(*cuts);
+  return llvm::Error::success();
+}
+
+llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool needsShape) {
   PlanInput input;
-  if (llvm::StringRef(options.model).ends_with(".mlir"))
-    return llvm::createStringError(options.model + ": ppc-plan reads config.json; models in MLIR are planned by ppc-compile");
-  llvm::Expected<ModelShape> model = readModelShape(options.model);
-  if (!model)
-    return model.takeError();
-  input.model = std::move(*model);
+  input.job = {options.sequence, options.globalBatch};
+  if (llvm::StringRef(options.model).ends_with(".mlir")) {
+    if (llvm::Error error = readModuleInput(options, input, needsShape))
+      return std::move(error);
+  } else {
+    llvm::Expected<ModelShape> model = readModelShape(options.model);
+    if (!model)
+      return model.takeError();
+    input.model = std::move(*model);
+  }
   llvm::Expected<Cluster> cluster = readCluster(options);
   if (!cluster)
     return cluster.takeError();
@@ -63,7 +108,6 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
   if (!stack)
     return stack.takeError();
   input.stack = std::move(*stack);
-  input.job = {options.sequence, options.globalBatch};
   // 16-bit products where the device has them; programs for the host compute in f32.
   const Device &device = input.cluster.device();
   bool host = llvm::StringRef(device.architecture).starts_with("x86");
@@ -76,9 +120,15 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options) {
     if (input.base.attention != input.stack.attention)
       input.base.attention = defaultAttention(group.device, input.stack);
   }
-  if (!options.planFile.empty())
+  if (input.module && input.module->precision == Precision::Fp16)
+    input.base.precision = Precision::Fp16;
+  if (!options.planFile.empty()) {
     if (llvm::Error error = readLayoutFile(options.planFile, input.constraints))
       return std::move(error);
+    if (input.module || (input.job.sequence && input.job.globalBatch))
+      if (llvm::Error error = readCuts(options, input))
+        return std::move(error);
+  }
   for (const auto &[key, value] : options.pins)
     if (llvm::Error error = input.constraints.pin(key, value))
       return std::move(error);
@@ -139,7 +189,7 @@ static int writeTables(const PlanOptions &options, const PlanReport &report, llv
   return 0;
 }
 
-static int write(const PlanOptions &options, const PlanReport &report, llvm::raw_ostream &out) {
+int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report, llvm::raw_ostream &out) {
   const ReportedPlan &best = report.plans[0];
   switch (options.emit) {
   case PlanOutput::Table: return writeTables(options, report, out);
@@ -195,10 +245,12 @@ static std::string checkOutput(const std::string &path) {
 int mlir::ppc::plan(const PlanOptions &options) {
   if (std::string problem = checkOutput(options.output); !problem.empty())
     return fail("cannot write " + options.output + ": " + problem);
-  llvm::Expected<PlanInput> input = readInput(options);
+  llvm::Expected<PlanInput> input = readInput(options, /*needsShape=*/false);
   if (!input)
     return fail(input.takeError());
-  if (!options.sequence || !options.globalBatch)
+  if (input->module && (!input->module->shape || !input->cuts.empty()))
+    return planChain(options, *input);
+  if (!input->job.sequence || !input->job.globalBatch)
     return fail(llvm::Twine(options.model) + " does not say what a step is: give --seq-len (tokens) and --global-batch (sequences)");
   PlanRequest request = requestOf(options, *input);
   llvm::Expected<PlanSearchResult> result = search(request);
@@ -211,7 +263,9 @@ int mlir::ppc::plan(const PlanOptions &options) {
     return reportInfeasible(options, *report);
   if (report->plans.empty())
     return fail("the search ended without a plan");
-  return writeOutput(options, [&](llvm::raw_ostream &out) { return write(options, *report, out); });
+  if (options.cutOps)
+    return planOps(options, *input, *report);
+  return writeOutput(options, [&](llvm::raw_ostream &out) { return writeReport(options, *report, out); });
 }
 
 llvm::Expected<double> mlir::ppc::predictMfu(const PlanOptions &options) {

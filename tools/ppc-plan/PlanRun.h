@@ -2,6 +2,7 @@
 #ifndef PPC_TOOLS_PLAN_PLANRUN_H
 #define PPC_TOOLS_PLAN_PLANRUN_H
 
+#include "ModuleReader.h"
 #include "Options.h"
 #include "ppc/Reporting/PlanReport.h"
 
@@ -23,12 +24,21 @@ struct PlanInput {
   TrainingJob job;
   PlanConstraints constraints;
   ParallelLayout base; // what is neither searched nor pinned
+  std::optional<ModuleModel> module; // of a model in MLIR; `model` is its shape, if it has one
+  OpCuts cuts;                       // of the plan file
 };
-/// Errors name the file, option or key.
-llvm::Expected<PlanInput> readInput(const PlanOptions &options);
+/// Errors name the file, option or key; with `needsShape` also a program that is no transformer.
+llvm::Expected<PlanInput> readInput(const PlanOptions &options, bool needsShape = true);
 
 /// Searches and writes; the exit status.
 int plan(const PlanOptions &options);
+
+/// The same for a model in MLIR whose ops are cut one by one.
+int planChain(const PlanOptions &options, const PlanInput &input);
+/// Cuts every op by itself around the degrees of the report's plans, and writes both.
+int planOps(const PlanOptions &options, const PlanInput &input, const PlanReport &report);
+/// Writes the report as --emit says.
+int writeReport(const PlanOptions &options, const PlanReport &report, llvm::raw_ostream &out);
 
 /// The MFU of the best plan, for budgets. Errors: as `readInput`; no plan is possible.
 llvm::Expected<double> predictMfu(const PlanOptions &options);

@@ -64,12 +64,15 @@ static int describe(const PlanOptions &options) {
       return fail("--tokens, --price and --mfu need a --cluster, for the peak of its devices");
     complete.cluster = clusterPresets().front().name.str();
   }
-  complete.globalBatch = std::max<int64_t>(1, options.globalBatch);
+  bool isModule = llvm::StringRef(options.model).ends_with(".mlir");
+  if (!isModule)
+    complete.globalBatch = std::max<int64_t>(1, options.globalBatch);
   llvm::Expected<PlanInput> input = readInput(complete);
   if (!input)
     return fail(input.takeError());
-  input->job = {options.sequence, complete.globalBatch};
-  if (!options.sequence) {
+  if (!isModule)
+    input->job = {options.sequence, complete.globalBatch};
+  if (!input->job.sequence) {
     input->job.sequence = input->model.maxPositions ? input->model.maxPositions : 4096;
     note("--seq-len is not given; sequences of " + llvm::Twine(input->job.sequence) + " tokens are assumed");
   }
@@ -90,7 +93,7 @@ static int describe(const PlanOptions &options) {
     budget.pricePerHour = options.price;
     budget.mfu = options.mfu;
     if (options.tokens && !options.mfu) {
-      if (!options.sequence || !options.globalBatch)
+      if (!isModule && (!options.sequence || !options.globalBatch))
         return fail("--tokens: give --mfu (percent), or --seq-len and --global-batch to have it predicted");
       llvm::Expected<double> mfu = predictMfu(options);
       if (!mfu)

@@ -5,7 +5,7 @@
 
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "ppc/Planning/OpTemplate.h"
+#include "ppc/Planning/ChainSearch.h"
 
 namespace mlir::ppc {
 
@@ -30,9 +30,8 @@ struct ExtractedTemplates {
 /// nothing. Fails, with an error on the op, when something is no tensor or has a region.
 FailureOr<ExtractedTemplates> extractTemplates(func::FuncOp function);
 
-/// Cuts the dimension called "batch" of the function's inputs, and all that it becomes, to what one micro-batch of one
-/// of the data-parallel ranks has: size / parts. Returns the size before; 0 when no input has it.
-int64_t cutBatch(ExtractedTemplates &templates, func::FuncOp function, int64_t parts);
+/// Where the function's inputs have a dimension called "batch".
+std::vector<ChainModel::BatchDimension> batchDimensions(const ExtractedTemplates &templates, func::FuncOp function);
 
 } // namespace mlir::ppc
 

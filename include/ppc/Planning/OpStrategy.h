@@ -9,13 +9,21 @@ namespace mlir::ppc {
 
 /// Per axis of the grid: the factor that it cuts, `uncut` (every rank along it does the same work), or `pending` (a sum
 /// over the axis that is still to be done passes through the op, which is linear).
+///
+/// Attention has strategies that are more than its loops, of which every rank holds a part of the sequence: `ring` (keys and
+/// values are cut like queries and passed around, one part after the other) and `gather` (every rank has all keys and values). The
+/// parts are taken to be a leading and a trailing piece each, so that causal work is even. All heads for a part of the sequence exchanged
+/// for a part of the heads (Ulysses) is a cut of the heads between two reshardings.
 struct OpStrategy {
-  static constexpr int uncut = -1, pending = -2;
+  static constexpr int uncut = -1, pending = -2, ring = -3, gather = -4;
   std::vector<int> axes;
   bool operator==(const OpStrategy &other) const { return axes == other.axes; }
 };
 
-/// `{f: tp0, h: tp1}`, `{x: pending}`; `{}`: the same work everywhere.
+/// Whether programs that PPC partitions can be cut so: nothing positional, no part of a sequence in attention.
+bool isCompilable(const TemplateOp &op, const OpStrategy &strategy);
+
+/// `{f: tp0, h: tp1}`, `{x: pending}`, `{ring: tp}`; `{}`: the same work everywhere.
 std::string toString(const TemplateOp &op, const OpStrategy &strategy, llvm::ArrayRef<LayoutAxis> grid);
 
 /// All of them. Several axes on one factor cut it in the order of the grid, outermost first. A factor is never cut into

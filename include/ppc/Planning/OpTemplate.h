@@ -14,6 +14,8 @@ struct TemplateFactor {
   bool needsReplication = false;                 // cannot be cut
   LayoutCombiner combiner = LayoutCombiner::Sum; // of the parts of a result that lacks this loop
   bool isData = false;                           // cutDimension has cut it: its data-parallel part is done
+  /// Its iterations know their position: plans may cut it, programs that PPC partitions cannot yet.
+  bool positional = false;
 };
 
 /// Per dimension of a tensor the factor that walks it; -1 where none does (such a dimension is never cut).

@@ -38,6 +38,7 @@ struct TemplatePricing {
 /// Seconds of an op's kernels on the rank with most work.
 struct OpSeconds {
   Seconds forward, backward; // backward with the gradients of weights
+  Seconds ofWeights;         // of backward: gradients of parameters, which may wait
 };
 OpSeconds kernelSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
                         const OpStrategy &strategy);
@@ -50,6 +51,16 @@ struct TemplateChoice {
   std::vector<Layout> outputs; // in which the outputs go on
   TableCost cost;              // seconds per micro-batch forward and backward, bytes of the rank with most
   std::vector<int> assignment; // of the network, for evaluate
+};
+
+/// One value on its way from the layout it is made in to those that its users need, as a choice has it.
+struct Movement {
+  int value = 0;
+  int user = -1;              // the first op of the layer that uses it; -1: only what comes behind the layer
+  Seconds forward, gradient;  // gradient: of a parameter, a micro-batch's share of what happens once per step
+  Seconds again;              // in backward: what was gathered for forward is gathered again, for `forward` seconds
+  Bytes traffic;              // of the layouts that differ from the one it is made in
+  Bytes kept;                 // of an activation, from forward to backward; of a parameter, copies and their gradients
 };
 
 class TemplateNetwork {
@@ -74,6 +85,8 @@ public:
   TemplateChoice choice(std::vector<int> assignment, double pricePerByte) const;
   /// The part of an assignment's time that is spent in kernels; the rest moves data.
   double kernelTime(const std::vector<int> &assignment) const;
+  /// What moves or is kept, in the order of values. The price of memory decides what is gathered again.
+  std::vector<Movement> movements(const std::vector<int> &assignment, double pricePerByte);
 
 private:
   /// A layout that a user needs, and in which it gives the gradient back.
@@ -86,7 +99,7 @@ private:
   };
   /// One use: the variable of the user and what each of its values needs.
   struct Use {
-    int variable;
+    int variable, op; // op -1: an output of the layer
     std::vector<Need> needs;
     bool saved = false;
   };
@@ -123,6 +136,14 @@ private:
     std::vector<Layout> layouts; // by the variable's value
   };
   std::vector<Maker> makers; // per value
+  std::vector<std::vector<Use>> uses; // per value
+  /// Of a value with several users: its variable, the layouts that they may need, the sets of those.
+  struct Forms {
+    int variable = -1;
+    std::vector<Need> needs;
+    std::vector<std::vector<int>> sets;
+  };
+  std::vector<Forms> formsOf; // per value
 };
 
 } // namespace mlir::ppc

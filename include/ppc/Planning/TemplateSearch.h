@@ -22,6 +22,7 @@ struct TemplateSearchResult {
     int choice = 0; // among the template's choices
   };
   std::vector<Layer> layers; // in the order of the chain, segments spelled out
+  double pricePerByte = 0;   // of memory, at which the plan was made
   int64_t entries = 0;       // table entries filled
   int solves = 0;            // prices of memory tried
 };
@@ -55,6 +56,7 @@ public:
   llvm::Expected<std::vector<OpExplanation>> explain(const TemplateSearchResult &result);
 
   const TemplateNetwork &network(int templateIndex) const { return *networks[templateIndex]; }
+  TemplateNetwork &network(int templateIndex) { return *networks[templateIndex]; }
 
 private:
   struct Chained;

@@ -18,6 +18,8 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
         planFile.empty() ? buildPlan(getOperation(), degrees) : readPlanFile(planFile, getOperation().getLoc());
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
       return signalPassFailure();
+    if (!planFile.empty() && failed(readOpCuts(planFile, getOperation(), *plan)))
+      return signalPassFailure();
     getOperation()->setAttr(attr::plan, *plan);
   }
 };

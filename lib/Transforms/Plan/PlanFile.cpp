@@ -2,7 +2,10 @@
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "PlanInputs.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/PlanCuts.h"
+#include "ppc/Analysis/ProgramChain.h"
+#include "ppc/Planning/ChainPlanFile.h"
 #include "ppc/Planning/LayoutFile.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -94,7 +97,7 @@ static ArrayAttr axesAttr(Builder &builder, const Axes &axes) {
 /// Whether a line begins the section of that name at the top of the file.
 static bool beginsSection(StringRef line, StringRef name) { return line.consume_front(name) && line.ltrim().starts_with(":"); }
 
-/// Blanks the lines of the section `layout:`, which says the plan in ppc-plan's terms.
+/// Blanks the lines of the sections `layout:`, which says the plan in ppc-plan's terms, and `ops:`.
 static std::string withoutLayout(StringRef text) {
   std::string rest;
   bool inside = false;
@@ -102,7 +105,7 @@ static std::string withoutLayout(StringRef text) {
     auto [line, tail] = text.split('\n');
     text = tail;
     if (!line.empty() && line.front() != ' ' && line.front() != '#')
-      inside = beginsSection(line, "layout");
+      inside = beginsSection(line, "layout") || beginsSection(line, "ops");
     rest += inside ? "\n" : (line + "\n").str();
   }
   return rest;
@@ -118,6 +121,7 @@ llvm::Expected<PlanFileSections> planFileSections(StringRef path) {
     text = tail;
     sections.grid |= beginsSection(line, "grid");
     sections.layout |= beginsSection(line, "layout");
+    sections.ops |= beginsSection(line, "ops");
   }
   return sections;
 }
@@ -283,6 +287,56 @@ std::string planText(PlanAttr plan) {
   body.consume_front("---\n");
   body.consume_back("...\n");
   return body.rtrim().str() + "\n";
+}
+
+std::string opCutsText(ModuleOp module, PlanAttr plan) {
+  bool any = false, differentiated = false;
+  module.walk([&](Operation *op) {
+    any |= op->hasAttr(attr::factors);
+    differentiated |= op->hasAttr(attr::part);
+  });
+  if (!any || differentiated)
+    return "";
+  FailureOr<ProgramChain> program = readProgramChain(module);
+  if (failed(program))
+    return "";
+  FailureOr<OpCuts> cuts = readFactors(*program, plan);
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (succeeded(cuts) && !cuts->empty())
+    writeOpCuts(program->model, *cuts, out);
+  return text;
+}
+
+LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan) {
+  llvm::Expected<PlanFileSections> sections = planFileSections(path);
+  if (!sections)
+    return module.emitError() << llvm::toString(sections.takeError());
+  if (!sections->ops)
+    return success();
+  FailureOr<ProgramChain> program = readProgramChain(module);
+  if (failed(program))
+    return failure();
+  llvm::Expected<OpCuts> cuts = mlir::ppc::readOpCuts(path, program->model);
+  if (!cuts)
+    return module.emitError() << llvm::toString(cuts.takeError());
+  if (std::string part = notRunnable(program->model, *cuts); !part.empty())
+    return module.emitError() << path << ": compiled programs cannot run " << part;
+  GridAttr grid = plan.getGrid();
+  int64_t dp = 1, product = 1;
+  for (auto [name, size] : llvm::zip(grid.getNames(), grid.getSizes()))
+    (name.getValue() == "dp" ? dp : product) *= size;
+  for (const LayoutAxis &axis : cuts->axes) {
+    StringAttr name = StringAttr::get(module.getContext(), axis.name);
+    if (!grid.has(name) || grid.size(name) != axis.size)
+      return module.emitError() << path << ": section 'ops:' has an axis '" << axis.name << "' of " << axis.size
+                                << ", which the grid does not have";
+    product /= axis.size;
+  }
+  if (product != 1)
+    return module.emitError() << path << ": section 'ops:' does not name all axes of the grid but dp";
+  writeFactors(*program, *cuts, dp);
+  return success();
 }
 
 } // namespace mlir::ppc

@@ -13,6 +13,13 @@ PlanRequest PlanInputs::request() const {
   return request;
 }
 
+llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks) {
+  llvm::Expected<Cluster> machine = findCluster(cluster.empty() ? llvm::formatv("local:{0}", ranks).str() : cluster.str());
+  if (machine && !cluster.empty())
+    machine = clusterOfRanks(*machine, ranks);
+  return machine;
+}
+
 llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks) {
   llvm::Expected<ModelShape> model = modelShapeOf(module);
   if (!model)
@@ -20,10 +27,7 @@ llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_
   llvm::Expected<TrainingJob> job = trainingJobOf(module);
   if (!job)
     return job.takeError();
-  std::string spelling = cluster.empty() ? llvm::formatv("local:{0}", ranks).str() : cluster.str();
-  llvm::Expected<Cluster> machine = findCluster(spelling);
-  if (machine && !cluster.empty())
-    machine = clusterOfRanks(*machine, ranks);
+  llvm::Expected<Cluster> machine = planMachine(cluster, ranks);
   if (!machine)
     return machine.takeError();
   if (machine->groups.size() > 1)

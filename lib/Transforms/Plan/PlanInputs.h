@@ -21,6 +21,9 @@ struct PlanInputs {
 /// `cluster`: as findCluster takes it; empty: this machine. Errors: what modelShapeOf, findCluster and clusterOfRanks say.
 llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks);
 
+/// `ranks` devices of that cluster.
+llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks);
+
 /// The part of a layout that compiled programs cannot run; empty: they can.
 std::string refusedPart(const ModelShape &model, const ParallelLayout &layout);
 

@@ -1,6 +1,7 @@
 // What the plan of a module will take, as the planner predicts it.
 #include "PlanInputs.h"
 #include "mlir/IR/Remarks.h"
+#include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Transforms/Plan/Passes.h"
 
 namespace mlir::ppc {
@@ -25,30 +26,90 @@ struct PricePlanPass : impl::PricePlanPassBase<PricePlanPass> {
   }
 
 private:
-  llvm::Error price(PlanAttr plan) {
-    int64_t ranks = plan.getGrid().deviceCount() * int64_t(plan.getStages().size());
-    llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
-    if (!inputs)
-      return inputs.takeError();
-    llvm::Expected<ParallelLayout> layout = layoutOf(plan, *inputs);
-    if (!layout)
-      return layout.takeError();
-    llvm::Expected<Plan> priced = pricePlan(inputs->request(), *layout);
-    if (!priced)
-      return priced.takeError();
-    Builder builder(&getContext());
-    SmallVector<int64_t> memory;
-    for (const StageCost &stage : priced->cost.stages)
-      memory.push_back(int64_t(stage.memory.total().value));
-    getOperation()->setAttr("ppc.prediction",
-                            builder.getDictionaryAttr(
-                                {builder.getNamedAttr("layout", builder.getStringAttr(toString(*layout))),
-                                 builder.getNamedAttr("machine", builder.getStringAttr(inputs->cluster.name)),
-                                 builder.getNamedAttr("step_time_s", builder.getF64FloatAttr(priced->cost.stepTime.value)),
-                                 builder.getNamedAttr("memory_bytes", builder.getDenseI64ArrayAttr(memory))}));
-    return llvm::Error::success();
-  }
+  llvm::Error price(PlanAttr plan);
+  /// Where ops are cut by themselves: as the search prices them, with nothing left to choose.
+  llvm::Error priceOps(PlanAttr plan, int64_t ranks);
+  void predict(const std::string &layout, StringRef machine, const StepCost &cost);
 };
+
+void PricePlanPass::predict(const std::string &layout, StringRef machine, const StepCost &cost) {
+  Builder builder(&getContext());
+  SmallVector<int64_t> memory;
+  for (const StageCost &stage : cost.stages)
+    memory.push_back(int64_t(stage.memory.total().value));
+  getOperation()->setAttr("ppc.prediction",
+                          builder.getDictionaryAttr({builder.getNamedAttr("layout", builder.getStringAttr(layout)),
+                                                     builder.getNamedAttr("machine", builder.getStringAttr(machine)),
+                                                     builder.getNamedAttr("step_time_s", builder.getF64FloatAttr(cost.stepTime.value)),
+                                                     builder.getNamedAttr("memory_bytes", builder.getDenseI64ArrayAttr(memory))}));
+}
+
+llvm::Error PricePlanPass::price(PlanAttr plan) {
+  int64_t ranks = plan.getGrid().deviceCount() * int64_t(plan.getStages().size());
+  if (getOperation().walk([](Operation *op) { return op->hasAttr(attr::factors) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted())
+    return priceOps(plan, ranks);
+  llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
+  if (!inputs)
+    return inputs.takeError();
+  llvm::Expected<ParallelLayout> layout = layoutOf(plan, *inputs);
+  if (!layout)
+    return layout.takeError();
+  llvm::Expected<Plan> priced = pricePlan(inputs->request(), *layout);
+  if (!priced)
+    return priced.takeError();
+  predict(toString(*layout), inputs->cluster.name, priced->cost);
+  return llvm::Error::success();
+}
+
+llvm::Error PricePlanPass::priceOps(PlanAttr plan, int64_t ranks) {
+  FailureOr<ProgramChain> program = readProgramChain(getOperation());
+  if (failed(program))
+    return llvm::createStringError("the program cannot be read as a chain of layers");
+  FailureOr<OpCuts> cuts = readFactors(*program, plan);
+  if (failed(cuts))
+    return llvm::createStringError("ops cannot be cut as ppc.factors say");
+  llvm::Expected<Cluster> machine = planMachine(cluster, ranks);
+  if (!machine)
+    return machine.takeError();
+  llvm::Expected<Stack> stack = findStack("ppc-host");
+  if (!stack)
+    return stack.takeError();
+  ChainRequest request{program->model, *machine, *stack};
+  request.base.precision = Precision::F32;
+  request.cuts = std::move(*cuts);
+  request.compiled = true;
+  request.memoryLimit = Bytes(1e18); // what it takes, not whether that fits
+  ParallelLayout layout = request.base;
+  for (auto [name, size] : llvm::zip(plan.getGrid().getNames(), plan.getGrid().getSizes()))
+    (name.getValue() == "dp" ? layout.dp : layout.tp) *= size;
+  layout.pp = plan.getStages().size();
+  layout.schedule = plan.getSchedule().str();
+  layout.microBatch = std::max<int64_t>(1, program->model.batch / (layout.dp * plan.getMicroBatches()));
+  ArrayRef<int64_t> first = plan.getStages();
+  auto layersBefore = [&](size_t stage) {
+    return stage < first.size() ? llvm::lower_bound(program->numbers, first[stage]) - program->numbers.begin() : int64_t(program->numbers.size());
+  };
+  for (size_t stage = 0; first.size() > 1 && stage < first.size(); ++stage)
+    layout.stageLayers.push_back(layersBefore(stage + 1) - layersBefore(stage) - (stage == 0) - (stage + 1 == first.size()));
+  if (plan.getRecompute() && !plan.getRecompute().empty()) {
+    for (Recompute recompute : {Recompute::Selective, Recompute::Full})
+      if (plan.getRecompute() == recomputeLayers(*program, recompute))
+        layout.recompute = recompute;
+    if (layout.recompute == Recompute::None)
+      return llvm::createStringError("the plan recomputes other layers than all but the first and the last");
+  }
+  request.constraints.pinAll(layout);
+  request.constraints.relax(PlanKey::ShardGroup);
+  llvm::Expected<ChainSearchResult> result = searchChainPlan(request);
+  if (!result)
+    return result.takeError();
+  if (result->plans.empty())
+    return llvm::createStringError(result->reason);
+  const ChainPlan &priced = result->plans.front();
+  std::string axes = axesText(priced.axes);
+  predict(toString(priced.layout) + (axes.empty() ? "" : ", " + axes) + ", ops cut by themselves", machine->name, priced.cost);
+  return llvm::Error::success();
+}
 
 } // namespace
 } // namespace mlir::ppc

@@ -16,7 +16,7 @@ struct PrintPlanPass : impl::PrintPlanPassBase<PrintPlanPass> {
       getOperation().emitError("has no ppc.plan: run ppc-search-plan or ppc-make-plan first");
       return signalPassFailure();
     }
-    llvm::errs() << planText(plan);
+    llvm::errs() << planText(plan) << opCutsText(getOperation(), plan);
     if (auto prediction = getOperation()->getAttrOfType<DictionaryAttr>("ppc.prediction"))
       llvm::errs() << predictionText(prediction);
     markAllAnalysesPreserved();

@@ -3,8 +3,11 @@
 #include "PlanInputs.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ModuleShape.h"
+#include "ppc/Analysis/ProgramChain.h"
+#include "ppc/Planning/ChainPlanFile.h"
 #include "ppc/Planning/LayoutFile.h"
 #include "ppc/Transforms/Plan/Passes.h"
+#include "ppc/Transforms/Plan/PlanFile.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ppc {
@@ -24,6 +27,11 @@ struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
   using SearchPlanPassBase::SearchPlanPassBase;
 
   void runOnOperation() override {
+    FailureOr<bool> byOp = isPlannedByOp();
+    if (failed(byOp) || (*byOp && failed(searchOps())))
+      return signalPassFailure();
+    if (*byOp)
+      return;
     FailureOr<PlanDegrees> degrees = decide();
     if (failed(degrees))
       return signalPassFailure();
@@ -34,9 +42,10 @@ struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
   }
 
 private:
+  /// Whether the model is no transformer, or a file says how its ops are cut.
+  FailureOr<bool> isPlannedByOp();
+  LogicalResult searchOps();
   FailureOr<PlanDegrees> decide();
-  /// Without sizes that can be priced: the batch is cut over the ranks that the pins leave.
-  FailureOr<PlanDegrees> cutBatch(const std::string &reason);
   llvm::Error readPins(PlanConstraints &constraints);
   void explain(const PlanSearchResult &result);
   LogicalResult reportInfeasible(const PlanSearchResult &result);
@@ -79,37 +88,90 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   return llvm::Error::success();
 }
 
-FailureOr<PlanDegrees> SearchPlanPass::cutBatch(const std::string &reason) {
-  remark::missed(getOperation().getLoc(), remarkOpts("search")) << remark::reason("{0}", reason);
-  PlanDegrees degrees;
-  degrees.tp = std::max<int64_t>(tp, 1);
-  degrees.pp = std::max<int64_t>(pp, 1);
-  degrees.microBatch = std::max<int64_t>(microBatch, 1);
-  if (!schedule.empty())
-    degrees.schedule = schedule;
-  if (!recompute.empty())
-    degrees.recompute = recompute;
-  degrees.layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
-  degrees.sequenceParallel = sequenceParallel == "on";
-  degrees.zero = std::max<int64_t>(zero, 0);
-  int64_t others = degrees.tp * degrees.pp;
-  degrees.dp = dp > 0 ? dp.getValue() : ranks / others;
-  if (degrees.dp * others != ranks)
-    return getOperation().emitError() << "tp " << degrees.tp << " x pp " << degrees.pp << " do not divide " << ranks.getValue()
-                                      << " ranks, and there is nothing to search: " << reason;
-  return degrees;
+FailureOr<bool> SearchPlanPass::isPlannedByOp() {
+  if (!planFile.empty()) {
+    llvm::Expected<PlanFileSections> sections = planFileSections(planFile);
+    if (!sections)
+      return getOperation().emitError() << llvm::toString(sections.takeError());
+    if (sections->ops)
+      return true;
+  }
+  llvm::Expected<ModelShape> shape = modelShapeOf(getOperation());
+  llvm::Expected<TrainingJob> job = trainingJobOf(getOperation());
+  std::string reason = !shape ? llvm::toString(shape.takeError()) : "";
+  if (!job)
+    reason += (reason.empty() ? "" : "; ") + llvm::toString(job.takeError());
+  if (!reason.empty())
+    remark::missed(getOperation().getLoc(), remarkOpts("search"))
+        << remark::reason("{0}", "no transformer, so that every op is cut by itself: " + reason);
+  return !reason.empty();
+}
+
+LogicalResult SearchPlanPass::searchOps() {
+  auto refuse = [&](llvm::Error error) { return getOperation().emitError() << llvm::toString(std::move(error)); };
+  if (ranks < 1)
+    return getOperation().emitError() << "ranks is " << ranks.getValue() << ", expected at least 1";
+  FailureOr<ProgramChain> program = readProgramChain(getOperation());
+  if (failed(program))
+    return failure();
+  llvm::Expected<Cluster> machine = planMachine(cluster, ranks);
+  if (!machine)
+    return refuse(machine.takeError());
+  llvm::Expected<Stack> stack = findStack("ppc-host");
+  if (!stack)
+    return refuse(stack.takeError());
+  ChainRequest request{program->model, *machine, *stack};
+  request.base.precision = Precision::F32;
+  request.memoryLimit = Bytes(memory);
+  request.compiled = true;
+  request.refuse = [&](const ParallelLayout &layout) {
+    if (layout.pp > 1 && !program->isNumbered())
+      return std::string("pipeline stages of ops without ppc.layer");
+    if (layout.zero > 0)
+      return std::string("state cut over data-parallel ranks where every op is cut by itself");
+    if (layout.recompute != Recompute::None && !recomputeLayers(*program, layout.recompute))
+      return std::string("recomputation of layers without ppc.layer");
+    return notRunnable(layout);
+  };
+  if (llvm::Error error = readPins(request.constraints))
+    return refuse(std::move(error));
+  if (!planFile.empty()) {
+    llvm::Expected<OpCuts> cuts = readOpCuts(planFile, program->model);
+    if (!cuts)
+      return refuse(cuts.takeError());
+    if (std::string part = notRunnable(program->model, *cuts); !part.empty())
+      return getOperation().emitError() << planFile << ": compiled programs cannot run " << part;
+    request.cuts = std::move(*cuts);
+  }
+  llvm::Expected<ChainSearchResult> result = searchChainPlan(request);
+  if (!result)
+    return refuse(result.takeError());
+  if (result->plans.empty())
+    return getOperation().emitError() << "no plan for " << ranks.getValue() << " ranks: " << result->reason;
+  const ChainPlan &best = result->plans.front();
+  PlanAttr plan = makePlanAttr(*program, best);
+  if (failed(checkBatch(getOperation(), plan)))
+    return failure();
+  getOperation()->setAttr(attr::plan, plan);
+  writeFactors(*program, best.cuts(), best.layout.dp);
+  auto describe = [](const ChainPlan &plan) {
+    std::string axes = axesText(plan.axes);
+    return llvm::formatv("{0}{1}: {2} per step, {3} per rank", toString(plan.layout), axes.empty() ? "" : ", " + axes,
+                         toString(plan.cost.stepTime), toString(plan.cost.peakMemory)).str();
+  };
+  remark::passed(getOperation().getLoc(), remarkOpts("plan")) << describe(best) << remark::metric("StepTime", best.cost.stepTime.value)
+                                                              << remark::metric("LowerBound", result->lowerBound.value);
+  if (result->plans.size() > 1)
+    remark::analysis(getOperation().getLoc(), remarkOpts("runner-up")) << describe(result->plans[1]);
+  return success();
 }
 
 FailureOr<PlanDegrees> SearchPlanPass::decide() {
   if (ranks < 1)
     return getOperation().emitError() << "ranks is " << ranks.getValue() << ", expected at least 1";
   llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
-  if (!inputs) {
-    std::string reason = llvm::toString(inputs.takeError());
-    if (!cluster.empty() || !planFile.empty())
-      return getOperation().emitError() << reason;
-    return cutBatch(reason);
-  }
+  if (!inputs)
+    return getOperation().emitError() << llvm::toString(inputs.takeError());
   PlanRequest request = inputs->request();
   request.memoryLimit = Bytes(memory);
   if (llvm::Error error = readPins(request.constraints))

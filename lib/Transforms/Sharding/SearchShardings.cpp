@@ -1,7 +1,7 @@
 // ppc-search-shardings: templates out of the IR, the search over them, its answer back into the IR as a plan.
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/OpSharding.h"
-#include "ppc/Analysis/TemplateExtraction.h"
+#include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Planning/TemplateSearch.h"
 #include "ppc/Transforms/Sharding/Passes.h"
 
@@ -22,20 +22,13 @@ struct SearchShardingsPass : impl::SearchShardingsPassBase<SearchShardingsPass> 
 private:
   LogicalResult search();
   FailureOr<Cluster> findMachine();
-  LogicalResult cutIntoMicroBatches(func::FuncOp function, ExtractedTemplates &templates, int64_t &microBatches);
-  Precision precisionOf(func::FuncOp function);
-  void writePlan(func::FuncOp function, const ExtractedTemplates &templates, const TemplateSearchResult &result,
-                 int64_t microBatches);
-  void writeFactors(const ExtractedTemplates &templates, const TemplateSearchResult &result);
+  FailureOr<int64_t> countMicroBatches(const ProgramChain &program);
   LogicalResult report(const ExtractedTemplates &templates, const TemplateSearchResult &result, TemplateSearch &search);
 
   /// Name of axis `axis` of the searched part of the grid.
   StringAttr axisName(int axis) {
     std::string name = tensorParallel.size() == 1 ? "tp" : "tp" + std::to_string(axis);
     return StringAttr::get(&getContext(), name);
-  }
-  ArrayAttr axisNames(ArrayRef<int> axes) {
-    return toArrayAttr(&getContext(), llvm::map_to_vector<2>(axes, [&](int axis) { return axisName(axis); }));
   }
 
   std::vector<LayoutAxis> axes;
@@ -65,127 +58,53 @@ FailureOr<Cluster> SearchShardingsPass::findMachine() {
   return *machine;
 }
 
-LogicalResult SearchShardingsPass::cutIntoMicroBatches(func::FuncOp function, ExtractedTemplates &templates,
-                                                       int64_t &microBatches) {
-  microBatches = 1;
-  for (BlockArgument argument : function.getArguments()) {
-    auto dims = function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), attr::dims);
-    if (!dims || !function.getArgAttr(argument.getArgNumber(), attr::input))
-      continue;
-    for (auto [name, size] : llvm::zip(mlir::ppc::axisNames(dims), tensorType(argument).getShape())) {
-      if (name != "batch")
-        continue;
-      if (size % (dp * microBatch))
-        return function.emitOpError() << "global batch of " << size << " sequences is no multiple of dp "
-                                      << dp.getValue() << " times micro-batch " << microBatch.getValue();
-      microBatches = size / (dp * microBatch);
-    }
-  }
-  cutBatch(templates, function, dp * microBatches);
-  return success();
-}
-
-/// That of the parameters.
-Precision SearchShardingsPass::precisionOf(func::FuncOp function) {
-  for (BlockArgument argument : function.getArguments())
-    if (function.getArgAttr(argument.getArgNumber(), attr::parameter)) {
-      Type type = tensorType(argument).getElementType();
-      return type.isBF16() ? Precision::Bf16 : type.isF16() ? Precision::Fp16 : Precision::F32;
-    }
-  return Precision::F32;
+FailureOr<int64_t> SearchShardingsPass::countMicroBatches(const ProgramChain &program) {
+  int64_t batch = program.model.batch;
+  if (program.model.batchDimensions.empty())
+    return 1;
+  if (batch % (dp * microBatch))
+    return program.function->emitOpError() << "global batch of " << batch << " sequences is no multiple of dp " << dp.getValue()
+                                           << " times micro-batch " << microBatch.getValue();
+  return batch / (dp * microBatch);
 }
 
 LogicalResult SearchShardingsPass::search() {
   axes.clear();
-  auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
-  if (functions.size() != 1)
-    return getOperation().emitError() << "expected one function that computes a loss, found " << functions.size();
-  func::FuncOp function = functions.front();
+  FailureOr<ProgramChain> program = readProgramChain(getOperation());
+  if (failed(program))
+    return failure();
   FailureOr<Cluster> machine = findMachine();
   if (failed(machine))
     return failure();
-  FailureOr<ExtractedTemplates> templates = extractTemplates(function);
-  int64_t microBatches;
-  if (failed(templates) || failed(cutIntoMicroBatches(function, *templates, microBatches)))
+  FailureOr<int64_t> microBatches = countMicroBatches(*program);
+  if (failed(microBatches))
     return failure();
+  TemplateChain &chain = program->templates.chain;
+  for (const ChainModel::BatchDimension &place : program->model.batchDimensions)
+    if (chain.templates[place.templateIndex].values[place.value].shape[place.dim] == program->model.batch) // not reached before
+      cutDimension(chain, place.templateIndex, place.value, place.dim, dp * *microBatches);
 
   TemplatePricing pricing{*machine, axes};
   pricing.dataRanks = dp;
-  pricing.precision = precisionOf(function);
-  pricing.microBatches = microBatches;
+  pricing.precision = program->precision;
+  pricing.microBatches = *microBatches;
   pricing.regather = false; // partitioned programs keep what they gather
-  // Rows of micro-batches are cut evenly (ppc-propagate-shardings).
-  pricing.allowLayout = [&](const OpTemplate &, const TemplateValue &value, const Layout &layout) {
-    return value.kind != TemplateValueKind::Input || layout.dims.empty() ||
-           value.shape.front() % groupSize(layout.dims.front(), axes) == 0;
-  };
-  TemplateSearch search(pricing, templates->chain);
+  pricing.allowLayout = cutsRowsEvenly(axes);
+  pricing.allowStrategy = [](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) { return isCompilable(op, strategy); };
+  TemplateSearch search(pricing, chain);
   llvm::Expected<TemplateSearchResult> result = search.run(Bytes(double(memoryLimit)));
   if (!result)
-    return function.emitOpError() << llvm::toString(result.takeError());
-  writePlan(function, *templates, *result, microBatches);
-  writeFactors(*templates, *result);
-  return report(*templates, *result, search);
-}
-
-void SearchShardingsPass::writePlan(func::FuncOp function, const ExtractedTemplates &templates,
-                                    const TemplateSearchResult &result, int64_t microBatches) {
-  MLIRContext *context = &getContext();
-  StringAttr data = StringAttr::get(context, "dp");
-  llvm::StringMap<SmallVector<Attribute>> dimensions;
-  dimensions["batch"] = {data};
-  NamedAttrList parameters;
-  DenseSet<Value> seen;
-  for (auto [place, layer] : llvm::zip_equal(templates.layers, result.layers)) {
-    const TemplateChoice &choice = result.choices[layer.index][layer.choice];
-    for (auto [value, layout] : llvm::zip_equal(place.values, choice.layouts)) {
-      auto argument = dyn_cast_or_null<BlockArgument>(value);
-      if (!argument || !seen.insert(value).second)
-        continue;
-      unsigned number = argument.getArgNumber();
-      if (auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter)) {
-        auto cut = llvm::map_to_vector(layout.dims, [&](const std::vector<int> &list) { return axisNames(list); });
-        parameters.set(name, ShardingAttr::get(context, cut, {}, {}));
-      } else if (auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims)) {
-        for (auto [name, list] : llvm::zip(mlir::ppc::axisNames(dims), layout.dims))
-          for (Attribute axis : axisNames(list)) // the first input decides
-            if (llvm::none_of(dimensions, [&](auto &entry) { return llvm::is_contained(entry.second, axis); }))
-              dimensions[name].push_back(axis);
-      }
-    }
-  }
-  NamedAttrList entries;
-  for (auto &entry : dimensions)
-    entries.set(entry.first(), ArrayAttr::get(context, entry.second));
-  SmallVector<StringAttr> names = {data};
-  SmallVector<int64_t> sizes = {dp};
-  for (auto [number, axis] : llvm::enumerate(axes)) {
-    names.push_back(axisName(int(number)));
-    sizes.push_back(axis.size);
-  }
-  auto plan = PlanAttr::get(context, GridAttr::get(context, names, sizes), ArrayRef<int64_t>{0},
-                            StringAttr::get(context, "1f1b"), microBatches, entries.getDictionary(context),
-                            parameters.getDictionary(context), DictionaryAttr());
-  getOperation()->setAttr(attr::plan, plan);
-}
-
-void SearchShardingsPass::writeFactors(const ExtractedTemplates &templates, const TemplateSearchResult &result) {
-  for (auto [place, layer] : llvm::zip_equal(templates.layers, result.layers)) {
-    const OpTemplate &layout = templates.chain.templates[layer.index];
-    const TemplateChoice &choice = result.choices[layer.index][layer.choice];
-    for (auto [op, data, strategy] : llvm::zip_equal(place.ops, layout.ops, choice.strategies)) {
-      if (!op)
-        continue;
-      OpSharding sharding = OpSharding::uncut(op);
-      for (auto [factor, list] : llvm::zip_equal(data.factors, sharding.axes))
-        if (factor.isData && !factor.needsReplication && dp > 1)
-          list.push_back(StringAttr::get(&getContext(), "dp"));
-      for (auto [axis, factor] : llvm::enumerate(strategy.axes))
-        if (factor >= 0)
-          sharding.axes[factor].push_back(axisName(int(axis)));
-      op->setAttr(attr::factors, sharding.attribute(&getContext()));
-    }
-  }
+    return program->function.emitOpError() << llvm::toString(result.takeError());
+  ChainLayout layout;
+  layout.axes = axes;
+  layout.dp = dp;
+  layout.microBatches = *microBatches;
+  getOperation()->setAttr(attr::plan, makePlanAttr(*program, layout, *result));
+  OpCuts cuts{axes, {}};
+  for (const TemplateSearchResult::Layer &layer : result->layers)
+    cuts.layers.push_back(result->choices[layer.index][layer.choice].strategies);
+  writeFactors(*program, cuts, dp);
+  return report(program->templates, *result, search);
 }
 
 LogicalResult SearchShardingsPass::report(const ExtractedTemplates &templates, const TemplateSearchResult &result,

@@ -150,6 +150,10 @@ TemplateChain denseChain(const DenseModel &model) {
   int down = b.product("down", "bsf,hf->bsh", m, b.parameter("wd", "hf"));
   int x2 = b.pointwise("add2", "bsh", {x1, down}, true);
   OpTemplate decoder = b.finish({x2});
+  if (model.positional)
+    for (TemplateOp &op : decoder.ops)
+      if (llvm::StringRef(op.name).starts_with("rotary"))
+        op.factors[op.operandFactors.front()[1]].positional = true;
   for (int64_t i = 0; i < model.layers; ++i)
     layers.push_back(decoder);
   TemplateBuilder head("head", sizes);

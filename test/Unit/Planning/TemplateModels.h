@@ -37,6 +37,7 @@ private:
 struct DenseModel {
   int64_t layers = 32, hidden = 4096, ffn = 14336, heads = 32, kvHeads = 8, headDim = 128, vocab = 128256;
   int64_t batch = 1, sequence = 4096;
+  bool positional = false; // rotary may be cut along the sequence
 };
 /// Embedding, decoder layers, head with loss.
 TemplateChain denseChain(const DenseModel &model);

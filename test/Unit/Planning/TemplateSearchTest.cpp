@@ -6,6 +6,7 @@
 
 #include <ctime>
 #include <random>
+#include <set>
 
 using namespace mlir::ppc;
 using namespace mlir::ppc::test;
@@ -119,6 +120,39 @@ TEST(TemplateSearch, FindsWhatExhaustiveSearchFinds) {
     ++compared;
   }
   EXPECT_GE(compared, 60);
+}
+
+// Attention over boundaries, its own strategies among the others.
+TEST(TemplateSearch, FindsWhatExhaustiveSearchFindsWithAttention) {
+  Cluster node = cluster("dgx-a100");
+  std::set<int> choices;
+  for (auto [heads, sequence] : {std::pair(8, 512), std::pair(1, 512), std::pair(1, 16384), std::pair(4, 65536), std::pair(2, 4096)}) {
+    TemplateBuilder first("first", {{'b', 1}, {'s', sequence}, {'t', sequence}, {'k', heads}, {'g', 1}, {'d', 128}});
+    int q = first.stream("q", {{first.value("queries", "bskgd", TemplateValueKind::Input), "bskgd"}}, "bskgd");
+    int k = first.stream("k", {{first.value("keys", "btkd", TemplateValueKind::Input), "btkd"}}, "btkd");
+    int v = first.stream("v", {{first.value("values", "btkd", TemplateValueKind::Input), "btkd"}}, "btkd");
+    int out = first.attention("attention", q, k, v);
+    TemplateChain chain = foldLayers({first.finish({out})});
+    TemplatePricing pricing{node, {{"tp", 4}}};
+    pricing.regather = false;
+    // Streams that cut nothing but the sequence and the heads keep the number of assignments small.
+    pricing.allowStrategy = [](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) {
+      int choice = strategy.axes.front();
+      return op.kernel == TemplateKernel::Attention || choice < 0 || op.factors[choice].name == "s" || op.factors[choice].name == "t";
+    };
+    TemplateSearch search(pricing, chain);
+    std::map<std::vector<int>, double> table = tryAll(search.network(0), 0);
+    auto result = search.run();
+    ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+    choices.insert(result->choices[0].front().strategies.back().axes.front());
+    if (table.empty())
+      continue;
+    double best = std::numeric_limits<double>::infinity();
+    for (auto &[key, cost] : table)
+      best = std::min(best, cost);
+    EXPECT_NEAR(result->time.value, best, 1e-12 * best);
+  }
+  EXPECT_GT(choices.size(), 1u);
 }
 
 TEST(TemplateSearch, LimitsHoldAndBoundsAreBounds) {

@@ -18,6 +18,8 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     - Stages: `layers-per-stage` if given, else the cut with the least slowest stage by the FLOPs of the layers.
 
     Requires: one function with `ppc.input`, `ppc.dims` on its arguments and `ppc.layer` on its ops.
+    A plan file may say in a section `ops:` how single ops are cut (docs/Planning.md); they get `ppc.factors`.
+
     Guarantees: `ppc.plan` on the module, or an error that says with numbers what does not fit.
   }];
   let options = [
@@ -45,10 +47,11 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, and for each decision the best plan
     that decides otherwise.
 
-    A model that is no transformer has no sizes to price: its batch is cut over the ranks that the pins leave, and a remark
-    says why.
+    A model that is no transformer (a remark says why), or whose plan file has a section `ops:`, has every op cut by itself:
+    degrees and pipeline stages are searched around what `ppc-search-shardings` does, and `ppc.factors` on the ops say the
+    result. Stages need `ppc.layer` on the ops.
 
-    Requires: as `ppc-make-plan`.
+    Requires: one function with `ppc.input` and `ppc.dims` on its arguments; before `ppc-phase-train`.
     Guarantees: `ppc.plan` on the module for exactly `ranks` ranks, or an error that names the limit and the nearest plan.
   }];
   let options = [
@@ -64,13 +67,14 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     ListOption<"layersPerStage", "layers-per-stage", "int64_t", "pinned layers of each stage, without embedding and head">,
     Option<"sequenceParallel", "sp", "std::string", "\"\"", "pinned sequence parallelism: on or off; empty: searched">,
     Option<"zero", "zero", "int64_t", "-1", "pinned ZeRO stage: 0 or 1; -1: searched">,
-    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose section `layout:` pins what it says">];
+    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin what they say">];
 }
 
 def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {
   let summary = "predict what a step of the plan takes";
   let description = [{
-    Writes `ppc.prediction` on the module: the layout in words, seconds per step, bytes per rank of each stage. A plan or a model
+    Writes `ppc.prediction` on the module: the layout in words, seconds per step, bytes per rank of each stage. Where ops have
+    `ppc.factors` they are priced as they are cut, else as a transformer laid out by degrees. A plan or a model
     that the planner cannot price gets none, and a remark of the category `ppc-plan` says why.
 
     Requires: `#ppc.plan` on the module; before `ppc-phase-train`.

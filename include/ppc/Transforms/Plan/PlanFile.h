@@ -7,6 +7,7 @@
 //   dimensions: { batch: [ dp ], ffn: [ tp ], kv_heads: [ tp ], vocab: [ tp ] }
 //   parameters:                 # exceptions: per dimension the axes that cut it
 //     model.norm.weight: [ [ dp ] ]
+//   ops: ...                    # how single ops are cut (ppc/Planning/ChainPlanFile.h)
 //
 // A file that ppc-plan wrote says the same and more in a section `layout:`. Beside a grid it is only looked at for what compiled
 // programs cannot run; alone it is for ppc-search-plan.
@@ -14,6 +15,7 @@
 #define PPC_TRANSFORMS_PLAN_PLANFILE_H
 
 #include "dialects/ppc/Ppc.h"
+#include "mlir/IR/BuiltinOps.h"
 #include <string>
 
 namespace mlir::ppc {
@@ -23,15 +25,21 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc);
 
 /// Which of the two forms a file holds. Errors: it cannot be read.
 struct PlanFileSections {
-  bool grid = false, layout = false;
+  bool grid = false, layout = false, ops = false;
 };
 llvm::Expected<PlanFileSections> planFileSections(StringRef path);
 
 /// `ppc.prediction` as comments of a plan file.
 std::string predictionText(DictionaryAttr prediction);
 
-/// The text of a plan file.
+/// The text of a plan file, without ops.
 std::string planText(PlanAttr plan);
+
+/// The section `ops:` of a module before differentiation: what `ppc.factors` on its ops say; empty where no op has any.
+std::string opCutsText(ModuleOp module, PlanAttr plan);
+/// The other way: `ppc.factors` from the section `ops:` of a file; nothing where it has none. Fails, with errors at the module, as
+/// readOpCuts does, and where the axes are not those of the plan's grid.
+LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan);
 
 } // namespace mlir::ppc
 

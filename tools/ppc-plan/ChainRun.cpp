@@ -1,0 +1,116 @@
+// Models in MLIR whose ops are cut one by one.
+#include "PlanRun.h"
+#include "ppc/Planning/ChainComparison.h"
+#include "ppc/Planning/ChainPlanFile.h"
+#include "ppc/Reporting/ChainReport.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir::ppc;
+
+static int write(const PlanOptions &options, const ChainReport &report, llvm::raw_ostream &out) {
+  const ChainPlan &best = report.search.plans.front();
+  switch (options.emit) {
+  case PlanOutput::Table:
+    if (options.explain.empty())
+      printChainPlans(report, out);
+    for (const std::string &name : options.explain)
+      if (llvm::Error error = printChainExplanation(report, name, out))
+        return fail(std::move(error));
+    return 0;
+  case PlanOutput::Plan:
+    out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime) << " per step, "
+        << toString(best.cost.peakMemory) << " per device (predicted)\n";
+    writeChainPlan(report.model, best, out);
+    return 0;
+  case PlanOutput::Json: out << llvm::formatv("{0:2}\n", toJson(report)); return 0;
+  case PlanOutput::Html: return fail("--emit html shows transformers that degrees of parallelism describe; this program has --emit table, json and plan");
+  case PlanOutput::Trace: return fail("--emit trace shows transformers that degrees of parallelism describe; this program has --emit table, json and plan");
+  case PlanOutput::Megatron: return fail("Megatron-LM cannot say how single ops are cut");
+  case PlanOutput::Torchtitan: return fail("torchtitan cannot say how single ops are cut");
+  }
+  return 1;
+}
+
+static int writeComparison(const PlanOptions &options, const ChainReport &report, const PlanReport &degrees,
+                           const std::vector<ChainComparison> &comparisons, llvm::raw_ostream &out) {
+  bool isBetter = !report.search.plans.empty();
+  switch (options.emit) {
+  case PlanOutput::Table:
+    if (options.explain.empty()) {
+      printPlans(degrees, out);
+      printComparison(report, comparisons, out);
+      return 0;
+    }
+    return writeReport(options, degrees, out);
+  case PlanOutput::Plan:
+    return isBetter ? write(options, report, out) : writeReport(options, degrees, out);
+  case PlanOutput::Json: {
+    llvm::json::Value value = toJson(degrees);
+    (*value.getAsObject())["op_cuts"] = toJson(comparisons);
+    out << llvm::formatv("{0:2}\n", value);
+    return 0;
+  }
+  default: return writeReport(options, degrees, out);
+  }
+}
+
+int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const PlanReport &degrees) {
+  std::optional<ModuleModel> read;
+  if (!input.module) {
+    llvm::Expected<ModuleModel> module = readModule(options.model, input.job);
+    if (!module)
+      return fail(module.takeError());
+    read = std::move(*module);
+  }
+  const ModuleModel &module = input.module ? *input.module : *read;
+  ChainRequest request{module.chain, input.cluster, input.stack};
+  request.base = input.base;
+  request.constraints = input.constraints;
+  request.memoryLimit = Bytes(options.memory);
+  std::vector<ParallelLayout> layouts;
+  for (const ReportedPlan &plan : degrees.plans)
+    layouts.push_back(plan.layout);
+  llvm::Expected<std::vector<ChainComparison>> comparisons = compareOpCuts(request, layouts);
+  if (!comparisons)
+    return fail(comparisons.takeError());
+  // By ops only where that is clearly faster than the best by degrees, by the same measure.
+  ChainReport report{module.chain, input.cluster, input.stack, {}};
+  const ChainComparison *best = nullptr;
+  std::optional<Seconds> menu;
+  for (const ChainComparison &comparison : *comparisons)
+    if (comparison.menu && comparison.free) {
+      menu = std::min(menu.value_or(comparison.menu->cost.stepTime), comparison.menu->cost.stepTime);
+      if (!best || comparison.free->cost.stepTime < best->free->cost.stepTime)
+        best = &comparison;
+    }
+  bool fastestHasNone = !comparisons->empty() && !comparisons->front().free; // the best by degrees cuts nothing
+  if (best && !fastestHasNone && best->free->cost.stepTime < 0.995 * *menu)
+    report.search.plans.push_back(*best->free);
+  return writeOutput(options, [&](llvm::raw_ostream &out) { return writeComparison(options, report, degrees, *comparisons, out); });
+}
+
+int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input) {
+  const ModuleModel &module = *input.module;
+  if (!module.shape && input.cuts.empty())
+    note(options.model + " is no transformer (" + module.notTransformer + "): every op is cut by itself");
+  ChainRequest request{module.chain, input.cluster, input.stack};
+  request.base = input.base;
+  request.constraints = input.constraints;
+  request.cuts = input.cuts;
+  request.memoryLimit = Bytes(options.memory);
+  request.topK = options.top;
+  bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
+  if (terminal)
+    llvm::errs() << "searching ...";
+  llvm::Expected<ChainSearchResult> result = searchChainPlan(request);
+  if (terminal)
+    llvm::errs() << "\r\033[K";
+  if (!result)
+    return fail(result.takeError());
+  if (result->plans.empty())
+    return fail("no plan: " + result->reason);
+  ChainReport report{module.chain, input.cluster, input.stack, std::move(*result)};
+  return writeOutput(options, [&](llvm::raw_ostream &out) { return write(options, report, out); });
+}
