@@ -7,7 +7,7 @@
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Import/HuggingFace.h"
-#include "ppc/Phases/Phases.h"
+#include "ppc/Transforms/Contracts/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -65,7 +65,7 @@ static bool readModel(const char *file, const TrainingJob &asked, ModuleModel &m
   if (!module)
     return false;
   PassManager passes(&context);
-  buildImportPhase(passes);
+  passes.addPass(createVerifyModelPass()); // as the phase import does
   if (failed(passes.run(*module)))
     return false;
   FailureOr<ProgramChain> program = readProgramChain(*module);
