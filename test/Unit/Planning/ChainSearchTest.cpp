@@ -339,8 +339,9 @@ TEST(ChainSearch, CutsLongSequencesInAttention) {
   EXPECT_LT(plan.cost.stepTime.value, 0.75 * compiled->plans.front().cost.stepTime.value);
   EXPECT_NE(notRunnable(model, plan.cuts()), "");
   EXPECT_EQ(notRunnable(model, compiled->plans.front().cuts()), "");
+  OpCuts cuts = plan.cuts();
   bool found = false;
-  for (auto [op, strategy] : llvm::zip_equal(plan.chain->templates[1].ops, plan.cuts().layers[1])) {
+  for (auto [op, strategy] : llvm::zip_equal(plan.chain->templates[1].ops, cuts.layers[1])) {
     found |= op.kernel == TemplateKernel::Attention &&
              llvm::any_of(strategy.axes, [](int choice) { return choice == OpStrategy::ring || choice == OpStrategy::gather; });
     if (op.kernel == TemplateKernel::Attention)
