@@ -110,7 +110,9 @@ bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> b
 
 void Compilation::recordPlan() {
   auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
-  planYaml = planText(plan) + opCutsText(*module, plan);
+  if (std::string cuts = opCutsText(*module, plan); !cuts.empty()) // before differentiation, for good
+    opCuts = std::move(cuts);
+  planYaml = planText(plan) + opCuts;
   if (DictionaryAttr predicted = prediction())
     planYaml += predictionText(predicted);
 }

@@ -51,7 +51,7 @@ private:
   const CompileOptions &options;
   std::string programName;
   OwningOpRef<ModuleOp> module;
-  std::string planYaml, manifest, configText;
+  std::string opCuts, planYaml, manifest, configText;
   bool singleDevice = false; // the reference of --check, on which no budget is put
 };
 
