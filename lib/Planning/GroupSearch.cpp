@@ -408,6 +408,8 @@ llvm::Expected<PlanSearchResult> GroupSearch::run() {
       why = *best;
       why.reason = "no layout fits on one group of devices or on several; " + best->reason;
     }
+    if (!missing.empty())
+      why.reason += "; stages on several groups are not searched with " + missing;
     result.infeasibility = std::move(why);
     return std::move(result);
   }

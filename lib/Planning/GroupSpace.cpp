@@ -143,7 +143,7 @@ std::vector<ScheduleChoice> GroupSpace::schedules(const ParallelLayout &layout) 
 std::vector<Recompute> GroupSpace::recomputes() const { return choices.recomputes(); }
 
 std::vector<int64_t> GroupSpace::zeros(const ParallelLayout &layout) const {
-  bool shareable = layout.dataRanks() > 1 || layout.expertDataRanks() > 1;
+  bool shareable = layout.dataRanks() > 1 || (request.model.moe && layout.expertDataRanks() > 1);
   std::vector<int64_t> result;
   for (int64_t zero = 0; zero <= 3; ++zero)
     if (choices.allows(PlanKey::Zero, zero) && (zero == 0 || shareable || request.constraints.isPinned(PlanKey::Zero)))
