@@ -44,6 +44,14 @@ static bool fitsAll(const PlanRequest &request, const ParallelLayout &layout, co
   return true;
 }
 
+/// As many recomputed layers as each stage has.
+static void clipRecomputed(const ModelShape &model, ParallelLayout &layout) {
+  for (size_t i = 0; i < layout.stageRecomputedLayers.size(); ++i) {
+    int64_t most = layout.stageLayers[i] + (i + 1 == layout.stageLayers.size() ? model.predictionLayers : 0);
+    layout.stageRecomputedLayers[i] = std::min(layout.stageRecomputedLayers[i], most);
+  }
+}
+
 std::optional<Plan> mlir::ppc::fitOverGroups(const PlanRequest &request, ParallelLayout layout, StepEstimator &estimator,
                                              PipelineTimer &timer) {
   StepDetail detail;
@@ -74,6 +82,7 @@ std::optional<Plan> mlir::ppc::fitOverGroups(const PlanRequest &request, Paralle
     if (cut.empty())
       return std::nullopt;
     layout.stageLayers.assign(cut.begin(), cut.end());
+    clipRecomputed(request.model, layout);
     cost = price();
     fits = cost && fitsAll(request, layout, *cost);
   }
@@ -82,18 +91,22 @@ std::optional<Plan> mlir::ppc::fitOverGroups(const PlanRequest &request, Paralle
   if (layout.stageLayers.empty())
     for (int64_t layers : layersPerChunk(request.model, detail.costs.chunks))
       layout.stageLayers.push_back(layers);
+  clipRecomputed(request.model, layout);
   Plan plan{std::move(layout), std::move(*cost)};
   plan.cost.fits = true;
   return plan;
 }
 
 namespace {
+/// Layers are recomputed on some groups only.
+constexpr int byGroup = int(Recompute::Full) + 1;
+
 /// Best first: a grid with one way to recompute until it is taken, then each of its placements.
 struct OpenNode {
   double bound;
   size_t number; // ties are taken in the order of enumeration
   size_t grid;
-  Recompute recompute;
+  int recompute; // one for all, or `byGroup`
   llvm::SmallVector<int64_t, 8> stages; // empty: all of the grid's
   bool operator<(const OpenNode &other) const { return std::tie(bound, number) > std::tie(other.bound, other.number); }
 };
@@ -120,7 +133,7 @@ private:
     double held = 0;               // bytes x seconds that a micro-batch keeps between its forwards and backwards, at least
     double weightBytes = 0, gradientBytes = 0, optimizerBytes = 0, extraBytes = 0; // the last per device, else per parameter
   };
-  const GridWork &workOf(size_t grid, Recompute recompute);
+  const GridWork &workOf(size_t grid, int recompute);
   double boundByWork(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, bool drains) const;
   double boundByMemory(const GridWork &work, const GroupGrid &grid, llvm::ArrayRef<int64_t> stages, int64_t zero) const;
   double microBatchesOf(const GroupGrid &grid) const { return double(request.job.globalBatch / (grid.dp * grid.microBatch)); }
@@ -145,13 +158,14 @@ void GroupSearch::add(Plan plan) {
     result.plans.pop_back();
 }
 
-const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, Recompute recompute) {
-  auto [found, isNew] = works.try_emplace({grid, int(recompute)});
+const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, int recompute) {
+  auto [found, isNew] = works.try_emplace({grid, recompute});
   GridWork &work = found->second;
   if (!isNew)
     return work;
   ParallelLayout layout = space.layoutOf(grids[grid]);
-  layout.recompute = recompute;
+  layout.recompute = Recompute(std::min(recompute, int(Recompute::Full)));
+  bool again = recompute == int(Recompute::Full); // by group: the time of none and the memory of all
   const ModelShape &model = request.model;
   const double infinity = std::numeric_limits<double>::infinity();
   std::array<double, layerKinds> first{}, kept, chain;
@@ -167,9 +181,9 @@ const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, Recompute recomput
       if (!prices.present[kind])
         continue;
       bool isEnd = kind == int(LayerKind::Embedding) || kind == int(LayerKind::Head);
-      const LayerPrice &price = prices(LayerKind(kind), recompute == Recompute::Full && !isEnd);
+      const LayerPrice &price = prices(LayerKind(kind), again && !isEnd);
       double time = (price.forward + price.backward + price.weightGradient).value;
-      kept[kind] = std::min(kept[kind], price.kept.value);
+      kept[kind] = std::min(kept[kind], prices(LayerKind(kind), layout.recompute == Recompute::Full && !isEnd).kept.value);
       chain[kind] = std::min(chain[kind], (price.forward + price.backward).value);
       if (group == 0) {
         first[kind] = time;
@@ -187,7 +201,7 @@ const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, Recompute recomput
     for (int64_t layer = 1; layer < model.layers; ++layer)
       alike &= kindOf(layer) == kindOf(0);
     if (alike) {
-      const LayerPrice &price = prices(layerKind(model, 0), recompute == Recompute::Full);
+      const LayerPrice &price = prices(layerKind(model, 0), again);
       work.layer.push_back((price.forward + price.backward + price.weightGradient).value);
     }
     work.weightBytes = layout.precision == Precision::F32 ? 4 : 2;
@@ -260,7 +274,7 @@ void GroupSearch::expand(const OpenNode &node) {
   const GroupGrid &grid = grids[node.grid];
   const GridWork &work = workOf(node.grid, node.recompute);
   ParallelLayout layout = space.layoutOf(grid);
-  layout.recompute = node.recompute;
+  layout.recompute = Recompute(std::min(node.recompute, int(Recompute::Full)));
   layout.stageGroups = node.stages;
   layout.pp = int64_t(node.stages.size());
   double draining = boundByWork(work, grid, node.stages, /*drains=*/true);
@@ -268,9 +282,17 @@ void GroupSearch::expand(const OpenNode &node) {
   for (int64_t zero : space.zeros(layout))
     byMemory[zero] = boundByMemory(work, grid, node.stages, zero);
   ++placements;
+  std::vector<llvm::SmallVector<int64_t, 8>> recomputed(1);
+  const llvm::SmallVector<int64_t, 8> &asked = request.constraints.stageRecomputedLayers;
+  if (!asked.empty())
+    recomputed = {asked};
+  else if (node.recompute == byGroup)
+    recomputed = space.recomputedOnGroups(node.stages);
   for (const ScheduleChoice &choice : space.schedules(layout)) {
     layout.schedule = choice.schedule.str();
     layout.vp = choice.vp;
+    if (asked.empty() ? node.recompute == byGroup && choice.vp > 1 : int64_t(asked.size()) != layout.pp * layout.vp)
+      continue;
     bool drains = choice.schedule == "1f1b" || choice.schedule == "gpipe";
     bool slices = llvm::cantFail(findPipelineSchedule(choice.schedule))->slicesSequence; // each keeps its part for its own time
     llvm::ArrayRef<int64_t> cut = request.constraints.stageLayers;
@@ -282,13 +304,16 @@ void GroupSearch::expand(const OpenNode &node) {
       if ((drains && draining > cutoff()) || (!slices && byMemory[zero] > cutoff()) ||
           byMemory[zero] == std::numeric_limits<double>::infinity())
         continue;
-      if (brokenConstraint(request.constraints, layout) || (request.refuse && !request.refuse(layout).empty())) {
-        ++refused;
-        continue;
+      for (const auto &numbers : recomputed) {
+        layout.stageRecomputedLayers = numbers;
+        if (brokenConstraint(request.constraints, layout) || (request.refuse && !request.refuse(layout).empty())) {
+          ++refused;
+          continue;
+        }
+        ++priced;
+        if (std::optional<Plan> plan = fitOverGroups(request, layout, estimator, timer); plan && plan->cost.stepTime.value < cutoff())
+          add(std::move(*plan));
       }
-      ++priced;
-      if (std::optional<Plan> plan = fitOverGroups(request, layout, estimator, timer); plan && plan->cost.stepTime.value < cutoff())
-        add(std::move(*plan));
     }
   }
 }
@@ -297,8 +322,15 @@ void GroupSearch::searchTogether() {
   grids = space.grids();
   std::priority_queue<OpenNode> open;
   size_t number = 0;
+  std::vector<int> recomputes;
+  for (Recompute recompute : space.recomputes())
+    recomputes.push_back(int(recompute));
+  if (llvm::is_contained(recomputes, int(Recompute::Full)) && request.constraints.stageLayers.empty())
+    recomputes.push_back(byGroup);
+  if (!request.constraints.stageRecomputedLayers.empty())
+    recomputes = {byGroup};
   for (size_t grid = 0; grid < grids.size(); ++grid)
-    for (Recompute recompute : space.recomputes()) {
+    for (int recompute : recomputes) {
       // All devices that a grid can use, in any order.
       llvm::SmallVector<int64_t, 8> all;
       int64_t perStage = grids[grid].dp * grids[grid].tp * grids[grid].cp;

@@ -26,6 +26,9 @@ public:
   std::vector<ScheduleChoice> schedules(const ParallelLayout &layout) const;
   std::vector<Recompute> recomputes() const;
   std::vector<int64_t> zeros(const ParallelLayout &layout) const;
+  /// With schedules of one chunk per device: all layers recomputed on some of the groups and none on the others, as
+  /// stage_recomputed_layers before the layers are cut.
+  std::vector<llvm::SmallVector<int64_t, 8>> recomputedOnGroups(llvm::ArrayRef<int64_t> stages) const;
 
 private:
   const PlanRequest &request;

@@ -151,6 +151,22 @@ std::vector<int64_t> GroupSpace::zeros(const ParallelLayout &layout) const {
   return result;
 }
 
+std::vector<llvm::SmallVector<int64_t, 8>> GroupSpace::recomputedOnGroups(llvm::ArrayRef<int64_t> stages) const {
+  std::vector<llvm::SmallVector<int64_t, 8>> result;
+  if (!choices.allows(PlanKey::Recompute, int64_t(Recompute::Full)) || !choices.allows(PlanKey::RecomputedLayers, -2))
+    return result;
+  llvm::SmallVector<int64_t, 8> used(stages.begin(), stages.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  for (uint64_t mask = 1; mask + 1 < uint64_t(1) << used.size(); ++mask) {
+    llvm::SmallVector<int64_t, 8> &layers = result.emplace_back();
+    for (int64_t group : stages)
+      layers.push_back(mask >> (llvm::find(used, group) - used.begin()) & 1 ? request.model.layers : 0);
+    if (layers.back())
+      layers.back() += request.model.predictionLayers;
+  }
+  return result;
+}
+
 std::string mlir::ppc::notSearchedOverGroups(const PlanConstraints &constraints) {
   for (auto [key, value] : {std::pair(PlanKey::Offload, int64_t(Offload::None)), std::pair(PlanKey::Etp, int64_t(1)),
                             std::pair(PlanKey::RecomputedLayers, int64_t(-1))})
@@ -158,7 +174,5 @@ std::string mlir::ppc::notSearchedOverGroups(const PlanConstraints &constraints)
       return (toString(key) + " " + constraints.describe(key)).str();
   if (constraints.isConstrained(PlanKey::ShardGroup))
     return "shard_group " + constraints.describe(PlanKey::ShardGroup);
-  if (!constraints.stageRecomputedLayers.empty())
-    return "stage_recomputed_layers";
   return "";
 }

@@ -164,6 +164,16 @@ double exhaustiveBest(const PlanRequest &request, int64_t &layouts) {
             ++layouts;
             if (std::optional<Plan> plan = fitOverGroups(request, layout, estimator, timer))
               best = std::min(best, plan->cost.stepTime.value);
+            if (recompute != Recompute::Full || choice.vp > 1)
+              continue;
+            for (const auto &numbers : space.recomputedOnGroups(stages)) {
+              ParallelLayout some = layout;
+              some.stageRecomputedLayers = numbers;
+              if (brokenConstraint(request.constraints, some))
+                continue;
+              if (std::optional<Plan> plan = fitOverGroups(request, some, estimator, timer))
+                best = std::min(best, plan->cost.stepTime.value);
+            }
           }
       }
   return best;
@@ -172,13 +182,14 @@ double exhaustiveBest(const PlanRequest &request, int64_t &layouts) {
 TEST(GroupSearch, FindsWhatExhaustiveSearchFinds) {
   RandomProblems random(33);
   int64_t layouts = 0;
-  int found = 0, mixed = 0;
-  for (int i = 0; i < 16; ++i) {
+  int found = 0, mixed = 0, byGroup = 0;
+  for (int i = 0; i < 40; ++i) {
     PlanningProblem problem = random.make();
     problem.cluster = join({"dgx-h100:1", "dgx-a100:1"});
     for (DeviceGroup &group : problem.cluster.groups) {
       group.count = random.pick({1, 2, 3, 4});
       group.levels.front().size = group.count;
+      group.device.memory = Bytes(double(random.pick({6, 10, 20, 80})) * 1e9);
     }
     PlanRequest request = problem.request();
     double best = exhaustiveBest(request, layouts);
@@ -196,10 +207,12 @@ TEST(GroupSearch, FindsWhatExhaustiveSearchFinds) {
     for (const Plan &each : result.plans) {
       EXPECT_EQ(messageOf(verifyPlan(request, each)), "") << "problem " << i << ": " << toString(each.layout);
       mixed += !llvm::all_equal(each.layout.stageGroups);
+      byGroup += !llvm::all_equal(each.layout.stageGroups) && !each.layout.stageRecomputedLayers.empty();
     }
   }
   EXPECT_GE(found, 8);
   EXPECT_GE(mixed, 8);
+  EXPECT_GE(byGroup, 1);
   EXPECT_GE(layouts, 2000);
 }
 
