@@ -135,6 +135,7 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     if (!plan)
       return plan.takeError();
     double time = plan->cost.stepTime.value;
+    StepSimulationOptions replay;
     if (request.simulate && replays.size() >= listed) {
       llvm::Expected<Seconds> bound =
           boundSimulatedStep(request.model, request.job, request.cluster, plan->layout, request.stack, detail, plan->cost, timer);
@@ -142,12 +143,15 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
         return bound.takeError();
       if (bound->value > replays[listed - 1])
         continue;
+      replay.latest = Seconds(replays[listed - 1]);
     }
     if (request.simulate) {
       llvm::Expected<SimulatedStep> step =
-          simulateStep(request.model, request.job, request.cluster, plan->layout, request.stack, detail, plan->cost);
+          simulateStep(request.model, request.job, request.cluster, plan->layout, request.stack, detail, plan->cost, replay);
       if (!step)
         return step.takeError();
+      if (step->stopped)
+        continue;
       time = step->stepTime.value;
       plan->simulated = std::move(*step);
       replays.insert(std::upper_bound(replays.begin(), replays.end(), time), time);

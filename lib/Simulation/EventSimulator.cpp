@@ -14,7 +14,7 @@ using namespace mlir::ppc;
 namespace {
 class EventSimulator {
 public:
-  EventSimulator(const TaskGraph &graph, bool record) : graph(graph), record(record) {}
+  EventSimulator(const TaskGraph &graph, bool record, Seconds latest) : graph(graph), record(record), latest(latest.value) {}
   llvm::Error check();
   llvm::Expected<SimulatedTimes> run();
 
@@ -41,6 +41,8 @@ private:
   };
 
   void linkSuccessors();
+  /// Each task with the longest chain of tasks behind it, in seconds.
+  void measureTails();
   void start(int32_t task);
   void finish(int32_t task);
   void markDevice(int32_t device);
@@ -52,6 +54,8 @@ private:
 
   const TaskGraph &graph;
   bool record;
+  double latest; // 0: any
+  std::vector<double> tails;
   SimulatedTimes times;
   double now = 0;
   std::vector<int32_t> firstSuccessor, successors, pending, ready;
@@ -103,6 +107,26 @@ void EventSimulator::linkSuccessors() {
     successors[next[before]++] = after;
 }
 
+void EventSimulator::measureTails() {
+  size_t count = graph.tasks.size();
+  tails.assign(count, 0);
+  std::vector<int32_t> order, left = pending;
+  order.reserve(count);
+  for (size_t i = 0; i < count; ++i)
+    if (left[i] == 0)
+      order.push_back(int32_t(i));
+  for (size_t i = 0; i < order.size(); ++i)
+    for (int32_t j = firstSuccessor[order[i]]; j < firstSuccessor[order[i] + 1]; ++j)
+      if (--left[successors[j]] == 0)
+        order.push_back(successors[j]);
+  for (size_t i = order.size(); i-- > 0;) {
+    int32_t task = order[i];
+    for (int32_t j = firstSuccessor[task]; j < firstSuccessor[task + 1]; ++j)
+      tails[task] = std::max(tails[task], tails[successors[j]]);
+    tails[task] += graph.tasks[task].work.value;
+  }
+}
+
 void EventSimulator::markDevice(int32_t device) {
   if (devices[device].dirty)
     return;
@@ -132,6 +156,7 @@ double EventSimulator::capOf(int32_t task) const {
 void EventSimulator::start(int32_t task) {
   const TaskGraph::Task &each = graph.tasks[task];
   times.start[task] = Seconds(now);
+  times.stopped |= latest > 0 && (now + tails[task]) * (1 - 1e-9) > latest; // sums in another order
   if (each.work.value <= 0) {
     finish(task);
     return;
@@ -268,6 +293,8 @@ llvm::Expected<SimulatedTimes> EventSimulator::run() {
   if (llvm::Error error = check())
     return std::move(error);
   linkSuccessors();
+  if (latest > 0)
+    measureTails();
   size_t count = graph.tasks.size();
   int32_t deviceCount = 0;
   for (const TaskGraph::Task &task : graph.tasks)
@@ -286,6 +313,8 @@ llvm::Expected<SimulatedTimes> EventSimulator::run() {
     for (size_t i = 0; i < ready.size(); ++i) // a task without work readies others at once
       start(ready[i]);
     ready.clear();
+    if (times.stopped)
+      return std::move(times);
     refresh();
     while (!events.empty() && events.top().version != running[events.top().task].version)
       events.pop();
@@ -308,6 +337,6 @@ llvm::Expected<SimulatedTimes> EventSimulator::run() {
   return std::move(times);
 }
 
-llvm::Expected<SimulatedTimes> mlir::ppc::simulateTasks(const TaskGraph &graph, bool recordSegments) {
-  return EventSimulator(graph, recordSegments).run();
+llvm::Expected<SimulatedTimes> mlir::ppc::simulateTasks(const TaskGraph &graph, bool recordSegments, Seconds latest) {
+  return EventSimulator(graph, recordSegments, latest).run();
 }

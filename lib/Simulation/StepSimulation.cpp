@@ -133,10 +133,14 @@ static Seconds longestSpan(const StepWork &work, const StepGraph &step, const Si
 
 llvm::Expected<SimulatedStep> mlir::ppc::simulateWork(const StepWork &work, const StepSimulationOptions &options) {
   StepGraph step = buildStepGraph(work, options);
-  llvm::Expected<SimulatedTimes> times = simulateTasks(step.graph);
+  llvm::Expected<SimulatedTimes> times = simulateTasks(step.graph, false, work.validatesAfterwards ? Seconds(0) : options.latest);
   if (!times)
     return times.takeError();
   SimulatedStep result;
+  if (times->stopped) {
+    result.stopped = true;
+    return std::move(result);
+  }
   result.tasks = int64_t(step.graph.tasks.size());
   result.stepTime = work.validatesAfterwards ? longestSpan(work, step, *times) : times->last;
   result.devices.resize(work.devices.size());
@@ -291,8 +295,11 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, c
       return schedule.takeError();
     return deriveStepWork(context, detail, cost, std::move(*schedule));
   };
-  if (std::optional<ReplayedPart> part = replayedPart(layout, effective, detail, options))
-    return replayInPart(*detail.schedule, detail.shape, part->least, part->period, workOf, options);
+  if (std::optional<ReplayedPart> part = replayedPart(layout, effective, detail, options)) {
+    StepSimulationOptions whole = options;
+    whole.latest = Seconds(0);
+    return replayInPart(*detail.schedule, detail.shape, part->least, part->period, workOf, whole);
+  }
   llvm::Expected<StepWork> work = workOf(detail.shape.microBatches);
   if (!work)
     return work.takeError();

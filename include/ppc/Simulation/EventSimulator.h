@@ -18,12 +18,14 @@ struct RateSegment {
 struct SimulatedTimes {
   std::vector<Seconds> start, end;   // per task
   Seconds last;                      // end of the last task
+  bool stopped = false;              // it is later than was asked for; nothing else is known then
   std::vector<RateSegment> segments; // when asked for: for tests
 };
 
 /// The same graph gives the same times to the bit. Errors: a task, device or resource that does not exist; work or use that is
-/// negative or not finite; tasks that wait for each other in a circle.
-llvm::Expected<SimulatedTimes> simulateTasks(const TaskGraph &graph, bool recordSegments = false);
+/// negative or not finite; tasks that wait for each other in a circle. `latest`: stops when a task starts so late that the last
+/// one ends later, were everything behind it to run alone; 0: never.
+llvm::Expected<SimulatedTimes> simulateTasks(const TaskGraph &graph, bool recordSegments = false, Seconds latest = {});
 
 } // namespace mlir::ppc
 

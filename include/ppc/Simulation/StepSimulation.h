@@ -71,6 +71,7 @@ struct SimulatedStep {
   /// with the first forward.
   std::vector<SimulatedEvent> events;
   int64_t tasks = 0;        // replayed
+  bool stopped = false;     // it takes longer than StepSimulationOptions::latest; nothing else is known then
   bool extrapolated = false; // a steady state of the schedule was not replayed to its end; events are of a shorter step then
 };
 
@@ -81,6 +82,8 @@ struct StepSimulationOptions {
   int64_t opTasks = 0;
   /// Longer steps are replayed in part where their schedule has a steady state (with offloaded activations: 20 times as long).
   int64_t maxTasks = 60000;
+  /// Stops a whole replay once the step is known to take longer; 0: never.
+  Seconds latest;
 };
 
 /// Errors: tasks that wait for each other in a circle (a schedule that does not verify); as simulateTasks.

@@ -135,7 +135,7 @@ TEST(PlanSearch, ReplaysNoMoreThanItMust) {
   RandomProblems random(23);
   PipelineTimer timer;
   StepEstimator estimator;
-  int bounded = 0, left = 0;
+  int bounded = 0, left = 0, stopped = 0;
   double tightest = 0;
   for (int i = 0; i < 40; ++i) {
     PlanningProblem problem = random.make();
@@ -159,12 +159,22 @@ TEST(PlanSearch, ReplaysNoMoreThanItMust) {
       bounded += bound > 0;
       left += bound > fastest;
       tightest = std::max(tightest, bound / plan.simulated->stepTime.value);
+      StepSimulationOptions options;
+      for (double part : {0.9, 0.999, 1.0, 1.001}) {
+        options.latest = part * plan.simulated->stepTime;
+        SimulatedStep step = llvm::cantFail(simulateStep(problem.model, problem.job, problem.cluster, plan.layout, problem.stack,
+                                                         detail, cost, options));
+        stopped += step.stopped;
+        EXPECT_TRUE(!step.stopped || part < 1) << "problem " << i << ": " << toString(plan.layout);
+        EXPECT_TRUE(step.stopped || step.stepTime == plan.simulated->stepTime);
+      }
       EXPECT_LE(bound, plan.simulated->stepTime.value) << "problem " << i << ": " << toString(plan.layout);
     }
   }
   EXPECT_GE(bounded, 40);
   EXPECT_GE(left, 10);
   EXPECT_GE(tightest, 0.99);
+  EXPECT_GE(stopped, 40);
 }
 
 TEST(PlanSearch, SaysWhatBindsAndWhatIsNearest) {
