@@ -118,6 +118,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
                               std::pair("micro-batch", &microBatch), std::pair("check-steps", &checkSteps)})
     if (option->getNumOccurrences() && *option < 1)
       return {nullptr, usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1")};
+  if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" && recompute != "auto")
+    return {nullptr, usageError("--recompute is '" + recompute + "', expected none, selective, full or auto")};
   if (memory.getNumOccurrences() && !(memory > 0 && memory < 1e9))
     return {nullptr, usageError("--memory: expected a number of GiB above 0")};
   if (sp.getNumOccurrences() && sp.empty())

@@ -273,7 +273,8 @@ static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitErro
     for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>())
       if (std::string full = ("ppc." + cast<StringAttr>(name).getValue().split('.').first).str();
           !RegisteredOperationName::lookup(full, recompute.getContext()))
-        return emitError() << "recompute of layers " << rule.getName() << ": there is no op " << full;
+        return emitError() << "recompute of layers " << rule.getName() << ": there is no op " << full
+                           << "; expected none, selective, full or names of ops";
   }
   return success();
 }

@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-static bool isForward(Operation *op) {
+bool mlir::ppc::isForward(Operation *op) {
   auto part = op->getAttrOfType<PartAttr>(attr::part);
   return part && part.getValue() == Part::Forward;
 }

@@ -8,6 +8,9 @@
 
 namespace mlir::ppc {
 
+/// Whether an op belongs to forward.
+bool isForward(Operation *op);
+
 /// "matmul.3": the third but one matmul among the forward ops of its layer. In a plan "matmul" alone means all of them.
 std::string nameInLayer(Operation *op);
 

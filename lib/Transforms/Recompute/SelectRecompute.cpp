@@ -1,6 +1,7 @@
 // The plan's choice of what backward computes again, as marks on ops.
 #include "LayerRecompute.h"
 #include "ppc/Transforms/Recompute/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::ppc {
 #define GEN_PASS_DEF_SELECTRECOMPUTEPASS
@@ -13,16 +14,13 @@ std::optional<int64_t> layerOf(Operation *op) {
   return layer ? std::optional(layer.getInt()) : std::nullopt;
 }
 
+bool isNamed(StringRef text, Operation *op) { return text == op->getName().stripDialect() || text == nameInLayer(op); }
+
 /// Whether the choice for a layer (verified by PlanAttr) covers an op.
 bool covers(Attribute choice, Operation *op) {
   if (auto mode = dyn_cast<StringAttr>(choice))
     return mode.getValue() == "full" || (mode.getValue() == "selective" && isa<AttentionOp>(op));
-  StringRef kind = op->getName().stripDialect();
-  std::string name = nameInLayer(op);
-  return llvm::any_of(cast<ArrayAttr>(choice), [&](Attribute one) {
-    StringRef text = cast<StringAttr>(one).getValue();
-    return text == kind || text == name;
-  });
+  return llvm::any_of(cast<ArrayAttr>(choice), [&](Attribute one) { return isNamed(cast<StringAttr>(one).getValue(), op); });
 }
 
 struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> {
@@ -38,10 +36,20 @@ struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> 
     for (NamedAttribute rule : plan.getRecompute())
       rules.push_back({*parseLayerRange(rule.getName()), rule.getValue()});
     int64_t last = 0;
+    llvm::SmallSetVector<std::pair<Attribute, Attribute>, 8> unseen; // layers and a name that no op of theirs has
+    for (NamedAttribute rule : plan.getRecompute())
+      if (auto names = dyn_cast<ArrayAttr>(rule.getValue()))
+        for (Attribute name : names)
+          unseen.insert({rule.getName(), name});
     getOperation().walk([&](AccumulateOp accumulate) {
       for (Operation &op : accumulate.getBody().front().without_terminator()) {
         std::optional<int64_t> layer = layerOf(&op);
         last = std::max(last, layer.value_or(0));
+        if (layer && isForward(&op))
+          unseen.remove_if([&](std::pair<Attribute, Attribute> wish) {
+            return parseLayerRange(cast<StringAttr>(wish.first).getValue())->contains(*layer) &&
+                   isNamed(cast<StringAttr>(wish.second).getValue(), &op);
+          });
         if (!layer || !canRecompute(&op))
           continue;
         for (auto &[range, choice] : rules)
@@ -55,6 +63,12 @@ struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> 
                                    << ", the model's last layer is " << last;
         return signalPassFailure();
       }
+    if (!unseen.empty()) {
+      getOperation().emitError() << "the plan recomputes " << unseen.front().second << " of layers " << unseen.front().first
+                                 << ", where forward has no such op: give the name of an op, or its place among those of its name, "
+                                    "from 0";
+      return signalPassFailure();
+    }
   }
 };
 
