@@ -220,6 +220,23 @@ static std::array<int64_t, layerKinds> countKinds(const ModelShape &model, int64
   return counts;
 }
 
+void ChunkCost::add(const LayerPrice &price, double times) {
+  durations.forward += times * price.forward;
+  durations.backward += times * price.backward;
+  durations.weightGradient += times * price.weightGradient;
+  communication += times * price.communication;
+  stateExchange += times * price.stateExchange;
+  parameters += times * price.parameters;
+  expertParameters += times * price.expertParameters;
+  kept += times * price.kept;
+  keptForWeights += times * price.keptForWeights;
+  if (working + gathered < price.working + price.gathered) {
+    working = price.working;
+    gathered = price.gathered;
+  }
+  hardwareFlops += times * price.hardwareFlops;
+}
+
 ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &layers, int64_t recomputed,
                                 Seconds beside, bool splitBackward) {
   ChunkCost chunk;
@@ -227,23 +244,9 @@ ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &pric
     if (!count)
       return;
     const LayerPrice &price = prices(kind, again);
-    double times = double(count);
     chunk.count[int(kind)] += count;
     chunk.recomputed[int(kind)] += again ? count : 0;
-    chunk.durations.forward += times * price.forward;
-    chunk.durations.backward += times * price.backward;
-    chunk.durations.weightGradient += times * price.weightGradient;
-    chunk.communication += times * price.communication;
-    chunk.stateExchange += times * price.stateExchange;
-    chunk.parameters += times * price.parameters;
-    chunk.expertParameters += times * price.expertParameters;
-    chunk.kept += times * price.kept;
-    chunk.keptForWeights += times * price.keptForWeights;
-    if (chunk.working + chunk.gathered < price.working + price.gathered) {
-      chunk.working = price.working;
-      chunk.gathered = price.gathered;
-    }
-    chunk.hardwareFlops += times * price.hardwareFlops;
+    chunk.add(price, double(count));
   };
   if (layers.isFirst)
     add(LayerKind::Embedding, false, 1);

@@ -135,22 +135,6 @@ static ModelShape messageShape(const std::string &name, int64_t layers, double b
   return shape;
 }
 
-static void addLayer(ChunkCost &chunk, const LayerPrice &price) {
-  chunk.durations.forward += price.forward;
-  chunk.durations.backward += price.backward;
-  chunk.durations.weightGradient += price.weightGradient;
-  chunk.communication += price.communication;
-  chunk.stateExchange += price.stateExchange;
-  chunk.parameters += price.parameters;
-  chunk.kept += price.kept;
-  chunk.keptForWeights += price.keptForWeights;
-  if (chunk.working + chunk.gathered < price.working + price.gathered) {
-    chunk.working = price.working;
-    chunk.gathered = price.gathered;
-  }
-  chunk.hardwareFlops += price.hardwareFlops;
-}
-
 llvm::Expected<ChainPlan> ChainPricer::price(const ParallelLayout &asked, TemplateSearch &search, TemplateSearchResult shardings) {
   ChainPlan plan;
   plan.layout = asked;
@@ -216,7 +200,7 @@ llvm::Expected<ChainPlan> ChainPricer::price(const ParallelLayout &asked, Templa
     int64_t end = i + 1 < chunkCount ? first[i + 1] : int64_t(layers.size());
     for (int64_t layer = first[i]; layer < end; ++layer) {
       const TemplateSearchResult::Layer &place = shardings.layers[layer];
-      addLayer(chunks[i], priceOf(size_t(layer)));
+      chunks[i].add(priceOf(size_t(layer)), 1);
       const TemplateProgram &program = plan.programs[place.index][place.choice];
       copies[i] += program.copies.value;
       for (const LayerOp &op : program.program.ops)

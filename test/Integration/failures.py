@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 
+import processes
 import programs
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -91,23 +92,6 @@ def shared_memory():
     return set(glob.glob("/dev/shm/*"))
 
 
-def family(pid):
-    """Process ids of the children of a process."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(child) for child in file.read().split()]
-    except OSError:
-        return []
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except OSError:
-        return False
-
-
 class Running:
     """A long training run on 4 ranks that has passed its first step."""
 
@@ -126,7 +110,7 @@ class Running:
                 self.process.kill()
                 raise programs.Failed("the run did not start:\n" + self.output.read())
             time.sleep(0.02)
-        self.ranks = family(self.process.pid)
+        self.ranks = processes.children(self.process.pid)
 
     def finish(self):
         """Waits; returns exit status, output, and problems with what is left behind."""
@@ -137,9 +121,9 @@ class Running:
             problems.append(f"still running {SECONDS_TO_STOP} s later")
             os.killpg(self.process.pid, signal.SIGKILL)
             status = self.process.wait()
-        while time.time() < started + SECONDS_TO_STOP and any(alive(pid) for pid in self.ranks):
+        while time.time() < started + SECONDS_TO_STOP and any(processes.alive(pid) for pid in self.ranks):
             time.sleep(0.02)
-        problems += [f"process {pid} of a rank is still alive" for pid in self.ranks if alive(pid)]
+        problems += [f"process {pid} of a rank is still alive" for pid in self.ranks if processes.alive(pid)]
         problems += [f"{name} is left" for name in sorted(shared_memory() - self.before) if "ppc" in name]
         self.output.seek(0)
         return status, self.output.read(), problems

@@ -19,24 +19,10 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "test", "Integration"))
+import processes  # noqa: E402
+
 SECONDS_TO_STOP = 30
-
-
-def ranks_of(pid):
-    """Process ids of the children of a process."""
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(child) for child in file.read().split()]
-    except OSError:
-        return []
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except OSError:
-        return False
 
 
 def losses(path):
@@ -85,7 +71,7 @@ class Runs:
         if process.poll() is not None:
             self.finished(process)
             return "finished"
-        ranks = ranks_of(process.pid)
+        ranks = processes.children(process.pid)
         writing = any(name.endswith(".partial") for name in os.listdir(self.folder)) if os.path.isdir(self.folder) else False
         whole = not ranks or draw.random() < 0.1
         victim = process.pid if whole else draw.choice(ranks)
@@ -103,9 +89,9 @@ class Runs:
             self.finished(process)
             return "finished"
         until = time.time() + SECONDS_TO_STOP
-        while any(alive(pid) for pid in ranks) and time.time() < until:
+        while any(processes.alive(pid) for pid in ranks) and time.time() < until:
             time.sleep(0.005)
-        self.problems += [f"process {pid} is still alive" for pid in ranks if alive(pid)]
+        self.problems += [f"process {pid} is still alive" for pid in ranks if processes.alive(pid)]
         self.errors.seek(0)
         text = self.errors.read()
         if not whole and f"rank {ranks.index(victim)}" not in text:

@@ -64,6 +64,9 @@ struct ChunkCost {
   Bytes keptForWeights;    // of those, from backward to the weight gradient
   Bytes working, gathered; // LayerPrice's, of the layer where they are most together
   double hardwareFlops = 0; // of one micro-batch on this rank, forward and backward, recomputation included
+
+  /// As many layers of this price; their kinds are the caller's to count.
+  void add(const LayerPrice &price, double times);
 };
 /// What a chunk's forward and its backward each lose to the kernels that send and receive beside it.
 Seconds timeBesideMessages(const PricingContext &context);
