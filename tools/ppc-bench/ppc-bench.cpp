@@ -1,5 +1,7 @@
 // ppc-bench: measures this machine as compiled programs use it, and writes what the planner needs to know as a cluster file.
+// The subcommand `step` is in Step.cpp.
 #include "Kernels.h"
+#include "Step.h"
 
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Reporting/TextTable.h"
@@ -124,7 +126,10 @@ int main(int argc, char **argv) {
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-bench " PPC_VERSION "\n"; });
   cl::ParseCommandLineOptions(argc, argv,
                               "Measures this machine as compiled programs use it, and writes a cluster file for ppc-plan and ppc-compile.\n\n"
-                              "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n");
+                              "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n"
+                              "step: a subcommand that compares training steps; see ppc-bench step --help.\n");
+  if (isStepRequested())
+    return runStep(argv[0]);
   bool device = subjects.empty(), network = subjects.empty();
   for (const std::string &subject : subjects) {
     if (subject != "device" && subject != "network")
