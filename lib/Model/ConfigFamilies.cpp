@@ -4,6 +4,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
+#include <cmath>
+
 namespace mlir::ppc {
 
 static constexpr ModelFamily families[] = {
@@ -11,6 +13,7 @@ static constexpr ModelFamily families[] = {
     {"DeepseekV3ForCausalLM", "deepseek_v3", &ConfigReader::readDeepseekV3},
     {"GPT2LMHeadModel", "gpt2", &ConfigReader::readGpt2},
     {"GPTNeoXForCausalLM", "gpt_neox", &ConfigReader::readGptNeoX},
+    {"GemmaForCausalLM", "gemma", &ConfigReader::readGemma},
     {"LlamaForCausalLM", "llama", &ConfigReader::readLlama},
     {"MistralForCausalLM", "mistral", &ConfigReader::readMistral},
     {"MixtralForCausalLM", "mixtral", &ConfigReader::readMixtral},
@@ -65,6 +68,28 @@ void ConfigReader::readLlama() {
   shape.attentionBias = shape.outputBias = reader.boolean("attention_bias", false);
   shape.ffnBias = reader.boolean("mlp_bias", false);
   reader.ignore({"pretraining_tp"}); // how products are cut at inference
+}
+
+void ConfigReader::readGemma() {
+  readLlamaSizes(8192);
+  shape.headDim = size("head_dim", 256);
+  requireEvenHead(shape.headDim);
+  shape.gated = true;
+  // "gelu" was never meant: the reference computes the tanh approximation for it, and so did what wrote such files.
+  readActivation(reader.has("hidden_activation") ? "hidden_activation" : "hidden_act", "gelu_pytorch_tanh");
+  reader.ignore({"hidden_act", "hidden_activation"});
+  if (shape.activation == ActivationKind::Gelu)
+    config.tanhGelu = true;
+  config.normEpsilon = reader.positive("rms_norm_eps", 1e-6);
+  config.normWeightOffset = 1;
+  config.embeddingScale = std::sqrt(double(shape.hidden));
+  shape.tiedEmbeddings = reader.boolean("tie_word_embeddings", true);
+  shape.attentionBias = shape.outputBias = reader.boolean("attention_bias", false);
+  config.attentionDropout = probability("attention_dropout", 0);
+  if (reader.has("use_bidirectional_attention"))
+    reader.only("use_bidirectional_attention", false);
+  reader.ignore({"use_bidirectional_attention"});
+  readRopeKeys();
 }
 
 /// `optional`: use_sliding_window says whether it holds at all, max_window_layers from which layer on.

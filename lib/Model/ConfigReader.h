@@ -18,6 +18,7 @@ public:
   void readGptNeoX();
   void readBloom();
   void readMistral();
+  void readGemma();
   void readQwen2();
   void readQwen3();
   void readMixtral();

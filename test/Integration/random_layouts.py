@@ -36,7 +36,7 @@ def draw_llama(pick):
 def draw_model(pick):
     """A LLaMA, or another model of about its sizes."""
     llama = draw_llama(pick)
-    family = pick.choice(["llama", "llama", "gpt2", "gpt_neox", "bloom", "mistral", "qwen3", "mixtral", "qwen2_moe", "deepseek_v3"])
+    family = pick.choice(["llama", "llama", "gpt2", "gpt_neox", "bloom", "mistral", "gemma", "qwen3", "mixtral", "qwen2_moe", "deepseek_v3"])
     if family == "llama":
         return llama
     heads, hidden, layers = llama["num_attention_heads"], llama["hidden_size"], llama["num_hidden_layers"]
@@ -56,6 +56,8 @@ def draw_model(pick):
         return {**common, "hidden_size": hidden, "n_layer": layers, "n_head": heads}
     if family == "mistral":
         return {**like_llama, "sliding_window": pick.choice([None, 1, 3, 8])}
+    if family == "gemma":
+        return {**like_llama, "head_dim": pick.choice([2, 4, 6])}
     if family == "qwen3":
         return {**like_llama, "head_dim": pick.choice([2, 4, 6]), "attention_bias": pick.random() < 0.5}
     if family == "mixtral":

@@ -37,6 +37,8 @@ struct ModelConfig {
   std::string architecture; // "LlamaForCausalLM"
   ModelShape shape;
   double normEpsilon = 1e-6;
+  double normWeightOffset = 0; // norms multiply by their weight plus this, and start where the sum is 1 (Gemma: 1)
+  double embeddingScale = 1;   // factor on the embedding's rows (Gemma: the square root of the hidden size)
   double initializerRange = 0.02; // standard deviation
   double ropeTheta = 10000;
   RopeScaling ropeScaling;

@@ -46,8 +46,8 @@ struct ExpertShape {
 /// A decoder-only transformer. Sizes are in elements. `verifyModelShape` states what holds for a checked one.
 struct ModelShape {
   std::string name;   // for people: "Llama-3-8B", or the file
-  std::string family; // model_type: "llama", "gpt2", "gpt_neox", "bloom", "mistral", "qwen2", "qwen3", "mixtral",
-                      // "qwen2_moe", "qwen3_moe", "deepseek_v3"
+  std::string family; // model_type: "llama", "gpt2", "gpt_neox", "bloom", "mistral", "gemma", "qwen2", "qwen3",
+                      // "mixtral", "qwen2_moe", "qwen3_moe", "deepseek_v3"
   int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
   int64_t ffn = 0;    // inner width of a dense feed-forward
   bool gated = false; // SwiGLU and its like: a second input projection

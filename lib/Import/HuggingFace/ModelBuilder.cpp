@@ -46,6 +46,8 @@ Value ModelBuilder::embed(Value ids) {
   startLayer(names.embedding);
   auto type = tensorOf({batch, sequence, shape.hidden});
   Value x = create<EmbeddingOp>(type, table, ids, BlockAttr());
+  if (config.embeddingScale != 1)
+    x = create<ScaleOp>(type, x, builder.getF64FloatAttr(config.embeddingScale));
   if (shape.position == PositionKind::Learned) {
     Value positions =
         matrix(names.positions.str() + ".weight", {{"positions", shape.maxPositions}, {"hidden", shape.hidden}});
@@ -93,8 +95,11 @@ Value ModelBuilder::norm(Value x, const std::string &name) {
 Value ModelBuilder::rmsNorm(Value x, const std::string &name, double epsilon) {
   int64_t width = tensorType(x).getShape().back();
   StringRef dim = width == shape.hidden ? "hidden" : "normed";
-  Value weight = vector(name + ".weight", {{dim, width}}, InitKind::Ones);
+  double offset = config.normWeightOffset;
+  Value weight = vector(name + ".weight", {{dim, width}}, offset ? InitKind::Zeros : InitKind::Ones);
   at(name);
+  if (offset)
+    weight = add(weight, create<ConstantOp>(DenseElementsAttr::get(tensorType(weight), float(offset))));
   return create<RmsNormOp>(x.getType(), x, weight, builder.getF64FloatAttr(epsilon));
 }
 

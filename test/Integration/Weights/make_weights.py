@@ -19,7 +19,8 @@ import check_weights  # noqa: E402
 CASES = os.path.join(HERE, "../Reference/Cases")
 # case -> type of the stored values, bytes of a file
 MODELS = {"gpt2": ("bfloat16", "1GB"), "gpt-neox": ("float16", "1GB"), "bloom": ("float16", "1GB"), "mixtral": ("bfloat16", "20KB"),
-          "deepseek-v3": ("bfloat16", "1GB"), "qwen3-moe": ("float16", "12KB"), "tied": ("bfloat16", "1GB")}
+          "deepseek-v3": ("bfloat16", "1GB"), "qwen3-moe": ("float16", "12KB"), "tied": ("bfloat16", "1GB"),
+          "gemma": ("bfloat16", "1GB")}
 
 
 def make(name, type_name, shard):

@@ -45,7 +45,7 @@ TEST(ModelImport, CountsAreThoseOfTheShape) {
   constexpr int64_t sequence = 512, batch = 2; // a multiple of experts / topK, so that slots are as many as tokens
   for (StringRef name : {"llama-3-8b", "llama-3-70b", "llama-3.1-405b", "gpt2", "gpt3-175b", "gpt-neox-20b",
                          "bloom-176b", "mistral-7b", "qwen2-7b", "qwen3-8b", "mixtral-8x7b", "mixtral-8x22b",
-                         "qwen2-moe-57b", "qwen3-235b", "deepseek-v3", "megatron-530b", "megatron-1t"}) {
+                         "qwen2-moe-57b", "qwen3-235b", "deepseek-v3", "megatron-530b", "megatron-1t", "gemma-7b"}) {
     ModelConfig config = configOf(name);
     if (config.shape.slidingWindow)
       config.shape.slidingWindow = 100;

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace mlir::ppc;
 
 static ModelConfig configOf(llvm::StringRef name) {
@@ -61,6 +63,14 @@ TEST(ModelConfig, SlidingWindows) {
   EXPECT_EQ(configOf("qwen2-7b").shape.slidingWindow, 0); // use_sliding_window is false
 }
 
+TEST(ModelConfig, Gemma) {
+  ModelConfig config = configOf("gemma-7b");
+  EXPECT_EQ(config.normWeightOffset, 1);
+  EXPECT_DOUBLE_EQ(config.embeddingScale, std::sqrt(3072.0));
+  EXPECT_TRUE(config.tanhGelu && config.shape.gated && config.shape.tiedEmbeddings); // the file says "gelu"
+  EXPECT_EQ(config.shape.headDim, 256);
+}
+
 TEST(ModelConfig, Biases) {
   EXPECT_TRUE(configOf("qwen2-7b").shape.attentionBias);
   EXPECT_FALSE(configOf("qwen2-7b").shape.outputBias);
@@ -106,7 +116,7 @@ TEST(ModelConfig, NameIsTheFolderOfAConfig) {
 
 TEST(ModelConfig, UnknownArchitectureListsTheKnown) {
   std::string known = "\"BloomForCausalLM\", \"DeepseekV3ForCausalLM\", \"GPT2LMHeadModel\", \"GPTNeoXForCausalLM\", "
-                      "\"LlamaForCausalLM\", \"MistralForCausalLM\", \"MixtralForCausalLM\", \"Qwen2ForCausalLM\", "
+                      "\"GemmaForCausalLM\", \"LlamaForCausalLM\", \"MistralForCausalLM\", \"MixtralForCausalLM\", \"Qwen2ForCausalLM\", "
                       "\"Qwen2MoeForCausalLM\", \"Qwen3ForCausalLM\", \"Qwen3MoeForCausalLM\"";
   EXPECT_EQ(messageOf(R"({"architectures": ["BertModel"]})"),
             "config.json: key \"architectures\": expected a list of one of the supported " + known +

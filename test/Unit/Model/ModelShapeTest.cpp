@@ -26,7 +26,7 @@ TEST(ModelShape, ParametersOfPublishedModels) {
                    {"gpt2", 124439808},           {"gpt-neox-20b", 20554567680},   {"bloom-176b", 176247271424},
                    {"mistral-7b", 7241732096},    {"qwen2-7b", 7615616512},        {"qwen3-8b", 8190735360},
                    {"mixtral-8x7b", 46702792704}, {"mixtral-8x22b", 140620634112}, {"qwen3-235b", 235093634560},
-                   {"deepseek-v3", 671026419200}};
+                   {"deepseek-v3", 671026419200}, {"gemma-7b", 8537680896}};
   for (auto [name, total] : published)
     EXPECT_EQ(countParameters(modelOf(name)).total, total) << name;
 }
