@@ -324,15 +324,15 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, 
       key.sizes.push_back(loop.local);
   if (isLogical)
     return relate(terms.add(key, shapes, elements, labelOf(op)));
-  Derived last = Derived::fail(notComputed(op, operands));
+  std::optional<Derived> last;
   for (const SmallVector<TermId> &results : terms.find(key)) {
     if (!llvm::all_of(llvm::zip_equal(results, elements), [&](auto pair) { return terms[std::get<0>(pair)].element == std::get<1>(pair); }))
       continue;
     last = relate(results);
-    if (!last.failed())
+    if (!last->failed())
       break;
   }
-  return last;
+  return last ? *last : Derived::fail(notComputed(op, operands)); // looking for what is nearest takes long
 }
 
 } // namespace mlir::ppc

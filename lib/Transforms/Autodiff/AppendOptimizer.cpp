@@ -77,23 +77,29 @@ private:
     OpBuilder builder(function.front().getTerminator());
     Location loc = function.getLoc();
     auto named = [&](StringRef key, StringRef text) { return builder.getNamedAttr(key, builder.getStringAttr(text)); };
-    auto addArgument = [&](Type type, ArrayRef<NamedAttribute> attrs) -> Value {
-      unsigned number = function.getNumArguments();
-      (void)function.insertArgument(number, type, builder.getDictionaryAttr(attrs), loc);
-      return function.getArgument(number);
-    };
-    SmallVector<Value> moments[2]; // m, v
-    const char *const momentNames[2] = {"m", "v"};
-    for (int i = 0; i < 2; ++i)
+    // Arguments are added all at once: there are thousands of them in a deep model.
+    SmallVector<Type> argumentTypes;
+    SmallVector<DictionaryAttr> argumentAttrs;
+    for (const char *moment : {"m", "v"})
       for (Parameter &parameter : *parameters) {
-        SmallVector<NamedAttribute> attrs = {named(attr::state, momentNames[i]), builder.getNamedAttr(attr::of, parameter.name)};
+        SmallVector<NamedAttribute> attrs = {named(attr::state, moment), builder.getNamedAttr(attr::of, parameter.name)};
         if (Attribute dims = function.getArgAttr(parameter.value.getArgNumber(), attr::dims))
           attrs.push_back(builder.getNamedAttr(attr::dims, dims));
-        moments[i].push_back(addArgument(parameter.value.getType(), attrs));
+        argumentTypes.push_back(parameter.value.getType());
+        argumentAttrs.push_back(builder.getDictionaryAttr(attrs));
       }
     Type scalar = function.front().getTerminator()->getOperand(0).getType();
-    Value learningRate = addArgument(scalar, named(attr::scalar, "learning_rate"));
-    Value step = addArgument(scalar, named(attr::scalar, "step"));
+    for (StringRef name : {"learning_rate", "step"}) {
+      argumentTypes.push_back(scalar);
+      argumentAttrs.push_back(builder.getDictionaryAttr(named(attr::scalar, name)));
+    }
+    size_t firstNew = function.getNumArguments(), count = parameters->size();
+    if (failed(function.insertArguments(SmallVector<unsigned>(argumentTypes.size(), firstNew), argumentTypes, argumentAttrs,
+                                        SmallVector<Location>(argumentTypes.size(), loc))))
+      return failure();
+    ValueRange added = ValueRange(function.getArguments()).drop_front(firstNew);
+    ValueRange moments[2] = {added.take_front(count), added.slice(count, count)}; // m, v
+    Value learningRate = added[2 * count], step = added[2 * count + 1];
 
     Operation *before = function.front().getTerminator()->getPrevNode();
     SmallVector<Value> squares;

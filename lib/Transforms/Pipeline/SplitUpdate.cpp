@@ -9,7 +9,15 @@ namespace {
 class UpdateSplitter {
 public:
   UpdateSplitter(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators)
-      : split(split), accumulators(accumulators), all(split.stageCount(), true) {}
+      : split(split), accumulators(accumulators), all(split.stageCount(), true) {
+    for (BlockArgument argument : split.step.getArguments()) {
+      unsigned number = argument.getArgNumber();
+      if (Attribute name = split.step.getArgAttr(number, attr::parameter))
+        arguments[{StringAttr::get(name.getContext(), "parameter"), name}] = argument;
+      else if (Attribute state = split.step.getArgAttr(number, attr::state))
+        arguments[{state, split.step.getArgAttr(number, attr::of)}] = argument;
+    }
+  }
 
   LogicalResult run();
 
@@ -43,6 +51,8 @@ private:
   /// nothing merges two of them on one stage only (two zeros, say).
   int64_t channel = 0;
   DenseMap<Value, Stages> sitesOf; ///< of results of ops that have been split
+  /// Arguments of @step by kind ("parameter" or the name of a state) and name of the parameter.
+  DenseMap<std::pair<Attribute, Attribute>, BlockArgument> arguments;
 };
 
 FailureOr<llvm::SmallBitVector> UpdateSplitter::available(Value value) {
@@ -62,14 +72,11 @@ FailureOr<llvm::SmallBitVector> UpdateSplitter::available(Value value) {
   if (split.step.getArgAttr(number, attr::scalar))
     return all;
   // Parameters are where micro-batches use them, states where their parameter is.
-  auto of = split.step.getArgAttrOfType<StringAttr>(number, attr::of);
-  for (BlockArgument candidate : split.step.getArguments()) {
-    if (of ? split.step.getArgAttr(candidate.getArgNumber(), attr::parameter) != of : candidate != argument)
-      continue;
-    for (int64_t stage = 0; stage < split.stageCount(); ++stage)
-      if (split.stages[stage]->bufferOf.contains(candidate))
-        stages.set(stage);
-  }
+  if (auto of = split.step.getArgAttrOfType<StringAttr>(number, attr::of))
+    argument = arguments.lookup({StringAttr::get(of.getContext(), "parameter"), of});
+  for (int64_t stage = 0; stage < split.stageCount(); ++stage)
+    if (split.stages[stage]->bufferOf.contains(argument))
+      stages.set(stage);
   return stages;
 }
 
@@ -247,17 +254,7 @@ int64_t UpdateSplitter::gradientBuffer(Value value, int64_t stage, ArrayRef<Name
 LogicalResult UpdateSplitter::addResults() {
   func::FuncOp step = split.step;
   Builder attrs(step.getContext());
-  auto argumentOf = [&](StringRef kind, StringAttr name) -> BlockArgument {
-    for (BlockArgument argument : step.getArguments()) {
-      unsigned number = argument.getArgNumber();
-      bool matches = kind == "parameter" ? step.getArgAttr(number, attr::parameter) == name
-                                         : step.getArgAttr(number, attr::of) == name &&
-                                               step.getArgAttr(number, attr::state) == attrs.getStringAttr(kind);
-      if (matches)
-        return argument;
-    }
-    return {};
-  };
+  auto argumentOf = [&](StringRef kind, StringAttr name) { return arguments.lookup({attrs.getStringAttr(kind), name}); };
   for (auto [number, value] : llvm::enumerate(step.front().getTerminator()->getOperands())) {
     auto kind = step.getResultAttrOfType<StringAttr>(number, attr::result);
     auto name = step.getResultAttrOfType<StringAttr>(number, attr::of);

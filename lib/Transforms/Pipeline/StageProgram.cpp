@@ -31,18 +31,14 @@ StageFunction::StageFunction(OpBuilder &module, Location loc, int64_t stage, Act
 Value StageFunction::argument(int64_t buffer, Type type) {
   Value &value = arguments[buffer];
   if (!value) {
-    unsigned number = function.getNumArguments();
-    auto attrs = builder.getDictionaryAttr(builder.getNamedAttr(kBuffer, builder.getI64IntegerAttr(buffer)));
-    (void)function.insertArgument(number, type, attrs, function.getLoc());
-    value = function.getArgument(number);
+    value = function.front().addArgument(type, function.getLoc()); // the type of the function follows at the end
+    argumentBuffers.push_back(buffer);
   }
   return value;
 }
 
 SmallVector<int64_t> StageFunction::bufferOrder() {
-  SmallVector<int64_t> order;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    order.push_back(function.getArgAttrOfType<IntegerAttr>(i, kBuffer).getInt());
+  SmallVector<int64_t> order(argumentBuffers);
   for (auto [buffer, value] : results)
     if (!arguments.contains(buffer))
       order.push_back(buffer);
@@ -53,14 +49,18 @@ void StageFunction::addResult(int64_t buffer, Value value) { results.push_back({
 
 void StageFunction::finish() {
   SmallVector<Value> values;
-  SmallVector<DictionaryAttr> attrs;
+  auto boundTo = [&](int64_t buffer) {
+    return builder.getDictionaryAttr(builder.getNamedAttr(kBuffer, builder.getI64IntegerAttr(buffer)));
+  };
+  SmallVector<DictionaryAttr> argumentAttrs = llvm::map_to_vector(argumentBuffers, boundTo), resultAttrs;
   for (auto [buffer, value] : results) {
     values.push_back(value);
-    attrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(kBuffer, builder.getI64IntegerAttr(buffer))));
+    resultAttrs.push_back(boundTo(buffer));
   }
   func::ReturnOp::create(builder, function.getLoc(), values);
-  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(values).getTypes()));
-  function.setAllResultAttrs(attrs);
+  function.setFunctionType(builder.getFunctionType(function.front().getArgumentTypes(), ValueRange(values).getTypes()));
+  function.setAllArgAttrs(argumentAttrs);
+  function.setAllResultAttrs(resultAttrs);
 }
 
 int64_t StageProgram::addBuffer(StringRef role, Type type, StringRef space, ArrayRef<NamedAttribute> fields) {

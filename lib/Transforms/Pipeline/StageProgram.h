@@ -34,6 +34,7 @@ public:
 
 private:
   DenseMap<int64_t, Value> arguments;
+  SmallVector<int64_t> argumentBuffers; ///< of the arguments, in order
   SmallVector<std::pair<int64_t, Value>> results;
 };
 

@@ -1,4 +1,5 @@
 // A plan's shardings onto function arguments, its stages onto ops.
+#include "dialects/ppc/IR/FunctionAttrs.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/PlanCuts.h"
@@ -23,6 +24,7 @@ public:
       if (!parameters.contains(entry.getName().getValue()))
         return function.emitOpError() << "the plan cuts parameter '" << entry.getName().getValue()
                                       << "', which the model does not have";
+    setArgAttrs(function, attr::sharding, [&](unsigned number) { return shardings[number]; });
     return assignStages();
   }
 
@@ -44,6 +46,7 @@ private:
   func::FuncOp function;
   PlanAttr plan;
   llvm::StringSet<> parameters;
+  SmallVector<Attribute> shardings; ///< of the arguments
 };
 
 FailureOr<ShardingAttr> PlanApplier::shardingFromDimensions(unsigned number, RankedTensorType type) {
@@ -142,7 +145,7 @@ LogicalResult PlanApplier::shardArgument(unsigned number) {
     sharding = cutForUpdate(type, sharding);
   if (failed(verify(number, type, sharding)))
     return failure();
-  function.setArgAttr(number, attr::sharding, sharding);
+  shardings.push_back(sharding);
   return success();
 }
 

@@ -98,9 +98,10 @@ LogicalResult ReshardInserter::rewrite(Operation *op) {
   } else if (isa<func::ReturnOp>(op)) {
     for (OpOperand &operand : op->getOpOperands()) {
       auto needed = function.getResultAttrOfType<ShardingAttr>(operand.getOperandNumber(), attr::sharding);
-      if (!needed)
+      if (!needed) {
         needed = shardings[operand.get()].withoutPartial();
-      function.setResultAttr(operand.getOperandNumber(), attr::sharding, needed);
+        function.setResultAttr(operand.getOperandNumber(), attr::sharding, needed);
+      }
       if (failed(rewriteOperand(operand, needed)))
         return failure();
     }

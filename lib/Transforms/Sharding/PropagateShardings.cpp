@@ -1,4 +1,5 @@
 // ppc-propagate-shardings: writes what the propagation decides onto the ops.
+#include "dialects/ppc/IR/FunctionAttrs.h"
 #include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Transforms/Sharding/Passes.h"
 #include "ppc/Transforms/Sharding/ShardingPropagation.h"
@@ -29,9 +30,10 @@ struct PropagateShardingsPass : impl::PropagateShardingsPassBase<PropagateShardi
 private:
   void annotate(func::FuncOp function, const ShardingPropagation &propagation) {
     MLIRContext *context = &getContext();
-    for (BlockArgument argument : function.getArguments())
-      if (isa<RankedTensorType>(argument.getType()))
-        function.setArgAttr(argument.getArgNumber(), attr::sharding, shardingOf(context, propagation.dims(argument)));
+    setArgAttrs(function, attr::sharding, [&](unsigned number) -> Attribute {
+      BlockArgument argument = function.getArgument(number);
+      return isa<RankedTensorType>(argument.getType()) ? shardingOf(context, propagation.dims(argument)) : ShardingAttr();
+    });
     for (Operation *op : propagation.ops()) {
       const OpSharding &sharding = propagation.sharding(op);
       DictionaryAttr factors = sharding.attribute(context);
@@ -53,10 +55,10 @@ private:
         results.push_back(stated(value));
       accumulate->setAttr(attr::shardings, ArrayAttr::get(context, results));
     });
-    for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
+    setResultAttrs(function, attr::sharding, [&](unsigned number) {
       ShardingAttr sharding = propagation.demanded(number);
-      function.setResultAttr(number, attr::sharding, sharding ? sharding : stated(value).withoutPartial());
-    }
+      return sharding ? sharding : stated(function.front().getTerminator()->getOperand(number)).withoutPartial();
+    });
   }
 
   ShardingAttr stated(Value value) {

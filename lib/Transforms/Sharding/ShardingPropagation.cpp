@@ -134,6 +134,11 @@ LogicalResult ShardingPropagation::readMicroBatches() {
 // Gradients and new values lie like what they belong to; a gradient like the state that is updated with it.
 void ShardingPropagation::readResults() {
   demands.resize(function.getNumResults());
+  DenseMap<Attribute, SmallVector<unsigned, 4>> argumentsOf; // by the name of the parameter that they are or belong to
+  for (unsigned number = 0; number < function.getNumArguments(); ++number)
+    for (StringRef kind : {attr::parameter, attr::of})
+      if (Attribute name = function.getArgAttr(number, kind))
+        argumentsOf[name].push_back(number);
   for (unsigned number = 0; number < function.getNumResults(); ++number) {
     if (auto stated = function.getResultAttrOfType<ShardingAttr>(number, attr::sharding)) {
       demands[number] = shardingOf(function.getContext(), llvm::map_to_vector(stated.getDims(), [&](ArrayAttr axes) {
@@ -145,8 +150,8 @@ void ShardingPropagation::readResults() {
     auto of = function.getResultAttrOfType<StringAttr>(number, attr::of);
     if (!kind || !of)
       continue;
-    for (BlockArgument argument : function.getArguments()) { // states stand behind parameters
-      unsigned index = argument.getArgNumber();
+    for (unsigned index : argumentsOf.lookup(of)) { // states stand behind parameters
+      BlockArgument argument = function.getArgument(index);
       auto state = function.getArgAttrOfType<StringAttr>(index, attr::state);
       bool isState = state && (kind == "gradient" || state == kind) && function.getArgAttr(index, attr::of) == of;
       bool isParameter = (kind == "gradient" || kind == "parameter") && function.getArgAttr(index, attr::parameter) == of;

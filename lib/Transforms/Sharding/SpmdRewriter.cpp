@@ -1,5 +1,6 @@
 // From logical tensors to one rank's blocks.
 #include "ppc/Transforms/Sharding/SpmdRewriter.h"
+#include "dialects/ppc/IR/FunctionAttrs.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "ppc/Analysis/ReshardCost.h"
@@ -10,17 +11,15 @@ LogicalResult SpmdRewriter::run() {
   if (failed(read()))
     return failure();
   MLIRContext *context = function.getContext();
+  auto sharding = [&](Value value) -> Attribute { return values.contains(value) ? values[value].sharding : ShardingAttr(); };
+  auto logicalType = [&](Value value) { return values.contains(value) ? TypeAttr::get(values[value].type) : TypeAttr(); };
+  for (auto [name, of] : {std::pair<StringRef, function_ref<Attribute(Value)>>(attr::sharding, sharding), {attr::logicalType, logicalType}}) {
+    setArgAttrs(function, name, [&, of = of](unsigned number) { return of(function.getArgument(number)); });
+    setResultAttrs(function, name, [&, of = of](unsigned number) { return of(function.front().getTerminator()->getOperand(number)); });
+  }
   for (BlockArgument argument : function.getArguments())
-    if (values.contains(argument)) {
-      function.setArgAttr(argument.getArgNumber(), attr::sharding, values[argument].sharding);
-      function.setArgAttr(argument.getArgNumber(), attr::logicalType, TypeAttr::get(argument.getType()));
+    if (values.contains(argument))
       localize(argument);
-    }
-  for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
-    if (values.contains(value)) {
-      function.setResultAttr(number, attr::sharding, values[value].sharding);
-      function.setResultAttr(number, attr::logicalType, TypeAttr::get(values[value].type));
-    }
   if (failed(rewriteBlock(function.front())))
     return failure();
   function.walk([](Operation *op) {
