@@ -27,6 +27,10 @@ for feature, program in {"cuda": "nvidia-smi"}.items():
     if os.environ.get("PPC_TEST_" + feature.upper()) == "1" and shutil.which(program):
         config.available_features.add(feature)
 
+# Where it is installed, programs are also started by it.
+if shutil.which("mpirun", path="/usr/bin"):
+    config.available_features.add("mpirun")
+
 # The page of ppc-plan is looked at where there is a browser that runs without a window.
 browser = shutil.which("chromium", path="/usr/bin") or shutil.which("google-chrome", path="/usr/bin")
 if browser:

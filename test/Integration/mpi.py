@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import processes
 import programs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -21,10 +22,6 @@ MODEL = os.path.join(HERE, "Inputs/even.json")
 SHAPE = ["--global-batch", "8", "--seq-len", "16", "--micro-batch", "1"]
 LAYOUT = ["--dp", "2", "--tp", "2", "--pp", "2", "--sp", "--zero", "1"]
 RANKS, STEPS = 8, 10
-# Containers have root and fewer cores than ranks; a machine may bind ranks to cores that it shares.
-ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
-               "OMPI_MCA_mpi_yield_when_idle": "1"}
 NETWORK = "10.213.87"
 
 
@@ -97,7 +94,7 @@ def main():
     if not shutil.which("mpirun"):
         print("skipped: mpirun is not installed (Debian: openmpi-bin)")
         return 0
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(processes.MPI_ENVIRONMENT)
     problems = []
     with tempfile.TemporaryDirectory() as scratch:
         path = lambda name: os.path.join(scratch, name)

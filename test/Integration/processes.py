@@ -1,4 +1,10 @@
 """What the system says of processes that tests have started."""
+import os
+
+# Containers have root and fewer cores than ranks; a machine may bind ranks to cores that it shares.
+MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+                   "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def children(pid):
@@ -17,3 +23,28 @@ def alive(pid):
             return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:
         return False
+
+
+def ranks(pid):
+    """Process ids by rank, of a program that forks its ranks or of mpirun; those that exist so far."""
+    if "mpirun" not in os.path.basename(command(pid)) and "orterun" not in os.path.basename(command(pid)):
+        return dict(enumerate(children(pid)))
+    found = {}
+    for child in children(pid):
+        try:
+            with open(f"/proc/{child}/environ", "rb") as file:
+                variables = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
+        except OSError:
+            continue
+        if b"OMPI_COMM_WORLD_RANK" in variables:
+            found[int(variables[b"OMPI_COMM_WORLD_RANK"])] = child
+    return found
+
+
+def command(pid):
+    """First word of the command line of a process; empty when there is none."""
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            return file.read().split("\0")[0]
+    except OSError:
+        return ""
