@@ -1,5 +1,9 @@
-# Options of the sanitizers, for the preset asan; shared by both lit configurations.
+# Options of the sanitizers, for the presets asan and tsan; shared by both lit configurations.
 if config.ppc_sanitize:
+    config.environment["CC"] = config.ppc_build + "/bin/ppc-cc"
+if "thread" in config.ppc_sanitize:
+    config.environment["TSAN_OPTIONS"] = f"suppressions={config.ppc_source}/test/races.supp:halt_on_error=1"
+if "address" in config.ppc_sanitize:
     config.available_features.add("sanitize")
     config.environment["ASAN_OPTIONS"] = ":".join([
         "detect_container_overflow=0",  # the packaged LLVM is not instrumented, and containers cross the border
@@ -12,4 +16,3 @@ if config.ppc_sanitize:
     ])
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
     config.environment["LSAN_OPTIONS"] = f"suppressions={config.ppc_source}/test/leaks.supp:print_suppressions=0"
-    config.environment["CC"] = config.ppc_build + "/bin/ppc-cc"
