@@ -63,6 +63,15 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
   return result;
 }
 
+bool JsonValue::isNull() const { return value->is_null(); }
+bool JsonValue::isString() const { return value->is_string(); }
+
+bool JsonValue::boolean() const {
+  if (!value->is_boolean())
+    fail("expected true or false, found " + show());
+  return value->get<bool>();
+}
+
 std::string JsonValue::string() const {
   if (!value->is_string())
     fail("expected a string, found " + show());

@@ -33,6 +33,9 @@ public:
   std::vector<JsonValue> list() const;
   // Keys and values of an object.
   std::vector<std::pair<std::string, JsonValue>> members() const;
+  bool isNull() const;
+  bool isString() const;
+  bool boolean() const;
   std::string string() const;
   int64_t integer(int64_t least, int64_t most = maxSize) const;
   double number() const; // not negative

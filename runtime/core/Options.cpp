@@ -29,7 +29,9 @@ const Option table[] = {
      FIELD(dataFormat)},
     {"--order", "random|shuffle|sequential", "places anywhere (default), epochs of all samples, or as in the file",
      Kind::Choice, FIELD(order)},
-    {"--tokenizer", "bytes", "what makes tokens of a text", Kind::Text, FIELD(tokenizer)},
+    {"--tokenizer", "bytes|FILE", "what makes tokens of a text: its bytes (default), or a tokenizer.json of byte-level BPE",
+     Kind::Text, FIELD(tokenizer)},
+    {"--save-tokens", "FILE.bin", "write the tokens of --data as --data reads them, and exit", Kind::Text, FIELD(saveTokens)},
     {"--synthetic", nullptr, "train on random tokens instead of a text", Kind::Flag, FIELD(synthetic)},
     {"--steps", "N", "optimizer steps (default 100)", Kind::Positive, FIELD(steps)},
     {"--lr", "F", "peak learning rate (default 3e-4)", Kind::Real, FIELD(learningRate)},
@@ -153,10 +155,11 @@ Options parseOptions(int argc, char **argv) {
   if (options.data.empty() == !options.synthetic && !(options.checkMachine && !options.synthetic))
     throw UsageError(options.synthetic ? "--data and --synthetic exclude each other"
                                        : "no training data: give --data FILE (or --synthetic); see --help");
-  if (options.tokenizer != "bytes")
-    throw InputError(format("--tokenizer %s: programs do not run tokenizers: write the token ids to a file of uint16 or "
-                            "uint32, as nanoGPT and Megatron-LM do, and give that with --data",
-                            options.tokenizer.c_str()));
+  if (options.tokenizer != "bytes" && options.dataFormat != "auto" && options.dataFormat != "text")
+    throw UsageError("--tokenizer FILE makes tokens of a text: --data-format " + options.dataFormat +
+                     " says that they are made already");
+  if (!options.saveTokens.empty() && options.data.empty())
+    throw UsageError("--save-tokens needs --data FILE");
   for (const char *name :
        {"--resume", "--checkpoint-every", "--checkpoint-keep", "--checkpoint-wait", "--checkpoint-required"})
     if (options.isGiven(name) && options.checkpointDir.empty())

@@ -11,7 +11,8 @@ struct Options {
   std::string data;
   std::string dataFormat = "auto"; // one of dataFormatNames
   std::string order = "random";    // one of orderNames
-  std::string tokenizer = "bytes";
+  std::string tokenizer = "bytes"; // or the path of a tokenizer.json
+  std::string saveTokens;
   bool synthetic = false;
   int64_t steps = 100;
   double learningRate = 3e-4;
@@ -46,7 +47,7 @@ struct Options {
   bool isGiven(const char *name) const;
 };
 
-// Throws UsageError naming the option, or InputError for a tokenizer that is not there.
+// Throws UsageError naming the option.
 Options parseOptions(int argc, char **argv);
 
 std::string helpText(const std::string &program);

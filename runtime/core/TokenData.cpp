@@ -2,6 +2,7 @@
 #include "runtime/core/TokenData.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Random.h"
+#include "runtime/core/Tokenizer.h"
 
 #include <algorithm>
 #include <array>
@@ -94,7 +95,29 @@ TokenData::TokenData(const DataRequest &request)
   check();
 }
 
+void TokenData::tokenize(const DataRequest &request) {
+  open(request.path);
+  Tokenizer model(MappedFile(request.tokenizer).text(), request.tokenizer);
+  std::vector<int32_t> ids;
+  try {
+    ids = model.encode({reinterpret_cast<const char *>(bytes), size_t(byteCount)});
+  } catch (const InputError &error) {
+    throw InputError(format("%s, a text for %s: ", path.c_str(), request.tokenizer.c_str()) + error.what());
+  }
+  tokenizer = request.tokenizer;
+  indexed = format(" that %s makes of %lld bytes", tokenizer.c_str(), (long long)byteCount);
+  held.resize(ids.size() * sizeof(int32_t));
+  if (!ids.empty())
+    std::memcpy(held.data(), ids.data(), held.size());
+  mapped.reset();
+  bytes = held.data();
+  byteCount = int64_t(held.size());
+  stored = TokenType::Int32;
+}
+
 void TokenData::interpret(const DataRequest &request) {
+  if (!request.tokenizer.empty())
+    return tokenize(request);
   std::string base = withoutEnding(request.path);
   bool named = endsWith(request.path, ".idx") || (!isFile(request.path) && isFile(base + ".bin"));
   bool megatron = request.format == DataFormat::Megatron ||
@@ -166,6 +189,10 @@ std::string TokenData::outside(int64_t position, int64_t value) const {
     return format("%s: byte %lld at offset %lld is not below the model's vocabulary size %lld: remove such bytes or "
                   "compile the model with a vocabulary of 256",
                   path.c_str(), (long long)value, (long long)position, (long long)vocabulary);
+  if (!tokenizer.empty())
+    return format("%s makes token %lld of %s, which is not below the model's vocabulary size %lld: use the tokenizer of "
+                  "this model",
+                  tokenizer.c_str(), (long long)value, path.c_str(), (long long)vocabulary);
   return format("%s: token %lld, number %lld of the file read as %s, is not below the model's vocabulary size %lld: use "
                 "the tokenizer of this model, or say what the file is with --data-format",
                 path.c_str(), (long long)value, (long long)position, tokenTypeNames[int(stored)],
@@ -199,12 +226,33 @@ void TokenData::read(int64_t sample, int64_t first, int64_t count, int32_t *out)
 
 std::string TokenData::describe() const {
   std::string what = text ? format("%lld bytes", (long long)tokens)
-                          : format("%lld tokens of %s%s", (long long)tokens, tokenTypeNames[int(stored)],
-                                   indexed.c_str());
+                          : format("%lld tokens%s%s%s", (long long)tokens, tokenizer.empty() ? " of " : "",
+                                   tokenizer.empty() ? tokenTypeNames[int(stored)] : "", indexed.c_str());
   if (samples->kind() != OrderKind::Random)
     what += format(", %lld samples in an epoch (%s)", (long long)samples->places(),
                    orderNames[int(samples->kind())]);
   return entropy > 0 ? what + format(", unigram entropy %.4f nats", entropy) : what;
+}
+
+void TokenData::save(const std::string &path) const {
+  std::string partial = path + ".partial";
+  OutputFile file(partial, path);
+  bool narrow = vocabulary <= 1 << 16;
+  int64_t width = narrow ? 2 : 4;
+  std::vector<unsigned char> block;
+  constexpr int64_t blockTokens = 1 << 16;
+  for (int64_t begin = 0; begin < tokens; begin += blockTokens) {
+    int64_t count = std::min(blockTokens, tokens - begin);
+    block.resize(count * width);
+    for (int64_t i = 0; i < count; ++i) {
+      auto value = uint32_t(token(begin + i));
+      for (int64_t byte = 0; byte < width; ++byte)
+        block[i * width + byte] = static_cast<unsigned char>(value >> 8 * byte);
+    }
+    file.writeAt(block.data(), count * width, begin * width);
+  }
+  file.sync();
+  renameFile(partial, path);
 }
 
 void RandomTokens::read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const {

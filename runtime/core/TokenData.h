@@ -1,4 +1,5 @@
-// Samples of a file: windows of a text whose bytes are the tokens, or of token ids stored as integers.
+// Samples of a file: windows of a text whose bytes are the tokens or of which a tokenizer makes tokens, or of token ids
+// stored as integers.
 #pragma once
 
 #include "runtime/core/SampleOrder.h"
@@ -25,6 +26,7 @@ inline constexpr const char *dataFormatNames[] = {"auto", "text", "uint16", "uin
 struct DataRequest {
   std::string path; // FILE, FILE.bin or FILE.idx for Megatron's
   DataFormat format = DataFormat::Auto;
+  std::string tokenizer; // path of a tokenizer.json that makes ids of a text; empty: none
   OrderKind order = OrderKind::Random;
   int64_t sequenceLength = 1;
   int64_t vocabulary = 256;
@@ -37,7 +39,7 @@ public:
   // Maps the file (or reads it when it is not a regular file). Auto: a FILE.bin that has an index of Megatron-LM beside
   // it, its FILE.idx, or their common FILE is Megatron's; any other FILE.bin is read as the narrowest type under which
   // it cannot be ids of the other: uint32 when all its ids lie below the vocabulary, else uint16; everything else is
-  // text.
+  // text. With a tokenizer the file is a text whatever it is called; its ids are held in memory.
   //
   // Throws InputError when the file cannot be read, has no whole number of tokens, does not fit its index, is shorter
   // than one sample, or has a token outside of the vocabulary among the first
@@ -46,6 +48,8 @@ public:
   explicit TokenData(const DataRequest &request);
   void read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const override;
   std::string describe() const override;
+  // Writes all tokens as uint16 where the vocabulary allows it, else as uint32. Throws InputError.
+  void save(const std::string &path) const;
 
   int64_t size() const { return tokens; }
   TokenType type() const { return stored; }
@@ -57,6 +61,7 @@ public:
 private:
   void open(const std::string &name);
   void interpret(const DataRequest &request);
+  void tokenize(const DataRequest &request);
   bool fits(TokenType type) const;
   void check();
   int64_t token(int64_t position) const;
@@ -72,7 +77,8 @@ private:
   int64_t headerBytes = 0;
   TokenType stored = TokenType::UInt8;
   bool text = false;
-  std::string indexed; // what an index says, for people
+  std::string tokenizer; // that made the tokens, or empty
+  std::string indexed;   // what an index says, for people
   int64_t tokens = 0;
   std::optional<SampleOrder> samples;
   double entropy = 0;

@@ -2,6 +2,7 @@
 #include "runtime/launch/Launch.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/PlanExecutor.h"
+#include "runtime/launch/Training.h"
 
 #include <csignal>
 #include <cstdio>
@@ -31,6 +32,15 @@ int launch(const ppcrt_program &program, const Manifest &manifest, const Options
   return launchLocal(program, manifest, options);
 }
 
+void saveTokens(const Options &options, const Manifest &manifest) {
+  DataRequest request = dataRequest(options, manifest);
+  request.checkedBytes = INT64_MAX;
+  TokenData tokens(request);
+  tokens.save(options.saveTokens);
+  if (!options.quiet)
+    std::printf("data: %s\nwritten to %s\n", tokens.describe().c_str(), options.saveTokens.c_str());
+}
+
 int start(const ppcrt_program &program, int argc, char **argv, const std::optional<RankEnvironment> &environment) {
   bool speaks = !environment || environment->rank == 0;
   Options options = parseOptions(argc, argv);
@@ -52,6 +62,11 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
   if (options.showPlan) {
     if (speaks)
       std::fputs(manifest.plan.c_str(), stdout);
+    return 0;
+  }
+  if (!options.saveTokens.empty()) {
+    if (speaks)
+      saveTokens(options, manifest);
     return 0;
   }
   checkEntries(manifest, program);

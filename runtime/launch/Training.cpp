@@ -3,7 +3,6 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/FiniteCheck.h"
 #include "runtime/core/LearningRate.h"
-#include "runtime/core/TokenData.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/PeakRate.h"
 #include "runtime/launch/MachineCheck.h"
@@ -27,6 +26,19 @@ static std::vector<std::pair<std::string, Role>> savedRoles(const Options &optio
   return result;
 }
 
+DataRequest dataRequest(const Options &options, const Manifest &manifest) {
+  DataRequest request;
+  request.path = options.data;
+  request.format = DataFormat(indexOf(dataFormatNames, options.dataFormat));
+  if (options.tokenizer != "bytes")
+    request.tokenizer = options.tokenizer;
+  request.order = OrderKind(indexOf(orderNames, options.order));
+  request.sequenceLength = manifest.sequenceLength;
+  request.vocabulary = manifest.vocabulary;
+  request.seed = options.seed;
+  return request;
+}
+
 Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &given)
     : program(program), manifest(manifest), options(given), checkpoints(manifest, options) {
   if (!options.weights.empty() && !checkpoints.hasCandidates())
@@ -37,14 +49,7 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
   }
   if (options.data.empty()) // a check of the machine alone
     return;
-  DataRequest request;
-  request.path = options.data;
-  request.format = DataFormat(indexOf(dataFormatNames, options.dataFormat));
-  request.order = OrderKind(indexOf(orderNames, options.order));
-  request.sequenceLength = manifest.sequenceLength;
-  request.vocabulary = manifest.vocabulary;
-  request.seed = options.seed;
-  tokens = std::make_unique<TokenData>(request);
+  tokens = std::make_unique<TokenData>(dataRequest(options, manifest));
 }
 
 void Training::createOutputs() {

@@ -6,6 +6,7 @@
 #include "runtime/core/Options.h"
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/TensorFile.h"
+#include "runtime/core/TokenData.h"
 #include "runtime/core/Trace.h"
 #include "runtime/core/WeightFiles.h"
 #include "runtime/core/WeightFolder.h"
@@ -16,6 +17,9 @@
 #include <vector>
 
 namespace ppcrt {
+
+// What the options say of the data of `manifest`'s model.
+DataRequest dataRequest(const Options &options, const Manifest &manifest);
 
 class Training {
 public:

@@ -31,6 +31,7 @@ zlib1g-dev            # found by LLVM's CMake files
 libzstd-dev           # found by LLVM's CMake files
 libdnnl-dev           # oneDNN: matrix products on the host
 nlohmann-json3-dev    # JSON in the runtime
+libpcre2-8-0          # regular expressions of tokenizers, loaded by programs that read one
 libgtest-dev          # unit tests
 openmpi-bin           # mpirun, for the tests of the transport mpi
 libopenmpi-dev        # mpi.h, whose constants a test compares with those of the runtime

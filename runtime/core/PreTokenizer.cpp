@@ -1,0 +1,110 @@
+// Reading and applying the steps.
+#include "runtime/core/PreTokenizer.h"
+#include "runtime/core/Error.h"
+
+namespace ppcrt {
+namespace {
+
+// Of GPT-2, which ByteLevel applies by itself.
+constexpr const char *gpt2Pattern =
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+
+bool flag(const JsonValue &object, const char *key, bool otherwise) {
+  return object.has(key) ? object.at(key).boolean() : otherwise;
+}
+
+// A pattern that matches `text` and nothing else.
+std::string quote(const std::string &text) {
+  std::string result;
+  for (char c : text)
+    result += (std::string_view("\\^$.|?*+()[]{}-&").find(c) == std::string_view::npos ? "" : "\\") + std::string(1, c);
+  return result;
+}
+
+int64_t nextCharacter(std::string_view text, int64_t at) {
+  do
+    ++at;
+  while (at < int64_t(text.size()) && (text[at] & 0xC0) == 0x80);
+  return at;
+}
+
+} // namespace
+
+PreTokenizer::PreTokenizer(const JsonValue &description) {
+  if (description.isNull())
+    description.fail("missing: only byte-level tokenizers are supported");
+  if (description.at("type").string() == "Sequence") {
+    std::vector<JsonValue> list = description.at("pretokenizers").list();
+    for (size_t i = 0; i < list.size(); ++i)
+      add(list[i], i + 1 == list.size());
+  } else {
+    add(description, true);
+  }
+  if (!byteLevel)
+    description.fail("only byte-level tokenizers are supported, and this has no \"ByteLevel\"");
+}
+
+void PreTokenizer::add(const JsonValue &description, bool last) {
+  JsonValue type = description.at("type");
+  std::string name = type.string();
+  if (name == "Split")
+    return addSplit(description);
+  if (name == "Digits") {
+    bool single = flag(description, "individual_digits", false);
+    steps.push_back({Pattern(single ? "\\p{N}" : "\\p{N}+"), Behavior::Isolated, false});
+    return;
+  }
+  if (name != "ByteLevel")
+    type.fail("\"" + name + "\" is not supported; known: Sequence, Split, Digits, ByteLevel");
+  if (!last)
+    type.fail("ByteLevel before other steps is not supported");
+  byteLevel = true;
+  prefixSpace = flag(description, "add_prefix_space", true);
+  if (prefixSpace && !steps.empty())
+    description.at("add_prefix_space").fail("true after other steps is not supported");
+  if (flag(description, "use_regex", true))
+    steps.push_back({Pattern(gpt2Pattern), Behavior::Isolated, false});
+}
+
+void PreTokenizer::addSplit(const JsonValue &description) {
+  JsonValue pattern = description.at("pattern"), behavior = description.at("behavior");
+  std::string source = pattern.has("String") ? quote(pattern.at("String").string()) : pattern.at("Regex").string();
+  if (source.empty())
+    pattern.fail("empty");
+  static constexpr const char *behaviors[] = {"Isolated", "Removed"};
+  steps.push_back({Pattern(source), Behavior(behavior.choice(behaviors, 2)), flag(description, "invert", false)});
+}
+
+std::vector<std::string_view> PreTokenizer::split(std::string_view text, std::string &storage) const {
+  storage.clear();
+  if (prefixSpace && !text.empty() && text[0] != ' ')
+    storage = " ";
+  storage += text;
+  std::vector<std::string_view> words;
+  if (!storage.empty())
+    words.push_back(storage);
+  for (const Step &step : steps) {
+    std::vector<std::string_view> cut;
+    for (std::string_view word : words) {
+      auto keep = [&](int64_t begin, int64_t end, bool matched) {
+        if (begin < end && (step.behavior == Behavior::Isolated || matched == step.invert))
+          cut.push_back(word.substr(begin, end - begin));
+      };
+      int64_t done = 0, from = 0, size = int64_t(word.size());
+      while (from <= size) {
+        auto found = step.pattern.find(word, from);
+        if (!found)
+          break;
+        keep(done, found->first, false);
+        keep(found->first, found->second, true);
+        done = found->second;
+        from = found->second > found->first ? done : nextCharacter(word, done); // an empty match cuts, too
+      }
+      keep(done, size, false);
+    }
+    words = std::move(cut);
+  }
+  return words;
+}
+
+} // namespace ppcrt
