@@ -8,6 +8,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <optional>
@@ -19,6 +20,8 @@
 #include "dialects/ppcrt/IR/Library.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/ppcrt/IR/Collective.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/ppcrt/IR/Call.h.inc"
 
 namespace mlir::ppcrt {
 

@@ -18,6 +18,8 @@ void buildDevicePhase(OpPassManager &pm) {
   // Each kind of layer once, before anything looks inside.
   pm.addPass(createOutlineLayersPass());
   pm.addPass(func::createDuplicateFunctionEliminationPass());
+  // The functions of a stage only call from here on; nothing below looks at each call again.
+  pm.addPass(createBindBuffersPass());
   // Where results go is decided while a value is still a value.
   pm.addPass(createPassDestinationsPass());
   // Products become library calls before sums become loops, so that a sum can go into the call; attention then makes more

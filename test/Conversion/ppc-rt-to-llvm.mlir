@@ -1,4 +1,4 @@
-// RUN: ppc-opt %s --ppc-rt-to-llvm | FileCheck %s
+// RUN: ppc-opt %s --ppc-rt-to-llvm --split-input-file | FileCheck %s
 
 // Equal products share one descriptor.
 // CHECK: llvm.mlir.global private constant @[[DESC:ppc_gemm_.*]](dense<[1, 0, 1, 4, 4, 8, 8, 1, 4, 1, 4, 1, 0]> : tensor<13xi64>)
@@ -24,5 +24,35 @@ func.func @stage0.forward(%a: memref<4x8xf32>, %b: memref<8x4xf32>, %c: memref<4
   %zero = arith.constant 0 : index
   %j = arith.index_cast %i : index to i64
   memref.store %j, %e[%zero] : memref<1xi64>
+  return
+}
+
+// -----
+
+// A function of nothing but calls is a table: body 0 with 2 operands, buffer 0 and 64 bytes into buffer 2; body 1 with buffers 1 and 0;
+// body 0 again.
+// CHECK: llvm.mlir.global internal constant @ppc_bodies() {{.*}} : !llvm.array<2 x ptr> {
+// CHECK:   llvm.mlir.addressof @first.entry
+// CHECK:   llvm.mlir.addressof @second.entry
+// CHECK: llvm.func internal @ppc_make_calls(
+// CHECK:   llvm.mlir.constant(2 : i64)
+// CHECK: llvm.func internal @first.entry(%[[ADDRESSES:.*]]: !llvm.ptr) {
+// CHECK:   llvm.call @first(
+// CHECK: llvm.mlir.global internal constant @stage1.forward.calls(dense<[0, 2, 0, 0, 2, 64, 1, 2, 1, 0, 0, 0, 0, 2, 1, 0, 2, 64]> : tensor<18xi64>)
+// CHECK: llvm.func @stage1.forward(%[[BUFFERS:.*]]: !llvm.ptr) {
+// CHECK:   %[[COUNT:.*]] = llvm.mlir.constant(3 : i64)
+// CHECK:   llvm.call @ppc_make_calls(%[[BUFFERS]], %{{.*}}, %[[COUNT]], %{{.*}})
+func.func @stage1.forward(%x: memref<4xf32>, %y: memref<4xf32>, %scratch: memref<128xi8>) attributes {ppc.action = "forward"} {
+  %c64 = arith.constant 64 : index
+  %t = memref.view %scratch[%c64][] : memref<128xi8> to memref<4xf32>
+  ppcrt.call @first(%x, %t) : memref<4xf32>, memref<4xf32>
+  ppcrt.call @second(%y, %x) : memref<4xf32>, memref<4xf32>
+  ppcrt.call @first(%y, %t) : memref<4xf32>, memref<4xf32>
+  return
+}
+func.func private @first(%a: memref<4xf32>, %b: memref<4xf32>) {
+  return
+}
+func.func private @second(%a: memref<4xf32>, %b: memref<4xf32>) {
   return
 }

@@ -1,15 +1,15 @@
-// RUN: ppc-opt %s --pass-pipeline="builtin.module(ppc-outline-layers,duplicate-function-elimination,ppc-pass-destinations,ppc-to-ppc-rt,ppc-fuse-accumulation,ppc-to-linalg,ppc-to-ppc-rt,ppc-fuse-elementwise,canonicalize,cse,eliminate-empty-tensors,one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},canonicalize,drop-equivalent-buffer-results,canonicalize,ppc-assign-offsets,ppc-verify-device)" | FileCheck %s
+// RUN: ppc-opt %s --pass-pipeline="builtin.module(ppc-outline-layers,duplicate-function-elimination,ppc-bind-buffers,ppc-pass-destinations,ppc-to-ppc-rt,ppc-fuse-accumulation,ppc-to-linalg,ppc-to-ppc-rt,ppc-fuse-elementwise,canonicalize,cse,eliminate-empty-tensors,one-shot-bufferize{bufferize-function-boundaries=1 function-boundary-type-conversion=identity-layout-map},canonicalize,drop-equivalent-buffer-results,canonicalize,ppc-assign-offsets,ppc-verify-device)" | FileCheck %s
 
 // The passes of the device phase on a stage of two equal layers: one body, called twice; saved values and gradients are
 // written where they belong, without copies; the communication of a layer is in its body.
 
-// CHECK: module attributes {ppc.groups = [{axes = ["dp"]}, {axes = ["tp"]}]}
+// CHECK: module attributes {ppc.groups = [{axes = ["tp"]}, {axes = ["dp"]}]}
 // CHECK-NOT: memref.copy
 // CHECK-LABEL: func.func @stage0.forward
 // CHECK-SAME:    %[[SAVED1:[a-z0-9]+]]: memref<16x8xf32> {ppc.buffer = 4 : i64}, %[[SAVED2:[a-z0-9]+]]: memref<16x8xf32> {ppc.buffer = 5 : i64}, %[[OUT:[a-z0-9]+]]: memref<16x8xf32> {ppc.buffer = 6 : i64}, %[[SCRATCH:[a-z0-9]+]]: memref<[[BYTES:[0-9]+]]xi8>)
 // CHECK-SAME:    ppc.scratch_bytes = [[BYTES]] : i64
-// CHECK:         call @[[BODY:[a-z_0-9]+]](%arg0, %arg1, %[[SAVED1]], %[[BETWEEN:[a-z_0-9]+]]
-// CHECK:         call @[[BODY]](%[[BETWEEN]], %arg2, %[[SAVED2]], %[[OUT]]
+// CHECK:         ppcrt.call @[[BODY:[a-z_0-9]+]](%arg0, %arg1, %[[SAVED1]], %[[BETWEEN:[a-z_0-9]+]]
+// CHECK:         ppcrt.call @[[BODY]](%[[BETWEEN]], %arg2, %[[SAVED2]], %[[OUT]]
 func.func @stage0.forward(%x: tensor<16x8xf32> {ppc.buffer = 3 : i64}, %w1: tensor<8x8xf32> {ppc.buffer = 0 : i64}, %w2: tensor<8x8xf32> {ppc.buffer = 1 : i64})
     -> (tensor<16x8xf32> {ppc.buffer = 4 : i64}, tensor<16x8xf32> {ppc.buffer = 5 : i64}, tensor<16x8xf32> {ppc.buffer = 6 : i64}) attributes {ppc.action = "forward"} {
   %a1 = ppc.matmul "sh,fh->sf" %x, %w1 {ppc.layer = 1 : i64} : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
@@ -23,8 +23,8 @@ func.func @stage0.forward(%x: tensor<16x8xf32> {ppc.buffer = 3 : i64}, %w1: tens
 
 // The gradient is reduced in its own buffer, the parameter updated in place.
 // CHECK-LABEL: func.func @stage0.update
-// CHECK:         ppcrt.all_reduce sum group 0 outs(%arg1 : memref<8x8xf32>)
-// CHECK:         call @adamw_body(%arg0, %arg1, %arg2, %arg3,
+// CHECK:         ppcrt.call @all_reduce_body(%arg1)
+// CHECK:         ppcrt.call @adamw_body(%arg0, %arg1, %arg2, %arg3,
 func.func @stage0.update(%p: tensor<8x8xf32> {ppc.buffer = 0 : i64}, %g: tensor<8x8xf32> {ppc.buffer = 1 : i64}, %m: tensor<8x8xf32> {ppc.buffer = 2 : i64},
     %v: tensor<8x8xf32> {ppc.buffer = 3 : i64}, %lr: tensor<f32> {ppc.buffer = 4 : i64}, %step: tensor<f32> {ppc.buffer = 5 : i64})
     -> (tensor<8x8xf32> {ppc.buffer = 0 : i64}, tensor<8x8xf32> {ppc.buffer = 2 : i64}, tensor<8x8xf32> {ppc.buffer = 3 : i64}, tensor<f32> {ppc.buffer = 7 : i64}) attributes {ppc.action = "update"} {

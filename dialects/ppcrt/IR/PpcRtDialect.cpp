@@ -19,6 +19,10 @@ void PpcRtDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/ppcrt/IR/Collective.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ppcrt/IR/Call.cpp.inc"
+      >();
 }
 
 std::optional<int32_t> ppcrt::elementTypeCode(Type type) {

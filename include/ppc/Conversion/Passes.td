@@ -48,7 +48,8 @@ def PpcRtToLLVMPass : Pass<"ppc-rt-to-llvm", "mlir::ModuleOp"> {
   let description = [{
     Buffers become bare pointers. Each `ppcrt` op becomes one call of the C ABI; the descriptors of matrix products are constants
     of the module. Each function with `ppc.action` becomes an entry `void name(void **buffers)` that loads its buffers in the
-    order of the arguments; everything else is internal.
+    order of the arguments; everything else is internal. One that only makes calls (`ppcrt.call`) becomes a table of numbers, which one
+    loop reads: which body, and where its buffers lie.
 
     Requires: no tensors, no structured ops, no allocations. Guarantees: LLVM dialect only.
   }];

@@ -6,10 +6,10 @@
 namespace mlir::ppc {
 
 /// `void name(void **buffers)`, which loads the addresses and calls `body`.
-static void addEntry(LLVM::LLVMFuncOp body, StringAttr name) {
+static LLVM::LLVMFuncOp addEntry(LLVM::LLVMFuncOp body, StringRef name) {
   ImplicitLocOpBuilder b(body.getLoc(), body);
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  auto entry = LLVM::LLVMFuncOp::create(b, name.getValue(), LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), pointer));
+  auto entry = LLVM::LLVMFuncOp::create(b, name, LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), pointer));
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> addresses;
@@ -19,9 +19,10 @@ static void addEntry(LLVM::LLVMFuncOp body, StringAttr name) {
   }
   LLVM::CallOp::create(b, body, addresses);
   LLVM::ReturnOp::create(b, ValueRange());
+  return entry;
 }
 
-void makeEntries(ModuleOp module) {
+void makeEntries(ModuleOp module, CallTables &tables) {
   SmallVector<LLVM::LLVMFuncOp> functions;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     if (!function.isExternal())
@@ -29,20 +30,21 @@ void makeEntries(ModuleOp module) {
   for (LLVM::LLVMFuncOp function : functions) {
     function.setLinkage(LLVM::Linkage::Internal);
     if (!function->hasAttr("ppc.action")) {
-      // Buffers of one call never overlap: each argument has its own, and scratch is none of them. Said of bodies only:
-      // an entry has hundreds of buffers and passes them on, and LLVM's time for such scopes is quadratic.
+      // Buffers of one call never overlap: each argument has its own, and scratch is none of them.
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         if (isa<LLVM::LLVMPointerType>(function.getArgument(i).getType()))
           function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), UnitAttr::get(module.getContext()));
       continue;
     }
-    // Little but calls, as many as the stage has layers: not worth LLVM's time, which grows faster than they do.
-    function.setNoInline(true);
-    function.setOptimizeNone(true);
     StringAttr name = function.getSymNameAttr();
     function.setSymName((name.getValue() + ".body").str());
     addEntry(function, name);
   }
+  tables.emit(module, [](LLVM::LLVMFuncOp body, StringRef name) {
+    LLVM::LLVMFuncOp entry = addEntry(body, name);
+    entry.setLinkage(LLVM::Linkage::Internal);
+    return entry;
+  });
 }
 
 } // namespace mlir::ppc

@@ -4,7 +4,9 @@
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::ppc {
 
@@ -14,8 +16,28 @@ LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, Str
 void populateLibrary(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
 void populateRuntimeCollective(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
 
-/// Makes the functions with `ppc.action` entries `void name(void **buffers)`, and everything else internal.
-void makeEntries(ModuleOp module);
+/// The functions of a stage that only call bodies (`ppcrt.call`), as tables: body, number of operands, and for each operand the
+/// number of a buffer of the stage's function and an offset in bytes.
+class CallTables {
+public:
+  /// Takes such functions out of the module, before conversion.
+  LogicalResult extract(ModuleOp module);
+  /// Adds them again, as entries that make the calls of a table. `makeEntry` gives a body a form that takes an array of addresses.
+  void emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMFuncOp, StringRef)> makeEntry);
+
+private:
+  struct Table {
+    StringAttr name;
+    int64_t calls = 0;
+    SmallVector<int64_t> numbers;
+  };
+  SmallVector<Table> tables;
+  llvm::SetVector<StringAttr> bodies;
+  int64_t mostOperands = 0;
+};
+
+/// Makes the functions with `ppc.action`, and those of `tables`, entries `void name(void **buffers)`, and everything else internal.
+void makeEntries(ModuleOp module, CallTables &tables);
 
 } // namespace mlir::ppc
 

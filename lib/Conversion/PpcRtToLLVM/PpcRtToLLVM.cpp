@@ -39,6 +39,9 @@ LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, Str
 namespace {
 struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
   void runOnOperation() override {
+    CallTables tables;
+    if (failed(tables.extract(getOperation())))
+      return signalPassFailure();
     LowerToLLVMOptions options(&getContext());
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(&getContext(), options);
@@ -54,7 +57,7 @@ struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
     target.addLegalOp<ModuleOp>();
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
-    makeEntries(getOperation());
+    makeEntries(getOperation(), tables);
     // What arguments were bound to means nothing to LLVM.
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       function.removeArgAttrsAttr();

@@ -2,6 +2,7 @@
 #include "ppc/Transforms/Contracts/Passes.h"
 
 #include "dialects/ppc/Ppc.h"
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::ppc {
@@ -38,11 +39,21 @@ LogicalResult verifyFunction(func::FuncOp function) {
   return success();
 }
 
+LogicalResult verifyCall(ppcrt::CallOp call, SymbolTableCollection &symbols) {
+  auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
+  if (!callee || !llvm::equal(callee.getArgumentTypes(), call.getOperandTypes())) // device_c6
+    return call.emitOpError() << "passes other buffers than @" << call.getCallee() << " takes";
+  return success();
+}
+
 struct VerifyDevicePass : impl::VerifyDevicePassBase<VerifyDevicePass> {
   void runOnOperation() override {
-    WalkResult result = getOperation().walk([](Operation *op) {
+    SymbolTableCollection symbols;
+    WalkResult result = getOperation().walk([&](Operation *op) {
       auto function = dyn_cast<func::FuncOp>(op);
-      return failed(verifyOp(op)) || (function && failed(verifyFunction(function))) ? WalkResult::interrupt() : WalkResult::advance();
+      auto call = dyn_cast<ppcrt::CallOp>(op);
+      bool wrong = failed(verifyOp(op)) || (function && failed(verifyFunction(function))) || (call && failed(verifyCall(call, symbols)));
+      return wrong ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

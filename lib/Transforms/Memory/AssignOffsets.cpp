@@ -3,6 +3,7 @@
 #include "ppc/Transforms/Memory/OffsetAllocator.h"
 #include "ppc/Transforms/Memory/Passes.h"
 
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -27,6 +28,15 @@ FailureOr<int64_t> sizeInBytes(memref::AllocOp alloc) {
   if (!type.hasStaticShape() || !type.getLayout().isIdentity() || !type.getElementType().isIntOrFloat())
     return alloc.emitOpError() << "of type " << type << " has no size known at compile time";
   return type.getNumElements() * int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+}
+
+/// The callee of a call of either kind; null for other ops.
+FlatSymbolRefAttr calleeOf(Operation *op) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return call.getCalleeAttr();
+  if (auto call = dyn_cast<ppcrt::CallOp>(op))
+    return call.getCalleeAttr();
+  return {};
 }
 
 /// The last top-level op of `block` that uses `root` or a view of it.
@@ -124,12 +134,12 @@ struct AssignOffsetsPass : impl::AssignOffsetsPassBase<AssignOffsetsPass> {
         if (failed(bytes) || failed(last))
           return WalkResult::interrupt();
         needs.push_back({op, {*bytes, position[op], position[*last], 0}});
-      } else if (auto call = dyn_cast<func::CallOp>(op)) {
-        auto callee = functions.lookup(call.getCalleeAttr().getAttr());
+      } else if (FlatSymbolRefAttr symbol = calleeOf(op)) {
+        auto callee = functions.lookup(symbol.getAttr());
         if (!callee || callee.isExternal())
           return WalkResult::advance();
-        if (call->getBlock() != &block)
-          return call.emitOpError("lies in a region; scratch is assigned to the function's own block only");
+        if (op->getBlock() != &block)
+          return op->emitOpError("lies in a region; scratch is assigned to the function's own block only");
         if (failed(assign(callee, depth + 1)))
           return WalkResult::interrupt();
         if (scratch[callee] > 0)
@@ -147,10 +157,11 @@ struct AssignOffsetsPass : impl::AssignOffsetsPassBase<AssignOffsetsPass> {
   void place(Operation *op, const LiveBuffer &buffer, Value base) {
     OpBuilder builder(op);
     Value offset = arith::ConstantIndexOp::create(builder, op->getLoc(), buffer.offset);
-    auto viewType = isa<func::CallOp>(op) ? MemRefType::get({buffer.bytes}, builder.getI8Type()) : cast<memref::AllocOp>(op).getType();
+    bool isCall = bool(calleeOf(op));
+    auto viewType = isCall ? MemRefType::get({buffer.bytes}, builder.getI8Type()) : cast<memref::AllocOp>(op).getType();
     Value view = memref::ViewOp::create(builder, op->getLoc(), viewType, base, offset, ValueRange());
-    if (auto call = dyn_cast<func::CallOp>(op)) {
-      call.getOperandsMutable().append(view);
+    if (isCall) {
+      op->insertOperands(op->getNumOperands(), view);
       return;
     }
     op->getResult(0).replaceAllUsesWith(view);

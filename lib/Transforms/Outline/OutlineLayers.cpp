@@ -14,6 +14,7 @@ namespace mlir::ppc {
 
 namespace {
 constexpr StringLiteral kAction = "ppc.action", kBuffer = "ppc.buffer", kDestination = "ppc.destination";
+constexpr size_t kSummands = 16;
 
 /// The ops that one body will hold, in order.
 struct Group {
@@ -59,27 +60,62 @@ void orderByLayer(Block &block) {
   }
 }
 
-/// Runs of ops of one layer; in an update, single ops.
+bool isLarge(Type type) { return isa<RankedTensorType>(type) && cast<RankedTensorType>(type).getRank() > 0; }
+
+/// Adds up many scalars, the norms of a stage's gradients, in groups of kSummands: bodies of as many operands as a stage has
+/// parameters would be no other stage's.
+void splitScalarSums(func::FuncOp function) {
+  for (auto sum : llvm::make_early_inc_range(function.getOps<SumOp>())) {
+    if (isLarge(sum.getType()) || sum.getNumOperands() <= kSummands)
+      continue;
+    OpBuilder builder(sum);
+    SmallVector<Value> values(sum.getInputs());
+    while (values.size() > kSummands) {
+      SmallVector<Value> sums;
+      for (ArrayRef<Value> rest = values; !rest.empty(); rest = rest.drop_front(std::min(kSummands, rest.size()))) {
+        ArrayRef<Value> group = rest.take_front(kSummands);
+        sums.push_back(group.size() == 1 ? group.front() : SumOp::create(builder, sum.getLoc(), sum.getType(), group).getResult());
+      }
+      values = std::move(sums);
+    }
+    sum.getInputsMutable().assign(values);
+  }
+}
+
+/// A constant that is returned gets a place like a result of a call.
+void copyReturnedConstants(func::FuncOp function) {
+  Operation *terminator = function.front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands())
+    if (Operation *source = operand.get().getDefiningOp(); source && isConstant(source)) {
+      OpBuilder builder(terminator);
+      operand.set(builder.clone(*source)->getResult(cast<OpResult>(operand.get()).getResultNumber()));
+    }
+}
+
+/// All ops but constants, in order: runs of ops of one layer and of ops that have none. In an update, each op on more than scalars,
+/// and each full group of summands, is one of its own.
 SmallVector<Group> groupsOf(func::FuncOp function) {
   SmallVector<Group> groups;
   StringRef action = function->getAttrOfType<StringAttr>(kAction).getValue();
-  std::optional<int64_t> open; // the layer of the last group while ops of it may follow
+  std::optional<std::optional<int64_t>> open; // the layer, if any, of the last group while ops may follow in it
   for (Operation &op : function.front().without_terminator()) {
-    if (isConstant(&op))
-      continue;
-    if (action == "update") {
-      auto isLarge = [](Type type) { return isa<RankedTensorType>(type) && cast<RankedTensorType>(type).getRank() > 0; };
-      bool communicates = isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp>(op);
-      if (!communicates && (llvm::any_of(op.getOperandTypes(), isLarge) || llvm::any_of(op.getResultTypes(), isLarge)))
-        groups.push_back({op.getName().stripDialect().str() + "_body", {&op}});
+    if (isConstant(&op)) {
+      if (llvm::any_of(op.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); }))
+        groups.push_back({"constant_body", {&op}});
       continue;
     }
+    bool isAlone = action == "update" && (llvm::any_of(op.getOperandTypes(), isLarge) || llvm::any_of(op.getResultTypes(), isLarge) ||
+                                          (isa<SumOp>(op) && op.getNumOperands() == kSummands));
     std::optional<int64_t> layer = layerOf(&op);
-    if (layer && open == layer)
+    if (isAlone)
+      groups.push_back({op.getName().stripDialect().str() + "_body", {&op}});
+    else if (open && *open == layer)
       groups.back().ops.push_back(&op);
-    else if (layer)
+    else
       groups.push_back({action.str() + "_body", {&op}});
-    open = layer;
+    open.reset();
+    if (!isAlone)
+      open = layer;
   }
   return groups;
 }
@@ -96,7 +132,7 @@ Value updatedOperand(Value value, Value root) {
     Value before = value == adamw.getNewParameter() ? adamw.getParameter() : value == adamw.getNewM() ? adamw.getM() : adamw.getV();
     return before == root ? before : Value();
   }
-  if (!isa<AddOp, SumOp>(op))
+  if (!isa<AddOp, SumOp, AllReduceOp>(op))
     return {};
   for (Value operand : op->getOperands())
     if (leadsToRoot(operand))
@@ -104,25 +140,57 @@ Value updatedOperand(Value value, Value root) {
   return {};
 }
 
-/// Value -> the value whose buffer it takes over, for all values on the way from an argument to the result that updates it.
-DenseMap<Value, Value> inPlaceChains(func::FuncOp function) {
-  DenseMap<Value, Value> previous;
-  Operation *terminator = function.front().getTerminator();
-  for (auto [i, result] : llvm::enumerate(terminator->getOperands())) {
-    Attribute buffer = function.getResultAttr(i, kBuffer);
-    if (!buffer)
-      continue;
+/// Which value takes over the buffer of which, for all values on the way from an argument to the result that updates it.
+class InPlaceChains {
+public:
+  explicit InPlaceChains(func::FuncOp function) {
+    DenseMap<Attribute, BlockArgument> arguments; // by buffer
     for (BlockArgument argument : function.getArguments())
-      if (function.getArgAttr(argument.getArgNumber(), kBuffer) == buffer)
-        for (Value value = result; value && value != argument; value = previous[value])
-          previous[value] = updatedOperand(value, argument);
+      if (Attribute buffer = function.getArgAttr(argument.getArgNumber(), kBuffer))
+        arguments[buffer] = argument;
+    for (auto [i, result] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
+      Attribute buffer = function.getResultAttr(i, kBuffer);
+      BlockArgument argument = buffer ? arguments.lookup(buffer) : BlockArgument();
+      if (!argument)
+        continue;
+      for (Value value = result; value && value != argument; value = before.lookup(value))
+        add(value, updatedOperand(value, argument));
+    }
+    // A gradient that an update reduces between ranks is not needed afterwards.
+    if (function->getAttrOfType<StringAttr>(kAction).getValue() == "update")
+      for (auto reduce : function.getOps<AllReduceOp>())
+        if (Value gradient = reduce.getX(); isa<BlockArgument>(gradient) && gradient.hasOneUse() && !before.count(reduce.getY()))
+          add(reduce.getY(), gradient);
   }
-  return previous;
-}
+
+  Value previous(Value value) const { return before.lookup(value); }
+
+  /// `value` is `replacement` from now on, which takes over the buffer of `updated` (null: of none).
+  void replace(Value value, Value replacement, Value updated) {
+    for (Value follower : after.lookup(value))
+      add(follower, replacement);
+    erase(value);
+    if (updated)
+      add(replacement, updated);
+  }
+  void erase(Value value) {
+    before.erase(value);
+    after.erase(value);
+  }
+
+private:
+  void add(Value value, Value updated) {
+    before[value] = updated;
+    if (updated)
+      after[updated].push_back(value);
+  }
+  DenseMap<Value, Value> before;
+  DenseMap<Value, SmallVector<Value, 1>> after;
+};
 
 /// Moves `group` into a new private function and calls it.
 /// Keeps `inPlace` true: results of the call take the places of the values that moved.
-void outline(func::FuncOp function, const Group &group, DenseMap<Value, Value> &inPlace, SymbolTable &symbols) {
+void outline(func::FuncOp function, const Group &group, InPlaceChains &inPlace, SymbolTable &symbols) {
   SmallPtrSet<Operation *, 16> inside(group.ops.begin(), group.ops.end());
   llvm::SetVector<Value> inputs, constants;
   SmallVector<Value> outputs;
@@ -154,14 +222,10 @@ void outline(func::FuncOp function, const Group &group, DenseMap<Value, Value> &
   for (auto [i, output, result] : llvm::enumerate(outputs, call.getResults())) {
     Value updated = output;
     while (updated && !inputs.contains(updated))
-      updated = inPlace.lookup(updated);
-    if (updated) {
+      updated = inPlace.previous(updated);
+    if (updated)
       body.setResultAttr(i, kDestination, builder.getI64IntegerAttr(llvm::find(operands, updated) - operands.begin()));
-      inPlace[result] = updated;
-    }
-    for (auto &entry : inPlace)
-      if (entry.second == output)
-        entry.second = result;
+    inPlace.replace(output, result, updated);
     output.replaceUsesWithIf(result, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
   }
   IRMapping mapping;
@@ -194,9 +258,14 @@ struct OutlineLayersPass : impl::OutlineLayersPassBase<OutlineLayersPass> {
       }
       if (function->getAttrOfType<StringAttr>(kAction).getValue() != "update")
         orderByLayer(function.front());
-      DenseMap<Value, Value> inPlace = inPlaceChains(function);
+      splitScalarSums(function);
+      copyReturnedConstants(function);
+      InPlaceChains inPlace(function);
       for (Group &group : groupsOf(function))
         outline(function, group, inPlace, symbols);
+      for (Operation &op : llvm::make_early_inc_range(function.front().without_terminator()))
+        if (isConstant(&op) && op.use_empty())
+          op.erase();
     }
   }
 };

@@ -62,3 +62,11 @@ func.func @all_to_all_c3(%a: memref<6xf32>) {
   ppcrt.all_to_all group 0 ranks 4 ins(%a : memref<6xf32>) outs(%a : memref<6xf32>)
   return
 }
+
+// -----
+
+func.func @call_c1(%a: memref<4xf32>) {
+  // expected-error @below {{calls @nothing, which is no function of the module}}
+  ppcrt.call @nothing(%a) : memref<4xf32>
+  return
+}

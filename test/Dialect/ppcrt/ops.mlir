@@ -21,5 +21,12 @@ func.func @tensors(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>, %c: tensor<4x2xf32>
 func.func @buffers(%x: memref<8xf32>) {
   // CHECK: ppcrt.all_reduce max group 0 outs(%{{.*}} : memref<8xf32>)
   ppcrt.all_reduce max group 0 outs(%x : memref<8xf32>)
+  // CHECK: ppcrt.call @body(%{{.*}}, %{{.*}}) : memref<8xf32>, memref<8xf32>
+  ppcrt.call @body(%x, %x) : memref<8xf32>, memref<8xf32>
+  // CHECK: ppcrt.call @nothing(){{$}}
+  ppcrt.call @nothing()
   return
 }
+
+func.func private @body(memref<8xf32>, memref<8xf32>)
+func.func private @nothing()

@@ -48,3 +48,14 @@ func.func @device_c5(%x: memref<4xf32>) attributes {ppc.action = "forward"} {
 func.func @device_c5_size(%x: memref<4xf32>) attributes {ppc.action = "forward", ppc.scratch_bytes = 64 : i64} {
   return
 }
+
+// -----
+
+func.func private @body(%x: memref<4xf32>) {
+  return
+}
+func.func @device_c6(%x: memref<8xf32>, %scratch: memref<0xi8>) attributes {ppc.action = "forward", ppc.scratch_bytes = 0 : i64} {
+  // expected-error @below {{passes other buffers than @body takes}}
+  ppcrt.call @body(%x) : memref<8xf32>
+  return
+}

@@ -30,18 +30,42 @@ func.func @stage0.backward(%acc: tensor<8xf32> {ppc.buffer = 0 : i64}, %x: tenso
   return %b : tensor<8xf32>
 }
 
-// In an update, parameters of one shape share one body.
+// In an update, parameters of one shape share one body; scalars are together in one. A gradient is reduced where it lies.
 // CHECK-LABEL: func.func @stage0.update
-// CHECK:         ppc.all_reduce
-// CHECK:         call @[[NORM:squared_norm_body[a-z_0-9]*]](
-// CHECK:         call @[[NORM]](
-// CHECK:         ppc.sum
+// CHECK:         %[[R:.*]] = call @[[REDUCE:all_reduce_body[a-z_0-9]*]](%arg0)
+// CHECK:         %[[NA:.*]] = call @[[NORM:squared_norm_body[a-z_0-9]*]](%[[R]])
+// CHECK:         %[[NB:.*]] = call @[[NORM]](%arg1)
+// CHECK:         %[[SUM:.*]] = call @update_body(%[[NA]], %[[NB]])
+// CHECK-NEXT:    return %[[SUM]]
 func.func @stage0.update(%g: tensor<8x8xf32>, %h: tensor<8x8xf32>) -> tensor<f32> attributes {ppc.action = "update"} {
   %r = ppc.all_reduce %g over ["dp"] <sum> : tensor<8x8xf32>
   %a = ppc.squared_norm %r : tensor<8x8xf32> to tensor<f32>
   %b = ppc.squared_norm %h : tensor<8x8xf32> to tensor<f32>
   %c = ppc.sum %a, %b : tensor<f32>
   return %c : tensor<f32>
+}
+
+// What has no layer is in bodies too, and a constant that is returned.
+// CHECK-LABEL: func.func @stage1.forward
+// CHECK:         %[[X:.*]] = call @forward_body{{.*}}(%arg0)
+// CHECK:         %[[ZERO:.*]] = call @constant_body()
+// CHECK:         return %[[X]], %[[ZERO]]
+func.func @stage1.forward(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<f32>) attributes {ppc.action = "forward"} {
+  %zero = ppc.constant dense<0.0> : tensor<f32>
+  %a = ppc.exp %x : tensor<8xf32>
+  %b = ppc.exp %a : tensor<8xf32>
+  return %b, %zero : tensor<8xf32>, tensor<f32>
+}
+
+// Many scalars are added up sixteen at a time.
+// CHECK-LABEL: func.func @stage1.update
+// CHECK:         %[[S1:.*]] = call @[[SUM16:sum_body[a-z_0-9]*]](%arg0)
+// CHECK:         %[[S2:.*]] = call @[[SUM16]](%arg1)
+// CHECK:         call @{{update_body[a-z_0-9]*}}(%[[S1]], %[[S2]], %arg0)
+func.func @stage1.update(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> attributes {ppc.action = "update"} {
+  %s = ppc.sum %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a,
+               %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %a : tensor<f32>
+  return %s : tensor<f32>
 }
 
 // CHECK:       func.func private @[[BODY]](

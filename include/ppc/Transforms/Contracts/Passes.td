@@ -72,7 +72,8 @@ def VerifyDevicePass : Pass<"ppc-verify-device", "mlir::ModuleOp"> {
   let description = [{
     The contract at the end of the device phase. C1: no tensor is left. C2: nothing is allocated. C3: no op of the model
     dialect is left; the error names the op that has no host code. C4: functions have no results and are one
-    block. C5: each function with `ppc.action` says its `ppc.scratch_bytes`, and its last argument is that many bytes.
+    block. C5: each function with `ppc.action` says its `ppc.scratch_bytes`, and its last argument is that many bytes. C6: `ppcrt.call` passes
+    what its callee takes.
   }];
 }
 

@@ -4,6 +4,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def BindBuffersPass : Pass<"ppc-bind-buffers", "mlir::ModuleOp"> {
+  let summary = "Turn the functions of a stage, which only call bodies, into calls on buffers";
+  let description = [{
+    A function with `ppc.action` that holds nothing but calls gets buffers for arguments: first those of its arguments, then
+    one for each result whose `ppc.buffer` is no argument's. A result of a call lies in the operand that the body says with
+    `ppc.destination`, or in the buffer in which it is returned as soon as nothing needs what was there, or in a new one; the
+    body takes the latter two as further operands, in the order of its results (`ppc-pass-destinations`). Where an operand that is to
+    be overwritten is still needed, it is copied. Time grows with the number of operands.
+
+    Functions that hold anything else are left as they are. Requires: `ppc-outline-layers`. Guarantees: only
+    `ppcrt.call` and allocations in the functions that were bound; bodies are as they were.
+  }];
+  let dependentDialects = ["memref::MemRefDialect", "ppcrt::PpcRtDialect"];
+}
+
 def PassDestinationsPass : Pass<"ppc-pass-destinations", "mlir::ModuleOp"> {
   let summary = "Give each function result the argument in which it is to be written";
   let description = [{

@@ -1,0 +1,203 @@
+// ppc-bind-buffers: the functions of a stage, calls and nothing else, on buffers. What one-shot bufferization would find out
+// about them, in time that grows with the square of their length, follows from the order of the calls.
+#include "ppc/Transforms/Memory/Passes.h"
+
+#include "dialects/ppc/Ppc.h"
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_BINDBUFFERSPASS
+#include "ppc/Transforms/Memory/Passes.h.inc"
+
+namespace {
+constexpr StringLiteral kAction = "ppc.action", kBuffer = "ppc.buffer", kDestination = "ppc.destination";
+
+bool isBindable(func::FuncOp function) {
+  return function->hasAttr(kAction) && !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
+         llvm::all_of(function.getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); }) &&
+         llvm::all_of(function.front().without_terminator(), [](Operation &op) { return isa<func::CallOp>(op); });
+}
+
+MemRefType bufferType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+/// Writes one function anew.
+class Binder {
+public:
+  Binder(func::FuncOp function, SymbolTable &symbols, DenseMap<Type, func::FuncOp> &copies)
+      : function(function), symbols(symbols), copies(copies), builder(function.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  void makeArguments();
+  void findLastUses();
+  LogicalResult bind(func::CallOp call, unsigned index);
+  void writeResults();
+
+  /// Whether nothing needs what lies in `buffer` after call `index`.
+  bool isFree(Value buffer, unsigned index) {
+    Value occupant = occupants.lookup(buffer);
+    return !occupant || lastUse.lookup(occupant) <= index;
+  }
+  Value newBuffer(Type type) { return memref::AllocOp::create(builder, function.getLoc(), bufferType(type)); }
+  void copy(Value from, Value to);
+
+  func::FuncOp function, bound;
+  SymbolTable &symbols;
+  DenseMap<Type, func::FuncOp> &copies; ///< bodies that copy, by type
+  OpBuilder builder;
+  SmallVector<Value> destinations; ///< of the results
+  DenseSet<Value> writable;        ///< what a body may overwrite that says so: destinations and what is allocated here
+  DenseMap<Value, Value> places;   ///< tensor -> buffer
+  DenseMap<Value, Value> occupants; ///< buffer -> tensor that lies there
+  DenseMap<Value, unsigned> lastUse; ///< tensor -> number of the call, from 1; the return comes last
+};
+
+// The arguments, then those results that are no arguments': the order in which the runtime passes buffers.
+void Binder::makeArguments() {
+  SmallVector<Type> types = llvm::map_to_vector(function.getArgumentTypes(), [](Type type) -> Type { return bufferType(type); });
+  SmallVector<DictionaryAttr> attributes;
+  DenseMap<Attribute, unsigned> argumentOf; // by buffer
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    attributes.push_back(function.getArgAttrDict(i));
+    if (Attribute buffer = function.getArgAttr(i, kBuffer))
+      argumentOf[buffer] = i;
+  }
+  SmallVector<unsigned> arguments; // of the results
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    Attribute buffer = function.getResultAttr(i, kBuffer);
+    auto it = buffer ? argumentOf.find(buffer) : argumentOf.end();
+    arguments.push_back(it == argumentOf.end() ? types.size() : it->second);
+    if (it != argumentOf.end())
+      continue;
+    types.push_back(bufferType(function.getResultTypes()[i]));
+    attributes.push_back(function.getResultAttrDict(i));
+  }
+  builder.setInsertionPoint(function);
+  bound = func::FuncOp::create(builder, function.getLoc(), function.getSymName(), builder.getFunctionType(types, {}));
+  bound->setDiscardableAttrs(function->getDiscardableAttrDictionary());
+  bound.setAllArgAttrs(attributes);
+  builder.setInsertionPointToEnd(bound.addEntryBlock());
+  for (auto [tensor, buffer] : llvm::zip(function.getArguments(), bound.getArguments())) {
+    places[tensor] = buffer;
+    occupants[buffer] = tensor;
+  }
+  for (unsigned argument : arguments) {
+    destinations.push_back(bound.getArgument(argument));
+    writable.insert(destinations.back());
+  }
+  if (function->getAttrOfType<StringAttr>(kAction).getValue() == "update") // gradients are reduced in place
+    writable.insert(bound.args_begin(), bound.args_end());
+}
+
+void Binder::findLastUses() {
+  unsigned index = 0;
+  for (Operation &op : function.front()) {
+    ++index;
+    for (Value operand : op.getOperands())
+      lastUse[operand] = index;
+  }
+}
+
+void Binder::copy(Value from, Value to) {
+  func::FuncOp &body = copies[from.getType()];
+  if (!body) {
+    OpBuilder inBody(builder.getContext());
+    body = func::FuncOp::create(function.getLoc(), "copy_body", builder.getFunctionType({from.getType(), from.getType()}, {}));
+    body.setPrivate();
+    symbols.insert(body);
+    Block *block = body.addEntryBlock();
+    inBody.setInsertionPointToEnd(block);
+    memref::CopyOp::create(inBody, body.getLoc(), block->getArgument(0), block->getArgument(1));
+    func::ReturnOp::create(inBody, body.getLoc());
+  }
+  ppcrt::CallOp::create(builder, function.getLoc(), body.getSymName(), ValueRange{from, to});
+}
+
+LogicalResult Binder::bind(func::CallOp call, unsigned index) {
+  auto body = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!body || body.isExternal())
+    return call.emitOpError("calls what has no body");
+  SmallVector<Value> operands = llvm::map_to_vector(call.getOperands(), [&](Value operand) { return places.lookup(operand); });
+  auto timesPassed = [&](Value buffer) { return llvm::count(operands, buffer); };
+  for (auto [i, result] : llvm::enumerate(call.getResults())) {
+    Value place;
+    if (auto updated = body.getResultAttrOfType<IntegerAttr>(i, kDestination)) {
+      unsigned number = updated.getInt();
+      if (number >= call.getNumOperands() || call.getOperandTypes()[number] != result.getType())
+        return call.emitOpError() << "result " << i << " cannot be written to operand " << number;
+      place = operands[number];
+      if (!writable.contains(place) || !isFree(place, index) || timesPassed(place) > 1) {
+        place = newBuffer(result.getType());
+        writable.insert(place);
+        copy(operands[number], place);
+        operands[number] = place;
+      }
+    } else {
+      auto returned = llvm::find_if(result.getUses(), [](OpOperand &use) { return isa<func::ReturnOp>(use.getOwner()); });
+      if (returned != result.use_end())
+        place = destinations[returned->getOperandNumber()];
+      if (!place || !isFree(place, index) || timesPassed(place) > 0) {
+        place = newBuffer(result.getType());
+        writable.insert(place);
+      }
+      operands.push_back(place);
+    }
+    places[result] = place;
+    occupants[place] = result;
+  }
+  ppcrt::CallOp::create(builder, call.getLoc(), call.getCallee(), operands);
+  return success();
+}
+
+// What is not yet where it is returned is copied there, by way of another buffer where a copy overwrites what one still reads.
+void Binder::writeResults() {
+  SmallVector<std::pair<Value, Value>> moves;
+  DenseSet<Value> overwritten;
+  for (auto [value, destination] : llvm::zip(function.front().getTerminator()->getOperands(), destinations))
+    if (Value place = places.lookup(value); place != destination) {
+      moves.push_back({place, destination});
+      overwritten.insert(destination);
+    }
+  for (auto &[from, to] : moves)
+    if (overwritten.contains(from)) {
+      Value aside = memref::AllocOp::create(builder, function.getLoc(), cast<MemRefType>(from.getType()));
+      copy(from, aside);
+      from = aside;
+    }
+  for (auto [from, to] : moves)
+    copy(from, to);
+}
+
+LogicalResult Binder::run() {
+  makeArguments();
+  findLastUses();
+  unsigned index = 0;
+  for (auto call : function.getOps<func::CallOp>())
+    if (failed(bind(call, ++index)))
+      return failure();
+  writeResults();
+  func::ReturnOp::create(builder, function.getLoc());
+  symbols.erase(function);
+  symbols.insert(bound);
+  return success();
+}
+
+struct BindBuffersPass : impl::BindBuffersPassBase<BindBuffersPass> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    DenseMap<Type, func::FuncOp> copies;
+    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
+      if (isBindable(function) && failed(Binder(function, symbols, copies).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace
+} // namespace mlir::ppc
