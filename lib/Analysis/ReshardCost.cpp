@@ -48,4 +48,15 @@ llvm::Expected<ReshardPlan> planReshard(RankedTensorType type, ShardingAttr from
                      toLayout(to, grid));
 }
 
+llvm::Expected<const ReshardPlan *> ReshardPlans::find(RankedTensorType type, ShardingAttr from, ShardingAttr to) {
+  std::unique_ptr<ReshardPlan> &known = plans[{type, from, to}];
+  if (!known) {
+    llvm::Expected<ReshardPlan> plan = planReshard(type, from, to, grid);
+    if (!plan)
+      return plan.takeError();
+    known = std::make_unique<ReshardPlan>(std::move(*plan));
+  }
+  return known.get();
+}
+
 } // namespace mlir::ppc

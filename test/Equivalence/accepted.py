@@ -23,7 +23,7 @@ def prove(build, plan):
     _, model, shape, layout = plan
     command = [os.path.join(build, "bin/ppc-compile"), model, *shape, *layout.split(), "--emit=spmd", "--verbose", "-o", os.devnull]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    seconds = re.search(r"^verify +([0-9.]+) s$", done.stdout, re.MULTILINE)
+    seconds = re.search(r"^verify +([0-9.]+) s", done.stdout, re.MULTILINE)
     if done.returncode == 0 and seconds:
         return "proved", done.stdout, float(seconds.group(1))
     return "refused" if done.returncode == 1 and not seconds and "error:" in done.stdout else "failed", done.stdout, 0

@@ -43,7 +43,8 @@ private:
   void recordPlan();
   /// Proves that the partitioned module computes what `logical` does.
   bool verify(ModuleOp logical);
-  void printTime(StringRef phase, double seconds);
+  struct Stopwatch;
+  void printTime(StringRef phase, const Stopwatch &watch);
   /// What the planner says of the plan; null when it cannot price it.
   DictionaryAttr prediction() const;
 

@@ -18,6 +18,18 @@ Layout toLayout(ShardingAttr sharding, GridAttr grid);
 /// `planReshard`.
 llvm::Expected<ReshardPlan> planReshard(RankedTensorType type, ShardingAttr from, ShardingAttr to, GridAttr grid);
 
+/// The plans of one grid, each searched once: the layers of a model ask for the same few.
+class ReshardPlans {
+public:
+  explicit ReshardPlans(GridAttr grid) : grid(grid) {}
+  /// As `planReshard`. What it points to lives as long as this.
+  llvm::Expected<const ReshardPlan *> find(RankedTensorType type, ShardingAttr from, ShardingAttr to);
+
+private:
+  GridAttr grid;
+  DenseMap<std::tuple<Type, Attribute, Attribute>, std::unique_ptr<ReshardPlan>> plans;
+};
+
 } // namespace mlir::ppc
 
 #endif // PPC_ANALYSIS_RESHARDCOST_H

@@ -15,7 +15,7 @@ namespace {
 class ReshardInserter {
 public:
   ReshardInserter(func::FuncOp function, GridAttr grid)
-      : function(function), grid(grid), context(function.getContext()), flow(function, grid) {}
+      : function(function), grid(grid), context(function.getContext()), flow(function, grid), plans(grid) {}
 
   LogicalResult run();
 
@@ -52,6 +52,7 @@ private:
   GridAttr grid;
   MLIRContext *context;
   PartialFlow flow;
+  ReshardPlans plans;
   DenseMap<Value, ShardingAttr> shardings; ///< of every value as it is made
   DenseMap<std::pair<Value, Block *>, SmallVector<Version>> versions;
 };
@@ -205,7 +206,7 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
   if (forms.empty())
     forms.push_back({value, shardings[value]});
   RankedTensorType type = tensorType(value);
-  std::optional<ReshardPlan> best;
+  const ReshardPlan *best = nullptr;
   Version source;
   SmallVector<Version> usable = llvm::filter_to_vector(forms, [&](const Version &form) {
     return form.value == value || (form.from <= partOf(user) && (form.from != Part::Forward || !isGatheredAgain(value, form.sharding, user)));
@@ -214,13 +215,13 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
     if (form.sharding == needed)
       return form.value;
   for (const Version &form : usable) {
-    llvm::Expected<ReshardPlan> plan = planReshard(type, form.sharding, needed, grid);
+    llvm::Expected<const ReshardPlan *> plan = plans.find(type, form.sharding, needed);
     if (!plan) {
       llvm::consumeError(plan.takeError());
       continue;
     }
-    if (!best || plan->cost < best->cost) {
-      best = std::move(*plan);
+    if (!best || (*plan)->cost < best->cost) {
+      best = *plan;
       source = form;
     }
   }

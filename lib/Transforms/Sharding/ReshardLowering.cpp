@@ -20,7 +20,7 @@ static Combiner toCombiner(LayoutCombiner combiner) {
 LogicalResult SpmdRewriter::rewriteReshard(ReshardOp op) {
   Value from = op.getX();
   LogicalValue source = values[from];
-  llvm::Expected<ReshardPlan> plan = planReshard(source.type, source.sharding, op.getTo(), grid);
+  llvm::Expected<const ReshardPlan *> plan = plans.find(source.type, source.sharding, op.getTo());
   if (!plan)
     return op.emitOpError() << llvm::toString(plan.takeError());
   OpBuilder builder(op);
@@ -28,7 +28,7 @@ LogicalResult SpmdRewriter::rewriteReshard(ReshardOp op) {
   Layout before = toLayout(source.sharding, grid);
   SmallVector<bool> zeroPadding = source.zeroPadding;
   Operation *previous = op->getPrevNode();
-  for (const ReshardStep &step : plan->steps) {
+  for (const ReshardStep &step : (*plan)->steps) {
     value = lower(builder, op.getLoc(), value, step, source.type, before, zeroPadding);
     before = step.result;
   }

@@ -4,13 +4,13 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/OpSharding.h"
-#include "ppc/Planning/ReshardPlanner.h"
+#include "ppc/Analysis/ReshardCost.h"
 
 namespace mlir::ppc {
 
 class SpmdRewriter {
 public:
-  SpmdRewriter(func::FuncOp function, GridAttr grid) : function(function), grid(grid) {}
+  SpmdRewriter(func::FuncOp function, GridAttr grid) : function(function), grid(grid), plans(grid) {}
 
   /// Fails, with an error and the function unchanged, when a use does not see what it needs.
   LogicalResult run();
@@ -41,6 +41,7 @@ private:
 
   func::FuncOp function;
   GridAttr grid;
+  ReshardPlans plans;
   DenseMap<Value, LogicalValue> values;
   DenseMap<Operation *, OpSharding> shardings;
   DenseMap<std::pair<Value, unsigned>, Value> masked; ///< in the block of the value

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""What compiling a model to an object file takes, and how that grows with depth and with ranks.
+
+Compiles a model, the same with other numbers of layers, and the same on ten times the ranks, in turn, some times over, each in a
+process of its own, the proof of equivalence included. Prints a table of processor time (user and system, all threads; the least
+of the repetitions), wall time, peak memory and sizes, with ratios to the first row, and the processor time of each phase.
+
+    compile-benchmark.py --build BUILD [--model FILE] [--layers N,N,...] [--layout "--tp 8 --pp 8 --dp 8"]
+"""
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
+PHASES = ["train", "plan", "partition", "verify", "device", "codegen", "object"]
+
+
+class Case:
+    def __init__(self, name, layers, ranks_factor):
+        self.name, self.layers, self.ranks_factor = name, layers, ranks_factor
+        self.processor, self.wall, self.memory, self.object_bytes = [], [], 0, 0
+        self.phases = {}
+
+
+def compile_once(arguments, case, config, folder):
+    model, output, log = (os.path.join(folder, name) for name in ("config.json", "train.o", "log"))
+    with open(model, "w") as file:
+        json.dump(dict(config, num_hidden_layers=case.layers), file)
+    degrees = dict(re.findall(r"--(\w+) (\d+)", arguments.layout))
+    degrees["dp"] = str(int(degrees.get("dp", 1)) * case.ranks_factor)
+    layout = re.sub(r"--dp \d+", "", arguments.layout).split() + ["--dp", degrees["dp"]]
+    command = [os.path.join(arguments.build, "bin/ppc-compile"), model, "--seq-len", str(arguments.seq_len), "--global-batch",
+               str(arguments.global_batch * case.ranks_factor), *layout, "--emit=object", "--verbose", "-o", output]
+    start = time.monotonic()
+    process = os.fork()
+    if process == 0:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        os.execv(command[0], command)
+    _, status, usage = os.wait4(process, 0)
+    with open(log) as file:
+        text = file.read()
+    if status:
+        sys.exit(f"{' '.join(command)}: failed\n{text}")
+    case.wall.append(time.monotonic() - start)
+    case.processor.append(usage.ru_utime + usage.ru_stime)
+    case.memory = max(case.memory, usage.ru_maxrss / 1024)
+    case.object_bytes = os.path.getsize(output)
+    for phase, seconds in re.findall(r"^(\w+) +[0-9.]+ s, processor +([0-9.]+) s$", text, re.MULTILINE):
+        case.phases[phase] = min(case.phases.get(phase, float("inf")), float(seconds))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
+    parser.add_argument("--model", default=os.path.join(ROOT, "test/Inputs/Models/llama-3-70b.json"), help="config.json (Llama-3-70B)")
+    parser.add_argument("--layers", default="80,126", help="numbers of layers; the first is what others are compared with (80,126)")
+    parser.add_argument("--layout", default="--tp 8 --pp 8 --dp 8", help="options of ppc-compile (--tp 8 --pp 8 --dp 8)")
+    parser.add_argument("--seq-len", type=int, default=8192)
+    parser.add_argument("--global-batch", type=int, default=512, help="sequences per step; ten times as many on ten times the ranks (512)")
+    parser.add_argument("--repeat", type=int, default=5, help="compilations of each (5)")
+    parser.add_argument("--bound", type=float, help="exit with status 1 when another row takes more than this times the first one")
+    arguments = parser.parse_args()
+    with open(arguments.model) as file:
+        config = json.load(file)
+    layers = [int(number) for number in arguments.layers.split(",")]
+    cases = [Case(f"{number} layers", number, 1) for number in layers] + [Case(f"{layers[0]} layers, 10 x the ranks", layers[0], 10)]
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(arguments.repeat):
+            for case in cases:
+                compile_once(arguments, case, config, folder)
+
+    print("| | processor time | ratio | wall time | peak memory | object |")
+    print("|---|---|---|---|---|---|")
+    base = min(cases[0].processor)
+    for case in cases:
+        print(f"| {case.name} | {min(case.processor):.2f} s | {min(case.processor) / base:.2f} | {min(case.wall):.2f} s | "
+              f"{case.memory:.0f} MiB | {case.object_bytes / 2**20:.1f} MiB |")
+    print("\n| processor time of | " + " | ".join(PHASES) + " |")
+    print("|---|" + "---|" * len(PHASES))
+    for case in cases:
+        print(f"| {case.name} | " + " | ".join(f"{case.phases[phase]:.2f} s" if phase in case.phases else "" for phase in PHASES) + " |")
+    worst = max(min(case.processor) / base for case in cases)
+    if arguments.bound and worst > arguments.bound:
+        sys.exit(f"a ratio of {worst:.2f}, above {arguments.bound}")
+
+
+if __name__ == "__main__":
+    main()
