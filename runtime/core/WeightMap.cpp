@@ -17,7 +17,7 @@ WeightPart readPart(const JsonValue &value) {
     part.offset = value.at("offset").integer(0);
   if (value.has("count")) {
     part.count = value.at("count").integer(1, partLimit);
-    part.step = value.at("step").integer(0);
+    part.step = value.at("step").integer(0, JsonValue::maxSize / part.count);
     if (part.tensor.find('*') == std::string::npos)
       value.at("tensor").fail("\"" + part.tensor + "\" has no \"*\" for the numbers of its tensors");
   }

@@ -1,0 +1,23 @@
+// A cluster file: a cluster that can be written and read again, or an error with its place.
+#include "ppc/Cluster/Cluster.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+using namespace mlir::ppc;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  llvm::Expected<Cluster> cluster = parseCluster("file", llvm::StringRef(reinterpret_cast<const char *>(data), size));
+  if (!cluster) {
+    if (llvm::toString(cluster.takeError()).rfind("file:", 0) != 0)
+      std::abort();
+    return 0;
+  }
+  std::string written = writeCluster(*cluster);
+  llvm::Expected<Cluster> again = parseCluster("again", written);
+  if (!again) {
+    llvm::errs() << llvm::toString(again.takeError()) << "\n" << written;
+    std::abort();
+  }
+  return 0;
+}
