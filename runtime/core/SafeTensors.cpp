@@ -28,7 +28,10 @@ int64_t elementBytes(const JsonValue &value) {
   for (const StoredType &type : storedTypes)
     if (name == type.name)
       return type.bytes;
-  value.fail("unknown type \"" + name + "\"");
+  std::string known;
+  for (const StoredType &type : storedTypes)
+    known += (known.empty() ? "" : ", ") + std::string(type.name);
+  value.fail("unknown type \"" + name + "\"; known: " + known);
 }
 
 StoredTensor readTensor(const std::string &name, const JsonValue &value, int64_t start, int64_t dataBytes) {

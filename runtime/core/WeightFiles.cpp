@@ -145,7 +145,8 @@ void WeightFiles::resolve(const Manifest &manifest) {
               [](const Segment &a, const Segment &b) { return a.begin < b.begin; });
   }
   if (!missing.empty())
-    throw InputError(format("%s: %zu tensors of the model are missing: %s", source.c_str(), missing.size(),
+    throw InputError(format("%s: %zu tensor%s of the model %s missing: %s", source.c_str(), missing.size(),
+                            missing.size() == 1 ? "" : "s", missing.size() == 1 ? "is" : "are",
                             showNames(missing).c_str()));
 }
 
@@ -174,7 +175,8 @@ void WeightFiles::checkExtra(const Manifest &manifest) const {
       extra.push_back(name);
   if (!extra.empty())
     throw InputError(
-        format("%s: %zu tensors are not of the model: %s", source.c_str(), extra.size(), showNames(extra).c_str()));
+        format("%s: %zu tensor%s not of the model: %s", source.c_str(), extra.size(), extra.size() == 1 ? " is" : "s are",
+               showNames(extra).c_str()));
 }
 
 int64_t WeightFiles::load(const Buffer &buffer, const Block &block, std::byte *data) const {

@@ -138,7 +138,8 @@ int64_t Checkpointing::resume(Transport &transport, std::byte *arena) {
   if (result == 0 && refused)
     fatal("no checkpoint in %s can be used", options.checkpointDir.c_str());
   candidates.clear();
-  lastComplete = result ? result : -1;
+  if (result)
+    good.push_back(result);
   if (options.resume && transport.rank() == 0 && !options.quiet) {
     if (result)
       std::printf("resumed after step %lld from %s\n", (long long)result, folder.completePath(result).c_str());
@@ -172,8 +173,15 @@ void Checkpointing::giveUp(const std::string &why) {
   std::string text = format("the checkpoint of step %lld could not be written: ", (long long)underWay.info.step) + why;
   if (options.checkpointRequired)
     fatal("%s", text.c_str());
-  warn(text + (lastComplete >= 0 ? format("; the last one is of step %lld", (long long)lastComplete)
-                                 : "; there is none before it"));
+  std::vector<int64_t> there;
+  try {
+    there = folder.steps();
+  } catch (const InputError &) { // it is gone
+  }
+  auto last = std::find_if(there.begin(), there.end(),
+                           [&](int64_t step) { return std::find(good.begin(), good.end(), step) != good.end(); });
+  warn(text + (last == there.end() ? "; there is none before it"
+                                   : format("; the last one is of step %lld", (long long)*last)));
 }
 
 void Checkpointing::complete(Transport &transport, bool wait) {
@@ -196,6 +204,7 @@ void Checkpointing::complete(Transport &transport, bool wait) {
   std::vector<int64_t> all(2 * ranks);
   transport.allGather(Transport::everyRank, mine, all.data(), 2, DataType::I64);
   writer.reset();
+  good.push_back(step); // what the first rank does now is done when the next one is agreed on
   if (rank != 0)
     return;
   underWay.files.clear();
@@ -204,7 +213,6 @@ void Checkpointing::complete(Transport &transport, bool wait) {
       underWay.files.push_back({rankFileName(other), all[2 * other], uint32_t(all[2 * other + 1])});
   try {
     folder.commit(underWay, options.checkpointKeep);
-    lastComplete = step;
   } catch (const InputError &error) {
     folder.discard(step);
     giveUp(error.what());

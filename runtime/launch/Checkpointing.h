@@ -48,7 +48,7 @@ private:
   std::vector<std::string> refusals;
   std::unique_ptr<CheckpointWriter> writer; // of the checkpoint under way
   CheckpointIndex underWay;
-  int64_t lastComplete = -1; // step; -1: none
+  std::vector<int64_t> good; // steps of those that this run began from or wrote, whose names may still be missing
 };
 
 } // namespace ppcrt

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <fstream>
 #include <sstream>
 #include <sys/resource.h>
+#include <unistd.h>
 
 using namespace ppcrt::test;
 namespace fs = std::filesystem;
@@ -176,11 +178,31 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheOlderOne) {
       << warnings;
   EXPECT_NE(warnings.find(" bytes to " + folder + "/step-00000008.partial/rank-0000"), std::string::npos) << warnings;
   EXPECT_NE(warnings.find("the last one is of step 4"), std::string::npos) << warnings;
+  EXPECT_EQ(warnings.find("there is none before it"), std::string::npos) << warnings;
   EXPECT_EQ(ends, 1);
   EXPECT_NE(errors.find("the checkpoint of step 8 could not be written"), std::string::npos) << errors;
   EXPECT_EQ(lines(losses).size(), 8u);
   ASSERT_EQ(train("1,1,2", 12, {"--resume"}), 0) << errors;
   EXPECT_EQ(lines(losses), expected);
+}
+
+// The limit is set while the program runs, on a rank that gives no names to checkpoints.
+TEST_F(CheckpointTest, EveryRankKnowsTheLastOne) {
+  ProgramRun run("1,1,2", {"--synthetic", "--steps", "1000000", "--quiet", "--checkpoint-dir", folder,
+                           "--checkpoint-every", "4"});
+  auto until = [](const std::function<bool()> &done) {
+    for (int turn = 0; turn < 3000 && !done(); ++turn)
+      usleep(10000);
+    return done();
+  };
+  ASSERT_TRUE(until([&] { return fs::exists(folder + "/step-00000008") || fs::exists(folder + "/step-00000012"); }));
+  rlimit small{1000, 1000};
+  ASSERT_EQ(prlimit(run.ranks().at(1), RLIMIT_FSIZE, &small, nullptr), 0);
+  EXPECT_TRUE(until([&] { return run.err().find("could not be written") != std::string::npos; })) << run.err();
+  EXPECT_NE(run.err().find("/rank-00001.safetensors: File too large; the last one is of step "), std::string::npos)
+      << run.err();
+  kill(run.launcher(), SIGTERM);
+  run.wait();
 }
 
 } // namespace

@@ -123,7 +123,7 @@ TEST(WeightFilesTest, StackedPartsAndOtherNames) {
   EXPECT_EQ(loaded(other, manifest, 0, "E")[5], 8);
   tensors.pop_back();
   EXPECT_EQ(errorOf(makeFolder({{"model.safetensors", tensorFile(tensors)}}), map),
-            "D: 1 tensors of the model are missing: body.rows.130.up");
+            "D: 1 tensor of the model is missing: body.rows.130.up");
   EXPECT_EQ(
       errorOf(makeFolder({{"model.safetensors", tensorFile({w, {"body.table", {count}}, {"zero", {2}, -1}})}}), map),
       "D/model.safetensors: element 0 of the tensor \"zero\" is -1, but the program computes as if it were 0");
@@ -153,8 +153,8 @@ TEST(WeightFilesTest, WhatDoesNotFitIsNamed) {
   auto single = [](const std::vector<Tensor> &tensors) {
     return makeFolder({{"model.safetensors", tensorFile(tensors)}});
   };
-  EXPECT_EQ(errorOf(single({e})), "D: 1 tensors of the model are missing: W");
-  EXPECT_EQ(errorOf(single({e, w, {"X", {2}}})), "D: 1 tensors are not of the model: X");
+  EXPECT_EQ(errorOf(single({e})), "D: 1 tensor of the model is missing: W");
+  EXPECT_EQ(errorOf(single({e, w, {"X", {2}}})), "D: 1 tensor is not of the model: X");
   EXPECT_EQ(errorOf(single({e, {"W", {hidden, vocabulary}}})),
             "D/model.safetensors: the tensor \"W\" has shape [12, 131], the model needs [131, 12]");
   EXPECT_EQ(errorOf(makeFolder({{"model.safetensors", tensorFile({e, w}, "I32")}})),
