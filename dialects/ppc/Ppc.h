@@ -67,6 +67,7 @@ inline constexpr StringLiteral layer = "ppc.layer";
 inline constexpr StringLiteral stage = "ppc.stage";
 inline constexpr StringLiteral recompute = "ppc.recompute";
 inline constexpr StringLiteral plan = "ppc.plan";
+inline constexpr StringLiteral precision = "ppc.precision";
 inline constexpr StringLiteral logicalType = "ppc.logical_type";
 } // namespace attr
 
@@ -93,7 +94,15 @@ inline RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape
   return RankedTensorType::get(shape, type.getElementType());
 }
 
+/// `type` with another element type.
+inline RankedTensorType withElement(RankedTensorType type, Type element) { return RankedTensorType::get(type.getShape(), element); }
+
 inline RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// The element type in which sums of elements of `type` are formed, and loops over them compute: f32 for types of 16 bits.
+inline Type sumType(Type type) {
+  return type.isBF16() || type.isF16() ? Type(Float32Type::get(type.getContext())) : type;
+}
 
 } // namespace mlir::ppc
 

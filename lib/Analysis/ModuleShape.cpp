@@ -116,6 +116,18 @@ void recordModelShape(ModuleOp module, const ModelShape &shape) {
   module->setAttr(shapeName, DictionaryAttr::get(module.getContext(), writer.entries));
 }
 
+Precision precisionOf(ModuleOp module) {
+  if (auto stated = module->getAttrOfType<StringAttr>(attr::precision))
+    return stated.getValue() == "bf16" ? Precision::Bf16 : Precision::F32;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), attr::parameter)) {
+        Type type = tensorType(argument).getElementType();
+        return type.isBF16() ? Precision::Bf16 : type.isF16() ? Precision::Fp16 : Precision::F32;
+      }
+  return Precision::F32;
+}
+
 int64_t logicalDimension(ModuleOp module, StringRef name) {
   for (auto function : module.getOps<func::FuncOp>())
     for (BlockArgument argument : function.getArguments())

@@ -1,5 +1,6 @@
 #include "ppc/Analysis/ProgramChain.h"
 
+#include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/OpSharding.h"
 
 namespace mlir::ppc {
@@ -9,15 +10,6 @@ bool ProgramChain::isNumbered() const {
     if (numbers[i] < 0 || (i && numbers[i] <= numbers[i - 1]))
       return false;
   return true;
-}
-
-static Precision precisionOf(func::FuncOp function) {
-  for (BlockArgument argument : function.getArguments())
-    if (function.getArgAttr(argument.getArgNumber(), attr::parameter)) {
-      Type type = tensorType(argument).getElementType();
-      return type.isBF16() ? Precision::Bf16 : type.isF16() ? Precision::Fp16 : Precision::F32;
-    }
-  return Precision::F32;
 }
 
 FailureOr<ProgramChain> readProgramChain(ModuleOp module) {
@@ -30,7 +22,7 @@ FailureOr<ProgramChain> readProgramChain(ModuleOp module) {
   if (failed(templates))
     return failure();
   program.templates = std::move(*templates);
-  program.precision = precisionOf(program.function);
+  program.precision = precisionOf(module);
   ChainModel &model = program.model;
   model.name = module.getSymName().value_or("program").str();
   model.chain = program.templates.chain;

@@ -193,6 +193,8 @@ void ManifestWriter::write(StringRef planText, StringRef configText) {
     out.attribute("flops_per_token", model.getAs<FloatAttr>("flops_per_token").getValueAsDouble());
     out.attribute("micro_batches", plan.getMicroBatches());
     out.attribute("schedule", plan.getSchedule().getValue());
+    if (auto precision = module->getAttrOfType<StringAttr>(attr::precision))
+      out.attribute("precision", precision.getValue());
     writeAxes();
     writeGroups();
     out.attributeObject("predicted", [&] {

@@ -137,6 +137,21 @@ LogicalResult StageCheck::beginMicroBatch(size_t stage, int64_t microBatch) {
   return success();
 }
 
+LogicalResult StageCheck::prepare() {
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    auto function = stages[stage].functions.find("prepare");
+    if (function == stages[stage].functions.end())
+      continue;
+    for (ArrayRef<int64_t> list : {ArrayRef(function->second.arguments), ArrayRef(function->second.results)})
+      for (int64_t buffer : list)
+        if (isInSlot(stages[stage].buffers[buffer]))
+          return error(stage) << "its prepare uses " << describeBuffer(stage, buffer) << ", which belongs to a micro-batch";
+    if (failed(call(stage, function->second, -1)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult StageCheck::followActions() {
   for (bool progress = true; progress;) {
     progress = false;
@@ -170,7 +185,7 @@ FailureOr<bool> StageCheck::perform(size_t stage) {
     return failure();
   if (what != "send" && what != "receive") {
     auto function = stages[stage].functions.find(what.str());
-    if (function == stages[stage].functions.end() || what == "update")
+    if (function == stages[stage].functions.end() || what == "update" || what == "prepare")
       return error(stage) << "is to do " << what << ", which it has no function for", failure();
     if (failed(call(stage, function->second, microBatch)))
       return failure();

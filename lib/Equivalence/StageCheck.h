@@ -48,6 +48,8 @@ private:
   LogicalResult readFunction(size_t stage, StringRef action, DictionaryAttr entry);
   LogicalResult initialize(size_t stage);
   LogicalResult beginMicroBatch(size_t stage, int64_t microBatch);
+  /// What stages make of their parameters before all micro-batches.
+  LogicalResult prepare();
   LogicalResult followActions();
   /// Performs the next action of a stage; false when it waits for a message.
   FailureOr<bool> perform(size_t stage);

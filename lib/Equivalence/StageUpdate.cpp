@@ -148,7 +148,7 @@ LogicalResult StageCheck::checkOutputs() {
 
 LogicalResult StageCheck::run(EquivalenceReport &result) {
   report = &result;
-  return failure(failed(read()) || failed(followActions()) || failed(update()) || failed(checkOutputs()));
+  return failure(failed(read()) || failed(prepare()) || failed(followActions()) || failed(update()) || failed(checkOutputs()));
 }
 
 } // namespace mlir::ppc

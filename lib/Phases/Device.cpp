@@ -26,6 +26,7 @@ void buildDevicePhase(OpPassManager &pm) {
   // products.
   pm.addPass(createPpcToPpcRtPass());
   pm.addPass(createFuseAccumulationPass());
+  pm.addPass(createFuseRoundingPass());
   pm.addPass(createPpcToLinalgPass());
   pm.addPass(createPpcToPpcRtPass());
   pm.addPass(createFuseElementwisePass());

@@ -2,9 +2,15 @@
 // hand, is checked.
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Contracts/Passes.h"
+#include "ppc/Transforms/Precision/Passes.h"
 
 namespace mlir::ppc {
 
-void buildImportPhase(OpPassManager &pm) { pm.addPass(createVerifyModelPass()); }
+void buildImportPhase(OpPassManager &pm, StringRef precision) {
+  pm.addPass(createVerifyModelPass());
+  // Before anything asks what the model costs, and before it is differentiated.
+  if (precision != "f32")
+    pm.addPass(createLowerPrecisionPass(LowerPrecisionPassOptions{precision.str()}));
+}
 
 } // namespace mlir::ppc

@@ -10,6 +10,7 @@
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 #include "ppc/Transforms/Plan/Passes.h"
+#include "ppc/Transforms/Precision/Passes.h"
 #include "ppc/Transforms/Recompute/Passes.h"
 #include "ppc/Transforms/Sharding/Passes.h"
 
@@ -26,6 +27,7 @@ void registerPpcPasses() {
   registerPpcContractsPasses();
   registerPpcPipelinePasses();
   registerPpcPlanPasses();
+  registerPpcPrecisionPasses();
   registerPpcRecomputePasses();
   registerPpcShardingPasses();
   registerPpcPhases();

@@ -27,7 +27,7 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
     return part("state cut over some of the data-parallel ranks", PlanKey::ShardGroup, layout.shardGroup);
   if (layout.pp > 1 && layout.schedule != "1f1b" && layout.schedule != "gpipe")
     return "pipeline schedule " + layout.schedule;
-  if (layout.precision != Precision::F32)
+  if (layout.precision != Precision::F32 && layout.precision != Precision::Bf16)
     return "products in " + toString(layout.precision).str();
   return "";
 }

@@ -12,8 +12,10 @@
 namespace ppcrt {
 
 const char *const roleNames[roleCount] = {"parameter", "state",   "gradient", "accumulator", "input",
-                                          "saved",     "message", "scalar",   "metric",      "scratch"};
-const char *const functionKindNames[functionKindCount] = {"forward", "backward", "weight_gradient", "update"};
+                                          "saved",     "message", "scalar",   "metric",      "scratch",
+                                          "prepared"};
+const char *const functionKindNames[functionKindCount] = {"forward", "backward", "weight_gradient", "update",
+                                                          "prepare"};
 const char *const actionKindNames[actionKindCount] = {"forward", "backward", "weight_gradient", "send", "receive"};
 
 namespace {
@@ -176,8 +178,9 @@ Stage readStage(const Value &value, const Manifest &manifest, int64_t index) {
     Function function{item.at("entry").string(), {}};
     for (const Value &buffer : item.at("buffers").list()) {
       function.buffers.push_back(int(buffer.integer(0, int64_t(stage.buffers.size()) - 1)));
-      if (FunctionKind(kind) == FunctionKind::Update && stage.buffers[function.buffers.back()].inSlot)
-        buffer.fail("\"update\" belongs to no micro-batch and cannot use a buffer in a slot");
+      bool ofStep = FunctionKind(kind) == FunctionKind::Update || FunctionKind(kind) == FunctionKind::Prepare;
+      if (ofStep && stage.buffers[function.buffers.back()].inSlot)
+        buffer.fail(format("\"%s\" belongs to no micro-batch and cannot use a buffer in a slot", functionKindNames[kind]));
     }
     stage.functions[kind] = std::move(function);
   }
@@ -206,6 +209,10 @@ Manifest readManifest(const Value &top) {
                      (long long)manifest.globalBatch));
   manifest.vocabulary = top.at("vocabulary").integer(1, std::numeric_limits<int32_t>::max());
   manifest.schedule = top.has("schedule") ? top.at("schedule").string() : "";
+  if (top.has("precision")) {
+    static const char *const precisions[] = {"f32", "bf16"};
+    manifest.precision = top.at("precision").choice(precisions, 2) ? DataType::BF16 : DataType::F32;
+  }
   manifest.modelParameters = top.has("model_parameters") ? top.at("model_parameters").number() : 0;
   manifest.flopsPerToken = top.has("flops_per_token") ? top.at("flops_per_token").number() : 0;
   if (top.has("predicted")) {

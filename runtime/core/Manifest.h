@@ -26,8 +26,8 @@ struct Parameter {
   double std = 0; // of InitKind::Normal
 };
 
-enum class Role { Parameter, State, Gradient, Accumulator, Input, Saved, Message, Scalar, Metric, Scratch };
-inline constexpr int roleCount = 10;
+enum class Role { Parameter, State, Gradient, Accumulator, Input, Saved, Message, Scalar, Metric, Scratch, Prepared };
+inline constexpr int roleCount = 11;
 extern const char *const roleNames[roleCount];
 
 struct Buffer {
@@ -44,13 +44,14 @@ struct Buffer {
   int parameter = -1;         // index into Manifest::parameters for parameter, state and gradient buffers
 };
 
-enum class FunctionKind { Forward, Backward, WeightGradient, Update };
-inline constexpr int functionKindCount = 4;
+// "prepare" runs once per step before the actions, "update" once after them.
+enum class FunctionKind { Forward, Backward, WeightGradient, Update, Prepare };
+inline constexpr int functionKindCount = 5;
 extern const char *const functionKindNames[functionKindCount];
 
 struct Function {
   std::string entry;
-  std::vector<int> buffers; // indices into Stage::buffers; "update" uses none that live in a slot
+  std::vector<int> buffers; // indices into Stage::buffers; "prepare" and "update" use none that live in a slot
 };
 
 enum class ActionKind { Forward, Backward, WeightGradient, Send, Receive };
@@ -72,7 +73,7 @@ struct Stage {
   int64_t slotBytes = 0;
   std::vector<Buffer> buffers;
   std::array<std::optional<Function>, functionKindCount> functions; // absent: nothing to do
-  std::vector<Action> actions;                                      // of one step, in order, before "update"
+  std::vector<Action> actions;                                      // of one step, in order, between "prepare" and "update"
 
   int64_t slotStart(int64_t microBatch) const { return slotOffset + microBatch % slots * slotBytes; }
 };
@@ -87,6 +88,7 @@ struct Manifest {
   int64_t microBatches = 0; // divides globalBatch
   int64_t vocabulary = 0;
   std::string schedule;
+  DataType precision = DataType::F32; // of what products read: F32 or BF16
   double modelParameters = 0;
   double flopsPerToken = 0;
   std::vector<double> predictedPeakBytes; // of the arena, by the compiler; per stage, or empty

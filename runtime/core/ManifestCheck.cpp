@@ -44,6 +44,7 @@ void checkShapes(const Manifest &manifest, size_t stageIndex) {
       break;
     }
     case Role::Accumulator:
+    case Role::Prepared:
       expectSpace(false);
       break;
     case Role::Scalar:

@@ -171,8 +171,8 @@ void Metrics::summarize(const StepReport &last) {
   if (manifest.flopsPerToken > 0)
     std::printf(", %.1f GFLOP/s", manifest.flopsPerToken * tokensPerStep() * steps / seconds * 1e-9);
   if (double percent = utilization(seconds / steps); percent > 0)
-    std::printf(", MFU %.1f %% of the %.0f GFLOP/s that f32 products of %lld reached at the start", percent,
-                peakRate * 1e-9, (long long)peakProductEdge);
+    std::printf(", MFU %.1f %% of the %.0f GFLOP/s that %s products of %lld reached at the start", percent,
+                peakRate * 1e-9, info(manifest.precision).name, (long long)peakProductEdge);
   std::printf("\n%s\n", memoryText(last).c_str());
   std::fflush(stdout);
 }

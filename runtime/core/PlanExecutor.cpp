@@ -88,6 +88,7 @@ void PlanExecutor::initializeParameters(uint64_t seed, const WeightFiles *weight
 StepResult PlanExecutor::run(int64_t step, double learningRate) {
   runningStep = step;
   beginStep(step, learningRate);
+  call(FunctionKind::Prepare, 0);
   for (const Action &action : stage.actions) {
     if (!begun[action.microBatch]) {
       begun[action.microBatch] = true;

@@ -2,6 +2,7 @@
 #include "runtime/host/BatchedProduct.h"
 
 #include <cstring>
+#include <dlfcn.h>
 #include <map>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
@@ -22,6 +23,36 @@ Library &library() { // made at the first call: after the fork
   return instance;
 }
 
+// Starting threads and waiting for them takes as long as half a million multiply-adds of one core, and much longer where
+// other programs use the cores.
+bool isWorthThreads(const GemmProblem &p) {
+  double multiplications = double(p.m) * double(p.n) * double(p.k);
+  for (int i = 0; i < p.loopCount; ++i)
+    multiplications *= double(p.loops[i].size);
+  return multiplications > 1e6;
+}
+
+// Within its life oneDNN uses one thread. The call is the only way: see setLibraryThreads.
+class OneThread {
+public:
+  explicit OneThread(bool wanted) {
+    static auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+    static auto get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+    if (!wanted || !set || !get || (before = get()) == 1)
+      return;
+    restore = set;
+    set(1);
+  }
+  ~OneThread() {
+    if (restore)
+      restore(before);
+  }
+
+private:
+  void (*restore)(int) = nullptr;
+  int before = 1;
+};
+
 struct Product {
   bool usable = false;
   dnnl::matmul primitive;
@@ -35,8 +66,32 @@ bool suits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
          ((row == 1 || rows == 1) && (col >= rows || cols == 1));
 }
 
-Product create(const GemmProblem &p, bool accumulate) {
+// Gives dimensions of size 1 the strides of a matrix without gaps: oneDNN reads leading dimensions off them.
+void settle(int64_t rows, int64_t cols, int64_t &row, int64_t &col) {
+  if (rows == 1 && cols == 1)
+    row = col = 1;
+  else if (cols == 1)
+    col = row == 1 ? rows : 1;
+  else if (rows == 1)
+    row = col == 1 ? cols : 1;
+}
+
+memory::data_type typeOf(DataType type) {
+  return type == DataType::BF16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+// The reference implementations are slower than converting to f32. For f32, only those by brgemm are faster than a loop
+// over products.
+bool isFast(const char *implementation, DataType type) {
+  if (type == DataType::F32)
+    return std::strncmp(implementation, "brg", 3) == 0;
+  return std::strncmp(implementation, "ref", 3) != 0;
+}
+
+Product create(GemmProblem p, bool accumulate) {
   Product product;
+  settle(p.m, p.k, p.aRow, p.aCol);
+  settle(p.k, p.n, p.bRow, p.bCol);
   if (!suits(p.m, p.k, p.aRow, p.aCol) || !suits(p.k, p.n, p.bRow, p.bCol) || p.cCol != 1 || (p.cRow < p.n && p.m > 1))
     return product;
   memory::dims aDims, bDims, cDims, aStrides, bStrides, cStrides;
@@ -54,7 +109,7 @@ Product create(const GemmProblem &p, bool accumulate) {
   add(bDims, bStrides, p.k, p.bRow), add(bDims, bStrides, p.n, p.bCol);
   add(cDims, cStrides, p.m, p.cRow), add(cDims, cStrides, p.n, p.cCol);
   try {
-    constexpr auto type = memory::data_type::f32;
+    auto type = typeOf(p.type);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     if (accumulate) {
@@ -63,9 +118,9 @@ Product create(const GemmProblem &p, bool accumulate) {
       attributes.set_post_ops(sum);
     }
     dnnl::matmul::primitive_desc chosen(
-        dnnl::matmul::desc({aDims, type, aStrides}, {bDims, type, bStrides}, {cDims, type, cStrides}), attributes,
+        dnnl::matmul::desc({aDims, type, aStrides}, {bDims, type, bStrides}, {cDims, typeOf(p.result), cStrides}), attributes,
         library().engine);
-    if (std::strncmp(chosen.impl_info_str(), "brg", 3) != 0) // the others are no faster than a loop
+    if (!isFast(chosen.impl_info_str(), p.type))
       return product;
     product.primitive = dnnl::matmul(chosen);
     product.a = memory(chosen.src_desc(), library().engine, nullptr);
@@ -80,7 +135,7 @@ Product create(const GemmProblem &p, bool accumulate) {
 }
 
 std::vector<int64_t> keyOf(const GemmProblem &p, bool accumulate) {
-  std::vector<int64_t> key = {accumulate, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.cRow, p.cCol};
+  std::vector<int64_t> key = {int64_t(p.type), int64_t(p.result), accumulate, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.cRow, p.cCol};
   for (int i = 0; i < p.loopCount; ++i)
     key.insert(key.end(), {p.loops[i].size, p.loops[i].a, p.loops[i].b, p.loops[i].c});
   return key;
@@ -88,9 +143,10 @@ std::vector<int64_t> keyOf(const GemmProblem &p, bool accumulate) {
 
 } // namespace
 
-bool runBatched(const GemmProblem &problem, bool accumulate, const float *a, const float *b, float *c) {
+bool runBatched(const GemmProblem &problem, bool accumulate, const void *a, const void *b, void *c) {
   static std::map<std::vector<int64_t>, Product> products;
   std::vector<int64_t> key = keyOf(problem, accumulate);
+  OneThread oneThread(!isWorthThreads(problem));
   auto found = products.find(key);
   if (found == products.end())
     found = products.emplace(std::move(key), create(problem, accumulate)).first;
@@ -102,15 +158,19 @@ bool runBatched(const GemmProblem &problem, bool accumulate, const float *a, con
   if (scratchpad.size() < product.scratchpadBytes + alignment)
     scratchpad.resize(product.scratchpadBytes + alignment);
   auto address = (reinterpret_cast<uintptr_t>(scratchpad.data()) + alignment - 1) / alignment * alignment;
-  product.a.set_data_handle(const_cast<float *>(a));
-  product.b.set_data_handle(const_cast<float *>(b));
+  product.a.set_data_handle(const_cast<void *>(a));
+  product.b.set_data_handle(const_cast<void *>(b));
   product.c.set_data_handle(c);
   product.scratchpad.set_data_handle(reinterpret_cast<void *>(address));
-  product.primitive.execute(library().stream, {{DNNL_ARG_SRC, product.a},
-                                               {DNNL_ARG_WEIGHTS, product.b},
-                                               {DNNL_ARG_DST, product.c},
-                                               {DNNL_ARG_SCRATCHPAD, product.scratchpad}});
-  return true;
+  try {
+    product.primitive.execute(library().stream, {{DNNL_ARG_SRC, product.a},
+                                                 {DNNL_ARG_WEIGHTS, product.b},
+                                                 {DNNL_ARG_DST, product.c},
+                                                 {DNNL_ARG_SCRATCHPAD, product.scratchpad}});
+  } catch (const dnnl::error &) { // strides that only turn out to be refused when they are used
+    product.usable = false;
+  }
+  return product.usable;
 }
 
 } // namespace ppcrt

@@ -6,18 +6,29 @@
 
 namespace ppcrt {
 
+// Where the sizes begin: version 2 has the type of C before them.
+static const int64_t *sizesOf(const int64_t *desc) {
+  if (desc[0] != 1 && desc[0] != 2)
+    fatal("ppcrt_gemm: descriptor version %lld, this runtime knows 1 and 2", (long long)desc[0]);
+  return desc + (desc[0] == 2 ? 4 : 3);
+}
+
 GemmProblem::GemmProblem(const int64_t *desc)
-    : type(DataType(desc[1])), accumulate(desc[2] != 0), m(desc[3]), n(desc[4]), k(desc[5]), aRow(desc[6]),
-      aCol(desc[7]), bRow(desc[8]), bCol(desc[9]), cRow(desc[10]), cCol(desc[11]), loopCount(int(desc[12])) {
-  if (desc[0] != 1)
-    fatal("ppcrt_gemm: descriptor version %lld, this runtime knows 1", (long long)desc[0]);
-  if (desc[1] != PPCRT_F32 && desc[1] != PPCRT_F64)
-    fatal("ppcrt_gemm: type %lld is neither f32 nor f64", (long long)desc[1]);
-  if (m < 0 || n < 0 || k < 0 || desc[12] < 0 || desc[12] > maxLoops)
+    : type(DataType(desc[1])), result(DataType(desc[0] == 2 ? desc[3] : desc[1])), accumulate(desc[2] != 0) {
+  const int64_t *at = sizesOf(desc);
+  bool mixed = desc[1] == PPCRT_BF16 && (result == DataType::F32 || result == DataType::BF16);
+  if (!mixed && ((desc[1] != PPCRT_F32 && desc[1] != PPCRT_F64) || result != type))
+    fatal("ppcrt_gemm: products of type %lld with results of type %lld are not known", (long long)desc[1],
+          (long long)result);
+  for (int64_t *field : {&m, &n, &k, &aRow, &aCol, &bRow, &bCol, &cRow, &cCol})
+    *field = *at++;
+  int64_t count = *at++;
+  if (m < 0 || n < 0 || k < 0 || count < 0 || count > maxLoops)
     fatal("ppcrt_gemm: sizes %lld x %lld x %lld with %lld loops are not valid", (long long)m, (long long)n,
-          (long long)k, (long long)desc[12]);
+          (long long)k, (long long)count);
+  loopCount = int(count);
   for (int i = 0; i < loopCount; ++i) {
-    const int64_t *loop = desc + 13 + 4 * i;
+    const int64_t *loop = at + 4 * i;
     loops[i] = {loop[0], loop[1], loop[2], loop[3]};
     if (loop[0] < 0)
       fatal("ppcrt_gemm: loop %d has size %lld", i, (long long)loop[0]);

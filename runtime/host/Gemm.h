@@ -13,7 +13,8 @@ struct GemmProblem {
   };
   static constexpr int maxLoops = 8;
 
-  DataType type;
+  DataType type;   // of A and B
+  DataType result; // of C
   bool accumulate;
   int64_t m, n, k;
   int64_t aRow, aCol, bRow, bCol, cRow, cCol; // strides in elements

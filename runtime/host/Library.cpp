@@ -1,4 +1,5 @@
 // Matrix products through oneDNN. Operands that are row- or column-major go there as they are; others are packed first.
+// Where oneDNN has no fast product of bf16 for the strides or the machine, the same values are multiplied in f32.
 #include "runtime/host/Library.h"
 #include "runtime/core/Error.h"
 #include "runtime/host/BatchedProduct.h"
@@ -27,6 +28,10 @@ void setLibraryThreads(int threads) {
 }
 
 namespace {
+
+struct Bf16 {
+  uint16_t bits;
+};
 
 // One of A, B: base address and strides, as oneDNN can take it after `prepare`.
 struct Operand {
@@ -90,6 +95,35 @@ void multiply(const GemmProblem &p, bool accumulate, const float *a, const float
     }
 }
 
+void copyWidened(const Bf16 *from, int64_t rows, int64_t cols, int64_t row, int64_t col, std::vector<float> &to) {
+  to.resize(rows * cols);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j)
+      to[i * cols + j] = bf16ToFloat(from[i * row + j * col].bits);
+}
+
+float load(float value) { return value; }
+float load(Bf16 value) { return bf16ToFloat(value.bits); }
+void store(float &out, float value) { out = value; }
+void store(Bf16 &out, float value) { out.bits = floatToBf16(value); }
+
+// By way of f32, which holds each product of two bf16 numbers exactly.
+template <typename Out>
+void multiply(const GemmProblem &p, bool accumulate, const Bf16 *a, const Bf16 *b, Out *c) {
+  static std::vector<float> wideA, wideB, wideC;
+  copyWidened(a, p.m, p.k, p.aRow, p.aCol, wideA);
+  copyWidened(b, p.k, p.n, p.bRow, p.bCol, wideB);
+  wideC.resize(p.m * p.n);
+  GemmProblem wide = p;
+  wide.aRow = p.k, wide.bRow = wide.cRow = p.n, wide.aCol = wide.bCol = wide.cCol = 1;
+  multiply(wide, false, wideA.data(), wideB.data(), wideC.data());
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      Out &out = c[i * p.cRow + j * p.cCol];
+      store(out, (accumulate ? load(out) : 0.0f) + wideC[i * p.n + j]);
+    }
+}
+
 // f64 serves checks, not speed.
 void multiply(const GemmProblem &p, bool accumulate, const double *a, const double *b, double *c) {
   for (int64_t i = 0; i < p.m; ++i)
@@ -105,12 +139,12 @@ void multiply(const GemmProblem &p, bool accumulate, const double *a, const doub
 template <typename T> void clear(const GemmProblem &p, T *c) {
   for (int64_t i = 0; i < p.m; ++i)
     for (int64_t j = 0; j < p.n; ++j)
-      c[i * p.cRow + j * p.cCol] = 0;
+      c[i * p.cRow + j * p.cCol] = T{};
 }
 
 // Calls body(turn is the first, a, b, c) for every turn of the loops [from, to).
-template <typename T, typename Body>
-void forEachTurn(const GemmProblem &p, int from, int to, const T *a, const T *b, T *c, const Body &body) {
+template <typename In, typename Out, typename Body>
+void forEachTurn(const GemmProblem &p, int from, int to, const In *a, const In *b, Out *c, const Body &body) {
   int64_t index[GemmProblem::maxLoops + 2] = {};
   for (bool first = true;; first = false) {
     body(first, a, b, c);
@@ -129,9 +163,10 @@ void forEachTurn(const GemmProblem &p, int from, int to, const T *a, const T *b,
 }
 
 // All products of the loops from `from` on, none of which sums.
-template <typename T> void runLoops(const GemmProblem &p, int from, bool accumulate, const T *a, const T *b, T *c) {
-  if constexpr (std::is_same_v<T, float>)
-    if (from < p.loopCount) {
+template <typename In, typename Out>
+void runLoops(const GemmProblem &p, int from, bool accumulate, const In *a, const In *b, Out *c) {
+  if constexpr (!std::is_same_v<In, double>)
+    if (from < p.loopCount || std::is_same_v<In, Bf16>) {
       GemmProblem batch = p;
       std::copy(p.loops + from, p.loops + p.loopCount, batch.loops);
       batch.loopCount = p.loopCount - from;
@@ -140,10 +175,33 @@ template <typename T> void runLoops(const GemmProblem &p, int from, bool accumul
         return;
     }
   forEachTurn(p, from, p.loopCount, a, b, c,
-              [&](bool, const T *a, const T *b, T *c) { multiply(p, accumulate, a, b, c); });
+              [&](bool, const In *a, const In *b, Out *c) { multiply(p, accumulate, a, b, c); });
 }
 
-template <typename T> void run(GemmProblem p, const T *a, const T *b, T *c) {
+// Sums over loops, added up in f32 and rounded once.
+void runRounded(const GemmProblem &p, int sums, const Bf16 *a, const Bf16 *b, Bf16 *c) {
+  static std::vector<float> total;
+  GemmProblem wide = p, copy = p;
+  wide.result = DataType::F32;
+  wide.cRow = p.n, wide.cCol = 1;
+  int64_t size = p.m * p.n;
+  for (int i = p.loopCount; i-- > sums; size *= p.loops[i].size)
+    copy.loops[i].a = wide.loops[i].c = size;
+  total.resize(size);
+  forEachTurn(wide, 0, sums, a, b, total.data(),
+              [&](bool first, const Bf16 *a, const Bf16 *b, float *c) { runLoops(wide, sums, !first, a, b, c); });
+  const float *none = nullptr;
+  forEachTurn(copy, sums, p.loopCount, static_cast<const float *>(total.data()), none, c,
+              [&](bool, const float *sum, const float *, Bf16 *c) {
+                for (int64_t i = 0; i < p.m; ++i)
+                  for (int64_t j = 0; j < p.n; ++j) {
+                    Bf16 &out = c[i * p.cRow + j * p.cCol];
+                    store(out, (p.accumulate ? load(out) : 0.0f) + sum[i * p.n + j]);
+                  }
+              });
+}
+
+template <typename In, typename Out> void run(GemmProblem p, const In *a, const In *b, Out *c) {
   // An empty sum is 0: as one turn with nothing to add.
   bool empty = p.k == 0;
   for (int i = 0; i < p.loopCount; ++i) {
@@ -159,18 +217,32 @@ template <typename T> void run(GemmProblem p, const T *a, const T *b, T *c) {
   p.normalize();
   int sums = p.sumLoops();
   if (empty)
-    return forEachTurn(p, sums, p.loopCount, a, b, c, [&](bool, const T *, const T *, T *c) { clear(p, c); });
-  forEachTurn(p, 0, sums, a, b, c,
-              [&](bool first, const T *a, const T *b, T *c) { runLoops(p, sums, p.accumulate || !first, a, b, c); });
+    return forEachTurn(p, sums, p.loopCount, a, b, c, [&](bool, const In *, const In *, Out *c) { clear(p, c); });
+  if constexpr (std::is_same_v<Out, Bf16>)
+    if (sums > 0)
+      return runRounded(p, sums, a, b, c);
+  forEachTurn(p, 0, sums, a, b, c, [&](bool first, const In *a, const In *b, Out *c) {
+    runLoops(p, sums, p.accumulate || !first, a, b, c);
+  });
+}
+
+template <typename In, typename Out>
+void runTyped(const GemmProblem &p, const void *a, const void *b, void *c) {
+  run(p, static_cast<const In *>(a), static_cast<const In *>(b), static_cast<Out *>(c));
 }
 
 } // namespace
 } // namespace ppcrt
 
 extern "C" void ppcrt_gemm(const int64_t *desc, const void *a, const void *b, void *c) {
-  ppcrt::GemmProblem problem(desc);
-  if (problem.type == ppcrt::DataType::F32)
-    ppcrt::run(problem, static_cast<const float *>(a), static_cast<const float *>(b), static_cast<float *>(c));
+  using namespace ppcrt;
+  GemmProblem problem(desc);
+  if (problem.type == DataType::F32)
+    runTyped<float, float>(problem, a, b, c);
+  else if (problem.type == DataType::F64)
+    runTyped<double, double>(problem, a, b, c);
+  else if (problem.result == DataType::F32)
+    runTyped<Bf16, float>(problem, a, b, c);
   else
-    ppcrt::run(problem, static_cast<const double *>(a), static_cast<const double *>(b), static_cast<double *>(c));
+    runTyped<Bf16, Bf16>(problem, a, b, c);
 }

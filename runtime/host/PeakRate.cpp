@@ -7,10 +7,11 @@
 
 namespace ppcrt {
 
-double measurePeakRate(Transport &transport, double seconds) {
+double measurePeakRate(Transport &transport, DataType type, double seconds) {
   constexpr int64_t n = peakProductEdge;
-  const int64_t product[] = {1, PPCRT_F32, 0, n, n, n, n, 1, n, 1, n, 1, 0};
-  std::vector<float> a(n * n, 1.0f), b(n * n, 0.5f), c(n * n);
+  const int64_t product[] = {2, int64_t(type), 0, PPCRT_F32, n, n, n, n, 1, n, 1, n, 1, 0};
+  std::vector<float> c(n * n);
+  std::vector<std::byte> a(n * n * info(type).bytes), b(a.size()); // zeros
   ppcrt_gemm(product, a.data(), b.data(), c.data()); // prepares the kernel
   transport.barrier(Transport::everyRank);
   auto start = std::chrono::steady_clock::now();

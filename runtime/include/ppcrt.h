@@ -76,6 +76,8 @@ void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t count, i
 //   [0] version 1    [1] type (F32 or F64)    [2] accumulate (0: C =, 1: C +=)    [3] m  [4] n  [5] k
 //   [6] a_row_stride [7] a_col_stride [8] b_row_stride [9] b_col_stride [10] c_row_stride [11] c_col_stride
 //   [12] loop count L (0..8), then L times (size, a_stride, b_stride, c_stride)
+// Version 2 has the type of A and B in [1] and that of C in [3], before m: F32 twice, F64 twice, or BF16 and then F32 or
+// BF16. Products of bf16 are summed in f32 and rounded once, also when they are added to C or summed over loops.
 // Sizes may be 0 (an empty sum is 0). Any stride may be 0 or arbitrary, as long as different C elements of one loop
 // index do not overlap; a loop whose c_stride is 0 is summed over (only its first iteration honours `accumulate`). C
 // overlaps neither A nor B.

@@ -98,7 +98,7 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   weights.reset();
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
-  double peakRate = options.quiet && options.log.empty() ? 0 : measurePeakRate(transport);
+  double peakRate = options.quiet && options.log.empty() ? 0 : measurePeakRate(transport, manifest.precision);
   if (transport.rank() == 0)
     metrics = std::make_unique<Metrics>(manifest, options, log, losses, peakRate);
   StepReport report{};

@@ -118,6 +118,75 @@ template <typename T> void checkRandomCases(int64_t type, double tolerance, int 
 }
 
 TEST(GemmTest, RandomF32) { checkRandomCases<float>(PPCRT_F32, 2e-5, 3000); }
+// The descriptor of version 2 for operands of bf16.
+std::vector<int64_t> mixed(std::vector<int64_t> desc, int64_t result) {
+  desc[0] = 2, desc[1] = PPCRT_BF16;
+  desc.insert(desc.begin() + 3, result);
+  return desc;
+}
+
+// The same with a and b in bf16, `toOut` and `fromOut` between f32 and C's type. A bf16 result is rounded once: it is off
+// by half of its last place at most, 2^-8 of it, besides what f32 sums lose.
+template <typename Out, typename ToOut, typename FromOut>
+void checkMixedCases(int64_t result, double tolerance, int count, ToOut toOut, FromOut fromOut) {
+  std::mt19937_64 random(testSeed() + 10 + result);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (int i = 0; i < count; ++i) {
+    Case test = randomCase(random, PPCRT_F32);
+    auto fill = [&](int64_t size) {
+      std::vector<uint16_t> values(size);
+      for (uint16_t &value : values)
+        value = floatToBf16(uniform(random));
+      return values;
+    };
+    std::vector<uint16_t> a = fill(test.aSize), b = fill(test.bSize);
+    std::vector<Out> c(test.cSize);
+    for (Out &value : c)
+      value = toOut(uniform(random));
+    std::vector<double> wideA, wideB, expected;
+    for (uint16_t value : a)
+      wideA.push_back(bf16ToFloat(value));
+    for (uint16_t value : b)
+      wideB.push_back(bf16ToFloat(value));
+    for (Out value : c)
+      expected.push_back(fromOut(value));
+    multiplyDirectly(test.desc, wideA, wideB, expected);
+    std::vector<int64_t> desc = mixed(test.desc, result);
+    ppcrt_gemm(desc.data(), a.data(), b.data(), c.data());
+    std::string text;
+    for (int64_t value : desc)
+      text += std::to_string(value) + " ";
+    for (size_t at = 0; at < c.size(); ++at)
+      ASSERT_NEAR(fromOut(c[at]), expected[at], 2e-5 + tolerance * std::fabs(expected[at]))
+          << "case " << i << ", element " << at << ", descriptor " << text;
+  }
+}
+
+TEST(GemmTest, RandomBf16ToF32) {
+  auto same = [](float value) { return value; };
+  checkMixedCases<float>(PPCRT_F32, 2e-5, 3000, same, same);
+}
+TEST(GemmTest, RandomBf16ToBf16) {
+  checkMixedCases<uint16_t>(PPCRT_BF16, 1.0 / 256 + 2e-5, 3000, floatToBf16, bf16ToFloat);
+}
+
+// Large enough for the fast implementations, whose sums must not be rounded to bf16 on the way: 1 + k/4096 cannot be.
+TEST(GemmTest, Bf16SumsAreF32) {
+  int64_t m = 130, n = 257, k = 4096;
+  for (bool ta : {false, true})
+    for (bool tb : {false, true}) {
+      std::vector<int64_t> desc =
+          mixed({1, 0, 0, m, n, k, ta ? 1 : k, ta ? m : 1, tb ? 1 : n, tb ? k : 1, n, 1, 0}, PPCRT_F32);
+      std::vector<uint16_t> a(m * k, floatToBf16(1.0f)), b(k * n, floatToBf16(1.0f / 4096));
+      for (int64_t i = 0; i < m; ++i)
+        a[i * (ta ? 1 : k)] = floatToBf16(float(i % 100) + 1);
+      std::vector<float> c(m * n, NAN);
+      ppcrt_gemm(desc.data(), a.data(), b.data(), c.data());
+      for (int64_t i = 0; i < m * n; ++i)
+        ASSERT_NEAR(c[i], 1 + float(i / n % 100) / 4096, 1e-6);
+    }
+}
+
 TEST(GemmTest, RandomF64) { checkRandomCases<double>(PPCRT_F64, 1e-12, 1000); }
 
 TEST(GemmTest, LargerSizes) {

@@ -59,7 +59,7 @@ const Mistake mistakes[] = {
     {"/stages/0/buffers/0/role", "\"weight\"",
      "manifest: stages[0].buffers[0].role: unknown value \"weight\"; known: parameter, state, gradient, accumulator, "
      "input, "
-     "saved, message, scalar, metric, scratch"},
+     "saved, message, scalar, metric, scratch, prepared"},
     {"/stages/0/buffers/0/name", "\"X\"",
      "manifest: stages[0].buffers[0].name: no parameter named \"X\" in \"parameters\""},
     {"/stages/0/buffers/0/offset", "4", "manifest: stages[0].buffers[0].offset: 4 is not a multiple of 64"},

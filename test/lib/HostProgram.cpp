@@ -44,6 +44,8 @@ void write(const ReferenceTensor &tensor, Type type, char *data) {
       reinterpret_cast<float *>(data)[i] = value;
     else if (element.isF64())
       reinterpret_cast<double *>(data)[i] = value;
+    else if (element.isBF16())
+      reinterpret_cast<Bf16 *>(data)[i] = Bf16(value);
     else if (element.isInteger(32))
       reinterpret_cast<int32_t *>(data)[i] = value;
     else
@@ -59,6 +61,8 @@ ReferenceTensor read(Type type, const char *data) {
       value = reinterpret_cast<const float *>(data)[i];
     else if (element.isF64())
       value = reinterpret_cast<const double *>(data)[i];
+    else if (element.isBF16())
+      value = reinterpret_cast<const Bf16 *>(data)[i];
     else if (element.isInteger(32))
       value = reinterpret_cast<const int32_t *>(data)[i];
     else

@@ -1,6 +1,7 @@
 // Collectives between threads, products as loops.
 #include "HostRuntime.h"
 
+#include "llvm/ADT/APFloat.h"
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -97,8 +98,8 @@ void allToAll(int32_t, const void *in, void *out, int64_t count, int32_t type) {
   });
 }
 
-template <typename T>
-void product(const int64_t *desc, const T *a, const T *b, T *c) {
+template <typename In, typename Out>
+void product(const int64_t *desc, const In *a, const In *b, Out *c) {
   int64_t m = desc[3], n = desc[4], k = desc[5];
   const int64_t *s = desc + 6;
   for (int64_t i = 0; i < m; ++i)
@@ -106,12 +107,12 @@ void product(const int64_t *desc, const T *a, const T *b, T *c) {
       double sum = desc[2] ? double(c[i * s[4] + j * s[5]]) : 0;
       for (int64_t l = 0; l < k; ++l)
         sum += double(a[i * s[0] + l * s[1]]) * double(b[l * s[2] + j * s[3]]);
-      c[i * s[4] + j * s[5]] = T(sum);
+      c[i * s[4] + j * s[5]] = Out(sum);
     }
 }
 
-template <typename T>
-void loops(std::vector<int64_t> desc, int64_t loop, const T *a, const T *b, T *c) {
+template <typename In, typename Out>
+void loops(std::vector<int64_t> desc, int64_t loop, const In *a, const In *b, Out *c) {
   if (loop == desc[12])
     return product(desc.data(), a, b, c);
   const int64_t *l = &desc[13 + 4 * loop];
@@ -123,15 +124,30 @@ void loops(std::vector<int64_t> desc, int64_t loop, const T *a, const T *b, T *c
   }
 }
 
+template <typename In, typename Out>
+void products(const std::vector<int64_t> &desc, const void *a, const void *b, void *c) {
+  loops(desc, 0, static_cast<const In *>(a), static_cast<const In *>(b), static_cast<Out *>(c));
+}
+
 void gemm(const int64_t *desc, const void *a, const void *b, void *c) {
-  std::vector<int64_t> numbers(desc, desc + 13 + 4 * desc[12]);
-  if (desc[1] == 0)
-    loops(numbers, 0, static_cast<const float *>(a), static_cast<const float *>(b), static_cast<float *>(c));
-  else
-    loops(numbers, 0, static_cast<const double *>(a), static_cast<const double *>(b), static_cast<double *>(c));
+  int64_t result = desc[0] == 2 ? desc[3] : desc[1], header = desc[0] == 2 ? 4 : 3; // version 2 has the type of C before the sizes
+  std::vector<int64_t> numbers(desc, desc + 3);
+  numbers.insert(numbers.end(), desc + header, desc + header + 10 + 4 * desc[header + 9]);
+  if (desc[1] == 4)
+    return result == 4 ? products<Bf16, Bf16>(numbers, a, b, c) : products<Bf16, float>(numbers, a, b, c);
+  return desc[1] == 0 ? products<float, float>(numbers, a, b, c) : products<double, double>(numbers, a, b, c);
 }
 
 } // namespace
+
+Bf16::Bf16(double value) {
+  llvm::APFloat number(value);
+  bool inexact;
+  number.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  bits = uint16_t(number.bitcastToAPInt().getZExtValue());
+}
+
+Bf16::operator double() const { return llvm::APFloat(llvm::APFloat::BFloat(), llvm::APInt(16, bits)).convertToDouble(); }
 
 std::vector<std::pair<std::string, void *>> hostRuntimeFunctions() {
   return {{"ppcrt_coordinate", reinterpret_cast<void *>(coordinate)},

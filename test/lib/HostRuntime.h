@@ -2,12 +2,21 @@
 #ifndef PPC_TEST_LIB_HOSTRUNTIME_H
 #define PPC_TEST_LIB_HOSTRUNTIME_H
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace mlir::ppc::test {
+
+/// A number of 16 bits, rounded to nearest even.
+struct Bf16 {
+  Bf16() = default;
+  explicit Bf16(double value);
+  operator double() const;
+  uint16_t bits = 0;
+};
 
 /// Name and address of each function that compiled code may call.
 std::vector<std::pair<std::string, void *>> hostRuntimeFunctions();

@@ -169,6 +169,17 @@ std::string RankExecutor::run(const NamedTensors &values) {
         stage.arena[index] = filled(buffer, grid.deviceCount(),
                                     role == "gradient" || role == "accumulator" ? 0 : std::numeric_limits<double>::quiet_NaN());
     }
+  for (Stage &stage : stages)
+    if (auto function = stage.functions.find("prepare"); function != stage.functions.end()) {
+      SmallVector<RankValues> arguments;
+      if (std::string error = gather(stage, function->second, 0, arguments); !error.empty())
+        return error;
+      FailureOr<SmallVector<RankValues>> results = interpretSpmd(grid, function->second, arguments);
+      if (failed(results))
+        return "cannot run prepare";
+      if (std::string error = store(stage, function->second, 0, *results); !error.empty())
+        return error;
+    }
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t index = 0; index < stages.size(); ++index)

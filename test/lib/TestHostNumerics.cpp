@@ -1,6 +1,7 @@
 // ppc-test-host-numerics: compiles each public function for the host, runs it on random numbers on one or several ranks,
 // and compares with the interpreter.
 #include "HostProgram.h"
+#include "HostRuntime.h"
 #include "TestPasses.h"
 
 #include "mlir/Pass/Pass.h"
@@ -42,6 +43,8 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
         value = fixed.getValueAsDouble();
       if (type.getElementType().isF32())
         value = float(value);
+      if (type.getElementType().isBF16())
+        value = Bf16(value);
     }
     return tensor;
   }
@@ -63,7 +66,10 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
       return function.emitError(llvm::toString(got.takeError()));
     for (int64_t rank = 0; rank < ranks; ++rank)
       for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-        double tolerance = getElementTypeOrSelf(type).isF64() ? 1e-11 : 1e-5;
+        // A bf16 result is rounded once, if nothing before it is; `test.rounding` is how much else is lost.
+        double tolerance = getElementTypeOrSelf(type).isF64() ? 1e-11 : getElementTypeOrSelf(type).isBF16() ? 0x1p-8 + 1e-5 : 1e-5;
+        if (auto rounding = function->getAttrOfType<FloatAttr>("test.rounding"))
+          tolerance += rounding.getValueAsDouble();
         for (auto [j, pair] : llvm::enumerate(llvm::zip((*wanted)[rank][i].data, (*got)[rank][i].data))) {
           auto [expected, actual] = pair;
           bool close = expected == actual || std::abs(expected - actual) <= tolerance * std::max(1.0, std::abs(expected));

@@ -83,7 +83,7 @@ bool Compilation::load() {
   } else {
     return reportError(path + ": unknown kind of model: expected a config.json, a folder that holds one, or a *.mlir"), false;
   }
-  return runPhase("import", buildImportPhase) && succeeded(recordModel(*module, name, flopsPerToken));
+  return runPhase("import", [&](OpPassManager &pm) { buildImportPhase(pm, options.precision); }) && succeeded(recordModel(*module, name, flopsPerToken));
 }
 
 bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build) {

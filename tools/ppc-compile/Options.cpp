@@ -21,6 +21,11 @@ cl::opt<double> expertCapacity("expert-capacity-factor",
                                         "(for a config.json; default 0: all)"),
                                cl::init(0), cl::cat(modelCategory));
 
+cl::opt<std::string> precision("precision",
+                               cl::desc("What matrix products read: f32 (default), or bf16, with sums, parameters, gradients and "
+                                        "optimizer state in f32"),
+                               cl::init("f32"), cl::value_desc("f32|bf16"), cl::cat(modelCategory));
+
 cl::opt<int64_t> ranks("ranks", cl::desc("Ranks of this machine; what is not given below is searched for them. Without it: 1"),
                        cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<std::string> cluster("cluster", cl::desc("Machine to plan for: a file of ppc-bench; default: this machine, not measured"),
@@ -120,6 +125,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
       return {nullptr, usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1")};
   if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" && recompute != "auto")
     return {nullptr, usageError("--recompute is '" + recompute + "', expected none, selective, full or auto")};
+  if (precision != "f32" && precision != "bf16")
+    return {nullptr, usageError("--precision is '" + precision + "': compiled programs run f32 and bf16")};
   if (memory.getNumOccurrences() && !(memory > 0 && memory < 1e9))
     return {nullptr, usageError("--memory: expected a number of GiB above 0")};
   if (sp.getNumOccurrences() && sp.empty())
@@ -141,6 +148,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->sequenceLength = seqLen;
   options->globalBatch = globalBatch;
   options->expertCapacityFactor = expertCapacity;
+  options->precision = precision;
   options->cluster = cluster;
   options->memory = memory * 0x1p30;
   for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),

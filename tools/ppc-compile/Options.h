@@ -22,6 +22,7 @@ struct CompileOptions {
   int64_t sequenceLength = 0; // 0: not given
   int64_t globalBatch = 0;
   double expertCapacityFactor = 0; // 0: experts take every token
+  std::string precision = "f32";   // of what products read: f32 or bf16
 
   // The machine, and pins. With ranks or a cluster, what is unset is searched; without, it is 1.
   std::string cluster; // empty: this machine

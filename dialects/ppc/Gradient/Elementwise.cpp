@@ -96,7 +96,7 @@ Kept ScaleOp::keptForGradient(unsigned) { return {}; }
 
 // Rounding counts as the identity: dx = dy in the type of x.
 FailureOr<Value> ConvertOp::buildGradient(OpBuilder &b, unsigned, ArrayRef<Value> dy) {
-  return ConvertOp::create(b, getLoc(), getX().getType(), dy[0]).getResult();
+  return b.createOrFold<ConvertOp>(getLoc(), getX().getType(), dy[0]);
 }
 Kept ConvertOp::keptForGradient(unsigned) { return {}; }
 

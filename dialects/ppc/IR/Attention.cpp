@@ -12,7 +12,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Valu
   RankedTensorType type = tensorType(q);
   SmallVector<int64_t> row(type.getShape().drop_back()), out(row);
   out.push_back(tensorType(v).getShape().back());
-  build(builder, state, withShape(type, out), withShape(type, row), q, k, v, slopes, builder.getF64FloatAttr(scale),
+  build(builder, state, withShape(type, out), RankedTensorType::get(row, sumType(type.getElementType())), q, k, v, slopes, builder.getF64FloatAttr(scale),
         causal ? builder.getUnitAttr() : UnitAttr(), window ? builder.getI64IntegerAttr(window) : IntegerAttr());
 }
 
@@ -30,7 +30,8 @@ static LogicalResult verifyAttention(OpTy op) {
   out.push_back(v.getDimSize(3));
   if (op.getOut().getType() != withShape(q, out)) // attention_c2
     return op.emitOpError() << "'out' must be " << withShape(q, out) << ", found " << op.getOut().getType();
-  if (op.getLse().getType() != withShape(q, row))
+  Type sum = sumType(q.getElementType());
+  if (op.getLse().getType() != withShape(q, row) && op.getLse().getType() != RankedTensorType::get(row, sum))
     return op.emitOpError() << "'lse' must be " << withShape(q, row) << ", found " << op.getLse().getType();
   if (q.getElementType() != k.getElementType() || q.getElementType() != v.getElementType()) // attention_c3
     return op.emitOpError() << "element types differ: " << q << ", " << k << " and " << v;
@@ -42,7 +43,8 @@ static LogicalResult verifyAttention(OpTy op) {
       return op.emitOpError() << "window is " << *window << (op.getCausal() ? "" : " without 'causal'")
                               << "; a query sees at least one key, and none after it";
   auto slopes = withShape(q, {q.getDimSize(2), q.getDimSize(3)});
-  if (op.getSlopes() && op.getSlopes().getType() != slopes) // attention_c6
+  if (op.getSlopes() && op.getSlopes().getType() != slopes && // attention_c6
+      op.getSlopes().getType() != RankedTensorType::get(slopes.getShape(), sum))
     return op.emitOpError() << "'slopes' must be " << slopes << ", found " << op.getSlopes().getType();
   return success();
 }

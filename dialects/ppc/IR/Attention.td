@@ -15,8 +15,10 @@ def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention"> {
     slopes are constants and receive no gradient.
 
     C1: ranks are 5, 4, 4; batch, kv head and head dim agree; keys and values are equally many.
-    C2: `out` is `q` with the value dim for the head dim; `lse` is `[batch, query, kv head, group]`.
-    C3: element types are equal. C4: with `causal`, there are at least as many keys as queries.
+    C2: `out` is `q` with the value dim for the head dim; `lse` is `[batch, query, kv head, group]`. Scores and powers are f32
+    at least; powers are rounded to the type of `v` for their product.
+    C3: element types are equal; `lse` and `slopes` may have f32 where the others have 16 bits. C4: with `causal`, there are at
+    least as many keys as queries.
     C5: `window` is at least 1 and goes with `causal`. C6: `slopes` is `[kv head, group]`.
 
     Example: `%out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 4 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>`

@@ -43,7 +43,13 @@ OpFoldResult ScaleOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
-  return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+  if (getX().getType() == getType())
+    return getX();
+  // There and back through a wider type, which holds every value of the narrow one.
+  if (auto inner = getX().getDefiningOp<ConvertOp>(); inner && inner.getX().getType() == getType())
+    if (sumType(getType().getElementType()) == tensorType(getX()).getElementType() || tensorType(getX()).getElementType().isF64())
+      return inner.getX();
+  return {};
 }
 
 OpFoldResult SumOp::fold(FoldAdaptor) { return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult(); }

@@ -89,7 +89,8 @@ def Ppc_ScaleOp : Ppc_DifferentiableOp<"scale", [SameOperandsAndResultType]> {
 def Ppc_ConvertOp : Ppc_DifferentiableOp<"convert", [SameOperandsAndResultShape]> {
   let summary = "change of element type";
   let description = [{
-    Rounds to nearest even where the result has fewer bits.
+    Rounds to nearest even where the result has fewer bits. What is partial does not pass: a sum of rounded parts is not the
+    rounded sum.
 
     Example: `%y = ppc.convert %x : tensor<4x8xf32> to tensor<4x8xbf16>`
   }];

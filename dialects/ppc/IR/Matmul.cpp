@@ -12,6 +12,10 @@ StringRef MatmulOp::rhsLetters() { return getSpec().split("->").first.split(',')
 StringRef MatmulOp::resultLetters() { return getSpec().split("->").second; }
 
 void MatmulOp::build(OpBuilder &builder, OperationState &state, StringRef spec, Value lhs, Value rhs) {
+  build(builder, state, spec, lhs, rhs, tensorType(lhs).getElementType());
+}
+
+void MatmulOp::build(OpBuilder &builder, OperationState &state, StringRef spec, Value lhs, Value rhs, Type element) {
   auto [operands, result] = spec.split("->");
   auto [lhsLetters, rhsLetters] = operands.split(',');
   SmallVector<int64_t> shape;
@@ -20,7 +24,7 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, StringRef spec, 
     shape.push_back(dim != StringRef::npos ? tensorType(lhs).getDimSize(dim)
                                            : tensorType(rhs).getDimSize(rhsLetters.find(letter)));
   }
-  build(builder, state, withShape(tensorType(lhs), shape), spec, lhs, rhs);
+  build(builder, state, RankedTensorType::get(shape, element), spec, lhs, rhs);
 }
 
 LogicalResult MatmulOp::verify() {
@@ -63,7 +67,8 @@ LogicalResult MatmulOp::verify() {
       return emitOpError() << "letter '" << std::string(1, letter) << "' of spec \"" << spec
                            << "\" is in one operand only and not in the result: reduce that operand first";
   Type element = tensorType(getLhs()).getElementType();
-  if (tensorType(getRhs()).getElementType() != element || tensorType(getResult()).getElementType() != element) // matmul_c5
+  Type resultElement = tensorType(getResult()).getElementType();
+  if (tensorType(getRhs()).getElementType() != element || (resultElement != element && resultElement != sumType(element))) // matmul_c5
     return emitOpError() << "element types differ: " << tensorType(getLhs()) << ", " << tensorType(getRhs()) << " and "
                          << tensorType(getResult());
   return success();

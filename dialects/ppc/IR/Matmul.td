@@ -15,7 +15,7 @@ def Ppc_MatmulOp : Ppc_DifferentiableOp<"matmul"> {
     C2: each tensor has as many dimensions as letters.
     C3: a letter has one size everywhere.
     C4: a letter of the result is in an operand; a letter of one operand only is in the result.
-    C5: all element types are equal.
+    C5: the operands have one element type; the result has it too, or f32 where the operands have 16 bits.
 
     Example, the query projection of grouped heads:
     `%q = ppc.matmul "bsh,kgdh->bskgd" %x, %w : (tensor<2x8x16xf32>, tensor<2x2x4x16xf32>) -> tensor<2x8x2x2x4xf32>`
@@ -24,7 +24,9 @@ def Ppc_MatmulOp : Ppc_DifferentiableOp<"matmul"> {
   let results = (outs Ppc_FloatTensor:$result);
   let builders = [
     // Infers the result type; `spec` must fit the operands.
-    OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::Value":$lhs, "::mlir::Value":$rhs)>
+    OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::Value":$lhs, "::mlir::Value":$rhs)>,
+    // The same, with another element type of the result.
+    OpBuilder<(ins "::llvm::StringRef":$spec, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Type":$element)>
   ];
   let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -37,6 +37,7 @@ def Ppc_Dialect : Dialect {
     | `ppc.stage` | ops | pipeline stage |
     | `ppc.recompute` | forward ops | backward computes the results again |
     | `ppc.plan` | module | `#ppc.plan` |
+    | `ppc.precision` | module | what products read, where that is not the type of the parameters |
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -23,9 +23,11 @@ LogicalResult GemmOp::verify() {
   auto typeOf = [](Value value) { return cast<ShapedType>(value.getType()); };
   ShapedType c = typeOf(getOut());
   // gemm_c4
-  if (typeOf(getA()).getElementType() != c.getElementType() || typeOf(getB()).getElementType() != c.getElementType() ||
-      !isa<Float32Type, Float64Type>(c.getElementType()))
-    return emitOpError() << "needs one element type, f32 or f64, for all three matrices";
+  Type element = typeOf(getA()).getElementType();
+  bool known = element.isBF16() ? isa<Float32Type, BFloat16Type>(c.getElementType())
+                                : isa<Float32Type, Float64Type>(element) && c.getElementType() == element;
+  if (typeOf(getB()).getElementType() != element || !known)
+    return emitOpError() << "needs one element type, f32 or f64, for all three matrices, or bf16 for A and B and f32 or bf16 for C";
   // gemm_c3: the last element that each matrix touches
   auto sizes = getSizes(), strides = getStrides(), loops = getLoops();
   struct {

@@ -13,7 +13,8 @@ def PpcRt_GemmOp : PpcRt_DestinationOp<"gemm"> {
     products add up (the first iteration honours `accumulate`).
 
     C1: three sizes, six strides, four numbers per loop, none negative. C2: at most 8 loops. C3: no matrix reaches past
-    its buffer. C4: the element types are equal, f32 or f64. C5: the result, if any, has the type of the destination.
+    its buffer. C4: the element types are equal, f32 or f64; or A and B are bf16 and C is
+    f32 or bf16, rounded once from a sum in f32. C5: the result, if any, has the type of the destination.
 
     Lifespan: created by `ppc-to-ppc-rt`, lowered by `ppc-rt-to-llvm`.
 

@@ -18,6 +18,9 @@ llvm::Expected<ModelShape> modelShapeOf(ModuleOp module);
 /// Tokens per sequence and sequences per step: the sizes of the first argument with `ppc.input`. Errors: there is none.
 llvm::Expected<TrainingJob> trainingJobOf(ModuleOp module);
 
+/// What the products of the program read: `ppc.precision`, without it the type of its parameters.
+Precision precisionOf(ModuleOp module);
+
 /// Size of the logical dimension `name` in the arguments' `ppc.dims`; 0 when no argument has it.
 int64_t logicalDimension(ModuleOp module, StringRef name);
 

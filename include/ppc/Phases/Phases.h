@@ -21,8 +21,9 @@ struct TrainOptions : PassPipelineOptions<TrainOptions> {
                          llvm::cl::init(1.0)};
 };
 
-/// import: whatever the importer or a person wrote is a logical model.
-void buildImportPhase(OpPassManager &pm);
+/// import: whatever the importer or a person wrote is a logical model. `precision`: what its products read, f32 (as it is) or
+/// bf16.
+void buildImportPhase(OpPassManager &pm, StringRef precision = "f32");
 /// import -> train: backward, micro-batches, optimizer; still logical.
 void buildTrainPhase(OpPassManager &pm, const TrainOptions &options);
 /// train -> plan: `#ppc.plan` applied, a sharding on every value, stages on every op.

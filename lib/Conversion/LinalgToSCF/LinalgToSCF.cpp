@@ -4,6 +4,7 @@
 #include "ppc/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -270,6 +271,8 @@ struct LinalgToSCFPass : impl::LinalgToSCFPassBase<LinalgToSCFPass> {
                                       math::ErfOp::getOperationName()};
     populateMathPolynomialApproximationPatterns(
         patterns, [&](StringRef name) { return llvm::is_contained(approximated, name); });
+    // With shifts of 16 bits: on every machine alike, and vectorised on those that have no instruction for it.
+    arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -28,7 +28,12 @@ struct GemmLowering : ConvertOpToLLVMPattern<ppcrt::GemmOp> {
     auto type = dyn_cast<MemRefType>(op.getOut().getType());
     if (!type)
       return rewriter.notifyMatchFailure(op, "works on tensors");
-    SmallVector<int64_t> numbers{1, *ppcrt::elementTypeCode(type.getElementType()), op.getAccumulate()};
+    Type element = cast<ShapedType>(op.getA().getType()).getElementType();
+    SmallVector<int64_t> numbers{1, *ppcrt::elementTypeCode(element), op.getAccumulate()};
+    if (element != type.getElementType() || element.isBF16()) {
+      numbers.front() = 2;
+      numbers.push_back(*ppcrt::elementTypeCode(type.getElementType()));
+    }
     llvm::append_range(numbers, op.getSizes());
     llvm::append_range(numbers, op.getStrides());
     numbers.push_back(op.getLoops().size() / 4);

@@ -26,15 +26,7 @@ struct ElementwisePattern : OpRewritePattern<OpTy> {
 };
 
 Value convert(Operation *op, ScalarBuilder &b, ValueRange v) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
-  unsigned from = v[0].getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
-  if (v[0].getType() == type)
-    return v[0];
-  if (from < to)
-    return arith::ExtFOp::create(b, type, v[0]);
-  if (from > to)
-    return arith::TruncFOp::create(b, type, v[0]);
-  return arith::TruncFOp::create(b, type, arith::ExtFOp::create(b, b.getF32Type(), v[0])); // f16 and bf16
+  return convertFloat(b, v[0], cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
 }
 
 Value siluBackward(Operation *, ScalarBuilder &b, ValueRange v) {

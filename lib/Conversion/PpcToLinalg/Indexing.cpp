@@ -98,7 +98,8 @@ struct RotaryTables {
 RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) {
   auto type = tensorType(op.getX());
   int64_t length = type.getDimSize(1), width = type.getShape().back();
-  const llvm::fltSemantics &semantics = cast<FloatType>(type.getElementType()).getFloatSemantics();
+  Type element = sumType(type.getElementType());
+  const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
   auto constant = [&](ArrayRef<double> values) -> Value {
     auto numbers = llvm::map_to_vector(values, [&](double value) {
       llvm::APFloat number(value);
@@ -108,7 +109,7 @@ RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) 
     });
     SmallVector<int64_t> shape{length};
     llvm::append_range(shape, row);
-    auto tableType = withShape(type, shape);
+    auto tableType = RankedTensorType::get(shape, element);
     return arith::ConstantOp::create(b, tableType, DenseElementsAttr::get(tableType, numbers));
   };
   std::vector<double> cosines(length * width, 1), sines(length * width, 0);
@@ -147,7 +148,8 @@ SmallVector<Value> rotary(RotaryOp op, ScalarBuilder &b) {
                        for (int64_t dim = 0; dim + 1 < rank; ++dim)
                          index.push_back(s.loopIndex(dim));
                        index.push_back(s.toIndex(v[3]));
-                       return rotate(s, v[0], tensor::ExtractOp::create(s, op.getX(), index), v[1], v[2]);
+                       Value other = tensor::ExtractOp::create(s, op.getX(), index);
+                       return rotate(s, v[0], convertFloat(s, other, v[0].getType()), v[1], v[2]);
                      })};
   }
   // Loops: the dimensions of x but the last, then p in {0, 1}, which of a pair, then i, the pair.

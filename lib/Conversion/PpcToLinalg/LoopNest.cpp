@@ -20,6 +20,17 @@ Value ScalarBuilder::sigmoid(Value x) {
   return div(one, add(one, exp(arith::NegFOp::create(*this, x))));
 }
 
+Value convertFloat(ScalarBuilder &builder, Value value, Type type) {
+  if (value.getType() == type || !isa<FloatType>(value.getType()))
+    return value;
+  unsigned from = value.getType().getIntOrFloatBitWidth(), to = type.getIntOrFloatBitWidth();
+  if (from < to)
+    return arith::ExtFOp::create(builder, type, value);
+  if (from == to) // f16 and bf16
+    value = arith::ExtFOp::create(builder, builder.getF32Type(), value);
+  return arith::TruncFOp::create(builder, type, value);
+}
+
 SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayRef<Access> outs, ArrayRef<int64_t> reductions,
                             LoopBody body) {
   SmallVector<Value> inputs, inits;
@@ -38,7 +49,13 @@ SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayR
   auto generic = linalg::GenericOp::create(builder, ValueRange(inits).getTypes(), inputs, inits, maps, iterators,
                                            [&](OpBuilder &nested, Location loc, ValueRange arguments) {
                                              ScalarBuilder scalars(loc, nested);
-                                             linalg::YieldOp::create(nested, loc, body(scalars, arguments));
+                                             auto elements = llvm::map_to_vector(arguments, [&](Value element) {
+                                               return convertFloat(scalars, element, sumType(element.getType()));
+                                             });
+                                             SmallVector<Value> results = body(scalars, elements);
+                                             for (auto [result, init] : llvm::zip_equal(results, inits))
+                                               result = convertFloat(scalars, result, tensorType(init).getElementType());
+                                             linalg::YieldOp::create(nested, loc, results);
                                            });
   return llvm::to_vector_of<Value>(generic.getResults());
 }
@@ -47,6 +64,14 @@ Value mapLoops(ScalarBuilder &builder, RankedTensorType type, ArrayRef<Access> i
                function_ref<Value(ScalarBuilder &, ValueRange)> body) {
   Access out{emptyTensor(builder, type), allLoops(builder, type.getRank())};
   return loopNest(builder, ins, out, {}, [&](ScalarBuilder &b, ValueRange v) { return SmallVector<Value>{body(b, v)}; })[0];
+}
+
+Value convertTensor(ScalarBuilder &builder, Value x, Type element) {
+  RankedTensorType type = tensorType(x);
+  if (type.getElementType() == element)
+    return x;
+  return mapLoops(builder, withElement(type, element), Access{x, allLoops(builder, type.getRank())},
+                  [](ScalarBuilder &, ValueRange v) { return v[0]; });
 }
 
 Value emptyTensor(ScalarBuilder &builder, RankedTensorType type) {

@@ -46,15 +46,23 @@ struct ScalarBuilder : ImplicitLocOpBuilder {
   Value subIndex(Value a, Value b) { return arith::SubIOp::create(*this, a, b); }
 };
 
-/// Given the elements of the inputs, then of the results so far, returns the results' new elements.
+/// `value` in another floating-point type, rounded where that has fewer bits; integers stay.
+Value convertFloat(ScalarBuilder &builder, Value value, Type type);
+
+/// Given the elements of the inputs, then of the results so far, returns the results' new elements. Elements of 16-bit types
+/// arrive as f32 (`sumType`), and what is returned is rounded once, as it is stored.
 using LoopBody = function_ref<SmallVector<Value>(ScalarBuilder &, ValueRange)>;
 
-/// Emits one nest of loops; those in `reductions` combine. Each of `outs` is the initial value of one result.
+/// Emits one nest of loops; those in `reductions` combine, in the type of `outs`: not in one of 16 bits. Each of `outs` is the
+/// initial value of one result.
 SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayRef<Access> outs, ArrayRef<int64_t> reductions,
                             LoopBody body);
 
 /// The result of `loopNest` with one result, without reductions, into a new tensor of `type` that follows all loops.
 Value mapLoops(ScalarBuilder &builder, RankedTensorType type, ArrayRef<Access> ins, function_ref<Value(ScalarBuilder &, ValueRange)> body);
+
+/// `x` in another floating-point type.
+Value convertTensor(ScalarBuilder &builder, Value x, Type element);
 
 /// An uninitialised tensor of `type`, and one full of `value`.
 Value emptyTensor(ScalarBuilder &builder, RankedTensorType type);

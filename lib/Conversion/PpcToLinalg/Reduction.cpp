@@ -7,7 +7,12 @@ namespace mlir::ppc {
 namespace {
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-RankedTensorType withoutLast(RankedTensorType type) { return withShape(type, type.getShape().drop_back()); }
+/// Of what is summed up along each row: in f32 at least.
+RankedTensorType withoutLast(RankedTensorType type) {
+  return RankedTensorType::get(type.getShape().drop_back(), sumType(type.getElementType()));
+}
+
+RankedTensorType summed(RankedTensorType type) { return withElement(type, sumType(type.getElementType())); }
 
 /// Reduces `ins`, of the loops of `shape` (a tensor type), over its last dimension.
 Value reduceLast(ScalarBuilder &b, RankedTensorType shape, ArrayRef<Access> ins, double initial,
@@ -28,10 +33,11 @@ SmallVector<Value> reduce(ReduceOp op, ScalarBuilder &b) {
       kept.push_back(dim);
   bool isSum = op.getCombiner() == Combiner::Sum;
   Access in{op.getX(), allLoops(b, rank)};
-  Access out{filledTensor(b, tensorType(op.getY()), isSum ? 0 : kMinusInfinity), someLoops(b, rank, kept)};
-  return loopNest(b, in, out, op.getDims(), [&](ScalarBuilder &s, ValueRange v) {
+  Access out{filledTensor(b, summed(tensorType(op.getY())), isSum ? 0 : kMinusInfinity), someLoops(b, rank, kept)};
+  Value sum = loopNest(b, in, out, op.getDims(), [&](ScalarBuilder &s, ValueRange v) {
     return SmallVector<Value>{isSum ? s.accumulate(v[1], v[0]) : s.maximum(v[1], v[0])};
-  });
+  })[0];
+  return {convertTensor(b, sum, type.getElementType())};
 }
 
 SmallVector<Value> logSumExp(LogSumExpOp op, ScalarBuilder &b) {
@@ -57,7 +63,7 @@ SmallVector<Value> logSumExp(LogSumExpOp op, ScalarBuilder &b) {
     return s.accumulate(so_far, unlessPadding(s, s.exp(s.sub(v[0], v[1])), 0));
   });
   AffineMap all = allLoops(b, rank - 1);
-  return {mapLoops(b, withoutLast(type), {{maximum, all}, {sum, all}},
+  return {mapLoops(b, tensorType(op.getY()), {{maximum, all}, {sum, all}},
                    [](ScalarBuilder &s, ValueRange v) { return s.add(v[0], s.log(v[1])); })};
 }
 
@@ -68,7 +74,7 @@ SmallVector<Value> softmax(SoftmaxOp op, ScalarBuilder &b) {
   AffineMap row = firstLoops(b, rank, rank - 1);
   Value maximum = reduceLast(b, type, x, kMinusInfinity,
                              [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.maximum(so_far, v[0]); });
-  Value power = mapLoops(b, type, {x, {maximum, row}},
+  Value power = mapLoops(b, summed(type), {x, {maximum, row}},
                          [](ScalarBuilder &s, ValueRange v) { return s.exp(s.sub(v[0], v[1])); });
   Value sum = reduceLast(b, type, Access{power, allLoops(b, rank)}, 0,
                          [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.accumulate(so_far, v[0]); });
@@ -142,11 +148,12 @@ SmallVector<Value> layerNormWeightGradient(LayerNormWeightGradientOp op, ScalarB
   int64_t rank = type.getRank();
   auto [mean, r] = statistics(b, op.getX(), op.getEpsilon().convertToDouble());
   AffineMap row = firstLoops(b, rank, rank - 1), all = allLoops(b, rank);
-  Access out{filledTensor(b, tensorType(op.getDweight()), 0), someLoops(b, rank, {rank - 1})};
-  return loopNest(b, {{op.getX(), all}, {op.getDy(), all}, {mean, row}, {r, row}}, out,
+  Access out{filledTensor(b, summed(tensorType(op.getDweight())), 0), someLoops(b, rank, {rank - 1})};
+  Value sum = loopNest(b, {{op.getX(), all}, {op.getDy(), all}, {mean, row}, {r, row}}, out,
                   llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), [](ScalarBuilder &s, ValueRange v) {
                     return SmallVector<Value>{s.accumulate(v[4], s.mul(v[1], s.mul(s.sub(v[0], v[2]), v[3])))};
-                  });
+                  })[0];
+  return {convertTensor(b, sum, type.getElementType())};
 }
 
 /// 1 / sqrt(mean(x^2) + epsilon) for each row of x.
@@ -195,11 +202,12 @@ SmallVector<Value> rmsNormWeightGradient(RmsNormWeightGradientOp op, ScalarBuild
   auto type = tensorType(op.getX());
   int64_t rank = type.getRank();
   Value r = inverseRms(b, op.getX(), op.getEpsilon().convertToDouble());
-  Access out{filledTensor(b, tensorType(op.getDweight()), 0), someLoops(b, rank, {rank - 1})};
-  return loopNest(b, {{op.getX(), allLoops(b, rank)}, {op.getDy(), allLoops(b, rank)}, {r, firstLoops(b, rank, rank - 1)}}, out,
+  Access out{filledTensor(b, summed(tensorType(op.getDweight())), 0), someLoops(b, rank, {rank - 1})};
+  Value sum = loopNest(b, {{op.getX(), allLoops(b, rank)}, {op.getDy(), allLoops(b, rank)}, {r, firstLoops(b, rank, rank - 1)}}, out,
                   llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), [](ScalarBuilder &s, ValueRange v) {
                     return SmallVector<Value>{s.accumulate(v[3], s.mul(s.mul(v[1], v[0]), v[2]))};
-                  });
+                  })[0];
+  return {convertTensor(b, sum, type.getElementType())};
 }
 
 } // namespace

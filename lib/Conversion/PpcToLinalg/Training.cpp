@@ -6,16 +6,18 @@ namespace {
 
 SmallVector<Value> squaredNorm(SquaredNormOp op, ScalarBuilder &b) {
   int64_t rank = tensorType(op.getX()).getRank();
-  Access in{op.getX(), allLoops(b, rank)}, out{filledTensor(b, tensorType(op.getY()), 0), someLoops(b, rank, {})};
-  return loopNest(b, in, out, llvm::to_vector(llvm::seq<int64_t>(0, rank)), [](ScalarBuilder &s, ValueRange v) {
+  Type sum = sumType(tensorType(op.getY()).getElementType());
+  Access in{op.getX(), allLoops(b, rank)}, out{filledTensor(b, withElement(tensorType(op.getY()), sum), 0), someLoops(b, rank, {})};
+  Value norm = loopNest(b, in, out, llvm::to_vector(llvm::seq<int64_t>(0, rank)), [](ScalarBuilder &s, ValueRange v) {
     return SmallVector<Value>{s.accumulate(v[1], s.mul(v[0], v[0]))};
-  });
+  })[0];
+  return {convertTensor(b, norm, tensorType(op.getY()).getElementType())};
 }
 
 /// What depends on the step only is computed once, in f64: 1 - beta^t loses most digits of an f32.
 SmallVector<Value> adamw(AdamwOp op, ScalarBuilder &b) {
   auto type = tensorType(op.getParameter());
-  Type element = type.getElementType();
+  Type element = sumType(type.getElementType());
   auto load = [&](Value scalar) -> Value { return tensor::ExtractOp::create(b, scalar, ValueRange()); };
   auto convert = [&](Value value, Type to) -> Value {
     unsigned from = value.getType().getIntOrFloatBitWidth(), bits = to.getIntOrFloatBitWidth();

@@ -81,8 +81,9 @@ struct MatmulPattern : OpRewritePattern<MatmulOp> {
 
   LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &rewriter) const override {
     auto type = tensorType(op.getResult());
-    if (!type.getElementType().isF32() && !type.getElementType().isF64())
-      return op.emitOpError() << "cannot run on the host in " << type.getElementType() << "; f32 and f64 can";
+    Type element = tensorType(op.getLhs()).getElementType();
+    if (!element.isF32() && !element.isF64() && !element.isBF16())
+      return op.emitOpError() << "cannot run on the host in " << element << "; f32, f64 and bf16 can";
     Value a = op.getLhs(), b = op.getRhs();
     StringRef aLetters = op.lhsLetters(), bLetters = op.rhsLetters(), cLetters = op.resultLetters();
     // The library is fastest when the columns of C are contiguous: the operand that has C's last letter goes right.

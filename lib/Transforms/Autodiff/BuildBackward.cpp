@@ -22,7 +22,11 @@ private:
   void findActive();
   /// Gradients of the operands of `op`, given those of its results.
   LogicalResult differentiate(Operation *op);
-  /// Adds `gradient`, computed by ops of `layer`, to what `value` has received.
+  /// `gradient` with another element type: rounded once, when all that a value receives has been added.
+  Value converted(Value gradient, Type element, Part part, Attribute layer);
+  /// The gradients of the results of `op` as its derivative reads them.
+  void convertResultGradients(Operation *op, MutableArrayRef<Value> gradients, Attribute layer);
+  /// Adds `gradient`, computed by ops of `layer`, to what `value` has received, in the wider of their types.
   void receive(Value value, Value gradient, Attribute layer);
   /// Labels the ops created since `before` (the last op of that time).
   void label(Operation *before, Part part, Attribute layer);
@@ -30,6 +34,12 @@ private:
   bool isParameter(Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && function.getArgAttr(argument.getArgNumber(), attr::parameter);
+  }
+
+  /// A parameter, or what products read of one.
+  bool isWeight(Value value) {
+    auto convert = value.getDefiningOp<ConvertOp>();
+    return isParameter(value) || (convert && isParameter(convert.getX()));
   }
 
   func::FuncOp function;
@@ -60,10 +70,9 @@ void Differentiator::label(Operation *before, Part part, Attribute layer) {
 }
 
 void Differentiator::receive(Value value, Value gradient, Attribute layer) {
-  Part part = Part::Backward;
+  Part part = isWeight(value) ? Part::WeightGradient : Part::Backward;
   Value *slot = nullptr;
   if (isParameter(value)) {
-    part = Part::WeightGradient;
     auto &contributions = parameterGradients[value];
     auto same = llvm::find_if(contributions, [&](auto &contribution) { return contribution.first == layer; });
     if (same == contributions.end()) {
@@ -78,8 +87,36 @@ void Differentiator::receive(Value value, Value gradient, Attribute layer) {
     slot = &it->second;
   }
   Operation *before = builder.getInsertionPoint()->getPrevNode();
+  auto bits = [](Value x) { return tensorType(x).getElementTypeBitWidth(); };
+  Value &narrow = bits(*slot) < bits(gradient) ? *slot : gradient, wide = bits(*slot) < bits(gradient) ? gradient : *slot;
+  if (bits(narrow) < bits(wide))
+    narrow = builder.createOrFold<ConvertOp>(value.getLoc(), wide.getType(), narrow);
   *slot = AddOp::create(builder, value.getLoc(), *slot, gradient);
   label(before, part, layer);
+}
+
+Value Differentiator::converted(Value gradient, Type element, Part part, Attribute layer) {
+  RankedTensorType type = tensorType(gradient);
+  if (type.getElementType() == element)
+    return gradient;
+  builder.setInsertionPoint(function.front().getTerminator());
+  Operation *before = builder.getInsertionPoint()->getPrevNode();
+  Value result = builder.createOrFold<ConvertOp>(gradient.getLoc(), withElement(type, element), gradient);
+  label(before, part, layer);
+  return result;
+}
+
+void Differentiator::convertResultGradients(Operation *op, MutableArrayRef<Value> gradients, Attribute layer) {
+  if (isa<ConvertOp>(op)) // gradients go through as wide as they are
+    return;
+  for (auto [result, gradient] : llvm::zip_equal(op->getResults(), gradients)) {
+    if (!gradient)
+      continue;
+    // The products of both gradients read dy as the factors are: one copy serves both.
+    auto matmul = dyn_cast<MatmulOp>(op);
+    Type element = tensorType(matmul ? matmul.getLhs() : Value(result)).getElementType();
+    gradient = converted(gradient, element, Part::Backward, layer);
+  }
 }
 
 LogicalResult Differentiator::differentiate(Operation *op) {
@@ -89,6 +126,7 @@ LogicalResult Differentiator::differentiate(Operation *op) {
   if (llvm::none_of(resultGradients, [](Value gradient) { return bool(gradient); }))
     return success();
   Attribute layer = op->getAttr(attr::layer);
+  convertResultGradients(op, resultGradients, layer);
   for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
     if (!active.contains(operand))
       continue;
@@ -102,7 +140,9 @@ LogicalResult Differentiator::differentiate(Operation *op) {
     FailureOr<Value> gradient = differentiable.buildGradient(builder, number, resultGradients);
     if (failed(gradient))
       return op->emitOpError() << "has no derivative with respect to operand " << number;
-    label(before, isParameter(operand) ? Part::WeightGradient : Part::Backward, layer);
+    label(before, isWeight(operand) ? Part::WeightGradient : Part::Backward, layer);
+    if (*gradient && isParameter(operand))
+      gradient = converted(*gradient, tensorType(operand).getElementType(), Part::WeightGradient, layer);
     if (*gradient)
       receive(operand, *gradient, layer);
   }

@@ -16,12 +16,19 @@ bool isUpdate(Operation *op) {
   return part && part.getValue() == Part::Update;
 }
 
+/// What products read of a parameter is the same for all micro-batches: made once, before them.
+bool isPreparation(Operation *op) {
+  auto argument = isa<ConvertOp>(op) ? dyn_cast<BlockArgument>(op->getOperand(0)) : BlockArgument();
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  return function && function.getArgAttr(argument.getArgNumber(), attr::parameter);
+}
+
 /// Which dimensions are batch dimensions, and which values are sums over micro-batches.
 class BatchAnalysis {
 public:
   BatchAnalysis(func::FuncOp function, int64_t count) : function(function), count(count) {
     for (Operation &op : function.front().without_terminator())
-      if (!isUpdate(&op))
+      if (!isUpdate(&op) && !isPreparation(&op))
         body.push_back(&op);
   }
 
@@ -195,7 +202,13 @@ LogicalResult BatchAnalysis::findYielded() {
 void rewrite(func::FuncOp function, BatchAnalysis &analysis, int64_t count) {
   DenseSet<Operation *> inside(analysis.body.begin(), analysis.body.end());
   llvm::SetVector<Value> &yielded = analysis.yielded;
-  OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+  Operation *first = &function.front().front();
+  for (Operation &op : llvm::make_early_inc_range(function.front()))
+    if (isPreparation(&op) && &op != first)
+      op.moveBefore(first);
+    else if (isPreparation(&op))
+      first = first->getNextNode();
+  OpBuilder builder(first);
   auto accumulate = AccumulateOp::create(builder, function.getLoc(), TypeRange(ValueRange(yielded.getArrayRef())),
                                          ValueRange(SmallVector<Value>(analysis.inputs.begin(), analysis.inputs.end())),
                                          builder.getI64IntegerAttr(count));

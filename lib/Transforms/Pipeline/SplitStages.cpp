@@ -17,6 +17,8 @@ struct Site {
   /// Whether every schedule has done the work here before that of the same micro-batch at `user`: forwards go up the
   /// stages, backwards down, and a weight gradient runs some time after its own stage's backward.
   bool precedes(const Site &user) const {
+    if (action == Action::Prepare)
+      return stage == user.stage;
     if (action == Action::WeightGradient)
       return *this == user;
     if (action == Action::Forward)
@@ -34,6 +36,8 @@ public:
 
 private:
   FailureOr<Site> siteOf(Operation *op);
+  /// Clones the op to where it runs.
+  LogicalResult cloneTo(Operation *op, Site site);
   /// Makes `value` of @step available at `site`.
   FailureOr<Value> materialize(Value value, Site site, Operation *user);
   /// The buffer in which `value`, made by a micro-batch at `from`, lies on its own stage.
@@ -80,10 +84,13 @@ int64_t StepSplitter::ownBuffer(Value value, Site from) {
   auto [it, isNew] = program.bufferOf.try_emplace(value, 0);
   if (isNew) {
     Builder builder(value.getContext());
-    SmallVector<NamedAttribute> fields = {builder.getNamedAttr("order", builder.getI64IntegerAttr(orderOf(value)))};
+    bool isPrepared = from.action == Action::Prepare;
+    SmallVector<NamedAttribute> fields;
+    if (!isPrepared)
+      fields.push_back(builder.getNamedAttr("order", builder.getI64IntegerAttr(orderOf(value))));
     if (auto name = value.getLoc()->findInstanceOf<NameLoc>())
       fields.push_back(builder.getNamedAttr("name", name.getName()));
-    it->second = program.addBuffer("saved", value.getType(), "slot", fields);
+    it->second = program.addBuffer(isPrepared ? "prepared" : "saved", value.getType(), isPrepared ? "arena" : "slot", fields);
     StageFunction &function = *program.findFunction(from.action);
     function.addResult(it->second, function.mapping.lookup(value));
   }
@@ -162,19 +169,30 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
   return result;
 }
 
+LogicalResult StepSplitter::cloneTo(Operation *op, Site site) {
+  sites[op] = site;
+  StageFunction &function = split.stages[site.stage]->function(site.action, split.module, split.step.getLoc());
+  for (Value operand : op->getOperands())
+    if (failed(materialize(operand, site, op)))
+      return failure();
+  function.builder.clone(*op, function.mapping);
+  return success();
+}
+
 LogicalResult StepSplitter::cloneBody() {
+  for (Operation &op : split.step.front()) {
+    if (&op == split.accumulate)
+      break;
+    FailureOr<Site> site = isa<ConstantOp>(op) ? Site{} : siteOf(&op);
+    if (failed(site) || (!isa<ConstantOp>(op) && failed(cloneTo(&op, {site->stage, Action::Prepare}))))
+      return failure();
+  }
   for (Operation &op : split.accumulate.getBody().front().without_terminator()) {
     if (isa<ConstantOp>(op))
       continue;
     FailureOr<Site> site = siteOf(&op);
-    if (failed(site))
+    if (failed(site) || failed(cloneTo(&op, *site)))
       return failure();
-    sites[&op] = *site;
-    StageFunction &function = split.stages[site->stage]->function(site->action, split.module, split.step.getLoc());
-    for (Value operand : op.getOperands())
-      if (failed(materialize(operand, *site, &op)))
-        return failure();
-    function.builder.clone(op, function.mapping);
   }
   return success();
 }

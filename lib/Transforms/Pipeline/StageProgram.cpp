@@ -5,6 +5,8 @@ namespace mlir::ppc {
 
 StringRef toString(Action action) {
   switch (action) {
+  case Action::Prepare:
+    return "prepare";
   case Action::Forward:
     return "forward";
   case Action::Backward:

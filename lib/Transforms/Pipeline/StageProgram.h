@@ -9,8 +9,9 @@
 
 namespace mlir::ppc {
 
-/// What a stage does at one time. For one micro-batch: in this order.
-enum class Action { Forward, Backward, WeightGradient, Update };
+/// What a stage does at one time. For one micro-batch: in this order. Prepare and Update come once per step, before and after
+/// all micro-batches.
+enum class Action { Prepare, Forward, Backward, WeightGradient, Update };
 StringRef toString(Action action);
 
 /// A function of a stage. Arguments and results are added as they turn out to be needed.

@@ -15,7 +15,7 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
   void runOnOperation() override {
     PlanDegrees degrees{dp, tp, pp, microBatch, schedule, recompute, {}, llvm::to_vector(layersPerStage), sequenceParallel, zero};
     FailureOr<PlanAttr> plan =
-        planFile.empty() ? buildPlan(getOperation(), degrees) : readPlanFile(planFile, getOperation().getLoc());
+        planFile.empty() ? buildPlan(getOperation(), degrees) : readPlanFile(planFile, getOperation());
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
       return signalPassFailure();
     if (!planFile.empty() && failed(readOpCuts(planFile, getOperation(), *plan)))

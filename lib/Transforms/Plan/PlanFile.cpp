@@ -3,6 +3,7 @@
 #include "PlanInputs.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Planning/ChainPlanFile.h"
@@ -127,11 +128,12 @@ llvm::Expected<PlanFileSections> planFileSections(StringRef path) {
 }
 
 /// The layout that a file says beside its grid may hold what the grid cannot.
-static LogicalResult checkLayout(StringRef path, Location loc) {
+static LogicalResult checkLayout(StringRef path, ModuleOp module) {
+  Location loc = module.getLoc();
   PlanConstraints constraints;
   if (llvm::Error error = readLayoutFile(path, constraints))
     return emitError(loc) << llvm::toString(std::move(error));
-  if (std::string part = refusedPin(constraints); !part.empty())
+  if (std::string part = refusedPin(constraints, precisionOf(module)); !part.empty())
     return emitError(loc) << path << ": compiled programs cannot run " << part;
   return success();
 }
@@ -167,11 +169,12 @@ static std::string recomputeText(Attribute choice) {
   return llvm::join(axisNames(cast<ArrayAttr>(choice)), ", ");
 }
 
-FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc) {
+FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module) {
+  Location loc = module.getLoc();
   llvm::Expected<PlanFileSections> sections = planFileSections(path);
   if (!sections)
     return emitError(loc) << llvm::toString(sections.takeError());
-  if (sections->layout && failed(checkLayout(path, loc)))
+  if (sections->layout && failed(checkLayout(path, module)))
     return failure();
   if (sections->layout && !sections->grid)
     return emitError(loc) << path << ": has a section 'layout:' and no 'grid:': ppc-search-plan reads it";

@@ -37,7 +37,7 @@ llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_
   if (!stack)
     return stack.takeError();
   PlanInputs inputs{std::move(*model), *job, std::move(*machine), std::move(*stack), {}};
-  inputs.base.precision = Precision::F32;
+  inputs.base.precision = precisionOf(module);
   inputs.base.attention = AttentionKernel::Unfused;
   return inputs;
 }
@@ -59,12 +59,14 @@ std::string refusedPart(const ModelShape &model, const ParallelLayout &layout) {
   return "";
 }
 
-std::string refusedPin(const PlanConstraints &constraints) {
+std::string refusedPin(const PlanConstraints &constraints, Precision precision) {
   ParallelLayout layout;
-  layout.precision = Precision::F32;
+  layout.precision = precision;
   for (int key = 0; key < planKeyCount; ++key)
     if (constraints.isPinned(PlanKey(key)))
       setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
+  if (layout.precision != precision)
+    return ("products in " + toString(layout.precision) + " where --precision says " + toString(precision)).str();
   return notRunnable(layout);
 }
 

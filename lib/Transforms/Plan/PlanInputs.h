@@ -12,7 +12,7 @@ struct PlanInputs {
   TrainingJob job;
   Cluster cluster; // as many devices as ranks
   Stack stack;
-  ParallelLayout base; // f32, no recomputation
+  ParallelLayout base; // the program's precision, no recomputation
 
   /// A request over these inputs, which must outlive it.
   PlanRequest request() const;
@@ -27,8 +27,8 @@ llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks);
 /// The part of a layout that compiled programs cannot run; empty: they can.
 std::string refusedPart(const ModelShape &model, const ParallelLayout &layout);
 
-/// The same for what a file pins: without the model, and only what is pinned.
-std::string refusedPin(const PlanConstraints &constraints);
+/// The same for what a file pins: without the model, and only what is pinned. `precision`: the program's.
+std::string refusedPin(const PlanConstraints &constraints, Precision precision);
 
 /// The layout that a plan means. Errors: the plan cuts something that degrees of parallelism do not say.
 llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs);

@@ -75,7 +75,7 @@ llvm::Error PricePlanPass::priceOps(PlanAttr plan, int64_t ranks) {
   if (!stack)
     return stack.takeError();
   ChainRequest request{program->model, *machine, *stack};
-  request.base.precision = Precision::F32;
+  request.base.precision = program->precision;
   request.cuts = std::move(*cuts);
   request.compiled = true;
   request.memoryLimit = Bytes(1e18); // what it takes, not whether that fits

@@ -74,7 +74,7 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (!planFile.empty())
     if (llvm::Error error = readLayoutFile(planFile, constraints))
       return error;
-  if (std::string part = refusedPin(constraints); !part.empty())
+  if (std::string part = refusedPin(constraints, precisionOf(getOperation())); !part.empty())
     return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
   // What is refused anyway need not be looked at.
   for (StringRef key : {"vp", "cp", "ep", "etp", "offload"})
@@ -121,7 +121,7 @@ LogicalResult SearchPlanPass::searchOps() {
   if (!stack)
     return refuse(stack.takeError());
   ChainRequest request{program->model, *machine, *stack};
-  request.base.precision = Precision::F32;
+  request.base.precision = program->precision;
   request.memoryLimit = Bytes(memory);
   request.compiled = true;
   request.refuse = [&](const ParallelLayout &layout) {

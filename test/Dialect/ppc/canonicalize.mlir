@@ -111,3 +111,19 @@ func.func @all_reduce_between_stages(%x: tensor<f32>) -> tensor<f32> {
   %2 = ppc.all_reduce %x over ["tp"] <sum> : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// A wider type holds every value of a narrower one; the other way round rounds.
+// CHECK-LABEL: func @there_and_back
+// CHECK-SAME: (%[[X:.*]]: tensor<4xbf16>, %[[Y:.*]]: tensor<4xf32>)
+func.func @there_and_back(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf32>) {
+  %0 = ppc.convert %x : tensor<4xbf16> to tensor<4xf32>
+  %1 = ppc.convert %0 : tensor<4xf32> to tensor<4xbf16>
+  // CHECK: %[[ROUNDED:.*]] = ppc.convert %[[Y]]
+  %2 = ppc.convert %y : tensor<4xf32> to tensor<4xbf16>
+  // CHECK: %[[WIDE:.*]] = ppc.convert %[[ROUNDED]]
+  %3 = ppc.convert %2 : tensor<4xbf16> to tensor<4xf32>
+  // CHECK: return %[[X]], %[[WIDE]]
+  return %1, %3 : tensor<4xbf16>, tensor<4xf32>
+}

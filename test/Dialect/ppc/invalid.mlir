@@ -97,6 +97,14 @@ func.func @matmul_c5(%a: tensor<4x5xf32>, %b: tensor<5x3xbf16>) {
 
 // -----
 
+func.func @matmul_c5_result(%a: tensor<4x5xbf16>, %b: tensor<5x3xbf16>) {
+  // expected-error @below {{'ppc.matmul' op element types differ: 'tensor<4x5xbf16>', 'tensor<5x3xbf16>' and 'tensor<4x3xf64>'}}
+  %0 = ppc.matmul "mk,kn->mn" %a, %b : (tensor<4x5xbf16>, tensor<5x3xbf16>) -> tensor<4x3xf64>
+  return
+}
+
+// -----
+
 func.func @reduce_c1(%x: tensor<4x8xf32>) {
   // expected-error @below {{'ppc.reduce' op dims [1, 0] must be distinct, sorted and below the rank 2}}
   %0 = ppc.reduce <sum> %x dims [1, 0] : tensor<4x8xf32> to tensor<f32>

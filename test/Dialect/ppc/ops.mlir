@@ -49,6 +49,15 @@ func.func @elementwise(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) {
   return
 }
 
+// CHECK-LABEL: func @matmul_of_bf16
+func.func @matmul_of_bf16(%x: tensor<4x5xbf16>, %y: tensor<5x3xbf16>) {
+  // CHECK: ppc.matmul "mk,kn->mn" %{{.*}}, %{{.*}} : (tensor<4x5xbf16>, tensor<5x3xbf16>) -> tensor<4x3xf32>
+  %0 = ppc.matmul "mk,kn->mn" %x, %y : (tensor<4x5xbf16>, tensor<5x3xbf16>) -> tensor<4x3xf32>
+  // CHECK: ppc.matmul "mk,kn->mn" %{{.*}}, %{{.*}} : (tensor<4x5xbf16>, tensor<5x3xbf16>) -> tensor<4x3xbf16>
+  %1 = ppc.matmul "mk,kn->mn" %x, %y : (tensor<4x5xbf16>, tensor<5x3xbf16>) -> tensor<4x3xbf16>
+  return
+}
+
 // CHECK-LABEL: func @matmul
 func.func @matmul(%x: tensor<2x8x16xf32>, %w: tensor<2x2x4x16xf32>) -> tensor<2x8x2x2x4xf32> {
   // CHECK: ppc.matmul "bsh,kgdh->bskgd" %{{.*}}, %{{.*}} : (tensor<2x8x16xf32>, tensor<2x2x4x16xf32>) -> tensor<2x8x2x2x4xf32>

@@ -129,11 +129,12 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1
 
 // -----
 
-module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
+module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   func.func @step(%x: tensor<4xf32> {ppc.input = "x"}, %w: tensor<2xf32> {ppc.parameter = "w"}) -> (tensor<2xf32> {ppc.result = "loss"}) {
-    %n = ppc.neg %w : tensor<2xf32>
+    // expected-note @below {{it is computed in prepare of stage 1}}
+    %n = ppc.neg %w {ppc.stage = 1, ppc.part = #ppc.part<forward>} : tensor<2xf32>
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
-      // expected-error @below {{uses a value that is computed outside of the micro-batches}}
+      // expected-error @below {{in forward of stage 0 needs a value that is not there yet}}
       %y = ppc.mul %xi, %n {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<2xf32>
       ppc.yield %y : tensor<2xf32>
     }
@@ -145,7 +146,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1
 
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   func.func @step(%x: tensor<4xf32> {ppc.input = "x"}, %w: tensor<2xf32> {ppc.parameter = "w"}) -> (tensor<2xf32> {ppc.result = "loss"}) {
-    // expected-error @below {{computes something before the micro-batches, which stages cannot do yet}}
+    // expected-error @below {{has no ppc.stage, so it has no place in the pipeline}}
     %n = ppc.neg %w : tensor<2xf32>
     %s = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2xf32>) -> (tensor<2xf32>) {
       %y = ppc.neg %xi {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<2xf32>

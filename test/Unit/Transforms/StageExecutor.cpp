@@ -127,6 +127,13 @@ std::string StageExecutor::runStep(const std::map<std::string, ReferenceTensor> 
       if (text(buffer, "role") == "gradient" || text(buffer, "role") == "accumulator")
         stage.arena[index] = ReferenceTensor(stage.arena[index].shape);
   }
+  for (Stage &stage : stages)
+    if (auto function = stage.functions.find("prepare"); function != stage.functions.end()) {
+      FailureOr<RankValues> results = interpret(function->second.op, argumentsOf(stage, function->second, 0));
+      if (failed(results))
+        return "cannot interpret prepare";
+      store(stage, function->second, 0, *results);
+    }
   std::string error;
   for (bool progress = true; progress;) {
     progress = false;

@@ -14,7 +14,8 @@ def BuildBackwardPass : Pass<"ppc-build-backward", "ModuleOp"> {
     differentiable (`DifferentiableOpInterface`).
     Guarantees: every op has `ppc.part`: forward for what was there, weight_gradient for ops that compute a parameter's
     gradient, backward for the others; gradient ops have the `ppc.layer` of the op that they differentiate. A parameter
-    used in several layers gets one gradient per layer and a `ppc.sum` of them (part update). Results are labelled
+    used in several layers gets one gradient per layer and a `ppc.sum` of them (part update). Gradients of a value add up in the
+    widest type in which they are computed and are rounded once to the value's own, or not at all through a `ppc.convert`. Results are labelled
     `ppc.result` ("loss", "gradient") and `ppc.of` (the parameter's name).
 
     Example (test/Transforms/Autodiff/build-backward.mlir): a matmul `y = x w` gives `dw = dy^T x` in part weight_gradient.
@@ -25,7 +26,8 @@ def BuildBackwardPass : Pass<"ppc-build-backward", "ModuleOp"> {
 def SplitMicrobatchesPass : Pass<"ppc-split-microbatches", "ModuleOp"> {
   let summary = "run forward and backward once per micro-batch and sum the results";
   let description = [{
-    Moves everything but the ops of part update into a `ppc.accumulate` over `count` micro-batches. Which dimensions are
+    Moves everything but the ops of part update into a `ppc.accumulate` over `count` micro-batches; what rounds a parameter
+    (`ppc.convert`) stays before it, once per step. Which dimensions are
     batch dimensions follows from the inputs (dimension 0 of each `ppc.input` whose `ppc.dims` starts with "batch") through
     the sharding rules of the ops.
 

@@ -15,6 +15,17 @@ def FuseAccumulationPass : Pass<"ppc-fuse-accumulation", "mlir::ModuleOp"> {
   let dependentDialects = ["ppcrt::PpcRtDialect"];
 }
 
+def FuseRoundingPass : Pass<"ppc-fuse-rounding", "mlir::ModuleOp"> {
+  let summary = "Let a matrix product of bf16 write bf16 where its f32 result is only rounded";
+  let description = [{
+    `convert(gemm)` from f32 to bf16, where nothing else uses the product, becomes a gemm with a bf16 destination: the sum is
+    in f32 all the same, and rounded as it is stored.
+
+    Requires: `ppc-to-ppc-rt`. Runs before `ppc-to-linalg`.
+  }];
+  let dependentDialects = ["ppcrt::PpcRtDialect", "tensor::TensorDialect"];
+}
+
 def FuseElementwisePass : Pass<"ppc-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Merge elementwise loops with the loops that use their values";
   let description = [{

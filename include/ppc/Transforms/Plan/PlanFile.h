@@ -20,8 +20,9 @@
 
 namespace mlir::ppc {
 
-/// Reads a plan file. Fails with errors that name file, line and column, at `loc` of `context`.
-FailureOr<PlanAttr> readPlanFile(StringRef path, Location loc);
+/// Reads a plan file for the program in `module`, which must have the precision that the file says, if it does. Fails with
+/// errors that name file, line and column.
+FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module);
 
 /// Which of the two forms a file holds. Errors: it cannot be read.
 struct PlanFileSections {

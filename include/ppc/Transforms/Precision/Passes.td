@@ -1,0 +1,32 @@
+// Passes that decide in which element type a model is computed.
+#ifndef PPC_TRANSFORMS_PRECISION_PASSES_TD
+#define PPC_TRANSFORMS_PRECISION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerPrecisionPass : Pass<"ppc-lower-precision", "mlir::ModuleOp"> {
+  let summary = "let the products of an f32 model read bf16";
+  let description = [{
+    Rounds (`ppc.convert`) what matrix products and attention read of an f32 model to bf16: activations, and parameters, which
+    stay f32 themselves. Products sum in f32 and give f32; attention keeps its scores and sums in f32 and gives bf16. Ops
+    between products whose results only products read (`silu`, `gelu`, `mul`, `rotary`, changes of shape) run on bf16 values,
+    so that what backward keeps of them is half as large. All else stays f32: the residual stream, norms, softmax, losses, the
+    choice of experts and the products that it comes from.
+
+    Every value that the ranks of a group may hold a part of a sum of is therefore f32: sums between ranks are formed before
+    they are rounded, once.
+
+    Requires: a logical model before `ppc-build-backward`; values that are not f32 stay as they are.
+    Guarantees: parameters, inputs and results have the types they had; `ppc.precision` on the module names the precision.
+
+    Example (test/Transforms/Precision/lower-precision.mlir): `%y = ppc.matmul %x, %w` becomes a product of
+    `ppc.convert %x` and `ppc.convert %w` with an f32 result.
+  }];
+  let options = [Option<"precision", "precision", "std::string", "\"bf16\"", "bf16, or f32: leave everything as it is">];
+  let statistics = [
+    Statistic<"products", "products", "products that read bf16">,
+    Statistic<"roundings", "roundings", "values that are rounded">];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
+#endif // PPC_TRANSFORMS_PRECISION_PASSES_TD
