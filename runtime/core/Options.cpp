@@ -44,6 +44,8 @@ const Option table[] = {
      Kind::Text, FIELD(weights)},
     {"--save-weights", "FOLDER", "write the weights after the last step as transformers reads them", Kind::Text,
      FIELD(saveWeights)},
+    {"--weight-type", "f32|bf16", "type of the written weights: as they are trained (default), or rounded", Kind::Choice,
+     FIELD(weightType)},
     {"--weight-file-bytes", "N", "begin a new file of weights before it holds more bytes (default 5 GiB)",
      Kind::Positive, FIELD(weightFileBytes)},
     {"--checkpoint-dir", "FOLDER", "write checkpoints to this folder: every --checkpoint-every steps and after the last",

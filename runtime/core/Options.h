@@ -34,6 +34,7 @@ struct Options {
   std::string transport; // "local", "mpi", or empty: what the environment says
   std::string weights;
   std::string saveWeights;
+  std::string weightType = "f32";
   int64_t weightFileBytes = int64_t(5) << 30;
   int64_t printEvery = 0; // 0: about 50 lines
   int64_t threads = 0;    // 0: cores / ranks

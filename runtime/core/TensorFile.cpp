@@ -50,7 +50,7 @@ std::pair<std::string, int64_t> TensorFile::layOut(const Manifest &manifest,
     header[tensor.name] = {
         {"dtype", info(tensor.type).safetensors}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
     if (tensor.parameter >= 0)
-      placesOf[tensor.parameter].push_back({tensor.begin, tensor.begin + elementCount(tensor.shape), begin});
+      placesOf[tensor.parameter].push_back({tensor.begin, tensor.begin + elementCount(tensor.shape), begin, tensor.type});
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -96,13 +96,29 @@ TensorFile::~TensorFile() {
     unlink(file.path().c_str());
 }
 
+void TensorFile::writeElements(const std::byte *data, DataType type, int64_t from, int64_t to, const Place &place,
+                               int64_t at) const {
+  int64_t element = info(type).bytes;
+  if (type == place.type)
+    return file.writeAt(data + from * element, (to - from) * element, place.offset + at * element);
+  if (type != DataType::F32 || place.type != DataType::BF16)
+    fatal("%s: values of type %s cannot be written as %s", finalPath.c_str(), info(type).name, info(place.type).name);
+  constexpr int64_t strip = 1 << 16;
+  std::vector<uint16_t> rounded;
+  for (int64_t begin = from; begin < to; begin += strip) {
+    rounded.resize(std::min(strip, to - begin));
+    for (size_t i = 0; i < rounded.size(); ++i)
+      rounded[i] = floatToBf16(reinterpret_cast<const float *>(data)[begin + int64_t(i)]);
+    file.writeAt(rounded.data(), int64_t(rounded.size()) * 2, place.offset + (at + begin - from) * 2);
+  }
+}
+
 void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const {
   const Grid &grid = manifest.grid;
   for (const auto &[parameter, places] : placesOf) {
     auto [stage, buffer] = owningBuffer(manifest, role, parameter);
     if (stage != grid.stageOf(rank) || !writesBlock(grid, rank, *buffer))
       continue;
-    int64_t element = info(buffer->type).bytes;
     const std::vector<Place> &list = places;
     Block(grid, rank, manifest.parameters[parameter].shape, buffer->cuts)
         .forEachRun([&, buffer = buffer](int64_t local, int64_t logical, int64_t length) {
@@ -113,8 +129,8 @@ void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const std::
           for (; place != list.end() && place->begin < logical + length; ++place) {
             int64_t from = std::max(logical, place->begin), to = std::min(logical + length, place->end);
             if (from < to)
-              file.writeAt(arena + buffer->offset + (local + from - logical) * element, (to - from) * element,
-                           place->offset + (from - place->begin) * element);
+              writeElements(arena + buffer->offset, buffer->type, local + from - logical, local + to - logical, *place,
+                            from - place->begin);
           }
         });
   }

@@ -18,7 +18,7 @@ namespace ppcrt {
 struct WrittenTensor {
   std::string name;
   std::vector<int64_t> shape;
-  DataType type;
+  DataType type; // of the file: that of the buffer, or bf16 for a buffer of f32
   int parameter = -1; // index into the manifest; negative: zeros
   int64_t begin = 0;
 
@@ -59,10 +59,14 @@ public:
   const std::string &path() const { return finalPath; }
 
 private:
-  // Elements [begin, end) of a parameter lie at byte `offset`.
+  // Elements [begin, end) of a parameter lie at byte `offset`, as `type`.
   struct Place {
     int64_t begin, end, offset;
+    DataType type;
   };
+
+  // Elements [from, to) of `data`, of `type`, to element `at` of `place`.
+  void writeElements(const std::byte *data, DataType type, int64_t from, int64_t to, const Place &place, int64_t at) const;
 
   TensorFile(const std::string &path, Role role) : finalPath(path), role(role) {}
   // Sets `placesOf`; returns the bytes before the first tensor, and the size of the file.

@@ -11,14 +11,14 @@
 namespace ppcrt {
 namespace {
 
-std::vector<WrittenTensor> storedTensors(const Manifest &manifest) {
+std::vector<WrittenTensor> storedTensors(const Manifest &manifest, bool round) {
   std::vector<WrittenTensor> tensors;
   DataType type = DataType::F32;
   for (size_t i = 0; i < manifest.parameters.size(); ++i) {
     const Buffer *buffer = owningBuffer(manifest, Role::Parameter, int(i)).second;
     if (!buffer)
       continue;
-    type = buffer->type;
+    type = round && buffer->type == DataType::F32 ? DataType::BF16 : buffer->type;
     for (const WeightPart &part : manifest.weights.parameters[i].front())
       for (int64_t k = 0; k < part.count; ++k)
         tensors.push_back({part.name(k), part.shape, type, int(i), part.offset + k * part.step});
@@ -44,18 +44,18 @@ std::string configText(const Manifest &manifest, DataType type) {
 
 } // namespace
 
-std::unique_ptr<WeightFolder> WeightFolder::join(const std::string &path, const Manifest &manifest,
-                                                 int64_t shardBytes) {
-  return std::unique_ptr<WeightFolder>(new WeightFolder(path, manifest, shardBytes, /*joins=*/true));
+std::unique_ptr<WeightFolder> WeightFolder::join(const std::string &path, const Manifest &manifest, int64_t shardBytes,
+                                                 bool round) {
+  return std::unique_ptr<WeightFolder>(new WeightFolder(path, manifest, shardBytes, round, /*joins=*/true));
 }
 
-WeightFolder::WeightFolder(const std::string &path, const Manifest &manifest, int64_t shardBytes, bool joins)
+WeightFolder::WeightFolder(const std::string &path, const Manifest &manifest, int64_t shardBytes, bool round, bool joins)
     : folder(path) {
   if (!joins && mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
     throw InputError(withErrno("cannot make the folder " + path));
   std::vector<std::vector<WrittenTensor>> shards;
   int64_t filled = 0, total = 0;
-  for (WrittenTensor &tensor : storedTensors(manifest)) {
+  for (WrittenTensor &tensor : storedTensors(manifest, round)) {
     if (shards.empty() || filled + tensor.bytes() > shardBytes) {
       shards.emplace_back();
       filled = 0;

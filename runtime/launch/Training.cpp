@@ -68,7 +68,8 @@ void Training::createOutputs() {
   for (const auto &[path, role] : savedRoles(options))
     saved.push_back(std::make_unique<TensorFile>(path, manifest, role, logicalTensors(manifest, role)));
   if (!options.saveWeights.empty())
-    savedWeights = std::make_unique<WeightFolder>(options.saveWeights, manifest, options.weightFileBytes);
+    savedWeights = std::make_unique<WeightFolder>(options.saveWeights, manifest, options.weightFileBytes,
+                                                  options.weightType == "bf16");
 }
 
 void Training::joinOutputs() {
@@ -77,7 +78,7 @@ void Training::joinOutputs() {
   for (const auto &[path, role] : savedRoles(options))
     saved.push_back(TensorFile::join(path, manifest, role, logicalTensors(manifest, role)));
   if (!options.saveWeights.empty())
-    savedWeights = WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes);
+    savedWeights = WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes, options.weightType == "bf16");
 }
 
 void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> &runningStep) {

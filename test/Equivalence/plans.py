@@ -29,7 +29,8 @@ def families():
     """Every family of models in layouts of each kind; not all can be cut so."""
     layouts = ["--dp 2 --tp 2 --micro-batch 2", "--tp 4 --micro-batch 2", "--tp 3 --micro-batch 4", "--pp 2 --tp 2 --micro-batch 2",
                "--dp 2 --pp 2 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --pp 2 --micro-batch 1 --recompute full",
-               "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1", "--ranks 4"]
+               "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1", "--ranks 4",
+               "--dp 2 --tp 2 --pp 2 --micro-batch 1 --sp --zero 1 --precision bf16"]
     return [(os.path.basename(config)[:-5] + " " + layout, config, ["--seq-len", "8", "--global-batch", "8"], layout)
             for config in sorted(glob.glob(os.path.join(CASES, "*.json"))) for layout in layouts]
 
@@ -52,4 +53,6 @@ def small():
         ("experts over dp", case("mixtral"), ["--seq-len", "4", "--global-batch", "4", "--expert-capacity-factor", "1"], "--plan dp"),
         ("deepseek dp2 tp2", case("deepseek-v3"), shape, "--dp 2 --tp 2 --micro-batch 2"),
         ("bloom tp2 pp2", case("bloom"), shape, "--tp 2 --pp 2 --micro-batch 2"),
+        ("bf16 dp2 tp2 sp zero", LLAMA, shape, "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1 --precision bf16"),
+        ("bf16 tied tp2 pp2", {**LLAMA, "tie_word_embeddings": True}, shape, "--tp 2 --pp 2 --micro-batch 2 --precision bf16"),
     ]

@@ -132,7 +132,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
   llvm::SmallString<128> absolute(output);
   llvm::sys::fs::make_absolute(absolute);
   return single.load() && single.makeSingleDevicePlan(compilation) && buildExecutable(single, scratch, "single-device", reference) &&
-         checkEquivalence(absolute, reference, scratch.name(), options.checkSteps);
+         checkEquivalence(absolute, reference, scratch.name(), options.checkSteps, options.precision);
 }
 
 } // namespace

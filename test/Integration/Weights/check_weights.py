@@ -4,7 +4,8 @@
     check_weights.py --build BUILD [NAME...]
 
 The loss of the first batch within LOSS_TOLERANCE of what transformers computed, under two layouts; then the weights that the
-program writes without having changed them: the tensors of the folder, with the same names and shapes and exactly its values.
+program writes without having changed them: the tensors of the folder, with the same names and shapes and exactly its values. A folder
+of bf16 values is written as f32 under one layout and as bf16 under the other.
 """
 import argparse
 import array
@@ -41,8 +42,8 @@ def values(kind, data):
 
 
 def tensors(folder):
-    """{name: (shape, values)} of all files of a folder."""
-    found = {}
+    """{name: (shape, values)} of all files of a folder, and the types of what is stored."""
+    found, types = {}, set()
     for path in glob.glob(os.path.join(folder, "*.safetensors")):
         with open(path, "rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
@@ -51,7 +52,8 @@ def tensors(folder):
         for name, entry in header.items():
             begin, end = entry["data_offsets"]
             found[name] = (entry["shape"], values(entry["dtype"], data[begin:end]))
-    return found
+            types.add(entry["dtype"])
+    return found, types
 
 
 def check(name, build, scratch):
@@ -61,20 +63,29 @@ def check(name, build, scratch):
     data = os.path.join(scratch, "text")
     with open(data, "wb") as file:
         file.write(text())
+    wanted, stored = tensors(folder)
     for index, layout in enumerate(LAYOUTS):
+        narrow = index and stored == {"BF16"}
         shape = ["--seq-len", str(SEQUENCE), "--global-batch", str(BATCH)]
         program = programs.compile_model(build, folder, shape + layout, os.path.join(scratch, name))
         saved = os.path.join(scratch, f"{name}-{index}")
         log = programs.train(program, data, steps=1, lr=0, seed=SEED, weights=folder, save_weights=saved,
-                             weight_file_bytes=20000 if index else 10 ** 9)
+                             weight_file_bytes=20000 if index else 10 ** 9, weight_type="bf16" if narrow else "f32")
         errors.append(abs(log[0]["loss"] - expected) / expected)
         if not errors[-1] <= LOSS_TOLERANCE:
             problems.append(f"{' '.join(layout)}: the loss is {log[0]['loss']}, not {expected}")
-        wanted, found = tensors(folder), tensors(saved)
+        found, types = tensors(saved)
+        if types != {"BF16" if narrow else "F32"}:
+            problems.append(f"the written types are {types}")
         problems += [f"'{tensor}' is only in {'what was read' if tensor in wanted else 'what was written'}"
                      for tensor in sorted(set(wanted) ^ set(found))]
         problems += [f"'{tensor}' was changed" for tensor in set(wanted) & set(found) if wanted[tensor] != found[tensor]]
-        if not os.path.exists(os.path.join(saved, "config.json")):
+        try:
+            with open(os.path.join(saved, "config.json")) as file:
+                config = json.load(file)
+            if config.get("torch_dtype", config.get("dtype")) != ("bfloat16" if narrow else "float32"):
+                problems.append(f"config.json says {config.get('torch_dtype', config.get('dtype'))}")
+        except FileNotFoundError:
             problems.append("config.json is missing")
     print(f"{name}: loss {max(errors):.1e}, {len(wanted)} tensors")
     return problems
