@@ -121,8 +121,7 @@ private:
 };
 } // namespace
 
-static std::vector<int64_t> cutBalanced(const PricingContext &context, const LayerPrograms &programs, int64_t chunks) {
-  const ModelShape &model = context.model;
+std::array<double, layerKinds> mlir::ppc::cutTimes(const LayerPrograms &programs, Recompute recompute) {
   std::array<double, layerKinds> times{};
   for (int kind = 0; kind < layerKinds; ++kind) {
     if (!programs.present[kind])
@@ -130,12 +129,18 @@ static std::vector<int64_t> cutBalanced(const PricingContext &context, const Lay
     const LayerProgram &program = programs.programs[kind];
     bool isLayer = kind != int(LayerKind::Embedding) && kind != int(LayerKind::Head);
     Seconds time = program.forward() + program.backward() + program.weightGradient();
-    if (isLayer && context.layout.recompute == Recompute::Full)
+    if (isLayer && recompute == Recompute::Full)
       time += program.recomputeFull();
     else
-      time += program.recomputePartial(context.layout.recompute == Recompute::Selective);
+      time += program.recomputePartial(recompute == Recompute::Selective);
     times[kind] = time.value;
   }
+  return times;
+}
+
+static std::vector<int64_t> cutBalanced(const PricingContext &context, const LayerPrograms &programs, int64_t chunks) {
+  const ModelShape &model = context.model;
+  std::array<double, layerKinds> times = cutTimes(programs, context.layout.recompute);
   std::vector<double> ends(model.layers + 1, 0);
   bool alike = !model.moe && !model.slidingWindow;
   for (int64_t layer = 0; layer < model.layers; ++layer)

@@ -1,5 +1,7 @@
 #include "GridExpansion.h"
 
+#include "ResidenceBound.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -162,6 +164,25 @@ void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
   if (possible.empty())
     return;
 
+  // What no schedule of its shape can beat in the room that a state leaves.
+  std::array<ResidenceTerms, 2> residence{sumResidence(request, prices, false, full), sumResidence(request, prices, true, full)};
+  FloorTerms floorTerms{request, programs, messages, beside, prices, recompute,
+                        request.stack.stageSplit == StageSplit::Balanced && layout.stageLayers.empty()};
+  std::vector<LeastState> room;
+  for (size_t state : possible)
+    room.push_back(leastState(states[state]->context, prices, kinds));
+  auto mayHold = [&](const ScheduleEntry &entry, double latest) {
+    if (latest == infinity)
+      return possible;
+    PipelineFloor floor = floorOf(floorTerms, entry.schedule, *entry.placement);
+    std::vector<size_t> result;
+    for (auto [state, least] : llvm::zip(possible, room))
+      if (states[state]->layout.offload == Offload::Activations ||
+          mayTake(latest / slack - least.update, residence, floor, {microBatches, double(slices), double(layout.pp), limit.value - least.memory}))
+        result.push_back(state);
+    return result;
+  };
+
   std::vector<Choice> choices;
   ParallelLayout asked = layout;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -178,17 +199,21 @@ void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
       counts.prunedPipeline += int64_t(possible.size());
       continue;
     }
+    std::vector<size_t> holding = mayHold(entry, latest);
+    counts.prunedPipeline += int64_t(possible.size() - holding.size());
+    if (holding.empty())
+      continue;
     llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
     std::vector<ChunkCost> chunks = priceKept(least, cut, entry.schedule.splitBackward);
-    Choice choice{i, cut, boundPipeline(entry, chunks), movesLayers(entry) ? boundAnyCut(entry, chunks) : infinity};
+    Choice choice{i, cut, boundPipeline(entry, chunks), movesLayers(entry) ? boundAnyCut(entry, chunks) : infinity, std::move(holding)};
     if (std::min(choice.bound, choice.movedBound) > latest)
-      counts.prunedPipeline += int64_t(possible.size());
+      counts.prunedPipeline += int64_t(choice.states.size());
     else
-      choices.push_back(choice);
+      choices.push_back(std::move(choice));
   }
   llvm::sort(choices, [](const Choice &a, const Choice &b) { return std::tie(a.bound, a.entry) < std::tie(b.bound, b.entry); });
   for (const Choice &choice : choices)
-    runChoice(choice, possible, prices);
+    runChoice(choice, choice.states, prices);
 }
 
 void GridExpander::Expansion::fitUniformly(size_t index, StageFitter &fitter, llvm::ArrayRef<int64_t> cut, Fits &fits, bool &any) {

@@ -50,6 +50,7 @@ private:
     llvm::ArrayRef<int64_t> cut;
     double bound;      // of `cut`
     double movedBound; // of every cut; infinity: no other one is a choice
+    std::vector<size_t> states; // of the group
   };
   /// Stages that states of a group share: timed once.
   struct Timed {

@@ -19,12 +19,14 @@ const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, 
 }
 
 const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind, const PipelineShape &shape) {
-  // Where stages lie does not depend on the number of micro-batches: ask for few.
+  // Where stages lie does not depend on the number of micro-batches: ask for as few as may be.
   PipelineShape small = shape;
-  small.microBatches = std::min(shape.microBatches, shape.devices);
-  if (llvm::Error error = checkPipelineShape(kind, small)) {
+  for (int64_t few : {int64_t(1), int64_t(2), shape.devices, shape.microBatches}) {
+    small.microBatches = few;
+    llvm::Error error = checkPipelineShape(kind, small);
+    if (!error)
+      break;
     llvm::consumeError(std::move(error));
-    small = shape;
   }
   Key key{&kind, small.devices, small.microBatches, small.chunks, small.slices};
   std::lock_guard<std::mutex> lock(mutex);

@@ -80,13 +80,17 @@ private:
   /// In sweeps: in each, every device runs its next action if what it needs was done in an earlier sweep.
   llvm::Error putInOrder() {
     int64_t stages = schedule.stageCount, units = schedule.microBatchCount * schedule.sliceCount;
-    std::vector<int64_t> done(2 * stages * units, -1);
-    auto slot = [&](Kind kind, int64_t stage, const PipelineAction &action) -> int64_t & {
+    std::vector<int32_t> done(2 * stages * units, -1); // numbers of actions; there are fewer than 2^26
+    auto slot = [&](Kind kind, int64_t stage, const PipelineAction &action) -> int32_t & {
       int64_t unit = action.microBatch * schedule.sliceCount + action.slice;
       return done[((kind == Kind::Backward) * stages + stage) * units + unit];
     };
     std::vector<size_t> next(schedule.deviceCount(), 0);
     std::vector<Action> &actions = program.actions;
+    size_t total = 0;
+    for (const std::vector<PipelineAction> &list : schedule.devices)
+      total += list.size();
+    actions.reserve(total); // at most
     for (int64_t sweepBegin = -1; sweepBegin != int64_t(actions.size());) {
       sweepBegin = actions.size();
       for (int64_t device = 0; device < schedule.deviceCount(); ++device) {
@@ -110,7 +114,7 @@ private:
         if (!program.codes[code].receives)
           needs = 0; // the same device did it before
         if (action.kind != Kind::WeightGradient)
-          slot(action.kind, action.stage, action) = actions.size();
+          slot(action.kind, action.stage, action) = int32_t(actions.size());
         ++program.codes[code].count;
         program.window = std::max(program.window, needs);
         if (next[device] == 0)
@@ -300,12 +304,16 @@ llvm::Expected<PipelineProgram> PipelinePrograms::compile(const PipelineSchedule
   int64_t &known = multiples.try_emplace(base, kind.period ? unknown : never).first->second;
   // A shape with few micro-batches that still has every steady state, and the rest in periods.
   for (int64_t multiple = known == unknown ? 1 : known; multiple >= 1 && multiple <= 3; ++multiple) {
-    int64_t period = multiple * kind.period(shape), enough = 4 * std::max(shape.devices, period) + 8;
+    int64_t period = multiple * kind.period(shape);
+    // Slices fill a pipeline with fewer micro-batches.
+    int64_t enough = 4 * std::max((shape.devices + shape.slices - 1) / shape.slices, period) + 8;
     int64_t least = enough + (shape.microBatches - enough) % period;
     if (shape.microBatches < enough + 2 * period)
       return linearize(kind, shape, shape.microBatches);
     std::unique_ptr<Family> &family = families[{base, least}];
     if (!family) {
+      if (shape.microBatches < 2 * least) // no more work than to find its steady state
+        return linearize(kind, shape, shape.microBatches);
       llvm::Expected<PipelineProgram> small = linearize(kind, shape, least);
       if (!small)
         return small.takeError();

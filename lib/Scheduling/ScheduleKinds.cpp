@@ -13,6 +13,8 @@ PipelineSchedule makeEmptySchedule(llvm::StringRef name, const PipelineShape &sh
   PipelineSchedule schedule{name.str(), shape.devices * shape.chunks, shape.microBatches, {}};
   schedule.devices.resize(shape.devices);
   schedule.sliceCount = shape.slices;
+  for (std::vector<PipelineAction> &actions : schedule.devices)
+    actions.reserve(3 * shape.chunks * shape.microBatches * shape.slices);
   return schedule;
 }
 

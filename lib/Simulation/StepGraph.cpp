@@ -1,6 +1,7 @@
 // Devices are written one after the other, each in the order of its schedule; then messages join them.
 #include "StepGraph.h"
 
+#include "ActionTimes.h"
 #include "LayerParts.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -26,7 +27,8 @@ struct LayerTurn {
 class GraphBuilder {
 public:
   GraphBuilder(const StepWork &work, const StepSimulationOptions &options)
-      : work(work), schedule(work.schedule), everyLayer(options.everyLayer), share(1.0 / double(schedule.sliceCount)) {
+      : work(work), schedule(work.schedule), everyLayer(options.everyLayer), keepEvents(options.keepEvents),
+        chunkTimes(sumUpChunks(work)), share(1.0 / double(schedule.sliceCount)) {
     chooseOps(options.opTasks);
     TaskGraph &graph = result.graph;
     graph.communicationShare = work.communicationShare;
@@ -62,7 +64,9 @@ private:
     return uses;
   }
   int32_t add(TaskKind kind, SimulatedEvent event, Seconds taken, llvm::ArrayRef<ResourceUse> uses = {}) {
-    result.events.push_back(event);
+    result.kinds.push_back({event.device, event.stream, event.kind});
+    if (keepEvents)
+      result.events.push_back(event);
     return result.graph.addTask(kind, event.device, taken, uses);
   }
   void addUpdate(int64_t device);
@@ -76,7 +80,8 @@ private:
 
   const StepWork &work;
   const PipelineSchedule &schedule;
-  bool everyLayer;
+  bool everyLayer, keepEvents;
+  std::vector<ChunkTimes> chunkTimes; // per virtual stage
   int64_t opMicroBatches = 0;
   double share; // of a micro-batch in one action
   StepGraph result;
@@ -145,12 +150,6 @@ private:
   static SimulatedKind kindOf(const PipelineAction &action) {
     static constexpr SimulatedKind kinds[] = {SimulatedKind::Forward, SimulatedKind::Backward, SimulatedKind::WeightGradient};
     return kinds[int(action.kind)];
-  }
-  static Seconds takenBy(const PipelineAction &action, const LayerWork &layer) {
-    return action.kind == Kind::Forward ? layer.forward : action.kind == Kind::Backward ? layer.backward : layer.weightGradient;
-  }
-  static GroupTimes exposedIn(const PipelineAction &action, const LayerWork &layer) {
-    return action.kind == Kind::Forward ? layer.forwardExposed : action.kind == Kind::Backward ? layer.backwardExposed : GroupTimes();
   }
   double actionScale(size_t i) const;
   bool merged(size_t i) const {
@@ -248,9 +247,7 @@ void GraphBuilder::DeviceBuilder::planTurns() {
   }
   for (size_t i = 0; i < list.size(); ++i) {
     size_t chunk = numberOf(list[i]);
-    Seconds weight;
-    for (const LayerWork &layer : chunkOf(list[i]).layers)
-      weight += layer.weightGradient;
+    Seconds weight = whole.chunkTimes[list[i].stage][int(Kind::WeightGradient)].compute;
     if (list[i].kind == (weight.value > 0 ? Kind::WeightGradient : Kind::Backward))
       lastGradient[chunk] = i;
   }
@@ -258,6 +255,7 @@ void GraphBuilder::DeviceBuilder::planTurns() {
     if (firstForward[chunk] < list.size())
       for (const LayerWork &layer : work.chunks[chunk % work.schedule.stageCount].layers)
         parameters += layer.parameters;
+  std::vector<LayerTurn> here;
   for (size_t i = 0; i < list.size(); ++i) {
     firstTurn[i] = turns.size();
     const PipelineAction &action = list[i];
@@ -268,8 +266,10 @@ void GraphBuilder::DeviceBuilder::planTurns() {
     bool gathersHere = (action.kind == Kind::Forward || (action.kind == Kind::Backward && work.gathersForBackward)) &&
                        (!work.gathersOnce || first) &&
                        action.slice == (action.kind == Kind::Forward ? 0 : work.schedule.sliceCount - 1); // the first that comes
-    bool moves = false;
-    std::vector<LayerTurn> here;
+    bool moves = false, drawn = whole.everyLayer || whole.inOps(action);
+    if (!gathersHere && !first && !last && !(leaves && work.scattersEveryMicroBatch) && !drawn)
+      continue;
+    here.clear();
     for (size_t l = 0; l < layers.size(); ++l) {
       int32_t layer = action.kind == Kind::Forward ? int32_t(l) : int32_t(layers.size() - 1 - l);
       LayerTurn turn{i, layer};
@@ -280,7 +280,7 @@ void GraphBuilder::DeviceBuilder::planTurns() {
       moves |= turn.gathers || turn.scatters || turn.reduces;
       here.push_back(turn);
     }
-    if (moves || whole.everyLayer || whole.inOps(action))
+    if (moves || drawn)
       turns.insert(turns.end(), here.begin(), here.end());
   }
   firstTurn[list.size()] = turns.size();
@@ -372,8 +372,8 @@ void GraphBuilder::DeviceBuilder::addLayers(size_t i, double scale) {
     const LayerWork &layer = chunkOf(action).layers[turns[turn].layer];
     if (turns[turn].gathers)
       gatherUpTo(turn);
-    GroupTimes exposed = exposedIn(action, layer);
-    Seconds compute = takenBy(action, layer) - totalTime(exposed);
+    GroupTimes exposed = exposedIn(action.kind, layer);
+    Seconds compute = takenBy(action.kind, layer) - totalTime(exposed);
     int32_t first = -1;
     if (whole.inOps(action) && layer.program) {
       first = addOps(action, turns[turn].layer, scale);
@@ -411,15 +411,8 @@ void GraphBuilder::DeviceBuilder::addAction(size_t i) {
   if (firstTurn[i] < firstTurn[i + 1]) {
     addLayers(i, scale);
   } else {
-    Seconds compute;
-    GroupTimes exposed;
-    for (const LayerWork &layer : chunkOf(action).layers) {
-      GroupTimes each = exposedIn(action, layer);
-      compute += takenBy(action, layer) - totalTime(each);
-      for (int group = 0; group < opGroupCount; ++group)
-        exposed[group] += each[group];
-    }
-    tasks.first = addPart(action, -1, std::max(Seconds(0), compute), exposed, scale);
+    const ActionTimes &times = whole.chunkTimes[action.stage][int(action.kind)];
+    tasks.first = addPart(action, -1, std::max(Seconds(0), times.compute), times.exposed, scale);
   }
   tasks.last = main;
   addCopyAfter(i);
@@ -588,6 +581,14 @@ StepGraph GraphBuilder::build() {
   for (int64_t device = 0; device < schedule.deviceCount(); ++device)
     addUpdate(device);
   result.updateTasks = int32_t(result.graph.tasks.size());
+  // Roughly: each action, its message, and what both wait for.
+  size_t actionCount = 0;
+  for (const std::vector<PipelineAction> &list : schedule.devices)
+    actionCount += list.size();
+  result.graph.tasks.reserve(2 * actionCount);
+  result.kinds.reserve(2 * actionCount);
+  result.graph.dependences.reserve(5 * actionCount);
+  result.graph.uses.reserve(work.levels ? 2 * actionCount : 0);
   for (int64_t device = 0; device < schedule.deviceCount(); ++device)
     DeviceBuilder(*this, device).build();
   joinDevices();

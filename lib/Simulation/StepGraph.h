@@ -15,14 +15,22 @@ struct MemoryChange {
   Bytes waiting; // from backward to the weight gradient
 };
 
+/// What of a task's event its measures need.
+struct TaskEvent {
+  int32_t device;
+  SimulatedStream stream;
+  SimulatedKind kind;
+};
+
 struct StepGraph {
   TaskGraph graph;
-  std::vector<SimulatedEvent> events; // one per task; times are not set
+  std::vector<TaskEvent> kinds;       // one per task
+  std::vector<SimulatedEvent> events; // where they are kept: one per task; times are not set
   std::vector<std::vector<MemoryChange>> memory; // per device, in order
   int32_t updateTasks = 0; // of all devices, the first tasks of the graph
 };
 
-/// `options`: everyLayer and opTasks.
+/// `options`: everyLayer, opTasks and keepEvents.
 StepGraph buildStepGraph(const StepWork &work, const StepSimulationOptions &options);
 
 } // namespace mlir::ppc

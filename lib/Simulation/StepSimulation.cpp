@@ -64,9 +64,9 @@ static std::vector<Interval> merge(std::vector<Interval> intervals) {
 
 static void measureStreams(const StepGraph &step, const SimulatedTimes &times, SimulatedStep &result) {
   std::vector<std::array<std::vector<Interval>, simulatedStreamCount>> streams(result.devices.size());
-  for (size_t i = 0; i < step.events.size(); ++i)
+  for (size_t i = 0; i < step.kinds.size(); ++i)
     if (times.end[i] > times.start[i])
-      streams[step.events[i].device][int(step.events[i].stream)].push_back({times.start[i].value, times.end[i].value});
+      streams[step.kinds[i].device][int(step.kinds[i].stream)].push_back({times.start[i].value, times.end[i].value});
   for (size_t device = 0; device < streams.size(); ++device) {
     SimulatedDevice &each = result.devices[device];
     std::vector<Interval> all;
@@ -115,8 +115,8 @@ static void measureMemory(const StepWork &work, const StepGraph &step, const Sim
 /// first forward to its last gradient, and its update.
 static Seconds longestSpan(const StepWork &work, const StepGraph &step, const SimulatedTimes &times) {
   std::vector<Seconds> first(work.devices.size(), times.last), last(work.devices.size());
-  for (size_t i = step.updateTasks; i < step.events.size(); ++i) {
-    const SimulatedEvent &event = step.events[i];
+  for (size_t i = step.updateTasks; i < step.kinds.size(); ++i) {
+    const TaskEvent &event = step.kinds[i];
     if (event.kind == SimulatedKind::Forward)
       first[event.device] = std::min(first[event.device], times.start[i]);
     if (event.kind != SimulatedKind::Message || work.messages.blockingSends)
@@ -146,8 +146,8 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateWork(const StepWork &work, cons
   result.devices.resize(work.devices.size());
   // Drawn from the first forward on.
   Seconds origin = times->last;
-  for (size_t i = 0; i < step.events.size(); ++i)
-    if (step.events[i].kind == SimulatedKind::Forward)
+  for (size_t i = 0; i < step.kinds.size(); ++i)
+    if (step.kinds[i].kind == SimulatedKind::Forward)
       origin = std::min(origin, times->start[i]);
   measureStreams(step, *times, result);
   measureMemory(work, step, *times, origin, options.keepEvents, result);
@@ -224,7 +224,7 @@ static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &secon
 
 /// The pipeline alone, for any number of micro-batches: what it adds, a replay stretches by what runs beside it.
 static llvm::Expected<Seconds> pipelineAlone(PipelineTimer &timer, const StepWork &work, const PipelineScheduleKind &kind,
-                                             const PipelineShape &shape) {
+                                             const PipelineShape &shape, PipelineTime &time) {
   llvm::SmallVector<StageDurations, 64> durations;
   for (const ChunkWork &chunk : work.chunks) {
     StageDurations &sum = durations.emplace_back();
@@ -235,7 +235,6 @@ static llvm::Expected<Seconds> pipelineAlone(PipelineTimer &timer, const StepWor
       sum.weightGradient += layer.weightGradient;
     }
   }
-  PipelineTime time;
   if (llvm::Error error = timer.time(kind.name, shape, durations, work.messages, time))
     return std::move(error);
   return work.validatesAfterwards ? time.span() : time.stepTime;
@@ -246,6 +245,7 @@ static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &ki
                                                   int64_t period, llvm::function_ref<llvm::Expected<StepWork>(int64_t)> workOf,
                                                   const StepSimulationOptions &options) {
   PipelineTimer timer;
+  PipelineTime scratch;
   std::array<SimulatedStep, 2> steps;
   std::array<Seconds, 3> alone; // of those two, and of the whole
   const int64_t counts[] = {least, least + period, shape.microBatches};
@@ -263,7 +263,7 @@ static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &ki
     }
     PipelineShape part = shape;
     part.microBatches = counts[i];
-    llvm::Expected<Seconds> time = pipelineAlone(timer, *work, kind, part);
+    llvm::Expected<Seconds> time = pipelineAlone(timer, *work, kind, part, scratch);
     if (!time)
       return time.takeError();
     alone[i] = *time;
@@ -315,11 +315,45 @@ llvm::Expected<Seconds> mlir::ppc::boundSimulatedStep(const ModelShape &model, c
     return Seconds(0);
   PricingContext context(model, job, cluster, effective, stack, detail.shape.slices);
   StepWork work = deriveStepWork(context, detail, cost, PipelineSchedule());
-  llvm::Expected<Seconds> alone = pipelineAlone(timer, work, *detail.schedule, detail.shape);
+  PipelineTime time;
+  llvm::Expected<Seconds> alone = pipelineAlone(timer, work, *detail.schedule, detail.shape, time);
   if (!alone)
     return alone.takeError();
-  Seconds update(std::numeric_limits<double>::infinity());
-  for (const DeviceWork &each : work.devices)
-    update = std::min(update, each.optimizer + each.hostCopies + (work.overlapsGather ? Seconds(0) : each.gather));
-  return (1 - 1e-9) * (update + *alone); // sums in another order
+  auto parametersOf = [&](int64_t stage) {
+    double sum = 0;
+    for (const LayerWork &layer : work.chunks[stage].layers)
+      sum += layer.parameters;
+    return sum;
+  };
+  // All waits in the end for the first forward of the first stage, that for its device's update and for its parameters.
+  double share = 1.0 / double(detail.shape.slices);
+  Seconds begin(std::numeric_limits<double>::infinity());
+  for (size_t device = 0; device < work.devices.size(); ++device) {
+    double here = 0;
+    for (const PipelineChunk &chunk : detail.chunks[device])
+      here += parametersOf(chunk.stage);
+    for (const PipelineChunk &chunk : detail.chunks[device]) {
+      if (chunk.stage != 0)
+        continue;
+      const DeviceWork &each = work.devices[device];
+      Seconds forward, updated = each.optimizer + each.hostCopies + (work.overlapsGather ? Seconds(0) : each.gather);
+      for (const LayerWork &layer : work.chunks[0].layers)
+        forward += layer.forward;
+      Seconds gather = work.overlapsGather ? each.gather * (parametersOf(0) / std::max(1.0, here)) : Seconds(0);
+      begin = std::min(begin, updated + std::max(Seconds(0), gather - forward * share));
+    }
+  }
+  // Gradients leave behind the last action, or beside it where a device has one stage.
+  Seconds last = *alone;
+  for (size_t device = 0; device < work.devices.size(); ++device) {
+    Seconds beside;
+    if (work.overlapsReduction) {
+      if (detail.chunks[device].size() != 1 || work.messages.blockingSends)
+        continue;
+      for (const LayerWork &layer : work.chunks[detail.chunks[device].front().stage].layers)
+        beside += (layer.weightGradient.value > 0 ? layer.weightGradient : layer.backward) * share;
+    }
+    last = std::max(last, time.end[device] - beside + work.devices[device].reduction);
+  }
+  return (1 - 1e-9) * (begin + last); // sums in another order
 }

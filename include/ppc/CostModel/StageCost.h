@@ -50,6 +50,9 @@ struct LayerPrices {
 };
 LayerPrices priceLayers(const PricingContext &context, const LayerPrograms &programs);
 
+/// What a layer of each kind counts with where stages are cut evenly by time.
+std::array<double, layerKinds> cutTimes(const LayerPrograms &programs, Recompute recompute);
+
 /// Layers per virtual stage in model order: the layout's, or as the stack cuts.
 std::vector<int64_t> cutLayers(const PricingContext &context, const LayerPrograms &programs);
 

@@ -2,8 +2,9 @@
 // replay the others.
 //
 // In a replay no task runs faster than by itself, each device runs its actions in the order of its schedule behind its
-// update, and an action waits for the same messages as in the pipeline alone: by induction none ends earlier than there,
-// begun when the first device has updated.
+// update, and an action waits for the same messages as in the pipeline alone, in the end for the first forward of the first
+// stage: by induction none ends earlier than there, begun when the first stage's device has updated and has its parameters.
+// A device's gradients are reduced one after the other behind its last backward, or from its begin on.
 #ifndef PPC_SIMULATION_STEPBOUND_H
 #define PPC_SIMULATION_STEPBOUND_H
 
