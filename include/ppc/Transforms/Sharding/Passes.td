@@ -44,7 +44,7 @@ def SearchShardingsPass : Pass<"ppc-search-shardings", "mlir::ModuleOp"> {
 
     Example (test/Transforms/Sharding/search-shardings.mlir):
     ```mlir
-    %h = ppc.matmul "mk,nk->mn" %x, %up {ppc.factors = {n = ["tp"]}} : ...
+    %h = ppc.matmul "th,wh->tw" %x, %up {ppc.factors = {w = ["tp"]}} : ...
     ```
   }];
   let options = [
@@ -106,8 +106,8 @@ def InsertReshardsPass : Pass<"ppc-insert-reshards", "mlir::ModuleOp"> {
 
     Example (test/Transforms/Sharding/insert-reshards.mlir): the row-parallel matmul of an MLP
     ```mlir
-    %p = ppc.matmul ... {ppc.shardings = [#ppc.sharding<[{dp}, {} ], partial = {tp: sum}>]}
-    %y = ppc.reshard %p to #ppc.sharding<[{dp}, {} ]>
+    %p = ppc.matmul ... ppc.shardings = [#ppc.sharding<[{dp}, {} ], partial = {tp: sum}>]} : ...
+    %y = ppc.reshard %p to <[{dp}, {} ]> ...
     ```
   }];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
@@ -152,8 +152,8 @@ def SimplifyCollectivesPass : Pass<"ppc-simplify-collectives", "mlir::ModuleOp">
 
     Example (test/Transforms/Sharding/simplify-collectives.mlir):
     ```mlir
-    %s = ppc.add %a, %b : tensor<4x8xf32>
-    %y = ppc.all_reduce %s over ["tp"] <sum> : tensor<4x8xf32>
+    %s = ppc.add %a, %b : tensor<4xf32>
+    %y = ppc.all_reduce %s over ["tp"] <sum> : tensor<4xf32>
     ```
   }];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];

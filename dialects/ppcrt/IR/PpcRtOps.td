@@ -1,0 +1,9 @@
+// All op families, for the generated documentation.
+#ifndef PPCRT_IR_PPCRTOPS_TD
+#define PPCRT_IR_PPCRTOPS_TD
+
+include "dialects/ppcrt/IR/Collective.td"
+include "dialects/ppcrt/IR/Library.td"
+include "dialects/ppcrt/IR/Call.td"
+
+#endif // PPCRT_IR_PPCRTOPS_TD
