@@ -35,8 +35,7 @@ OwningOpRef<ModuleOp> ModelBuilder::build() {
 
   func::ReturnOp::create(builder, loc, mean);
   function.setFunctionType(builder.getFunctionType(function.front().getArgumentTypes(), mean.getType()));
-  for (auto [index, attributes] : llvm::enumerate(argumentAttributes))
-    function.setArgAttrs(index, attributes);
+  function.setAllArgAttrs(argumentAttributes);
   module.get()->setAttr("ppc.weights", weightMap());
   return module;
 }

@@ -76,7 +76,8 @@ struct PassDestinationsPass : impl::PassDestinationsPassBase<PassDestinationsPas
     for (func::FuncOp function : functions) {
       const Destinations &destinations = table[function.getSymNameAttr()];
       for (BlockArgument argument : function.getArguments())
-        if (!llvm::is_contained(destinations, argument.getArgNumber()) && !isFree(function, argument))
+        if (isa<RankedTensorType>(argument.getType()) && !llvm::is_contained(destinations, argument.getArgNumber()) &&
+            !isFree(function, argument))
           function.setArgAttr(argument.getArgNumber(), "bufferization.writable", BoolAttr::get(&getContext(), false));
       llvm::SmallDenseSet<Value> written = passToCalls(function, table);
       writeResults(function, destinations, written);
