@@ -65,6 +65,8 @@ static double tiledTime(const Device &device, Precision asked, double batch, dou
 
   double best = HUGE_VAL;
   for (const Tile &tile : tiles) {
+    if (best <= floor)
+      break;
     double count = batch * std::ceil(rows / tile.rows) * std::ceil(n / tile.columns);
     double area = static_cast<double>(tile.rows) * tile.columns;
     double store = area * result / storeRate, exposed = fill + device.exposedStores * store;

@@ -27,7 +27,8 @@ double GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, B
       continue;
     ParallelLayout asked = layout;
     PricingContext context(request.model, request.job, request.cluster, asked, request.stack, slices);
-    LayerPrograms programs = buildPrograms(context);
+    std::shared_ptr<const LayerPrograms> shared = programsOf(context, slices);
+    const LayerPrograms &programs = *shared;
     PipelineMessages messages = priceMessages(context);
     Seconds beside = timeBesideMessages(context);
     ResidenceRoom room{double(layout.microBatches(request.job)), double(slices), double(layout.pp), infinity};

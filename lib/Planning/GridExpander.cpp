@@ -49,13 +49,17 @@ GridExpander::KeyBound mlir::ppc::sumUp(const LayerPrices &prices, const std::ar
   return sum;
 }
 
+/// Whether programs depend on the number of micro-batches.
+static bool countsMicroBatches(const Stack &stack, const ParallelLayout &layout) {
+  return !stack.fusedGradientAccumulation || elementBytes(layout.precision) < 2;
+}
+
 GridExpander::KeyBound GridExpander::boundKey(const PlanSpace &space, const PlanGrid &grid) {
   ParallelLayout layout = space.layoutOf(grid);
   KeyBound best{infinity, infinity};
   // What depends on the number of micro-batches grows or shrinks with it: the least is at one end.
   int64_t most = std::max<int64_t>(1, request.job.globalBatch / layout.microBatch);
-  bool depends = !request.stack.fusedGradientAccumulation || elementBytes(layout.precision) < 2;
-  for (int64_t dp : depends ? std::vector<int64_t>{1, most} : std::vector<int64_t>{layout.dp}) {
+  for (int64_t dp : countsMicroBatches(request.stack, layout) ? std::vector<int64_t>{1, most} : std::vector<int64_t>{layout.dp}) {
     layout.dp = dp;
     PricingContext context(request.model, request.job, request.cluster, layout, request.stack);
     KeyBound sum = sumUp(priceLayers(context, buildPrograms(context)), kinds, false);
@@ -63,6 +67,20 @@ GridExpander::KeyBound GridExpander::boundKey(const PlanSpace &space, const Plan
     best.leastLayer = std::min(best.leastLayer, sum.leastLayer);
   }
   return best;
+}
+
+std::shared_ptr<const LayerPrograms> GridExpander::programsOf(const PricingContext &context, int64_t slices) {
+  const ParallelLayout &layout = context.layout;
+  constexpr size_t most = 256;
+  if (cachedPrograms.size() >= most)
+    cachedPrograms.clear();
+  std::shared_ptr<const LayerPrograms> &programs =
+      cachedPrograms[{layout.tp, layout.cp, layout.ep, layout.etp, layout.sequenceParallel, layout.microBatch, int64_t(layout.precision),
+                      int64_t(layout.contextKind), int64_t(layout.attention), int64_t(layout.fusedNorm), slices,
+                      countsMicroBatches(request.stack, layout) ? layout.microBatches(request.job) : 0, layout.devices()}];
+  if (!programs)
+    programs = std::make_shared<LayerPrograms>(buildPrograms(context));
+  return programs;
 }
 
 double mlir::ppc::boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int64_t pp, double microBatches) {

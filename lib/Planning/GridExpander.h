@@ -8,6 +8,7 @@
 #include "StageFit.h"
 
 #include <map>
+#include <memory>
 
 namespace mlir::ppc {
 
@@ -65,6 +66,8 @@ private:
   class Expansion;
   llvm::ArrayRef<ScheduleEntry> schedulesOf(const PlanSpace &space, const ParallelLayout &layout);
   llvm::ArrayRef<StageGroup> groupsOf(const PipelineProgram &program);
+  /// buildPrograms; grids that share layers come close to each other.
+  std::shared_ptr<const LayerPrograms> programsOf(const PricingContext &context, int64_t slices);
 
   const PlanRequest &request;
   ScheduleCache &schedules;
@@ -73,6 +76,8 @@ private:
   PipelineTime time;
   std::map<const PipelineProgram *, std::vector<StageGroup>> groups;
   std::map<const StagePlacement *, std::array<PipelineProgram, 2>> loads; // of Expansion::leastLoads; chunks as placed
+  // By the fields of the layout that programs depend on, number of slices, and micro-batches where those count.
+  std::map<std::array<int64_t, 13>, std::shared_ptr<const LayerPrograms>> cachedPrograms;
   int64_t cachedSpace = 0; // id
   std::map<std::pair<int64_t, int64_t>, std::vector<ScheduleEntry>> cachedSchedules; // of cachedSpace; by pp, micro-batches
 };

@@ -30,7 +30,7 @@ void GridExpander::Expansion::run() {
 void GridExpander::Expansion::runSlices(int64_t sliceCount) {
   slices = sliceCount;
   PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
-  programs = buildPrograms(context);
+  programs = expander.programsOf(context, slices);
   messages = priceMessages(context);
   beside = timeBesideMessages(context);
   for (Recompute next : space.recomputes()) {
@@ -58,7 +58,7 @@ llvm::ArrayRef<int64_t> GridExpander::Expansion::cutFor(int64_t chunks) {
   if (isNew) {
     ParallelLayout asked = layout;
     asked.vp = chunks / asked.pp;
-    found->second = cutLayers(PricingContext(request.model, request.job, request.cluster, asked, request.stack), programs);
+    found->second = cutLayers(PricingContext(request.model, request.job, request.cluster, asked, request.stack), *programs);
   }
   return found->second;
 }
@@ -122,7 +122,7 @@ static bool recomputingSparesTime(const LayerPrices &prices) {
 bool GridExpander::Expansion::boundEntries() {
   bool full = recompute == Recompute::Full;
   PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices); // whole state, nothing offloaded
-  LayerPrices prices = priceLayers(context, programs);
+  LayerPrices prices = priceLayers(context, *programs);
   if (full)
     prices = leastOfBoth(prices);
   double microBatches = double(layout.microBatches(request.job)), latest = cutoff(layout, decided(PlanKey::Recompute));
@@ -148,7 +148,7 @@ bool GridExpander::Expansion::boundEntries() {
 
 void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
   bool full = recompute == Recompute::Full;
-  LayerPrices prices = priceLayers(states[group.front()]->context, programs), least = full ? leastOfBoth(prices) : prices;
+  LayerPrices prices = priceLayers(states[group.front()]->context, *programs), least = full ? leastOfBoth(prices) : prices;
   double microBatches = double(layout.microBatches(request.job));
   double busy = boundBusy(request.model, sumUp(least, kinds, false), layout.pp, microBatches);
   std::vector<size_t> possible;
@@ -166,7 +166,7 @@ void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
 
   // What no schedule of its shape can beat in the room that a state leaves.
   std::array<ResidenceTerms, 2> residence{sumResidence(request, prices, false, full), sumResidence(request, prices, true, full)};
-  FloorTerms floorTerms{request, programs, messages, beside, prices, recompute,
+  FloorTerms floorTerms{request, *programs, messages, beside, prices, recompute,
                         request.stack.stageSplit == StageSplit::Balanced && layout.stageLayers.empty()};
   std::vector<LeastState> room;
   for (size_t state : possible)
@@ -518,14 +518,14 @@ void GridExpander::Expansion::timeFits(const Choice &choice, const Fits &fits) {
 LayerPrices GridExpander::Expansion::preparePrices(int64_t sliceCount) {
   slices = sliceCount;
   PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
-  programs = buildPrograms(context);
+  programs = expander.programsOf(context, slices);
   std::vector<Recompute> allowed = space.recomputes();
   messages = priceMessages(context);
   beside = timeBesideMessages(context);
   recompute = layout.recompute = allowed.empty() ? Recompute::None : allowed.back();
   for (auto &state : states)
     state->layout.recompute = recompute;
-  return priceLayers(PricingContext(request.model, request.job, request.cluster, layout, request.stack, slices), programs);
+  return priceLayers(PricingContext(request.model, request.job, request.cluster, layout, request.stack, slices), *programs);
 }
 
 double GridExpander::Expansion::boundMemory() {

@@ -111,7 +111,7 @@ private:
   std::vector<std::unique_ptr<StateEntry>> states;
   std::vector<bool> fitsKept; // state x entry: fits with everything kept, so nothing need be recomputed
 
-  LayerPrograms programs; // of schedules that cut a sequence into so many slices
+  std::shared_ptr<const LayerPrograms> programs; // of schedules that cut a sequence into so many slices
   int64_t slices = 1;
   PipelineMessages messages;
   Seconds beside;

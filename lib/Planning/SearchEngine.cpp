@@ -101,13 +101,19 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
   using Open = std::pair<double, size_t>;
   std::priority_queue<Open, std::vector<Open>, std::greater<Open>> open;
   size_t next = 0, wave = 2;
+  if (refined.space != bounded.space->id || refined.limit.value != limit.value)
+    refined = {bounded.space->id, limit, std::vector<double>(bounded.grids.size(), 0)};
   auto refine = [&] {
     std::vector<Open> batch;
     for (; next < bounded.grids.size() && batch.size() < 32; ++next)
       if (!isSlower(bounded.grids[next].first, next))
         batch.push_back({bounded.grids[next].first, next});
     parallel(batch.size(), [&](size_t i, GridExpander &expander) {
-      batch[i].first = std::max(batch[i].first, expander.refineBound(*bounded.space, bounded.grids[batch[i].second].second, limit));
+      auto &[bound, grid] = batch[i];
+      double &known = refined.bounds[grid];
+      if (known == 0)
+        known = expander.refineBound(*bounded.space, bounded.grids[grid].second, limit);
+      bound = std::max(bound, known);
     });
     for (const Open &grid : batch)
       open.push(grid);

@@ -49,7 +49,15 @@ private:
 
   void report(llvm::StringRef stage, int64_t done, int64_t left, double best);
 
+  /// What memory makes of the bounds of a space's grids, for searches that follow: by number of the grid; 0: not known yet.
+  struct RefinedBounds {
+    int64_t space = 0; // PlanSpace::id
+    Bytes limit;
+    std::vector<double> bounds;
+  };
+
   const PlanRequest &request;
+  RefinedBounds refined;
   std::chrono::steady_clock::time_point reported; // when progress last was
   ScheduleCache schedules;
   llvm::DefaultThreadPool pool;
