@@ -95,6 +95,9 @@ def check(build, scratch, seed):
     pick = random.Random(seed)
     model = draw_model(pick)
     layout, shape = draw_layout(pick)
+    # In bf16 rounding chooses other experts, and moves biases that hardly have a gradient by all that Adam allows.
+    if pick.random() < 0.3 and model["model_type"] in ("llama", "mistral", "gemma"):
+        shape += ["--precision", "bf16"]
     bookkeeping = ("architectures", "hidden_act", "rms_norm_eps", "max_position_embeddings", "rope_theta", "rope_scaling", "initializer_range")
     short = {key: value for key, value in model.items() if key not in bookkeeping}
     text = f"{' '.join(shape)} {' '.join(layout)} {json.dumps(short)}"
@@ -108,7 +111,7 @@ def check(build, scratch, seed):
 
     try:
         expected = train("single", ["--ranks", "1"])
-        problems, errors = equivalence.compare(train("parallel", layout), expected)
+        problems, errors = equivalence.compare(train("parallel", layout), expected, equivalence.precision_of(shape))
     except programs.Failed as failure:
         refused = failure.status == 1 and "ppc-compile" in failure.command and "error:" in str(failure)
         return text, "refused" if refused else "failed", [str(failure)]

@@ -1,6 +1,7 @@
 #include "Kernels.h"
 
 #include "llvm/Support/FormatVariadic.h"
+#include "runtime/core/DataType.h"
 #include "runtime/include/ppcrt.h"
 
 #include <vector>
@@ -15,17 +16,22 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) static void addArra
 
 static float *floats(BenchRank &rank, int64_t offset) { return reinterpret_cast<float *>(rank.arena + offset); }
 
-Benchmark productBenchmark(int64_t m, int64_t n, int64_t k) {
-  std::string name = llvm::formatv("product {0} x {1} x {2}", m, n, k);
+Benchmark productBenchmark(int64_t m, int64_t n, int64_t k, bool bf16) {
+  std::string name = llvm::formatv("{0}product {1} x {2} x {3}", bf16 ? "bf16 " : "", m, n, k);
   return {name, [=](BenchRank &rank) -> std::function<void()> {
-            // Version, type, accumulate, sizes, strides of A, B and C, no loops.
-            std::vector<int64_t> call = {1, PPCRT_F32, 0, m, n, k, k, 1, n, 1, n, 1, 0};
+            // Version, type, accumulate, type of C, sizes, strides of A, B and C, no loops.
+            std::vector<int64_t> call = {2, bf16 ? PPCRT_BF16 : PPCRT_F32, 0, PPCRT_F32, m, n, k, k, 1, n, 1, n, 1, 0};
             int64_t aBytes = (m * k * 4 + 63) / 64 * 64, bBytes = (k * n * 4 + 63) / 64 * 64;
             float *a = floats(rank, 0), *b = floats(rank, aBytes), *c = floats(rank, aBytes + bBytes);
-            for (int64_t i = 0; i < m * k; ++i)
-              a[i] = float(i % 7) - 3;
-            for (int64_t i = 0; i < k * n; ++i)
-              b[i] = float(i % 5) - 2;
+            auto fill = [&](float *values, int64_t count, int64_t period) {
+              for (int64_t i = 0; i < count; ++i)
+                if (bf16)
+                  reinterpret_cast<uint16_t *>(values)[i] = ppcrt::floatToBf16(float(i % period) - float(period / 2));
+                else
+                  values[i] = float(i % period) - float(period / 2);
+            };
+            fill(a, m * k, 7);
+            fill(b, k * n, 5);
             return [=] { ppcrt_gemm(call.data(), a, b, c); };
           }};
 }

@@ -8,8 +8,8 @@
 
 namespace mlir::ppc {
 
-/// `C = A B` in f32, m x k times k x n, as compiled programs call it.
-Benchmark productBenchmark(int64_t m, int64_t n, int64_t k);
+/// `C = A B`, m x k times k x n, as compiled programs call it: A and B in f32 or bf16, C in f32.
+Benchmark productBenchmark(int64_t m, int64_t n, int64_t k, bool bf16 = false);
 /// `c = a + b` over three arrays of so many bytes together.
 Benchmark streamBenchmark(int64_t bytes);
 /// Sum over all ranks of so many bytes.

@@ -70,7 +70,8 @@ private:
 
 void addDevice(Measurements &all) {
   for (int64_t size : {4, 64, 128, 256, 512, 1024})
-    all.add(productBenchmark(size, size, size), 2.0 * double(size) * double(size) * double(size), "FLOP");
+    for (bool bf16 : {false, true})
+      all.add(productBenchmark(size, size, size, bf16), 2.0 * double(size) * double(size) * double(size), "FLOP");
   for (int64_t bytes : {megabyte / 4, 4 * megabyte, 64 * megabyte})
     all.add(streamBenchmark(bytes), double(bytes), "B");
 }
@@ -87,10 +88,11 @@ void addNetwork(Measurements &all, int64_t count) {
 
 /// Rates of one core while all others work too; nothing is left to derive efficiencies from.
 void setDevice(Device &device, const Measurements &all) {
-  double product = std::max(all.rate("product 512 x 512 x 512"), all.rate("product 1024 x 1024 x 1024"));
   device.peak.fill(FlopsPerSecond(0));
-  device.peak[int(Precision::F32)] = FlopsPerSecond(product);
-  device.products[int(Precision::F32)] = {1, 1, 1};
+  for (auto [precision, name] : {std::pair(Precision::F32, std::string("product ")), std::pair(Precision::Bf16, std::string("bf16 product "))}) {
+    device.peak[int(precision)] = FlopsPerSecond(std::max(all.rate(name + "512 x 512 x 512"), all.rate(name + "1024 x 1024 x 1024")));
+    device.products[int(precision)] = {1, 1, 1};
+  }
   device.productFloor = Seconds(all.time("product 4 x 4 x 4").processor);
   // Arenas of models worth planning do not fit in caches.
   device.memoryBandwidth = BytesPerSecond(all.rate("stream 65536 KiB"));

@@ -65,9 +65,11 @@ OwningOpRef<ModuleOp> buildLlama(MLIRContext &context, const LlamaOptions &optio
   return buildFromConfig(context, json + "}", {options.sequence, options.batch});
 }
 
-OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options) {
+OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options, bool single) {
   ModelConfig config = llvm::cantFail(parseModelConfig("config.json", json));
   OwningOpRef<ModuleOp> module = llvm::cantFail(buildModel(config, options, context));
+  if (single)
+    return module;
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   return parseSourceString<ModuleOp>(std::regex_replace(text, std::regex("f32\\b"), "f64"), &context);

@@ -27,8 +27,8 @@ struct LlamaOptions {
   StringRef changes = "";
 };
 OwningOpRef<ModuleOp> buildLlama(MLIRContext &context, const LlamaOptions &options);
-/// The same from the whole text of a config.
-OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options);
+/// The same from the whole text of a config; with `single` as it is imported, in f32.
+OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options, bool single = false);
 
 using Passes = std::vector<std::unique_ptr<Pass>>;
 template <typename... P> Passes passes(P... pass) {
