@@ -3,8 +3,10 @@
 #include "ppc/CostModel/MixedStep.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/ThreadPool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <queue>
@@ -113,16 +115,33 @@ struct OpenNode {
 
 class GroupSearch {
 public:
-  GroupSearch(const PlanRequest &request) : request(request), space(request) {}
+  GroupSearch(const PlanRequest &request)
+      : request(request), space(request), pool(llvm::hardware_concurrency(request.threads)), workers(std::max(1u, pool.getMaxConcurrency())) {}
   llvm::Expected<PlanSearchResult> run();
 
 private:
+  /// What expanding a placement finds, and against what.
+  struct Expansion {
+    std::vector<double> times; // of the best plans, those that were known included
+    std::vector<Plan> plans;   // found
+    int64_t priced = 0, refused = 0;
+  };
+  /// Of one thread.
+  struct Worker {
+    StepEstimator estimator;
+    PipelineTimer timer;
+  };
+
   llvm::Error searchAlone();
   void searchTogether();
-  void expand(const OpenNode &node);
-  void add(Plan plan);
+  void expandAll(llvm::ArrayRef<OpenNode> nodes);
+  void expand(const OpenNode &node, Worker &worker, Expansion &found) const;
+  void add(std::vector<Plan> &plans, Plan plan) const;
   double cutoff() const {
     return int64_t(result.plans.size()) < request.topK ? std::numeric_limits<double>::infinity() : result.plans.back().cost.stepTime.value;
+  }
+  double cutoff(const Expansion &found) const {
+    return int64_t(found.times.size()) < request.topK ? std::numeric_limits<double>::infinity() : found.times[size_t(request.topK) - 1];
   }
   /// What bounds know of a grid: times are those of the whole model and one micro-batch, without exchange of state, which only adds.
   struct GridWork {
@@ -142,8 +161,8 @@ private:
   GroupSpace space;
   std::vector<GroupGrid> grids;
   std::map<std::pair<size_t, int>, GridWork> works;
-  StepEstimator estimator;
-  PipelineTimer timer;
+  llvm::DefaultThreadPool pool;
+  std::vector<Worker> workers;
   PlanSearchResult result;
   std::vector<Infeasibility> alone;
   int64_t priced = 0, placements = 0, refused = 0;
@@ -151,11 +170,11 @@ private:
 };
 } // namespace
 
-void GroupSearch::add(Plan plan) {
+void GroupSearch::add(std::vector<Plan> &plans, Plan plan) const {
   auto before = [](const Plan &left, const Plan &right) { return left.cost.stepTime < right.cost.stepTime; };
-  result.plans.insert(llvm::upper_bound(result.plans, plan, before), std::move(plan));
-  if (int64_t(result.plans.size()) > request.topK)
-    result.plans.pop_back();
+  plans.insert(llvm::upper_bound(plans, plan, before), std::move(plan));
+  if (int64_t(plans.size()) > request.topK)
+    plans.pop_back();
 }
 
 const GroupSearch::GridWork &GroupSearch::workOf(size_t grid, int recompute) {
@@ -270,9 +289,9 @@ double GroupSearch::boundByMemory(const GridWork &work, const GroupGrid &grid, l
   return request.stack.validatesUpdateAfterwards ? 0 : microBatchesOf(grid) * work.held / left * (1 - 1e-9);
 }
 
-void GroupSearch::expand(const OpenNode &node) {
+void GroupSearch::expand(const OpenNode &node, Worker &worker, Expansion &found) const {
   const GroupGrid &grid = grids[node.grid];
-  const GridWork &work = workOf(node.grid, node.recompute);
+  const GridWork &work = works.at({node.grid, node.recompute});
   ParallelLayout layout = space.layoutOf(grid);
   layout.recompute = Recompute(std::min(node.recompute, int(Recompute::Full)));
   layout.stageGroups = node.stages;
@@ -281,7 +300,6 @@ void GroupSearch::expand(const OpenNode &node) {
   std::array<double, 4> byMemory{};
   for (int64_t zero : space.zeros(layout))
     byMemory[zero] = boundByMemory(work, grid, node.stages, zero);
-  ++placements;
   std::vector<llvm::SmallVector<int64_t, 8>> recomputed(1);
   const llvm::SmallVector<int64_t, 8> &asked = request.constraints.stageRecomputedLayers;
   if (!asked.empty())
@@ -301,20 +319,53 @@ void GroupSearch::expand(const OpenNode &node) {
     layout.stageLayers.assign(cut.begin(), cut.end());
     for (int64_t zero : space.zeros(layout)) {
       layout.zero = zero;
-      if ((drains && draining > cutoff()) || (!slices && byMemory[zero] > cutoff()) ||
+      if ((drains && draining > cutoff(found)) || (!slices && byMemory[zero] > cutoff(found)) ||
           byMemory[zero] == std::numeric_limits<double>::infinity())
         continue;
       for (const auto &numbers : recomputed) {
         layout.stageRecomputedLayers = numbers;
         if (brokenConstraint(request.constraints, layout) || (request.refuse && !request.refuse(layout).empty())) {
-          ++refused;
+          ++found.refused;
           continue;
         }
-        ++priced;
-        if (std::optional<Plan> plan = fitOverGroups(request, layout, estimator, timer); plan && plan->cost.stepTime.value < cutoff())
-          add(std::move(*plan));
+        ++found.priced;
+        if (std::optional<Plan> plan = fitOverGroups(request, layout, worker.estimator, worker.timer);
+            plan && plan->cost.stepTime.value < cutoff(found)) {
+          found.times.insert(llvm::upper_bound(found.times, plan->cost.stepTime.value), plan->cost.stepTime.value);
+          add(found.plans, std::move(*plan));
+        }
       }
     }
+  }
+}
+
+/// Each against what was known before all of them, so that the result does not depend on the number of threads.
+void GroupSearch::expandAll(llvm::ArrayRef<OpenNode> nodes) {
+  for (const OpenNode &node : nodes)
+    workOf(node.grid, node.recompute);
+  std::vector<Expansion> found(nodes.size());
+  std::atomic<size_t> next{0};
+  auto work = [&](Worker &worker) {
+    for (size_t i; (i = next++) < nodes.size();) {
+      for (const Plan &plan : result.plans)
+        found[i].times.push_back(plan.cost.stepTime.value);
+      expand(nodes[i], worker, found[i]);
+    }
+  };
+  if (nodes.size() == 1 || workers.size() == 1) {
+    work(workers.front());
+  } else {
+    for (Worker &worker : workers)
+      pool.async([&] { work(worker); });
+    pool.wait();
+  }
+  for (Expansion &each : found) {
+    ++placements;
+    priced += each.priced;
+    refused += each.refused;
+    for (Plan &plan : each.plans)
+      if (plan.cost.stepTime.value < cutoff())
+        add(result.plans, std::move(plan));
   }
 }
 
@@ -347,8 +398,14 @@ void GroupSearch::searchTogether() {
     OpenNode node = open.top();
     open.pop();
     if (!node.stages.empty()) {
-      expand(node);
-      if (request.progress && ++taken % 64 == 0)
+      // With those behind it that are placements, too.
+      constexpr size_t wave = 8;
+      llvm::SmallVector<OpenNode, wave> nodes{std::move(node)};
+      for (; nodes.size() < wave && !open.empty() && !open.top().stages.empty() && open.top().bound <= cutoff(); open.pop())
+        nodes.push_back(open.top());
+      expandAll(nodes);
+      taken += int64_t(nodes.size());
+      if (request.progress && taken / 64 != (taken - int64_t(nodes.size())) / 64)
         request.progress({"plans", taken, int64_t(open.size()), result.plans.empty() ? Seconds(0) : result.plans.front().cost.stepTime});
       continue;
     }
@@ -388,7 +445,7 @@ llvm::Error GroupSearch::searchAlone() {
     auto place = [&](Plan &plan) { plan.layout.stageGroups.assign(size_t(plan.layout.pp), int64_t(group)); };
     for (Plan &plan : found->plans) {
       place(plan);
-      add(std::move(plan));
+      add(result.plans, std::move(plan));
     }
     leastOpen = std::min(leastOpen, found->plans.empty() ? leastOpen : found->lowerBound.value);
     if (found->infeasibility) {

@@ -51,6 +51,8 @@ static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const Para
   plan.cost.fits = true;
   for (size_t stage = 0; stage < plan.cost.stages.size(); ++stage)
     plan.cost.fits &= fitsStage(request, layout, stage, plan.cost.stages[stage].memory);
+  if (layout.pp > 1) // as many as the schedule has, where it has more than were asked for
+    plan.layout.vp = detail.shape.chunks;
   if (plan.layout.stageLayers.empty() && layout.pp > 1)
     for (int64_t layers : layersPerChunk(request.model, detail.costs.chunks))
       plan.layout.stageLayers.push_back(layers);

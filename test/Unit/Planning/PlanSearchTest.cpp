@@ -104,6 +104,28 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
   EXPECT_GE(layouts, 10000);
 }
 
+TEST(PlanSearch, PricedLayoutsCanBePricedAgain) {
+  RandomProblems random(3);
+  int several = 0;
+  for (const PipelineScheduleKind &kind : pipelineScheduleKinds()) {
+    PlanningProblem problem = random.make();
+    problem.model.layers = 16;
+    problem.job = {512, 8};
+    problem.cluster = llvm::cantFail(restrictCluster(llvm::cantFail(findCluster("dgx-h100:1")), 4));
+    ParallelLayout layout;
+    layout.pp = 4;
+    layout.schedule = kind.name.str(); // one chunk per device is fewer than some have
+    PlanRequest request = problem.request();
+    Plan plan = llvm::cantFail(pricePlan(request, layout));
+    EXPECT_FALSE(bool(verifyLayout(problem.model, problem.job, plan.layout))) << kind.name.str();
+    EXPECT_EQ(int64_t(plan.layout.stageLayers.size()), plan.layout.pp * plan.layout.vp) << kind.name.str();
+    Plan again = llvm::cantFail(pricePlan(request, plan.layout));
+    EXPECT_EQ(again.cost.stepTime.value, plan.cost.stepTime.value) << kind.name.str();
+    several += plan.layout.vp > 1;
+  }
+  EXPECT_GE(several, 5);
+}
+
 TEST(PlanSearch, AlternativesAreTheBestWithoutTheChosenValue) {
   RandomProblems random(5);
   int compared = 0;
