@@ -99,18 +99,13 @@ RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) 
   auto type = tensorType(op.getX());
   int64_t length = type.getDimSize(1), width = type.getShape().back();
   Type element = sumType(type.getElementType());
-  const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
   auto constant = [&](ArrayRef<double> values) -> Value {
-    auto numbers = llvm::map_to_vector(values, [&](double value) {
-      llvm::APFloat number(value);
-      bool inexact;
-      number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &inexact);
-      return number;
-    });
     SmallVector<int64_t> shape{length};
     llvm::append_range(shape, row);
     auto tableType = RankedTensorType::get(shape, element);
-    return arith::ConstantOp::create(b, tableType, DenseElementsAttr::get(tableType, numbers));
+    auto table = element.isF64() ? DenseElementsAttr::get(tableType, values)
+                                 : DenseElementsAttr::get(tableType, ArrayRef(std::vector<float>(values.begin(), values.end())));
+    return arith::ConstantOp::create(b, tableType, table);
   };
   std::vector<double> cosines(length * width, 1), sines(length * width, 0);
   RotaryTables tables;
