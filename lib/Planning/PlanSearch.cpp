@@ -123,42 +123,73 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   struct Finalist {
     Plan plan;
     Candidate candidate;
+    StepDetail detail;
     double time;
   };
-  std::vector<Finalist> finalists;
+  std::vector<Finalist> priced, finalists;
   std::vector<Candidate> &best = outcome.found.targets.front().found.list;
   StepEstimator estimator;
   PipelineTimer timer;
-  std::vector<double> replays; // shortest first
-  size_t listed = size_t(request.topK);
   for (Candidate &candidate : best) {
     StepDetail detail;
     llvm::Expected<Plan> plan = priceInDetail(request, candidate.layout, estimator, detail);
     if (!plan)
       return plan.takeError();
     double time = plan->cost.stepTime.value;
-    StepSimulationOptions replay;
-    if (request.simulate && replays.size() >= listed) {
-      llvm::Expected<Seconds> bound =
-          boundSimulatedStep(request.model, request.job, request.cluster, plan->layout, request.stack, detail, plan->cost, timer);
+    priced.push_back({std::move(*plan), std::move(candidate), std::move(detail), time});
+  }
+  auto replay = [&](const Finalist &each, const StepSimulationOptions &options) {
+    return simulateStep(request.model, request.job, request.cluster, each.plan.layout, request.stack, each.detail, each.plan.cost, options);
+  };
+  auto setReplayed = [](Finalist &each, SimulatedStep step) {
+    each.time = step.stepTime.value;
+    each.plan.simulated = std::move(step);
+  };
+  // As many as are listed, side by side.
+  size_t listed = std::min(priced.size(), size_t(request.topK));
+  std::vector<double> replays; // shortest first
+  if (request.simulate) {
+    std::vector<std::optional<llvm::Expected<SimulatedStep>>> steps(listed);
+    // Where two of them fit into some 400 MB.
+    constexpr double mostActions = 300000;
+    bool small = llvm::all_of(llvm::ArrayRef(priced).take_front(listed), [](const Finalist &each) {
+      const PipelineShape &shape = each.detail.shape;
+      return 2.0 * double(shape.devices) * double(shape.chunks) * double(shape.microBatches) * double(shape.slices) <= mostActions;
+    });
+    auto run = [&](size_t i, GridExpander &) { steps[i].emplace(replay(priced[i], {})); };
+    engine.parallel(listed, run, /*maxThreads=*/small ? 2 : 1);
+    llvm::Error errors = llvm::Error::success();
+    for (size_t i = 0; i < listed; ++i) {
+      if (*steps[i])
+        setReplayed(priced[i], std::move(**steps[i]));
+      else
+        errors = llvm::joinErrors(std::move(errors), steps[i]->takeError());
+      replays.push_back(priced[i].time);
+    }
+    if (errors)
+      return errors;
+    llvm::sort(replays);
+  }
+  for (size_t i = 0; i < priced.size(); ++i) {
+    Finalist &each = priced[i];
+    if (request.simulate && i >= listed) {
+      llvm::Expected<Seconds> bound = boundSimulatedStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
+                                                         each.detail, each.plan.cost, timer);
       if (!bound)
         return bound.takeError();
       if (bound->value > replays[listed - 1])
         continue;
-      replay.latest = Seconds(replays[listed - 1]);
-    }
-    if (request.simulate) {
-      llvm::Expected<SimulatedStep> step =
-          simulateStep(request.model, request.job, request.cluster, plan->layout, request.stack, detail, plan->cost, replay);
+      StepSimulationOptions options;
+      options.latest = Seconds(replays[listed - 1]);
+      llvm::Expected<SimulatedStep> step = replay(each, options);
       if (!step)
         return step.takeError();
       if (step->stopped)
         continue;
-      time = step->stepTime.value;
-      plan->simulated = std::move(*step);
-      replays.insert(std::upper_bound(replays.begin(), replays.end(), time), time);
+      setReplayed(each, std::move(*step));
+      replays.insert(llvm::upper_bound(replays, each.time), each.time);
     }
-    finalists.push_back({std::move(*plan), std::move(candidate), time});
+    finalists.push_back(std::move(each));
   }
   best.clear();
   const std::string first = toString(finalists.front().plan.layout);

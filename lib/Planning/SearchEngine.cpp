@@ -13,15 +13,16 @@ SearchEngine::SearchEngine(const PlanRequest &request) : request(request), pool(
     workers.push_back(std::make_unique<GridExpander>(request, schedules));
 }
 
-void SearchEngine::parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use) {
-  if (count <= 1 || workers.size() == 1) {
+void SearchEngine::parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use, size_t maxThreads) {
+  size_t threads = std::min(workers.size(), maxThreads);
+  if (count <= 1 || threads == 1) {
     for (size_t i = 0; i < count; ++i)
       use(i, *workers.front());
     return;
   }
   std::atomic<size_t> next{0};
-  for (auto &worker : workers)
-    pool.async([&, expander = worker.get()] {
+  for (size_t thread = 0; thread < threads; ++thread)
+    pool.async([&, expander = workers[thread].get()] {
       for (size_t i; (i = next++) < count;)
         use(i, *expander);
     });

@@ -43,10 +43,11 @@ public:
   /// The layout of the space that needs least memory (its time is not set); nothing: every one is refused.
   std::optional<Candidate> findLeastMemory(const BoundedSpace &bounded);
 
-private:
-  /// use(i, worker) for i in [0, count), in any order.
-  void parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use);
+  /// use(i, worker) for i in [0, count), on all cores or so many, in any order.
+  void parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use,
+                size_t maxThreads = std::numeric_limits<size_t>::max());
 
+private:
   void report(llvm::StringRef stage, int64_t done, int64_t left, double best);
 
   /// What memory makes of the bounds of a space's grids, for searches that follow: by number of the grid; 0: not known yet.
