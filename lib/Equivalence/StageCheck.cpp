@@ -185,7 +185,8 @@ FailureOr<bool> StageCheck::perform(size_t stage) {
     return failure();
   if (what != "send" && what != "receive") {
     auto function = stages[stage].functions.find(what.str());
-    if (function == stages[stage].functions.end() || what == "update" || what == "prepare")
+    if (function == stages[stage].functions.end() || what == "update" || what == "prepare" ||
+        what == "evaluate")
       return error(stage) << "is to do " << what << ", which it has no function for", failure();
     if (failed(call(stage, function->second, microBatch)))
       return failure();

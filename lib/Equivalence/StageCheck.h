@@ -57,7 +57,10 @@ private:
   FailureOr<Known> argument(size_t stage, Function &function, unsigned number, int64_t microBatch);
   LogicalResult store(size_t stage, Function &function, unsigned number, const Known &known, int64_t microBatch);
   LogicalResult completeSums(size_t stage);
-  LogicalResult update();
+  /// Runs the functions `action` of all stages together: "update", or "evaluate", which stages may lack.
+  LogicalResult finishStep(StringRef action);
+  /// Whether "evaluate" has left the loss in the metrics that are called so.
+  LogicalResult checkLoss();
   FailureOr<bool> reduceAcrossStages(std::vector<FunctionWalk> &walks, size_t stage);
   LogicalResult checkOutputs();
 

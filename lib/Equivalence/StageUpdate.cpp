@@ -1,4 +1,4 @@
-// The end of a step: the updates of all stages together, and what lies in the buffers after them.
+// The end of a step: the evaluations and the updates of all stages together, and what lies in the buffers after them.
 #include "StageCheck.h"
 
 namespace mlir::ppc {
@@ -51,13 +51,18 @@ FailureOr<bool> StageCheck::reduceAcrossStages(std::vector<FunctionWalk> &walks,
   return true;
 }
 
-LogicalResult StageCheck::update() {
+LogicalResult StageCheck::finishStep(StringRef action) {
   std::vector<FunctionWalk> walks;
   std::vector<Function *> functions;
   for (size_t stage = 0; stage < stages.size(); ++stage) {
-    auto found = stages[stage].functions.find("update");
-    if (found == stages[stage].functions.end())
-      return error(stage) << "has no update";
+    auto found = stages[stage].functions.find(action.str());
+    if (found == stages[stage].functions.end()) {
+      if (action == "evaluate" && functions.empty() && stage + 1 < stages.size())
+        continue;
+      return action == "evaluate" && functions.empty() ? success() : LogicalResult(error(stage) << "has no " << action);
+    }
+    if (functions.size() < stage)
+      return error(stage) << "has " << action << ", which another stage lacks";
     functions.push_back(&found->second);
     walks.emplace_back(derivation, found->second.op, "stage " + std::to_string(stage) + ": ");
     if (failed(completeSums(stage)))
@@ -90,10 +95,28 @@ LogicalResult StageCheck::update() {
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     if (walks[stage].waitsAt())
       return walks[stage].error(walks[stage].waitsAt()) << "never takes place: not all of its stages reach it";
-    report->localOps += walks[stage].opCount;
+    report->localOps += action == "update" ? walks[stage].opCount : 0;
     for (auto [index, known] : llvm::enumerate(walks[stage].results()))
       if (failed(store(stage, *functions[stage], index, known, -1)))
         return failure();
+  }
+  return success();
+}
+
+LogicalResult StageCheck::checkLoss() {
+  auto wanted = interface.outputs.find("loss");
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    auto evaluate = stages[stage].functions.find("evaluate");
+    if (evaluate == stages[stage].functions.end() || wanted == interface.outputs.end())
+      continue;
+    for (int64_t buffer : evaluate->second.results) {
+      const Content &memory = stages[stage].arena[buffer];
+      std::string problem = !memory.isSet || memory.isSum ? "is not computed"
+                                                          : compareOutput(wanted->second, memory.relation, ShardingAttr(), false,
+                                                                          derivation.axes, derivation.terms);
+      if (!problem.empty())
+        return error(stage) << "the loss that evaluate leaves in " << describeBuffer(stage, buffer) << " " << problem;
+    }
   }
   return success();
 }
@@ -148,7 +171,8 @@ LogicalResult StageCheck::checkOutputs() {
 
 LogicalResult StageCheck::run(EquivalenceReport &result) {
   report = &result;
-  return failure(failed(read()) || failed(prepare()) || failed(followActions()) || failed(update()) || failed(checkOutputs()));
+  return failure(failed(read()) || failed(prepare()) || failed(followActions()) || failed(finishStep("evaluate")) || failed(checkLoss()) ||
+                 failed(finishStep("update")) || failed(checkOutputs()));
 }
 
 } // namespace mlir::ppc

@@ -15,7 +15,7 @@ const char *const roleNames[roleCount] = {"parameter", "state",   "gradient", "a
                                           "saved",     "message", "scalar",   "metric",      "scratch",
                                           "prepared"};
 const char *const functionKindNames[functionKindCount] = {"forward", "backward", "weight_gradient", "update",
-                                                          "prepare"};
+                                                          "prepare", "evaluate"};
 const char *const actionKindNames[actionKindCount] = {"forward", "backward", "weight_gradient", "send", "receive"};
 
 namespace {
@@ -178,8 +178,7 @@ Stage readStage(const Value &value, const Manifest &manifest, int64_t index) {
     Function function{item.at("entry").string(), {}};
     for (const Value &buffer : item.at("buffers").list()) {
       function.buffers.push_back(int(buffer.integer(0, int64_t(stage.buffers.size()) - 1)));
-      bool ofStep = FunctionKind(kind) == FunctionKind::Update || FunctionKind(kind) == FunctionKind::Prepare;
-      if (ofStep && stage.buffers[function.buffers.back()].inSlot)
+      if (isOfStep(FunctionKind(kind)) && stage.buffers[function.buffers.back()].inSlot)
         buffer.fail(format("\"%s\" belongs to no micro-batch and cannot use a buffer in a slot", functionKindNames[kind]));
     }
     stage.functions[kind] = std::move(function);

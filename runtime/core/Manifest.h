@@ -44,14 +44,20 @@ struct Buffer {
   int parameter = -1;         // index into Manifest::parameters for parameter, state and gradient buffers
 };
 
-// "prepare" runs once per step before the actions, "update" once after them.
-enum class FunctionKind { Forward, Backward, WeightGradient, Update, Prepare };
-inline constexpr int functionKindCount = 5;
+// "prepare" runs once per step before the actions, "update" once after them; "evaluate" in its stead where only the loss
+// is wanted, after the forward actions alone.
+enum class FunctionKind { Forward, Backward, WeightGradient, Update, Prepare, Evaluate };
+inline constexpr int functionKindCount = 6;
 extern const char *const functionKindNames[functionKindCount];
+
+// Whether such a function runs for a whole step, not for one micro-batch.
+inline bool isOfStep(FunctionKind kind) {
+  return kind == FunctionKind::Update || kind == FunctionKind::Prepare || kind == FunctionKind::Evaluate;
+}
 
 struct Function {
   std::string entry;
-  std::vector<int> buffers; // indices into Stage::buffers; "prepare" and "update" use none that live in a slot
+  std::vector<int> buffers; // indices into Stage::buffers; those of a whole step use none that live in a slot
 };
 
 enum class ActionKind { Forward, Backward, WeightGradient, Send, Receive };

@@ -76,7 +76,7 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
   }
   if (options.quiet)
     return;
-  bool print = reported == 1 || report.step == options.steps || report.step % printEvery == 0;
+  bool print = reported == 1 || report.evaluated || report.step == options.steps || report.step % printEvery == 0;
   if (progress && print)
     std::fprintf(stderr, "\r\033[K");
   if (print) {
@@ -85,6 +85,8 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
                 report.seconds * 1e3);
     if (manifest.predictedStepSeconds > 0)
       std::printf(" (predicted %.2f)", manifest.predictedStepSeconds * 1e3);
+    if (report.evaluated)
+      std::printf(" eval_loss %.7g", report.evalLoss);
     std::printf("\n");
     std::fflush(stdout);
   }
@@ -97,6 +99,8 @@ std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) 
   line["step"] = report.step;
   line["loss"] = report.loss; // null when not finite
   line["grad_norm"] = report.gradNorm;
+  if (report.evaluated)
+    line["eval_loss"] = report.evalLoss;
   line["learning_rate"] = report.learningRate;
   line["tokens_per_s"] = tokensPerStep() / report.seconds;
   line["step_time_s"] = report.seconds;

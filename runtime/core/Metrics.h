@@ -24,6 +24,8 @@ struct StepReport {
   double seconds;
   std::vector<RankMemory> memory; // of each rank, as last measured
   bool measured;                  // in this step
+  bool evaluated;                 // after this step
+  double evalLoss;                // mean of the batches that were evaluated
 };
 
 // Files that a run writes line by line; opened before the ranks are forked, so that an unwritable path is known at

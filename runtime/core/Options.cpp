@@ -33,6 +33,12 @@ const Option table[] = {
      Kind::Text, FIELD(tokenizer)},
     {"--save-tokens", "FILE.bin", "write the tokens of --data as --data reads them, and exit", Kind::Text, FIELD(saveTokens)},
     {"--synthetic", nullptr, "train on random tokens instead of a text", Kind::Flag, FIELD(synthetic)},
+    {"--eval-data", "FILE", "text or tokens of which the loss is told without training on them, read as --data is", Kind::Text,
+     FIELD(evalData)},
+    {"--eval-every", "N", "steps between two evaluations of --eval-data (default: only after the last step)", Kind::Positive,
+     FIELD(evalEvery)},
+    {"--eval-batches", "N", "batches to evaluate (default: as many whole ones as --eval-data has)", Kind::Positive,
+     FIELD(evalBatches)},
     {"--steps", "N", "optimizer steps (default 100)", Kind::Positive, FIELD(steps)},
     {"--lr", "F", "peak learning rate (default 3e-4)", Kind::Real, FIELD(learningRate)},
     {"--min-lr", "F", "learning rate of the last step (default: a tenth of --lr)", Kind::Real,
@@ -162,6 +168,9 @@ Options parseOptions(int argc, char **argv) {
                      " says that they are made already");
   if (!options.saveTokens.empty() && options.data.empty())
     throw UsageError("--save-tokens needs --data FILE");
+  for (const char *name : {"--eval-every", "--eval-batches"})
+    if (options.isGiven(name) && options.evalData.empty())
+      throw UsageError(format("%s needs --eval-data FILE", name));
   for (const char *name :
        {"--resume", "--checkpoint-every", "--checkpoint-keep", "--checkpoint-wait", "--checkpoint-required"})
     if (options.isGiven(name) && options.checkpointDir.empty())

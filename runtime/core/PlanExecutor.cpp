@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <tuple>
+#include <utility>
 
 namespace ppcrt {
 namespace {
@@ -50,7 +53,7 @@ void checkEntries(const Manifest &manifest, const ppcrt_program &program) {
 PlanExecutor::PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context,
                            std::byte *arena, const TokenSource &tokens, ExecutionObserver *observer)
     : manifest(manifest), stage(manifest.stageOf(context.transport.rank())), context(context), arena(arena),
-      tokens(tokens), observer(observer), rank(context.transport.rank()), pending(stage.slots) {
+      tokens(&tokens), observer(observer), rank(context.transport.rank()), pending(stage.slots) {
   for (int kind = 0; kind < functionKindCount; ++kind) {
     if (!stage.functions[kind])
       continue;
@@ -99,13 +102,65 @@ StepResult PlanExecutor::run(int64_t step, double learningRate) {
   for (int64_t slot = 0; slot < stage.slots; ++slot)
     waitSends(slot);
   call(FunctionKind::Update, 0);
-  StepResult result;
-  for (const Buffer &buffer : stage.buffers)
-    if (buffer.role == Role::Metric)
-      (buffer.name == "loss" ? result.loss : result.gradNorm) = readFloat(address(buffer, 0));
+  StepResult result{metric("loss"), metric("grad_norm")};
   if (check)
     check->afterUpdate(step, result.loss, result.gradNorm);
   return result;
+}
+
+float PlanExecutor::metric(const char *name) const {
+  for (const Buffer &buffer : stage.buffers)
+    if (buffer.role == Role::Metric && buffer.name == name)
+      return readFloat(address(buffer, 0));
+  return 0;
+}
+
+// A message that a forward waits for comes from a forward: the actions of a micro-batch are done in the order of the model.
+void PlanExecutor::findEvaluation() {
+  std::set<std::tuple<int64_t, int64_t, int64_t>> wanted; // from stage, to stage, tag
+  for (size_t to = 0; to < manifest.stages.size(); ++to) {
+    const std::vector<Action> &actions = manifest.stages[to].actions;
+    for (size_t i = 0; i < actions.size(); ++i) {
+      if (actions[i].kind != ActionKind::Receive)
+        continue;
+      auto next = std::find_if(actions.begin() + i, actions.end(), [&](const Action &action) {
+        return action.buffer < 0 && action.microBatch == actions[i].microBatch;
+      });
+      if (next != actions.end() && next->kind == ActionKind::Forward)
+        wanted.emplace(actions[i].stage, to, actions[i].tag);
+    }
+  }
+  auto self = manifest.grid.stageOf(rank);
+  for (const Action &action : stage.actions)
+    if (action.kind == ActionKind::Forward ||
+        (action.kind == ActionKind::Send && wanted.count({self, action.stage, action.tag})) ||
+        (action.kind == ActionKind::Receive && wanted.count({action.stage, self, action.tag})))
+      evaluation.push_back(&action);
+}
+
+double PlanExecutor::evaluate(int64_t batch, const TokenSource &samples) {
+  if (evaluation.empty())
+    findEvaluation();
+  const TokenSource *ownTokens = std::exchange(tokens, &samples);
+  ExecutionObserver *ownObserver = std::exchange(observer, nullptr);
+  CommunicationObserver *communicationObserver = std::exchange(context.observer, nullptr);
+  FiniteCheck *ownCheck = std::exchange(check, nullptr);
+  Traffic traffic = context.traffic;
+  beginStep(batch + 1, 0);
+  call(FunctionKind::Prepare, 0);
+  for (const Action *action : evaluation) {
+    if (!begun[action->microBatch]) {
+      begun[action->microBatch] = true;
+      beginMicroBatch(batch + 1, action->microBatch);
+    }
+    perform(*action);
+  }
+  for (int64_t slot = 0; slot < stage.slots; ++slot)
+    waitSends(slot);
+  call(FunctionKind::Evaluate, 0);
+  tokens = ownTokens, observer = ownObserver, context.observer = communicationObserver, check = ownCheck;
+  context.traffic = traffic;
+  return metric("loss");
 }
 
 void PlanExecutor::beginStep(int64_t step, double learningRate) {
@@ -134,7 +189,7 @@ void PlanExecutor::fillInput(const Buffer &buffer, const Block &block, int64_t s
   block.forEachRun([&](int64_t local, int64_t logical, int64_t run) {
     while (run > 0) {
       int64_t row = logical / length, column = logical % length, count = std::min(run, length - column);
-      tokens.read(firstSample + row, column + shift, count, out + local);
+      tokens->read(firstSample + row, column + shift, count, out + local);
       checkTokens(firstSample + row, column + shift, count, out + local);
       local += count, logical += count, run -= count;
     }

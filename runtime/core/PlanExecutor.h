@@ -44,12 +44,20 @@ public:
   // Runs step `step` (from 1).
   StepResult run(int64_t step, double learningRate);
 
+  // Whether the program has what evaluate() needs.
+  bool canEvaluate() const { return functions[int(FunctionKind::Evaluate)]; }
+  // The loss of the samples of batch `batch` (from 0) of `samples` with the parameters as they are: forward alone, nothing
+  // is changed that a step does not begin anew. Neither the observer nor the counts of traffic see it.
+  double evaluate(int64_t batch, const TokenSource &samples);
+
 private:
   using Arguments = std::vector<void *>;
 
   void beginStep(int64_t step, double learningRate);
   void beginMicroBatch(int64_t step, int64_t microBatch);
   void perform(const Action &action);
+  void findEvaluation();
+  float metric(const char *name) const;
   void call(FunctionKind kind, int64_t microBatch);
   void fillInput(const Buffer &buffer, const Block &block, int64_t step, int64_t microBatch);
   void checkTokens(int64_t sample, int64_t first, int64_t count, const int32_t *ids) const;
@@ -60,7 +68,7 @@ private:
   const Stage &stage;
   RankContext &context;
   std::byte *arena;
-  const TokenSource &tokens;
+  const TokenSource *tokens;
   ExecutionObserver *observer;
   FiniteCheck *check = nullptr;
   int64_t rank;
@@ -70,6 +78,7 @@ private:
   std::vector<std::pair<const Buffer *, Block>> inputs;
   std::vector<std::vector<int64_t>> pending; // [slot]: requests of sends that still read it
   std::vector<bool> begun;                   // [micro-batch], in this step
+  std::vector<const Action *> evaluation;    // forward, and the messages between forwards; in order
 };
 
 } // namespace ppcrt

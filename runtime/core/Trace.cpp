@@ -101,8 +101,7 @@ void TraceRecorder::begin(const char *what, int64_t ofMicroBatch) {
   for (int kind = 0; kind < functionKindCount; ++kind)
     if (std::strcmp(what, functionKindNames[kind]) == 0)
       function = int16_t(kind);
-  bool ofStep = FunctionKind(function) == FunctionKind::Update || FunctionKind(function) == FunctionKind::Prepare;
-  microBatch = ofStep ? -1 : int32_t(ofMicroBatch);
+  microBatch = isOfStep(FunctionKind(function)) ? -1 : int32_t(ofMicroBatch);
   functionBegin = now();
 }
 

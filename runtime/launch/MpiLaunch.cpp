@@ -129,8 +129,9 @@ private:
   // An older program on one of the machines, or other options there, would compute nonsense together.
   void checkSameProgram() const {
     std::string text(program.manifest, program.manifest_size);
-    text += format(" %lld %llu %.17g %s", (long long)options.steps, (unsigned long long)options.seed,
-                   options.learningRate, options.order.c_str());
+    text += format(" %lld %llu %.17g %s %d %lld %lld", (long long)options.steps, (unsigned long long)options.seed,
+                   options.learningRate, options.order.c_str(), options.evalData.empty(), (long long)options.evalEvery,
+                   (long long)options.evalBatches);
     auto mine = int64_t(std::hash<std::string>()(text)), first = mine;
     mpi.Bcast(&first, 1, mpi.int64, 0, mpi.world);
     if (mine != first)

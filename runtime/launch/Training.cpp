@@ -43,6 +43,12 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
     : program(program), manifest(manifest), options(given), checkpoints(manifest, options) {
   if (!options.weights.empty() && !checkpoints.hasCandidates())
     weights = std::make_unique<WeightFiles>(options.weights, manifest);
+  if (!options.evalData.empty()) {
+    DataRequest request = dataRequest(options, manifest);
+    request.path = options.evalData;
+    request.order = OrderKind::Sequential;
+    heldOut = std::make_unique<TokenData>(request);
+  }
   if (options.synthetic) {
     tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
     return;
@@ -55,6 +61,8 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
 void Training::createOutputs() {
   if (std::string data = tokens ? tokens->describe() : ""; !data.empty() && !options.quiet)
     std::printf("data: %s\n", data.c_str());
+  if (heldOut && !options.quiet)
+    std::printf("evaluation: %s\n", heldOut->describe().c_str());
   if (weights && !options.quiet)
     std::printf("weights: %lld tensors, %s\n", (long long)weights->tensorCount(),
                 formatBytes(double(weights->bytes())).c_str());
@@ -91,6 +99,8 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     recorder = std::make_unique<TraceRecorder>();
   context.observer = recorder.get();
   PlanExecutor executor(manifest, program, context, arena, *tokens, recorder.get());
+  if (heldOut && !executor.canEvaluate())
+    throw InputError("--eval-data: the program has no function that evaluates: compile it again");
   FiniteCheck finiteCheck(manifest, transport, arena, options.onNotFinite == "stop");
   executor.watch(&finiteCheck);
   int64_t done = checkpoints.resume(transport, arena);
@@ -119,6 +129,9 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     if (recorder)
       recorder->endStep();
     report.seconds = now() - start;
+    report.evaluated = heldOut && (step == options.steps || (options.evalEvery && step % options.evalEvery == 0));
+    if (report.evaluated)
+      report.evalLoss = evaluate(executor);
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
     report.measured = step == done + 1 || step == options.steps;
@@ -140,6 +153,15 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     metrics->summarize(report);
   transport.barrier(Transport::everyRank); // nobody leaves before all have written
   RankContext::current = nullptr;
+}
+
+double Training::evaluate(PlanExecutor &executor) const {
+  int64_t whole = std::max<int64_t>(1, heldOut->order().places() / manifest.globalBatch);
+  int64_t batches = options.evalBatches ? options.evalBatches : whole;
+  double sum = 0;
+  for (int64_t batch = 0; batch < batches; ++batch)
+    sum += executor.evaluate(batch, *heldOut);
+  return sum / double(batches);
 }
 
 void Training::measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const {

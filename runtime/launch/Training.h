@@ -40,6 +40,8 @@ public:
   void commitOutputs();
 
 private:
+  // The mean loss of the batches to evaluate.
+  double evaluate(PlanExecutor &executor) const;
   void measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const;
 
   const ppcrt_program &program;
@@ -49,6 +51,7 @@ private:
   LineFile log, losses;
   std::unique_ptr<TraceFile> trace; // where the outputs were created, and a descendant's
   std::unique_ptr<TokenSource> tokens;
+  std::unique_ptr<TokenData> heldOut; // to evaluate on, or null
   std::unique_ptr<WeightFiles> weights; // until the ranks have read them
   std::vector<std::unique_ptr<TensorFile>> saved;
   std::unique_ptr<WeightFolder> savedWeights;

@@ -23,8 +23,8 @@ struct VerifyStagesPass : impl::VerifyStagesPassBase<VerifyStagesPass> {
     stages = llvm::to_vector(attribute.getAsRange<DictionaryAttr>());
     bool valid = true;
     for (size_t stage = 0; stage < stages.size(); ++stage)
-      valid &= succeeded(verifyFunctions(stage)) && succeeded(verifyActions(stage));
-    valid = valid && succeeded(verifyMessages()) && succeeded(verifyCollectives());
+      valid &= succeeded(verifyFunctions(stage)) && succeeded(verifyActions(stage)) && succeeded(verifyEvaluation(stage));
+    valid = valid && succeeded(verifyMessages()) && succeeded(verifyCollectives("update")) && succeeded(verifyCollectives("evaluate"));
     if (!valid)
       signalPassFailure();
   }
@@ -127,11 +127,11 @@ private:
   }
 
   // C4: every stage that takes part in all-reduces between stages does so in one order.
-  LogicalResult verifyCollectives() {
+  LogicalResult verifyCollectives(StringRef action) {
     SmallVector<SmallVector<AllReduceOp>> all(stages.size());
     for (size_t stage = 0; stage < stages.size(); ++stage)
-      if (func::FuncOp update = function(stage, "update"))
-        update.walk([&](AllReduceOp op) {
+      if (func::FuncOp last = function(stage, action))
+        last.walk([&](AllReduceOp op) {
           if (llvm::is_contained(axisNames(op.getAxes()), "pp"))
             all[stage].push_back(op);
         });
@@ -157,6 +157,18 @@ private:
               mine[i]->getAttr("ppc.channel") != theirs[i]->getAttr("ppc.channel") || members(mine[i]) != members(theirs[i]))
             return fail(stage) << "and stage " << peer << " disagree on their all-reduce " << i << " over \"pp\"";
       }
+    return success();
+  }
+
+  // C5: what evaluate reads is there when forward alone has run.
+  LogicalResult verifyEvaluation(size_t stage) {
+    func::FuncOp evaluate = function(stage, "evaluate"), forward = function(stage, "forward");
+    for (unsigned number = 0; evaluate && number < evaluate.getNumArguments(); ++number) {
+      Attribute buffer = evaluate.getArgAttr(number, "ppc.buffer");
+      auto isWritten = [&](unsigned result) { return forward.getResultAttr(result, "ppc.buffer") == buffer; };
+      if (!forward || !llvm::any_of(llvm::seq(forward.getNumResults()), isWritten))
+        return evaluate.emitOpError() << "argument " << number << " is bound to buffer " << buffer << ", which forward does not write";
+    }
     return success();
   }
 

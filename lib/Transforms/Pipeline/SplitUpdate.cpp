@@ -1,5 +1,6 @@
 // The update at the end of a step, on every stage for what it holds. All stages' functions are built together, op by op in
-// the order of @step, so that collectives between stages stand in one order everywhere.
+// the order of @step, so that collectives between stages stand in one order everywhere. What the loss needs of it is built
+// once more, as a function of its own that evaluates.
 #include "StageProgram.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -8,8 +9,8 @@ namespace {
 
 class UpdateSplitter {
 public:
-  UpdateSplitter(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators)
-      : split(split), accumulators(accumulators), all(split.stageCount(), true) {
+  UpdateSplitter(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators, Action action)
+      : split(split), accumulators(accumulators), action(action), all(split.stageCount(), true) {
     for (BlockArgument argument : split.step.getArguments()) {
       unsigned number = argument.getArgNumber();
       if (Attribute name = split.step.getArgAttr(number, attr::parameter))
@@ -21,11 +22,17 @@ public:
 
   LogicalResult run();
 
+  /// The buffers of the loss by stage; those of Update are Evaluate's too.
+  DenseMap<int64_t, int64_t> lossBuffers;
+  /// Number of the all-reduce between stages that is being built: the same on every stage, and different for each, so that
+  /// nothing merges two of them on one stage only (two zeros, say).
+  int64_t channel = 0;
+
 private:
   using Stages = llvm::SmallBitVector;
 
   StageFunction &function(int64_t stage) {
-    return split.stages[stage]->function(Action::Update, split.module, split.step.getLoc());
+    return split.stages[stage]->function(action, split.module, split.step.getLoc());
   }
   /// The stages on which `value` can be had without communication.
   FailureOr<Stages> available(Value value);
@@ -37,6 +44,9 @@ private:
   LogicalResult broadcastScalar(Value value);
   LogicalResult split1(Operation *op);
   LogicalResult addResults();
+  /// Whether `op` is computed by the functions that are built.
+  bool isWanted(Operation *op) const { return action == Action::Update || needed.contains(op); }
+  void findNeeded();
   /// The buffer for the gradient `value` of a parameter on `stage`: the accumulator that it is computed from where there
   /// is one of its type, else a new one.
   int64_t gradientBuffer(Value value, int64_t stage, ArrayRef<NamedAttribute> fields);
@@ -46,10 +56,9 @@ private:
 
   StepSplit &split;
   ArrayRef<std::pair<int64_t, int64_t>> accumulators;
+  Action action;              ///< Update or Evaluate
+  DenseSet<Operation *> needed; ///< of Evaluate: what the loss is computed from, after the accumulate
   Stages all;
-  /// Number of the all-reduce between stages that is being built: the same on every stage, and different for each, so that
-  /// nothing merges two of them on one stage only (two zeros, say).
-  int64_t channel = 0;
   DenseMap<Value, Stages> sitesOf; ///< of results of ops that have been split
   /// Arguments of @step by kind ("parameter" or the name of a state) and name of the parameter.
   DenseMap<std::pair<Attribute, Attribute>, BlockArgument> arguments;
@@ -260,6 +269,8 @@ LogicalResult UpdateSplitter::addResults() {
     auto name = step.getResultAttrOfType<StringAttr>(number, attr::of);
     if (!kind)
       return step.emitOpError() << "result " << number << " has no ppc.result";
+    if (action == Action::Evaluate && kind != "loss")
+      continue;
     bool isMetric = kind == "loss" || kind == "grad_norm";
     if (isMetric && failed(broadcastScalar(value)))
       return failure();
@@ -278,8 +289,12 @@ LogicalResult UpdateSplitter::addResults() {
       if (failed(local))
         return failure();
       int64_t buffer;
-      if (isMetric) {
+      if (action == Action::Evaluate) {
+        buffer = lossBuffers.lookup(stage);
+      } else if (isMetric) {
         buffer = program.addBuffer("metric", value.getType(), "arena", {attrs.getNamedAttr("name", kind)});
+        if (kind == "loss")
+          lossBuffers[stage] = buffer;
       } else if (kind == "gradient") {
         SmallVector<NamedAttribute> fields = {attrs.getNamedAttr("name", name)};
         for (auto [from, to] : {std::pair(attr::sharding, "sharding"), std::pair(attr::logicalType, "logical")})
@@ -301,11 +316,25 @@ LogicalResult UpdateSplitter::addResults() {
   return success();
 }
 
+void UpdateSplitter::findNeeded() {
+  SmallVector<Value> worklist;
+  for (auto [number, value] : llvm::enumerate(split.step.front().getTerminator()->getOperands()))
+    if (auto kind = split.step.getResultAttrOfType<StringAttr>(number, attr::result); kind && kind == "loss")
+      worklist.push_back(value);
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    if (op && op != split.accumulate && needed.insert(op).second)
+      worklist.append(op->operand_begin(), op->operand_end());
+  }
+}
+
 LogicalResult UpdateSplitter::run() {
+  if (action == Action::Evaluate)
+    findNeeded();
   for (int64_t stage = 0; stage < split.stageCount(); ++stage)
     function(stage);
   for (Operation &op : split.step.front().without_terminator()) {
-    if (!split.accumulate->isBeforeInBlock(&op) || isa<ConstantOp>(op)) // what comes before has a function of its own
+    if (!split.accumulate->isBeforeInBlock(&op) || isa<ConstantOp>(op) || !isWanted(&op)) // what comes before has a function of its own
       continue;
     if (failed(split1(&op)))
       return failure();
@@ -316,7 +345,14 @@ LogicalResult UpdateSplitter::run() {
 } // namespace
 
 LogicalResult splitUpdate(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators) {
-  return UpdateSplitter(split, accumulators).run();
+  UpdateSplitter update(split, accumulators, Action::Update), evaluate(split, accumulators, Action::Evaluate);
+  if (failed(update.run()))
+    return failure();
+  if (update.lossBuffers.empty())
+    return success();
+  evaluate.lossBuffers = update.lossBuffers;
+  evaluate.channel = update.channel;
+  return evaluate.run();
 }
 
 } // namespace mlir::ppc

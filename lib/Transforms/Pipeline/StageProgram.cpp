@@ -15,6 +15,8 @@ StringRef toString(Action action) {
     return "weight_gradient";
   case Action::Update:
     return "update";
+  case Action::Evaluate:
+    return "evaluate";
   }
   llvm_unreachable("every action has a name");
 }

@@ -10,8 +10,8 @@
 namespace mlir::ppc {
 
 /// What a stage does at one time. For one micro-batch: in this order. Prepare and Update come once per step, before and after
-/// all micro-batches.
-enum class Action { Prepare, Forward, Backward, WeightGradient, Update };
+/// all micro-batches. Evaluate comes in Update's stead where only the loss is wanted: forward alone comes before it.
+enum class Action { Prepare, Forward, Backward, WeightGradient, Update, Evaluate };
 StringRef toString(Action action);
 
 /// A function of a stage. Arguments and results are added as they turn out to be needed.
@@ -87,7 +87,7 @@ struct StepSplit {
   int64_t stageCount() const { return stages.size(); }
 };
 
-/// Adds the update functions. Results of the accumulate are found in `accumulators`: the stage and the buffer of each.
+/// Adds the update functions, and those that evaluate the loss. Results of the accumulate are found in `accumulators`: the stage and the buffer of each.
 LogicalResult splitUpdate(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators);
 
 } // namespace mlir::ppc

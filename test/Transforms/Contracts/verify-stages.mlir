@@ -260,3 +260,26 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 1>, stages = [0, 1], schedu
     return %1 : tensor<f32>
   }
 }
+
+// -----
+
+// C5: without backward there is nothing to read.
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 1>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}>,
+  ppc.stages = [
+    {buffers = [{role = "accumulator", space = "arena", type = tensor<f32>}, {role = "metric", space = "arena", type = tensor<f32>}],
+     functions = {backward = {buffers = array<i64: 0>, entry = "stage0.backward"}, evaluate = {buffers = array<i64: 0, 1>, entry = "stage0.evaluate"},
+                  forward = {buffers = array<i64>, entry = "stage0.forward"}},
+     sends = [], receives = [], actions = [{do = "forward", micro_batch = 0 : i64}, {do = "backward", micro_batch = 0 : i64}]}]} {
+  func.func @stage0.forward() {
+    return
+  }
+  func.func @stage0.backward(%x: tensor<f32> {ppc.buffer = 0 : i64}) -> (tensor<f32> {ppc.buffer = 0 : i64}) {
+    %0 = ppc.add %x, %x : tensor<f32>
+    return %0 : tensor<f32>
+  }
+  // expected-error @below {{argument 0 is bound to buffer 0 : i64, which forward does not write}}
+  func.func @stage0.evaluate(%x: tensor<f32> {ppc.buffer = 0 : i64}) -> (tensor<f32> {ppc.buffer = 1 : i64}) {
+    %0 = ppc.scale %x by 2.000000e+00 : tensor<f32>
+    return %0 : tensor<f32>
+  }
+}

@@ -12,7 +12,8 @@
 // CHECK-SAME:   {name = "w", role = "gradient", space = "arena", type = tensor<4x4xf32>},
 // CHECK-SAME:   {name = "loss", role = "metric", space = "arena", type = tensor<f32>},
 // CHECK-SAME:   {name = "grad_norm", role = "metric", space = "arena", type = tensor<f32>}],
-// CHECK-SAME:  functions = {forward = {buffers = array<i64: 0, 1, 2>, entry = "stage0.forward"},
+// CHECK-SAME:  functions = {evaluate = {buffers = array<i64: 5>, entry = "stage0.evaluate"},
+// CHECK-SAME:   forward = {buffers = array<i64: 0, 1, 2>, entry = "stage0.forward"},
 // CHECK-SAME:   update = {buffers = array<i64: 4, 5, 6>, entry = "stage0.update"},
 // CHECK-SAME:   weight_gradient = {buffers = array<i64: 3, 0, 4>, entry = "stage0.weight_gradient"}},
 // CHECK-SAME:  receives = [{before = "weight_gradient", buffer = 3 : i64, stage = 1 : i64, tag = 1 : i64}],
@@ -47,6 +48,16 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
   // CHECK-NEXT:    return %[[LOSS]], %[[NORM]], %[[ALL]]
   // CHECK-LABEL: func.func @stage1.update(
   // CHECK-COUNT-3: ppc.all_reduce
+  // CHECK-NOT:     ppc.all_reduce
+
+  // The loss alone, for parameters that are not to change.
+  // CHECK-LABEL: func.func @stage0.evaluate(
+  // CHECK-SAME:    ) -> (tensor<f32> {ppc.buffer = 5 : i64})
+  // CHECK-NEXT:    %[[ZERO:.*]] = ppc.constant dense<0.000000e+00>
+  // CHECK-NEXT:    %[[LOSS:.*]] = ppc.all_reduce %[[ZERO]] over ["pp"] <sum> {ppc.channel = 3 : i64}
+  // CHECK-NEXT:    return %[[LOSS]]
+  // CHECK-LABEL: func.func @stage1.evaluate(
+  // CHECK-COUNT-1: ppc.all_reduce
   // CHECK-NOT:     ppc.all_reduce
 
   // MERGED: functions = {backward = {buffers = array<i64: {{[0-9, ]+}}>, entry = "stage0.backward"}

@@ -43,7 +43,8 @@ def VerifyStagesPass : Pass<"ppc-verify-stages", "mlir::ModuleOp"> {
     type, and no buffer is written twice by one function. C2: each stage does each of its actions and messages once for
     each micro-batch. C3: every message that is sent is received by the stage it is sent to, as the same type, and the
     other way round. C4: stages that take part in the same all-reduces over "pp" do so in the same order: anything else
-    would wait for ever. The program is not changed; a violation is an error.
+    would wait for ever. C5: what a stage's `evaluate` reads is written by its `forward`. The program is not changed; a violation
+    is an error.
   }];
 }
 
