@@ -25,6 +25,7 @@ public:
         return function.emitOpError() << "the plan cuts parameter '" << entry.getName().getValue()
                                       << "', which the model does not have";
     setArgAttrs(function, attr::sharding, [&](unsigned number) { return shardings[number]; });
+    gatherRounded();
     return assignStages();
   }
 
@@ -41,6 +42,7 @@ private:
   LogicalResult verify(unsigned number, RankedTensorType type, ShardingAttr sharding);
   FailureOr<ShardingAttr> shardingFromDimensions(unsigned number, RankedTensorType type);
   ShardingAttr cutForUpdate(RankedTensorType type, ShardingAttr sharding);
+  void gatherRounded();
   LogicalResult assignStages();
 
   func::FuncOp function;
@@ -147,6 +149,36 @@ LogicalResult PlanApplier::shardArgument(unsigned number) {
     return failure();
   shardings.push_back(sharding);
   return success();
+}
+
+/// Where micro-batches read nothing of a parameter but what is rounded of it, each rank keeps the block that it updates: that is
+/// rounded, and what is gathered has half the bytes. The same numbers: rounding goes element by element.
+void PlanApplier::gatherRounded() {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto isCopy = [&](Operation *user) { return isa<ConvertOp>(user) && user->getBlock() == &function.front(); };
+    if (!function.getArgAttr(number, attr::parameter) || llvm::none_of(argument.getUsers(), isCopy) ||
+        !llvm::all_of(argument.getUsers(), [&](Operation *user) { return isCopy(user) || isa<AdamwOp>(user); }))
+      continue;
+    auto whole = function.getArgAttrOfType<ShardingAttr>(number, attr::sharding);
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (int64_t(whole.getDims().size()) != type.getRank())
+      continue;
+    ShardingAttr cut = cutForUpdate(type, whole);
+    if (cut == whole)
+      continue;
+    function.setArgAttr(number, attr::sharding, cut);
+    for (Operation *user : llvm::to_vector(argument.getUsers())) {
+      if (!isCopy(user))
+        continue;
+      OpBuilder builder(user->getContext());
+      builder.setInsertionPointAfter(user);
+      Value copy = user->getResult(0);
+      auto gather = ReshardOp::create(builder, user->getLoc(), copy.getType(), copy, whole);
+      gather->setDiscardableAttrs(user->getDiscardableAttrDictionary());
+      copy.replaceAllUsesExcept(gather, gather);
+    }
+  }
 }
 
 LogicalResult PlanApplier::assignStages() {
