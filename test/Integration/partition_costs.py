@@ -12,6 +12,9 @@ With L layers and parameters P, on t tensor-parallel and d data-parallel ranks:
   not kept. No all-reduce of a stream is left, and no whole stream is saved for backward.
 - ZeRO-1: once a step a reduce-scatter of each gradient and an all-gather of each parameter, nothing of the size of a parameter
   otherwise; each rank holds 1/d of the optimizer's state.
+- bf16: sums between ranks are f32. With sequence parallelism, gathers of activations in forward and of gradients that enter products
+  are bf16. With ZeRO-1 what products read of parameters is gathered in bf16, once a step before the micro-batches, and each rank
+  holds 1/d of those parameters.
 """
 import argparse
 import collections
@@ -118,6 +121,21 @@ def main():
            sum(sizes))
     expect("dp 4: bytes of optimizer state", dp.bytes_of("state"), whole.bytes_of("state"))
     expect("zero 1: bytes of optimizer state", zero.bytes_of("state"), whole.bytes_of("state") // 4)
+
+    narrow_sp, narrow = (Program(build, model, shape + options + " --precision bf16") for options in ("--tp 4 --sp", "--dp 4 --zero 1"))
+    every = [found for program in (narrow_sp, narrow) for action in program.collectives.values() for found in action]
+    expect("bf16: sums between ranks in bf16",
+           sum(1 for kind, _, before, _ in every if kind in ("all_reduce", "reduce_scatter") and before.endswith("bf16")), 0)
+    gathered = [found for found in narrow_sp.collectives["forward"] if found[0] == "all_gather" and elements(found[3]) == stream]
+    expect("sp in bf16: all-gathers of the stream in forward", sum(1 for found in gathered if found[3].endswith("bf16")), regions + 1)
+    expect("sp in bf16: the same in f32", sum(1 for found in gathered if found[3].endswith("f32")), 0)
+    wide = config["vocab_size"] * hidden + (2 * layers + 1) * hidden  # the embedding and the norms
+    expect("zero 1 in bf16: elements gathered in f32",
+           sum(elements(found[3]) for found in narrow.collectives["update"] if found[0] == "all_gather"), wide)
+    expect("zero 1 in bf16: elements gathered in bf16",
+           sum(elements(found[3]) for found in narrow.collectives["prepare"] if found[0] == "all_gather" and found[3].endswith("bf16")),
+           sum(sizes) - wide)
+    expect("zero 1 in bf16: bytes of f32 parameters", narrow.bytes_of("parameter"), 4 * wide + (sum(sizes) - wide))
     print(f"{len(problems)} figures differ from theory")
     sys.exit(1 if problems else 0)
 

@@ -88,8 +88,9 @@ def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
   let description = [{
     Each argument with `ppc.dims` gets `ppc.sharding`: its parameter's entry in the plan's `parameters`, else the axes that
     `dimensions` gives to its dimensions. Other arguments are replicated. Optimizer state lies like its parameter, cut over the
-    axes of `update` besides (each along the dimension where the smallest block is left), unless `states` says it. Each op with
-    `ppc.layer` gets `ppc.stage`.
+    axes of `update` besides (each along the dimension where the smallest block is left), unless `states` says it. A parameter of
+    which micro-batches read nothing but what is rounded before them (`ppc.convert`) lies like its state, and the rounded values are
+    gathered (`ppc.reshard`). Each op with `ppc.layer` gets `ppc.stage`.
 
     Requires: `#ppc.plan` on the module, from `ppc-search-plan`, `ppc-make-plan` or a person.
     Guarantees: shardings that are legal for the grid: no axis twice, no dimension with fewer elements than devices; or an
