@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <iterator>
 #include <sys/stat.h>
 
@@ -17,6 +18,18 @@ void warn(const std::string &text) { std::fprintf(stderr, "warning: %s\n", text.
 int64_t fileBytes(const std::string &path) {
   struct stat status;
   return !path.empty() && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) ? int64_t(status.st_size) : 0;
+}
+
+// What the checkpoint calls the data: the file, and what makes tokens of it.
+constexpr const char *through = " through ";
+
+std::string dataName(const Options &options) {
+  return options.data + (options.data.empty() || options.tokenizer == "bytes" ? "" : through + options.tokenizer);
+}
+
+std::string tokenizerOf(const std::string &data) {
+  size_t at = data.find(through);
+  return at == std::string::npos ? "bytes" : data.substr(at + std::strlen(through));
 }
 
 } // namespace
@@ -96,6 +109,9 @@ void Checkpointing::prepare() {
           format("the checkpoint was written with the data \"%s\" of %lld bytes, now it is \"%s\" of %lld: the samples "
                  "differ",
                  info.data.c_str(), (long long)info.dataBytes, options.data.c_str(), (long long)bytes));
+    if (!options.data.empty() && tokenizerOf(info.data) != options.tokenizer)
+      warn(format("the checkpoint was written with --tokenizer %s, now it is %s: the samples differ unless the two are equal",
+                  tokenizerOf(info.data).c_str(), options.tokenizer.c_str()));
   }
   folder.prepare();
 }
@@ -165,7 +181,7 @@ void Checkpointing::afterStep(Transport &transport, const std::byte *arena, int6
 void Checkpointing::begin(Transport &transport, const std::byte *arena, int64_t step) {
   underWay.info = {step,          manifest.model,       manifest.sequenceLength,     manifest.globalBatch,
                    options.seed,  options.learningRate, options.minimumLearningRate, options.warmup,
-                   options.steps, options.data,         fileBytes(options.data),     options.order};
+                   options.steps, dataName(options),    fileBytes(options.data),     options.order};
   writer = std::make_unique<CheckpointWriter>(manifest, transport.rank(), arena, folder.partialPath(step));
 }
 

@@ -140,4 +140,24 @@ TEST(TokenizerTest, ATextIsDataAndItsTokensCanBeSaved) {
   }
 }
 
+TEST(TokenizerTest, ACheckpointRemembersTheTokenizer) {
+  std::string text = temporaryPath("letters"), checkpoints = temporaryPath("tokenized");
+  std::string content;
+  for (int i = 0; i < 500; ++i)
+    content += "qzq"; // what no merge makes longer, so that the program's vocabulary is large enough
+  writeFile(text, content);
+  std::vector<std::string> arguments = {"--data", text, "--quiet", "--checkpoint-dir", checkpoints, "--resume", "--steps"};
+  auto train = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), arguments.begin(), arguments.end());
+    ProgramRun run("1,1,1", more);
+    EXPECT_EQ(run.wait(), 0) << run.err();
+    return run.err();
+  };
+  std::string tokenizer = folder() + "/gpt2.json";
+  EXPECT_EQ(train({"2", "--tokenizer", tokenizer}), "");
+  EXPECT_EQ(train({"4", "--tokenizer", tokenizer}), "");
+  EXPECT_EQ(train({"6"}), "warning: the checkpoint was written with --tokenizer " + tokenizer +
+                              ", now it is bytes: the samples differ unless the two are equal\n");
+}
+
 } // namespace
