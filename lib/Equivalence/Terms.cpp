@@ -7,7 +7,7 @@ namespace mlir::ppc {
 
 /// Factors that differ in rounding only are one: 12 digits.
 static double rounded(double factor) {
-  if (factor == 0 || !std::isfinite(factor))
+  if (factor == 0 || std::fabs(factor) == 1 || !std::isfinite(factor)) // of most
     return factor;
   double unit = std::pow(10.0, 12 - std::ceil(std::log10(std::fabs(factor))));
   return std::round(factor * unit) / unit;
@@ -21,18 +21,22 @@ TermId TermTable::argument(StringRef name, RankedTensorType type) {
 }
 
 TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape, Type element) {
-  std::map<TermId, double> factors;
+  SmallVector<std::pair<TermId, double>> factors, normal; // a residual stream has as many as the model has layers
   for (auto [term, factor] : addends) {
     if (terms[term].isCombination)
       for (auto [inner, innerFactor] : terms[term].addends)
-        factors[inner] += factor * innerFactor;
+        factors.push_back({inner, factor * innerFactor});
     else
-      factors[term] += factor;
+      factors.push_back({term, factor});
   }
-  SmallVector<std::pair<TermId, double>> normal;
-  for (auto [term, factor] : factors)
-    if (rounded(factor) != 0)
-      normal.push_back({term, rounded(factor)});
+  llvm::stable_sort(factors, [](auto &a, auto &b) { return a.first < b.first; });
+  for (size_t i = 0; i < factors.size();) {
+    auto [term, factor] = factors[i];
+    for (++i; i < factors.size() && factors[i].first == term; ++i)
+      factor += factors[i].second;
+    if (double value = rounded(factor); value != 0)
+      normal.push_back({term, value});
+  }
   if (normal.size() == 1 && normal.front().second == 1 && ArrayRef<int64_t>(terms[normal.front().first].shape) == shape)
     return normal.front().first;
   auto [it, isNew] = combinations.try_emplace({normal, SmallVector<int64_t>(shape), element.getAsOpaquePointer()}, 0);
