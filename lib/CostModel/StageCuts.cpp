@@ -1,10 +1,12 @@
-// Which layers each virtual stage holds.
+// Which layers each virtual stage holds: one cut for stages that are equally fast and for those that are not.
+#include "ppc/CostModel/MixedStep.h"
 #include "ppc/CostModel/StageCost.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 using namespace mlir::ppc;
 
@@ -29,51 +31,64 @@ static std::vector<int64_t> cutUniformly(int64_t layers, int64_t before, int64_t
 }
 
 namespace {
-/// The contiguous cut with the least slowest chunk, when the first carries `first` and the last `last` beside its layers,
-/// and at least one layer each. Among those, early chunks take as few layers as they may: they keep most micro-batches.
-class BalancedCut {
+/// The contiguous cut with the least slowest chunk, each at least one layer. Among those, early chunks take as few layers as they may:
+/// they keep most micro-batches.
+class LayerCut {
 public:
-  /// `ends[i]`: time of the first i layers.
-  BalancedCut(llvm::ArrayRef<double> ends, double first, double last, int64_t chunks)
-      : ends(ends), first(first), last(last), chunks(chunks), layers(int64_t(ends.size()) - 1) {}
+  LayerCut(llvm::ArrayRef<llvm::ArrayRef<double>> ends, llvm::ArrayRef<double> extra, llvm::ArrayRef<int64_t> most)
+      : ends(ends), extra(extra), most(most), chunks(int64_t(ends.size())), layers(int64_t(ends.front().size()) - 1) {}
 
   std::vector<int64_t> run() {
-    double low = (ends.back() + first + last) / double(chunks), high = std::numeric_limits<double>::infinity(), next = 0;
-    std::vector<int64_t> cut;
+    double low = ends.front().back(), high = std::numeric_limits<double>::infinity(), next = 0;
+    for (llvm::ArrayRef<double> own : ends)
+      low = std::min(low, own.back());
+    low = (low + std::accumulate(extra.begin(), extra.end(), 0.0)) / double(chunks);
+    std::vector<int64_t> cut, best;
     while (low < high) {
       if (fill(low * (1 + 1e-12), cut, next)) { // nothing less will do
-        high = slowest(cut);
+        high = slowest(best = cut);
         break;
       }
       low = next;
+      if (low == std::numeric_limits<double>::infinity())
+        break;
       if (fill(high < std::numeric_limits<double>::infinity() ? 0.5 * (low + high) : 1.1 * low, cut, next))
-        high = slowest(cut); // what it really needs is less
+        high = slowest(best = cut); // what it really needs is less
       else
         low = next;
     }
-    return lighten(high * (1 + 1e-12));
+    if (best.empty())
+      return {};
+    std::vector<int64_t> light = lighten(high * (1 + 1e-12)), positions(1, 0);
+    for (int64_t count : light)
+      positions.push_back(positions.back() + count);
+    if (light.front() <= mostOf(0) && slowest(positions) <= high * (1 + 1e-9))
+      return light;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+      light[chunk] = best[chunk + 1] - best[chunk];
+    return light;
   }
 
 private:
-  double extra(int64_t chunk) const { return (chunk == 0 ? first : 0) + (chunk == chunks - 1 ? last : 0); }
+  int64_t mostOf(int64_t chunk) const { return most.empty() ? layers : most[chunk]; }
 
   double slowest(llvm::ArrayRef<int64_t> cut) const {
-    double most = 0;
+    double time = 0;
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      most = std::max(most, ends[cut[chunk + 1]] - ends[cut[chunk]] + extra(chunk));
-    return most;
+      time = std::max(time, ends[chunk][cut[chunk + 1]] - ends[chunk][cut[chunk]] + extra[chunk]);
+    return time;
   }
 
-  /// The last position at which the first layers take at most `target`, of those from `begin` on.
-  int64_t lastWithin(double target, int64_t begin) const {
-    if (target < ends[begin])
+  /// The last position at which the chunk's first layers take at most `target`, of those from `begin` on.
+  int64_t lastWithin(llvm::ArrayRef<double> own, double target, int64_t begin) const {
+    if (target < own[begin])
       return begin - 1;
     // Layers that are alike are hit at once.
-    double mean = ends.back() / double(layers);
-    int64_t at = begin + int64_t(std::min(double(layers - begin), mean > 0 ? (target - ends[begin]) / mean : double(layers)));
-    while (at < layers && ends[at + 1] <= target)
+    double mean = own.back() / double(layers);
+    int64_t at = begin + int64_t(std::min(double(layers - begin), mean > 0 ? (target - own[begin]) / mean : double(layers)));
+    while (at < layers && own[at + 1] <= target)
       ++at;
-    while (ends[at] > target)
+    while (own[at] > target)
       --at;
     return at;
   }
@@ -84,10 +99,11 @@ private:
     cut.assign(1, 0);
     next = std::numeric_limits<double>::infinity();
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-      int64_t most = layers - (chunks - 1 - chunk), begin = cut.back();
-      int64_t end = std::min(most, lastWithin(ends[begin] + limit - extra(chunk), begin));
-      if (end < most)
-        next = std::min(next, ends[std::max(end, begin) + 1] - ends[begin] + extra(chunk));
+      llvm::ArrayRef<double> own = ends[chunk];
+      int64_t begin = cut.back(), last = std::min(layers - (chunks - 1 - chunk), begin + mostOf(chunk));
+      int64_t end = std::min(last, lastWithin(own, own[begin] + limit - extra[chunk], begin));
+      if (end < last)
+        next = std::min(next, own[std::max(end, begin) + 1] - own[begin] + extra[chunk]);
       if (end <= begin)
         return false;
       cut.push_back(end);
@@ -100,14 +116,16 @@ private:
     std::vector<int64_t> counts(chunks);
     int64_t end = layers;
     for (int64_t chunk = chunks - 1; chunk > 0; --chunk) {
-      double target = ends[end] - limit + extra(chunk);
-      int64_t begin = std::max<int64_t>(0, end - int64_t((ends[end] - target) / std::max(ends.back() / double(layers), 1e-300)));
+      llvm::ArrayRef<double> own = ends[chunk];
+      double target = own[end] - limit + extra[chunk];
+      int64_t begin = std::max<int64_t>(0, end - int64_t((own[end] - target) / std::max(own.back() / double(layers), 1e-300)));
       begin = std::clamp<int64_t>(begin, 0, end - 1);
-      while (begin > 0 && ends[begin - 1] >= target)
+      while (begin > 0 && own[begin - 1] >= target)
         --begin;
-      while (begin < end && ends[begin] < target)
+      while (begin < end && own[begin] < target)
         ++begin;
-      begin = std::clamp(begin, chunk, end - 1);
+      begin = std::max({begin, chunk, end - mostOf(chunk)});
+      begin = std::min(begin, end - 1);
       counts[chunk] = end - begin;
       end = begin;
     }
@@ -115,11 +133,17 @@ private:
     return counts;
   }
 
-  llvm::ArrayRef<double> ends;
-  double first, last;
+  llvm::ArrayRef<llvm::ArrayRef<double>> ends;
+  llvm::ArrayRef<double> extra;
+  llvm::ArrayRef<int64_t> most;
   int64_t chunks, layers;
 };
 } // namespace
+
+std::vector<int64_t> mlir::ppc::cutByTimes(llvm::ArrayRef<llvm::ArrayRef<double>> ends, llvm::ArrayRef<double> extra,
+                                           llvm::ArrayRef<int64_t> most) {
+  return LayerCut(ends, extra, most).run();
+}
 
 std::array<double, layerKinds> mlir::ppc::cutTimes(const LayerPrograms &programs, Recompute recompute) {
   std::array<double, layerKinds> times{};
@@ -147,7 +171,10 @@ static std::vector<int64_t> cutBalanced(const PricingContext &context, const Lay
     ends[layer + 1] = ends[layer] + times[int(layerKind(model, alike ? 0 : layer))];
   double head = times[int(LayerKind::Head)];
   double predicted = double(model.predictionLayers) * (times[int(layerKind(model, model.layers - 1))] + head);
-  return BalancedCut(ends, times[int(LayerKind::Embedding)], head + predicted, chunks).run();
+  std::vector<double> extra(chunks, 0);
+  extra.front() += times[int(LayerKind::Embedding)];
+  extra.back() += head + predicted;
+  return cutByTimes(std::vector<llvm::ArrayRef<double>>(chunks, ends), extra, {});
 }
 
 std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const LayerPrograms &programs) {
