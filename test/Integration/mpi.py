@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Ranks that mpirun starts compute what forked ranks compute, bit for bit.
 
-A small LLaMA over data, tensor, sequence and pipeline parallelism, with a sharded optimizer, is trained with forked
+A small LLaMA over data, tensor, sequence and pipeline parallelism, with a sharded optimizer and products that read bf16, so that
+ranks exchange both f32 and bf16, is trained with forked
 ranks, under mpirun on this machine, under mpirun over TCP, and, where network namespaces can be made, on two hosts of
 their own: namespaces with a link between them and other host names, so that only TCP connects their ranks. Losses and
 parameters must be equal to the last bit.
@@ -20,7 +21,7 @@ import programs
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODEL = os.path.join(HERE, "Inputs/even.json")
 SHAPE = ["--global-batch", "8", "--seq-len", "16", "--micro-batch", "1"]
-LAYOUT = ["--dp", "2", "--tp", "2", "--pp", "2", "--sp", "--zero", "1"]
+LAYOUT = ["--dp", "2", "--tp", "2", "--pp", "2", "--sp", "--zero", "1", "--precision", "bf16"]
 RANKS, STEPS = 8, 10
 NETWORK = "10.213.87"
 
