@@ -121,6 +121,7 @@ private:
           program.first[device] = actions.size();
         actions.push_back({int32_t(needs), uint16_t(device), uint16_t(code)});
         next[device] += merged ? 2 : 1;
+        __builtin_prefetch(list.data() + next[device] + 2); // lists of many devices in turn
       }
     }
     for (int64_t device = 0; device < schedule.deviceCount(); ++device)
