@@ -185,8 +185,10 @@ void runRounded(const GemmProblem &p, int sums, const Bf16 *a, const Bf16 *b, Bf
   wide.result = DataType::F32;
   wide.cRow = p.n, wide.cCol = 1;
   int64_t size = p.m * p.n;
-  for (int i = p.loopCount; i-- > sums; size *= p.loops[i].size)
+  for (int i = p.loopCount; i-- > sums; size *= p.loops[i].size) {
     copy.loops[i].a = wide.loops[i].c = size;
+    copy.loops[i].b = 0;
+  }
   total.resize(size);
   forEachTurn(wide, 0, sums, a, b, total.data(),
               [&](bool first, const Bf16 *a, const Bf16 *b, float *c) { runLoops(wide, sums, !first, a, b, c); });
