@@ -213,6 +213,11 @@ void ManifestWriter::write(StringRef planText, StringRef configText) {
       writeValue(weights);
       out.attributeEnd();
     }
+    if (auto operations = module->getAttrOfType<ArrayAttr>("ppc.operations")) {
+      out.attributeBegin("operations");
+      writeValue(operations);
+      out.attributeEnd();
+    }
     if (!configText.empty())
       out.attribute("config", configText);
     out.attributeArray("stages", [&] {

@@ -9,10 +9,13 @@
 #include "ppc/Transforms/Fusion/Passes.h"
 #include "ppc/Transforms/Memory/Passes.h"
 #include "ppc/Transforms/Outline/Passes.h"
+#include "ppc/Transforms/Profile/Passes.h"
 
 namespace mlir::ppc {
 
-void buildDevicePhase(OpPassManager &pm) {
+void buildDevicePhase(OpPassManager &pm, bool profile) {
+  if (profile)
+    pm.addPass(createNameOperationsPass());
   // No pass before ppc-to-ppc-rt may drop or merge ops: the collectives of the model dialect are values without effects,
   // but a rank that leaves one out blocks the others.
   // Each kind of layer once, before anything looks inside.
@@ -46,6 +49,8 @@ void buildDevicePhase(OpPassManager &pm) {
   pm.addPass(createVerifyDevicePass());
   // Now that each function's scratch is known, the arena of each stage can be laid out.
   pm.addPass(createAssignArenaPass());
+  if (profile)
+    pm.addPass(createMarkOperationsPass());
 }
 
 } // namespace mlir::ppc

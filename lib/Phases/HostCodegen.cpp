@@ -30,6 +30,7 @@
 #include "ppc/Transforms/Fusion/Passes.h"
 #include "ppc/Transforms/Memory/Passes.h"
 #include "ppc/Transforms/Outline/Passes.h"
+#include "ppc/Transforms/Profile/Passes.h"
 
 namespace mlir::ppc {
 
@@ -50,11 +51,13 @@ void registerHostPhases() {
   registerPpcFusionPasses();
   registerPpcMemoryPasses();
   registerPpcOutlinePasses();
+  registerPpcProfilePasses();
   bufferization::registerDropEquivalentBufferResultsPass();
   bufferization::registerEmptyTensorEliminationPass();
   bufferization::registerOneShotBufferizePass();
   func::registerDuplicateFunctionEliminationPass();
-  PassPipelineRegistration<>("ppc-phase-device", "partition -> device: bodies merged, loops fused, buffers at offsets", buildDevicePhase);
+  PassPipelineRegistration<>("ppc-phase-device", "partition -> device: bodies merged, loops fused, buffers at offsets",
+                               [](OpPassManager &pm) { buildDevicePhase(pm); });
   PassPipelineRegistration<>("ppc-phase-host", "device -> host code in the LLVM dialect", buildHostPhase);
 }
 

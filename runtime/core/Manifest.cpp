@@ -232,6 +232,10 @@ Manifest readManifest(const Value &top) {
       item.at("name").fail("parameter \"" + manifest.parameters.back().name + "\" is defined twice");
   }
   manifest.weights = readWeightMap(top, manifest.parameters);
+  if (top.has("operations"))
+    for (const Value &item : top.at("operations").list())
+      manifest.operations.push_back(
+          {item.at("name").string(), item.at("flops").number(), item.at("bytes").number()});
   std::vector<Value> stages = top.at("stages").list();
   if (int64_t(stages.size()) != manifest.grid.stageCount())
     top.at("stages").fail(

@@ -84,6 +84,12 @@ struct Stage {
   int64_t slotStart(int64_t microBatch) const { return slotOffset + microBatch % slots * slotBytes; }
 };
 
+// Of a program compiled with --profile: what ppcrt_profile's number means.
+struct Operation {
+  std::string name;
+  double flops, bytes; // of one execution
+};
+
 struct Manifest {
   std::string model;
   std::string plan; // YAML text
@@ -102,6 +108,7 @@ struct Manifest {
   double predictedStepSeconds = 0;        // by the planner; 0: not predicted
   std::vector<Parameter> parameters;
   WeightMap weights;
+  std::vector<Operation> operations; // empty: not compiled with --profile
   std::vector<Stage> stages; // one per coordinate of the "pp" axis; one when there is no such axis
 
   int64_t microBatchSize() const { return globalBatch / microBatches; }

@@ -70,6 +70,8 @@ const Option table[] = {
      Kind::Choice, FIELD(onNotFinite)},
     {"--log", "FILE", "write one JSON object for each step", Kind::Text, FIELD(log)},
     {"--trace", "FILE", "write what each rank does when, for ui.perfetto.dev", Kind::Text, FIELD(trace)},
+    {"--profile", "FILE", "write the time of each operation as JSON (programs of ppc-compile --profile)", Kind::Text,
+     FIELD(profile)},
     {"--save-parameters", "FILE", "write the parameters after the last step as safetensors", Kind::Text,
      FIELD(saveParameters)},
     {"--save-gradients", "FILE", "write the reduced, unclipped gradients of the last step as safetensors", Kind::Text,

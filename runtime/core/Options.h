@@ -31,6 +31,7 @@ struct Options {
   std::string onNotFinite = "stop"; // or "continue"
   std::string log;
   std::string trace;
+  std::string profile;
   std::string saveParameters;
   std::string saveGradients;
   std::string saveLosses;

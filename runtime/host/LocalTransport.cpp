@@ -32,6 +32,8 @@ LocalWorld::LocalWorld(const LocalWorldShape &shape) {
     bounces.push_back(layout.add(bounceBytes));
   }
   region = std::make_unique<SharedRegion>(layout.total());
+  for (size_t rank = 0; rank < ranks; ++rank)
+    region->useLargePages(arenas[rank], shape.arenaBytes[rank]);
 }
 
 LocalTransport::LocalTransport(LocalWorld &world, int rank) : world(world), me(rank), links(world.groups.size()) {

@@ -8,14 +8,29 @@
 
 namespace ppcrt {
 
+static constexpr size_t largePage = size_t(2) << 20;
+
+// Large pages need addresses that are multiples of their size, which the system chooses only when asked.
 SharedRegion::SharedRegion(size_t size) : bytes(std::max(size, RegionLayout::pageBytes)) {
-  void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  reserved = mmap(nullptr, bytes + largePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *mapped = MAP_FAILED;
+  if (reserved != MAP_FAILED) {
+    auto aligned = (reinterpret_cast<uintptr_t>(reserved) + largePage - 1) / largePage * largePage;
+    mapped = mmap(reinterpret_cast<void *>(aligned), bytes, PROT_READ | PROT_WRITE,
+                  MAP_FIXED | MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
   if (mapped == MAP_FAILED)
     throw InputError(withErrno("cannot reserve " + formatBytes(double(bytes)) + " of address space for the ranks"));
   base = static_cast<std::byte *>(mapped);
 }
 
-SharedRegion::~SharedRegion() { munmap(base, bytes); }
+SharedRegion::~SharedRegion() { munmap(reserved, bytes + largePage); }
+
+void SharedRegion::useLargePages(size_t offset, size_t length) const {
+  size_t begin = (offset + largePage - 1) / largePage * largePage, end = (offset + length) / largePage * largePage;
+  if (begin < end)
+    madvise(base + begin, end - begin, MADV_HUGEPAGE); // where the system has none, small ones do
+}
 
 int64_t residentBytes(const std::byte *data, int64_t bytes) {
   constexpr size_t page = RegionLayout::pageBytes;

@@ -19,6 +19,8 @@ public:
 
   std::byte *data() const { return base; }
   size_t size() const { return bytes; }
+  // Asks for large pages in a part that will be touched as a whole: fewer page faults, fewer misses of addresses.
+  void useLargePages(size_t offset, size_t length) const;
   bool contains(const void *address, int64_t length) const {
     auto begin = reinterpret_cast<uintptr_t>(address), start = reinterpret_cast<uintptr_t>(base);
     return begin >= start && begin + length <= start + bytes;
@@ -27,6 +29,7 @@ public:
 private:
   std::byte *base;
   size_t bytes;
+  void *reserved; // what `base` was aligned in
 };
 
 // Hands out consecutive page-aligned parts of a region; measured first with no region, then repeated to place.

@@ -83,6 +83,10 @@ void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t count, i
 // overlaps neither A nor B.
 void ppcrt_gemm(const int64_t *desc, const void *a, const void *b, void *c);
 
+// Operation `number` of manifest["operations"] begins, and the one before ends; -1: none begins. Called by programs that were
+// compiled with --profile.
+void ppcrt_profile(int64_t number);
+
 // ---- Running ----
 
 // Runs a program with a command line (see `./train --help`): forks its ranks, trains, returns the exit status: 0 done,

@@ -172,6 +172,7 @@ private:
   void train(Training &training) {
     setLibraryThreads(options.threads ? int(options.threads) : std::max(1, availableCores() / sharing));
     SharedRegion arena(manifest.stageOf(rank).arenaBytes);
+    arena.useLargePages(0, arena.size());
     MpiTransport transport(mpi, rankShape(manifest, rank));
     try {
       training.run(transport, arena.data(), running.step);

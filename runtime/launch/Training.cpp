@@ -3,6 +3,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/FiniteCheck.h"
 #include "runtime/core/LearningRate.h"
+#include "runtime/core/OperationProfile.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/PeakRate.h"
 #include "runtime/launch/MachineCheck.h"
@@ -41,6 +42,8 @@ DataRequest dataRequest(const Options &options, const Manifest &manifest) {
 
 Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &given)
     : program(program), manifest(manifest), options(given), checkpoints(manifest, options) {
+  if (!options.profile.empty() && manifest.operations.empty())
+    throw InputError("--profile: this program does not measure its operations: compile it with ppc-compile --profile");
   if (!options.weights.empty() && !checkpoints.hasCandidates())
     weights = std::make_unique<WeightFiles>(options.weights, manifest);
   if (!options.evalData.empty()) {
@@ -107,6 +110,11 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   if (!done)
     executor.initializeParameters(options.seed, weights.get());
   weights.reset();
+  std::unique_ptr<OperationProfile> profile;
+  if (!options.profile.empty())
+    profile = std::make_unique<OperationProfile>(manifest.operations.size());
+  OperationProfile::current = profile.get();
+  double profiled = 0;
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
   double peakRate = options.quiet && options.log.empty() ? 0 : measurePeakRate(transport, manifest.precision);
@@ -129,9 +137,16 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     if (recorder)
       recorder->endStep();
     report.seconds = now() - start;
+    profiled += report.seconds;
+    if (profile && step == done + 1 && step < options.steps) { // memory is touched for the first time in it
+      profile->restart();
+      profiled = 0;
+    }
+    OperationProfile::current = nullptr; // of training alone
     report.evaluated = heldOut && (step == options.steps || (options.evalEvery && step % options.evalEvery == 0));
     if (report.evaluated)
       report.evalLoss = evaluate(executor);
+    OperationProfile::current = profile.get();
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
     report.measured = step == done + 1 || step == options.steps;
@@ -141,6 +156,9 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
       metrics->report(report, context.traffic);
     checkpoints.afterStep(transport, arena, step);
   }
+  OperationProfile::current = nullptr;
+  if (profile)
+    profile->write(manifest, transport, options.profile, std::max<int64_t>(1, options.steps - done - 1), profiled);
   for (const auto &file : saved)
     file->writeBlocks(manifest, transport.rank(), arena);
   if (recorder)

@@ -1,5 +1,6 @@
 #include "Step.h"
 #include "ProcessMemory.h"
+#include "Roofline.h"
 #include "StepParticipant.h"
 
 #include "ppc/Model/ModelShape.h"
@@ -105,11 +106,13 @@ public:
         return problem;
     print();
     llvm::outs().flush();
+    if (llvm::Error problem = profile())
+      return problem;
     return lossesAgree;
   }
 
 private:
-  llvm::Error compile(const std::string &wanted, const std::string &executable) {
+  llvm::Error compile(const std::string &wanted, const std::string &executable, bool profile = false) {
     std::vector<std::string> command = {tools + "/ppc-compile",      work.config,       "--seq-len",
                                         std::to_string(work.sequence), "--global-batch", std::to_string(work.batch), "-o", executable};
     if (layout.empty()) {
@@ -119,6 +122,8 @@ private:
       llvm::StringRef(layout).split(options, ' ', -1, /*KeepEmpty=*/false);
       command.insert(command.end(), options.begin(), options.end());
     }
+    if (profile)
+      command.push_back("--profile");
     if (wanted != "f32")
       command.push_back("--precision=" + wanted);
     return runCommand(command, work.folder + "/compile.stderr");
@@ -141,6 +146,21 @@ private:
     ours.ours = true;
     all.push_back(std::move(ours));
     return llvm::Error::success();
+  }
+
+  /// The same program once more, built to measure its operations.
+  llvm::Error profile() {
+    std::string executable = work.folder + "/train-" + work.precision + "-profile", file = work.folder + "/profile-" + work.precision + ".json";
+    if (llvm::Error problem = compile(work.precision, executable, /*profile=*/true))
+      return problem;
+    if (llvm::Error problem = runCommand({executable, "--weights", work.weights, "--data", work.tokens, "--data-format", "uint32", "--order",
+                                          "sequential", "--steps", std::to_string(1 + stepsPerTurn), "--quiet", "--profile", file},
+                                         work.folder + "/profile.stderr"))
+      return problem;
+    CorePeaks peaks = measureCorePeaks(int(work.cores));
+    if (peaks.flops == 0)
+      return error("the machine cannot be measured");
+    return printRoofline(file, peaks, llvm::outs());
   }
 
   void addBaselines() {

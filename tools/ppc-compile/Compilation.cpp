@@ -293,7 +293,7 @@ bool Compilation::lowerTo(Emit last) {
     return false;
   if (last < Emit::Device)
     return true;
-  if (!runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm); }))
+  if (!runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm, options.profile); }))
     return false;
   if (last < Emit::LLVM)
     return true;

@@ -89,6 +89,7 @@ cl::opt<bool> noVerify("no-verify", cl::desc("Skip the proof that the partitione
 cl::opt<bool> explain("explain", cl::desc("Print why the plan was chosen to standard error: the runner-up, and for each decision the best "
                                           "plan that decides otherwise"),
                       cl::cat(layoutCategory));
+cl::opt<bool> profile("profile", cl::desc("Let the program measure its operations: its option --profile writes them"), cl::cat(outputCategory));
 cl::opt<bool> verbose("verbose", cl::desc("Print what each phase took to standard error"), cl::cat(outputCategory));
 
 int usageError(const llvm::Twine &message) {
@@ -170,6 +171,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->checkSteps = checkSteps;
   options->verify = !noVerify;
   options->verbose = verbose;
+  options->profile = profile;
   options->explain = explain;
   return {std::move(options), 0};
 }

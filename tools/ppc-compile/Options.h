@@ -40,6 +40,7 @@ struct CompileOptions {
   int64_t checkSteps = 3;
   bool verify = true; // prove that the partitioned program computes what the logical one does
   bool verbose = false;
+  bool profile = false;
   bool explain = false; // print the planner's decisions
 };
 

@@ -11,7 +11,8 @@ class DialectRegistry;
 namespace mlir::ppc {
 
 /// partition -> device: bodies outlined and merged, loops fused, buffers at offsets in one scratch per function.
-void buildDevicePhase(OpPassManager &pm);
+/// With `profile` the program notes when each operation begins (ppc-mark-operations).
+void buildDevicePhase(OpPassManager &pm, bool profile = false);
 
 /// device -> host code: LLVM dialect, entries `void name(void **buffers)`, calls of the runtime.
 void buildHostPhase(OpPassManager &pm);

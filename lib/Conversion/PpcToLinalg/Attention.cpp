@@ -81,7 +81,7 @@ SmallVector<Value> attention(AttentionOp op, ScalarBuilder &b) {
     return shape.unlessHidden(s, shape.score(s, v.back(), v.drop_back()), minusInfinity);
   });
   Value maximum = loopNest(b, Access{scores, allLoops(b, 5)}, Access{filledTensor(b, rowType, minusInfinity), perQuery(b)}, {4},
-                           [&](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{s.maximum(v[1], v[0])}; })[0];
+                           [&](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{s.largest(v[1], v[0])}; })[0];
   Value powers = updateScores(b, scores, Access{maximum, perQuery(b)},
                               [&](ScalarBuilder &s, ValueRange v) { return s.exp(s.sub(v[1], v[0])); });
   Value sum = loopNest(b, Access{powers, allLoops(b, 5)}, Access{filledTensor(b, rowType, 0), perQuery(b)}, {4},

@@ -31,6 +31,11 @@ struct ScalarBuilder : ImplicitLocOpBuilder {
   /// a + b where additions of a reduction may be reordered, which is what lets it be vectorised.
   Value accumulate(Value a, Value b);
   Value maximum(Value a, Value b) { return arith::MaximumFOp::create(*this, a, b); }
+  /// The maximum of a row whose exponents are taken relative to it, in a form that is vectorised. It may lose a NaN: that shows
+  /// in the exponents.
+  Value largest(Value a, Value b) {
+    return arith::MaxNumFOp::create(*this, a, b, arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
+  }
   Value exp(Value x) { return math::ExpOp::create(*this, x); }
   Value log(Value x) { return math::LogOp::create(*this, x); }
   /// 1 / (1 + e^-x).

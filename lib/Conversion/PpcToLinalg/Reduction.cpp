@@ -56,7 +56,10 @@ SmallVector<Value> logSumExp(LogSumExpOp op, ScalarBuilder &b) {
   };
   Access x{op.getX(), allLoops(b, rank)};
   Value maximum = reduceLast(b, type, x, kMinusInfinity, [&](ScalarBuilder &s, ValueRange v, Value so_far) {
-    return s.maximum(so_far, unlessPadding(s, v[0], kMinusInfinity));
+    if (!start)
+      return s.largest(so_far, v[0]);
+    // Added, not selected: a maximum of a selection is not vectorised.
+    return s.largest(so_far, s.add(v[0], unlessPadding(s, s.number(v[0].getType(), 0), kMinusInfinity)));
   });
   Access m{maximum, firstLoops(b, rank, rank - 1)};
   Value sum = reduceLast(b, type, {x, m}, 0, [&](ScalarBuilder &s, ValueRange v, Value so_far) {
@@ -73,7 +76,7 @@ SmallVector<Value> softmax(SoftmaxOp op, ScalarBuilder &b) {
   Access x{op.getX(), allLoops(b, rank)};
   AffineMap row = firstLoops(b, rank, rank - 1);
   Value maximum = reduceLast(b, type, x, kMinusInfinity,
-                             [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.maximum(so_far, v[0]); });
+                             [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.largest(so_far, v[0]); });
   Value power = mapLoops(b, summed(type), {x, {maximum, row}},
                          [](ScalarBuilder &s, ValueRange v) { return s.exp(s.sub(v[0], v[1])); });
   Value sum = reduceLast(b, type, Access{power, allLoops(b, rank)}, 0,

@@ -1,0 +1,60 @@
+#include "runtime/core/OperationProfile.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Manifest.h"
+#include "runtime/core/RankContext.h"
+#include "runtime/host/Transport.h"
+#include "runtime/include/ppcrt.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace ppcrt {
+
+OperationProfile *OperationProfile::current = nullptr;
+
+void OperationProfile::begin(int64_t next) {
+  double time = now();
+  if (running >= 0) {
+    seconds[running] += time - since;
+    calls[running] += 1;
+  }
+  running = next >= 0 && next < int64_t(seconds.size()) ? next : -1;
+  since = time;
+}
+
+void OperationProfile::restart() {
+  std::fill(seconds.begin(), seconds.end(), 0);
+  std::fill(calls.begin(), calls.end(), 0);
+  running = -1;
+}
+
+void OperationProfile::write(const Manifest &manifest, Transport &transport, const std::string &path, int64_t steps,
+                             double stepSeconds) {
+  for (std::vector<double> *values : {&seconds, &calls})
+    transport.allReduce(Transport::everyRank, values->data(), int64_t(values->size()), DataType::F64, Reduction::Sum);
+  if (transport.rank() != 0)
+    return;
+  auto ranks = double(transport.rankCount());
+  nlohmann::ordered_json operations = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < seconds.size(); ++i)
+    operations.push_back({{"name", manifest.operations[i].name},
+                          {"calls", calls[i] / ranks},
+                          {"seconds", seconds[i] / ranks},
+                          {"flops", manifest.operations[i].flops},
+                          {"bytes", manifest.operations[i].bytes}});
+  std::ofstream file(path);
+  file << nlohmann::ordered_json{
+              {"ranks", transport.rankCount()}, {"steps", steps}, {"seconds", stepSeconds}, {"operations", operations}}
+              .dump(1)
+       << "\n";
+  if (!file.flush())
+    throw InputError(withErrno("cannot write " + path));
+}
+
+} // namespace ppcrt
+
+extern "C" void ppcrt_profile(int64_t operation) {
+  if (ppcrt::OperationProfile::current)
+    ppcrt::OperationProfile::current->begin(operation);
+}
