@@ -27,7 +27,7 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(op);
     SmallVector<Value> operands;
-    Value destination;
+    SmallVector<Value> destinations;
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isa<TensorType>(operand.get().getType())) {
         operands.push_back(operand.get());
@@ -40,11 +40,11 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
         return op->emitOpError() << "needs row-major buffers without gaps, not " << buffer->getType();
       operands.push_back(*buffer);
       if (cast<DestinationStyleOpInterface>(op).isDpsInit(&operand))
-        destination = *buffer;
+        destinations.push_back(*buffer);
     }
     OperationState bufferized(op->getLoc(), op->getName(), operands, {}, op->getAttrs());
     rewriter.create(bufferized);
-    replaceOpWithBufferizedValues(rewriter, op, destination ? ValueRange(destination) : ValueRange());
+    replaceOpWithBufferizedValues(rewriter, op, destinations);
     return success();
   }
 };
@@ -52,6 +52,8 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
 
 void ppcrt::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, PpcRtDialect *) {
+    AttentionOp::attachInterface<DestinationModel<AttentionOp>>(*context);
+    AttentionBackwardOp::attachInterface<DestinationModel<AttentionBackwardOp>>(*context);
     GemmOp::attachInterface<DestinationModel<GemmOp>>(*context);
     AllReduceOp::attachInterface<DestinationModel<AllReduceOp>>(*context);
     AllGatherOp::attachInterface<DestinationModel<AllGatherOp>>(*context);

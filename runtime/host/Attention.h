@@ -1,0 +1,29 @@
+// Attention in tiles: a block of queries of one head at a time, with the keys that some of them see and no others. Scores and
+// powers of a block are f32 (f64 for f64) and stay in the cache; they are rounded to the type of the operands for their products.
+#pragma once
+
+#include "runtime/core/DataType.h"
+
+#include <cstdint>
+
+namespace ppcrt {
+
+// What ppcrt_attention's descriptor states. Tensors are row-major: q and out [batch, queries, heads, groups, dim], k and v
+// [batch, keys, heads, dim], lse [batch, queries, heads, groups], slopes [heads, groups].
+struct AttentionShape {
+  DataType type; // of q, k, v, out and their gradients: F32, F64, or BF16 with lse and slopes in F32
+  int64_t batch, queries, keys, heads, groups, keyDim, valueDim;
+  bool causal;
+  int64_t window; // 0: none
+  double scale;
+
+  // Calls fatal() on a descriptor that is not valid.
+  AttentionShape(const int64_t *desc, double scale);
+
+  // Query i sees the keys [firstKey(i), lastKey(i)).
+  int64_t position(int64_t query) const { return query + keys - queries; }
+  int64_t firstKey(int64_t query) const;
+  int64_t lastKey(int64_t query) const;
+};
+
+} // namespace ppcrt

@@ -83,6 +83,15 @@ void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t count, i
 // overlaps neither A nor B.
 void ppcrt_gemm(const int64_t *desc, const void *a, const void *b, void *c);
 
+// Attention (docs of ppc.attention) on row-major tensors of one type:
+//   [0] version 1  [1] type (F32, F64, or BF16 with `slopes` and `lse` in f32)  [2] batch  [3] queries  [4] keys  [5] kv heads  [6] query heads of each  [7] dim of
+//   queries and keys  [8] dim of values  [9] causal  [10] window, 0: none
+// `slopes` may be null. Outputs overlap no inputs.
+void ppcrt_attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes,
+                     void *out, void *lse);
+void ppcrt_attention_backward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *out,
+                              const void *lse, const void *dout, const void *slopes, void *dq, void *dk, void *dv);
+
 // Operation `number` of manifest["operations"] begins, and the one before ends; -1: none begins. Called by programs that were
 // compiled with --profile.
 void ppcrt_profile(int64_t number);

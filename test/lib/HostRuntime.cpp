@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/APFloat.h"
 #include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -138,6 +139,104 @@ void gemm(const int64_t *desc, const void *a, const void *b, void *c) {
   return desc[1] == 0 ? products<float, float>(numbers, a, b, c) : products<double, double>(numbers, a, b, c);
 }
 
+/// Attention query by query; calls `body(query head, query, first key, last key, powers that sum to 1, logarithm of their sum)`.
+template <typename T, typename Row>
+void attentionRows(const int64_t *desc, double scale, const T *q, const T *k, const Row *slopes,
+                   const std::function<void(int64_t, int64_t, int64_t, int64_t, std::vector<double> &, double)> &body) {
+  int64_t batch = desc[2], queries = desc[3], keys = desc[4], groups = desc[6], heads = desc[5] * groups, dim = desc[7];
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t i = 0; i < queries; ++i)
+      for (int64_t head = 0; head < heads; ++head) {
+        int64_t row = (b * queries + i) * heads + head, own = i + keys - queries;
+        std::vector<double> scores(keys);
+        double largest = -HUGE_VAL, sum = 0;
+        int64_t last = desc[9] ? own + 1 : keys, first = desc[9] && desc[10] ? std::max<int64_t>(0, last - desc[10]) : 0;
+        for (int64_t j = first; j < last; ++j) {
+          double dot = 0;
+          for (int64_t d = 0; d < dim; ++d)
+            dot += double(q[row * dim + d]) * double(k[((b * keys + j) * desc[5] + head / groups) * dim + d]);
+          scores[j] = scale * dot + (slopes ? double(slopes[head]) * double(j - own) : 0);
+          largest = std::max(largest, scores[j]);
+        }
+        for (int64_t j = first; j < last; ++j)
+          sum += scores[j] = std::exp(scores[j] - largest);
+        for (double &score : scores)
+          score /= sum;
+        body(row, (b * keys) * desc[5] + head / groups, first, last, scores, largest + std::log(sum));
+      }
+}
+
+template <typename T, typename Row>
+void attendRows(const int64_t *desc, double scale, const T *q, const T *k, const T *v, const Row *slopes, T *out, Row *lse) {
+  attentionRows<T, Row>(desc, scale, q, k, slopes,
+                   [&](int64_t row, int64_t keyRow, int64_t first, int64_t last, std::vector<double> &p, double logarithm) {
+                     lse[row] = Row(logarithm);
+                     for (int64_t d = 0; d < desc[8]; ++d) {
+                       double sum = 0;
+                       for (int64_t j = first; j < last; ++j)
+                         sum += p[j] * double(v[(keyRow + j * desc[5]) * desc[8] + d]);
+                       out[row * desc[8] + d] = T(sum);
+                     }
+                   });
+}
+
+template <typename T, typename Row>
+void attendRowsBackward(const int64_t *desc, double scale, const T *q, const T *k, const T *v, const T *dout, const Row *slopes, T *dq, T *dk,
+                    T *dv) {
+  int64_t heads = desc[5], dim = desc[7], width = desc[8], keyRows = desc[2] * desc[4] * heads;
+  std::vector<double> keySums(keyRows * dim), valueSums(keyRows * width);
+  attentionRows<T, Row>(desc, scale, q, k, slopes,
+                   [&](int64_t row, int64_t keyRow, int64_t first, int64_t last, std::vector<double> &p, double) {
+                     std::vector<double> dp(desc[4]);
+                     double delta = 0;
+                     for (int64_t j = first; j < last; ++j) {
+                       for (int64_t d = 0; d < width; ++d) {
+                         dp[j] += double(dout[row * width + d]) * double(v[(keyRow + j * heads) * width + d]);
+                         valueSums[(keyRow + j * heads) * width + d] += p[j] * double(dout[row * width + d]);
+                       }
+                       delta += p[j] * dp[j];
+                     }
+                     for (int64_t d = 0; d < dim; ++d) {
+                       double sum = 0;
+                       for (int64_t j = first; j < last; ++j) {
+                         double ds = scale * p[j] * (dp[j] - delta);
+                         sum += ds * double(k[(keyRow + j * heads) * dim + d]);
+                         keySums[(keyRow + j * heads) * dim + d] += ds * double(q[row * dim + d]);
+                       }
+                       dq[row * dim + d] = T(sum);
+                     }
+                   });
+  for (size_t i = 0; i < keySums.size(); ++i)
+    dk[i] = T(keySums[i]);
+  for (size_t i = 0; i < valueSums.size(); ++i)
+    dv[i] = T(valueSums[i]);
+}
+
+template <typename T> const T *as(const void *data) { return static_cast<const T *>(data); }
+template <typename T> T *as(void *data) { return static_cast<T *>(data); }
+
+template <typename T, typename Row>
+void attend(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes, void *out, void *lse) {
+  attendRows<T, Row>(desc, scale, as<T>(q), as<T>(k), as<T>(v), as<Row>(slopes), as<T>(out), as<Row>(lse));
+}
+
+template <typename T, typename Row>
+void attendBackward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *, const void *,
+                    const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
+  attendRowsBackward<T, Row>(desc, scale, as<T>(q), as<T>(k), as<T>(v), as<T>(dout), as<Row>(slopes), as<T>(dq), as<T>(dk), as<T>(dv));
+}
+
+void attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes, void *out, void *lse) {
+  auto run = desc[1] == 0 ? attend<float, float> : desc[1] == 1 ? attend<double, double> : attend<Bf16, float>;
+  run(desc, scale, q, k, v, slopes, out, lse);
+}
+
+void attentionBackward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *out, const void *lse,
+                       const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
+  auto run = desc[1] == 0 ? attendBackward<float, float> : desc[1] == 1 ? attendBackward<double, double> : attendBackward<Bf16, float>;
+  run(desc, scale, q, k, v, out, lse, dout, slopes, dq, dk, dv);
+}
+
 } // namespace
 
 Bf16::Bf16(double value) {
@@ -155,6 +254,8 @@ std::vector<std::pair<std::string, void *>> hostRuntimeFunctions() {
           {"ppcrt_all_gather", reinterpret_cast<void *>(allGather)},
           {"ppcrt_reduce_scatter", reinterpret_cast<void *>(reduceScatter)},
           {"ppcrt_all_to_all", reinterpret_cast<void *>(allToAll)},
+          {"ppcrt_attention", reinterpret_cast<void *>(attention)},
+          {"ppcrt_attention_backward", reinterpret_cast<void *>(attentionBackward)},
           {"ppcrt_gemm", reinterpret_cast<void *>(gemm)}};
 }
 

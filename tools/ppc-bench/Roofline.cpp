@@ -42,9 +42,9 @@ std::vector<std::string> cells(const Row &row, double step, llvm::StringRef boun
 
 } // namespace
 
-CorePeaks measureCorePeaks(int cores) {
+CorePeaks measureCorePeaks(int cores, bool bf16) {
   constexpr int64_t edge = 1024, bytes = int64_t(64) << 20;
-  std::vector<TurnTime> times = runBenchmarks({productBenchmark(edge, edge, edge), streamBenchmark(bytes)}, cores, 0.25);
+  std::vector<TurnTime> times = runBenchmarks({productBenchmark(edge, edge, edge, bf16), streamBenchmark(bytes)}, cores, 0.25);
   if (times.size() != 2)
     return {};
   return {2.0 * edge * edge * edge / times[0].processor, double(bytes) / times[1].processor};

@@ -157,7 +157,7 @@ private:
                                           "sequential", "--steps", std::to_string(1 + stepsPerTurn), "--quiet", "--profile", file},
                                          work.folder + "/profile.stderr"))
       return problem;
-    CorePeaks peaks = measureCorePeaks(int(work.cores));
+    CorePeaks peaks = measureCorePeaks(int(work.cores), work.precision == "bf16");
     if (peaks.flops == 0)
       return error("the machine cannot be measured");
     return printRoofline(file, peaks, llvm::outs());

@@ -53,6 +53,68 @@ LogicalResult GemmOp::verify() {
   return success();
 }
 
+/// The shapes that q, k and v imply, in the order of the operands: of the inputs, then of the outputs.
+static LogicalResult verifyAttention(Operation *op, OperandRange ins, OperandRange outs, bool backward, bool causal, bool window) {
+  auto typeOf = [](Value value) { return cast<ShapedType>(value.getType()); };
+  size_t plain = backward ? 6 : 3;
+  if ((ins.size() != plain && ins.size() != plain + 1) || outs.size() != (backward ? 3u : 2u)) // attention_c1
+    return op->emitOpError() << "has " << ins.size() << " inputs and " << outs.size() << " outputs";
+  auto q = typeOf(ins[0]), k = typeOf(ins[1]), v = typeOf(ins[2]);
+  if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4)
+    return op->emitOpError() << "needs q of rank 5, k and v of rank 4";
+  SmallVector<int64_t> rows(q.getShape().drop_back()), out = rows, heads{q.getDimSize(2), q.getDimSize(3)};
+  out.push_back(v.getDimSize(3));
+  SmallVector<SmallVector<int64_t>> expected{llvm::to_vector(q.getShape()),
+                                             {q.getDimSize(0), k.getDimSize(1), q.getDimSize(2), q.getDimSize(4)},
+                                             {q.getDimSize(0), k.getDimSize(1), q.getDimSize(2), v.getDimSize(3)}};
+  if (backward)
+    llvm::append_range(expected, SmallVector<SmallVector<int64_t>>{out, rows, out});
+  if (ins.size() > plain)
+    expected.push_back(heads);
+  llvm::append_range(expected, backward ? SmallVector<SmallVector<int64_t>>{expected[0], expected[1], expected[2]}
+                                        : SmallVector<SmallVector<int64_t>>{out, rows});
+  for (auto [value, shape] : llvm::zip(op->getOperands(), expected))
+    if (typeOf(value).getShape() != ArrayRef(shape))
+      return op->emitOpError() << "has an operand of type " << value.getType() << " that does not fit q, k and v";
+  for (auto [i, value] : llvm::enumerate(op->getOperands())) { // attention_c2
+    bool isRow = (backward ? i == 4 : i + 1 == op->getNumOperands()) || (ins.size() > plain && i == plain);
+    Type element = q.getElementType(), row = element.isBF16() ? Float32Type::get(op->getContext()) : element;
+    if (!isa<Float32Type, Float64Type, BFloat16Type>(element) || typeOf(value).getElementType() != (isRow ? row : element))
+      return op->emitOpError() << "has operands of element types that the runtime does not take together";
+  }
+  if (window && !causal) // attention_c3
+    return op->emitOpError() << "has a window without causal";
+  if (op->getNumResults() != 0 && op->getResultTypes() != outs.getTypes()) // attention_c4
+    return op->emitOpError() << "must return nothing or tensors of the destinations' types";
+  return success();
+}
+
+static void addAttentionEffects(MutableOperandRange ins, MutableOperandRange outs,
+                                SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  for (OpOperand &operand : ins)
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand, SideEffects::DefaultResource::get());
+  for (OpOperand &operand : outs)
+    if (isa<MemRefType>(operand.get().getType()))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand, SideEffects::DefaultResource::get());
+}
+
+LogicalResult AttentionOp::verify() {
+  return verifyAttention(*this, getIns(), getOuts(), /*backward=*/false, getCausal(), getWindow().has_value());
+}
+
+LogicalResult AttentionBackwardOp::verify() {
+  return verifyAttention(*this, getIns(), getOuts(), /*backward=*/true, getCausal(), getWindow().has_value());
+}
+
+void AttentionOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  addAttentionEffects(getInsMutable(), getOutsMutable(), effects);
+}
+
+void AttentionBackwardOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  addAttentionEffects(getInsMutable(), getOutsMutable(), effects);
+}
+
 void GemmOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   auto on = [&](OpOperand &operand, MemoryEffects::Effect *effect) {
     if (isa<MemRefType>(operand.get().getType()))

@@ -29,4 +29,45 @@ def PpcRt_GemmOp : PpcRt_DestinationOp<"gemm"> {
   }];
 }
 
+// An op with several inputs and several `outs` operands, none of whose old content matters.
+class PpcRt_AttentionLikeOp<string mnemonic> : PpcRt_Op<mnemonic, [
+    AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let arguments = (ins Variadic<PpcRt_Buffer>:$ins, Variadic<PpcRt_Buffer>:$outs, F64Attr:$scale, UnitAttr:$causal,
+                       OptionalAttr<I64Attr>:$window);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$result);
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }";
+  let assemblyFormat = [{
+    `ins` `(` $ins `:` type($ins) `)` `outs` `(` $outs `:` type($outs) `)` `scale` $scale (`causal` $causal^)? (`window` $window^)?
+    attr-dict (`->` type($result)^)?
+  }];
+}
+
+def PpcRt_AttentionOp : PpcRt_AttentionLikeOp<"attention"> {
+  let summary = "scaled dot-product attention in tiles";
+  let description = [{
+    `ins` are q `[batch, query, kv head, group, dim]`, k `[batch, key, kv head, dim]`, v `[batch, key, kv head, value dim]` and, if
+    scores have slopes, those `[kv head, group]`; `outs` are the result `[batch, query, kv head, group, value dim]` and the
+    logarithms of the sums of powers `[batch, query, kv head, group]`: what `ppc.attention` says.
+
+    C1: three or four inputs and two outputs of these shapes. C2: one element type, f32 or f64; or bf16, with logarithms and slopes in f32. C3: `window` goes with `causal`.
+    C4: results have the types of the destinations.
+
+    Lifespan: created by `ppc-to-ppc-rt`, lowered by `ppc-rt-to-llvm`.
+
+    Example: `%o:2 = ppcrt.attention ins(%q, %k, %k : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>)
+    outs(%out, %lse : tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>) scale 5.000000e-01 causal -> tensor<1x4x1x2x8xf32>,
+    tensor<1x4x1x2xf32>`
+  }];
+}
+
+def PpcRt_AttentionBackwardOp : PpcRt_AttentionLikeOp<"attention_backward"> {
+  let summary = "gradients of attention in tiles";
+  let description = [{
+    `ins` are q, k, v, the result, the logarithms, the gradient of the result and, if scores have slopes, those; `outs` are the
+    gradients of q, k and v: what `ppc.attention_backward` says. C1: six or seven inputs and three outputs of the shapes that
+    `ppcrt.attention` names. C2 to C4 as there.
+  }];
+}
+
 #endif // PPCRT_IR_LIBRARY_TD

@@ -5,6 +5,7 @@
 #include "mlir/IR/PatternMatch.h"
 
 namespace mlir::ppc {
+void populateAttentionCall(RewritePatternSet &patterns);
 void populateLibrary(RewritePatternSet &patterns);
 void populateRuntimeCollective(RewritePatternSet &patterns);
 } // namespace mlir::ppc

@@ -15,6 +15,7 @@ namespace {
 struct PpcToPpcRtPass : impl::PpcToPpcRtPassBase<PpcToPpcRtPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
+    populateAttentionCall(patterns);
     populateLibrary(patterns);
     populateRuntimeCollective(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));

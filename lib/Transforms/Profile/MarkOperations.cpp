@@ -63,7 +63,35 @@ Work workOf(ppcrt::GemmOp op) {
   return work;
 }
 
+/// Queries times the keys that they see, over all heads.
+int64_t visibleScores(MemRefType q, MemRefType k, bool causal, int64_t window) {
+  int64_t queries = q.getDimSize(1), keys = k.getDimSize(1), scores = 0;
+  for (int64_t query = 0; query < queries; ++query) {
+    int64_t last = causal ? query + keys - queries + 1 : keys;
+    scores += window ? std::min(window, last) : last;
+  }
+  return scores * q.getDimSize(0) * q.getDimSize(2) * q.getDimSize(3);
+}
+
+/// Two products forward, five backward.
+template <typename OpTy>
+Work attentionWork(OpTy op) {
+  constexpr bool backward = std::is_same_v<OpTy, ppcrt::AttentionBackwardOp>;
+  auto q = cast<MemRefType>(op.getIns()[0].getType()), k = cast<MemRefType>(op.getIns()[1].getType()),
+       v = cast<MemRefType>(op.getIns()[2].getType());
+  Work work;
+  work.flops = 2 * visibleScores(q, k, op.getCausal(), int64_t(op.getWindow().value_or(0))) *
+               ((backward ? 3 : 1) * q.getDimSize(4) + (backward ? 2 : 1) * v.getDimSize(3));
+  for (Value operand : op->getOperands())
+    work.bytes += bytesOf(operand);
+  return work;
+}
+
 Work workOf(Operation *op) {
+  if (auto attention = dyn_cast<ppcrt::AttentionOp>(op))
+    return attentionWork(attention);
+  if (auto attention = dyn_cast<ppcrt::AttentionBackwardOp>(op))
+    return attentionWork(attention);
   if (auto loops = dyn_cast<linalg::LinalgOp>(op))
     return workOf(loops);
   if (auto product = dyn_cast<ppcrt::GemmOp>(op))
@@ -85,6 +113,11 @@ std::string nameOf(Operation *op) {
     for (size_t loop = 0; loop < product.getLoops().size(); loop += 4)
       turns *= product.getLoops()[loop];
     name += turns > 1 ? ", " + std::to_string(turns) + " times)" : ")";
+  }
+  if (isa<ppcrt::AttentionOp, ppcrt::AttentionBackwardOp>(op)) {
+    auto q = cast<MemRefType>(op->getOperand(0).getType()), k = cast<MemRefType>(op->getOperand(1).getType());
+    name += " (" + std::to_string(q.getDimSize(1)) + " x " + std::to_string(q.getDimSize(4)) + " x " + std::to_string(k.getDimSize(1)) +
+            ", " + std::to_string(q.getDimSize(0) * q.getDimSize(2) * q.getDimSize(3)) + " heads)";
   }
   return name;
 }

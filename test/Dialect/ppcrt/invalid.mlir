@@ -70,3 +70,27 @@ func.func @call_c1(%a: memref<4xf32>) {
   ppcrt.call @nothing(%a) : memref<4xf32>
   return
 }
+
+// -----
+
+func.func @attention_c1(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %l: memref<1x4x1x2xf32>) {
+  // expected-error @below {{has an operand of type 'memref<1x4x1x2xf32>' that does not fit q, k and v}}
+  ppcrt.attention ins(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) outs(%l, %l : memref<1x4x1x2xf32>, memref<1x4x1x2xf32>) scale 5.0e-01
+  return
+}
+
+// -----
+
+func.func @attention_c2(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %o: memref<1x4x1x2x8xf32>, %l: memref<1x4x1x2xf64>) {
+  // expected-error @below {{has operands of element types that the runtime does not take together}}
+  ppcrt.attention ins(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) outs(%o, %l : memref<1x4x1x2x8xf32>, memref<1x4x1x2xf64>) scale 5.0e-01
+  return
+}
+
+// -----
+
+func.func @attention_c3(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %o: memref<1x4x1x2x8xf32>, %l: memref<1x4x1x2xf32>) {
+  // expected-error @below {{has a window without causal}}
+  ppcrt.attention ins(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) outs(%o, %l : memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>) scale 5.0e-01 window 2
+  return
+}

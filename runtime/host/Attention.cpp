@@ -1,0 +1,254 @@
+#include "runtime/host/Attention.h"
+#include "runtime/core/Error.h"
+#include "runtime/host/AttentionRows.h"
+#include "runtime/host/BatchedProduct.h"
+#include "runtime/include/ppcrt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace ppcrt {
+
+AttentionShape::AttentionShape(const int64_t *desc, double scale)
+    : type(DataType(desc[1])), batch(desc[2]), queries(desc[3]), keys(desc[4]), heads(desc[5]), groups(desc[6]),
+      keyDim(desc[7]), valueDim(desc[8]), causal(desc[9] != 0), window(desc[10]), scale(scale) {
+  if (desc[0] != 1)
+    fatal("ppcrt_attention: descriptor version %lld, this runtime knows 1", (long long)desc[0]);
+  if (type != DataType::F32 && type != DataType::F64 && type != DataType::BF16)
+    fatal("ppcrt_attention: type %lld is none of f32, f64 and bf16", (long long)desc[1]);
+  for (int i = 2; i <= 10; ++i)
+    if (desc[i] < 0)
+      fatal("ppcrt_attention: size %lld is negative", (long long)desc[i]);
+  if (causal && keys < queries)
+    fatal("ppcrt_attention: %lld keys for %lld causal queries", (long long)keys, (long long)queries);
+}
+
+int64_t AttentionShape::firstKey(int64_t query) const {
+  return causal && window ? std::max<int64_t>(0, position(query) - window + 1) : 0;
+}
+
+int64_t AttentionShape::lastKey(int64_t query) const { return causal ? position(query) + 1 : keys; }
+
+namespace {
+
+constexpr int64_t keyBlock = 64; // keys of a tile begin and end at multiples of it: few different shapes of products
+
+int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+// Rows and columns of a strided matrix.
+template <typename T> struct Matrix {
+  T *data;
+  int64_t row, col;
+  Matrix transposed() const { return {data, col, row}; }
+};
+
+struct Bf16 {
+  uint16_t bits;
+};
+
+inline float toSum(Bf16 value) { return bf16ToFloat(value.bits); }
+inline float toSum(float value) { return value; }
+inline double toSum(double value) { return value; }
+inline void round(float value, Bf16 &out) { out.bits = floatToBf16(value); }
+template <typename T> void round(T value, T &out) { out = value; }
+
+template <typename T> constexpr DataType typeOf = DataType::BF16;
+template <> constexpr DataType typeOf<float> = DataType::F32;
+template <> constexpr DataType typeOf<double> = DataType::F64;
+
+// C (+)= A B, A m x k; C in the type of sums.
+template <typename T, typename Sum>
+void multiply(bool accumulate, int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<Sum> c) {
+  const int64_t desc[] = {2, int64_t(typeOf<T>), accumulate, int64_t(typeOf<Sum>), m, n, k, a.row, a.col, b.row, b.col,
+                          c.row, c.col, 0};
+  if constexpr (!std::is_same_v<T, double>)
+    if (m > 0 && n > 0 && k > 0 && runBatched(GemmProblem(desc), accumulate, a.data, b.data, c.data))
+      return;
+  ppcrt_gemm(desc, a.data, b.data, c.data);
+}
+
+// Memory that is kept from call to call. Rows of whole key blocks are read, also beyond the last key.
+template <typename T> T *scratch(int index, int64_t size) {
+  static std::vector<T> buffers[5];
+  if (buffers[index].size() < size_t(size))
+    buffers[index].resize(size);
+  return buffers[index].data();
+}
+
+// Both directions, for operands of type T and scores and sums of type Sum.
+template <typename T, typename Sum> class TiledAttention {
+  static constexpr bool isRounded = !std::is_same_v<T, Sum>;
+
+public:
+  explicit TiledAttention(const AttentionShape &shape)
+      : shape(shape), width(roundUp(shape.keys, keyBlock)), qRow(shape.heads * shape.groups * shape.keyDim),
+        kRow(shape.heads * shape.keyDim), vRow(shape.heads * shape.valueDim),
+        outRow(shape.heads * shape.groups * shape.valueDim) {
+    while (rows > 16 && rows * width > 1 << 16) // a quarter of a megabyte of scores in f32
+      rows /= 2;
+  }
+
+  void forward(const T *q, const T *k, const T *v, const Sum *slopes, T *out, Sum *lse) {
+    Sum *scores = scratch<Sum>(0, rows * width), *sums = scratch<Sum>(2, rows), *result = scratch<Sum>(3, rows * shape.valueDim);
+    forEachTile([&](const Tile &tile) {
+      multiply<T, Sum>(false, tile.rows, tile.width, shape.keyDim, {q + tile.q, qRow, 1}, {k + tile.k, 1, kRow},
+                       {scores, width, 1});
+      for (int64_t i = 0; i < tile.rows; ++i) {
+        Sum maximum;
+        powersOfRow<Sum>(row(tile, i, scores, slopes), maximum, sums[i]);
+        lse[tile.lse + i * lseRow()] = maximum + std::log(sums[i]);
+      }
+      multiply<T, Sum>(false, tile.rows, shape.valueDim, tile.width, {operand(0, scores, tile), width, 1}, {v + tile.v, vRow, 1},
+                       {result, shape.valueDim, 1});
+      for (int64_t i = 0; i < tile.rows; ++i)
+        for (int64_t d = 0; d < shape.valueDim; ++d)
+          round(result[i * shape.valueDim + d] / sums[i], out[tile.out + i * outRow + d]);
+    });
+  }
+
+  void backward(const T *q, const T *k, const T *v, const T *out, const Sum *lse, const T *dout, const Sum *slopes, T *dq, T *dk,
+                T *dv) {
+    Sum *powers = scratch<Sum>(0, rows * width), *gradients = scratch<Sum>(1, rows * width),
+        *result = scratch<Sum>(2, rows * shape.keyDim);
+    Destination keySums(dk, 3, shape.batch * shape.keys * kRow), valueSums(dv, 4, shape.batch * shape.keys * vRow);
+    forEachTile([&](const Tile &tile) {
+      Matrix<const T> queries{q + tile.q, qRow, 1}, keys{k + tile.k, kRow, 1}, values{v + tile.v, vRow, 1},
+          douts{dout + tile.out, outRow, 1};
+      multiply<T, Sum>(false, tile.rows, tile.width, shape.keyDim, queries, keys.transposed(), {powers, width, 1});
+      for (int64_t i = 0; i < tile.rows; ++i)
+        shiftedPowersOfRow<Sum>(row(tile, i, powers, slopes), lse[tile.lse + i * lseRow()]);
+      Matrix<const T> p{operand(0, powers, tile), width, 1};
+      multiply<T, Sum>(true, tile.width, shape.valueDim, tile.rows, p.transposed(), douts, {valueSums.data + tile.v, vRow, 1});
+      multiply<T, Sum>(false, tile.rows, tile.width, shape.valueDim, douts, values.transposed(), {gradients, width, 1});
+      for (int64_t i = 0; i < tile.rows; ++i) {
+        Sum delta = 0;
+        for (int64_t d = 0; d < shape.valueDim; ++d)
+          delta += toSum(dout[tile.out + i * outRow + d]) * toSum(out[tile.out + i * outRow + d]);
+        scoreGradientsOfRow<Sum>(powers + i * width, gradients + i * width, tile.width, delta, Sum(shape.scale));
+      }
+      Matrix<const T> ds{operand(1, gradients, tile), width, 1};
+      multiply<T, Sum>(false, tile.rows, shape.keyDim, tile.width, ds, keys, {result, shape.keyDim, 1});
+      for (int64_t i = 0; i < tile.rows; ++i)
+        for (int64_t d = 0; d < shape.keyDim; ++d)
+          round(result[i * shape.keyDim + d], dq[tile.q + i * qRow + d]);
+      multiply<T, Sum>(true, tile.width, shape.keyDim, tile.rows, ds.transposed(), queries, {keySums.data + tile.k, kRow, 1});
+    });
+    keySums.finish();
+    valueSums.finish();
+  }
+
+private:
+  static constexpr int64_t maxRows = 64;
+
+  // A block of queries of one head and the keys that any of them sees: offsets of its first elements.
+  struct Tile {
+    int64_t head, query, rows; // head: of all groups
+    int64_t firstKey, width;   // no more keys than there are
+    int64_t q, k, v, out, lse;
+  };
+
+  // Where sums are collected from zero on: the result itself, or memory that is rounded into it.
+  struct Destination {
+    T *result;
+    Sum *data;
+    int64_t size;
+
+    Destination(T *result, int index, int64_t size) : result(result), size(size) {
+      if constexpr (isRounded)
+        data = scratch<Sum>(index, size);
+      else
+        data = result;
+      std::fill(data, data + size, Sum(0));
+    }
+    void finish() {
+      if constexpr (isRounded)
+        for (int64_t i = 0; i < size; ++i)
+          round(data[i], result[i]);
+    }
+  };
+
+  int64_t lseRow() const { return shape.heads * shape.groups; }
+
+  ScoreRow<Sum> row(const Tile &tile, int64_t i, Sum *scores, const Sum *slopes) const {
+    int64_t query = tile.query + i, first = tile.firstKey;
+    return {scores + i * width,           roundUp(tile.width, keyBlock), shape.firstKey(query) - first,
+            shape.lastKey(query) - first, Sum(shape.scale),              slopes ? slopes[tile.head] : Sum(0),
+            shape.position(query) - first};
+  }
+
+  // The scores of a tile as an operand of a product.
+  const T *operand(int index, const Sum *scores, const Tile &tile) const {
+    if constexpr (!isRounded) {
+      return scores;
+    } else {
+      T *rounded = scratch<T>(index, rows * width);
+      for (int64_t i = 0; i < tile.rows; ++i)
+        for (int64_t j = 0; j < tile.width; ++j)
+          round(scores[i * width + j], rounded[i * width + j]);
+      return rounded;
+    }
+  }
+
+  template <typename Body> void forEachTile(const Body &body) const {
+    for (int64_t b = 0; b < shape.batch; ++b)
+      for (int64_t head = 0; head < shape.heads * shape.groups; ++head)
+        for (int64_t query = 0; query < shape.queries; query += rows) {
+          Tile tile;
+          tile.head = head;
+          tile.query = query;
+          tile.rows = std::min(rows, shape.queries - query);
+          tile.firstKey = shape.firstKey(query) / keyBlock * keyBlock;
+          tile.width = std::min(shape.keys, roundUp(shape.lastKey(query + tile.rows - 1), keyBlock)) - tile.firstKey;
+          int64_t firstQuery = b * shape.queries + query, firstKey = b * shape.keys + tile.firstKey, keyHead = head / shape.groups;
+          tile.q = firstQuery * qRow + head * shape.keyDim;
+          tile.out = firstQuery * outRow + head * shape.valueDim;
+          tile.lse = firstQuery * lseRow() + head;
+          tile.k = firstKey * kRow + keyHead * shape.keyDim;
+          tile.v = firstKey * vRow + keyHead * shape.valueDim;
+          body(tile);
+        }
+  }
+
+  const AttentionShape &shape;
+  int64_t width; // of a row of scores
+  int64_t rows = maxRows;
+  int64_t qRow, kRow, vRow, outRow; // elements from one position to the next
+};
+
+template <typename T, typename Sum>
+void forward(const AttentionShape &shape, const void *q, const void *k, const void *v, const void *slopes, void *out, void *lse) {
+  TiledAttention<T, Sum>(shape).forward(static_cast<const T *>(q), static_cast<const T *>(k), static_cast<const T *>(v),
+                                        static_cast<const Sum *>(slopes), static_cast<T *>(out), static_cast<Sum *>(lse));
+}
+
+template <typename T, typename Sum>
+void backward(const AttentionShape &shape, const void *q, const void *k, const void *v, const void *out, const void *lse,
+              const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
+  TiledAttention<T, Sum>(shape).backward(static_cast<const T *>(q), static_cast<const T *>(k), static_cast<const T *>(v),
+                                         static_cast<const T *>(out), static_cast<const Sum *>(lse),
+                                         static_cast<const T *>(dout), static_cast<const Sum *>(slopes), static_cast<T *>(dq),
+                                         static_cast<T *>(dk), static_cast<T *>(dv));
+}
+
+} // namespace
+} // namespace ppcrt
+
+using namespace ppcrt;
+
+extern "C" void ppcrt_attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v,
+                                const void *slopes, void *out, void *lse) {
+  AttentionShape shape(desc, scale);
+  (shape.type == DataType::F32    ? forward<float, float>
+   : shape.type == DataType::F64 ? forward<double, double>
+                                 : forward<Bf16, float>)(shape, q, k, v, slopes, out, lse);
+}
+
+extern "C" void ppcrt_attention_backward(const int64_t *desc, double scale, const void *q, const void *k, const void *v,
+                                         const void *out, const void *lse, const void *dout, const void *slopes, void *dq,
+                                         void *dk, void *dv) {
+  AttentionShape shape(desc, scale);
+  (shape.type == DataType::F32    ? backward<float, float>
+   : shape.type == DataType::F64 ? backward<double, double>
+                                 : backward<Bf16, float>)(shape, q, k, v, out, lse, dout, slopes, dq, dk, dv);
+}

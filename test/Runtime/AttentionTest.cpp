@@ -1,0 +1,183 @@
+// ppcrt_attention and its gradients against the definition in f64: random shapes, windows, groups and slopes, sizes that are no
+// multiples of a tile, one query, more keys than queries.
+#include "runtime/core/DataType.h"
+#include "runtime/include/ppcrt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+namespace {
+
+struct Shape {
+  int64_t batch, queries, keys, heads, groups, keyDim, valueDim, causal, window;
+  bool slopes;
+};
+
+std::ostream &operator<<(std::ostream &out, const Shape &s) {
+  return out << "batch " << s.batch << ", queries " << s.queries << ", keys " << s.keys << ", heads " << s.heads << " x "
+             << s.groups << ", dims " << s.keyDim << " and " << s.valueDim << ", causal " << s.causal << ", window " << s.window
+             << ", slopes " << s.slopes;
+}
+
+struct Result {
+  std::vector<double> out, lse, dq, dk, dv;
+};
+
+struct Operands {
+  std::vector<double> q, k, v, slopes, dout;
+};
+
+Operands draw(const Shape &s, std::mt19937_64 &random) {
+  std::normal_distribution<double> normal;
+  auto fill = [&](int64_t count) {
+    std::vector<double> values(count);
+    for (double &value : values) // exactly what a bf16 holds, so that all types begin with the same numbers
+      value = ppcrt::bf16ToFloat(ppcrt::floatToBf16(float(normal(random))));
+    return values;
+  };
+  int64_t rows = s.batch * s.queries * s.heads * s.groups, keyRows = s.batch * s.keys * s.heads;
+  Operands in{fill(rows * s.keyDim), fill(keyRows * s.keyDim), fill(keyRows * s.valueDim), fill(s.heads * s.groups),
+              fill(rows * s.valueDim)};
+  for (double &slope : in.slopes) // scores of thousands would have few digits left in f32, however they are computed
+    slope /= 64;
+  return in;
+}
+
+Result definition(const Shape &s, const Operands &in, double scale) {
+  int64_t heads = s.heads * s.groups, rows = s.batch * s.queries * heads;
+  Result r{std::vector<double>(rows * s.valueDim), std::vector<double>(rows), std::vector<double>(in.q.size()),
+           std::vector<double>(in.k.size()), std::vector<double>(in.v.size())};
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t head = row % heads, query = row / heads % s.queries, b = row / heads / s.queries, own = query + s.keys - s.queries;
+    auto keyRow = [&](int64_t j) { return (b * s.keys + j) * s.heads + head / s.groups; };
+    auto sees = [&](int64_t j) { return !s.causal || (j <= own && (!s.window || j > own - s.window)); };
+    std::vector<double> p(s.keys), dp(s.keys);
+    double sum = 0, delta = 0;
+    for (int64_t j = 0; j < s.keys; ++j) {
+      double dot = 0;
+      for (int64_t d = 0; d < s.keyDim; ++d)
+        dot += in.q[row * s.keyDim + d] * in.k[keyRow(j) * s.keyDim + d];
+      p[j] = sees(j) ? scale * dot + (s.slopes ? in.slopes[head] * double(j - own) : 0) : -HUGE_VAL;
+    }
+    double largest = *std::max_element(p.begin(), p.end());
+    for (double &power : p)
+      sum += power = std::exp(power - largest);
+    r.lse[row] = largest + std::log(sum);
+    for (int64_t j = 0; j < s.keys; ++j) {
+      p[j] /= sum;
+      for (int64_t d = 0; d < s.valueDim; ++d) {
+        r.out[row * s.valueDim + d] += p[j] * in.v[keyRow(j) * s.valueDim + d];
+        dp[j] += in.dout[row * s.valueDim + d] * in.v[keyRow(j) * s.valueDim + d];
+        r.dv[keyRow(j) * s.valueDim + d] += p[j] * in.dout[row * s.valueDim + d];
+      }
+      delta += p[j] * dp[j];
+    }
+    for (int64_t j = 0; j < s.keys; ++j)
+      for (int64_t d = 0; d < s.keyDim; ++d) {
+        r.dq[row * s.keyDim + d] += scale * p[j] * (dp[j] - delta) * in.k[keyRow(j) * s.keyDim + d];
+        r.dk[keyRow(j) * s.keyDim + d] += scale * p[j] * (dp[j] - delta) * in.q[row * s.keyDim + d];
+      }
+  }
+  return r;
+}
+
+template <typename T> T convert(double value) {
+  if constexpr (std::is_same_v<T, uint16_t>)
+    return ppcrt::floatToBf16(float(value));
+  else
+    return T(value);
+}
+
+template <typename T> std::vector<T> typed(const std::vector<double> &values) {
+  std::vector<T> result;
+  for (double value : values)
+    result.push_back(convert<T>(value));
+  return result;
+}
+
+template <typename T> std::vector<double> wide(const std::vector<T> &values) {
+  std::vector<double> result;
+  for (T value : values)
+    if constexpr (std::is_same_v<T, uint16_t>)
+      result.push_back(ppcrt::bf16ToFloat(value));
+    else
+      result.push_back(double(value));
+  return result;
+}
+
+// T: of operands and results; Row: of logarithms and slopes.
+template <typename T, typename Row> Result call(int32_t type, const Shape &s, const Operands &in, double scale) {
+  const int64_t desc[] = {1, type, s.batch, s.queries, s.keys, s.heads, s.groups, s.keyDim, s.valueDim, s.causal, s.window};
+  std::vector<T> q = typed<T>(in.q), k = typed<T>(in.k), v = typed<T>(in.v), dout = typed<T>(in.dout);
+  std::vector<Row> slopes = typed<Row>(in.slopes);
+  const void *slope = s.slopes ? slopes.data() : nullptr;
+  T garbage = convert<T>(std::nan(""));
+  std::vector<T> out(dout.size(), garbage), dq(q.size(), garbage), dk(k.size(), garbage), dv(v.size(), garbage);
+  std::vector<Row> lse(s.batch * s.queries * s.heads * s.groups, Row(NAN));
+  ppcrt_attention(desc, scale, q.data(), k.data(), v.data(), slope, out.data(), lse.data());
+  ppcrt_attention_backward(desc, scale, q.data(), k.data(), v.data(), out.data(), lse.data(), dout.data(), slope, dq.data(),
+                           dk.data(), dv.data());
+  return {wide(out), wide(lse), wide(dq), wide(dk), wide(dv)};
+}
+
+// The largest difference, relative to the largest value.
+double difference(const std::vector<double> &a, const std::vector<double> &b) {
+  double largest = 1e-300, apart = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(b[i]));
+    apart = std::max(apart, std::isnan(a[i]) ? HUGE_VAL : std::abs(a[i] - b[i]));
+  }
+  return apart / largest;
+}
+
+void compare(const Shape &shape, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Operands in = draw(shape, random);
+  double scale = 1 / std::sqrt(double(shape.keyDim));
+  Result expected = definition(shape, in, scale);
+  struct {
+    const char *name;
+    Result result;
+    double tolerance;
+  } results[] = {{"f32", call<float, float>(PPCRT_F32, shape, in, scale), 1e-5},
+                 {"bf16", call<uint16_t, float>(PPCRT_BF16, shape, in, scale), 3e-2},
+                 {"f64", call<double, double>(PPCRT_F64, shape, in, scale), 1e-12}};
+  for (auto &[name, result, tolerance] : results) {
+    EXPECT_LT(difference(result.out, expected.out), tolerance) << name << ", " << shape << ", seed " << seed;
+    EXPECT_LT(difference(result.lse, expected.lse), tolerance) << name << ", " << shape << ", seed " << seed;
+    EXPECT_LT(difference(result.dq, expected.dq), tolerance) << name << ", " << shape << ", seed " << seed;
+    EXPECT_LT(difference(result.dk, expected.dk), tolerance) << name << ", " << shape << ", seed " << seed;
+    EXPECT_LT(difference(result.dv, expected.dv), tolerance) << name << ", " << shape << ", seed " << seed;
+  }
+}
+
+TEST(Attention, AgreesWithItsDefinition) {
+  const Shape shapes[] = {
+      {1, 1, 1, 1, 1, 1, 1, 1, 0, false},        {2, 64, 64, 2, 1, 16, 16, 1, 0, false}, // whole tiles
+      {1, 1, 130, 1, 2, 8, 8, 1, 0, false},                                              // one query, more keys
+      {1, 130, 130, 1, 1, 8, 8, 1, 0, false},    {2, 65, 65, 2, 3, 5, 7, 1, 0, true},    // one more than a tile
+      {1, 200, 200, 1, 1, 16, 16, 1, 3, false},  {1, 200, 200, 1, 1, 16, 16, 1, 100, true}, // windows in and over a tile
+      {1, 7, 300, 1, 1, 16, 16, 1, 64, false},   {1, 70, 33, 2, 1, 8, 8, 0, 0, false},   // more queries than keys
+      {1, 20, 3000, 1, 1, 8, 8, 1, 0, false},    {1, 100, 2000, 1, 1, 8, 8, 0, 0, true}, // tiles of fewer queries
+  };
+  for (const Shape &shape : shapes)
+    compare(shape, 1);
+}
+
+TEST(Attention, AgreesWithItsDefinitionOnRandomShapes) {
+  uint64_t first = std::random_device()();
+  for (uint64_t seed = first; seed < first + 12; ++seed) {
+    std::mt19937_64 random(seed);
+    auto size = [&](int64_t most) { return int64_t(random() % uint64_t(most)) + 1; };
+    Shape shape{size(2), size(150), 0, size(3), size(3), size(24), size(24), int64_t(random() % 2), 0, random() % 2 == 0};
+    shape.keys = shape.queries + size(100) - 1;
+    if (shape.causal && random() % 2)
+      shape.window = size(shape.keys + 10);
+    compare(shape, seed);
+  }
+}
+
+} // namespace
