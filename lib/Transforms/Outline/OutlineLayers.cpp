@@ -92,11 +92,12 @@ void copyReturnedConstants(func::FuncOp function) {
     }
 }
 
-/// All ops but constants, in order: runs of ops of one layer and of ops that have none. In an update, each op on more than scalars,
-/// and each full group of summands, is one of its own.
+/// All ops but constants, in order: runs of ops of one layer and of ops that have none. Before and after the micro-batches,
+/// where ops go by parameter, each op on more than scalars, and each full group of summands, is one of its own.
 SmallVector<Group> groupsOf(func::FuncOp function) {
   SmallVector<Group> groups;
   StringRef action = function->getAttrOfType<StringAttr>(kAction).getValue();
+  bool isOfMicroBatch = action == "forward" || action == "backward" || action == "weight_gradient";
   std::optional<std::optional<int64_t>> open; // the layer, if any, of the last group while ops may follow in it
   for (Operation &op : function.front().without_terminator()) {
     if (isConstant(&op)) {
@@ -104,8 +105,8 @@ SmallVector<Group> groupsOf(func::FuncOp function) {
         groups.push_back({"constant_body", {&op}});
       continue;
     }
-    bool isAlone = action == "update" && (llvm::any_of(op.getOperandTypes(), isLarge) || llvm::any_of(op.getResultTypes(), isLarge) ||
-                                          (isa<SumOp>(op) && op.getNumOperands() == kSummands));
+    bool isAlone = !isOfMicroBatch && (llvm::any_of(op.getOperandTypes(), isLarge) || llvm::any_of(op.getResultTypes(), isLarge) ||
+                                       (isa<SumOp>(op) && op.getNumOperands() == kSummands));
     std::optional<int64_t> layer = layerOf(&op);
     if (isAlone)
       groups.push_back({op.getName().stripDialect().str() + "_body", {&op}});
