@@ -55,8 +55,8 @@ def PpcRt_AttentionOp : PpcRt_AttentionLikeOp<"attention"> {
 
     Lifespan: created by `ppc-to-ppc-rt`, lowered by `ppc-rt-to-llvm`.
 
-    Example: `%o:2 = ppcrt.attention ins(%q, %k, %k : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>)
-    outs(%out, %lse : tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>) scale 5.000000e-01 causal -> tensor<1x4x1x2x8xf32>,
+    Example: `%out, %lse = ppcrt.attention ins(%q, %k, %v : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>)
+    outs(%o, %l : tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>) scale 5.000000e-01 causal -> tensor<1x4x1x2x8xf32>,
     tensor<1x4x1x2xf32>`
   }];
 }
@@ -67,6 +67,13 @@ def PpcRt_AttentionBackwardOp : PpcRt_AttentionLikeOp<"attention_backward"> {
     `ins` are q, k, v, the result, the logarithms, the gradient of the result and, if scores have slopes, those; `outs` are the
     gradients of q, k and v: what `ppc.attention_backward` says. C1: six or seven inputs and three outputs of the shapes that
     `ppcrt.attention` names. C2 to C4 as there.
+
+    Lifespan: created by `ppc-to-ppc-rt`, lowered by `ppc-rt-to-llvm`.
+
+    Example: `%dq, %dk, %dv = ppcrt.attention_backward ins(%q, %k, %v, %out, %lse, %dout : tensor<1x4x1x2x8xf32>,
+    tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>, tensor<1x4x1x2x8xf32>) outs(%x, %y, %z :
+    tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>) scale 5.000000e-01 causal -> tensor<1x4x1x2x8xf32>,
+    tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>`
   }];
 }
 
