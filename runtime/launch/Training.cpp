@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 namespace ppcrt {
 
@@ -44,6 +45,8 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
     : program(program), manifest(manifest), options(given), checkpoints(manifest, options) {
   if (!options.profile.empty() && manifest.operations.empty())
     throw InputError("--profile: this program does not measure its operations: compile it with ppc-compile --profile");
+  if (!options.profile.empty() && !std::ofstream(options.profile, std::ios::app)) // now, not after the training
+    throw InputError(withErrno("--profile: cannot write " + options.profile));
   if (!options.weights.empty() && !checkpoints.hasCandidates())
     weights = std::make_unique<WeightFiles>(options.weights, manifest);
   if (!options.evalData.empty()) {
