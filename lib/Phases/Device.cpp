@@ -25,8 +25,8 @@ void buildDevicePhase(OpPassManager &pm, bool profile) {
   pm.addPass(createBindBuffersPass());
   // Where results go is decided while a value is still a value.
   pm.addPass(createPassDestinationsPass());
-  // Products become library calls before sums become loops, so that a sum can go into the call; attention then makes more
-  // products.
+  // Products become library calls before sums become loops, so that a sum can go into the call; collectives that were
+  // rearranged by loops follow.
   pm.addPass(createPpcToPpcRtPass());
   pm.addPass(createFuseAccumulationPass());
   pm.addPass(createFuseRoundingPass());

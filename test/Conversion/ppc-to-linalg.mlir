@@ -17,17 +17,6 @@ func.func @mask(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
   return %y : tensor<4x3xf32>
 }
 
-// Attention becomes products and row loops.
-// CHECK-LABEL: func.func @attention
-// CHECK:         ppc.matmul "bskgd,btkd->bkgst"
-// CHECK:         arith.maxnumf {{.*}} fastmath<nnan,nsz>
-// CHECK:         ppc.matmul "bkgst,btkd->bskgd"
-// CHECK-NOT:     ppc.attention
-func.func @attention(%q: tensor<1x4x1x2x8xf32>, %k: tensor<1x4x1x8xf32>) -> tensor<1x4x1x2x8xf32> {
-  %out, %lse = ppc.attention %q, %k, %k scale 5.0e-01 causal : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32> -> tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>
-  return %out : tensor<1x4x1x2x8xf32>
-}
-
 // Blocks along an inner dimension are gathered along a leading one, then put in place.
 // CHECK-LABEL: func.func @gather
 // CHECK:         ppc.all_gather %{{.*}} dim 0 over ["tp"] : tensor<1x4x2xf32> to tensor<2x4x2xf32>

@@ -36,3 +36,37 @@ func.func @collectives(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>
   %c = ppc.all_gather %x dim 0 over ["tp"] : tensor<4x8xf32> to tensor<8x8xf32>
   return %a, %b, %c : tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x8xf32>
 }
+
+// Attention is a call with its own destinations.
+// CHECK-LABEL: func.func @attention
+// CHECK-SAME:    %[[Q:.*]]: tensor<1x4x1x2x8xf32>, %[[K:.*]]: tensor<1x6x1x8xf32>, %[[V:.*]]: tensor<1x6x1x3xf32>
+// CHECK-DAG:     %[[OUT:.*]] = tensor.empty() : tensor<1x4x1x2x3xf32>
+// CHECK-DAG:     %[[LSE:.*]] = tensor.empty() : tensor<1x4x1x2xf32>
+// CHECK:         %[[R:.*]]:2 = ppcrt.attention ins(%[[Q]], %[[K]], %[[V]] : {{.*}}) outs(%[[OUT]], %[[LSE]] : {{.*}}) scale 5.000000e-01 causal window 3
+// CHECK:         return %[[R]]#0, %[[R]]#1
+func.func @attention(%q: tensor<1x4x1x2x8xf32>, %k: tensor<1x6x1x8xf32>, %v: tensor<1x6x1x3xf32>) -> (tensor<1x4x1x2x3xf32>, tensor<1x4x1x2xf32>) {
+  %out, %lse = ppc.attention %q, %k, %v scale 5.0e-01 causal window 3 : tensor<1x4x1x2x8xf32>, tensor<1x6x1x8xf32>, tensor<1x6x1x3xf32> -> tensor<1x4x1x2x3xf32>, tensor<1x4x1x2xf32>
+  return %out, %lse : tensor<1x4x1x2x3xf32>, tensor<1x4x1x2xf32>
+}
+
+// CHECK-LABEL: func.func @attention_backward
+// CHECK-SAME:    %[[Q:.*]]: tensor<1x4x1x2x8xbf16>, %[[K:.*]]: tensor<1x4x1x8xbf16>, %[[OUT:.*]]: tensor<1x4x1x2x8xbf16>, %[[LSE:.*]]: tensor<1x4x1x2xf32>, %[[DOUT:.*]]: tensor<1x4x1x2x8xbf16>, %[[SLOPES:.*]]: tensor<1x2xf32>
+// CHECK-NOT:     ppc.convert
+// CHECK:         ppcrt.attention_backward ins(%[[Q]], %[[K]], %[[K]], %[[OUT]], %[[LSE]], %[[DOUT]], %[[SLOPES]] : {{.*}}) outs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<1x4x1x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16>) scale 5.000000e-01 causal ->
+func.func @attention_backward(%q: tensor<1x4x1x2x8xbf16>, %k: tensor<1x4x1x8xbf16>, %out: tensor<1x4x1x2x8xbf16>, %lse: tensor<1x4x1x2xf32>, %dout: tensor<1x4x1x2x8xbf16>, %slopes: tensor<1x2xf32>) -> (tensor<1x4x1x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16>) {
+  %dq, %dk, %dv = ppc.attention_backward %q, %k, %k, %out, %lse, %dout scale 5.0e-01 causal slopes %slopes as tensor<1x2xf32> : tensor<1x4x1x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x2x8xbf16>, tensor<1x4x1x2xf32>
+  return %dq, %dk, %dv : tensor<1x4x1x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16>
+}
+
+// Logarithms and slopes are f32 in the call, also where the model keeps them in bf16.
+// CHECK-LABEL: func.func @narrow_rows
+// CHECK:         %[[S:.*]] = ppc.convert %{{.*}} : tensor<1x2xbf16> to tensor<1x2xf32>
+// CHECK:         %[[F:.*]]:2 = ppcrt.attention ins({{.*}}, %[[S]] : {{.*}}) {{.*}} -> tensor<1x4x1x2x8xbf16>, tensor<1x4x1x2xf32>
+// CHECK:         %[[NARROW:.*]] = ppc.convert %[[F]]#1 : tensor<1x4x1x2xf32> to tensor<1x4x1x2xbf16>
+// CHECK:         %[[WIDE:.*]] = ppc.convert %[[NARROW]] : tensor<1x4x1x2xbf16> to tensor<1x4x1x2xf32>
+// CHECK:         ppcrt.attention_backward ins({{.*}}, %[[F]]#0, %[[WIDE]], {{.*}}
+func.func @narrow_rows(%q: tensor<1x4x1x2x8xbf16>, %k: tensor<1x4x1x8xbf16>, %dout: tensor<1x4x1x2x8xbf16>, %slopes: tensor<1x2xbf16>) -> tensor<1x4x1x8xbf16> {
+  %out, %lse = ppc.attention %q, %k, %k scale 5.0e-01 causal slopes %slopes as tensor<1x2xbf16> : tensor<1x4x1x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16> -> tensor<1x4x1x2x8xbf16>, tensor<1x4x1x2xbf16>
+  %dq, %dk, %dv = ppc.attention_backward %q, %k, %k, %out, %lse, %dout scale 5.0e-01 causal slopes %slopes as tensor<1x2xbf16> : tensor<1x4x1x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x2x8xbf16>, tensor<1x4x1x2xbf16>
+  return %dk : tensor<1x4x1x8xbf16>
+}

@@ -8,9 +8,9 @@ def PpcToLinalgPass : Pass<"ppc-to-linalg", "mlir::ModuleOp"> {
   let summary = "Write every op that is loops as linalg.generic on tensors";
   let description = [{
     Elementwise ops, reductions, normalisations, softmax, embeddings, rotary embedding, the pieces of the loss, the
-    optimizer and the masks of uneven blocks become loop nests; attention becomes matrix products (`ppc.matmul`) and row
-    loops; collectives that the runtime does not have in their form (blocks along an inner dimension, padding,
-    `log_sum_exp`) become one that it has and rearranging loops. The index of a block comes from `ppcrt.coordinate`.
+    optimizer and the masks of uneven blocks become loop nests; collectives that the runtime does not have in their form
+    (blocks along an inner dimension, padding, `log_sum_exp`) become one that it has and rearranging loops. The index of a
+    block comes from `ppcrt.coordinate`.
 
     Matrix products and the remaining collectives stay for `ppc-to-ppc-rt`.
   }];
@@ -23,8 +23,8 @@ def PpcToPpcRtPass : Pass<"ppc-to-ppc-rt", "mlir::ModuleOp"> {
   let description = [{
     `ppc.matmul` becomes one `ppcrt.gemm`: its letters are split into batches, free and summed dimensions; neighbours that
     are contiguous in every tensor merge; the largest group of each kind is m, n or k, the others are loops. Transposes cost
-    nothing: they are strides. Collectives whose blocks are a leading dimension become the runtime's; their groups of
-    ranks are entered in the module attribute `ppc.groups`.
+    nothing: they are strides. Attention and its gradients become one call each. Collectives whose blocks are a leading
+    dimension become the runtime's; their groups of ranks are entered in the module attribute `ppc.groups`.
 
     Other ops stay for `ppc-to-linalg`, whose output this pass takes as well: the two run in turn.
   }];

@@ -91,7 +91,6 @@ void populateShape(RewritePatternSet &patterns);
 void populateTraining(RewritePatternSet &patterns);
 void populatePlacement(RewritePatternSet &patterns);
 void populateCollective(RewritePatternSet &patterns);
-void populateAttention(RewritePatternSet &patterns);
 void populateRouting(RewritePatternSet &patterns);
 
 /// A pattern as a function: `convert(op, builder)` returns the values that replace the op's results.

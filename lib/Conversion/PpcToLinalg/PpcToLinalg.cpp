@@ -21,7 +21,6 @@ struct PpcToLinalgPass : impl::PpcToLinalgPassBase<PpcToLinalgPass> {
     populateTraining(patterns);
     populatePlacement(patterns);
     populateCollective(patterns);
-    populateAttention(patterns);
     populateRouting(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }

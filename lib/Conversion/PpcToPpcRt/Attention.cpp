@@ -8,24 +8,39 @@
 namespace mlir::ppc {
 namespace {
 
+/// `value` with another element type, which the library wants.
+Value withType(PatternRewriter &rewriter, Value value, Type element) {
+  RankedTensorType type = tensorType(value);
+  return type.getElementType() == element ? value : ConvertOp::create(rewriter, value.getLoc(), withElement(type, element), value);
+}
+
 template <typename OpTy, typename CallTy>
 struct AttentionPattern : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
-    // Rows, the logarithms and slopes, have the type of the scores.
-    Type element = tensorType(op.getQ()).getElementType(), row = element.isBF16() ? Type(rewriter.getF32Type()) : element;
-    bool known = isa<Float32Type, Float64Type, BFloat16Type>(element) && tensorType(op.getLse()).getElementType() == row &&
-                 (!op.getSlopes() || tensorType(op.getSlopes()).getElementType() == row);
-    if (!known)
-      return rewriter.notifyMatchFailure(op, "the library does not take these types");
+    constexpr bool backward = std::is_same_v<OpTy, AttentionBackwardOp>;
+    Type element = tensorType(op.getQ()).getElementType();
+    if (!isa<Float32Type, Float64Type, BFloat16Type>(element))
+      return op.emitOpError() << "cannot run on the host in " << element << "; f32, f64 and bf16 can";
+    // Rows, the logarithms and slopes, go in and out in the type of the scores, whatever type the model keeps them in.
+    Type row = sumType(element);
+    SmallVector<Value> ins(op->getOperands());
+    for (auto [i, value] : llvm::enumerate(ins))
+      if (backward ? i == 4 || i == 6 : i == 3)
+        value = withType(rewriter, value, row);
     SmallVector<Value> outs;
-    for (Type result : op->getResultTypes()) {
+    SmallVector<Type> types;
+    for (auto [i, result] : llvm::enumerate(op->getResultTypes())) {
       auto type = cast<RankedTensorType>(result);
-      outs.push_back(tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), type.getElementType()));
+      types.push_back(!backward && i == 1 ? withElement(type, row) : type);
+      outs.push_back(tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), cast<RankedTensorType>(types.back()).getElementType()));
     }
-    rewriter.replaceOpWithNewOp<CallTy>(op, op->getResultTypes(), op->getOperands(), outs, op.getScaleAttr(), op.getCausalAttr(),
-                                        op.getWindowAttr());
+    auto call = CallTy::create(rewriter, op.getLoc(), types, ins, outs, op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr());
+    SmallVector<Value> results;
+    for (auto [value, type] : llvm::zip(call->getResults(), op->getResultTypes()))
+      results.push_back(withType(rewriter, value, cast<RankedTensorType>(type).getElementType()));
+    rewriter.replaceOp(op, results);
     return success();
   }
 };

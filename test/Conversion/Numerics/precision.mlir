@@ -15,6 +15,7 @@
 // CHECK: @sums agrees
 // CHECK: @causal agrees
 // CHECK: @alibi agrees
+// CHECK: @narrow_rows agrees
 // CHECK: @embedding agrees
 
 func.func @convert(%x: tensor<5x3xf32>, %y: tensor<7xbf16>) -> (tensor<5x3xbf16>, tensor<7xf32>) {
@@ -101,6 +102,12 @@ func.func @causal(%q: tensor<2x7x2x3x4xbf16>, %k: tensor<2x7x2x4xbf16>, %v: tens
 func.func @alibi(%q: tensor<2x7x2x3x4xbf16>, %k: tensor<2x7x2x4xbf16>, %v: tensor<2x7x2x4xbf16>, %slopes: tensor<2x3xf32>) -> tensor<2x7x2x3xf32> {
   %out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal slopes %slopes as tensor<2x3xf32> : tensor<2x7x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x4xbf16> -> tensor<2x7x2x3x4xbf16>, tensor<2x7x2x3xf32>
   return %lse : tensor<2x7x2x3xf32>
+}
+// Logarithms and slopes that are kept in bf16.
+func.func @narrow_rows(%q: tensor<2x5x2x3x4xbf16>, %k: tensor<2x7x2x4xbf16>, %v: tensor<2x7x2x6xbf16>, %dout: tensor<2x5x2x3x6xbf16>, %slopes: tensor<2x3xbf16>) -> (tensor<2x5x2x3xbf16>, tensor<2x5x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x6xbf16>) attributes {test.rounding = 1.6e-2 : f64} {
+  %out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 3 slopes %slopes as tensor<2x3xbf16> : tensor<2x5x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x6xbf16> -> tensor<2x5x2x3x6xbf16>, tensor<2x5x2x3xbf16>
+  %dq, %dk, %dv = ppc.attention_backward %q, %k, %v, %out, %lse, %dout scale 5.000000e-01 causal window 3 slopes %slopes as tensor<2x3xbf16> : tensor<2x5x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x6xbf16>, tensor<2x5x2x3x6xbf16>, tensor<2x5x2x3xbf16>
+  return %lse, %dq, %dk, %dv : tensor<2x5x2x3xbf16>, tensor<2x5x2x3x4xbf16>, tensor<2x7x2x4xbf16>, tensor<2x7x2x6xbf16>
 }
 func.func @embedding(%table: tensor<9x4xbf16>, %ids: tensor<2x5xi32> {test.below = 9 : i64}) -> tensor<2x5x4xbf16> {
   %0 = ppc.embedding %table, %ids : (tensor<9x4xbf16>, tensor<2x5xi32>) -> tensor<2x5x4xbf16>
