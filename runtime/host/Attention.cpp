@@ -2,6 +2,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/host/AttentionRows.h"
 #include "runtime/host/BatchedProduct.h"
+#include "runtime/host/Threads.h"
 #include "runtime/include/ppcrt.h"
 
 #include <algorithm>
@@ -43,16 +44,6 @@ template <typename T> struct Matrix {
   Matrix transposed() const { return {data, col, row}; }
 };
 
-struct Bf16 {
-  uint16_t bits;
-};
-
-inline float toSum(Bf16 value) { return bf16ToFloat(value.bits); }
-inline float toSum(float value) { return value; }
-inline double toSum(double value) { return value; }
-inline void round(float value, Bf16 &out) { out.bits = floatToBf16(value); }
-template <typename T> void round(T value, T &out) { out = value; }
-
 template <typename T> constexpr DataType typeOf = DataType::BF16;
 template <> constexpr DataType typeOf<float> = DataType::F32;
 template <> constexpr DataType typeOf<double> = DataType::F64;
@@ -68,9 +59,9 @@ void multiply(bool accumulate, int64_t m, int64_t n, int64_t k, Matrix<const T> 
   ppcrt_gemm(desc, a.data, b.data, c.data);
 }
 
-// Memory that is kept from call to call. Rows of whole key blocks are read, also beyond the last key.
+// Memory of a thread that is kept from call to call. Rows of whole key blocks are read, also beyond the last key.
 template <typename T> T *scratch(int index, int64_t size) {
-  static std::vector<T> buffers[5];
+  static thread_local std::vector<T> buffers[5];
   if (buffers[index].size() < size_t(size))
     buffers[index].resize(size);
   return buffers[index].data();
@@ -78,8 +69,6 @@ template <typename T> T *scratch(int index, int64_t size) {
 
 // Both directions, for operands of type T and scores and sums of type Sum.
 template <typename T, typename Sum> class TiledAttention {
-  static constexpr bool isRounded = !std::is_same_v<T, Sum>;
-
 public:
   explicit TiledAttention(const AttentionShape &shape)
       : shape(shape), width(roundUp(shape.keys, keyBlock)), qRow(shape.heads * shape.groups * shape.keyDim),
@@ -89,53 +78,43 @@ public:
       rows /= 2;
   }
 
+  // Tiles do not depend on each other.
   void forward(const T *q, const T *k, const T *v, const Sum *slopes, T *out, Sum *lse) {
-    Sum *scores = scratch<Sum>(0, rows * width), *sums = scratch<Sum>(2, rows), *result = scratch<Sum>(3, rows * shape.valueDim);
-    forEachTile([&](const Tile &tile) {
+    int64_t blocks = (shape.queries + rows - 1) / rows, heads = shape.heads * shape.groups;
+    forEach(shape.batch * heads * blocks, [&](int64_t i) {
+      Tile tile = tileOf(i / blocks / heads, i / blocks % heads, i % blocks * rows);
+      Sum *scores = scratch<Sum>(0, rows * width), *result = scratch<Sum>(2, rows * shape.valueDim), sums[maxRows];
       multiply<T, Sum>(false, tile.rows, tile.width, shape.keyDim, {q + tile.q, qRow, 1}, {k + tile.k, 1, kRow},
                        {scores, width, 1});
+      Matrix<T> powers = operand(0, scores);
       for (int64_t i = 0; i < tile.rows; ++i) {
         Sum maximum;
-        powersOfRow<Sum>(row(tile, i, scores, slopes), maximum, sums[i]);
+        powersOfRow(row(tile, i, scores, slopes), powers.data + i * width, maximum, sums[i]);
         lse[tile.lse + i * lseRow()] = maximum + std::log(sums[i]);
       }
-      multiply<T, Sum>(false, tile.rows, shape.valueDim, tile.width, {operand(0, scores, tile), width, 1}, {v + tile.v, vRow, 1},
+      multiply<T, Sum>(false, tile.rows, shape.valueDim, tile.width, constant(powers), {v + tile.v, vRow, 1},
                        {result, shape.valueDim, 1});
       for (int64_t i = 0; i < tile.rows; ++i)
-        for (int64_t d = 0; d < shape.valueDim; ++d)
-          round(result[i * shape.valueDim + d] / sums[i], out[tile.out + i * outRow + d]);
+        divideRow(result + i * shape.valueDim, shape.valueDim, sums[i], out + tile.out + i * outRow);
     });
   }
 
+  // Gradients of keys and values are sums over the tiles of one key head, always in the same order.
   void backward(const T *q, const T *k, const T *v, const T *out, const Sum *lse, const T *dout, const Sum *slopes, T *dq, T *dk,
                 T *dv) {
-    Sum *powers = scratch<Sum>(0, rows * width), *gradients = scratch<Sum>(1, rows * width),
-        *result = scratch<Sum>(2, rows * shape.keyDim);
-    Destination keySums(dk, 3, shape.batch * shape.keys * kRow), valueSums(dv, 4, shape.batch * shape.keys * vRow);
-    forEachTile([&](const Tile &tile) {
-      Matrix<const T> queries{q + tile.q, qRow, 1}, keys{k + tile.k, kRow, 1}, values{v + tile.v, vRow, 1},
-          douts{dout + tile.out, outRow, 1};
-      multiply<T, Sum>(false, tile.rows, tile.width, shape.keyDim, queries, keys.transposed(), {powers, width, 1});
-      for (int64_t i = 0; i < tile.rows; ++i)
-        shiftedPowersOfRow<Sum>(row(tile, i, powers, slopes), lse[tile.lse + i * lseRow()]);
-      Matrix<const T> p{operand(0, powers, tile), width, 1};
-      multiply<T, Sum>(true, tile.width, shape.valueDim, tile.rows, p.transposed(), douts, {valueSums.data + tile.v, vRow, 1});
-      multiply<T, Sum>(false, tile.rows, tile.width, shape.valueDim, douts, values.transposed(), {gradients, width, 1});
-      for (int64_t i = 0; i < tile.rows; ++i) {
-        Sum delta = 0;
-        for (int64_t d = 0; d < shape.valueDim; ++d)
-          delta += toSum(dout[tile.out + i * outRow + d]) * toSum(out[tile.out + i * outRow + d]);
-        scoreGradientsOfRow<Sum>(powers + i * width, gradients + i * width, tile.width, delta, Sum(shape.scale));
+    forEach(shape.batch * shape.heads, [&](int64_t i) {
+      int64_t b = i / shape.heads, keyHead = i % shape.heads, keyDim = shape.keyDim, valueDim = shape.valueDim;
+      Sum *keySums = scratch<Sum>(3, shape.keys * keyDim), *valueSums = scratch<Sum>(4, shape.keys * valueDim);
+      std::fill(keySums, keySums + shape.keys * keyDim, Sum(0));
+      std::fill(valueSums, valueSums + shape.keys * valueDim, Sum(0));
+      for (int64_t head = keyHead * shape.groups; head < (keyHead + 1) * shape.groups; ++head)
+        for (int64_t query = 0; query < shape.queries; query += rows)
+          backwardOfTile(tileOf(b, head, query), q, k, v, out, lse, dout, slopes, dq, keySums, valueSums);
+      for (int64_t j = 0; j < shape.keys; ++j) {
+        divideRow(keySums + j * keyDim, keyDim, Sum(1), dk + (b * shape.keys + j) * kRow + keyHead * keyDim);
+        divideRow(valueSums + j * valueDim, valueDim, Sum(1), dv + (b * shape.keys + j) * vRow + keyHead * valueDim);
       }
-      Matrix<const T> ds{operand(1, gradients, tile), width, 1};
-      multiply<T, Sum>(false, tile.rows, shape.keyDim, tile.width, ds, keys, {result, shape.keyDim, 1});
-      for (int64_t i = 0; i < tile.rows; ++i)
-        for (int64_t d = 0; d < shape.keyDim; ++d)
-          round(result[i * shape.keyDim + d], dq[tile.q + i * qRow + d]);
-      multiply<T, Sum>(true, tile.width, shape.keyDim, tile.rows, ds.transposed(), queries, {keySums.data + tile.k, kRow, 1});
     });
-    keySums.finish();
-    valueSums.finish();
   }
 
 private:
@@ -148,25 +127,39 @@ private:
     int64_t q, k, v, out, lse;
   };
 
-  // Where sums are collected from zero on: the result itself, or memory that is rounded into it.
-  struct Destination {
-    T *result;
-    Sum *data;
-    int64_t size;
+  void backwardOfTile(const Tile &tile, const T *q, const T *k, const T *v, const T *out, const Sum *lse, const T *dout,
+                      const Sum *slopes, T *dq, Sum *keySums, Sum *valueSums) {
+    int64_t keyDim = shape.keyDim, valueDim = shape.valueDim;
+    Sum *powers = scratch<Sum>(0, rows * width), *gradients = scratch<Sum>(1, rows * width), *result = scratch<Sum>(2, rows * keyDim);
+    Matrix<const T> queries{q + tile.q, qRow, 1}, keys{k + tile.k, kRow, 1}, values{v + tile.v, vRow, 1},
+        douts{dout + tile.out, outRow, 1};
+    Matrix<T> p = operand(0, powers), ds = operand(1, gradients);
+    multiply<T, Sum>(false, tile.rows, tile.width, keyDim, queries, keys.transposed(), {powers, width, 1});
+    for (int64_t i = 0; i < tile.rows; ++i)
+      shiftedPowersOfRow(row(tile, i, powers, slopes), lse[tile.lse + i * lseRow()], p.data + i * width);
+    multiply<T, Sum>(true, tile.width, valueDim, tile.rows, constant(p.transposed()), douts,
+                     {valueSums + tile.firstKey * valueDim, valueDim, 1});
+    multiply<T, Sum>(false, tile.rows, tile.width, valueDim, douts, values.transposed(), {gradients, width, 1});
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      Sum delta = dotOfRows<Sum>(dout + tile.out + i * outRow, out + tile.out + i * outRow, valueDim);
+      scoreGradientsOfRow(powers + i * width, gradients + i * width, tile.width, delta, Sum(shape.scale), ds.data + i * width);
+    }
+    multiply<T, Sum>(false, tile.rows, keyDim, tile.width, constant(ds), keys, {result, keyDim, 1});
+    for (int64_t i = 0; i < tile.rows; ++i)
+      divideRow(result + i * keyDim, keyDim, Sum(1), dq + tile.q + i * qRow);
+    multiply<T, Sum>(true, tile.width, keyDim, tile.rows, constant(ds.transposed()), queries,
+                     {keySums + tile.firstKey * keyDim, keyDim, 1});
+  }
 
-    Destination(T *result, int index, int64_t size) : result(result), size(size) {
-      if constexpr (isRounded)
-        data = scratch<Sum>(index, size);
-      else
-        data = result;
-      std::fill(data, data + size, Sum(0));
-    }
-    void finish() {
-      if constexpr (isRounded)
-        for (int64_t i = 0; i < size; ++i)
-          round(data[i], result[i]);
-    }
-  };
+  // body(i) for each i of [0, count), on all threads where that is worth their start.
+  template <typename Body> void forEach(int64_t count, const Body &body) const {
+    double products = double(shape.batch) * double(lseRow()) * double(shape.queries) * double(shape.keys) * double(shape.keyDim);
+    if (products > 1e6)
+      return forEachOnThreads(count, body);
+    OneThread one;
+    for (int64_t i = 0; i < count; ++i)
+      body(i);
+  }
 
   int64_t lseRow() const { return shape.heads * shape.groups; }
 
@@ -177,37 +170,30 @@ private:
             shape.position(query) - first};
   }
 
-  // The scores of a tile as an operand of a product.
-  const T *operand(int index, const Sum *scores, const Tile &tile) const {
-    if constexpr (!isRounded) {
-      return scores;
-    } else {
-      T *rounded = scratch<T>(index, rows * width);
-      for (int64_t i = 0; i < tile.rows; ++i)
-        for (int64_t j = 0; j < tile.width; ++j)
-          round(scores[i * width + j], rounded[i * width + j]);
-      return rounded;
-    }
+  // Where scores go as an operand of a product: they stay where they are, or are rounded into memory beside.
+  Matrix<T> operand(int index, Sum *scores) const {
+    if constexpr (std::is_same_v<T, Sum>)
+      return {scores, width, 1};
+    else
+      return {scratch<T>(index, rows * width), width, 1};
   }
 
-  template <typename Body> void forEachTile(const Body &body) const {
-    for (int64_t b = 0; b < shape.batch; ++b)
-      for (int64_t head = 0; head < shape.heads * shape.groups; ++head)
-        for (int64_t query = 0; query < shape.queries; query += rows) {
-          Tile tile;
-          tile.head = head;
-          tile.query = query;
-          tile.rows = std::min(rows, shape.queries - query);
-          tile.firstKey = shape.firstKey(query) / keyBlock * keyBlock;
-          tile.width = std::min(shape.keys, roundUp(shape.lastKey(query + tile.rows - 1), keyBlock)) - tile.firstKey;
-          int64_t firstQuery = b * shape.queries + query, firstKey = b * shape.keys + tile.firstKey, keyHead = head / shape.groups;
-          tile.q = firstQuery * qRow + head * shape.keyDim;
-          tile.out = firstQuery * outRow + head * shape.valueDim;
-          tile.lse = firstQuery * lseRow() + head;
-          tile.k = firstKey * kRow + keyHead * shape.keyDim;
-          tile.v = firstKey * vRow + keyHead * shape.valueDim;
-          body(tile);
-        }
+  static Matrix<const T> constant(Matrix<T> m) { return {m.data, m.row, m.col}; }
+
+  Tile tileOf(int64_t b, int64_t head, int64_t query) const {
+    Tile tile;
+    tile.head = head;
+    tile.query = query;
+    tile.rows = std::min(rows, shape.queries - query);
+    tile.firstKey = shape.firstKey(query) / keyBlock * keyBlock;
+    tile.width = std::min(shape.keys, roundUp(shape.lastKey(query + tile.rows - 1), keyBlock)) - tile.firstKey;
+    int64_t firstQuery = b * shape.queries + query, firstKey = b * shape.keys + tile.firstKey, keyHead = head / shape.groups;
+    tile.q = firstQuery * qRow + head * shape.keyDim;
+    tile.out = firstQuery * outRow + head * shape.valueDim;
+    tile.lse = firstQuery * lseRow() + head;
+    tile.k = firstKey * kRow + keyHead * shape.keyDim;
+    tile.v = firstKey * vRow + keyHead * shape.valueDim;
+    return tile;
   }
 
   const AttentionShape &shape;

@@ -1,10 +1,11 @@
-// oneDNN matmul primitives with batch dimensions, cached by shape and strides.
+// oneDNN matmul primitives with batch dimensions, cached by shape, strides and the number of threads.
 #include "runtime/host/BatchedProduct.h"
+#include "runtime/host/Threads.h"
 
 #include <cstring>
-#include <dlfcn.h>
 #include <map>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <vector>
 
 namespace ppcrt {
@@ -18,8 +19,8 @@ struct Library {
   std::vector<std::byte> scratchpad;
 };
 
-Library &library() { // made at the first call: after the fork
-  static Library instance;
+Library &library() { // of each thread, made at its first call: after the fork
+  static thread_local Library instance;
   return instance;
 }
 
@@ -31,27 +32,6 @@ bool isWorthThreads(const GemmProblem &p) {
     multiplications *= double(p.loops[i].size);
   return multiplications > 1e6;
 }
-
-// Within its life oneDNN uses one thread. The call is the only way: see setLibraryThreads.
-class OneThread {
-public:
-  explicit OneThread(bool wanted) {
-    static auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-    static auto get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-    if (!wanted || !set || !get || (before = get()) == 1)
-      return;
-    restore = set;
-    set(1);
-  }
-  ~OneThread() {
-    if (restore)
-      restore(before);
-  }
-
-private:
-  void (*restore)(int) = nullptr;
-  int before = 1;
-};
 
 struct Product {
   bool usable = false;
@@ -135,7 +115,7 @@ Product create(GemmProblem p, bool accumulate) {
 }
 
 std::vector<int64_t> keyOf(const GemmProblem &p, bool accumulate) {
-  std::vector<int64_t> key = {int64_t(p.type), int64_t(p.result), accumulate, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.cRow, p.cCol};
+  std::vector<int64_t> key = {libraryThreads(), int64_t(p.type), int64_t(p.result), accumulate, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.cRow, p.cCol};
   for (int i = 0; i < p.loopCount; ++i)
     key.insert(key.end(), {p.loops[i].size, p.loops[i].a, p.loops[i].b, p.loops[i].c});
   return key;
@@ -144,9 +124,11 @@ std::vector<int64_t> keyOf(const GemmProblem &p, bool accumulate) {
 } // namespace
 
 bool runBatched(const GemmProblem &problem, bool accumulate, const void *a, const void *b, void *c) {
-  static std::map<std::vector<int64_t>, Product> products;
+  static thread_local std::map<std::vector<int64_t>, Product> products;
+  std::optional<OneThread> alone;
+  if (!isWorthThreads(problem))
+    alone.emplace();
   std::vector<int64_t> key = keyOf(problem, accumulate);
-  OneThread oneThread(!isWorthThreads(problem));
   auto found = products.find(key);
   if (found == products.end())
     found = products.emplace(std::move(key), create(problem, accumulate)).first;

@@ -1,32 +1,16 @@
 // Matrix products through oneDNN. Operands that are row- or column-major go there as they are; others are packed first.
 // Where oneDNN has no fast product of bf16 for the strides or the machine, the same values are multiplied in f32.
-#include "runtime/host/Library.h"
 #include "runtime/core/Error.h"
 #include "runtime/host/BatchedProduct.h"
 #include "runtime/host/Gemm.h"
 #include "runtime/include/ppcrt.h"
 
 #include <algorithm>
-#include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
-#include <sched.h>
 #include <type_traits>
 #include <vector>
 
 namespace ppcrt {
-
-int availableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
-
-void setLibraryThreads(int threads) {
-  // oneDNN brings its OpenMP library along; the environment was read when that was loaded, so the call is the only way.
-  if (auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
-    set(threads);
-}
-
 namespace {
 
 struct Bf16 {
@@ -70,7 +54,7 @@ void prepare(Operand &operand, int64_t rows, int64_t cols, std::vector<float> &p
 
 // C (+)= A B without loops; all sizes at least 1, no C stride 0 unless its size is 1.
 void multiply(const GemmProblem &p, bool accumulate, const float *a, const float *b, float *c) {
-  static std::vector<float> packedA, packedB, packedC;
+  static thread_local std::vector<float> packedA, packedB, packedC;
   if (!rowMajor(p.m, p.n, p.cRow, p.cCol) && rowMajor(p.n, p.m, p.cCol, p.cRow))
     return multiply(p.transposed(), accumulate, b, a, c);
   Operand left{a, p.aRow, p.aCol, false, 0}, right{b, p.bRow, p.bCol, false, 0};
@@ -110,7 +94,7 @@ void store(Bf16 &out, float value) { out.bits = floatToBf16(value); }
 // By way of f32, which holds each product of two bf16 numbers exactly.
 template <typename Out>
 void multiply(const GemmProblem &p, bool accumulate, const Bf16 *a, const Bf16 *b, Out *c) {
-  static std::vector<float> wideA, wideB, wideC;
+  static thread_local std::vector<float> wideA, wideB, wideC;
   copyWidened(a, p.m, p.k, p.aRow, p.aCol, wideA);
   copyWidened(b, p.k, p.n, p.bRow, p.bCol, wideB);
   wideC.resize(p.m * p.n);
@@ -180,7 +164,7 @@ void runLoops(const GemmProblem &p, int from, bool accumulate, const In *a, cons
 
 // Sums over loops, added up in f32 and rounded once.
 void runRounded(const GemmProblem &p, int sums, const Bf16 *a, const Bf16 *b, Bf16 *c) {
-  static std::vector<float> total;
+  static thread_local std::vector<float> total;
   GemmProblem wide = p, copy = p;
   wide.result = DataType::F32;
   wide.cRow = p.n, wide.cCol = 1;

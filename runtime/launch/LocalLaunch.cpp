@@ -1,9 +1,9 @@
 // Ranks forked by this process: everything that can be refused is checked before a rank exists.
 #include "runtime/core/Error.h"
 #include "runtime/host/Launcher.h"
-#include "runtime/host/Library.h"
 #include "runtime/host/LocalTransport.h"
 #include "runtime/host/Machine.h"
+#include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/Training.h"
 

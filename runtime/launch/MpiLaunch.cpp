@@ -1,10 +1,10 @@
 // One rank that a launcher has started. What one process alone can find wrong is told to all before training begins, so
 // that they end together and the first that has something to say says it once.
 #include "runtime/core/Error.h"
-#include "runtime/host/Library.h"
 #include "runtime/host/Machine.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/MpiTransport.h"
+#include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/Training.h"
 

@@ -1,6 +1,7 @@
 // ppcrt_attention and its gradients against the definition in f64: random shapes, windows, groups and slopes, sizes that are no
 // multiples of a tile, one query, more keys than queries.
 #include "runtime/core/DataType.h"
+#include "runtime/host/Threads.h"
 #include "runtime/include/ppcrt.h"
 
 #include <algorithm>
@@ -178,6 +179,47 @@ TEST(Attention, AgreesWithItsDefinitionOnRandomShapes) {
       shape.window = size(shape.keys + 10);
     compare(shape, seed);
   }
+}
+
+void expectSameBits(const Result &a, const Result &b, const char *type, const Shape &shape, int threads) {
+  EXPECT_TRUE(a.out == b.out && a.lse == b.lse && a.dq == b.dq && a.dk == b.dk && a.dv == b.dv)
+      << type << " with " << threads << " threads, " << shape;
+}
+
+// The same bits from every number of threads, and again: heads are computed side by side, in no fixed order.
+TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
+  int before = ppcrt::libraryThreads();
+  const Shape shapes[] = {{2, 200, 200, 3, 2, 32, 24, 1, 0, true}, {1, 150, 190, 1, 5, 64, 64, 1, 70, false}, {3, 64, 100, 2, 1, 16, 16, 0, 0, false}};
+  for (const Shape &shape : shapes) {
+    std::mt19937_64 random(1);
+    Operands in = draw(shape, random);
+    ppcrt::setLibraryThreads(1);
+    Result f32 = call<float, float>(PPCRT_F32, shape, in, 0.125), bf16 = call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125);
+    for (int threads : {2, 3, 5, 2}) {
+      ppcrt::setLibraryThreads(threads);
+      expectSameBits(call<float, float>(PPCRT_F32, shape, in, 0.125), f32, "f32", shape, threads);
+      expectSameBits(call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125), bf16, "bf16", shape, threads);
+    }
+  }
+  ppcrt::setLibraryThreads(before);
+}
+
+// Each index once, whatever the number of threads and of indices; library calls within have one thread.
+TEST(Threads, TakeEachTurnOnce) {
+  int before = ppcrt::libraryThreads();
+  for (int threads : {1, 2, 4})
+    for (int64_t count : {0, 1, 2, 3, 100}) {
+      ppcrt::setLibraryThreads(threads);
+      std::vector<int> turns(count), inside(count);
+      ppcrt::forEachOnThreads(count, [&](int64_t i) {
+        ++turns[i];
+        inside[i] = ppcrt::libraryThreads();
+      });
+      EXPECT_EQ(turns, std::vector<int>(count, 1)) << threads << " threads";
+      EXPECT_EQ(inside, std::vector<int>(count, 1)) << threads << " threads";
+      EXPECT_EQ(ppcrt::libraryThreads(), threads);
+    }
+  ppcrt::setLibraryThreads(before);
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/RankContext.h"
 #include "runtime/host/Launcher.h"
-#include "runtime/host/Library.h"
+#include "runtime/host/Threads.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "ppc/Model/ModelShape.h"
 #include "ppc/Reporting/TextTable.h"
 #include "ppc/Support/Units.h"
-#include "runtime/host/Library.h"
+#include "runtime/host/Threads.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
