@@ -27,3 +27,39 @@ std::vector<ChunkTimes> mlir::ppc::sumUpChunks(const StepWork &work) {
       }
   return result;
 }
+
+bool mlir::ppc::isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
+  if (list[i].kind != Kind::Backward || i + 1 == list.size())
+    return false;
+  PipelineAction next = list[i];
+  next.kind = Kind::WeightGradient;
+  return list[i + 1] == next;
+}
+
+bool mlir::ppc::isInBlock(const PipelineSchedule &schedule, int64_t device, size_t i) {
+  if (!schedule.pairsForwards)
+    return false;
+  llvm::ArrayRef<PipelineAction> list = schedule.devices[device];
+  if (list[i].kind == Kind::WeightGradient)
+    return i > 0 && isMerged(list, i - 1) && schedule.isPaired(device, i - 1);
+  return schedule.isPaired(device, i);
+}
+
+double mlir::ppc::pairedScale(const ChunkWork &chunk, Kind kind) {
+  StageDurations whole;
+  for (const LayerWork &layer : chunk.layers) {
+    whole.backward += layer.backward;
+    whole.weightGradient += layer.weightGradient;
+  }
+  whole.overlap = chunk.overlap;
+  if (chunk.overlap.value <= 0 || kind == Kind::Forward)
+    return 1;
+  if (kind == Kind::Backward)
+    return whole.backward.value > 0 ? whole.pairedBackward() / whole.backward : 1;
+  return whole.weightGradient.value > 0 ? whole.pairedWeightGradient() / whole.weightGradient : 1;
+}
+
+SimulatedKind mlir::ppc::simulatedKind(Kind kind) {
+  static constexpr SimulatedKind kinds[] = {SimulatedKind::Forward, SimulatedKind::Backward, SimulatedKind::WeightGradient};
+  return kinds[int(kind)];
+}

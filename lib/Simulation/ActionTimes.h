@@ -2,7 +2,7 @@
 #ifndef PPC_LIB_SIMULATION_ACTIONTIMES_H
 #define PPC_LIB_SIMULATION_ACTIONTIMES_H
 
-#include "ppc/Simulation/StepWork.h"
+#include "ppc/Simulation/StepSimulation.h"
 
 namespace mlir::ppc {
 
@@ -19,6 +19,14 @@ struct ActionTimes {
 /// By kind of action, for each virtual stage.
 using ChunkTimes = std::array<ActionTimes, 3>;
 std::vector<ChunkTimes> sumUpChunks(const StepWork &work);
+
+/// Whether list[i] is a B with its W right behind it.
+bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i);
+/// Whether the device's i-th action is a B, or the W of one, in a block with an F.
+bool isInBlock(const PipelineSchedule &schedule, int64_t device, size_t i);
+/// What such an action takes of its time alone.
+double pairedScale(const ChunkWork &chunk, PipelineActionKind kind);
+SimulatedKind simulatedKind(PipelineActionKind kind);
 
 } // namespace mlir::ppc
 

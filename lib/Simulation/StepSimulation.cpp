@@ -1,6 +1,7 @@
 #include "ppc/Simulation/StepSimulation.h"
 
 #include "StepGraph.h"
+#include "StepReplay.h"
 #include "ppc/CostModel/MixedStep.h"
 #include "ppc/Scheduling/PipelineTime.h"
 #include "ppc/Simulation/EventSimulator.h"
@@ -132,6 +133,8 @@ static Seconds longestSpan(const StepWork &work, const StepGraph &step, const Si
 }
 
 llvm::Expected<SimulatedStep> mlir::ppc::simulateWork(const StepWork &work, const StepSimulationOptions &options) {
+  if (canReplayInRuns(work, options))
+    return replayInRuns(work, options);
   StepGraph step = buildStepGraph(work, options);
   llvm::Expected<SimulatedTimes> times = simulateTasks(step.graph, false, work.validatesAfterwards ? Seconds(0) : options.latest);
   if (!times)

@@ -264,6 +264,57 @@ TEST(StepSimulation, TakesNoLessWithContention) {
   EXPECT_GT(slowedByLinks, 0);
 }
 
+// Where events are kept a task is written for every action; else actions are gone through in runs, with the same rates.
+TEST(StepSimulation, IsTheSameInRunsAsTaskByTask) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSteps steps(seed);
+  int contended = 0, compared = 0, stoppedEarly = 0;
+  for (int round = 0; round < 200; ++round) {
+    steps.next();
+    SCOPED_TRACE(steps.describe());
+    StepWork work = steps.work();
+    if (round % 3 == 0) { // links that are asked for more than they have
+      work.messageLink = 0.5 + 0.25 * double(steps.random.below(3));
+      work.messages.forward = work.messages.backward = work.chunks.front().layers.front().forward * double(1 + steps.random.below(4));
+    }
+    StepSimulationOptions byTask;
+    byTask.keepEvents = true;
+    SimulatedStep expected = llvm::cantFail(simulateWork(work, byTask)), step = llvm::cantFail(simulateWork(work));
+    EXPECT_EQ(step.tasks, expected.tasks);
+    double whole = expected.stepTime.value;
+    EXPECT_NEAR(step.stepTime.value, whole, 1e-12 * whole);
+    ASSERT_EQ(step.devices.size(), expected.devices.size());
+    for (auto [each, other] : llvm::zip(step.devices, expected.devices)) {
+      for (int stream = 0; stream < simulatedStreamCount; ++stream) {
+        EXPECT_NEAR(each.busy[stream].value, other.busy[stream].value, 1e-9 * whole);
+        EXPECT_NEAR(each.exposed[stream].value, other.exposed[stream].value, 1e-9 * whole);
+      }
+      EXPECT_NEAR(each.idle.value, other.idle.value, 1e-9 * whole);
+      EXPECT_NEAR(each.peak.value, other.peak.value, 1e-9 * other.peak.value);
+      EXPECT_NEAR(each.peakTime.value, other.peakTime.value, 1e-9 * whole);
+    }
+    StepWork alone = work;
+    alone.communicationShare = alone.communicationSlowdown = 0;
+    contended += llvm::cantFail(simulateWork(alone)).stepTime < step.stepTime * (1 - 1e-6);
+    ++compared;
+    if (work.validatesAfterwards) // never stops
+      continue;
+    for (double part : {0.5, 0.9, 0.999, 1.001}) {
+      StepSimulationOptions limited;
+      limited.latest = part * step.stepTime;
+      SimulatedStep stopped = llvm::cantFail(simulateWork(work, limited));
+      if (part > 1)
+        EXPECT_FALSE(stopped.stopped);
+      stoppedEarly += stopped.stopped;
+      if (!stopped.stopped)
+        EXPECT_EQ(stopped.stepTime.value, step.stepTime.value);
+    }
+  }
+  EXPECT_GT(contended, compared / 10);
+  EXPECT_GT(stoppedEarly, compared);
+}
+
 TEST(StepSimulation, ShortensLongStepsByTheirSteadyState) {
   unsigned seed = freshSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
