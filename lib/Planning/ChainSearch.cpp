@@ -79,13 +79,19 @@ private:
   std::vector<ParallelLayout> choicesOf(const ParallelLayout &grid) const;
   void consider(ChainPlan plan);
   double cutoff() const {
-    return int64_t(result.plans.size()) < request.topK ? std::numeric_limits<double>::infinity() : result.plans.back().cost.stepTime.value;
+    if (int64_t(result.plans.size()) < request.topK)
+      return std::numeric_limits<double>::infinity();
+    return std::max(result.plans.back().cost.stepTime.value, latest());
   }
+  /// Steps up to this long are no slower than the fastest one.
+  double latest() const { return result.plans.front().cost.stepTime.value * (1 + request.timeTolerance); }
+  void preferLessMemory();
 
   ChainRequest request; // its base completed
   Bytes limit;
   int64_t layerCount;
   ChainSearchResult result;
+  std::vector<ChainPlan> front;      // with a tolerance: those that none beats in both time and memory, fastest first
   std::optional<ChainPlan> smallest; // needs least memory of those that do not fit
   std::string refused, impossible;   // why something was not priced
   int64_t priced = 0, searches = 0;
@@ -179,6 +185,15 @@ void ChainSearch::consider(ChainPlan plan) {
     return;
   }
   auto order = [](const ChainPlan &a) { return std::make_tuple(a.cost.stepTime.value, a.cost.peakMemory.value); };
+  if (request.timeTolerance > 0) {
+    auto isBeaten = [](const ChainPlan &a, const ChainPlan &by) {
+      return by.cost.stepTime <= a.cost.stepTime && by.cost.peakMemory <= a.cost.peakMemory;
+    };
+    if (llvm::none_of(front, [&](const ChainPlan &other) { return isBeaten(plan, other); })) {
+      llvm::erase_if(front, [&](const ChainPlan &other) { return isBeaten(other, plan); });
+      front.insert(llvm::find_if(front, [&](const ChainPlan &other) { return order(plan) < order(other); }), plan);
+    }
+  }
   auto same = [&](const ChainPlan &other) { // differs in how state is kept only
     return other.layout.dp == plan.layout.dp && other.layout.tp == plan.layout.tp && other.layout.pp == plan.layout.pp &&
            other.layout.vp == plan.layout.vp && other.layout.microBatch == plan.layout.microBatch && other.axes.size() == plan.axes.size() &&
@@ -191,6 +206,21 @@ void ChainSearch::consider(ChainPlan plan) {
     result.plans.push_back(std::move(plan));
   }
   llvm::stable_sort(result.plans, [&](const ChainPlan &a, const ChainPlan &b) { return order(a) < order(b); });
+  if (int64_t(result.plans.size()) > request.topK)
+    result.plans.pop_back();
+}
+
+void ChainSearch::preferLessMemory() {
+  auto end = llvm::find_if(front, [&](const ChainPlan &other) { return other.cost.stepTime.value > latest(); });
+  if (end - front.begin() < 2)
+    return;
+  ChainPlan least = *std::prev(end);
+  const ChainPlan &fastest = result.plans.front();
+  result.notes.push_back(tradeText(least.cost, {fastest.layout, fastest.cost}, request.timeTolerance));
+  llvm::erase_if(result.plans, [&](const ChainPlan &plan) {
+    return plan.cost.stepTime == least.cost.stepTime && plan.cost.peakMemory == least.cost.peakMemory;
+  });
+  result.plans.insert(result.plans.begin(), std::move(least));
   if (int64_t(result.plans.size()) > request.topK)
     result.plans.pop_back();
 }
@@ -254,6 +284,8 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
                   {"steps priced", priced}};
   if (next < grids.size() && grids[next].bound <= cutoff())
     result.table.push_back({"stopped with so many grids open", int64_t(grids.size() - next)});
+  if (request.timeTolerance > 0)
+    preferLessMemory();
   if (result.plans.empty()) {
     if (smallest)
       result.reason = llvm::formatv("every layout needs more memory than the {0} of a device: the least is {1} with {2}", toString(limit),

@@ -59,6 +59,13 @@ static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const Para
   return plan;
 }
 
+std::string mlir::ppc::tradeText(const StepCost &least, const Plan &fastest, double tolerance) {
+  double more = least.stepTime / fastest.cost.stepTime - 1;
+  return llvm::formatv("{0} per rank: with {1}, {2} would be taken for {3:f1} % less time; steps predicted within {4} % of each other count "
+                       "as equally long",
+                       toString(least.peakMemory), toString(fastest.layout), toString(fastest.cost.peakMemory), 100 * more, 100 * tolerance).str();
+}
+
 llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const ParallelLayout &layout) {
   StepDetail detail;
   StepEstimator estimator;
@@ -91,6 +98,8 @@ private:
   llvm::Expected<Plan> priced(const Candidate &candidate) { return pricePlan(request, candidate.layout); }
   void fillTable(const SearchOutcome &outcome);
   llvm::Error rankPlans(SearchOutcome &outcome);
+  /// `order`: times and numbers of plans, fastest first.
+  void preferLessMemory(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf);
   llvm::Error addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best);
   llvm::Error addFrontier(const BoundedSpace &bounded, const SearchOutcome &first);
 
@@ -130,6 +139,12 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   std::vector<Candidate> &best = outcome.found.targets.front().found.list;
   StepEstimator estimator;
   PipelineTimer timer;
+  const bool choosesByMemory = request.timeTolerance > 0;
+  if (choosesByMemory) {
+    const Candidate &least = outcome.found.leastMemory();
+    if (llvm::none_of(best, [&](const Candidate &other) { return !isBetter(other, least) && !isBetter(least, other); }))
+      best.push_back(least);
+  }
   for (Candidate &candidate : best) {
     StepDetail detail;
     llvm::Expected<Plan> plan = priceInDetail(request, candidate.layout, estimator, detail);
@@ -173,14 +188,15 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   for (size_t i = 0; i < priced.size(); ++i) {
     Finalist &each = priced[i];
     if (request.simulate && i >= listed) {
+      const double latest = std::max(replays[listed - 1], replays.front() * (1 + request.timeTolerance));
       llvm::Expected<Seconds> bound = boundSimulatedStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
                                                          each.detail, each.plan.cost, timer);
       if (!bound)
         return bound.takeError();
-      if (bound->value > replays[listed - 1])
+      if (bound->value > latest)
         continue;
       StepSimulationOptions options;
-      options.latest = Seconds(replays[listed - 1]);
+      options.latest = Seconds(latest);
       llvm::Expected<SimulatedStep> step = replay(each, options);
       if (!step)
         return step.takeError();
@@ -201,6 +217,8 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   if (order.front().second != 0)
     result.notes.push_back(llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}", first, toString(formula),
                                          toString(replayed)).str());
+  if (choosesByMemory)
+    preferLessMemory(order, [&](size_t number) -> const Plan & { return finalists[number].plan; });
   order.resize(std::min(order.size(), size_t(request.topK)));
   for (auto [time, number] : order) {
     result.plans.push_back(std::move(finalists[number].plan));
@@ -209,6 +227,18 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   result.lowerBound = Seconds(outcome.lowerBound);
   result.gap = formula / result.lowerBound - 1;
   return llvm::Error::success();
+}
+
+void PlanSearch::preferLessMemory(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf) {
+  auto end = llvm::find_if(order, [&](const auto &entry) { return entry.first > order.front().first * (1 + request.timeTolerance); });
+  auto chosen = std::min_element(order.begin(), end, [&](const auto &a, const auto &b) {
+    return planOf(a.second).cost.peakMemory < planOf(b.second).cost.peakMemory; // of equals the first, which is faster
+  });
+  if (chosen == order.begin())
+    return;
+  const Plan &fastest = planOf(order.front().second), &least = planOf(chosen->second);
+  result.notes.push_back(tradeText(least.cost, fastest, request.timeTolerance));
+  std::rotate(order.begin(), chosen, chosen + 1);
 }
 
 /// The values that layouts with another one than `chosen` avoid: where a key would mean nothing is no other value of it.
@@ -282,7 +312,7 @@ llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::Array
 
 llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const SearchOutcome &first) {
   constexpr int steps = 32;
-  std::vector<Candidate> points = {first.best().front()}, known = first.found.front;
+  std::vector<Candidate> points = {request.timeTolerance > 0 ? *llvm::min_element(first.best(), isBetter) : first.best().front()}, known = first.found.front;
   while (true) {
     Bytes less(std::min(points.back().memory * (1 - 1e-6), std::floor(points.back().memory / limit.value * steps - 1e-9) * limit.value / steps));
     SearchTargets targets;
@@ -329,7 +359,8 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   int64_t finalists = request.simulate ? std::max<int64_t>(request.topK, 5) : request.topK;
   SearchTargets targets;
   targets.targets.emplace_back(size_t(finalists));
-  targets.keepsFront = request.frontier;
+  targets.keepsFront = request.frontier || request.timeTolerance > 0;
+  targets.frontTolerance = request.timeTolerance;
   SearchOutcome outcome = engine.search(bounded, limit, std::move(targets));
   result.relaxedBound = Seconds(bounded.grids.front().first);
   fillTable(outcome);

@@ -48,8 +48,20 @@ bool SearchTarget::admits(const ParallelLayout &layout, DecidedKeys known) const
   });
 }
 
+double SearchTargets::frontCutoff() const {
+  // Cutoffs are taken of lists whose fronts are not merged yet: the first target knows the fastest candidate.
+  if (!keepsFront || frontTolerance <= 0 || targets.empty() || targets.front().found.list.empty())
+    return -std::numeric_limits<double>::infinity();
+  return targets.front().found.list.front().time * (1 + frontTolerance);
+}
+
+const Candidate &SearchTargets::leastMemory() const {
+  auto end = llvm::find_if(front, [&](const Candidate &other) { return other.time > front.front().time * (1 + frontTolerance); });
+  return *std::prev(end); // each has less memory than the one before
+}
+
 double SearchTargets::cutoff(const ParallelLayout &layout, DecidedKeys known) const {
-  double latest = -std::numeric_limits<double>::infinity();
+  double latest = frontCutoff();
   for (const SearchTarget &target : targets)
     if (double own = target.found.cutoff(); own > latest && target.admits(layout, known))
       latest = own;
@@ -57,7 +69,7 @@ double SearchTargets::cutoff(const ParallelLayout &layout, DecidedKeys known) co
 }
 
 double SearchTargets::cutoff() const {
-  double latest = -std::numeric_limits<double>::infinity();
+  double latest = frontCutoff();
   for (const SearchTarget &target : targets)
     latest = std::max(latest, target.found.cutoff());
   return latest;
@@ -69,7 +81,7 @@ void SearchTargets::add(const Candidate &candidate) {
       target.found.add(candidate);
   if (!keepsFront)
     return;
-  auto isBeaten = [](const Candidate &a, const Candidate &by) { return by.time <= a.time && by.memory <= a.memory; };
+  auto isBeaten = [](const Candidate &a, const Candidate &by) { return by.time <= a.time && by.memory <= a.memory && !isBetter(a, by); };
   if (llvm::any_of(front, [&](const Candidate &other) { return isBeaten(candidate, other); }))
     return;
   llvm::erase_if(front, [&](const Candidate &other) { return isBeaten(other, candidate); });

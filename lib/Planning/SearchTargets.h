@@ -54,6 +54,8 @@ public:
   std::vector<SearchTarget> targets;
   /// Every candidate that none beats in both time and memory is kept, too.
   bool keepsFront = false;
+  /// The front is complete up to this share behind the fastest candidate, whatever the targets' cutoffs.
+  double frontTolerance = 0;
   std::vector<Candidate> front; // fastest first
 
   /// No layout slower than this gets in anywhere; minus infinity: no target admits it.
@@ -64,6 +66,11 @@ public:
   void merge(const SearchTargets &other);
   void sawMemory(const ParallelLayout &layout, DecidedKeys known);
   void sawRefusal(const ParallelLayout &layout, DecidedKeys known);
+  /// The least memory of those up to `frontTolerance` behind the fastest. Requires: a front that is not empty.
+  const Candidate &leastMemory() const;
+
+private:
+  double frontCutoff() const;
 };
 
 } // namespace mlir::ppc

@@ -10,6 +10,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -34,6 +35,8 @@ cl::list<std::string> precisions("precision", cl::sub(step), cl::CommaSeparated,
                                  cl::desc("Precision of the products; default: f32"));
 cl::opt<std::string> layout("layout", cl::sub(step), cl::value_desc("options"),
                             cl::desc("Options for ppc-compile; default: --ranks with one rank per core"));
+cl::opt<std::string> cluster("cluster", cl::sub(step), cl::value_desc("file.yaml"),
+                             cl::desc("Machine that ppc-compile plans for; default: this one, measured first"));
 cl::opt<int64_t> repeats("repeats", cl::sub(step), cl::value_desc("N"), cl::desc("Turns of each participant (5)"), cl::init(5));
 cl::opt<int64_t> stepsPerTurn("steps", cl::sub(step), cl::value_desc("N"), cl::desc("Measured steps in a turn (2)"), cl::init(2));
 cl::opt<std::string> python("python", cl::sub(step), cl::value_desc("program"),
@@ -81,6 +84,7 @@ double median(std::vector<double> values) {
 struct Measured {
   std::unique_ptr<StepParticipant> participant;
   std::vector<double> seconds, losses; // of measured steps; of the first steps after the weights
+  StepRecord first;                    // of the first steps
   int64_t memory = 0;
   bool ours = false;
 };
@@ -114,7 +118,8 @@ public:
 private:
   llvm::Error compile(const std::string &wanted, const std::string &executable, bool profile = false) {
     std::vector<std::string> command = {tools + "/ppc-compile",      work.config,       "--seq-len",
-                                        std::to_string(work.sequence), "--global-batch", std::to_string(work.batch), "-o", executable};
+                                        std::to_string(work.sequence), "--global-batch", std::to_string(work.batch), "--cluster",
+                                        work.cluster,                  "-o",             executable};
     if (layout.empty()) {
       command.push_back("--ranks=" + std::to_string(work.cores));
     } else {
@@ -126,7 +131,14 @@ private:
       command.push_back("--profile");
     if (wanted != "f32")
       command.push_back("--precision=" + wanted);
-    return runCommand(command, work.folder + "/compile.stderr");
+    std::string said = work.folder + "/compile.stderr";
+    if (llvm::Error problem = runCommand(command, said))
+      return problem;
+    plan = layout.empty() ? "--ranks=" + std::to_string(work.cores) : layout;
+    if (auto text = llvm::MemoryBuffer::getFile(said)) // what a search found
+      if (llvm::StringRef note = (*text)->getBuffer().split("note: plan: ").second; !note.empty())
+        plan = note.split('\n').first.split(';').first.str();
+    return llvm::Error::success();
   }
 
   llvm::Error prepare() {
@@ -196,6 +208,7 @@ private:
         continue;
       }
       one.losses = record->losses;
+      one.first = std::move(*record);
     }
     all.erase(std::remove_if(all.begin(), all.end(), [](const Measured &one) { return !one.participant; }), all.end());
     // Rounding differs: products of bf16 keep 8 bits.
@@ -246,6 +259,7 @@ private:
                  groupedText(std::round(tokens / middle)), fixedText(flops / middle * 1e-9, 0), toString(Bytes(double(one.memory)))});
     }
     table.print(llvm::outs());
+    printPrediction();
     if (all.size() == 1)
       return;
     auto least = [&](auto measure) {
@@ -259,9 +273,21 @@ private:
                                   smallest->participant->name());
   }
 
+  /// What the planner said of our program beside what was measured.
+  void printPrediction() const {
+    const Measured &ours = all.front();
+    if (std::isnan(ours.first.predictedSeconds))
+      return;
+    double measured = median(ours.seconds);
+    llvm::outs() << llvm::formatv("\nplan: {0}\npredicted {1} per step, {2:f2} times what was measured; {3} per rank, {4:f2} times the arena of {5}\n", plan,
+                                  toString(Seconds(ours.first.predictedSeconds)), ours.first.predictedSeconds / measured,
+                                  toString(Bytes(ours.first.predictedMemory)), ours.first.predictedMemory / ours.first.arena,
+                                  toString(Bytes(ours.first.arena)));
+  }
+
   StepWork work;
   ModelShape model;
-  std::string tools;
+  std::string tools, plan;
   std::vector<Measured> all; // ours first
   bool lossesAgree = true;
   double largestDifference = 0;
@@ -276,6 +302,12 @@ llvm::Expected<bool> compare(const std::string &tools, const std::string &folder
   work.config = config;
   work.weights = weights;
   work.tokens = folder + "/tokens.bin";
+  work.cluster = cluster;
+  if (work.cluster.empty()) {
+    work.cluster = folder + "/machine.yaml";
+    if (llvm::Error problem = runCommand({tools + "/ppc-bench", "--ranks", std::to_string(work.cores), "-o", work.cluster}, folder + "/machine.stderr"))
+      return problem;
+  }
   if (work.config.empty()) {
     work.config = folder + "/config.json";
     if (llvm::Error problem = writeFile(work.config, defaultConfig))

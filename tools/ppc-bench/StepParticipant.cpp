@@ -142,6 +142,9 @@ public:
       if (const llvm::json::Object *object = value->getAsObject()) {
         record.seconds.push_back(object->getNumber("step_time_s").value_or(std::nan("")));
         record.losses.push_back(object->getNumber("loss").value_or(std::nan("")));
+        for (auto [key, value] : {std::pair("predicted_step_time_s", &record.predictedSeconds),
+                                  std::pair("planned_memory_bytes", &record.predictedMemory), std::pair("arena_memory_bytes", &record.arena)})
+          *value = object->getNumber(key).value_or(*value);
       }
     }
     return record;

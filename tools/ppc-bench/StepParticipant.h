@@ -4,6 +4,7 @@
 
 #include "llvm/Support/Error.h"
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +17,9 @@ namespace mlir::ppc {
 /// Of consecutive steps, in order.
 struct StepRecord {
   std::vector<double> seconds, losses;
+  /// What the planner said before, where it priced the plan: seconds of a step, bytes of the rank that needs most. Not a number otherwise.
+  double predictedSeconds = std::nan(""), predictedMemory = std::nan("");
+  double arena = std::nan(""); // bytes of that rank's arena
 };
 
 /// A child process with pipes to its standard input and from its standard output; what it writes to standard error goes to a file.
@@ -58,6 +62,7 @@ struct StepWork {
   std::string weights;     // model.safetensors in f32
   std::string tokens;      // uint32 token ids, one sample after the other
   std::string folder;      // for files of ours
+  std::string cluster;     // the machine that plans are made for
   int64_t sequence = 512, batch = 8;
   int64_t cores = 1;
   double learningRate = 3e-4;

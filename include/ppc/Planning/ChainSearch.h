@@ -48,6 +48,8 @@ struct ChainRequest {
   OpCuts cuts = {};      // kept
   Bytes memoryLimit = {}; // per device; 0: planMemoryLimit
   int64_t topK = 5;
+  /// As PlanRequest's; layouts of ops are the fastest either way.
+  double timeTolerance = 0;
   int mostAxes = 2;
   /// What was gathered for forward may be gathered again for backward; programs that PPC partitions keep it.
   bool regather = false;
@@ -74,7 +76,8 @@ struct ChainPlan {
 };
 
 struct ChainSearchResult {
-  std::vector<ChainPlan> plans; // best first; empty: see `reason`
+  std::vector<ChainPlan> plans; // best first, as PlanSearchResult's; empty: see `reason`
+  std::vector<std::string> notes;
   Seconds lowerBound;           // no layout of the space takes less: its kernels alone
   std::vector<SearchCount> table;
   std::string reason; // why there is no plan

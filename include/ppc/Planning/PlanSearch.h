@@ -46,6 +46,9 @@ struct PlanRequest {
   bool frontier = false;     // also the time/memory front
   bool alternatives = true;  // also the best plan with another value of each decision
   bool simulate = false;     // replay the best plans, five at least, event by event, and rank them by that
+  /// The plan that takes least memory among those up to this share slower than the fastest comes first (`indistinctTimes`);
+  /// 0: the fastest does. Not on clusters of several groups of devices.
+  double timeTolerance = 0;
   /// Names the part of a layout that cannot be run (by ppc-compile today); empty: it can. Must be pure and thread-safe.
   std::function<std::string(const ParallelLayout &)> refuse = {};
   unsigned threads = 0;      // 0: one per core. The result is the same for any number
@@ -53,6 +56,10 @@ struct PlanRequest {
   /// Called from the thread that searches, some hundred times a second at most.
   std::function<void(const SearchProgress &)> progress = {};
 };
+
+/// Predicted step times that differ by less than this share are no reason to choose one plan over another: steps of one
+/// machine are predicted within some 5 % of what is measured, the difference of two like plans hardly better than this.
+constexpr double indistinctTimes = 0.01;
 
 /// The device's memory minus a reserve for what is not planned: 2 %, at least 256 MiB, at most 2 GiB.
 Bytes planMemoryLimit(const Cluster &cluster);
@@ -106,7 +113,9 @@ struct Infeasibility {
 };
 
 struct PlanSearchResult {
-  std::vector<Plan> plans;    // best first (by replayed times where asked for), topK at most; empty: see infeasibility
+  /// Best first (by replayed times where asked for), topK at most; empty: see infeasibility. With a tolerance the first is the
+  /// one of least memory within it, and a note says so where it is not the fastest.
+  std::vector<Plan> plans;
   std::vector<Plan> frontier; // fastest first, each with less memory than the one before
   std::vector<PlanAlternative> alternatives; // in the order of PlanKey; only keys that the model and layout know
   std::vector<SearchCount> table;
@@ -121,6 +130,9 @@ struct PlanSearchResult {
 
 /// Errors: a request that is wrong in itself (a model, job or pin that cannot be, by key). Infeasible requests are a result.
 llvm::Expected<PlanSearchResult> searchPlan(const PlanRequest &request);
+
+/// Why `least` is chosen though the step of `fastest` is predicted to take less time.
+std::string tradeText(const StepCost &least, const Plan &fastest, double tolerance);
 
 /// Prices one layout as it is; its stages' layers are filled in. Errors: as StepEstimator::estimate.
 llvm::Expected<Plan> pricePlan(const PlanRequest &request, const ParallelLayout &layout);

@@ -124,6 +124,7 @@ LogicalResult SearchPlanPass::searchOps() {
   request.base.precision = program->precision;
   request.memoryLimit = Bytes(memory);
   request.compiled = true;
+  request.timeTolerance = indistinctTimes;
   request.refuse = [&](const ParallelLayout &layout) {
     if (layout.pp > 1 && !program->isNumbered())
       return std::string("pipeline stages of ops without ppc.layer");
@@ -163,6 +164,8 @@ LogicalResult SearchPlanPass::searchOps() {
                                                               << remark::metric("LowerBound", result->lowerBound.value);
   if (result->plans.size() > 1)
     remark::analysis(getOperation().getLoc(), remarkOpts("runner-up")) << describe(result->plans[1]);
+  for (const std::string &note : result->notes)
+    remark::analysis(getOperation().getLoc(), remarkOpts("note")) << note;
   return success();
 }
 
@@ -174,6 +177,7 @@ FailureOr<PlanDegrees> SearchPlanPass::decide() {
     return getOperation().emitError() << llvm::toString(inputs.takeError());
   PlanRequest request = inputs->request();
   request.memoryLimit = Bytes(memory);
+  request.timeTolerance = indistinctTimes;
   if (llvm::Error error = readPins(request.constraints))
     return getOperation().emitError() << llvm::toString(std::move(error));
   llvm::Expected<PlanSearchResult> result = searchPlan(request);

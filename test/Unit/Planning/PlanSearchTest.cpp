@@ -104,6 +104,35 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
   EXPECT_GE(layouts, 10000);
 }
 
+TEST(PlanSearch, AToleranceFindsTheLeastMemoryOfTheFrontier) {
+  RandomProblems random(31);
+  int found = 0, cheaper = 0;
+  for (int i = 0; i < 20; ++i) {
+    PlanningProblem problem = random.make();
+    PlanRequest request = problem.request();
+    request.frontier = true;
+    PlanSearchResult frontier = llvm::cantFail(searchPlan(request));
+    if (frontier.plans.empty())
+      continue;
+    request.timeTolerance = 0.05;
+    PlanSearchResult result = llvm::cantFail(searchPlan(request));
+    ASSERT_FALSE(result.plans.empty()) << "problem " << i;
+    ++found;
+    const StepCost &fastest = frontier.frontier.front().cost, &chosen = result.plans.front().cost;
+    EXPECT_LE(chosen.stepTime.value, fastest.stepTime.value * 1.05 * (1 + 1e-12)) << "problem " << i;
+    // The steps of the frontier lie apart, so that it may lack the very least. Nothing is recomputed for its sake.
+    for (const PlanSearchResult *other : {&frontier, &result})
+      for (const std::vector<Plan> *list : {&other->frontier, &other->plans})
+        for (const Plan &plan : *list)
+          if (plan.cost.stepTime.value <= fastest.stepTime.value * 1.05 && plan.layout.recompute == Recompute::None)
+            EXPECT_LE(chosen.peakMemory.value, plan.cost.peakMemory.value) << "problem " << i << ": " << toString(plan.layout);
+    EXPECT_EQ(frontier.frontier.size(), result.frontier.size()) << "problem " << i;
+    cheaper += chosen.peakMemory < fastest.peakMemory;
+  }
+  EXPECT_GE(found, 12);
+  EXPECT_GE(cheaper, 3);
+}
+
 TEST(PlanSearch, PricedLayoutsCanBePricedAgain) {
   RandomProblems random(3);
   int several = 0;

@@ -47,9 +47,9 @@ protected:
     return request;
   }
 
-  /// The least step time of every layout, stages cut as the stack cuts; infinite when nothing fits.
-  double leastOfAll(const PlanRequest &request) {
-    double least = std::numeric_limits<double>::infinity();
+  /// Every layout that fits, stages cut as the stack cuts: seconds and bytes.
+  std::vector<std::pair<double, double>> all(const PlanRequest &request) {
+    std::vector<std::pair<double, double>> found;
     int64_t ranks = cluster.deviceCount();
     for (int64_t tp = 1; tp <= ranks; ++tp)
       for (int64_t pp = 1; tp * pp <= ranks; ++pp)
@@ -71,8 +71,16 @@ protected:
             if (!plan)
               llvm::consumeError(plan.takeError()); // does not divide
             else if (plan->cost.fits)
-              least = std::min(least, plan->cost.stepTime.value);
+              found.push_back({plan->cost.stepTime.value, plan->cost.peakMemory.value});
           }
+    return found;
+  }
+
+  /// The least step time of them; infinite when nothing fits.
+  double leastOfAll(const PlanRequest &request) {
+    double least = std::numeric_limits<double>::infinity();
+    for (auto [time, memory] : all(request))
+      least = std::min(least, time);
     return least;
   }
 };
@@ -90,6 +98,35 @@ TEST_F(RunnablePlans, searchFindsTheLeastOfAll) {
       EXPECT_EQ(result.plans.front().layout.devices(), 4);
       EXPECT_NEAR(result.plans.front().cost.stepTime.value, leastOfAll(asked), 1e-9 * leastOfAll(asked)) << layers << " " << kvHeads;
     }
+}
+
+TEST_F(RunnablePlans, amongTimesAlikeLessMemoryIsChosen) {
+  int cheaper = 0;
+  for (int64_t layers : {2, 4, 5})
+    for (int64_t kvHeads : {2, 6})
+      for (double tolerance : {1e-9, 0.01, 0.1}) {
+        ModelShape model = smallLlama(layers, kvHeads);
+        PlanRequest asked = request(model);
+        Plan fastest = llvm::cantFail(searchPlan(asked)).plans.front();
+        asked.timeTolerance = tolerance;
+        PlanSearchResult result = llvm::cantFail(searchPlan(asked));
+        ASSERT_FALSE(result.plans.empty());
+        const StepCost &chosen = result.plans.front().cost;
+        double latest = leastOfAll(asked) * (1 + tolerance), least = std::numeric_limits<double>::infinity();
+        for (auto [time, memory] : all(asked))
+          if (time <= latest)
+            least = std::min(least, memory);
+        EXPECT_LE(chosen.stepTime.value, latest * (1 + 1e-9));
+        EXPECT_DOUBLE_EQ(chosen.peakMemory.value, least) << layers << " layers, tolerance " << tolerance;
+        bool saves = chosen.peakMemory < fastest.cost.peakMemory;
+        EXPECT_EQ(result.notes.size(), size_t(saves)); // says why it is not the fastest
+        cheaper += saves;
+        // The same plan, whatever is listed.
+        asked.topK = 1;
+        asked.threads = 1;
+        EXPECT_EQ(toString(llvm::cantFail(searchPlan(asked)).plans.front().layout), toString(result.plans.front().layout));
+      }
+  EXPECT_GE(cheaper, 6);
 }
 
 TEST_F(RunnablePlans, memoryForcesAnotherPlan) {
