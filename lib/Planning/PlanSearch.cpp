@@ -61,7 +61,7 @@ static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const Para
 
 std::string mlir::ppc::tradeText(const StepCost &least, const Plan &fastest, double tolerance) {
   double more = least.stepTime / fastest.cost.stepTime - 1;
-  return llvm::formatv("{0} per rank: with {1}, {2} would be taken for {3:f1} % less time; steps predicted within {4} % of each other count "
+  return llvm::formatv("{0} per rank: with {1}, {2} would be taken for {3:f1} % less time; steps predicted within {4:f0} % of each other count "
                        "as equally long",
                        toString(least.peakMemory), toString(fastest.layout), toString(fastest.cost.peakMemory), 100 * more, 100 * tolerance).str();
 }

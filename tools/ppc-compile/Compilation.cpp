@@ -132,6 +132,16 @@ void Compilation::recordPlan() {
 
 DictionaryAttr Compilation::prediction() const { return (*module)->getAttrOfType<DictionaryAttr>("ppc.prediction"); }
 
+void Compilation::notePlan() const {
+  DictionaryAttr predicted = prediction();
+  if (!predicted)
+    return;
+  ArrayRef<int64_t> memory = predicted.getAs<DenseI64ArrayAttr>("memory_bytes").asArrayRef();
+  llvm::errs() << "note: plan: " << predicted.getAs<StringAttr>("layout").getValue() << "; predicted "
+               << toString(Seconds(predicted.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << " per step, "
+               << toString(Bytes(double(*llvm::max_element(memory)))) << " per rank\n";
+}
+
 /// What the ranks must be a multiple of; reports when they are not, or, when nothing else is open, when they are not just that.
 bool Compilation::checkDegrees(int64_t ranks) {
   int64_t product = 1;
@@ -189,9 +199,7 @@ bool Compilation::makePlan() {
           pm.addPass(createPricePlanPass(price));
         }))
       return false;
-    if (DictionaryAttr predicted = prediction())
-      llvm::errs() << "note: plan: " << predicted.getAs<StringAttr>("layout").getValue() << "; predicted "
-                   << toString(Seconds(predicted.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << " per step\n";
+    notePlan();
     return true;
   }
   MakePlanPassOptions plan;

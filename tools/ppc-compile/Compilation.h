@@ -47,6 +47,8 @@ private:
   void printTime(StringRef phase, const Stopwatch &watch);
   /// What the planner says of the plan; null when it cannot price it.
   DictionaryAttr prediction() const;
+  /// Says which plan was chosen.
+  void notePlan() const;
 
   MLIRContext &context;
   const CompileOptions &options;

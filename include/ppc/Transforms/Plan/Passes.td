@@ -40,12 +40,12 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
   let summary = "find the fastest plan that compiled programs can run on some ranks";
   let description = [{
     Searches the layouts of the module's model (`ppc.shape`, or what `ppc.dims` and `ppc.layer` say) on `ranks` devices of a
-    cluster, exactly, and writes the one with the least predicted time per step that fits in memory as `#ppc.plan`. What an option
-    pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor, sequence and
+    cluster, exactly, and writes the one with the least predicted time per step that fits in memory as `#ppc.plan`; of those within
+    1 % of it, which predictions do not tell apart, the one that takes least memory. What an option pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor, sequence and
     pipeline parallelism and ZeRO-1 in f32 with the schedules gpipe and 1f1b.
 
-    Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, and for each decision the best plan
-    that decides otherwise.
+    Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, for each decision the best plan
+    that decides otherwise, and the fastest plan where another one is chosen for its memory.
 
     A model that is no transformer (a remark says why), or whose plan file has a section `ops:`, has every op cut by itself:
     degrees and pipeline stages are searched around what `ppc-search-shardings` does, and `ppc.factors` on the ops say the
