@@ -3,6 +3,7 @@
 #include "Roofline.h"
 #include "StepParticipant.h"
 
+#include "ppc/Cluster/Cluster.h"
 #include "ppc/Model/ModelShape.h"
 #include "ppc/Reporting/TextTable.h"
 #include "ppc/Support/Units.h"
@@ -276,13 +277,15 @@ private:
   /// What the planner said of our program beside what was measured.
   void printPrediction() const {
     const Measured &ours = all.front();
-    if (std::isnan(ours.first.predictedSeconds))
-      return;
+    llvm::Expected<Cluster> machine = findCluster(work.cluster);
+    if (!machine || std::isnan(ours.first.predictedSeconds))
+      return llvm::consumeError(machine.takeError());
+    Bytes libraries = machine->device().frameworkMemory;
     double measured = median(ours.seconds);
-    llvm::outs() << llvm::formatv("\nplan: {0}\npredicted {1} per step, {2:f2} times what was measured; {3} per rank, {4:f2} times the arena of {5}\n", plan,
-                                  toString(Seconds(ours.first.predictedSeconds)), ours.first.predictedSeconds / measured,
-                                  toString(Bytes(ours.first.predictedMemory)), ours.first.predictedMemory / ours.first.arena,
-                                  toString(Bytes(ours.first.arena)));
+    llvm::outs() << llvm::formatv("\nplan: {0}\npredicted {1} per step, {2:f2} times what was measured, and {3} per rank with {4} of libraries; "
+                                  "its arena takes {5}\n",
+                                  plan, toString(Seconds(ours.first.predictedSeconds)), ours.first.predictedSeconds / measured,
+                                  toString(Bytes(ours.first.predictedMemory)), toString(libraries), toString(Bytes(ours.first.arena)));
   }
 
   StepWork work;
