@@ -24,6 +24,7 @@ struct Row {
   }
 };
 
+// Of a step; the longest operation is shown in any case, also where the machine did something else nearly all the time.
 constexpr double shownShare = 0.01;
 
 bool isExchange(llvm::StringRef name) {
@@ -79,11 +80,14 @@ llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, ll
     all += one;
   }
   std::vector<Row> sorted;
+  double longest = 0;
+  for (auto &[name, row] : rows)
+    longest = std::max(longest, row.seconds);
   Row others{"others"}, outside{"outside of compiled code", 0, step}, sum{"step"};
   for (auto &[name, row] : rows) {
     sum += row;
     outside.seconds -= row.seconds;
-    if (row.seconds >= shownShare * step)
+    if (row.seconds >= std::min(shownShare * step, longest))
       sorted.push_back(row);
     else
       others += row;
