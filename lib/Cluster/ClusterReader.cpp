@@ -60,6 +60,7 @@ llvm::Expected<Cluster> mlir::ppc::parseCluster(llvm::StringRef name, llvm::Stri
     reader->fail("between", "missing; expected the level that joins the groups");
   if (std::optional<YamlReader> host = reader->mapping("host"))
     cluster.host = readHost(*host);
+  cluster.stateExchangeDelay = Seconds(reader->number("state_exchange_delay", 0, 1, 0.0));
   reader->finish();
   if (llvm::Error error = reader->takeError())
     return error;

@@ -52,6 +52,7 @@ static void write(llvm::raw_ostream &os, const Device &device, llvm::StringRef i
   os << indent << "collective_share: " << number(device.collectiveShare) << "\n";
   os << indent << "host_issue_forward: " << number(device.hostIssueForward.value) << "\n";
   os << indent << "host_issue_backward: " << number(device.hostIssueBackward.value) << "\n";
+  os << indent << "host_wait: " << number(device.hostWait.value) << "\n";
   os << indent << "communication_share: " << number(device.communicationShare) << "\n";
   os << indent << "communication_slowdown: " << number(device.communicationSlowdown) << "\n";
   os << indent << "framework_memory: " << number(device.frameworkMemory.value) << "\n" << indent << "peak:\n";
@@ -132,5 +133,7 @@ std::string mlir::ppc::writeCluster(const Cluster &cluster) {
      << ", devices_per_link: " << cluster.host.devicesPerLink
      << ", memory_bandwidth: " << number(cluster.host.memoryBandwidth.value)
      << ", nvme_bandwidth: " << number(cluster.host.nvmeBandwidth.value) << " }\n";
+  if (cluster.stateExchangeDelay.value > 0)
+    os << "state_exchange_delay: " << number(cluster.stateExchangeDelay.value) << "\n";
   return text;
 }

@@ -157,6 +157,7 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
   device.collectiveShare = reader.number("collective_share", 0.1, 1, device.collectiveShare);
   device.hostIssueForward = Seconds(reader.number("host_issue_forward", 0, 1, device.hostIssueForward.value));
   device.hostIssueBackward = Seconds(reader.number("host_issue_backward", 0, 1, device.hostIssueBackward.value));
+  device.hostWait = Seconds(reader.number("host_wait", 0, 1, device.hostWait.value));
   device.communicationShare = reader.number("communication_share", 0, 0.9, device.communicationShare);
   device.communicationSlowdown = reader.number("communication_slowdown", 0, 0.9, device.communicationSlowdown);
   device.frameworkMemory = Bytes(reader.number("framework_memory", 0, 1e12, device.frameworkMemory.value));

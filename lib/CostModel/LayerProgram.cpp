@@ -1,5 +1,7 @@
 #include "ppc/CostModel/LayerProgram.h"
 
+#include <cmath>
+
 using namespace mlir::ppc;
 
 llvm::StringRef mlir::ppc::toString(OpClass kind) {
@@ -60,6 +62,11 @@ int LayerProgram::forwardKernels(bool recorded) const {
 }
 int LayerProgram::backwardKernels(bool recorded) const {
   return sum<int>(*this, [&](const LayerOp &op) { return recorded && !op.unrecorded ? 0 : op.backwardKernels; });
+}
+
+double PricingContext::paddedVocabulary() const {
+  double multiple = stack.vocabularyMultiple * double(layout.tp);
+  return std::ceil(double(model.vocab) / multiple) * multiple;
 }
 
 PricingContext::PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,

@@ -16,7 +16,7 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   int kernels = layout.tp > 1 && context.stack.execution == Execution::Eager ? 5 : 2;
   build.stream("embedding", tokens * hidden * 4, tokens * hidden * 8, kernels, 2, Bytes(tokens * 8));
   bool whole = context.stack.replicatesEmbedding;
-  program.parameters += (whole ? double(model.vocab) : largestShare(model.vocab, layout.tp)) * hidden;
+  program.parameters += context.paddedVocabulary() / (whole ? 1 : double(layout.tp)) * hidden;
   if (layout.tp > 1 && !whole) {
     Bytes bytes(tokens * hidden * 2);
     if (layout.sequenceParallel)
@@ -39,8 +39,8 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   const ModelShape &model = context.model;
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
-  double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tp), vocab = double(model.vocab);
-  double vocabShare = largestShare(model.vocab, layout.tp);
+  double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tp);
+  double vocab = context.paddedVocabulary(), vocabShare = vocab / tp;
   double streamTokens = layout.sequenceParallel ? tokens / tp : tokens;
   bool fused = layout.fusedNorm || model.norm == NormKind::LayerNorm;
   build.stream("final norm", streamTokens * hidden * (fused ? 4 : 36), streamTokens * hidden * (fused ? 6 : 52), fused ? 1 : 6,

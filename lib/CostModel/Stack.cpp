@@ -22,7 +22,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   stack.name = reader->string("name", name.str());
   stack.execution = static_cast<Execution>(reader->choice("execution", {"eager", "compiled", "graphs"}, size_t(stack.execution)));
   stack.stageSplit = static_cast<StageSplit>(
-      reader->choice("stage_split", {"layers", "modules", "embedding-as-layer", "balanced"}, size_t(stack.stageSplit)));
+      reader->choice("stage_split", {"layers", "modules", "embedding-as-layer", "full-layers", "balanced"}, size_t(stack.stageSplit)));
   stack.attention = static_cast<AttentionKernel>(
       reader->choice("attention", {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"}, size_t(stack.attention)));
   struct {
@@ -73,6 +73,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   };
   for (auto &entry : switches)
     stack.*entry.field = reader->boolean(entry.key, stack.*entry.field);
+  stack.vocabularyMultiple = reader->number("vocabulary_multiple", 1, 65536, stack.vocabularyMultiple);
   stack.gradientBytes = reader->number("gradient_bytes", 1, 8, stack.gradientBytes);
   stack.gradientReduceBytes = reader->number("gradient_reduce_bytes", 1, 8, stack.gradientReduceBytes);
   stack.masterBytes = reader->number("master_bytes", 0, 8, stack.masterBytes);

@@ -48,8 +48,8 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   Seconds hostBackward = device.hostIssueBackward * (launches * backwardKernels) + (recomputed ? hostForward : Seconds(0));
   if (context.stack.launchBlocking) {
     // Host and device take turns.
-    times.forward += hostForward;
-    times.backward += hostBackward;
+    times.forward += hostForward + forwardKernels * device.hostWait;
+    times.backward += hostBackward + (backwardKernels + (recomputed ? forwardKernels : 0)) * device.hostWait;
   }
   // After it has waited for the device the host has nothing issued ahead.
   Seconds deviceBefore, hostBefore;

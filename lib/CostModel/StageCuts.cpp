@@ -30,6 +30,17 @@ static std::vector<int64_t> cutUniformly(int64_t layers, int64_t before, int64_t
   return counts;
 }
 
+/// Every chunk as many layers as the fullest one needs, the last ones what is left, at least one each.
+static std::vector<int64_t> cutFull(int64_t layers, int64_t chunks) {
+  std::vector<int64_t> counts(chunks);
+  int64_t each = (layers + chunks - 1) / chunks;
+  for (int64_t i = 0; i < chunks; ++i) {
+    counts[i] = std::min(each, layers - (chunks - 1 - i));
+    layers -= counts[i];
+  }
+  return counts;
+}
+
 namespace {
 /// The contiguous cut with the least slowest chunk, each at least one layer. Among those, early chunks take as few layers as they may:
 /// they keep most micro-batches.
@@ -194,6 +205,10 @@ std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const L
       return cutUniformly(layers, 1, 1, chunks);
     if (chunks > 1)
       return cutBalanced(context, programs, chunks);
+    break;
+  case StageSplit::FullLayers:
+    if (layers >= chunks)
+      return cutFull(layers, chunks);
     break;
   case StageSplit::Layers: break;
   }

@@ -60,6 +60,8 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
   exchange(dense, layout.tp, ranks, shard);
   int64_t expertRanks = std::max<int64_t>(1, layout.expertDataRanks());
   exchange(experts, layout.ep * layout.etp, expertRanks, std::min(shard, expertRanks));
+  if (ranks > 1 && layout.zero < 3)
+    costs.reduction += parameters * context.cluster.stateExchangeDelay;
 
   double shards = layout.zero >= 1 ? double(shard) : 1;
   double expertShards = layout.zero >= 1 ? double(std::min(shard, expertRanks)) : 1;
@@ -193,7 +195,7 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
       firstForward += part.durations.forward;
     }
     if (model.tiedEmbeddings && layout.pp > 1 && device + 1 == layout.pp)
-      dense += double(model.vocab) * double(model.hidden) / double(layout.tp);
+      dense += context.paddedVocabulary() * double(model.hidden) / double(layout.tp);
     StateCosts once = priceState(context, dense, experts);
     stage.gradientReduction = once.reduction;
     stage.parameterGather = once.gather;

@@ -63,6 +63,21 @@ class Conventions(unittest.TestCase):
         self.assertAlmostEqual(bloom.memory("peak mem (first/last node) 64GB."), 62.5)
         self.assertIsNone(bloom.memory("peak mem (first/last node) n/a."))
 
+    def test_bloom_leaves_out_what_the_peak_forbids(self):
+        inputs = dict(layers=72, hidden=14336, devices=384)
+
+        def runs(*times):
+            rows = [row.Row("bloom", f"r{index}", dict(inputs, global_batch=batch), "ok", time, tags=dict(era="fixed"))
+                    for index, (batch, time) in enumerate(times)]
+            bloom.exclude_impossible(rows)
+            return [bool(entry.excluded) for entry in rows]
+
+        # 480 sequences need 12 s at the peak; what one run says, two that agree refute.
+        self.assertEqual(runs((1568, 113.0), (2048, 114.1), (2048, 114.0)), [True, False, False])
+        self.assertEqual(runs((1568, 113.0), (2048, 114.1)), [False, False])
+        self.assertEqual(runs((1568, 113.0), (2048, 114.1), (2048, 120.0)), [False, False, False])
+        self.assertEqual(runs((1568, 100.0), (2048, 114.1), (2048, 114.0)), [False, False, False])
+
     def test_korthikanti_mfu(self):
         for index, cells in enumerate(measured("throughput/korthikanti_table5.csv")):
             if not cells["measured_mfu_pct"]:

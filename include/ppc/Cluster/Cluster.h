@@ -82,6 +82,9 @@ struct Cluster {
   std::vector<DeviceGroup> groups;     // at least one; rank numbers run through them in order
   std::optional<ClusterLevel> between; // joins the groups when there are several; its size is their number
   HostMemory host;
+  // What the exchange of gradients and parameters, once a step, takes longer on this machine than its collectives, per parameter
+  // of a rank: measured on some large machines, whose cause is not known.
+  Seconds stateExchangeDelay = Seconds(0);
 
   int64_t deviceCount() const;
   const Device &device() const { return groups.front().device; }

@@ -70,6 +70,9 @@ struct Device {
   // What a framework that issues kernels one by one costs the host per kernel, in forward (interpreted code) and in
   // backward (recorded graph). The device waits when its kernels are shorter.
   Seconds hostIssueForward = Seconds(9e-6), hostIssueBackward = Seconds(6e-6);
+  // What a kernel takes longer when the host waits for it before it issues the next: launch, completion, and all that an
+  // interpreter does between two kernels and otherwise does ahead.
+  Seconds hostWait = Seconds(47e-6);
   // Share of the multiprocessors that the kernels of a collective occupy while they run beside compute, and the share of
   // its speed that a collective loses to compute.
   double communicationShare = 0.12, communicationSlowdown = 0.05;

@@ -79,6 +79,8 @@ struct PricingContext {
   bool reducesEveryMicroBatch() const {
     return layout.zero >= 2 && stack.reduceGradientsEveryMicroBatch && layout.microBatches(job) > 1;
   }
+  /// Rows of the embedding and columns of the logits that there are: of every tensor-parallel rank together.
+  double paddedVocabulary() const;
   /// Layers are written down in bytes of 16-bit activations; in f32 and tf32 there are twice as many.
   double activationScale() const { return elementBytes(layout.precision) >= 4 ? 2 : 1; }
   /// Of products of activations: 16 bits, or f32.

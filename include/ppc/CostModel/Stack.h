@@ -20,6 +20,7 @@ enum class StageSplit {
   Layers,           // transformer layers only; embedding and head ride with the first and the last
   Modules,          // embedding, layers, final norm and head each count one (DeepSpeed `uniform`)
   EmbeddingAsLayer, // embedding and head count as a layer each
+  FullLayers,       // layers only, each stage as many as the fullest until none are left (DeepSpeed `type:`)
   Balanced,         // by predicted time
 };
 
@@ -54,6 +55,7 @@ struct Stack {
   bool scatterGatherSends = false;      // a message is cut over tp and gathered after (Megatron-LM)
   bool copiesSequence = false;          // tensors are [batch, sequence, ...]: what is gathered along the sequence is copied
   bool replicatesEmbedding = false;     // every tensor-parallel rank holds the whole embedding table
+  double vocabularyMultiple = 1;        // the vocabulary is padded to a multiple of this times tp
   bool vocabularyParallelLoss = true;   // else logits are gathered on every tensor-parallel rank
   bool reduceScatterGradients = true;   // ZeRO-1: reduce-scatter; else all-reduce, then each uses its shard
   bool gatherParametersOncePerStep = false; // ZeRO-3: kept over micro-batches

@@ -33,7 +33,7 @@ Cluster join(std::initializer_list<const char *> parts) {
 TEST(GroupSearch, GroupsOfOneKindCostWhatOneGroupCosts) {
   RandomProblems random(31);
   int compared = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 80; ++i) {
     PlanningProblem problem = random.make();
     problem.constraints = PlanConstraints();
     problem.constraints.forbid(PlanKey::Pp, 1);

@@ -1,4 +1,5 @@
 """BLOOM's search for a layout on Jean Zay (bigscience tr11-176B chronicles-prequel.md): 8 to 384 A100-80GB."""
+import itertools
 import os
 
 from .row import Row, integer, note, number, read_csv
@@ -43,7 +44,36 @@ def heads(cells):
 
 def convert(measured, _shapes):
     table = read_csv(os.path.join(measured, "throughput", "bloom_prequel_a100.csv"))
-    return [convert_row(index, cells) for index, cells in enumerate(table)]
+    rows = [convert_row(index, cells) for index, cells in enumerate(table)]
+    exclude_impossible(rows)
+    return rows
+
+
+PEAK = 312e12
+
+
+def exclude_impossible(rows):
+    """Two runs that differ in the global batch only say what the further sequences take. Where that is less than the device's
+    peak allows, one of them is wrong: the one that no other run confirms, if the other was run twice with times within 1 %."""
+    layouts = {}
+    for row in rows:
+        if row.step_time_s and not row.excluded:
+            key = {name: value for name, value in row.inputs.items() if name not in ("id", "global_batch")}
+            era = row.tags["era"]
+            layouts.setdefault((era, *sorted(key.items())), {}).setdefault(row.inputs["global_batch"], []).append(row)
+    for batches in layouts.values():
+        for (less, few), (more, many) in itertools.combinations(sorted(batches.items()), 2):
+            inputs = few[0].inputs
+            flops = new_flops_per_token(inputs["layers"], inputs["hidden"]) * (more - less) * SEQ_LEN / inputs["devices"]
+            times = [[row.step_time_s for row in runs] for runs in (few, many)]
+            longer = sum(times[1]) / len(many) - sum(times[0]) / len(few)
+            if longer >= flops / PEAK:
+                continue
+            sure = [len(runs) > 1 and max(runs) < 1.01 * min(runs) for runs in times]
+            if sure[0] != sure[1]:
+                for row in many if sure[0] else few:
+                    row.excluded = f"beside two equal runs with {less if sure[0] else more} sequences: {more - less} sequences more in {longer:.1f} s, " \
+                        f"{flops / PEAK / max(longer, 1e-9):.0f} times the peak's FLOP/s"
 
 
 def convert_row(index, cells):
@@ -59,9 +89,14 @@ def convert_row(index, cells):
     rebalanced = section == "Rebalancing layers"
     # 02-27 on for the 106-layer model, 02-28 on for all: `type:transformer|embedding` gives embedding and head a slot
     # each; the BF16 optimizer of 02-28 accumulates gradients in f32.
-    stack = "megatron-deepspeed-bf16" if rebalanced else "megatron-deepspeed-fp16"
+    stack = "megatron-deepspeed-bf16" if rebalanced else "megatron-deepspeed-16-bits"
+    if cells["zero_stage_or_fsdp"].endswith("0"):
+        stack = "megatron-deepspeed-unsharded"
     if layers == 106 and not rebalanced:
         stack = "megatron-deepspeed-embedding"
+    # 02-17, and where the log compares: kernels were launched ahead.
+    if section in ("fp16", "bf16") or "CUDA_LAUNCH_BLOCKING=0" in notes:
+        stack += "+launching-ahead"
     fixed = "After cluster PCIe/NUMA fix" in notes
     inputs = gpt(layers, hidden, heads(cells), VOCAB)
     precision = "bf16" if cells["precision"].startswith("bf16") else cells["precision"]
@@ -78,7 +113,8 @@ def convert_row(index, cells):
         excluded = "tp x pp x dp is not the number of devices"
     line = note(r"(L\d+)", notes)
     group = "-".join(str(part) for part in (f"L{layers}", f"h{hidden}", f"a{heads(cells)}", f"gbs{global_batch}", devices, precision,
-                                            "rebalanced" if rebalanced else "fixed" if fixed else "before-fix"))
+                                            "rebalanced" if rebalanced else "fixed" if fixed else "before-fix") +
+                     (("launching-ahead",) if "+" in stack else ()))
     return Row(TABLE, f"bloom-{line}-{index:03d}", inputs, status, step_time, memory(notes), "device", group, excluded,
                cells["params"], f"chronicles-prequel.md {line}, {section}",
                dict(section=section, era="fixed" if fixed else "before-fix",

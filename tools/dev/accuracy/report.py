@@ -228,19 +228,15 @@ percentile of 400 draws, for the worst group); and what the best constant for ea
 MISSES = """
 ## What is missed, and why
 
-- **BLOOM, rank correlation and regret.** Runs of equal layouts differ by more than the layouts of the group do, so a perfect model
-  would not reach the bound either (above). The regret is of a group of three rows; one prints 113 s for 1,568 sequences
-  (L775), as long as the same layout takes for 2,048 in the row behind it.
+- **BLOOM, rank correlation.** A row is the second iteration of a run; equal layouts differ by more than the layouts of the group do,
+  and a perfect model would reach no more than what is stated above. Left unexplained: since 02-21 micro-batch 2 on eight-way tensor
+  parallelism is 6 % slower than predicted, which four-way shows nothing of.
 - **BLOOM, memory under-predicted.** The log prints whole thousands of MiB of nvidia-smi, and equal layouts differ by up to 14 %: the
   best constants for the layouts that were run again under-predict a sixth of their rows by over 2 %. Predictions are the best
-  estimate, without a margin: one that under-predicts no more than 1 % of the rows would be 9 % higher, and its mean error 10 %.
+  estimate, without a margin.
 - **Zero bubble, memory under-predicted.** Two rows, printed as 12 and 29 GB: predicted 11.4 and 28.4 GB, next to what rounds to the
   printed digits.
 - **KempnerForge, memory under-predicted.** Two rows, tensor parallelism without FSDP; what holds 2 bytes a parameter more there is not known.
-- **Aleph Alpha, rank correlation of the 30B sheet.** Its times repeat to 0.4 %, so the error is the model's. What is inverted most:
-  with sequence parallelism, one sequence per micro-batch on four-way tensor parallelism is predicted 5 % too slow, and four
-  sequences on two stages 6 % too fast; those are near the limit of memory, where the allocator works and the model has no time for it
-  (over all sheets layouts predicted to need more than 73 GiB of 80 are predicted 2 % too fast).
 """
 
 

@@ -11,14 +11,16 @@ KEMPNER = dict(
     loss_in_16_bits="true", replicates_embedding="true", reports_allocated="true")
 
 # name: (base, switches)
-# DeepSpeed's ZeRO-1 reduces to the rank that owns a gradient, 5e8 elements at a time (its default).
-DEEPSPEED_FP16 = dict(bucket_elements=5e8)
+# DeepSpeed's ZeRO-1 accumulates and reduces in the 16-bit type, 5e8 elements at a time (its default).
+DEEPSPEED_16_BITS = dict(bucket_elements=5e8, gradient_bytes=2, gradient_reduce_bytes=2, low_precision_gradient_bytes=0)
 
 VARIANTS = {
-    # Up to 02-24 BLOOM's search trained in fp16; stages count layers only.
-    "megatron-deepspeed-fp16": ("megatron-deepspeed", dict(DEEPSPEED_FP16, stage_split="layers")),
+    # Up to 02-27: stages count layers only.
+    "megatron-deepspeed-16-bits": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="full-layers")),
+    # Without ZeRO each gradient is cast to f32 and then put behind the others: both copies live at once.
+    "megatron-deepspeed-unsharded": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="full-layers", update_bytes=8)),
     # 02-27: the same with `type:transformer|embed`.
-    "megatron-deepspeed-embedding": ("megatron-deepspeed", dict(DEEPSPEED_FP16, stage_split="embedding-as-layer")),
+    "megatron-deepspeed-embedding": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="embedding-as-layer")),
     # 02-28: the BF16 optimizer accumulates in f32 beside the bf16 gradients, "4bytes x params and it's not sharded" more.
     "megatron-deepspeed-bf16": ("megatron-deepspeed", dict(stage_split="embedding-as-layer", bucket_elements=5e8)),
     # Megatron-LM of 2023 as the zero-bubble fork builds on it: first and last stage hold a layer less; fp16 gradients.
@@ -68,6 +70,7 @@ VARIANTS = {
 
 # What recipes of one variant switch on besides: "nemo-performance+graphs+overlap".
 OPTIONS = {
+    "launching-ahead": dict(launch_blocking="false"),
     "graphs": dict(execution="graphs"),  # the whole iteration is recorded
     "partial-graphs": dict(execution="graphs", eager_experts="true"),  # attention and router are
     "te-loss": dict(fused_loss="true"),  # cross_entropy_fusion_impl: te
