@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Each source's convention, checked against a second figure that the source prints: usage conventions.py ROOT MEASURED."""
+import math
 import os
 import sys
 import tempfile
@@ -7,7 +8,7 @@ import unittest
 
 ROOT, MEASURED = sys.argv[1:3]
 sys.path.insert(0, os.path.join(ROOT, "tools/dev"))
-from accuracy import aleph_alpha, bloom, bridge, fsdp, megatron, row, score, shapes, stacks, tables
+from accuracy import aleph_alpha, bloom, bridge, fsdp, megatron, repeats, row, score, shapes, stacks, tables
 
 
 def measured(name):
@@ -185,6 +186,29 @@ class Score(unittest.TestCase):
         choice = score.score("bloom", rows, predictions).choices[0]
         self.assertEqual(choice.rows, 2)
         self.assertAlmostEqual(choice.regret, 12 / 11 - 1)
+
+    def test_runs_that_agree_leave_a_perfect_model_perfect(self):
+        choice = score.Choice("g", 12, 0, "", "", 1.0, times=[float(time) for time in range(10, 22)], runs=[1] * 12)
+        exact = repeats.reachable([choice], [[3.0, 3.0], [5.0, 5.0, 5.0]])
+        self.assertEqual((set(exact.spearman), set(exact.regret)), ({1.0}, {0.0}))
+        # Runs that differ by far more than the layouts leave no order, and averages of many runs more of it than one.
+        wild = [[1.0, 3.0], [2.0, 0.5, 1.0]]
+        once = repeats.reachable([choice], wild).spearman
+        choice.runs = [400] * 12
+        often = repeats.reachable([choice], wild).spearman
+        self.assertLess(score.mean(once), 0.6)
+        self.assertGreater(score.mean(often), 0.9)
+
+    def test_residuals_have_the_variance_of_single_runs(self):
+        (pool,) = repeats.residuals([[math.exp(1.0), math.exp(3.0)]])
+        self.assertAlmostEqual(sum(value * value for value in pool) / 2, 2.0)  # the unbiased estimate of two values 2 apart
+        self.assertEqual(repeats.perfect_memory([[10.0, 10.0]], 0.02), (0, 0))
+
+    def test_memory_of_what_is_printed_rounded(self):
+        entry = self.row("a", 10.0)
+        entry.peak_memory_GiB, entry.memory_rounding_GiB = 12.0, 0.5
+        result = score.score("bloom", [entry], {"a": score.Prediction(10.0, True, 11.4)})
+        self.assertEqual((result.memory_underpredicted(0.02), result.memory_surely_underpredicted(0.02)), (1, 0))
 
     def test_memory(self):
         entry = self.row("a", 10.0)

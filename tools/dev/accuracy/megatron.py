@@ -68,7 +68,8 @@ def convert_zero_bubble(index, cells, shapes):
     group = f"{cells['params']}-mbs{cells['micro_batch']}-gbs{cells['global_batch']}"
     return Row(ZERO_BUBBLE, f"zb-{cells['params']}-{schedule}-{index:03d}", inputs, "ok",
                number(cells["measured_step_time_s"]), peak, "allocated" if peak else "", group, "", cells["params"],
-               f"{table}, row {index + 1}", dict(paper_table=table, synchronous=int(synchronous)))
+               f"{table}, row {index + 1}", dict(paper_table=table, synchronous=int(synchronous)),
+               memory_rounding_GiB=0.5e9 / 2**30)  # whole GB
 
 
 def convert_nemo_launcher(index, cells):

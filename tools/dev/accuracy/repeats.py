@@ -1,8 +1,9 @@
 """What runs of equal layouts differ by: no model can predict better than that."""
 import math
 import random
+from dataclasses import dataclass
 
-from .score import distinct_layouts, mean, quantile, spearman
+from .score import distinct_layouts, mean, spearman
 
 DRAWS, SEED = 400, 1
 
@@ -27,18 +28,46 @@ def spread(runs):
     return math.sqrt(squares / sum(len(group) - 1 for group in runs))
 
 
-def perfect_spearman(times, sigma):
-    """(mean, 5th percentile) of the rank correlation between true times and runs that scatter around them by sigma. The measured
-    times stand for the true ones, which they exaggerate the distances of."""
-    draw = random.Random(SEED)
-    found = [spearman(times, [time * math.exp(draw.gauss(0, sigma)) for time in times]) for _ in range(DRAWS)]
-    return mean(found), quantile(found, 0.05)
-
-
-def best_constant(runs, by):
-    """(mean error, share under-predicted by more than `by`) of the best single prediction for each repeated layout."""
-    errors = []
+def residuals(runs):
+    """Of each repeated layout: what its runs differ by from their mean, in logarithms, widened as n runs show (n - 1) / n of the
+    variance."""
+    pools = []
     for group in runs:
-        best = min(group, key=lambda value: mean([abs(value / each - 1) for each in group]))
-        errors += [best / each - 1 for each in group]
+        center = mean([math.log(value) for value in group])
+        scale = math.sqrt(len(group) / (len(group) - 1))
+        pools.append([scale * (math.log(value) - center) for value in group])
+    return pools
+
+
+@dataclass
+class Reachable:
+    """What a model without error would show: distributions over the draws, of the worst group in each."""
+
+    spearman: list
+    regret: list
+
+
+def reachable(choices, runs):
+    """Bootstrap: each draw takes as many of the repeated layouts as there are, with replacement, and gives every run of the groups
+    one of their residuals. A model without error ranks by the times without it. The measured times stand for the true ones,
+    whose distances they exaggerate: what is found is more than can be reached."""
+    draw, pools = random.Random(SEED), residuals(runs)
+    result = Reachable([], [])
+    for _ in range(DRAWS):
+        pool = [value for _ in pools for value in draw.choice(pools)]
+        spearmans, regrets = [], []
+        for choice in choices:
+            times = [time * math.exp(mean([draw.choice(pool) for _ in range(count)])) for time, count in zip(choice.times, choice.runs)]
+            regrets.append(times[choice.times.index(min(choice.times))] / min(times) - 1)
+            if choice.spearman is not None:
+                spearmans.append(spearman(choice.times, times))
+        result.regret.append(max(regrets))
+        if spearmans:
+            result.spearman.append(min(spearmans))
+    return result
+
+
+def perfect_memory(runs, by):
+    """(mean error, share under-predicted by more than `by`) of a model that says the mean of each layout, all residuals alike."""
+    errors = [math.exp(-value) - 1 for pool in residuals(runs) for value in pool]
     return mean([abs(error) for error in errors]), mean([1.0 if error < -by else 0.0 for error in errors])

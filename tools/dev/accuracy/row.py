@@ -32,6 +32,7 @@ class Row:
     model_name: str = ""
     source: str = ""
     tags: dict = field(default_factory=dict)
+    memory_rounding_GiB: float = 0.0  # how much less than the printed figure it may be that was measured
 
     def __post_init__(self):
         self.set_inputs(self.inputs)

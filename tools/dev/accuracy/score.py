@@ -26,7 +26,8 @@ class Choice:
     best: str
     spearman: float = None  # None for groups below SPEARMAN_ROWS
     out_of_memory: bool = False  # the fastest row said to fit ran out of memory
-    times: list = field(default_factory=list)  # measured, of each layout
+    times: list = field(default_factory=list)  # measured, of each layout: the mean of its runs
+    runs: list = field(default_factory=list)  # how many those are
 
 
 SPEARMAN_ROWS = 10
@@ -68,6 +69,11 @@ class Score:
 
     def memory_underpredicted(self, by):
         return mean([1.0 if error < -by else 0.0 for error, *_ in self.memory])
+
+    def memory_surely_underpredicted(self, by):
+        """The same, of the least that is printed as the measured figure."""
+        return mean([1.0 if prediction.peak_memory_GiB < (1 - by) * (row.peak_memory_GiB - row.memory_rounding_GiB) else 0.0
+                     for _, row, prediction in self.memory])
 
     def worst_regret(self):
         return max((choice.regret for choice in self.choices), default=None)
@@ -129,7 +135,7 @@ def choose(group, rows, predictions):
     predicted = [mean([predictions[row.id].step_time_s for row in layout]) for layout in layouts]
     chosen, best = predicted.index(min(predicted)), measured.index(min(measured))
     choice = Choice(group, len(layouts), measured[chosen] / measured[best] - 1, layouts[chosen][0].id, layouts[best][0].id,
-                    times=measured)
+                    times=measured, runs=[len(layout) for layout in layouts])
     if len(layouts) >= SPEARMAN_ROWS:
         choice.spearman = spearman(measured, predicted)
     fitting = [row for row in rows if predictions[row.id].fits and predictions[row.id].step_time_s]

@@ -46,9 +46,11 @@ VARIANTS = {
         execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true",
         recompute_stops_early="true", copies_shards="false", copies_sequence="false")),
     # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate whole, in f32, until the last
-    # micro-batch reduces them; without, in bf16. Every tensor-parallel rank holds all logits.
+    # micro-batch reduces them; without, in bf16, and the model is one compiled graph, whose gradients are there all at once
+    # before they are added. Every tensor-parallel rank holds all logits.
     "kempnerforge": ("fsdp", dict(KEMPNER, gradient_bytes=4, gradient_reduce_bytes=4)),
-    "kempnerforge-unsharded": ("fsdp", dict(KEMPNER, gradient_bytes=2, gradient_reduce_bytes=2)),
+    "kempnerforge-unsharded": ("fsdp", dict(
+        KEMPNER, gradient_bytes=2, gradient_reduce_bytes=2, low_precision_gradient_bytes=2)),
     # NeMo's and Megatron-Bridge's performance recipes: grad_reduce_in_fp32 = False.
     "nemo-performance": ("megatron-core", dict(gradient_bytes=2, gradient_reduce_bytes=2)),
     # The same without userbuffers: tensor-parallel communication is not hidden (DeepSeek-V3's recipe, tp_comm_overlap=False).
