@@ -49,7 +49,11 @@ void TransformerLayer::expertBlock() {
   if (fused) { // the gate is taken where the product leaves its result, and its gradient where the next product does
     ops[ops.size() - 1].saved += Bytes(rows * width * 4);
   } else {
-    LayerOp &gate = build.stream("expert activation", rows * width * 6, rows * width * 10, 1, 1, Bytes(rows * width * 4));
+    // Two clamps and what puts their results together; backward both masks and what joins their gradients.
+    double inner = rows * width, forward = stack.clampedGate ? 16 : 0, backward = stack.clampedGate ? 20 : 0;
+    int kernels = stack.clampedGate ? 4 : 1;
+    LayerOp &gate = build.stream("expert activation", inner * (6 + forward), inner * (10 + backward), kernels, kernels,
+                                 Bytes(inner * (stack.clampedGate && !stack.recomputeExpertActivation ? 8 : 4)));
     gate.recomputed = stack.recomputeExpertActivation;
   }
   build.experts("expert down-projection", groups, rows, hidden, width,

@@ -62,6 +62,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"keeps_gathered_sequence", &Stack::keepsGatheredSequence},
       {"fused_experts", &Stack::fusedExperts},
       {"separate_expert_biases", &Stack::separateExpertBiases},
+      {"clamped_gate", &Stack::clampedGate},
       {"node_dispatch", &Stack::nodeDispatch},
       {"eager_experts", &Stack::eagerExperts},
       {"capacity_experts", &Stack::capacityExperts},

@@ -64,6 +64,7 @@ struct Stack {
   bool reduceGradientsEveryMicroBatch = false; // ZeRO-2 and 3: no accumulation of whole gradients
   bool fusedExperts = false;            // gate and quantisation inside the grouped products, copies made by the exchange
   bool separateExpertBiases = false;    // the experts' last biases are added expert by expert, in f32, by kernels of their own
+  bool clampedGate = false;             // both inputs of the experts' gate are clamped and put together by kernels of their own
   bool nodeDispatch = false;            // a token travels once to each unit (node) that holds some of its experts
   bool eagerExperts = false;            // with recorded graphs: experts and their exchange are launched one by one
   bool capacityExperts = false;         // tokens over a fixed capacity are dropped; else dropless

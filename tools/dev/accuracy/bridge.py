@@ -89,7 +89,7 @@ def stack_of(model, gpu, precision, release, vp, notes):
     if model.startswith(("DeepSeekV3", "Kimi")) and not (fused and gpu == "GB300"):
         options.append("latent")
     if model.startswith("GPT OSS"):
-        options += ["yarn"] if fused else ["yarn", "biases"]
+        options += ["yarn"] if fused else ["yarn", "biases", "clamped"]
         if precision == "bf16" and gpu in ("GB200", "B200"):
             options += ["norms", "gates"]
     return "+".join(["nemo-performance", "te-loss"] + options)

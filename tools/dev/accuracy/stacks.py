@@ -81,6 +81,7 @@ OPTIONS = {
     "hybrid-ep": dict(node_dispatch="true"),  # HybridEP, DeepEP
     "fused-experts": dict(fused_experts="true"),  # grouped products with gate and quantisation in them
     "biases": dict(separate_expert_biases="true"),  # TEGroupedMLP where experts have biases
+    "clamped": dict(clamped_gate="true"),  # a gate with clamped inputs, outside of the fused experts
     "yarn": dict(fused_rotary="false"),  # scaled rotary embedding, which the fused kernel cannot do
     "latent": dict(recompute_latent_projections="true"),  # recompute_modules: mla_up_proj
     "norms": dict(recompute_norms="true"),  # layernorm
