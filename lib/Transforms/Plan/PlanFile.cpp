@@ -139,13 +139,10 @@ static LogicalResult checkLayout(StringRef path, ModuleOp module) {
 }
 
 /// Puts the axes in the order of the file: ranks are numbered by it, the last axis innermost.
-static llvm::Error orderAxes(StringRef path, StringRef body, AxisSizes &grid) {
-  llvm::Expected<YamlReader> file = YamlReader::fromText(path, body);
-  if (!file)
-    return file.takeError();
-  std::optional<YamlReader> axes = file->mapping("grid");
+static llvm::Error orderAxes(YamlReader &file, AxisSizes &grid) {
+  std::optional<YamlReader> axes = file.mapping("grid");
   if (!axes)
-    return file->takeError();
+    return file.takeError();
   std::vector<std::string> names = axes->keys();
   auto place = [&](const auto &axis) { return llvm::find(names, axis.first) - names.begin(); };
   llvm::sort(grid, [&](const auto &a, const auto &b) { return place(a) < place(b); });
@@ -188,12 +185,16 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module) {
        << diagnostic.getMessage();
   };
   std::string body = withoutLayout((*file)->getBuffer());
+  // This reader comes first: the other one follows lists in lists to the end of the stack.
+  llvm::Expected<YamlReader> reader = YamlReader::fromText(path, body);
+  if (!reader)
+    return emitError(loc) << llvm::toString(reader.takeError());
   llvm::yaml::Input input(body, nullptr, collect, &problems);
   PlanText text;
   input >> text;
   if (input.error())
     return emitError(loc) << path << ":" << (problems.empty() ? " is no plan: the file is empty" : problems);
-  if (llvm::Error error = orderAxes(path, body, text.grid))
+  if (llvm::Error error = orderAxes(*reader, text.grid))
     return emitError(loc) << llvm::toString(std::move(error));
 
   MLIRContext *context = loc.getContext();
