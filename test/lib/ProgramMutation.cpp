@@ -21,11 +21,8 @@ template <typename T> static T &pick(SmallVectorImpl<T> &list, Random &random) {
 /// The ops of the program for which `wanted` holds.
 static SmallVector<Operation *> opsWhere(ModuleOp module, function_ref<bool(Operation *)> wanted) {
   SmallVector<Operation *> ops;
-  // Steps are executed to see what a mutation changes; evaluate is no part of one.
   module.walk([&](Operation *op) {
-    auto function = op->getParentOfType<func::FuncOp>();
-    bool evaluates = function && function->getAttr("ppc.action") == StringAttr::get(op->getContext(), "evaluate");
-    if (wanted(op) && !evaluates)
+    if (wanted(op))
       ops.push_back(op);
   });
   return ops;

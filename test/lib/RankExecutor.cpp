@@ -3,6 +3,7 @@
 #include "ppc/Interpreter/Collectives.h"
 #include "ppc/Interpreter/ShardedTensors.h"
 #include <limits>
+#include <set>
 
 namespace mlir::ppc::test {
 
@@ -131,7 +132,7 @@ std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool
   return failed(results) ? "cannot run " + what.str() : store(stage, function->second, microBatch, *results);
 }
 
-std::string RankExecutor::update() {
+std::string RankExecutor::finish(StringRef name) {
   MLIRContext *context = module.getContext();
   SmallVector<StringAttr> names = {StringAttr::get(context, "pp")};
   SmallVector<int64_t> sizes = {int64_t(stages.size())};
@@ -141,23 +142,26 @@ std::string RankExecutor::update() {
   SmallVector<RankValues> arguments;
   for (Stage &stage : stages) {
     SmallVector<RankValues> own;
-    if (std::string error = gather(stage, stage.functions.at("update"), 0, own); !error.empty())
+    auto function = stage.functions.find(name.str());
+    if (function == stage.functions.end())
+      return "no " + name.str();
+    if (std::string error = gather(stage, function->second, 0, own); !error.empty())
       return error;
-    functions.append(own.size(), stage.functions.at("update"));
+    functions.append(own.size(), function->second);
     arguments.append(own);
   }
   FailureOr<SmallVector<RankValues>> results = interpretRanks(GridAttr::get(context, names, sizes), functions, arguments);
   if (failed(results))
-    return "cannot run the updates";
+    return "cannot run " + name.str();
   for (auto [index, stage] : llvm::enumerate(stages)) {
     auto own = ArrayRef<RankValues>(*results).slice(index * grid.deviceCount(), grid.deviceCount());
-    if (std::string error = store(stage, stage.functions.at("update"), 0, own); !error.empty())
+    if (std::string error = store(stage, stage.functions.at(name.str()), 0, own); !error.empty())
       return error;
   }
   return "";
 }
 
-std::string RankExecutor::run(const NamedTensors &values) {
+std::string RankExecutor::prepare(const NamedTensors &values) {
   for (Stage &stage : stages)
     for (auto [index, buffer] : llvm::enumerate(stage.buffers)) {
       if (isInSlot(buffer))
@@ -180,6 +184,10 @@ std::string RankExecutor::run(const NamedTensors &values) {
       if (std::string error = store(stage, function->second, 0, *results); !error.empty())
         return error;
     }
+  return "";
+}
+
+std::string RankExecutor::follow(const NamedTensors &values) {
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t index = 0; index < stages.size(); ++index)
@@ -195,7 +203,61 @@ std::string RankExecutor::run(const NamedTensors &values) {
   for (Stage &stage : stages)
     if (stage.next < stage.actions.size())
       return "deadlock";
-  return update();
+  return "";
+}
+
+// As the runtime does: a message that a forward waits for comes from a forward.
+void RankExecutor::keepForwards() {
+  auto isMessage = [](DictionaryAttr action) { return text(action, "do") == "send" || text(action, "do") == "receive"; };
+  std::set<std::tuple<int64_t, int64_t, int64_t>> wanted; // from stage, to stage, tag
+  for (auto [to, stage] : llvm::enumerate(stages))
+    for (auto [i, action] : llvm::enumerate(stage.actions)) {
+      if (text(action, "do") != "receive")
+        continue;
+      auto next = std::find_if(stage.actions.begin() + i, stage.actions.end(), [&, own = action](DictionaryAttr later) {
+        return !isMessage(later) && number(later, "micro_batch") == number(own, "micro_batch");
+      });
+      if (next != stage.actions.end() && text(*next, "do") == "forward")
+        wanted.emplace(number(action, "stage"), to, number(action, "tag"));
+    }
+  for (auto [index, stage] : llvm::enumerate(stages))
+    llvm::erase_if(stage.actions, [&, self = int64_t(index)](DictionaryAttr action) {
+      int64_t peer = number(action, "stage"), tag = number(action, "tag");
+      StringRef what = text(action, "do");
+      return !(what == "forward" || (what == "send" && wanted.count({self, peer, tag})) ||
+               (what == "receive" && wanted.count({peer, self, tag})));
+    });
+}
+
+std::string RankExecutor::run(const NamedTensors &values) {
+  std::string error = prepare(values);
+  if (error.empty())
+    error = follow(values);
+  return error.empty() ? finish("update") : error;
+}
+
+std::string RankExecutor::evaluate(const NamedTensors &values) {
+  if (llvm::none_of(stages, [](const Stage &stage) { return stage.functions.count("evaluate"); }))
+    return "";
+  keepForwards();
+  std::string error = prepare(values);
+  if (error.empty())
+    error = follow(values);
+  return error.empty() ? finish("evaluate") : error;
+}
+
+std::vector<std::vector<RankTensors>> RankExecutor::evaluation() const {
+  std::vector<std::vector<RankTensors>> results;
+  for (const Stage &stage : stages) {
+    results.emplace_back();
+    auto found = stage.functions.find("evaluate");
+    if (found == stage.functions.end())
+      continue;
+    func::FuncOp function = found->second;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      results.back().push_back(stage.arena[function.getResultAttrOfType<IntegerAttr>(i, "ppc.buffer").getInt()]);
+  }
+  return results;
 }
 
 std::vector<std::vector<RankTensors>> RankExecutor::outputs() const {

@@ -21,10 +21,14 @@ public:
   /// `module` has ppc.plan and ppc.stages with slots and actions.
   explicit RankExecutor(ModuleOp module);
 
-  /// One step. "" or what went wrong.
+  /// One step, or the evaluation of its samples: forwards and the messages between them, then `evaluate`. Once for each executor. ""
+  /// or what went wrong.
   std::string run(const NamedTensors &values);
+  std::string evaluate(const NamedTensors &values);
   /// What lies in the buffers of parameters, states, gradients and metrics, by stage, buffer and rank.
   std::vector<std::vector<RankTensors>> outputs() const;
+  /// What `evaluate` has left, by stage, result and rank; nothing where programs have no such function.
+  std::vector<std::vector<RankTensors>> evaluation() const;
 
 private:
   struct Stage {
@@ -41,7 +45,14 @@ private:
   std::string begin(Stage &stage, int64_t microBatch, const NamedTensors &values);
   std::string gather(Stage &stage, func::FuncOp function, int64_t microBatch, SmallVector<RankValues> &arguments);
   std::string store(Stage &stage, func::FuncOp function, int64_t microBatch, ArrayRef<RankValues> results);
-  std::string update();
+  /// Memory as a step finds it, and what `prepare` makes of it.
+  std::string prepare(const NamedTensors &values);
+  /// All actions of all stages, as far as messages let them.
+  std::string follow(const NamedTensors &values);
+  /// A function that all stages run together.
+  std::string finish(StringRef name);
+  /// Leaves the actions of an evaluation.
+  void keepForwards();
 
   ModuleOp module;
   GridAttr grid;

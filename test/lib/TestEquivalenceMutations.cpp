@@ -91,10 +91,8 @@ struct TestEquivalenceMutationsPass : PassWrapper<TestEquivalenceMutationsPass, 
       return fail("no logical program with @step in " + logical);
     Random random(seed);
     values = randomValues(step, random);
-    RankExecutor executor(getOperation());
-    if (std::string error = executor.run(values); !error.empty())
+    if (std::string error = execute(getOperation(), expected); !error.empty())
       return fail("the program does not run: " + error);
-    expected = executor.outputs();
     if (failed(checkEquivalence(*whole, getOperation())))
       return fail("the program is not accepted");
     int64_t tries = 0;
@@ -118,6 +116,22 @@ private:
     signalPassFailure();
   }
 
+  using Outputs = std::vector<std::vector<RankTensors>>;
+
+  /// A step and an evaluation, and what both leave. "" or what went wrong.
+  std::string execute(ModuleOp program, Outputs &outputs) {
+    RankExecutor step(program), evaluation(program);
+    std::string error = step.run(values);
+    if (error.empty())
+      error = evaluation.evaluate(values);
+    if (!error.empty())
+      return error;
+    outputs = step.outputs();
+    for (std::vector<RankTensors> &loss : evaluation.evaluation())
+      outputs.push_back(std::move(loss));
+    return "";
+  }
+
   void judge(ModuleOp whole, StringRef kind, int64_t number, Random &random) {
     OwningOpRef<ModuleOp> mutant = getOperation().clone();
     std::optional<std::string> what = mutateProgram(*mutant, kind, random);
@@ -134,9 +148,9 @@ private:
     first.clear();
     bool accepted = succeeded(checkEquivalence(whole, *mutant));
     std::string reason = std::exchange(first, "");
-    RankExecutor executor(*mutant);
-    std::string error = executor.run(values);
-    bool isSame = error.empty() && same(executor.outputs(), expected);
+    Outputs found;
+    std::string error = execute(*mutant, found);
+    bool isSame = error.empty() && same(found, expected);
     StringRef outcome = !error.empty() ? "does not run" : isSame ? "changes nothing" : "changes numbers";
     if (!error.empty()) {
       ++broken;
@@ -156,7 +170,7 @@ private:
   }
 
   NamedTensors values;
-  std::vector<std::vector<RankTensors>> expected;
+  Outputs expected;
   int64_t changed = 0, noticed = 0, broken = 0, brokenNoticed = 0, harmless = 0, overcautious = 0;
   SmallVector<std::string> misses;
 };
