@@ -59,6 +59,7 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   op.saved = saved * (keptShare(precision) * context.activationScale());
   op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
   program.parameters += weights;
+  program.roundedParameters += weights;
   return op;
 }
 
@@ -107,6 +108,7 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   op.saved = saved * (keptShare(precision) * context.activationScale());
   op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
   program.expertParameters += double(groups) * n * k;
+  program.roundedParameters += double(groups) * n * k;
   return op;
 }
 

@@ -1,4 +1,5 @@
 // The two ends of a model: embedding before the first layer; final norm, logits and loss behind the last.
+#include "ArenaMemory.h"
 #include "LayerBuilder.h"
 
 using namespace mlir::ppc;
@@ -12,24 +13,28 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   LayerBuilder build(context, program);
   const ModelShape &model = context.model;
   const ParallelLayout &layout = context.layout;
+  const Stack &stack = context.stack;
   double tokens = tokensOf(context), hidden = double(model.hidden);
-  int kernels = layout.tp > 1 && context.stack.execution == Execution::Eager ? 5 : 2;
-  build.stream("embedding", tokens * hidden * 4, tokens * hidden * 8, kernels, 2, Bytes(tokens * 8));
-  bool whole = context.stack.replicatesEmbedding;
+  int kernels = layout.tp > 1 && stack.execution == Execution::Eager ? 5 : 2;
+  double stream = context.streamBytes();
+  build.stream("embedding", tokens * hidden * 2 * stream, tokens * hidden * 4 * stream, kernels, 2, Bytes(tokens * 8));
+  bool whole = stack.replicatesEmbedding;
   program.parameters += context.paddedVocabulary() / (whole ? 1 : double(layout.tp)) * hidden;
   if (layout.tp > 1 && !whole) {
-    Bytes bytes(tokens * hidden * 2);
+    Bytes bytes(tokens * hidden * stream);
     if (layout.sequenceParallel)
       build.collective("embedding output", context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, bytes);
     else
       build.collective("embedding output", context.tensorGroup, CollectiveKind::AllReduce, bytes, CollectiveKind::AllReduce, Bytes(0));
   }
   if (model.position == PositionKind::Learned) {
-    build.stream("positions", tokens * hidden * 6, tokens * hidden * 2, 1, 1, Bytes(0));
+    build.stream("positions", tokens * hidden * 3 * stream, tokens * hidden * stream, 1, 1, Bytes(0));
     program.parameters += double(model.maxPositions) * hidden;
   }
   if (model.dropout > 0)
     build.stream("embedding dropout", tokens * hidden * 5, tokens * hidden * 5, 1, 1, Bytes(tokens * hidden));
+  if (stack.arena)
+    setEmbeddingArenaBytes(context, program);
   return program;
 }
 
@@ -43,15 +48,16 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   double vocab = context.paddedVocabulary(), vocabShare = vocab / tp;
   double streamTokens = layout.sequenceParallel ? tokens / tp : tokens;
   bool fused = layout.fusedNorm || model.norm == NormKind::LayerNorm;
-  build.stream("final norm", streamTokens * hidden * (fused ? 4 : 36), streamTokens * hidden * (fused ? 6 : 52), fused ? 1 : 6,
+  double in = context.streamBytes(), logitBytes = stack.logitsF32 ? 4 / context.activationScale() : 2;
+  build.stream("final norm", streamTokens * hidden * (fused ? in + 2 : 36), streamTokens * hidden * (fused ? 2 * in + 2 : 52), fused ? 1 : 6,
                fused ? 1 : 9, Bytes(streamTokens * hidden * (fused ? 2 : 14)));
   program.parameters += hidden;
-  Bytes activation(tokens * hidden * 2);
+  Bytes activation(tokens * hidden * 2), sum(tokens * hidden * in);
   if (layout.tp > 1) {
     if (layout.sequenceParallel)
-      build.collective("head input", context.tensorGroup, CollectiveKind::AllGather, activation, CollectiveKind::ReduceScatter, activation);
+      build.collective("head input", context.tensorGroup, CollectiveKind::AllGather, activation, CollectiveKind::ReduceScatter, sum);
     else
-      build.collective("head input", context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, activation);
+      build.collective("head input", context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, sum);
   }
   build.linearBf16("logits", tokens, vocabShare, hidden, Bytes(streamTokens * hidden * 2));
   bool gathered = layout.tp > 1 && !stack.vocabularyParallelLoss;
@@ -62,7 +68,7 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   if (stack.lossIn16Bits) // log-probabilities beside the logits, then the gradients of both
     build.stream("loss", logits * 4, logits * 8, 2, 3, Bytes(logits * 4));
   else if (stack.fusedLoss)
-    build.stream("loss", logits * 4, logits * 4, 2, 1, Bytes(logits * 2));
+    build.stream("loss", logits * 2 * logitBytes, logits * (logitBytes + 2), 2, 1, Bytes(logits * logitBytes));
   else if (layout.tp > 1 && !gathered) // cast, maximum, difference, exponential, sum, quotient
     build.stream("loss", logits * 34, logits * 14, 10, 3, Bytes(logits * 6));
   else // cast, log-softmax
@@ -73,10 +79,12 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     program.ops.back().forward = program.ops.back().forwardLink = 3 * program.ops.back().forward; // maximum, target logit, sum
     program.ops.back().forwardKernels = 3;
   }
-  program.input = Bytes(layout.sequenceParallel ? activation.value / tp : activation.value) * context.activationScale();
+  program.input = Bytes(layout.sequenceParallel ? sum.value / tp : sum.value) * context.activationScale();
   // Gathered logits live as pieces and whole in 16 bits, as f32, as log-probabilities, and both gradients.
   program.backwardWorkspace = Bytes(logits * (stack.lossIn16Bits ? 4 : stack.fusedLoss ? 2 : gathered ? 16 : 6)) * context.activationScale();
   if (model.tiedEmbeddings)
     program.parameters -= vocabShare * hidden;
+  if (stack.arena)
+    setHeadArenaBytes(context, program);
   return program;
 }

@@ -36,6 +36,8 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"fused_gradient_accumulation", &Stack::fusedGradientAccumulation},
       {"attention_of_products", &Stack::attentionOfProducts},
       {"residual_f32", &Stack::residualF32},
+      {"logits_f32", &Stack::logitsF32},
+      {"arena", &Stack::arena},
       {"overlap_gradient_reduction", &Stack::overlapGradientReduction},
       {"overlap_parameter_gather", &Stack::overlapParameterGather},
       {"launch_blocking", &Stack::launchBlocking},

@@ -1,6 +1,6 @@
 #include "ppc/CostModel/StageCost.h"
 
-#include "LayerBuilder.h"
+#include "ArenaMemory.h"
 #include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
@@ -149,6 +149,8 @@ static void addHostCopies(const PricingContext &context, const LayerProgram &pro
 LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPrograms &programs) {
   LayerPrices result;
   result.present = programs.present;
+  if (context.stack.arena)
+    std::tie(result.forwardMessage, result.backwardMessage) = arenaMessages(context);
   bool selective = context.layout.recompute == Recompute::Selective;
   for (int kind = 0; kind < layerKinds; ++kind) {
     if (!programs.present[kind])
@@ -169,13 +171,15 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.scatter = times.scatter;
       price.parameters = program.parameters;
       price.expertParameters = program.expertParameters;
+      price.roundedParameters = program.roundedParameters;
+      price.f32Parameters = program.f32Parameters;
       price.kept = again ? program.input : selective ? program.savedSelective() : program.saved();
       price.keptForWeights = program.weightOperands();
       if (context.layout.offload == Offload::Activations && context.cluster.host.bandwidth.value > 0)
         addHostCopies(context, program, again, price);
       price.working = program.backwardWorkspace;
-      if (again)
-        price.working += program.saved();
+      if (again) // of arenas, the input lies where it is kept
+        price.working += program.saved() - (context.stack.arena ? program.input : Bytes(0));
       else if (selective)
         price.working += program.saved() - program.savedSelective();
       if (context.layout.zero >= 3) {
@@ -228,6 +232,8 @@ void ChunkCost::add(const LayerPrice &price, double times) {
   stateExchange += times * price.stateExchange;
   parameters += times * price.parameters;
   expertParameters += times * price.expertParameters;
+  roundedParameters += times * price.roundedParameters;
+  f32Parameters += times * price.f32Parameters;
   kept += times * price.kept;
   keptForWeights += times * price.keptForWeights;
   if (working + gathered < price.working + price.gathered) {
@@ -266,6 +272,7 @@ ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &pric
       add(kind, false, predictions - behind);
     }
   }
+  chunk.kept += keptMessages(prices, layers.isFirst, layers.isLast);
   chunk.durations.forward += beside;
   chunk.durations.backward += beside;
   if (!splitBackward) {

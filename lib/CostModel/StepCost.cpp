@@ -129,7 +129,7 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
   const Stack &stack = context.stack;
   // One message is the activation between two stages, on each rank its part of it.
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
-  Bytes message(tokens * double(context.model.hidden) * 2 * context.activationScale());
+  Bytes message(tokens * double(context.model.hidden) * context.streamBytes() * context.activationScale());
   if (layout.sequenceParallel || (stack.scatterGatherSends && layout.tp > 1))
     message = message / double(layout.tp);
   int64_t stride = layout.dp * layout.tp * layout.cp;

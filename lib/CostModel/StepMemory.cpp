@@ -1,4 +1,5 @@
 #include "ppc/CostModel/StepParts.h"
+#include "ArenaMemory.h"
 
 #include <algorithm>
 
@@ -19,7 +20,7 @@ Bytes mlir::ppc::keptStageOutputs(const PricingContext &context) {
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
   // What was received and what was sent; in parts: the rank's part of both, and a copy.
   double parts = context.stack.scatterGatherSends && layout.tp > 1 ? 3 / double(layout.tp) : 2;
-  return Bytes(parts * tokens * double(context.model.hidden) * 2 * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
+  return Bytes(parts * tokens * double(context.model.hidden) * context.streamBytes() * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
 }
 
 MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
@@ -27,17 +28,21 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
   MemoryBreakdown memory;
-  double dense = 0, experts = 0;
+  double dense = 0, experts = 0, rounded = 0, whole = 0;
   Bytes working, gathered;
   for (const PipelineChunk &chunk : program.chunks[device]) {
     const ChunkCost &cost = chunks[chunk.stage];
     dense += cost.parameters;
     experts += cost.expertParameters;
+    rounded += cost.roundedParameters;
+    whole += cost.f32Parameters;
     if (working + gathered < cost.working + cost.gathered) {
       working = cost.working;
       gathered = cost.gathered;
     }
   }
+  TiedTable table = tiedTable(context, chunks, program.chunks[device]);
+  dense += table.own;
   double ranks = double(layout.shardGroup ? layout.shardGroup : layout.dataRanks());
   double expertRanks = std::min(ranks, std::max(1.0, double(layout.expertDataRanks())));
   auto cut = [&](double bytes, bool isCut) {
@@ -51,6 +56,15 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   memory.gradients = cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
   bool offloadsOptimizer = layout.offload == Offload::Optimizer;
   (offloadsOptimizer ? memory.host : memory.optimizer) = cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
+  if (stack.arena) {
+    memory.gradients += Bytes(stack.gradientBytes * table.again);
+    if (layout.zero == 1 && layout.dataRanks() > 1) // the block of the reduced gradient lies beside the whole
+      memory.gradients += cut(stack.gradientBytes, true);
+    if (weightBytes < 4) { // copies beside what they are rounded from; what is read as it is has none
+      memory.parameters = Bytes(weightBytes * rounded + 4 * whole);
+      memory.optimizer -= Bytes(masterBytes * (layout.zero >= 1 ? whole / ranks : whole));
+    }
+  }
   Bytes outputs = keptStageOutputs(context);
   // Of what is offloaded, two chunks' worth is on the device: one comes or is used while the other leaves. What weight
   // gradients wait for stays.
@@ -71,7 +85,7 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
     if (offloads)
       memory.host = std::max(memory.host, held - here);
   }
-  memory.workspace = working;
+  memory.workspace = stack.arena ? std::max(working, updateScratch(context, chunks, program.chunks[device])) : working;
   memory.communication = gathered;
   if (layout.zero < 3 && layout.dataRanks() > 1 && stack.bucketElements > 0)
     memory.communication += Bytes(std::min(stack.bucketElements, dense + experts) * stack.gradientReduceBytes);

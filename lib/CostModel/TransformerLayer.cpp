@@ -1,6 +1,7 @@
 // One transformer layer on one rank. Bytes per element follow from what each kernel reads and writes in bf16 (2 bytes);
 // docs/CostModel.md has the table.
 #include "TransformerLayer.h"
+#include "ArenaMemory.h"
 
 #include <algorithm>
 
@@ -36,7 +37,7 @@ void TransformerLayer::residual(llvm::StringRef name) {
 void TransformerLayer::enterTensorParallel(llvm::StringRef name) {
   if (layout.tp == 1)
     return;
-  Bytes bytes(tokens * hidden * 2), gathered(tokens * hidden * gatheredBytes);
+  Bytes bytes(tokens * hidden * streamBytes), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
     build.collective(name, context.tensorGroup, CollectiveKind::AllGather, gathered, CollectiveKind::ReduceScatter, bytes);
   else
@@ -53,7 +54,7 @@ void TransformerLayer::leaveTensorParallel(llvm::StringRef name) {
   if (layout.tp == 1)
     return;
   copySequence();
-  Bytes bytes(tokens * hidden * 2), gathered(tokens * hidden * gatheredBytes);
+  Bytes bytes(tokens * hidden * streamBytes), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
     build.collective(name, context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, gathered);
   else
@@ -359,13 +360,16 @@ LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer)
   program.recomputeStopsEarly = context.stack.recomputeStopsEarly;
   TransformerLayer build(context, program);
   build.attentionBlock(layer);
+  size_t feedForward = program.ops.size();
   if (context.model.hasExperts(layer))
     build.expertBlock();
   else
     build.denseBlock(double(context.model.ffn), /*shared=*/false);
   const ParallelLayout &layout = context.layout;
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
-  double input = tokens * double(context.model.hidden) * (context.stack.residualF32 ? 4 : 2);
+  double input = tokens * double(context.model.hidden) * context.streamBytes();
   program.input = Bytes(layout.sequenceParallel ? input / double(layout.tp) : input) * context.activationScale();
+  if (context.stack.arena)
+    setArenaBytes(context, layer, feedForward, program);
   return program;
 }

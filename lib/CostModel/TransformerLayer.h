@@ -16,7 +16,7 @@ public:
       : context(context), model(context.model), layout(context.layout), stack(context.stack), build(context, program),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
         streamTokens(layout.sequenceParallel ? tokens / double(layout.tp) : tokens), tp(double(layout.tp)),
-        hidden(double(model.hidden)), streamBytes(stack.residualF32 ? 4 : 2),
+        hidden(double(model.hidden)), streamBytes(context.streamBytes()),
         gatheredBytes(std::min(2.0, elementBytes(layout.precision))) {}
 
   void attentionBlock(int64_t layer);

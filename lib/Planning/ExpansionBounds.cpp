@@ -21,6 +21,8 @@ double GridExpander::Expansion::boundMemory(StateEntry &state, const LayerPrices
     double part = double(kinds[kind]) / double(layout.pp);
     share.parameters += part * price.parameters;
     share.expertParameters += part * price.expertParameters;
+    share.roundedParameters += part * price.roundedParameters;
+    share.f32Parameters += part * price.f32Parameters;
     if (state.layout.offload != Offload::Activations)
       share.kept += part * price.kept;
     share.working = std::min({share.working, price.working, prices(LayerKind(kind), false).working});

@@ -63,6 +63,8 @@ std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm:
     chunk.stateExchange += price.stateExchange;
     chunk.parameters += price.parameters;
     chunk.expertParameters += price.expertParameters;
+    chunk.roundedParameters += price.roundedParameters;
+    chunk.f32Parameters += price.f32Parameters;
     chunk.kept += price.kept;
     chunk.keptForWeights += price.keptForWeights;
     if (price.working + price.gathered > chunk.working + chunk.gathered)
@@ -88,6 +90,7 @@ std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm:
     add(last, layerKind(model, model.layers - 1), buildLayer(contextOf(last), model.layers - 1), layers.back() + i < numberOf(last));
   for (size_t i = 0; i < chunks.size(); ++i) {
     ChunkCost &chunk = chunks[i];
+    chunk.kept += keptMessages(priceLayers(contextOf(i), LayerPrograms()), i == 0, i == last);
     chunk.durations.forward += beside(i);
     chunk.durations.backward += beside(i);
     if (!splitBackward) {

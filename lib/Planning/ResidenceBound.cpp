@@ -220,6 +220,8 @@ LeastState mlir::ppc::leastState(const PricingContext &context, const LayerPrice
     double part = double(kinds[kind]) / double(context.layout.pp);
     share.parameters += part * price.parameters;
     share.expertParameters += part * price.expertParameters;
+    share.roundedParameters += part * price.roundedParameters;
+    share.f32Parameters += part * price.f32Parameters;
     share.working = std::min(share.working, price.working);
   }
   MemoryBreakdown memory = deviceMemory(context, share, program, 0);

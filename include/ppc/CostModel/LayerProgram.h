@@ -43,6 +43,8 @@ struct LayerProgram {
   Bytes input;                 // the activation that enters, as kept under full recompute
   double parameters = 0;       // dense elements on this rank
   double expertParameters = 0; // expert elements on this rank
+  double roundedParameters = 0; // of arenas: elements that products read, rounded where they read less than f32
+  double f32Parameters = 0;     // of arenas: dense elements that are read as they are; tied embeddings are both
   bool recomputeStopsEarly = false; // as the stack says
   size_t meeting = 0; // the op before which the host waits for the device, for sizes that it computed; 0: none
   Bytes backwardWorkspace;     // largest temporaries beside what is saved
@@ -83,6 +85,8 @@ struct PricingContext {
   double paddedVocabulary() const;
   /// Layers are written down in bytes of 16-bit activations; in f32 and tf32 there are twice as many.
   double activationScale() const { return elementBytes(layout.precision) >= 4 ? 2 : 1; }
+  /// An element of the residual stream, of sums over tensor-parallel ranks and of messages, before activationScale.
+  double streamBytes() const { return stack.residualF32 ? 4 / activationScale() : 2; }
   /// Of products of activations: 16 bits, or f32.
   Precision activationPrecision() const { return elementBytes(layout.precision) >= 4 ? layout.precision : Precision::Bf16; }
 };

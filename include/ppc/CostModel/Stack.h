@@ -34,7 +34,8 @@ struct Stack {
   bool fusedGradientAccumulation = true; // the weight-gradient product adds to the accumulator itself
   bool lossIn16Bits = false;             // cross-entropy reads 16-bit logits, without casting them
   bool attentionOfProducts = false;      // no attention kernel: products, whose scores backward computes again
-  bool residualF32 = false;              // the residual stream is kept in f32
+  bool residualF32 = false;              // the residual stream is kept, summed over ranks and sent in f32
+  bool logitsF32 = false;                // and logits
   // Types, in bytes per element.
   double gradientBytes = 4;       // accumulator
   double gradientReduceBytes = 4; // on the wire
@@ -74,6 +75,7 @@ struct Stack {
   bool recomputeLatentProjections = false; // queries, keys and values of latent attention out of their bottlenecks
   bool recomputeExpertActivation = false;  // outputs of the experts' gates
   // Memory.
+  bool arena = false;                   // what programs of PPC keep, at fixed offsets (ArenaMemory.h)
   bool reportsAllocated = false;        // what is reported as peak is the tensors alone (torch.cuda.max_memory_allocated)
   bool keepsStageOutputs = false;       // until backward, beside the next stage's copy
   double lowPrecisionGradientBytes = 0; // per parameter, of gradients that live beside their accumulators

@@ -32,6 +32,7 @@ struct LayerPrice {
   Seconds communication;                     // exposed collectives in forward and backward
   Seconds stateExchange;                     // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
+  double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
   Bytes kept;           // from forward to backward
   Bytes keptForWeights; // from backward to the weight gradient
   Bytes working;        // its activations while it is recomputed, and the largest temporaries
@@ -46,9 +47,17 @@ struct LayerPrice {
 struct LayerPrices {
   std::array<std::array<LayerPrice, 2>, layerKinds> prices;
   std::array<bool, layerKinds> present{};
+  /// Of arenas, messages between stages that lie in the slot of a micro-batch: one of forward, one of backward.
+  Bytes forwardMessage, backwardMessage;
   const LayerPrice &operator()(LayerKind kind, bool recomputed) const { return prices[int(kind)][recomputed]; }
 };
 LayerPrices priceLayers(const PricingContext &context, const LayerPrograms &programs);
+
+/// What a virtual stage keeps of messages per micro-batch: what it sends, and the gradient that it receives; what forward
+/// receives is a layer's input.
+inline Bytes keptMessages(const LayerPrices &prices, bool isFirst, bool isLast) {
+  return (isLast ? Bytes(0) : prices.forwardMessage + prices.backwardMessage) + (isFirst ? Bytes(0) : prices.backwardMessage);
+}
 
 /// What a layer of each kind counts with where stages are cut evenly by time.
 std::array<double, layerKinds> cutTimes(const LayerPrograms &programs, Recompute recompute);
@@ -63,6 +72,7 @@ struct ChunkCost {
   Seconds communication;   // exposed collectives in forward and backward
   Seconds stateExchange;   // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
+  double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
   Bytes kept;              // per micro-batch, from forward to backward
   Bytes keptForWeights;    // of those, from backward to the weight gradient
   Bytes working, gathered; // LayerPrice's, of the layer where they are most together

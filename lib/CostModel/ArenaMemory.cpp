@@ -1,0 +1,157 @@
+#include "ArenaMemory.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace mlir::ppc;
+
+namespace {
+/// Sizes of one micro-batch on a rank. Bytes.
+struct ArenaSizes {
+  explicit ArenaSizes(const PricingContext &context)
+      : model(context.model), layout(context.layout), narrow(2 * context.activationScale()),
+        tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
+        stream(tokens * double(model.hidden) / (layout.sequenceParallel ? double(layout.tp) : 1)), whole(tokens * double(model.hidden)) {}
+
+  const ModelShape &model;
+  const ParallelLayout &layout;
+  double narrow;  // an element that products read
+  double wide = 4; // of the residual stream, of sums and of logits
+  double tokens;
+  double stream, whole; // elements of the residual stream, cut along the sequence and not
+
+  /// Gradients that layers pass to each other: along the cut sequence in f32 also gathered already, since nothing is rounded before.
+  double passed() const { return wide * stream + (layout.sequenceParallel && narrow == wide ? wide * whole : 0); }
+};
+} // namespace
+
+/// Attention's output and the logarithms of its sums, which Recompute::Selective computes again, are on an op of its own.
+static void setSaved(LayerProgram &program, double bytes, double attentionBytes) {
+  for (LayerOp &op : program.ops)
+    op.saved = Bytes(0);
+  program.ops.front().saved = Bytes(bytes);
+  for (LayerOp &op : program.ops)
+    if (op.attentionCore) {
+      op.saved = Bytes(attentionBytes);
+      return;
+    }
+  program.ops.front().saved += Bytes(attentionBytes);
+}
+
+void mlir::ppc::setEmbeddingArenaBytes(const PricingContext &context, LayerProgram &program) {
+  ArenaSizes sizes(context);
+  // Ids, and what a norm behind the embedding reads.
+  setSaved(program, 4 * sizes.tokens + (sizes.model.embeddingNorm ? sizes.wide * sizes.stream : 0), 0);
+  // The gradient that comes from the first layer, and gathered where it is cut along the sequence.
+  program.backwardWorkspace = Bytes(sizes.wide * (sizes.stream + (sizes.layout.sequenceParallel ? sizes.whole : 0)));
+  program.f32Parameters = program.parameters;
+}
+
+void mlir::ppc::setHeadArenaBytes(const PricingContext &context, LayerProgram &program) {
+  ArenaSizes sizes(context);
+  double logits = sizes.tokens * context.paddedVocabulary() / double(sizes.layout.tp);
+  // The residual stream, the norm's result, logits, targets and the logarithms of the sums.
+  setSaved(program, (sizes.wide + sizes.narrow) * sizes.stream + sizes.wide * logits + 8 * sizes.tokens, 0);
+  // Gradients of the logits, of the norm's result, and of the stream.
+  double scratch = sizes.narrow * logits + sizes.wide * sizes.whole + sizes.passed();
+  if (sizes.layout.sequenceParallel) // the norm's result gathered again; its gradient's block
+    scratch += sizes.narrow * sizes.whole + sizes.wide * sizes.stream;
+  program.backwardWorkspace = Bytes(scratch);
+  program.f32Parameters = double(sizes.model.hidden);
+}
+
+/// Experts have places for every token each, and the router reads f32.
+static double expertBytes(const ArenaSizes &sizes, double parts) {
+  const ModelShape &model = sizes.model;
+  double tp = double(sizes.layout.tp), rows = sizes.tokens * double(model.moe.experts), hidden = double(model.hidden);
+  double bytes = rows * (sizes.wide * hidden + sizes.narrow * hidden + sizes.narrow * 2 * parts * largestShare(model.moe.ffn, sizes.layout.tp));
+  bytes += sizes.stream / hidden * 4 * double(model.moe.experts + 3 * model.moe.topK);
+  bool sharesRounded = model.moe.sharedFfn && sizes.narrow < sizes.wide;
+  bytes += sizes.stream * (sharesRounded ? sizes.wide : sizes.wide - sizes.narrow); // of the norm's result
+  if (model.moe.sharedFfn)
+    bytes += sizes.narrow * 2 * parts * sizes.tokens * double(model.moe.sharedFfn) / tp;
+  if (model.moe.sharedGate)
+    bytes += 2 * sizes.wide * sizes.stream;
+  return bytes;
+}
+
+/// What ops keep by their builders' account.
+static double savedBy(llvm::ArrayRef<LayerOp> ops) {
+  double sum = 0;
+  for (const LayerOp &op : ops)
+    sum += op.attentionCore ? 0 : op.saved.value;
+  return sum;
+}
+
+void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size_t feedForward, LayerProgram &program) {
+  ArenaSizes sizes(context);
+  const ModelShape &model = sizes.model;
+  const ParallelLayout &layout = sizes.layout;
+  bool cut = layout.sequenceParallel;
+  double wide = sizes.wide, narrow = sizes.narrow, tokens = sizes.tokens;
+  double heads = largestShare(model.heads, layout.tp), kvHeads = largestShare(model.kvHeads, layout.tp);
+  double queries = tokens * heads * double(model.queryHeadDim()), keys = tokens * kvHeads * double(model.queryHeadDim());
+  double values = tokens * kvHeads * double(model.valueHeadDim()), outputs = tokens * heads * double(model.valueHeadDim());
+  // Input of the layer, result of its norm; queries, keys and values as attention reads them.
+  double kept = (wide + narrow) * sizes.stream + narrow * (queries + keys + values);
+  if (model.queryKeyNorm)
+    kept += wide * (queries + keys);
+  if (model.latent)
+    kept = savedBy(llvm::ArrayRef(program.ops).take_front(feedForward));
+  double core = narrow * outputs + wide * tokens * heads;
+  // The gradient of what attention was added to, those of the inputs of three products before they are one, and of two of
+  // queries, keys and values.
+  double scratch = wide * (sizes.stream + 3 * sizes.whole) + 2 * narrow * queries;
+  if (cut) // the gradient and the norm's result gathered, the sum's block
+    scratch += 2 * narrow * sizes.whole + wide * sizes.stream;
+  // What attention is added to, and the result of the next norm.
+  kept += ((model.parallelResidual ? 0 : wide) + narrow) * sizes.stream;
+  double parts = model.gated ? 2 : 1; // gate and up-projection, the activation and what the down-projection reads; or before and behind it
+  if (model.hasExperts(layer)) {
+    kept += expertBytes(sizes, parts);
+    double rows = tokens * double(model.moe.experts), inner = rows * largestShare(model.moe.ffn, layout.tp), own = rows * double(model.hidden);
+    scratch = std::max({scratch, narrow * (2 * parts * inner + own) + wide * sizes.whole, 2 * (narrow * inner + wide * own) + wide * sizes.whole});
+  } else {
+    double inner = tokens * largestShare(model.ffn, layout.tp), own = parts * (narrow * inner + wide * sizes.whole);
+    kept += narrow * inner * 2 * parts;
+    if (narrow < wide) // the gradient rounded
+      own += narrow * sizes.whole;
+    if (cut) // the norm's result gathered
+      own += narrow * sizes.whole;
+    scratch = std::max(scratch, own);
+  }
+  program.f32Parameters = std::max(0.0, program.parameters + program.expertParameters - program.roundedParameters);
+  // Tensor parallelism cuts experts like any feed-forward.
+  double left = program.expertParameters * (1 - double(layout.etp) / double(layout.tp));
+  program.expertParameters -= left;
+  program.roundedParameters -= left;
+  setSaved(program, kept, core);
+  // And what comes from the layer behind and goes to the one before.
+  program.backwardWorkspace = Bytes(scratch + 2 * sizes.passed());
+}
+
+std::pair<Bytes, Bytes> mlir::ppc::arenaMessages(const PricingContext &context) {
+  ArenaSizes sizes(context);
+  return {Bytes(sizes.wide * sizes.stream), Bytes(sizes.passed())};
+}
+
+static bool holds(llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held, LayerKind kind) {
+  return llvm::any_of(held, [&](const PipelineChunk &chunk) { return chunks[chunk.stage].count[int(kind)] > 0; });
+}
+
+TiedTable mlir::ppc::tiedTable(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held) {
+  if (!context.stack.arena || !context.model.tiedEmbeddings || !holds(chunks, held, LayerKind::Head))
+    return {};
+  double table = context.paddedVocabulary() / double(context.layout.tp) * double(context.model.hidden);
+  return holds(chunks, held, LayerKind::Embedding) ? TiedTable{0, table} : TiedTable{table, 0};
+}
+
+Bytes mlir::ppc::updateScratch(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held) {
+  const ParallelLayout &layout = context.layout;
+  if (layout.zero < 1 || layout.dataRanks() == 1)
+    return Bytes(0);
+  bool holdsTable = holds(chunks, held, LayerKind::Embedding) || holds(chunks, held, LayerKind::Head);
+  double elements = holdsTable ? context.paddedVocabulary() / double(layout.tp) * double(context.model.hidden) : 0;
+  return Bytes(4 * elements / double(layout.shardGroup ? layout.shardGroup : layout.dataRanks()));
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Compares the memory that the planner prices, before it cuts a program, with the arena that the compiler lays out afterwards.
+
+    planned_memory.py --build BUILD [--verbose] [NAME...]
+
+Models of every family, widened from Reference/Cases, in f32 and bf16 under layouts with each kind of parallelism and recomputation. The
+planned bytes of a rank, without libraries, must be within a tolerance of its arena: TOLERANCE, RECOMPUTED where whole layers are
+computed again (their scratch is then a large part), EXPERTS for models with experts or latent attention. A name of a family, or a part of
+one, selects.
+"""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOLERANCE, RECOMPUTED, EXPERTS = 0.03, 0.08, 0.10
+LIBRARIES = 16e6  # of every program (lib/Cluster/Devices/x86-64.yaml, framework_memory)
+SHAPE = ["--seq-len", "256", "--global-batch", "8"]
+LAYOUTS = ["--tp 2 --micro-batch 2", "--tp 2 --sp=on --micro-batch 4", "--dp 2 --micro-batch 4", "--dp 2 --zero 1 --micro-batch 2",
+           "--pp 2 --micro-batch 1", "--pp 2 --tp 2 --sp=on --micro-batch 1 --schedule gpipe", "--tp 2 --micro-batch 2 --recompute full",
+           "--dp 2 --micro-batch 2 --recompute selective"]
+WIDE = {"hidden_size": 256, "intermediate_size": 640, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4,
+        "n_embd": 256, "n_layer": 3, "n_head": 8, "n_positions": 256, "max_position_embeddings": 256, "vocab_size": 2048,
+        "moe_intermediate_size": 128, "shared_expert_intermediate_size": 256, "head_dim": 32, "kv_lora_rank": 64, "q_lora_rank": 96,
+        "qk_nope_head_dim": 32, "qk_rope_head_dim": 16, "v_head_dim": 32}
+
+
+def widened(family):
+    with open(os.path.join(HERE, "Reference/Cases", family + ".json")) as file:
+        config = json.load(file)
+    wide = {key: WIDE[key] for key in WIDE if key in config}
+    if "kv_lora_rank" in config:  # a key for each head
+        wide["num_key_value_heads"] = wide["num_attention_heads"]
+    return {**config, **wide}
+
+
+def memory(compiler, config, options):
+    """Planned bytes without libraries and bytes of the arena, of a rank of each stage."""
+    command = [compiler, config, *SHAPE, *options.split(), "--emit", "device"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stderr}")
+    planned = re.search(r"ppc\.prediction = \{.*?memory_bytes = array<i64: ([0-9, ]+)>", done.stdout)
+    arenas = [int(bytes) for bytes in re.findall(r"arena_bytes = (\d+)", done.stdout)]
+    if not planned or not arenas:
+        sys.exit(f"{' '.join(command)}: the program has no prediction or no arena")
+    return [int(bytes) - LIBRARIES for bytes in planned.group(1).split(",")], arenas
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
+    parser.add_argument("--verbose", action="store_true", help="print every program")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    compiler = os.path.join(arguments.build, "bin/ppc-compile")
+    families = sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(HERE, "Reference/Cases/*.json")))
+    families = [family for family in families if not arguments.names or any(name in family for name in arguments.names)]
+    if not families:
+        parser.error("no family has such a name")
+    errors, failed = {}, 0
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = []
+        for family in families:
+            config = widened(family)
+            path = os.path.join(scratch, family + ".json")
+            with open(path, "w") as file:
+                json.dump(config, file)
+            experts = any(key in config for key in ("num_experts", "num_local_experts", "kv_lora_rank"))
+            for precision in ("f32", "bf16"):
+                for layout in LAYOUTS:
+                    kind = "experts" if experts else "recomputed" if "recompute full" in layout else "others"
+                    jobs.append((f"{family} {precision} {layout}", kind, pool.submit(memory, compiler, path, f"{layout} --precision {precision}")))
+        for name, kind, job in jobs:
+            tolerance = {"experts": EXPERTS, "recomputed": RECOMPUTED, "others": TOLERANCE}[kind]
+            for stage, (planned, arena) in enumerate(zip(*job.result())):
+                error = planned / arena - 1
+                errors.setdefault(kind, []).append(abs(error))
+                failed += abs(error) > tolerance
+                if arguments.verbose or abs(error) > tolerance:
+                    print(f"{'' if abs(error) <= tolerance else 'FAILED: '}{name}, stage {stage}: planned {planned / 2**20:.2f} MiB, "
+                          f"arena {arena / 2**20:.2f} MiB, {100 * error:+.2f} %")
+    for kind, list in errors.items():
+        print(f"{kind}: {len(list)} ranks, planned memory is off by {100 * statistics.median(list):.2f} % in the median, "
+              f"{100 * statistics.mean(list):.2f} % on average, {100 * max(list):.2f} % at most")
+    if failed:
+        sys.exit(f"{failed} arenas are not what was planned")
+    print(f"{sum(map(len, errors.values()))} arenas are what was planned")
+
+
+if __name__ == "__main__":
+    main()
