@@ -2,6 +2,9 @@
 #include "runtime/core/PreTokenizer.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace ppcrt {
 namespace {
 
@@ -71,8 +74,63 @@ void PreTokenizer::addSplit(const JsonValue &description) {
   std::string source = pattern.has("String") ? quote(pattern.at("String").string()) : pattern.at("Regex").string();
   if (source.empty())
     pattern.fail("empty");
-  static constexpr const char *behaviors[] = {"Isolated", "Removed"};
-  steps.push_back({Pattern(source), Behavior(behavior.choice(behaviors, 2)), flag(description, "invert", false)});
+  static constexpr const char *behaviors[] = {"Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
+  steps.push_back({Pattern(source), Behavior(behavior.choice(behaviors, 5)), flag(description, "invert", false)});
+}
+
+std::vector<PreTokenizer::Piece> PreTokenizer::piecesOf(const Step &step, std::string_view word) {
+  std::vector<Piece> pieces;
+  int64_t done = 0, from = 0, size = int64_t(word.size());
+  while (from <= size) {
+    auto found = step.pattern.find(word, from);
+    if (!found)
+      break;
+    auto [begin, end] = *found;
+    // An empty match is a piece, too, but not right behind another match.
+    if (begin < end || pieces.empty() || begin != done) {
+      if (done < begin)
+        pieces.push_back({done, begin, step.invert});
+      pieces.push_back({begin, end, !step.invert});
+      done = end;
+    }
+    from = end > begin ? end : nextCharacter(word, end);
+  }
+  if (done < size)
+    pieces.push_back({done, size, step.invert});
+  return pieces;
+}
+
+std::vector<PreTokenizer::Piece> PreTokenizer::wordsOf(const std::vector<Piece> &pieces, Behavior behavior) {
+  std::vector<Piece> words;
+  bool before = false; // whether the piece before was a match
+  auto take = [&](const Piece &piece, bool joins) {
+    if (joins && !words.empty())
+      words.back() = {std::min(words.back().begin, piece.begin), std::max(words.back().end, piece.end), false};
+    else
+      words.push_back(piece);
+    before = piece.matched;
+  };
+  switch (behavior) {
+  case Behavior::Isolated:
+    return pieces;
+  case Behavior::Removed:
+    std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(words), [](const Piece &piece) { return !piece.matched; });
+    break;
+  case Behavior::MergedWithPrevious:
+    for (const Piece &piece : pieces)
+      take(piece, piece.matched && !before);
+    break;
+  case Behavior::MergedWithNext:
+    for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece)
+      take(*piece, piece->matched && !before);
+    std::reverse(words.begin(), words.end());
+    break;
+  case Behavior::Contiguous:
+    for (const Piece &piece : pieces)
+      take(piece, piece.matched == before);
+    break;
+  }
+  return words;
 }
 
 std::vector<std::string_view> PreTokenizer::split(std::string_view text, std::string &storage) const {
@@ -85,23 +143,10 @@ std::vector<std::string_view> PreTokenizer::split(std::string_view text, std::st
     words.push_back(storage);
   for (const Step &step : steps) {
     std::vector<std::string_view> cut;
-    for (std::string_view word : words) {
-      auto keep = [&](int64_t begin, int64_t end, bool matched) {
-        if (begin < end && (step.behavior == Behavior::Isolated || matched == step.invert))
-          cut.push_back(word.substr(begin, end - begin));
-      };
-      int64_t done = 0, from = 0, size = int64_t(word.size());
-      while (from <= size) {
-        auto found = step.pattern.find(word, from);
-        if (!found)
-          break;
-        keep(done, found->first, false);
-        keep(found->first, found->second, true);
-        done = found->second;
-        from = found->second > found->first ? done : nextCharacter(word, done); // an empty match cuts, too
-      }
-      keep(done, size, false);
-    }
+    for (std::string_view word : words)
+      for (const Piece &piece : wordsOf(piecesOf(step, word), step.behavior))
+        if (piece.begin < piece.end)
+          cut.push_back(word.substr(piece.begin, piece.end - piece.begin));
     words = std::move(cut);
   }
   return words;

@@ -4,6 +4,7 @@
 #include "runtime/core/JsonValue.h"
 #include "runtime/host/Pattern.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +21,21 @@ public:
   std::vector<std::string_view> split(std::string_view text, std::string &storage) const;
 
 private:
-  enum class Behavior { Isolated, Removed };
+  // What becomes of what the pattern matches: words of their own, nothing, an end of the word before, a beginning of the
+  // word after, one word of neighbours.
+  enum class Behavior { Isolated, Removed, MergedWithPrevious, MergedWithNext, Contiguous };
   struct Step {
     Pattern pattern;
     Behavior behavior;
     bool invert;
   };
+  struct Piece {
+    int64_t begin, end;
+    bool matched;
+  };
+  static std::vector<Piece> piecesOf(const Step &step, std::string_view word);
+  // Pieces joined, or taken out, as the step says; some may be empty.
+  static std::vector<Piece> wordsOf(const std::vector<Piece> &pieces, Behavior behavior);
   void add(const JsonValue &description, bool last);
   void addSplit(const JsonValue &description);
 

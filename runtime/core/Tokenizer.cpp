@@ -39,6 +39,38 @@ struct Document {
   Document(std::string_view text, const std::string &path) : json(parseJson(text, path)), root(json, path) {}
 };
 
+// A character of a word as Unicode has it (UTS 18): alphabetic, mark, decimal digit, connector, joiner.
+constexpr const char *wordPattern =
+    "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200C}\\x{200D}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}]";
+
+bool isContinuation(std::string_view text, size_t at) { return (text[at] & 0xC0) == 0x80; }
+
+size_t characterBefore(std::string_view text, size_t at) {
+  do
+    --at;
+  while (at > 0 && isContinuation(text, at));
+  return at;
+}
+
+size_t characterAfter(std::string_view text, size_t at) {
+  do
+    ++at;
+  while (at < text.size() && isContinuation(text, at));
+  return at;
+}
+
+// Whether the character at `at` is white space in Unicode.
+bool isSpace(std::string_view text, size_t at) {
+  std::string_view character = text.substr(at, characterAfter(text, at) - at);
+  if (character.size() == 1)
+    return character[0] == ' ' || (character[0] >= '\t' && character[0] <= '\r');
+  for (const char *other : {"\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
+                            "\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"})
+    if (character == other)
+      return true;
+  return false;
+}
+
 } // namespace
 
 static bool composesOf(const JsonValue &root) {
@@ -68,10 +100,10 @@ Tokenizer::Tokenizer(const JsonValue &root)
 
 void Tokenizer::readAdded(const JsonValue &description, const JsonValue &vocabulary) {
   auto flag = [&](const char *key) { return description.has(key) && description.at(key).boolean(); };
-  for (const char *key : {"single_word", "lstrip", "rstrip"})
-    if (flag(key))
-      description.at(key).fail("true is not supported");
-  AddedToken token{description.at("content").string(), int32_t(description.at("id").integer(0, INT32_MAX - 1))};
+  AddedToken token{description.at("content").string(), int32_t(description.at("id").integer(0, INT32_MAX - 1)), flag("single_word"),
+                   flag("lstrip"), flag("rstrip")};
+  if (token.isWord && !wordCharacter)
+    wordCharacter.emplace(wordPattern);
   if (token.content.empty())
     description.at("content").fail("empty");
   if (const char *key = token.content.c_str(); vocabulary.has(key) && vocabulary.at(key).integer(0) != token.id)
@@ -83,8 +115,14 @@ void Tokenizer::readAdded(const JsonValue &description, const JsonValue &vocabul
   (afterwards ? normalized : raw)[static_cast<unsigned char>(token.content[0])].push_back(std::move(token));
 }
 
+bool Tokenizer::touchesWord(std::string_view text, size_t begin, size_t end) const {
+  auto isOfWord = [&](size_t from, size_t to) { return wordCharacter->find(text.substr(from, to - from), 0).has_value(); };
+  return (begin > 0 && isOfWord(characterBefore(text, begin), begin)) || (end < text.size() && isOfWord(end, characterAfter(text, end)));
+}
+
+// The next token is looked for behind the name of the one before, not behind the spaces that it took along.
 template <typename Function>
-void Tokenizer::cutAt(const AddedTokens &added, std::string_view text, std::vector<int32_t> &out, Function between) {
+void Tokenizer::cutAt(const AddedTokens &added, std::string_view text, std::vector<int32_t> &out, Function between) const {
   size_t done = 0;
   for (size_t at = 0; at < text.size();) {
     const std::vector<AddedToken> &candidates = added[static_cast<unsigned char>(text[at])];
@@ -95,10 +133,17 @@ void Tokenizer::cutAt(const AddedTokens &added, std::string_view text, std::vect
       ++at;
       continue;
     }
-    if (done < at)
-      between(text.substr(done, at - done));
+    size_t begin = at, end = at += found->content.size();
+    if (found->isWord && touchesWord(text, begin, end))
+      continue;
+    while (found->left && begin > done && isSpace(text, characterBefore(text, begin)))
+      begin = characterBefore(text, begin);
+    while (found->right && end < text.size() && isSpace(text, end))
+      end = characterAfter(text, end);
+    if (done < begin)
+      between(text.substr(done, begin - done));
     out.push_back(found->id);
-    done = at += found->content.size();
+    done = end;
   }
   if (done < text.size())
     between(text.substr(done));

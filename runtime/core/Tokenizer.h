@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,9 +16,8 @@ namespace ppcrt {
 class Tokenizer {
 public:
   // `text` is the content of the file `path`, which messages begin with. Throws InputError naming the key of what is not
-  // supported: normalizers but NFC, pre-tokenizers and models but those of PreTokenizer.h and BytePairModel.h, added
-  // tokens that take spaces or whole words. What adds, cuts or pads (post-processors, truncation) is not for training and
-  // not read.
+  // supported: normalizers but NFC, pre-tokenizers and models but those of PreTokenizer.h and BytePairModel.h. What adds,
+  // cuts or pads (post-processors, truncation) is not for training and not read.
   Tokenizer(std::string_view text, const std::string &path);
 
   // The ids of a text, special tokens where their names stand in it: what encode(text, add_special_tokens=False) of the
@@ -31,6 +31,8 @@ private:
   struct AddedToken {
     std::string content;
     int32_t id;
+    bool isWord;      // not beside another character of a word
+    bool left, right; // takes the spaces there along
   };
   // Added tokens by their first byte, the longest first.
   using AddedTokens = std::array<std::vector<AddedToken>, 256>;
@@ -39,10 +41,12 @@ private:
   void encodeNormalized(std::string_view text, std::vector<int32_t> &out);
   // Calls `between` for what lies between the tokens of `added` in `text`, and appends the tokens' ids.
   template <typename Function>
-  static void cutAt(const AddedTokens &added, std::string_view text, std::vector<int32_t> &out, Function between);
+  void cutAt(const AddedTokens &added, std::string_view text, std::vector<int32_t> &out, Function between) const;
+  bool touchesWord(std::string_view text, size_t begin, size_t end) const;
 
   bool composes = false; // NFC
   AddedTokens raw, normalized;
+  std::optional<Pattern> wordCharacter; // where some token is a word
   PreTokenizer words;
   BytePairModel model;
   int64_t count;

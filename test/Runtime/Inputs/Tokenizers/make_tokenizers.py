@@ -4,7 +4,7 @@ gives them: what test/Runtime/TokenizerTest.cpp compares with.
 
     make_tokenizers.py [--output FOLDER] [--texts 120] [--seed 1] [CORPUS...]
 
-Needs the package tokenizers (0.23 made those in the tree). More texts than are in the tree, once:
+Needs the package tokenizers (0.23 made those in the tree). A tokenizer that is in FOLDER is kept. More texts than are in the tree, once:
 
     make_tokenizers.py --output more --texts 20000 --seed 7 docs/*.md
     PPC_TOKENIZERS=more build/dev/bin/ppc-runtime-tests --gtest_filter='TokenizerTest*'
@@ -37,7 +37,11 @@ def byte_level(prefix=False, regex=False):
 
 
 def split(*patterns):
-    return pre_tokenizers.Sequence([*(pre_tokenizers.Split(Regex(p), "isolated") for p in patterns), byte_level()])
+    return splits(*((p, "isolated") for p in patterns))
+
+
+def splits(*steps):
+    return pre_tokenizers.Sequence([*(pre_tokenizers.Split(Regex(p), *how) for p, *how in steps), byte_level()])
 
 
 STYLES = {  # pre-tokenizer, normalizer, added tokens, ignore_merges
@@ -50,10 +54,20 @@ STYLES = {  # pre-tokenizer, normalizer, added tokens, ignore_merges
     "deepseek": (split(*DEEPSEEK), None, [special("<｜begin▁of▁sentence｜>")], False),
     "starcoder": (pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), byte_level(regex=True)]), None,
                   [special("<|endoftext|>"), AddedToken("  ", special=False, normalized=True)], False),
+    "affixes": (split(LLAMA3), normalizers.NFC(), [
+        AddedToken("<mask>", special=True, normalized=False, lstrip=True), AddedToken("<end>", special=True, normalized=False, rstrip=True),
+        AddedToken("<both>", special=False, normalized=True, lstrip=True, rstrip=True), AddedToken("  ", special=False, normalized=True),
+        AddedToken("we", special=False, normalized=False, single_word=True),
+        AddedToken("café", special=False, normalized=True, single_word=True, lstrip=True)], False),
+    "previous": (splits((r"\s+", "merged_with_previous"), (r"\p{N}", "merged_with_previous", True)), None, [], False),
+    "next": (splits((r"\s", "merged_with_next"), (r"\p{Lu}*", "merged_with_next")), None, [], False),
+    "contiguous": (splits((r"[\s'😀-🙏]", "contiguous"), (r"\p{L}", "contiguous", True)), None, [], False),
 }
 
 
-def train(style, corpus):
+def train(style, corpus, path):
+    if os.path.exists(path):
+        return Tokenizer.from_file(path)
     before, normalizer, added, ignore = STYLES[style]
     tokenizer = Tokenizer(models.BPE(ignore_merges=ignore))
     tokenizer.pre_tokenizer = before
@@ -63,6 +77,7 @@ def train(style, corpus):
         vocab_size=440, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False,
         special_tokens=[token for token in added if token.special]))
     tokenizer.add_tokens([token for token in added if not token.special])
+    tokenizer.save(path, pretty=False)
     return tokenizer
 
 
@@ -73,7 +88,7 @@ def random_texts(count, draw):
              [0x85, 0xA0, 0x180E, 0x2028, 0x2029, 0x200B, 0x3000, 0x1680, 0x2000, 0x17F, 0x212A, 0xFEFF],
              [ord(c) for c in "'sStTrReEvVmMlLdD"], list(range(0x1F300, 0x1F400)), list(range(0x30, 0x3A))]
     names = ["<|endoftext|>", "<|begin_of_text|>", "<|end_of_text|>", "<s>", "<|im_start|>", "<tool>", "café", "cafe\u0301",
-             "<｜begin▁of▁sentence｜>", "  ", "<|endof", *WORDS.split()]
+             "<｜begin▁of▁sentence｜>", "  ", "<|endof", *3 * ["<mask>", "<end>", "<both>", "we", " \t", "\u3000"], *WORDS.split()]
     texts = []
     while len(texts) < count:
         parts = [draw.choice(names) if draw.random() < 0.2 else
@@ -95,8 +110,7 @@ def main():
     texts = random_texts(arguments.texts, random.Random(arguments.seed))
     found = {"texts": texts, "ids": {}}
     for style in STYLES:
-        tokenizer = train(style, corpus)
-        tokenizer.save(os.path.join(arguments.output, style + ".json"), pretty=False)
+        tokenizer = train(style, corpus, os.path.join(arguments.output, style + ".json"))
         found["ids"][style] = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
     with open(os.path.join(arguments.output, "expected.json"), "w") as file:
         json.dump(found, file, separators=(",", ":"))
