@@ -12,6 +12,7 @@ import io
 import lzma
 import os
 import re
+import resource
 import subprocess
 import sys
 import tarfile
@@ -38,6 +39,11 @@ def corpora(subject, unpacked):
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
+def processor_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def fuzz(arguments, subject, unpacked):
     """Whether nothing was found."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -45,13 +51,15 @@ def fuzz(arguments, subject, unpacked):
         os.makedirs(found, exist_ok=True)
         command = [os.path.join(arguments.build, "bin/ppc-fuzz-" + subject), f"-max_total_time={arguments.seconds}", *LIMITS,
                    "-timeout=10", "-artifact_prefix=" + os.getcwd() + f"/{subject}-", found, *corpora(subject, unpacked)]
+        before = processor_seconds()
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        used = processor_seconds() - before
     runs = re.search(r"Done (\d+) runs", done.stdout)
     if done.returncode != 0 or not runs:
         print(f"FAILED {subject}\n{done.stdout[-4000:]}")
         return False
     coverage = re.findall(r"cov: (\d+)", done.stdout)
-    print(f"ok     {subject}: {runs[1]} inputs in {arguments.seconds} s, {coverage[-1] if coverage else '?'} edges reached")
+    print(f"ok     {subject}: {runs[1]} inputs in {arguments.seconds} s ({used:.0f} s of processor time), {coverage[-1] if coverage else '?'} edges reached")
     return True
 
 
