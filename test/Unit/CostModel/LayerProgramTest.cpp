@@ -168,6 +168,35 @@ TEST(LayerProgram, ModulesAreRecomputedAndNotKept) {
   EXPECT_LT(again.layer().saved(), kept.layer().saved());
 }
 
+TEST(LayerProgram, PaddedVocabulariesKeepTheRateOfTheLogits) {
+  Case each;
+  each.model.vocab = 250680; // 31,335 columns on each of eight ranks
+  each.layout.tp = 8;
+  PricingContext odd(each.model, each.job, each.cluster, each.layout, each.stack);
+  EXPECT_EQ(odd.paddedVocabulary(), 250680);
+  each.stack.vocabularyMultiple = 128;
+  PricingContext padded(each.model, each.job, each.cluster, each.layout, each.stack);
+  EXPECT_EQ(padded.paddedVocabulary(), 250880);
+  LayerProgram slow = buildHead(odd), fast = buildHead(padded);
+  EXPECT_LT(timeOf(fast, "logits"), 0.6 * timeOf(slow, "logits"));
+  EXPECT_EQ(fast.parameters - slow.parameters, 25.0 * double(each.model.hidden));
+}
+
+TEST(LayerProgram, ClampedGatesPassOverTheirInputsAgain) {
+  Case each;
+  each.model = expertModel();
+  each.layout.ep = 8;
+  LayerProgram plain = each.layer();
+  each.stack.clampedGate = true;
+  LayerProgram clamped = each.layer();
+  EXPECT_GT(timeOf(clamped, "expert activation"), 2 * timeOf(plain, "expert activation"));
+  EXPECT_GT(clamped.saved(), plain.saved());
+  each.stack.recomputeExpertActivation = true;
+  LayerProgram again = each.layer();
+  each.stack.clampedGate = false;
+  EXPECT_EQ(again.saved(), each.layer().saved());
+}
+
 TEST(LayerProgram, ContextParallelAttentionCostsMoreThanItsShare) {
   Case whole, cut;
   whole.job.sequence = cut.job.sequence = 16384;

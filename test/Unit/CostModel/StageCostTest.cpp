@@ -2,6 +2,9 @@
 #include "ppc/CostModel/StepParts.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <numeric>
+
 using namespace mlir::ppc;
 
 namespace {
@@ -140,6 +143,53 @@ TEST(StageCost, SchedulesAreFittedWhereTheSoftwareDoesSo) {
   Seconds plain = each.step().stepTime;
   each.stack.fittedSchedules = false;
   EXPECT_EQ(each.step().stepTime, plain);
+}
+
+TEST(StageCost, WaitingForKernelsCostsEachOfThem) {
+  Case each;
+  each.stack.execution = Execution::Eager;
+  each.stack.launchBlocking = true;
+  each.cluster.groups[0].device.hostWait = Seconds(0);
+  LayerPrice taken = each.layer(Offload::None);
+  each.cluster.groups[0].device.hostWait = Seconds(50e-6);
+  LayerPrice waited = each.layer(Offload::None);
+  PricingContext context(each.model, each.job, each.cluster, each.layout, each.stack);
+  LayerProgram program = buildLayer(context, 0);
+  EXPECT_NEAR((waited.forward - taken.forward).value, 50e-6 * program.forwardKernels(), 1e-9);
+  EXPECT_NEAR((waited.backward - taken.backward).value, 50e-6 * program.backwardKernels(), 1e-9);
+  each.stack.launchBlocking = false;
+  each.cluster.groups[0].device.hostWait = Seconds(1);
+  EXPECT_LT(each.layer(Offload::None).forward, taken.forward);
+}
+
+TEST(StageCost, FullStagesComeFirst) {
+  Case each;
+  each.layout.pp = 12;
+  each.stack.stageSplit = StageSplit::FullLayers;
+  PricingContext context(each.model, each.job, each.cluster, each.layout, each.stack);
+  for (int64_t layers : {12, 13, 24, 71, 72, 78, 83}) {
+    each.model.layers = layers;
+    std::vector<int64_t> counts = cutLayers(context, buildPrograms(context));
+    EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), int64_t(0)), layers);
+    EXPECT_TRUE(std::is_sorted(counts.rbegin(), counts.rend())) << layers;
+    EXPECT_EQ(counts.front(), (layers + 11) / 12);
+    EXPECT_GE(counts.back(), 1);
+  }
+  each.model.layers = 78;
+  EXPECT_EQ(cutLayers(context, buildPrograms(context)), (std::vector<int64_t>{7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 1}));
+}
+
+TEST(StageCost, StateExchangeOfAMachineIsDelayedOncePerStep) {
+  Case each;
+  each.layout.zero = 1;
+  each.stack.overlapGradientReduction = false;
+  StepCost plain = each.step();
+  each.cluster.stateExchangeDelay = Seconds(1e-9);
+  StepCost delayed = each.step();
+  double parameters = plain.stages[0].memory.parameters.value / 2;
+  EXPECT_NEAR((delayed.stepTime - plain.stepTime).value, 1e-9 * parameters, 1e-6);
+  Cluster again = llvm::cantFail(parseCluster("again", writeCluster(each.cluster)));
+  EXPECT_EQ(again.stateExchangeDelay, each.cluster.stateExchangeDelay);
 }
 
 TEST(StageCost, FragmentsNeverEndARun) {
