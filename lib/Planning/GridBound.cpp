@@ -9,7 +9,7 @@
 
 using namespace mlir::ppc;
 
-double GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit) {
+GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit) {
   ParallelLayout layout = space.layoutOf(grid);
   llvm::ArrayRef<ScheduleEntry> entries = schedulesOf(space, layout);
   bool offloads = space.allows(PlanKey::Offload, int64_t(Offload::Activations)) && request.cluster.host.bandwidth.value > 0;
@@ -18,6 +18,7 @@ double GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, B
   bool canRecompute = llvm::is_contained(recomputes, Recompute::Full);
   bool evenCut = request.stack.stageSplit == StageSplit::Balanced && layout.stageLayers.empty();
   double best = infinity;
+  int64_t bestSlices = 1;
   struct Bounded {
     std::array<ResidenceTerms, 2> terms;
     llvm::SmallVector<PipelineFloor, 16> floors;
@@ -32,6 +33,7 @@ double GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, B
     PipelineMessages messages = priceMessages(context);
     Seconds beside = timeBesideMessages(context);
     ResidenceRoom room{double(layout.microBatches(request.job)), double(slices), double(layout.pp), infinity};
+    double before = best;
     for (bool selective : {false, true}) {
       if (selective ? !llvm::is_contained(recomputes, Recompute::Selective) : recomputes == std::vector<Recompute>{Recompute::Selective})
         continue;
@@ -42,8 +44,7 @@ double GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, B
         FloorTerms terms{request, programs, messages, beside, prices, again ? Recompute::Full : asked.recompute, evenCut};
         for (const ScheduleEntry &entry : entries)
           if (entry.schedule.shape.slices == slices)
-            if (PipelineFloor floor = floorOf(terms, entry.schedule, *entry.placement); !llvm::is_contained(bounded.floors, floor))
-              bounded.floors.push_back(floor);
+            addFloor(bounded.floors, floorOf(terms, entry.schedule, *entry.placement));
         return bounded;
       };
       LayerPrices prices = priceLayers(context, programs);
@@ -58,20 +59,24 @@ double GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, B
         kept.shardGroup = state.shardGroup;
         kept.offload = state.offload;
         PricingContext stateContext(request.model, request.job, request.cluster, kept, request.stack, slices);
-        const Bounded *own = &whole;
+        LeastState least = leastState(stateContext, prices, kinds);
+        room.capacity = limit.value - least.memory;
+        double bound = leastStep(whole.terms, whole.floors, room, best - least.update);
+        if (bound + least.update >= best)
+          continue; // the exchange of state only adds to it
         if (state.zero >= 3 || stateContext.reducesEveryMicroBatch()) {
           auto [found, isNew] = exchanging.try_emplace({state.zero, state.shardGroup});
           if (isNew)
             found->second = boundBy(priceLayers(stateContext, programs));
-          own = &found->second;
+          bound = leastStep(found->second.terms, found->second.floors, room, best - least.update);
         }
-        LeastState least = leastState(stateContext, prices, kinds);
-        room.capacity = limit.value - least.memory;
-        best = std::min(best, leastStep(own->terms, own->floors, room) + least.update);
+        best = std::min(best, bound + least.update);
       }
       if (offloads)
         best = std::min(best, room.microBatches * whole.terms[0].offloaded / room.devices);
     }
+    if (best < before)
+      bestSlices = slices;
   }
-  return slack * best;
+  return {slack * best, bestSlices};
 }

@@ -72,8 +72,11 @@ GridExpander::KeyBound GridExpander::boundKey(const PlanSpace &space, const Plan
 std::shared_ptr<const LayerPrograms> GridExpander::programsOf(const PricingContext &context, int64_t slices) {
   const ParallelLayout &layout = context.layout;
   constexpr size_t most = 256;
-  if (cachedPrograms.size() >= most)
+  if (cachedPrograms.size() >= most) {
     cachedPrograms.clear();
+    for (auto next = cachedCuts.begin(); next != cachedCuts.end();)
+      next = next->second.programs.expired() ? cachedCuts.erase(next) : std::next(next);
+  }
   std::shared_ptr<const LayerPrograms> &programs =
       cachedPrograms[{layout.tp, layout.cp, layout.ep, layout.etp, layout.sequenceParallel, layout.microBatch, int64_t(layout.precision),
                       int64_t(layout.contextKind), int64_t(layout.attention), int64_t(layout.fusedNorm), slices,
@@ -81,6 +84,23 @@ std::shared_ptr<const LayerPrograms> GridExpander::programsOf(const PricingConte
   if (!programs)
     programs = std::make_shared<LayerPrograms>(buildPrograms(context));
   return programs;
+}
+
+llvm::ArrayRef<int64_t> GridExpander::cutFor(const std::shared_ptr<const LayerPrograms> &programs, const ParallelLayout &layout,
+                                             int64_t chunks) {
+  CachedCuts &cached = cachedCuts[programs.get()];
+  if (cached.programs.expired()) { // another one at the same place
+    cached.cuts.clear();
+    cached.programs = programs;
+  }
+  auto [found, isNew] = cached.cuts.try_emplace({int64_t(layout.recompute), chunks});
+  if (isNew) {
+    // However many of them lie on a device.
+    ParallelLayout asked = layout;
+    asked.vp = chunks / asked.pp;
+    found->second = cutLayers(PricingContext(request.model, request.job, request.cluster, asked, request.stack), *programs);
+  }
+  return found->second;
 }
 
 double mlir::ppc::boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int64_t pp, double microBatches) {
@@ -130,6 +150,7 @@ double GridExpander::boundMemory(const PlanSpace &space, const PlanGrid &grid) {
   return Expansion(*this, space, grid, noLimit, none, counts).boundMemory();
 }
 
-void GridExpander::expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, SearchTargets &found, ExpansionCounts &counts) {
-  Expansion(*this, space, grid, limit, found, counts).run();
+void GridExpander::expand(const PlanSpace &space, const PlanGrid &grid, int64_t firstSlices, Bytes limit, SearchTargets &found,
+                          ExpansionCounts &counts) {
+  Expansion(*this, space, grid, limit, found, counts).run(firstSlices);
 }

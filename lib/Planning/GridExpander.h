@@ -45,11 +45,15 @@ public:
   KeyBound boundKey(const PlanSpace &space, const PlanGrid &grid);
   static double boundGrid(const PlanRequest &request, const KeyBound &key, const PlanGrid &grid, int64_t microBatch);
 
+  struct RefinedBound {
+    double time = 0;    // 0: not known
+    int64_t slices = 1; // that it is of
+  };
   /// As boundGrid, with what memory demands (GridBound.cpp). Slower.
-  double refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit);
+  RefinedBound refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit);
 
-  /// Adds every choice of the grid that fits in `limit` and may be faster than the targets' cutoffs.
-  void expand(const PlanSpace &space, const PlanGrid &grid, Bytes limit, SearchTargets &found, ExpansionCounts &counts);
+  /// Adds every choice of the grid that fits in `limit` and may be faster than the targets' cutoffs. `firstSlices`: of the bound.
+  void expand(const PlanSpace &space, const PlanGrid &grid, int64_t firstSlices, Bytes limit, SearchTargets &found, ExpansionCounts &counts);
 
   /// Makes `best` the choice of the grid that needs least memory, if that is less than its own.
   void findLeastMemory(const PlanSpace &space, const PlanGrid &grid, Candidate &best);
@@ -69,6 +73,9 @@ private:
   /// buildPrograms; grids that share layers come close to each other.
   std::shared_ptr<const LayerPrograms> programsOf(const PricingContext &context, int64_t slices);
 
+  /// How the layers are cut into so many chunks with the layout's recomputation; valid as long as `programs`.
+  llvm::ArrayRef<int64_t> cutFor(const std::shared_ptr<const LayerPrograms> &programs, const ParallelLayout &layout, int64_t chunks);
+
   const PlanRequest &request;
   ScheduleCache &schedules;
   std::array<int64_t, layerKinds> kinds; // layers of the model, embedding and head
@@ -78,6 +85,12 @@ private:
   std::map<const StagePlacement *, std::array<PipelineProgram, 2>> loads; // of Expansion::leastLoads; chunks as placed
   // By the fields of the layout that programs depend on, number of slices, and micro-batches where those count.
   std::map<std::array<int64_t, 13>, std::shared_ptr<const LayerPrograms>> cachedPrograms;
+  /// By programs, recomputation, number of chunks.
+  struct CachedCuts {
+    std::weak_ptr<const LayerPrograms> programs;
+    std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> cuts;
+  };
+  std::map<const LayerPrograms *, CachedCuts> cachedCuts;
   int64_t cachedSpace = 0; // id
   std::map<std::pair<int64_t, int64_t>, std::vector<ScheduleEntry>> cachedSchedules; // of cachedSpace; by pp, micro-batches
 };

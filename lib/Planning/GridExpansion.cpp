@@ -19,34 +19,44 @@ GridExpander::Expansion::Expansion(GridExpander &expander, const PlanSpace &spac
   fitsKept.assign(states.size() * entries.size(), false);
 }
 
-void GridExpander::Expansion::run() {
+void GridExpander::Expansion::run(int64_t firstSlices) {
   if (states.empty() || entries.empty())
     return;
+  llvm::SmallVector<SlicedTerms, 4> all;
   for (int64_t next : {1, 2, 4, 8})
     if (llvm::any_of(entries, [&](const ScheduleEntry &entry) { return entry.schedule.shape.slices == next; }))
-      runSlices(next);
+      all.emplace_back().slices = next;
+  std::stable_partition(all.begin(), all.end(), [&](const SlicedTerms &terms) { return terms.slices == firstSlices; });
+  // What is offloaded is mostly far slower: when all else is known, little of it is left.
+  for (bool offloads : {false, true})
+    if (llvm::any_of(states, [&](const auto &state) { return (state->layout.offload == Offload::Activations) == offloads; }))
+      for (SlicedTerms &terms : all)
+        runSlices(terms, offloads);
 }
 
-void GridExpander::Expansion::runSlices(int64_t sliceCount) {
-  slices = sliceCount;
+void GridExpander::Expansion::runSlices(SlicedTerms &terms, bool offloads) {
+  slices = terms.slices;
   PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
   programs = expander.programsOf(context, slices);
   messages = priceMessages(context);
   beside = timeBesideMessages(context);
   for (Recompute next : space.recomputes()) {
     recompute = layout.recompute = next;
-    cuts.clear();
-    if (!boundEntries()) {
-      counts.prunedBusy += int64_t(states.size() * entries.size());
-      continue;
-    }
+    bounded = &terms.bounds[int(next)];
     // Parameters and gradients that are whole between steps leave the layers' times alone: one pipeline for all of those.
-    std::map<std::tuple<int64_t, int64_t, bool>, std::vector<size_t>> groups; // zero, shard group where they matter; offload
+    std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> groups; // zero, shard group where they matter
     for (size_t i = 0; i < states.size(); ++i) {
       ParallelLayout &state = states[i]->layout;
       state.recompute = recompute;
+      if ((state.offload == Offload::Activations) != offloads)
+        continue;
       bool matters = state.zero >= 3 || states[i]->context.reducesEveryMicroBatch();
-      groups[{matters ? state.zero : 0, matters ? state.shardGroup : 0, state.offload == Offload::Activations}].push_back(i);
+      groups[{matters ? state.zero : 0, matters ? state.shardGroup : 0}].push_back(i);
+    }
+    if (!boundEntries()) {
+      for (auto &[key, group] : groups)
+        counts.prunedBusy += int64_t(group.size() * entries.size());
+      continue;
     }
     for (auto &[key, group] : groups)
       runGroup(group);
@@ -54,13 +64,7 @@ void GridExpander::Expansion::runSlices(int64_t sliceCount) {
 }
 
 llvm::ArrayRef<int64_t> GridExpander::Expansion::cutFor(int64_t chunks) {
-  auto [found, isNew] = cuts.try_emplace(chunks);
-  if (isNew) {
-    ParallelLayout asked = layout;
-    asked.vp = chunks / asked.pp;
-    found->second = cutLayers(PricingContext(request.model, request.job, request.cluster, asked, request.stack), *programs);
-  }
-  return found->second;
+  return expander.cutFor(programs, layout, chunks);
 }
 
 const PipelineProgram *GridExpander::Expansion::programFor(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
@@ -120,30 +124,37 @@ static bool recomputingSparesTime(const LayerPrices &prices) {
 }
 
 bool GridExpander::Expansion::boundEntries() {
-  bool full = recompute == Recompute::Full;
-  PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices); // whole state, nothing offloaded
-  LayerPrices prices = priceLayers(context, *programs);
-  if (full)
-    prices = leastOfBoth(prices);
-  double microBatches = double(layout.microBatches(request.job)), latest = cutoff(layout, decided(PlanKey::Recompute));
-  if (boundBusy(request.model, sumUp(prices, kinds, false), layout.pp, microBatches) > latest)
+  double latest = cutoff(layout, decided(PlanKey::Recompute));
+  std::vector<EntryBound> &bounds = bounded->entries;
+  if (bounds.empty()) {
+    bool full = recompute == Recompute::Full;
+    PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices); // whole state, nothing offloaded
+    LayerPrices prices = priceLayers(context, *programs);
+    if (full)
+      prices = leastOfBoth(prices);
+    bounded->busy = boundBusy(request.model, sumUp(prices, kinds, false), layout.pp, double(layout.microBatches(request.job)));
+    if (bounded->busy > latest)
+      return false;
+    bounds.assign(entries.size(), EntryBound());
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].schedule.shape.slices != slices)
+        continue;
+      std::vector<ChunkCost> chunks = priceKept(prices, cutFor(layout.pp * entries[i].schedule.shape.chunks), entries[i].schedule.splitBackward);
+      bounds[i].even = boundPipeline(entries[i], chunks);
+      if (movesLayers(entries[i]))
+        bounds[i].any = boundAnyCut(entries[i], chunks);
+    }
+  }
+  if (bounded->busy > latest)
     return false;
-  entryBounds.assign(entries.size(), EntryBound());
-  bool any = false;
   ParallelLayout asked = layout;
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].schedule.shape.slices != slices)
-      continue;
     setChoice(asked, entries[i], false);
-    llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entries[i].schedule.shape.chunks);
-    std::vector<ChunkCost> chunks = priceKept(prices, cut, entries[i].schedule.splitBackward);
-    EntryBound &bound = entryBounds[i];
-    bound.even = boundPipeline(entries[i], chunks);
-    if (movesLayers(entries[i]))
-      bound.any = boundAnyCut(entries[i], chunks);
-    any |= std::min(bound.even, bound.any) <= cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
+    if (std::min(bounds[i].even, bounds[i].any) <= cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp)) &&
+        entries[i].schedule.shape.slices == slices)
+      return true;
   }
-  return any;
+  return false;
 }
 
 void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
@@ -195,7 +206,7 @@ void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
     }
     setChoice(asked, entry, false);
     double latest = cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
-    if (std::min(entryBounds[i].even, entryBounds[i].any) > latest) {
+    if (std::min(bounded->entries[i].even, bounded->entries[i].any) > latest) {
       counts.prunedPipeline += int64_t(possible.size());
       continue;
     }
@@ -305,6 +316,18 @@ size_t GridExpander::Expansion::leanestOf(llvm::ArrayRef<size_t> group) const {
   return dominates ? leanest : states.size();
 }
 
+/// No device keeps more than the one before it.
+static bool descends(const PipelineProgram &loads) {
+  auto loadOf = [&](size_t device) { return loads.moments[device].front().front(); };
+  for (size_t device = 0; device < loads.moments.size(); ++device) {
+    if (loads.moments[device].size() != 1 || loads.moments[device].front().size() != 1)
+      return false;
+    if (device && (loadOf(device).forward > loadOf(device - 1).forward || loadOf(device).weight > loadOf(device - 1).weight))
+      return false;
+  }
+  return true;
+}
+
 void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices) {
   const ScheduleEntry &entry = entries[choice.entry];
   if (isFitted(entry))
@@ -319,7 +342,8 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
   ParallelLayout asked = layout;
   setChoice(asked, entry, false);
   double evenBound = choice.bound, movedBound = choice.movedBound, latest = cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
-  auto boundByLeanest = [&](size_t index, llvm::function_ref<const PipelineProgram &(bool)> loadsOf) { // of any cut?
+  // `loadsOf`: what devices keep at least, of any cut or of the choice's.
+  auto boundByLeanest = [&](size_t index, llvm::function_ref<const PipelineProgram &(bool)> loadsOf) {
     StateEntry &state = *states[index];
     if (state.layout.offload == Offload::Activations || (full && !space.choosesByStage()))
       return;
@@ -333,12 +357,17 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
     if (evenBound <= latest)
       evenBound = fitterOf(loadsOf(false)).fitFewest(choice.cut, fit) ? std::max(evenBound, boundPipeline(entry, fit.chunks)) : infinity;
     double microBatches = double(entry.schedule.shape.microBatches);
-    if (movedBound <= latest && latest < infinity && !fitterOf(loadsOf(true)).holdsWithin(choice.cut, latest / (microBatches * slack)))
+    if (movedBound > latest || latest == infinity)
+      return;
+    const PipelineProgram &loads = loadsOf(true);
+    if (!fitterOf(loads).holdsWithin(choice.cut, latest / (microBatches * slack), descends(loads)))
       movedBound = infinity;
   };
   size_t leanest = leanestOf(group);
   bool hasLeanest = leanest < states.size();
-  if (hasLeanest && latest < infinity)
+  if (hasLeanest && latest < infinity && (program = expander.schedules.knownLoads(*entry.schedule.kind, entry.schedule.shape)))
+    boundByLeanest(leanest, [&](bool) -> const PipelineProgram & { return *program; });
+  else if (hasLeanest && latest < infinity)
     boundByLeanest(leanest, [&](bool anyCut) -> const PipelineProgram & { return leastLoads(entry, choice.cut, prices, latest, anyCut); });
 
   Fits even;
@@ -365,7 +394,7 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
       continue;
     }
     if (!program) {
-      if (!(program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape)))
+      if (!(program = expander.schedules.loads(*entry.schedule.kind, entry.schedule.shape)))
         return;
       if (hasLeanest && group.size() > 1)
         boundByLeanest(leanest, [&](bool) -> const PipelineProgram & { return *program; });
@@ -484,10 +513,13 @@ void GridExpander::Expansion::timeFits(const Choice &choice, const Fits &fits) {
     }
     if (left.empty())
       continue;
+    const PipelineProgram *program = timed.program;
+    if (program->actions.empty() && !(program = expander.schedules.program(*entry.schedule.kind, entry.schedule.shape)))
+      return;
     llvm::SmallVector<StageDurations, 64> durations;
     for (const ChunkCost &chunk : chunks)
       durations.push_back(chunk.durations);
-    if (llvm::Error error = expander.timer.time(*timed.program, durations, messages, expander.time)) {
+    if (llvm::Error error = expander.timer.time(*program, durations, messages, expander.time)) {
       llvm::consumeError(std::move(error));
       continue;
     }
@@ -501,7 +533,7 @@ void GridExpander::Expansion::timeFits(const Choice &choice, const Fits &fits) {
         continue;
       }
       setChoice(state.layout, entry, true);
-      StepCost cost = assembleStep(state.context, chunks, *timed.program, expander.time);
+      StepCost cost = assembleStep(state.context, chunks, *program, expander.time);
       ++counts.priced;
       if (cost.stepTime.value > latest)
         continue;

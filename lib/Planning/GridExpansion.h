@@ -39,7 +39,8 @@ public:
   Expansion(GridExpander &expander, const PlanSpace &space, const PlanGrid &grid, Bytes limit, SearchTargets &found,
             ExpansionCounts &counts);
 
-  void run();
+  /// `firstSlices`: where fast layouts are expected.
+  void run(int64_t firstSlices);
   double boundMemory();
   void findLeastMemory(Candidate &best);
 
@@ -62,7 +63,6 @@ private:
 
   /// Programs for the slices, and the recomputation that keeps least.
   LayerPrices preparePrices(int64_t slices);
-  void runSlices(int64_t slices);
   /// Bounds each schedule with the state that costs layers least. False: none can beat the cutoff.
   bool boundEntries();
   void runGroup(llvm::ArrayRef<size_t> group);
@@ -116,11 +116,21 @@ private:
   PipelineMessages messages;
   Seconds beside;
   Recompute recompute = Recompute::None;
-  std::map<int64_t, std::vector<int64_t>> cuts; // of `recompute`; by number of chunks
   struct EntryBound {
     double even = infinity, any = infinity;
   };
-  std::vector<EntryBound> entryBounds; // of `recompute`, whatever the state
+  /// Of one recomputation.
+  struct EntryBounds {
+    std::vector<EntryBound> entries; // whatever the state; empty: not known
+    double busy = 0;
+  };
+  struct SlicedTerms {
+    int64_t slices = 1;
+    std::array<EntryBounds, 3> bounds; // by recomputation
+  };
+  /// The states that offload activations, or the others.
+  void runSlices(SlicedTerms &terms, bool offloads);
+  EntryBounds *bounded = nullptr; // of `recompute`
 };
 
 } // namespace mlir::ppc

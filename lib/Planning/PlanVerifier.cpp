@@ -15,15 +15,6 @@ template <typename... Values> static llvm::Error refuse(const char *format, Valu
   return llvm::createStringError(llvm::formatv(format, std::forward<Values>(values)...).str());
 }
 
-/// Whether this B has its W right behind it, so that both are one pass.
-static bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
-  if (list[i].kind != PipelineActionKind::Backward || i + 1 == list.size())
-    return false;
-  PipelineAction next = list[i];
-  next.kind = PipelineActionKind::WeightGradient;
-  return list[i + 1] == next;
-}
-
 namespace {
 /// A plan's cost from first principles: every layer priced by itself, every action replayed.
 class Recomputation {

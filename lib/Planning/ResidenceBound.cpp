@@ -97,12 +97,20 @@ static int64_t mostLayers(int64_t layers, int64_t stages, double first, double l
   return most;
 }
 
+FloorTerms::FloorTerms(const PlanRequest &request, const LayerPrograms &programs, const PipelineMessages &messages, Seconds beside,
+                       const LayerPrices &prices, Recompute recompute, bool evenCut)
+    : request(request), messages(messages), beside(beside), prices(prices), canRecompute(recompute == Recompute::Full), evenCut(evenCut) {
+  cutTimes.push_back(mlir::ppc::cutTimes(programs, recompute));
+  if (canRecompute)
+    cutTimes.push_back(mlir::ppc::cutTimes(programs, Recompute::None));
+}
+
 PipelineFloor mlir::ppc::floorOf(const FloorTerms &terms, const StepSchedule &schedule, const StagePlacement &placement) {
   const ModelShape &model = terms.request.model;
   const PipelineMessages &messages = terms.messages;
   const LayerPrices &prices = terms.prices;
   const Seconds beside = terms.beside;
-  bool canRecompute = terms.recompute == Recompute::Full;
+  bool canRecompute = terms.canRecompute;
   const PipelineShape &shape = schedule.shape;
   double devices = double(shape.devices), microBatches = double(shape.microBatches), share = 1 / double(shape.slices);
   PipelineFloor floor;
@@ -141,35 +149,41 @@ PipelineFloor mlir::ppc::floorOf(const FloorTerms &terms, const StepSchedule &sc
   LayerKind kind = layerKind(model, 0);
   const LayerPrice &layer = prices(kind, false);
   int64_t most = 0, stageCount = shape.devices * shape.chunks;
-  llvm::SmallVector<Recompute, 2> cuts{terms.recompute};
-  if (canRecompute)
-    cuts.push_back(Recompute::None);
-  for (Recompute recompute : cuts) {
-    std::array<double, layerKinds> times = cutTimes(terms.programs, recompute);
+  for (const std::array<double, layerKinds> &times : terms.cutTimes) {
     double once = times[int(kind)], head = times[int(LayerKind::Head)];
     if (once <= 0)
       return floor;
     double last = head + double(model.predictionLayers) * (once + head);
     most = std::max(most, mostLayers(model.layers, stageCount, times[int(LayerKind::Embedding)] / once, last / once));
   }
-  double forward = 0, backward = 0;
-  for (const auto &held : placement.chunks) {
-    int64_t before = held.front().stage, hops = 0;
-    for (int64_t stage = 0; stage < before; ++stage)
-      hops += placement.hops[stage];
-    double layers = double(std::max(before, model.layers - (stageCount - before) * most));
-    forward += share * (layers * layer.forward.value + double(before) * beside.value + double(hops) * messages.forward.value);
-    double chain = (layer.backward + (floor.split ? Seconds(0) : layer.weightGradient)).value;
-    backward += share * (layers * chain + double(before) * beside.value + double(hops) * messages.backward.value);
-  }
+  int64_t layersBefore = 0; // of all devices
+  for (int64_t before : placement.before)
+    layersBefore += std::max(before, model.layers - (stageCount - before) * most);
+  double layers = double(layersBefore), stagesBefore = double(placement.beforeSum), hops = double(placement.hopsBeforeSum);
+  double forward = share * (layers * layer.forward.value + stagesBefore * beside.value + hops * messages.forward.value);
+  double chain = (layer.backward + (floor.split ? Seconds(0) : layer.weightGradient)).value;
+  double backward = share * (layers * chain + stagesBefore * beside.value + hops * messages.backward.value);
   // On average over the devices. Weight gradients may wait until the backwards have left.
   floor.besideWork += forward / devices;
   floor.besideChain += (forward + backward) / devices;
   return floor;
 }
 
+void mlir::ppc::addFloor(llvm::SmallVectorImpl<PipelineFloor> &floors, const PipelineFloor &floor) {
+  auto isBelow = [](const PipelineFloor &a, const PipelineFloor &b) {
+    return a.split == b.split && a.perWork <= b.perWork && a.besideWork <= b.besideWork && a.perChain <= b.perChain &&
+           a.besideChain <= b.besideChain;
+  };
+  if (llvm::any_of(floors, [&](const PipelineFloor &other) { return isBelow(other, floor); }))
+    return;
+  llvm::erase_if(floors, [&](const PipelineFloor &other) { return isBelow(floor, other); });
+  floors.push_back(floor);
+}
+
 bool mlir::ppc::mayTake(double x, const std::array<ResidenceTerms, 2> &terms, const PipelineFloor &floor, const ResidenceRoom &room) {
   const ResidenceTerms &own = terms[floor.split];
+  if (floor.perWork * own.busy + floor.besideWork > x || floor.perChain * own.chain + floor.besideChain > x)
+    return false;
   double recomputed = 0;
   if (room.capacity < infinity) {
     if (room.capacity <= 0)
@@ -180,7 +194,8 @@ bool mlir::ppc::mayTake(double x, const std::array<ResidenceTerms, 2> &terms, co
   return floor.perWork * (own.busy + recomputed) + floor.besideWork <= x && floor.perChain * (own.chain + recomputed) + floor.besideChain <= x;
 }
 
-double mlir::ppc::leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::ArrayRef<PipelineFloor> floors, const ResidenceRoom &room) {
+double mlir::ppc::leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::ArrayRef<PipelineFloor> floors, const ResidenceRoom &room,
+                            double most) {
   if (room.capacity <= 0)
     return infinity;
   double low = infinity;
@@ -191,6 +206,8 @@ double mlir::ppc::leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::Ar
   auto suffices = [&](double x) {
     return llvm::any_of(floors, [&](const PipelineFloor &floor) { return mayTake(x, terms, floor, room); });
   };
+  if (low > most || (most < infinity && !suffices(most)))
+    return infinity;
   if (low <= 0 || low == infinity || suffices(low * (1 + 1e-12)))
     return low;
   double high = low;

@@ -17,6 +17,8 @@
 #include "ppc/CostModel/StepParts.h"
 #include "ppc/Planning/PlanSearch.h"
 
+#include <limits>
+
 namespace mlir::ppc {
 
 /// Of one micro-batch on all stages.
@@ -52,13 +54,16 @@ struct PipelineFloor {
 
 /// What the floors of a layout's schedules have in common.
 struct FloorTerms {
+  FloorTerms(const PlanRequest &request, const LayerPrograms &programs, const PipelineMessages &messages, Seconds beside,
+             const LayerPrices &prices, Recompute recompute, bool evenCut);
+
   const PlanRequest &request;
-  const LayerPrograms &programs;
   const PipelineMessages &messages;
   Seconds beside; // timeBesideMessages
   const LayerPrices &prices;
-  Recompute recompute; // Full: of any number of layers
-  bool evenCut;        // stages are cut evenly by time
+  bool canRecompute; // any number of layers
+  bool evenCut;      // stages are cut evenly by time
+  llvm::SmallVector<std::array<double, layerKinds>, 2> cutTimes; // that they may be cut by
 };
 PipelineFloor floorOf(const FloorTerms &terms, const StepSchedule &schedule, const StagePlacement &placement);
 
@@ -70,8 +75,12 @@ struct ResidenceRoom {
 
 /// Whether some such pipeline may take x. `terms`: [0] weight gradients part of backwards, [1] where they may wait.
 bool mayTake(double x, const std::array<ResidenceTerms, 2> &terms, const PipelineFloor &floor, const ResidenceRoom &room);
-/// The least time that one of `floors` may take.
-double leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::ArrayRef<PipelineFloor> floors, const ResidenceRoom &room);
+/// The least time that one of `floors` may take; infinity where it is more than `most`.
+double leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::ArrayRef<PipelineFloor> floors, const ResidenceRoom &room,
+                 double most = std::numeric_limits<double>::infinity());
+
+/// Leaves in `floors` what no other one of them is below.
+void addFloor(llvm::SmallVectorImpl<PipelineFloor> &floors, const PipelineFloor &floor);
 
 /// What is on some device at least, beside activations, and what its update takes at least.
 struct LeastState {

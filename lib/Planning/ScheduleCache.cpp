@@ -4,35 +4,44 @@
 
 using namespace mlir::ppc;
 
-const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, const PipelineShape &shape) {
-  KindPrograms *own = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    own = &kinds[&kind];
-  }
-  std::lock_guard<std::mutex> lock(own->mutex);
-  llvm::Expected<const PipelineProgram *> program = own->programs.get(kind, shape);
+ScheduleCache::KindPrograms &ScheduleCache::ofKind(const PipelineScheduleKind &kind) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return kinds[&kind];
+}
+
+static const PipelineProgram *orNull(llvm::Expected<const PipelineProgram *> program) {
   if (program)
     return *program;
   llvm::consumeError(program.takeError());
   return nullptr;
 }
 
+const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  KindPrograms &own = ofKind(kind);
+  std::lock_guard<std::mutex> lock(own.mutex);
+  return orNull(own.programs.get(kind, shape));
+}
+
+const PipelineProgram *ScheduleCache::loads(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  KindPrograms &own = ofKind(kind);
+  std::lock_guard<std::mutex> lock(own.mutex);
+  return orNull(own.programs.getLoads(kind, shape));
+}
+
+const PipelineProgram *ScheduleCache::knownLoads(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  KindPrograms &own = ofKind(kind);
+  std::lock_guard<std::mutex> lock(own.mutex);
+  return own.programs.knowsLoads(kind, shape) ? orNull(own.programs.getLoads(kind, shape)) : nullptr;
+}
+
 const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind, const PipelineShape &shape) {
-  // Where stages lie does not depend on the number of micro-batches: ask for as few as may be.
-  PipelineShape small = shape;
-  for (int64_t few : {int64_t(1), int64_t(2), shape.devices, shape.microBatches}) {
-    small.microBatches = few;
-    llvm::Error error = checkPipelineShape(kind, small);
-    if (!error)
-      break;
-    llvm::consumeError(std::move(error));
-  }
-  Key key{&kind, small.devices, small.microBatches, small.chunks, small.slices};
+  Key key{&kind, shape.devices, shape.chunks};
   std::lock_guard<std::mutex> lock(mutex);
   auto [entry, isNew] = placements.try_emplace(key);
   if (isNew) {
-    PipelineSchedule schedule = kind.make(small);
+    PipelineShape few = shape;
+    few.microBatches = kind.replicas;
+    PipelineSchedule schedule = makeEmptyPipeline(kind, few);
     entry->second = std::make_unique<StagePlacement>();
     StagePlacement &placement = *entry->second;
     placement.replicas = schedule.replicaCount();
@@ -45,6 +54,14 @@ const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind,
         if (stage + 1 == schedule.stageCount || schedule.deviceOf(replica, stage + 1) == device)
           placement.hops[stage] = false;
       }
+    std::vector<int64_t> hopsBefore(schedule.stageCount + 1, 0);
+    for (int64_t stage = 0; stage < schedule.stageCount; ++stage)
+      hopsBefore[stage + 1] = hopsBefore[stage] + placement.hops[stage];
+    for (const auto &held : placement.chunks) {
+      placement.before.push_back(held.front().stage);
+      placement.beforeSum += held.front().stage;
+      placement.hopsBeforeSum += hopsBefore[held.front().stage];
+    }
   }
   return entry->second.get();
 }

@@ -16,6 +16,9 @@ namespace mlir::ppc {
 struct StagePlacement {
   int64_t replicas = 1;
   std::vector<bool> hops;                                // per stage: the next one is on another device in every replica
+  // Of the first stage of each device: stages before it, and messages on the way there.
+  std::vector<int64_t> before;
+  int64_t beforeSum = 0, hopsBeforeSum = 0; // of all devices
   std::vector<llvm::SmallVector<PipelineChunk, 2>> chunks; // per device, by stage
 };
 
@@ -23,6 +26,10 @@ class ScheduleCache {
 public:
   /// Null: cannot be made.
   const PipelineProgram *program(const PipelineScheduleKind &kind, const PipelineShape &shape);
+  /// What devices keep, perhaps without actions.
+  const PipelineProgram *loads(const PipelineScheduleKind &kind, const PipelineShape &shape);
+  /// Null also where they are not known yet and would have to be made.
+  const PipelineProgram *knownLoads(const PipelineScheduleKind &kind, const PipelineShape &shape);
   const StagePlacement *placement(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
 private:
@@ -31,9 +38,11 @@ private:
     std::mutex mutex;
     PipelinePrograms programs;
   };
+  KindPrograms &ofKind(const PipelineScheduleKind &kind);
+
   std::mutex mutex; // of the maps
   std::map<const PipelineScheduleKind *, KindPrograms> kinds;
-  using Key = std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t>;
+  using Key = std::tuple<const PipelineScheduleKind *, int64_t, int64_t>; // devices, chunks
   std::map<Key, std::unique_ptr<StagePlacement>> placements;
 };
 

@@ -103,7 +103,7 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
   std::priority_queue<Open, std::vector<Open>, std::greater<Open>> open;
   size_t next = 0, wave = 2;
   if (refined.space != bounded.space->id || refined.limit.value != limit.value)
-    refined = {bounded.space->id, limit, std::vector<double>(bounded.grids.size(), 0)};
+    refined = {bounded.space->id, limit, std::vector<GridExpander::RefinedBound>(bounded.grids.size())};
   auto refine = [&] {
     std::vector<Open> batch;
     for (; next < bounded.grids.size() && batch.size() < 32; ++next)
@@ -111,10 +111,10 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
         batch.push_back({bounded.grids[next].first, next});
     parallel(batch.size(), [&](size_t i, GridExpander &expander) {
       auto &[bound, grid] = batch[i];
-      double &known = refined.bounds[grid];
-      if (known == 0)
+      GridExpander::RefinedBound &known = refined.bounds[grid];
+      if (known.time == 0)
         known = expander.refineBound(*bounded.space, bounded.grids[grid].second, limit);
-      bound = std::max(bound, known);
+      bound = std::max(bound, known.time);
     });
     for (const Open &grid : batch)
       open.push(grid);
@@ -137,7 +137,7 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
       list.front.clear();
     std::vector<ExpansionCounts> counts(chosen.size());
     parallel(chosen.size(), [&](size_t i, GridExpander &expander) {
-      expander.expand(*bounded.space, bounded.grids[chosen[i]].second, limit, lists[i], counts[i]);
+      expander.expand(*bounded.space, bounded.grids[chosen[i]].second, refined.bounds[chosen[i]].slices, limit, lists[i], counts[i]);
     });
     for (size_t i = 0; i < lists.size(); ++i) {
       found.merge(lists[i]);
@@ -145,7 +145,8 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
     }
     outcome.expanded += int64_t(chosen.size());
     report(stage, outcome.expanded, int64_t(open.size()), found.targets.front().found.cutoff());
-    wave = std::min<size_t>(2 * wave, 64);
+    // The first few decide how much is left to do.
+    wave = outcome.expanded < 12 ? 2 : std::min<size_t>(2 * wave, 64);
   }
   outcome.prunedGrids = outcome.grids - outcome.expanded;
   if (!outcome.best().empty())

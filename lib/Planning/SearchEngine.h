@@ -50,11 +50,11 @@ public:
 private:
   void report(llvm::StringRef stage, int64_t done, int64_t left, double best);
 
-  /// What memory makes of the bounds of a space's grids, for searches that follow: by number of the grid; 0: not known yet.
+  /// What memory makes of the bounds of a space's grids, for searches that follow: by number of the grid.
   struct RefinedBounds {
     int64_t space = 0; // PlanSpace::id
     Bytes limit;
-    std::vector<double> bounds;
+    std::vector<GridExpander::RefinedBound> bounds;
   };
 
   const PlanRequest &request;

@@ -118,9 +118,9 @@ bool StageFitter::fitGroup(const StageGroup &group, int64_t least, StageFit &fit
       continue;
     }
     int64_t current = high;
-    // Memory is nearly linear in the number: look where it would cross the limit.
+    // Mostly nothing must be recomputed. Else memory is nearly linear in the number: look where it would cross the limit.
     while (low < high) {
-      double part = excessBelow < infinity ? excessBelow / (excessBelow - above) : 0.5;
+      double part = excessBelow < infinity ? excessBelow / (excessBelow - above) : 0;
       int64_t middle = std::clamp(low + int64_t(part * double(high - low)), low, high - 1);
       current = middle;
       if (double found = excessWith(middle); found <= 0) {
@@ -265,7 +265,7 @@ bool StageFitter::moveLayers(llvm::ArrayRef<int64_t> cut, StageFit &fit) {
   return !llvm::is_contained(time, infinity) && !llvm::equal(fit.cut, cut);
 }
 
-bool StageFitter::holdsWithin(llvm::ArrayRef<int64_t> cut, double limit) {
+bool StageFitter::holdsWithin(llvm::ArrayRef<int64_t> cut, double limit, bool descends) {
   const ModelShape &model = context.model;
   if (model.moe || model.slidingWindow || model.predictionLayers)
     return true;
@@ -293,16 +293,29 @@ bool StageFitter::holdsWithin(llvm::ArrayRef<int64_t> cut, double limit) {
     most.push_back(std::min(model.layers, int64_t(std::min(free / once * (1 + 1e-9), 1e15))));
     spare += most.back();
   }
+  int64_t known = -1; // holds on later devices between the ends
   for (size_t i = 0; i < groups.size() && spare >= 0; ++i) {
-    if (resize(groups[i], most[i]))
+    bool isInner = descends && i > 0 && i + 1 < groups.size();
+    if (resize(groups[i], most[i])) {
+      if (isInner)
+        i = groups.size() - 2; // so do all but the last
       continue;
-    int64_t low = -1, high = most[i]; // low holds, high does not
+    }
+    int64_t low = isInner ? known : -1, high = most[i], step = 1; // low holds, high does not
     while (low + 1 < high) {
-      int64_t middle = low < 0 ? std::max<int64_t>(0, high - 1 - (most[i] - high) * 2) : (low + high) / 2;
-      (resize(groups[i], middle) ? low : high) = middle;
+      int64_t middle = low >= 0 ? std::min(low + step, high - 1) : std::max<int64_t>(0, high - 1 - (most[i] - high) * 2);
+      if (resize(groups[i], middle)) {
+        low = middle;
+        step *= 2;
+      } else {
+        high = middle;
+        step = std::max<int64_t>(1, (high - low) / 2);
+      }
       if (high == 0)
         return false;
     }
+    if (isInner)
+      known = low;
     spare -= most[i] - low;
   }
   return spare >= 0;

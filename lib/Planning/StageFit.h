@@ -47,8 +47,8 @@ public:
   /// Moves layers from `cut`. False: no such cut fits, or it is `cut`.
   bool moveLayers(llvm::ArrayRef<int64_t> cut, StageFit &fit);
   /// Whether some cut into one stage per device may take each of them at most `limit` per micro-batch; true for models whose
-  /// layers differ.
-  bool holdsWithin(llvm::ArrayRef<int64_t> cut, double limit);
+  /// layers differ. `descends`: no device keeps more micro-batches than the one before.
+  bool holdsWithin(llvm::ArrayRef<int64_t> cut, double limit, bool descends);
 
 private:
   /// Layers of a group that can be recomputed.

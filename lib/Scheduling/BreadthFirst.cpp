@@ -11,21 +11,21 @@
 
 namespace mlir::ppc {
 
+void makeBreadthFirstDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
+  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+    for (int64_t m = 0; m < shape.microBatches; ++m)
+      actions.push_back({PipelineActionKind::Forward, chunk * shape.devices + device, m});
+  for (int64_t chunk = shape.chunks; chunk-- > 0;)
+    for (int64_t m = 0; m < shape.microBatches; ++m) {
+      actions.push_back({PipelineActionKind::Backward, chunk * shape.devices + device, m});
+      actions.push_back({PipelineActionKind::WeightGradient, chunk * shape.devices + device, m});
+    }
+}
+
 PipelineSchedule makeBreadthFirstSchedule(const PipelineShape &shape) {
   PipelineSchedule schedule = makeEmptySchedule("breadth-first", shape);
-  schedule.placement = {roundRobinPlacement(shape)};
-  for (int64_t device = 0; device < shape.devices; ++device) {
-    std::vector<PipelineAction> &actions = schedule.devices[device];
-    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
-      for (int64_t m = 0; m < shape.microBatches; ++m)
-        actions.push_back({PipelineActionKind::Forward, chunk * shape.devices + device, m});
-    for (int64_t chunk = shape.chunks; chunk-- > 0;)
-      for (int64_t m = 0; m < shape.microBatches; ++m) {
-        actions.push_back({PipelineActionKind::Backward, chunk * shape.devices + device, m});
-        actions.push_back({PipelineActionKind::WeightGradient, chunk * shape.devices + device, m});
-      }
-  }
-  return schedule;
+  schedule.placement = placeRoundRobin(shape);
+  return makeByDevice(std::move(schedule), shape, makeBreadthFirstDevice);
 }
 
 } // namespace mlir::ppc

@@ -19,7 +19,7 @@ namespace mlir::ppc {
 
 PipelineSchedule makeChimeraSchedule(const PipelineShape &shape) {
   PipelineSchedule schedule = makeEmptySchedule("chimera", shape);
-  schedule.placement = bidirectionalPlacement(shape);
+  schedule.placement = placeBothWays(shape);
   schedule.replicas = bidirectionalReplicas(shape.microBatches);
   scheduleEarliestFirst(schedule, shape.devices / 2 + 1);
   return schedule;

@@ -32,7 +32,7 @@ class VSchedule {
 public:
   VSchedule(llvm::StringRef name, const PipelineShape &shape, llvm::ArrayRef<BuildingBlock> blocks)
       : schedule(makeEmptySchedule(name, shape)), scheduler(schedule, 1, 1, 1), microBatches(shape.microBatches) {
-    schedule.placement = {zigzagPlacement(shape)};
+    schedule.placement = placeZigzag(shape);
     for (int64_t device = 0; device < shape.devices; ++device) {
       int64_t up = 2 * shape.devices - 1 - device;
       devices.push_back({blocks[device], {device, up, up, device}});

@@ -32,9 +32,10 @@ namespace {
 /// Direction n is 0, f is 1; stages and numbers of micro-batches by direction.
 class DualPipeDevice {
 public:
+  /// Of the micro-batches below `end` only.
   DualPipeDevice(std::vector<PipelineAction> &actions, std::array<int64_t, 2> stages,
-                 std::array<int64_t, 2> firstMicroBatch, int64_t microBatchStep)
-      : actions(actions), stages(stages), next{firstMicroBatch, firstMicroBatch}, microBatchStep(microBatchStep) {}
+                 std::array<int64_t, 2> firstMicroBatch, int64_t microBatchStep, int64_t end)
+      : actions(actions), stages(stages), next{firstMicroBatch, firstMicroBatch}, microBatchStep(microBatchStep), end(end) {}
 
   void fill(int64_t h, int64_t half, int64_t microBatches) {
     int64_t q = half - 1 - h;
@@ -62,60 +63,65 @@ public:
   }
 
 private:
-  void run(PipelineActionKind kind, int direction) {
+  PipelineAction run(PipelineActionKind kind, int direction) {
     int64_t &m = next[kind == PipelineActionKind::Backward][direction];
-    actions.push_back({kind, stages[direction], m});
+    PipelineAction action(kind, stages[direction], m);
+    add(action);
     m += microBatchStep;
+    return action;
+  }
+  void add(const PipelineAction &action) {
+    if (action.microBatch < end)
+      actions.push_back(action);
   }
   void F(int direction) { run(PipelineActionKind::Forward, direction); }
   void B(int direction, bool holdsWeight = false) {
-    run(PipelineActionKind::Backward, direction);
-    PipelineAction weight = actions.back();
+    PipelineAction weight = run(PipelineActionKind::Backward, direction);
     weight.kind = PipelineActionKind::WeightGradient;
     if (holdsWeight)
       held.push_back(weight);
     else
-      actions.push_back(weight);
+      add(weight);
   }
   void W() {
-    actions.push_back(held.front());
+    add(held.front());
     held.pop_front();
   }
 
   std::vector<PipelineAction> &actions;
   std::array<int64_t, 2> stages, next[2]; // next: [is backward][direction]
-  int64_t microBatchStep;
+  int64_t microBatchStep, end;
   std::deque<PipelineAction> held;
 };
 } // namespace
 
+// The lists need 2p micro-batches; those too many are dropped.
+
+void makeDualPipeDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
+  int64_t last = shape.devices - 1, enough = std::max(shape.microBatches, 2 * shape.devices);
+  int64_t near = device > last - device; // the replica whose first stages are nearer
+  std::array<int64_t, 2> stages = {std::min(device, last - device), std::max(device, last - device)};
+  DualPipeDevice(actions, stages, {near, 1 - near}, 2, shape.microBatches).fill(stages[0], shape.devices / 2, enough / 2);
+}
+
+void makeDualPipeVDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
+  int64_t enough = std::max(shape.microBatches, 2 * shape.devices);
+  DualPipeDevice(actions, {device, 2 * shape.devices - 1 - device}, {0, 0}, 1, shape.microBatches).fill(device, shape.devices, enough);
+}
+
 PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape) {
-  PipelineShape enough = shape; // the lists need 2p micro-batches; those too many are dropped
-  enough.microBatches = std::max(shape.microBatches, 2 * shape.devices);
-  int64_t last = shape.devices - 1;
-  PipelineSchedule schedule = makeEmptySchedule("dualpipe", enough);
-  schedule.placement = bidirectionalPlacement(shape);
+  PipelineSchedule schedule = makeEmptySchedule("dualpipe", shape);
+  schedule.placement = placeBothWays(shape);
   schedule.pairsForwards = true;
-  schedule.replicas = bidirectionalReplicas(enough.microBatches);
-  for (int64_t device = 0; device <= last; ++device) {
-    int64_t near = device > last - device; // the replica whose first stages are nearer
-    std::array<int64_t, 2> stages = {std::min(device, last - device), std::max(device, last - device)};
-    DualPipeDevice(schedule.devices[device], stages, {near, 1 - near}, 2)
-        .fill(stages[0], shape.devices / 2, enough.microBatches / 2);
-  }
-  return dropMicroBatches(std::move(schedule), shape.microBatches);
+  schedule.replicas = bidirectionalReplicas(shape.microBatches);
+  return makeByDevice(std::move(schedule), shape, makeDualPipeDevice);
 }
 
 PipelineSchedule makeDualPipeVSchedule(const PipelineShape &shape) {
-  PipelineShape enough = shape;
-  enough.microBatches = std::max(shape.microBatches, 2 * shape.devices);
-  PipelineSchedule schedule = makeEmptySchedule("dualpipev", enough);
-  schedule.placement = {zigzagPlacement(shape)};
+  PipelineSchedule schedule = makeEmptySchedule("dualpipev", shape);
+  schedule.placement = placeZigzag(shape);
   schedule.pairsForwards = true;
-  for (int64_t device = 0; device < shape.devices; ++device)
-    DualPipeDevice(schedule.devices[device], {device, 2 * shape.devices - 1 - device}, {0, 0}, 1)
-        .fill(device, shape.devices, enough.microBatches);
-  return dropMicroBatches(std::move(schedule), shape.microBatches);
+  return makeByDevice(std::move(schedule), shape, makeDualPipeVDevice);
 }
 
 } // namespace mlir::ppc

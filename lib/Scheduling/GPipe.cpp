@@ -12,18 +12,17 @@
 
 namespace mlir::ppc {
 
-PipelineSchedule makeGPipeSchedule(const PipelineShape &shape) {
-  PipelineSchedule schedule = makeEmptySchedule("gpipe", shape);
-  for (int64_t stage = 0; stage < shape.devices; ++stage) {
-    std::vector<PipelineAction> &actions = schedule.devices[stage];
-    for (int64_t m = 0; m < shape.microBatches; ++m)
-      actions.push_back({PipelineActionKind::Forward, stage, m});
-    for (int64_t m = 0; m < shape.microBatches; ++m) {
-      actions.push_back({PipelineActionKind::Backward, stage, m});
-      actions.push_back({PipelineActionKind::WeightGradient, stage, m});
-    }
+void makeGPipeDevice(const PipelineShape &shape, int64_t stage, std::vector<PipelineAction> &actions) {
+  for (int64_t m = 0; m < shape.microBatches; ++m)
+    actions.push_back({PipelineActionKind::Forward, stage, m});
+  for (int64_t m = 0; m < shape.microBatches; ++m) {
+    actions.push_back({PipelineActionKind::Backward, stage, m});
+    actions.push_back({PipelineActionKind::WeightGradient, stage, m});
   }
-  return schedule;
+}
+
+PipelineSchedule makeGPipeSchedule(const PipelineShape &shape) {
+  return makeByDevice(makeEmptySchedule("gpipe", shape), shape, makeGPipeDevice);
 }
 
 } // namespace mlir::ppc

@@ -22,20 +22,42 @@ PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape);
 PipelineSchedule makeDualPipeVSchedule(const PipelineShape &shape);
 PipelineSchedule makeSequenceChunkedSchedule(const PipelineShape &shape);
 
+// What one device runs.
+void makeGPipeDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeOneFOneBDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeInterleavedDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeBreadthFirstDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeZeroBubble1pDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeZeroBubble2pDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeZeroBubbleVDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeDualPipeDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeDualPipeVDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+void makeSequenceChunkedDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+
+/// Of the zero-bubble schedules on one device: forwards before the first pair of F and B, and W held back. With slopes of `factor`
+/// per device where the shape has none, at most `factor` p micro-batches are in flight.
+struct SlopedOrder {
+  int64_t ahead, held;
+};
+SlopedOrder slopedOrder(const PipelineShape &shape, int64_t factor, int64_t device);
+
 /// A schedule without actions: `chunks` x `devices` virtual stages, device lists empty.
 PipelineSchedule makeEmptySchedule(llvm::StringRef name, const PipelineShape &shape);
 
+// Placements: [replica][virtual stage] -> device.
+using StagePlaces = std::vector<std::vector<int64_t>>;
 /// Virtual stage s on device s % p.
-std::vector<int64_t> roundRobinPlacement(const PipelineShape &shape);
+StagePlaces placeRoundRobin(const PipelineShape &shape);
 /// Down and up again: 0, 1, .., p-1, p-1, .., 1, 0, 0, 1, ..
-std::vector<int64_t> zigzagPlacement(const PipelineShape &shape);
+StagePlaces placeZigzag(const PipelineShape &shape);
 /// Two replicas: stage s on device s, and on device p - 1 - s.
-std::vector<std::vector<int64_t>> bidirectionalPlacement(const PipelineShape &shape);
+StagePlaces placeBothWays(const PipelineShape &shape);
 /// Even micro-batches through replica 0, odd ones through replica 1.
 std::vector<int64_t> bidirectionalReplicas(int64_t microBatches);
 
-/// The schedule of the first so many micro-batches only: what stays of a sound schedule is sound.
-PipelineSchedule dropMicroBatches(PipelineSchedule schedule, int64_t microBatches);
+using DeviceGenerator = void (*)(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
+/// Fills the lists of all devices.
+PipelineSchedule makeByDevice(PipelineSchedule schedule, const PipelineShape &shape, DeviceGenerator makeDevice);
 
 } // namespace mlir::ppc
 

@@ -15,35 +15,35 @@
 
 namespace mlir::ppc {
 
+void makeInterleavedDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
+  int64_t p = shape.devices, v = shape.chunks, total = v * shape.microBatches;
+  auto place = [&](int64_t step) { return std::pair(step % (p * v) / p, step / (p * v) * p + step % p); };
+  auto forward = [&](int64_t step) {
+    auto [chunk, m] = place(step);
+    actions.push_back({PipelineActionKind::Forward, chunk * p + device, m});
+  };
+  auto backward = [&](int64_t step) {
+    auto [chunk, m] = place(step);
+    int64_t stage = (v - 1 - chunk) * p + device;
+    actions.push_back({PipelineActionKind::Backward, stage, m});
+    actions.push_back({PipelineActionKind::WeightGradient, stage, m});
+  };
+  int64_t ahead = std::min(total, 2 * (p - 1 - device) + (v - 1) * p);
+  if (v == 1) // one chunk needs no detour of the first gradient: 1F1B
+    ahead = std::min(total, p - 1 - device);
+  for (int64_t step = 0; step < ahead; ++step)
+    forward(step);
+  for (int64_t step = 0; step < total; ++step) {
+    if (step + ahead < total)
+      forward(step + ahead);
+    backward(step);
+  }
+}
+
 PipelineSchedule makeInterleavedSchedule(const PipelineShape &shape) {
   PipelineSchedule schedule = makeEmptySchedule("interleaved", shape);
-  schedule.placement = {roundRobinPlacement(shape)};
-  int64_t p = shape.devices, v = shape.chunks, total = v * shape.microBatches;
-  for (int64_t device = 0; device < p; ++device) {
-    std::vector<PipelineAction> &actions = schedule.devices[device];
-    auto place = [&](int64_t step) { return std::pair(step % (p * v) / p, step / (p * v) * p + step % p); };
-    auto forward = [&](int64_t step) {
-      auto [chunk, m] = place(step);
-      actions.push_back({PipelineActionKind::Forward, chunk * p + device, m});
-    };
-    auto backward = [&](int64_t step) {
-      auto [chunk, m] = place(step);
-      int64_t stage = (v - 1 - chunk) * p + device;
-      actions.push_back({PipelineActionKind::Backward, stage, m});
-      actions.push_back({PipelineActionKind::WeightGradient, stage, m});
-    };
-    int64_t ahead = std::min(total, 2 * (p - 1 - device) + (v - 1) * p);
-    if (v == 1) // one chunk needs no detour of the first gradient: 1F1B
-      ahead = std::min(total, p - 1 - device);
-    for (int64_t step = 0; step < ahead; ++step)
-      forward(step);
-    for (int64_t step = 0; step < total; ++step) {
-      if (step + ahead < total)
-        forward(step + ahead);
-      backward(step);
-    }
-  }
-  return schedule;
+  schedule.placement = placeRoundRobin(shape);
+  return makeByDevice(std::move(schedule), shape, makeInterleavedDevice);
 }
 
 } // namespace mlir::ppc

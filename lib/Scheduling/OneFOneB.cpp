@@ -14,21 +14,20 @@
 
 namespace mlir::ppc {
 
-PipelineSchedule makeOneFOneBSchedule(const PipelineShape &shape) {
-  PipelineSchedule schedule = makeEmptySchedule("1f1b", shape);
-  for (int64_t stage = 0; stage < shape.devices; ++stage) {
-    std::vector<PipelineAction> &actions = schedule.devices[stage];
-    int64_t ahead = std::min(shape.microBatches, shape.devices - 1 - stage); // forwards before the first pair
-    for (int64_t m = 0; m < ahead; ++m)
-      actions.push_back({PipelineActionKind::Forward, stage, m});
-    for (int64_t m = 0; m < shape.microBatches; ++m) {
-      if (m + ahead < shape.microBatches)
-        actions.push_back({PipelineActionKind::Forward, stage, m + ahead});
-      actions.push_back({PipelineActionKind::Backward, stage, m});
-      actions.push_back({PipelineActionKind::WeightGradient, stage, m});
-    }
+void makeOneFOneBDevice(const PipelineShape &shape, int64_t stage, std::vector<PipelineAction> &actions) {
+  int64_t ahead = std::min(shape.microBatches, shape.devices - 1 - stage); // forwards before the first pair
+  for (int64_t m = 0; m < ahead; ++m)
+    actions.push_back({PipelineActionKind::Forward, stage, m});
+  for (int64_t m = 0; m < shape.microBatches; ++m) {
+    if (m + ahead < shape.microBatches)
+      actions.push_back({PipelineActionKind::Forward, stage, m + ahead});
+    actions.push_back({PipelineActionKind::Backward, stage, m});
+    actions.push_back({PipelineActionKind::WeightGradient, stage, m});
   }
-  return schedule;
+}
+
+PipelineSchedule makeOneFOneBSchedule(const PipelineShape &shape) {
+  return makeByDevice(makeEmptySchedule("1f1b", shape), shape, makeOneFOneBDevice);
 }
 
 } // namespace mlir::ppc

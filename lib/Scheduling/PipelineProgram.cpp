@@ -1,6 +1,7 @@
 // Compiles a schedule for timing: puts its actions in one order and finds the loops.
 #include "ppc/Scheduling/PipelineProgram.h"
 
+#include "WorstMoments.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -27,15 +28,6 @@ double PipelineProgram::peak(int64_t device, llvm::ArrayRef<double> forward, llv
   return most;
 }
 
-/// Whether list[i] is a B with its W right behind it.
-static bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
-  if (list[i].kind != Kind::Backward || i + 1 == list.size())
-    return false;
-  PipelineAction next = list[i];
-  next.kind = Kind::WeightGradient;
-  return list[i + 1] == next;
-}
-
 namespace {
 /// One schedule, put in order; no loops.
 class Linearizer {
@@ -47,11 +39,11 @@ public:
     if (llvm::Error error = putInOrder())
       return std::move(error);
     for (int64_t device = 0; device < schedule.deviceCount(); ++device)
-      program.moments.push_back(moments(device));
+      program.moments.push_back(worstMoments(schedule, schedule.devices[device], program.chunks[device]));
     return std::move(program);
   }
 
-private:
+  /// Chunks and codes.
   void setUpChunks() {
     int64_t stages = schedule.stageCount;
     program.stageCount = stages;
@@ -77,6 +69,9 @@ private:
       }
   }
 
+  PipelineProgram program;
+
+private:
   /// In sweeps: in each, every device runs its next action if what it needs was done in an earlier sweep.
   llvm::Error putInOrder() {
     int64_t stages = schedule.stageCount, units = schedule.microBatchCount * schedule.sliceCount;
@@ -133,67 +128,7 @@ private:
     return llvm::Error::success();
   }
 
-  std::vector<Moment> moments(int64_t device) {
-    const std::vector<PipelineAction> &list = schedule.devices[device];
-    llvm::ArrayRef<PipelineChunk> chunks = program.chunks[device];
-    llvm::SmallVector<int64_t, 64> position(schedule.replicaCount() * schedule.stageCount, -1); // of a chunk
-    for (size_t i = 0; i < chunks.size(); ++i)
-      position[chunks[i].replica * schedule.stageCount + chunks[i].stage] = i;
-    double share = 1.0 / schedule.sliceCount;
-    Moment now(chunks.size());
-    std::vector<Moment> kept;
-    for (size_t i = 0; i < list.size(); ++i) {
-      ChunkLoad &load = now[position[schedule.replicaOf(list[i].microBatch) * schedule.stageCount + list[i].stage]];
-      if (list[i].kind == Kind::Forward) {
-        load.forward += share;
-        if (i + 1 == list.size() || list[i + 1].kind != Kind::Forward)
-          keepMaximal(now, kept);
-      } else if (list[i].kind == Kind::WeightGradient) {
-        load.weight -= share;
-      } else {
-        load.forward -= share;
-        if (isMerged(list, i)) {
-          ++i;
-        } else {
-          load.weight += share;
-          keepMaximal(now, kept);
-        }
-      }
-    }
-    llvm::sort(kept, isHeavier);
-    return kept;
-  }
-
-  static bool isBelow(const Moment &a, const Moment &b) {
-    for (size_t i = 0; i < a.size(); ++i)
-      if (a[i].forward > b[i].forward + 1e-9 || a[i].weight > b[i].weight + 1e-9)
-        return false;
-    return true;
-  }
-
-  static bool isHeavier(const Moment &a, const Moment &b) {
-    double sumA = 0, sumB = 0;
-    for (size_t i = 0; i < a.size(); ++i)
-      sumA += a[i].forward + a[i].weight, sumB += b[i].forward + b[i].weight;
-    if (sumA != sumB)
-      return sumA > sumB;
-    for (size_t i = 0; i < a.size(); ++i)
-      if (!(a[i] == b[i]))
-        return std::pair(a[i].forward, a[i].weight) > std::pair(b[i].forward, b[i].weight);
-    return false;
-  }
-
-  /// Adds a moment unless one that is kept is above it, and drops those below it. In a steady state the last one comes again.
-  static void keepMaximal(const Moment &now, std::vector<Moment> &kept) {
-    for (size_t i = kept.size(); i-- > 0;)
-      if (isBelow(now, kept[i]))
-        return;
-    llvm::erase_if(kept, [&](const Moment &other) { return isBelow(other, now); });
-    kept.push_back(now);
-  }
-
   const PipelineSchedule &schedule;
-  PipelineProgram program;
 };
 } // namespace
 
@@ -299,6 +234,12 @@ PipelinePrograms::~PipelinePrograms() = default;
 
 static constexpr int64_t unknown = -1, never = 0;
 
+/// Micro-batches with which every steady state comes.
+static int64_t leastToFold(const PipelineShape &shape, int64_t period) {
+  // Slices fill a pipeline with fewer micro-batches.
+  return 4 * std::max((shape.devices + shape.slices - 1) / shape.slices, period) + 8;
+}
+
 llvm::Expected<PipelineProgram> PipelinePrograms::compile(const PipelineScheduleKind &kind,
                                                           const PipelineShape &shape) {
   Base base{&kind, shape.devices, shape.chunks, shape.slices, shape.lead, shape.lag};
@@ -306,8 +247,7 @@ llvm::Expected<PipelineProgram> PipelinePrograms::compile(const PipelineSchedule
   // A shape with few micro-batches that still has every steady state, and the rest in periods.
   for (int64_t multiple = known == unknown ? 1 : known; multiple >= 1 && multiple <= 3; ++multiple) {
     int64_t period = multiple * kind.period(shape);
-    // Slices fill a pipeline with fewer micro-batches.
-    int64_t enough = 4 * std::max((shape.devices + shape.slices - 1) / shape.slices, period) + 8;
+    int64_t enough = leastToFold(shape, period);
     int64_t least = enough + (shape.microBatches - enough) % period;
     if (shape.microBatches < enough + 2 * period)
       return linearize(kind, shape, shape.microBatches);
@@ -337,23 +277,71 @@ llvm::Expected<PipelineProgram> PipelinePrograms::compile(const PipelineSchedule
   return linearize(kind, shape, shape.microBatches);
 }
 
+static llvm::Error checkProgram(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  if (llvm::Error error = checkPipelineShape(kind, shape))
+    return error;
+  if (double(kind.replicas) * shape.devices * shape.chunks > 10000)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "cannot time a pipeline of " +
+                                                                       llvm::Twine(shape.devices) + " devices with " +
+                                                                       llvm::Twine(kind.replicas * shape.chunks) +
+                                                                       " chunks each; at most 10000 chunks");
+  return llvm::Error::success();
+}
+
 llvm::Expected<const PipelineProgram *> PipelinePrograms::get(const PipelineScheduleKind &kind,
                                                               const PipelineShape &shape) {
   Base base{&kind, shape.devices, shape.chunks, shape.slices, shape.lead, shape.lag};
   std::unique_ptr<PipelineProgram> &entry = programs[{base, shape.microBatches}];
   if (entry)
     return entry.get();
-  if (llvm::Error error = checkPipelineShape(kind, shape))
+  if (llvm::Error error = checkProgram(kind, shape))
     return std::move(error);
-  if (double(kind.replicas) * shape.devices * shape.chunks > 10000)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "cannot time a pipeline of " +
-                                                                       llvm::Twine(shape.devices) + " devices with " +
-                                                                       llvm::Twine(kind.replicas * shape.chunks) +
-                                                                       " chunks each; at most 10000 chunks");
   llvm::Expected<PipelineProgram> program = compile(kind, shape);
   if (!program)
     return program.takeError();
   entry = std::make_unique<PipelineProgram>(std::move(*program));
+  return entry.get();
+}
+
+bool PipelinePrograms::knowsLoads(const PipelineScheduleKind &kind, const PipelineShape &shape) const {
+  Base base{&kind, shape.devices, shape.chunks, shape.slices, shape.lead, shape.lag};
+  auto isIn = [&](const auto &map) {
+    auto found = map.find({base, shape.microBatches});
+    return found != map.end() && found->second;
+  };
+  return hasKnownMoments(kind) || isIn(loads) || isIn(programs);
+}
+
+llvm::Expected<const PipelineProgram *> PipelinePrograms::getLoads(const PipelineScheduleKind &kind,
+                                                                   const PipelineShape &shape) {
+  Base base{&kind, shape.devices, shape.chunks, shape.slices, shape.lead, shape.lag};
+  if (auto compiled = programs.find({base, shape.microBatches}); compiled != programs.end() && compiled->second)
+    return compiled->second.get();
+  std::unique_ptr<PipelineProgram> &entry = loads[{base, shape.microBatches}];
+  if (entry)
+    return entry.get();
+  if (llvm::Error error = checkProgram(kind, shape))
+    return std::move(error);
+  // Where one action decides the next on other devices, all must be made; many micro-batches are folded instead.
+  // Where one action decides the next on other devices, all must be made; many micro-batches are folded instead.
+  bool isKnown = hasKnownMoments(kind);
+  if (!isKnown && (!kind.makeDevice || (kind.period && shape.microBatches >= 2 * leastToFold(shape, kind.period(shape)))))
+    return get(kind, shape);
+  PipelineSchedule schedule = makeEmptyPipeline(kind, shape);
+  Linearizer empty(schedule);
+  empty.setUpChunks();
+  entry = std::make_unique<PipelineProgram>(std::move(empty.program));
+  entry->shape = shape;
+  std::vector<PipelineAction> list;
+  for (int64_t device = 0; device < shape.devices; ++device) {
+    if (isKnown) {
+      entry->moments.push_back(knownMoments(kind, shape, device));
+      continue;
+    }
+    list.clear();
+    kind.makeDevice(shape, device, list);
+    entry->moments.push_back(worstMoments(schedule, list, entry->chunks[device]));
+  }
   return entry.get();
 }
 

@@ -18,24 +18,24 @@ PipelineSchedule makeEmptySchedule(llvm::StringRef name, const PipelineShape &sh
   return schedule;
 }
 
-std::vector<int64_t> roundRobinPlacement(const PipelineShape &shape) {
+StagePlaces placeRoundRobin(const PipelineShape &shape) {
   std::vector<int64_t> result;
   for (int64_t stage = 0; stage < shape.devices * shape.chunks; ++stage)
     result.push_back(stage % shape.devices);
-  return result;
+  return {result};
 }
 
-std::vector<int64_t> zigzagPlacement(const PipelineShape &shape) {
+StagePlaces placeZigzag(const PipelineShape &shape) {
   std::vector<int64_t> result;
   for (int64_t stage = 0; stage < shape.devices * shape.chunks; ++stage) {
     int64_t along = stage % shape.devices;
     result.push_back(stage / shape.devices % 2 ? shape.devices - 1 - along : along);
   }
-  return result;
+  return {result};
 }
 
-std::vector<std::vector<int64_t>> bidirectionalPlacement(const PipelineShape &shape) {
-  std::vector<int64_t> down = roundRobinPlacement(shape);
+StagePlaces placeBothWays(const PipelineShape &shape) {
+  std::vector<int64_t> down = placeRoundRobin(shape).front();
   return {down, std::vector<int64_t>(down.rbegin(), down.rend())};
 }
 
@@ -46,12 +46,9 @@ std::vector<int64_t> bidirectionalReplicas(int64_t microBatches) {
   return result;
 }
 
-PipelineSchedule dropMicroBatches(PipelineSchedule schedule, int64_t microBatches) {
-  for (std::vector<PipelineAction> &actions : schedule.devices)
-    llvm::erase_if(actions, [&](const PipelineAction &action) { return action.microBatch >= microBatches; });
-  schedule.microBatchCount = microBatches;
-  if (!schedule.replicas.empty())
-    schedule.replicas.resize(microBatches);
+PipelineSchedule makeByDevice(PipelineSchedule schedule, const PipelineShape &shape, DeviceGenerator makeDevice) {
+  for (int64_t device = 0; device < shape.devices; ++device)
+    makeDevice(shape, device, schedule.devices[device]);
   return schedule;
 }
 
@@ -92,6 +89,31 @@ static std::string multipleOfDevices(const PipelineShape &shape) {
          std::to_string(shape.microBatches) + " is no legal number of them; " +
          (below ? std::to_string(below) + " and " : "") + std::to_string(above) + " are";
 }
+
+namespace {
+struct DeviceRule {
+  llvm::StringRef name;
+  StagePlaces (*place)(const PipelineShape &shape);
+  DeviceGenerator makeDevice;
+};
+} // namespace
+
+static constexpr DeviceRule deviceRules[] = {
+    {"gpipe", nullptr, makeGPipeDevice},
+    {"1f1b", nullptr, makeOneFOneBDevice},
+    {"interleaved", placeRoundRobin, makeInterleavedDevice},
+    {"breadth-first", placeRoundRobin, makeBreadthFirstDevice},
+    {"zb1p", nullptr, makeZeroBubble1pDevice},
+    {"zb2p", nullptr, makeZeroBubble2pDevice},
+    {"zbv", placeZigzag, makeZeroBubbleVDevice},
+    {"v-half", placeZigzag, nullptr},
+    {"v-min", placeZigzag, nullptr},
+    {"wave", placeZigzag, nullptr},
+    {"chimera", placeBothWays, nullptr},
+    {"dualpipe", placeBothWays, makeDualPipeDevice},
+    {"dualpipev", placeZigzag, makeDualPipeVDevice},
+    {"seq1f1b", nullptr, makeSequenceChunkedDevice},
+};
 
 static std::vector<PipelineScheduleKind> makeKinds() {
   std::vector<PipelineScheduleKind> kinds;
@@ -166,12 +188,29 @@ static std::vector<PipelineScheduleKind> makeKinds() {
           makeSequenceChunkedSchedule, {"seq-1f1b", "sequence-chunked"});
   sliced.needs = "sequences cut into slices";
   sliced.slicesSequence = true;
+  for (PipelineScheduleKind &kind : kinds)
+    for (const auto &[name, place, makeDevice] : deviceRules)
+      if (kind.name == name) {
+        kind.place = place;
+        kind.makeDevice = makeDevice;
+      }
   return kinds;
 }
 
 llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds() {
   static const std::vector<PipelineScheduleKind> kinds = makeKinds();
   return kinds;
+}
+
+PipelineSchedule makeEmptyPipeline(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  PipelineSchedule schedule{kind.name.str(), shape.devices * shape.chunks, shape.microBatches, {}};
+  schedule.devices.resize(shape.devices);
+  schedule.sliceCount = shape.slices;
+  if (kind.place)
+    schedule.placement = kind.place(shape);
+  if (kind.replicas > 1)
+    schedule.replicas = bidirectionalReplicas(shape.microBatches);
+  return schedule;
 }
 
 static llvm::Error refuse(const Twine &message) {

@@ -14,23 +14,22 @@
 
 namespace mlir::ppc {
 
-PipelineSchedule makeSequenceChunkedSchedule(const PipelineShape &shape) {
-  PipelineSchedule schedule = makeEmptySchedule("seq1f1b", shape);
+void makeSequenceChunkedDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
   int64_t slices = shape.slices, total = shape.microBatches * slices;
-  for (int64_t device = 0; device < shape.devices; ++device) {
-    std::vector<PipelineAction> &actions = schedule.devices[device];
-    int64_t ahead = std::min(total, shape.devices - 1 - device + slices - 1);
-    for (int64_t step = 0; step < total + ahead; ++step) {
-      if (step < total)
-        actions.push_back({PipelineActionKind::Forward, device, step / slices, step % slices});
-      if (int64_t back = step - ahead; back >= 0) {
-        int64_t slice = slices - 1 - back % slices;
-        actions.push_back({PipelineActionKind::Backward, device, back / slices, slice});
-        actions.push_back({PipelineActionKind::WeightGradient, device, back / slices, slice});
-      }
+  int64_t ahead = std::min(total, shape.devices - 1 - device + slices - 1);
+  for (int64_t step = 0; step < total + ahead; ++step) {
+    if (step < total)
+      actions.push_back({PipelineActionKind::Forward, device, step / slices, step % slices});
+    if (int64_t back = step - ahead; back >= 0) {
+      int64_t slice = slices - 1 - back % slices;
+      actions.push_back({PipelineActionKind::Backward, device, back / slices, slice});
+      actions.push_back({PipelineActionKind::WeightGradient, device, back / slices, slice});
     }
   }
-  return schedule;
+}
+
+PipelineSchedule makeSequenceChunkedSchedule(const PipelineShape &shape) {
+  return makeByDevice(makeEmptySchedule("seq1f1b", shape), shape, makeSequenceChunkedDevice);
 }
 
 } // namespace mlir::ppc

@@ -17,7 +17,7 @@ namespace mlir::ppc {
 
 PipelineSchedule makeWaveSchedule(const PipelineShape &shape) {
   PipelineSchedule schedule = makeEmptySchedule("wave", shape);
-  schedule.placement = {zigzagPlacement(shape)};
+  schedule.placement = placeZigzag(shape);
   scheduleEarliestFirst(schedule, shape.devices + 1);
   return schedule;
 }

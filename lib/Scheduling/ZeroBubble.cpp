@@ -24,43 +24,47 @@
 
 namespace mlir::ppc {
 
-/// `ahead(d)` forwards before the first pair of F and B, `held(d)` W held back.
-template <typename Ahead, typename Held>
-static PipelineSchedule makeZeroBubble(llvm::StringRef name, const PipelineShape &shape, Ahead ahead, Held held) {
-  PipelineSchedule schedule = makeEmptySchedule(name, shape);
-  int64_t count = shape.microBatches;
-  for (int64_t device = 0; device < shape.devices; ++device) {
-    std::vector<PipelineAction> &actions = schedule.devices[device];
-    int64_t first = std::min(count, ahead(device)), forwards = 0, weights = 0;
-    for (; forwards < first; ++forwards)
-      actions.push_back({PipelineActionKind::Forward, device, forwards});
-    for (int64_t m = 0; m < count; ++m) {
-      if (forwards < count)
-        actions.push_back({PipelineActionKind::Forward, device, forwards++});
-      actions.push_back({PipelineActionKind::Backward, device, m});
-      if (m >= held(device))
-        actions.push_back({PipelineActionKind::WeightGradient, device, weights++});
-    }
-    for (; weights < count; ++weights)
-      actions.push_back({PipelineActionKind::WeightGradient, device, weights});
+/// `ahead` forwards before the first pair of F and B, `held` W held back.
+static void makeZeroBubble(const PipelineShape &shape, int64_t device, int64_t ahead, int64_t held, std::vector<PipelineAction> &actions) {
+  int64_t count = shape.microBatches, first = std::min(count, ahead), forwards = 0, weights = 0;
+  for (; forwards < first; ++forwards)
+    actions.push_back({PipelineActionKind::Forward, device, forwards});
+  for (int64_t m = 0; m < count; ++m) {
+    if (forwards < count)
+      actions.push_back({PipelineActionKind::Forward, device, forwards++});
+    actions.push_back({PipelineActionKind::Backward, device, m});
+    if (m >= held)
+      actions.push_back({PipelineActionKind::WeightGradient, device, weights++});
   }
-  return schedule;
+  for (; weights < count; ++weights)
+    actions.push_back({PipelineActionKind::WeightGradient, device, weights});
 }
 
-/// `lead` and `lag` in sixteenths per device, at most `most` micro-batches in flight.
-static PipelineSchedule makeSloped(llvm::StringRef name, const PipelineShape &shape, int64_t lead, int64_t lag, int64_t most) {
-  int64_t last = shape.devices - 1;
-  return makeZeroBubble(
-      name, shape, [&](int64_t device) { return std::min(((last - device) * lead + 15) / 16, most - 1); },
-      [&](int64_t device) { return device * lag / 16; });
+SlopedOrder slopedOrder(const PipelineShape &shape, int64_t factor, int64_t device) {
+  int64_t lead = shape.lead ? shape.lead : 16 * factor, lag = shape.lag ? shape.lag : 16 * factor; // sixteenths
+  int64_t last = shape.devices - 1, most = factor * shape.devices;
+  return {std::min(((last - device) * lead + 15) / 16, most - 1), device * lag / 16};
+}
+
+static void makeSloped(const PipelineShape &shape, int64_t factor, int64_t device, std::vector<PipelineAction> &actions) {
+  SlopedOrder order = slopedOrder(shape, factor, device);
+  makeZeroBubble(shape, device, order.ahead, order.held, actions);
+}
+
+void makeZeroBubble1pDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
+  makeSloped(shape, 1, device, actions);
+}
+
+void makeZeroBubble2pDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
+  makeSloped(shape, 2, device, actions);
 }
 
 PipelineSchedule makeZeroBubble1pSchedule(const PipelineShape &shape) {
-  return makeSloped("zb1p", shape, shape.lead ? shape.lead : 16, shape.lag ? shape.lag : 16, shape.devices);
+  return makeByDevice(makeEmptySchedule("zb1p", shape), shape, makeZeroBubble1pDevice);
 }
 
 PipelineSchedule makeZeroBubble2pSchedule(const PipelineShape &shape) {
-  return makeSloped("zb2p", shape, shape.lead ? shape.lead : 2 * 16, shape.lag ? shape.lag : 2 * 16, 2 * shape.devices);
+  return makeByDevice(makeEmptySchedule("zb2p", shape), shape, makeZeroBubble2pDevice);
 }
 
 } // namespace mlir::ppc

@@ -14,45 +14,46 @@
 
 namespace mlir::ppc {
 
-PipelineSchedule makeZeroBubbleVSchedule(const PipelineShape &shape) {
-  PipelineShape enough = shape; // the lists below need 2p micro-batches; those too many are dropped
-  enough.microBatches = std::max(shape.microBatches, 2 * shape.devices);
-  PipelineSchedule schedule = makeEmptySchedule("zbv", enough);
-  schedule.placement = {zigzagPlacement(shape)};
-  int64_t p = shape.devices, count = enough.microBatches;
-  for (int64_t device = 0; device < p; ++device) {
-    std::vector<PipelineAction> &actions = schedule.devices[device];
-    int64_t stages[2] = {device, 2 * p - 1 - device}, done[3][2] = {};
-    auto run = [&](PipelineActionKind kind, int chunk) {
-      actions.push_back({kind, stages[chunk], done[int(kind)][chunk]++});
-    };
-    auto F = [&](int chunk) { run(PipelineActionKind::Forward, chunk); };
-    auto B = [&](int chunk) { run(PipelineActionKind::Backward, chunk); };
-    auto W = [&](int chunk) { run(PipelineActionKind::WeightGradient, chunk); };
-    auto left = [&](int kind, int chunk) { return done[kind][chunk] < count; };
+void makeZeroBubbleVDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
+  // The lists below need 2p micro-batches; those too many are dropped.
+  int64_t p = shape.devices, count = std::max(shape.microBatches, 2 * p);
+  int64_t stages[2] = {device, 2 * p - 1 - device}, done[3][2] = {};
+  auto run = [&](PipelineActionKind kind, int chunk) {
+    int64_t m = done[int(kind)][chunk]++;
+    if (m < shape.microBatches)
+      actions.push_back({kind, stages[chunk], m});
+  };
+  auto F = [&](int chunk) { run(PipelineActionKind::Forward, chunk); };
+  auto B = [&](int chunk) { run(PipelineActionKind::Backward, chunk); };
+  auto W = [&](int chunk) { run(PipelineActionKind::WeightGradient, chunk); };
+  auto left = [&](int kind, int chunk) { return done[kind][chunk] < count; };
 
-    for (int64_t i = 0; i < 2 * (p - device) - 1; ++i)
+  for (int64_t i = 0; i < 2 * (p - device) - 1; ++i)
+    F(0);
+  for (int64_t i = 0; i < device; ++i)
+    F(1), F(0);
+  for (int64_t i = 0; i < p - device; ++i)
+    F(1), B(1), W(1);
+  while (left(0, 0) || left(0, 1)) {
+    if (left(0, 0))
       F(0);
-    for (int64_t i = 0; i < device; ++i)
-      F(1), F(0);
-    for (int64_t i = 0; i < p - device; ++i)
-      F(1), B(1), W(1);
-    while (left(0, 0) || left(0, 1)) {
-      if (left(0, 0))
-        F(0);
-      B(0), W(0);
-      F(1), B(1), W(1);
-    }
-    for (int64_t i = 0; i < device; ++i)
-      B(0), B(1);
-    for (int64_t i = 0; i < p - device; ++i)
-      B(0), W(0);
-    while (left(2, 1))
-      W(1);
-    while (left(2, 0))
-      W(0);
+    B(0), W(0);
+    F(1), B(1), W(1);
   }
-  return dropMicroBatches(std::move(schedule), shape.microBatches);
+  for (int64_t i = 0; i < device; ++i)
+    B(0), B(1);
+  for (int64_t i = 0; i < p - device; ++i)
+    B(0), W(0);
+  while (left(2, 1))
+    W(1);
+  while (left(2, 0))
+    W(0);
+}
+
+PipelineSchedule makeZeroBubbleVSchedule(const PipelineShape &shape) {
+  PipelineSchedule schedule = makeEmptySchedule("zbv", shape);
+  schedule.placement = placeZigzag(shape);
+  return makeByDevice(std::move(schedule), shape, makeZeroBubbleVDevice);
 }
 
 } // namespace mlir::ppc

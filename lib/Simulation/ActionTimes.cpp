@@ -28,14 +28,6 @@ std::vector<ChunkTimes> mlir::ppc::sumUpChunks(const StepWork &work) {
   return result;
 }
 
-bool mlir::ppc::isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
-  if (list[i].kind != Kind::Backward || i + 1 == list.size())
-    return false;
-  PipelineAction next = list[i];
-  next.kind = Kind::WeightGradient;
-  return list[i + 1] == next;
-}
-
 bool mlir::ppc::isInBlock(const PipelineSchedule &schedule, int64_t device, size_t i) {
   if (!schedule.pairsForwards)
     return false;

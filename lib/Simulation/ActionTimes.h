@@ -20,8 +20,6 @@ struct ActionTimes {
 using ChunkTimes = std::array<ActionTimes, 3>;
 std::vector<ChunkTimes> sumUpChunks(const StepWork &work);
 
-/// Whether list[i] is a B with its W right behind it.
-bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i);
 /// Whether the device's i-th action is a B, or the W of one, in a block with an F.
 bool isInBlock(const PipelineSchedule &schedule, int64_t device, size_t i);
 /// What such an action takes of its time alone.

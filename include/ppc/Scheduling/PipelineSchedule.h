@@ -30,9 +30,13 @@ char letter(PipelineActionKind kind);
 
 struct PipelineAction {
   PipelineActionKind kind = PipelineActionKind::Forward;
-  int64_t stage = 0; // virtual stage
-  int64_t microBatch = 0;
-  int64_t slice = 0;
+  int32_t stage = 0; // virtual stage
+  int32_t microBatch = 0;
+  int32_t slice = 0;
+
+  PipelineAction() = default;
+  PipelineAction(PipelineActionKind kind, int64_t stage, int64_t microBatch, int64_t slice = 0)
+      : kind(kind), stage(int32_t(stage)), microBatch(int32_t(microBatch)), slice(int32_t(slice)) {}
 
   bool operator==(const PipelineAction &other) const {
     return kind == other.kind && stage == other.stage && microBatch == other.microBatch && slice == other.slice;
@@ -42,6 +46,12 @@ struct PipelineAction {
 
 /// "F3": forward of micro-batch 3.
 std::string toString(const PipelineAction &action);
+
+/// Whether list[i] is a B with its W right behind it.
+inline bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
+  return list[i].kind == PipelineActionKind::Backward && i + 1 < list.size() &&
+         list[i + 1] == PipelineAction(PipelineActionKind::WeightGradient, list[i].stage, list[i].microBatch, list[i].slice);
+}
 
 /// How much a schedule is asked for.
 struct PipelineShape {
@@ -93,6 +103,10 @@ struct PipelineScheduleKind {
   llvm::StringRef summary; // one line of help
   PipelineSchedule (*make)(const PipelineShape &shape) = nullptr;
   std::vector<llvm::StringRef> aliases = {}; // other names in use
+  /// [replica][virtual stage] -> device, for any number of micro-batches. Null: one replica, stage s on device s.
+  std::vector<std::vector<int64_t>> (*place)(const PipelineShape &shape) = nullptr;
+  /// Adds what one device runs, where that follows from the shape alone. Null: what others run decides it.
+  void (*makeDevice)(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) = nullptr;
   llvm::StringRef needs = "";                // what a program must offer beyond one chunk per device, in words
   int64_t minChunks = 1, maxChunks = 1;      // per device and replica
   int64_t defaultChunks = 1;
@@ -116,6 +130,9 @@ llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRe
 /// Errors say what would be legal: numbers < 1; chunks or slices that the schedule has no use for or lacks; devices or
 /// micro-batches that it cannot divide.
 llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineShape &shape);
+
+/// The schedule's stages, replicas and devices without any action.
+PipelineSchedule makeEmptyPipeline(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
 /// Errors: more actions than fit in memory with ease (2^26).
 llvm::Error checkActionCount(const PipelineScheduleKind &kind, const PipelineShape &shape);

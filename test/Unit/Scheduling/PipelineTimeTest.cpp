@@ -110,3 +110,43 @@ TEST(PipelineTime, RefusesNonsense) {
   EXPECT_EQ(message("interleaved", {1 << 20, 1 << 20, 1 << 19}, {one}),
             "cannot time a pipeline of 1048576 devices with 524288 chunks each; at most 10000 chunks");
 }
+
+// Formulas and lists of single devices against the schedule's lists, all devices at once.
+TEST(PipelineProgram, LoadsAreThoseOfTheWholeSchedule) {
+  unsigned seed = freshSeed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  RandomSchedules random(seed);
+  for (const PipelineScheduleKind &kind : pipelineScheduleKinds())
+    for (int round = 0; round < 60; ++round) {
+      PipelineShape shape = random.shape(kind, 9, round % 2 ? 12 : 60);
+      if (kind.fitsDurations() && round % 3) {
+        shape.lead = 1 + int64_t(random.below(48));
+        shape.lag = 1 + int64_t(random.below(48));
+      }
+      SCOPED_TRACE(describe(kind, shape) + ", lead " + std::to_string(shape.lead) + ", lag " + std::to_string(shape.lag));
+      PipelineSchedule schedule = kind.make(shape), empty = makeEmptyPipeline(kind, shape);
+      for (int64_t stage = 0; stage < schedule.stageCount; ++stage)
+        for (int64_t replica = 0; replica < schedule.replicaCount(); ++replica)
+          EXPECT_EQ(empty.deviceOf(replica, stage), schedule.deviceOf(replica, stage));
+      EXPECT_EQ(empty.replicas, schedule.replicas);
+      std::vector<PipelineAction> list;
+      for (int64_t device = 0; kind.makeDevice && device < shape.devices; ++device) {
+        list.clear();
+        kind.makeDevice(shape, device, list);
+        EXPECT_EQ(list, schedule.devices[device]);
+      }
+      PipelineProgram whole = llvm::cantFail(compilePipelineSchedule(kind, shape));
+      PipelinePrograms programs;
+      const PipelineProgram &loads = *llvm::cantFail(programs.getLoads(kind, shape));
+      ASSERT_EQ(loads.chunks, whole.chunks);
+      ASSERT_EQ(loads.moments.size(), whole.moments.size());
+      for (size_t device = 0; device < whole.moments.size(); ++device) {
+        ASSERT_EQ(loads.moments[device].size(), whole.moments[device].size()) << "device " << device;
+        for (size_t i = 0; i < whole.moments[device].size(); ++i)
+          for (size_t chunk = 0; chunk < whole.moments[device][i].size(); ++chunk) {
+            EXPECT_NEAR(loads.moments[device][i][chunk].forward, whole.moments[device][i][chunk].forward, 1e-9);
+            EXPECT_NEAR(loads.moments[device][i][chunk].weight, whole.moments[device][i][chunk].weight, 1e-9);
+          }
+      }
+    }
+}
