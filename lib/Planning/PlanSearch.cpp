@@ -162,51 +162,51 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   };
   // As many as are listed, side by side.
   size_t listed = std::min(priced.size(), size_t(request.topK));
-  std::vector<double> replays; // shortest first
+  double slowest = 0; // of those
   if (request.simulate) {
-    std::vector<std::optional<llvm::Expected<SimulatedStep>>> steps(listed);
+    std::vector<std::optional<llvm::Expected<SimulatedStep>>> steps(priced.size());
     // Where two of them fit into some 400 MB.
     constexpr double mostActions = 300000;
-    bool small = llvm::all_of(llvm::ArrayRef(priced).take_front(listed), [](const Finalist &each) {
+    bool small = llvm::all_of(priced, [](const Finalist &each) {
       const PipelineShape &shape = each.detail.shape;
       return 2.0 * double(shape.devices) * double(shape.chunks) * double(shape.microBatches) * double(shape.slices) <= mostActions;
     });
-    auto run = [&](size_t i, GridExpander &) { steps[i].emplace(replay(priced[i], {})); };
-    engine.parallel(listed, run, /*maxThreads=*/small ? 2 : 1);
+    /// The step of the others only where it may be shorter.
+    auto run = [&](size_t i) {
+      StepSimulationOptions options;
+      if (i >= listed) {
+        options.latest = Seconds(slowest);
+        PipelineTimer timer;
+        const Finalist &each = priced[i];
+        llvm::Expected<Seconds> bound = boundSimulatedStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
+                                                           each.detail, each.plan.cost, timer);
+        if (!bound) {
+          steps[i].emplace(bound.takeError());
+          return;
+        }
+        if (bound->value > slowest)
+          return;
+      }
+      steps[i].emplace(replay(priced[i], options));
+    };
     llvm::Error errors = llvm::Error::success();
-    for (size_t i = 0; i < listed; ++i) {
-      if (*steps[i])
-        setReplayed(priced[i], std::move(**steps[i]));
-      else
-        errors = llvm::joinErrors(std::move(errors), steps[i]->takeError());
-      replays.push_back(priced[i].time);
+    for (auto [begin, end] : {std::pair<size_t, size_t>(0, listed), std::pair<size_t, size_t>(listed, priced.size())}) {
+      engine.parallel(end - begin, [&, begin = begin](size_t i, GridExpander &) { run(begin + i); }, /*maxThreads=*/small ? 2 : 1);
+      for (size_t i = begin; i < end; ++i) {
+        if (steps[i] && !*steps[i])
+          errors = llvm::joinErrors(std::move(errors), steps[i]->takeError());
+        else if (steps[i] && !(*steps[i])->stopped)
+          setReplayed(priced[i], std::move(**steps[i]));
+        if (i < listed)
+          slowest = std::max(slowest, priced[i].time);
+      }
     }
     if (errors)
       return errors;
-    llvm::sort(replays);
   }
-  for (size_t i = 0; i < priced.size(); ++i) {
-    Finalist &each = priced[i];
-    if (request.simulate && i >= listed) {
-      const double latest = std::max(replays[listed - 1], replays.front() * (1 + request.timeTolerance));
-      llvm::Expected<Seconds> bound = boundSimulatedStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
-                                                         each.detail, each.plan.cost, timer);
-      if (!bound)
-        return bound.takeError();
-      if (bound->value > latest)
-        continue;
-      StepSimulationOptions options;
-      options.latest = Seconds(latest);
-      llvm::Expected<SimulatedStep> step = replay(each, options);
-      if (!step)
-        return step.takeError();
-      if (step->stopped)
-        continue;
-      setReplayed(each, std::move(*step));
-      replays.insert(llvm::upper_bound(replays, each.time), each.time);
-    }
-    finalists.push_back(std::move(each));
-  }
+  for (size_t i = 0; i < priced.size(); ++i)
+    if (!request.simulate || i < listed || priced[i].plan.simulated)
+      finalists.push_back(std::move(priced[i]));
   best.clear();
   const std::string first = toString(finalists.front().plan.layout);
   const Seconds formula = finalists.front().plan.cost.stepTime, replayed = Seconds(finalists.front().time);

@@ -244,6 +244,10 @@ llvm::Error PipelineTimer::time(const PipelineProgram &program, llvm::ArrayRef<S
   exactTimes.resize(program.codes.size());
   for (size_t i = 0; i < program.codes.size(); ++i) {
     const PipelineProgram::Code &code = program.codes[i];
+    if (code.count == 0) {
+      exactTimes[i] = {};
+      continue;
+    }
     const StageDurations &each = durations[durations.size() == 1 ? 0 : code.stage];
     bool isForward = code.kind == PipelineProgram::Forward;
     auto [duration, behind] = durationsOf(code.kind, each);
@@ -260,8 +264,10 @@ llvm::Error PipelineTimer::time(const PipelineProgram &program, llvm::ArrayRef<S
   double unit = std::ldexp(1.0, std::ilogb(bound) + 2 - 60);
   times.clear();
   for (const CodeTimes<double> &exact : exactTimes)
-    times.push_back(
-        {std::llrint(exact.duration / unit), std::llrint(exact.latency / unit), std::llrint(exact.after / unit)});
+    times.push_back(exact.duration + exact.latency + exact.after == 0
+                        ? CodeTimes<int64_t>{}
+                        : CodeTimes<int64_t>{std::llrint(exact.duration / unit), std::llrint(exact.latency / unit),
+                                             std::llrint(exact.after / unit)});
 
   ProgramReplay replay(*this, program);
   replay.run();
