@@ -138,8 +138,10 @@ void Compilation::notePlan() const {
     return;
   ArrayRef<int64_t> memory = predicted.getAs<DenseI64ArrayAttr>("memory_bytes").asArrayRef();
   llvm::errs() << "note: plan: " << predicted.getAs<StringAttr>("layout").getValue() << "; predicted "
-               << toString(Seconds(predicted.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << " per step, "
-               << toString(Bytes(double(*llvm::max_element(memory)))) << " per rank\n";
+               << toString(Seconds(predicted.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << " per step";
+  if (!memory.empty())
+    llvm::errs() << ", " << toString(Bytes(double(*llvm::max_element(memory)))) << " per rank";
+  llvm::errs() << "\n";
 }
 
 /// What the ranks must be a multiple of; reports when they are not, or, when nothing else is open, when they are not just that.
@@ -281,9 +283,28 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
   return ok;
 }
 
+bool Compilation::priceChosen() {
+  forward.get()->setAttr(attr::plan, (*module)->getAttr(attr::plan));
+  forward.get()->removeAttr("ppc.prediction"); // of the plan before
+  std::swap(module, forward);
+  bool ok = runPhase("price", [&](OpPassManager &pm) { pm.addPass(createPricePlanPass(PricePlanPassOptions{options.cluster})); });
+  std::swap(module, forward);
+  if (!ok)
+    return false;
+  if (Attribute predicted = forward.get()->getAttr("ppc.prediction"))
+    (*module)->setAttr("ppc.prediction", predicted);
+  else
+    (*module)->removeAttr("ppc.prediction");
+  recordPlan();
+  notePlan();
+  return true;
+}
+
 bool Compilation::lowerTo(Emit last) {
   if (last < Emit::Train)
     return true;
+  if (options.memory > 0 && !singleDevice)
+    forward = module->clone();
   if (!runPhase("train", [&](OpPassManager &pm) { buildTrainPhase(pm, options.train); }))
     return false;
   if (last < Emit::Spmd)
@@ -293,10 +314,8 @@ bool Compilation::lowerTo(Emit last) {
   if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) || !fitMemory(bytesNotToKeep) ||
       !runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep); }))
     return false;
-  if (!bytesNotToKeep.empty()) {
-    (*module)->removeAttr("ppc.prediction"); // of another plan
-    recordPlan();
-  }
+  if (!bytesNotToKeep.empty() && !priceChosen())
+    return false;
   if (logical && !verify(*logical))
     return false;
   if (last < Emit::Device)

@@ -39,6 +39,8 @@ private:
   /// With a memory budget: how many bytes less each stage must keep per micro-batch from forward to backward than the plan says
   /// (empty: none), found by lowering copies of the planned module until the arenas fit. Reports when they cannot.
   bool fitMemory(SmallVector<int64_t> &bytesNotToKeep);
+  /// Predicts what the plan with the values that fitMemory chose to compute again takes, records and notes it.
+  bool priceChosen();
   /// Writes the plan as text, prediction included.
   void recordPlan();
   /// Proves that the partitioned module computes what `logical` does.
@@ -54,6 +56,7 @@ private:
   const CompileOptions &options;
   std::string programName;
   OwningOpRef<ModuleOp> module;
+  OwningOpRef<ModuleOp> forward; // the model as it was planned; with a memory budget only
   std::string opCuts, planYaml, manifest, configText;
   bool singleDevice = false; // the reference of --check, on which no budget is put
 };

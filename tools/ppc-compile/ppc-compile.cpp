@@ -112,6 +112,8 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
     return writeText(output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });
   if (!compilation.makePlan())
     return false;
+  if (options.emit == Emit::Plan && options.memory > 0 && !compilation.lowerTo(Emit::Spmd)) // what backward computes again is chosen there
+    return false;
   if (options.emit == Emit::Plan)
     return writeText(output, [&](raw_ostream &os) { os << compilation.plan(); });
   if (isText)

@@ -1,6 +1,7 @@
 // What the plan of a module will take, as the planner predicts it.
 #include "PlanInputs.h"
 #include "mlir/IR/Remarks.h"
+#include "RecomputeTime.h"
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Transforms/Plan/Passes.h"
 
@@ -29,14 +30,15 @@ private:
   llvm::Error price(PlanAttr plan);
   /// Where ops are cut by themselves: as the search prices them, with nothing left to choose.
   llvm::Error priceOps(PlanAttr plan, int64_t ranks);
-  void predict(const std::string &layout, StringRef machine, const StepCost &cost);
+  void predict(const std::string &layout, StringRef machine, const StepCost &cost, bool knowsMemory = true);
 };
 
-void PricePlanPass::predict(const std::string &layout, StringRef machine, const StepCost &cost) {
+void PricePlanPass::predict(const std::string &layout, StringRef machine, const StepCost &cost, bool knowsMemory) {
   Builder builder(&getContext());
   SmallVector<int64_t> memory;
-  for (const StageCost &stage : cost.stages)
-    memory.push_back(int64_t(stage.memory.total().value));
+  if (knowsMemory)
+    for (const StageCost &stage : cost.stages)
+      memory.push_back(int64_t(stage.memory.total().value));
   getOperation()->setAttr("ppc.prediction",
                           builder.getDictionaryAttr({builder.getNamedAttr("layout", builder.getStringAttr(layout)),
                                                      builder.getNamedAttr("machine", builder.getStringAttr(machine)),
@@ -51,9 +53,17 @@ llvm::Error PricePlanPass::price(PlanAttr plan) {
   llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
   if (!inputs)
     return inputs.takeError();
-  llvm::Expected<ParallelLayout> layout = layoutOf(plan, *inputs);
+  RecomputeShares again = recomputeShares(getOperation(), plan);
+  llvm::Expected<ParallelLayout> layout = layoutOf(withoutNamedOps(plan), *inputs);
   if (!layout)
     return layout.takeError();
+  if (!again.empty()) {
+    llvm::Expected<StepCost> cost = priceWithOps(*inputs, *layout, again);
+    if (!cost)
+      return cost.takeError();
+    predict(toString(*layout) + ", and single ops", inputs->cluster.name, *cost, /*knowsMemory=*/false);
+    return llvm::Error::success();
+  }
   llvm::Expected<Plan> priced = pricePlan(inputs->request(), *layout);
   if (!priced)
     return priced.takeError();

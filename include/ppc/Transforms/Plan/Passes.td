@@ -74,7 +74,8 @@ def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {
   let summary = "predict what a step of the plan takes";
   let description = [{
     Writes `ppc.prediction` on the module: the layout in words, seconds per step, bytes per rank of each stage. Where ops have
-    `ppc.factors` they are priced as they are cut, else as a transformer laid out by degrees. A plan or a model
+    `ppc.factors` they are priced as they are cut, else as a transformer laid out by degrees. Where the plan names single ops to compute
+    again, each layer takes their share, by roofline, of what computing all of it again takes, and no bytes are said. A plan or a model
     that the planner cannot price gets none, and a remark of the category `ppc-plan` says why.
 
     Requires: `#ppc.plan` on the module; before `ppc-phase-train`.
