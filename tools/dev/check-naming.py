@@ -4,7 +4,7 @@
 A pass has four names and one derivation: `def SearchShardingsPass` -> SearchShardings.cpp -> ppc-search-shardings ->
 search-shardings.mlir, in the folder of its Passes.td mirrored under lib/ and test/. No file or folder is called
 Utils, Helpers, Common or Misc. No source file is longer than LINE_LIMIT. Prints one line per problem; exit status 1
-when there is one. `--self-test` checks the checker.
+when there is one. No Passes.td has a Statistic: the packaged LLVM, built without them, would leave its fields unset. `--self-test` checks the checker.
 """
 import os
 import re
@@ -13,6 +13,7 @@ import sys
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../.."))
 LINE_LIMIT = 600
 EMPTY_WORDS = {"util", "utils", "utilities", "helper", "helpers", "common", "misc"}
+STATISTIC = re.compile(r"\bStatistic<")
 PASS = re.compile(r'^def\s+(\w+)\s*:\s*Pass<\s*"([^"]+)"', re.MULTILINE)
 SOURCES = (".h", ".cpp", ".td", ".c", ".py", ".sh", ".mlir", ".test", ".md", ".cmake")
 
@@ -60,6 +61,10 @@ def check_length(path, lines):
     return [f"{path}: {lines} lines; split it below {LINE_LIMIT}"] if lines > LINE_LIMIT else []
 
 
+def check_statistics(path, text):
+    return [f"{path}: no Statistic, the packaged LLVM leaves it unset; emit a remark"] if STATISTIC.search(text) else []
+
+
 def files():
     for top in ("dialects", "include", "lib", "runtime", "tools", "test", "docs"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
@@ -80,6 +85,8 @@ def self_test():
         (check_path("lib/Analysis/CollectiveCost.cpp"), 0),
         (check_path("lib/Common/Commonality.cpp"), 1),
         (check_length("lib/A.cpp", LINE_LIMIT + 1), 1),
+        (check_statistics(td, 'let statistics = [Statistic<"ops", "ops", "Ops">];'), 1),
+        (check_statistics(td, "no Statistic here"), 0),
     ]
     wrong = [(problems, count) for problems, count in checks if len(problems) != count]
     for problems, count in wrong:
@@ -101,6 +108,7 @@ def main():
             text = file.read()
         problems += check_length(path, text.count("\n"))
         if os.path.basename(path) == "Passes.td":
+            problems += check_statistics(path, text)
             for definition, argument in PASS.findall(text):
                 if definition not in EXEMPT:
                     problems += check_pass(definition, argument, path, lambda p: os.path.exists(os.path.join(ROOT, p)))

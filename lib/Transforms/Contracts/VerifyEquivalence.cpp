@@ -1,6 +1,7 @@
 // ppc-verify-equivalence: finds the logical program and has it compared.
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Transforms/Contracts/Passes.h"
@@ -33,8 +34,8 @@ struct VerifyEquivalencePass : impl::VerifyEquivalencePassBase<VerifyEquivalence
     FailureOr<EquivalenceReport> report = checkEquivalence(program, getOperation());
     if (failed(report))
       return signalPassFailure();
-    localOps += report->localOps;
-    outputs += report->outputs;
+    remark::passed(getOperation().getLoc(), remark::RemarkOpts::name("equivalence").category("ppc-equivalence"))
+        << remark::reason("{0} local ops related to the logical program, {1} outputs as declared", report->localOps, report->outputs);
   }
 };
 

@@ -2,6 +2,7 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
 #include "ppc/Transforms/Precision/Passes.h"
 
 namespace mlir::ppc {
@@ -141,8 +142,8 @@ struct LowerPrecisionPass : impl::LowerPrecisionPassBase<LowerPrecisionPass> {
       }
       PrecisionLowering lowering(function);
       lowering.run();
-      products += lowering.products;
-      roundings += lowering.roundings;
+      remark::passed(function.getLoc(), remark::RemarkOpts::name("precision").category("ppc-precision"))
+          << remark::reason("{0} products read {1}, {2} values rounded to it", lowering.products, precision.getValue(), lowering.roundings);
     }
     module->setAttr(attr::precision, StringAttr::get(&getContext(), precision));
   }

@@ -1,5 +1,6 @@
 // RUN: ppc-opt %s --split-input-file --ppc-lower-precision | FileCheck %s
 // RUN: ppc-opt %s --split-input-file --ppc-lower-precision=precision=f32 | FileCheck %s --check-prefix=SAME
+// RUN: ppc-opt %s --split-input-file --ppc-lower-precision --remarks-filter=ppc-precision -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // SAME-NOT: bf16
 

@@ -63,8 +63,6 @@ def VerifyEquivalencePass : Pass<"ppc-verify-equivalence", "mlir::ModuleOp"> {
   }];
   let options = [Option<"logical", "logical", "std::string", "",
                         "file with the logical program; default: the nested module @logical">];
-  let statistics = [Statistic<"localOps", "local-ops", "Local ops whose results were related to the logical program">,
-                    Statistic<"outputs", "outputs", "Outputs found as declared">];
   let dependentDialects = ["::mlir::ppc::PpcDialect", "::mlir::func::FuncDialect"];
 }
 

@@ -23,9 +23,6 @@ def LowerPrecisionPass : Pass<"ppc-lower-precision", "mlir::ModuleOp"> {
     `ppc.convert %x` and `ppc.convert %w` with an f32 result.
   }];
   let options = [Option<"precision", "precision", "std::string", "\"bf16\"", "bf16, or f32: leave everything as it is">];
-  let statistics = [
-    Statistic<"products", "products", "products that read bf16">,
-    Statistic<"roundings", "roundings", "values that are rounded">];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 
