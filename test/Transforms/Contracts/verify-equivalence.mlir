@@ -1,6 +1,7 @@
 // Programs of one rank that compute what the nested logical program computes, one per rule.
 // RUN: ppc-opt %s --split-input-file --ppc-verify-equivalence | FileCheck %s
 // RUN: ppc-opt %s --split-input-file --ppc-verify-equivalence --remarks-filter=ppc-equivalence -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: equivalence | Category:ppc-equivalence | Reason="4 local ops related to the logical program, 1 outputs as declared"
 
 // Column then row parallel: a block, then a part of a sum, then the whole.
 // CHECK-LABEL: func.func @mlp
