@@ -95,7 +95,6 @@ def main():
     if not shutil.which("mpirun"):
         print("skipped: mpirun is not installed (Debian: openmpi-bin)")
         return 0
-    os.environ.update(processes.MPI_ENVIRONMENT)
     problems = []
     with tempfile.TemporaryDirectory() as scratch:
         path = lambda name: os.path.join(scratch, name)
@@ -104,6 +103,7 @@ def main():
         program = programs.compile_model(arguments.build, MODEL, SHAPE + LAYOUT, path("train"))
         train = [program, "--data", path("text"), "--steps", str(STEPS), "--quiet"]
         programs.run([*train, *outputs(path("forked"))])
+        os.environ.update(processes.MPI_ENVIRONMENT)
 
         def compare(name, command):
             try:
