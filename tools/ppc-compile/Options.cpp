@@ -109,8 +109,9 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
                                    "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect.\n",
                                    &problemStream)) {
     llvm::StringRef text = problem;
-    llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
-                 << "\n";
+    if (!text.empty()) // a value that cannot be read is already reported
+      llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
+                   << "\n";
     return {nullptr, 2};
   }
   if (model.empty())

@@ -164,8 +164,9 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
                                    "computes a loss. Where it is no transformer, every op is cut by itself.\n",
                                    &problemStream)) {
     llvm::StringRef text = problem;
-    llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
-                 << "\n";
+    if (!text.empty()) // a value that cannot be read is already reported
+      llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
+                   << "\n";
     return {nullptr, 2};
   }
   auto options = std::make_unique<PlanOptions>();
