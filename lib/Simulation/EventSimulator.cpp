@@ -2,7 +2,8 @@
 // that share a resource with them, get new rates.
 #include "ppc/Simulation/EventSimulator.h"
 
-#include "FairRates.h"
+#include "LinkedClaims.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ using namespace mlir::ppc;
 namespace {
 class EventSimulator {
 public:
-  EventSimulator(const TaskGraph &graph, bool record, Seconds latest) : graph(graph), record(record), latest(latest.value) {}
+  EventSimulator(const TaskGraph &graph, bool record, Seconds latest) : graph(graph), record(record), latest(latest.value), linked(graph.capacities, graph.tasks.size()) {}
   llvm::Error check();
   llvm::Expected<SimulatedTimes> run();
 
@@ -37,7 +38,7 @@ private:
   };
   struct ResourceState {
     llvm::SmallVector<int32_t, 8> tasks; // running
-    bool dirty = false, visited = false;
+    bool dirty = false;
   };
 
   void linkSuccessors();
@@ -50,7 +51,6 @@ private:
   double capOf(int32_t task) const;
   void setRate(int32_t task, double rate);
   void refresh();
-  void shareComponent(int32_t resource);
 
   const TaskGraph &graph;
   bool record;
@@ -62,10 +62,8 @@ private:
   std::vector<Running> running;
   std::vector<DeviceState> devices;
   std::vector<ResourceState> resources;
-  std::vector<int32_t> dirtyDevices, dirtyResources, visited, component;
-  std::vector<int32_t> claimOf, resourceIndex;
-  std::vector<RateClaim> claims;
-  std::vector<double> capacities;
+  std::vector<int32_t> dirtyDevices, dirtyResources;
+  LinkedClaims linked;
   std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events;
   size_t done = 0;
 };
@@ -217,52 +215,6 @@ void EventSimulator::setRate(int32_t task, double rate) {
     events.push({now + state.remaining / rate, task, state.version});
 }
 
-/// Rates of all tasks that `resource` links, directly or through others.
-void EventSimulator::shareComponent(int32_t resource) {
-  component.clear();
-  claims.clear();
-  capacities.clear();
-  size_t first = visited.size();
-  auto visit = [&](int32_t index) {
-    if (resources[index].visited)
-      return;
-    resources[index].visited = true;
-    resourceIndex[index] = int32_t(visited.size() - first);
-    visited.push_back(index);
-    capacities.push_back(graph.capacities[index]);
-  };
-  visit(resource);
-  for (size_t i = first; i < visited.size(); ++i)
-    for (int32_t task : resources[visited[i]].tasks) {
-      if (claimOf[task] >= 0)
-        continue;
-      claimOf[task] = int32_t(claims.size());
-      component.push_back(task);
-      RateClaim &claim = claims.emplace_back();
-      claim.cap = capOf(task);
-      for (const ResourceUse &use : graph.usesOf(graph.tasks[task])) {
-        visit(use.resource);
-        claim.uses.push_back({resourceIndex[use.resource], use.amount});
-      }
-    }
-  llvm::SmallVector<double, 16> asked(capacities.size(), 0.0);
-  for (const RateClaim &claim : claims)
-    for (auto [index, amount] : claim.uses)
-      asked[index] += claim.cap * amount;
-  bool enough = true;
-  for (size_t i = 0; i < asked.size(); ++i)
-    enough &= asked[i] <= capacities[i];
-  if (enough)
-    for (RateClaim &claim : claims)
-      claim.rate = claim.cap;
-  else
-    shareFairly(claims, capacities);
-  for (size_t i = 0; i < component.size(); ++i) {
-    setRate(component[i], claims[i].rate);
-    claimOf[component[i]] = -1;
-  }
-}
-
 void EventSimulator::refresh() {
   for (int32_t device : dirtyDevices) {
     devices[device].dirty = false;
@@ -280,13 +232,13 @@ void EventSimulator::refresh() {
   dirtyDevices.clear();
   for (int32_t resource : dirtyResources) {
     resources[resource].dirty = false;
-    if (!resources[resource].visited && !resources[resource].tasks.empty())
-      shareComponent(resource);
+    if (!linked.isShared(resource) && !resources[resource].tasks.empty())
+      linked.share(
+          resource, [&](int32_t used, auto each) { llvm::for_each(resources[used].tasks, each); }, [&](int32_t task) { return capOf(task); },
+          [&](int32_t task) { return graph.usesOf(graph.tasks[task]); }, [&](int32_t task, double rate) { setRate(task, rate); });
   }
   dirtyResources.clear();
-  for (int32_t resource : visited)
-    resources[resource].visited = false;
-  visited.clear();
+  linked.forget();
 }
 
 llvm::Expected<SimulatedTimes> EventSimulator::run() {
@@ -302,8 +254,6 @@ llvm::Expected<SimulatedTimes> EventSimulator::run() {
   devices.resize(deviceCount);
   resources.resize(graph.capacities.size());
   running.resize(count);
-  claimOf.assign(count, -1);
-  resourceIndex.assign(resources.size(), 0);
   times.start.assign(count, Seconds(0));
   times.end.assign(count, Seconds(0));
   for (size_t i = 0; i < count; ++i)

@@ -8,7 +8,7 @@ using namespace mlir::ppc;
 
 StreamRates::StreamRates(const TaskGraph &graph, size_t devices)
     : graph(graph), slots(devices * slotsPerDevice), running(devices, {0, 0}), touched(devices, false), resources(graph.capacities.size()),
-      claimOf(slots.size(), -1), indexOf(resources.size(), 0) {}
+      linked(graph.capacities, slots.size()) {}
 
 double StreamRates::capOf(int32_t device, TaskKind kind) const {
   switch (kind) {
@@ -78,45 +78,6 @@ bool StreamRates::suffices(const Slot &slot) const {
   });
 }
 
-/// Rates of all tasks that `resource` links, directly or through others.
-void StreamRates::shareComponent(double now, int32_t resource) {
-  component.clear();
-  claims.clear();
-  capacities.clear();
-  size_t first = visited.size();
-  auto visit = [&](int32_t index) {
-    if (resources[index].visited)
-      return;
-    resources[index].visited = true;
-    indexOf[index] = int32_t(visited.size() - first);
-    visited.push_back(index);
-    capacities.push_back(graph.capacities[index]);
-  };
-  visit(resource);
-  for (size_t i = first; i < visited.size(); ++i)
-    for (const Load &load : resources[visited[i]].loads) {
-      if (claimOf[load.slot] >= 0)
-        continue;
-      claimOf[load.slot] = int32_t(claims.size());
-      component.push_back(load.slot);
-      RateClaim &claim = claims.emplace_back();
-      claim.cap = slots[load.slot].cap;
-      for (const ResourceUse &use : slots[load.slot].uses) {
-        visit(use.resource);
-        claim.uses.push_back({indexOf[use.resource], use.amount});
-      }
-    }
-  if (llvm::all_of(component, [&](int32_t slot) { return suffices(slots[slot]); }))
-    for (RateClaim &claim : claims)
-      claim.rate = claim.cap;
-  else
-    shareFairly(claims, capacities);
-  for (size_t i = 0; i < component.size(); ++i) {
-    setRate(now, component[i], claims[i].rate);
-    claimOf[component[i]] = -1;
-  }
-}
-
 void StreamRates::refresh(double now) {
   changedSlots.clear();
   for (size_t i = 0, count = changed.size(); i < count; ++i)
@@ -140,11 +101,16 @@ void StreamRates::refresh(double now) {
     for (int32_t slot : changedSlots)
       markResources(slots[slot]);
     for (int32_t resource : dirtyResources)
-      if (!resources[resource].visited && !resources[resource].loads.empty())
-        shareComponent(now, resource);
-    for (int32_t resource : visited)
-      resources[resource].visited = false;
-    visited.clear();
+      if (!linked.isShared(resource) && !resources[resource].loads.empty())
+        linked.share(
+            resource,
+            [&](int32_t used, auto each) {
+              for (const Load &load : resources[used].loads)
+                each(load.slot);
+            },
+            [&](int32_t slot) { return slots[slot].cap; }, [&](int32_t slot) { return slots[slot].uses; },
+            [&](int32_t slot, double rate) { setRate(now, slot, rate); });
+    linked.forget();
   }
   for (int32_t resource : dirtyResources)
     resources[resource].dirty = false;

@@ -2,7 +2,7 @@
 #ifndef PPC_LIB_SIMULATION_STREAMRATES_H
 #define PPC_LIB_SIMULATION_STREAMRATES_H
 
-#include "FairRates.h"
+#include "LinkedClaims.h"
 #include "ppc/Simulation/TaskGraph.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -56,7 +56,7 @@ private:
   };
   struct Resource {
     llvm::SmallVector<Load, 4> loads;
-    bool dirty = false, visited = false;
+    bool dirty = false;
   };
 
   void touch(int32_t device) {
@@ -68,7 +68,6 @@ private:
   double capOf(int32_t device, TaskKind kind) const;
   void setRate(double now, int32_t slot, double rate);
   bool suffices(const Slot &slot) const;
-  void shareComponent(double now, int32_t resource);
 
   const TaskGraph &graph;
   std::vector<Slot> slots;
@@ -77,9 +76,8 @@ private:
   std::vector<Resource> resources;
   int64_t limitedCount = 0;
   llvm::SmallVector<int32_t, 64> changedSlots;
-  std::vector<int32_t> dirtyResources, visited, component, claimOf, indexOf;
-  std::vector<RateClaim> claims;
-  std::vector<double> capacities;
+  std::vector<int32_t> dirtyResources;
+  LinkedClaims linked;
 };
 
 } // namespace mlir::ppc
