@@ -143,6 +143,11 @@ static void readLayout(RowReader &row, LayoutRow &result) {
   layout.zero = row.integer("zero", 0, 0);
   layout.shardGroup = row.integer("shard_group", 0, 0);
   layout.schedule = row.has("schedule") ? row.text("schedule").str() : layout.vp > 1 ? "interleaved" : "1f1b";
+  // Also where there is one stage and nothing to schedule.
+  if (llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(layout.schedule); !kind) {
+    if (std::string unknown = llvm::toString(kind.takeError()); row.error.empty())
+      row.error = "column schedule: " + unknown;
+  }
   if (row.has("recompute")) {
     if (auto parsed = parseRecompute(row.text("recompute")))
       layout.recompute = *parsed;
@@ -236,6 +241,8 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
       result.model = share(shared.models, shared, path.empty() ? shapeKey(row) : path.str(), error, [&]() -> llvm::Expected<ModelShape> {
         if (!path.empty())
           return readModelShape(path);
+        if (!row.has("layers"))
+          return llvm::createStringError("column model: expected the path of a config.json, or layers, hidden, heads, vocab, ...");
         ModelShape model = modelOfRow(row);
         if (!row.error.empty())
           return llvm::createStringError(row.error);

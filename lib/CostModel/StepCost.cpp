@@ -152,15 +152,14 @@ StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<C
 
 /// Peak of all devices together; one that has no products in the layout's precision counts with what stands in for it.
 static double totalPeak(DeviceContexts contextOf, const ParallelLayout &layout) {
-  const double first = contextOf(0).device().peakOf(layout.precision).value, perStage = double(layout.devices() / layout.pp);
+  auto peakOf = [&](int64_t stage) {
+    const Device &device = contextOf(stage).device();
+    return device.peakOf(productPrecision(device, layout.precision)).value;
+  };
+  const double first = peakOf(0), perStage = double(layout.devices() / layout.pp);
   double peak = first * double(layout.devices());
-  for (int64_t i = 1; i < layout.pp; ++i) {
-    const Device &device = contextOf(i).device();
-    double own = device.peakOf(layout.precision).value;
-    if (own <= 0 && first > 0)
-      own = device.peakOf(productPrecision(device, layout.precision)).value;
-    peak += (own - first) * perStage;
-  }
+  for (int64_t i = 1; i < layout.pp; ++i)
+    peak += (peakOf(i) - first) * perStage;
   return peak;
 }
 
@@ -176,6 +175,8 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
   cost.pipeline = pipelineTime(stack, time);
   cost.bubble = std::max(0.0, time.bubbleRate());
   double microBatches = double(program.shape.microBatches);
+  // Where two replicas of the model run, a device holds a chunk of each for half of the micro-batches.
+  double microBatchesOfChunk = microBatches / double(program.replicaCount);
   Seconds end;
   for (int64_t device = 0; device < layout.pp; ++device) {
     const PricingContext &context = contextOf(device);
@@ -214,7 +215,8 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
       end = finish;
       cost.exposedGradients = std::max(Seconds(0), finish - cost.pipeline);
     }
-    cost.exposedCommunication = std::max(cost.exposedCommunication, microBatches * (stage.communication + exchange) + exposed + gather);
+    cost.exposedCommunication = std::max(cost.exposedCommunication,
+                                         microBatchesOfChunk * (stage.communication + exchange) + exposed + gather);
     cost.optimizer = std::max(cost.optimizer, once.optimizer + gather);
     stage.memory = deviceMemory(context, chunks, program, device);
     Bytes total = stage.memory.total();

@@ -25,7 +25,8 @@ struct LayoutRow {
 /// seq_len, global_batch, micro_batch, cluster, devices, tp, pp, vp, dp, cp, ep, etp, sp, zero, shard_group, schedule,
 /// recompute, offload, precision, attention, norm, stack, stage_groups
 /// (numbers with spaces between them). Errors (`FILE:LINE: ...`): no header, an unknown or repeated
-/// column, a line with another number of cells, a quote that does not end. A bad value makes the row's `error`.
+/// column, a line with another number of cells, a quote that does not end. A bad value makes the row's `error`. Rows without an id
+/// are numbered from 1.
 llvm::Expected<std::vector<LayoutRow>> readLayoutRows(llvm::StringRef name, llvm::StringRef text);
 
 /// A column that a caller adds: its name, and the text of a priced row's cell. Called from several threads.

@@ -39,7 +39,7 @@ struct StepCost {
   Bytes peakMemory;
   bool fits = false;
   double modelFlops = 0, hardwareFlops = 0; // per step, whole job; PaLM's count, and with what is recomputed
-  double mfu = 0, hfu = 0;                  // of the device's peak in the layout's precision (bf16 peak for fp8 and below)
+  double mfu = 0, hfu = 0;                  // of the devices' peaks in the precision that products run in (productPrecision)
   double tokensPerSecondPerDevice = 0;
 };
 

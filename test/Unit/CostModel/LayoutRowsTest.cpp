@@ -35,6 +35,37 @@ TEST(LayoutRows, EachRowGivesOneRow) {
   }
 }
 
+TEST(LayoutRows, WhatIsMissingOrUnknownIsNamed) {
+  auto errorOf = [](llvm::StringRef table) {
+    std::vector<LayoutRow> read = llvm::cantFail(readLayoutRows("r.csv", table));
+    return read.front().error;
+  };
+  EXPECT_EQ(errorOf("id,cluster,seq_len,global_batch\na,dgx-a100,1024,8\n"),
+            "column model: expected the path of a config.json, or layers, hidden, heads, vocab, ...");
+  // Also where one stage leaves nothing to schedule.
+  llvm::StringRef shape = "layers,hidden,heads,vocab,cluster,seq_len,global_batch,schedule\n2,64,2,512,dgx-a100,1024,8,";
+  EXPECT_EQ(errorOf((shape + "1f1b\n").str()), "");
+  EXPECT_EQ(errorOf((shape + "2f2b\n").str()).rfind("column schedule: unknown pipeline schedule \"2f2b\"", 0), 0u);
+}
+
+TEST(LayoutRows, UtilizationIsOfTheTypeThatStandsIn) {
+  // A V100 has no bf16 and an A100 no fp8: products run in the next wider type, and count against its peak.
+  std::string text = ("layers,hidden,heads,vocab,seq_len,global_batch,cluster,precision\n"
+                      "24,2048,16,50304,2048,64,dgx-v100,bf16\n24,2048,16,50304,2048,64,dgx-v100,fp16\n"
+                      "24,2048,16,50304,2048,64,dgx-a100,fp8\n24,2048,16,50304,2048,64,dgx-a100,bf16\n");
+  CsvTable table = llvm::cantFail(readCsv("o.csv", evaluate(llvm::cantFail(readLayoutRows("r.csv", text)))));
+  ASSERT_EQ(table.rows.size(), 4u);
+  for (size_t i = 0; i < 4; i += 2) {
+    double step[2], utilization[2];
+    for (size_t j = 0; j < 2; ++j) {
+      step[j] = std::atof(table.rows[i + j][2].c_str());
+      utilization[j] = std::atof(table.rows[i + j][3].c_str());
+      ASSERT_GT(utilization[j], 0);
+    }
+    EXPECT_NEAR(utilization[0] * step[0], utilization[1] * step[1], 1e-3 * utilization[1] * step[1]);
+  }
+}
+
 TEST(LayoutRows, DamagedTablesGiveErrorsOrNumbers) {
   static constexpr llvm::StringRef pieces[] = {"-1", "0",  "1e400", "nan",       ",",   "\n",       "\"",   "\r\n", "\xff", "8",    "3",   "full",
                                                "on", "64", "1e15",  "99999999999999999999", "dgx-h100:1", "zbv", "fp4", "gpipe",   "flash1", "tp,"};

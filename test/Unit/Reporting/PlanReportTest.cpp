@@ -71,6 +71,15 @@ TEST(PlanReport, TimesAddUpAndTimelinesLast) {
     ASSERT_NEAR(plan.time.total().value, step, 1e-9 * step);
     for (int kind = 0; kind < timeKindCount; ++kind)
       ASSERT_GE(plan.time.parts[kind].value, -1e-9 * step) << toString(static_cast<TimeKind>(kind)).str();
+    // What nothing hides is part of the step, on whichever stage it is most.
+    double exposed = plan.cost.exposedCommunication.value;
+    ASSERT_LE(exposed, step * (1 + 1e-9));
+    ASSERT_GE(exposed, (plan.time[TimeKind::LayerCommunication] + plan.time[TimeKind::StateExchange]).value - 1e-9 * step);
+    if (layout.pp == 1)
+      ASSERT_NEAR(exposed,
+                  (plan.time[TimeKind::LayerCommunication] + plan.time[TimeKind::StateExchange] + plan.time[TimeKind::GradientReduction] +
+                   plan.cost.stages[0].exposedGather).value,
+                  1e-9 * step);
     double compute = 0;
     for (const OpShare &share : opShares(report, plan)) {
       compute += share.kind == OpClass::Communication ? 0 : share.total.value;
