@@ -1,5 +1,7 @@
 #include "GroupSearch.h"
 
+#include "Frontier.h"
+
 #include "ppc/CostModel/MixedStep.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -483,8 +485,8 @@ llvm::Expected<PlanSearchResult> GroupSearch::run() {
   result.table.push_back({"layouts over several groups priced", priced});
   if (request.simulate)
     result.notes.push_back("plans for several groups of devices are ranked by closed formulas; they are not replayed");
-  if (request.frontier || request.alternatives)
-    result.notes.push_back("other decisions and the time/memory frontier are not searched on clusters of several groups");
+  if (request.alternatives)
+    result.notes.push_back("other decisions are not searched on clusters of several groups");
   if (result.plans.empty()) {
     Infeasibility why;
     why.reason = "no layout on one group of devices or on several";
@@ -512,4 +514,35 @@ llvm::Expected<PlanSearchResult> GroupSearch::run() {
   return std::move(result);
 }
 
-llvm::Expected<PlanSearchResult> mlir::ppc::searchGroups(const PlanRequest &request) { return GroupSearch(request).run(); }
+/// Searches again with less and less memory per device.
+static llvm::Error addFrontier(const PlanRequest &request, PlanSearchResult &result) {
+  constexpr int steps = 16;
+  Bytes limit;
+  for (const DeviceGroup &group : request.cluster.groups)
+    limit = std::max(limit, group.device.memory);
+  PlanRequest less = request;
+  less.topK = 1;
+  less.frontier = less.alternatives = less.simulate = false;
+  const double latest = frontierSpan * result.plans.front().cost.stepTime.value;
+  for (std::vector<Plan> found{result.plans.front()}; !found.empty() && found.front().cost.stepTime.value <= latest;) {
+    less.memoryLimit = nextFrontierLimit(found.front().cost.peakMemory, limit, steps);
+    result.frontier.push_back(std::move(found.front()));
+    if (less.memoryLimit.value <= 0)
+      break;
+    llvm::Expected<PlanSearchResult> next = GroupSearch(less).run();
+    if (!next)
+      return next.takeError();
+    found = std::move(next->plans);
+  }
+  keepFastest(result.frontier);
+  return llvm::Error::success();
+}
+
+llvm::Expected<PlanSearchResult> mlir::ppc::searchGroups(const PlanRequest &request) {
+  llvm::Expected<PlanSearchResult> result = GroupSearch(request).run();
+  if (!result || !request.frontier || result->plans.empty())
+    return result;
+  if (llvm::Error error = addFrontier(request, *result))
+    return std::move(error);
+  return result;
+}

@@ -1,5 +1,6 @@
 #include "ppc/Planning/PlanSearch.h"
 
+#include "Frontier.h"
 #include "GroupSearch.h"
 #include "PlanInfeasibility.h"
 #include "SearchEngine.h"
@@ -101,7 +102,8 @@ private:
   /// `order`: times and numbers of plans, fastest first.
   void preferLessMemory(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf);
   llvm::Error addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best);
-  llvm::Error addFrontier(const BoundedSpace &bounded, const SearchOutcome &first);
+  /// From `fastest` by the formulas to less and less memory; `known`: good candidates to start from.
+  llvm::Error addFrontier(const BoundedSpace &bounded, const Candidate &fastest, std::vector<Candidate> known);
 
   const PlanRequest &request;
   SearchEngine engine;
@@ -310,13 +312,14 @@ llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::Array
   return llvm::Error::success();
 }
 
-llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const SearchOutcome &first) {
-  constexpr int steps = 32;
-  std::vector<Candidate> points = {request.timeTolerance > 0 ? *llvm::min_element(first.best(), isBetter) : first.best().front()}, known = first.found.front;
+llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate &fastest, std::vector<Candidate> known) {
+  const int steps = bounded.grids.size() <= manyGrids ? 32 : 8;
+  std::vector<Candidate> points = {fastest};
   while (true) {
-    Bytes less(std::min(points.back().memory * (1 - 1e-6), std::floor(points.back().memory / limit.value * steps - 1e-9) * limit.value / steps));
+    Bytes less = nextFrontierLimit(Bytes(points.back().memory), limit, steps);
     SearchTargets targets;
     targets.targets.emplace_back(1);
+    targets.targets.front().found.latest = frontierSpan * fastest.time;
     targets.keepsFront = true;
     SearchOutcome outcome = engine.search(bounded, less, std::move(targets), "frontier",
                                           // Memory without what the stack does not report says nothing of the limit.
@@ -332,6 +335,12 @@ llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const SearchOut
       return plan.takeError();
     result.frontier.push_back(std::move(*plan));
   }
+  // Less memory moves other layers and recomputes others, which may come out faster.
+  keepFastest(result.frontier);
+  const Plan &first = result.frontier.front();
+  if (first.cost.stepTime.value < fastest.time * (1 - 1e-9))
+    result.notes.push_back(llvm::formatv("cut for less memory, {0} takes {1}; --memory {2:f1} finds it", toString(first.layout),
+                                         toString(first.cost.stepTime), first.cost.peakMemory.value / 0x1p30 + 0.05).str());
   return llvm::Error::success();
 }
 
@@ -369,6 +378,7 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
     return std::move(result);
   }
   bool complete = outcome.lowerBound >= outcome.best().front().time;
+  const Candidate fastest = outcome.best().front();
   if (llvm::Error error = rankPlans(outcome))
     return std::move(error);
   if (!complete)
@@ -378,7 +388,7 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
     if (llvm::Error error = addAlternatives(bounded, outcome.best()))
       return std::move(error);
   if (request.frontier)
-    if (llvm::Error error = addFrontier(bounded, outcome))
+    if (llvm::Error error = addFrontier(bounded, fastest, std::move(outcome.found.front)))
       return std::move(error);
   return std::move(result);
 }

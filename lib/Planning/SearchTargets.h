@@ -26,8 +26,9 @@ public:
   explicit CandidateList(size_t capacity) : capacity(capacity) {}
   void add(const Candidate &candidate);
   /// No candidate slower than this gets in.
-  double cutoff() const { return list.size() < capacity ? std::numeric_limits<double>::infinity() : list.back().time; }
+  double cutoff() const { return list.size() < capacity || list.back().time > latest ? latest : list.back().time; }
   std::vector<Candidate> list; // best first
+  double latest = std::numeric_limits<double>::infinity(); // slower ones are not wanted
 
 private:
   size_t capacity;

@@ -61,6 +61,11 @@ struct PlanRequest {
 /// machine are predicted within some 5 % of what is measured, the difference of two like plans hardly better than this.
 constexpr double indistinctTimes = 0.01;
 
+/// The frontier ends where a step takes so many times the fastest: what is left are exhaustive searches for little.
+constexpr double frontierSpan = 2;
+/// Its points lie a 32nd of the memory apart, in spaces of more grids than this an 8th.
+constexpr size_t manyGrids = 100000;
+
 /// The device's memory minus a reserve for what is not planned: 2 %, at least 256 MiB, at most 2 GiB.
 Bytes planMemoryLimit(const Cluster &cluster);
 

@@ -1,0 +1,17 @@
+// The time/memory frontier: the fastest plan for each amount of memory, from the fastest of all down.
+#ifndef PPC_LIB_PLANNING_FRONTIER_H
+#define PPC_LIB_PLANNING_FRONTIER_H
+
+#include "ppc/Planning/PlanSearch.h"
+
+namespace mlir::ppc {
+
+/// The next limit to search under, behind a plan that needs `used`: less than that, on a grid of `limit` / `steps`.
+Bytes nextFrontierLimit(Bytes used, Bytes limit, int steps);
+
+/// Drops what is no faster than a plan that needs less memory. `points`: each with less memory than the one before.
+void keepFastest(std::vector<Plan> &points);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_PLANNING_FRONTIER_H
