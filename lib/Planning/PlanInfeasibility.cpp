@@ -29,9 +29,34 @@ static std::string checkPins(const PlanRequest &request) {
   return "";
 }
 
+/// Why the constraints leave no grid a way to hold the state.
+static std::string explainStates(const PlanRequest &request) {
+  const PlanConstraints &constraints = request.constraints;
+  const Cluster &cluster = request.cluster;
+  if (!constraints.allows(PlanKey::Offload, int64_t(Offload::None)) && (cluster.host.memory.value <= 0 || cluster.host.bandwidth.value <= 0))
+    return llvm::formatv("offload is {0}, but cluster {1} has no host memory to offload to (\"host\" of a cluster file)",
+                         constraints.describe(PlanKey::Offload), cluster.name).str();
+  if (constraints.isPinned(PlanKey::ShardGroup))
+    return llvm::formatv("shard_group {0} divides the data-parallel ranks (dp x cp) of no layout that is left",
+                         constraints.pinned(PlanKey::ShardGroup)).str();
+  return "zero, shard_group and offload are constrained so that nothing is left";
+}
+
 /// Why the constraints leave a grid no schedule.
 static std::string explainSchedules(const PlanRequest &request, const BoundedSpace &bounded) {
-  ParallelLayout layout = bounded.space->layoutOf(bounded.grids.front().second);
+  bool holdsState = false;
+  auto pipelined = bounded.grids.end();
+  for (auto grid = bounded.grids.begin(); grid != bounded.grids.end() && (!holdsState || pipelined == bounded.grids.end()); ++grid) {
+    ParallelLayout layout = bounded.space->layoutOf(grid->second);
+    holdsState |= !bounded.space->states(layout).empty();
+    if (layout.pp > 1 && pipelined == bounded.grids.end())
+      pipelined = grid;
+  }
+  if (!holdsState)
+    return explainStates(request);
+  if (pipelined == bounded.grids.end() && !request.constraints.allows(PlanKey::Vp, 1))
+    return "vp is " + request.constraints.describe(PlanKey::Vp) + ", which takes a pipeline; only layouts of one stage (pp 1) are left";
+  ParallelLayout layout = bounded.space->layoutOf(pipelined == bounded.grids.end() ? bounded.grids.front().second : pipelined->second);
   for (PlanKey key : {PlanKey::Schedule, PlanKey::Vp})
     if (request.constraints.isPinned(key))
       setPlanValue(layout, key, request.constraints.pinned(key));

@@ -5,6 +5,7 @@
 
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Reporting/TextTable.h"
+#include "ppc/Support/CommandLine.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -126,10 +127,11 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-bench " PPC_VERSION "\n"; });
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Measures this machine as compiled programs use it, and writes a cluster file for ppc-plan and ppc-compile.\n\n"
-                              "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n"
-                              "step: a subcommand that compares training steps; see ppc-bench step --help.\n");
+  if (!readCommandLine(argc, argv,
+                       "Measures this machine as compiled programs use it, and writes a cluster file for ppc-plan and ppc-compile.\n\n"
+                       "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n"
+                       "step: a subcommand that compares training steps; see ppc-bench step --help.\n"))
+    return 2;
   if (isStepRequested())
     return runStep(argv[0]);
   bool device = subjects.empty(), network = subjects.empty();

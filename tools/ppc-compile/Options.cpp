@@ -1,5 +1,7 @@
 // The command line of ppc-compile.
 #include "Options.h"
+
+#include "ppc/Support/CommandLine.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -102,18 +104,10 @@ int usageError(const llvm::Twine &message) {
 ParsedCommandLine parseCommandLine(int argc, char **argv) {
   cl::HideUnrelatedOptions({&modelCategory, &layoutCategory, &trainingCategory, &outputCategory});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-compile " PPC_VERSION "\n"; });
-  std::string problem;
-  llvm::raw_string_ostream problemStream(problem);
-  if (!cl::ParseCommandLineOptions(argc, argv,
-                                   "Compiles a model into one executable that trains it.\n\n"
-                                   "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect.\n",
-                                   &problemStream)) {
-    llvm::StringRef text = problem;
-    if (!text.empty()) // a value that cannot be read is already reported
-      llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
-                   << "\n";
+  if (!readCommandLine(argc, argv,
+                       "Compiles a model into one executable that trains it.\n\n"
+                       "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect.\n"))
     return {nullptr, 2};
-  }
   if (model.empty())
     return {nullptr, usageError("no MODEL given")};
   if (target != "host")

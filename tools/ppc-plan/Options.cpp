@@ -1,6 +1,7 @@
 // The command line of ppc-plan.
 #include "Options.h"
 
+#include "ppc/Support/CommandLine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -111,7 +112,7 @@ static int readPins(PlanOptions &options) {
   for (Pin &pin : pins)
     if (pin.option.getNumOccurrences() && pin.option != "auto")
       options.pins.emplace_back(pin.option.ArgStr.str(), pin.option);
-  if (sequenceParallel.getNumOccurrences())
+  if (sequenceParallel.getNumOccurrences() && sequenceParallel != "auto")
     options.pins.emplace_back("sp", sequenceParallel.empty() ? std::string("on") : std::string(sequenceParallel));
   for (const std::string &text : pinList)
     if (!splitPin(text, true, options.pins))
@@ -155,20 +156,12 @@ static int checkUsage() {
 ParsedCommandLine parseCommandLine(int argc, char **argv) {
   cl::HideUnrelatedOptions({&jobCategory, &layoutCategory, &outputCategory, &otherCategory});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-plan " PPC_VERSION "\n"; });
-  std::string problem;
-  llvm::raw_string_ostream problemStream(problem);
-  if (!cl::ParseCommandLineOptions(argc, argv,
-                                   "Decides how a model is trained on a cluster: every degree of parallelism, the pipeline, what is\n"
-                                   "recomputed, with the predicted time and memory. Needs no accelerator.\n\n"
-                                   "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect: any program that\n"
-                                   "computes a loss. Where it is no transformer, every op is cut by itself.\n",
-                                   &problemStream)) {
-    llvm::StringRef text = problem;
-    if (!text.empty()) // a value that cannot be read is already reported
-      llvm::errs() << "error: " << text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first
-                   << "\n";
+  if (!readCommandLine(argc, argv,
+                       "Decides how a model is trained on a cluster: every degree of parallelism, the pipeline, what is\n"
+                       "recomputed, with the predicted time and memory. Needs no accelerator.\n\n"
+                       "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect: any program that\n"
+                       "computes a loss. Where it is no transformer, every op is cut by itself.\n"))
     return {nullptr, 2};
-  }
   auto options = std::make_unique<PlanOptions>();
   if (int status = checkUsage())
     return {nullptr, status};

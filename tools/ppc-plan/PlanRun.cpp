@@ -88,6 +88,16 @@ static llvm::Error readCuts(const PlanOptions &options, PlanInput &input) {
   return llvm::Error::success();
 }
 
+/// Says which devices have no products in the precision that is asked for.
+static void noteStandIns(const PlanInput &input) {
+  if (!input.constraints.isPinned(PlanKey::Precision))
+    return;
+  auto asked = static_cast<Precision>(input.constraints.pinned(PlanKey::Precision));
+  for (const DeviceGroup &group : input.cluster.groups)
+    if (Precision used = productPrecision(group.device, asked); used != asked)
+      note(group.device.name + " has no products in " + toString(asked) + "; they are planned in " + toString(used));
+}
+
 llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool needsShape) {
   PlanInput input;
   input.job = {options.sequence, options.globalBatch};
@@ -122,6 +132,12 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
   }
   if (input.module && input.module->precision == Precision::Fp16)
     input.base.precision = Precision::Fp16;
+  Bytes largest;
+  for (const DeviceGroup &group : input.cluster.groups)
+    largest = std::max(largest, group.device.memory);
+  if (Bytes(options.memory) > largest)
+    return llvm::createStringError(llvm::formatv("--memory asks for {0} per device, {1} has {2} at most; a cluster file may describe one with more",
+                                                 toString(Bytes(options.memory)), input.cluster.name, toString(largest)).str());
   if (!options.planFile.empty()) {
     if (llvm::Error error = readLayoutFile(options.planFile, input.constraints))
       return std::move(error);
@@ -135,6 +151,7 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
   for (const auto &[key, value] : options.forbids)
     if (llvm::Error error = input.constraints.forbid(key, value))
       return std::move(error);
+  noteStandIns(input);
   return input;
 }
 

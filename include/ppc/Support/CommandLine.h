@@ -1,0 +1,14 @@
+// The command line of a program: what is wrong with it is said in one line that begins with "error:".
+#ifndef PPC_SUPPORT_COMMANDLINE_H
+#define PPC_SUPPORT_COMMANDLINE_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::ppc {
+
+/// Reads the declared options (llvm::cl). False: wrong usage, which standard error names; the exit status is 2.
+bool readCommandLine(int argc, const char *const *argv, llvm::StringRef overview);
+
+} // namespace mlir::ppc
+
+#endif // PPC_SUPPORT_COMMANDLINE_H

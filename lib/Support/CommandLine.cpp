@@ -1,0 +1,34 @@
+#include "ppc/Support/CommandLine.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <vector>
+
+using namespace mlir::ppc;
+
+bool mlir::ppc::readCommandLine(int argc, const char *const *argv, llvm::StringRef overview) {
+  std::vector<const char *> arguments(argv, argv + argc);
+  // What says that a value cannot be read begins with the program's name and goes straight to standard error.
+  bool asksForHelp = llvm::any_of(arguments, [](llvm::StringRef text) {
+    text = text.ltrim('-');
+    return text.starts_with("help") || text == "h" || text == "version";
+  });
+  if (!asksForHelp)
+    arguments[0] = "error";
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::cl::ParseCommandLineOptions(argc, arguments.data(), overview, &stream))
+    return true;
+  llvm::StringRef text = problem;
+  if (text.empty())
+    return false; // said already
+  text = text.substr(text.find(": ") == text.npos ? 0 : text.find(": ") + 2).trim().split('\n').first;
+  text = text.take_front(text.find("  Try: ")); // names the program
+  llvm::errs() << "error: " << text;
+  if (text.starts_with("Too many positional"))
+    llvm::errs() << " A value that may be left out is written with '=', such as --sp=off.";
+  llvm::errs() << '\n';
+  return false;
+}
