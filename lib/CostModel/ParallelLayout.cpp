@@ -92,6 +92,8 @@ int64_t ParallelLayout::recomputedOf(size_t stage, int64_t layers) const {
   return number < 0 ? layers : std::min(number, layers);
 }
 
+static std::string layersText(int64_t count) { return std::to_string(count) + (count == 1 ? " layer" : " layers"); }
+
 std::string mlir::ppc::toString(const ParallelLayout &layout) {
   std::string text;
   auto degree = [&](const char *name, int64_t value) {
@@ -120,9 +122,9 @@ std::string mlir::ppc::toString(const ParallelLayout &layout) {
     text += llvm::formatv(", shard group {0}", layout.shardGroup);
   text += ", recompute " + toString(layout.recompute).str();
   if (layout.recompute == Recompute::Full && !layout.stageRecomputedLayers.empty())
-    text += llvm::formatv(" ({0} layers, by stage)", std::accumulate(layout.stageRecomputedLayers.begin(), layout.stageRecomputedLayers.end(), int64_t(0)));
+    text += " (" + layersText(std::accumulate(layout.stageRecomputedLayers.begin(), layout.stageRecomputedLayers.end(), int64_t(0))) + ", by stage)";
   else if (layout.recompute == Recompute::Full && layout.recomputedLayers >= 0)
-    text += llvm::formatv(" ({0} layers per stage)", layout.recomputedLayers);
+    text += " (" + layersText(layout.recomputedLayers) + " per stage)";
   if (layout.offload != Offload::None)
     text += ", offload " + toString(layout.offload).str();
   for (size_t i = 0, end; i < layout.stageGroups.size(); i = end) {

@@ -115,8 +115,8 @@ static llvm::Error printTimeline(const PlanReport &report, llvm::raw_ostream &ou
         cell = std::min(cell, timed.end - timed.start);
   }
   cell = std::max(cell, timeline->stepTime / 200);
-  out << plan.detail.schedule->name << ", " << plan.detail.shape.devices << " stages, " << plan.detail.shape.microBatches
-      << " micro-batches; one cell is " << toString(cell) << "\n"
+  out << plan.detail.schedule->name << ", " << plan.detail.shape.devices << (plan.detail.shape.devices == 1 ? " stage, " : " stages, ")
+      << plan.detail.shape.microBatches << (plan.detail.shape.microBatches == 1 ? " micro-batch" : " micro-batches") << "; one cell is " << toString(cell) << "\n"
       << drawSchedule(*timeline, cell);
   if (actions > 200)
     out << "(" << actions << " actions per stage: many are shorter than a cell; --emit trace or html shows all)\n";
@@ -133,8 +133,43 @@ static void printSearchTable(const PlanReport &report, llvm::raw_ostream &out) {
       << "; without pipeline and data-parallel costs nothing takes less than " << toString(report.search.relaxedBound) << '\n';
 }
 
+/// Why a decision is none in this plan; empty: it is one.
+static std::string nothingToDecide(const PlanReport &report, PlanKey key) {
+  const ParallelLayout &layout = report.plans[0].layout;
+  switch (key) {
+  case PlanKey::Vp:
+  case PlanKey::Schedule: return layout.pp == 1 ? "there is one pipeline stage and nothing to schedule" : "";
+  case PlanKey::Context: return layout.cp == 1 ? "sequences are not cut (cp is 1)" : "";
+  case PlanKey::SequenceParallel: return layout.tp == 1 ? "there is nothing to cut along the sequence while tp is 1" : "";
+  case PlanKey::Ep:
+  case PlanKey::Etp: return report.model.moe ? "" : "the model has no experts";
+  case PlanKey::Zero: return layout.dataRanks() == 1 && layout.expertDataRanks() == 1 ? "no two ranks hold the same state" : "";
+  case PlanKey::ShardGroup: return layout.zero == 0 ? "no state is cut (zero is 0)" : "";
+  case PlanKey::RecomputedLayers: return layout.recompute != Recompute::Full ? "no whole layers are recomputed" : "";
+  default: return "";
+  }
+}
+
+/// Why no other value of a decision was looked for.
+static std::string whyNoAlternative(const PlanReport &report, PlanKey key) {
+  switch (key) {
+  case PlanKey::Devices: return "every device is used that some layout can use; --devices asks for fewer";
+  case PlanKey::Precision:
+  case PlanKey::Attention: return ("not searched; --" + toString(key) + " asks for another").str();
+  case PlanKey::RecomputedLayers: return "it follows from what fits: as few as memory allows on each device (--explain memory)";
+  default: break;
+  }
+  if (report.cluster.groups.size() > 1)
+    return "other decisions are not searched on clusters of several groups of devices; pins compare them";
+  return "no other value was looked for";
+}
+
 static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostream &out) {
   const ReportedPlan &plan = report.plans[0];
+  if (std::string why = nothingToDecide(report, key); !why.empty()) {
+    out << toString(key) << " is no decision of this plan: " << why << '\n';
+    return true;
+  }
   int64_t value = planValue(plan.layout, key);
   out << toString(key) << " is " << planValueText(key, value) << '\n';
   for (const PlanAlternative &alternative : report.search.alternatives) {
@@ -144,11 +179,14 @@ static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostre
       out << "nothing else: " << alternative.reason << '\n';
       return true;
     }
-    const Plan &other = *alternative.plan;
-    out << "next best is " << alternative.other << ": " << toString(other.cost.stepTime) << " instead of "
-        << toString(plan.cost.stepTime) << " per step (" << (other.cost.stepTime < plan.cost.stepTime ? "" : "+")
-        << fixedText(100 * (other.cost.stepTime / plan.cost.stepTime - 1), 1) << " %), " << toString(other.cost.peakMemory)
-        << " instead of " << toString(plan.cost.peakMemory) << "\n  " << toString(other.layout) << '\n';
+    const Plan &other = *alternative.plan, &chosen = report.search.plans[0];
+    bool replayed = chosen.simulated && other.simulated;
+    Seconds first = replayed ? chosen.simulated->stepTime : plan.cost.stepTime;
+    Seconds second = replayed ? other.simulated->stepTime : other.cost.stepTime;
+    out << "next best is " << alternative.other << ": " << toString(second) << " instead of " << toString(first) << " per step"
+        << (replayed ? " replayed" : "") << " (" << (second < first ? "" : "+")
+        << fixedText(100 * alternativeCost(report, other), 1) << " %), " << toString(other.cost.peakMemory) << " instead of "
+        << toString(plan.cost.peakMemory) << "\n  " << toString(other.layout) << "\nby the formulas\n";
     StepEstimator estimator;
     llvm::Expected<ReportedPlan> reported = reportPlan(report, other.layout, estimator);
     if (!reported) {
@@ -163,10 +201,12 @@ static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostre
         table.row({toString(static_cast<TimeKind>(kind)).str(), toString(first), toString(second),
                    differenceText(second - first, plan.cost.stepTime)});
     }
+    table.row({"step", toString(plan.cost.stepTime), toString(other.cost.stepTime),
+               differenceText(other.cost.stepTime - plan.cost.stepTime, plan.cost.stepTime)});
     table.print(out, "  ");
     return true;
   }
-  out << "no alternative was asked for or is known\n";
+  out << "nothing else: " << whyNoAlternative(report, key) << '\n';
   return true;
 }
 
@@ -174,7 +214,7 @@ static llvm::Error printStage(const PlanReport &report, llvm::StringRef text, ll
   const ReportedPlan &plan = report.plans[0];
   int64_t stage = 0;
   if (text.getAsInteger(10, stage) || stage < 0 || stage >= int64_t(plan.cost.stages.size()))
-    return llvm::createStringError("stage:" + text.take_front(20) + ": the plan has stages 0 to " +
+    return llvm::createStringError("stage:" + text.take_front(20) + ": the plan's last stage is " +
                                    llvm::Twine(plan.cost.stages.size() - 1));
   const StageCost &cost = plan.cost.stages[stage];
   for (const PipelineChunk &place : plan.detail.chunks[stage]) {

@@ -59,6 +59,8 @@ static json::Value planJson(const Plan &plan) {
   json::Object object = costJson(plan.cost);
   object["layout"] = toJson(plan.layout);
   object["summary"] = toString(plan.layout);
+  if (plan.simulated)
+    object["simulated"] = json::Object{{"step_time_s", plan.simulated->stepTime.value}};
   return object;
 }
 
@@ -151,7 +153,7 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
   for (const PlanAlternative &alternative : search.alternatives) {
     json::Object object{{"key", toString(alternative.key)}, {"chosen", alternative.chosen}, {"other", alternative.other}};
     if (alternative.plan)
-      object["plan"] = planJson(*alternative.plan);
+      object["plan"] = planJson(*alternative.plan), object["change"] = alternativeCost(report, *alternative.plan);
     if (!alternative.reason.empty())
       object["reason"] = alternative.reason;
     alternatives.push_back(std::move(object));

@@ -13,6 +13,13 @@ llvm::StringRef mlir::ppc::toString(TimeKind kind) {
   return names[static_cast<int>(kind)];
 }
 
+double mlir::ppc::alternativeCost(const PlanReport &report, const Plan &other) {
+  const Plan &best = report.search.plans[0];
+  if (best.simulated && other.simulated)
+    return other.simulated->stepTime / best.simulated->stepTime - 1;
+  return other.cost.stepTime / best.cost.stepTime - 1;
+}
+
 Seconds TimeBreakdown::total() const {
   Seconds sum;
   for (Seconds part : parts)
@@ -106,6 +113,39 @@ llvm::Expected<ReportedPlan> mlir::ppc::reportPlan(const PlanReport &report, con
   return plan;
 }
 
+/// Replays the alternatives where the plans were, so that both are compared by one clock. Those that cannot be replayed stay so.
+static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
+  std::vector<PlanAlternative> &alternatives = report.search.alternatives;
+  auto isSame = [](const ParallelLayout &a, const ParallelLayout &b) {
+    return a.stageLayers == b.stageLayers && a.stageRecomputedLayers == b.stageRecomputedLayers && toString(a) == toString(b);
+  };
+  for (size_t i = 0; i < alternatives.size(); ++i) {
+    if (!alternatives[i].plan)
+      continue;
+    Plan &plan = *alternatives[i].plan;
+    const Plan *known = nullptr;
+    for (const Plan &other : report.search.plans)
+      if (!known && isSame(other.layout, plan.layout))
+        known = &other;
+    for (size_t j = 0; j < i && !known; ++j)
+      if (alternatives[j].plan && isSame(alternatives[j].plan->layout, plan.layout))
+        known = &*alternatives[j].plan;
+    if (known) {
+      plan.simulated = known->simulated;
+      continue;
+    }
+    llvm::Expected<ReportedPlan> reported = reportPlan(report, plan.layout, estimator);
+    if (!reported) {
+      llvm::consumeError(reported.takeError());
+      continue;
+    }
+    if (llvm::Expected<SimulatedStep> step = replayStep(report, *reported, {}))
+      plan.simulated = std::move(*step);
+    else
+      llvm::consumeError(step.takeError());
+  }
+}
+
 llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, PlanSearchResult search) {
   PlanReport report;
   report.model = request.model;
@@ -127,6 +167,8 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
     report.plans.push_back(std::move(*reported));
   }
   report.search = std::move(search);
+  if (!report.search.plans.empty() && report.search.plans[0].simulated)
+    replayAlternatives(report, estimator);
   return report;
 }
 

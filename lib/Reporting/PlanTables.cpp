@@ -84,24 +84,40 @@ static std::string growthText(const TimeBreakdown &best, const TimeBreakdown &ot
   return (toString(static_cast<TimeKind>(worst)) + " +" + toString(growth)).str();
 }
 
+/// What grows when the decision is another; where the formulas see nothing grow, the replay does.
+static std::string becauseText(const PlanReport &report, const Plan &other, StepEstimator &estimator) {
+  if (alternativeCost(report, other) <= 0)
+    return "";
+  if (other.cost.stepTime <= report.plans[0].cost.stepTime)
+    return "waits that only the replay shows";
+  llvm::Expected<ReportedPlan> reported = reportPlan(report, other.layout, estimator);
+  if (reported)
+    return growthText(report.plans[0].time, reported->time);
+  llvm::consumeError(reported.takeError());
+  return "";
+}
+
 static void printAlternatives(const PlanReport &report, llvm::raw_ostream &out) {
   if (report.search.alternatives.empty())
     return;
   out << "\nwhat another decision costs, everything else chosen anew\n";
-  TextTable table({"decision", "chosen", "next best", "step", "change", "because"});
+  bool replayed = report.search.plans[0].simulated.has_value();
+  std::vector<std::string> header{"decision", "chosen", "next best", "step", "change", "because"};
+  if (replayed)
+    header.insert(header.begin() + 4, "replayed");
+  TextTable table(std::move(header));
   StepEstimator estimator;
   for (const PlanAlternative &alternative : report.search.alternatives) {
     std::vector<std::string> cells{toString(alternative.key).str(), alternative.chosen, alternative.other};
     if (alternative.plan) {
-      const StepCost &cost = alternative.plan->cost;
-      cells.push_back(toString(cost.stepTime));
-      cells.push_back(changeText(cost.stepTime / report.plans[0].cost.stepTime - 1));
-      if (llvm::Expected<ReportedPlan> other = reportPlan(report, alternative.plan->layout, estimator))
-        cells.push_back(growthText(report.plans[0].time, other->time));
-      else
-        llvm::consumeError(other.takeError());
+      cells.push_back(toString(alternative.plan->cost.stepTime));
+      if (replayed)
+        cells.push_back(alternative.plan->simulated ? toString(alternative.plan->simulated->stepTime) : "");
+      cells.push_back(changeText(alternativeCost(report, *alternative.plan)));
+      cells.push_back(becauseText(report, *alternative.plan, estimator));
     } else {
-      cells.insert(cells.end(), {"", "", alternative.reason});
+      cells.insert(cells.end(), replayed ? 3 : 2, "");
+      cells.push_back(alternative.reason);
     }
     table.row(std::move(cells));
   }
@@ -142,6 +158,8 @@ void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
 }
 
 void mlir::ppc::printFrontier(const PlanReport &report, llvm::raw_ostream &out) {
+  if (report.search.frontier.empty())
+    return; // a note says why
   out << "\nthe fastest plan for each amount of memory\n";
   TextTable table(planHeader(""));
   for (size_t i = 0; i < report.search.frontier.size(); ++i) {

@@ -55,7 +55,8 @@ struct PlanReport {
   PlanSearchResult search;         // its plans are those above
 };
 
-/// Prices the plans of `search` again with their details. Errors: as StepEstimator::estimate.
+/// Prices the plans of `search` again with their details, and replays the alternatives if the plans were. Errors: as
+/// StepEstimator::estimate.
 llvm::Expected<PlanReport> makeReport(const PlanRequest &request, PlanSearchResult search);
 
 /// One more layout for the same job. Errors: as StepEstimator::estimate.
@@ -81,6 +82,9 @@ llvm::Expected<ScheduleTimeline> stepTimeline(const ReportedPlan &plan);
 
 /// A plan's step event by event. Its events refer to the plan's detail. Errors: as simulateStep.
 llvm::Expected<SimulatedStep> replayStep(const PlanReport &report, const ReportedPlan &plan, const StepSimulationOptions &options);
+
+/// How much longer a step of `other` takes than one of the best plan, as a share of it: by their replays where both have one.
+double alternativeCost(const PlanReport &report, const Plan &other);
 
 /// "+1.2 ms", "-40 us"; empty for what is only rounding beside a step.
 std::string differenceText(Seconds difference, Seconds step);
