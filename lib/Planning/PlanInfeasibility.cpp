@@ -140,7 +140,11 @@ private:
       more.refuse = request.refuse;
       more.threads = request.threads;
       SearchEngine search(more);
-      SearchOutcome outcome = search.search(search.bound(more.constraints, larger.groups.front().count), limit, 1);
+      BoundedSpace bounded = search.bound(more.constraints, larger.groups.front().count);
+      // Looking through a whole space where nothing fits takes longer than finding what needs least.
+      if (std::optional<Candidate> least = search.findLeastMemory(bounded); !least || least->memory > limit.value)
+        continue;
+      SearchOutcome outcome = search.search(bounded, limit, 1);
       if (outcome.best().empty())
         continue;
       if (llvm::Expected<Plan> plan = pricePlan(more, outcome.best().front().layout))

@@ -95,6 +95,8 @@ int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input) {
   const ModuleModel &module = *input.module;
   if (!module.shape && input.cuts.empty())
     note(options.model + " is no transformer (" + module.notTransformer + "): every op is cut by itself");
+  if (options.frontier)
+    note("the time/memory frontier is not searched where every op is cut by itself; --memory gives one plan of it");
   ChainRequest request{module.chain, input.cluster, input.stack};
   request.base = input.base;
   request.constraints = input.constraints;
