@@ -19,6 +19,45 @@ static double fillLevel(llvm::SmallVectorImpl<double> &demands, double capacity)
   return std::numeric_limits<double>::infinity();
 }
 
+/// All tasks that still can get the same part of what they miss, until one resource after the other is used up. So it does not
+/// matter in which order tasks are listed.
+static void shareRest(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<double> capacities, llvm::SmallVectorImpl<double> &left) {
+  constexpr double nothing = 1e-12; // of a capacity or a cap
+  llvm::SmallVector<double, 8> asked(left.size());
+  for (size_t round = 0; round <= left.size(); ++round) {
+    auto grows = [&](const RateClaim &claim) {
+      return claim.cap - claim.rate > nothing * claim.cap && llvm::all_of(claim.uses, [&](const std::pair<int32_t, double> &use) {
+               return use.second <= 0 || left[use.first] > nothing * capacities[use.first];
+             });
+    };
+    llvm::SmallVector<RateClaim *, 8> growing;
+    asked.assign(left.size(), 0.0);
+    for (RateClaim &claim : claims)
+      if (grows(claim)) {
+        growing.push_back(&claim);
+        for (auto [resource, amount] : claim.uses)
+          asked[resource] += (claim.cap - claim.rate) * amount;
+      }
+    if (growing.empty())
+      return;
+    double part = 1;
+    size_t full = left.size();
+    for (size_t resource = 0; resource < left.size(); ++resource)
+      if (asked[resource] > 0 && left[resource] / asked[resource] < part) {
+        part = left[resource] / asked[resource];
+        full = resource;
+      }
+    for (RateClaim *claim : growing) {
+      double more = part * (claim->cap - claim->rate);
+      claim->rate += more;
+      for (auto [resource, amount] : claim->uses)
+        left[resource] -= more * amount;
+    }
+    if (full < left.size())
+      left[full] = 0;
+  }
+}
+
 void mlir::ppc::shareFairly(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<double> capacities) {
   llvm::SmallVector<double, 8> left(capacities.begin(), capacities.end()), levels(capacities.size()), demands;
   llvm::SmallVector<bool, 8> fixed(claims.size(), false);
@@ -55,15 +94,5 @@ void mlir::ppc::shareFairly(llvm::MutableArrayRef<RateClaim> claims, llvm::Array
       left[resource] -= leastRate * amount;
   }
   // Where one resource's share was kept for a task that another resource then held back further, something is left.
-  for (RateClaim &claim : claims) {
-    double more = claim.cap - claim.rate;
-    for (auto [resource, amount] : claim.uses)
-      if (amount > 0)
-        more = std::min(more, left[resource] / amount);
-    if (more <= 0)
-      continue;
-    claim.rate += more;
-    for (auto [resource, amount] : claim.uses)
-      left[resource] -= more * amount;
-  }
+  shareRest(claims, capacities, left);
 }
