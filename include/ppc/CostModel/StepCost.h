@@ -32,7 +32,7 @@ struct StepCost {
   Seconds pipeline;         // first forward to last backward
   Seconds exposedGradients; // data-parallel communication that nothing hides
   Seconds optimizer;
-  Seconds exposedCommunication; // all kinds, on the busiest stage
+  Seconds exposedCommunication; // all kinds, on the stage where they are most
   double bubble = 0;            // idle share of the busiest stage within `pipeline`
   llvm::SmallVector<StageCost, 8> stages; // per device of the pipeline axis
   int64_t worstStage = 0;       // by memory
