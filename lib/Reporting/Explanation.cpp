@@ -133,8 +133,7 @@ static void printSearchTable(const PlanReport &report, llvm::raw_ostream &out) {
       << "; without pipeline and data-parallel costs nothing takes less than " << toString(report.search.relaxedBound) << '\n';
 }
 
-/// Why a decision is none in this plan; empty: it is one.
-static std::string nothingToDecide(const PlanReport &report, PlanKey key) {
+std::string mlir::ppc::nothingToDecide(const PlanReport &report, PlanKey key) {
   const ParallelLayout &layout = report.plans[0].layout;
   switch (key) {
   case PlanKey::Vp:

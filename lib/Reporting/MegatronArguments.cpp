@@ -2,6 +2,7 @@
 #include "ppc/Reporting/FrameworkArguments.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir::ppc;
 
@@ -50,12 +51,17 @@ static void addModel(const ModelShape &model, const TrainingJob &job, ArgumentLi
   if (model.position == PositionKind::Rotary) {
     out.set("position-embedding-type", "rope");
     if (model.rotaryFraction != 1)
-      out.note("set --rotary-percent to " + llvm::Twine(int(model.rotaryFraction * 100 + 0.5)) + " / 100");
+      out.set("rotary-percent", llvm::formatv("{0}", model.rotaryFraction).str());
   } else if (model.position == PositionKind::None) {
     out.set("position-embedding-type", "none");
   } else if (model.position == PositionKind::Alibi) {
     out.note("the model uses ALiBi positions, which Megatron-LM does not have");
   }
+  if (model.slidingWindow && model.slidingWindow < job.sequence)
+    out.note("attention to the last " + llvm::Twine(model.slidingWindow) + " tokens only is not written; to all of them it takes longer");
+  // 0.1 where nothing is said.
+  for (llvm::StringRef name : {"attention-dropout", "hidden-dropout"})
+    out.set(name, llvm::formatv("{0}", model.dropout).str());
   if (model.norm == NormKind::RmsNorm)
     out.set("normalization", "RMSNorm");
   if (model.gated && model.activation == ActivationKind::Silu)
@@ -230,7 +236,9 @@ FrameworkArguments mlir::ppc::megatronArguments(const ModelShape &model, const T
   else
     out.set("attention-backend", layout.attention == AttentionKernel::Cudnn ? "fused" : "flash");
   out.note("data parallelism is what is left of the ranks: " + llvm::Twine(layout.dp) + " on " + llvm::Twine(layout.devices()));
-  out.note("tokenizer, vocabulary (padded to a multiple of --make-vocab-size-divisible-by x tensor parallelism), data, learning "
-           "rate and length of training are not part of a plan");
+  if (model.position == PositionKind::Rotary)
+    out.note("--rotary-base (10000 where nothing is said) and its scaling are not part of a plan: take them from the model's config");
+  out.note("tokenizer, vocabulary (padded to a multiple of --make-vocab-size-divisible-by x tensor parallelism), epsilon of norms, data, "
+           "learning rate and length of training are not part of a plan");
   return out.finish();
 }

@@ -228,6 +228,20 @@ int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report,
   return 1;
 }
 
+/// What is fixed but means nothing in the best plan. A plan file fixes every key.
+static void noteIdlePins(const PlanOptions &options, const PlanInput &input, const PlanReport &report) {
+  for (const auto &[name, value] : options.pins) {
+    llvm::Expected<PlanKey> key = parsePlanKey(name);
+    if (!key) {
+      llvm::consumeError(key.takeError());
+      continue;
+    }
+    std::string why = nothingToDecide(report, *key);
+    if (!why.empty() && input.constraints.pinned(*key) != planNeutralValue(*key))
+      note(toString(*key) + " " + value + " is asked for, but " + why);
+  }
+}
+
 /// Infeasible: the limit and what would be possible; programs and pages get it as data, too.
 static int reportInfeasible(const PlanOptions &options, const PlanReport &report) {
   if (options.emit == PlanOutput::Json || options.emit == PlanOutput::Html)
@@ -280,6 +294,7 @@ int mlir::ppc::plan(const PlanOptions &options) {
     return reportInfeasible(options, *report);
   if (report->plans.empty())
     return fail("the search ended without a plan");
+  noteIdlePins(options, *input, *report);
   if (options.cutOps)
     return planOps(options, *input, *report);
   return writeOutput(options, [&](llvm::raw_ostream &out) { return writeReport(options, *report, out); });

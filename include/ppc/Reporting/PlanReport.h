@@ -100,6 +100,8 @@ void printFrontier(const PlanReport &report, llvm::raw_ostream &out);
 /// What `name` is about: "time", "memory", "ops", "timeline", "search"; a key of the layout; "stage:N"; an op. Error: none of
 /// these, with what is possible.
 llvm::Error printExplanation(const PlanReport &report, llvm::StringRef name, llvm::raw_ostream &out);
+/// Why a decision is none in the best plan ("there is one pipeline stage and nothing to schedule"); empty: it is one.
+std::string nothingToDecide(const PlanReport &report, PlanKey key);
 /// One sentence that names the limit, and what would be possible, one line each.
 void printInfeasibility(const Infeasibility &infeasibility, llvm::raw_ostream &out);
 

@@ -206,3 +206,23 @@ TEST(FrameworkArguments, WhatCannotBeSaidIsNoted) {
   layout.zero = 1;
   EXPECT_TRUE(mentions(torchtitanConfig(model(false), {4096, 64}, layout), "ZeRO-1"));
 }
+
+TEST(FrameworkArguments, DefaultsOfTheFrameworkDoNotChangeTheModel) {
+  ModelShape shape = model(false);
+  shape.position = PositionKind::Rotary;
+  shape.rotaryFraction = 0.25;
+  shape.slidingWindow = 1024;
+  auto exported = [&](int64_t sequence) { return megatronArguments(shape, {sequence, 64}, ParallelLayout()); };
+  std::map<std::string, std::string> arguments = parseArguments(exported(4096).text);
+  EXPECT_EQ(std::stod(arguments["hidden-dropout"]), 0);
+  EXPECT_EQ(std::stod(arguments["attention-dropout"]), 0);
+  EXPECT_EQ(std::stod(arguments["rotary-percent"]), 0.25);
+  auto count = [](const FrameworkArguments &exported, llvm::StringRef text) {
+    return llvm::count_if(exported.notes, [&](const std::string &note) { return llvm::StringRef(note).contains(text); });
+  };
+  EXPECT_EQ(count(exported(4096), "--rotary-base"), 1);
+  EXPECT_EQ(count(exported(4096), "last 1024 tokens"), 1);
+  EXPECT_EQ(count(exported(1024), "last 1024 tokens"), 0); // all of the sequence
+  shape.dropout = 0.1;
+  EXPECT_EQ(std::stod(parseArguments(exported(4096).text)["hidden-dropout"]), 0.1);
+}
