@@ -12,12 +12,13 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from accuracy import plan_tool, report, row, score, tables
+from accuracy import heldout, plan_tool, report, row, score, tables
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measured", required=True, metavar="DIR", help="folder of the measured tables")
+    parser.add_argument("--held-out", metavar="DIR", help="the rows that no constant was set with (test/Accuracy/heldout) instead")
     parser.add_argument("--plan-tool", metavar="FILE", help="the ppc-plan to run")
     parser.add_argument("--emit-rows", metavar="DIR",
                         help="write TABLE.csv (inputs) and TABLE.expected.csv (measured) of every table")
@@ -25,7 +26,7 @@ def arguments():
     parser.add_argument("--simulate", action="store_true",
                         help="also replay each step event by event: its errors, and where it differs from the formulas")
     parser.add_argument("--keep", metavar="DIR", help="leave what the tool read and wrote there")
-    parser.add_argument("--table", action="append", choices=list(tables.TABLES), help="only this table (may be repeated)")
+    parser.add_argument("--table", action="append", choices=list(tables.TABLES) + list(heldout.TABLES), help="only this table (may be repeated)")
     parser.add_argument("--where", action="append", default=[], metavar="COLUMN=VALUE[|VALUE]",
                         help="only rows with one of these values")
     parser.add_argument("--by", action="append", default=[], metavar="COLUMN[,COLUMN]",
@@ -55,7 +56,7 @@ def selected(rows, conditions):
 def main():
     options = arguments()
     folder = options.emit_rows or options.keep or tempfile.mkdtemp(prefix="accuracy-")
-    rows = tables.read_tables(options.measured, os.path.abspath(folder))
+    rows = tables.read_tables(options.measured, os.path.abspath(folder), options.held_out)
     rows = {name: selected(entries, options.where) for name, entries in rows.items()
             if not options.table or name in options.table}
     rows = {name: entries for name, entries in rows.items() if entries}

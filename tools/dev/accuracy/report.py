@@ -1,7 +1,7 @@
 """Scores as text and as Markdown."""
 from . import repeats
 from .score import mean, quantile
-from .tables import (MEMORY_MEAN_ERROR, MEMORY_UNDERPREDICTED, P90_OVER_MEAN, SPEARMAN, TABLES)
+from .tables import MEMORY_UNDERPREDICTED, P90_OVER_MEAN, TABLES, UNBOUNDED, Target
 
 
 def percent(value, digits=1):
@@ -40,7 +40,7 @@ class Report:
         self.figure(table, name, show(value), "" if bound is None else f">= {show(bound)}", good)
 
     def add(self, score):
-        name, target = score.table, TABLES[score.table]
+        name, target = score.table, TABLES.get(score.table, UNBOUNDED)
         self.figure(name, "rows", f"{score.rows} ({score.excluded} excluded)")
         if score.failed:
             self.figure(name, "rows that the tool refused", str(len(score.failed)), "0", False)
@@ -64,7 +64,7 @@ class Report:
             self.figure(name, "mean regret", percent(mean([choice.regret for choice in score.choices]), 2))
             large = [choice for choice in score.choices if choice.spearman is not None]
             if large:
-                self.least(name, f"worst Spearman of {len(large)} groups", score.worst_spearman(), SPEARMAN, plain)
+                self.least(name, f"worst Spearman of {len(large)} groups", score.worst_spearman(), target.spearman, plain)
             wrong = sum(1 for choice in score.choices if choice.out_of_memory)
             if wrong:
                 self.figure(name, "groups whose first choice ran out of memory", str(wrong))
@@ -76,10 +76,11 @@ class Report:
             unsafe = sum(1 for row, _ in score.fit_wrong if row.status == "oom")
             self.figure(name, "said to fit, ran out / said not to, ran", f"{unsafe} / {len(score.fit_wrong) - unsafe}")
         if score.memory:
-            by, share = MEMORY_UNDERPREDICTED
+            by = MEMORY_UNDERPREDICTED
             self.most(name, f"mean error of peak memory ({len(score.memory)} rows)", score.memory_mean_error(),
-                      MEMORY_MEAN_ERROR)
-            self.most(name, f"under-predicted by over {percent(by, 0)}", score.memory_underpredicted(by), share)
+                      target.memory_mean_error)
+            self.most(name, f"under-predicted by over {percent(by, 0)}", score.memory_underpredicted(by),
+                      target.memory_underpredicted)
             if any(row.memory_rounding_GiB for _, row, _ in score.memory):
                 self.figure(name, "of what rounds to the printed digits", percent(score.memory_surely_underpredicted(by)))
         self.add_repeats(name, score)
@@ -93,15 +94,14 @@ class Report:
             if score.choices:
                 found = repeats.reachable(score.choices, times)
                 if found.spearman:
-                    above = mean([1.0 if value >= SPEARMAN else 0.0 for value in found.spearman])
+                    above = mean([1.0 if value >= Target.spearman else 0.0 for value in found.spearman])
                     self.figure(name, "of a perfect model: worst Spearman, mean, p5, p95", ", ".join(
                         plain(value) for value in (mean(found.spearman), quantile(found.spearman, 0.05), quantile(found.spearman, 0.95))))
-                    self.figure(name, f"of a perfect model: Spearman reaches {plain(SPEARMAN, 2)} in", f"{percent(above)} of draws")
+                    self.figure(name, f"of a perfect model: Spearman reaches {plain(Target.spearman, 2)} in", f"{percent(above)} of draws")
                 self.figure(name, "of a perfect model: worst regret, mean, p95",
                             f"{percent(mean(found.regret))}, {percent(quantile(found.regret, 0.95))}")
         if memory:
-            by, _ = MEMORY_UNDERPREDICTED
-            error, under = repeats.perfect_memory(memory, by)
+            error, under = repeats.perfect_memory(memory, MEMORY_UNDERPREDICTED)
             self.figure(name, f"of a perfect model: memory's error, under, by {len(memory)} layouts", f"{percent(error)}, {percent(under)}")
 
     def text(self):

@@ -10,6 +10,10 @@ KEMPNER = dict(
     vocabulary_parallel_loss="false", reduce_gradients_every_micro_batch="false", recompute_stops_early="true",
     loss_in_16_bits="true", replicates_embedding="true", reports_allocated="true")
 
+TITAN = dict(
+    execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true",
+    recompute_stops_early="true", gradient_reduce_bytes=4)
+
 # name: (base, switches)
 # DeepSpeed's ZeRO-1 accumulates and reduces in the 16-bit type, 5e8 elements at a time (its default).
 DEEPSPEED_16_BITS = dict(bucket_elements=5e8, gradient_bytes=2, gradient_reduce_bytes=2, low_precision_gradient_bytes=0)
@@ -23,6 +27,9 @@ VARIANTS = {
     "megatron-deepspeed-embedding": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="embedding-as-layer")),
     # 02-28: the BF16 optimizer accumulates in f32 beside the bf16 gradients, "4bytes x params and it's not sharded" more.
     "megatron-deepspeed-bf16": ("megatron-deepspeed", dict(stage_split="embedding-as-layer", bucket_elements=5e8)),
+    # PyTorch's DistributedDataParallel instead of Megatron-LM's: buckets of fp16 gradients are reduced beside backward.
+    "megatron-torch-ddp": ("megatron-2021", dict(
+        overlap_gradient_reduction="true", gradient_bytes=2, gradient_reduce_bytes=2)),
     # Megatron-LM of 2023 as the zero-bubble fork builds on it: first and last stage hold a layer less; fp16 gradients.
     # Memory is what PyTorch has allocated.
     "megatron-2023": ("megatron-2021", dict(
@@ -45,6 +52,13 @@ VARIANTS = {
     "jax-fsdp": ("fsdp", dict(
         execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true",
         recompute_stops_early="true", copies_shards="false", copies_sequence="false")),
+    # torchtitan: PyTorch's FSDP2, each layer compiled, gradients reduced in f32; under a pipeline parameters are gathered once a
+    # step and gradients reduced by the last micro-batch.
+    "torchtitan": ("fsdp", dict(TITAN)),
+    "torchtitan-pipeline": ("fsdp", dict(
+        TITAN, gather_parameters_once_per_step="true", reduce_gradients_every_micro_batch="false")),
+    # NeMo AutoModel: FSDP2, Transformer Engine's kernels, DeepEP.
+    "automodel": ("fsdp", dict(gradient_reduce_bytes=4, fused_rotary="true", node_dispatch="true")),
     # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate whole, in f32, until the last
     # micro-batch reduces them; without, in bf16, and the model is one compiled graph, whose gradients are there all at once
     # before they are added. Every tensor-parallel rank holds all logits.
@@ -73,6 +87,7 @@ VARIANTS = {
 # What recipes of one variant switch on besides: "nemo-performance+graphs+overlap".
 OPTIONS = {
     "launching-ahead": dict(launch_blocking="false"),
+    "async-tp": dict(overlap_tensor_parallel="true"),  # products cut in pieces that hide their exchange
     "graphs": dict(execution="graphs"),  # the whole iteration is recorded
     "partial-graphs": dict(execution="graphs", eager_experts="true"),  # attention and router are
     "te-loss": dict(fused_loss="true"),  # cross_entropy_fusion_impl: te
