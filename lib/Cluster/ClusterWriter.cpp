@@ -35,7 +35,7 @@ static std::string triple(const std::array<Seconds, 3> &values) {
 }
 
 static void write(llvm::raw_ostream &os, const Device &device, llvm::StringRef indent) {
-  static constexpr llvm::StringRef kernels[] = {"flash1", "flash2", "flash3", "cudnn"};
+  static constexpr llvm::StringRef kernels[] = {"flash1", "flash2", "flash3", "cudnn", "flash1-triton"};
   os << indent << "name: " << quoted(device.name) << "\n"
      << indent << "architecture: " << quoted(device.architecture) << "\n";
   os << indent << "memory: " << number(device.memory.value) << "\n";

@@ -7,7 +7,7 @@
 using namespace mlir::ppc;
 
 static constexpr llvm::StringRef precisionNames[] = {"f32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4"};
-static constexpr llvm::StringRef attentionNames[] = {"flash1", "flash2", "flash3", "cudnn"};
+static constexpr llvm::StringRef attentionNames[] = {"flash1", "flash2", "flash3", "cudnn", "flash1-triton"};
 
 llvm::StringRef mlir::ppc::toString(Precision precision) { return precisionNames[static_cast<int>(precision)]; }
 

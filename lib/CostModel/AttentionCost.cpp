@@ -11,15 +11,17 @@ static constexpr double blockSize = 128;
 static constexpr double diagonalShare = 0.25;
 
 const AttentionConstants *mlir::ppc::attentionConstants(const Device &device, AttentionKernel kernel) {
-  static constexpr FusedAttention order[4][4] = {
-      {FusedAttention::Flash1, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Cudnn},
-      {FusedAttention::Flash2, FusedAttention::Flash1, FusedAttention::Cudnn, FusedAttention::Flash3},
-      {FusedAttention::Flash3, FusedAttention::Flash2, FusedAttention::Cudnn, FusedAttention::Flash1},
-      {FusedAttention::Cudnn, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Flash1}};
-  int row = kernel == AttentionKernel::Flash1   ? 0
-            : kernel == AttentionKernel::Flash3 ? 2
-            : kernel == AttentionKernel::Cudnn  ? 3
-                                                : 1;
+  static constexpr FusedAttention order[5][5] = {
+      {FusedAttention::Flash1, FusedAttention::TritonFlash1, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Cudnn},
+      {FusedAttention::Flash2, FusedAttention::Flash1, FusedAttention::Cudnn, FusedAttention::Flash3, FusedAttention::TritonFlash1},
+      {FusedAttention::Flash3, FusedAttention::Flash2, FusedAttention::Cudnn, FusedAttention::Flash1, FusedAttention::TritonFlash1},
+      {FusedAttention::Cudnn, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Flash1, FusedAttention::TritonFlash1},
+      {FusedAttention::TritonFlash1, FusedAttention::Flash1, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Cudnn}};
+  int row = kernel == AttentionKernel::Flash1         ? 0
+            : kernel == AttentionKernel::Flash3       ? 2
+            : kernel == AttentionKernel::Cudnn        ? 3
+            : kernel == AttentionKernel::TritonFlash1 ? 4
+                                                      : 1;
   for (FusedAttention candidate : order[row]) {
     const AttentionConstants &constants = device.attention[static_cast<int>(candidate)];
     if (constants.forward[0] > 0)
@@ -40,7 +42,7 @@ static double atHeadDim(const std::array<Value, 3> &values, double headDim, doub
 
 /// The head dimension that the kernel is compiled for and pads others to.
 static double paddedDim(AttentionKernel kernel, int64_t dim) {
-  if (kernel == AttentionKernel::Flash1)
+  if (kernel == AttentionKernel::Flash1 || kernel == AttentionKernel::TritonFlash1)
     return std::exp2(std::ceil(std::log2(static_cast<double>(std::max<int64_t>(dim, 16)))));
   double padded = std::ceil(static_cast<double>(dim) / 32) * 32;
   return kernel == AttentionKernel::Flash3 ? std::max(padded, 64.0) : padded;

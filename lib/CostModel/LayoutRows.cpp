@@ -14,11 +14,11 @@
 using namespace mlir::ppc;
 
 static constexpr llvm::StringRef columnNames[] = {
-    "id",      "model",       "layers",       "hidden",      "heads",     "kv_heads",  "head_dim",  "ffn",      "gated",
-    "vocab",   "tied",        "experts",      "top_k",       "moe_ffn",   "shared_experts", "seq_len", "global_batch",
-    "micro_batch", "cluster", "devices",      "tp",          "pp",        "vp",        "dp",        "cp",       "ep",
-    "etp",     "sp",          "zero",         "shard_group", "schedule",  "recompute", "offload",   "precision", "attention",
-    "norm",    "stack",       "stage_groups"};
+    "id",        "model",    "layers",     "hidden",    "heads",        "kv_heads",          "head_dim",       "ffn",
+    "gated",     "vocab",    "tied",       "dropout",   "experts",      "top_k",             "moe_ffn",        "shared_experts",
+    "seq_len",   "cluster",  "devices",    "tp",        "global_batch", "micro_batch",       "pp",             "vp",
+    "dp",        "cp",       "ep",         "etp",       "sp",           "zero",              "shard_group",    "schedule",
+    "recompute", "offload",  "precision",  "attention", "norm",         "recomputed_layers", "stack",          "stage_groups"};
 
 namespace {
 /// Reads the cells of one row; the first bad one sticks.
@@ -44,6 +44,14 @@ public:
       return fallback;
     }
     return int64_t(value);
+  }
+  /// Within [0, 1).
+  double share(llvm::StringRef column, double fallback) {
+    llvm::StringRef cell = text(column);
+    double value = fallback;
+    if (!cell.empty() && (cell.getAsDouble(value) || !(value >= 0 && value < 1)))
+      fail(column, "a number of at least 0 and below 1");
+    return value;
   }
   bool flag(llvm::StringRef column, bool fallback) {
     llvm::StringRef cell = text(column);
@@ -116,6 +124,7 @@ static ModelShape modelOfRow(RowReader &row) {
     model.moe.ffn = row.integer("moe_ffn", model.ffn);
     model.moe.sharedFfn = row.integer("shared_experts", 0, 0) * model.moe.ffn;
   }
+  model.dropout = row.share("dropout", 0);
   model.name = "row";
   return model;
 }
@@ -123,7 +132,7 @@ static ModelShape modelOfRow(RowReader &row) {
 static std::string shapeKey(const RowReader &row) {
   std::string key;
   for (llvm::StringRef column : {"layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "gated", "vocab", "tied", "experts",
-                                 "top_k", "moe_ffn", "shared_experts", "seq_len"})
+                                 "top_k", "moe_ffn", "shared_experts", "seq_len", "dropout"})
     key += row.text(column).str() + "/";
   return key;
 }
@@ -154,6 +163,7 @@ static void readLayout(RowReader &row, LayoutRow &result) {
     else
       row.fail("recompute", "none, selective or full");
   }
+  layout.recomputedLayers = row.integer("recomputed_layers", -1, 0);
   if (row.has("offload")) {
     if (auto parsed = parseOffload(row.text("offload")))
       layout.offload = *parsed;
@@ -177,11 +187,12 @@ static void readLayout(RowReader &row, LayoutRow &result) {
                       .Case("flash2", AttentionKernel::Flash2)
                       .Case("flash3", AttentionKernel::Flash3)
                       .Case("cudnn", AttentionKernel::Cudnn)
+                      .Case("flash1-triton", AttentionKernel::TritonFlash1)
                       .Default(std::nullopt);
     if (parsed)
       layout.attention = *parsed;
     else
-      row.fail("attention", "unfused, fused-softmax, flash1, flash2, flash3 or cudnn");
+      row.fail("attention", "unfused, fused-softmax, flash1, flash1-triton, flash2, flash3 or cudnn");
   }
   if (row.has("norm") && row.text("norm") != "fused" && row.text("norm") != "unfused")
     row.fail("norm", "fused or unfused");

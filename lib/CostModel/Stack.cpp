@@ -24,7 +24,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   stack.stageSplit = static_cast<StageSplit>(
       reader->choice("stage_split", {"layers", "modules", "embedding-as-layer", "full-layers", "balanced"}, size_t(stack.stageSplit)));
   stack.attention = static_cast<AttentionKernel>(
-      reader->choice("attention", {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"}, size_t(stack.attention)));
+      reader->choice("attention", {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash1-triton"}, size_t(stack.attention)));
   struct {
     const char *key;
     bool Stack::*field;
@@ -57,6 +57,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"gather_parameters_once_per_step", &Stack::gatherParametersOncePerStep},
       {"copies_shards", &Stack::copiesShards},
       {"reshard_after_forward", &Stack::reshardAfterForward},
+      {"causal_softmax", &Stack::causalSoftmax},
       {"reduce_gradients_every_micro_batch", &Stack::reduceGradientsEveryMicroBatch},
       {"reports_allocated", &Stack::reportsAllocated},
       {"keeps_stage_outputs", &Stack::keepsStageOutputs},

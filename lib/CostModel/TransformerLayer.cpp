@@ -116,14 +116,18 @@ void TransformerLayer::unfusedAttention(double heads, double keys) {
   bool dropout = model.dropout > 0;
   double outputs = tokens * heads;
   build.stream("attention layout", outputs * headDim * 12, outputs * headDim * 12, 3, 3, Bytes(0));
+  if (model.position == PositionKind::Alibi) // copied into the product's destination, which the product adds to
+    build.stream("attention biases", scores * 4, 0, 1, 0, Bytes(0)).attentionCore = true;
   build.batched("attention scores", batch, queries, keys, headDim, Bytes(0)).attentionCore = true;
   LayerOp *softmax;
   if (layout.attention == AttentionKernel::FusedSoftmax)
-    softmax = &build.stream("attention softmax", scores * 4, scores * 6, 1, 1, Bytes(scores * 2));
+    softmax = &build.stream("attention softmax", scores * (stack.causalSoftmax ? 3 : 4), scores * (stack.causalSoftmax ? 4 : 6), 1, 1,
+                            Bytes(scores * 2));
   else // scale, mask, softmax in f32, cast
     softmax = &build.stream("attention softmax", scores * 20, scores * 24, 4, 4, Bytes(scores * 7));
   softmax->attentionCore = true;
-  // Scores, probabilities and their gradients live at once in backward, in f32 where kernels are separate.
+  // The product's destination, and gradients behind and before dropout, which the fused softmax overwrites: at most all of them
+  // beside what is kept. With separate kernels scores, probabilities and gradients live at once, in f32.
   double live = layout.attention == AttentionKernel::FusedSoftmax ? 6 : 36;
   build.result().backwardWorkspace = std::max(build.result().backwardWorkspace, Bytes(scores * live));
   if (dropout)

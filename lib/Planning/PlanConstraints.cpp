@@ -20,7 +20,7 @@ static llvm::ArrayRef<llvm::StringLiteral> words(PlanKey key) {
   static constexpr llvm::StringLiteral offload[] = {"none", "optimizer", "activations"};
   static constexpr llvm::StringLiteral precision[] = {"f32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4"};
   static constexpr llvm::StringLiteral context[] = {"ring", "ulysses", "all-gather"};
-  static constexpr llvm::StringLiteral attention[] = {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn"};
+  static constexpr llvm::StringLiteral attention[] = {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash1-triton"};
   switch (key) {
   case PlanKey::SequenceParallel: return onOff;
   case PlanKey::Recompute: return recompute;

@@ -85,7 +85,7 @@ llvm::Expected<Seconds> Pricer::price(llvm::StringRef line) {
     return gemmTime(*found, *precision, {values[0], values[1], values[2], values[3]});
   if (grouped)
     return groupedGemmTime(*found, *precision, values[0], values[1], values[2], values[3]);
-  auto kernel = named<AttentionKernel>(words[3], {"flash1", "flash2", "flash3", "cudnn"},
+  auto kernel = named<AttentionKernel>(words[3], {"flash1", "flash2", "flash3", "cudnn", "flash1-triton"},
                                        static_cast<int>(AttentionKernel::Flash1));
   if (!kernel)
     return kernel.takeError();

@@ -38,8 +38,8 @@ struct AttentionConstants {
   std::array<Seconds, 3> forwardBlock, backwardBlock;
 };
 /// The kernels that a device file may hold constants of. A device that lacks one uses the next older that it has.
-enum class FusedAttention { Flash1, Flash2, Flash3, Cudnn };
-constexpr int fusedAttentionCount = 4;
+enum class FusedAttention { Flash1, Flash2, Flash3, Cudnn, TritonFlash1 };
+constexpr int fusedAttentionCount = 5;
 
 /// Datasheet and measured constants of a device. Every time that kernels take is derived from these in
 /// ppc/CostModel/KernelCost.h; no constant belongs to a model or a table of measurements.

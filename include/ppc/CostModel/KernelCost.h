@@ -23,7 +23,7 @@ Seconds gemmTime(const Device &device, Precision precision, const GemmShape &sha
 Seconds groupedGemmTime(const Device &device, Precision precision, int64_t groups, int64_t rows, int64_t n, int64_t k);
 
 /// Fused attention kernels; attention without one is batched products and memory-bound passes, counted as such.
-enum class AttentionKernel { Unfused, FusedSoftmax, Flash1, Flash2, Flash3, Cudnn };
+enum class AttentionKernel { Unfused, FusedSoftmax, Flash1, Flash2, Flash3, Cudnn, TritonFlash1 };
 struct AttentionShape {
   int64_t batch = 1, heads = 1, kvHeads = 1, queries = 1, keys = 1;
   int64_t headDim = 1, valueDim = 1;
@@ -32,7 +32,7 @@ struct AttentionShape {
 };
 /// The constants of that kernel, or of the nearest that the device has; null when it has none.
 const AttentionConstants *attentionConstants(const Device &device, AttentionKernel kernel);
-/// Flash1, Flash2, Flash3, Cudnn only.
+/// Flash1, Flash2, Flash3, Cudnn, TritonFlash1 only.
 Seconds attentionForwardTime(const Device &device, AttentionKernel kernel, Precision precision,
                              const AttentionShape &shape);
 Seconds attentionBackwardTime(const Device &device, AttentionKernel kernel, Precision precision,

@@ -32,6 +32,7 @@ struct Stack {
   // Fused elementwise kernels.
   bool fusedRotary = true, fusedActivation = true, fusedResidual = true, fusedLoss = true;
   bool fusedGradientAccumulation = true; // the weight-gradient product adds to the accumulator itself
+  bool causalSoftmax = false;            // the fused softmax reads nothing behind the diagonal (attention fused-softmax)
   bool lossIn16Bits = false;             // cross-entropy reads 16-bit logits, without casting them
   bool attentionOfProducts = false;      // no attention kernel: products, whose scores backward computes again
   bool residualF32 = false;              // the residual stream is kept, summed over ranks and sent in f32

@@ -121,7 +121,8 @@ TEST(KernelCost, AttentionStaysWithinTheDatasheetAndGrows) {
   RandomShapes random;
   for (const Device &device : allDevices())
     for (AttentionKernel kernel :
-         {AttentionKernel::Flash1, AttentionKernel::Flash2, AttentionKernel::Flash3, AttentionKernel::Cudnn})
+         {AttentionKernel::Flash1, AttentionKernel::Flash2, AttentionKernel::Flash3, AttentionKernel::Cudnn,
+          AttentionKernel::TritonFlash1})
       for (int i = 0; i < 500; ++i) {
         AttentionShape shape = random.attention();
         double forward = attentionForwardTime(device, kernel, Precision::Bf16, shape).value;

@@ -3,7 +3,6 @@ import itertools
 import os
 
 from .row import Row, integer, note, number, read_csv
-from .shapes import gpt
 
 TABLE = "bloom"
 SEQ_LEN = 2048
@@ -42,9 +41,9 @@ def heads(cells):
     return integer(cells["heads"]) or {14400: 96, 13824: 64}[integer(cells["hidden"])]
 
 
-def convert(measured, _shapes):
+def convert(measured, shapes):
     table = read_csv(os.path.join(measured, "throughput", "bloom_prequel_a100.csv"))
-    rows = [convert_row(index, cells) for index, cells in enumerate(table)]
+    rows = [convert_row(index, cells, shapes) for index, cells in enumerate(table)]
     exclude_impossible(rows)
     return rows
 
@@ -64,7 +63,7 @@ def exclude_impossible(rows):
     for batches in layouts.values():
         for (less, few), (more, many) in itertools.combinations(sorted(batches.items()), 2):
             inputs = few[0].inputs
-            flops = new_flops_per_token(inputs["layers"], inputs["hidden"]) * (more - less) * SEQ_LEN / inputs["devices"]
+            flops = new_flops_per_token(few[0].tags["layers"], few[0].tags["hidden"]) * (more - less) * SEQ_LEN / inputs["devices"]
             times = [[row.step_time_s for row in runs] for runs in (few, many)]
             longer = sum(times[1]) / len(many) - sum(times[0]) / len(few)
             if longer >= flops / PEAK:
@@ -76,7 +75,14 @@ def exclude_impossible(rows):
                         f"{flops / PEAK / max(longer, 1e-9):.0f} times the peak's FLOP/s"
 
 
-def convert_row(index, cells):
+def bloom(shapes, layers, hidden, heads):
+    """Positions as biases of the scores, a norm behind the embedding, dropout 0.1 (no argument says otherwise): tr11-176B-ml.slurm."""
+    return shapes.config(f"bloom-{layers}x{hidden}-{heads}", dict(
+        architectures=["BloomForCausalLM"], model_type="bloom", n_layer=layers, hidden_size=hidden, n_head=heads, vocab_size=VOCAB,
+        hidden_dropout=0.1, attention_dropout=0.1))
+
+
+def convert_row(index, cells, shapes):
     notes = cells["notes"]
     hidden, devices = integer(cells["hidden"]), integer(cells["num_gpus"])
     global_batch, tflops = integer(cells["global_batch"]), number(cells["measured_tflops_per_gpu"])
@@ -98,7 +104,7 @@ def convert_row(index, cells):
     if section in ("fp16", "bf16") or "CUDA_LAUNCH_BLOCKING=0" in notes:
         stack += "+launching-ahead"
     fixed = "After cluster PCIe/NUMA fix" in notes
-    inputs = gpt(layers, hidden, heads(cells), VOCAB)
+    inputs = bloom(shapes, layers, hidden, heads(cells))
     precision = "bf16" if cells["precision"].startswith("bf16") else cells["precision"]
     inputs.update(
         seq_len=SEQ_LEN, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]),
@@ -118,4 +124,4 @@ def convert_row(index, cells):
     return Row(TABLE, f"bloom-{line}-{index:03d}", inputs, status, step_time, memory(notes), "device", group, excluded,
                cells["params"], f"chronicles-prequel.md {line}, {section}",
                dict(section=section, era="fixed" if fixed else "before-fix",
-                    launches="blocking" if "CUDA_LAUNCH_BLOCKING=1" in notes else ""))
+                    launches="blocking" if "CUDA_LAUNCH_BLOCKING=1" in notes else "", layers=layers, hidden=hidden))

@@ -33,7 +33,7 @@ def convert_llm_foundry(index, cells, _shapes):
     inputs.update(
         seq_len=seq_len, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]),
         cluster=f"{'a100-roce' if memory == 80 else 'dgx-a100-40'}:{devices // 8}", devices=devices, tp=1, pp=1,
-        dp=devices, sp=0, zero=3, recompute=cells["recompute"], precision="bf16", attention="flash1", norm="unfused",
+        dp=devices, sp=0, zero=3, recompute=cells["recompute"], precision="bf16", attention="flash1-triton", norm="unfused",
         stack="fsdp" if mode == "PURE" else "fsdp-f32-reduce")
     step_time = time_from_tokens(global_batch, seq_len, number(note(r"total (\d+) tok/s", notes)) / devices, devices)
     name = cells["model"]

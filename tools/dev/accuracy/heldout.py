@@ -73,7 +73,7 @@ def convert_vtrain(index, cells, shapes):
         seq_len=integer(cells["seq_len"]), global_batch=integer(cells["global_batch"]), micro_batch=integer(cells["micro_batch"]),
         cluster=f"a100-hdr-800:{-(-devices // 8)}", devices=devices, tp=tp, pp=pp, dp=dp, sp=0, zero=0, schedule="1f1b",
         recompute="full", precision="fp16", attention="fused-softmax", norm="fused",
-        stack="megatron-deepspeed-unsharded+launching-ahead")
+        stack="megatron-2021")
     size = f"{cells['layers']}x{cells['hidden']}"
     return Row(VTRAIN_NODE if one_node else VTRAIN, f"vtrain-{size}-{devices}-{index:04d}", inputs, "ok",
                number(cells["step_ms"]) / 1e3, group=f"{size}-{devices}-{cells['global_batch']}", model_name=size,
@@ -121,7 +121,7 @@ def convert_llm_foundry(index, cells, _shapes):
     inputs.update(
         seq_len=seq_len, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]), cluster=f"dgx-h100:{devices // 8}",
         devices=devices, tp=1, pp=1, dp=devices, sp=0, zero=3, recompute="full" if cells["checkpointing"] == "True" else "none",
-        precision="fp8" if fp8 else "bf16", attention="flash2", norm="unfused", stack="fsdp-f32-reduce")
+        precision="fp8" if fp8 else "bf16", attention="flash1-triton", norm="unfused", stack="fsdp-f32-reduce")
     return Row(LLM_FOUNDRY_FP8 if fp8 else LLM_FOUNDRY, f"mpt-h100-{cells['model']}-{seq_len}-{devices}-{index:03d}", inputs, "ok",
                global_batch * seq_len / number(cells["tokens_per_s"]), group=f"{cells['model']}-{seq_len}-{global_batch}-{devices}",
                model_name=cells["model"], source=f"benchmarking README, H100, row {index + 1}",

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 # Input columns of `ppc-plan --evaluate` (docs/reference: the command line). An empty cell means its default.
 COLUMNS = (
-    "id model layers hidden heads kv_heads head_dim ffn gated vocab tied experts top_k moe_ffn shared_experts "
+    "id model layers hidden heads kv_heads head_dim ffn gated vocab tied dropout experts top_k moe_ffn shared_experts "
     "seq_len global_batch micro_batch cluster devices tp pp vp dp cp ep etp sp zero shard_group "
-    "schedule recompute offload precision attention norm stack"
+    "schedule recompute recomputed_layers offload precision attention norm stack"
 ).split()
 
 # What was measured, and where the row came from: the columns of `*.expected.csv`.
