@@ -49,7 +49,8 @@ MODELS = {
     "Kimi_K2": kimi_k2,
 }
 
-CLUSTERS = {"GB300": ("gb300-nvl72", 72), "GB200": ("gb200-nvl72", 72), "B300": ("dgx-b300", 8), "B200": ("dgx-b200", 8)}
+CLUSTERS = {"GB300": ("gb300-nvl72", 72), "GB200": ("gb200-nvl72", 72), "B300": ("dgx-b300", 8), "B200": ("dgx-b200", 8),
+            "H100": ("dgx-h100", 8), "H200": ("dgx-h200", 8)}
 # Per-tensor scales, delayed or current ("cs"), cost the same; "sc" scales blocks of 128.
 PRECISIONS = {"mxfp8": "mxfp8", "fp8-mx": "mxfp8", "fp8": "fp8", "fp8-cs": "fp8", "fp8-ds": "fp8", "fp8-sc": "fp8",
               "nvfp4": "fp4", "bf16": "bf16"}
@@ -63,6 +64,18 @@ def convert(measured, shapes):
                    enumerate(read_csv(os.path.join(folder, "moe_parallel_folding.csv")))]
 
 
+def hopper_options(model):
+    """The same on H100, without recorded graphs: Qwen3-235B hides its plain all-to-all behind the other micro-batch; Qwen3-30B
+    uses a fused dispatcher; DeepSeek-V3 both (moe_a2a_1f1b, DeepEP)."""
+    if model.startswith("Qwen3_235B"):
+        return "+overlap"
+    if model.startswith("Qwen3_30B"):
+        return "+hybrid-ep"
+    if model.startswith(("DeepSeek", "Kimi")):
+        return "+hybrid-ep+latent+overlap"
+    return "+yarn+biases+clamped+norms+gates" if model.startswith("GPT OSS") else ""
+
+
 def stack_of(model, gpu, precision, release, vp, notes):
     """scripts/performance/configs of Megatron-Bridge. Dense: Llama-3-8B records the whole iteration as a CUDA graph, the others
     nothing. Experts: attention and router are recorded on GB200 and GB300, and from 26.06 on (MXFP8) the whole iteration,
@@ -73,6 +86,8 @@ def stack_of(model, gpu, precision, release, vp, notes):
         return "nemo-performance+te-loss" + ("+graphs" if model == "LLAMA3_8B" else "")
     if "token-drop" in notes:
         return "nemo-capacity+te-loss" + ("+latent" if model.startswith("DeepSeekV3") else "")
+    if gpu in ("H100", "H200"):
+        return "nemo-performance+te-loss" + hopper_options(model)
     fused = release >= "26.06" and precision == "mxfp8" and not model.startswith("Kimi") and (
         gpu in ("GB200", "GB300") or gpu == "B300" and (model.startswith("Qwen3") or release > "26.06"))
     options = []

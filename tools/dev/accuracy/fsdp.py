@@ -24,7 +24,8 @@ def convert_llm_foundry(index, cells, _shapes):
     bf16 and reduces gradients in f32, PURE does both in bf16 (composer/trainer/mosaic_fsdp_utils.py). The total of the
     notes has more digits than the cell per device."""
     devices, notes = integer(cells["num_gpus"]), cells["notes"]
-    memory = integer(note(r"A100 (\d+)GB", notes))
+    memory = integer(cells["gpu_mem_GB"])
+    preset = "dgx-h100" if cells["gpu"] == "H100" else "a100-roce" if memory == 80 else "dgx-a100-40"
     mode = note(r"mp_mode=(\w+)", cells["zero_stage_or_fsdp"])
     global_batch, seq_len = integer(cells["global_batch"]), integer(cells["seq_len"])
     inputs = dict(layers=integer(cells["layers"]), hidden=integer(cells["hidden"]), heads=integer(cells["heads"]),
@@ -32,10 +33,11 @@ def convert_llm_foundry(index, cells, _shapes):
                   tied=1)
     inputs.update(
         seq_len=seq_len, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]),
-        cluster=f"{'a100-roce' if memory == 80 else 'dgx-a100-40'}:{devices // 8}", devices=devices, tp=1, pp=1,
-        dp=devices, sp=0, zero=3, recompute=cells["recompute"], precision="bf16", attention="flash1-triton", norm="unfused",
+        cluster=f"{preset}:{devices // 8}", devices=devices, tp=1, pp=1, dp=devices, sp=0, zero=3,
+        recompute=cells["recompute"], precision="fp8" if "fp8" in cells["precision"] else "bf16", attention="flash1-triton", norm="unfused",
         stack="fsdp" if mode == "PURE" else "fsdp-f32-reduce")
-    step_time = time_from_tokens(global_batch, seq_len, number(note(r"total (\d+) tok/s", notes)) / devices, devices)
+    total = number(note(r"total (\d+) tok/s", notes)) or number(cells["measured_tokens_per_s_per_gpu"]) * devices
+    step_time = time_from_tokens(global_batch, seq_len, total / devices, devices)
     name = cells["model"]
     return Row(LLM_FOUNDRY, f"mpt-{name[4:]}-{memory}GB-{seq_len}-{devices}-{index:03d}", inputs, "ok", step_time,
                group=f"{name}-{seq_len}-{global_batch}-{memory}GB-{devices}", model_name=name,

@@ -2,7 +2,7 @@
 docs/performance/heldout.md says where they are from, and what is assumed where a source says nothing."""
 import os
 
-from .bridge import MODELS as BRIDGE_MODELS, waits
+from .bridge import MODELS as BRIDGE_MODELS, hopper_options, waits
 from .nemo import nemotron_340b
 from .row import Row, cluster_file, integer, number, read_csv, time_from_tokens
 from .score import mean, quantile
@@ -26,6 +26,7 @@ MPT = {  # layers, hidden, heads
     "1b": (24, 2048, 16), "760m": (24, 1536, 12), "350m": (24, 1024, 16),
 }
 GPT2_VOCABULARY = 50257
+AUTOMODEL_GATE = "its gate sends every token to neighbouring experts (fake_balanced_gate), which no column says"
 
 
 def nemotron_3(layers, hidden, heads):
@@ -104,7 +105,7 @@ def convert_megatron(index, cells, shapes):
         dp=devices // (tp * pp), sp=int(source == "MegaScale"), zero=3 if sharded else 0,
         schedule="interleaved" if vp > 1 else "1f1b", recompute="selective" if source == "MegaScale" else "full",
         precision="bf16" if source == "MT-NLG" else "fp16", attention="fused-softmax", norm="fused",
-        stack="fsdp" if sharded else "megatron-deepspeed-unsharded+launching-ahead" if source == "MT-NLG" else
+        stack="fsdp" if sharded else "megatron-deepspeed-unsharded-bf16+launching-ahead" if source == "MT-NLG" else
         "megatron-torch-ddp" if source == "SC21" and pp == 1 else "megatron-2021")
     return Row(table, f"{table}-{cells['model']}-{devices}-{index:03d}", inputs, "ok", step_time,
                group=f"{cells['model']}-{devices}-{cells['row']}", model_name=cells["model"], source=f"{source}, {cells['row']}",
@@ -128,23 +129,15 @@ def convert_llm_foundry(index, cells, _shapes):
                tags=dict(checkpointing=cells["checkpointing"]))
 
 
-def nvidia_stack(table, model, precision, fsdp, vp, pp, notes):
-    """NeMo as in the dgxc tables, Megatron-Bridge as in its Blackwell tables; scripts/performance/configs says of H100:
-    Qwen3-235B hides its plain all-to-all behind the other micro-batch, Qwen3-30B and DeepSeek-V3 use a fused dispatcher."""
+def nvidia_stack(table, model, fsdp, vp, pp, notes):
+    """NeMo as in the dgxc tables, Megatron-Bridge as in its Blackwell tables."""
     if table == AUTOMODEL:
-        return "automodel"
+        return "automodel-pipeline" if pp > 1 else "automodel"
     if fsdp:
         return "nemo-fsdp+te-loss"
-    name = "nemo-capacity" if notes == "token-drop" else "nemo-performance"
-    if table == BRIDGE:
-        name += "+te-loss"
-    if model.startswith("Qwen3_235B"):
-        name += "+overlap" if notes != "token-drop" else ""
-    elif model.startswith(("DeepSeek", "Qwen3_30B")) and notes != "token-drop":
-        name += "+hybrid-ep" + ("+latent" if model.startswith("DeepSeek") else "")
-    elif model.startswith("GPT OSS"):
-        name += "+yarn+biases+clamped+norms+gates"
-    return waits(name, pp, vp)
+    dropped = notes == "token-drop"
+    name = ("nemo-capacity" if dropped else "nemo-performance") + ("+te-loss" if table == BRIDGE else "")
+    return waits(name + ("" if dropped else hopper_options(model)), pp, vp)
 
 
 def convert_nvidia(index, cells, shapes):
@@ -157,15 +150,15 @@ def convert_nvidia(index, cells, shapes):
         seq_len=seq_len, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]), cluster=f"dgx-h100:{-(-devices // 8)}",
         devices=devices, tp=tp, pp=pp, vp=vp, cp=cp, dp=devices // (tp * pp * cp), ep=ep if ep > 1 else None,
         etp=1 if ep > 1 else None, sp=int(tp > 1), zero=3 if fsdp else 1, shard_group=fsdp or None,
-        schedule="interleaved" if vp > 1 else "1f1b", recompute="full" if table == AUTOMODEL else "none",
+        schedule="interleaved" if vp > 1 else "1f1b", recompute="full" if table == AUTOMODEL and not model.startswith("GPT OSS") else "none",
         precision=cells["precision"], attention="cudnn", norm="fused",
-        stack=nvidia_stack(table, model, cells["precision"], fsdp, vp, pp, notes))
+        stack=nvidia_stack(table, model, fsdp, vp, pp, notes))
     tokens = number(cells["tokens_per_s_per_gpu"])
     step_time = number(notes[5:-2]) if notes.startswith("step ") else time_from_tokens(global_batch, seq_len, tokens, devices)
     release = source.split()[-1]
     return Row(table, f"{table}-{release}-{model.replace(' ', '-')}-{devices}-{index:03d}", inputs, "ok", step_time,
-               group=f"{model}-{devices}-{release}-{global_batch}", model_name=model, source=f"{source}, row {index + 1}",
-               tags=dict(release=release, phase="sft" if notes == "SFT" else "pretrain"))
+               group=f"{model}-{devices}-{release}-{global_batch}", excluded=AUTOMODEL_GATE if table == AUTOMODEL else "",
+               model_name=model, source=f"{source}, row {index + 1}", tags=dict(release=release, phase="sft" if notes == "SFT" else "pretrain"))
 
 
 TITAN = {"8B": "Llama 3/3.1 8B", "70B": "Llama 3/3.1 70B", "405B": "Llama 3.1 405B", "L2-13B": "Llama 2 13B", "L2-70B": "Llama 2 70B"}
@@ -181,8 +174,6 @@ def convert_torchtitan(index, cells, shapes):
     excluded = ""
     if recompute == "op":
         excluded = "recomputes every second product of a layer, which no column says"
-    elif recompute == "layer":
-        excluded = "recomputes every second layer, which no column says"
     elif not cells["vp"]:
         excluded = "virtual stages not stated"
     cluster = {"H100-96": cluster_file("grand-teton-h100"), "H200": f"dgx-h200:{devices // 8}", "A100": f"a100-roce:{devices // 8}"}
@@ -190,7 +181,8 @@ def convert_torchtitan(index, cells, shapes):
     inputs.update(
         seq_len=seq_len, global_batch=global_batch, micro_batch=integer(cells["micro_batch"]) or global_batch // dp // pp,
         cluster=cluster[cells["gpu"]], devices=devices, tp=tp, pp=pp, vp=1, cp=cp, dp=dp, sp=int(tp > 1), zero=3,
-        shard_group=fsdp * cp, schedule="1f1b", recompute="none" if excluded else recompute, precision=cells["precision"],
+        shard_group=fsdp * cp, schedule="1f1b", recompute="none" if excluded else {"layer": "full"}.get(recompute, recompute),
+        recomputed_layers=inputs["layers"] // 2 if recompute == "layer" else None, precision=cells["precision"],
         attention="flash2", norm="fused" if cells["compile"] == "1" else "unfused",
         stack=("fsdp-f32-reduce" if cells["compile"] != "1" else "torchtitan-pipeline" if pp > 1 else "torchtitan") +
         ("+async-tp" if cells["async_tp"] == "1" else ""))

@@ -11,8 +11,10 @@ KEMPNER = dict(
     loss_in_16_bits="true", replicates_embedding="true", reports_allocated="true")
 
 TITAN = dict(
-    execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="true",
+    execution="compiled", fused_rotary="true", fused_activation="true", fused_residual="true", fused_loss="false",
     recompute_stops_early="true", gradient_reduce_bytes=4)
+
+AUTOMODEL = dict(gradient_reduce_bytes=4, fused_rotary="true", node_dispatch="true")
 
 # name: (base, switches)
 # DeepSpeed's ZeRO-1 accumulates and reduces in the 16-bit type, 5e8 elements at a time (its default).
@@ -27,6 +29,8 @@ VARIANTS = {
     "megatron-deepspeed-embedding": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="embedding-as-layer")),
     # 02-28: the BF16 optimizer accumulates in f32 beside the bf16 gradients, "4bytes x params and it's not sharded" more.
     "megatron-deepspeed-bf16": ("megatron-deepspeed", dict(stage_split="embedding-as-layer", bucket_elements=5e8)),
+    # bf16 without ZeRO: gradients accumulate and are reduced in f32.
+    "megatron-deepspeed-unsharded-bf16": ("megatron-deepspeed", dict(stage_split="full-layers", bucket_elements=5e8)),
     # PyTorch's DistributedDataParallel instead of Megatron-LM's: buckets of fp16 gradients are reduced beside backward.
     "megatron-torch-ddp": ("megatron-2021", dict(
         overlap_gradient_reduction="true", gradient_bytes=2, gradient_reduce_bytes=2)),
@@ -57,8 +61,10 @@ VARIANTS = {
     "torchtitan": ("fsdp", dict(TITAN)),
     "torchtitan-pipeline": ("fsdp", dict(
         TITAN, gather_parameters_once_per_step="true", reduce_gradients_every_micro_batch="false")),
-    # NeMo AutoModel: FSDP2, Transformer Engine's kernels, DeepEP.
-    "automodel": ("fsdp", dict(gradient_reduce_bytes=4, fused_rotary="true", node_dispatch="true")),
+    # NeMo AutoModel: FSDP2, Transformer Engine's kernels, DeepEP; pipelines as torchtitan's (reshard_after_forward: false).
+    "automodel": ("fsdp", dict(AUTOMODEL)),
+    "automodel-pipeline": ("fsdp", dict(
+        AUTOMODEL, gather_parameters_once_per_step="true", reduce_gradients_every_micro_batch="false")),
     # KempnerForge: parameters and both moments in bf16. With FSDP gradients accumulate whole, in f32, until the last
     # micro-batch reduces them; without, in bf16, and the model is one compiled graph, whose gradients are there all at once
     # before they are added. Every tensor-parallel rank holds all logits.
