@@ -7,8 +7,9 @@ import tempfile
 import unittest
 
 ROOT, MEASURED = sys.argv[1:3]
+HELD_OUT = os.path.join(ROOT, "test/Accuracy/heldout")
 sys.path.insert(0, os.path.join(ROOT, "tools/dev"))
-from accuracy import aleph_alpha, bloom, bridge, fsdp, megatron, repeats, row, score, shapes, stacks, tables
+from accuracy import aleph_alpha, bloom, bridge, fsdp, heldout, megatron, repeats, row, score, shapes, stacks, tables
 
 
 def measured(name):
@@ -46,7 +47,7 @@ class Conventions(unittest.TestCase):
     def test_bloom_depth_follows_from_tflops(self):
         known = [cells for cells in measured("throughput/bloom_prequel_a100.csv") if cells["measured_step_time_s"]]
         for cells in known:
-            layers = bloom.convert_row(0, cells).inputs["layers"]
+            layers = bloom.convert_row(0, cells, self.shapes).tags["layers"]
             hidden, tokens = int(cells["hidden"]), int(cells["global_batch"]) * 2048
             printed = float(cells["measured_tflops_per_gpu"]) * 1e12 * float(cells["measured_step_time_s"]) * int(
                 cells["num_gpus"]) / tokens
@@ -54,21 +55,22 @@ class Conventions(unittest.TestCase):
             new = abs(printed / bloom.new_flops_per_token(layers, hidden) - 1)
             self.assertLess(min(old, new), 1.5e-3, cells["notes"])
         unknown = [cells for cells in known if not cells["layers"]]
-        self.assertEqual([bloom.convert_row(0, cells).inputs["layers"] for cells in unknown if cells["params"] == "191B"], [77])
+        self.assertEqual([bloom.convert_row(0, cells, self.shapes).tags["layers"] for cells in unknown
+                          if cells["params"] == "191B"], [77])
 
     def test_bloom_time_of_rows_that_print_tflops_only(self):
         cells = next(cells for cells in measured("throughput/bloom_prequel_a100.csv") if "L450;" in cells["notes"])
-        self.near(bloom.convert_row(0, cells).step_time_s, 229.28, 1e-3)
+        self.near(bloom.convert_row(0, cells, self.shapes).step_time_s, 229.28, 1e-3)
 
     def test_bloom_memory_is_thousands_of_mebibytes(self):
         self.assertAlmostEqual(bloom.memory("peak mem (first/last node) 64GB."), 62.5)
         self.assertIsNone(bloom.memory("peak mem (first/last node) n/a."))
 
     def test_bloom_leaves_out_what_the_peak_forbids(self):
-        inputs = dict(layers=72, hidden=14336, devices=384)
+        tags = dict(layers=72, hidden=14336, era="fixed")
 
         def runs(*times):
-            rows = [row.Row("bloom", f"r{index}", dict(inputs, global_batch=batch), "ok", time, tags=dict(era="fixed"))
+            rows = [row.Row("bloom", f"r{index}", dict(devices=384, global_batch=batch), "ok", time, tags=tags)
                     for index, (batch, time) in enumerate(times)]
             bloom.exclude_impossible(rows)
             return [bool(entry.excluded) for entry in rows]
@@ -141,8 +143,49 @@ class Conventions(unittest.TestCase):
         self.assertGreater(count, 70)
 
     def test_ids_are_unique(self):
-        ids = [entry.id for entries in tables.read_tables(MEASURED, self.folder.name).values() for entry in entries]
-        self.assertEqual(len(ids), len(set(ids)))
+        for held_out in (None, HELD_OUT):
+            ids = [entry.id for entries in tables.read_tables(MEASURED, self.folder.name, held_out).values() for entry in entries]
+            self.assertEqual(len(ids), len(set(ids)))
+
+    def test_rows_of_other_hardware_convert(self):
+        cells = measured("throughput/mosaicml_llm_foundry_a100.csv")[0]
+        converted = fsdp.convert_llm_foundry(0, dict(cells, gpu="H100", precision="amp_fp8"), self.shapes)
+        self.assertEqual((converted.inputs["cluster"].split(":")[0], converted.inputs["precision"]), ("dgx-h100", "fp8"))
+        self.assertEqual(bridge.stack_of("DeepSeekV3", "H100", "fp8", "25.09", 4, "dropless"),
+                         "nemo-performance+te-loss+hybrid-ep+latent+overlap")
+        self.assertEqual(bridge.stack_of("DeepSeekV3", "H100", "fp8", "25.09", 4, "token-drop"), "nemo-capacity+te-loss+latent")
+
+
+class HeldOut(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.rows = tables.read_tables(MEASURED, self.folder.name, HELD_OUT)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def test_layouts_use_the_devices_that_the_source_names(self):
+        for entry in (entry for entries in self.rows.values() for entry in entries if not entry.excluded):
+            inputs = entry.inputs
+            product = inputs["dp"] * inputs["tp"] * inputs["pp"] * inputs.get("cp", 1)
+            self.assertEqual(product, inputs["devices"], entry.id)
+            self.assertEqual(inputs["global_batch"] % (inputs["dp"] * inputs["micro_batch"]), 0, entry.id)
+
+    def test_no_table_repeats_one_that_constants_were_set_with(self):
+        self.assertFalse(set(self.rows) & set(tables.TABLES))
+
+    def test_megatron_parameters(self):
+        """The paper's parameter counts of its Table 1, in billions."""
+        for cells in row.read_csv(os.path.join(HELD_OUT, "megatron_a100.csv")):
+            if cells["source"] == "SC21":
+                layers, hidden, vocab, seq_len = (int(cells[name]) for name in ("layers", "hidden", "vocab", "seq_len"))
+                count = 12 * layers * hidden**2 * (1 + 13 / (12 * hidden) + (vocab + seq_len) / (12 * layers * hidden))
+                self.assertLess(abs(count / 1e9 / float(cells["model"].rstrip("B")) - 1), 0.03, cells["model"])  # printed with one digit
+
+    def test_torchtitan_time_is_of_whole_steps(self):
+        cells = row.read_csv(os.path.join(HELD_OUT, "torchtitan.csv"))[0]
+        converted = heldout.convert_torchtitan(0, cells, shapes.ShapeTable(MEASURED, self.folder.name))
+        self.assertAlmostEqual(converted.step_time_s, 16 * 8192 / (5762 * 8), 6)
 
 
 class Stacks(unittest.TestCase):
