@@ -1,6 +1,7 @@
 #include "ppc/Planning/LayoutFile.h"
 
 #include "ppc/Support/YamlReader.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -25,7 +26,7 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
     return part("gradients or parameters cut over data-parallel ranks", PlanKey::Zero, layout.zero);
   if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks())
     return part("state cut over some of the data-parallel ranks", PlanKey::ShardGroup, layout.shardGroup);
-  if (layout.pp > 1 && layout.schedule != "1f1b" && layout.schedule != "gpipe")
+  if (layout.pp > 1 && !llvm::is_contained({"1f1b", "gpipe", "zb1p", "zb2p"}, layout.schedule))
     return "pipeline schedule " + layout.schedule;
   if (layout.precision != Precision::F32 && layout.precision != Precision::Bf16)
     return "products in " + toString(layout.precision).str();

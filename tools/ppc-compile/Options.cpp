@@ -44,7 +44,7 @@ cl::opt<std::string> sp("sp", cl::desc("Sequence parallelism, on or off: what li
                         cl::value_desc("on|off"), cl::ValueOptional, cl::cat(layoutCategory));
 cl::opt<int64_t> zero("zero", cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"), cl::value_desc("0|1"),
                       cl::cat(layoutCategory));
-cl::opt<std::string> schedule("schedule", cl::desc("Pipeline schedule: gpipe or 1f1b (default without a search)"),
+cl::opt<std::string> schedule("schedule", cl::desc("Pipeline schedule: gpipe, 1f1b (default without a search), zb1p or zb2p"),
                               cl::value_desc("name"), cl::cat(layoutCategory));
 cl::opt<std::string> recompute("recompute", cl::desc("What backward computes again instead of keeping it: none (default without a search), "
                                                      "selective (attention), full (whole layers)"),

@@ -4,8 +4,6 @@
 
 #include "gtest/gtest.h"
 
-#include <tuple>
-
 using namespace mlir::ppc;
 
 namespace {
@@ -54,9 +52,10 @@ protected:
     for (int64_t tp = 1; tp <= ranks; ++tp)
       for (int64_t pp = 1; tp * pp <= ranks; ++pp)
         for (int64_t microBatch = 1; microBatch <= job.globalBatch; ++microBatch)
-          for (auto [schedule, sequenceParallel, zero] :
-               {std::tuple("1f1b", false, 0), std::tuple("1f1b", false, 1), std::tuple("1f1b", true, 0), std::tuple("1f1b", true, 1),
-                std::tuple("gpipe", false, 0), std::tuple("gpipe", false, 1), std::tuple("gpipe", true, 0), std::tuple("gpipe", true, 1)}) {
+          for (int choice = 0; choice < 16; ++choice) {
+            static constexpr llvm::StringRef schedules[] = {"1f1b", "gpipe", "zb1p", "zb2p"};
+            bool sequenceParallel = choice & 1, zero = choice & 2;
+            llvm::StringRef schedule = schedules[choice / 4];
             ParallelLayout layout = base;
             layout.sequenceParallel = sequenceParallel;
             layout.zero = zero;
@@ -64,7 +63,7 @@ protected:
             layout.pp = pp;
             layout.dp = ranks / (tp * pp);
             layout.microBatch = microBatch;
-            layout.schedule = schedule;
+            layout.schedule = schedule.str();
             if (layout.devices() != ranks || (sequenceParallel && tp == 1) || (zero && layout.dp == 1))
               continue;
             llvm::Expected<Plan> plan = pricePlan(request, layout);

@@ -42,7 +42,7 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Searches the layouts of the module's model (`ppc.shape`, or what `ppc.dims` and `ppc.layer` say) on `ranks` devices of a
     cluster, exactly, and writes the one with the least predicted time per step that fits in memory as `#ppc.plan`; of those within
     1 % of it, which predictions do not tell apart, the one that takes least memory. What an option pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor, sequence and
-    pipeline parallelism and ZeRO-1 in f32 with the schedules gpipe and 1f1b.
+    pipeline parallelism and ZeRO-1 in f32 or bf16 with the schedules gpipe, 1f1b, zb1p and zb2p.
 
     Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, for each decision the best plan
     that decides otherwise, and the fastest plan where another one is chosen for its memory.
