@@ -438,6 +438,7 @@ llvm::Error GroupSearch::searchAlone() {
     if (!asked.empty())
       one.constraints.pin(PlanKey::Pp, int64_t(asked.size()));
     one.frontier = one.alternatives = one.simulate = false;
+    one.fewerDevices = request.fewerDevices;
     one.refuse = request.refuse;
     one.threads = request.threads;
     one.maxEvaluations = request.maxEvaluations;

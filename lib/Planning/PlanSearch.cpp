@@ -102,6 +102,8 @@ private:
   /// `order`: times and numbers of plans, fastest first.
   void preferLessMemory(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf);
   llvm::Error addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best);
+  /// Replaces a search over `devices` by one over fewer where their fastest step is shorter.
+  void tryFewerDevices(int64_t &devices, BoundedSpace &bounded, SearchOutcome &outcome, const SearchTargets &empty);
   /// From `fastest` by the formulas to less and less memory; `known`: good candidates to start from.
   llvm::Error addFrontier(const BoundedSpace &bounded, const Candidate &fastest, std::vector<Candidate> known);
 
@@ -312,6 +314,29 @@ llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::Array
   return llvm::Error::success();
 }
 
+void PlanSearch::tryFewerDevices(int64_t &devices, BoundedSpace &bounded, SearchOutcome &outcome, const SearchTargets &empty) {
+  const int64_t all = devices;
+  // Multiples of every power of two: what halves often divides layers, heads and batches.
+  for (int64_t part = 2, last = all; part <= all; part *= 2) {
+    int64_t count = all / part * part;
+    if (count == last)
+      continue;
+    last = count;
+    BoundedSpace fewer = engine.bound(request.constraints, count);
+    double best = outcome.best().front().time;
+    if (fewer.grids.empty() || fewer.grids.front().first >= best)
+      continue;
+    SearchTargets targets = empty;
+    targets.targets.front().found.latest = best;
+    SearchOutcome found = engine.search(fewer, limit, std::move(targets), "fewer devices");
+    if (found.best().empty() || found.best().front().time >= best)
+      continue;
+    devices = count;
+    outcome = engine.search(fewer, limit, empty, "fewer devices", found.best());
+    bounded = std::move(fewer);
+  }
+}
+
 llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate &fastest, std::vector<Candidate> known) {
   const int steps = bounded.grids.size() <= manyGrids ? 32 : 8;
   std::vector<Candidate> points = {fastest};
@@ -362,15 +387,23 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
     result.infeasibility = explainShape(request, engine, asked, limit);
     return std::move(result);
   }
-  if (devices < asked)
-    result.notes.push_back(llvm::formatv("uses {0} of {1} devices: no layout of more divides", devices, asked).str());
+  const int64_t most = devices;
   // As many whatever is listed, so that the first does not depend on it.
   int64_t finalists = request.simulate ? std::max<int64_t>(request.topK, 5) : request.topK;
   SearchTargets targets;
   targets.targets.emplace_back(size_t(finalists));
   targets.keepsFront = request.frontier || request.timeTolerance > 0;
   targets.frontTolerance = request.timeTolerance;
-  SearchOutcome outcome = engine.search(bounded, limit, std::move(targets));
+  SearchOutcome outcome = engine.search(bounded, limit, targets);
+  if (!outcome.best().empty()) {
+    const Seconds onMost(outcome.best().front().time);
+    if (request.fewerDevices && !request.constraints.isPinned(PlanKey::Devices))
+      tryFewerDevices(devices, bounded, outcome, targets);
+    if (devices < most)
+      result.notes.push_back(llvm::formatv("uses {0} of {1} devices: a step on {2} takes {3}", devices, asked, most, toString(onMost)).str());
+    else if (devices < asked)
+      result.notes.push_back(llvm::formatv("uses {0} of {1} devices: no layout of more divides", devices, asked).str());
+  }
   result.relaxedBound = Seconds(bounded.grids.front().first);
   fillTable(outcome);
   if (outcome.best().empty()) {

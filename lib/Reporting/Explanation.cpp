@@ -152,7 +152,7 @@ std::string mlir::ppc::nothingToDecide(const PlanReport &report, PlanKey key) {
 /// Why no other value of a decision was looked for.
 static std::string whyNoAlternative(const PlanReport &report, PlanKey key) {
   switch (key) {
-  case PlanKey::Devices: return "every device is used that some layout can use; --devices asks for fewer";
+  case PlanKey::Devices: return "as many are used as make the shortest step; --pin devices=N asks for exactly N";
   case PlanKey::Precision:
   case PlanKey::Attention: return ("not searched; --" + toString(key) + " asks for another").str();
   case PlanKey::RecomputedLayers: return "it follows from what fits: as few as memory allows on each device (--explain memory)";

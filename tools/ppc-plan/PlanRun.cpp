@@ -180,8 +180,8 @@ static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input)
   bool whole = options.emit == PlanOutput::Html || options.emit == PlanOutput::Json;
   bool lists = whole || options.emit == PlanOutput::Table; // others write the best plan alone
   return {input.model, input.job, input.cluster, input.stack, input.base, input.constraints, Bytes(options.memory), lists ? options.top : 1,
-          /*frontier=*/options.frontier || whole, /*alternatives=*/options.emit == PlanOutput::Table || whole, /*simulate=*/true,
-          /*refuse=*/{}};
+          /*frontier=*/options.frontier || whole, /*alternatives=*/options.emit == PlanOutput::Table || whole, /*fewerDevices=*/true,
+          /*simulate=*/true, /*refuse=*/{}};
 }
 
 static int writeArguments(const FrameworkArguments &arguments, llvm::raw_ostream &out) {
@@ -295,6 +295,10 @@ int mlir::ppc::plan(const PlanOptions &options) {
   if (report->plans.empty())
     return fail("the search ended without a plan");
   noteIdlePins(options, *input, *report);
+  bool listsNotes = options.emit == PlanOutput::Json || options.emit == PlanOutput::Html || (options.emit == PlanOutput::Table && options.explain.empty());
+  if (!listsNotes)
+    for (const std::string &text : report->search.notes)
+      note(text);
   if (options.cutOps)
     return planOps(options, *input, *report);
   return writeOutput(options, [&](llvm::raw_ostream &out) { return writeReport(options, *report, out); });

@@ -45,6 +45,8 @@ struct PlanRequest {
   int64_t topK = 5;          // plans to list
   bool frontier = false;     // also the time/memory front
   bool alternatives = true;  // also the best plan with another value of each decision
+  /// Counts of devices that divide badly may make slower steps than fewer devices do: also tries rounder ones, unless pinned.
+  bool fewerDevices = false;
   bool simulate = false;     // replay the best plans, five at least, event by event, and rank them by that
   /// The plan that takes least memory among those up to this share slower than the fastest comes first (`indistinctTimes`);
   /// 0: the fastest does. Not on clusters of several groups of devices.

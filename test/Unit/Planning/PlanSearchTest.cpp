@@ -289,6 +289,38 @@ TEST(PlanSearch, TradesTimeForMemoryAlongTheFrontier) {
   }
 }
 
+TEST(PlanSearch, UsesFewerDevicesWhereThatIsFaster) {
+  RandomProblems random(17);
+  int fewer = 0;
+  for (int i = 0; i < 40; ++i) {
+    PlanningProblem problem = random.make();
+    problem.constraints = PlanConstraints();
+    problem.limit = Bytes(1e12);
+    problem.cluster = llvm::cantFail(restrictCluster(llvm::cantFail(findCluster("dgx-h100:2")), random.pick({7, 9, 11, 13, 14, 15, 16})));
+    PlanRequest request = problem.request();
+    PlanSearchResult all = llvm::cantFail(searchPlan(request));
+    request.fewerDevices = true;
+    PlanSearchResult best = llvm::cantFail(searchPlan(request));
+    ASSERT_FALSE(all.plans.empty());
+    ASSERT_FALSE(best.plans.empty());
+    const Plan &chosen = best.plans.front();
+    double before = all.plans.front().cost.stepTime.value;
+    EXPECT_LE(chosen.cost.stepTime.value, before) << "problem " << i;
+    if (chosen.layout.devices() == all.plans.front().layout.devices()) {
+      EXPECT_EQ(toString(chosen.layout), toString(all.plans.front().layout)) << "problem " << i;
+      continue;
+    }
+    ++fewer;
+    EXPECT_LT(chosen.cost.stepTime.value, before) << "problem " << i;
+    ASSERT_EQ(best.notes.size(), 1u);
+    EXPECT_EQ(best.notes.front().rfind("uses " + std::to_string(chosen.layout.devices()) + " of ", 0), 0u) << best.notes.front();
+    // As the search over that many finds it.
+    request.constraints.pin(PlanKey::Devices, chosen.layout.devices());
+    EXPECT_EQ(toString(llvm::cantFail(searchPlan(request)).plans.front().layout), toString(chosen.layout)) << "problem " << i;
+  }
+  EXPECT_GT(fewer, 4);
+}
+
 TEST(PlanSearch, IsTheSameForAnyNumberOfThreads) {
   RandomProblems random(7);
   for (int i = 0; i < 5; ++i) {
