@@ -12,7 +12,8 @@ struct StepEstimator::State {
   PipelineTime time;
 };
 
-StepEstimator::StepEstimator() : state(std::make_unique<State>()) {}
+StepEstimator::StepEstimator(PipelineTimer::Compiled compiled)
+    : state(std::make_unique<State>(State{PipelineTimer(std::move(compiled)), PipelineTime()})) {}
 StepEstimator::~StepEstimator() = default;
 
 /// Whether a schedule places weight gradients on their own; otherwise they are part of backward.

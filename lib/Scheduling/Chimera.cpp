@@ -17,12 +17,16 @@
 
 namespace mlir::ppc {
 
+static int64_t underWay(const PipelineShape &shape) { return shape.devices / 2 + 1; }
+
 PipelineSchedule makeChimeraSchedule(const PipelineShape &shape) {
   PipelineSchedule schedule = makeEmptySchedule("chimera", shape);
   schedule.placement = placeBothWays(shape);
   schedule.replicas = bidirectionalReplicas(shape.microBatches);
-  scheduleEarliestFirst(schedule, shape.devices / 2 + 1);
+  scheduleEarliestFirst(schedule, underWay(shape));
   return schedule;
 }
+
+std::vector<OrderLimit> limitChimera(const PipelineShape &shape) { return {{0, 0, true, underWay(shape)}}; }
 
 } // namespace mlir::ppc

@@ -123,20 +123,40 @@ private:
 };
 } // namespace
 
-PipelineSchedule makeVHalfSchedule(const PipelineShape &shape) {
-  int64_t p = shape.devices, shift = p % 2 ? 0 : 3; // so that no two parts fall on one unit
+static std::vector<BuildingBlock> vHalfBlocks(int64_t p) {
+  int64_t shift = p % 2 ? 0 : 3; // so that no two parts fall on one unit
   std::vector<BuildingBlock> blocks;
   for (int64_t d = 0; d < p; ++d)
     blocks.push_back({2 * d, 3 * p - d - 2, 3 * p + shift + 2 * d - 1, 6 * p + shift - d - 2});
-  return VSchedule("v-half", shape, blocks).make();
+  return blocks;
 }
 
-PipelineSchedule makeVMinSchedule(const PipelineShape &shape) {
-  int64_t p = shape.devices, shift = p % 3 ? 0 : 2;
+static std::vector<BuildingBlock> vMinBlocks(int64_t p) {
+  int64_t shift = p % 3 ? 0 : 2;
   std::vector<BuildingBlock> blocks;
   for (int64_t d = 0; d < p; ++d)
     blocks.push_back({d, 2 * p - d - 1, 2 * p + shift + d, 4 * p + shift - d - 1});
-  return VSchedule("v-min", shape, blocks).make();
+  return blocks;
 }
+
+PipelineSchedule makeVHalfSchedule(const PipelineShape &shape) { return VSchedule("v-half", shape, vHalfBlocks(shape.devices)).make(); }
+PipelineSchedule makeVMinSchedule(const PipelineShape &shape) { return VSchedule("v-min", shape, vMinBlocks(shape.devices)).make(); }
+
+/// A forward waits for all that is planned before it.
+static std::vector<OrderLimit> limitByPlan(llvm::ArrayRef<BuildingBlock> blocks) {
+  std::vector<OrderLimit> limits;
+  int64_t p = blocks.size();
+  for (int64_t device = 0; device < p; ++device)
+    for (int forward = 0; forward < 2; ++forward)
+      for (int later = forward + 1; later < 4; ++later) {
+        auto stageOf = [&](int part) { return part == 0 || part == 3 ? device : 2 * p - 1 - device; };
+        int64_t ahead = (blocks[device][later] - blocks[device][forward]) / blockInterval + 1;
+        limits.push_back({stageOf(forward), stageOf(later), later >= 2, ahead});
+      }
+  return limits;
+}
+
+std::vector<OrderLimit> limitVHalf(const PipelineShape &shape) { return limitByPlan(vHalfBlocks(shape.devices)); }
+std::vector<OrderLimit> limitVMin(const PipelineShape &shape) { return limitByPlan(vMinBlocks(shape.devices)); }
 
 } // namespace mlir::ppc

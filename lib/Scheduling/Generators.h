@@ -34,6 +34,13 @@ void makeDualPipeDevice(const PipelineShape &shape, int64_t device, std::vector<
 void makeDualPipeVDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
 void makeSequenceChunkedDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);
 
+// What the order of devices makes them wait for.
+std::vector<OrderLimit> limitOneFOneB(const PipelineShape &shape);
+std::vector<OrderLimit> limitVHalf(const PipelineShape &shape);
+std::vector<OrderLimit> limitVMin(const PipelineShape &shape);
+std::vector<OrderLimit> limitWave(const PipelineShape &shape);
+std::vector<OrderLimit> limitChimera(const PipelineShape &shape);
+
 /// Of the zero-bubble schedules on one device: forwards before the first pair of F and B, and W held back. With slopes of `factor`
 /// per device where the shape has none, at most `factor` p micro-batches are in flight.
 struct SlopedOrder {

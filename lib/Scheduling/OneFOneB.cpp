@@ -26,6 +26,13 @@ void makeOneFOneBDevice(const PipelineShape &shape, int64_t stage, std::vector<P
   }
 }
 
+std::vector<OrderLimit> limitOneFOneB(const PipelineShape &shape) {
+  std::vector<OrderLimit> limits;
+  for (int64_t stage = 0; stage < shape.devices; ++stage)
+    limits.push_back({stage, stage, true, shape.devices - stage});
+  return limits;
+}
+
 PipelineSchedule makeOneFOneBSchedule(const PipelineShape &shape) {
   return makeByDevice(makeEmptySchedule("1f1b", shape), shape, makeOneFOneBDevice);
 }

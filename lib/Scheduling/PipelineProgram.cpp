@@ -235,9 +235,10 @@ PipelinePrograms::~PipelinePrograms() = default;
 static constexpr int64_t unknown = -1, never = 0;
 
 /// Micro-batches with which every steady state comes.
-static int64_t leastToFold(const PipelineShape &shape, int64_t period) {
-  // Slices fill a pipeline with fewer micro-batches.
-  return 4 * std::max((shape.devices + shape.slices - 1) / shape.slices, period) + 8;
+static int64_t leastToFold(const PipelineScheduleKind &kind, const PipelineShape &shape, int64_t period) {
+  // Slices fill a pipeline with fewer micro-batches. Where devices alternate, all do from the first backward to the last forward.
+  int64_t filling = (shape.devices + shape.slices - 1) / shape.slices;
+  return kind.alternates ? 2 * filling + 8 : 4 * std::max(filling, period) + 8;
 }
 
 llvm::Expected<PipelineProgram> PipelinePrograms::compile(const PipelineScheduleKind &kind,
@@ -247,7 +248,7 @@ llvm::Expected<PipelineProgram> PipelinePrograms::compile(const PipelineSchedule
   // A shape with few micro-batches that still has every steady state, and the rest in periods.
   for (int64_t multiple = known == unknown ? 1 : known; multiple >= 1 && multiple <= 3; ++multiple) {
     int64_t period = multiple * kind.period(shape);
-    int64_t enough = leastToFold(shape, period);
+    int64_t enough = leastToFold(kind, shape, period);
     int64_t least = enough + (shape.microBatches - enough) % period;
     if (shape.microBatches < enough + 2 * period)
       return linearize(kind, shape, shape.microBatches);
@@ -312,6 +313,15 @@ bool PipelinePrograms::knowsLoads(const PipelineScheduleKind &kind, const Pipeli
   return hasKnownMoments(kind) || isIn(loads) || isIn(programs);
 }
 
+/// Without any action.
+static std::unique_ptr<PipelineProgram> placeChunks(const PipelineSchedule &schedule, const PipelineShape &shape) {
+  Linearizer empty(schedule);
+  empty.setUpChunks();
+  auto program = std::make_unique<PipelineProgram>(std::move(empty.program));
+  program->shape = shape;
+  return program;
+}
+
 llvm::Expected<const PipelineProgram *> PipelinePrograms::getLoads(const PipelineScheduleKind &kind,
                                                                    const PipelineShape &shape) {
   Base base{&kind, shape.devices, shape.chunks, shape.slices, shape.lead, shape.lag};
@@ -323,15 +333,11 @@ llvm::Expected<const PipelineProgram *> PipelinePrograms::getLoads(const Pipelin
   if (llvm::Error error = checkProgram(kind, shape))
     return std::move(error);
   // Where one action decides the next on other devices, all must be made; many micro-batches are folded instead.
-  // Where one action decides the next on other devices, all must be made; many micro-batches are folded instead.
   bool isKnown = hasKnownMoments(kind);
-  if (!isKnown && (!kind.makeDevice || (kind.period && shape.microBatches >= 2 * leastToFold(shape, kind.period(shape)))))
+  if (!isKnown && (!kind.makeDevice || (kind.period && shape.microBatches >= 2 * leastToFold(kind, shape, kind.period(shape)))))
     return get(kind, shape);
   PipelineSchedule schedule = makeEmptyPipeline(kind, shape);
-  Linearizer empty(schedule);
-  empty.setUpChunks();
-  entry = std::make_unique<PipelineProgram>(std::move(empty.program));
-  entry->shape = shape;
+  entry = placeChunks(schedule, shape);
   std::vector<PipelineAction> list;
   for (int64_t device = 0; device < shape.devices; ++device) {
     if (isKnown) {
@@ -343,6 +349,28 @@ llvm::Expected<const PipelineProgram *> PipelinePrograms::getLoads(const Pipelin
     entry->moments.push_back(worstMoments(schedule, list, entry->chunks[device]));
   }
   return entry.get();
+}
+
+const PipelineProgram *PipelinePrograms::getSomeLoads(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  Base base{&kind, shape.devices, shape.chunks, shape.slices, shape.lead, shape.lag};
+  auto [entry, isNew] = someLoads.try_emplace({base, shape.microBatches});
+  if (!isNew)
+    return entry->second.get();
+  if (kind.makeDevice) {
+    PipelineSchedule schedule = makeEmptyPipeline(kind, shape);
+    entry->second = placeChunks(schedule, shape);
+    std::vector<PipelineAction> list;
+    kind.makeDevice(shape, 0, list);
+    entry->second->moments.resize(shape.devices);
+    entry->second->moments[0] = worstMoments(schedule, list, entry->second->chunks[0]);
+  } else if (PipelineShape fewer = shape; kind.earliestFirst && shape.microBatches > 2 * (fewer.microBatches = shape.devices + 2)) {
+    // All that may be under way.
+    if (llvm::Expected<const PipelineProgram *> first = getLoads(kind, fewer))
+      entry->second = std::make_unique<PipelineProgram>(**first);
+    else
+      llvm::consumeError(first.takeError());
+  }
+  return entry->second.get();
 }
 
 llvm::Expected<PipelineProgram> compilePipelineSchedule(const PipelineScheduleKind &kind, const PipelineShape &shape) {

@@ -48,7 +48,7 @@ PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape s
 
 llvm::Expected<const PipelineProgram *> PipelineTimer::compile(const PipelineScheduleKind &kind,
                                                                const PipelineShape &shape) {
-  return programs.get(kind, shape);
+  return compiled ? compiled(kind, shape) : programs.get(kind, shape);
 }
 
 llvm::Error PipelineTimer::time(llvm::StringRef schedule, const PipelineShape &shape,

@@ -95,21 +95,22 @@ struct DeviceRule {
   llvm::StringRef name;
   StagePlaces (*place)(const PipelineShape &shape);
   DeviceGenerator makeDevice;
+  std::vector<OrderLimit> (*orderLimits)(const PipelineShape &shape) = nullptr;
 };
 } // namespace
 
 static constexpr DeviceRule deviceRules[] = {
     {"gpipe", nullptr, makeGPipeDevice},
-    {"1f1b", nullptr, makeOneFOneBDevice},
+    {"1f1b", nullptr, makeOneFOneBDevice, limitOneFOneB},
     {"interleaved", placeRoundRobin, makeInterleavedDevice},
     {"breadth-first", placeRoundRobin, makeBreadthFirstDevice},
     {"zb1p", nullptr, makeZeroBubble1pDevice},
     {"zb2p", nullptr, makeZeroBubble2pDevice},
     {"zbv", placeZigzag, makeZeroBubbleVDevice},
-    {"v-half", placeZigzag, nullptr},
-    {"v-min", placeZigzag, nullptr},
-    {"wave", placeZigzag, nullptr},
-    {"chimera", placeBothWays, nullptr},
+    {"v-half", placeZigzag, nullptr, limitVHalf},
+    {"v-min", placeZigzag, nullptr, limitVMin},
+    {"wave", placeZigzag, nullptr, limitWave},
+    {"chimera", placeBothWays, nullptr, limitChimera},
     {"dualpipe", placeBothWays, makeDualPipeDevice},
     {"dualpipev", placeZigzag, makeDualPipeVDevice},
     {"seq1f1b", nullptr, makeSequenceChunkedDevice},
@@ -139,17 +140,19 @@ static std::vector<PipelineScheduleKind> makeKinds() {
   };
   auto addBidirectional = [&](llvm::StringRef name, llvm::StringRef summary,
                               PipelineSchedule (*make)(const PipelineShape &), std::vector<llvm::StringRef> aliases,
-                              int64_t (*period)(const PipelineShape &)) {
+                              int64_t (*period)(const PipelineShape &)) -> PipelineScheduleKind & {
     PipelineScheduleKind &kind = add(name, summary, make, std::move(aliases));
     kind.needs = "two copies of the model";
     kind.replicas = 2;
     kind.check = twoDirections;
     kind.period = period;
+    return kind;
   };
 
   add("gpipe", "all forwards, then all backwards; keeps every micro-batch", makeGPipeSchedule, {});
   add("1f1b", "one forward, one backward; stage s of p keeps p - s micro-batches", makeOneFOneBSchedule,
-      {"1F1B", "pipedream-flush"});
+      {"1F1B", "pipedream-flush"})
+      .alternates = true;
   PipelineScheduleKind &interleaved =
       addChunked("interleaved", "1f1b over several chunks per device: less bubble, more messages",
                  makeInterleavedSchedule, {"interleaved-1f1b", "1f1b-i", "vpp"});
@@ -176,8 +179,10 @@ static std::vector<PipelineScheduleKind> makeKinds() {
   wave.needs = "an even number of chunks per device";
   wave.check = wholeWaves;
   wave.period = everyGroup;
+  wave.earliestFirst = true;
   addBidirectional("chimera", "two copies of the model in opposite directions: half the bubble of 1f1b",
-                   makeChimeraSchedule, {"bidirectional"}, everyGroup);
+                   makeChimeraSchedule, {"bidirectional"}, everyGroup)
+      .earliestFirst = true;
   addBidirectional("dualpipe",
                    "two copies in opposite directions, each forward beside a backward: hides expert all-to-all",
                    makeDualPipeSchedule, {"dual-pipe"}, everyPair);
@@ -188,11 +193,13 @@ static std::vector<PipelineScheduleKind> makeKinds() {
           makeSequenceChunkedSchedule, {"seq-1f1b", "sequence-chunked"});
   sliced.needs = "sequences cut into slices";
   sliced.slicesSequence = true;
+  sliced.alternates = true;
   for (PipelineScheduleKind &kind : kinds)
-    for (const auto &[name, place, makeDevice] : deviceRules)
+    for (const auto &[name, place, makeDevice, orderLimits] : deviceRules)
       if (kind.name == name) {
         kind.place = place;
         kind.makeDevice = makeDevice;
+        kind.orderLimits = orderLimits;
       }
   return kinds;
 }

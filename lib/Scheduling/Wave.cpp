@@ -15,11 +15,15 @@
 
 namespace mlir::ppc {
 
+static int64_t underWay(const PipelineShape &shape) { return shape.devices + 1; }
+
 PipelineSchedule makeWaveSchedule(const PipelineShape &shape) {
   PipelineSchedule schedule = makeEmptySchedule("wave", shape);
   schedule.placement = placeZigzag(shape);
-  scheduleEarliestFirst(schedule, shape.devices + 1);
+  scheduleEarliestFirst(schedule, underWay(shape));
   return schedule;
 }
+
+std::vector<OrderLimit> limitWave(const PipelineShape &shape) { return {{0, 0, true, underWay(shape)}}; }
 
 } // namespace mlir::ppc

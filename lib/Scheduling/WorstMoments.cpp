@@ -23,12 +23,13 @@ public:
     double share = 1.0 / schedule.sliceCount;
     Moment now(chunks.size());
     std::vector<Moment> kept;
+    size_t above = 0; // of `kept`: above the last moment, perhaps
     for (size_t i = 0; i < list.size(); ++i) {
       ChunkLoad &load = now[position[schedule.replicaOf(list[i].microBatch) * schedule.stageCount + list[i].stage]];
       if (list[i].kind == Kind::Forward) {
         load.forward += share;
         if (i + 1 == list.size() || list[i + 1].kind != Kind::Forward)
-          keepMaximal(now, kept);
+          keepMaximal(now, kept, above);
       } else if (list[i].kind == Kind::WeightGradient) {
         load.weight -= share;
       } else {
@@ -37,7 +38,7 @@ public:
           ++i;
         } else {
           load.weight += share;
-          keepMaximal(now, kept);
+          keepMaximal(now, kept, above);
         }
       }
     }
@@ -64,12 +65,17 @@ public:
     return false;
   }
 
-  /// Adds a moment unless one that is kept is above it, and drops those below it. In a steady state the last one comes again.
-  static void keepMaximal(const Moment &now, std::vector<Moment> &kept) {
-    for (size_t i = kept.size(); i-- > 0;)
-      if (isBelow(now, kept[i]))
+  /// Adds a moment unless one that is kept is above it, and drops those below it. `above`: which was above the moment before; in
+  /// a steady state moments come again in the order in which they were kept.
+  static void keepMaximal(const Moment &now, std::vector<Moment> &kept, size_t &above) {
+    for (size_t i = 0; i < kept.size(); ++i, ++above) {
+      if (above >= kept.size())
+        above = 0;
+      if (isBelow(now, kept[above]))
         return;
+    }
     llvm::erase_if(kept, [&](const Moment &other) { return isBelow(other, now); });
+    above = kept.size();
     kept.push_back(now);
   }
 
@@ -80,8 +86,9 @@ private:
 
 static std::vector<Moment> keepWorst(llvm::ArrayRef<Moment> moments) {
   std::vector<Moment> kept;
+  size_t above = 0;
   for (const Moment &moment : moments)
-    WorstMoments::keepMaximal(moment, kept);
+    WorstMoments::keepMaximal(moment, kept, above);
   llvm::sort(kept, WorstMoments::isHeavier);
   return kept;
 }

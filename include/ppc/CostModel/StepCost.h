@@ -55,7 +55,8 @@ struct StepDetail {
 /// Prices layouts. Keeps compiled schedules between calls: one estimator per thread.
 class StepEstimator {
 public:
-  StepEstimator();
+  /// `compiled`: of its PipelineTimer.
+  explicit StepEstimator(PipelineTimer::Compiled compiled = {});
   ~StepEstimator();
   /// Errors: what verifyLayout says; more devices than the cluster holds; a schedule that cannot be made for these sizes.
   llvm::Expected<StepCost> estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,

@@ -96,6 +96,10 @@ public:
   /// Chunks and moments only, much faster: without `actions`, unless the whole program is known. Kept as long as this object.
   llvm::Expected<const PipelineProgram *> getLoads(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
+  /// Chunks, and of some devices moments that no moment of the whole is below: they keep at least that. Null: none are known in much
+  /// less time. Kept as long as this object. Requires a shape that can be compiled.
+  const PipelineProgram *getSomeLoads(const PipelineScheduleKind &kind, const PipelineShape &shape);
+
   /// Whether that takes no time worth speaking of.
   bool knowsLoads(const PipelineScheduleKind &kind, const PipelineShape &shape) const;
 
@@ -106,7 +110,7 @@ private:
   using Base = std::tuple<const PipelineScheduleKind *, int64_t, int64_t, int64_t, int64_t, int64_t>;
   std::map<Base, int64_t> multiples; // periods that line up; 0: none
   std::map<std::pair<Base, int64_t>, std::unique_ptr<Family>> families;
-  std::map<std::pair<Base, int64_t>, std::unique_ptr<PipelineProgram>> programs, loads; // by micro-batches
+  std::map<std::pair<Base, int64_t>, std::unique_ptr<PipelineProgram>> programs, loads, someLoads; // by micro-batches
 };
 
 /// One program, by value. `PipelinePrograms::get` is faster for several.

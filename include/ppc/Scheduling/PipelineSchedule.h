@@ -97,6 +97,16 @@ struct PipelineSchedule {
   int64_t deviceOf(const PipelineAction &action) const { return deviceOf(replicaOf(action.microBatch), action.stage); }
 };
 
+/// What a schedule's order makes a device wait for: forward `from` of a replica's micro-batch i + `ahead` starts after
+/// micro-batch i has come back to the device and has gone through `to`, forward or backward. Both stages are on that device,
+/// `to` is later in the path of a micro-batch.
+struct OrderLimit {
+  int64_t from = 0; // virtual stage
+  int64_t to = 0;   // virtual stage
+  bool toBackward = true;
+  int64_t ahead = 1;
+};
+
 /// A schedule that users can name.
 struct PipelineScheduleKind {
   llvm::StringRef name;    // of --schedule
@@ -107,6 +117,8 @@ struct PipelineScheduleKind {
   std::vector<std::vector<int64_t>> (*place)(const PipelineShape &shape) = nullptr;
   /// Adds what one device runs, where that follows from the shape alone. Null: what others run decides it.
   void (*makeDevice)(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) = nullptr;
+  /// Limits that hold for any number of micro-batches; bounds of steps are made of them. Null: none are known.
+  std::vector<OrderLimit> (*orderLimits)(const PipelineShape &shape) = nullptr;
   llvm::StringRef needs = "";                // what a program must offer beyond one chunk per device, in words
   int64_t minChunks = 1, maxChunks = 1;      // per device and replica
   int64_t defaultChunks = 1;
@@ -119,6 +131,12 @@ struct PipelineScheduleKind {
   /// Adding so many micro-batches to a large enough shape, or twice or three times as many, repeats every steady state
   /// of the schedule once more. Null: there is no steady state. Only a hint: whoever uses it checks.
   int64_t (*period)(const PipelineShape &shape) = nullptr;
+
+  /// Of one stage per device: device d of p runs its k-th F (of a micro-batch, or of a slice of one) behind B number
+  /// k - (p - 1 - d + slices), the B of a micro-batch one after the other.
+  bool alternates = false;
+  /// Micro-batches run as if none came after them: of fewer of them, devices keep no more at any moment.
+  bool earliestFirst = false;
 
   bool fitsDurations() const { return fittedInFlight > 0; }
 };

@@ -8,6 +8,8 @@
 #include "ppc/Scheduling/PipelineProgram.h"
 #include "ppc/Scheduling/ScheduleSimulator.h"
 
+#include <functional>
+
 namespace mlir::ppc {
 
 /// Results of `PipelineTimer::time`. Keep one and reuse it: its vectors are not allocated again.
@@ -36,6 +38,10 @@ PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape s
 /// Not thread-safe: one per thread.
 class PipelineTimer {
 public:
+  /// `compiled`: where compiled schedules come from, instead of its own ones; they must outlive it.
+  using Compiled = std::function<llvm::Expected<const PipelineProgram *>(const PipelineScheduleKind &, const PipelineShape &)>;
+  explicit PipelineTimer(Compiled compiled = {}) : compiled(std::move(compiled)) {}
+
   /// The compiled schedule, cached for the timer's life. Errors as `PipelinePrograms::get`.
   llvm::Expected<const PipelineProgram *> compile(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
@@ -53,6 +59,7 @@ public:
 
 private:
   template <typename Time> struct CodeTimes { Time duration, latency, after; };
+  Compiled compiled;
   PipelinePrograms programs;
   std::vector<CodeTimes<double>> exactTimes;
   std::vector<CodeTimes<int64_t>> times;
