@@ -43,8 +43,9 @@ void GraphBuilder::DeviceBuilder::planTurns() {
     bool gathersHere = (action.kind == Kind::Forward || (action.kind == Kind::Backward && work.gathersForBackward)) &&
                        (!work.gathersOnce || first) &&
                        action.slice == (action.kind == Kind::Forward ? 0 : work.schedule.sliceCount - 1); // the first that comes
+    bool scattersHere = leaves && (last || (work.scattersEveryMicroBatch && action.slice == 0)); // the last that comes
     bool moves = false, drawn = whole.everyLayer || whole.inOps(action);
-    if (!gathersHere && !first && !last && !(leaves && work.scattersEveryMicroBatch) && !drawn)
+    if (!gathersHere && !first && !last && !scattersHere && !drawn)
       continue;
     here.clear();
     for (size_t l = 0; l < layers.size(); ++l) {
@@ -52,7 +53,7 @@ void GraphBuilder::DeviceBuilder::planTurns() {
       LayerTurn turn{i, layer};
       turn.gathers = (gathersHere && layers[layer].gather.value > 0) ||
                      (first && state.gather.value > 0 && work.overlapsGather && layers[layer].parameters > 0);
-      turn.scatters = leaves && layers[layer].scatter.value > 0 && (last || work.scattersEveryMicroBatch);
+      turn.scatters = scattersHere && layers[layer].scatter.value > 0;
       turn.reduces = last && state.reduction.value > 0 && work.overlapsReduction && layers[layer].parameters > 0;
       moves |= turn.gathers || turn.scatters || turn.reduces;
       here.push_back(turn);
@@ -170,7 +171,7 @@ void GraphBuilder::DeviceBuilder::addLayers(size_t i, double scale, ActionTasks 
     SimulatedEvent event = eventOf(action, SimulatedStream::StateCollectives, SimulatedKind::GradientReduction);
     event.layer = turns[turn].layer;
     if (turns[turn].scatters)
-      onStateStream(event, layer.scatter * whole.share, main);
+      onStateStream(event, layer.scatter, main);
     if (turns[turn].reduces) {
       waitingElements += layer.parameters;
       reductionAfter = main;

@@ -244,38 +244,57 @@ static llvm::Expected<Seconds> pipelineAlone(PipelineTimer &timer, const StepWor
   return work.validatesAfterwards ? time.span() : time.stepTime;
 }
 
+double mlir::ppc::expectedReplayTasks(const ParallelLayout &layout, const StepDetail &detail) {
+  ParallelLayout effective = layout;
+  effective.vp = detail.shape.chunks;
+  double tasks = expectedTasks(detail, effective, /*everyLayer=*/false);
+  std::optional<ReplayedPart> part = replayedPart(layout, effective, detail, {});
+  return part ? tasks * double(2 * part->least + part->period) / double(detail.shape.microBatches) : tasks;
+}
+
 /// A step of `least` micro-batches and one of a period more, instead of the whole.
 static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &kind, const PipelineShape &shape, int64_t least,
                                                   int64_t period, llvm::function_ref<llvm::Expected<StepWork>(int64_t)> workOf,
                                                   const StepSimulationOptions &options) {
   PipelineTimer timer;
   PipelineTime scratch;
-  std::array<SimulatedStep, 2> steps;
-  std::array<Seconds, 3> alone; // of those two, and of the whole
-  const int64_t counts[] = {least, least + period, shape.microBatches};
   std::optional<StepWork> work;
-  for (int i = 0; i < 3; ++i) {
-    if (i < 2) {
-      llvm::Expected<StepWork> each = workOf(counts[i]);
-      if (!each)
-        return each.takeError();
-      work = std::move(*each);
-      llvm::Expected<SimulatedStep> step = simulateWork(*work, options);
-      if (!step)
-        return step;
-      steps[i] = std::move(*step);
-    }
+  StepSimulationOptions whole = options;
+  whole.latest = Seconds(0);
+  auto replay = [&](int64_t microBatches) -> llvm::Expected<SimulatedStep> {
+    llvm::Expected<StepWork> each = workOf(microBatches);
+    if (!each)
+      return each.takeError();
+    work = std::move(*each);
+    return simulateWork(*work, whole);
+  };
+  auto alone = [&](int64_t microBatches) {
     PipelineShape part = shape;
-    part.microBatches = counts[i];
-    llvm::Expected<Seconds> time = pipelineAlone(timer, *work, kind, part, scratch);
-    if (!time)
-      return time.takeError();
-    alone[i] = *time;
+    part.microBatches = microBatches;
+    return pipelineAlone(timer, *work, kind, part, scratch);
+  };
+  llvm::Expected<SimulatedStep> first = replay(least);
+  if (!first)
+    return first;
+  llvm::Expected<Seconds> firstAlone = alone(least), allAlone = alone(shape.microBatches);
+  if (!firstAlone || !allAlone)
+    return joinErrors(firstAlone.takeError(), allAlone.takeError());
+  // What runs beside the pipeline makes no period of it shorter.
+  if (options.latest.value > 0 && (first->stepTime + (*allAlone - *firstAlone)) * (1 - 1e-9) > options.latest) {
+    SimulatedStep result;
+    result.stopped = true;
+    return std::move(result);
   }
-  Seconds more = alone[1] - alone[0], grown = std::max(Seconds(0), steps[1].stepTime - steps[0].stepTime);
+  llvm::Expected<SimulatedStep> second = replay(least + period);
+  if (!second)
+    return second;
+  llvm::Expected<Seconds> secondAlone = alone(least + period);
+  if (!secondAlone)
+    return secondAlone.takeError();
+  Seconds more = *secondAlone - *firstAlone, grown = std::max(Seconds(0), second->stepTime - first->stepTime);
   double missing = double(shape.microBatches - least) / double(period);
-  Seconds growth = more.value > 0 ? (alone[2] - alone[0]) * (grown / more) : grown * missing;
-  return extrapolate(std::move(steps[0]), steps[1], missing, growth);
+  Seconds growth = more.value > 0 ? (*allAlone - *firstAlone) * std::max(1.0, grown / more) : grown * missing;
+  return extrapolate(std::move(*first), *second, missing, growth);
 }
 
 llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
@@ -299,11 +318,8 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, c
       return schedule.takeError();
     return deriveStepWork(context, detail, cost, std::move(*schedule));
   };
-  if (std::optional<ReplayedPart> part = replayedPart(layout, effective, detail, options)) {
-    StepSimulationOptions whole = options;
-    whole.latest = Seconds(0);
-    return replayInPart(*detail.schedule, detail.shape, part->least, part->period, workOf, whole);
-  }
+  if (std::optional<ReplayedPart> part = replayedPart(layout, effective, detail, options))
+    return replayInPart(*detail.schedule, detail.shape, part->least, part->period, workOf, options);
   llvm::Expected<StepWork> work = workOf(detail.shape.microBatches);
   if (!work)
     return work.takeError();
@@ -315,7 +331,7 @@ llvm::Expected<Seconds> mlir::ppc::boundSimulatedStep(const ModelShape &model, c
                                                       const StepCost &cost, PipelineTimer &timer) {
   ParallelLayout effective = layout;
   effective.vp = detail.shape.chunks;
-  if (!layout.stageGroups.empty() || stack.validatesUpdateAfterwards || replayedPart(layout, effective, detail, {}))
+  if (!layout.stageGroups.empty() || stack.validatesUpdateAfterwards)
     return Seconds(0);
   PricingContext context(model, job, cluster, effective, stack, detail.shape.slices);
   StepWork work = deriveStepWork(context, detail, cost, PipelineSchedule());
@@ -347,9 +363,11 @@ llvm::Expected<Seconds> mlir::ppc::boundSimulatedStep(const ModelShape &model, c
       begin = std::min(begin, updated + std::max(Seconds(0), gather - forward * share));
     }
   }
-  // Gradients leave behind the last action, or beside it where a device has one stage.
+  // Gradients leave behind the last action, or beside it where a device has one stage. Of a step that is replayed in part only
+  // its pipeline is known to take as long as when it is replayed as a whole.
   Seconds last = *alone;
-  for (size_t device = 0; device < work.devices.size(); ++device) {
+  bool whole = !replayedPart(layout, effective, detail, {});
+  for (size_t device = 0; whole && device < work.devices.size(); ++device) {
     Seconds beside;
     if (work.overlapsReduction) {
       if (detail.chunks[device].size() != 1 || work.messages.blockingSends)

@@ -13,11 +13,14 @@
 
 namespace mlir::ppc {
 
-/// As simulateStep with the default options. 0 where nothing is known: steps that are replayed in part, those that begin
-/// without waiting for the devices of the one before, and those on groups of devices. Errors: as PipelineTimer.
+/// As simulateStep with the default options. 0 where nothing is known: steps that begin without waiting for the
+/// devices of the one before, and those on groups of devices. Errors: as PipelineTimer.
 llvm::Expected<Seconds> boundSimulatedStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
                                            const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
                                            const StepCost &cost, PipelineTimer &timer);
+
+/// Tasks that simulateStep replays with the default options, roughly. Each takes some 0.2 us and 100 bytes.
+double expectedReplayTasks(const ParallelLayout &layout, const StepDetail &detail);
 
 } // namespace mlir::ppc
 
