@@ -50,8 +50,27 @@ std::vector<ChunkCost> GridExpander::Expansion::priceKept(const LayerPrices &pri
   return chunks;
 }
 
+/// Where devices alternate (PipelineScheduleKind::alternates): a device waits for the first backward to come back, alternates, and
+/// waits for the last one. `fill`, `drain`: of a slice, before each stage and in all.
+static double boundAlternating(const PipelineShape &shape, llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<double> fill,
+                               llvm::ArrayRef<double> drain, double aside) {
+  double bound = 0, share = 1 / double(shape.slices);
+  int64_t units = shape.microBatches * shape.slices;
+  for (int64_t stage = 0; stage < shape.devices; ++stage) {
+    int64_t inFlight = shape.devices - 1 - stage + shape.slices;
+    if (inFlight > units)
+      continue;
+    double forward = share * chunks[stage].durations.forward.value, backward = share * chunks[stage].durations.pairedBackward().value;
+    // To the last stage and back; a slice of the stage itself is in both.
+    double way = fill.back() - fill[stage] - forward + drain.back() - drain[stage] - backward;
+    bound = std::max(bound, aside * (fill[stage] + drain[stage]) + 2 * way + double(units - inFlight + shape.slices) * (forward + backward));
+  }
+  return bound;
+}
+
 /// A device waits for the forwards before its first stage, then does all its work, and the backwards before that stage
 /// follow its last one. Where no device waits for the others between steps, what is before and behind overlaps other steps.
+/// And where forward i + n waits for micro-batch i to come back, (M - 1) / n + 1 micro-batches go that way one after the other.
 double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const {
   const PipelineShape &shape = entry.schedule.shape;
   double microBatches = double(shape.microBatches), share = 1 / double(shape.slices), sum = 0, through = 0;
@@ -63,8 +82,9 @@ double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::
   double aside = request.stack.validatesUpdateAfterwards ? 0 : 1;
   double perReplica = microBatches / double(entry.placement->replicas);
   llvm::SmallVector<double, 64> fill(chunks.size() + 1, 0), drain(chunks.size() + 1, 0);
-  for (size_t stage = 0; stage + 1 < chunks.size(); ++stage) {
-    bool hop = entry.placement->hops[stage];
+  auto hopsFrom = [&](size_t stage) { return stage + 1 < chunks.size() && entry.placement->hops[stage]; };
+  for (size_t stage = 0; stage < chunks.size(); ++stage) {
+    bool hop = hopsFrom(stage);
     fill[stage + 1] = fill[stage] + share * (chunks[stage].durations.forward.value + (hop ? messages.forward.value : 0));
     drain[stage + 1] = drain[stage] + share * (chunks[stage].durations.pairedBackward().value + (hop ? messages.backward.value : 0));
   }
@@ -77,6 +97,15 @@ double GridExpander::Expansion::boundPipeline(const ScheduleEntry &entry, llvm::
     double first = aside * fill[held.front().stage], last = aside * drain[held.front().stage];
     // Weight gradients may wait until the backwards have left.
     bound = std::max({bound, first + perReplica * (chain + weights), first + last + perReplica * chain});
+  }
+  if (entry.schedule.kind->alternates)
+    bound = std::max(bound, boundAlternating(shape, chunks, fill, drain, aside));
+  for (const OrderLimit &limit : entry.placement->limits) {
+    double message = limit.toBackward || !hopsFrom(limit.to) ? 0 : messages.forward.value;
+    double way = limit.toBackward ? fill.back() - fill[limit.from] + drain.back() - drain[limit.to] : fill[limit.to + 1] - fill[limit.from] - message;
+    double behind = limit.toBackward ? drain[limit.to] : fill.back() - fill[limit.to + 1] + message + drain.back();
+    double rounds = double((shape.microBatches / entry.placement->replicas - 1) / limit.ahead + 1);
+    bound = std::max(bound, aside * (fill[limit.from] + behind) + rounds * way);
   }
   return slack * bound;
 }
@@ -93,6 +122,10 @@ double GridExpander::Expansion::boundAnyCut(const ScheduleEntry &entry, llvm::Ar
   if (request.stack.validatesUpdateAfterwards)
     return slack * all * microBatches / double(layout.pp);
   double filled = share * chain / (1 - std::pow(1 - share / microBatches, double(layout.pp)));
+  // As in floorOf.
+  if (alternatesEverywhere(entry.schedule))
+    filled = std::max(filled, (chain * (microBatches + share * double(layout.pp - 1)) / double(layout.pp)) +
+                                  share * double(layout.pp - 1) * (messages.forward + messages.backward).value);
   return slack * std::max(filled, all * microBatches / double(layout.pp));
 }
 

@@ -105,6 +105,9 @@ llvm::ArrayRef<int64_t> GridExpander::cutFor(const std::shared_ptr<const LayerPr
 
 double mlir::ppc::boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int64_t pp, double microBatches) {
   double layers = std::ceil(double(model.layers) / double(pp));
+  // Where half of the micro-batches go each way, two devices share what they hold.
+  if (pp % 2 == 0 && int64_t(microBatches) % 2 == 0)
+    layers = 0.5 * std::ceil(2 * double(model.layers) / double(pp));
   return slack * microBatches * std::max(sum.total / double(pp), layers * sum.leastLayer);
 }
 
@@ -153,4 +156,8 @@ double GridExpander::boundMemory(const PlanSpace &space, const PlanGrid &grid) {
 void GridExpander::expand(const PlanSpace &space, const PlanGrid &grid, int64_t firstSlices, Bytes limit, SearchTargets &found,
                           ExpansionCounts &counts) {
   Expansion(*this, space, grid, limit, found, counts).run(firstSlices);
+}
+
+void GridExpander::probe(const PlanSpace &space, const PlanGrid &grid, int64_t slices, Bytes limit, SearchTargets &found, ExpansionCounts &counts) {
+  Expansion(*this, space, grid, limit, found, counts).probe(slices);
 }

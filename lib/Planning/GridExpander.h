@@ -49,11 +49,14 @@ public:
     double time = 0;    // 0: not known
     int64_t slices = 1; // that it is of
   };
-  /// As boundGrid, with what memory demands (GridBound.cpp). Slower.
-  RefinedBound refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit);
+  /// As boundGrid, with what memory demands (GridBound.cpp). Slower. `probes`: of the choices that `probe` goes through.
+  RefinedBound refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit, bool probes = false);
 
   /// Adds every choice of the grid that fits in `limit` and may be faster than the targets' cutoffs. `firstSlices`: of the bound.
   void expand(const PlanSpace &space, const PlanGrid &grid, int64_t firstSlices, Bytes limit, SearchTargets &found, ExpansionCounts &counts);
+
+  /// Adds a few choices of the grid that are likely to be fast, of 1F1B with whole sequences or slices.
+  void probe(const PlanSpace &space, const PlanGrid &grid, int64_t slices, Bytes limit, SearchTargets &found, ExpansionCounts &counts);
 
   /// Makes `best` the choice of the grid that needs least memory, if that is less than its own.
   void findLeastMemory(const PlanSpace &space, const PlanGrid &grid, Candidate &best);
@@ -65,6 +68,8 @@ private:
     ScheduleChoice choice;
     StepSchedule schedule;
     const StagePlacement *placement;
+
+    bool isProbe() const { return schedule.kind->name == "1f1b" || schedule.kind->slicesSequence; }
   };
   struct StateEntry;
   class Expansion;

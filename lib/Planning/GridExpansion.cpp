@@ -1,6 +1,5 @@
 #include "GridExpansion.h"
 
-#include "ResidenceBound.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -16,7 +15,7 @@ GridExpander::Expansion::Expansion(GridExpander &expander, const PlanSpace &spac
       layout(space.layoutOf(grid)), entries(expander.schedulesOf(space, layout)), kinds(expander.kinds) {
   for (const StateChoice &state : space.states(layout))
     states.push_back(std::make_unique<StateEntry>(request, layout, state));
-  fitsKept.assign(states.size() * entries.size(), false);
+  fitsKept.assign(states.size() * entries.size(), Kept::Unknown);
 }
 
 void GridExpander::Expansion::run(int64_t firstSlices) {
@@ -31,36 +30,72 @@ void GridExpander::Expansion::run(int64_t firstSlices) {
   for (bool offloads : {false, true})
     if (llvm::any_of(states, [&](const auto &state) { return (state->layout.offload == Offload::Activations) == offloads; }))
       for (SlicedTerms &terms : all)
-        runSlices(terms, offloads);
+        runSlices(terms, offloads, /*probes=*/false);
 }
 
-void GridExpander::Expansion::runSlices(SlicedTerms &terms, bool offloads) {
+void GridExpander::Expansion::probe(int64_t sliceCount) {
+  if (states.empty() || entries.empty())
+    return;
+  SlicedTerms terms{sliceCount, {}};
+  runSlices(terms, /*offloads=*/false, /*probes=*/true);
+}
+
+void GridExpander::Expansion::runSlices(SlicedTerms &terms, bool offloads, bool probes) {
   slices = terms.slices;
   PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices);
   programs = expander.programsOf(context, slices);
   messages = priceMessages(context);
   beside = timeBesideMessages(context);
+  // While there is nothing to prune by, what may be fastest comes first, whatever it recomputes.
+  bool ordersAll = probes || cutoff(layout, 0) == infinity;
+  std::vector<StateGroup> groups;
   for (Recompute next : space.recomputes()) {
-    recompute = layout.recompute = next;
+    setRecompute(next);
     bounded = &terms.bounds[int(next)];
     // Parameters and gradients that are whole between steps leave the layers' times alone: one pipeline for all of those.
-    std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> groups; // zero, shard group where they matter
+    std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> alike; // zero, shard group where they matter
     for (size_t i = 0; i < states.size(); ++i) {
-      ParallelLayout &state = states[i]->layout;
-      state.recompute = recompute;
+      const ParallelLayout &state = states[i]->layout;
       if ((state.offload == Offload::Activations) != offloads)
         continue;
       bool matters = state.zero >= 3 || states[i]->context.reducesEveryMicroBatch();
-      groups[{matters ? state.zero : 0, matters ? state.shardGroup : 0}].push_back(i);
+      alike[{matters ? state.zero : 0, matters ? state.shardGroup : 0}].push_back(i);
     }
     if (!boundEntries()) {
-      for (auto &[key, group] : groups)
+      for (auto &[key, group] : alike)
         counts.prunedBusy += int64_t(group.size() * entries.size());
       continue;
     }
-    for (auto &[key, group] : groups)
-      runGroup(group);
+    for (auto &[key, members] : alike) {
+      StateGroup group{next, std::move(members), {}, {}};
+      if (!collectChoices(group, ordersAll, probes))
+        continue;
+      if (ordersAll) {
+        groups.push_back(std::move(group));
+        continue;
+      }
+      for (const Choice &choice : group.choices)
+        runChoice(choice, choice.states, group.prices);
+    }
   }
+  std::vector<std::pair<const StateGroup *, const Choice *>> order;
+  for (const StateGroup &group : groups)
+    for (const Choice &choice : group.choices)
+      order.push_back({&group, &choice});
+  llvm::stable_sort(order, [](const auto &a, const auto &b) { return a.second->order < b.second->order; });
+  int64_t before = counts.priced;
+  for (auto [group, choice] : order) {
+    setRecompute(group->recompute);
+    runChoice(*choice, choice->states, group->prices);
+    if (probes && counts.priced > before)
+      break;
+  }
+}
+
+void GridExpander::Expansion::setRecompute(Recompute next) {
+  recompute = layout.recompute = next;
+  for (auto &state : states)
+    state->layout.recompute = next;
 }
 
 llvm::ArrayRef<int64_t> GridExpander::Expansion::cutFor(int64_t chunks) {
@@ -102,16 +137,6 @@ void GridExpander::Expansion::setNumbers(ParallelLayout &changed, const StageFit
     changed.stageRecomputedLayers.assign(fit.recomputed.begin(), fit.recomputed.end());
 }
 
-/// With [0] the lesser of kept and recomputed: recomputation is slower, unless it spares a slow host link its traffic.
-static LayerPrices leastOfBoth(LayerPrices prices) {
-  for (std::array<LayerPrice, 2> &price : prices.prices) {
-    price[0].forward = std::min(price[0].forward, price[1].forward);
-    price[0].backward = std::min(price[0].backward, price[1].backward);
-    price[0].weightGradient = std::min(price[0].weightGradient, price[1].weightGradient);
-  }
-  return prices;
-}
-
 /// Some layer takes less time in some direction when it is recomputed.
 static bool recomputingSparesTime(const LayerPrices &prices) {
   for (int kind = 0; kind < layerKinds; ++kind) {
@@ -121,110 +146,6 @@ static bool recomputingSparesTime(const LayerPrices &prices) {
       return true;
   }
   return false;
-}
-
-bool GridExpander::Expansion::boundEntries() {
-  double latest = cutoff(layout, decided(PlanKey::Recompute));
-  std::vector<EntryBound> &bounds = bounded->entries;
-  if (bounds.empty()) {
-    bool full = recompute == Recompute::Full;
-    PricingContext context(request.model, request.job, request.cluster, layout, request.stack, slices); // whole state, nothing offloaded
-    LayerPrices prices = priceLayers(context, *programs);
-    if (full)
-      prices = leastOfBoth(prices);
-    bounded->busy = boundBusy(request.model, sumUp(prices, kinds, false), layout.pp, double(layout.microBatches(request.job)));
-    if (bounded->busy > latest)
-      return false;
-    bounds.assign(entries.size(), EntryBound());
-    for (size_t i = 0; i < entries.size(); ++i) {
-      if (entries[i].schedule.shape.slices != slices)
-        continue;
-      std::vector<ChunkCost> chunks = priceKept(prices, cutFor(layout.pp * entries[i].schedule.shape.chunks), entries[i].schedule.splitBackward);
-      bounds[i].even = boundPipeline(entries[i], chunks);
-      if (movesLayers(entries[i]))
-        bounds[i].any = boundAnyCut(entries[i], chunks);
-    }
-  }
-  if (bounded->busy > latest)
-    return false;
-  ParallelLayout asked = layout;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    setChoice(asked, entries[i], false);
-    if (std::min(bounds[i].even, bounds[i].any) <= cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp)) &&
-        entries[i].schedule.shape.slices == slices)
-      return true;
-  }
-  return false;
-}
-
-void GridExpander::Expansion::runGroup(llvm::ArrayRef<size_t> group) {
-  bool full = recompute == Recompute::Full;
-  LayerPrices prices = priceLayers(states[group.front()]->context, *programs), least = full ? leastOfBoth(prices) : prices;
-  double microBatches = double(layout.microBatches(request.job));
-  double busy = boundBusy(request.model, sumUp(least, kinds, false), layout.pp, microBatches);
-  std::vector<size_t> possible;
-  for (size_t state : group)
-    if (busy > cutoff(states[state]->layout, decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload))) {
-      counts.prunedBusy += int64_t(entries.size());
-    } else if (boundMemory(*states[state], prices) > limit.value) {
-      counts.memory += int64_t(entries.size());
-      found.sawMemory(states[state]->layout, gridKeys | decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload));
-    } else {
-      possible.push_back(state);
-    }
-  if (possible.empty())
-    return;
-
-  // What no schedule of its shape can beat in the room that a state leaves.
-  std::array<ResidenceTerms, 2> residence{sumResidence(request, prices, false, full), sumResidence(request, prices, true, full)};
-  FloorTerms floorTerms{request, *programs, messages, beside, prices, recompute,
-                        request.stack.stageSplit == StageSplit::Balanced && layout.stageLayers.empty()};
-  std::vector<LeastState> room;
-  for (size_t state : possible)
-    room.push_back(leastState(states[state]->context, prices, kinds));
-  auto mayHold = [&](const ScheduleEntry &entry, double latest) {
-    if (latest == infinity)
-      return possible;
-    PipelineFloor floor = floorOf(floorTerms, entry.schedule, *entry.placement);
-    std::vector<size_t> result;
-    for (auto [state, least] : llvm::zip(possible, room))
-      if (states[state]->layout.offload == Offload::Activations ||
-          mayTake(latest / slack - least.update, residence, floor, {microBatches, double(slices), double(layout.pp), limit.value - least.memory}))
-        result.push_back(state);
-    return result;
-  };
-
-  std::vector<Choice> choices;
-  ParallelLayout asked = layout;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const ScheduleEntry &entry = entries[i];
-    if (entry.schedule.shape.slices != slices)
-      continue;
-    if (llvm::all_of(possible, [&](size_t state) { return fitsKept[state * entries.size() + i]; })) {
-      counts.needless += int64_t(possible.size());
-      continue;
-    }
-    setChoice(asked, entry, false);
-    double latest = cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
-    if (std::min(bounded->entries[i].even, bounded->entries[i].any) > latest) {
-      counts.prunedPipeline += int64_t(possible.size());
-      continue;
-    }
-    std::vector<size_t> holding = mayHold(entry, latest);
-    counts.prunedPipeline += int64_t(possible.size() - holding.size());
-    if (holding.empty())
-      continue;
-    llvm::ArrayRef<int64_t> cut = cutFor(layout.pp * entry.schedule.shape.chunks);
-    std::vector<ChunkCost> chunks = priceKept(least, cut, entry.schedule.splitBackward);
-    Choice choice{i, cut, boundPipeline(entry, chunks), movesLayers(entry) ? boundAnyCut(entry, chunks) : infinity, std::move(holding)};
-    if (std::min(choice.bound, choice.movedBound) > latest)
-      counts.prunedPipeline += int64_t(choice.states.size());
-    else
-      choices.push_back(std::move(choice));
-  }
-  llvm::sort(choices, [](const Choice &a, const Choice &b) { return std::tie(a.bound, a.entry) < std::tie(b.bound, b.entry); });
-  for (const Choice &choice : choices)
-    runChoice(choice, choice.states, prices);
 }
 
 void GridExpander::Expansion::fitUniformly(size_t index, StageFitter &fitter, llvm::ArrayRef<int64_t> cut, Fits &fits, bool &any) {
@@ -354,13 +275,17 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
       return fitter;
     };
     StageFit fit;
+    double longest = latest / (double(entry.schedule.shape.microBatches) * slack);
     if (evenBound <= latest)
-      evenBound = fitterOf(loadsOf(false)).fitFewest(choice.cut, fit) ? std::max(evenBound, boundPipeline(entry, fit.chunks)) : infinity;
-    double microBatches = double(entry.schedule.shape.microBatches);
+      switch (fitterOf(loadsOf(false)).fitWithin(choice.cut, longest, fit)) {
+      case StageFitter::FitWithin::Memory: evenBound = infinity; break;
+      case StageFitter::FitWithin::Time: evenBound = std::nextafter(latest, infinity); break;
+      case StageFitter::FitWithin::Fits: evenBound = std::max(evenBound, boundPipeline(entry, fit.chunks)); break;
+      }
     if (movedBound > latest || latest == infinity)
       return;
     const PipelineProgram &loads = loadsOf(true);
-    if (!fitterOf(loads).holdsWithin(choice.cut, latest / (microBatches * slack), descends(loads)))
+    if (!fitterOf(loads).holdsWithin(choice.cut, longest, descends(loads)))
       movedBound = infinity;
   };
   size_t leanest = leanestOf(group);
@@ -369,13 +294,24 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
     boundByLeanest(leanest, [&](bool) -> const PipelineProgram & { return *program; });
   else if (hasLeanest && latest < infinity)
     boundByLeanest(leanest, [&](bool anyCut) -> const PipelineProgram & { return leastLoads(entry, choice.cut, prices, latest, anyCut); });
+  if (hasLeanest && latest < infinity && !program && std::min(evenBound, movedBound) <= latest)
+    if (const PipelineProgram *some = expander.schedules.someLoads(*entry.schedule.kind, entry.schedule.shape)) {
+      PipelineProgram &least = expander.loads[entry.placement][0];
+      leastLoads(entry, choice.cut, prices, latest, /*anyCut=*/false);
+      for (size_t device = 0; device < least.moments.size(); ++device)
+        if (!some->moments[device].empty())
+          least.moments[device] = some->moments[device];
+      boundByLeanest(leanest, [&](bool anyCut) -> const PipelineProgram & {
+        return anyCut ? leastLoads(entry, choice.cut, prices, latest, true) : least;
+      });
+    }
 
   Fits even;
   std::vector<size_t> bound; // states that even stages do not fit, or only with layers recomputed
   for (size_t index : group) {
     StateEntry &state = *states[index];
-    size_t bit = index * entries.size() + choice.entry;
-    if (recompute != Recompute::None && fitsKept[bit]) {
+    Kept &kept = fitsKept[index * entries.size() + choice.entry];
+    if (recompute != Recompute::None && kept == Kept::Fits) {
       ++counts.needless;
       continue;
     }
@@ -402,8 +338,8 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
     StageFitter fitter = fitterOf(state);
     StageFit fit;
     bool fitsEvenly = evenBound <= own && fitEvenCut(index, choice, fitter, even, fit);
-    if (fitsEvenly && recompute == Recompute::None && state.layout.offload != Offload::Activations)
-      fitsKept[bit] = true;
+    if (recompute == Recompute::None && evenBound <= own && state.layout.offload != Offload::Activations)
+      kept = fitsEvenly ? Kept::Fits : Kept::Fails;
     if (movedBound < infinity && (!fitsEvenly || full))
       bound.push_back(index);
     else if (!fitsEvenly && evenBound > own && evenBound < infinity)
@@ -508,6 +444,8 @@ void GridExpander::Expansion::timeFits(const Choice &choice, const Fits &fits) {
       setChoice(states[index]->layout, entry, false);
       if (bound > cutoff(states[index]->layout, allKeys))
         ++counts.prunedPipeline;
+      else if (recompute != Recompute::None && fitsEverythingKept(index, entry, *timed.program))
+        ++counts.needless;
       else
         left.push_back(index);
     }

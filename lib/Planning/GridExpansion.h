@@ -3,6 +3,7 @@
 #define PPC_LIB_PLANNING_GRIDEXPANSION_H
 
 #include "GridExpander.h"
+#include "ResidenceBound.h"
 
 #include <limits>
 
@@ -31,6 +32,7 @@ struct GridExpander::StateEntry {
   }
   ParallelLayout layout;
   PricingContext context; // of that layout
+  double update = -1;     // LeastState::update
 };
 
 /// One grid's choices.
@@ -41,6 +43,8 @@ public:
 
   /// `firstSlices`: where fast layouts are expected.
   void run(int64_t firstSlices);
+  /// Adds a few choices that are likely to be fast.
+  void probe(int64_t sliceCount);
   double boundMemory();
   void findLeastMemory(Candidate &best);
 
@@ -51,7 +55,15 @@ private:
     llvm::ArrayRef<int64_t> cut;
     double bound;      // of `cut`
     double movedBound; // of every cut; infinity: no other one is a choice
+    double order;      // less first
     std::vector<size_t> states; // of the group
+  };
+  /// States that share the times of layers, with one recomputation.
+  struct StateGroup {
+    Recompute recompute;
+    std::vector<size_t> states;
+    LayerPrices prices;
+    std::vector<Choice> choices;
   };
   /// Stages that states of a group share: timed once.
   struct Timed {
@@ -65,7 +77,14 @@ private:
   LayerPrices preparePrices(int64_t slices);
   /// Bounds each schedule with the state that costs layers least. False: none can beat the cutoff.
   bool boundEntries();
-  void runGroup(llvm::ArrayRef<size_t> group);
+  double boundAnyState(size_t entry);
+  FloorTerms floorTermsOf(const LayerPrices &prices) const;
+  void setRecompute(Recompute next);
+  /// What is left of a group's choices after bounds; `ordersByMemory`: their order knows of memory. False: nothing.
+  bool collectChoices(StateGroup &group, bool ordersByMemory, bool probes);
+  /// Whether the state holds the even cut with nothing recomputed, so that whatever is recomputed is so needlessly; whether that
+  /// choice was run, or pruned, or is still to come, makes no difference. False where only recomputation is a choice.
+  bool fitsEverythingKept(size_t index, const ScheduleEntry &entry, const PipelineProgram &program);
   void runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
   void runFitted(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
   /// As few recomputed layers as fit the cut, within what the constraints leave of numbers. False: none fits.
@@ -109,27 +128,31 @@ private:
   llvm::ArrayRef<ScheduleEntry> entries;
   const std::array<int64_t, layerKinds> &kinds;
   std::vector<std::unique_ptr<StateEntry>> states;
-  std::vector<bool> fitsKept; // state x entry: fits with everything kept, so nothing need be recomputed
+  enum class Kept : int8_t { Unknown, Fails, Fits };
+  std::vector<Kept> fitsKept; // state x entry: whether it fits with everything kept, so that nothing need be recomputed
 
   std::shared_ptr<const LayerPrograms> programs; // of schedules that cut a sequence into so many slices
   int64_t slices = 1;
   PipelineMessages messages;
   Seconds beside;
   Recompute recompute = Recompute::None;
+  /// Of one schedule, whatever the state.
   struct EntryBound {
-    double even = infinity, any = infinity;
+    double floor = infinity; // whatever the cut
+    double least = -1;       // of the cuts that are choices; -1: not known
   };
   /// Of one recomputation.
   struct EntryBounds {
-    std::vector<EntryBound> entries; // whatever the state; empty: not known
+    std::vector<EntryBound> entries; // empty: not known
     double busy = 0;
+    LayerPrices prices; // of layers with whole state
   };
   struct SlicedTerms {
     int64_t slices = 1;
     std::array<EntryBounds, 3> bounds; // by recomputation
   };
-  /// The states that offload activations, or the others.
-  void runSlices(SlicedTerms &terms, bool offloads);
+  /// The states that offload activations, or the others. `probes`: only until something is found.
+  void runSlices(SlicedTerms &terms, bool offloads, bool probes);
   EntryBounds *bounded = nullptr; // of `recompute`
 };
 

@@ -14,6 +14,8 @@
 
 using namespace mlir::ppc;
 
+static constexpr double infinite = std::numeric_limits<double>::infinity();
+
 static Bytes usableMemory(double memory) {
   double mib = double(1 << 20);
   return Bytes(memory - std::clamp(0.02 * memory, 256 * mib, 2048 * mib));
@@ -141,8 +143,7 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   };
   std::vector<Finalist> priced, finalists;
   std::vector<Candidate> &best = outcome.found.targets.front().found.list;
-  StepEstimator estimator;
-  PipelineTimer timer;
+  StepEstimator estimator(engine.compiled());
   const bool choosesByMemory = request.timeTolerance > 0;
   if (choosesByMemory) {
     const Candidate &least = outcome.found.leastMemory();
@@ -157,53 +158,54 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     double time = plan->cost.stepTime.value;
     priced.push_back({std::move(*plan), std::move(candidate), std::move(detail), time});
   }
-  auto replay = [&](const Finalist &each, const StepSimulationOptions &options) {
-    return simulateStep(request.model, request.job, request.cluster, each.plan.layout, request.stack, each.detail, each.plan.cost, options);
-  };
-  auto setReplayed = [](Finalist &each, SimulatedStep step) {
-    each.time = step.stepTime.value;
-    each.plan.simulated = std::move(step);
-  };
-  // As many as are listed, side by side.
   size_t listed = std::min(priced.size(), size_t(request.topK));
-  double slowest = 0; // of those
   if (request.simulate) {
+    // As many as are listed, then the others, of little work first, as long as they may be faster than as many of those before.
+    std::vector<std::pair<double, size_t>> queue; // tasks, plan
+    for (size_t i = 0; i < priced.size(); ++i)
+      queue.push_back({expectedReplayTasks(priced[i].plan.layout, priced[i].detail), i});
+    std::sort(queue.begin() + listed, queue.end());
     std::vector<std::optional<llvm::Expected<SimulatedStep>>> steps(priced.size());
-    // Where two of them fit into some 400 MB.
-    constexpr double mostActions = 300000;
-    bool small = llvm::all_of(priced, [](const Finalist &each) {
-      const PipelineShape &shape = each.detail.shape;
-      return 2.0 * double(shape.devices) * double(shape.chunks) * double(shape.microBatches) * double(shape.slices) <= mostActions;
-    });
-    /// The step of the others only where it may be shorter.
+    double latest = infinite;
     auto run = [&](size_t i) {
+      const Finalist &each = priced[i];
       StepSimulationOptions options;
-      if (i >= listed) {
-        options.latest = Seconds(slowest);
-        PipelineTimer timer;
-        const Finalist &each = priced[i];
+      if (latest < infinite) {
+        options.latest = Seconds(latest);
+        PipelineTimer timer(engine.compiled());
         llvm::Expected<Seconds> bound = boundSimulatedStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
                                                            each.detail, each.plan.cost, timer);
         if (!bound) {
           steps[i].emplace(bound.takeError());
           return;
         }
-        if (bound->value > slowest)
+        if (bound->value > latest)
           return;
       }
-      steps[i].emplace(replay(priced[i], options));
+      steps[i].emplace(simulateStep(request.model, request.job, request.cluster, each.plan.layout, request.stack, each.detail, each.plan.cost,
+                                    options));
     };
     llvm::Error errors = llvm::Error::success();
-    for (auto [begin, end] : {std::pair<size_t, size_t>(0, listed), std::pair<size_t, size_t>(listed, priced.size())}) {
-      engine.parallel(end - begin, [&, begin = begin](size_t i, GridExpander &) { run(begin + i); }, /*maxThreads=*/small ? 2 : 1);
-      for (size_t i = begin; i < end; ++i) {
+    std::vector<double> times;
+    for (size_t begin = 0; begin < queue.size();) {
+      // Two at a time where they fit into some 400 MB.
+      constexpr double mostTasks = 2e6;
+      size_t end = std::min({begin + 2, queue.size(), begin < listed ? listed : queue.size()});
+      if (end - begin == 2 && queue[begin].first + queue[begin + 1].first > 2 * mostTasks)
+        --end;
+      engine.parallel(end - begin, [&, begin](size_t i, GridExpander &) { run(queue[begin + i].second); });
+      for (; begin < end; ++begin) {
+        size_t i = queue[begin].second;
         if (steps[i] && !*steps[i])
           errors = llvm::joinErrors(std::move(errors), steps[i]->takeError());
-        else if (steps[i] && !(*steps[i])->stopped)
-          setReplayed(priced[i], std::move(**steps[i]));
-        if (i < listed)
-          slowest = std::max(slowest, priced[i].time);
+        else if (steps[i] && !(*steps[i])->stopped) {
+          priced[i].time = (*steps[i])->stepTime.value;
+          priced[i].plan.simulated = std::move(**steps[i]);
+          times.insert(llvm::upper_bound(times, priced[i].time), priced[i].time);
+        }
       }
+      if (times.size() >= listed)
+        latest = times[listed - 1];
     }
     if (errors)
       return errors;

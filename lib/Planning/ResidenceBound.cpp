@@ -38,6 +38,7 @@ ResidenceTerms mlir::ppc::sumResidence(const PlanRequest &request, const LayerPr
   auto addEnd = [&](LayerKind kind, double behind) {
     const LayerPrice &price = prices(kind, false);
     terms.busy += busyOf(price);
+    terms.forward += price.forward.value;
     terms.chain += chainOf(price);
     terms.offloaded += offloadedOf(price);
     terms.kept += price.kept.value * behind;
@@ -54,6 +55,7 @@ ResidenceTerms mlir::ppc::sumResidence(const PlanRequest &request, const LayerPr
     const LayerPrice &price = prices(kind, false), &again = prices(kind, true);
     double chain = chainOf(price), residence = count * behind + chain * count * (count + 1) / 2;
     terms.busy += count * busyOf(price);
+    terms.forward += count * price.forward.value;
     terms.chain += count * chain;
     terms.offloaded += count * leastOffloaded(kind);
     terms.kept += price.kept.value * residence;
@@ -70,6 +72,7 @@ ResidenceTerms mlir::ppc::sumResidence(const PlanRequest &request, const LayerPr
       const LayerPrice &price = prices(kind, false), &again = prices(kind, true);
       behind += chainOf(price);
       terms.busy += busyOf(price);
+      terms.forward += price.forward.value;
       terms.chain += chainOf(price);
       terms.offloaded += leastOffloaded(kind);
       terms.kept += price.kept.value * behind;
@@ -105,6 +108,31 @@ FloorTerms::FloorTerms(const PlanRequest &request, const LayerPrograms &programs
     cutTimes.push_back(mlir::ppc::cutTimes(programs, Recompute::None));
 }
 
+/// The order's limits through all stages, forward, backward, or both.
+static void addOrder(PipelineFloor &floor, const StepSchedule &schedule, const StagePlacement &placement, const PipelineMessages &messages,
+                     Seconds beside) {
+  double hops = double(placement.hopCount), stages = double(placement.hops.size());
+  double forward = stages * beside.value + hops * messages.forward.value, backward = stages * beside.value + hops * messages.backward.value;
+  for (const OrderLimit &limit : placement.wholeLimits) {
+    double rounds = double((schedule.shape.microBatches / placement.replicas - 1) / limit.ahead + 1);
+    if (!limit.toBackward) {
+      floor.roundsForward = rounds;
+      floor.besideForward = rounds * forward;
+    } else if (limit.from == 0) {
+      floor.rounds = rounds;
+      floor.besideRounds = rounds * (forward + backward);
+    } else {
+      floor.roundsBackward = rounds;
+      floor.besideBackward = rounds * backward;
+    }
+  }
+}
+
+bool mlir::ppc::alternatesEverywhere(const StepSchedule &schedule) {
+  const PipelineShape &shape = schedule.shape;
+  return schedule.kind->alternates && shape.microBatches * shape.slices >= shape.devices + std::max<int64_t>(shape.slices - 1, 1);
+}
+
 PipelineFloor mlir::ppc::floorOf(const FloorTerms &terms, const StepSchedule &schedule, const StagePlacement &placement) {
   const ModelShape &model = terms.request.model;
   const PipelineMessages &messages = terms.messages;
@@ -119,6 +147,7 @@ PipelineFloor mlir::ppc::floorOf(const FloorTerms &terms, const StepSchedule &sc
   // Every chunk loses that to messages.
   double stages = devices * double(shape.chunks);
   floor.besideWork = floor.besideChain = floor.perWork * stages * 2 * beside.value;
+  addOrder(floor, schedule, placement, messages, beside);
   if (shape.devices == 1 || terms.request.stack.validatesUpdateAfterwards)
     return floor;
   double message = (messages.forward + messages.backward).value;
@@ -128,6 +157,13 @@ PipelineFloor mlir::ppc::floorOf(const FloorTerms &terms, const StepSchedule &sc
     auto filled = [&](double part) { return part / (1 - std::pow(1 - part / microBatches, devices)); };
     floor.perChain = filled(share);
     floor.besideChain = floor.perChain * stages * (2 * beside.value + message) - microBatches * message;
+    if (alternatesEverywhere(schedule)) {
+      // As boundPipeline has it: x >= s (c_0 + .. + c_(d-1) + 2 c_(d+1) + .. + 2 c_(p-1) + (U - (p - 1 - d)) c_d) for every device d, with
+      // U = M / s. Added up with weights y_d, y_(d+1) = y_d (U - p - 1 + d) / (U - p + 1 + d), each c has the same coefficient, so that
+      // equal c are best and x >= (M + (p - 1) s) C / p. No fewer than p - 1 messages go each way.
+      floor.perChain = (microBatches + (devices - 1) * share) / devices;
+      floor.besideChain = floor.perChain * stages * 2 * beside.value + (devices - 1) * share * message;
+    }
     if (floor.split) {
       // The same with forwards before and weight gradients among the work: a part of it that is in the forward.
       double part = 1;
@@ -169,29 +205,36 @@ PipelineFloor mlir::ppc::floorOf(const FloorTerms &terms, const StepSchedule &sc
   return floor;
 }
 
+double PipelineFloor::step(const ResidenceTerms &terms, double recomputed) const {
+  double chain = terms.chain + recomputed;
+  return std::max({perWork * (terms.busy + recomputed) + besideWork, perChain * chain + besideChain, roundsForward * terms.forward + besideForward,
+                   roundsBackward * (chain - terms.forward) + besideBackward, rounds * chain + besideRounds});
+}
+
+bool PipelineFloor::isBelow(const PipelineFloor &other) const {
+  return split == other.split && perWork <= other.perWork && besideWork <= other.besideWork && perChain <= other.perChain &&
+         besideChain <= other.besideChain && roundsForward <= other.roundsForward && besideForward <= other.besideForward &&
+         roundsBackward <= other.roundsBackward && besideBackward <= other.besideBackward && rounds <= other.rounds &&
+         besideRounds <= other.besideRounds;
+}
+
 void mlir::ppc::addFloor(llvm::SmallVectorImpl<PipelineFloor> &floors, const PipelineFloor &floor) {
-  auto isBelow = [](const PipelineFloor &a, const PipelineFloor &b) {
-    return a.split == b.split && a.perWork <= b.perWork && a.besideWork <= b.besideWork && a.perChain <= b.perChain &&
-           a.besideChain <= b.besideChain;
-  };
-  if (llvm::any_of(floors, [&](const PipelineFloor &other) { return isBelow(other, floor); }))
+  if (llvm::any_of(floors, [&](const PipelineFloor &other) { return other.isBelow(floor); }))
     return;
-  llvm::erase_if(floors, [&](const PipelineFloor &other) { return isBelow(floor, other); });
+  llvm::erase_if(floors, [&](const PipelineFloor &other) { return floor.isBelow(other); });
   floors.push_back(floor);
 }
 
 bool mlir::ppc::mayTake(double x, const std::array<ResidenceTerms, 2> &terms, const PipelineFloor &floor, const ResidenceRoom &room) {
   const ResidenceTerms &own = terms[floor.split];
-  if (floor.perWork * own.busy + floor.besideWork > x || floor.perChain * own.chain + floor.besideChain > x)
+  if (floor.step(own, 0) > x)
     return false;
-  double recomputed = 0;
-  if (room.capacity < infinity) {
-    if (room.capacity <= 0)
-      return false;
-    double rate = room.microBatches / room.slices / x;
-    recomputed = own.recompute(own.kept - room.devices * room.capacity / rate);
-  }
-  return floor.perWork * (own.busy + recomputed) + floor.besideWork <= x && floor.perChain * (own.chain + recomputed) + floor.besideChain <= x;
+  if (room.capacity == infinity)
+    return true;
+  if (room.capacity <= 0)
+    return false;
+  double rate = room.microBatches / room.slices / x;
+  return floor.step(own, own.recompute(own.kept - room.devices * room.capacity / rate)) <= x;
 }
 
 double mlir::ppc::leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::ArrayRef<PipelineFloor> floors, const ResidenceRoom &room,
@@ -199,10 +242,8 @@ double mlir::ppc::leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::Ar
   if (room.capacity <= 0)
     return infinity;
   double low = infinity;
-  for (const PipelineFloor &floor : floors) {
-    const ResidenceTerms &own = terms[floor.split];
-    low = std::min(low, std::max(floor.perWork * own.busy + floor.besideWork, floor.perChain * own.chain + floor.besideChain));
-  }
+  for (const PipelineFloor &floor : floors)
+    low = std::min(low, floor.step(terms[floor.split], 0));
   auto suffices = [&](double x) {
     return llvm::any_of(floors, [&](const PipelineFloor &floor) { return mayTake(x, terms, floor, room); });
   };
@@ -221,7 +262,8 @@ double mlir::ppc::leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::Ar
   return low;
 }
 
-LeastState mlir::ppc::leastState(const PricingContext &context, const LayerPrices &prices, const std::array<int64_t, layerKinds> &kinds) {
+LeastState mlir::ppc::leastState(const PricingContext &context, const LayerPrices &prices, const std::array<int64_t, layerKinds> &kinds,
+                                 double update) {
   static const PipelineProgram program = [] {
     PipelineProgram one;
     one.chunks = {{PipelineChunk{}}};
@@ -243,5 +285,7 @@ LeastState mlir::ppc::leastState(const PricingContext &context, const LayerPrice
   }
   MemoryBreakdown memory = deviceMemory(context, share, program, 0);
   memory.communication = memory.allocator = Bytes(0);
-  return {memory.total().value, priceState(context, share.parameters, share.expertParameters).optimizer.value};
+  if (update < 0)
+    update = priceState(context, share.parameters, share.expertParameters).optimizer.value;
+  return {memory.total().value, update};
 }

@@ -24,6 +24,7 @@ namespace mlir::ppc {
 /// Of one micro-batch on all stages.
 struct ResidenceTerms {
   double busy = 0;      // everything kept
+  double forward = 0;   // of that, forwards
   double chain = 0;     // of that, without weight gradients where they may wait
   double offloaded = 0; // activations brought to the host and back
   double kept = 0;      // bytes x seconds: k(l) b(l) of all layers
@@ -41,15 +42,17 @@ struct ResidenceTerms {
 ResidenceTerms sumResidence(const PlanRequest &request, const LayerPrices &prices, bool split, bool canRecompute);
 
 /// What a device's waiting makes of the work of a micro-batch: x >= perWork (T + R) + besideWork and
-/// x >= perChain (C + R) + besideChain.
+/// x >= perChain (C + R) + besideChain. And what the order of a schedule makes of it (OrderLimit), with F the forwards of C:
+/// x >= roundsForward F + besideForward, x >= roundsBackward (C - F + R) + besideBackward, x >= rounds (C + R) + besideRounds.
 struct PipelineFloor {
   bool split = false;
   double perWork = 0, besideWork = 0, perChain = 0, besideChain = 0;
+  double roundsForward = 0, besideForward = 0, roundsBackward = 0, besideBackward = 0, rounds = 0, besideRounds = 0;
 
-  bool operator==(const PipelineFloor &other) const {
-    return split == other.split && perWork == other.perWork && besideWork == other.besideWork && perChain == other.perChain &&
-           besideChain == other.besideChain;
-  }
+  /// What the step takes at least when so much is recomputed.
+  double step(const ResidenceTerms &terms, double recomputed) const;
+  /// Whether it never takes longer than `other`.
+  bool isBelow(const PipelineFloor &other) const;
 };
 
 /// What the floors of a layout's schedules have in common.
@@ -65,6 +68,8 @@ struct FloorTerms {
   bool evenCut;      // stages are cut evenly by time
   llvm::SmallVector<std::array<double, layerKinds>, 2> cutTimes; // that they may be cut by
 };
+/// A schedule that alternates, on every device: there are enough micro-batches, or slices of them.
+bool alternatesEverywhere(const StepSchedule &schedule);
 PipelineFloor floorOf(const FloorTerms &terms, const StepSchedule &schedule, const StagePlacement &placement);
 
 /// Room of all devices together, and the micro-batches that share it.
@@ -86,7 +91,9 @@ void addFloor(llvm::SmallVectorImpl<PipelineFloor> &floors, const PipelineFloor 
 struct LeastState {
   double memory, update;
 };
-LeastState leastState(const PricingContext &context, const LayerPrices &prices, const std::array<int64_t, layerKinds> &kinds);
+/// `update`: where it is known, from other recomputation or slices; negative: it is not.
+LeastState leastState(const PricingContext &context, const LayerPrices &prices, const std::array<int64_t, layerKinds> &kinds,
+                      double update = -1);
 
 } // namespace mlir::ppc
 

@@ -16,16 +16,26 @@ static const PipelineProgram *orNull(llvm::Expected<const PipelineProgram *> pro
   return nullptr;
 }
 
-const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+llvm::Expected<const PipelineProgram *> ScheduleCache::compile(const PipelineScheduleKind &kind, const PipelineShape &shape) {
   KindPrograms &own = ofKind(kind);
   std::lock_guard<std::mutex> lock(own.mutex);
-  return orNull(own.programs.get(kind, shape));
+  return own.programs.get(kind, shape);
+}
+
+const PipelineProgram *ScheduleCache::program(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  return orNull(compile(kind, shape));
 }
 
 const PipelineProgram *ScheduleCache::loads(const PipelineScheduleKind &kind, const PipelineShape &shape) {
   KindPrograms &own = ofKind(kind);
   std::lock_guard<std::mutex> lock(own.mutex);
   return orNull(own.programs.getLoads(kind, shape));
+}
+
+const PipelineProgram *ScheduleCache::someLoads(const PipelineScheduleKind &kind, const PipelineShape &shape) {
+  KindPrograms &own = ofKind(kind);
+  std::lock_guard<std::mutex> lock(own.mutex);
+  return own.programs.getSomeLoads(kind, shape);
 }
 
 const PipelineProgram *ScheduleCache::knownLoads(const PipelineScheduleKind &kind, const PipelineShape &shape) {
@@ -45,6 +55,8 @@ const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind,
     entry->second = std::make_unique<StagePlacement>();
     StagePlacement &placement = *entry->second;
     placement.replicas = schedule.replicaCount();
+    if (kind.orderLimits)
+      placement.limits = kind.orderLimits(shape);
     placement.hops.assign(schedule.stageCount, true);
     placement.chunks.resize(schedule.deviceCount());
     for (int64_t stage = 0; stage < schedule.stageCount; ++stage)
@@ -54,9 +66,14 @@ const StagePlacement *ScheduleCache::placement(const PipelineScheduleKind &kind,
         if (stage + 1 == schedule.stageCount || schedule.deviceOf(replica, stage + 1) == device)
           placement.hops[stage] = false;
       }
+    int64_t lastStage = schedule.stageCount - 1;
+    for (const OrderLimit &limit : placement.limits)
+      if ((limit.from == 0 || limit.from == lastStage) && limit.to == (limit.toBackward ? 0 : lastStage))
+        placement.wholeLimits.push_back(limit);
     std::vector<int64_t> hopsBefore(schedule.stageCount + 1, 0);
     for (int64_t stage = 0; stage < schedule.stageCount; ++stage)
       hopsBefore[stage + 1] = hopsBefore[stage] + placement.hops[stage];
+    placement.hopCount = hopsBefore[lastStage];
     for (const auto &held : placement.chunks) {
       placement.before.push_back(held.front().stage);
       placement.beforeSum += held.front().stage;

@@ -20,14 +20,21 @@ struct StagePlacement {
   std::vector<int64_t> before;
   int64_t beforeSum = 0, hopsBeforeSum = 0; // of all devices
   std::vector<llvm::SmallVector<PipelineChunk, 2>> chunks; // per device, by stage
+  std::vector<OrderLimit> limits;
+  std::vector<OrderLimit> wholeLimits; // of those: between the ends of the model, whatever lies on which stage
+  int64_t hopCount = 0;
 };
 
 class ScheduleCache {
 public:
+  /// Errors: as PipelinePrograms::get.
+  llvm::Expected<const PipelineProgram *> compile(const PipelineScheduleKind &kind, const PipelineShape &shape);
   /// Null: cannot be made.
   const PipelineProgram *program(const PipelineScheduleKind &kind, const PipelineShape &shape);
   /// What devices keep, perhaps without actions.
   const PipelineProgram *loads(const PipelineScheduleKind &kind, const PipelineShape &shape);
+  /// What some devices keep at least; null: not known in much less time.
+  const PipelineProgram *someLoads(const PipelineScheduleKind &kind, const PipelineShape &shape);
   /// Null also where they are not known yet and would have to be made.
   const PipelineProgram *knownLoads(const PipelineScheduleKind &kind, const PipelineShape &shape);
   const StagePlacement *placement(const PipelineScheduleKind &kind, const PipelineShape &shape);

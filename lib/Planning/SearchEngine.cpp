@@ -29,6 +29,10 @@ void SearchEngine::parallel(size_t count, llvm::function_ref<void(size_t, GridEx
   pool.wait();
 }
 
+PipelineTimer::Compiled SearchEngine::compiled() {
+  return [this](const PipelineScheduleKind &kind, const PipelineShape &shape) { return schedules.compile(kind, shape); };
+}
+
 BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t devices) {
   BoundedSpace result{std::make_shared<PlanSpace>(request, constraints, devices), {}};
   const PlanSpace &space = *result.space;
@@ -101,7 +105,7 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
   // Best first by the bound that knows of memory, which a grid gets when its simple one makes it the next.
   using Open = std::pair<double, size_t>;
   std::priority_queue<Open, std::vector<Open>, std::greater<Open>> open;
-  size_t next = 0, wave = 2;
+  size_t next = 0, wave = 4;
   if (refined.space != bounded.space->id || refined.limit.value != limit.value)
     refined = {bounded.space->id, limit, std::vector<GridExpander::RefinedBound>(bounded.grids.size())};
   auto refine = [&] {
@@ -119,11 +123,53 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
     for (const Open &grid : batch)
       open.push(grid);
   };
+  /// Each against what was known before, whatever the number of threads.
+  struct Chosen {
+    size_t grid;
+    int64_t slices;
+  };
+  std::vector<Chosen> chosen;
+  auto runChosen = [&](auto step) {
+    std::vector<SearchTargets> lists(chosen.size(), found);
+    for (SearchTargets &list : lists)
+      list.front.clear();
+    std::vector<ExpansionCounts> counts(chosen.size());
+    parallel(chosen.size(), [&](size_t i, GridExpander &expander) {
+      (expander.*step)(*bounded.space, bounded.grids[chosen[i].grid].second, chosen[i].slices, limit, lists[i], counts[i]);
+    });
+    for (size_t i = 0; i < lists.size(); ++i) {
+      found.merge(lists[i]);
+      outcome.counts.add(counts[i]);
+    }
+  };
   auto isOpen = [&] { return next < bounded.grids.size() && bounded.grids[next].first <= found.cutoff(); };
-  std::vector<size_t> chosen;
-  while (true) {
+  auto refineNext = [&] {
     while (isOpen() && (open.empty() || bounded.grids[next].first <= open.top().first))
       refine();
+  };
+  // Something to prune by: of the grids that come first, those whose 1F1B may be fastest.
+  if (found.cutoff() == std::numeric_limits<double>::infinity()) {
+    refineNext();
+    constexpr size_t estimated = 32, probed = 16;
+    std::vector<Open> first;
+    for (; !open.empty() && first.size() < estimated; open.pop())
+      first.push_back(open.top());
+    std::vector<std::pair<double, Chosen>> estimates(first.size());
+    parallel(first.size(), [&](size_t i, GridExpander &expander) {
+      size_t grid = first[i].second;
+      GridExpander::RefinedBound estimate = expander.refineBound(*bounded.space, bounded.grids[grid].second, limit, /*probes=*/true);
+      estimates[i] = {estimate.time, {grid, estimate.slices}};
+    });
+    llvm::stable_sort(estimates, [](const auto &a, const auto &b) { return a.first < b.first; });
+    for (const auto &[time, probe] : estimates)
+      if (chosen.size() < probed)
+        chosen.push_back(probe);
+    for (const Open &grid : first)
+      open.push(grid);
+    runChosen(&GridExpander::probe);
+  }
+  while (true) {
+    refineNext();
     if (open.empty() || open.top().first > found.cutoff())
       break;
     if (request.maxEvaluations && outcome.counts.priced >= request.maxEvaluations)
@@ -131,22 +177,12 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
     chosen.clear();
     for (; !open.empty() && chosen.size() < wave && open.top().first <= found.cutoff(); open.pop())
       if (!isSlower(open.top().first, open.top().second))
-        chosen.push_back(open.top().second);
-    std::vector<SearchTargets> lists(chosen.size(), found);
-    for (SearchTargets &list : lists)
-      list.front.clear();
-    std::vector<ExpansionCounts> counts(chosen.size());
-    parallel(chosen.size(), [&](size_t i, GridExpander &expander) {
-      expander.expand(*bounded.space, bounded.grids[chosen[i]].second, refined.bounds[chosen[i]].slices, limit, lists[i], counts[i]);
-    });
-    for (size_t i = 0; i < lists.size(); ++i) {
-      found.merge(lists[i]);
-      outcome.counts.add(counts[i]);
-    }
+        chosen.push_back({open.top().second, refined.bounds[open.top().second].slices});
+    runChosen(&GridExpander::expand);
     outcome.expanded += int64_t(chosen.size());
     report(stage, outcome.expanded, int64_t(open.size()), found.targets.front().found.cutoff());
     // The first few decide how much is left to do.
-    wave = outcome.expanded < 12 ? 2 : std::min<size_t>(2 * wave, 64);
+    wave = outcome.expanded < 12 ? 4 : std::min<size_t>(2 * wave, 64);
   }
   outcome.prunedGrids = outcome.grids - outcome.expanded;
   if (!outcome.best().empty())

@@ -47,6 +47,9 @@ public:
   void parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use,
                 size_t maxThreads = std::numeric_limits<size_t>::max());
 
+  /// The schedules that a search compiled. Thread-safe; lives as long as this.
+  PipelineTimer::Compiled compiled();
+
 private:
   void report(llvm::StringRef stage, int64_t done, int64_t left, double best);
 

@@ -150,6 +150,16 @@ bool StageFitter::fitFewest(llvm::ArrayRef<int64_t> cut, StageFit &fit) {
   return llvm::all_of(groups, [&](const StageGroup &group) { return fitGroup(group, 0, fit); });
 }
 
+StageFitter::FitWithin StageFitter::fitWithin(llvm::ArrayRef<int64_t> cut, double limit, StageFit &fit) {
+  setCut(cut, fit);
+  for (const StageGroup &group : groups)
+    if (!fitGroup(group, 0, fit))
+      return FitWithin::Memory;
+    else if (timeOf(group, fit) > limit)
+      return FitWithin::Time;
+  return FitWithin::Fits;
+}
+
 bool StageFitter::raise(int64_t rounds, StageFit &fit) {
   layers = listChunks(fit.cut);
   return llvm::all_of(groups, [&](const StageGroup &group) {

@@ -40,6 +40,9 @@ public:
 
   /// As few recomputed layers as fit. False: all of them are too few.
   bool fitFewest(llvm::ArrayRef<int64_t> cut, StageFit &fit);
+  enum class FitWithin { Memory, Time, Fits }; // what is too short; devices are looked at in order
+  /// As above; gives up where a device takes longer than `limit` per micro-batch.
+  FitWithin fitWithin(llvm::ArrayRef<int64_t> cut, double limit, StageFit &fit);
   /// At least so many rounds more than `fit` has anywhere; of what fits.
   bool raise(int64_t rounds, StageFit &fit);
   /// With these numbers, which are at most those of the stages' layers.

@@ -4,6 +4,7 @@
 
 #include "ppc/Planning/PlanSearch.h"
 
+#include <cstdlib>
 #include <random>
 
 namespace mlir::ppc {
@@ -26,7 +27,8 @@ struct PlanningProblem {
 
 class RandomProblems {
 public:
-  explicit RandomProblems(unsigned seed) : engine(seed) {}
+  /// PPC_TEST_SEED, when set, is added to the seed: other problems for the same test.
+  explicit RandomProblems(unsigned seed) : engine(seed + (std::getenv("PPC_TEST_SEED") ? std::atoi(std::getenv("PPC_TEST_SEED")) : 0)) {}
   int64_t pick(std::initializer_list<int64_t> values) { return *(values.begin() + engine() % values.size()); }
   PlanningProblem make();
 
