@@ -144,8 +144,18 @@ static int checkUsage() {
     return usageError("--simulate belongs to --evaluate");
   if (describe && emit != PlanOutput::Table && emit != PlanOutput::Json)
     return usageError("--describe writes --emit table or json");
-  if (listClusters || !evaluateFile.empty())
-    return model.empty() ? 0 : usageError("MODEL has no meaning with --list-clusters and --evaluate");
+  if (!explain.empty() && emit != PlanOutput::Table)
+    return usageError("--explain belongs to --emit table");
+  if (listClusters || !evaluateFile.empty()) {
+    if (!model.empty())
+      return usageError("MODEL has no meaning with --list-clusters and --evaluate");
+    for (const auto &entry : cl::getRegisteredOptions())
+      if (entry.second->getNumOccurrences() &&
+          llvm::any_of(entry.second->Categories, [](cl::OptionCategory *category) { return category == &jobCategory || category == &layoutCategory; }))
+        return usageError("--" + entry.first + " has no meaning with " +
+                          (listClusters ? "--list-clusters" : "--evaluate: the rows have a column for what differs from the default"));
+    return 0;
+  }
   if (model.empty())
     return usageError("no MODEL given");
   if (cluster.empty() && !describe)
