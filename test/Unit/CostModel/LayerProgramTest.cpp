@@ -1,4 +1,5 @@
 // What layers are made of: the ops that low precision, experts, context parallelism, cut products and recomputation add.
+#include "../Model/LlamaShape.h"
 #include "ppc/CostModel/StepCost.h"
 #include "gtest/gtest.h"
 
@@ -8,19 +9,7 @@ using namespace mlir::ppc;
 
 namespace {
 
-ModelShape denseModel() {
-  ModelShape model;
-  model.name = "dense";
-  model.layers = 8;
-  model.hidden = 4096;
-  model.heads = 32;
-  model.kvHeads = 8;
-  model.headDim = 128;
-  model.ffn = 14336;
-  model.gated = true;
-  model.vocab = 128256;
-  return model;
-}
+ModelShape denseModel() { return llamaShape(8); }
 
 ModelShape expertModel() {
   ModelShape model = denseModel();

@@ -1,4 +1,5 @@
 // Copies to the host and back beside the layers, and what memory they free; what fits and what step follows step in.
+#include "../Model/LlamaShape.h"
 #include "ppc/CostModel/StepParts.h"
 #include "gtest/gtest.h"
 
@@ -10,21 +11,13 @@ using namespace mlir::ppc;
 namespace {
 
 struct Case {
-  ModelShape model;
+  ModelShape model = llamaShape(16);
   TrainingJob job{8192, 64};
   ParallelLayout layout;
   Stack stack;
   Cluster cluster = llvm::cantFail(findCluster("dgx-h100:4"));
 
   Case() {
-    model.layers = 16;
-    model.hidden = 4096;
-    model.heads = 32;
-    model.kvHeads = 8;
-    model.headDim = 128;
-    model.ffn = 14336;
-    model.gated = true;
-    model.vocab = 128256;
     stack.execution = Execution::Graphs;
     layout.attention = AttentionKernel::Flash3;
   }

@@ -2,6 +2,7 @@
 #include "lib/Planning/GroupSearch.h"
 
 #include "RandomProblems.h"
+#include "../Model/LlamaShape.h"
 #include "ppc/CostModel/MixedStep.h"
 #include "ppc/Planning/PlanVerifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -216,22 +217,8 @@ TEST(GroupSearch, FindsWhatExhaustiveSearchFinds) {
   EXPECT_GE(layouts, 2000);
 }
 
-ModelShape largeModel() {
-  ModelShape model;
-  model.name = "large";
-  model.layers = 32;
-  model.hidden = 4096;
-  model.heads = 32;
-  model.kvHeads = 8;
-  model.headDim = 128;
-  model.ffn = 14336;
-  model.gated = true;
-  model.vocab = 32000;
-  return model;
-}
-
 TEST(GroupSearch, GivesMoreLayersToTheFasterGroup) {
-  ModelShape model = largeModel();
+  ModelShape model = llamaShape(32, 32000);
   Cluster cluster = join({"dgx-a100:2", "dgx-h100:2"});
   Stack stack = llvm::cantFail(findStack("ppc"));
   PlanRequest request{model, {4096, 256}, cluster, stack};
@@ -265,7 +252,7 @@ TEST(GroupSearch, GivesMoreLayersToTheFasterGroup) {
 }
 
 TEST(GroupSearch, GivesFewerLayersToTheGroupWithLessMemory) {
-  ModelShape model = largeModel();
+  ModelShape model = llamaShape(32, 32000);
   Cluster cluster = join({"dgx-h100:1", "dgx-h100:1"});
   cluster.groups[0].device.memory = Bytes(24e9);
   Stack stack = llvm::cantFail(findStack("ppc"));
@@ -339,7 +326,7 @@ TEST(GroupSearch, PricesOrRefusesAnyLayout) {
 }
 
 TEST(GroupSearch, RefusesGroupsThatCannotBe) {
-  ModelShape model = largeModel();
+  ModelShape model = llamaShape(32, 32000);
   Cluster cluster = join({"dgx-a100:1", "dgx-h100:1"});
   Stack stack = llvm::cantFail(findStack("ppc"));
   StepEstimator estimator;

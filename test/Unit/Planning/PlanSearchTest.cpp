@@ -1,6 +1,7 @@
 // The search against a loop over every layout of its space, on random small problems.
 #include "RandomProblems.h"
 #include "lib/Planning/PlanSpace.h"
+#include "../Model/LlamaShape.h"
 #include "ppc/Simulation/StepBound.h"
 #include "gtest/gtest.h"
 
@@ -240,15 +241,7 @@ TEST(PlanSearch, ReplaysNoMoreThanItMust) {
 }
 
 TEST(PlanSearch, SaysWhatBindsAndWhatIsNearest) {
-  ModelShape model;
-  model.layers = 32;
-  model.hidden = 4096;
-  model.heads = 32;
-  model.kvHeads = 8;
-  model.headDim = 128;
-  model.ffn = 14336;
-  model.gated = true;
-  model.vocab = 128256;
+  ModelShape model = llamaShape(32);
   Cluster cluster = llvm::cantFail(findCluster("dgx-h100:1"));
   Stack stack = llvm::cantFail(findStack("ppc"));
   PlanRequest request{model, {8192, 64}, cluster, stack};

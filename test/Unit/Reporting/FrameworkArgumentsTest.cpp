@@ -1,5 +1,6 @@
 // What is exported is parsed back and compared: the text means the layout, not only mentions it.
 #include "ppc/Reporting/FrameworkArguments.h"
+#include "../Model/LlamaShape.h"
 
 #include "gtest/gtest.h"
 
@@ -9,16 +10,7 @@
 using namespace mlir::ppc;
 
 static ModelShape model(bool experts) {
-  ModelShape shape;
-  shape.name = "m";
-  shape.layers = 24;
-  shape.hidden = 4096;
-  shape.heads = 32;
-  shape.kvHeads = 8;
-  shape.headDim = 128;
-  shape.ffn = 14336;
-  shape.gated = true;
-  shape.vocab = 32000;
+  ModelShape shape = llamaShape(24, 32000);
   if (experts)
     shape.moe = {8, 2, 14336};
   return shape;
