@@ -115,6 +115,35 @@ void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job,
     out << "  stage_recomputed_layers: " << listText(layout.stageRecomputedLayers) << '\n';
 }
 
+/// What a file says besides in the terms of the compiler: edited there alone, the layout would be another one than the one that is read.
+static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) {
+  auto check = [&](YamlReader &section, llvm::StringRef name, PlanKey key, int64_t value) {
+    if (constraints.isPinned(key) && constraints.pinned(key) != value)
+      section.fail(name, llvm::formatv("{0} is {1} here and {2} in the section 'layout:', which is the one that is read", toString(key),
+                                       planValueText(key, value), planValueText(key, constraints.pinned(key))).str());
+  };
+  if (std::optional<YamlReader> grid = file.mapping("grid"))
+    for (auto [name, key] : {std::pair("dp", PlanKey::Dp), std::pair("tp", PlanKey::Tp)})
+      if (grid->has(name))
+        check(*grid, name, key, grid->integer(name, 1));
+  if (file.has("schedule") && !file.failed())
+    if (llvm::Expected<int64_t> schedule = parsePlanValue(PlanKey::Schedule, file.string("schedule")))
+      check(file, "schedule", PlanKey::Schedule, *schedule);
+    else
+      file.fail("schedule", llvm::toString(schedule.takeError()));
+  std::vector<double> first = file.numbers("stages"); // layers; 0 is the embedding
+  if (!first.empty() && !file.failed()) {
+    check(file, "stages", PlanKey::Pp, int64_t(first.size()));
+    llvm::ArrayRef<int64_t> layers = constraints.stageLayers;
+    for (size_t i = 0; i + 1 < first.size() && layers.size() == first.size(); ++i)
+      if (first[i + 1] - std::max(first[i], 1.0) != double(layers[i]))
+        file.fail("stages", llvm::formatv("stage {0} has other layers here than stage_layers in the section 'layout:', which is the one that "
+                                          "is read", i).str());
+  }
+  if (std::optional<YamlReader> parameters = file.mapping("parameters"); parameters && !parameters->keys().empty())
+    file.fail("parameters", "cuts of single parameters are for ppc-compile; where there is a section 'layout:' they are not read");
+}
+
 static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
   std::optional<YamlReader> layout = file.mapping("layout");
   if (llvm::Error error = file.takeError())
@@ -156,6 +185,8 @@ static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
     else if (llvm::Error error = constraints.pin("recompute", "full"))
       layout->fail(key, llvm::toString(std::move(error)));
   }
+  if (!layout->failed())
+    checkRunnable(file, constraints);
   return layout->takeError();
 }
 

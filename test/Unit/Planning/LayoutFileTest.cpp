@@ -148,3 +148,32 @@ TEST(LayoutFile, DamagedFilesGiveErrorsOrLayouts) {
   EXPECT_GT(accepted, 10);
   EXPECT_GT(refused, 10);
 }
+
+TEST(LayoutFile, SectionsOfTheCompilerMustSayTheSame) {
+  ParallelLayout layout;
+  layout.dp = 2;
+  layout.tp = 4;
+  layout.pp = 2;
+  layout.precision = Precision::F32;
+  layout.stageLayers = {9, 7};
+  const std::string text = textOf(layout);
+  auto messageWith = [&](llvm::StringRef from, llvm::StringRef to) {
+    std::string edited = text;
+    size_t at = edited.find(from.str());
+    EXPECT_NE(at, std::string::npos) << from.str();
+    edited.replace(at, from.size(), to.str());
+    PlanConstraints constraints;
+    llvm::Error error = parseLayoutFile("p.yaml", edited, constraints);
+    return error ? llvm::toString(std::move(error)) : "";
+  };
+  EXPECT_EQ(messageWith("grid", "grid"), "");
+  for (auto [from, to, expected] : {std::tuple("grid: { dp: 2,", "grid: { dp: 4,", "dp is 4 here and 2 in the section 'layout:'"),
+                                    std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 9 ]", "stage 0 has other layers here"),
+                                    std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 5, 10 ]", "pp is 3 here and 2 in"),
+                                    std::tuple("schedule: 1f1b", "schedule: gpipe", "schedule is gpipe here and 1f1b in"),
+                                    std::tuple("layout:", "parameters: { w: [ tp ] }\nlayout:", "cuts of single parameters are for ppc-compile")}) {
+    std::string message = messageWith(from, to);
+    EXPECT_EQ(message.rfind("p.yaml:", 0), 0u) << message;
+    EXPECT_NE(message.find(expected), std::string::npos) << message;
+  }
+}
