@@ -144,7 +144,7 @@ static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) 
     file.fail("parameters", "cuts of single parameters are for ppc-compile; where there is a section 'layout:' they are not read");
 }
 
-static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
+static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints, bool isAlone) {
   std::optional<YamlReader> layout = file.mapping("layout");
   if (llvm::Error error = file.takeError())
     return error;
@@ -185,17 +185,17 @@ static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints) {
     else if (llvm::Error error = constraints.pin("recompute", "full"))
       layout->fail(key, llvm::toString(std::move(error)));
   }
-  if (!layout->failed())
+  if (isAlone && !layout->failed())
     checkRunnable(file, constraints);
   return layout->takeError();
 }
 
-llvm::Error mlir::ppc::readLayoutFile(llvm::StringRef path, PlanConstraints &constraints) {
+llvm::Error mlir::ppc::readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, bool isAlone) {
   llvm::Expected<YamlReader> file = YamlReader::fromFile(path);
-  return file ? pinLayout(*file, constraints) : file.takeError();
+  return file ? pinLayout(*file, constraints, isAlone) : file.takeError();
 }
 
-llvm::Error mlir::ppc::parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints) {
+llvm::Error mlir::ppc::parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints, bool isAlone) {
   llvm::Expected<YamlReader> file = YamlReader::fromText(name, text);
-  return file ? pinLayout(*file, constraints) : file.takeError();
+  return file ? pinLayout(*file, constraints, isAlone) : file.takeError();
 }

@@ -21,10 +21,11 @@ namespace mlir::ppc {
 void writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout, llvm::raw_ostream &out);
 
 /// Pins what the file says; what it leaves out stays open. Errors: `FILE:LINE:COLUMN: error: ...` for what is not YAML, an
-/// unknown key or value; no section `layout:`; `stage_layers` that are no list of numbers >= 0.
-llvm::Error readLayoutFile(llvm::StringRef path, PlanConstraints &constraints);
+/// unknown key or value; no section `layout:`; `stage_layers` that are no list of numbers >= 0. `isAlone`: nobody reads the
+/// compiler's sections of the file; that they say something else is an error then, too.
+llvm::Error readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, bool isAlone = true);
 /// The same for text in memory; `name` is what messages call it.
-llvm::Error parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints);
+llvm::Error parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints, bool isAlone = true);
 
 /// The first part of a layout that ppc-compile cannot run, in words ("context parallelism (cp 2)"); empty: it can.
 std::string notRunnable(const ParallelLayout &layout);

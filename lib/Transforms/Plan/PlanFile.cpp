@@ -131,7 +131,7 @@ llvm::Expected<PlanFileSections> planFileSections(StringRef path) {
 static LogicalResult checkLayout(StringRef path, ModuleOp module) {
   Location loc = module.getLoc();
   PlanConstraints constraints;
-  if (llvm::Error error = readLayoutFile(path, constraints))
+  if (llvm::Error error = readLayoutFile(path, constraints, /*isAlone=*/false))
     return emitError(loc) << llvm::toString(std::move(error));
   if (std::string part = refusedPin(constraints, precisionOf(module)); !part.empty())
     return emitError(loc) << path << ": compiled programs cannot run " << part;

@@ -175,5 +175,11 @@ TEST(LayoutFile, SectionsOfTheCompilerMustSayTheSame) {
     std::string message = messageWith(from, to);
     EXPECT_EQ(message.rfind("p.yaml:", 0), 0u) << message;
     EXPECT_NE(message.find(expected), std::string::npos) << message;
+    // Who reads those sections may find them edited.
+    std::string edited = text;
+    edited.replace(edited.find(from), std::string(from).size(), to);
+    PlanConstraints constraints;
+    llvm::Error error = parseLayoutFile("p.yaml", edited, constraints, /*isAlone=*/false);
+    EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
   }
 }
