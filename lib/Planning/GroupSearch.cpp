@@ -539,8 +539,34 @@ static llvm::Error addFrontier(const PlanRequest &request, PlanSearchResult &res
   return llvm::Error::success();
 }
 
+/// What would be possible without one of the constraints; fastest first.
+static llvm::Error addRelaxations(const PlanRequest &request, Infeasibility &why) {
+  for (int number = 0; number < planKeyCount; ++number) {
+    PlanKey key = PlanKey(number);
+    if (!request.constraints.isConstrained(key))
+      continue;
+    PlanRequest relaxed = request;
+    relaxed.topK = 1;
+    relaxed.frontier = relaxed.alternatives = relaxed.simulate = false;
+    relaxed.constraints.relax(key);
+    llvm::Expected<PlanSearchResult> found = GroupSearch(relaxed).run();
+    if (!found)
+      return found.takeError();
+    if (!found->plans.empty())
+      why.relaxations.push_back({key, request.constraints.describe(key), planValueText(key, planValue(found->plans.front().layout, key)),
+                                 std::move(found->plans.front())});
+  }
+  llvm::sort(why.relaxations, [](const PlanRelaxation &a, const PlanRelaxation &b) {
+    return std::tie(a.plan.cost.stepTime.value, a.key) < std::tie(b.plan.cost.stepTime.value, b.key);
+  });
+  return llvm::Error::success();
+}
+
 llvm::Expected<PlanSearchResult> mlir::ppc::searchGroups(const PlanRequest &request) {
   llvm::Expected<PlanSearchResult> result = GroupSearch(request).run();
+  if (result && result->infeasibility)
+    if (llvm::Error error = addRelaxations(request, *result->infeasibility))
+      return std::move(error);
   if (!result || !request.frontier || result->plans.empty())
     return result;
   if (llvm::Error error = addFrontier(request, *result))

@@ -74,6 +74,8 @@ static void printTime(const PlanReport &report, llvm::raw_ostream &out) {
                  percentText(plan.time.parts[kind] / plan.cost.stepTime)});
   table.row({"step", toString(plan.cost.stepTime), percentText(1)});
   table.print(out, "  ");
+  out << "of what the devices could do, " << percentText(plan.cost.mfu) << " goes into the model (MFU) and " << percentText(plan.cost.hfu)
+      << " into products, repeated ones too (HFU)\n";
   out << "per stage and micro-batch\n";
   TextTable stages({"stage", "forward", "backward", "weight gradient", "exposed comm.", "gradient reduction", "of it exposed",
                     "optimizer", "parameter gather"});
