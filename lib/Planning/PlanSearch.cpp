@@ -271,7 +271,8 @@ llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::Array
                       PlanKey::Recompute, PlanKey::Offload, PlanKey::Context}) {
     if ((key == PlanKey::Ep || key == PlanKey::Etp) && !request.model.moe)
       continue;
-    if (isVacuous(chosen, key) || (key == PlanKey::Vp && chosen.pp == 1))
+    if (isVacuous(chosen, key) || (key == PlanKey::Vp && chosen.pp == 1) ||
+        (key == PlanKey::Zero && !request.model.moe && chosen.dataRanks() == 1))
       continue;
     PlanAlternative &alternative = result.alternatives.emplace_back();
     alternative.key = key;

@@ -198,7 +198,7 @@ std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
     }
     groups.insert(groups.end(), inner.rbegin(), inner.rend());
   }
-  bool shareable = ranks > 1 || layout.expertDataRanks() > 1;
+  bool shareable = ranks > 1 || (request.model.moe && layout.expertDataRanks() > 1);
   std::vector<StateChoice> result;
   for (int64_t zero = 0; zero <= 3; ++zero) {
     // One copy of the state cannot be cut: only what a pin says.

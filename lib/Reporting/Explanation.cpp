@@ -144,7 +144,8 @@ std::string mlir::ppc::nothingToDecide(const PlanReport &report, PlanKey key) {
   case PlanKey::SequenceParallel: return layout.tp == 1 ? "there is nothing to cut along the sequence while tp is 1" : "";
   case PlanKey::Ep:
   case PlanKey::Etp: return report.model.moe ? "" : "the model has no experts";
-  case PlanKey::Zero: return layout.dataRanks() == 1 && layout.expertDataRanks() == 1 ? "no two ranks hold the same state" : "";
+  case PlanKey::Zero:
+    return layout.dataRanks() == 1 && (!report.model.moe || layout.expertDataRanks() == 1) ? "no two ranks hold the same state" : "";
   case PlanKey::ShardGroup: return layout.zero == 0 ? "no state is cut (zero is 0)" : "";
   case PlanKey::RecomputedLayers: return layout.recompute != Recompute::Full ? "no whole layers are recomputed" : "";
   default: return "";

@@ -293,6 +293,31 @@ TEST(PlanSearch, TradesTimeForMemoryAlongTheFrontier) {
   }
 }
 
+TEST(PlanSearch, CutsStateOnlyWhereRanksShareIt) {
+  RandomProblems random(19);
+  int alternatives = 0;
+  for (int i = 0; i < 40; ++i) {
+    PlanningProblem problem = random.make();
+    problem.constraints = PlanConstraints();
+    problem.limit = Bytes(1e12);
+    problem.job.globalBatch = random.pick({1, 2, 4}); // little for data-parallel ranks
+    PlanRequest request = problem.request();
+    request.alternatives = true;
+    PlanSearchResult result = llvm::cantFail(searchPlan(request));
+    std::vector<ParallelLayout> layouts;
+    for (const Plan &plan : result.plans)
+      layouts.push_back(plan.layout);
+    for (const PlanAlternative &alternative : result.alternatives)
+      if (alternative.plan) {
+        layouts.push_back(alternative.plan->layout);
+        ++alternatives;
+      }
+    for (const ParallelLayout &layout : layouts)
+      EXPECT_TRUE(layout.zero == 0 || layout.dataRanks() > 1 || problem.model.moe) << "problem " << i << ": " << toString(layout);
+  }
+  EXPECT_GT(alternatives, 100);
+}
+
 TEST(PlanSearch, UsesFewerDevicesWhereThatIsFaster) {
   RandomProblems random(17);
   int fewer = 0;
