@@ -10,14 +10,20 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/ToolOutputFile.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace mlir::ppc;
 
 namespace {
 
-// `error: file:line:col: message`, one line each; notes and remarks likewise.
+// `error: file:line:col: message`, one line each; notes and remarks likewise. Errors behind the first are mostly its consequences, or say
+// the same of other ops (ppc-opt shows all).
 void printDiagnostic(Diagnostic &diagnostic) {
   const char *kinds[] = {"note", "warning", "error", "remark"};
+  static bool failed = false;
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error && std::exchange(failed, true))
+    return;
   auto print = [&](Diagnostic &one) {
     llvm::errs() << kinds[int(one.getSeverity())] << ": ";
     if (auto location = one.getLocation()->findInstanceOf<FileLineColLoc>())
