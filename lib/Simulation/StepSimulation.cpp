@@ -201,7 +201,9 @@ static std::optional<ReplayedPart> replayedPart(const ParallelLayout &layout, co
   // A schedule's steady state repeats after its period, or after twice or three times that.
   int64_t period = 6 * detail.schedule->period(detail.shape), microBatches = detail.shape.microBatches;
   int64_t filling = (detail.shape.devices + detail.shape.slices - 1) / detail.shape.slices; // slices need fewer micro-batches
-  int64_t enough = 4 * std::max(filling, period / 6) + 8, least = enough + (microBatches - enough) % period;
+  // Where devices alternate, all do from the first backward to the last forward.
+  int64_t enough = (detail.schedule->alternates ? 2 * filling : 4 * std::max(filling, period / 6)) + 8;
+  int64_t least = enough + (microBatches - enough) % period;
   if (microBatches < 2 * (2 * least + period))
     return std::nullopt;
   return ReplayedPart{least, period};
