@@ -133,7 +133,7 @@ void PlanSearch::fillTable(const SearchOutcome &outcome) {
 }
 
 /// Prices the best candidates, replays them if asked to, and puts them, and those of `outcome`, in the order of the result.
-/// Where more are candidates than are listed, those whose pipeline alone takes longer than the listed ones need no replay.
+/// Where more are candidates than are listed, those that take longer than as many others need no replay, or not all of it.
 llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   struct Finalist {
     Plan plan;
@@ -160,11 +160,11 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   }
   size_t listed = std::min(priced.size(), size_t(request.topK));
   if (request.simulate) {
-    // As many as are listed, then the others, of little work first, as long as they may be faster than as many of those before.
+    // Those of little work first, and as soon as there are as many as are listed, as long as others may be faster.
     std::vector<std::pair<double, size_t>> queue; // tasks, plan
     for (size_t i = 0; i < priced.size(); ++i)
       queue.push_back({expectedReplayTasks(priced[i].plan.layout, priced[i].detail), i});
-    std::sort(queue.begin() + listed, queue.end());
+    llvm::sort(queue);
     std::vector<std::optional<llvm::Expected<SimulatedStep>>> steps(priced.size());
     double latest = infinite;
     auto run = [&](size_t i) {
@@ -190,7 +190,7 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     for (size_t begin = 0; begin < queue.size();) {
       // Two at a time where they fit into some 400 MB.
       constexpr double mostTasks = 2e6;
-      size_t end = std::min({begin + 2, queue.size(), begin < listed ? listed : queue.size()});
+      size_t end = std::min({begin + 2, queue.size(), begin < listed ? listed : queue.size()}); // the same for any number of threads
       if (end - begin == 2 && queue[begin].first + queue[begin + 1].first > 2 * mostTasks)
         --end;
       engine.parallel(end - begin, [&, begin](size_t i, GridExpander &) { run(queue[begin + i].second); });
@@ -210,19 +210,20 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     if (errors)
       return errors;
   }
-  for (size_t i = 0; i < priced.size(); ++i)
-    if (!request.simulate || i < listed || priced[i].plan.simulated)
-      finalists.push_back(std::move(priced[i]));
   best.clear();
-  const std::string first = toString(finalists.front().plan.layout);
-  const Seconds formula = finalists.front().plan.cost.stepTime, replayed = Seconds(finalists.front().time);
+  const std::string first = toString(priced.front().plan.layout);
+  const Seconds formula = priced.front().plan.cost.stepTime;
+  const bool isFirst = !request.simulate || priced.front().plan.simulated; // it may be still
+  const std::string replayed = isFirst ? toString(Seconds(priced.front().time)) : "longer";
+  for (Finalist &each : priced)
+    if (!request.simulate || each.plan.simulated)
+      finalists.push_back(std::move(each));
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < finalists.size(); ++i)
     order.push_back({finalists[i].time, i});
   llvm::sort(order);
-  if (order.front().second != 0)
-    result.notes.push_back(llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}", first, toString(formula),
-                                         toString(replayed)).str());
+  if (order.front().second != 0 || !isFirst)
+    result.notes.push_back(llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}", first, toString(formula), replayed).str());
   if (choosesByMemory)
     preferLessMemory(order, [&](size_t number) -> const Plan & { return finalists[number].plan; });
   order.resize(std::min(order.size(), size_t(request.topK)));
