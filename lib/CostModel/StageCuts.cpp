@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -42,8 +43,8 @@ static std::vector<int64_t> cutFull(int64_t layers, int64_t chunks) {
 }
 
 namespace {
-/// The contiguous cut with the least slowest chunk, each at least one layer. Among those, early chunks take as few layers as they may:
-/// they keep most micro-batches.
+/// The contiguous cut with the least slowest chunk, each at least one layer. What that leaves free is shared out among the early chunks,
+/// which keep most micro-batches: they are a layer shorter each. Where that does not go, the first ones take as few layers as they may.
 class LayerCut {
 public:
   LayerCut(llvm::ArrayRef<llvm::ArrayRef<double>> ends, llvm::ArrayRef<double> extra, llvm::ArrayRef<int64_t> most)
@@ -70,14 +71,18 @@ public:
     }
     if (best.empty())
       return {};
-    std::vector<int64_t> light = lighten(high * (1 + 1e-12)), positions(1, 0);
-    for (int64_t count : light)
-      positions.push_back(positions.back() + count);
-    if (light.front() <= mostOf(0) && slowest(positions) <= high * (1 + 1e-9))
-      return light;
+    std::vector<int64_t> counts;
+    for (bool evenly : {true, false}) {
+      counts = lighten(high * (1 + 1e-12), evenly);
+      std::vector<int64_t> positions(1, 0);
+      for (int64_t count : counts)
+        positions.push_back(positions.back() + count);
+      if (counts.front() <= mostOf(0) && slowest(positions) <= high * (1 + 1e-9))
+        return counts;
+    }
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      light[chunk] = best[chunk + 1] - best[chunk];
-    return light;
+      counts[chunk] = best[chunk + 1] - best[chunk];
+    return counts;
   }
 
 private:
@@ -122,13 +127,22 @@ private:
     return cut.back() == layers;
   }
 
-  /// Chunks as long as they may be, from the back.
-  std::vector<int64_t> lighten(double limit) const {
+  /// From the back: chunks as long as they may be, or `evenly`, no longer than an equal part of what is left and the layer that it
+  /// ends in.
+  std::vector<int64_t> lighten(double limit, bool evenly) const {
     std::vector<int64_t> counts(chunks);
     int64_t end = layers;
+    double left = std::accumulate(extra.begin(), extra.end(), 0.0); // beside layers
     for (int64_t chunk = chunks - 1; chunk > 0; --chunk) {
       llvm::ArrayRef<double> own = ends[chunk];
-      double target = own[end] - limit + extra[chunk];
+      double longest = limit;
+      if (evenly && end > 0) {
+        // The part, up to a whole number of layers as long as those before the end are on average.
+        double part = (own[end] + left) / double(chunk + 1) - extra[chunk], layer = own[end] / double(end);
+        longest = std::min(limit, extra[chunk] + std::ceil(part / layer * (1 - 1e-9)) * layer * (1 + 1e-9));
+      }
+      left -= extra[chunk];
+      double target = own[end] - longest + extra[chunk];
       int64_t begin = std::max<int64_t>(0, end - int64_t((own[end] - target) / std::max(own.back() / double(layers), 1e-300)));
       begin = std::clamp<int64_t>(begin, 0, end - 1);
       while (begin > 0 && own[begin - 1] >= target)
