@@ -190,7 +190,7 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     for (size_t begin = 0; begin < queue.size();) {
       // Two at a time where they fit into some 400 MB.
       constexpr double mostTasks = 2e6;
-      size_t end = std::min({begin + 2, queue.size(), begin < listed ? listed : queue.size()}); // the same for any number of threads
+      size_t end = std::min(begin + 2, queue.size()); // the same for any number of threads
       if (end - begin == 2 && queue[begin].first + queue[begin + 1].first > 2 * mostTasks)
         --end;
       engine.parallel(end - begin, [&, begin](size_t i, GridExpander &) { run(queue[begin + i].second); });
