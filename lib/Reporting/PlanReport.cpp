@@ -1,6 +1,8 @@
 #include "ppc/Reporting/PlanReport.h"
 
+#include "ppc/Simulation/StepBound.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ThreadPool.h"
 
 #include <algorithm>
 
@@ -115,23 +117,28 @@ llvm::Expected<ReportedPlan> mlir::ppc::reportPlan(const PlanReport &report, con
 
 /// Replays the alternatives where the plans were, so that both are compared by one clock. Those that cannot be replayed stay so.
 static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
-  std::vector<PlanAlternative> &alternatives = report.search.alternatives;
   auto isSame = [](const ParallelLayout &a, const ParallelLayout &b) {
     return a.stageLayers == b.stageLayers && a.stageRecomputedLayers == b.stageRecomputedLayers && toString(a) == toString(b);
   };
-  for (size_t i = 0; i < alternatives.size(); ++i) {
-    if (!alternatives[i].plan)
+  struct Replay {
+    ReportedPlan plan;
+    std::vector<Plan *> alternatives;
+    std::optional<SimulatedStep> step;
+  };
+  std::vector<Replay> replays;
+  double largest = 0; // in tasks
+  for (PlanAlternative &alternative : report.search.alternatives) {
+    if (!alternative.plan)
       continue;
-    Plan &plan = *alternatives[i].plan;
-    const Plan *known = nullptr;
-    for (const Plan &other : report.search.plans)
-      if (!known && isSame(other.layout, plan.layout))
-        known = &other;
-    for (size_t j = 0; j < i && !known; ++j)
-      if (alternatives[j].plan && isSame(alternatives[j].plan->layout, plan.layout))
-        known = &*alternatives[j].plan;
-    if (known) {
+    Plan &plan = *alternative.plan;
+    auto known = llvm::find_if(report.search.plans, [&](const Plan &other) { return isSame(other.layout, plan.layout); });
+    if (known != report.search.plans.end()) {
       plan.simulated = known->simulated;
+      continue;
+    }
+    auto same = llvm::find_if(replays, [&](const Replay &other) { return isSame(other.alternatives.front()->layout, plan.layout); });
+    if (same != replays.end()) {
+      same->alternatives.push_back(&plan);
       continue;
     }
     llvm::Expected<ReportedPlan> reported = reportPlan(report, plan.layout, estimator);
@@ -139,11 +146,23 @@ static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
       llvm::consumeError(reported.takeError());
       continue;
     }
-    if (llvm::Expected<SimulatedStep> step = replayStep(report, *reported, {}))
-      plan.simulated = std::move(*step);
-    else
-      llvm::consumeError(step.takeError());
+    largest = std::max(largest, expectedReplayTasks(plan.layout, reported->detail));
+    replays.push_back({std::move(*reported), {&plan}, std::nullopt});
   }
+  // Two at a time where they fit into some 400 MB.
+  constexpr double mostTasks = 2e6;
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(largest <= mostTasks ? 2 : 1));
+  for (Replay &replay : replays)
+    pool.async([&report, &replay] {
+      if (llvm::Expected<SimulatedStep> step = replayStep(report, replay.plan, {}))
+        replay.step = std::move(*step);
+      else
+        llvm::consumeError(step.takeError());
+    });
+  pool.wait();
+  for (const Replay &replay : replays)
+    for (Plan *plan : replay.alternatives)
+      plan->simulated = replay.step;
 }
 
 llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, PlanSearchResult search) {
