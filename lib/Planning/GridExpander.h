@@ -69,7 +69,7 @@ private:
     StepSchedule schedule;
     const StagePlacement *placement;
 
-    bool isProbe() const { return schedule.kind->name == "1f1b" || schedule.kind->slicesSequence; }
+    bool isProbe() const { return schedule.kind->alternates; }
   };
   struct StateEntry;
   class Expansion;

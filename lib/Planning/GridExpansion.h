@@ -80,7 +80,8 @@ private:
   double boundAnyState(size_t entry);
   FloorTerms floorTermsOf(const LayerPrices &prices) const;
   void setRecompute(Recompute next);
-  /// What is left of a group's choices after bounds; `ordersByMemory`: their order knows of memory. False: nothing.
+  /// What is left of a group's choices after bounds; `ordersByMemory`: their order knows of memory. `probes`: only of those
+  /// that are probed. False: nothing.
   bool collectChoices(StateGroup &group, bool ordersByMemory, bool probes);
   /// Whether the state holds the even cut with nothing recomputed, so that whatever is recomputed is so needlessly; whether that
   /// choice was run, or pruned, or is still to come, makes no difference. False where only recomputation is a choice.

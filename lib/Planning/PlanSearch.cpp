@@ -188,10 +188,8 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     llvm::Error errors = llvm::Error::success();
     std::vector<double> times;
     for (size_t begin = 0; begin < queue.size();) {
-      // Two at a time where they fit into some 400 MB.
-      constexpr double mostTasks = 2e6;
       size_t end = std::min(begin + 2, queue.size()); // the same for any number of threads
-      if (end - begin == 2 && queue[begin].first + queue[begin + 1].first > 2 * mostTasks)
+      if (end - begin == 2 && queue[begin].first + queue[begin + 1].first > 2 * replayTasksInPairs)
         --end;
       engine.parallel(end - begin, [&, begin](size_t i, GridExpander &) { run(queue[begin + i].second); });
       for (; begin < end; ++begin) {

@@ -149,9 +149,7 @@ static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
     largest = std::max(largest, expectedReplayTasks(plan.layout, reported->detail));
     replays.push_back({std::move(*reported), {&plan}, std::nullopt});
   }
-  // Two at a time where they fit into some 400 MB.
-  constexpr double mostTasks = 2e6;
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(largest <= mostTasks ? 2 : 1));
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(largest <= replayTasksInPairs ? 2 : 1));
   for (Replay &replay : replays)
     pool.async([&report, &replay] {
       if (llvm::Expected<SimulatedStep> step = replayStep(report, replay.plan, {}))

@@ -173,12 +173,17 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateWork(const StepWork &work, cons
   return std::move(result);
 }
 
-/// Tasks that a replay of so many micro-batches takes, roughly.
-static double expectedTasks(const StepDetail &detail, const ParallelLayout &layout, bool everyLayer) {
+static double layersOf(const StepDetail &detail) {
   double layers = 0;
   for (const ChunkCost &chunk : detail.costs.chunks)
     for (int64_t count : chunk.count)
       layers += double(count);
+  return layers;
+}
+
+/// Tasks that a replay of so many micro-batches takes, roughly, beside those that each step has once.
+static double expectedTasks(const StepDetail &detail, const ParallelLayout &layout, bool everyLayer) {
+  double layers = layersOf(detail);
   double chunks = double(detail.costs.chunks.size());
   double perMicroBatch = everyLayer || layout.zero >= 2 ? 6 * layers : 7 * chunks;
   return perMicroBatch * double(detail.shape.microBatches) * double(detail.shape.slices);
@@ -196,15 +201,19 @@ static std::optional<ReplayedPart> replayedPart(const ParallelLayout &layout, co
                                                 const StepSimulationOptions &options) {
   // Copies to the host settle late into a steady state: longer steps are replayed whole.
   double most = double(options.maxTasks) * (layout.offload == Offload::Activations ? 20 : 1);
-  if (expectedTasks(detail, effective, options.everyLayer) <= most || !detail.schedule->period)
+  double tasks = expectedTasks(detail, effective, options.everyLayer);
+  if (tasks <= most || !detail.schedule->period)
     return std::nullopt;
-  // A schedule's steady state repeats after its period, or after twice or three times that.
-  int64_t period = 6 * detail.schedule->period(detail.shape), microBatches = detail.shape.microBatches;
+  // A schedule's steady state repeats after its period, or after twice or three times that. With state that is exchanged in every
+  // micro-batch it settles later, and micro-batches differ for longer.
+  int64_t times = layout.zero >= 2 ? 2 : 1, each = detail.schedule->period(detail.shape), period = 6 * times * each;
+  int64_t microBatches = detail.shape.microBatches;
   int64_t filling = (detail.shape.devices + detail.shape.slices - 1) / detail.shape.slices; // slices need fewer micro-batches
-  // Where devices alternate, all do from the first backward to the last forward.
-  int64_t enough = (detail.schedule->alternates ? 2 * filling : 4 * std::max(filling, period / 6)) + 8;
-  int64_t least = enough + (microBatches - enough) % period;
+  int64_t enough = 4 * times * std::max(filling, each) + 8, least = enough + (microBatches - enough) % period;
   if (microBatches < 2 * (2 * least + period))
+    return std::nullopt;
+  // Both parts have what each step has once: some six tasks of each layer, at most twice as many.
+  if (tasks * (1 - double(2 * least + period) / double(microBatches)) <= 12 * layersOf(detail))
     return std::nullopt;
   return ReplayedPart{least, period};
 }
@@ -281,12 +290,6 @@ static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &ki
   llvm::Expected<Seconds> firstAlone = alone(least), allAlone = alone(shape.microBatches);
   if (!firstAlone || !allAlone)
     return joinErrors(firstAlone.takeError(), allAlone.takeError());
-  // What runs beside the pipeline makes no period of it shorter.
-  if (options.latest.value > 0 && (first->stepTime + (*allAlone - *firstAlone)) * (1 - 1e-9) > options.latest) {
-    SimulatedStep result;
-    result.stopped = true;
-    return std::move(result);
-  }
   llvm::Expected<SimulatedStep> second = replay(least + period);
   if (!second)
     return second;
@@ -295,7 +298,10 @@ static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &ki
     return secondAlone.takeError();
   Seconds more = *secondAlone - *firstAlone, grown = std::max(Seconds(0), second->stepTime - first->stepTime);
   double missing = double(shape.microBatches - least) / double(period);
-  Seconds growth = more.value > 0 ? (*allAlone - *firstAlone) * std::max(1.0, grown / more) : grown * missing;
+  // What runs beside the pipeline makes no period of it shorter: one that grows by less hides what was waited for at the beginning.
+  Seconds growth = more.value <= 0 ? grown * missing
+                   : grown < more  ? grown + (*allAlone - *secondAlone)
+                                   : (*allAlone - *firstAlone) * (grown / more);
   return extrapolate(std::move(*first), *second, missing, growth);
 }
 

@@ -21,6 +21,8 @@ llvm::Expected<Seconds> boundSimulatedStep(const ModelShape &model, const Traini
 
 /// Tasks that simulateStep replays with the default options, roughly. Each takes some 0.2 us and 100 bytes.
 double expectedReplayTasks(const ParallelLayout &layout, const StepDetail &detail);
+/// Two replays of so many tasks each fit into some 400 MB, side by side.
+constexpr double replayTasksInPairs = 2e6;
 
 } // namespace mlir::ppc
 

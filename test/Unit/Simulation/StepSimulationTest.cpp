@@ -316,12 +316,18 @@ TEST(StepSimulation, IsTheSameInRunsAsTaskByTask) {
 }
 
 TEST(StepSimulation, ShortensLongStepsByTheirSteadyState) {
-  unsigned seed = freshSeed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  RandomSteps steps(seed);
-  steps.job.globalBatch = 1024;
   int shortened = 0;
-  for (int round = 0; round < 25; ++round) {
+  std::optional<RandomSteps> drawn;
+  // Behind the fresh one, seeds of steps that were more than 1 % off, or took more tasks than the whole.
+  const unsigned seeds[] = {freshSeed(), 2268803823, 823451878, 1087023312, 3531368272};
+  for (int round = 0; round < 5 * 25; ++round) {
+    unsigned seed = seeds[round / 25];
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    if (round % 25 == 0) {
+      drawn.emplace(seed);
+      drawn->job.globalBatch = 1024;
+    }
+    RandomSteps &steps = *drawn;
     steps.next();
     if (steps.layout.offload == Offload::Activations)
       continue;
