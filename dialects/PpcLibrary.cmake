@@ -1,7 +1,7 @@
 # How libraries of the compiler are declared:
-#   ppc_library(Name sources... [LINK libs...])
+#   ppc_library(Name sources... [LINK libs...] [TOGETHER count] [APART files...])
 # A static library, with RTTI exactly when the packaged LLVM has it, sharing one precompiled header.
-#   ppc_data_library(Name sources... [LINK libs...])   the same without IR
+#   ppc_data_library(Name sources... [LINK libs...] [APART files...])   the same without IR
 #   ppc_tablegen(File.td Output.h.inc -gen-...)   generates <build>/<current dir>/Output.h.inc
 
 function(ppc_compiler_options target)
@@ -10,29 +10,89 @@ function(ppc_compiler_options target)
   endif()
 endfunction()
 
-# The headers that nearly every file of the compiler includes, compiled once.
+# ppc_compile_together(<target> <count> [APART file...]): compiles the files of each folder `count` at a time, so that what
+# they all include is read once. Names of a file's own are then seen by its neighbours: they differ, or the file is named
+# under APART. -DPPC_COMPILE_TOGETHER=OFF compiles every file alone, as does COMPILE_OPTIONS of a file.
+function(ppc_compile_together target count)
+  if(NOT PPC_COMPILE_TOGETHER)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "APART" ${ARGN})
+  get_target_property(sources ${target} SOURCES)
+  set(folders)
+  foreach(source ${sources})
+    get_filename_component(folder "/${source}" DIRECTORY)
+    string(MAKE_C_IDENTIFIER "files${folder}" folder)
+    if(NOT source MATCHES "\\.cpp$" OR source IN_LIST arg_APART)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    else()
+      list(APPEND folders ${folder})
+      list(APPEND ${folder} ${source})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder ${folders})
+    # As few groups as hold them, and all of about one size.
+    list(LENGTH ${folder} length)
+    math(EXPR groups "(${length} + ${count} - 1) / ${count}")
+    set(index 0)
+    foreach(source ${${folder}})
+      math(EXPR group "${index} * ${groups} / ${length}")
+      math(EXPR index "${index} + 1")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# The headers that nearly every file includes, compiled once: of plain data, and of the compiler.
+set(PPC_DATA_HEADERS
+  <algorithm> <cmath> <cstdint> <functional> <limits> <map> <memory> <numeric> <optional> <set> <string> <tuple> <vector>
+  <llvm/ADT/ArrayRef.h> <llvm/ADT/STLExtras.h> <llvm/ADT/SmallVector.h> <llvm/ADT/StringExtras.h> <llvm/ADT/Twine.h>
+  <llvm/Support/Error.h> <llvm/Support/FormatVariadic.h> <llvm/Support/raw_ostream.h>)
+set(PPC_IR_HEADERS
+  <map> <memory> <optional> <string> <vector>
+  <llvm/ADT/STLExtras.h> <llvm/ADT/SmallVector.h> <llvm/ADT/StringMap.h> <llvm/ADT/TypeSwitch.h> <llvm/Support/raw_ostream.h>
+  <mlir/IR/Builders.h> <mlir/IR/BuiltinAttributes.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h>
+  <mlir/IR/Dialect.h> <mlir/IR/DialectImplementation.h> <mlir/IR/OpDefinition.h> <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h>
+  <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Pass/Pass.h>
+  <mlir/Dialect/Func/IR/FuncOps.h> "${PROJECT_SOURCE_DIR}/dialects/ppc/Ppc.h" "${PROJECT_SOURCE_DIR}/dialects/ppcrt/PpcRt.h")
+function(ppc_precompile name)
+  file(WRITE ${CMAKE_BINARY_DIR}/${name}.cpp "// anchor of the precompiled header\n")
+  add_library(${name} STATIC ${CMAKE_BINARY_DIR}/${name}.cpp)
+  ppc_compiler_options(${name})
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+endfunction()
 if(PPC_PRECOMPILED_HEADERS)
-  file(WRITE ${CMAKE_BINARY_DIR}/PpcPrecompiled.cpp "// anchor of the precompiled header\n")
-  add_library(PpcPrecompiled STATIC ${CMAKE_BINARY_DIR}/PpcPrecompiled.cpp)
-  ppc_compiler_options(PpcPrecompiled)
-  target_precompile_headers(PpcPrecompiled PRIVATE
-    <map> <memory> <optional> <string> <vector>
-    <llvm/ADT/STLExtras.h> <llvm/ADT/SmallVector.h> <llvm/ADT/StringMap.h> <llvm/ADT/TypeSwitch.h> <llvm/Support/raw_ostream.h>
-    <mlir/IR/Builders.h> <mlir/IR/BuiltinAttributes.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h>
-    <mlir/IR/Dialect.h> <mlir/IR/DialectImplementation.h> <mlir/IR/OpDefinition.h> <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h>
-    <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Pass/Pass.h>
-    <mlir/Dialect/Func/IR/FuncOps.h>)
+  ppc_precompile(PpcDataPrecompiled ${PPC_DATA_HEADERS})
+  ppc_precompile(PpcPrecompiled ${PPC_IR_HEADERS})
+  add_dependencies(PpcPrecompiled ppc-generated)
 endif()
 
+# Uses one of them. CMake would compile a program with -fPIE, and the precompiled headers are compiled with -fPIC.
+function(ppc_reuse_precompiled target precompiled)
+  if(NOT PPC_PRECOMPILED_HEADERS)
+    return()
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${precompiled})
+endfunction()
+
 function(ppc_library name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "TOGETHER" "LINK;APART" ${ARGN})
+  if(NOT arg_TOGETHER)
+    set(arg_TOGETHER 6)
+  endif()
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   ppc_compiler_options(${name})
   add_dependencies(${name} ppc-generated)
   target_link_libraries(${name} PUBLIC ${arg_LINK})
-  if(PPC_PRECOMPILED_HEADERS)
-    target_precompile_headers(${name} REUSE_FROM PpcPrecompiled)
-  endif()
+  ppc_compile_together(${name} ${arg_TOGETHER} APART ${arg_APART})
+  ppc_reuse_precompiled(${name} PpcPrecompiled)
 endfunction()
 
 # ppc_embed(<output> <file>...): writes <build>/<current dir>/<output>, C++ text with one `{"stem", R"(contents)"},` per file,
@@ -49,20 +109,24 @@ function(ppc_embed output)
   file(GENERATE OUTPUT ${out} CONTENT "${text}")
 endfunction()
 
-# A library of plain data and algorithms: no IR, so nothing generated to wait for and no precompiled MLIR headers.
+# A library of plain data and algorithms: no IR, so nothing generated to wait for.
 function(ppc_data_library name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "LINK;APART" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   ppc_compiler_options(${name})
   target_link_libraries(${name} PUBLIC ${arg_LINK})
+  ppc_compile_together(${name} 8 APART ${arg_APART})
+  ppc_reuse_precompiled(${name} PpcDataPrecompiled)
 endfunction()
 
 # A program of such libraries only: it builds in seconds, without MLIR.
 function(ppc_data_executable name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "LINK;APART" ${ARGN})
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   ppc_compiler_options(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINK} LLVM)
+  ppc_compile_together(${name} 8 APART ${arg_APART})
+  ppc_reuse_precompiled(${name} PpcDataPrecompiled)
 endfunction()
 
 # A program of the compiler: our libraries, then the two shared libraries of LLVM and MLIR.
@@ -72,12 +136,8 @@ function(ppc_executable name)
   ppc_compiler_options(${name})
   add_dependencies(${name} ppc-generated)
   target_link_libraries(${name} PRIVATE ${arg_LINK} MLIR LLVM)
-  # CMake would compile a program with -fPIE, and the precompiled header is compiled with -fPIC.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_compile_options(${name} PRIVATE -fPIC)
-  if(PPC_PRECOMPILED_HEADERS)
-    target_precompile_headers(${name} REUSE_FROM PpcPrecompiled)
-  endif()
+  ppc_compile_together(${name} 6)
+  ppc_reuse_precompiled(${name} PpcPrecompiled)
 endfunction()
 
 # A library that a program without MLIR opens when it needs some: lib/<name>.so, which exports only what says so.
@@ -89,9 +149,7 @@ function(ppc_module name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} MLIR LLVM)
   target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX ".so")
-  if(PPC_PRECOMPILED_HEADERS)
-    target_precompile_headers(${name} REUSE_FROM PpcPrecompiled)
-  endif()
+  ppc_reuse_precompiled(${name} PpcPrecompiled)
 endfunction()
 
 # ppc_tablegen(<td> <output> <mlir-tblgen arguments>...) [repeatable per directory]

@@ -1,5 +1,5 @@
 # lit configuration: which files are tests, which programs they find, which features are on.
-# A disabled test carries its reason on the same line (`# REQUIRES: cuda  needs a GPU`).
+# Features below say which programs this machine has, for REQUIRES (docs/Testing.md, Rules).
 import os
 import shutil
 
@@ -21,11 +21,6 @@ config.substitutions += [
     ("%build", config.ppc_build),
     ("%inputs", config.test_source_root + "/Inputs"),
 ]
-
-# Nothing in check-ppc needs these; each turns on the tests that say REQUIRES.
-for feature, program in {"cuda": "nvidia-smi"}.items():
-    if os.environ.get("PPC_TEST_" + feature.upper()) == "1" and shutil.which(program):
-        config.available_features.add(feature)
 
 # Where it is installed, programs are also started by it.
 if shutil.which("mpirun", path="/usr/bin"):

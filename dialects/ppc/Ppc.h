@@ -69,6 +69,8 @@ inline constexpr StringLiteral recompute = "ppc.recompute";
 inline constexpr StringLiteral plan = "ppc.plan";
 inline constexpr StringLiteral precision = "ppc.precision";
 inline constexpr StringLiteral logicalType = "ppc.logical_type";
+/// On a result of a function: the number of the argument in whose memory it goes.
+inline constexpr StringLiteral destination = "ppc.destination";
 } // namespace attr
 
 /// Layers first to last, both included, as `ppc.layer` counts.
@@ -85,8 +87,8 @@ inline int64_t blockSize(int64_t extent, int64_t parts) { return (extent + parts
 /// The axis names of an array of strings.
 SmallVector<StringRef> axisNames(ArrayAttr axes);
 
-/// Number of ranks in a group over `axes`, by the `ppc.plan` of the module around `op`. Without a plan: the smallest number
-/// that cuts `whole` elements in blocks of `block`.
+/// Number of ranks in a group over `axes`, by the `ppc.plan` of the module around `op`. Without a plan: the smallest
+/// number that cuts `whole` elements in blocks of `block`.
 int64_t groupSize(Operation *op, ArrayAttr axes, int64_t whole, int64_t block);
 
 /// `type` with another shape.
@@ -95,11 +97,14 @@ inline RankedTensorType withShape(RankedTensorType type, ArrayRef<int64_t> shape
 }
 
 /// `type` with another element type.
-inline RankedTensorType withElement(RankedTensorType type, Type element) { return RankedTensorType::get(type.getShape(), element); }
+inline RankedTensorType withElement(RankedTensorType type, Type element) {
+  return RankedTensorType::get(type.getShape(), element);
+}
 
 inline RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// The element type in which sums of elements of `type` are formed, and loops over them compute: f32 for types of 16 bits.
+/// The element type in which sums of elements of `type` are formed, and loops over them compute: f32 for types of 16
+/// bits.
 inline Type sumType(Type type) {
   return type.isBF16() || type.isF16() ? Type(Float32Type::get(type.getContext())) : type;
 }

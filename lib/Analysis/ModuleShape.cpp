@@ -63,10 +63,17 @@ struct FieldWriter {
     if (!text.empty())
       entries.push_back(builder.getNamedAttr(name, builder.getStringAttr(text)));
   }
-  void operator()(StringRef name, double value) { entries.push_back(builder.getNamedAttr(name, builder.getF64FloatAttr(value))); }
-  void operator()(StringRef name, int64_t value) { entries.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value))); }
-  void operator()(StringRef name, bool value) { entries.push_back(builder.getNamedAttr(name, builder.getBoolAttr(value))); }
-  template <typename Enumeration> std::enable_if_t<std::is_enum_v<Enumeration>> operator()(StringRef name, Enumeration value) {
+  void operator()(StringRef name, double value) {
+    entries.push_back(builder.getNamedAttr(name, builder.getF64FloatAttr(value)));
+  }
+  void operator()(StringRef name, int64_t value) {
+    entries.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  }
+  void operator()(StringRef name, bool value) {
+    entries.push_back(builder.getNamedAttr(name, builder.getBoolAttr(value)));
+  }
+  template <typename Enumeration>
+  std::enable_if_t<std::is_enum_v<Enumeration>> operator()(StringRef name, Enumeration value) {
     (*this)(name, int64_t(value));
   }
 };
@@ -98,7 +105,8 @@ struct FieldReader {
     if (auto value = find<BoolAttr>(name))
       flag = value.getValue();
   }
-  template <typename Enumeration> std::enable_if_t<std::is_enum_v<Enumeration>> operator()(StringRef name, Enumeration &value) {
+  template <typename Enumeration>
+  std::enable_if_t<std::is_enum_v<Enumeration>> operator()(StringRef name, Enumeration &value) {
     int64_t number = int64_t(value);
     (*this)(name, number);
     value = Enumeration(number);
@@ -146,8 +154,11 @@ static llvm::Expected<ModelShape> readProgram(ModuleOp module) {
   struct {
     StringRef name;
     int64_t *field;
-  } dims[] = {{"hidden", &shape.hidden}, {"ffn", &shape.ffn},          {"vocab", &shape.vocab},
-              {"kv_heads", &shape.kvHeads}, {"head_dim", &shape.headDim}};
+  } dims[] = {{"hidden", &shape.hidden},
+              {"ffn", &shape.ffn},
+              {"vocab", &shape.vocab},
+              {"kv_heads", &shape.kvHeads},
+              {"head_dim", &shape.headDim}};
   for (auto [name, field] : dims)
     if (!(*field = logicalDimension(module, name)))
       return llvm::createStringError("no argument has a dimension called \"" + name +

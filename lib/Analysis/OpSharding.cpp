@@ -30,7 +30,9 @@ OpSharding OpSharding::uncut(Operation *op) {
   auto rule = dyn_cast<ShardingRuleOpInterface>(op);
   sharding.rule = rule ? rule.getShardingRule() : ShardingRule::none("it has no sharding rule");
   if (sharding.rule.isNone()) { // dimensions that no loop walks
-    auto dimensions = [](Type type) { return TensorFactors(isa<RankedTensorType>(type) ? cast<RankedTensorType>(type).getRank() : 0); };
+    auto dimensions = [](Type type) {
+      return TensorFactors(isa<RankedTensorType>(type) ? cast<RankedTensorType>(type).getRank() : 0);
+    };
     sharding.rule.operands = llvm::map_to_vector<4>(op->getOperandTypes(), dimensions);
     sharding.rule.results = llvm::map_to_vector<2>(op->getResultTypes(), dimensions);
     sharding.rule.keepsZeroPadding.assign(op->getNumResults(), false);
@@ -48,13 +50,15 @@ FailureOr<OpSharding> OpSharding::read(Operation *op, GridAttr grid) {
     std::optional<unsigned> factor = sharding.rule.findFactor(entry.getName());
     auto axes = dyn_cast<ArrayAttr>(entry.getValue());
     if (!factor)
-      return op->emitOpError() << "ppc.factors names " << entry.getName() << ", but the rule is " << sharding.rule.str();
+      return op->emitOpError() << "ppc.factors names " << entry.getName() << ", but the rule is "
+                               << sharding.rule.str();
     if (!axes || !llvm::all_of(axes, llvm::IsaPred<StringAttr>))
-      return op->emitOpError() << "ppc.factors must give " << entry.getName() << " a list of axes, found " << entry.getValue();
+      return op->emitOpError() << "ppc.factors must give " << entry.getName() << " a list of axes, found "
+                               << entry.getValue();
     for (StringRef axis : axisNames(axes))
       if (!grid.has(axis))
-        return op->emitOpError() << "factor " << entry.getName() << " is cut over axis \"" << axis << "\", which " << grid
-                                 << " does not have";
+        return op->emitOpError() << "factor " << entry.getName() << " is cut over axis \"" << axis << "\", which "
+                                 << grid << " does not have";
     std::string why;
     if (!sharding.canCut(*factor, toAxisList(axes), grid, &why))
       return op->emitOpError() << "factor " << entry.getName() << " cannot be cut over " << axes << ": " << why;
@@ -91,15 +95,19 @@ bool OpSharding::canCut(unsigned number, ArrayRef<StringAttr> list, GridAttr gri
   for (auto [other, axesOfOther] : llvm::enumerate(axes))
     for (StringAttr axis : list)
       if (other != number && llvm::is_contained(axesOfOther, axis))
-        return reason << "axis \"" << axis.getValue() << "\" cuts factor \"" << rule.factors[other].name << "\" already", false;
+        return reason << "axis \"" << axis.getValue() << "\" cuts factor \"" << rule.factors[other].name
+                      << "\" already",
+               false;
   auto isMerged = [&](const TensorFactors &tensor) { // one of several loops of a dimension: blocks are not contiguous
     return llvm::any_of(tensor, [&](const auto &dim) { return dim.size() > 1 && llvm::is_contained(dim, number); });
   };
   if (llvm::any_of(rule.operands, isMerged) || llvm::any_of(rule.results, isMerged))
     return reason << "it shares a dimension with another factor", false;
-  bool isReduced = llvm::any_of(rule.results, [&](const TensorFactors &result) { return !ShardingRule::contains(result, number); });
+  bool isReduced =
+      llvm::any_of(rule.results, [&](const TensorFactors &result) { return !ShardingRule::contains(result, number); });
   if (isReduced && factor.combiner == Combiner::Max && factor.size % parts)
-    return reason << factor.size << " does not divide by " << parts << ", and the padding would spoil the maximum", false;
+    return reason << factor.size << " does not divide by " << parts << ", and the padding would spoil the maximum",
+           false;
   // All that is pending on a result combines in one way, so that the order of the reductions does not matter.
   for (auto [other, axesOfOther] : llvm::enumerate(axes))
     if (isReduced && other != number && !axesOfOther.empty() && rule.factors[other].combiner != factor.combiner)
@@ -145,11 +153,13 @@ ShardingAttr statedSharding(Value value) {
     if (auto function = dyn_cast<func::FuncOp>(parent))
       return function.getArgAttrOfType<ShardingAttr>(argument.getArgNumber(), attr::sharding);
     auto list = parent->getAttrOfType<ArrayAttr>(attr::operandShardings);
-    return list && argument.getArgNumber() < list.size() ? dyn_cast<ShardingAttr>(list[argument.getArgNumber()]) : nullptr;
+    return list && argument.getArgNumber() < list.size() ? dyn_cast<ShardingAttr>(list[argument.getArgNumber()])
+                                                         : nullptr;
   }
   auto result = cast<OpResult>(value);
   auto list = result.getOwner()->getAttrOfType<ArrayAttr>(attr::shardings);
-  return list && result.getResultNumber() < list.size() ? dyn_cast<ShardingAttr>(list[result.getResultNumber()]) : nullptr;
+  return list && result.getResultNumber() < list.size() ? dyn_cast<ShardingAttr>(list[result.getResultNumber()])
+                                                        : nullptr;
 }
 
 void stateSharding(OpResult result, ShardingAttr sharding) {

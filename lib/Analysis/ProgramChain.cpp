@@ -31,7 +31,8 @@ FailureOr<ProgramChain> readProgramChain(ModuleOp module) {
     const ChainModel::BatchDimension &first = model.batchDimensions.front();
     model.batch = model.chain.templates[first.templateIndex].values[first.value].shape[first.dim];
     for (const ChainModel::BatchDimension &place : model.batchDimensions)
-      if (int64_t size = model.chain.templates[place.templateIndex].values[place.value].shape[place.dim]; size != model.batch)
+      if (int64_t size = model.chain.templates[place.templateIndex].values[place.value].shape[place.dim];
+          size != model.batch)
         return program.function.emitOpError() << "has inputs of " << model.batch << " and of " << size
                                               << " samples in dimensions that ppc.dims calls \"batch\"";
   }
@@ -62,7 +63,8 @@ double productFlops(const TemplateChain &chain) {
 }
 
 static ArrayAttr axisNames(MLIRContext *context, ArrayRef<LayoutAxis> axes, ArrayRef<int> list) {
-  return toArrayAttr(context, llvm::map_to_vector<2>(list, [&](int axis) { return StringAttr::get(context, axes[axis].name); }));
+  return toArrayAttr(context,
+                     llvm::map_to_vector<2>(list, [&](int axis) { return StringAttr::get(context, axes[axis].name); }));
 }
 
 PlanAttr makePlanAttr(const ProgramChain &program, const ChainLayout &layout, const TemplateSearchResult &shardings) {
@@ -81,7 +83,8 @@ PlanAttr makePlanAttr(const ProgramChain &program, const ChainLayout &layout, co
         continue;
       unsigned number = argument.getArgNumber();
       if (auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter)) {
-        auto cut = llvm::map_to_vector(stored.dims, [&](const std::vector<int> &list) { return axisNames(context, layout.axes, list); });
+        auto cut = llvm::map_to_vector(
+            stored.dims, [&](const std::vector<int> &list) { return axisNames(context, layout.axes, list); });
         parameters.set(name, ShardingAttr::get(context, cut, {}, {}));
       } else if (auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims)) {
         for (auto [name, list] : llvm::zip(mlir::ppc::axisNames(dims), stored.dims))
@@ -100,8 +103,9 @@ PlanAttr makePlanAttr(const ProgramChain &program, const ChainLayout &layout, co
     names.push_back(StringAttr::get(context, axis.name));
     sizes.push_back(axis.size);
   }
-  return PlanAttr::get(context, GridAttr::get(context, names, sizes), layout.stages, StringAttr::get(context, layout.schedule),
-                       layout.microBatches, entries.getDictionary(context), parameters.getDictionary(context), layout.recompute);
+  return PlanAttr::get(context, GridAttr::get(context, names, sizes), layout.stages,
+                       StringAttr::get(context, layout.schedule), layout.microBatches, entries.getDictionary(context),
+                       parameters.getDictionary(context), layout.recompute);
 }
 
 PlanAttr makePlanAttr(const ProgramChain &program, const ChainPlan &plan) {
@@ -142,7 +146,8 @@ void writeFactors(const ProgramChain &program, const OpCuts &cuts, int64_t dp) {
   for (auto [index, place] : llvm::enumerate(program.templates.layers)) {
     if (index >= cuts.layers.size() || cuts.layers[index].empty())
       continue;
-    for (auto [op, data, strategy] : llvm::zip_equal(place.ops, chain.templates[layers[index]].ops, cuts.layers[index])) {
+    for (auto [op, data, strategy] :
+         llvm::zip_equal(place.ops, chain.templates[layers[index]].ops, cuts.layers[index])) {
       if (!op || strategy.axes.empty())
         continue;
       OpSharding sharding = OpSharding::uncut(op);

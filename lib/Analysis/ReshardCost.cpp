@@ -28,24 +28,14 @@ Layout toLayout(ShardingAttr sharding, GridAttr grid) {
     layout.partial.push_back(axisIndex(axis, grid));
   llvm::sort(layout.partial);
   if (sharding.isPartial())
-    switch (sharding.getPartialCombiners().front()) {
-    case Combiner::Sum:
-      layout.combiner = LayoutCombiner::Sum;
-      break;
-    case Combiner::Max:
-      layout.combiner = LayoutCombiner::Max;
-      break;
-    case Combiner::LogSumExp:
-      layout.combiner = LayoutCombiner::LogSumExp;
-      break;
-    }
+    layout.combiner = sharding.getPartialCombiners().front();
   return layout;
 }
 
 llvm::Expected<ReshardPlan> planReshard(RankedTensorType type, ShardingAttr from, ShardingAttr to, GridAttr grid) {
   std::vector<LayoutAxis> axes = layoutAxes(grid);
-  return planReshard(axes, type.getShape(), std::max<int64_t>(1, type.getElementTypeBitWidth() / 8), toLayout(from, grid),
-                     toLayout(to, grid));
+  return planReshard(axes, type.getShape(), std::max<int64_t>(1, type.getElementTypeBitWidth() / 8),
+                     toLayout(from, grid), toLayout(to, grid));
 }
 
 llvm::Expected<const ReshardPlan *> ReshardPlans::find(RankedTensorType type, ShardingAttr from, ShardingAttr to) {

@@ -8,18 +8,6 @@ namespace mlir::ppc {
 
 namespace {
 
-LayoutCombiner toLayoutCombiner(Combiner combiner) {
-  switch (combiner) {
-  case Combiner::Sum:
-    return LayoutCombiner::Sum;
-  case Combiner::Max:
-    return LayoutCombiner::Max;
-  case Combiner::LogSumExp:
-    return LayoutCombiner::LogSumExp;
-  }
-  llvm_unreachable("unknown combiner");
-}
-
 /// One layer: ops [first, last) of the function.
 class LayerReader {
 public:
@@ -104,7 +92,7 @@ private:
     if (auto matmul = dyn_cast<MatmulOp>(op))
       data.name += " " + matmul.getSpec().str();
     for (const Factor &factor : rule.factors)
-      data.factors.push_back({factor.name, factor.size, factor.needsReplication, toLayoutCombiner(factor.combiner)});
+      data.factors.push_back({factor.name, factor.size, factor.needsReplication, factor.combiner});
     for (const auto &tensors : {ArrayRef<TensorFactors>(rule.operands), ArrayRef<TensorFactors>(rule.results)})
       for (const TensorFactors &tensor : tensors)
         for (const auto &factors : tensor)
@@ -176,7 +164,7 @@ private:
     }
     TemplateOp sum = rows;
     sum.name = "log_sum_exp";
-    sum.factors.back().combiner = LayoutCombiner::LogSumExp;
+    sum.factors.back().combiner = Combiner::LogSumExp;
     sum.operands = {logits}, sum.operandFactors = {all}, sum.savedOperands = {true};
     sum.results = {lse}, sum.resultFactors = {kept}, sum.savedResults = {true};
     addOp(std::move(sum), nullptr);

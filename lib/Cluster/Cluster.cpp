@@ -72,8 +72,8 @@ static void describeThisMachine(DeviceGroup &group) {
     group.device.memory = Bytes(double(pages) * double(pageBytes) / double(cores));
 }
 
-/// Another number of ranks on the cores of one machine. More of them take turns: each gets its share of everything. Fewer
-/// multiply matrices on several cores each, as libppcrt does, and do everything else on one.
+/// Another number of ranks on the cores of one machine. More of them take turns: each gets its share of everything.
+/// Fewer multiply matrices on several cores each, as libppcrt does, and do everything else on one.
 static void shareCores(DeviceGroup &group, int64_t ranks) {
   Device &device = group.device;
   ClusterLevel &level = group.levels.back();
@@ -84,8 +84,8 @@ static void shareCores(DeviceGroup &group, int64_t ranks) {
   for (FlopsPerSecond &peak : device.peak)
     peak = peak * (share * threads);
   level.bandwidth = level.bandwidth * share;
-  for (Seconds *time : {&device.launchFloor, &device.productFloor, &device.splitFloor, &device.collectiveMeeting, &level.latency,
-                        &level.constants.floor})
+  for (Seconds *time : {&device.launchFloor, &device.productFloor, &device.splitFloor, &device.collectiveMeeting,
+                        &level.latency, &level.constants.floor})
     *time = *time / share;
   group.count = ranks;
   resize(level, ranks);
@@ -111,8 +111,10 @@ static llvm::Expected<Cluster> makePreset(const PresetText &preset) {
   if (const char *path = local ? std::getenv("PPC_LOCAL_CLUSTER") : nullptr)
     return readClusterFile(path);
   llvm::Expected<Cluster> cluster = parseCluster(preset.name, preset.text);
-  if (cluster && local)
+  if (cluster && local) {
     describeThisMachine(cluster->groups.back());
+    cluster->unmeasured = true;
+  }
   return cluster;
 }
 
@@ -125,7 +127,8 @@ llvm::Expected<Cluster> mlir::ppc::findCluster(llvm::StringRef spelling) {
     if (cluster && spelling != name && preset.name == "local") {
       int64_t ranks = 0;
       if (count.getAsInteger(10, ranks) || ranks < 1 || ranks > 1 << 16)
-        return makeError("cluster '" + spelling + "': expected a number of ranks from 1 to 65536 after the colon, found '" + count + "'");
+        return makeError("cluster '" + spelling +
+                         "': expected a number of ranks from 1 to 65536 after the colon, found '" + count + "'");
       return clusterOfRanks(*cluster, ranks);
     }
     if (cluster && spelling != name)
@@ -161,7 +164,8 @@ static void restrictLevels(DeviceGroup &group, int64_t devices) {
     // The fewest units of this level that hold what is left; as many in each as divides, or all that fit.
     int64_t units = (devices + level.size - 1) / level.size, before = level.size;
     resize(level, devices % units == 0 ? devices / units : level.size);
-    if (level.topology == TopologyKind::AllPairs && level.size > 1 && level.size < before) // links to the others stay unused
+    if (level.topology == TopologyKind::AllPairs && level.size > 1 &&
+        level.size < before) // links to the others stay unused
       level.bandwidth = level.bandwidth * (double(level.size - 1) / double(before - 1));
     devices = units;
   }

@@ -37,7 +37,8 @@ static std::string triple(const std::array<Seconds, 3> &values) {
 static void write(llvm::raw_ostream &os, const Device &device, llvm::StringRef indent) {
   static constexpr llvm::StringRef kernels[] = {"flash1", "flash2", "flash3", "cudnn", "flash1-triton"};
   os << indent << "name: " << quoted(device.name) << "\n"
-     << indent << "architecture: " << quoted(device.architecture) << "\n";
+     << indent << "architecture: " << quoted(device.architecture) << "\n"
+     << indent << "measured: " << (device.measured ? "true" : "false") << "\n";
   os << indent << "memory: " << number(device.memory.value) << "\n";
   os << indent << "memory_bandwidth: " << number(device.memoryBandwidth.value) << "\n";
   os << indent << "memory_efficiency: " << number(device.memoryEfficiency) << "\n";
@@ -129,8 +130,7 @@ std::string mlir::ppc::writeCluster(const Cluster &cluster) {
     write(os, *cluster.between, false, "  ", "  ");
   }
   os << "host: { memory: " << number(cluster.host.memory.value)
-     << ", bandwidth: " << number(cluster.host.bandwidth.value)
-     << ", devices_per_link: " << cluster.host.devicesPerLink
+     << ", bandwidth: " << number(cluster.host.bandwidth.value) << ", devices_per_link: " << cluster.host.devicesPerLink
      << ", memory_bandwidth: " << number(cluster.host.memoryBandwidth.value)
      << ", nvme_bandwidth: " << number(cluster.host.nvmeBandwidth.value) << " }\n";
   if (cluster.stateExchangeDelay.value > 0)

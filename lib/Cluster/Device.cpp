@@ -142,6 +142,7 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
   }
   device.name = reader.string("name", device.name.empty() ? std::optional<std::string>("custom") : device.name);
   device.architecture = reader.string("architecture", device.architecture);
+  device.measured = reader.boolean("measured", device.measured);
   readQuantity(reader, "memory", 1e6, 1e18, device.memory);
   readQuantity(reader, "memory_bandwidth", 1e6, 1e18, device.memoryBandwidth);
   device.memoryEfficiency = reader.number("memory_efficiency", 0.01, 1, device.memoryEfficiency);
@@ -170,7 +171,7 @@ Device mlir::ppc::readDevice(YamlReader &reader) {
   for (FlopsPerSecond peak : device.peak)
     any |= peak.value > 0;
   if (!any)
-    reader.fail("peak", "expected the FLOP/s of at least one of " + llvm::join(llvm::ArrayRef(precisionNames), ", "));
+    reader.missing("peak", "the FLOP/s of at least one of " + llvm::join(llvm::ArrayRef(precisionNames), " or "));
   return device;
 }
 

@@ -15,8 +15,6 @@
 
 namespace mlir::ppc {
 
-static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
-
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostTargetMachine(const HostTargetOptions &options) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
@@ -24,7 +22,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostTargetMachine(const Hos
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target)
-    return error("no code generator for this machine: " + message);
+    return llvm::createStringError("no code generator for this machine: " + message);
   std::string cpu = options.cpu;
   llvm::SubtargetFeatures features;
   if (cpu == "native") {
@@ -34,13 +32,15 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostTargetMachine(const Hos
   } else {
     std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, "", ""));
     if (!info || !info->isCPUStringValid(cpu))
-      return error("unknown processor '" + cpu + "'; use native, x86-64-v2, x86-64-v3, x86-64-v4 or a name that clang's -march knows");
+      return llvm::createStringError(
+          "unknown processor '" + cpu +
+          "'; use native, x86-64-v2, x86-64-v3, x86-64-v4 or a name that clang's -march knows");
   }
   llvm::CodeGenOptLevel level = options.optimize >= 2 ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, cpu, features.getString(), llvm::TargetOptions(),
-                                                                           llvm::Reloc::PIC_, std::nullopt, level));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, cpu, features.getString(), llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, level));
   if (!machine)
-    return error("no code generator for processor '" + cpu + "'");
+    return llvm::createStringError("no code generator for processor '" + cpu + "'");
   return machine;
 }
 
@@ -50,7 +50,7 @@ llvm::Expected<std::unique_ptr<llvm::Module>> translateForHost(ModuleOp module, 
   registerLLVMDialectTranslation(*module.getContext());
   std::unique_ptr<llvm::Module> result = translateModuleToLLVMIR(module, context, "ppc");
   if (!result)
-    return error("the module is not in the LLVM dialect; run ppc-phase-host first");
+    return llvm::createStringError("the module is not in the LLVM dialect; run ppc-phase-host first");
   result->setDataLayout(machine.createDataLayout());
   result->setTargetTriple(machine.getTargetTriple());
   for (llvm::Function &function : *result)
@@ -63,8 +63,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>> translateForHost(ModuleOp module, 
 }
 
 void optimizeForHost(llvm::Module &module, llvm::TargetMachine &machine, unsigned level) {
-  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
-                                            llvm::OptimizationLevel::O3};
+  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -78,7 +78,8 @@ void optimizeForHost(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::OptimizationLevel chosen = levels[std::min(level, 3u)];
-  llvm::ModulePassManager passes = level == 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
+  llvm::ModulePassManager passes =
+      level == 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
   passes.run(module, modules);
 }
 

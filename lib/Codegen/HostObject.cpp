@@ -29,15 +29,17 @@ static void addProgram(llvm::Module &module, StringRef manifest) {
   SmallVector<llvm::Constant *> entries;
   for (llvm::Function &function : module)
     if (!function.isDeclaration() && function.hasExternalLinkage()) {
-      auto *name = addConstant(module, llvm::ConstantDataArray::getString(context, function.getName()), "ppc_entry_name");
+      auto *name =
+          addConstant(module, llvm::ConstantDataArray::getString(context, function.getName()), "ppc_entry_name");
       entries.push_back(llvm::ConstantStruct::get(entryType, {name, &function}));
     }
-  auto *table = addConstant(module, llvm::ConstantArray::get(llvm::ArrayType::get(entryType, entries.size()), entries), "ppc_entries");
+  auto *table = addConstant(module, llvm::ConstantArray::get(llvm::ArrayType::get(entryType, entries.size()), entries),
+                            "ppc_entries");
   auto *text = addConstant(module, llvm::ConstantDataArray::getString(context, manifest), "ppc_manifest");
   text->setSection(".ppc.manifest"); // so that objcopy can show it
-  llvm::Constant *program = llvm::ConstantStruct::getAnon(
-      context, {llvm::ConstantInt::get(i32, kAbiVersion), text, llvm::ConstantInt::get(i64, manifest.size()), table,
-                llvm::ConstantInt::get(i64, entries.size())});
+  llvm::Constant *program = llvm::ConstantStruct::getAnon(context, {llvm::ConstantInt::get(i32, kAbiVersion), text,
+                                                                    llvm::ConstantInt::get(i64, manifest.size()), table,
+                                                                    llvm::ConstantInt::get(i64, entries.size())});
   addConstant(module, program, "ppc_program", llvm::GlobalValue::ExternalLinkage);
   // The runtime reaches entries by the table only: nothing else of the object can clash with other code.
   for (llvm::Function &function : module)
@@ -61,7 +63,8 @@ llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTarget
     return llvm::createStringError(failure, "cannot write '" + path + "': " + failure.message());
   llvm::legacy::PassManager passes;
   if ((*machine)->addPassesToEmitFile(passes, file, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "this machine's code generator cannot write object files");
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "this machine's code generator cannot write object files");
   passes.run(**code);
   file.flush();
   if (file.has_error()) {

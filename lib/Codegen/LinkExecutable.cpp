@@ -10,8 +10,6 @@
 
 namespace mlir::ppc {
 
-static llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
-
 static llvm::Expected<std::string> findLinker(const LinkOptions &options) {
   std::string asked = options.linker;
   if (asked.empty())
@@ -23,8 +21,10 @@ static llvm::Expected<std::string> findLinker(const LinkOptions &options) {
     if (auto path = llvm::sys::findProgramByName(name))
       return *path;
   if (!asked.empty())
-    return error("linker '" + asked + "' not found; name a C compiler with --linker or the environment variable CC");
-  return error("no C compiler to link with (tried cc, clang, clang-22, gcc); install one or name it with --linker or CC");
+    return llvm::createStringError("linker '" + asked +
+                                   "' not found; name a C compiler with --linker or the environment variable CC");
+  return llvm::createStringError(
+      "no C compiler to link with (tried cc, clang, clang-22, gcc); install one or name it with --linker or CC");
 }
 
 static llvm::Expected<std::string> findRuntime(const LinkOptions &options) {
@@ -40,8 +40,9 @@ static llvm::Expected<std::string> findRuntime(const LinkOptions &options) {
     path = beside.str().str();
   }
   if (!llvm::sys::fs::exists(path))
-    return error("runtime library '" + path + "' not found; build the target ppcrt, or name the library with --runtime-library or "
-                 "PPC_RUNTIME_LIBRARY");
+    return llvm::createStringError("runtime library '" + path +
+                                   "' not found; build the target ppcrt, or name the library with --runtime-library or "
+                                   "PPC_RUNTIME_LIBRARY");
   return path;
 }
 
@@ -54,9 +55,10 @@ llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkOpt
     return runtime.takeError();
   SmallString<128> log;
   if (std::error_code failure = llvm::sys::fs::createTemporaryFile("ppc-link", "log", log))
-    return error("cannot make a temporary file: " + failure.message());
+    return llvm::createStringError("cannot make a temporary file: " + failure.message());
   auto removeLog = llvm::make_scope_exit([&] { llvm::sys::fs::remove(log); });
-  SmallVector<StringRef> arguments{*linker, object, *runtime, "-o", executable, "-ldnnl", "-lpthread", "-lstdc++", "-lm"};
+  SmallVector<StringRef> arguments{*linker,  object,      *runtime,   "-o", executable,
+                                   "-ldnnl", "-lpthread", "-lstdc++", "-lm"};
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
   std::string message;
   int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects, 0, 0, &message);
@@ -67,7 +69,7 @@ llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkOpt
   std::string command;
   for (StringRef argument : arguments)
     command += (command.empty() ? "" : " ") + argument.str();
-  return error("linking '" + executable + "' failed: " + command + "\n" + message);
+  return llvm::createStringError("linking '" + executable + "' failed: " + command + "\n" + message);
 }
 
 } // namespace mlir::ppc

@@ -1,5 +1,6 @@
-// Module attributes to the manifest's JSON.
+// The program and module attributes to the manifest's JSON.
 #include "ppc/Codegen/Manifest.h"
+#include "ActionCode.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -12,17 +13,18 @@ namespace json = llvm::json;
 
 class ManifestWriter {
 public:
-  ManifestWriter(ModuleOp module, PlanAttr plan, DictionaryAttr model, ArrayAttr stages, json::OStream &out)
-      : module(module), plan(plan), model(model), stages(stages), out(out) {}
+  ManifestWriter(ModuleOp module, PlanAttr plan, DictionaryAttr model, ppcrt::ProgramOp program,
+                 ArrayRef<DeviceCode> code, json::OStream &out)
+      : module(module), plan(plan), model(model), program(program), code(code), out(out) {}
 
-  void write(StringRef planText, StringRef configText);
+  void write(StringRef planText, StringRef configText, const json::Object &mathematics);
 
 private:
   void writeAxes();
   void writeGroups();
   void writeParameters();
-  void writeStage(DictionaryAttr stage);
-  void writeBuffer(DictionaryAttr buffer);
+  void writeDevice(ppcrt::DeviceOp device, const DeviceCode &actions);
+  void writeBuffer(ppcrt::BufferOp buffer);
   void writeShape(StringRef key, ArrayRef<int64_t> shape);
   void writeStrings(StringRef key, ArrayAttr strings);
   void writeValue(Attribute value);
@@ -38,7 +40,8 @@ private:
   ModuleOp module;
   PlanAttr plan;
   DictionaryAttr model;
-  ArrayAttr stages;
+  ppcrt::ProgramOp program;
+  ArrayRef<DeviceCode> code; ///< of each device
   json::OStream &out;
 };
 
@@ -78,28 +81,21 @@ void ManifestWriter::writeValue(Attribute value) {
 
 void ManifestWriter::writeAxes() {
   out.attributeArray("axes", [&] {
-    auto axis = [&](StringRef name, int64_t size) {
-      out.object([&] {
-        out.attribute("name", name);
+    for (auto [name, size] : llvm::zip(program.getGrid().getNames(), program.getGrid().getSizes()))
+      out.object([&, name = name, size = size] {
+        out.attribute("name", name.getValue());
         out.attribute("size", size);
       });
-    };
-    axis("pp", plan.getStages().size());
-    for (auto [name, size] : llvm::zip(plan.getGrid().getNames(), plan.getGrid().getSizes()))
-      axis(name.getValue(), size);
   });
 }
 
 void ManifestWriter::writeGroups() {
   out.attributeArray("groups", [&] {
-    auto groups = module->getAttrOfType<ArrayAttr>("ppc.groups");
-    if (!groups)
-      return;
-    for (auto group : groups.getAsRange<DictionaryAttr>())
+    for (auto group : module.getOps<ppcrt::GroupOp>())
       out.object([&] {
-        writeStrings("axes", group.getAs<ArrayAttr>("axes"));
-        if (auto members = group.getAs<DenseI64ArrayAttr>("stages"))
-          writeShape("stages", members);
+        writeStrings("axes", group.getAxesAttr());
+        if (auto members = group.getStages())
+          writeShape("stages", *members);
       });
   });
 }
@@ -107,41 +103,46 @@ void ManifestWriter::writeGroups() {
 void ManifestWriter::writeParameters() {
   out.attributeArray("parameters", [&] {
     llvm::StringSet<> seen;
-    for (auto stage : stages.getAsRange<DictionaryAttr>())
-      for (auto buffer : stage.getAs<ArrayAttr>("buffers").getAsRange<DictionaryAttr>()) {
-        if (text(buffer, "role") != "parameter" || !seen.insert(text(buffer, "name")).second)
-          continue;
-        auto logical = buffer.getAs<TypeAttr>("logical");
-        auto type = cast<RankedTensorType>((logical ? logical : buffer.getAs<TypeAttr>("type")).getValue());
-        out.object([&] {
-          out.attribute("name", text(buffer, "name"));
-          out.attribute("type", typeName(type.getElementType()));
-          writeShape("shape", type.getShape());
-          out.attributeObject("init", [&] {
-            auto init = buffer.getAs<InitAttr>("init");
-            out.attribute("kind", init ? stringifyInitKind(init.getKind()) : StringRef("zeros"));
-            if (init && init.getKind() == InitKind::Normal)
-              out.attribute("std", init.getStddev().getValueAsDouble());
-          });
+    program.walk([&](ppcrt::BufferOp buffer) {
+      if (buffer.getRole() != ppcrt::BufferRole::Parameter || !seen.insert(*buffer.getName()).second)
+        return;
+      RankedTensorType type = buffer.getLogicalType();
+      out.object([&] {
+        out.attribute("name", *buffer.getName());
+        out.attribute("type", typeName(type.getElementType()));
+        writeShape("shape", type.getShape());
+        out.attributeObject("init", [&] {
+          InitAttr init = buffer.getInitAttr();
+          out.attribute("kind", init ? stringifyInitKind(init.getKind()) : StringRef("zeros"));
+          if (init && init.getKind() == InitKind::Normal)
+            out.attribute("std", init.getStddev().getValueAsDouble());
         });
-      }
+      });
+    });
   });
 }
 
-void ManifestWriter::writeBuffer(DictionaryAttr buffer) {
+void ManifestWriter::writeBuffer(ppcrt::BufferOp buffer) {
   out.object([&] {
-    for (StringRef key : {"role", "space", "name", "state"})
-      if (auto value = buffer.getAs<StringAttr>(key))
-        out.attribute(key, value.getValue());
-    for (StringRef key : {"offset", "bytes", "order"})
-      if (auto value = buffer.getAs<IntegerAttr>(key))
-        out.attribute(key, value.getInt());
-    if (auto typeAttr = buffer.getAs<TypeAttr>("type")) {
-      auto type = cast<RankedTensorType>(typeAttr.getValue());
-      out.attribute("type", typeName(type.getElementType()));
-      writeShape("shape", type.getShape());
+    out.attribute("role", ppcrt::stringifyBufferRole(buffer.getRole()));
+    if (buffer.getName())
+      out.attribute("name", *buffer.getName());
+    if (buffer.getState())
+      out.attribute("state", *buffer.getState());
+    out.attribute("offset", int64_t(*buffer.getOffset()));
+    if (buffer.getRole() == ppcrt::BufferRole::Scratch) {
+      out.attribute("bytes", buffer.getBytes());
+      return;
     }
-    if (auto sharding = buffer.getAs<ShardingAttr>("sharding"))
+    if (buffer.getOrder())
+      out.attribute("order", int64_t(*buffer.getOrder()));
+    if (buffer.hasSlots()) {
+      out.attribute("slots", buffer.getSlotCount());
+      out.attribute("stride", int64_t(*buffer.getStride()));
+    }
+    out.attribute("type", typeName(buffer.getBufferType().getElementType()));
+    writeShape("shape", buffer.getBufferType().getShape());
+    if (ShardingAttr sharding = buffer.getShardingAttr())
       out.attributeArray("blocks", [&] {
         for (auto [dim, axes] : llvm::enumerate(sharding.getDims()))
           if (!axes.empty())
@@ -153,37 +154,51 @@ void ManifestWriter::writeBuffer(DictionaryAttr buffer) {
   });
 }
 
-void ManifestWriter::writeStage(DictionaryAttr stage) {
+void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actions) {
+  DenseMap<Attribute, int64_t> buffers; // numbers, by name
   out.object([&] {
-    for (StringRef key : {"arena_bytes", "slots", "slot_offset", "slot_bytes"})
-      out.attribute(key, integer(stage, key));
+    out.attribute("arena_bytes", int64_t(*device.getArena()));
     out.attributeArray("buffers", [&] {
-      for (auto buffer : stage.getAs<ArrayAttr>("buffers").getAsRange<DictionaryAttr>())
+      for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>()) {
+        buffers[buffer.getSymNameAttr()] = buffers.size();
         writeBuffer(buffer);
+      }
     });
-    out.attributeObject("functions", [&] {
-      for (NamedAttribute entry : stage.getAs<DictionaryAttr>("functions"))
-        out.attributeObject(entry.getName(), [&] {
-          auto function = cast<DictionaryAttr>(entry.getValue());
-          out.attribute("entry", text(function, "entry"));
-          writeShape("buffers", function.getAs<DenseI64ArrayAttr>("buffers"));
-        });
-    });
-    out.attributeArray("actions", [&] {
-      for (auto action : stage.getAs<ArrayAttr>("actions").getAsRange<DictionaryAttr>())
+    out.attributeArray("routines", [&] {
+      for (auto routine : device.getBody().front().getOps<ppcrt::RoutineOp>())
         out.object([&] {
-          out.attribute("do", text(action, "do"));
-          for (StringRef key : {"micro_batch", "buffer", "stage", "tag"})
-            if (action.contains(key))
-              out.attribute(key, integer(action, key));
+          out.attribute("kind", ppcrt::stringifyRoutineKind(routine.getKind()));
+          out.attribute("entry", routine.getCode());
+          writeShape("buffers", llvm::map_to_vector(routine.getCallOrder(), [&](FlatSymbolRefAttr name) {
+                       return buffers.lookup(name.getAttr());
+                     }));
         });
     });
+    out.attributeArray("streams", [&] {
+      for (auto stream : device.getBody().front().getOps<ppcrt::StreamOp>())
+        out.value(stream.getSymName());
+    });
+    out.attributeArray("messages", [&] {
+      for (const DeviceCode::Message &message : actions.messages)
+        out.object([&] {
+          out.attribute("to", message.to);
+          out.attribute("from", message.from);
+          out.attribute("buffer", buffers.lookup(message.buffer));
+          out.attribute("tag", message.tag);
+        });
+    });
+    auto writeActions = [&](StringRef key, const ActionCode &list) {
+      out.attributeArray(key, [&] { writeActionCode(list, out); });
+    };
+    writeActions("step", actions.step);
+    if (device.getEvaluate())
+      writeActions("evaluate", actions.evaluate);
   });
 }
 
-void ManifestWriter::write(StringRef planText, StringRef configText) {
+void ManifestWriter::write(StringRef planText, StringRef configText, const json::Object &mathematics) {
   out.object([&] {
-    out.attribute("format", 1);
+    out.attribute("format", 2);
     out.attribute("abi", 1);
     out.attribute("model", text(model, "name"));
     out.attribute("plan", planText);
@@ -200,11 +215,13 @@ void ManifestWriter::write(StringRef planText, StringRef configText) {
     out.attributeObject("predicted", [&] {
       if (auto prediction = module->getAttrOfType<DictionaryAttr>("ppc.prediction")) {
         out.attribute("step_time_s", prediction.getAs<FloatAttr>("step_time_s").getValueAsDouble());
+        out.attribute("machine", prediction.getAs<StringAttr>("machine").getValue());
+        out.attribute("measured", !prediction.contains("unmeasured"));
         writeShape("planned_memory_bytes", prediction.getAs<DenseI64ArrayAttr>("memory_bytes"));
       }
       out.attributeArray("peak_memory_bytes", [&] {
-        for (auto stage : stages.getAsRange<DictionaryAttr>())
-          out.value(integer(stage, "arena_bytes"));
+        for (ppcrt::DeviceOp device : program.getDevices())
+          out.value(int64_t(*device.getArena()));
       });
     });
     writeParameters();
@@ -220,29 +237,43 @@ void ManifestWriter::write(StringRef planText, StringRef configText) {
     }
     if (!configText.empty())
       out.attribute("config", configText);
-    out.attributeArray("stages", [&] {
-      for (auto stage : stages.getAsRange<DictionaryAttr>())
-        writeStage(stage);
+    out.attribute("mathematics", json::Value(json::Object(mathematics)));
+    out.attributeArray("devices", [&] {
+      for (auto [device, actions] : llvm::zip_equal(program.getDevices(), code))
+        writeDevice(device, actions);
     });
   });
 }
 
 } // namespace
 
-FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, StringRef configText) {
+FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, StringRef configText,
+                                     const json::Object &mathematics) {
   auto plan = module->getAttrOfType<PlanAttr>(attr::plan);
   auto model = module->getAttrOfType<DictionaryAttr>("ppc.model");
-  auto stages = module->getAttrOfType<ArrayAttr>("ppc.stages");
-  if (!plan || !model || !stages)
-    return module.emitError() << "a manifest needs " << (!plan ? "ppc.plan" : !model ? "ppc.model" : "ppc.stages")
-                              << " on the module";
-  for (auto stage : stages.getAsRange<DictionaryAttr>())
-    if (!stage.contains("arena_bytes") || !stage.contains("actions"))
-      return module.emitError("a manifest needs stages that are scheduled and laid out");
+  ppcrt::ProgramOp program = ppcrt::findProgram(module);
+  if (!plan || !model || !program)
+    return module.emitError() << "a manifest needs "
+                              << (!plan    ? "ppc.plan"
+                                  : !model ? "ppc.model"
+                                           : "a ppcrt.program")
+                              << " in the module";
+  SmallVector<DeviceCode> code;
+  for (ppcrt::DeviceOp device : program.getDevices()) {
+    if (!device.getArena() || !device.getStep())
+      return device.emitOpError("cannot be written to a manifest before it is scheduled and laid out");
+    FailureOr<DeviceCode> actions = encodeActions(program, device);
+    if (failed(actions))
+      return failure();
+    code.push_back(std::move(*actions));
+  }
+  for (auto group : module.getOps<ppcrt::GroupOp>())
+    if (!group.getAxes())
+      return group.emitOpError("lists its ranks, which programs for hosts cannot do yet");
   std::string result;
   llvm::raw_string_ostream os(result);
   json::OStream out(os);
-  ManifestWriter(module, plan, model, stages, out).write(planText, configText);
+  ManifestWriter(module, plan, model, program, code, out).write(planText, configText, mathematics);
   return result;
 }
 
@@ -255,7 +286,8 @@ LogicalResult recordModel(ModuleOp module, StringRef name, double flopsPerToken)
   for (BlockArgument argument : function.getArguments()) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (!type)
-      return function.emitOpError() << "argument " << argument.getArgNumber() << " is no tensor: " << argument.getType();
+      return function.emitOpError() << "argument " << argument.getArgNumber()
+                                    << " is no tensor: " << argument.getType();
     unsigned number = argument.getArgNumber();
     auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
     if (auto input = function.getArgAttrOfType<StringAttr>(number, attr::input)) {
@@ -275,16 +307,16 @@ LogicalResult recordModel(ModuleOp module, StringRef name, double flopsPerToken)
   if (!batch)
     return function.emitOpError("has no argument with ppc.input: the program needs data to train on");
   if (!vocabulary)
-    return function.emitOpError("has no parameter with a dimension called \"vocab\" in ppc.dims: token ids need a range");
+    return function.emitOpError(
+        "has no parameter with a dimension called \"vocab\" in ppc.dims: token ids need a range");
   Builder builder(module.getContext());
-  module->setAttr("ppc.model",
-                  builder.getDictionaryAttr(
-                      {builder.getNamedAttr("name", builder.getStringAttr(name)),
-                       builder.getNamedAttr("sequence_length", builder.getI64IntegerAttr(sequence)),
-                       builder.getNamedAttr("global_batch", builder.getI64IntegerAttr(batch)),
-                       builder.getNamedAttr("vocabulary", builder.getI64IntegerAttr(vocabulary)),
-                       builder.getNamedAttr("parameters", builder.getI64IntegerAttr(parameters)),
-                       builder.getNamedAttr("flops_per_token", builder.getF64FloatAttr(flopsPerToken))}));
+  module->setAttr("ppc.model", builder.getDictionaryAttr(
+                                   {builder.getNamedAttr("name", builder.getStringAttr(name)),
+                                    builder.getNamedAttr("sequence_length", builder.getI64IntegerAttr(sequence)),
+                                    builder.getNamedAttr("global_batch", builder.getI64IntegerAttr(batch)),
+                                    builder.getNamedAttr("vocabulary", builder.getI64IntegerAttr(vocabulary)),
+                                    builder.getNamedAttr("parameters", builder.getI64IntegerAttr(parameters)),
+                                    builder.getNamedAttr("flops_per_token", builder.getF64FloatAttr(flopsPerToken))}));
   return success();
 }
 

@@ -12,21 +12,24 @@ struct ArenaSizes {
   explicit ArenaSizes(const PricingContext &context)
       : model(context.model), layout(context.layout), narrow(2 * context.activationScale()),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
-        stream(tokens * double(model.hidden) / (layout.sequenceParallel ? double(layout.tp) : 1)), whole(tokens * double(model.hidden)) {}
+        stream(tokens * double(model.hidden) / (layout.sequenceParallel ? double(layout.tp) : 1)),
+        whole(tokens * double(model.hidden)) {}
 
   const ModelShape &model;
   const ParallelLayout &layout;
-  double narrow;  // an element that products read
+  double narrow;   // an element that products read
   double wide = 4; // of the residual stream, of sums and of logits
   double tokens;
   double stream, whole; // elements of the residual stream, cut along the sequence and not
 
-  /// Gradients that layers pass to each other: along the cut sequence in f32 also gathered already, since nothing is rounded before.
+  /// Gradients that layers pass to each other: along the cut sequence in f32 also gathered already, since nothing is
+  /// rounded before.
   double passed() const { return wide * stream + (layout.sequenceParallel && narrow == wide ? wide * whole : 0); }
 };
 } // namespace
 
-/// Attention's output and the logarithms of its sums, which Recompute::Selective computes again, are on an op of its own.
+/// Attention's output and the logarithms of its sums, which Recompute::Selective computes again, are on an op of its
+/// own.
 static void setSaved(LayerProgram &program, double bytes, double attentionBytes) {
   for (LayerOp &op : program.ops)
     op.saved = Bytes(0);
@@ -65,7 +68,8 @@ void mlir::ppc::setHeadArenaBytes(const PricingContext &context, LayerProgram &p
 static double expertBytes(const ArenaSizes &sizes, double parts) {
   const ModelShape &model = sizes.model;
   double tp = double(sizes.layout.tp), rows = sizes.tokens * double(model.moe.experts), hidden = double(model.hidden);
-  double bytes = rows * (sizes.wide * hidden + sizes.narrow * hidden + sizes.narrow * 2 * parts * largestShare(model.moe.ffn, sizes.layout.tp));
+  double bytes = rows * (sizes.wide * hidden + sizes.narrow * hidden +
+                         sizes.narrow * 2 * parts * largestShare(model.moe.ffn, sizes.layout.tp));
   bytes += sizes.stream / hidden * 4 * double(model.moe.experts + 3 * model.moe.topK);
   bool sharesRounded = model.moe.sharedFfn && sizes.narrow < sizes.wide;
   bytes += sizes.stream * (sharesRounded ? sizes.wide : sizes.wide - sizes.narrow); // of the norm's result
@@ -91,8 +95,10 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size
   bool cut = layout.sequenceParallel;
   double wide = sizes.wide, narrow = sizes.narrow, tokens = sizes.tokens;
   double heads = largestShare(model.heads, layout.tp), kvHeads = largestShare(model.kvHeads, layout.tp);
-  double queries = tokens * heads * double(model.queryHeadDim()), keys = tokens * kvHeads * double(model.queryHeadDim());
-  double values = tokens * kvHeads * double(model.valueHeadDim()), outputs = tokens * heads * double(model.valueHeadDim());
+  double queries = tokens * heads * double(model.queryHeadDim()),
+         keys = tokens * kvHeads * double(model.queryHeadDim());
+  double values = tokens * kvHeads * double(model.valueHeadDim()),
+         outputs = tokens * heads * double(model.valueHeadDim());
   // Input of the layer, result of its norm; queries, keys and values as attention reads them.
   double kept = (wide + narrow) * sizes.stream + narrow * (queries + keys + values);
   if (model.queryKeyNorm)
@@ -100,18 +106,23 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size
   if (model.latent)
     kept = savedBy(llvm::ArrayRef(program.ops).take_front(feedForward));
   double core = narrow * outputs + wide * tokens * heads;
-  // The gradient of what attention was added to, those of the inputs of three products before they are one, and of two of
-  // queries, keys and values.
+  // The gradient of what attention was added to, those of the inputs of three products before they are one, and of two
+  // of queries, keys and values.
   double scratch = wide * (sizes.stream + 3 * sizes.whole) + 2 * narrow * queries;
   if (cut) // the gradient and the norm's result gathered, the sum's block
     scratch += 2 * narrow * sizes.whole + wide * sizes.stream;
   // What attention is added to, and the result of the next norm.
   kept += ((model.parallelResidual ? 0 : wide) + narrow) * sizes.stream;
-  double parts = model.gated ? 2 : 1; // gate and up-projection, the activation and what the down-projection reads; or before and behind it
+  double parts =
+      model.gated
+          ? 2
+          : 1; // gate and up-projection, the activation and what the down-projection reads; or before and behind it
   if (model.hasExperts(layer)) {
     kept += expertBytes(sizes, parts);
-    double rows = tokens * double(model.moe.experts), inner = rows * largestShare(model.moe.ffn, layout.tp), own = rows * double(model.hidden);
-    scratch = std::max({scratch, narrow * (2 * parts * inner + own) + wide * sizes.whole, 2 * (narrow * inner + wide * own) + wide * sizes.whole});
+    double rows = tokens * double(model.moe.experts), inner = rows * largestShare(model.moe.ffn, layout.tp),
+           own = rows * double(model.hidden);
+    scratch = std::max({scratch, narrow * (2 * parts * inner + own) + wide * sizes.whole,
+                        2 * (narrow * inner + wide * own) + wide * sizes.whole});
   } else {
     double inner = tokens * largestShare(model.ffn, layout.tp), own = parts * (narrow * inner + wide * sizes.whole);
     kept += narrow * inner * 2 * parts;
@@ -140,14 +151,16 @@ static bool holds(llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk
   return llvm::any_of(held, [&](const PipelineChunk &chunk) { return chunks[chunk.stage].count[int(kind)] > 0; });
 }
 
-TiedTable mlir::ppc::tiedTable(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held) {
+TiedTable mlir::ppc::tiedTable(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                               llvm::ArrayRef<PipelineChunk> held) {
   if (!context.stack.arena || !context.model.tiedEmbeddings || !holds(chunks, held, LayerKind::Head))
     return {};
   double table = context.paddedVocabulary() / double(context.layout.tp) * double(context.model.hidden);
   return holds(chunks, held, LayerKind::Embedding) ? TiedTable{0, table} : TiedTable{table, 0};
 }
 
-Bytes mlir::ppc::updateScratch(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held) {
+Bytes mlir::ppc::updateScratch(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                               llvm::ArrayRef<PipelineChunk> held) {
   const ParallelLayout &layout = context.layout;
   if (layout.zero < 1 || layout.dataRanks() == 1)
     return Bytes(0);

@@ -1,7 +1,7 @@
-// What one rank of a compiled program holds in its arena (docs/CostModel.md, Memory): the values that backward reads, each once and as
-// wide as ppc-lower-precision leaves it, in the slot of its micro-batch, and the scratch of backward. Replaces the `saved` of
-// ops and the workspace of layer programs for stacks with `arena`. Bytes of what is not known op by op (experts, latent
-// projections) stay as their builders say.
+// What one rank of a compiled program holds in its arena (docs/CostModel.md, Memory): the values that backward reads,
+// each once and as wide as ppc-lower-precision leaves it, in the slot of its micro-batch, and the scratch of backward.
+// Replaces the `saved` of ops and the workspace of layer programs for stacks with `arena`. Bytes of what is not known
+// op by op (experts, latent projections) stay as their builders say.
 #ifndef PPC_LIB_COSTMODEL_ARENAMEMORY_H
 #define PPC_LIB_COSTMODEL_ARENAMEMORY_H
 
@@ -18,16 +18,18 @@ void setHeadArenaBytes(const PricingContext &context, LayerProgram &program);
 /// A message of forward and one of backward between stages.
 std::pair<Bytes, Bytes> arenaMessages(const PricingContext &context);
 
-/// Elements of a tied embedding beside those that the embedding counts: a last stage without the embedding has a table of its
-/// own; where both are, each ends a gradient of it. Zero for other stacks.
+/// Elements of a tied embedding beside those that the embedding counts: a last stage without the embedding has a table
+/// of its own; where both are, each ends a gradient of it. Zero for other stacks.
 struct TiedTable {
   double own = 0, again = 0;
 };
-TiedTable tiedTable(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held);
+TiedTable tiedTable(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                    llvm::ArrayRef<PipelineChunk> held);
 
-/// Scratch of the update: with ZeRO-1 a rank's block of the gradient that is being reduced and of the parameter that is being
-/// gathered, of the largest parameters, the tables of the vocabulary.
-Bytes updateScratch(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held);
+/// Scratch of the update: with ZeRO-1 a rank's block of the gradient that is being reduced and of the parameter that is
+/// being gathered, of the largest parameters, the tables of the vocabulary.
+Bytes updateScratch(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                    llvm::ArrayRef<PipelineChunk> held);
 
 } // namespace mlir::ppc
 

@@ -12,11 +12,16 @@ static constexpr double diagonalShare = 0.25;
 
 const AttentionConstants *mlir::ppc::attentionConstants(const Device &device, AttentionKernel kernel) {
   static constexpr FusedAttention order[5][5] = {
-      {FusedAttention::Flash1, FusedAttention::TritonFlash1, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Cudnn},
-      {FusedAttention::Flash2, FusedAttention::Flash1, FusedAttention::Cudnn, FusedAttention::Flash3, FusedAttention::TritonFlash1},
-      {FusedAttention::Flash3, FusedAttention::Flash2, FusedAttention::Cudnn, FusedAttention::Flash1, FusedAttention::TritonFlash1},
-      {FusedAttention::Cudnn, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Flash1, FusedAttention::TritonFlash1},
-      {FusedAttention::TritonFlash1, FusedAttention::Flash1, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Cudnn}};
+      {FusedAttention::Flash1, FusedAttention::TritonFlash1, FusedAttention::Flash2, FusedAttention::Flash3,
+       FusedAttention::Cudnn},
+      {FusedAttention::Flash2, FusedAttention::Flash1, FusedAttention::Cudnn, FusedAttention::Flash3,
+       FusedAttention::TritonFlash1},
+      {FusedAttention::Flash3, FusedAttention::Flash2, FusedAttention::Cudnn, FusedAttention::Flash1,
+       FusedAttention::TritonFlash1},
+      {FusedAttention::Cudnn, FusedAttention::Flash2, FusedAttention::Flash3, FusedAttention::Flash1,
+       FusedAttention::TritonFlash1},
+      {FusedAttention::TritonFlash1, FusedAttention::Flash1, FusedAttention::Flash2, FusedAttention::Flash3,
+       FusedAttention::Cudnn}};
   int row = kernel == AttentionKernel::Flash1         ? 0
             : kernel == AttentionKernel::Flash3       ? 2
             : kernel == AttentionKernel::Cudnn        ? 3

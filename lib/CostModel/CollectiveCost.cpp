@@ -56,7 +56,8 @@ struct Levels {
 /// Share of a device's bandwidth that `spans` of the level's units can use among themselves.
 static double usableShare(const ClusterLevel &level, int64_t spans) {
   switch (level.topology) {
-  case TopologyKind::AllPairs: return spans >= level.size ? 1.0 : double(spans - 1) / double(level.size - 1);
+  case TopologyKind::AllPairs:
+    return spans >= level.size ? 1.0 : double(spans - 1) / double(level.size - 1);
   case TopologyKind::CubeMesh: // 6 links: 2 at most join a pair, 4 stay within a quad
     return spans <= 2 ? 2.0 / 6 : spans <= 4 ? 4.0 / 6 : 1.0;
   case TopologyKind::Torus2D:
@@ -68,11 +69,13 @@ static double usableShare(const ClusterLevel &level, int64_t spans) {
     return used / dimensions;
   }
   case TopologyKind::FatTree:
-  case TopologyKind::Dragonfly: return 1 / level.oversubscription;
+  case TopologyKind::Dragonfly:
+    return 1 / level.oversubscription;
   case TopologyKind::Switch:
   case TopologyKind::PcieTree:
   case TopologyKind::RailOptimized:
-  case TopologyKind::RailOnly: return 1;
+  case TopologyKind::RailOnly:
+    return 1;
   }
   return 1;
 }
@@ -281,8 +284,8 @@ static Estimate estimate(const Levels &levels, CollectiveKind kind, Bytes bytes,
     if (other.seconds < best.seconds)
       best = other;
   };
-  if (kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast)
-    consider(tree(crossings, bytes.value, kind == CollectiveKind::AllReduce ? 2 : 1));
+  if (kind == CollectiveKind::AllReduce) // libraries broadcast along a chain, not down a tree
+    consider(tree(crossings, bytes.value, 2));
   if (anyDirect(crossings))
     consider(hierarchical(crossings, bytes.value, kind == CollectiveKind::AllReduce ? 2 : 1));
   if (kind == CollectiveKind::AllReduce && anyReduction(crossings))
@@ -355,10 +358,13 @@ llvm::SmallVector<double, 4> mlir::ppc::linkShares(const Cluster &cluster, Colle
 /// Share of a device's bandwidth that one message to another unit of the level can use.
 static double messageShare(const ClusterLevel &level) {
   switch (level.topology) {
-  case TopologyKind::AllPairs: return level.size > 1 ? 1.0 / double(level.size - 1) : 1.0;
+  case TopologyKind::AllPairs:
+    return level.size > 1 ? 1.0 / double(level.size - 1) : 1.0;
   case TopologyKind::Torus2D:
-  case TopologyKind::Torus3D: return 0.5 / double(level.extents.size()); // one direction of one axis
-  default: return usableShare(level, 2);
+  case TopologyKind::Torus3D:
+    return 0.5 / double(level.extents.size()); // one direction of one axis
+  default:
+    return usableShare(level, 2);
   }
 }
 

@@ -6,8 +6,8 @@
 
 using namespace mlir::ppc;
 
-/// How often a token travels, of its topK copies, when each unit that holds some of its experts gets it once. Experts are
-/// drawn evenly, from at most groupsPerToken of the router's groups.
+/// How often a token travels, of its topK copies, when each unit that holds some of its experts gets it once. Experts
+/// are drawn evenly, from at most groupsPerToken of the router's groups.
 static double travellingShare(const ExpertShape &moe, const GroupPlacement &group, double ranks) {
   double perUnit = group.members.empty() ? 1 : double(group.members.front());
   double units = perUnit < ranks ? ranks / perUnit : ranks;
@@ -26,8 +26,10 @@ void TransformerLayer::expertBlock() {
   // Without sequence parallelism every tensor-parallel rank would hold the same tokens; each sends only its share.
   double localTokens = tokens / tp, copies = localTokens * double(moe.topK);
   bool fused = stack.fusedExperts;
-  build.linearBf16("router", streamTokens, double(moe.experts), hidden, Bytes(streamTokens * (hidden * 2 + 8 * double(moe.experts))));
-  build.stream("routing", streamTokens * double(moe.experts) * 24, streamTokens * double(moe.experts) * 16, 8, 8, Bytes(0));
+  build.linearBf16("router", streamTokens, double(moe.experts), hidden,
+                   Bytes(streamTokens * (hidden * 2 + 8 * double(moe.experts))));
+  build.stream("routing", streamTokens * double(moe.experts) * 24, streamTokens * double(moe.experts) * 16, 8, 8,
+               Bytes(0));
   ops.back().forwardKernels = 60; // most of them on a few numbers per expert
   ops.back().backwardKernels = 40;
   size_t first = ops.size();
@@ -40,7 +42,8 @@ void TransformerLayer::expertBlock() {
   if (layout.ep > 1)
     build.collective("dispatch", context.expertGroup, CollectiveKind::AllToAll, moved, CollectiveKind::AllToAll, moved);
   if (layout.etp > 1)
-    build.collective("expert input", context.expertTensorGroup, CollectiveKind::AllGather, etp * sent, CollectiveKind::ReduceScatter, etp * sent);
+    build.collective("expert input", context.expertTensorGroup, CollectiveKind::AllGather, etp * sent,
+                     CollectiveKind::ReduceScatter, etp * sent);
   double rows = copies * etp, width = largestShare(moe.ffn, layout.etp);
   int64_t groups = std::max<int64_t>(1, int64_t(double(moe.experts) / ep + 0.5));
   build.stream("expert permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
@@ -64,11 +67,13 @@ void TransformerLayer::expertBlock() {
     build.stream("expert biases", rows * hidden * 28, rows * hidden * 40, 3 * int(groups), 7 * int(groups), Bytes(0));
   build.stream("expert un-permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
   if (layout.etp > 1)
-    build.collective("expert output", context.expertTensorGroup, CollectiveKind::ReduceScatter, etp * sent, CollectiveKind::AllGather, etp * sent);
+    build.collective("expert output", context.expertTensorGroup, CollectiveKind::ReduceScatter, etp * sent,
+                     CollectiveKind::AllGather, etp * sent);
   if (layout.ep > 1)
     build.collective("combine", context.expertGroup, CollectiveKind::AllToAll, moved, CollectiveKind::AllToAll, moved);
   if (!fused)
-    build.stream("combine permutation", copies * hidden * 4 + localTokens * hidden * 2, copies * hidden * 4, 2, 3, Bytes(copies * hidden * 2));
+    build.stream("combine permutation", copies * hidden * 4 + localTokens * hidden * 2, copies * hidden * 4, 2, 3,
+                 Bytes(copies * hidden * 2));
   for (size_t i = first; i < ops.size(); ++i)
     ops[i].unrecorded = stack.eagerExperts;
   if (!layout.sequenceParallel && layout.tp > 1)

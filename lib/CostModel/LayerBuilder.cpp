@@ -51,7 +51,8 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
     // Each micro-batch but the first adds its gradient to the accumulator: read both, write one.
     double microBatches = context.layout.microBatches(context.job);
     double share = (microBatches - 1) / std::max(1.0, microBatches);
-    op.weightGradient += share * streamTime(device, Bytes(weights * (elementBytes(context.activationPrecision()) + 2 * context.stack.gradientBytes)));
+    op.weightGradient += share * streamTime(device, Bytes(weights * (elementBytes(context.activationPrecision()) +
+                                                                     2 * context.stack.gradientBytes)));
     op.backwardKernels += kernels;
   }
   op.flops = Flops(2 * rows * n * k);
@@ -67,8 +68,9 @@ void LayerBuilder::quantize(double operands, double gradients, double weights, i
   double narrow = elementBytes(context.layout.precision);
   if (narrow >= 2)
     return;
-  // Read in bf16, written by rows for this product and by columns for the weight gradient; weights once a step. 4 bits have a
-  // scale of the whole tensor besides: read once more for its maximum. Compilers fuse what is read with what produced it.
+  // Read in bf16, written by rows for this product and by columns for the weight gradient; weights once a step. 4 bits
+  // have a scale of the whole tensor besides: read once more for its maximum. Compilers fuse what is read with what
+  // produced it.
   double bytes = 2 + 2 * narrow, microBatches = double(context.layout.microBatches(context.job));
   if (narrow < 1)
     bytes += 2;
@@ -76,7 +78,8 @@ void LayerBuilder::quantize(double operands, double gradients, double weights, i
     bytes -= 2;
   if (narrow < 1)
     kernels *= 2;
-  LayerOp &op = stream("quantization", (operands + weights / microBatches) * bytes, gradients * bytes, kernels, kernels, Bytes(0));
+  LayerOp &op = stream("quantization", (operands + weights / microBatches) * bytes, gradients * bytes, kernels, kernels,
+                       Bytes(0));
   if (context.stack.execution == Execution::Eager) // to the host it is making tensors with scales, too
     op.forwardKernels = op.backwardKernels = 8 * kernels;
 }
@@ -100,7 +103,8 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   op.forward = slices * groupedGemmTime(device, precision, groups, m, columns, depth);
   op.backward = slices * groupedGemmTime(device, precision, groups, m, depth, columns);
   op.weightGradient =
-      slices * gemmTime(device, precision, {groups, columns, depth, extent(rows / slices / double(groups)), /*outerK=*/true});
+      slices *
+      gemmTime(device, precision, {groups, columns, depth, extent(rows / slices / double(groups)), /*outerK=*/true});
   op.forwardKernels = slices;
   op.backwardKernels = 2 * slices;
   op.flops = Flops(2 * rows * n * k);
@@ -119,8 +123,8 @@ void LayerBuilder::quantizeExperts(int64_t groups, double rows, double n, double
   quantize(operand ? rows * k : 0, gradient ? rows * n : 0, weights, fused ? 1 : int(groups));
   if (fused || program.ops.size() == before)
     return;
-  // Each expert's operands are tensors of their own to the framework: made, quantised, and the scales of blocks brought into
-  // the order that the product wants.
+  // Each expert's operands are tensors of their own to the framework: made, quantised, and the scales of blocks brought
+  // into the order that the product wants.
   Precision precision = context.layout.precision;
   bool blocks = precision == Precision::Mxfp8 || precision == Precision::Fp4;
   LayerOp &op = program.ops.back();
@@ -149,7 +153,9 @@ LayerOp &LayerBuilder::stream(llvm::StringRef name, double forwardBytes, double 
   backwardKernels *= int(context.slices);
   LayerOp &op = add(name, OpClass::Stream);
   auto time = [&](double bytes, int kernels) {
-    return kernels ? kernels * streamTime(device, Bytes(context.activationScale() * bytes / kernels / device.elementwiseShare)) : Seconds(0);
+    return kernels ? kernels * streamTime(device,
+                                          Bytes(context.activationScale() * bytes / kernels / device.elementwiseShare))
+                   : Seconds(0);
   };
   op.forward = time(forwardBytes, forwardKernels);
   op.backward = time(backwardBytes, backwardKernels);
@@ -169,7 +175,8 @@ LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &gr
                                                     : OpGroup::Tensor;
   double slices = double(context.slices);
   auto time = [&](CollectiveKind kind, Bytes bytes) {
-    return slices * (collectiveTime(context.cluster, kind, bytes * (context.activationScale() / slices), group) / context.device().collectiveShare +
+    return slices * (collectiveTime(context.cluster, kind, bytes * (context.activationScale() / slices), group) /
+                         context.device().collectiveShare +
                      context.device().collectiveMeeting);
   };
   if (forwardBytes.value > 0)

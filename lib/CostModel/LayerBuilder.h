@@ -7,27 +7,29 @@
 
 namespace mlir::ppc {
 
-/// The most that one of `parts` ranks holds of `extent` heads, columns or rows: what does not divide makes that rank slower.
+/// The most that one of `parts` ranks holds of `extent` heads, columns or rows: what does not divide makes that rank
+/// slower.
 inline double largestShare(int64_t extent, int64_t parts) { return double((extent + parts - 1) / parts); }
 
 class LayerBuilder {
 public:
   LayerBuilder(const PricingContext &context, LayerProgram &program) : context(context), program(program) {}
 
-  /// rows x k times k x n with trained weights, in the layout's precision: forward, gradient of the rows, gradient of the
-  /// weights. `saved`: bytes that backward keeps of its operand. Below 16 bits another op follows: what quantises the
-  /// operands.
+  /// rows x k times k x n with trained weights, in the layout's precision: forward, gradient of the rows, gradient of
+  /// the weights. `saved`: bytes that backward keeps of its operand. Below 16 bits another op follows: what quantises
+  /// the operands.
   void linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels = 1);
   /// The same in bf16 whatever the layout says: the head, the router.
   LayerOp &linearBf16(llvm::StringRef name, double rows, double n, double k, Bytes saved);
-  /// The same for `groups` experts that share `rows` evenly; what quantises them is quantizeExperts. `operand`, `gradient`:
-  /// whether kernels of their own do it for the operand and for the gradient of the result.
+  /// The same for `groups` experts that share `rows` evenly; what quantises them is quantizeExperts. `operand`,
+  /// `gradient`: whether kernels of their own do it for the operand and for the gradient of the result.
   LayerOp &experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved);
   void quantizeExperts(int64_t groups, double rows, double n, double k, bool operand, bool gradient);
   /// A product of activations, in bf16: forward, and the gradients of both operands.
   LayerOp &batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved);
   /// Memory-bound kernels: bytes read and written in forward and backward, spread over that many kernels.
-  LayerOp &stream(llvm::StringRef name, double forwardBytes, double backwardBytes, int forwardKernels, int backwardKernels, Bytes saved);
+  LayerOp &stream(llvm::StringRef name, double forwardBytes, double backwardBytes, int forwardKernels,
+                  int backwardKernels, Bytes saved);
   /// One collective in forward and one in backward (bytes 0: none).
   LayerOp &collective(llvm::StringRef name, const GroupPlacement &group, CollectiveKind forward, Bytes forwardBytes,
                       CollectiveKind backward, Bytes backwardBytes);
@@ -37,7 +39,8 @@ public:
   LayerProgram &result() { return program; }
 
 private:
-  LayerOp &product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved, int kernels);
+  LayerOp &product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved,
+                   int kernels);
   /// Operands, gradients and weights (elements of each) brought to the layout's precision, if it is below 16 bits.
   void quantize(double operands, double gradients, double weights, int kernels);
   LayerOp &add(llvm::StringRef name, OpClass kind);

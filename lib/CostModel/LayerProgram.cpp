@@ -46,7 +46,8 @@ Seconds LayerProgram::recomputeFull() const {
   return total;
 }
 Seconds LayerProgram::communication() const {
-  return sum<Seconds>(*this, [](const LayerOp &op) { return op.kind == OpClass::Communication ? op.forward : Seconds(0); });
+  return sum<Seconds>(*this,
+                      [](const LayerOp &op) { return op.kind == OpClass::Communication ? op.forward : Seconds(0); });
 }
 Bytes LayerProgram::saved() const {
   return sum<Bytes>(*this, [](const LayerOp &op) { return op.saved; });

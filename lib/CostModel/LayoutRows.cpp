@@ -1,6 +1,7 @@
 #include "ppc/CostModel/LayoutRows.h"
 
 #include "ppc/CostModel/MixedStep.h"
+#include "ppc/CostModel/PredictionInterval.h"
 #include "ppc/Support/CsvReader.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -13,12 +14,26 @@
 
 using namespace mlir::ppc;
 
-static constexpr llvm::StringRef columnNames[] = {
-    "id",        "model",    "layers",     "hidden",    "heads",        "kv_heads",          "head_dim",       "ffn",
-    "gated",     "vocab",    "tied",       "dropout",   "experts",      "top_k",             "moe_ffn",        "shared_experts",
-    "seq_len",   "cluster",  "devices",    "tp",        "global_batch", "micro_batch",       "pp",             "vp",
-    "dp",        "cp",       "ep",         "etp",       "sp",           "zero",              "shard_group",    "schedule",
-    "recompute", "offload",  "precision",  "attention", "norm",         "recomputed_layers", "stack",          "stage_groups"};
+static constexpr llvm::StringRef columnNames[] = {"id",           "model",
+                                                  "layers",       "hidden",
+                                                  "heads",        "kv_heads",
+                                                  "head_dim",     "ffn",
+                                                  "gated",        "vocab",
+                                                  "tied",         "dropout",
+                                                  "experts",      "top_k",
+                                                  "moe_ffn",      "shared_experts",
+                                                  "seq_len",      "cluster",
+                                                  "devices",      "tp",
+                                                  "global_batch", "micro_batch",
+                                                  "pp",           "vp",
+                                                  "dp",           "cp",
+                                                  "ep",           "etp",
+                                                  "sp",           "zero",
+                                                  "shard_group",  "schedule",
+                                                  "recompute",    "offload",
+                                                  "precision",    "attention",
+                                                  "norm",         "recomputed_layers",
+                                                  "stack",        "stage_groups"};
 
 namespace {
 /// Reads the cells of one row; the first bad one sticks.
@@ -85,8 +100,8 @@ struct Shared {
 } // namespace
 
 template <typename T, typename Find>
-static std::shared_ptr<const T> share(llvm::StringMap<std::shared_ptr<const T>> &known, Shared &shared, llvm::StringRef key,
-                                      std::string &error, Find find) {
+static std::shared_ptr<const T> share(llvm::StringMap<std::shared_ptr<const T>> &known, Shared &shared,
+                                      llvm::StringRef key, std::string &error, Find find) {
   if (auto it = known.find(key); it != known.end())
     return it->second;
   if (auto it = shared.errors.find(key); it != shared.errors.end()) {
@@ -131,8 +146,8 @@ static ModelShape modelOfRow(RowReader &row) {
 
 static std::string shapeKey(const RowReader &row) {
   std::string key;
-  for (llvm::StringRef column : {"layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "gated", "vocab", "tied", "experts",
-                                 "top_k", "moe_ffn", "shared_experts", "seq_len", "dropout"})
+  for (llvm::StringRef column : {"layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "gated", "vocab", "tied",
+                                 "experts", "top_k", "moe_ffn", "shared_experts", "seq_len", "dropout"})
     key += row.text(column).str() + "/";
   return key;
 }
@@ -203,7 +218,8 @@ static void readLayout(RowReader &row, LayoutRow &result) {
   for (llvm::StringRef group : groups) {
     int64_t number = 0;
     if (group.getAsInteger(10, number) || number < 0)
-      row.fail("stage_groups", "a group of the cluster's devices, from 0, for each of the pp stages, with spaces between them");
+      row.fail("stage_groups",
+               "a group of the cluster's devices, from 0, for each of the pp stages, with spaces between them");
     layout.stageGroups.push_back(number);
   }
   for (llvm::StringRef needed : {"seq_len", "global_batch", "cluster"})
@@ -249,22 +265,25 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
     std::string &error = row.error;
     if (error.empty()) {
       llvm::StringRef path = row.text("model");
-      result.model = share(shared.models, shared, path.empty() ? shapeKey(row) : path.str(), error, [&]() -> llvm::Expected<ModelShape> {
-        if (!path.empty())
-          return readModelShape(path);
-        if (!row.has("layers"))
-          return llvm::createStringError("column model: expected the path of a config.json, or layers, hidden, heads, vocab, ...");
-        ModelShape model = modelOfRow(row);
-        if (!row.error.empty())
-          return llvm::createStringError(row.error);
-        if (llvm::Error bad = verifyModelShape(model))
-          return std::move(bad);
-        return model;
-      });
+      result.model = share(
+          shared.models, shared, path.empty() ? shapeKey(row) : path.str(), error, [&]() -> llvm::Expected<ModelShape> {
+            if (!path.empty())
+              return readModelShape(path);
+            if (!row.has("layers"))
+              return llvm::createStringError(
+                  "column model: expected the path of a config.json, or layers, hidden, heads, vocab, ...");
+            ModelShape model = modelOfRow(row);
+            if (!row.error.empty())
+              return llvm::createStringError(row.error);
+            if (llvm::Error bad = verifyModelShape(model))
+              return std::move(bad);
+            return model;
+          });
     }
     if (error.empty()) {
       std::string key = (row.text("cluster") + "#" + llvm::Twine(devices)).str();
-      result.cluster = share(shared.clusters, shared, key, error, [&] { return clusterOfRow(row.text("cluster"), devices); });
+      result.cluster =
+          share(shared.clusters, shared, key, error, [&] { return clusterOfRow(row.text("cluster"), devices); });
     }
     if (error.empty()) {
       std::string stack = row.has("stack") ? row.text("stack").str() : "ppc";
@@ -284,15 +303,18 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
       layout.dp = row.integer("dp", std::max<int64_t>(1, all / inner));
       bool chooses = !layout.stageGroups.empty(); // stages may leave devices of a group over
       if (error.empty() && layout.devices() != all && !(chooses && row.has("dp")) && (devices || !row.has("dp")))
-        error = ("dp " + llvm::Twine(layout.dp) + " x tp " + llvm::Twine(layout.tp) + " x pp " + llvm::Twine(layout.pp) + " x cp " +
-                 llvm::Twine(layout.cp) + " is not the " + llvm::Twine(all) + " devices").str();
+        error =
+            ("dp " + llvm::Twine(layout.dp) + " x tp " + llvm::Twine(layout.tp) + " x pp " + llvm::Twine(layout.pp) +
+             " x cp " + llvm::Twine(layout.cp) + " is not the " + llvm::Twine(all) + " devices")
+                .str();
     }
     result.error = error;
   }
   return rows;
 }
 
-static void writeRow(const LayoutRow &row, StepEstimator &estimator, llvm::ArrayRef<RowColumn> more, llvm::raw_ostream &out) {
+static void writeRow(const LayoutRow &row, StepEstimator &estimator, llvm::ArrayRef<RowColumn> more,
+                     llvm::raw_ostream &out) {
   out << csvCell(row.id) << ',';
   std::string error = row.error;
   if (error.empty()) {
@@ -304,6 +326,10 @@ static void writeRow(const LayoutRow &row, StepEstimator &estimator, llvm::Array
           << llvm::format("%.6g,%.4f,%.4f,%.2f,%.4f,%.3f,%.3f,", cost->stepTime.value, 100 * cost->mfu, 100 * cost->hfu,
                           cost->tokensPerSecondPerDevice, cost->peakMemory.value / (1 << 30), 100 * cost->bubble,
                           100 * (cost->exposedCommunication / cost->stepTime));
+      StepFeatures features = featuresOf(*row.model, row.job, *row.cluster, row.layout, *row.stack);
+      PredictionInterval interval = predictionInterval(features);
+      out << llvm::format("%.6g,%.6g,", interval.low * cost->stepTime.value, interval.high * cost->stepTime.value)
+          << (interval.isNear() ? interval.nearest : "nothing near") << ',' << toString(features) << ',';
       for (const RowColumn &column : more)
         out << csvCell(column.cell(row, detail, *cost)) << ',';
       out << '\n';
@@ -311,12 +337,13 @@ static void writeRow(const LayoutRow &row, StepEstimator &estimator, llvm::Array
     }
     error = llvm::toString(cost.takeError());
   }
-  out << ",,,,,,,," << std::string(more.size(), ',') << csvCell(error) << '\n';
+  out << ",,,,,,,,,,,," << std::string(more.size(), ',') << csvCell(error) << '\n';
 }
 
 void mlir::ppc::evaluateRows(llvm::ArrayRef<LayoutRow> rows, llvm::raw_ostream &out, llvm::ArrayRef<RowColumn> more,
                              unsigned threads) {
-  out << "id,fits,step_time_s,mfu_pct,hfu_pct,tokens_per_s_per_device,peak_memory_GiB,bubble_pct,exposed_comm_pct,";
+  out << "id,fits,step_time_s,mfu_pct,hfu_pct,tokens_per_s_per_device,peak_memory_GiB,bubble_pct,exposed_comm_pct,"
+         "step_time_low_s,step_time_high_s,nearest,features,";
   for (const RowColumn &column : more)
     out << column.name << ',';
   out << "error\n";

@@ -31,14 +31,16 @@ std::vector<int64_t> MixedPricing::cut(llvm::ArrayRef<int64_t> most) const {
   bool alike = true;
   for (size_t chunk = 0; chunk < chunks; ++chunk) {
     const LayerPrices &own = pricesOfChunk(chunk);
-    bool again = layout.recompute == Recompute::Full && (layout.stageRecomputedLayers.empty() || layout.stageRecomputedLayers[chunk] > 0);
+    bool again = layout.recompute == Recompute::Full &&
+                 (layout.stageRecomputedLayers.empty() || layout.stageRecomputedLayers[chunk] > 0);
     auto same = llvm::find_if(known, [&](const auto &other) { return other->prices == &own && other->again == again; });
     if (same == known.end()) {
       same = known.insert(known.end(), std::make_unique<StageTimes>(StageTimes{&own, again, {}, {}}));
       StageTimes &times = **same;
       for (int kind = 0; kind < layerKinds; ++kind)
         if (own.present[kind])
-          times.kinds[kind] = timeOf(own(LayerKind(kind), again && kind != int(LayerKind::Embedding) && kind != int(LayerKind::Head)));
+          times.kinds[kind] =
+              timeOf(own(LayerKind(kind), again && kind != int(LayerKind::Embedding) && kind != int(LayerKind::Head)));
       times.ends.assign(size_t(model.layers) + 1, 0);
       for (int64_t layer = 0; layer < model.layers; ++layer)
         times.ends[layer + 1] = times.ends[layer] + times.kinds[int(layerKind(model, layer))];
@@ -50,7 +52,8 @@ std::vector<int64_t> MixedPricing::cut(llvm::ArrayRef<int64_t> most) const {
       extra[chunk] += kinds[int(LayerKind::Embedding)];
     if (chunk + 1 == chunks)
       extra[chunk] += kinds[int(LayerKind::Head)] +
-                      double(model.predictionLayers) * (kinds[int(layerKind(model, model.layers - 1))] + kinds[int(LayerKind::Head)]);
+                      double(model.predictionLayers) *
+                          (kinds[int(layerKind(model, model.layers - 1))] + kinds[int(LayerKind::Head)]);
   }
   if (alike && most.empty())
     return cutLayers(first, programsOf(0));

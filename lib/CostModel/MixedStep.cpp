@@ -7,7 +7,7 @@
 
 using namespace mlir::ppc;
 
-template <typename... Values> static llvm::Error refuse(const char *format, Values &&...values) {
+template <typename... Values> static llvm::Error refuseStages(const char *format, Values &&...values) {
   return llvm::createStringError(llvm::formatv(format, std::forward<Values>(values)...).str());
 }
 
@@ -24,24 +24,29 @@ llvm::Error mlir::ppc::verifyStageGroups(const Cluster &cluster, const ParallelL
   llvm::ArrayRef<int64_t> groups = layout.stageGroups;
   int64_t count = int64_t(cluster.groups.size());
   if (groups.empty())
-    return count == 1 ? llvm::Error::success()
-                      : refuse("cluster {0} has {1} groups of devices; say for each of the {2} pipeline stages on which one it lies "
-                               "(stage_groups, numbers 0 to {3}), or give a cluster of one group", cluster.name, count, layout.pp, count - 1);
+    return count == 1
+               ? llvm::Error::success()
+               : refuseStages("cluster {0} has {1} groups of devices; say for each of the {2} pipeline stages on "
+                              "which one it lies "
+                              "(stage_groups, numbers 0 to {3}), or give a cluster of one group",
+                              cluster.name, count, layout.pp, count - 1);
   if (int64_t(groups.size()) != layout.pp)
-    return refuse("stage_groups lists {0} stages; pp {1} is asked for", groups.size(), layout.pp);
+    return refuseStages("stage_groups lists {0} stages; pp {1} is asked for", groups.size(), layout.pp);
   std::vector<int64_t> stages(count, 0);
   for (size_t i = 0; i < groups.size(); ++i) {
     int64_t group = groups[i];
     if (group < 0 || group >= count)
-      return refuse("stage_groups has group {0} for stage {1}; cluster {2} has groups 0 to {3}", group, i, cluster.name, count - 1);
+      return refuseStages("stage_groups has group {0} for stage {1}; cluster {2} has groups 0 to {3}", group, i,
+                          cluster.name, count - 1);
     if (stages[group]++ && groups[i - 1] != group)
-      return refuse("stage_groups has stages of group {0} apart from each other; stages of one group must be neighbours", group);
+      return refuseStages(
+          "stage_groups has stages of group {0} apart from each other; stages of one group must be neighbours", group);
   }
   int64_t perStage = layout.dp * layout.tp * layout.cp;
   for (int64_t group = 0; group < count; ++group)
     if (stages[group] > cluster.groups[group].count / perStage)
-      return refuse("{0} stages of {1} devices lie on group {2} of cluster {3}, which has {4} devices", stages[group], perStage, group,
-                    cluster.name, cluster.groups[group].count);
+      return refuseStages("{0} stages of {1} devices lie on group {2} of cluster {3}, which has {4} devices",
+                          stages[group], perStage, group, cluster.name, cluster.groups[group].count);
   return llvm::Error::success();
 }
 
@@ -55,8 +60,9 @@ std::vector<int64_t> mlir::ppc::stageDevices(llvm::ArrayRef<llvm::SmallVector<Pi
   return devices;
 }
 
-MixedPricing::MixedPricing(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,
-                           const Stack &stack, int64_t slices, std::vector<int64_t> deviceOf)
+MixedPricing::MixedPricing(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
+                           const ParallelLayout &layout, const Stack &stack, int64_t slices,
+                           std::vector<int64_t> deviceOf)
     : layout(layout), deviceOf(std::move(deviceOf)), clusters(cluster.groups.size()), contexts(cluster.groups.size()),
       programs(cluster.groups.size()), prices(cluster.groups.size()) {
   for (int64_t group : layout.stageGroups) {
@@ -71,7 +77,8 @@ MixedPricing::MixedPricing(const ModelShape &model, const TrainingJob &job, cons
 }
 
 /// From the last stage on one group to the first on another, as priceMessages has it within a group.
-static Seconds timeBetween(const Cluster &cluster, const PricingContext &from, int64_t group, const PricingContext &to, int64_t other) {
+static Seconds timeBetween(const Cluster &cluster, const PricingContext &from, int64_t group, const PricingContext &to,
+                           int64_t other) {
   const ParallelLayout &layout = from.layout;
   double tokens = double(layout.microBatch) * double(from.job.sequence) / double(layout.cp);
   Bytes message(tokens * double(from.model.hidden) * 2 * from.activationScale());
@@ -110,9 +117,10 @@ PipelineMessages MixedPricing::priceSlowest(const Cluster &cluster) const {
   }
   // Of several chunks per device, those of the last device go on to the first.
   if (layout.vp > 1 && groups.front() != groups.back())
-    messages.forward = std::max({messages.forward,
-                                 timeBetween(cluster, *contexts[groups.back()], groups.back(), *contexts[groups.front()], groups.front()),
-                                 timeBetween(cluster, *contexts[groups.front()], groups.front(), *contexts[groups.back()], groups.back())});
+    messages.forward = std::max(
+        {messages.forward,
+         timeBetween(cluster, *contexts[groups.back()], groups.back(), *contexts[groups.front()], groups.front()),
+         timeBetween(cluster, *contexts[groups.front()], groups.front(), *contexts[groups.back()], groups.back())});
   messages.backward = messages.forward;
   return messages;
 }
@@ -130,9 +138,10 @@ ChunkCost MixedPricing::priceChunk(const ChunkLayers &layers, size_t chunk, bool
   return mlir::ppc::priceChunk(model, pricesOfChunk(chunk), layers, recomputed, beside(chunk), splitBackward);
 }
 
-llvm::Expected<StepCost> mlir::ppc::estimateMixed(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                                                  const ParallelLayout &layout, const Stack &stack, StepDetail *detail,
-                                                  StepEstimator &estimator, PipelineTimer &timer, PipelineTime &time) {
+llvm::Expected<StepCost> mlir::ppc::estimateMixed(const ModelShape &model, const TrainingJob &job,
+                                                  const Cluster &cluster, const ParallelLayout &layout,
+                                                  const Stack &stack, StepDetail *detail, StepEstimator &estimator,
+                                                  PipelineTimer &timer, PipelineTime &time) {
   if (llvm::Error error = verifyStageGroups(cluster, layout))
     return std::move(error);
   if (llvm::all_equal(layout.stageGroups)) {
@@ -144,8 +153,11 @@ llvm::Expected<StepCost> mlir::ppc::estimateMixed(const ModelShape &model, const
   if (!schedule)
     return schedule.takeError();
   if (schedule->kind->replicas > 1)
-    return refuse("schedule {0} keeps the model twice, on devices from both ends of the pipeline: stages on several groups of devices are "
-                  "priced with schedules that keep it once", schedule->kind->name);
+    return refuseStages(
+        "schedule {0} keeps the model twice, on devices from both ends of the pipeline: stages on several "
+        "groups of devices are "
+        "priced with schedules that keep it once",
+        schedule->kind->name);
   if (llvm::Error error = checkPipelineShape(*schedule->kind, schedule->shape))
     return std::move(error);
   ParallelLayout effective = layout;
@@ -166,9 +178,12 @@ llvm::Expected<StepCost> mlir::ppc::estimateMixed(const ModelShape &model, const
     return program.takeError();
   if (llvm::Error error = timer.time(**program, durations, pricing.messages(), time))
     return std::move(error);
-  StepCost cost = assembleStep([&](int64_t device) -> const PricingContext & { return pricing.contextOf(device); }, chunks, **program, time);
+  StepCost cost = assembleStep([&](int64_t device) -> const PricingContext & { return pricing.contextOf(device); },
+                               chunks, **program, time);
   if (detail) {
-    auto busy = [&](size_t i) { return cost.stages[i].forward + cost.stages[i].backward + cost.stages[i].weightGradient; };
+    auto busy = [&](size_t i) {
+      return cost.stages[i].forward + cost.stages[i].backward + cost.stages[i].weightGradient;
+    };
     size_t busiest = 0;
     for (size_t i = 1; i < cost.stages.size(); ++i)
       if (busy(i) > busy(busiest))

@@ -23,9 +23,11 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   if (layout.tp > 1 && !whole) {
     Bytes bytes(tokens * hidden * stream);
     if (layout.sequenceParallel)
-      build.collective("embedding output", context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, bytes);
+      build.collective("embedding output", context.tensorGroup, CollectiveKind::ReduceScatter, bytes,
+                       CollectiveKind::AllGather, bytes);
     else
-      build.collective("embedding output", context.tensorGroup, CollectiveKind::AllReduce, bytes, CollectiveKind::AllReduce, Bytes(0));
+      build.collective("embedding output", context.tensorGroup, CollectiveKind::AllReduce, bytes,
+                       CollectiveKind::AllReduce, Bytes(0));
   }
   if (model.position == PositionKind::Learned) {
     build.stream("positions", tokens * hidden * 3 * stream, tokens * hidden * stream, 1, 1, Bytes(0));
@@ -35,6 +37,7 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
     build.stream("embedding dropout", tokens * hidden * 5, tokens * hidden * 5, 1, 1, Bytes(tokens * hidden));
   if (stack.arena)
     setEmbeddingArenaBytes(context, program);
+  freezeWeights(context, program, /*isLayer=*/false);
   return program;
 }
 
@@ -49,15 +52,18 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   double streamTokens = layout.sequenceParallel ? tokens / tp : tokens;
   bool fused = layout.fusedNorm || model.norm == NormKind::LayerNorm;
   double in = context.streamBytes(), logitBytes = stack.logitsF32 ? 4 / context.activationScale() : 2;
-  build.stream("final norm", streamTokens * hidden * (fused ? in + 2 : 36), streamTokens * hidden * (fused ? 2 * in + 2 : 52), fused ? 1 : 6,
-               fused ? 1 : 9, Bytes(streamTokens * hidden * (fused ? 2 : 14)));
+  build.stream("final norm", streamTokens * hidden * (fused ? in + 2 : 36),
+               streamTokens * hidden * (fused ? 2 * in + 2 : 52), fused ? 1 : 6, fused ? 1 : 9,
+               Bytes(streamTokens * hidden * (fused ? 2 : 14)));
   program.parameters += hidden;
   Bytes activation(tokens * hidden * 2), sum(tokens * hidden * in);
   if (layout.tp > 1) {
     if (layout.sequenceParallel)
-      build.collective("head input", context.tensorGroup, CollectiveKind::AllGather, activation, CollectiveKind::ReduceScatter, sum);
+      build.collective("head input", context.tensorGroup, CollectiveKind::AllGather, activation,
+                       CollectiveKind::ReduceScatter, sum);
     else
-      build.collective("head input", context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, sum);
+      build.collective("head input", context.tensorGroup, CollectiveKind::AllReduce, Bytes(0),
+                       CollectiveKind::AllReduce, sum);
   }
   build.linearBf16("logits", tokens, vocabShare, hidden, Bytes(streamTokens * hidden * 2));
   bool gathered = layout.tp > 1 && !stack.vocabularyParallelLoss;
@@ -75,16 +81,23 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     build.stream("loss", logits * 14, logits * 18, 4, 3, Bytes(logits * (gathered ? 8 : 6)));
   if (layout.tp > 1 && !gathered) {
     Bytes row(tokens * 4);
-    build.collective("loss terms", context.tensorGroup, CollectiveKind::AllReduce, row, CollectiveKind::AllReduce, Bytes(0));
-    program.ops.back().forward = program.ops.back().forwardLink = 3 * program.ops.back().forward; // maximum, target logit, sum
+    build.collective("loss terms", context.tensorGroup, CollectiveKind::AllReduce, row, CollectiveKind::AllReduce,
+                     Bytes(0));
+    program.ops.back().forward = program.ops.back().forwardLink =
+        3 * program.ops.back().forward; // maximum, target logit, sum
     program.ops.back().forwardKernels = 3;
   }
   program.input = Bytes(layout.sequenceParallel ? sum.value / tp : sum.value) * context.activationScale();
   // Gathered logits live as pieces and whole in 16 bits, as f32, as log-probabilities, and both gradients.
-  program.backwardWorkspace = Bytes(logits * (stack.lossIn16Bits ? 4 : stack.fusedLoss ? 2 : gathered ? 16 : 6)) * context.activationScale();
+  program.backwardWorkspace = Bytes(logits * (stack.lossIn16Bits ? 4
+                                              : stack.fusedLoss  ? 2
+                                              : gathered         ? 16
+                                                                 : 6)) *
+                              context.activationScale();
   if (model.tiedEmbeddings)
     program.parameters -= vocabShare * hidden;
   if (stack.arena)
     setHeadArenaBytes(context, program);
+  freezeWeights(context, program, /*isLayer=*/false);
   return program;
 }

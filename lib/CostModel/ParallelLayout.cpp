@@ -20,13 +20,17 @@ static std::optional<Enum> parseName(llvm::StringRef text, const llvm::StringRef
 }
 
 llvm::StringRef mlir::ppc::toString(Recompute recompute) { return recomputeNames[static_cast<int>(recompute)]; }
-std::optional<Recompute> mlir::ppc::parseRecompute(llvm::StringRef text) { return parseName<Recompute>(text, recomputeNames); }
+std::optional<Recompute> mlir::ppc::parseRecompute(llvm::StringRef text) {
+  return parseName<Recompute>(text, recomputeNames);
+}
 llvm::StringRef mlir::ppc::toString(Offload offload) { return offloadNames[static_cast<int>(offload)]; }
 std::optional<Offload> mlir::ppc::parseOffload(llvm::StringRef text) { return parseName<Offload>(text, offloadNames); }
 llvm::StringRef mlir::ppc::toString(ContextKind kind) { return contextNames[static_cast<int>(kind)]; }
-std::optional<ContextKind> mlir::ppc::parseContextKind(llvm::StringRef text) { return parseName<ContextKind>(text, contextNames); }
+std::optional<ContextKind> mlir::ppc::parseContextKind(llvm::StringRef text) {
+  return parseName<ContextKind>(text, contextNames);
+}
 
-template <typename... Values> static llvm::Error refuse(const char *format, Values &&...values) {
+template <typename... Values> static llvm::Error refuseLayout(const char *format, Values &&...values) {
   return llvm::createStringError(llvm::formatv(format, std::forward<Values>(values)...).str());
 }
 
@@ -34,52 +38,60 @@ llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &
   struct {
     const char *name;
     int64_t value;
-  } degrees[] = {{"dp", layout.dp}, {"tp", layout.tp}, {"pp", layout.pp}, {"vp", layout.vp}, {"cp", layout.cp},
-                 {"ep", layout.ep}, {"etp", layout.etp}, {"micro_batch", layout.microBatch}, {"seq_len", job.sequence},
-                 {"global_batch", job.globalBatch}};
+  } degrees[] = {{"dp", layout.dp},         {"tp", layout.tp},
+                 {"pp", layout.pp},         {"vp", layout.vp},
+                 {"cp", layout.cp},         {"ep", layout.ep},
+                 {"etp", layout.etp},       {"micro_batch", layout.microBatch},
+                 {"seq_len", job.sequence}, {"global_batch", job.globalBatch}};
   for (auto &degree : degrees)
     if (degree.value < 1 || degree.value > (int64_t(1) << 40))
-      return refuse("{0} must be between 1 and 2^40, found {1}", degree.name, degree.value);
+      return refuseLayout("{0} must be between 1 and 2^40, found {1}", degree.name, degree.value);
   if (layout.zero < 0 || layout.zero > 3)
-    return refuse("zero must be 0, 1, 2 or 3, found {0}", layout.zero);
+    return refuseLayout("zero must be 0, 1, 2 or 3, found {0}", layout.zero);
   if (layout.dp > (int64_t(1) << 31) / layout.tp / layout.pp / layout.cp)
-    return refuse("dp {0} x tp {1} x pp {2} x cp {3} is more devices than any cluster has", layout.dp, layout.tp, layout.pp, layout.cp);
+    return refuseLayout("dp {0} x tp {1} x pp {2} x cp {3} is more devices than any cluster has", layout.dp, layout.tp,
+                        layout.pp, layout.cp);
   if (job.globalBatch % (layout.dp * layout.microBatch))
-    return refuse("global_batch {0} is no multiple of dp {1} x micro_batch {2}", job.globalBatch, layout.dp, layout.microBatch);
+    return refuseLayout("global_batch {0} is no multiple of dp {1} x micro_batch {2}", job.globalBatch, layout.dp,
+                        layout.microBatch);
   if (layout.tp > model.heads)
-    return refuse("tp {0} is more than the {1} heads", layout.tp, model.heads);
+    return refuseLayout("tp {0} is more than the {1} heads", layout.tp, model.heads);
   if (layout.pp * layout.vp > model.layers + 2)
-    return refuse("pp {0} x vp {1} is more than the {2} layers, embedding and head", layout.pp, layout.vp, model.layers);
+    return refuseLayout("pp {0} x vp {1} is more than the {2} layers, embedding and head", layout.pp, layout.vp,
+                        model.layers);
   if (layout.cp > job.sequence)
-    return refuse("cp {0} is more than the {1} tokens of a sequence", layout.cp, job.sequence);
+    return refuseLayout("cp {0} is more than the {1} tokens of a sequence", layout.cp, job.sequence);
   if (layout.ep > 1 || layout.etp > 1) {
     if (!model.moe)
-      return refuse("ep {0} and etp {1}: the model has no experts", layout.ep, layout.etp);
+      return refuseLayout("ep {0} and etp {1}: the model has no experts", layout.ep, layout.etp);
     if (model.moe.experts % layout.ep)
-      return refuse("ep {0} does not divide the {1} experts", layout.ep, model.moe.experts);
+      return refuseLayout("ep {0} does not divide the {1} experts", layout.ep, model.moe.experts);
     if ((layout.dp * layout.cp * layout.tp) % (layout.ep * layout.etp))
-      return refuse("ep {0} x etp {1} does not divide the {2} ranks of a stage", layout.ep, layout.etp, layout.dp * layout.cp * layout.tp);
+      return refuseLayout("ep {0} x etp {1} does not divide the {2} ranks of a stage", layout.ep, layout.etp,
+                          layout.dp * layout.cp * layout.tp);
   }
   if (layout.shardGroup && (layout.shardGroup < 0 || layout.dataRanks() % layout.shardGroup))
-    return refuse("shard_group {0} does not divide the {1} data-parallel ranks", layout.shardGroup, layout.dataRanks());
+    return refuseLayout("shard_group {0} does not divide the {1} data-parallel ranks", layout.shardGroup,
+                        layout.dataRanks());
   if (!layout.stageLayers.empty()) {
     int64_t total = 0;
     for (int64_t count : layout.stageLayers)
       total += count;
     if (int64_t(layout.stageLayers.size()) != layout.pp * layout.vp || total != model.layers)
-      return refuse("stage_layers lists {0} stages with {1} layers; pp {2} x vp {3} and {4} layers are asked for",
-                    layout.stageLayers.size(), total, layout.pp, layout.vp, model.layers);
+      return refuseLayout("stage_layers lists {0} stages with {1} layers; pp {2} x vp {3} and {4} layers are asked for",
+                          layout.stageLayers.size(), total, layout.pp, layout.vp, model.layers);
   }
   if (llvm::ArrayRef<int64_t> numbers = layout.stageRecomputedLayers; !numbers.empty()) {
     if (layout.recompute != Recompute::Full)
-      return refuse("stage_recomputed_layers is for recompute full, found {0}", toString(layout.recompute));
+      return refuseLayout("stage_recomputed_layers is for recompute full, found {0}", toString(layout.recompute));
     if (int64_t(numbers.size()) != layout.pp * layout.vp)
-      return refuse("stage_recomputed_layers lists {0} stages; pp {1} x vp {2} are asked for", numbers.size(), layout.pp, layout.vp);
+      return refuseLayout("stage_recomputed_layers lists {0} stages; pp {1} x vp {2} are asked for", numbers.size(),
+                          layout.pp, layout.vp);
     for (size_t i = 0; i < numbers.size(); ++i) {
       int64_t most = layout.stageLayers.empty() ? model.layers : layout.stageLayers[i];
       most += i + 1 == numbers.size() ? model.predictionLayers : 0;
       if (numbers[i] < 0 || numbers[i] > most)
-        return refuse("stage_recomputed_layers has {0} for stage {1}; expected 0 to {2}", numbers[i], i, most);
+        return refuseLayout("stage_recomputed_layers has {0} for stage {1}; expected 0 to {2}", numbers[i], i, most);
     }
   }
   return llvm::Error::success();
@@ -122,7 +134,10 @@ std::string mlir::ppc::toString(const ParallelLayout &layout) {
     text += llvm::formatv(", shard group {0}", layout.shardGroup);
   text += ", recompute " + toString(layout.recompute).str();
   if (layout.recompute == Recompute::Full && !layout.stageRecomputedLayers.empty())
-    text += " (" + layersText(std::accumulate(layout.stageRecomputedLayers.begin(), layout.stageRecomputedLayers.end(), int64_t(0))) + ", by stage)";
+    text += " (" +
+            layersText(
+                std::accumulate(layout.stageRecomputedLayers.begin(), layout.stageRecomputedLayers.end(), int64_t(0))) +
+            ", by stage)";
   else if (layout.recompute == Recompute::Full && layout.recomputedLayers >= 0)
     text += " (" + layersText(layout.recomputedLayers) + " per stage)";
   if (layout.offload != Offload::None)

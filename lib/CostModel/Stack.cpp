@@ -15,16 +15,44 @@ constexpr EmbeddedFile embedded[] = {
 };
 } // namespace
 
-static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<YamlReader> reader) {
+/// What holds where a file says nothing else. An interpreter launches each op as a kernel; what its caching allocator
+/// cannot hand out again and what communicators and libraries take is as BLOOM's runs have it (megatron-deepspeed),
+/// which the other eager frameworks with figures of whole devices agree with (docs/performance/accuracy.md).
+static void setDefaults(Stack &stack) {
+  if (stack.execution != Execution::Eager)
+    return;
+  stack.fusedRotary = stack.fusedActivation = stack.fusedResidual = stack.fusedGradientAccumulation = false;
+  stack.fragmentation = 0.24;
+  stack.extraBytes = 4e9;
+  stack.memoryMargin = 0.06;
+}
+
+static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<YamlReader> reader,
+                                       bool changesKnown = false) {
   if (!reader)
     return reader.takeError();
   Stack stack;
   stack.name = reader->string("name", name.str());
-  stack.execution = static_cast<Execution>(reader->choice("execution", {"eager", "compiled", "graphs"}, size_t(stack.execution)));
-  stack.stageSplit = static_cast<StageSplit>(
-      reader->choice("stage_split", {"layers", "modules", "embedding-as-layer", "full-layers", "balanced"}, size_t(stack.stageSplit)));
+  bool isKnown = false;
+  if (changesKnown)
+    for (const EmbeddedFile &file : embedded)
+      if (stack.name == file.name) {
+        llvm::Expected<Stack> known = parseStack(file.name, file.contents);
+        if (!known)
+          return known.takeError();
+        stack = std::move(*known);
+        isKnown = true;
+      }
+  stack.software = reader->string("software", stack.software);
+  stack.execution =
+      static_cast<Execution>(reader->choice("execution", {"eager", "compiled", "graphs"}, size_t(stack.execution)));
+  if (!isKnown)
+    setDefaults(stack);
+  stack.stageSplit = static_cast<StageSplit>(reader->choice(
+      "stage_split", {"layers", "modules", "embedding-as-layer", "full-layers", "balanced"}, size_t(stack.stageSplit)));
   stack.attention = static_cast<AttentionKernel>(
-      reader->choice("attention", {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash1-triton"}, size_t(stack.attention)));
+      reader->choice("attention", {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash1-triton"},
+                     size_t(stack.attention)));
   struct {
     const char *key;
     bool Stack::*field;
@@ -40,6 +68,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"arena", &Stack::arena},
       {"overlap_gradient_reduction", &Stack::overlapGradientReduction},
       {"overlap_parameter_gather", &Stack::overlapParameterGather},
+      {"parameter_broadcasts", &Stack::parameterBroadcasts},
       {"launch_blocking", &Stack::launchBlocking},
       {"async_tensor_backward", &Stack::asyncTensorBackward},
       {"reduces_input_gradients_apart", &Stack::reducesInputGradientsApart},
@@ -82,11 +111,14 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   stack.gradientReduceBytes = reader->number("gradient_reduce_bytes", 1, 8, stack.gradientReduceBytes);
   stack.masterBytes = reader->number("master_bytes", 0, 8, stack.masterBytes);
   stack.momentBytes = reader->number("moment_bytes", 0, 16, stack.momentBytes);
-  stack.lowPrecisionGradientBytes = reader->number("low_precision_gradient_bytes", 0, 8, stack.lowPrecisionGradientBytes);
+  stack.lowPrecisionGradientBytes =
+      reader->number("low_precision_gradient_bytes", 0, 8, stack.lowPrecisionGradientBytes);
   stack.fp16GradientBytes = reader->number("fp16_gradient_bytes", 0, 8, stack.fp16GradientBytes);
   stack.fragmentation = reader->number("fragmentation", 0, 1, stack.fragmentation);
   stack.updateBytes = reader->number("update_bytes", 0, 32, stack.updateBytes);
   stack.extraBytes = reader->number("extra_bytes", 0, 1e11, stack.extraBytes);
+  stack.hostLaunch = reader->number("host_launch", 0, 1000, stack.hostLaunch);
+  stack.memoryMargin = reader->number("memory_margin", 0, 0.9, stack.memoryMargin);
   stack.bucketElements = reader->number("bucket_elements", 0, 1e12, stack.bucketElements);
   reader->finish();
   if (llvm::Error error = reader->takeError())
@@ -115,7 +147,7 @@ llvm::Expected<Stack> mlir::ppc::findStack(llvm::StringRef spelling) {
     if (spelling == file.name)
       return parseStack(file.name, file.contents);
   if (spelling.ends_with(".yaml") || spelling.ends_with(".yml"))
-    return readStack(spelling, YamlReader::fromFile(spelling));
+    return readStack(spelling, YamlReader::fromFile(spelling), /*changesKnown=*/true);
   return llvm::createStringError("unknown stack '" + spelling + "'; known are " + llvm::join(stackNames(), ", ") +
                                  ", or a file ending in .yaml");
 }

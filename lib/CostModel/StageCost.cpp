@@ -14,8 +14,8 @@ LayerKind mlir::ppc::layerKind(const ModelShape &model, int64_t layer) {
 }
 
 llvm::StringRef mlir::ppc::layerKindName(int kind) {
-  static constexpr llvm::StringRef names[] = {"embedding",    "layer", "layer with window", "expert layer", "expert layer with window",
-                                              "head"};
+  static constexpr llvm::StringRef names[] = {
+      "embedding", "layer", "layer with window", "expert layer", "expert layer with window", "head"};
   return names[kind];
 }
 
@@ -27,38 +27,100 @@ struct LayerTimes {
 };
 } // namespace
 
-static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &program, bool recomputed) {
+LayerSums mlir::ppc::sumUp(const LayerProgram &program, const Stack &stack) {
+  LayerSums sums;
+  const bool graphs = stack.execution == Execution::Graphs;
+  sums.forward = program.forward();
+  sums.backward = program.backward();
+  sums.weightGradient = program.weightGradient();
+  sums.recomputeModules = program.recomputePartial(false);
+  sums.recomputeSelective = program.recomputePartial(true);
+  sums.recomputeFull = program.recomputeFull();
+  sums.forwardCommunication = program.communication();
+  sums.forwardKernels = program.forwardKernels(graphs);
+  sums.backwardKernels = program.backwardKernels(graphs);
+  sums.saved = program.saved();
+  sums.savedSelective = program.savedSelective();
+  sums.weightOperands = program.weightOperands();
+  for (const LayerOp &op : program.ops) {
+    if (op.kind == OpClass::Communication) {
+      sums.communication[0] += op.forward + op.backward;
+      sums.communication[1] += op.forward + op.backward + (op.forward - op.gatheredAgain);
+    }
+    if (op.kind == OpClass::Communication && op.leavesUnit) {
+      sums.forwardLeaving += op.forwardLink;
+      sums.backwardLeaving += op.backwardLink;
+    }
+    sums.flops += op.flops.value * op.passes;
+    sums.flopsSelective += op.flops.value * (op.passes + op.attentionCore);
+    sums.flopsFull += op.flops.value * (op.passes + 1);
+  }
+  for (size_t i = 0; i < program.meeting; ++i) {
+    const LayerOp &op = program.ops[i];
+    sums.deviceBefore += op.forward;
+    sums.kernelsBefore += graphs && !op.unrecorded ? 0 : op.forwardKernels;
+  }
+  return sums;
+}
+
+void LayerPrograms::set(LayerKind kind, LayerProgram program, const Stack &stack) {
+  sums[int(kind)] = sumUp(program, stack);
+  programs[int(kind)] = std::move(program);
+  present[int(kind)] = true;
+}
+
+/// What the exchange of a layer's state takes by itself.
+struct StateExchange {
+  Seconds gather, scatter;
+};
+
+static StateExchange exchangeOf(const PricingContext &context, const LayerProgram &program) {
+  const ParallelLayout &layout = context.layout;
+  if (layout.zero < 3 && !context.reducesEveryMicroBatch())
+    return {};
+  int64_t ranks = layout.shardGroup ? layout.shardGroup : layout.dataRanks();
+  GroupPlacement group = placeGroup(context.cluster.levels(), layout.tp, ranks);
+  StateExchange exchange;
+  exchange.gather = collectiveTime(context.cluster, CollectiveKind::AllGather,
+                                   Bytes(program.parameters * context.wireBytes()), group);
+  exchange.scatter = collectiveTime(context.cluster, CollectiveKind::ReduceScatter,
+                                    Bytes(program.parameters * context.stack.gradientReduceBytes), group);
+  if (program.expertParameters > 0) { // on other ranks than the dense ones: fewer per node, so fewer adapters per group
+    GroupPlacement experts =
+        placeGroup(context.cluster.levels(), layout.ep * layout.etp, std::min(ranks, layout.expertDataRanks()));
+    exchange.gather += collectiveTime(context.cluster, CollectiveKind::AllGather,
+                                      Bytes(program.expertParameters * context.wireBytes()), experts);
+    exchange.scatter += collectiveTime(context.cluster, CollectiveKind::ReduceScatter,
+                                       Bytes(program.expertParameters * context.stack.gradientReduceBytes), experts);
+  }
+  return exchange;
+}
+
+static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &program, const LayerSums &sums,
+                            const StateExchange &exchange, bool recomputed) {
   const ParallelLayout &layout = context.layout;
   const Device &device = context.device();
-  LayerTimes times{program.forward(), program.backward(), program.weightGradient(), {}, {}, {}, {}, {}, {}};
-  bool graphs = context.stack.execution == Execution::Graphs;
-  int forwardKernels = program.forwardKernels(graphs), backwardKernels = program.backwardKernels(graphs);
-  Seconds again;
-  if (recomputed)
-    again = program.recomputeFull();
-  else
-    again = program.recomputePartial(layout.recompute == Recompute::Selective);
-  times.backward += again;
-  for (const LayerOp &op : program.ops)
-    if (op.kind == OpClass::Communication)
-      times.communication += op.forward + op.backward + (recomputed ? op.forward - op.gatheredAgain : Seconds(0));
+  LayerTimes times{sums.forward, sums.backward, sums.weightGradient, {}, {}, {}, {}, {}, {}};
+  int forwardKernels = sums.forwardKernels, backwardKernels = sums.backwardKernels;
+  times.backward += recomputed                                 ? sums.recomputeFull
+                    : layout.recompute == Recompute::Selective ? sums.recomputeSelective
+                                                               : sums.recomputeModules;
+  times.communication = sums.communication[recomputed];
   // The device waits for the host where kernels are shorter than their launches.
   double launches = context.stack.execution == Execution::Compiled ? 0.4 : 1;
+  launches *= context.stack.hostLaunch;
   Seconds hostForward = device.hostIssueForward * (launches * forwardKernels);
-  Seconds hostBackward = device.hostIssueBackward * (launches * backwardKernels) + (recomputed ? hostForward : Seconds(0));
+  Seconds hostBackward =
+      device.hostIssueBackward * (launches * backwardKernels) + (recomputed ? hostForward : Seconds(0));
   if (context.stack.launchBlocking) {
     // Host and device take turns.
     times.forward += hostForward + forwardKernels * device.hostWait;
     times.backward += hostBackward + (backwardKernels + (recomputed ? forwardKernels : 0)) * device.hostWait;
   }
   // After it has waited for the device the host has nothing issued ahead.
-  Seconds deviceBefore, hostBefore;
-  for (size_t i = 0; i < program.meeting; ++i) {
-    const LayerOp &op = program.ops[i];
-    deviceBefore += op.forward;
-    hostBefore += device.hostIssueForward * (launches * (graphs && !op.unrecorded ? 0 : op.forwardKernels));
-  }
-  times.forward = std::max(deviceBefore, hostBefore) + std::max(times.forward - deviceBefore, hostForward - hostBefore);
+  Seconds hostBefore = device.hostIssueForward * (launches * sums.kernelsBefore);
+  times.forward =
+      std::max(sums.deviceBefore, hostBefore) + std::max(times.forward - sums.deviceBefore, hostForward - hostBefore);
   Seconds both = times.backward + times.weightGradient;
   if (both < hostBackward) {
     times.backward = hostBackward * (times.backward / both);
@@ -70,15 +132,7 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   if (!sharded && !reduces)
     return times;
   // Parameters come layer by layer, one layer ahead of their use; gradients leave beside the next layer's backward.
-  int64_t ranks = layout.shardGroup ? layout.shardGroup : layout.dataRanks();
-  GroupPlacement group = placeGroup(context.cluster.levels(), layout.tp, ranks);
-  Seconds gather = collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(program.parameters * 2 * context.activationScale()), group);
-  Seconds scatter = collectiveTime(context.cluster, CollectiveKind::ReduceScatter, Bytes(program.parameters * context.stack.gradientReduceBytes), group);
-  if (program.expertParameters > 0) { // on other ranks than the dense ones: fewer per node, so fewer adapters per group
-    GroupPlacement experts = placeGroup(context.cluster.levels(), layout.ep * layout.etp, std::min(ranks, layout.expertDataRanks()));
-    gather += collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(program.expertParameters * 2 * context.activationScale()), experts);
-    scatter += collectiveTime(context.cluster, CollectiveKind::ReduceScatter, Bytes(program.expertParameters * context.stack.gradientReduceBytes), experts);
-  }
+  const Seconds gather = exchange.gather, scatter = exchange.scatter;
   double microBatches = double(layout.microBatches(context.job));
   double gathers = !sharded ? 0 : context.stack.gatherParametersOncePerStep ? 1 / microBatches : 1;
   double scatters = reduces ? 1 : 1 / microBatches;
@@ -105,10 +159,7 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
 
 LayerPrograms mlir::ppc::buildPrograms(const PricingContext &context) {
   LayerPrograms result;
-  auto set = [&](LayerKind kind, LayerProgram program) {
-    result.programs[int(kind)] = std::move(program);
-    result.present[int(kind)] = true;
-  };
+  auto set = [&](LayerKind kind, LayerProgram program) { result.set(kind, std::move(program), context.stack); };
   const ModelShape &model = context.model;
   set(LayerKind::Embedding, buildEmbedding(context));
   for (int64_t layer = 0; layer < model.layers; ++layer) {
@@ -123,20 +174,17 @@ LayerPrograms mlir::ppc::buildPrograms(const PricingContext &context) {
 }
 
 /// What is kept leaves beside forward and comes back beside backward, by copy engines.
-static void addHostCopies(const PricingContext &context, const LayerProgram &program, bool recomputed, LayerPrice &price) {
+static void addHostCopies(const PricingContext &context, const LayerSums &sums, bool recomputed, LayerPrice &price) {
   const Cluster &cluster = context.cluster;
   // Adapters hang on the same link of the device: while they work at full rate the copies get what is left of it.
-  Seconds forward, backward;
-  for (const LayerOp &op : program.ops)
-    if (op.kind == OpClass::Communication && op.leavesUnit) {
-      forward += op.forwardLink;
-      backward += op.backwardLink + (recomputed ? op.forwardLink : Seconds(0));
-    }
+  Seconds forward = sums.forwardLeaving,
+          backward = sums.backwardLeaving + (recomputed ? sums.forwardLeaving : Seconds(0));
   if (context.layout.zero >= 3 && context.layout.dataRanks() * context.layout.tp > cluster.unitSize()) {
     forward += price.gather;
     backward += price.gather + price.scatter;
   }
-  double network = cluster.levels().size() > 1 ? std::min(1.0, cluster.levels()[1].bandwidth / cluster.host.bandwidth) : 0;
+  double network =
+      cluster.levels().size() > 1 ? std::min(1.0, cluster.levels()[1].bandwidth / cluster.host.bandwidth) : 0;
   Seconds copy = price.kept / cluster.hostBandwidth();
   price.forward = std::max(price.forward, copy + network * forward);
   price.backward += std::max(Seconds(0), copy + network * backward - price.backward - price.weightGradient);
@@ -156,8 +204,10 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
     if (!programs.present[kind])
       continue;
     const LayerProgram &program = programs.programs[kind];
+    const LayerSums &sums = programs.sums[kind];
+    const StateExchange exchange = exchangeOf(context, program);
     for (bool again : {false, true}) {
-      LayerTimes times = timeLayer(context, program, again);
+      LayerTimes times = timeLayer(context, program, sums, exchange, again);
       LayerPrice &price = result.prices[kind][again];
       price.forward = times.forward;
       price.backward = times.backward;
@@ -166,31 +216,31 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.stateExchange = times.exchange;
       price.forwardAlone = times.forwardAlone;
       price.backwardAlone = times.backwardAlone;
-      price.forwardCommunication = program.communication();
+      price.forwardCommunication = sums.forwardCommunication;
       price.gather = times.gather;
       price.scatter = times.scatter;
       price.parameters = program.parameters;
       price.expertParameters = program.expertParameters;
       price.roundedParameters = program.roundedParameters;
       price.f32Parameters = program.f32Parameters;
-      price.kept = again ? program.input : selective ? program.savedSelective() : program.saved();
-      price.keptForWeights = program.weightOperands();
-      if (context.layout.offload == Offload::Activations && context.cluster.host.bandwidth.value > 0)
-        addHostCopies(context, program, again, price);
+      price.kept = again ? program.input : selective ? sums.savedSelective : sums.saved;
+      price.keptForWeights = sums.weightOperands;
+      if (context.layout.copiesActivations() && context.cluster.host.bandwidth.value > 0)
+        addHostCopies(context, sums, again, price);
       price.working = program.backwardWorkspace;
       if (again) // of arenas, the input lies where it is kept
-        price.working += program.saved() - (context.stack.arena ? program.input : Bytes(0));
+        price.working += sums.saved - (context.stack.arena ? program.input : Bytes(0));
       else if (selective)
-        price.working += program.saved() - program.savedSelective();
+        price.working += sums.saved - sums.savedSelective;
       if (context.layout.zero >= 3) {
-        // The gradients of the last product leave before the loss's temporaries are gone; other layers have both at once.
+        // The gradients of the last product leave before the loss's temporaries are gone; other layers have both at
+        // once.
         bool isEnd = kind == int(LayerKind::Embedding) || kind == int(LayerKind::Head);
         double weight = context.layout.precision == Precision::F32 ? 4 : 2;
         price.gathered = Bytes((program.parameters + program.expertParameters) *
                                (isEnd ? weight : 2 * weight + context.stack.gradientReduceBytes));
       }
-      for (const LayerOp &op : program.ops)
-        price.hardwareFlops += op.flops.value * (3 + (again || (selective && op.attentionCore)));
+      price.hardwareFlops = again ? sums.flopsFull : selective ? sums.flopsSelective : sums.flops;
     }
   }
   return result;
@@ -243,8 +293,8 @@ void ChunkCost::add(const LayerPrice &price, double times) {
   hardwareFlops += times * price.hardwareFlops;
 }
 
-ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &layers, int64_t recomputed,
-                                Seconds beside, bool splitBackward) {
+ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &layers,
+                                int64_t recomputed, Seconds beside, bool splitBackward) {
   ChunkCost chunk;
   auto add = [&](LayerKind kind, bool again, int64_t count) {
     if (!count)
@@ -258,7 +308,8 @@ ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &pric
     add(LayerKind::Embedding, false, 1);
   // Equal layers are summed up at once.
   int64_t middle = layers.begin + std::min(recomputed, layers.layers), end = layers.begin + layers.layers;
-  std::array<int64_t, layerKinds> again = countKinds(model, layers.begin, middle), kept = countKinds(model, middle, end);
+  std::array<int64_t, layerKinds> again = countKinds(model, layers.begin, middle),
+                                  kept = countKinds(model, middle, end);
   for (int kind = 0; kind < layerKinds; ++kind) {
     add(LayerKind(kind), true, again[kind]);
     add(LayerKind(kind), false, kept[kind]);

@@ -11,8 +11,8 @@
 
 using namespace mlir::ppc;
 
-/// Layers per chunk where the stack cuts by counting modules: `units` of which `before` are ahead of the first layer and
-/// `after` behind the last.
+/// Layers per chunk where the stack cuts by counting modules: `units` of which `before` are ahead of the first layer
+/// and `after` behind the last.
 static std::vector<int64_t> cutUniformly(int64_t layers, int64_t before, int64_t after, int64_t chunks) {
   int64_t units = layers + before + after;
   std::vector<int64_t> counts(chunks, units / chunks);
@@ -43,8 +43,9 @@ static std::vector<int64_t> cutFull(int64_t layers, int64_t chunks) {
 }
 
 namespace {
-/// The contiguous cut with the least slowest chunk, each at least one layer. What that leaves free is shared out among the early chunks,
-/// which keep most micro-batches: they are a layer shorter each. Where that does not go, the first ones take as few layers as they may.
+/// The contiguous cut with the least slowest chunk, each at least one layer. What that leaves free is shared out among
+/// the early chunks, which keep most micro-batches: they are a layer shorter each. Where that does not go, the first
+/// ones take as few layers as they may.
 class LayerCut {
 public:
   LayerCut(llvm::ArrayRef<llvm::ArrayRef<double>> ends, llvm::ArrayRef<double> extra, llvm::ArrayRef<int64_t> most)
@@ -101,7 +102,8 @@ private:
       return begin - 1;
     // Layers that are alike are hit at once.
     double mean = own.back() / double(layers);
-    int64_t at = begin + int64_t(std::min(double(layers - begin), mean > 0 ? (target - own[begin]) / mean : double(layers)));
+    int64_t at =
+        begin + int64_t(std::min(double(layers - begin), mean > 0 ? (target - own[begin]) / mean : double(layers)));
     while (at < layers && own[at + 1] <= target)
       ++at;
     while (own[at] > target)
@@ -109,8 +111,8 @@ private:
     return at;
   }
 
-  /// Chunks as long as they may be, from the front: positions of the cuts. False: too long a chunk is needed; `next`: the
-  /// least limit with which chunks would be other ones.
+  /// Chunks as long as they may be, from the front: positions of the cuts. False: too long a chunk is needed; `next`:
+  /// the least limit with which chunks would be other ones.
   bool fill(double limit, std::vector<int64_t> &cut, double &next) const {
     cut.assign(1, 0);
     next = std::numeric_limits<double>::infinity();
@@ -127,8 +129,8 @@ private:
     return cut.back() == layers;
   }
 
-  /// From the back: chunks as long as they may be, or `evenly`, no longer than an equal part of what is left and the layer that it
-  /// ends in.
+  /// From the back: chunks as long as they may be, or `evenly`, no longer than an equal part of what is left and the
+  /// layer that it ends in.
   std::vector<int64_t> lighten(double limit, bool evenly) const {
     std::vector<int64_t> counts(chunks);
     int64_t end = layers;
@@ -143,7 +145,8 @@ private:
       }
       left -= extra[chunk];
       double target = own[end] - longest + extra[chunk];
-      int64_t begin = std::max<int64_t>(0, end - int64_t((own[end] - target) / std::max(own.back() / double(layers), 1e-300)));
+      int64_t begin =
+          std::max<int64_t>(0, end - int64_t((own[end] - target) / std::max(own.back() / double(layers), 1e-300)));
       begin = std::clamp<int64_t>(begin, 0, end - 1);
       while (begin > 0 && own[begin - 1] >= target)
         --begin;
@@ -212,8 +215,10 @@ std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const L
   if (split == StageSplit::Layers && layers % chunks && layers >= chunks)
     split = StageSplit::Balanced;
   switch (split) {
-  case StageSplit::Modules: return cutUniformly(layers, 1, 2, chunks);
-  case StageSplit::EmbeddingAsLayer: return cutUniformly(layers, 1, 1, chunks);
+  case StageSplit::Modules:
+    return cutUniformly(layers, 1, 2, chunks);
+  case StageSplit::EmbeddingAsLayer:
+    return cutUniformly(layers, 1, 1, chunks);
   case StageSplit::Balanced:
     if (chunks > layers) // embedding and head on their own
       return cutUniformly(layers, 1, 1, chunks);
@@ -224,7 +229,8 @@ std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const L
     if (layers >= chunks)
       return cutFull(layers, chunks);
     break;
-  case StageSplit::Layers: break;
+  case StageSplit::Layers:
+    break;
   }
   return cutUniformly(layers, 0, 0, chunks);
 }

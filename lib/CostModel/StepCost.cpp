@@ -16,11 +16,6 @@ StepEstimator::StepEstimator(PipelineTimer::Compiled compiled)
     : state(std::make_unique<State>(State{PipelineTimer(std::move(compiled)), PipelineTime()})) {}
 StepEstimator::~StepEstimator() = default;
 
-/// Whether a schedule places weight gradients on their own; otherwise they are part of backward.
-static bool splitsBackward(llvm::StringRef name) {
-  return name.starts_with("zb") || name.starts_with("v-") || name.starts_with("dualpipe");
-}
-
 StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, double experts) {
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
@@ -32,7 +27,8 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
     if (members <= 1 || elements <= 0)
       return;
     GroupPlacement whole = placeGroup(context.cluster.levels(), stride, members);
-    Bytes gradients(elements * stack.gradientReduceBytes), weights(elements * 2 * context.activationScale());
+    Bytes gradients(elements * stack.gradientReduceBytes),
+        weights(elements * 2 * context.activationScale() * stack.trainedShare);
     bool scatter = layout.zero >= 1 && stack.reduceScatterGradients;
     // In buckets, each a collective of its own.
     double buckets = stack.bucketElements > 0 ? std::max(1.0, elements / stack.bucketElements) : 1;
@@ -51,18 +47,24 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
     } else if (shards == members) {
       costs.reduction += inBuckets(CollectiveKind::ReduceScatter, gradients, whole);
     } else {
-      costs.reduction += inBuckets(CollectiveKind::ReduceScatter, gradients, placeGroup(context.cluster.levels(), stride, shards)) +
-                         collectiveTime(context.cluster, CollectiveKind::AllReduce, gradients / double(shards),
-                                        placeGroup(context.cluster.levels(), stride * shards, members / shards));
+      costs.reduction +=
+          inBuckets(CollectiveKind::ReduceScatter, gradients, placeGroup(context.cluster.levels(), stride, shards)) +
+          collectiveTime(context.cluster, CollectiveKind::AllReduce, gradients / double(shards),
+                         placeGroup(context.cluster.levels(), stride * shards, members / shards));
     }
-    if (layout.zero >= 1)
-      costs.gather += inBuckets(CollectiveKind::AllGather, weights, placeGroup(context.cluster.levels(), stride, shards));
+    if (layout.zero >= 1) {
+      GroupPlacement group = placeGroup(context.cluster.levels(), stride, shards);
+      costs.gather += stack.parameterBroadcasts
+                          ? double(shards) * collectiveTime(context.cluster, CollectiveKind::Broadcast,
+                                                            weights / double(shards), group)
+                          : inBuckets(CollectiveKind::AllGather, weights, group);
+    }
   };
   exchange(dense, layout.tp, ranks, shard);
   int64_t expertRanks = std::max<int64_t>(1, layout.expertDataRanks());
   exchange(experts, layout.ep * layout.etp, expertRanks, std::min(shard, expertRanks));
   if (ranks > 1 && layout.zero < 3)
-    costs.reduction += parameters * context.cluster.stateExchangeDelay;
+    costs.reduction += parameters * stack.trainedShare * context.cluster.stateExchangeDelay;
 
   double shards = layout.zero >= 1 ? double(shard) : 1;
   double expertShards = layout.zero >= 1 ? double(std::min(shard, expertRanks)) : 1;
@@ -70,7 +72,8 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
   bool gradientsCut = layout.zero >= 2 || (layout.zero == 1 && stack.reduceScatterGradients);
   double gradients = (gradientsCut ? owned : parameters);
   // Norm and scale, update (reads gradient, moments, master; writes moments, master, weights), clear.
-  double bytes = gradients * stack.gradientBytes * 3 + owned * (4 + 2 * stack.momentBytes + 2 * stack.masterBytes + 2) +
+  double bytes = gradients * stack.gradientBytes * 3 +
+                 owned * (6 * stack.trainedShare + 2 * stack.momentBytes + 2 * stack.masterBytes) +
                  (layout.zero >= 2 ? owned : parameters) * stack.gradientBytes;
   if (stack.gradientReduceBytes != stack.gradientBytes && layout.zero < 3)
     bytes += parameters * (stack.gradientBytes + stack.gradientReduceBytes) * (stack.gradientF32Copy ? 1 : 2);
@@ -79,10 +82,11 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
     // Gradients go down, weights come back; the host updates at its memory's pace, for all devices of the unit.
     BytesPerSecond link = context.cluster.hostBandwidth(), memory = context.cluster.host.memoryBandwidth;
     if (link.value > 0)
-      costs.hostCopies = Bytes(owned * (stack.gradientBytes + 2)) / link;
+      costs.hostCopies = Bytes(owned * (stack.gradientBytes + 2 * stack.trainedShare)) / link;
     costs.optimizer += costs.hostCopies;
     if (memory.value > 0)
-      costs.optimizer += Bytes(owned * (stack.gradientBytes + 2 * stack.momentBytes + 2 * stack.masterBytes + 2)) *
+      costs.optimizer += Bytes(owned * (stack.gradientBytes + 2 * stack.momentBytes + 2 * stack.masterBytes +
+                                        2 * stack.trainedShare)) *
                          double(context.cluster.unitSize()) / memory;
   }
   return costs;
@@ -102,7 +106,7 @@ llvm::Expected<StepSchedule> mlir::ppc::resolveSchedule(const TrainingJob &job, 
   schedule.shape.chunks = std::max(layout.vp, (*kind)->minChunks);
   if ((*kind)->slicesSequence)
     schedule.shape.slices = 4;
-  schedule.splitBackward = splitsBackward((*kind)->name);
+  schedule.splitBackward = (*kind)->splitsBackward;
   return schedule;
 }
 
@@ -131,6 +135,8 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
   // One message is the activation between two stages, on each rank its part of it.
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
   Bytes message(tokens * double(context.model.hidden) * context.streamBytes() * context.activationScale());
+  if (context.message)
+    message = *context.message;
   if (layout.sequenceParallel || (stack.scatterGatherSends && layout.tp > 1))
     message = message / double(layout.tp);
   int64_t stride = layout.dp * layout.tp * layout.cp;
@@ -139,7 +145,8 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
     // All devices of a unit send at once.
     messages.forward = pointToPointTime(context.cluster, message, stride, std::min(stride, context.cluster.unitSize()));
     if (stack.scatterGatherSends && layout.tp > 1 && !layout.sequenceParallel)
-      messages.forward += collectiveTime(context.cluster, CollectiveKind::AllGather, message * double(layout.tp), context.tensorGroup);
+      messages.forward +=
+          collectiveTime(context.cluster, CollectiveKind::AllGather, message * double(layout.tp), context.tensorGroup);
     messages.backward = messages.forward;
     messages.blockingSends = stack.blockingSends;
   }
@@ -164,8 +171,8 @@ static double totalPeak(DeviceContexts contextOf, const ParallelLayout &layout) 
   return peak;
 }
 
-StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program,
-                                 const PipelineTime &time) {
+StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkCost> chunks,
+                                 const PipelineProgram &program, const PipelineTime &time) {
   const PricingContext &any = contextOf(0);
   const ModelShape &model = any.model;
   const TrainingJob &job = any.job;
@@ -216,8 +223,8 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
       end = finish;
       cost.exposedGradients = std::max(Seconds(0), finish - cost.pipeline);
     }
-    cost.exposedCommunication = std::max(cost.exposedCommunication,
-                                         microBatchesOfChunk * (stage.communication + exchange) + exposed + gather);
+    cost.exposedCommunication =
+        std::max(cost.exposedCommunication, microBatchesOfChunk * (stage.communication + exchange) + exposed + gather);
     cost.optimizer = std::max(cost.optimizer, once.optimizer + gather);
     stage.memory = deviceMemory(context, chunks, program, device);
     Bytes total = stage.memory.total();
@@ -236,6 +243,10 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
   cost.hardwareFlops *= microBatches * devices / double(layout.pp);
   double tokensPerStep = double(job.globalBatch) * double(job.sequence);
   cost.modelFlops = modelFlopsPerToken(model, job.sequence) * tokensPerStep;
+  if (stack.trainedShare <
+      1) // frozen weights have no gradient, 2 of the 6 N; behind the last trained layer not even backward
+    cost.modelFlops -= (stack.adapterRank ? 2 * (1 - stack.trainedShare) : 4 * (1 - stack.backwardShare)) *
+                       double(countParameters(model).active) * tokensPerStep;
   if (double peak = totalPeak(contextOf, layout); peak > 0) {
     double available = peak * cost.stepTime.value;
     cost.mfu = cost.modelFlops / available;
@@ -245,15 +256,17 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
   return cost;
 }
 
-llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                                                 const ParallelLayout &layout, const Stack &stack, StepDetail *detail) {
+llvm::Expected<StepCost> StepEstimator::estimate(const ModelShape &model, const TrainingJob &job,
+                                                 const Cluster &cluster, const ParallelLayout &layout,
+                                                 const Stack &stack, StepDetail *detail) {
   if (llvm::Error error = verifyLayout(model, job, layout))
     return std::move(error);
   if (cluster.groups.size() > 1 || !layout.stageGroups.empty())
     return estimateMixed(model, job, cluster, layout, stack, detail, *this, state->timer, state->time);
   if (layout.devices() > cluster.deviceCount())
     return llvm::createStringError(llvm::formatv("the layout needs {0} devices, cluster {1} has {2}", layout.devices(),
-                                                 cluster.name, cluster.deviceCount()).str());
+                                                 cluster.name, cluster.deviceCount())
+                                       .str());
   llvm::Expected<StepSchedule> schedule = resolveSchedule(job, layout);
   if (!schedule)
     return schedule.takeError();

@@ -1,5 +1,5 @@
-#include "ppc/CostModel/StepParts.h"
 #include "ArenaMemory.h"
+#include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
 
@@ -20,7 +20,8 @@ Bytes mlir::ppc::keptStageOutputs(const PricingContext &context) {
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
   // What was received and what was sent; in parts: the rank's part of both, and a copy.
   double parts = context.stack.scatterGatherSends && layout.tp > 1 ? 3 / double(layout.tp) : 2;
-  return Bytes(parts * tokens * double(context.model.hidden) * context.streamBytes() * context.activationScale() / (layout.sequenceParallel ? double(layout.tp) : 1));
+  return Bytes(parts * tokens * double(context.model.hidden) * context.streamBytes() * context.activationScale() /
+               (layout.sequenceParallel ? double(layout.tp) : 1));
 }
 
 MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
@@ -48,14 +49,19 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   auto cut = [&](double bytes, bool isCut) {
     return Bytes(isCut ? bytes * (dense / ranks + experts / expertRanks) : bytes * (dense + experts));
   };
-  double weightBytes = layout.precision == Precision::F32 ? 4 : 2;
-  double masterBytes = weightBytes == 4 ? 0 : stack.masterBytes;
-  memory.parameters = cut(weightBytes, layout.zero >= 3);
+  double weightBytes = context.weightBytes();
+  double masterBytes = layout.precision == Precision::F32 ? 0 : stack.masterBytes;
+  memory.parameters = cut(weightBytes + stack.referenceBytes, layout.zero >= 3);
+  if (stack.adapterRank)
+    memory.parameters += cut(2 * stack.trainedShare, layout.zero >= 3);
   // Gradients that wait for the last micro-batch to be reduced are whole until then.
-  bool wholeGradients = layout.zero >= 2 && !stack.reduceGradientsEveryMicroBatch && layout.microBatches(context.job) > 1;
-  memory.gradients = cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
+  bool wholeGradients =
+      layout.zero >= 2 && !stack.reduceGradientsEveryMicroBatch && layout.microBatches(context.job) > 1;
+  memory.gradients =
+      cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
   bool offloadsOptimizer = layout.offload == Offload::Optimizer;
-  (offloadsOptimizer ? memory.host : memory.optimizer) = cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
+  (offloadsOptimizer ? memory.host : memory.optimizer) =
+      cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   if (stack.arena) {
     memory.gradients += Bytes(stack.gradientBytes * table.again);
     if (layout.zero == 1 && layout.dataRanks() > 1) // the block of the reduced gradient lies beside the whole
@@ -68,7 +74,7 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   Bytes outputs = keptStageOutputs(context);
   // Of what is offloaded, two chunks' worth is on the device: one comes or is used while the other leaves. What weight
   // gradients wait for stays.
-  bool offloads = layout.offload == Offload::Activations;
+  bool offloads = layout.copiesActivations();
   Bytes window;
   for (const PipelineChunk &chunk : program.chunks[device])
     window = std::max(window, 2 * chunks[chunk.stage].kept);
@@ -92,9 +98,10 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   if (stack.gradientF32Copy)
     memory.communication += Bytes(4 * (dense + experts));
   memory.framework = context.device().frameworkMemory + Bytes(stack.extraBytes);
-  // The less memory is left, the more often the allocator gives back what it caches: fragments fill free memory, they do
-  // not end a run.
-  Bytes left = context.device().memory - memory.total(), fragments = stack.fragmentation * (memory.activations + memory.workspace);
+  // The less memory is left, the more often the allocator gives back what it caches: fragments fill free memory, they
+  // do not end a run.
+  Bytes left = context.device().memory - memory.total(),
+        fragments = stack.fragmentation * (memory.activations + memory.workspace);
   if (left.value > 0 && fragments.value > 0)
     memory.allocator = left * (fragments / (fragments + left));
   return memory;

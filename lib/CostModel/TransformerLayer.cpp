@@ -28,10 +28,11 @@ void TransformerLayer::residual(llvm::StringRef name) {
   bool dropout = model.dropout > 0;
   double kept = double(dropout) + (stack.keepsResidualCopies ? 2 : 0);
   if (stack.fusedResidual || !dropout)
-    build.stream(name, elements * (2 * streamBytes + 2 + dropout), elements * (dropout ? 5 : 0) + elements * 3 * streamBytes, 1,
-                 1 + dropout, Bytes(elements * kept));
+    build.stream(name, elements * (2 * streamBytes + 2 + dropout),
+                 elements * (dropout ? 5 : 0) + elements * 3 * streamBytes, 1, 1 + dropout, Bytes(elements * kept));
   else
-    build.stream(name, elements * (2 * streamBytes + 2 + 5 + 6), elements * (5 + 3 * streamBytes + 4), 3, 3, Bytes(elements * kept));
+    build.stream(name, elements * (2 * streamBytes + 2 + 5 + 6), elements * (5 + 3 * streamBytes + 4), 3, 3,
+                 Bytes(elements * kept));
 }
 
 void TransformerLayer::enterTensorParallel(llvm::StringRef name) {
@@ -39,7 +40,8 @@ void TransformerLayer::enterTensorParallel(llvm::StringRef name) {
     return;
   Bytes bytes(tokens * hidden * streamBytes), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
-    build.collective(name, context.tensorGroup, CollectiveKind::AllGather, gathered, CollectiveKind::ReduceScatter, bytes);
+    build.collective(name, context.tensorGroup, CollectiveKind::AllGather, gathered, CollectiveKind::ReduceScatter,
+                     bytes);
   else
     build.collective(name, context.tensorGroup, CollectiveKind::AllReduce, Bytes(0), CollectiveKind::AllReduce, bytes);
   copySequence();
@@ -56,7 +58,8 @@ void TransformerLayer::leaveTensorParallel(llvm::StringRef name) {
   copySequence();
   Bytes bytes(tokens * hidden * streamBytes), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
-    build.collective(name, context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather, gathered);
+    build.collective(name, context.tensorGroup, CollectiveKind::ReduceScatter, bytes, CollectiveKind::AllGather,
+                     gathered);
   else
     build.collective(name, context.tensorGroup, CollectiveKind::AllReduce, bytes, CollectiveKind::AllReduce, Bytes(0));
 }
@@ -83,8 +86,8 @@ void TransformerLayer::overlapTensorParallel(size_t first) {
     LayerOp &op = ops[i];
     Seconds whole = op.forward;
     if (stack.overlapTensorParallel) {
-      // The product is cut into tp pieces. Its kernels leave the multiprocessors of the exchange alone from start to end.
-      // Gathering starts with the rank's own piece; what the last piece scatters has nothing to hide behind.
+      // The product is cut into tp pieces. Its kernels leave the multiprocessors of the exchange alone from start to
+      // end. Gathering starts with the rank's own piece; what the last piece scatters has nothing to hide behind.
       double kept = 1 - context.device().communicationShare, piece = enters ? 0 : 1 / tp;
       auto cut = [&](Seconds exchange, Seconds pieces, Seconds compute) {
         return std::max(pieces / kept, exchange * (1 - piece)) + exchange * piece - compute;
@@ -121,14 +124,14 @@ void TransformerLayer::unfusedAttention(double heads, double keys) {
   build.batched("attention scores", batch, queries, keys, headDim, Bytes(0)).attentionCore = true;
   LayerOp *softmax;
   if (layout.attention == AttentionKernel::FusedSoftmax)
-    softmax = &build.stream("attention softmax", scores * (stack.causalSoftmax ? 3 : 4), scores * (stack.causalSoftmax ? 4 : 6), 1, 1,
-                            Bytes(scores * 2));
+    softmax = &build.stream("attention softmax", scores * (stack.causalSoftmax ? 3 : 4),
+                            scores * (stack.causalSoftmax ? 4 : 6), 1, 1, Bytes(scores * 2));
   else // scale, mask, softmax in f32, cast
     softmax = &build.stream("attention softmax", scores * 20, scores * 24, 4, 4, Bytes(scores * 7));
   softmax->attentionCore = true;
-  // The product's destination, and gradients behind and before dropout, which the fused softmax overwrites: at most all of them
-  // beside what is kept. With separate kernels scores, probabilities and gradients live at once, in f32.
-  double live = layout.attention == AttentionKernel::FusedSoftmax ? 6 : 36;
+  // The product's destination, and gradients behind and before dropout, which the fused softmax overwrites: at most all
+  // of them beside what is kept. With separate kernels scores, probabilities and gradients live at once, in f32.
+  double live = layout.attention == AttentionKernel::FusedSoftmax ? 6 : 12;
   build.result().backwardWorkspace = std::max(build.result().backwardWorkspace, Bytes(scores * live));
   if (dropout)
     build.stream("attention dropout", scores * 5, scores * 5, 1, 1, Bytes(scores * 3)).attentionCore = true;
@@ -151,12 +154,14 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
   op.kind = OpClass::Attention;
   double share = 1.0 / double(layout.cp);
   auto add = [&](const AttentionShape &piece, double times) {
-    op.forward += times * attentionForwardTime(context.device(), layout.attention, context.activationPrecision(), piece);
-    op.backward += times * attentionBackwardTime(context.device(), layout.attention, context.activationPrecision(), piece);
+    op.forward +=
+        times * attentionForwardTime(context.device(), layout.attention, context.activationPrecision(), piece);
+    op.backward +=
+        times * attentionBackwardTime(context.device(), layout.attention, context.activationPrecision(), piece);
   };
   if (layout.cp > 1 && layout.contextKind == ContextKind::Ring && !window) {
-    // A rank holds one leading and one trailing piece of the sequence: causal among its own, then with each other rank's
-    // keys half of the square, without a mask.
+    // A rank holds one leading and one trailing piece of the sequence: causal among its own, then with each other
+    // rank's keys half of the square, without a mask.
     shape.queries = shape.keys = std::max<int64_t>(1, context.job.sequence / layout.cp);
     add(shape, 1);
     shape.causal = false;
@@ -175,27 +180,32 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
   op.forwardKernels = int(context.slices);
   op.backwardKernels = 3 * int(context.slices);
   op.flops = Flops(2 * batch * heads * pairs * double(shape.headDim + shape.valueDim) * share);
-  op.traffic = Bytes(elementBytes(context.activationPrecision()) * tokens * (heads * double(shape.headDim + shape.valueDim) + kvHeads * double(shape.headDim + shape.valueDim)));
+  op.traffic =
+      Bytes(elementBytes(context.activationPrecision()) * tokens *
+            (heads * double(shape.headDim + shape.valueDim) + kvHeads * double(shape.headDim + shape.valueDim)));
   op.saved = Bytes(tokens * heads * 4);
   op.attentionCore = true;
   build.result().ops.push_back(op);
 }
 
 void TransformerLayer::attentionOfProducts(double heads) {
-  double batch = double(layout.microBatch) * heads, queries = tokens / double(layout.microBatch), keys = double(context.job.sequence);
+  double batch = double(layout.microBatch) * heads, queries = tokens / double(layout.microBatch),
+         keys = double(context.job.sequence);
   double scores = batch * queries * keys, outputs = tokens * heads;
   double headDim = double(model.queryHeadDim()), valueDim = double(model.valueHeadDim());
-  // Forward: scores, their mask, maximum, exponential and sum row by row, weighted values. Backward: scores and probabilities
-  // again, and both products in both operands.
-  LayerOp again = build.batched("attention scores", batch, queries, keys, headDim, Bytes(0));
+  // Forward: scores, their mask, maximum, exponential and sum row by row, weighted values. Backward: scores and
+  // probabilities again, and both products in both operands.
+  LayerOp &scoresProduct = build.batched("attention scores", batch, queries, keys, headDim, Bytes(0));
+  scoresProduct.backward += scoresProduct.forward;
   build.batched("attention values", batch, queries, valueDim, keys, Bytes(0));
-  build.result().ops[build.result().ops.size() - 2].backward += again.forward;
   build.stream("attention softmax", scores * 2 * 6, scores * 2 * 6, 4, 2, Bytes(outputs * 2));
-  build.stream("attention rows", outputs * valueDim * 2 * 2, outputs * valueDim * 2 * 2, 1, 1, Bytes(outputs * valueDim * 2));
+  build.stream("attention rows", outputs * valueDim * 2 * 2, outputs * valueDim * 2 * 2, 1, 1,
+               Bytes(outputs * valueDim * 2));
   for (LayerOp &op : llvm::MutableArrayRef(build.result().ops).take_back(4))
     op.attentionCore = true;
   // Probabilities and their gradients.
-  build.result().backwardWorkspace = std::max(build.result().backwardWorkspace, Bytes(scores * 2 * 2) * context.activationScale());
+  build.result().backwardWorkspace =
+      std::max(build.result().backwardWorkspace, Bytes(scores * 2 * 2) * context.activationScale());
 }
 
 void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerOp &attention) {
@@ -209,21 +219,22 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
   op.group = OpGroup::Context;
   op.traffic = Bytes(kvBytes * (parts - 1));
   if (layout.contextKind == ContextKind::Ulysses) {
-    Seconds each = slices * collectiveTime(context.cluster, CollectiveKind::AllToAll, Bytes((queryBytes * 2 + kvBytes) * scale / slices),
-                                           context.contextGroup);
+    Seconds each = slices * collectiveTime(context.cluster, CollectiveKind::AllToAll,
+                                           Bytes((queryBytes * 2 + kvBytes) * scale / slices), context.contextGroup);
     op.forward = op.forwardLink = each;
     op.backward = op.backwardLink = each;
   } else if (layout.contextKind == ContextKind::AllGather) {
     auto time = [&](CollectiveKind kind) {
-      return slices * collectiveTime(context.cluster, kind, Bytes(kvBytes * parts * scale / slices), context.contextGroup);
+      return slices *
+             collectiveTime(context.cluster, kind, Bytes(kvBytes * parts * scale / slices), context.contextGroup);
     };
     op.forward = time(CollectiveKind::AllGather);
     op.backward = op.forward + time(CollectiveKind::ReduceScatter);
     op.forwardLink = op.forward;
     op.backwardLink = op.backward;
   } else {
-    // Keys and values go round the ring while each piece is computed; the gradients go round with them in backward. Each
-    // rank's pair of a leading and a trailing chunk keeps the causal work even.
+    // Keys and values go round the ring while each piece is computed; the gradients go round with them in backward.
+    // Each rank's pair of a leading and a trailing chunk keeps the causal work even.
     int64_t stride = layout.tp;
     Seconds hop = slices * pointToPointTime(context.cluster, Bytes(kvBytes * scale / slices), stride, layout.tp);
     Seconds forward = (parts - 1) * hop, backward = (parts - 1) * 2 * hop;
@@ -240,24 +251,27 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
   }
   build.result().ops.push_back(op);
   if (layout.contextKind == ContextKind::Ring) {
-    // Each piece's result is scaled and added to f32 sums; in backward its gradients are added. The causal piece and one
-    // half of the queries or of the keys of each other one.
+    // Each piece's result is scaled and added to f32 sums; in backward its gradients are added. The causal piece and
+    // one half of the queries or of the keys of each other one.
     double own = queryBytes / 4, pieces = 1 + 0.5 * (parts - 1);
-    build.stream("context sums", own * 10 * pieces + kvBytes * 2, own * 6 * pieces + kvBytes * 4 * pieces, 2 * int(parts), 3 * int(parts),
-                 Bytes(0));
+    build.stream("context sums", own * 10 * pieces + kvBytes * 2, own * 6 * pieces + kvBytes * 4 * pieces,
+                 2 * int(parts), 3 * int(parts), Bytes(0));
   }
 }
 
 void TransformerLayer::latentProjections() {
   const LatentAttention &latent = model.latent;
   double heads = largestShare(model.heads, layout.tp);
-  double queryDim = double(latent.nopeHeadDim + latent.ropeHeadDim), keyValue = double(latent.nopeHeadDim + latent.valueHeadDim);
+  double queryDim = double(latent.nopeHeadDim + latent.ropeHeadDim),
+         keyValue = double(latent.nopeHeadDim + latent.valueHeadDim);
   // The bottlenecks are whole on every tensor-parallel rank; the projections out of them are cut by heads.
   if (latent.queryRank) {
-    build.linear("query down-projection", streamTokens, double(latent.queryRank), hidden, Bytes(streamTokens * hidden * 2));
+    build.linear("query down-projection", streamTokens, double(latent.queryRank), hidden,
+                 Bytes(streamTokens * hidden * 2));
     norm("query norm", streamTokens, double(latent.queryRank));
   }
-  build.linear("key-value down-projection", streamTokens, double(latent.keyValueRank + latent.ropeHeadDim), hidden, Bytes(0));
+  build.linear("key-value down-projection", streamTokens, double(latent.keyValueRank + latent.ropeHeadDim), hidden,
+               Bytes(0));
   norm("key-value norm", streamTokens, double(latent.keyValueRank));
   size_t first = build.result().ops.size();
   enterTensorParallel("gather latents");
@@ -273,8 +287,9 @@ void TransformerLayer::latentProjections() {
     build.result().ops[first].forwardLink = build.result().ops[first].forwardLink * share;
     build.result().ops[first].backwardLink = build.result().ops[first].backwardLink * share;
   }
-  build.stream("rotary", tokens * heads * (queryDim * 4 + queryDim * 4), tokens * heads * queryDim * 8, 2, 2,
-               Bytes(stack.recomputeLatentProjections ? 0 : tokens * heads * (2 * queryDim + double(latent.valueHeadDim)) * 2));
+  build.stream(
+      "rotary", tokens * heads * (queryDim * 4 + queryDim * 4), tokens * heads * queryDim * 8, 2, 2,
+      Bytes(stack.recomputeLatentProjections ? 0 : tokens * heads * (2 * queryDim + double(latent.valueHeadDim)) * 2));
   for (size_t i = up; i < build.result().ops.size(); ++i)
     build.result().ops[i].recomputed = stack.recomputeLatentProjections;
 }
@@ -294,16 +309,18 @@ void TransformerLayer::attentionBlock(int64_t layer) {
     enterTensorParallel("attention input");
     build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, hidden, keptInput());
     if (model.queryKeyNorm)
-      build.stream("query and key norm", tokens * (queryWidth + keyWidth) * 4, tokens * (queryWidth + keyWidth) * 6, 2, 4,
-                   Bytes(tokens * (queryWidth + keyWidth) * 2));
+      build.stream("query and key norm", tokens * (queryWidth + keyWidth) * 4, tokens * (queryWidth + keyWidth) * 6, 2,
+                   4, Bytes(tokens * (queryWidth + keyWidth) * 2));
     double rotated = tokens * (queryWidth + keyWidth);
     if (model.position == PositionKind::Rotary) {
       double bytes = stack.fusedRotary ? 4 : 18;
-      build.stream("rotary", rotated * bytes, rotated * bytes, stack.fusedRotary ? 1 : 8, stack.fusedRotary ? 1 : 8, Bytes(0));
+      build.stream("rotary", rotated * bytes, rotated * bytes, stack.fusedRotary ? 1 : 8, stack.fusedRotary ? 1 : 8,
+                   Bytes(0));
     }
     // Separate kernels keep queries and keys from before the rotation too: they lie in one array with the values.
     double before = model.position == PositionKind::Rotary && !stack.fusedRotary ? rotated * 2 : 0;
-    build.result().ops.back().saved += Bytes(tokens * (queryWidth + keyWidth + valueWidth) * 2 + before) * context.activationScale();
+    build.result().ops.back().saved +=
+        Bytes(tokens * (queryWidth + keyWidth + valueWidth) * 2 + before) * context.activationScale();
   }
   bool windowed = model.slidingWindow && layer % model.slidingWindowEvery == 0;
   if (stack.attentionOfProducts) {
@@ -338,8 +355,8 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
     }
   }
   double inner = tokens * width;
-  build.linear("feed-forward up-projection", tokens, (model.gated ? 2 : 1) * width, hidden, shared ? Bytes(0) : keptInput(),
-               model.gated && !stack.fusedActivation ? 2 : 1);
+  build.linear("feed-forward up-projection", tokens, (model.gated ? 2 : 1) * width, hidden,
+               shared ? Bytes(0) : keptInput(), model.gated && !stack.fusedActivation ? 2 : 1);
   if (model.gated) {
     if (stack.fusedActivation)
       build.stream("activation", inner * 6, inner * 10, 1, 1, Bytes(inner * 4));
@@ -375,5 +392,6 @@ LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer)
   program.input = Bytes(layout.sequenceParallel ? input / double(layout.tp) : input) * context.activationScale();
   if (context.stack.arena)
     setArenaBytes(context, layer, feedForward, program);
+  freezeWeights(context, program, /*isLayer=*/true);
   return program;
 }

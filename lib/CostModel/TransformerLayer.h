@@ -1,5 +1,5 @@
-// One transformer layer on one rank, op by op: attention, dense and expert feed-forward, and what tensor, sequence, context
-// and expert parallelism add to them.
+// One transformer layer on one rank, op by op: attention, dense and expert feed-forward, and what tensor, sequence,
+// context and expert parallelism add to them.
 #ifndef PPC_LIB_COSTMODEL_TRANSFORMERLAYER_H
 #define PPC_LIB_COSTMODEL_TRANSFORMERLAYER_H
 
@@ -30,7 +30,8 @@ private:
   void enterTensorParallel(llvm::StringRef name);
   /// After a product whose weights are cut by rows.
   void leaveTensorParallel(llvm::StringRef name);
-  /// Collectives work along the outermost dimension; a sequence behind the batch is put together or taken apart by a copy.
+  /// Collectives work along the outermost dimension; a sequence behind the batch is put together or taken apart by a
+  /// copy.
   void copySequence();
   void overlapTensorParallel(size_t first);
   /// Hides the experts' exchange, which is among the ops from `first` on.

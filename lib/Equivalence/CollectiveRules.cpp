@@ -1,5 +1,5 @@
-// What collectives do to a relation, from the definitions in dialects/ppc/IR/Collective.td. A group over axes (a, b) is the
-// ranks that differ only there, a the outer one.
+// What collectives do to a relation, from the definitions in dialects/ppc/IR/Collective.td. A group over axes (a, b) is
+// the ranks that differ only there, a the outer one.
 #include "Derivation.h"
 
 namespace mlir::ppc {
@@ -15,8 +15,8 @@ std::string Derivation::takePending(Relation &x, ArrayRef<StringAttr> group, Com
     if (!entry && combiner == Combiner::Max)
       continue; // the maximum of equal values
     if (!entry)
-      return ("combines over " + axis.str() + " what is complete there already, and so counts it " + std::to_string(axes.size(axis)) +
-              " times: its operand is " + describe(x, terms));
+      return ("combines over " + axis.str() + " what is complete there already, and so counts it " +
+              std::to_string(axes.size(axis)) + " times: its operand is " + describe(x, terms));
     if (entry->second != combiner)
       return ("combines by " + stringifyCombiner(combiner).str() + " what is " + describe(x, terms));
     x.pending.erase(llvm::find_if(x.pending, [&](auto &other) { return other.first == axis; }));
@@ -31,7 +31,9 @@ std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr
       return "cuts over " + axis.str() + " what differs over it: its operand is " + describe(x, terms);
   int64_t extent = terms[x.term].shape[dim];
   if (extent == kAnyExtent)
-    return from == size * axes.product(group) ? "" : "cuts " + std::to_string(from) + " equal elements unevenly: the padding differs from them";
+    return from == size * axes.product(group)
+               ? ""
+               : "cuts " + std::to_string(from) + " equal elements unevenly: the padding differs from them";
   Cut &cut = x.cuts[dim];
   int64_t whole = axes.localSize(extent, cut.axes), parts = axes.product(group);
   bool wasWhole = cut.axes.empty();
@@ -44,7 +46,8 @@ std::string Derivation::cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr
 }
 
 /// Puts the blocks of dimension `dim` over `group` together.
-std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize, int64_t size) {
+std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize,
+                                   int64_t size) {
   int64_t extent = terms[x.term].shape[dim];
   for (StringAttr axis : group)
     if (x.findPending(axis) || (extent == kAnyExtent && x.uses(axis)))
@@ -53,13 +56,13 @@ std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr
     return "";
   Cut &cut = x.cuts[dim];
   if (group.size() > cut.axes.size() || ArrayRef<StringAttr>(cut.axes).take_back(group.size()) != group)
-    return "puts together blocks over " + describe(group) + ", but along dimension " + std::to_string(dim) + " its operand is " +
-           (cut.axes.empty() ? "whole" : "cut over " + describe(cut.axes));
+    return "puts together blocks over " + describe(group) + ", but along dimension " + std::to_string(dim) +
+           " its operand is " + (cut.axes.empty() ? "whole" : "cut over " + describe(cut.axes));
   cut.axes.resize(cut.axes.size() - group.size());
   bool isWhole = cut.axes.empty();
   if (size != axes.localSize(extent, cut.axes) || (!isWhole && size != axes.product(group) * blockSize))
-    return "puts blocks of " + std::to_string(blockSize) + " elements together to " + std::to_string(size) + ", expected " +
-           std::to_string(axes.localSize(extent, cut.axes));
+    return "puts blocks of " + std::to_string(blockSize) + " elements together to " + std::to_string(size) +
+           ", expected " + std::to_string(axes.localSize(extent, cut.axes));
   cut.zeroPadding |= isWhole;
   return "";
 }
@@ -68,8 +71,9 @@ Derived Derivation::checkedType(Operation *op, Relation relation) {
   RankedTensorType type = tensorType(op->getResult(0));
   for (auto [dim, extent] : llvm::enumerate(terms[relation.term].shape))
     if (extent != kAnyExtent && axes.localSize(extent, relation.cuts[dim].axes) != type.getDimSize(dim))
-      return Derived::fail("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) + " elements, but a block of " +
-                           Twine(extent) + " cut over " + describe(relation.cuts[dim].axes) + " is " +
+      return Derived::fail("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) +
+                           " elements, but a block of " + Twine(extent) + " cut over " +
+                           describe(relation.cuts[dim].axes) + " is " +
                            Twine(axes.localSize(extent, relation.cuts[dim].axes)));
   return {{std::move(relation)}, ""};
 }
@@ -81,14 +85,16 @@ Derived Derivation::allReduce(AllReduceOp op, Relation x) {
     return Derived::fail(error);
   // Padding holds the sum of paddings; zeros do not combine to zero in a log-sum-exp.
   for (auto [dim, cut] : llvm::enumerate(x.cuts))
-    if (op.getCombiner() == Combiner::LogSumExp && axes.isUneven(std::max<int64_t>(1, terms[x.term].shape[dim]), cut.axes))
+    if (op.getCombiner() == Combiner::LogSumExp &&
+        axes.isUneven(std::max<int64_t>(1, terms[x.term].shape[dim]), cut.axes))
       cut.zeroPadding = false;
   return checkedType(op, x);
 }
 
 Derived Derivation::allGather(AllGatherOp op, Relation x) {
   int64_t dim = op.getDim();
-  std::string error = joinBlocks(x, dim, axes.several(op.getAxes()), tensorType(op.getX()).getDimSize(dim), op.getType().getDimSize(dim));
+  std::string error = joinBlocks(x, dim, axes.several(op.getAxes()), tensorType(op.getX()).getDimSize(dim),
+                                 op.getType().getDimSize(dim));
   return error.empty() ? checkedType(op, x) : Derived::fail(error);
 }
 
@@ -96,14 +102,16 @@ Derived Derivation::reduceScatter(ReduceScatterOp op, Relation x) {
   SmallVector<StringAttr, 2> group = axes.several(op.getAxes());
   std::string error = takePending(x, group, op.getCombiner());
   if (error.empty())
-    error = cutFurther(x, op.getDim(), group, tensorType(op.getX()).getDimSize(op.getDim()), op.getType().getDimSize(op.getDim()));
+    error = cutFurther(x, op.getDim(), group, tensorType(op.getX()).getDimSize(op.getDim()),
+                       op.getType().getDimSize(op.getDim()));
   return error.empty() ? checkedType(op, x) : Derived::fail(error);
 }
 
 Derived Derivation::allToAll(AllToAllOp op, Relation x) {
   SmallVector<StringAttr, 2> group = axes.several(op.getAxes());
   int64_t concat = op.getConcatDim(), split = op.getSplitDim();
-  std::string error = joinBlocks(x, concat, group, tensorType(op.getX()).getDimSize(concat), op.getType().getDimSize(concat));
+  std::string error =
+      joinBlocks(x, concat, group, tensorType(op.getX()).getDimSize(concat), op.getType().getDimSize(concat));
   if (error.empty())
     error = cutFurther(x, split, group, tensorType(op.getX()).getDimSize(split), op.getType().getDimSize(split));
   int64_t extent = terms[x.term].shape[split];
@@ -114,7 +122,8 @@ Derived Derivation::allToAll(AllToAllOp op, Relation x) {
 
 Derived Derivation::localSlice(LocalSliceOp op, Relation x) {
   int64_t dim = op.getDim();
-  std::string error = cutFurther(x, dim, axes.several(op.getAxes()), tensorType(op.getX()).getDimSize(dim), op.getType().getDimSize(dim));
+  std::string error = cutFurther(x, dim, axes.several(op.getAxes()), tensorType(op.getX()).getDimSize(dim),
+                                 op.getType().getDimSize(dim));
   return error.empty() ? checkedType(op, x) : Derived::fail(error);
 }
 

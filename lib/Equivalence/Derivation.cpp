@@ -35,7 +35,8 @@ OpKey Derivation::keyOf(Operation *op, ArrayRef<Relation> operands) const {
 }
 
 std::string Derivation::notComputed(Operation *op, ArrayRef<Relation> operands) const {
-  std::string text = "computes what the logical program does not compute: " + op->getName().stripDialect().str() + " of ";
+  std::string text =
+      "computes what the logical program does not compute: " + op->getName().stripDialect().str() + " of ";
   for (auto [number, operand] : llvm::enumerate(operands))
     text += (number ? "; " : "") + describe(operand, terms);
   OpKey key = keyOf(op, operands);
@@ -53,7 +54,9 @@ std::string Derivation::notComputed(Operation *op, ArrayRef<Relation> operands) 
 std::optional<StringAttr> Derivation::unknownAxis(Operation *op) const {
   for (NamedAttribute attribute : op->getAttrs()) {
     auto block = dyn_cast<BlockAttr>(attribute.getValue());
-    auto list = block ? block.getAxes() : attribute.getName() == "axes" ? dyn_cast<ArrayAttr>(attribute.getValue()) : ArrayAttr();
+    auto list = block                           ? block.getAxes()
+                : attribute.getName() == "axes" ? dyn_cast<ArrayAttr>(attribute.getValue())
+                                                : ArrayAttr();
     for (Attribute axis : list ? list.getValue() : ArrayRef<Attribute>())
       if (auto name = dyn_cast<StringAttr>(axis); name && !(axes.grid && axes.grid.has(name)))
         return name;
@@ -61,8 +64,8 @@ std::optional<StringAttr> Derivation::unknownAxis(Operation *op) const {
   return std::nullopt;
 }
 
-/// A reshape that changes nothing on one rank, [1, 4] to [4, 1] where the 4 are cut in 4, is folded away there: an operand may
-/// be meant as any reshape of it that has the same local type.
+/// A reshape that changes nothing on one rank, [1, 4] to [4, 1] where the 4 are cut in 4, is folded away there: an
+/// operand may be meant as any reshape of it that has the same local type.
 Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
   if (std::optional<StringAttr> axis = unknownAxis(op))
     return Derived::fail("names axis " + axis->str() + ", which the ranks of a stage do not have");
@@ -128,9 +131,9 @@ std::string Derivation::joinLoops(Operation *op, ArrayRef<Relation> operands, co
         loop->extent = term.shape[dim];
         loop->axes = cut.axes;
       } else if (loop->axes != cut.axes || loop->extent != term.shape[dim]) {
-        return ("puts together operands that lie differently: dimension " + Twine(dim) + " of operand " + Twine(number) + " is " +
-                Twine(term.shape[dim]) + " elements cut over " + describe(cut.axes) + ", elsewhere the same loop is " +
-                Twine(loop->extent) + " cut over " + describe(loop->axes))
+        return ("puts together operands that lie differently: dimension " + Twine(dim) + " of operand " +
+                Twine(number) + " is " + Twine(term.shape[dim]) + " elements cut over " + describe(cut.axes) +
+                ", elsewhere the same loop is " + Twine(loop->extent) + " cut over " + describe(loop->axes))
             .str();
       }
     }
@@ -146,7 +149,8 @@ std::string Derivation::passPending(Operation *op, ArrayRef<Relation> operands, 
       continue; // a sum of zeros
     bool isLinear = llvm::is_contained(loops.linear, number);
     if (!operand.pending.empty() && !isLinear)
-      return ("is not linear in operand " + Twine(number) + ", which is still pending: " + describe(operand, terms)).str();
+      return ("is not linear in operand " + Twine(number) + ", which is still pending: " + describe(operand, terms))
+          .str();
     for (auto [axis, combiner] : operand.pending) {
       if (combiner != Combiner::Sum)
         return ("cannot take operand " + Twine(number) + ", which is pending: " + describe(operand, terms)).str();
@@ -159,7 +163,8 @@ std::string Derivation::passPending(Operation *op, ArrayRef<Relation> operands, 
         return llvm::all_of(a.pending, [&](auto &entry) { return b.findPending(entry.first); });
       };
       if (first && (!isIn(*first, operand) || !isIn(operand, *first)))
-        return ("adds up values that are pending over different axes: " + describe(*first, terms) + "; " + describe(operand, terms));
+        return ("adds up values that are pending over different axes: " + describe(*first, terms) + "; " +
+                describe(operand, terms));
       if (!first)
         joined.pending = operand.pending;
       first = &operand;
@@ -189,8 +194,9 @@ std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
     } else if (!loop->isKnown && !blockAxes.empty()) {
       return "is told which block it holds of a dimension along which its operands are constant";
     } else if (loop->isKnown && (loop->axes != blockAxes || loop->extent != loops.block.getExtent())) {
-      return ("is told that it holds a block of " + Twine(loops.block.getExtent()) + " elements cut over " + describe(blockAxes) +
-              ", but its operand is cut over " + describe(loop->axes) + " of " + Twine(loop->extent))
+      return ("is told that it holds a block of " + Twine(loops.block.getExtent()) + " elements cut over " +
+              describe(blockAxes) + ", but its operand is cut over " + describe(loop->axes) + " of " +
+              Twine(loop->extent))
           .str();
     }
   }
@@ -204,7 +210,8 @@ std::string Derivation::checkCuts(const OpLoops &loops, Joined &joined) {
     if (loops.whole.find(loop.letter) != std::string::npos)
       return "needs all of a dimension that is cut over " + describe(loop.axes);
     if (loop.letter == loops.indexed && !loops.block)
-      return "goes by index along a dimension that is cut over " + describe(loop.axes) + " and is not told which block it holds";
+      return "goes by index along a dimension that is cut over " + describe(loop.axes) +
+             " and is not told which block it holds";
   }
   return "";
 }
@@ -221,8 +228,8 @@ SmallVector<int64_t> Derivation::logicalShape(Operation *op, unsigned number, co
   return shape;
 }
 
-std::string Derivation::resultRelation(Operation *op, unsigned number, TermId term, const OpLoops &loops, Joined &joined,
-                                       Relation &result) {
+std::string Derivation::resultRelation(Operation *op, unsigned number, TermId term, const OpLoops &loops,
+                                       Joined &joined, Relation &result) {
   RankedTensorType type = tensorType(op->getResult(number));
   const std::string &letters = loops.results[number];
   result.term = term;
@@ -238,12 +245,14 @@ std::string Derivation::resultRelation(Operation *op, unsigned number, TermId te
     if (loop && loop->isKnown && extent != loop->extent)
       return "has another shape in the logical program";
     if (axes.localSize(extent, cut.axes) != type.getDimSize(dim))
-      return ("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) + " elements, but a block of " + Twine(extent) +
-              " cut over " + describe(cut.axes) + " is " + Twine(axes.localSize(extent, cut.axes)))
+      return ("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) + " elements, but a block of " +
+              Twine(extent) + " cut over " + describe(cut.axes) + " is " + Twine(axes.localSize(extent, cut.axes)))
           .str();
     if (axes.isUneven(extent, cut.axes)) {
-      bool keeps = number < loops.keepsZero.size() && loops.keepsZero[number] && loops.losesZero.find(letter) == std::string::npos;
-      cut.zeroPadding = (letter == loops.indexed && loops.indexedPaddingIsZero) || (keeps && loop && loop->isFed && loop->allZero);
+      bool keeps = number < loops.keepsZero.size() && loops.keepsZero[number] &&
+                   loops.losesZero.find(letter) == std::string::npos;
+      cut.zeroPadding =
+          (letter == loops.indexed && loops.indexedPaddingIsZero) || (keeps && loop && loop->isFed && loop->allZero);
     }
   }
   for (const Loop &loop : joined.loops) {
@@ -254,7 +263,8 @@ std::string Derivation::resultRelation(Operation *op, unsigned number, TermId te
       if (loops.summed.find(loop.letter) == std::string::npos)
         return "gives a result that depends on all of a dimension that is cut over " + describe(loop.axes);
       if (axes.isUneven(loop.extent, loop.axes) && (!loop.allZero || loops.combiner != Combiner::Sum))
-        return "reduces over a dimension that is cut over " + describe(loop.axes) + " unevenly, with padding that is not zero";
+        return "reduces over a dimension that is cut over " + describe(loop.axes) +
+               " unevenly, with padding that is not zero";
       combiner = isa<ReduceOp>(op) ? loops.combiner : Combiner::Sum;
     }
     for (StringAttr axis : loop.axes)
@@ -300,7 +310,8 @@ std::optional<TermId> Derivation::algebra(Operation *op, ArrayRef<Relation> oper
 
 Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops) {
   Joined joined;
-  for (std::string error : {joinLoops(op, operands, loops, joined), checkCuts(loops, joined), passPending(op, operands, loops, joined)})
+  for (std::string error :
+       {joinLoops(op, operands, loops, joined), checkCuts(loops, joined), passPending(op, operands, loops, joined)})
     if (!error.empty())
       return Derived::fail(error);
   SmallVector<SmallVector<int64_t>> shapes;
@@ -312,7 +323,8 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, 
   auto relate = [&](ArrayRef<TermId> results) {
     Derived derived;
     for (auto [number, term] : llvm::enumerate(results))
-      if (derived.error = resultRelation(op, number, term, loops, joined, derived.results.emplace_back()); derived.failed())
+      if (derived.error = resultRelation(op, number, term, loops, joined, derived.results.emplace_back());
+          derived.failed())
         break;
     return derived;
   };
@@ -326,7 +338,8 @@ Derived Derivation::deriveFromLoops(Operation *op, ArrayRef<Relation> operands, 
     return relate(terms.add(key, shapes, elements, labelOf(op)));
   std::optional<Derived> last;
   for (const SmallVector<TermId> &results : terms.find(key)) {
-    if (!llvm::all_of(llvm::zip_equal(results, elements), [&](auto pair) { return terms[std::get<0>(pair)].element == std::get<1>(pair); }))
+    if (!llvm::all_of(llvm::zip_equal(results, elements),
+                      [&](auto pair) { return terms[std::get<0>(pair)].element == std::get<1>(pair); }))
       continue;
     last = relate(results);
     if (!last->failed())

@@ -51,14 +51,15 @@ private:
   std::string passPending(Operation *op, ArrayRef<Relation> operands, const OpLoops &loops, Joined &joined);
   std::string checkCuts(const OpLoops &loops, Joined &joined);
   /// The relation of result `number` if its term is `term`.
-  std::string resultRelation(Operation *op, unsigned number, TermId term, const OpLoops &loops, Joined &joined, Relation &result);
+  std::string resultRelation(Operation *op, unsigned number, TermId term, const OpLoops &loops, Joined &joined,
+                             Relation &result);
   SmallVector<int64_t> logicalShape(Operation *op, unsigned number, const OpLoops &loops, Joined &joined);
   /// The term of an op that is linear, or known by algebra; nothing for others.
   std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
 
   Derived deriveAsIs(Operation *op, ArrayRef<Relation> operands);
-  Derived reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType, ArrayRef<int64_t> wanted,
-                          SmallVectorImpl<int64_t> &shape);
+  Derived reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType,
+                          ArrayRef<int64_t> wanted, SmallVectorImpl<int64_t> &shape);
   SmallVector<Relation> viewsAs(const Relation &x, RankedTensorType from, RankedTensorType to);
   Derived reshape(ReshapeOp op, const Relation &x);
   Derived constant(ConstantOp op);

@@ -29,7 +29,9 @@ LogicalResult readLogical(func::FuncOp function, TermTable &terms, StepInterface
       if (auto whole = dyn_cast<BlockArgument>(input); whole && whole.getOwner() == &function.front()) {
         std::string name = nameOfArgument(function, whole.getArgNumber());
         RankedTensorType type = tensorType(argument);
-        interface.microBatch.insert({name, {microBatchTerm(terms, interface.inputs.find(name)->second.term, op.getMicroBatches(), type), type}});
+        interface.microBatch.insert(
+            {name,
+             {microBatchTerm(terms, interface.inputs.find(name)->second.term, op.getMicroBatches(), type), type}});
       }
   });
   if (failed(walk.run()))
@@ -37,12 +39,14 @@ LogicalResult readLogical(func::FuncOp function, TermTable &terms, StepInterface
   if (walk.waitsAt())
     return walk.error(walk.waitsAt()) << "is no op of a logical program";
   for (auto [number, known] : llvm::enumerate(walk.results()))
-    interface.outputs.insert({nameOfResult(function, number), {known.relation.term, cast<RankedTensorType>(function.getResultTypes()[number])}});
+    interface.outputs.insert({nameOfResult(function, number),
+                              {known.relation.term, cast<RankedTensorType>(function.getResultTypes()[number])}});
   return success();
 }
 
 /// The program of one rank as one function.
-LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const StepInterface &interface, EquivalenceReport &report) {
+LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const StepInterface &interface,
+                            EquivalenceReport &report) {
   FunctionWalk walk(derivation, function);
   auto typeOf = [&](Attribute attribute, Type local) {
     auto stated = dyn_cast_or_null<TypeAttr>(attribute);
@@ -55,10 +59,12 @@ LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const
     RankedTensorType type = typeOf(function.getArgAttr(number, attr::logicalType), argument.getType());
     auto found = interface.inputs.find(name);
     if (found == interface.inputs.end() || found->second.type != type)
-      return function.emitOpError() << "takes " << name << " as a block of " << type << ", which the logical program does not take";
+      return function.emitOpError() << "takes " << name << " as a block of " << type
+                                    << ", which the logical program does not take";
     FailureOr<Relation> relation = derivation.axes.declared(found->second.term, type, sharding);
     if (failed(relation) || (sharding ? sharding.localType(type, derivation.axes.grid) : type) != argument.getType())
-      return function.emitOpError() << "takes " << name << " as " << argument.getType() << ", which is no block of " << type << " as it is declared";
+      return function.emitOpError() << "takes " << name << " as " << argument.getType() << ", which is no block of "
+                                    << type << " as it is declared";
     walk.define(argument, Known(*relation));
   }
   if (failed(walk.run()))
@@ -73,7 +79,8 @@ LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const
     auto sharding = function.getResultAttrOfType<ShardingAttr>(number, attr::sharding);
     std::string problem = wanted == interface.outputs.end()
                               ? "is not made by the logical program"
-                              : compareOutput(wanted->second, known.relation, sharding, /*needsZeroPadding=*/true, derivation.axes, derivation.terms);
+                              : compareOutput(wanted->second, known.relation, sharding, /*needsZeroPadding=*/true,
+                                              derivation.axes, derivation.terms);
     if (!problem.empty()) {
       valid = false;
       function.emitOpError() << name << " " << problem;
@@ -81,7 +88,8 @@ LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const
     ++report.outputs;
   }
   if (function.getNumResults() != interface.outputs.size())
-    return function.emitOpError() << "has " << function.getNumResults() << " results, the logical program " << interface.outputs.size();
+    return function.emitOpError() << "has " << function.getNumResults() << " results, the logical program "
+                                  << interface.outputs.size();
   return success(valid);
 }
 
@@ -92,13 +100,16 @@ FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partiti
   auto plan = partitioned->getAttrOfType<PlanAttr>(attr::plan);
   if (!plan)
     return partitioned.emitError("has no ppc.plan, so the grid of its ranks is not known"), failure();
-  bool hasStages = partitioned->hasAttr("ppc.stages"), any = false;
+  ppcrt::ProgramOp program = ppcrt::findProgram(partitioned);
+  bool hasStages = bool(program), any = false;
   for (auto function : logical.getOps<func::FuncOp>()) {
     if (function.isExternal() || (hasStages && function.getSymName() != "step"))
       continue;
     func::FuncOp local = partitioned.lookupSymbol<func::FuncOp>(function.getSymName());
     if (!hasStages && !local)
-      return partitioned.emitError() << "has no function @" << function.getSymName() << ", which the logical program has", failure();
+      return partitioned.emitError() << "has no function @" << function.getSymName()
+                                     << ", which the logical program has",
+             failure();
     if (!function.getBody().hasOneBlock() || (local && (local.isExternal() || !local.getBody().hasOneBlock())))
       return function.emitOpError() << "must have one block, here and in the program of the ranks", failure();
     TermTable terms;
@@ -107,7 +118,7 @@ FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partiti
       return failure();
     report.logicalValues += terms.size();
     Derivation derivation(terms, RankAxes{plan.getGrid()}, /*isLogical=*/false);
-    if (hasStages ? failed(StageCheck(partitioned, derivation, interface).run(report))
+    if (hasStages ? failed(StageCheck(program, derivation, interface).run(report))
                   : failed(checkFunction(local, derivation, interface, report)))
       return failure();
     any = true;

@@ -5,7 +5,10 @@ namespace mlir::ppc {
 
 TermId microBatchTerm(TermTable &terms, TermId term, int64_t count, RankedTensorType slice) {
   OpKey key{"micro_batch", {}, {term}, {count}};
-  return terms.add(key, {SmallVector<int64_t>(slice.getShape())}, {slice.getElementType()}, "micro-batch of " + terms[term].label).front();
+  return terms
+      .add(key, {SmallVector<int64_t>(slice.getShape())}, {slice.getElementType()},
+           "micro-batch of " + terms[term].label)
+      .front();
 }
 
 AllReduceOp FunctionWalk::waitsAt() {
@@ -95,14 +98,16 @@ LogicalResult FunctionWalk::walkAccumulate(AccumulateOp op) {
     RankedTensorType type = tensorType(argument);
     if (!slice.pending.empty() || whole.shape.empty() || whole.shape[0] == kAnyExtent || whole.shape[0] % count ||
         derivation.axes.isUneven(whole.shape[0] / count, slice.cuts[0].axes))
-      return error(op) << "cannot cut operand " << argument.getArgNumber() << " into " << count << " micro-batches: it is "
-                       << describe(slice, terms);
-    // The ranks that cut dimension 0 read each micro-batch by its own blocks: which sample goes where is the data loader's.
+      return error(op) << "cannot cut operand " << argument.getArgNumber() << " into " << count
+                       << " micro-batches: it is " << describe(slice, terms);
+    // The ranks that cut dimension 0 read each micro-batch by its own blocks: which sample goes where is the data
+    // loader's.
     SmallVector<int64_t> shape(whole.shape);
     shape[0] /= count;
     slice.term = microBatchTerm(terms, slice.term, count, RankedTensorType::get(shape, type.getElementType()));
     if (derivation.axes.localSize(shape[0], slice.cuts[0].axes) != type.getDimSize(0))
-      return error(op) << "takes micro-batches of " << type.getDimSize(0) << " rows of operand " << argument.getArgNumber();
+      return error(op) << "takes micro-batches of " << type.getDimSize(0) << " rows of operand "
+                       << argument.getArgNumber();
     define(argument, Known(slice));
   }
   for (Operation &inner : body.without_terminator())

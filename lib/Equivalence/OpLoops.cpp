@@ -1,4 +1,5 @@
-// The loops of every op of the model dialect but collectives, reshape, constants and masks, which have rules of their own.
+// The loops of every op of the model dialect but collectives, reshape, constants and masks, which have rules of their
+// own.
 #include "OpLoops.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -166,7 +167,8 @@ OpLoops topKBackwardLoops(TopKBackwardOp op) {
 }
 
 // Tokens of a batch wait in one queue for the slots of their experts, so tokens, choices and slots stay together.
-OpLoops routingLoops(ArrayRef<std::string> operands, StringRef result, std::optional<BlockAttr> experts, ArrayRef<unsigned> linear) {
+OpLoops routingLoops(ArrayRef<std::string> operands, StringRef result, std::optional<BlockAttr> experts,
+                     ArrayRef<unsigned> linear) {
   OpLoops loops;
   loops.operands.assign(operands.begin(), operands.end());
   loops.results = {result.str()};
@@ -237,7 +239,8 @@ std::optional<OpLoops> loopsOf(Operation *op) {
       .Case([](SoftmaxBackwardOp op) { return linearIn(normalization(op, {}, true), {1}); })
       .Case([](RmsNormOp op) { return normalization(op, {1}, true); })
       .Case([](LayerNormOp op) { return normalization(op, {1, 2}, false); })
-      .Case<RmsNormInputGradientOp, LayerNormInputGradientOp>([](auto op) { return linearIn(normalization(op, {1}, true), {2}); })
+      .Case<RmsNormInputGradientOp, LayerNormInputGradientOp>(
+          [](auto op) { return linearIn(normalization(op, {1}, true), {2}); })
       .Case<RmsNormWeightGradientOp, LayerNormWeightGradientOp>([](auto op) { return normalizationWeight(op); })
       .Case([](AttentionOp op) { return attentionLoops(op); })
       .Case([](AttentionBackwardOp op) { return attentionBackwardLoops(op); })

@@ -1,5 +1,6 @@
-// What an op does along each of its loops, written down from the definitions of the ops (dialects/ppc/IR) and from nothing
-// else: the sharding rules by which programs are partitioned are not used, so that an error in one is found by the other.
+// What an op does along each of its loops, written down from the definitions of the ops (dialects/ppc/IR) and from
+// nothing else: the sharding rules by which programs are partitioned are not used, so that an error in one is found by
+// the other.
 #ifndef PPC_LIB_EQUIVALENCE_OPLOOPS_H
 #define PPC_LIB_EQUIVALENCE_OPLOOPS_H
 
@@ -15,16 +16,16 @@ struct OpLoops {
   std::string summed;
   /// Loops whose iterations belong together: nobody can do with a part of them.
   std::string whole;
-  /// The loop that goes by index or global position, 0 for none: a part of it can be done only by an op whose `block` says
-  /// which part. Results that lack it combine by `combiner`.
+  /// The loop that goes by index or global position, 0 for none: a part of it can be done only by an op whose `block`
+  /// says which part. Results that lack it combine by `combiner`.
   char indexed = 0;
   BlockAttr block = {};
   Combiner combiner = Combiner::Sum;
   /// Results have zeros in the padding of the indexed loop.
   bool indexedPaddingIsZero = false;
 
-  /// Parts of a sum may pass through: in all `linear` operands together, all or none pending (`jointly`), or in any one, the
-  /// others being complete.
+  /// Parts of a sum may pass through: in all `linear` operands together, all or none pending (`jointly`), or in any
+  /// one, the others being complete.
   SmallVector<unsigned, 4> linear;
   bool jointly = false;
 

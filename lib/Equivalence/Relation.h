@@ -6,8 +6,8 @@
 
 namespace mlir::ppc {
 
-/// How one dimension lies on the ranks: cut over `axes` (major to minor) of k ranks in all, rank i holds the elements from
-/// i * c on, c = ceil(extent / k). What lies past the extent is padding.
+/// How one dimension lies on the ranks: cut over `axes` (major to minor) of k ranks in all, rank i holds the elements
+/// from i * c on, c = ceil(extent / k). What lies past the extent is padding.
 struct Cut {
   SmallVector<StringAttr, 2> axes;
   bool zeroPadding = true; ///< the padding is known to be zero (or there is none)
@@ -15,8 +15,8 @@ struct Cut {
   bool operator==(const Cut &other) const { return axes == other.axes && zeroPadding == other.zeroPadding; }
 };
 
-/// The local value of each rank is its block of the logical value `term`; over the axes in `pending` the ranks hold parts
-/// that combine to the block; over all other axes they hold the same.
+/// The local value of each rank is its block of the logical value `term`; over the axes in `pending` the ranks hold
+/// parts that combine to the block; over all other axes they hold the same.
 struct Relation {
   TermId term = 0;
   SmallVector<Cut, 4> cuts; ///< one per dimension
@@ -40,7 +40,8 @@ struct RankAxes {
   int64_t localSize(int64_t extent, ArrayRef<StringAttr> axes) const { return blockSize(extent, product(axes)); }
   bool isUneven(int64_t extent, ArrayRef<StringAttr> axes) const { return extent % product(axes) != 0; }
 
-  /// A value of type `logical` cut as `sharding` says, its padding zero; fails when it does not name as many dimensions.
+  /// A value of type `logical` cut as `sharding` says, its padding zero; fails when it does not name as many
+  /// dimensions.
   FailureOr<Relation> declared(TermId term, RankedTensorType logical, ShardingAttr sharding) const;
 };
 

@@ -38,10 +38,10 @@ static std::optional<SmallVector<ReshapeGroup>> reshapeGroups(ArrayRef<int64_t> 
   return groups;
 }
 
-/// The relation of a reshape of `x` from `fromType` to `toType` whose logical shape is `wanted` (a dimension may have any
-/// extent); its term is not set. `shape` receives the logical shape that follows.
-Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType, ArrayRef<int64_t> wanted,
-                                    SmallVectorImpl<int64_t> &shape) {
+/// The relation of a reshape of `x` from `fromType` to `toType` whose logical shape is `wanted` (a dimension may have
+/// any extent); its term is not set. `shape` receives the logical shape that follows.
+Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType,
+                                    ArrayRef<int64_t> wanted, SmallVectorImpl<int64_t> &shape) {
   const Term &source = terms[x.term];
   SmallVector<int64_t> from(source.shape), to(wanted);
   for (auto [dim, extent] : llvm::enumerate(from))
@@ -57,7 +57,9 @@ Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType
   result.cuts.assign(to.size(), Cut());
   shape.assign(to.begin(), to.end());
   for (auto [dim, cut] : llvm::enumerate(x.cuts)) // dimensions in no run have one element, on one rank
-    if (!cut.axes.empty() && llvm::none_of(*groups, [&, dim = dim](const ReshapeGroup &group) { return llvm::is_contained(group.from, dim); }))
+    if (!cut.axes.empty() && llvm::none_of(*groups, [&, dim = dim](const ReshapeGroup &group) {
+          return llvm::is_contained(group.from, dim);
+        }))
       return Derived::fail("drops a dimension that is cut over " + describe(cut.axes));
   for (const ReshapeGroup &group : *groups) {
     bool isAny = llvm::all_of(group.from, [&](unsigned dim) { return source.shape[dim] == kAnyExtent; });
@@ -70,7 +72,8 @@ Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType
     } else {
       for (unsigned dim : ArrayRef(group.from).drop_front())
         if (!x.cuts[dim].axes.empty())
-          return Derived::fail("merges or splits a dimension that is cut over " + describe(x.cuts[dim].axes) + " and is not the outermost");
+          return Derived::fail("merges or splits a dimension that is cut over " + describe(x.cuts[dim].axes) +
+                               " and is not the outermost");
       if (axes.isUneven(from[group.from.front()], major.axes) || axes.isUneven(to[group.to.front()], major.axes))
         return Derived::fail("merges or splits a dimension that is cut over " + describe(major.axes) + " unevenly");
       result.cuts[group.to.front()].axes = major.axes;
@@ -78,8 +81,8 @@ Derived Derivation::reshapeRelation(const Relation &x, RankedTensorType fromType
   }
   for (auto [dim, extent] : llvm::enumerate(shape))
     if (extent != kAnyExtent && axes.localSize(extent, result.cuts[dim].axes) != toType.getDimSize(dim))
-      return Derived::fail("makes a dimension " + Twine(dim) + " of " + Twine(toType.getDimSize(dim)) + " elements of what is " +
-                           Twine(extent) + " cut over " + describe(result.cuts[dim].axes));
+      return Derived::fail("makes a dimension " + Twine(dim) + " of " + Twine(toType.getDimSize(dim)) +
+                           " elements of what is " + Twine(extent) + " cut over " + describe(result.cuts[dim].axes));
   return {{result}, ""};
 }
 
@@ -105,7 +108,8 @@ Derived Derivation::reshape(ReshapeOp op, const Relation &x) {
   return views.empty() ? Derived::fail(notComputed(op, x)) : Derived{{views.front()}, ""};
 }
 
-/// What a row-major value of type `from` that is `x` is when looked at as `to`: each reshape of it in the logical program that fits.
+/// What a row-major value of type `from` that is `x` is when looked at as `to`: each reshape of it in the logical
+/// program that fits.
 SmallVector<Relation> Derivation::viewsAs(const Relation &x, RankedTensorType from, RankedTensorType to) {
   TermId root = terms.reshapeRoot(x.term);
   SmallVector<TermId> candidates = {root};
@@ -131,12 +135,14 @@ Derived Derivation::constant(ConstantOp op) {
   relation.cuts.resize(type.getRank());
   auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
   if (splat && isa<FloatType>(type.getElementType())) {
-    relation.term = terms.constant(splat.getSplatValue<APFloat>().convertToDouble(), type.getRank(), type.getElementType());
+    relation.term =
+        terms.constant(splat.getSplatValue<APFloat>().convertToDouble(), type.getRank(), type.getElementType());
     return {{relation}, ""};
   }
   OpKey key{"constant", op.getValue(), {}, {}};
   if (isLogical) {
-    relation.term = terms.add(key, {SmallVector<int64_t>(type.getShape())}, {type.getElementType()}, "constant").front();
+    relation.term =
+        terms.add(key, {SmallVector<int64_t>(type.getShape())}, {type.getElementType()}, "constant").front();
     return {{relation}, ""};
   }
   ArrayRef<SmallVector<TermId>> known = terms.find(key);
@@ -157,8 +163,9 @@ Derived Derivation::maskPadding(MaskPaddingOp op, const Relation &x) {
   if (extent == kAnyExtent)
     return Derived::fail("masks a dimension along which the value is constant: of which block it is cannot be told");
   if (cut.axes != blockAxes || extent != int64_t(op.getBlock().getExtent()))
-    return Derived::fail("masks a block of " + Twine(op.getBlock().getExtent()) + " elements cut over " + describe(blockAxes) +
-                         ", but the value is " + Twine(extent) + " elements cut over " + describe(cut.axes));
+    return Derived::fail("masks a block of " + Twine(op.getBlock().getExtent()) + " elements cut over " +
+                         describe(blockAxes) + ", but the value is " + Twine(extent) + " elements cut over " +
+                         describe(cut.axes));
   cut.zeroPadding = true;
   return {{result}, ""};
 }
@@ -172,7 +179,8 @@ Derived Derivation::crossEntropy(CrossEntropyOp op, ArrayRef<Relation> operands)
   loops.results = {rows, rows};
   loops.whole = all.substr(all.size() - 1);
   Joined joined;
-  for (std::string error : {joinLoops(op, operands, loops, joined), checkCuts(loops, joined), passPending(op, operands, loops, joined)})
+  for (std::string error :
+       {joinLoops(op, operands, loops, joined), checkCuts(loops, joined), passPending(op, operands, loops, joined)})
     if (!error.empty())
       return Derived::fail(error);
   SmallVector<int64_t> shape = logicalShape(op, 0, loops, joined);

@@ -1,55 +1,40 @@
 // Buffers, slots, messages and running sums of all stages, through the actions of one step.
 #include "StageCheck.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace mlir::ppc {
 
-static int64_t number(DictionaryAttr fields, StringRef key) {
-  auto value = fields.getAs<IntegerAttr>(key);
-  return value ? value.getInt() : -1;
-}
-static StringRef text(DictionaryAttr fields, StringRef key) {
-  auto value = fields.getAs<StringAttr>(key);
-  return value ? value.getValue() : StringRef();
-}
-static bool isInSlot(DictionaryAttr buffer) { return text(buffer, "space") == "slot"; }
-static bool isSum(DictionaryAttr buffer) { return text(buffer, "role") == "accumulator" || text(buffer, "role") == "gradient"; }
-
-/// The name of what a buffer holds at the start or the end of a step, as in StepInterface.
-static std::string nameOf(DictionaryAttr buffer) {
-  StringRef role = text(buffer, "role"), name = text(buffer, "name");
-  if (role == "state")
-    return (text(buffer, "state") + " of " + name).str();
-  if (role == "gradient")
-    return ("gradient of " + name).str();
-  return role == "metric" ? name.str() : name.empty() ? role.str() : (role + " " + name).str();
-}
+using namespace ppcrt;
 
 std::string StageCheck::describeBuffer(size_t stage, int64_t buffer) const {
-  return "buffer " + std::to_string(buffer) + " (" + nameOf(stages[stage].buffers[buffer]) + ")";
+  BufferOp op = stages[stage].buffers[buffer];
+  return "buffer @" + op.getSymName().str() + " (" + op.describe() + ")";
 }
 
 StageCheck::Content *StageCheck::content(size_t stage, int64_t buffer, int64_t microBatch) {
-  Stage &self = stages[stage];
-  if (buffer < 0 || buffer >= int64_t(self.buffers.size()))
-    return nullptr;
-  if (!isInSlot(self.buffers[buffer]))
-    return &self.arena[buffer];
-  return &self.slots[microBatch % self.slots.size()][buffer];
+  std::vector<Content> &slots = stages[stage].contents[buffer];
+  return &slots[slots.size() == 1 ? 0 : microBatch % int64_t(slots.size())];
 }
 
 LogicalResult StageCheck::read() {
-  for (auto [index, fields] : llvm::enumerate(module->getAttrOfType<ArrayAttr>("ppc.stages").getAsRange<DictionaryAttr>())) {
+  symbols = std::make_unique<ProgramSymbols>(program);
+  if (int64_t(program.getMicroBatches()) != interface.microBatches)
+    return program.emitOpError() << "has " << program.getMicroBatches() << " micro-batches, the logical program "
+                                 << interface.microBatches;
+  for (auto [index, device] : llvm::enumerate(program.getDevices())) {
     Stage &stage = stages.emplace_back();
-    auto buffers = fields.getAs<ArrayAttr>("buffers"), actions = fields.getAs<ArrayAttr>("actions");
-    auto functions = fields.getAs<DictionaryAttr>("functions");
-    if (!buffers || !actions || !functions || number(fields, "slots") < 1)
-      return error(index) << "has no buffers, functions, slots or actions: run ppc-apply-schedule first";
-    stage.buffers = llvm::to_vector(buffers.getAsRange<DictionaryAttr>());
-    stage.actions = llvm::to_vector(actions.getAsRange<DictionaryAttr>());
-    stage.arena.resize(stage.buffers.size());
-    stage.slots.assign(number(fields, "slots"), std::vector<Content>(stage.buffers.size()));
-    for (NamedAttribute entry : functions)
-      if (failed(readFunction(index, entry.getName(), cast<DictionaryAttr>(entry.getValue()))))
+    stage.device = device;
+    if (!device.getStep())
+      return error(index) << "has no step: run ppc-apply-schedule first";
+    stage.next = device.getStep().getBody().front().begin();
+    stage.end = device.getStep().getBody().front().end();
+    for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
+      stage.bufferByName[buffer.getSymNameAttr()] = stage.buffers.size();
+      stage.buffers.push_back(buffer);
+      stage.contents.emplace_back(buffer.getSlotCount());
+    }
+    for (auto routine : device.getBody().front().getOps<RoutineOp>())
+      if (failed(readFunction(index, routine)))
         return failure();
     if (failed(initialize(index)))
       return failure();
@@ -57,97 +42,86 @@ LogicalResult StageCheck::read() {
   return success();
 }
 
-LogicalResult StageCheck::readFunction(size_t stage, StringRef action, DictionaryAttr entry) {
-  Function &function = stages[stage].functions[action.str()];
-  function.op = module.lookupSymbol<func::FuncOp>(text(entry, "entry"));
+LogicalResult StageCheck::readFunction(size_t stage, RoutineOp routine) {
+  Stage &self = stages[stage];
+  Function &function = self.functions[routine.getSymNameAttr()];
+  function.kind = routine.getKind();
+  function.op =
+      dyn_cast_or_null<func::FuncOp>(SymbolTable::lookupSymbolIn(program->getParentOp(), routine.getCodeAttr()));
   if (!function.op || function.op.isExternal() || !function.op.getBody().hasOneBlock())
-    return error(stage) << "its " << action << " is no function with one block";
-  auto buffer = [](IntegerAttr index) { return index ? index.getInt() : -1; };
-  for (unsigned i = 0; i < function.op.getNumArguments(); ++i)
-    function.arguments.push_back(buffer(function.op.getArgAttrOfType<IntegerAttr>(i, "ppc.buffer")));
-  for (unsigned i = 0; i < function.op.getNumResults(); ++i)
-    function.results.push_back(buffer(function.op.getResultAttrOfType<IntegerAttr>(i, "ppc.buffer")));
-  SmallVector<int64_t> called(function.arguments); // what the runtime calls it with
-  for (int64_t result : function.results)
-    if (!llvm::is_contained(function.arguments, result))
-      called.push_back(result);
-  auto bound = entry.getAs<DenseI64ArrayAttr>("buffers");
-  if (!bound || bound.asArrayRef() != ArrayRef(called))
-    return error(stage) << "its " << action << " is called with other buffers than its arguments and results are bound to";
-  for (auto [list, types] : {std::pair(&function.arguments, function.op.getArgumentTypes()),
-                             std::pair(&function.results, function.op.getResultTypes())})
-    for (auto [index, type] : llvm::zip_equal(*list, types)) {
-      if (index < 0 || index >= int64_t(stages[stage].buffers.size()))
-        return error(stage) << "its " << action << " is bound to a buffer that does not exist";
-      auto bufferType = stages[stage].buffers[index].getAs<TypeAttr>("type");
-      if (!bufferType || bufferType.getValue() != type)
-        return error(stage) << "its " << action << " is bound to buffer " << index << " of another type";
+    return error(stage) << "its " << stringifyRoutineKind(function.kind) << " is no function with one block";
+  for (auto [names, list, types] : {std::tuple(routine.getReads(), &function.arguments, function.op.getArgumentTypes()),
+                                    std::tuple(routine.getWrites(), &function.results, function.op.getResultTypes())}) {
+    if (names.size() != types.size())
+      return error(stage) << "its " << stringifyRoutineKind(function.kind)
+                          << " is called with other buffers than its code takes";
+    for (auto [name, type] : llvm::zip_equal(names.getAsRange<FlatSymbolRefAttr>(), types)) {
+      auto found = self.bufferByName.find(name.getAttr());
+      if (found == self.bufferByName.end() || self.buffers[found->second].getTensorType() != type)
+        return error(stage) << "its " << stringifyRoutineKind(function.kind) << " is bound to " << name
+                            << ", which is no buffer of type " << type;
+      list->push_back(found->second);
     }
+  }
   return success();
+}
+
+StageCheck::Function *StageCheck::functionOf(size_t stage, Operation *action) {
+  auto run = dyn_cast<RunOp>(action);
+  auto found = run ? stages[stage].functions.find(run.getRoutineAttr().getAttr()) : stages[stage].functions.end();
+  return found == stages[stage].functions.end() ? nullptr : &found->second;
+}
+
+StageCheck::Function *StageCheck::functionOf(size_t stage, RoutineKind kind) {
+  RoutineOp routine = stages[stage].device.routine(kind);
+  return routine ? &stages[stage].functions[routine.getSymNameAttr()] : nullptr;
 }
 
 /// Parameters, states and scalars are there at the start of a step, sums are zero.
 LogicalResult StageCheck::initialize(size_t stage) {
   const RankAxes &axes = derivation.axes;
-  for (auto [index, buffer] : llvm::enumerate(stages[stage].buffers)) {
-    Content &content = stages[stage].arena[index];
-    StringRef role = text(buffer, "role");
-    content.isSet = content.isSum = isSum(buffer);
-    if (role != "parameter" && role != "state" && role != "scalar")
+  for (auto [index, op] : llvm::enumerate(stages[stage].buffers)) {
+    BufferOp buffer = op;
+    Content &content = stages[stage].contents[index].front();
+    content.isSet = content.isSum = buffer.isSum();
+    if (!llvm::is_contained({BufferRole::Parameter, BufferRole::State, BufferRole::Scalar}, buffer.getRole()))
       continue;
-    auto found = interface.inputs.find(nameOf(buffer));
+    auto found = interface.inputs.find(buffer.describe());
     if (found == interface.inputs.end())
-      return error(stage) << "buffer " << index << " is to hold " << nameOf(buffer) << ", which the logical program does not take";
-    auto sharding = buffer.getAs<ShardingAttr>("sharding");
+      return error(stage) << describeBuffer(stage, index) << " is to hold what the logical program does not take";
+    ShardingAttr sharding = buffer.getShardingAttr();
     FailureOr<Relation> relation = axes.declared(found->second.term, found->second.type, sharding);
-    auto type = buffer.getAs<TypeAttr>("type");
-    if (failed(relation) || !type || (sharding ? sharding.localType(found->second.type, axes.grid) : found->second.type) != type.getValue())
-      return error(stage) << describeBuffer(stage, index) << " is no block of " << found->second.type << " as it is declared";
+    if (failed(relation) ||
+        (sharding ? sharding.localType(found->second.type, axes.grid) : found->second.type) != buffer.getTensorType())
+      return error(stage) << describeBuffer(stage, index) << " is no block of " << found->second.type
+                          << " as it is declared";
     content.isSet = true;
     content.relation = *relation;
   }
   return success();
 }
 
-/// Inputs are read, everything else of the slot is gone.
-LogicalResult StageCheck::beginMicroBatch(size_t stage, int64_t microBatch) {
-  if (!stages[stage].begun.insert(microBatch).second)
-    return success();
-  if (microBatch < 0 || microBatch >= interface.microBatches)
-    return error(stage) << "works on micro-batch " << microBatch << " of " << interface.microBatches;
-  for (auto [index, buffer] : llvm::enumerate(stages[stage].buffers)) {
-    if (!isInSlot(buffer))
+/// Inputs are read into their slots.
+LogicalResult StageCheck::load(size_t stage, int64_t microBatch) {
+  for (auto [index, op] : llvm::enumerate(stages[stage].buffers)) {
+    BufferOp buffer = op;
+    if (buffer.getRole() != BufferRole::Input)
       continue;
-    Content &content = *this->content(stage, index, microBatch);
-    content = Content();
-    if (text(buffer, "role") != "input")
-      continue;
-    auto found = interface.microBatch.find(nameOf(buffer));
-    auto sharding = buffer.getAs<ShardingAttr>("sharding");
+    auto found = interface.microBatch.find(buffer.describe());
+    ShardingAttr sharding = buffer.getShardingAttr();
     if (found == interface.microBatch.end())
       return error(stage) << describeBuffer(stage, index) << " is no input of the logical program's micro-batches";
     FailureOr<Relation> relation = derivation.axes.declared(found->second.term, found->second.type, sharding);
-    RankedTensorType local = sharding ? sharding.localType(found->second.type, derivation.axes.grid) : found->second.type;
-    if (failed(relation) || local != buffer.getAs<TypeAttr>("type").getValue())
-      return error(stage) << describeBuffer(stage, index) << " is no block of " << found->second.type << " as it is declared";
+    RankedTensorType local =
+        sharding ? sharding.localType(found->second.type, derivation.axes.grid) : found->second.type;
+    if (failed(relation) || local != buffer.getTensorType())
+      return error(stage) << describeBuffer(stage, index) << " is no block of " << found->second.type
+                          << " as it is declared";
+    Content &content = *this->content(stage, index, microBatch);
+    content = Content();
     content.isSet = true;
     content.relation = *relation;
     content.microBatch = microBatch;
-  }
-  return success();
-}
-
-LogicalResult StageCheck::prepare() {
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    auto function = stages[stage].functions.find("prepare");
-    if (function == stages[stage].functions.end())
-      continue;
-    for (ArrayRef<int64_t> list : {ArrayRef(function->second.arguments), ArrayRef(function->second.results)})
-      for (int64_t buffer : list)
-        if (isInSlot(stages[stage].buffers[buffer]))
-          return error(stage) << "its prepare uses " << describeBuffer(stage, buffer) << ", which belongs to a micro-batch";
-    if (failed(call(stage, function->second, -1)))
-      return failure();
   }
   return success();
 }
@@ -156,7 +130,10 @@ LogicalResult StageCheck::followActions() {
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t stage = 0; stage < stages.size(); ++stage)
-      while (stages[stage].next < stages[stage].actions.size()) {
+      while (stages[stage].next != stages[stage].end) {
+        // Updates of all stages run together, at the end.
+        if (Function *last = functionOf(stage, &*stages[stage].next); last && last->kind == RoutineKind::Update)
+          break;
         FailureOr<bool> done = perform(stage);
         if (failed(done))
           return failure();
@@ -167,48 +144,88 @@ LogicalResult StageCheck::followActions() {
         progress = true;
       }
   }
-  for (auto [index, stage] : llvm::enumerate(stages))
-    if (stage.next < stage.actions.size())
-      return error(index) << "waits for ever at its action " << stage.next << ", " << stage.actions[stage.next];
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    if (stage.next == stage.end)
+      return error(index) << "does not update";
+    Function *last = functionOf(index, &*stage.next);
+    if (!last || last->kind != RoutineKind::Update)
+      return stage.next->emitOpError() << "stage " << index << ": waits for ever";
+    if (std::next(stage.next) != stage.end)
+      return std::next(stage.next)->emitOpError() << "stage " << index << ": comes after the update";
+  }
   if (!messages.empty()) {
-    auto [from, to, tag, microBatch] = messages.begin()->first;
-    return error(from) << "message " << tag << " of micro-batch " << microBatch << " to stage " << to << " is never received";
+    StringAttr name = StringAttr::getFromOpaquePointer(messages.begin()->first.first);
+    return symbols->message(name).emitOpError()
+           << "of micro-batch " << messages.begin()->first.second << " is never received";
   }
   return success();
 }
 
+LogicalResult StageCheck::send(size_t stage, MessageOp message, int64_t microBatch, Operation *action) {
+  BufferOp from = message ? symbols->sent(message) : BufferOp();
+  if (!from || from->getParentOp() != stages[stage].device)
+    return action->emitOpError() << "stage " << stage << ": sends what is no message of its device";
+  int64_t buffer = stages[stage].bufferByName.lookup(from.getSymNameAttr());
+  const Content &memory = *content(stage, buffer, microBatch);
+  if (!memory.isSet || memory.isSum)
+    return action->emitOpError() << "stage " << stage << ": sends " << describeBuffer(stage, buffer)
+                                 << " of micro-batch " << microBatch << ", in which nothing is yet";
+  if (!messages.insert({{message.getSymNameAttr().getAsOpaquePointer(), microBatch}, memory}).second)
+    return action->emitOpError() << "stage " << stage << ": sends a message of micro-batch " << microBatch << " twice";
+  return success();
+}
+
+FailureOr<bool> StageCheck::receive(size_t stage, MessageOp message, int64_t microBatch, Operation *action) {
+  BufferOp to = message ? symbols->received(message) : BufferOp();
+  if (!to || to->getParentOp() != stages[stage].device)
+    return action->emitOpError() << "stage " << stage << ": receives what is no message to its device", failure();
+  auto found = messages.find({message.getSymNameAttr().getAsOpaquePointer(), microBatch});
+  if (found == messages.end())
+    return false;
+  *content(stage, stages[stage].bufferByName.lookup(to.getSymNameAttr()), microBatch) = std::move(found->second);
+  messages.erase(found);
+  return true;
+}
+
 FailureOr<bool> StageCheck::perform(size_t stage) {
-  DictionaryAttr action = stages[stage].actions[stages[stage].next];
-  int64_t microBatch = number(action, "micro_batch");
-  StringRef what = text(action, "do");
-  if (failed(beginMicroBatch(stage, microBatch)))
-    return failure();
-  if (what != "send" && what != "receive") {
-    auto function = stages[stage].functions.find(what.str());
-    if (function == stages[stage].functions.end() || what == "update" || what == "prepare" ||
-        what == "evaluate")
-      return error(stage) << "is to do " << what << ", which it has no function for", failure();
-    if (failed(call(stage, function->second, microBatch)))
+  Operation *action = &*stages[stage].next;
+  auto checked = [&](int64_t microBatch) -> LogicalResult {
+    if (microBatch < 0 || microBatch >= interface.microBatches)
+      return action->emitOpError() << "stage " << stage << ": works on micro-batch " << microBatch << " of "
+                                   << interface.microBatches;
+    return success();
+  };
+  if (auto load = dyn_cast<LoadOp>(action)) {
+    if (failed(checked(load.getMicroBatch())) || failed(this->load(stage, load.getMicroBatch())))
       return failure();
     return true;
   }
-  int64_t peer = number(action, "stage"), tag = number(action, "tag"), buffer = number(action, "buffer");
-  Content *memory = content(stage, buffer, microBatch);
-  if (!memory || peer < 0 || peer >= int64_t(stages.size()))
-    return error(stage) << "has a message with a buffer or stage that does not exist: " << action, failure();
-  if (what == "send") {
-    if (!memory->isSet || memory->isSum)
-      return error(stage) << "sends " << describeBuffer(stage, buffer) << " of micro-batch " << microBatch << ", in which nothing is yet",
-             failure();
-    if (!messages.insert({{stage, peer, tag, microBatch}, *memory}).second)
-      return error(stage) << "sends message " << tag << " of micro-batch " << microBatch << " twice", failure();
+  if (auto send = dyn_cast<SendOp>(action)) {
+    if (failed(checked(send.getMicroBatch())) ||
+        failed(this->send(stage, symbols->message(send.getMessageAttr().getAttr()), send.getMicroBatch(), action)))
+      return failure();
     return true;
   }
-  auto message = messages.find({peer, stage, tag, microBatch});
-  if (message == messages.end())
-    return false;
-  *memory = std::move(message->second);
-  messages.erase(message);
+  if (auto receive = dyn_cast<ReceiveOp>(action)) {
+    if (failed(checked(receive.getMicroBatch())))
+      return failure();
+    return this->receive(stage, symbols->message(receive.getMessageAttr().getAttr()), receive.getMicroBatch(), action);
+  }
+  auto run = dyn_cast<RunOp>(action);
+  if (!run)
+    return action->emitOpError() << "stage " << stage << ": is an action that the proof does not know", failure();
+  Function *function = functionOf(stage, action);
+  if (!function || function->kind == RoutineKind::Evaluate)
+    return action->emitOpError() << "stage " << stage << ": runs what is no routine of a step", failure();
+  if (isOfStep(function->kind) == run.getMicroBatch().has_value())
+    return action->emitOpError() << "stage " << stage << ": "
+                                 << (run.getMicroBatch() ? "gives a micro-batch to a routine of the whole step"
+                                                         : "gives no micro-batch to a routine that needs one"),
+           failure();
+  if (run.getMicroBatch() && failed(checked(*run.getMicroBatch())))
+    return failure();
+  if (failed(call(stage, *function, run.getMicroBatch().value_or(-1))))
+    return failure();
   return true;
 }
 
@@ -217,7 +234,8 @@ FailureOr<Known> StageCheck::argument(size_t stage, Function &function, unsigned
   Content &memory = *content(stage, buffer, microBatch);
   auto fail = [&] {
     return function.op.emitOpError() << "stage " << stage << ": reads " << describeBuffer(stage, buffer)
-                                     << (microBatch < 0 ? std::string() : " for micro-batch " + std::to_string(microBatch));
+                                     << (microBatch < 0 ? std::string()
+                                                        : " for micro-batch " + std::to_string(microBatch));
   };
   if (!memory.isSet)
     return fail() << ", in which nothing is yet", failure();
@@ -227,18 +245,22 @@ FailureOr<Known> StageCheck::argument(size_t stage, Function &function, unsigned
     return known;
   }
   if (memory.microBatch >= 0 && memory.microBatch != microBatch)
-    return fail() << ", which holds that of micro-batch " << memory.microBatch << ": " << describe(memory.relation, derivation.terms), failure();
+    return fail() << ", which holds that of micro-batch " << memory.microBatch << ": "
+                  << describe(memory.relation, derivation.terms),
+           failure();
   RankedTensorType type = tensorType(function.op.getArgument(number));
   const Term &term = derivation.terms[memory.relation.term];
   bool fits = term.element == type.getElementType() && term.shape.size() == size_t(type.getRank());
   for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)
-    fits = term.shape[dim] == kAnyExtent || derivation.axes.localSize(term.shape[dim], memory.relation.cuts[dim].axes) == type.getDimSize(dim);
+    fits = term.shape[dim] == kAnyExtent ||
+           derivation.axes.localSize(term.shape[dim], memory.relation.cuts[dim].axes) == type.getDimSize(dim);
   if (!fits)
     return fail() << " as " << type << ", but it holds " << describe(memory.relation, derivation.terms), failure();
   return Known(memory.relation);
 }
 
-LogicalResult StageCheck::store(size_t stage, Function &function, unsigned number, const Known &known, int64_t microBatch) {
+LogicalResult StageCheck::store(size_t stage, Function &function, unsigned number, const Known &known,
+                                int64_t microBatch) {
   int64_t buffer = function.results[number];
   Content &memory = *content(stage, buffer, microBatch);
   auto fail = [&] {
@@ -294,7 +316,8 @@ LogicalResult StageCheck::call(size_t stage, Function &function, int64_t microBa
 /// Every addend must have come once from every micro-batch.
 LogicalResult StageCheck::completeSums(size_t stage) {
   TermTable &terms = derivation.terms;
-  for (auto [index, memory] : llvm::enumerate(stages[stage].arena)) {
+  for (auto [index, slots] : llvm::enumerate(stages[stage].contents)) {
+    Content &memory = slots.front();
     if (!memory.isSum)
       continue;
     Relation sum;
@@ -305,12 +328,14 @@ LogicalResult StageCheck::completeSums(size_t stage) {
       if (!llvm::equal(sorted, llvm::seq<int64_t>(interface.microBatches))) {
         InFlightDiagnostic diagnostic = error(stage) << describeBuffer(stage, index) << " adds up micro-batches ";
         llvm::interleaveComma(sorted, diagnostic);
-        return diagnostic << " of " << describe(relation, terms) << ", expected each of " << interface.microBatches << " once";
+        return diagnostic << " of " << describe(relation, terms) << ", expected each of " << interface.microBatches
+                          << " once";
       }
       if (addends.empty())
         sum = relation;
       else if (sum.cuts != relation.cuts || sum.pending != relation.pending)
-        return error(stage) << describeBuffer(stage, index) << " adds up values that lie differently: " << describe(sum, terms) << "; "
+        return error(stage) << describeBuffer(stage, index)
+                            << " adds up values that lie differently: " << describe(sum, terms) << "; "
                             << describe(relation, terms);
       addends.push_back({terms.accumulated(relation.term, interface.microBatches), 1});
     }

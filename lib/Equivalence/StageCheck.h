@@ -4,6 +4,7 @@
 
 #include "FunctionWalk.h"
 #include "StepInterface.h"
+#include "dialects/ppcrt/PpcRt.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include <set>
 
@@ -11,8 +12,8 @@ namespace mlir::ppc {
 
 class StageCheck {
 public:
-  StageCheck(ModuleOp module, Derivation &derivation, const StepInterface &interface)
-      : module(module), derivation(derivation), interface(interface) {}
+  StageCheck(ppcrt::ProgramOp program, Derivation &derivation, const StepInterface &interface)
+      : program(program), derivation(derivation), interface(interface) {}
 
   /// Fails with errors; counts in `report`.
   LogicalResult run(EquivalenceReport &report);
@@ -31,34 +32,39 @@ private:
     std::vector<Known> arguments, results;
   };
   struct Function {
+    ppcrt::RoutineKind kind;
     func::FuncOp op;
     SmallVector<int64_t> arguments, results; ///< buffers
     std::vector<Outcome> outcomes;
   };
   struct Stage {
-    SmallVector<DictionaryAttr> buffers, actions;
-    std::vector<Content> arena;
-    std::vector<std::vector<Content>> slots;
-    std::map<std::string, Function> functions;
-    std::set<int64_t> begun;
-    size_t next = 0;
+    ppcrt::DeviceOp device;
+    SmallVector<ppcrt::BufferOp> buffers;
+    DenseMap<Attribute, int64_t> bufferByName;
+    std::vector<std::vector<Content>> contents; ///< by buffer and slot
+    DenseMap<Attribute, Function> functions;    ///< by routine
+    Block::iterator next, end;                  ///< actions
   };
 
   LogicalResult read();
-  LogicalResult readFunction(size_t stage, StringRef action, DictionaryAttr entry);
+  LogicalResult readFunction(size_t stage, ppcrt::RoutineOp routine);
+  /// What the routine that an action runs is; null when it runs none.
+  Function *functionOf(size_t stage, Operation *action);
+  /// The first routine of a kind; null when the device has none.
+  Function *functionOf(size_t stage, ppcrt::RoutineKind kind);
   LogicalResult initialize(size_t stage);
-  LogicalResult beginMicroBatch(size_t stage, int64_t microBatch);
-  /// What stages make of their parameters before all micro-batches.
-  LogicalResult prepare();
+  LogicalResult load(size_t stage, int64_t microBatch);
   LogicalResult followActions();
   /// Performs the next action of a stage; false when it waits for a message.
   FailureOr<bool> perform(size_t stage);
+  LogicalResult send(size_t stage, ppcrt::MessageOp message, int64_t microBatch, Operation *action);
+  FailureOr<bool> receive(size_t stage, ppcrt::MessageOp message, int64_t microBatch, Operation *action);
   LogicalResult call(size_t stage, Function &function, int64_t microBatch);
   FailureOr<Known> argument(size_t stage, Function &function, unsigned number, int64_t microBatch);
   LogicalResult store(size_t stage, Function &function, unsigned number, const Known &known, int64_t microBatch);
   LogicalResult completeSums(size_t stage);
-  /// Runs the functions `action` of all stages together: "update", or "evaluate", which stages may lack.
-  LogicalResult finishStep(StringRef action);
+  /// Runs the routines of this kind of all stages together: update, or evaluate, which programs may lack.
+  LogicalResult finishStep(ppcrt::RoutineKind kind);
   /// Whether "evaluate" has left the loss in the metrics that are called so.
   LogicalResult checkLoss();
   FailureOr<bool> reduceAcrossStages(std::vector<FunctionWalk> &walks, size_t stage);
@@ -66,14 +72,17 @@ private:
 
   Content *content(size_t stage, int64_t buffer, int64_t microBatch);
   std::string describeBuffer(size_t stage, int64_t buffer) const;
-  InFlightDiagnostic error(size_t stage) { return module.emitError() << "stage " << stage << ": "; }
+  InFlightDiagnostic error(size_t stage) {
+    return emitError(stages[stage].device.getLoc()) << "stage " << stage << ": ";
+  }
 
-  ModuleOp module;
+  ppcrt::ProgramOp program;
   Derivation &derivation;
   const StepInterface &interface;
   EquivalenceReport *report = nullptr;
   std::vector<Stage> stages;
-  std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, Content> messages; ///< from, to, tag, micro-batch
+  std::unique_ptr<ppcrt::ProgramSymbols> symbols;
+  std::map<std::pair<const void *, int64_t>, Content> messages; ///< on their way: by name and micro-batch
 };
 
 } // namespace mlir::ppc

@@ -3,6 +3,8 @@
 
 namespace mlir::ppc {
 
+using namespace ppcrt;
+
 /// All-reduces over the stages that `op`, on `stage`, works with.
 static SmallVector<int64_t> membersOf(AllReduceOp op, size_t stageCount) {
   if (op.getStages())
@@ -33,13 +35,14 @@ FailureOr<bool> StageCheck::reduceAcrossStages(std::vector<FunctionWalk> &walks,
   for (int64_t member : members) {
     const Known &known = walks[member].waiting();
     if (known.accumulator >= 0)
-      return walks[member].error(walks[member].waitsAt()) << "uses a sum over micro-batches before it is complete", failure();
+      return walks[member].error(walks[member].waitsAt()) << "uses a sum over micro-batches before it is complete",
+             failure();
     const Relation &part = known.relation;
     if (from < 0 || terms.isZero(sum.term))
       sum = part;
     else if (!terms.isZero(part.term) && (sum.cuts != part.cuts || sum.pending != part.pending))
-      return walks[stage].error(op) << "adds up values that lie differently: " << describe(sum, terms) << " on stage " << from << "; "
-                                    << describe(part, terms) << " on stage " << member,
+      return walks[stage].error(op) << "adds up values that lie differently: " << describe(sum, terms) << " on stage "
+                                    << from << "; " << describe(part, terms) << " on stage " << member,
              failure();
     from = member;
     addends.push_back({part.term, 1});
@@ -51,24 +54,26 @@ FailureOr<bool> StageCheck::reduceAcrossStages(std::vector<FunctionWalk> &walks,
   return true;
 }
 
-LogicalResult StageCheck::finishStep(StringRef action) {
+LogicalResult StageCheck::finishStep(RoutineKind kind) {
+  StringRef name = stringifyRoutineKind(kind);
   std::vector<FunctionWalk> walks;
   std::vector<Function *> functions;
   for (size_t stage = 0; stage < stages.size(); ++stage) {
-    auto found = stages[stage].functions.find(action.str());
-    if (found == stages[stage].functions.end()) {
-      if (action == "evaluate" && functions.empty() && stage + 1 < stages.size())
+    Function *found = functionOf(stage, kind);
+    if (!found) {
+      if (kind == RoutineKind::Evaluate && functions.empty() && stage + 1 < stages.size())
         continue;
-      return action == "evaluate" && functions.empty() ? success() : LogicalResult(error(stage) << "has no " << action);
+      return kind == RoutineKind::Evaluate && functions.empty() ? success()
+                                                                : LogicalResult(error(stage) << "has no " << name);
     }
     if (functions.size() < stage)
-      return error(stage) << "has " << action << ", which another stage lacks";
-    functions.push_back(&found->second);
-    walks.emplace_back(derivation, found->second.op, "stage " + std::to_string(stage) + ": ");
+      return error(stage) << "has " << name << ", which another stage lacks";
+    functions.push_back(found);
+    walks.emplace_back(derivation, found->op, "stage " + std::to_string(stage) + ": ");
     if (failed(completeSums(stage)))
       return failure();
-    for (auto [index, value] : llvm::enumerate(found->second.op.getArguments())) {
-      FailureOr<Known> known = argument(stage, found->second, index, -1);
+    for (auto [index, value] : llvm::enumerate(found->op.getArguments())) {
+      FailureOr<Known> known = argument(stage, *found, index, -1);
       if (failed(known))
         return failure();
       walks.back().define(value, std::move(*known));
@@ -95,7 +100,7 @@ LogicalResult StageCheck::finishStep(StringRef action) {
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     if (walks[stage].waitsAt())
       return walks[stage].error(walks[stage].waitsAt()) << "never takes place: not all of its stages reach it";
-    report->localOps += action == "update" ? walks[stage].opCount : 0;
+    report->localOps += kind == RoutineKind::Update ? walks[stage].opCount : 0;
     for (auto [index, known] : llvm::enumerate(walks[stage].results()))
       if (failed(store(stage, *functions[stage], index, known, -1)))
         return failure();
@@ -106,14 +111,15 @@ LogicalResult StageCheck::finishStep(StringRef action) {
 LogicalResult StageCheck::checkLoss() {
   auto wanted = interface.outputs.find("loss");
   for (size_t stage = 0; stage < stages.size(); ++stage) {
-    auto evaluate = stages[stage].functions.find("evaluate");
-    if (evaluate == stages[stage].functions.end() || wanted == interface.outputs.end())
+    Function *evaluate = functionOf(stage, RoutineKind::Evaluate);
+    if (!evaluate || wanted == interface.outputs.end())
       continue;
-    for (int64_t buffer : evaluate->second.results) {
-      const Content &memory = stages[stage].arena[buffer];
-      std::string problem = !memory.isSet || memory.isSum ? "is not computed"
-                                                          : compareOutput(wanted->second, memory.relation, ShardingAttr(), false,
-                                                                          derivation.axes, derivation.terms);
+    for (int64_t buffer : evaluate->results) {
+      const Content &memory = stages[stage].contents[buffer].front();
+      std::string problem = !memory.isSet || memory.isSum
+                                ? "is not computed"
+                                : compareOutput(wanted->second, memory.relation, ShardingAttr(), false, derivation.axes,
+                                                derivation.terms);
       if (!problem.empty())
         return error(stage) << "the loss that evaluate leaves in " << describeBuffer(stage, buffer) << " " << problem;
     }
@@ -121,39 +127,29 @@ LogicalResult StageCheck::checkLoss() {
   return success();
 }
 
-/// What a buffer holds of the logical program's results; "" for what stays inside of the step.
-static std::string outputOf(DictionaryAttr buffer) {
-  auto text = [&](StringRef key) { return buffer.getAs<StringAttr>(key) ? buffer.getAs<StringAttr>(key).str() : std::string(); };
-  std::string role = text("role");
-  if (role == "metric")
-    return text("name");
-  if (role == "parameter")
-    return "parameter " + text("name");
-  if (role == "gradient")
-    return "gradient of " + text("name");
-  return role == "state" ? text("state") + " of " + text("name") : "";
-}
-
 LogicalResult StageCheck::checkOutputs() {
   std::set<std::string> seen;
   bool valid = true;
   for (size_t stage = 0; stage < stages.size(); ++stage)
-    for (auto [index, buffer] : llvm::enumerate(stages[stage].buffers)) {
-      std::string name = outputOf(buffer);
-      if (name.empty())
-        continue;
+    for (auto [index, op] : llvm::enumerate(stages[stage].buffers)) {
+      BufferOp buffer = op;
+      BufferRole role = buffer.getRole();
+      if (!llvm::is_contained({BufferRole::Metric, BufferRole::Parameter, BufferRole::Gradient, BufferRole::State},
+                              role))
+        continue; // stays inside of the step
+      std::string name = buffer.describe();
       auto wanted = interface.outputs.find(name);
       if (wanted == interface.outputs.end()) {
         valid = false;
-        error(stage) << "buffer " << index << " is to hold " << name << ", which the logical program does not make";
+        error(stage) << describeBuffer(stage, index) << " is to hold what the logical program does not make";
         continue;
       }
-      const Content &memory = stages[stage].arena[index];
-      auto role = buffer.getAs<StringAttr>("role").getValue();
+      const Content &memory = stages[stage].contents[index].front();
       std::string problem = !memory.isSet || memory.isSum
                                 ? "is not computed"
-                                : compareOutput(wanted->second, memory.relation, buffer.getAs<ShardingAttr>("sharding"),
-                                                role == "parameter" || role == "state", derivation.axes, derivation.terms);
+                                : compareOutput(wanted->second, memory.relation, buffer.getShardingAttr(),
+                                                role == BufferRole::Parameter || role == BufferRole::State,
+                                                derivation.axes, derivation.terms);
       if (!problem.empty()) {
         valid = false;
         error(stage) << name << " " << problem;
@@ -164,15 +160,15 @@ LogicalResult StageCheck::checkOutputs() {
   for (auto &[name, wanted] : interface.outputs)
     if (!seen.count(name)) {
       valid = false;
-      module.emitError() << name << " is in no buffer of any stage";
+      program.emitOpError() << name << " is in no buffer of any stage";
     }
   return success(valid);
 }
 
 LogicalResult StageCheck::run(EquivalenceReport &result) {
   report = &result;
-  return failure(failed(read()) || failed(prepare()) || failed(followActions()) || failed(finishStep("evaluate")) || failed(checkLoss()) ||
-                 failed(finishStep("update")) || failed(checkOutputs()));
+  return failure(failed(read()) || failed(followActions()) || failed(finishStep(RoutineKind::Evaluate)) ||
+                 failed(checkLoss()) || failed(finishStep(RoutineKind::Update)) || failed(checkOutputs()));
 }
 
 } // namespace mlir::ppc

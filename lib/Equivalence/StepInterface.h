@@ -15,9 +15,9 @@ struct Named {
 };
 
 struct StepInterface {
-  std::map<std::string, Named> inputs;      ///< arguments
-  std::map<std::string, Named> microBatch;  ///< of inputs, by name: what one micro-batch takes
-  std::map<std::string, Named> outputs;     ///< results
+  std::map<std::string, Named> inputs;     ///< arguments
+  std::map<std::string, Named> microBatch; ///< of inputs, by name: what one micro-batch takes
+  std::map<std::string, Named> outputs;    ///< results
   int64_t microBatches = 0;
 };
 
@@ -26,8 +26,8 @@ std::string nameOfArgument(func::FuncOp function, unsigned number);
 /// "loss", "gradient of w", "parameter w", "m of w"; without labels "result 3".
 std::string nameOfResult(func::FuncOp function, unsigned number);
 
-/// "" when `found` is the block of `wanted` that `sharding` declares, with nothing pending and, where asked, zeros in the
-/// padding; else what is expected and what was found.
+/// "" when `found` is the block of `wanted` that `sharding` declares, with nothing pending and, where asked, zeros in
+/// the padding; else what is expected and what was found.
 std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, bool needsZeroPadding,
                           const RankAxes &axes, const TermTable &terms);
 

@@ -114,7 +114,11 @@ SmallVector<TermId> TermTable::add(const OpKey &key, ArrayRef<SmallVector<int64_
       return results;
   SmallVector<TermId> results;
   for (auto [number, shape, element] : llvm::enumerate(shapes, elements))
-    results.push_back(newTerm({shape, element, (shapes.size() > 1 ? "result " + std::to_string(number) + " of " : "") + label.str(), {}, false}));
+    results.push_back(newTerm({shape,
+                               element,
+                               (shapes.size() > 1 ? "result " + std::to_string(number) + " of " : "") + label.str(),
+                               {},
+                               false}));
   known.push_back(results);
   return results;
 }
@@ -132,7 +136,8 @@ TermId TermTable::accumulated(TermId id, int64_t microBatches) {
   Term term = terms[id];
   auto sumOf = [&](TermId inner) {
     OpKey key{"accumulate", {}, {inner}, {microBatches}};
-    return add(key, {terms[inner].shape}, {terms[inner].element}, "sum over micro-batches of " + terms[inner].label).front();
+    return add(key, {terms[inner].shape}, {terms[inner].element}, "sum over micro-batches of " + terms[inner].label)
+        .front();
   };
   if (!term.isCombination)
     return sumOf(id);

@@ -1,4 +1,5 @@
-// The values of the logical program as hash-consed expressions: two values with one term are equal, up to the order of sums.
+// The values of the logical program as hash-consed expressions: two values with one term are equal, up to the order of
+// sums.
 #ifndef PPC_LIB_EQUIVALENCE_TERMS_H
 #define PPC_LIB_EQUIVALENCE_TERMS_H
 
@@ -47,8 +48,8 @@ public:
 
   /// An input of the program.
   TermId argument(StringRef name, RankedTensorType type);
-  /// The sum of `addends`, in normal form: no term twice, none with factor 0, combinations flattened. A single addend with
-  /// factor 1 is that term.
+  /// The sum of `addends`, in normal form: no term twice, none with factor 0, combinations flattened. A single addend
+  /// with factor 1 is that term.
   TermId combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape, Type element);
   /// `factor` in every element.
   TermId constant(double factor, int64_t rank, Type element);
@@ -58,10 +59,12 @@ public:
 
   /// The results of every op with this key; they differ in their shapes.
   ArrayRef<SmallVector<TermId>> find(const OpKey &key) const;
-  /// The key of an op of this name that differs from `key` in its attributes only, or in one operand; nothing when there is none.
+  /// The key of an op of this name that differs from `key` in its attributes only, or in one operand; nothing when
+  /// there is none.
   const OpKey *nearest(const OpKey &key) const;
   /// The results of the op with this key and these shapes, added when new.
-  SmallVector<TermId> add(const OpKey &key, ArrayRef<SmallVector<int64_t>> shapes, ArrayRef<Type> elements, StringRef label);
+  SmallVector<TermId> add(const OpKey &key, ArrayRef<SmallVector<int64_t>> shapes, ArrayRef<Type> elements,
+                          StringRef label);
   /// The term whose elements `id` has in another shape.
   TermId reshapeRoot(TermId id) const { return roots.count(id) ? roots.at(id) : id; }
   /// The reshape of the one operand of `key`, a root, to `shape`.

@@ -11,77 +11,6 @@
 
 namespace mlir::ppc {
 
-/// Keys that do not change training: bookkeeping, tokens, generation, export.
-static constexpr llvm::StringRef ignoredKeys[] = {"_attn_implementation",
-                                                  "_attn_implementation_autoset",
-                                                  "_commit_hash",
-                                                  "_name_or_path",
-                                                  "_num_labels",
-                                                  "auto_map",
-                                                  "bad_words_ids",
-                                                  "begin_suppress_tokens",
-                                                  "bos_token_id",
-                                                  "chunk_size_feed_forward",
-                                                  "classifier_dropout",
-                                                  "cls_token_id",
-                                                  "decoder_start_token_id",
-                                                  "diversity_penalty",
-                                                  "do_sample",
-                                                  "early_stopping",
-                                                  "encoder_no_repeat_ngram_size",
-                                                  "eos_token_id",
-                                                  "ep_size",
-                                                  "exponential_decay_length_penalty",
-                                                  "finetuning_task",
-                                                  "forced_bos_token_id",
-                                                  "forced_eos_token_id",
-                                                  "gradient_checkpointing",
-                                                  "id2label",
-                                                  "is_composition",
-                                                  "label2id",
-                                                  "length_penalty",
-                                                  "mask_token_id",
-                                                  "max_length",
-                                                  "min_length",
-                                                  "model_max_length",
-                                                  "name_or_path",
-                                                  "no_repeat_ngram_size",
-                                                  "num_beam_groups",
-                                                  "num_beams",
-                                                  "num_labels",
-                                                  "num_return_sequences",
-                                                  "output_attentions",
-                                                  "output_hidden_states",
-                                                  "output_scores",
-                                                  "pad_token_id",
-                                                  "prefix",
-                                                  "problem_type",
-                                                  "remove_invalid_values",
-                                                  "repetition_penalty",
-                                                  "return_dict",
-                                                  "return_dict_in_generate",
-                                                  "sep_token_id",
-                                                  "seq_length",
-                                                  "summary_activation",
-                                                  "summary_first_dropout",
-                                                  "summary_proj_to_labels",
-                                                  "summary_type",
-                                                  "summary_use_proj",
-                                                  "suppress_tokens",
-                                                  "task_specific_params",
-                                                  "temperature",
-                                                  "tf_legacy_loss",
-                                                  "tokenizer_class",
-                                                  "top_k",
-                                                  "top_p",
-                                                  "torchscript",
-                                                  "transformers_version",
-                                                  "typical_p",
-                                                  "unk_token_id",
-                                                  "use_bfloat16",
-                                                  "use_cache",
-                                                  "vocab_file"};
-
 ConfigReader::ConfigReader(JsonReader reader, llvm::StringRef file) : reader(std::move(reader)), shape(config.shape) {
   config.file = file.str();
   llvm::StringRef name = llvm::sys::path::stem(file);
@@ -96,6 +25,7 @@ llvm::Expected<ModelConfig> ConfigReader::read() {
     return std::move(error);
   (this->*readFamily)();
   readCommonKeys();
+  refuseNulls();
   if (llvm::Error error = reader.takeError())
     return std::move(error);
   std::vector<std::string> unread = reader.unreadKeys();
@@ -138,10 +68,30 @@ void ConfigReader::readArchitecture() {
   readFamily = family->read;
 }
 
+/// For nearly every key, null is not its default: the reference refuses such a file, or takes it for another value.
+void ConfigReader::refuseNulls() {
+  for (const std::string &key : reader.nullKeys())
+    if (!llvm::is_contained(nullable, key))
+      reader.fail(key, "null is no value that it may have; remove it for its default");
+}
+
+void ConfigReader::mayBeNull(llvm::ArrayRef<llvm::StringRef> keys) {
+  llvm::append_range(nullable, keys);
+  for (llvm::StringRef key : keys)
+    if (isNull(key))
+      reader.ignore({key});
+}
+
+bool ConfigReader::isNull(llvm::StringRef key) const { return llvm::is_contained(reader.nullKeys(), key); }
+
 void ConfigReader::readCommonKeys() {
-  reader.ignore(ignoredKeys);
+  std::vector<llvm::StringRef> ignored = ignoredModelKeys(shape.family);
+  reader.ignore(ignored);
+  mayBeNull(ignored);
+  mayBeNull({"architectures", "model_type", "torch_dtype", "dtype", "cross_attention_hidden_size"});
   reader.only("output_router_logits", false); // adds a loss that balances the experts
   reader.only("tie_encoder_decoder", false);
+  reader.only("torchscript", false); // the head is no longer the embedding, in some versions
   reader.only("is_encoder_decoder", false);
   reader.only("is_decoder", false);
   reader.only("add_cross_attention", false);
@@ -177,10 +127,30 @@ double ConfigReader::probability(llvm::StringRef key, double fallback) {
   return 0;
 }
 
+/// Counted from the end when negative, as the reference's embedding does.
+void ConfigReader::readPaddingToken(std::optional<int64_t> fallback) {
+  mayBeNull({"pad_token_id"});
+  if (isNull("pad_token_id"))
+    return;
+  if (!fallback && !reader.has("pad_token_id"))
+    return;
+  int64_t token = reader.integer("pad_token_id", std::numeric_limits<int32_t>::min(), fallback);
+  if (token < -shape.vocab || token >= shape.vocab)
+    return reader.reject("pad_token_id", "null, or a token below vocab_size " + llvm::Twine(shape.vocab));
+  config.paddingToken = token < 0 ? token + shape.vocab : token;
+}
+
+double ConfigReader::dropout(llvm::StringRef key, double fallback) {
+  double value = probability(key, fallback);
+  if (value > 0 && config.dropoutKey.empty())
+    config.dropoutKey = key.str();
+  return value;
+}
+
 void ConfigReader::readDropouts(llvm::StringRef attention, llvm::ArrayRef<llvm::StringRef> hidden, double fallback) {
-  config.attentionDropout = probability(attention, fallback);
+  config.attentionDropout = dropout(attention, fallback);
   for (llvm::StringRef key : hidden) {
-    double value = probability(key, fallback);
+    double value = dropout(key, fallback);
     if (key != hidden.front() && value != shape.dropout)
       reader.reject(key, "the value of " + hidden.front() + ", " + llvm::formatv("{0}", shape.dropout).str());
     shape.dropout = value;
@@ -189,6 +159,7 @@ void ConfigReader::readDropouts(llvm::StringRef attention, llvm::ArrayRef<llvm::
 
 void ConfigReader::readActivation(llvm::StringRef key, llvm::StringRef fallback) {
   std::string name = reader.string(key, fallback.str());
+  config.activationKey = key.str();
   if (name == "silu" || name == "swish")
     shape.activation = ActivationKind::Silu;
   else if (name == "relu")
@@ -222,64 +193,6 @@ void ConfigReader::requireEvenHead(int64_t rotated) {
   if (rotated % 2)
     reader.fail(reader.has("head_dim") ? "head_dim" : "hidden_size",
                 "head dimension " + llvm::Twine(rotated) + " is odd; rotary positions need pairs");
-}
-
-void ConfigReader::readRopeKeys() {
-  config.ropeTheta = reader.positive("rope_theta", config.ropeTheta);
-  // rope_parameters is the newer spelling; it holds rope_theta too.
-  if (reader.has("rope_scaling") && reader.has("rope_parameters"))
-    reader.fail("rope_parameters", "is the newer spelling of rope_scaling; give one of the two");
-  for (llvm::StringRef key : {"rope_scaling", "rope_parameters"})
-    if (std::optional<JsonReader> rope = reader.object(key))
-      readRope(*rope);
-}
-
-void ConfigReader::readRope(JsonReader &rope) {
-  if (rope.has("rope_type") && rope.has("type") && rope.string("rope_type") != rope.string("type"))
-    rope.reject("type", "the value of rope_type, \"" + rope.string("rope_type") + "\"");
-  llvm::StringRef key = rope.has("rope_type") ? "rope_type" : "type";
-  std::string kind = rope.string(key, "default");
-  bool hasTheta = reader.has("rope_theta") && rope.has("rope_theta");
-  double theta = rope.positive("rope_theta", config.ropeTheta);
-  if (hasTheta && theta != config.ropeTheta)
-    rope.reject("rope_theta", "what the outer rope_theta says");
-  config.ropeTheta = theta;
-  // Newer files say the rotated part of a head here.
-  double fraction = rope.positive("partial_rotary_factor", shape.rotaryFraction);
-  if (shape.family == "gpt_neox" && fraction <= 1 && !reader.has("rotary_pct"))
-    shape.rotaryFraction = fraction;
-  else if (fraction != shape.rotaryFraction)
-    rope.reject("partial_rotary_factor", llvm::formatv("{0}, as elsewhere in this model", shape.rotaryFraction).str());
-  RopeScaling &scaling = config.ropeScaling;
-  if (kind == "default")
-    return;
-  if (kind != "linear" && kind != "llama3" && kind != "yarn")
-    return rope.reject(key, "one of the supported \"default\", \"linear\", \"llama3\", \"yarn\"");
-  scaling.factor = rope.number("factor");
-  if (scaling.factor < 1)
-    rope.reject("factor", "a number >= 1");
-  if (kind == "yarn")
-    return readYarn(rope);
-  scaling.kind = kind == "linear" ? RopeScaling::Kind::Linear : RopeScaling::Kind::Llama3;
-  if (kind == "linear")
-    return;
-  scaling.lowFrequencyFactor = rope.positive("low_freq_factor");
-  scaling.highFrequencyFactor = rope.positive("high_freq_factor");
-  scaling.originalMaxPositions = rope.integer("original_max_position_embeddings", 1);
-  if (scaling.highFrequencyFactor <= scaling.lowFrequencyFactor)
-    rope.reject("high_freq_factor", "more than low_freq_factor");
-}
-
-void ConfigReader::readYarn(JsonReader &rope) {
-  RopeScaling &scaling = config.ropeScaling;
-  scaling.kind = RopeScaling::Kind::Yarn;
-  scaling.betaFast = rope.positive("beta_fast", 32.0);
-  scaling.betaSlow = rope.positive("beta_slow", 1.0);
-  scaling.magnitude = rope.number("mscale", 1.0);
-  scaling.magnitudeAllDims = rope.number("mscale_all_dim", 0.0);
-  scaling.originalMaxPositions = rope.integer("original_max_position_embeddings", 1);
-  if (scaling.betaFast <= scaling.betaSlow)
-    rope.reject("beta_fast", "more than beta_slow");
 }
 
 llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path) {

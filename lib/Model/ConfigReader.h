@@ -30,14 +30,40 @@ private:
   /// First of all: a message about a key of another architecture would lead astray.
   void readArchitecture();
   void readCommonKeys();
+  void refuseNulls();
 
   // Parts that several families share.
-  void readLlamaSizes(int64_t defaultPositions);
-  void readLlamaNumbers();
-  void readSlidingWindow(bool optional);
+  /// What configuration classes of LLaMA's relatives have by default.
+  struct LlamaDefaults {
+    int64_t positions;
+    int64_t kvHeads; // 0: as many as heads
+    double epsilon = 1e-6, theta = 10000;
+  };
+  void readLlamaSizes(const LlamaDefaults &defaults);
+  void readLlamaNumbers(const LlamaDefaults &defaults);
+  void readGemmaActivation();
+  /// Sizes and numbers.
+  void readLlamaKeys(const LlamaDefaults &defaults);
+  // SlidingWindow.cpp: sliding_window, and the keys that say in which layers it holds.
+  void readWindowOfEveryLayer(std::optional<int64_t> window);
+  void readQwenWindow();
+  void readQwen2MoeWindow();
+  std::optional<int64_t> readQwenWindowSize();
+  /// sliding_window; null is no window.
+  std::optional<int64_t> slidingWindow(std::optional<int64_t> fallback);
+  bool readLayerTypes(std::optional<int64_t> window);
+  // ExpertFamilies.cpp
   void readQwenExperts();
-  void readRopeKeys();
+  void readDeepseekExperts();
+  void readLatentAttention();
+  /// Experts of a token, which are at most what `expertsKey` says.
+  void readTopK(llvm::StringRef expertsKey, int64_t fallback);
+  // RopeKeys.cpp
+  void readRopeKeys(double defaultTheta);
+  void readNeoxRopeKeys();
+  void readNestedRope();
   void readRope(JsonReader &rope);
+  void readRopeScaling(llvm::StringRef key, llvm::StringRef kind, JsonReader &rope);
   void readYarn(JsonReader &rope);
   void readActivation(llvm::StringRef key, llvm::StringRef fallback);
   void readHeads(llvm::StringRef headsKey, llvm::StringRef hiddenKey);
@@ -49,11 +75,20 @@ private:
   /// An integer from 1 (or `least`) to 2^31.
   int64_t size(llvm::StringRef key, std::optional<int64_t> fallback = std::nullopt, int64_t least = 1);
   double probability(llvm::StringRef key, double fallback);
+  /// A probability; the first key with one above 0 is kept for the message of who cannot build it.
+  double dropout(llvm::StringRef key, double fallback);
+  /// pad_token_id, whose row of the embedding learns nothing from lookups.
+  void readPaddingToken(std::optional<int64_t> fallback = std::nullopt);
+  /// Keys for which null means something, or the same as their absence.
+  void mayBeNull(llvm::ArrayRef<llvm::StringRef> keys);
+  /// Whether the key is there, and null.
+  bool isNull(llvm::StringRef key) const;
 
   JsonReader reader;
   ModelConfig config;
   ModelShape &shape;
   void (ConfigReader::*readFamily)() = nullptr;
+  std::vector<llvm::StringRef> nullable;
 };
 
 /// A family of models: how config.json calls it, and who reads its keys.

@@ -16,9 +16,8 @@ namespace mlir::ppc {
 void buildDevicePhase(OpPassManager &pm, bool profile) {
   if (profile)
     pm.addPass(createNameOperationsPass());
-  // No pass before ppc-to-ppc-rt may drop or merge ops: the collectives of the model dialect are values without effects,
-  // but a rank that leaves one out blocks the others.
-  // Each kind of layer once, before anything looks inside.
+  // No pass before ppc-to-ppc-rt may drop or merge ops: the collectives of the model dialect are values without
+  // effects, but a rank that leaves one out blocks the others. Each kind of layer once, before anything looks inside.
   pm.addPass(createOutlineLayersPass());
   pm.addPass(func::createDuplicateFunctionEliminationPass());
   // The functions of a stage only call from here on; nothing below looks at each call again.

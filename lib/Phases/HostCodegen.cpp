@@ -57,14 +57,15 @@ void registerHostPhases() {
   bufferization::registerOneShotBufferizePass();
   func::registerDuplicateFunctionEliminationPass();
   PassPipelineRegistration<>("ppc-phase-device", "partition -> device: bodies merged, loops fused, buffers at offsets",
-                               [](OpPassManager &pm) { buildDevicePhase(pm); });
+                             [](OpPassManager &pm) { buildDevicePhase(pm); });
   PassPipelineRegistration<>("ppc-phase-host", "device -> host code in the LLVM dialect", buildHostPhase);
 }
 
 void registerHostDialects(DialectRegistry &registry) {
-  registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-                  ppcrt::PpcRtDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect, cf::ControlFlowDialect,
+              func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+              ppcrt::PpcRtDialect, scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(registry);
   linalg::registerBufferizableOpInterfaceExternalModels(registry);

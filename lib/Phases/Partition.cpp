@@ -19,7 +19,7 @@ void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep) {
   pm.addPass(createVerifySpmdPass());
   pm.addPass(createSplitStagesPass());
   pm.addPass(createApplySchedulePass());
-  pm.addPass(createVerifyStagesPass());
+  pm.addPass(createVerifyProgramPass());
 }
 
 } // namespace mlir::ppc

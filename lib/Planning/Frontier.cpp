@@ -1,4 +1,4 @@
-#include "Frontier.h"
+#include "lib/Planning/Frontier.h"
 
 #include <algorithm>
 #include <cmath>

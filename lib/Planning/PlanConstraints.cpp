@@ -10,8 +10,10 @@
 using namespace mlir::ppc;
 
 static constexpr llvm::StringLiteral keyNames[planKeyCount] = {
-    "devices", "dp", "tp", "pp", "vp", "cp", "ep", "etp", "sp", "zero", "shard_group", "micro_batch", "schedule",
-    "recompute", "recomputed_layers", "offload", "precision", "context", "attention"};
+    "devices",     "dp",          "tp",       "pp",        "vp",
+    "cp",          "ep",          "etp",      "sp",        "zero",
+    "shard_group", "micro_batch", "schedule", "recompute", "recomputed_layers",
+    "offload",     "precision",   "context",  "attention"};
 
 /// The words of a key that is no number; empty for numbers.
 static llvm::ArrayRef<llvm::StringLiteral> words(PlanKey key) {
@@ -20,15 +22,23 @@ static llvm::ArrayRef<llvm::StringLiteral> words(PlanKey key) {
   static constexpr llvm::StringLiteral offload[] = {"none", "optimizer", "activations"};
   static constexpr llvm::StringLiteral precision[] = {"f32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4"};
   static constexpr llvm::StringLiteral context[] = {"ring", "ulysses", "all-gather"};
-  static constexpr llvm::StringLiteral attention[] = {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash1-triton"};
+  static constexpr llvm::StringLiteral attention[] = {"unfused", "fused-softmax", "flash1",       "flash2",
+                                                      "flash3",  "cudnn",         "flash1-triton"};
   switch (key) {
-  case PlanKey::SequenceParallel: return onOff;
-  case PlanKey::Recompute: return recompute;
-  case PlanKey::Offload: return offload;
-  case PlanKey::Precision: return precision;
-  case PlanKey::Context: return context;
-  case PlanKey::Attention: return attention;
-  default: return {};
+  case PlanKey::SequenceParallel:
+    return onOff;
+  case PlanKey::Recompute:
+    return recompute;
+  case PlanKey::Offload:
+    return offload;
+  case PlanKey::Precision:
+    return precision;
+  case PlanKey::Context:
+    return context;
+  case PlanKey::Attention:
+    return attention;
+  default:
+    return {};
   }
 }
 
@@ -59,55 +69,109 @@ static int64_t scheduleIndex(llvm::StringRef name) {
 
 int64_t mlir::ppc::planValue(const ParallelLayout &layout, PlanKey key) {
   switch (key) {
-  case PlanKey::Devices: return layout.devices();
-  case PlanKey::Dp: return layout.dp;
-  case PlanKey::Tp: return layout.tp;
-  case PlanKey::Pp: return layout.pp;
-  case PlanKey::Vp: return layout.vp;
-  case PlanKey::Cp: return layout.cp;
-  case PlanKey::Ep: return layout.ep;
-  case PlanKey::Etp: return layout.etp;
-  case PlanKey::SequenceParallel: return layout.sequenceParallel;
-  case PlanKey::Zero: return layout.zero;
-  case PlanKey::ShardGroup: return layout.shardGroup ? layout.shardGroup : layout.dataRanks();
-  case PlanKey::MicroBatch: return layout.microBatch;
-  case PlanKey::Schedule: return scheduleIndex(layout.schedule);
-  case PlanKey::Recompute: return int64_t(layout.recompute);
-  case PlanKey::RecomputedLayers: return layout.stageRecomputedLayers.empty() ? layout.recomputedLayers : -2;
-  case PlanKey::Offload: return int64_t(layout.offload);
-  case PlanKey::Precision: return int64_t(layout.precision);
-  case PlanKey::Context: return int64_t(layout.contextKind);
-  case PlanKey::Attention: return int64_t(layout.attention);
+  case PlanKey::Devices:
+    return layout.devices();
+  case PlanKey::Dp:
+    return layout.dp;
+  case PlanKey::Tp:
+    return layout.tp;
+  case PlanKey::Pp:
+    return layout.pp;
+  case PlanKey::Vp:
+    return layout.vp;
+  case PlanKey::Cp:
+    return layout.cp;
+  case PlanKey::Ep:
+    return layout.ep;
+  case PlanKey::Etp:
+    return layout.etp;
+  case PlanKey::SequenceParallel:
+    return layout.sequenceParallel;
+  case PlanKey::Zero:
+    return layout.zero;
+  case PlanKey::ShardGroup:
+    return layout.shardGroup ? layout.shardGroup : layout.dataRanks();
+  case PlanKey::MicroBatch:
+    return layout.microBatch;
+  case PlanKey::Schedule:
+    return scheduleIndex(layout.schedule);
+  case PlanKey::Recompute:
+    return int64_t(layout.recompute);
+  case PlanKey::RecomputedLayers:
+    return layout.stageRecomputedLayers.empty() ? layout.recomputedLayers : -2;
+  case PlanKey::Offload:
+    return int64_t(layout.offload);
+  case PlanKey::Precision:
+    return int64_t(layout.precision);
+  case PlanKey::Context:
+    return int64_t(layout.contextKind);
+  case PlanKey::Attention:
+    return int64_t(layout.attention);
   }
   return -1;
 }
 
 void mlir::ppc::setPlanValue(ParallelLayout &layout, PlanKey key, int64_t value) {
   switch (key) {
-  case PlanKey::Devices: break;
-  case PlanKey::Dp: layout.dp = value; break;
-  case PlanKey::Tp: layout.tp = value; break;
-  case PlanKey::Pp: layout.pp = value; break;
-  case PlanKey::Vp: layout.vp = value; break;
-  case PlanKey::Cp: layout.cp = value; break;
-  case PlanKey::Ep: layout.ep = value; break;
-  case PlanKey::Etp: layout.etp = value; break;
-  case PlanKey::SequenceParallel: layout.sequenceParallel = value; break;
-  case PlanKey::Zero: layout.zero = value; break;
-  case PlanKey::ShardGroup: layout.shardGroup = value; break;
-  case PlanKey::MicroBatch: layout.microBatch = value; break;
-  case PlanKey::Schedule: layout.schedule = pipelineScheduleKinds()[value].name.str(); break;
-  case PlanKey::Recompute: layout.recompute = Recompute(value); break;
+  case PlanKey::Devices:
+    break;
+  case PlanKey::Dp:
+    layout.dp = value;
+    break;
+  case PlanKey::Tp:
+    layout.tp = value;
+    break;
+  case PlanKey::Pp:
+    layout.pp = value;
+    break;
+  case PlanKey::Vp:
+    layout.vp = value;
+    break;
+  case PlanKey::Cp:
+    layout.cp = value;
+    break;
+  case PlanKey::Ep:
+    layout.ep = value;
+    break;
+  case PlanKey::Etp:
+    layout.etp = value;
+    break;
+  case PlanKey::SequenceParallel:
+    layout.sequenceParallel = value;
+    break;
+  case PlanKey::Zero:
+    layout.zero = value;
+    break;
+  case PlanKey::ShardGroup:
+    layout.shardGroup = value;
+    break;
+  case PlanKey::MicroBatch:
+    layout.microBatch = value;
+    break;
+  case PlanKey::Schedule:
+    layout.schedule = pipelineScheduleKinds()[value].name.str();
+    break;
+  case PlanKey::Recompute:
+    layout.recompute = Recompute(value);
+    break;
   case PlanKey::RecomputedLayers:
     if (value != -2) { // else: as the list of numbers says
       layout.recomputedLayers = value;
       layout.stageRecomputedLayers.clear();
     }
     break;
-  case PlanKey::Offload: layout.offload = Offload(value); break;
-  case PlanKey::Precision: layout.precision = Precision(value); break;
-  case PlanKey::Context: layout.contextKind = ContextKind(value); break;
-  case PlanKey::Attention: layout.attention = AttentionKernel(value); break;
+  case PlanKey::Offload:
+    layout.offload = Offload(value);
+    break;
+  case PlanKey::Precision:
+    layout.precision = Precision(value);
+    break;
+  case PlanKey::Context:
+    layout.contextKind = ContextKind(value);
+    break;
+  case PlanKey::Attention:
+    layout.attention = AttentionKernel(value);
+    break;
   }
 }
 
@@ -155,9 +219,18 @@ llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef t
 
 int64_t mlir::ppc::planNeutralValue(PlanKey key) {
   switch (key) {
-  case PlanKey::Dp: case PlanKey::Tp: case PlanKey::Pp: case PlanKey::Vp: case PlanKey::Cp: case PlanKey::Ep: case PlanKey::Etp:
+  case PlanKey::Dp:
+  case PlanKey::Tp:
+  case PlanKey::Pp:
+  case PlanKey::Vp:
+  case PlanKey::Cp:
+  case PlanKey::Ep:
+  case PlanKey::Etp:
     return 1;
-  case PlanKey::SequenceParallel: case PlanKey::Zero: case PlanKey::Recompute: case PlanKey::Offload:
+  case PlanKey::SequenceParallel:
+  case PlanKey::Zero:
+  case PlanKey::Recompute:
+  case PlanKey::Offload:
     return 0;
   default:
     return -1;
@@ -174,10 +247,16 @@ llvm::Error PlanConstraints::pin(llvm::StringRef key, llvm::StringRef value) {
   if (isPinned(*parsedKey) && pinned(*parsedKey) != *parsed)
     return llvm::createStringError(llvm::formatv("{0} is pinned to both {1} and {2}", toString(*parsedKey),
                                                  planValueText(*parsedKey, pinned(*parsedKey)),
-                                                 planValueText(*parsedKey, *parsed)).str());
+                                                 planValueText(*parsedKey, *parsed))
+                                       .str());
+  if (possible && !possible(*parsedKey, *parsed))
+    return llvm::createStringError(llvm::formatv("{0} is pinned to {1}, but {2}", toString(*parsedKey),
+                                                 planValueText(*parsedKey, *parsed), limitReason(*parsedKey))
+                                       .str());
   if (!allows(*parsedKey, *parsed))
-    return llvm::createStringError(llvm::formatv("{0} is pinned to {1}, which is forbidden as well", toString(*parsedKey),
-                                                 planValueText(*parsedKey, *parsed)).str());
+    return llvm::createStringError(llvm::formatv("{0} is pinned to {1}, which is forbidden as well",
+                                                 toString(*parsedKey), planValueText(*parsedKey, *parsed))
+                                       .str());
   pin(*parsedKey, *parsed);
   return llvm::Error::success();
 }
@@ -189,8 +268,9 @@ llvm::Error PlanConstraints::forbid(llvm::StringRef key, llvm::StringRef value) 
   bool before = onlyNeutral[int(*parsedKey)];
   if (value.empty()) {
     if (planNeutralValue(*parsedKey) < 0)
-      return llvm::createStringError("cannot forbid " + toString(*parsedKey) + " as a whole: every plan has one; forbid a value (" +
-                                     toString(*parsedKey) + "=...)");
+      return llvm::createStringError("cannot forbid " + toString(*parsedKey) +
+                                     " as a whole: every plan has one; forbid a value (" + toString(*parsedKey) +
+                                     "=...)");
     onlyNeutral[int(*parsedKey)] = true;
   } else {
     llvm::Expected<int64_t> parsed = parsePlanValue(*parsedKey, value);
@@ -202,7 +282,14 @@ llvm::Error PlanConstraints::forbid(llvm::StringRef key, llvm::StringRef value) 
     return llvm::Error::success();
   onlyNeutral[int(*parsedKey)] = before;
   return llvm::createStringError(llvm::formatv("{0} is pinned to {1}, which is forbidden as well", toString(*parsedKey),
-                                               planValueText(*parsedKey, pinned(*parsedKey))).str());
+                                               planValueText(*parsedKey, pinned(*parsedKey)))
+                                     .str());
+}
+
+void PlanConstraints::limit(std::function<bool(PlanKey, int64_t)> newPossible,
+                            std::function<std::string(PlanKey)> reason) {
+  possible = std::move(newPossible);
+  limitReason = std::move(reason);
 }
 
 void PlanConstraints::relax(PlanKey key) {
@@ -239,7 +326,7 @@ bool PlanConstraints::allows(PlanKey key, int64_t value) const {
     return false;
   if (onlyNeutral[index] && value != planNeutralValue(key))
     return false;
-  return !llvm::is_contained(forbidden[index], value);
+  return !llvm::is_contained(forbidden[index], value) && (!possible || possible(key, value));
 }
 
 std::optional<PlanKey> PlanConstraints::violation(const ParallelLayout &layout) const {

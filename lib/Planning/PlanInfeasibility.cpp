@@ -1,4 +1,4 @@
-#include "PlanInfeasibility.h"
+#include "lib/Planning/PlanInfeasibility.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -15,11 +15,13 @@ static std::string checkPins(const PlanRequest &request) {
     if (constraints.isPinned(PlanKey(key)))
       setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
   layout.stageLayers.assign(constraints.stageLayers.begin(), constraints.stageLayers.end());
-  layout.stageRecomputedLayers.assign(constraints.stageRecomputedLayers.begin(), constraints.stageRecomputedLayers.end());
+  layout.stageRecomputedLayers.assign(constraints.stageRecomputedLayers.begin(),
+                                      constraints.stageRecomputedLayers.end());
   // What depends on degrees that are free is not judged.
   if (!constraints.isPinned(PlanKey::Dp) || !constraints.isPinned(PlanKey::Cp))
     layout.shardGroup = 0;
-  bool free = !constraints.isPinned(PlanKey::Dp) || !constraints.isPinned(PlanKey::Tp) || !constraints.isPinned(PlanKey::Cp);
+  bool free =
+      !constraints.isPinned(PlanKey::Dp) || !constraints.isPinned(PlanKey::Tp) || !constraints.isPinned(PlanKey::Cp);
   if (free && layout.dp * layout.cp * layout.tp % (layout.ep * layout.etp))
     layout.dp = layout.ep * layout.etp;
   if (request.job.globalBatch % (layout.dp * layout.microBatch) && !constraints.isPinned(PlanKey::Dp))
@@ -33,12 +35,16 @@ static std::string checkPins(const PlanRequest &request) {
 static std::string explainStates(const PlanRequest &request) {
   const PlanConstraints &constraints = request.constraints;
   const Cluster &cluster = request.cluster;
-  if (!constraints.allows(PlanKey::Offload, int64_t(Offload::None)) && (cluster.host.memory.value <= 0 || cluster.host.bandwidth.value <= 0))
-    return llvm::formatv("offload is {0}, but cluster {1} has no host memory to offload to (\"host\" of a cluster file)",
-                         constraints.describe(PlanKey::Offload), cluster.name).str();
+  if (!constraints.allows(PlanKey::Offload, int64_t(Offload::None)) &&
+      (cluster.host.memory.value <= 0 || cluster.host.bandwidth.value <= 0))
+    return llvm::formatv(
+               "offload is {0}, but cluster {1} has no host memory to offload to (\"host\" of a cluster file)",
+               constraints.describe(PlanKey::Offload), cluster.name)
+        .str();
   if (constraints.isPinned(PlanKey::ShardGroup))
     return llvm::formatv("shard_group {0} divides the data-parallel ranks (dp x cp) of no layout that is left",
-                         constraints.pinned(PlanKey::ShardGroup)).str();
+                         constraints.pinned(PlanKey::ShardGroup))
+        .str();
   return "zero, shard_group and offload are constrained so that nothing is left";
 }
 
@@ -46,7 +52,8 @@ static std::string explainStates(const PlanRequest &request) {
 static std::string explainSchedules(const PlanRequest &request, const BoundedSpace &bounded) {
   bool holdsState = false;
   auto pipelined = bounded.grids.end();
-  for (auto grid = bounded.grids.begin(); grid != bounded.grids.end() && (!holdsState || pipelined == bounded.grids.end()); ++grid) {
+  for (auto grid = bounded.grids.begin();
+       grid != bounded.grids.end() && (!holdsState || pipelined == bounded.grids.end()); ++grid) {
     ParallelLayout layout = bounded.space->layoutOf(grid->second);
     holdsState |= !bounded.space->states(layout).empty();
     if (layout.pp > 1 && pipelined == bounded.grids.end())
@@ -55,8 +62,10 @@ static std::string explainSchedules(const PlanRequest &request, const BoundedSpa
   if (!holdsState)
     return explainStates(request);
   if (pipelined == bounded.grids.end() && !request.constraints.allows(PlanKey::Vp, 1))
-    return "vp is " + request.constraints.describe(PlanKey::Vp) + ", which takes a pipeline; only layouts of one stage (pp 1) are left";
-  ParallelLayout layout = bounded.space->layoutOf(pipelined == bounded.grids.end() ? bounded.grids.front().second : pipelined->second);
+    return "vp is " + request.constraints.describe(PlanKey::Vp) +
+           ", which takes a pipeline; only layouts of one stage (pp 1) are left";
+  ParallelLayout layout =
+      bounded.space->layoutOf(pipelined == bounded.grids.end() ? bounded.grids.front().second : pipelined->second);
   for (PlanKey key : {PlanKey::Schedule, PlanKey::Vp})
     if (request.constraints.isPinned(key))
       setPlanValue(layout, key, request.constraints.pinned(key));
@@ -65,15 +74,18 @@ static std::string explainSchedules(const PlanRequest &request, const BoundedSpa
   if (error)
     return llvm::toString(std::move(error));
   return llvm::formatv("the constraints leave no schedule for pp {0} and {1} micro-batches of {2}", layout.pp,
-                       layout.microBatches(request.job), layout.microBatch).str();
+                       layout.microBatches(request.job), layout.microBatch)
+      .str();
 }
 
 static std::string largestPart(const MemoryBreakdown &memory) {
-  std::pair<const char *, Bytes> parts[] = {{"parameters", memory.parameters},     {"gradients", memory.gradients},
-                                            {"optimizer state", memory.optimizer}, {"activations", memory.activations},
-                                            {"workspace", memory.workspace},       {"communication buffers", memory.communication},
-                                            {"framework", memory.framework}};
-  auto most = std::max_element(std::begin(parts), std::end(parts), [](const auto &a, const auto &b) { return a.second < b.second; });
+  std::pair<const char *, Bytes> parts[] = {
+      {"parameters", memory.parameters},     {"gradients", memory.gradients},
+      {"optimizer state", memory.optimizer}, {"activations", memory.activations},
+      {"workspace", memory.workspace},       {"communication buffers", memory.communication},
+      {"framework", memory.framework}};
+  auto most = std::max_element(std::begin(parts), std::end(parts),
+                               [](const auto &a, const auto &b) { return a.second < b.second; });
   return llvm::formatv("{0} of it {1}", toString(most->second), most->first).str();
 }
 
@@ -94,7 +106,8 @@ public:
       PlanConstraints relaxed = request.constraints;
       relaxed.relax(key);
       if (auto plan = findPlan(relaxed))
-        found.push_back({key, request.constraints.describe(key), planValueText(key, planValue(plan->layout, key)), *plan});
+        found.push_back(
+            {key, request.constraints.describe(key), planValueText(key, planValue(plan->layout, key)), *plan});
     }
     if (found.empty() && constrained.size() > 1) {
       PlanConstraints relaxed = request.constraints;
@@ -115,7 +128,8 @@ public:
 
 private:
   std::optional<Plan> findPlan(const PlanConstraints &constraints) {
-    int64_t count = constraints.isPinned(PlanKey::Devices) ? constraints.pinned(PlanKey::Devices) : request.cluster.deviceCount();
+    int64_t count =
+        constraints.isPinned(PlanKey::Devices) ? constraints.pinned(PlanKey::Devices) : request.cluster.deviceCount();
     SearchOutcome outcome = engine.search(engine.bound(constraints, count), limit, 1);
     if (outcome.best().empty())
       return std::nullopt;
@@ -148,7 +162,8 @@ private:
       if (outcome.best().empty())
         continue;
       if (llvm::Expected<Plan> plan = pricePlan(more, outcome.best().front().layout))
-        found.push_back({PlanKey::Devices, std::to_string(devices), std::to_string(devices * factor), std::move(*plan)});
+        found.push_back(
+            {PlanKey::Devices, std::to_string(devices), std::to_string(devices * factor), std::move(*plan)});
       else
         llvm::consumeError(plan.takeError());
       return;
@@ -178,14 +193,17 @@ Infeasibility mlir::ppc::explainShape(const PlanRequest &request, SearchEngine &
   if (result.reason.empty() && product > devices)
     result.reason = llvm::formatv("{0} needs {1} devices, there are {2}", factors, product, devices).str();
   if (result.reason.empty())
-    result.reason = llvm::formatv("no layout of {0} or fewer devices divides {1} layers, {2} heads and {3} sequences per step under the pins",
-                                  devices, request.model.layers, request.model.heads, request.job.globalBatch).str();
+    result.reason =
+        llvm::formatv(
+            "no layout of {0} or fewer devices divides {1} layers, {2} heads and {3} sequences per step under the pins",
+            devices, request.model.layers, request.model.heads, request.job.globalBatch)
+            .str();
   result.relaxations = Relaxations(request, engine, product > devices ? devices : 0, limit).run();
   return result;
 }
 
-Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEngine &engine, const BoundedSpace &bounded, Bytes limit,
-                                           const SearchOutcome &outcome) {
+Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEngine &engine,
+                                           const BoundedSpace &bounded, Bytes limit, const SearchOutcome &outcome) {
   Infeasibility result;
   result.available = limit;
   std::optional<Candidate> least = engine.findLeastMemory(bounded);
@@ -194,10 +212,13 @@ Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEng
     if (llvm::Expected<Plan> plan = pricePlan(request, least->layout)) {
       result.stage = plan->cost.worstStage;
       result.needed = plan->cost.peakMemory;
-      result.reason = llvm::formatv("every layout needs more memory than the {0} of a device: the least is {1} on stage {2} ({3} too much; "
-                                    "{4}), with {5}",
-                                    toString(limit), toString(result.needed), result.stage, toString(result.needed - limit),
-                                    largestPart(plan->cost.stages[result.stage].memory), toString(plan->layout)).str();
+      result.reason =
+          llvm::formatv(
+              "every layout needs more memory than the {0} of a device: the least is {1} on stage {2} ({3} too much; "
+              "{4}), with {5}",
+              toString(limit), toString(result.needed), result.stage, toString(result.needed - limit),
+              largestPart(plan->cost.stages[result.stage].memory), toString(plan->layout))
+              .str();
       result.closest = std::move(*plan);
     } else {
       llvm::consumeError(plan.takeError());

@@ -1,41 +1,47 @@
 #include "ppc/Planning/PlanSearch.h"
 
-#include "Frontier.h"
-#include "GroupSearch.h"
-#include "PlanInfeasibility.h"
-#include "SearchEngine.h"
+#include "lib/Planning/Frontier.h"
+#include "lib/Planning/Grid/SearchEngine.h"
+#include "lib/Planning/Group/GroupSearch.h"
+#include "lib/Planning/PlanInfeasibility.h"
 #include "ppc/CostModel/MixedStep.h"
+#include "ppc/CostModel/PredictionInterval.h"
+#include "ppc/Planning/PlanVerifier.h"
 #include "ppc/Simulation/StepBound.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/ThreadPool.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace mlir::ppc;
 
-static constexpr double infinite = std::numeric_limits<double>::infinity();
-
-static Bytes usableMemory(double memory) {
-  double mib = double(1 << 20);
-  return Bytes(memory - std::clamp(0.02 * memory, 256 * mib, 2048 * mib));
+static Bytes usableMemory(double memory, const Stack &stack) {
+  // On large devices what is not foreseen does not grow with them: a percent is a GiB at most.
+  double mib = double(1 << 20), share = stack.memoryMargin, most = std::max(256.0, 102400 * share);
+  return Bytes(memory - std::clamp(share * memory, 256 * mib, most * mib));
 }
 
-Bytes mlir::ppc::planMemoryLimit(const Cluster &cluster) { return usableMemory(cluster.device().memory.value); }
+Bytes mlir::ppc::planMemoryLimit(const Cluster &cluster, const Stack &stack) {
+  return usableMemory(cluster.device().memory.value, stack);
+}
 
 static Bytes limitOf(const PlanRequest &request) {
-  return request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster);
+  return request.memoryLimit.value > 0 ? request.memoryLimit : planMemoryLimit(request.cluster, request.stack);
 }
 
 Bytes mlir::ppc::stageMemoryLimit(const PlanRequest &request, const ParallelLayout &layout, size_t stage) {
   if (request.cluster.groups.size() == 1)
     return limitOf(request);
   double memory = request.cluster.groups[layout.stageGroups[stage]].device.memory.value;
-  Bytes own = usableMemory(memory);
+  Bytes own = usableMemory(memory, request.stack);
   return request.memoryLimit.value > 0 ? std::min(own, request.memoryLimit) : own;
 }
 
-bool mlir::ppc::fitsStage(const PlanRequest &request, const ParallelLayout &layout, size_t stage, const MemoryBreakdown &memory) {
+bool mlir::ppc::fitsStage(const PlanRequest &request, const ParallelLayout &layout, size_t stage,
+                          const MemoryBreakdown &memory) {
   if (memory.total() > stageMemoryLimit(request, layout, stage))
     return false;
   if (request.cluster.groups.size() == 1)
@@ -43,8 +49,8 @@ bool mlir::ppc::fitsStage(const PlanRequest &request, const ParallelLayout &layo
   return memory.host.value <= 0 || fitsHost(groupAlone(request.cluster, layout.stageGroups[stage]), memory);
 }
 
-static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const ParallelLayout &layout, StepEstimator &estimator,
-                                          StepDetail &detail) {
+static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const ParallelLayout &layout,
+                                          StepEstimator &estimator, StepDetail &detail) {
   Plan plan{layout, {}};
   llvm::Expected<StepCost> cost =
       estimator.estimate(request.model, request.job, request.cluster, layout, request.stack, &detail);
@@ -64,9 +70,12 @@ static llvm::Expected<Plan> priceInDetail(const PlanRequest &request, const Para
 
 std::string mlir::ppc::tradeText(const StepCost &least, const Plan &fastest, double tolerance) {
   double more = least.stepTime / fastest.cost.stepTime - 1;
-  return llvm::formatv("{0} per rank: with {1}, {2} would be taken for {3:f1} % less time; steps predicted within {4:f0} % of each other count "
+  return llvm::formatv("{0} per rank: with {1}, {2} would be taken for {3:f1} % less time; steps predicted within "
+                       "{4:f0} % of each other count "
                        "as equally long",
-                       toString(least.peakMemory), toString(fastest.layout), toString(fastest.cost.peakMemory), 100 * more, 100 * tolerance).str();
+                       toString(least.peakMemory), toString(fastest.layout), toString(fastest.cost.peakMemory),
+                       100 * more, 100 * tolerance)
+      .str();
 }
 
 llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const ParallelLayout &layout) {
@@ -80,11 +89,17 @@ static llvm::Error checkRequest(const PlanRequest &request) {
   if (llvm::Error error = verifyModelShape(request.model))
     return error;
   if (request.job.sequence < 1 || request.job.globalBatch < 1)
-    return llvm::createStringError(llvm::formatv("a sequence of {0} tokens and a global batch of {1} sequences cannot be trained on; "
-                                                 "both must be at least 1", request.job.sequence, request.job.globalBatch).str());
-  if (request.model.maxPositions && request.model.position == PositionKind::Learned && request.job.sequence > request.model.maxPositions)
-    return llvm::createStringError(llvm::formatv("the sequence of {0} tokens is longer than the {1} positions that the model has learned",
-                                                 request.job.sequence, request.model.maxPositions).str());
+    return llvm::createStringError(
+        llvm::formatv("a sequence of {0} tokens and a global batch of {1} sequences cannot be trained on; "
+                      "both must be at least 1",
+                      request.job.sequence, request.job.globalBatch)
+            .str());
+  if (request.model.maxPositions && request.model.position == PositionKind::Learned &&
+      request.job.sequence > request.model.maxPositions)
+    return llvm::createStringError(
+        llvm::formatv("the sequence of {0} tokens is longer than the {1} positions that the model has learned",
+                      request.job.sequence, request.model.maxPositions)
+            .str());
   if (request.topK < 1)
     return llvm::createStringError("at least one plan must be asked for");
   return llvm::Error::success();
@@ -102,6 +117,7 @@ private:
   void fillTable(const SearchOutcome &outcome);
   llvm::Error rankPlans(SearchOutcome &outcome);
   /// `order`: times and numbers of plans, fastest first.
+  void preferSimpler(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf);
   void preferLessMemory(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf);
   llvm::Error addAlternatives(const BoundedSpace &bounded, llvm::ArrayRef<Candidate> best);
   /// Replaces a search over `devices` by one over fewer where their fastest step is shorter.
@@ -132,8 +148,9 @@ void PlanSearch::fillTable(const SearchOutcome &outcome) {
   row("layouts priced", outcome.counts.priced);
 }
 
-/// Prices the best candidates, replays them if asked to, and puts them, and those of `outcome`, in the order of the result.
-/// Where more are candidates than are listed, those that take longer than as many others need no replay, or not all of it.
+/// Prices the best candidates, replays them if asked to, and puts them, and those of `outcome`, in the order of the
+/// result. Where more are candidates than are listed, those that take longer than as many others need no replay, or not
+/// all of it.
 llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   struct Finalist {
     Plan plan;
@@ -166,15 +183,16 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
       queue.push_back({expectedReplayTasks(priced[i].plan.layout, priced[i].detail), i});
     llvm::sort(queue);
     std::vector<std::optional<llvm::Expected<SimulatedStep>>> steps(priced.size());
-    double latest = infinite;
+    double latest = std::numeric_limits<double>::infinity();
     auto run = [&](size_t i) {
       const Finalist &each = priced[i];
       StepSimulationOptions options;
-      if (latest < infinite) {
+      if (std::isfinite(latest)) {
         options.latest = Seconds(latest);
         PipelineTimer timer(engine.compiled());
-        llvm::Expected<Seconds> bound = boundSimulatedStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
-                                                           each.detail, each.plan.cost, timer);
+        llvm::Expected<Seconds> bound =
+            boundSimulatedStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
+                               each.detail, each.plan.cost, timer);
         if (!bound) {
           steps[i].emplace(bound.takeError());
           return;
@@ -182,8 +200,8 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
         if (bound->value > latest)
           return;
       }
-      steps[i].emplace(simulateStep(request.model, request.job, request.cluster, each.plan.layout, request.stack, each.detail, each.plan.cost,
-                                    options));
+      steps[i].emplace(simulateStep(request.model, request.job, request.cluster, each.plan.layout, request.stack,
+                                    each.detail, each.plan.cost, options));
     };
     llvm::Error errors = llvm::Error::success();
     std::vector<double> times;
@@ -221,10 +239,15 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
     order.push_back({finalists[i].time, i});
   llvm::sort(order);
   if (order.front().second != 0 || !isFirst)
-    result.notes.push_back(llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}", first, toString(formula), replayed).str());
+    result.notes.push_back(llvm::formatv("by closed formulas {0} is fastest with {1}; replayed it takes {2}", first,
+                                         toString(formula), replayed)
+                               .str());
+  if (request.breakTies)
+    preferSimpler(order, [&](size_t number) -> const Plan & { return finalists[number].plan; });
   if (choosesByMemory)
     preferLessMemory(order, [&](size_t number) -> const Plan & { return finalists[number].plan; });
   order.resize(std::min(order.size(), size_t(request.topK)));
+  result.ties = std::min(result.ties, order.size());
   for (auto [time, number] : order) {
     result.plans.push_back(std::move(finalists[number].plan));
     best.push_back(std::move(finalists[number].candidate));
@@ -234,8 +257,32 @@ llvm::Error PlanSearch::rankPlans(SearchOutcome &outcome) {
   return llvm::Error::success();
 }
 
-void PlanSearch::preferLessMemory(std::vector<std::pair<double, size_t>> &order, llvm::function_ref<const Plan &(size_t)> planOf) {
-  auto end = llvm::find_if(order, [&](const auto &entry) { return entry.first > order.front().first * (1 + request.timeTolerance); });
+/// What there is to understand and to get wrong: kinds of parallelism and of saving memory, then how far they go.
+static std::tuple<int, int64_t, double> complexityOf(const Plan &plan) {
+  const ParallelLayout &layout = plan.layout;
+  int kinds = layout.recompute != Recompute::None;
+  for (int64_t degree : {layout.tp, layout.pp, layout.cp, layout.ep, layout.etp, layout.vp})
+    kinds += degree > 1;
+  kinds += (layout.zero >= 2) + (layout.shardGroup > 0 && layout.shardGroup < layout.dataRanks());
+  kinds += layout.offload == Offload::None ? 0 : 2;
+  kinds += layout.pp > 1 && layout.schedule != "1f1b" && layout.schedule != "interleaved";
+  return {kinds, layout.tp * layout.pp * layout.cp, plan.cost.peakMemory.value};
+}
+
+void PlanSearch::preferSimpler(std::vector<std::pair<double, size_t>> &order,
+                               llvm::function_ref<const Plan &(size_t)> planOf) {
+  const double fastest = order.front().first;
+  auto end = llvm::find_if(order, [&](const auto &entry) { return entry.first > fastest * (1 + indistinctShare()); });
+  std::stable_sort(order.begin(), end, [&](const auto &a, const auto &b) {
+    return complexityOf(planOf(a.second)) < complexityOf(planOf(b.second));
+  });
+  result.ties = size_t(end - order.begin());
+}
+
+void PlanSearch::preferLessMemory(std::vector<std::pair<double, size_t>> &order,
+                                  llvm::function_ref<const Plan &(size_t)> planOf) {
+  auto end = llvm::find_if(
+      order, [&](const auto &entry) { return entry.first > order.front().first * (1 + request.timeTolerance); });
   auto chosen = std::min_element(order.begin(), end, [&](const auto &a, const auto &b) {
     return planOf(a.second).cost.peakMemory < planOf(b.second).cost.peakMemory; // of equals the first, which is faster
   });
@@ -246,15 +293,26 @@ void PlanSearch::preferLessMemory(std::vector<std::pair<double, size_t>> &order,
   std::rotate(order.begin(), chosen, chosen + 1);
 }
 
-/// The values that layouts with another one than `chosen` avoid: where a key would mean nothing is no other value of it.
+/// The values that layouts with another one than `chosen` avoid: where a key would mean nothing is no other value of
+/// it.
 static std::vector<std::pair<PlanKey, int64_t>> avoidedFor(PlanKey key, const ParallelLayout &chosen) {
   std::vector<std::pair<PlanKey, int64_t>> avoided{{key, planValue(chosen, key)}};
   switch (key) {
-  case PlanKey::Schedule: case PlanKey::Vp: avoided.push_back({PlanKey::Pp, 1}); break;
-  case PlanKey::Context: avoided.push_back({PlanKey::Cp, 1}); break;
-  case PlanKey::SequenceParallel: avoided.push_back({PlanKey::Tp, 1}); break;
-  case PlanKey::ShardGroup: avoided.push_back({PlanKey::Zero, 0}); break;
-  default: break;
+  case PlanKey::Schedule:
+  case PlanKey::Vp:
+    avoided.push_back({PlanKey::Pp, 1});
+    break;
+  case PlanKey::Context:
+    avoided.push_back({PlanKey::Cp, 1});
+    break;
+  case PlanKey::SequenceParallel:
+    avoided.push_back({PlanKey::Tp, 1});
+    break;
+  case PlanKey::ShardGroup:
+    avoided.push_back({PlanKey::Zero, 0});
+    break;
+  default:
+    break;
   }
   return avoided;
 }
@@ -266,8 +324,8 @@ llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::Array
   std::vector<std::pair<size_t, size_t>> ofTarget; // alternative, target
   std::optional<size_t> recomputing;
   for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Vp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
-                      PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::MicroBatch, PlanKey::Schedule,
-                      PlanKey::Recompute, PlanKey::Offload, PlanKey::Context}) {
+                      PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::MicroBatch,
+                      PlanKey::Schedule, PlanKey::Recompute, PlanKey::Offload, PlanKey::Context}) {
     if ((key == PlanKey::Ep || key == PlanKey::Etp) && !request.model.moe)
       continue;
     if (isVacuous(chosen, key) || (key == PlanKey::Vp && chosen.pp == 1) ||
@@ -310,13 +368,15 @@ llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::Array
     other.forbid(PlanKey::Recompute, int64_t(chosen.recompute));
     SearchTargets target;
     target.targets.emplace_back(1);
-    SearchOutcome outcome = engine.search(SearchEngine::restrict(bounded, other), limit, std::move(target), "alternatives", best);
+    SearchOutcome outcome =
+        engine.search(SearchEngine::restrict(bounded, other), limit, std::move(target), "alternatives", best);
     return fill(result.alternatives[*recomputing], outcome.found.targets.front());
   }
   return llvm::Error::success();
 }
 
-void PlanSearch::tryFewerDevices(int64_t &devices, BoundedSpace &bounded, SearchOutcome &outcome, const SearchTargets &empty) {
+void PlanSearch::tryFewerDevices(int64_t &devices, BoundedSpace &bounded, SearchOutcome &outcome,
+                                 const SearchTargets &empty) {
   const int64_t all = devices;
   // Multiples of every power of two: what halves often divides layers, heads and batches.
   for (int64_t part = 2, last = all; part <= all; part *= 2) {
@@ -339,7 +399,8 @@ void PlanSearch::tryFewerDevices(int64_t &devices, BoundedSpace &bounded, Search
   }
 }
 
-llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate &fastest, std::vector<Candidate> known) {
+llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate &fastest,
+                                    std::vector<Candidate> known) {
   const int steps = bounded.grids.size() <= manyGrids ? 32 : 8;
   std::vector<Candidate> points = {fastest};
   while (true) {
@@ -348,9 +409,10 @@ llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate
     targets.targets.emplace_back(1);
     targets.targets.front().found.latest = frontierSpan * fastest.time;
     targets.keepsFront = true;
-    SearchOutcome outcome = engine.search(bounded, less, std::move(targets), "frontier",
-                                          // Memory without what the stack does not report says nothing of the limit.
-                                          request.stack.reportsAllocated ? llvm::ArrayRef<Candidate>() : llvm::ArrayRef<Candidate>(known));
+    SearchOutcome outcome =
+        engine.search(bounded, less, std::move(targets), "frontier",
+                      // Memory without what the stack does not report says nothing of the limit.
+                      request.stack.reportsAllocated ? llvm::ArrayRef<Candidate>() : llvm::ArrayRef<Candidate>(known));
     if (outcome.best().empty())
       break;
     points.push_back(outcome.best().front());
@@ -366,9 +428,17 @@ llvm::Error PlanSearch::addFrontier(const BoundedSpace &bounded, const Candidate
   keepFastest(result.frontier);
   const Plan &first = result.frontier.front();
   if (first.cost.stepTime.value < fastest.time * (1 - 1e-9))
-    result.notes.push_back(llvm::formatv("cut for less memory, {0} takes {1}; --memory {2:f1} finds it", toString(first.layout),
-                                         toString(first.cost.stepTime), first.cost.peakMemory.value / 0x1p30 + 0.05).str());
+    result.notes.push_back(llvm::formatv("cut for less memory, {0} takes {1}; --memory {2:f1} finds it",
+                                         toString(first.layout), toString(first.cost.stepTime),
+                                         first.cost.peakMemory.value / 0x1p30 + 0.05)
+                               .str());
   return llvm::Error::success();
+}
+
+/// Whether weights and gradients, which no choice brings to the host, fit when nothing of them is kept twice.
+static bool holdsWeights(const PlanRequest &request, int64_t devices, Bytes limit) {
+  ParameterCounts parameters = countParameters(request.model);
+  return parameters.total * (2 + std::min(2.0, request.stack.gradientBytes)) <= limit.value * double(devices);
 }
 
 llvm::Expected<PlanSearchResult> PlanSearch::run() {
@@ -378,7 +448,8 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   if (request.constraints.isPinned(PlanKey::Devices)) {
     devices = request.constraints.pinned(PlanKey::Devices);
     if (devices > all)
-      return llvm::createStringError(llvm::formatv("{0} devices are asked for, cluster {1} has {2}", devices, request.cluster.name, all).str());
+      return llvm::createStringError(
+          llvm::formatv("{0} devices are asked for, cluster {1} has {2}", devices, request.cluster.name, all).str());
   }
   BoundedSpace bounded = engine.bound(request.constraints, devices);
   // Fewer devices only where so many cannot be used.
@@ -396,13 +467,20 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   targets.targets.emplace_back(size_t(finalists));
   targets.keepsFront = request.frontier || request.timeTolerance > 0;
   targets.frontTolerance = request.timeTolerance;
-  SearchOutcome outcome = engine.search(bounded, limit, targets);
+  SearchOutcome outcome;
+  outcome.found = targets;
+  if (holdsWeights(request, devices, limit))
+    outcome = engine.search(bounded, limit, targets);
+  else // no need to look at every layout
+    outcome.counts.memory = int64_t(bounded.grids.size());
   if (!outcome.best().empty()) {
     const Seconds onMost(outcome.best().front().time);
     if (request.fewerDevices && !request.constraints.isPinned(PlanKey::Devices))
       tryFewerDevices(devices, bounded, outcome, targets);
     if (devices < most)
-      result.notes.push_back(llvm::formatv("uses {0} of {1} devices: a step on {2} takes {3}", devices, asked, most, toString(onMost)).str());
+      result.notes.push_back(
+          llvm::formatv("uses {0} of {1} devices: a step on {2} takes {3}", devices, asked, most, toString(onMost))
+              .str());
     else if (devices < asked)
       result.notes.push_back(llvm::formatv("uses {0} of {1} devices: no layout of more divides", devices, asked).str());
   }
@@ -417,8 +495,9 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   if (llvm::Error error = rankPlans(outcome))
     return std::move(error);
   if (!complete)
-    result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}", outcome.counts.priced,
-                                         toString(result.lowerBound)).str());
+    result.notes.push_back(llvm::formatv("stopped after {0} layouts priced; a better one may take down to {1}",
+                                         outcome.counts.priced, toString(result.lowerBound))
+                               .str());
   if (request.alternatives)
     if (llvm::Error error = addAlternatives(bounded, outcome.best()))
       return std::move(error);
@@ -428,15 +507,48 @@ llvm::Expected<PlanSearchResult> PlanSearch::run() {
   return std::move(result);
 }
 
-llvm::Expected<PlanSearchResult> mlir::ppc::searchPlan(const PlanRequest &request) {
+static llvm::Expected<PlanSearchResult> search(const PlanRequest &request) {
   if (request.cluster.groups.size() == 1) {
     for (int64_t group : request.constraints.stageGroups)
       if (group != 0)
-        return llvm::createStringError(llvm::formatv("stage_groups names group {0}; cluster {1} has one group, number 0", group,
-                                                     request.cluster.name).str());
+        return llvm::createStringError(
+            llvm::formatv("stage_groups names group {0}; cluster {1} has one group, number 0", group,
+                          request.cluster.name)
+                .str());
     return PlanSearch(request).run();
   }
   if (llvm::Error error = checkRequest(request))
     return std::move(error);
   return searchGroups(request);
+}
+
+/// What is printed or compiled is priced once more without the search.
+static llvm::Error verifyPlans(const PlanRequest &request, const PlanSearchResult &result) {
+  std::vector<const Plan *> plans;
+  for (const Plan &plan : result.plans)
+    plans.push_back(&plan);
+  for (const PlanAlternative &alternative : result.alternatives)
+    if (alternative.plan)
+      plans.push_back(&*alternative.plan);
+  for (const Plan &plan : result.frontier)
+    plans.push_back(&plan);
+  std::vector<std::string> problems(plans.size());
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(request.threads));
+  for (size_t i = 0; i < plans.size(); ++i)
+    pool.async([&, i] { problems[i] = llvm::toString(verifyPlan(request, *plans[i])); });
+  pool.wait();
+  for (size_t i = 0; i < plans.size(); ++i)
+    if (!problems[i].empty())
+      return llvm::createStringError("internal error, please report it: the plan " + toString(plans[i]->layout) +
+                                     " does not hold what the search says of it: " + problems[i]);
+  return llvm::Error::success();
+}
+
+llvm::Expected<PlanSearchResult> mlir::ppc::searchPlan(const PlanRequest &request) {
+  llvm::Expected<PlanSearchResult> result = search(request);
+  if (!result)
+    return result;
+  if (llvm::Error error = verifyPlans(request, *result))
+    return std::move(error);
+  return result;
 }

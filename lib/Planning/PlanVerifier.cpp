@@ -1,6 +1,6 @@
 #include "ppc/Planning/PlanVerifier.h"
 
-#include "PlanSpace.h"
+#include "lib/Planning/Grid/PlanSpace.h"
 #include "ppc/CostModel/MixedStep.h"
 #include "ppc/Scheduling/ScheduleVerifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -25,8 +25,8 @@ public:
 private:
   /// `contextOf`: of the device that holds the chunk.
   using ChunkContexts = llvm::function_ref<const PricingContext &(size_t chunk)>;
-  std::vector<ChunkCost> priceStages(ChunkContexts contextOf, llvm::ArrayRef<int64_t> layers, llvm::function_ref<Seconds(size_t)> beside,
-                                     bool splitBackward) const;
+  std::vector<ChunkCost> priceStages(ChunkContexts contextOf, llvm::ArrayRef<int64_t> layers,
+                                     llvm::function_ref<Seconds(size_t)> beside, bool splitBackward) const;
   /// What the device keeps after each of its actions, every moment of the step.
   void followMemory(const PipelineSchedule &schedule, int64_t device, PipelineProgram &program) const;
 
@@ -36,15 +36,15 @@ private:
 } // namespace
 
 std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm::ArrayRef<int64_t> layers,
-                                                  llvm::function_ref<Seconds(size_t)> beside, bool splitBackward) const {
+                                                  llvm::function_ref<Seconds(size_t)> beside,
+                                                  bool splitBackward) const {
   const ModelShape &model = request.model;
   std::vector<ChunkCost> chunks(layers.size());
   auto add = [&](size_t number, LayerKind kind, LayerProgram program, bool recomputed) {
     const PricingContext &context = contextOf(number);
     ChunkCost &chunk = chunks[number];
     LayerPrograms one;
-    one.programs[int(kind)] = std::move(program);
-    one.present[int(kind)] = true;
+    one.set(kind, std::move(program), context.stack);
     LayerPrice price = priceLayers(context, one)(kind, recomputed);
     ++chunk.count[int(kind)];
     chunk.durations.forward += price.forward;
@@ -68,7 +68,8 @@ std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm:
   auto numberOf = [&](size_t chunk) {
     if (layout.recompute != Recompute::Full)
       return int64_t(0);
-    int64_t number = layout.stageRecomputedLayers.empty() ? layout.recomputedLayers : layout.stageRecomputedLayers[chunk];
+    int64_t number =
+        layout.stageRecomputedLayers.empty() ? layout.recomputedLayers : layout.stageRecomputedLayers[chunk];
     return number < 0 ? std::numeric_limits<int64_t>::max() : number;
   };
   int64_t layer = 0;
@@ -78,7 +79,8 @@ std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm:
   for (int64_t i = 0; i <= model.predictionLayers; ++i)
     add(last, LayerKind::Head, buildHead(contextOf(last)), false);
   for (int64_t i = 0; i < model.predictionLayers; ++i)
-    add(last, layerKind(model, model.layers - 1), buildLayer(contextOf(last), model.layers - 1), layers.back() + i < numberOf(last));
+    add(last, layerKind(model, model.layers - 1), buildLayer(contextOf(last), model.layers - 1),
+        layers.back() + i < numberOf(last));
   for (size_t i = 0; i < chunks.size(); ++i) {
     ChunkCost &chunk = chunks[i];
     chunk.kept += keptMessages(priceLayers(contextOf(i), LayerPrograms()), i == 0, i == last);
@@ -106,14 +108,18 @@ void Recomputation::followMemory(const PipelineSchedule &schedule, int64_t devic
     PipelineChunk chunk{schedule.replicaOf(list[i].microBatch), list[i].stage};
     ChunkLoad &load = now[llvm::find(held, chunk) - held.begin()];
     switch (list[i].kind) {
-    case PipelineActionKind::Forward: load.forward += share; break;
+    case PipelineActionKind::Forward:
+      load.forward += share;
+      break;
     case PipelineActionKind::Backward:
       if (isMerged(list, i))
         break;
       load.forward -= share;
       load.weight += share;
       break;
-    case PipelineActionKind::WeightGradient: (i > 0 && isMerged(list, i - 1) ? load.forward : load.weight) -= share; break;
+    case PipelineActionKind::WeightGradient:
+      (i > 0 && isMerged(list, i - 1) ? load.forward : load.weight) -= share;
+      break;
     }
     moments.push_back(now);
   }
@@ -141,7 +147,8 @@ llvm::Expected<StepCost> Recomputation::run() {
     std::vector<int64_t> deviceOf;
     for (int64_t stage = 0; stage < places.stageCount; ++stage)
       deviceOf.push_back(places.deviceOf(0, stage));
-    pricing.emplace(request.model, request.job, request.cluster, effective, request.stack, resolved->shape.slices, std::move(deviceOf));
+    pricing.emplace(request.model, request.job, request.cluster, effective, request.stack, resolved->shape.slices,
+                    std::move(deviceOf));
     messages = pricing->messages();
     if (layers.empty())
       layers = pricing->cut();
@@ -151,10 +158,13 @@ llvm::Expected<StepCost> Recomputation::run() {
     if (layers.empty())
       layers = cutLayers(*context, buildPrograms(*context));
   }
-  auto contextOf = [&](int64_t device) -> const PricingContext & { return mixed ? pricing->contextOf(device) : *context; };
+  auto contextOf = [&](int64_t device) -> const PricingContext & {
+    return mixed ? pricing->contextOf(device) : *context;
+  };
   std::vector<ChunkCost> chunks = priceStages(
       [&](size_t chunk) -> const PricingContext & { return mixed ? pricing->contextOfChunk(chunk) : *context; }, layers,
-      [&](size_t chunk) { return mixed ? pricing->beside(chunk) : timeBesideMessages(*context); }, resolved->splitBackward);
+      [&](size_t chunk) { return mixed ? pricing->beside(chunk) : timeBesideMessages(*context); },
+      resolved->splitBackward);
   std::vector<StageDurations> durations;
   for (const ChunkCost &chunk : chunks)
     durations.push_back(chunk.durations);
@@ -194,10 +204,11 @@ llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, 
   if (!request.constraints.stageGroups.empty() && layout.stageGroups != request.constraints.stageGroups)
     return refuse("the plan has other groups of devices for its stages than the request asks for");
   if (layout.devices() > request.cluster.deviceCount())
-    return refuse("the plan needs {0} devices, cluster {1} has {2}", layout.devices(), request.cluster.name, request.cluster.deviceCount());
+    return refuse("the plan needs {0} devices, cluster {1} has {2}", layout.devices(), request.cluster.name,
+                  request.cluster.deviceCount());
   if (std::optional<PlanKey> broken = brokenConstraint(request.constraints, layout))
-    return refuse("the plan has {0} {1}, the request asks for {2}", toString(*broken), planValueText(*broken, planValue(layout, *broken)),
-                  request.constraints.describe(*broken));
+    return refuse("the plan has {0} {1}, the request asks for {2}", toString(*broken),
+                  planValueText(*broken, planValue(layout, *broken)), request.constraints.describe(*broken));
   if (request.refuse)
     if (std::string part = request.refuse(layout); !part.empty())
       return refuse("the plan cannot be run: {0}", part);
@@ -217,22 +228,27 @@ llvm::Error mlir::ppc::verifyPlan(const PlanRequest &request, const Plan &plan, 
   for (auto &[name, pair] : times)
     if (differs(pair.first.value, pair.second.value) &&
         std::abs(pair.first.value - pair.second.value) > tolerance * expected->stepTime.value)
-      return refuse("the plan claims {0:e9} s for the {1}; recomputed: {2:e9} s", pair.first.value, name, pair.second.value);
+      return refuse("the plan claims {0:e9} s for the {1}; recomputed: {2:e9} s", pair.first.value, name,
+                    pair.second.value);
   if (claimed.stages.size() != expected->stages.size())
     return refuse("the plan lists {0} stages; there are {1}", claimed.stages.size(), expected->stages.size());
   bool fits = true;
   for (size_t stage = 0; stage < expected->stages.size(); ++stage) {
     const MemoryBreakdown &left = claimed.stages[stage].memory, &right = expected->stages[stage].memory;
     if (differs(left.total().value, right.total().value) || differs(left.host.value, right.host.value))
-      return refuse("the plan claims {0:e9} bytes on stage {1}; recomputed: {2:e9}", left.total().value, stage, right.total().value);
+      return refuse("the plan claims {0:e9} bytes on stage {1}; recomputed: {2:e9}", left.total().value, stage,
+                    right.total().value);
     fits &= fitsStage(request, layout, stage, right);
   }
   if (differs(claimed.peakMemory.value, expected->peakMemory.value))
-    return refuse("the plan claims a peak of {0:e9} bytes; recomputed: {1:e9}", claimed.peakMemory.value, expected->peakMemory.value);
+    return refuse("the plan claims a peak of {0:e9} bytes; recomputed: {1:e9}", claimed.peakMemory.value,
+                  expected->peakMemory.value);
   if (claimed.fits != fits)
-    return refuse("the plan claims {0} to fit; recomputed: {1} of {2} allowed", claimed.fits ? "" : "not", toString(expected->peakMemory),
+    return refuse("the plan claims {0} to fit; recomputed: {1} of {2} allowed", claimed.fits ? "" : "not",
+                  toString(expected->peakMemory),
                   toString(stageMemoryLimit(request, layout, size_t(expected->worstStage))));
   if (differs(claimed.mfu, expected->mfu))
-    return refuse("the plan claims a model FLOPs utilization of {0:P4}; recomputed: {1:P4}", claimed.mfu, expected->mfu);
+    return refuse("the plan claims a model FLOPs utilization of {0:P4}; recomputed: {1:P4}", claimed.mfu,
+                  expected->mfu);
   return llvm::Error::success();
 }

@@ -20,7 +20,9 @@ namespace {
 struct LayerRun {
   size_t first = 0, count = 0;
   TemplateSearchResult::Layer place;
-  std::string name() const { return count > 1 ? llvm::formatv("{0}-{1}", first, first + count - 1).str() : std::to_string(first); }
+  std::string name() const {
+    return count > 1 ? llvm::formatv("{0}-{1}", first, first + count - 1).str() : std::to_string(first);
+  }
 };
 } // namespace
 
@@ -42,7 +44,8 @@ void mlir::ppc::printOpCuts(const ChainModel &model, const ChainPlan &plan, llvm
     const LayerProgram &program = plan.programs[run.place.index][run.place.choice].program;
     bool named = false;
     auto row = [&](llvm::StringRef op, std::string cut, std::string of, Seconds forward, Seconds backward) {
-      table.row({named ? "" : run.name(), op.str(), std::move(cut), std::move(of), toString(forward), toString(backward)});
+      table.row(
+          {named ? "" : run.name(), op.str(), std::move(cut), std::move(of), toString(forward), toString(backward)});
       named = true;
     };
     for (const LayerOp &op : program.ops) {
@@ -58,7 +61,8 @@ void mlir::ppc::printOpCuts(const ChainModel &model, const ChainPlan &plan, llvm
       for (auto [number, factor] : llvm::enumerate(data->factors))
         if (llvm::is_contained(strategy.axes, int(number)))
           sizes.push_back(llvm::formatv("{0} {1}", factor.name, factor.size));
-      row(op.name, toString(*data, strategy, plan.axes), llvm::join(sizes, ", "), op.forward, op.backward + op.weightGradient);
+      row(op.name, toString(*data, strategy, plan.axes), llvm::join(sizes, ", "), op.forward,
+          op.backward + op.weightGradient);
     }
   }
   table.print(out, "  ");
@@ -66,19 +70,22 @@ void mlir::ppc::printOpCuts(const ChainModel &model, const ChainPlan &plan, llvm
 
 void mlir::ppc::printChainPlans(const ChainReport &report, llvm::raw_ostream &out) {
   const Cluster &cluster = report.cluster;
-  out << report.model.name << " on " << cluster.name << " (" << cluster.deviceCount() << " x " << cluster.device().name << "), "
-      << report.model.batch << " samples per step, stack " << report.stack.name << "; every op cut by itself\n\n";
+  out << report.model.name << " on " << cluster.name << " (" << cluster.deviceCount() << " x " << cluster.device().name
+      << "), " << report.model.batch << " samples per step, stack " << report.stack.name
+      << "; every op cut by itself\n\n";
   TextTable table({"", "step", "MFU", "memory", "bubble", "exposed comm.", "samples/s/device", "layout"});
   for (auto [number, plan] : llvm::enumerate(report.search.plans))
-    table.row({std::to_string(number + 1), toString(plan.cost.stepTime), percentText(plan.cost.mfu), toString(plan.cost.peakMemory),
-               percentText(plan.cost.bubble), percentText(plan.cost.exposedCommunication / plan.cost.stepTime),
+    table.row({std::to_string(number + 1), toString(plan.cost.stepTime), percentText(plan.cost.mfu),
+               toString(plan.cost.peakMemory), percentText(plan.cost.bubble),
+               percentText(plan.cost.exposedCommunication / plan.cost.stepTime),
                fixedText(plan.cost.tokensPerSecondPerDevice, 1), layoutText(plan)});
   table.print(out);
   const ChainPlan &best = report.search.plans.front();
   out << "\nhow the best plan cuts ops, with the times of one micro-batch\n";
   printOpCuts(report.model, best, out);
-  out << "\nno layout of the space takes less than " << toString(report.search.lowerBound) << ", the time of the kernels alone (gap "
-      << percentText(best.cost.stepTime / report.search.lowerBound - 1) << ")\n";
+  out << "\nno layout of the space takes less than " << toString(report.search.lowerBound)
+      << ", the time of the kernels alone (gap " << percentText(best.cost.stepTime / report.search.lowerBound - 1)
+      << ")\n";
 }
 
 static void printMemory(const ChainReport &report, llvm::raw_ostream &out) {
@@ -109,7 +116,9 @@ llvm::Error mlir::ppc::printChainExplanation(const ChainReport &report, llvm::St
       table.row({row.name, groupedText(double(row.count))});
     table.print(out);
   } else {
-    return llvm::createStringError("--explain " + name + ": of a program whose ops are cut one by one, 'ops', 'memory' and 'search' can be explained");
+    return llvm::createStringError(
+        "--explain " + name +
+        ": of a program whose ops are cut one by one, 'ops', 'memory' and 'search' can be explained");
   }
   return llvm::Error::success();
 }
@@ -119,7 +128,8 @@ static std::string axesOf(const ChainPlan &plan) {
   return text.empty() ? "tp " + std::to_string(plan.layout.tp) : text;
 }
 
-void mlir::ppc::printComparison(const ChainReport &report, llvm::ArrayRef<ChainComparison> comparisons, llvm::raw_ostream &out) {
+void mlir::ppc::printComparison(const ChainReport &report, llvm::ArrayRef<ChainComparison> comparisons,
+                                llvm::raw_ostream &out) {
   out << "\nthe same degrees with every op cut by itself, priced op by op\n";
   TextTable table({"plan", "columns and rows", "each by itself", "change", "axes", "because"});
   for (const ChainComparison &comparison : comparisons) {
@@ -173,7 +183,8 @@ llvm::json::Value mlir::ppc::toJson(const ChainReport &report) {
       json::Array ops;
       for (auto [op, strategy] : llvm::zip_equal(layer.ops, choice.strategies))
         ops.push_back(json::Object{{"op", op.name}, {"cut", toString(op, strategy, plan.axes)}});
-      layers.push_back(json::Object{{"first", int64_t(run.first)}, {"count", int64_t(run.count)}, {"ops", std::move(ops)}});
+      layers.push_back(
+          json::Object{{"first", int64_t(run.first)}, {"count", int64_t(run.count)}, {"ops", std::move(ops)}});
     }
     plans.push_back(json::Object{{"layout", toJson(plan.layout)},
                                  {"summary", layoutText(plan)},
@@ -188,11 +199,8 @@ llvm::json::Value mlir::ppc::toJson(const ChainReport &report) {
   }
   for (const SearchCount &row : report.search.table)
     table.push_back(json::Object{{"name", row.name}, {"count", row.count}});
-  return json::Object{{"model", report.model.name},
-                      {"cluster", report.cluster.name},
-                      {"stack", report.stack.name},
-                      {"samples", report.model.batch},
-                      {"plans", std::move(plans)},
-                      {"lower_bound_s", report.search.lowerBound.value},
+  return json::Object{{"model", report.model.name}, {"cluster", report.cluster.name},
+                      {"stack", report.stack.name}, {"samples", report.model.batch},
+                      {"plans", std::move(plans)},  {"lower_bound_s", report.search.lowerBound.value},
                       {"search", std::move(table)}};
 }

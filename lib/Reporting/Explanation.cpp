@@ -74,11 +74,12 @@ static void printTime(const PlanReport &report, llvm::raw_ostream &out) {
                  percentText(plan.time.parts[kind] / plan.cost.stepTime)});
   table.row({"step", toString(plan.cost.stepTime), percentText(1)});
   table.print(out, "  ");
-  out << "of what the devices could do, " << percentText(plan.cost.mfu) << " goes into the model (MFU) and " << percentText(plan.cost.hfu)
-      << " into products, repeated ones too (HFU)\n";
+  out << "of what the devices could do, " << percentText(plan.cost.mfu) << " goes into the model (MFU) and "
+      << percentText(plan.cost.hfu) << " into products, repeated ones too (HFU)\n"
+      << utilizationText(report, plan.layout) << '\n';
   out << "per stage and micro-batch\n";
-  TextTable stages({"stage", "forward", "backward", "weight gradient", "exposed comm.", "gradient reduction", "of it exposed",
-                    "optimizer", "parameter gather"});
+  TextTable stages({"stage", "forward", "backward", "weight gradient", "exposed comm.", "gradient reduction",
+                    "of it exposed", "optimizer", "parameter gather"});
   for (size_t i = 0; i < plan.cost.stages.size(); ++i) {
     const StageCost &stage = plan.cost.stages[i];
     stages.row({std::to_string(i), toString(stage.forward), toString(stage.backward), toString(stage.weightGradient),
@@ -91,13 +92,14 @@ static void printTime(const PlanReport &report, llvm::raw_ostream &out) {
 static void printOps(const PlanReport &report, llvm::raw_ostream &out) {
   const ReportedPlan &plan = report.plans[0];
   out << "ops of stage " << plan.busiest << ", longest first; shares of peak and bandwidth are of forward\n";
-  TextTable table({"layer", "op", "class", "times", "forward", "backward", "of the step", "of peak", "of bandwidth", "bound by", "kept"});
+  TextTable table({"layer", "op", "class", "times", "forward", "backward", "of the step", "of peak", "of bandwidth",
+                   "bound by", "kept"});
   for (const OpShare &share : opShares(report, plan)) {
     bool link = share.kind == OpClass::Communication;
-    table.row({share.layer.str(), share.name.str(), toString(share.kind).str(), std::to_string(share.count), toString(share.forward),
-               toString(share.backward), percentText(share.total / plan.cost.stepTime),
-               share.computeShare > 0 ? percentText(share.computeShare) : "", link ? "" : percentText(share.bandwidthShare),
-               share.bound.str(), toString(share.saved)});
+    table.row({share.layer.str(), share.name.str(), toString(share.kind).str(), std::to_string(share.count),
+               toString(share.forward), toString(share.backward), percentText(share.total / plan.cost.stepTime),
+               share.computeShare > 0 ? percentText(share.computeShare) : "",
+               link ? "" : percentText(share.bandwidthShare), share.bound.str(), toString(share.saved)});
   }
   table.print(out, "  ");
 }
@@ -117,8 +119,10 @@ static llvm::Error printTimeline(const PlanReport &report, llvm::raw_ostream &ou
         cell = std::min(cell, timed.end - timed.start);
   }
   cell = std::max(cell, timeline->stepTime / 200);
-  out << plan.detail.schedule->name << ", " << plan.detail.shape.devices << (plan.detail.shape.devices == 1 ? " stage, " : " stages, ")
-      << plan.detail.shape.microBatches << (plan.detail.shape.microBatches == 1 ? " micro-batch" : " micro-batches") << "; one cell is " << toString(cell) << "\n"
+  out << plan.detail.schedule->name << ", " << plan.detail.shape.devices
+      << (plan.detail.shape.devices == 1 ? " stage, " : " stages, ") << plan.detail.shape.microBatches
+      << (plan.detail.shape.microBatches == 1 ? " micro-batch" : " micro-batches") << "; one cell is " << toString(cell)
+      << "\n"
       << drawSchedule(*timeline, cell);
   if (actions > 200)
     out << "(" << actions << " actions per stage: many are shorter than a cell; --emit trace or html shows all)\n";
@@ -132,34 +136,48 @@ static void printSearchTable(const PlanReport &report, llvm::raw_ostream &out) {
     table.row({count.name, groupedText(double(count.count))});
   table.print(out, "  ");
   out << "lower bound " << toString(report.search.lowerBound) << ", gap " << percentText(report.search.gap)
-      << "; without pipeline and data-parallel costs nothing takes less than " << toString(report.search.relaxedBound) << '\n';
+      << "; without pipeline and data-parallel costs nothing takes less than " << toString(report.search.relaxedBound)
+      << '\n';
 }
 
 std::string mlir::ppc::nothingToDecide(const PlanReport &report, PlanKey key) {
   const ParallelLayout &layout = report.plans[0].layout;
   switch (key) {
   case PlanKey::Vp:
-  case PlanKey::Schedule: return layout.pp == 1 ? "there is one pipeline stage and nothing to schedule" : "";
-  case PlanKey::Context: return layout.cp == 1 ? "sequences are not cut (cp is 1)" : "";
-  case PlanKey::SequenceParallel: return layout.tp == 1 ? "there is nothing to cut along the sequence while tp is 1" : "";
+  case PlanKey::Schedule:
+    return layout.pp == 1 ? "there is one pipeline stage and nothing to schedule" : "";
+  case PlanKey::Context:
+    return layout.cp == 1 ? "sequences are not cut (cp is 1)" : "";
+  case PlanKey::SequenceParallel:
+    return layout.tp == 1 ? "there is nothing to cut along the sequence while tp is 1" : "";
   case PlanKey::Ep:
-  case PlanKey::Etp: return report.model.moe ? "" : "the model has no experts";
+  case PlanKey::Etp:
+    return report.model.moe ? "" : "the model has no experts";
   case PlanKey::Zero:
-    return layout.dataRanks() == 1 && (!report.model.moe || layout.expertDataRanks() == 1) ? "no two ranks hold the same state" : "";
-  case PlanKey::ShardGroup: return layout.zero == 0 ? "no state is cut (zero is 0)" : "";
-  case PlanKey::RecomputedLayers: return layout.recompute != Recompute::Full ? "no whole layers are recomputed" : "";
-  default: return "";
+    return layout.dataRanks() == 1 && (!report.model.moe || layout.expertDataRanks() == 1)
+               ? "no two ranks hold the same state"
+               : "";
+  case PlanKey::ShardGroup:
+    return layout.zero == 0 ? "no state is cut (zero is 0)" : "";
+  case PlanKey::RecomputedLayers:
+    return layout.recompute != Recompute::Full ? "no whole layers are recomputed" : "";
+  default:
+    return "";
   }
 }
 
 /// Why no other value of a decision was looked for.
 static std::string whyNoAlternative(const PlanReport &report, PlanKey key) {
   switch (key) {
-  case PlanKey::Devices: return "as many are used as make the shortest step; --pin devices=N asks for exactly N";
+  case PlanKey::Devices:
+    return "as many are used as make the shortest step; --pin devices=N asks for exactly N";
   case PlanKey::Precision:
-  case PlanKey::Attention: return ("not searched; --" + toString(key) + " asks for another").str();
-  case PlanKey::RecomputedLayers: return "it follows from what fits: as few as memory allows on each device (--explain memory)";
-  default: break;
+  case PlanKey::Attention:
+    return ("not searched; --" + toString(key) + " asks for another").str();
+  case PlanKey::RecomputedLayers:
+    return "it follows from what fits: as few as memory allows on each device (--explain memory)";
+  default:
+    break;
   }
   if (report.cluster.groups.size() > 1)
     return "other decisions are not searched on clusters of several groups of devices; pins compare them";
@@ -185,10 +203,11 @@ static bool printDecision(const PlanReport &report, PlanKey key, llvm::raw_ostre
     bool replayed = chosen.simulated && other.simulated;
     Seconds first = replayed ? chosen.simulated->stepTime : plan.cost.stepTime;
     Seconds second = replayed ? other.simulated->stepTime : other.cost.stepTime;
-    out << "next best is " << alternative.other << ": " << toString(second) << " instead of " << toString(first) << " per step"
-        << (replayed ? " replayed" : "") << " (" << (second < first ? "" : "+")
-        << fixedText(100 * alternativeCost(report, other), 1) << " %), " << toString(other.cost.peakMemory) << " instead of "
-        << toString(plan.cost.peakMemory) << "\n  " << toString(other.layout) << "\nby the formulas\n";
+    out << "next best is " << alternative.other << ": " << toString(second) << " instead of " << toString(first)
+        << " per step" << (replayed ? " replayed" : "") << " (" << (second < first ? "" : "+")
+        << fixedText(100 * alternativeCost(report, other), 1) << " %), " << toString(other.cost.peakMemory)
+        << " instead of " << toString(plan.cost.peakMemory) << "\n  " << toString(other.layout)
+        << "\nby the formulas\n";
     StepEstimator estimator;
     llvm::Expected<ReportedPlan> reported = reportPlan(report, other.layout, estimator);
     if (!reported) {
@@ -226,9 +245,10 @@ static llvm::Error printStage(const PlanReport &report, llvm::StringRef text, ll
       if (chunk.count[kind])
         out << ", " << chunk.count[kind] << " x " << layerKindName(kind);
     out << "\n  forward " << toString(chunk.durations.forward) << ", backward " << toString(chunk.durations.backward)
-        << ", weight gradient " << toString(chunk.durations.weightGradient) << " per micro-batch; of it exposed communication "
-        << toString(chunk.communication + chunk.stateExchange) << "\n  " << countText(chunk.parameters + chunk.expertParameters)
-        << " parameters per rank, " << toString(chunk.kept) << " of activations per micro-batch\n";
+        << ", weight gradient " << toString(chunk.durations.weightGradient)
+        << " per micro-batch; of it exposed communication " << toString(chunk.communication + chunk.stateExchange)
+        << "\n  " << countText(chunk.parameters + chunk.expertParameters) << " parameters per rank, "
+        << toString(chunk.kept) << " of activations per micro-batch\n";
     if (plan.layout.recompute == Recompute::Full)
       out << "  " << recomputedOf(report, plan, place.stage) << " of " << recomputableOf(report, plan, place.stage)
           << " layers are recomputed\n";
@@ -251,14 +271,14 @@ static bool printOp(const PlanReport &report, llvm::StringRef name, llvm::raw_os
     if (share.name != name)
       continue;
     found = true;
-    out << share.name << " of " << share.layer << " (" << toString(share.kind) << "): " << share.count << " times per step on stage "
-        << plan.busiest << ", forward " << toString(share.forward) << ", backward " << toString(share.backward) << ", "
-        << percentText(share.total / plan.cost.stepTime) << " of the step\n  ";
+    out << share.name << " of " << share.layer << " (" << toString(share.kind) << "): " << share.count
+        << " times per step on stage " << plan.busiest << ", forward " << toString(share.forward) << ", backward "
+        << toString(share.backward) << ", " << percentText(share.total / plan.cost.stepTime) << " of the step\n  ";
     if (share.kind == OpClass::Communication)
       out << "exposed time on the link";
     else
-      out << "forward runs at " << percentText(share.computeShare) << " of the peak and " << percentText(share.bandwidthShare)
-          << " of the memory bandwidth, bound by " << share.bound;
+      out << "forward runs at " << percentText(share.computeShare) << " of the peak and "
+          << percentText(share.bandwidthShare) << " of the memory bandwidth, bound by " << share.bound;
     out << "; keeps " << toString(share.saved) << " per micro-batch for backward\n";
   }
   return found;
@@ -288,8 +308,9 @@ llvm::Error mlir::ppc::printExplanation(const PlanReport &report, llvm::StringRe
   std::set<std::string> ops;
   for (const OpShare &share : opShares(report, report.plans[0]))
     ops.insert(share.name.str());
-  return llvm::createStringError("nothing to explain is called '" + name.take_front(60) +
-                                 "'; possible are time, memory, ops, timeline, search, stage:N, a property of the layout (tp, "
-                                 "micro_batch, ...), and the ops " +
-                                 llvm::join(ops, ", "));
+  return llvm::createStringError(
+      "nothing to explain is called '" + name.take_front(60) +
+      "'; possible are time, memory, ops, timeline, search, stage:N, a property of the layout (tp, "
+      "micro_batch, ...), and the ops " +
+      llvm::join(ops, ", "));
 }

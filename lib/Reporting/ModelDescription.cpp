@@ -46,8 +46,9 @@ ModelDescription mlir::ppc::describeModel(const PricingContext &context) {
     ++kinds.try_emplace({model.hasExperts(layer), model.hasWindow(layer)}, layer, 0).first->second.second;
   result.activations.push_back(activationsOf("embedding", 1, buildEmbedding(context)));
   for (auto &[kind, layers] : kinds)
-    result.activations.push_back(activationsOf((kind.first ? "expert layer" : "layer") + llvm::Twine(kind.second ? " with window" : "").str(),
-                                               layers.second, buildLayer(context, layers.first)));
+    result.activations.push_back(
+        activationsOf((kind.first ? "expert layer" : "layer") + llvm::Twine(kind.second ? " with window" : "").str(),
+                      layers.second, buildLayer(context, layers.first)));
   result.activations.push_back(activationsOf("head and loss", 1, buildHead(context)));
   for (LayerActivations &ends : {std::ref(result.activations.front()), std::ref(result.activations.back())})
     ends.selective = ends.full = ends.none; // only layers are recomputed
@@ -55,10 +56,14 @@ ModelDescription mlir::ppc::describeModel(const PricingContext &context) {
 }
 
 static std::vector<std::pair<llvm::StringRef, int64_t>> partsOf(const ParameterCounts &counts) {
-  return {{"embedding", counts.embedding},    {"attention", counts.attention},
-          {"feed-forward", counts.denseFfn},  {"experts", counts.experts},
-          {"shared experts", counts.sharedExperts}, {"router", counts.router},
-          {"norms", counts.norms},            {"output head", counts.head}};
+  return {{"embedding", counts.embedding},
+          {"attention", counts.attention},
+          {"feed-forward", counts.denseFfn},
+          {"experts", counts.experts},
+          {"shared experts", counts.sharedExperts},
+          {"router", counts.router},
+          {"norms", counts.norms},
+          {"output head", counts.head}};
 }
 
 static std::string degreesText(const ParallelLayout &layout) {
@@ -81,17 +86,17 @@ static void printSizes(const ModelShape &model, llvm::raw_ostream &out) {
       << (model.tiedEmbeddings ? " (tied)" : "") << '\n';
   if (model.moe)
     out << "experts: " << model.moe.experts << " of width " << model.moe.ffn << ", " << model.moe.topK << " per token"
-        << (model.moe.sharedFfn ? llvm::formatv(", shared of width {0}", model.moe.sharedFfn).str() : "") << ", from layer "
-        << model.moe.firstLayer << " on\n";
+        << (model.moe.sharedFfn ? llvm::formatv(", shared of width {0}", model.moe.sharedFfn).str() : "")
+        << ", from layer " << model.moe.firstLayer << " on\n";
 }
 
 static void printFlops(const ModelDescription &description, llvm::raw_ostream &out) {
   const ModelShape &model = description.model;
   double sequence = double(description.job.sequence);
   out << "\nFLOPs per token, forward and backward, sequence of " << description.job.sequence << " tokens\n"
-      << "  6 N + 12 L H Q T = 6 x " << countText(double(description.parameters.active)) << " + 12 x " << model.layers << " x "
-      << model.heads << " x " << fixedText(0.5 * double(model.queryHeadDim() + model.valueHeadDim()), 0) << " x "
-      << fixedText(sequence, 0) << " = " << flopsText(description.flopsPerToken) << '\n';
+      << "  6 N + 12 L H Q T = 6 x " << countText(double(description.parameters.active)) << " + 12 x " << model.layers
+      << " x " << model.heads << " x " << fixedText(0.5 * double(model.queryHeadDim() + model.valueHeadDim()), 0)
+      << " x " << fixedText(sequence, 0) << " = " << flopsText(description.flopsPerToken) << '\n';
   const TokenFlops &forward = description.forward;
   out << "  multiplied in forward: layers " << flopsText(forward.layerProducts) << ", attention (causal) "
       << flopsText(forward.attention) << ", head " << flopsText(forward.head) << "; backward is twice as much\n";
@@ -106,16 +111,18 @@ static void printBudget(const ModelDescription &description, llvm::raw_ostream &
   if (budget.mfu <= 0)
     return;
   double rate = budget.mfu * peak / description.flopsPerToken;
-  out << "    = " << percentText(budget.mfu) << (budget.predicted ? " (predicted)" : " (given)") << " at " << countText(rate)
-      << " tokens/s\n";
+  out << "    = " << percentText(budget.mfu) << (budget.predicted ? " (predicted)" : " (given)") << " at "
+      << countText(rate) << " tokens/s\n";
   if (budget.tokens <= 0)
     return;
   double hours = description.deviceHours();
-  out << "\n" << countText(budget.tokens) << " tokens: " << flopsText(description.modelFlops()) << ", "
-      << groupedText(hours) << " device-hours, " << fixedText(hours / budget.devices / 24, 1) << " days on "
-      << fixedText(budget.devices, 0) << " devices";
+  out << "\n"
+      << countText(budget.tokens) << " tokens: " << flopsText(description.modelFlops()) << ", " << groupedText(hours)
+      << " device-hours, " << fixedText(hours / budget.devices / 24, 1) << " days on " << fixedText(budget.devices, 0)
+      << " devices";
   if (budget.pricePerHour > 0)
-    out << ", $" << groupedText(hours * budget.pricePerHour) << " at $" << fixedText(budget.pricePerHour, 2) << " per device-hour";
+    out << ", $" << groupedText(hours * budget.pricePerHour) << " at $" << fixedText(budget.pricePerHour, 2)
+        << " per device-hour";
   out << '\n';
 }
 
@@ -127,7 +134,8 @@ void mlir::ppc::printDescription(const ModelDescription &description, llvm::raw_
 
   out << "\nparameters: " << groupedText(double(counts.total)) << " (" << countText(double(counts.total)) << ")";
   if (counts.active != counts.total)
-    out << ", " << groupedText(double(counts.active)) << " (" << countText(double(counts.active)) << ") active per token";
+    out << ", " << groupedText(double(counts.active)) << " (" << countText(double(counts.active))
+        << ") active per token";
   out << '\n';
   TextTable parts({"part", "parameters", "share"});
   for (auto [name, count] : partsOf(counts))
@@ -137,16 +145,18 @@ void mlir::ppc::printDescription(const ModelDescription &description, llvm::raw_
   printFlops(description, out);
 
   Bytes state = description.weights + description.gradients + description.master + description.moments;
-  out << "\nstate, whole model: weights " << toString(description.weights) << ", gradients " << toString(description.gradients)
-      << ", master weights " << toString(description.master) << ", moments " << toString(description.moments) << "; "
-      << toString(state) << " in all (" << fixedText(state.value / double(counts.total), 1) << " bytes per parameter)\n";
+  out << "\nstate, whole model: weights " << toString(description.weights) << ", gradients "
+      << toString(description.gradients) << ", master weights " << toString(description.master) << ", moments "
+      << toString(description.moments) << "; " << toString(state) << " in all ("
+      << fixedText(state.value / double(counts.total), 1) << " bytes per parameter)\n";
 
   out << "\nactivations kept per micro-batch of " << description.layout.microBatch << " x " << description.job.sequence
       << " tokens on a rank, " << degreesText(description.layout) << ", by recomputation\n";
   TextTable activations({"part", "count", "none", "selective", "full"});
   LayerActivations total;
   for (const LayerActivations &part : description.activations) {
-    activations.row({part.kind, std::to_string(part.count), toString(part.none), toString(part.selective), toString(part.full)});
+    activations.row(
+        {part.kind, std::to_string(part.count), toString(part.none), toString(part.selective), toString(part.full)});
     total.none += part.none * double(part.count);
     total.selective += part.selective * double(part.count);
     total.full += part.full * double(part.count);

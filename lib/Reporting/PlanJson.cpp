@@ -55,8 +55,19 @@ static json::Object costJson(const StepCost &cost) {
                       {"hardware_flops", cost.hardwareFlops}};
 }
 
-static json::Value planJson(const Plan &plan) {
+static json::Object intervalJson(const PredictionInterval &interval, Seconds step) {
+  return json::Object{{"low_s", interval.low * step.value},
+                      {"high_s", interval.high * step.value},
+                      {"measured_near", interval.isNear()},
+                      {"nearest", interval.nearest},
+                      {"distance", interval.distance}};
+}
+
+static json::Value planJson(const PlanReport &report, const Plan &plan) {
   json::Object object = costJson(plan.cost);
+  object["interval_90"] =
+      intervalJson(predictionInterval(featuresOf(report.model, report.job, report.cluster, plan.layout, report.stack)),
+                   bestTime(plan));
   object["layout"] = toJson(plan.layout);
   object["summary"] = toString(plan.layout);
   if (plan.simulated)
@@ -90,6 +101,14 @@ static json::Value reportedJson(const PlanReport &report, const ReportedPlan &pl
   json::Object object = costJson(plan.cost);
   if (searched.simulated)
     object["simulated"] = simulatedJson(*searched.simulated);
+  object["interval_90"] = intervalJson(plan.interval, bestTime(searched));
+  object["measured_devices"] = unmeasuredDevices(report.cluster).empty();
+  if (isOwnStack(report.stack)) {
+    std::string part = notCompiled(report, plan.layout);
+    object["compiled"] = part.empty();
+    if (!part.empty())
+      object["not_compiled"] = part;
+  }
   object["layout"] = toJson(plan.layout);
   object["summary"] = toString(plan.layout);
   json::Object time;
@@ -126,19 +145,21 @@ static json::Value reportedJson(const PlanReport &report, const ReportedPlan &pl
   return object;
 }
 
-static json::Value infeasibilityJson(const Infeasibility &infeasibility) {
+static json::Value infeasibilityJson(const PlanReport &report, const Infeasibility &infeasibility) {
   static constexpr llvm::StringLiteral limits[] = {"memory", "shape", "capability"};
   json::Object object{{"limit", limits[int(infeasibility.limit)]}, {"reason", infeasibility.reason}};
   if (infeasibility.closest) {
-    object["closest"] = planJson(*infeasibility.closest);
+    object["closest"] = planJson(report, *infeasibility.closest);
     object["stage"] = infeasibility.stage;
     object["needed_bytes"] = infeasibility.needed.value;
     object["available_bytes"] = infeasibility.available.value;
   }
   json::Array relaxations;
   for (const PlanRelaxation &relaxation : infeasibility.relaxations)
-    relaxations.push_back(json::Object{
-        {"key", toString(relaxation.key)}, {"from", relaxation.from}, {"to", relaxation.to}, {"plan", planJson(relaxation.plan)}});
+    relaxations.push_back(json::Object{{"key", toString(relaxation.key)},
+                                       {"from", relaxation.from},
+                                       {"to", relaxation.to},
+                                       {"plan", planJson(report, relaxation.plan)}});
   object["relaxations"] = std::move(relaxations);
   return object;
 }
@@ -149,11 +170,13 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
   for (size_t i = 0; i < report.plans.size(); ++i)
     plans.push_back(reportedJson(report, report.plans[i], report.search.plans[i]));
   for (const Plan &plan : search.frontier)
-    frontier.push_back(planJson(plan));
+    frontier.push_back(planJson(report, plan));
   for (const PlanAlternative &alternative : search.alternatives) {
-    json::Object object{{"key", toString(alternative.key)}, {"chosen", alternative.chosen}, {"other", alternative.other}};
+    json::Object object{
+        {"key", toString(alternative.key)}, {"chosen", alternative.chosen}, {"other", alternative.other}};
     if (alternative.plan)
-      object["plan"] = planJson(*alternative.plan), object["change"] = alternativeCost(report, *alternative.plan);
+      object["plan"] = planJson(report, *alternative.plan),
+      object["change"] = alternativeCost(report, *alternative.plan);
     if (!alternative.reason.empty())
       object["reason"] = alternative.reason;
     alternatives.push_back(std::move(object));
@@ -175,6 +198,8 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
                                {"memory_bytes", device.memory.value},
                                {"memory_limit_bytes", report.memoryLimit.value}}},
       {"stack", report.stack.name},
+      {"stack_caveat", stackCaveat(report.stack, report.cluster)},
+      {"utilization", utilizationText(report, report.plans.empty() ? ParallelLayout() : report.plans[0].layout)},
       {"plans", std::move(plans)},
       {"frontier", std::move(frontier)},
       {"alternatives", std::move(alternatives)},
@@ -182,7 +207,18 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
       {"lower_bound_s", search.lowerBound.value},
       {"relaxed_bound_s", search.relaxedBound.value},
       {"gap", search.gap},
+      {"ties", int64_t(search.ties)},
       {"notes", std::move(notes)}};
+  if (report.tuning.isAny()) {
+    json::Array phases;
+    for (const TuningPhase &phase : report.phases)
+      phases.push_back(json::Object{{"phase", phase.name},
+                                    {"time_s", phase.time.value},
+                                    {"memory_bytes", phase.memory.value},
+                                    {"note", phase.note}});
+    result["fine_tuning"] = json::Object{
+        {"what", tuningText(report.tuning)}, {"trained_parameters", report.trained}, {"phases", std::move(phases)}};
+  }
   if (report.cluster.groups.size() > 1) {
     json::Array groups;
     for (size_t i = 0; i < report.cluster.groups.size(); ++i) {
@@ -195,6 +231,6 @@ json::Value mlir::ppc::toJson(const PlanReport &report) {
     result.getObject("cluster")->insert({"groups", std::move(groups)});
   }
   if (search.infeasibility)
-    result["infeasible"] = infeasibilityJson(*search.infeasibility);
+    result["infeasible"] = infeasibilityJson(report, *search.infeasibility);
   return result;
 }

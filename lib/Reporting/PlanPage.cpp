@@ -1,4 +1,5 @@
-// The report as one HTML file: the page of Page/report.html with the data inside. Its script builds everything from them.
+// The report as one HTML file: the page of Page/report.html with the data inside. Its script builds everything from
+// them.
 #include "ppc/Reporting/PlanReport.h"
 
 #include <cmath>
@@ -27,7 +28,9 @@ static constexpr size_t maxPoints = 1500;
 
 static json::Array memoryJson(llvm::ArrayRef<MemoryPoint> points, Seconds end) {
   json::Array line;
-  auto add = [&](const MemoryPoint &point) { line.push_back(json::Array{microseconds(point.time), point.bytes.value}); };
+  auto add = [&](const MemoryPoint &point) {
+    line.push_back(json::Array{microseconds(point.time), point.bytes.value});
+  };
   if (points.size() <= maxPoints) {
     for (const MemoryPoint &point : points)
       add(point);
@@ -47,8 +50,8 @@ static json::Array memoryJson(llvm::ArrayRef<MemoryPoint> points, Seconds end) {
   return line;
 }
 
-/// Per device: actions as [kind, virtual stage, micro-batch, start, end], times in microseconds; what runs beside them as
-/// [stream, start, end]; the update as [start, end]; what the device holds as [time, bytes].
+/// Per device: actions as [kind, virtual stage, micro-batch, start, end], times in microseconds; what runs beside them
+/// as [stream, start, end]; the update as [start, end]; what the device holds as [time, bytes].
 static json::Value timelineJson(const PlanReport &report, const ReportedPlan &plan) {
   StepSimulationOptions options;
   options.keepEvents = true;
@@ -72,10 +75,12 @@ static json::Value timelineJson(const PlanReport &report, const ReportedPlan &pl
       complete = false;
       return;
     }
-    actions[device].push_back(
-        json::Array{int(event->kind), event->stage, event->microBatch, microseconds(event->start), microseconds(ends[device])});
+    actions[device].push_back(json::Array{int(event->kind), event->stage, event->microBatch, microseconds(event->start),
+                                          microseconds(ends[device])});
   };
-  auto key = [](const SimulatedEvent &event) { return std::tuple(event.kind, event.stage, event.microBatch, event.slice); };
+  auto key = [](const SimulatedEvent &event) {
+    return std::tuple(event.kind, event.stage, event.microBatch, event.slice);
+  };
   Seconds end = plan.cost.stepTime;
   for (const SimulatedEvent &event : step->events) {
     size_t device = event.device;
@@ -102,9 +107,15 @@ static json::Value timelineJson(const PlanReport &report, const ReportedPlan &pl
   }
   for (int stream = 0; stream < simulatedStreamCount; ++stream)
     streams.push_back(toString(SimulatedStream(stream)));
-  return json::Object{{"schedule", plan.detail.schedule->name}, {"end_us", microseconds(end)}, {"complete", complete},
-                      {"step_us", microseconds(step->stepTime)}, {"streams", std::move(streams)}, {"devices", std::move(devices)},
-                      {"beside", std::move(beside)}, {"updates", std::move(update)}, {"memory", std::move(memory)}};
+  return json::Object{{"schedule", plan.detail.schedule->name},
+                      {"end_us", microseconds(end)},
+                      {"complete", complete},
+                      {"step_us", microseconds(step->stepTime)},
+                      {"streams", std::move(streams)},
+                      {"devices", std::move(devices)},
+                      {"beside", std::move(beside)},
+                      {"updates", std::move(update)},
+                      {"memory", std::move(memory)}};
 }
 
 void mlir::ppc::writePage(const PlanReport &report, llvm::raw_ostream &out) {

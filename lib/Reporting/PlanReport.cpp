@@ -9,9 +9,17 @@
 using namespace mlir::ppc;
 
 llvm::StringRef mlir::ppc::toString(TimeKind kind) {
-  static constexpr llvm::StringRef names[timeKindCount] = {
-      "matmul", "attention",      "memory-bound", "recomputation",      "launches and copies", "layer communication", "state exchange",
-      "bubble", "gradient reduction", "optimizer",    "parameter gather"};
+  static constexpr llvm::StringRef names[timeKindCount] = {"matmul",
+                                                           "attention",
+                                                           "memory-bound",
+                                                           "recomputation",
+                                                           "launches and copies",
+                                                           "layer communication",
+                                                           "state exchange",
+                                                           "bubble",
+                                                           "gradient reduction",
+                                                           "optimizer",
+                                                           "parameter gather"};
   return names[static_cast<int>(kind)];
 }
 
@@ -57,7 +65,7 @@ static std::array<int64_t, layerKinds> recomputedLayers(const ModelShape &model,
 }
 
 static TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout &layout, const StepCost &cost,
-                                       const StepDetail &detail, int64_t busiest) {
+                                   const StepDetail &detail, int64_t busiest) {
   TimeBreakdown time;
   std::vector<int64_t> layers = layersPerChunk(model, detail.costs.chunks);
   double microBatches = microBatchesOf(detail);
@@ -73,7 +81,8 @@ static TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout
       for (const LayerOp &op : program.ops)
         if (op.kind != OpClass::Communication)
           time.parts[static_cast<int>(op.kind)] += count * (op.forward + op.backward + op.weightGradient);
-      time[TimeKind::Recompute] += microBatches * double(again[kind]) * (program.recomputeFull() - program.communication());
+      time[TimeKind::Recompute] +=
+          microBatches * double(again[kind]) * (program.recomputeFull() - program.communication());
       time[TimeKind::Recompute] += microBatches * double(chunk.count[kind] - again[kind]) *
                                    program.recomputePartial(layout.recompute == Recompute::Selective);
     }
@@ -93,12 +102,14 @@ static TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout
   time[TimeKind::GradientReduction] = cost.stepTime - time.total();
   // Sums of many terms leave rounding errors where nothing is.
   for (Seconds &part : time.parts)
-    if (part < Seconds(1e-12) * std::max(1.0, cost.stepTime.value) && part > Seconds(-1e-9) * std::max(1.0, cost.stepTime.value))
+    if (part < Seconds(1e-12) * std::max(1.0, cost.stepTime.value) &&
+        part > Seconds(-1e-9) * std::max(1.0, cost.stepTime.value))
       part = Seconds(0);
   return time;
 }
 
-llvm::Expected<ReportedPlan> mlir::ppc::reportPlan(const PlanReport &report, const ParallelLayout &layout, StepEstimator &estimator) {
+llvm::Expected<ReportedPlan> mlir::ppc::reportPlan(const PlanReport &report, const ParallelLayout &layout,
+                                                   StepEstimator &estimator) {
   ReportedPlan plan;
   plan.layout = layout;
   llvm::Expected<StepCost> cost =
@@ -110,15 +121,47 @@ llvm::Expected<ReportedPlan> mlir::ppc::reportPlan(const PlanReport &report, con
   if (layout.stageLayers.empty() && plan.detail.costs.chunks.size() > 1)
     for (int64_t layers : layersPerChunk(report.model, plan.detail.costs.chunks))
       plan.layout.stageLayers.push_back(layers);
+  plan.interval = predictionInterval(featuresOf(report.model, report.job, report.cluster, plan.layout, report.stack));
   plan.busiest = busiestStage(plan.cost);
   plan.time = breakDownTime(report.model, layout, plan.cost, plan.detail, plan.busiest);
   return plan;
 }
 
-/// Replays the alternatives where the plans were, so that both are compared by one clock. Those that cannot be replayed stay so.
+Seconds mlir::ppc::bestTime(const Plan &plan) { return plan.simulated ? plan.simulated->stepTime : plan.cost.stepTime; }
+
+std::string mlir::ppc::rangeText(const PredictionInterval &interval, Seconds step) {
+  std::string low = toString(interval.low * step), high = toString(interval.high * step);
+  // One unit is enough where both have the same.
+  llvm::StringRef unit = llvm::StringRef(high).rsplit(' ').second;
+  if (llvm::StringRef(low).ends_with((" " + unit).str()))
+    low.resize(low.size() - unit.size() - 1);
+  return low + " to " + high;
+}
+
+std::string mlir::ppc::intervalNote(const PlanReport &report) {
+  const PredictionInterval &interval = report.plans.front().interval;
+  if (!interval.isNear())
+    return "nothing near these steps was ever measured: the ranges are guesses from far away (" + interval.nearest +
+           ")";
+  return "ranges: nine of ten measured steps like these, the nearest from " + interval.nearest;
+}
+
+/// What follows from the step's time, by the replay: it sees waits that the formulas do not.
+static void useReplay(StepCost &cost, const std::optional<SimulatedStep> &step) {
+  if (!step || step->stepTime.value <= 0)
+    return;
+  double faster = cost.stepTime / step->stepTime;
+  cost.mfu *= faster;
+  cost.hfu *= faster;
+  cost.tokensPerSecondPerDevice *= faster;
+}
+
+/// Replays the alternatives where the plans were, so that both are compared by one clock. Those that cannot be replayed
+/// stay so.
 static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
   auto isSame = [](const ParallelLayout &a, const ParallelLayout &b) {
-    return a.stageLayers == b.stageLayers && a.stageRecomputedLayers == b.stageRecomputedLayers && toString(a) == toString(b);
+    return a.stageLayers == b.stageLayers && a.stageRecomputedLayers == b.stageRecomputedLayers &&
+           toString(a) == toString(b);
   };
   struct Replay {
     ReportedPlan plan;
@@ -131,12 +174,15 @@ static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
     if (!alternative.plan)
       continue;
     Plan &plan = *alternative.plan;
-    auto known = llvm::find_if(report.search.plans, [&](const Plan &other) { return isSame(other.layout, plan.layout); });
+    auto known =
+        llvm::find_if(report.search.plans, [&](const Plan &other) { return isSame(other.layout, plan.layout); });
     if (known != report.search.plans.end()) {
       plan.simulated = known->simulated;
+      useReplay(plan.cost, plan.simulated);
       continue;
     }
-    auto same = llvm::find_if(replays, [&](const Replay &other) { return isSame(other.alternatives.front()->layout, plan.layout); });
+    auto same = llvm::find_if(
+        replays, [&](const Replay &other) { return isSame(other.alternatives.front()->layout, plan.layout); });
     if (same != replays.end()) {
       same->alternatives.push_back(&plan);
       continue;
@@ -159,8 +205,10 @@ static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
     });
   pool.wait();
   for (const Replay &replay : replays)
-    for (Plan *plan : replay.alternatives)
+    for (Plan *plan : replay.alternatives) {
       plan->simulated = replay.step;
+      useReplay(plan->cost, plan->simulated);
+    }
 }
 
 llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, PlanSearchResult search) {
@@ -181,9 +229,12 @@ llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, Pla
     if (!reported)
       return reported.takeError();
     reported->cost.fits = plan.cost.fits; // the search knows the limit, and the host's memory
+    useReplay(reported->cost, plan.simulated);
     report.plans.push_back(std::move(*reported));
   }
   report.search = std::move(search);
+  for (Plan &plan : report.search.plans)
+    useReplay(plan.cost, plan.simulated);
   if (!report.search.plans.empty() && report.search.plans[0].simulated)
     replayAlternatives(report, estimator);
   return report;
@@ -231,17 +282,19 @@ std::vector<OpShare> mlir::ppc::opShares(const PlanReport &report, const Reporte
         share.bandwidthShare = op.traffic.value / op.forward.value / device.memoryBandwidth.value;
       }
       // Neither near the peak nor near the bandwidth: short kernels.
-      share.bound = link                                                              ? "link"
-                    : std::max(share.computeShare, share.bandwidthShare) < 0.25       ? "launch"
-                    : share.computeShare >= share.bandwidthShare                      ? "compute"
-                                                                                      : "memory";
+      share.bound = link                                                        ? "link"
+                    : std::max(share.computeShare, share.bandwidthShare) < 0.25 ? "launch"
+                    : share.computeShare >= share.bandwidthShare                ? "compute"
+                                                                                : "memory";
       shares.push_back(share);
     }
   }
   std::vector<size_t> order(shares.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
-  llvm::sort(order, [&](size_t a, size_t b) { return shares[a].total != shares[b].total ? shares[a].total > shares[b].total : a < b; });
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return shares[a].total != shares[b].total ? shares[a].total > shares[b].total : a < b;
+  });
   std::vector<OpShare> sorted;
   for (size_t i : order)
     sorted.push_back(shares[i]);
@@ -260,5 +313,6 @@ llvm::Expected<ScheduleTimeline> mlir::ppc::stepTimeline(const ReportedPlan &pla
 
 llvm::Expected<SimulatedStep> mlir::ppc::replayStep(const PlanReport &report, const ReportedPlan &plan,
                                                     const StepSimulationOptions &options) {
-  return simulateStep(report.model, report.job, report.cluster, plan.layout, report.stack, plan.detail, plan.cost, options);
+  return simulateStep(report.model, report.job, report.cluster, plan.layout, report.stack, plan.detail, plan.cost,
+                      options);
 }

@@ -10,8 +10,14 @@ using namespace mlir::ppc;
 
 static std::string changeText(double share) { return (share < 0 ? "" : "+") + fixedText(100 * share, 1) + " %"; }
 
-static std::vector<std::string> planCells(const ParallelLayout &layout, const StepCost &cost) {
-  return {toString(cost.stepTime),
+/// A time with "~" before it where nothing like it was ever measured.
+static std::string predictedText(const PlanReport &report, Seconds time) {
+  return (unmeasuredDevices(report.cluster).empty() ? "" : "~") + toString(time);
+}
+
+static std::vector<std::string> planCells(const PlanReport &report, const ParallelLayout &layout,
+                                          const StepCost &cost) {
+  return {predictedText(report, cost.stepTime),
           percentText(cost.mfu),
           toString(cost.peakMemory),
           percentText(cost.bubble),
@@ -36,8 +42,27 @@ std::string mlir::ppc::deviceKinds(const Cluster &cluster) {
 }
 
 static void printHeading(const PlanReport &report, llvm::raw_ostream &out) {
-  out << report.model.name << " on " << report.cluster.name << " (" << deviceKinds(report.cluster) << "), " << report.job.globalBatch << " sequences of " << report.job.sequence
-      << " tokens per step, stack " << report.stack.name << "\n";
+  out << report.model.name << " on " << report.cluster.name << " (" << deviceKinds(report.cluster) << "), "
+      << report.job.globalBatch << " sequences of " << report.job.sequence << " tokens per step, stack "
+      << report.stack.name << "\n";
+}
+
+/// What the numbers of the table mean.
+static void printLegend(const PlanReport &report, llvm::raw_ostream &out) {
+  if (std::string devices = unmeasuredDevices(report.cluster); !devices.empty())
+    out << "~ no step on " << devices
+        << " was ever compared with its prediction: rates are those of data sheets and of other devices\n";
+  out << utilizationText(report, report.plans[0].layout) << '\n';
+  if (std::string caveat = stackCaveat(report.stack, report.cluster); !caveat.empty())
+    out << caveat << '\n';
+  if (!isOwnStack(report.stack))
+    return;
+  out << "ppc-compile";
+  for (size_t i = 0; i < report.plans.size(); ++i) {
+    std::string part = notCompiled(report, report.plans[i].layout);
+    out << (i ? "; " : " ") << i + 1 << ": " << (part.empty() ? "runs it" : "cannot run " + part);
+  }
+  out << '\n';
 }
 
 std::string mlir::ppc::differenceText(Seconds difference, Seconds step) {
@@ -127,9 +152,18 @@ static void printAlternatives(const PlanReport &report, llvm::raw_ostream &out) 
 static void printSearch(const PlanReport &report, llvm::raw_ostream &out) {
   const PlanSearchResult &search = report.search;
   if (search.lowerBound.value > 0)
-    out << "\nno layout of the space takes less than " << toString(search.lowerBound) << " (gap " << percentText(search.gap) << ")\n";
+    out << "\nno layout of the space takes less than " << toString(search.lowerBound) << " (gap "
+        << percentText(search.gap) << ")\n";
   for (const std::string &note : search.notes)
     out << "note: " << note << '\n';
+}
+
+/// Which of the plans cannot be told apart by their times, and which of those is simplest.
+static void printTies(const PlanReport &report, llvm::raw_ostream &out) {
+  if (report.search.ties < 2)
+    return;
+  out << "1 to " << report.search.ties << " cannot be told apart: of measured pairs predicted within "
+      << percentText(indistinctShare()) << " of each other, half are the other way round; 1 is the simplest of them\n";
 }
 
 void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
@@ -139,19 +173,27 @@ void mlir::ppc::printPlans(const PlanReport &report, llvm::raw_ostream &out) {
   bool replayed = llvm::any_of(report.search.plans, [](const Plan &plan) { return plan.simulated.has_value(); });
   if (replayed)
     header.insert(header.begin() + 2, "replayed");
+  header.insert(header.begin() + 2 + replayed, "90 % range");
   TextTable table(std::move(header));
   for (size_t i = 0; i < report.plans.size(); ++i) {
-    std::vector<std::string> cells = planCells(report.plans[i].layout, report.plans[i].cost);
+    std::vector<std::string> cells = planCells(report, report.plans[i].layout, report.plans[i].cost);
     if (!report.plans[i].cost.fits)
       cells[2] += " (does not fit)";
     if (replayed)
-      cells.insert(cells.begin() + 1, report.search.plans[i].simulated ? toString(report.search.plans[i].simulated->stepTime) : "");
+      cells.insert(cells.begin() + 1, report.search.plans[i].simulated
+                                          ? predictedText(report, report.search.plans[i].simulated->stepTime)
+                                          : "");
+    cells.insert(cells.begin() + 1 + replayed, rangeText(report.plans[i].interval, bestTime(report.search.plans[i])));
     cells.insert(cells.begin(), std::to_string(i + 1));
     table.row(std::move(cells));
   }
   table.print(out);
   if (report.plans.empty())
     return;
+  out << intervalNote(report) << '\n';
+  printTies(report, out);
+  printLegend(report, out);
+  printTuning(report, out);
   printWhy(report, out);
   printAlternatives(report, out);
   printSearch(report, out);
@@ -163,7 +205,8 @@ void mlir::ppc::printFrontier(const PlanReport &report, llvm::raw_ostream &out) 
   out << "\nthe fastest plan for each amount of memory\n";
   TextTable table(planHeader(""));
   for (size_t i = 0; i < report.search.frontier.size(); ++i) {
-    std::vector<std::string> cells = planCells(report.search.frontier[i].layout, report.search.frontier[i].cost);
+    std::vector<std::string> cells =
+        planCells(report, report.search.frontier[i].layout, report.search.frontier[i].cost);
     cells.insert(cells.begin(), std::to_string(i + 1));
     table.row(std::move(cells));
   }
@@ -174,6 +217,7 @@ void mlir::ppc::printInfeasibility(const Infeasibility &infeasibility, llvm::raw
   out << infeasibility.reason << '\n';
   for (const PlanRelaxation &relaxation : infeasibility.relaxations)
     out << "note: possible with " << toString(relaxation.key) << " " << relaxation.to
-        << (relaxation.from.empty() ? "" : " instead of " + relaxation.from) << ": " << toString(relaxation.plan.cost.stepTime)
-        << " per step, " << toString(relaxation.plan.cost.peakMemory) << ", " << toString(relaxation.plan.layout) << '\n';
+        << (relaxation.from.empty() ? "" : " instead of " + relaxation.from) << ": "
+        << toString(relaxation.plan.cost.stepTime) << " per step, " << toString(relaxation.plan.cost.peakMemory) << ", "
+        << toString(relaxation.plan.layout) << '\n';
 }

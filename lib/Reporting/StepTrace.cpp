@@ -1,5 +1,5 @@
-// The replayed step as Chrome trace events. Times are microseconds; a process is a device of the pipeline axis, a track one of its
-// streams.
+// The replayed step as Chrome trace events. Times are microseconds; a process is a device of the pipeline axis, a track
+// one of its streams.
 #include "ppc/Reporting/PlanReport.h"
 
 #include <set>
@@ -12,7 +12,8 @@ static constexpr int64_t opTasks = 60000;
 namespace {
 class TraceWriter {
 public:
-  TraceWriter(const ReportedPlan &plan, const SimulatedStep &step, llvm::raw_ostream &out) : plan(plan), step(step), json(out) {}
+  TraceWriter(const ReportedPlan &plan, const SimulatedStep &step, llvm::raw_ostream &out)
+      : plan(plan), step(step), json(out) {}
 
   void writeTracks() {
     std::set<std::pair<int32_t, int>> tracks;
@@ -56,7 +57,8 @@ private:
   }
 
   void name(llvm::StringRef what, int64_t device, int64_t track, llvm::StringRef value) {
-    event(what, "M", device, track, Seconds(0), [&] { json.attributeObject("args", [&] { json.attribute("name", value); }); });
+    event(what, "M", device, track, Seconds(0),
+          [&] { json.attributeObject("args", [&] { json.attribute("name", value); }); });
   }
 
   /// "F3" on the only chunk of a device, "F3b" on its second; else the op, or what the slice is.

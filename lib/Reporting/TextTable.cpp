@@ -20,7 +20,8 @@ void TextTable::print(llvm::raw_ostream &out, llvm::StringRef indent) const {
     width[i] = header[i].size();
     for (const std::vector<std::string> &cells : rows) {
       width[i] = std::max(width[i], cells[i].size());
-      right[i] = right[i] && (cells[i].empty() || llvm::isDigit(cells[i][0]) || cells[i][0] == '-' || cells[i][0] == '+');
+      right[i] =
+          right[i] && (cells[i].empty() || llvm::isDigit(cells[i][0]) || llvm::StringRef("-+~").contains(cells[i][0]));
     }
   }
   auto line = [&](const std::vector<std::string> &cells) {
@@ -48,7 +49,9 @@ static std::string withPrefix(double value, llvm::ArrayRef<const char *> prefixe
 }
 
 std::string mlir::ppc::countText(double count) { return withPrefix(count, {"", "k", "M", "B", "T"}, ""); }
-std::string mlir::ppc::flopsText(double flops) { return withPrefix(flops, {"", "k", "M", "G", "T", "P", "E", "Z", "Y"}, "FLOP"); }
+std::string mlir::ppc::flopsText(double flops) {
+  return withPrefix(flops, {"", "k", "M", "G", "T", "P", "E", "Z", "Y"}, "FLOP");
+}
 std::string mlir::ppc::percentText(double share) { return fixedText(100 * share, 1) + " %"; }
 
 std::string mlir::ppc::groupedText(double count) {

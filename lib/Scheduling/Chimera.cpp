@@ -17,16 +17,16 @@
 
 namespace mlir::ppc {
 
-static int64_t underWay(const PipelineShape &shape) { return shape.devices / 2 + 1; }
+static int64_t chimeraUnderWay(const PipelineShape &shape) { return shape.devices / 2 + 1; }
 
 PipelineSchedule makeChimeraSchedule(const PipelineShape &shape) {
   PipelineSchedule schedule = makeEmptySchedule("chimera", shape);
   schedule.placement = placeBothWays(shape);
   schedule.replicas = bidirectionalReplicas(shape.microBatches);
-  scheduleEarliestFirst(schedule, underWay(shape));
+  scheduleEarliestFirst(schedule, chimeraUnderWay(shape));
   return schedule;
 }
 
-std::vector<OrderLimit> limitChimera(const PipelineShape &shape) { return {{0, 0, true, underWay(shape)}}; }
+std::vector<OrderLimit> limitChimera(const PipelineShape &shape) { return {{0, 0, true, chimeraUnderWay(shape)}}; }
 
 } // namespace mlir::ppc

@@ -139,8 +139,12 @@ static std::vector<BuildingBlock> vMinBlocks(int64_t p) {
   return blocks;
 }
 
-PipelineSchedule makeVHalfSchedule(const PipelineShape &shape) { return VSchedule("v-half", shape, vHalfBlocks(shape.devices)).make(); }
-PipelineSchedule makeVMinSchedule(const PipelineShape &shape) { return VSchedule("v-min", shape, vMinBlocks(shape.devices)).make(); }
+PipelineSchedule makeVHalfSchedule(const PipelineShape &shape) {
+  return VSchedule("v-half", shape, vHalfBlocks(shape.devices)).make();
+}
+PipelineSchedule makeVMinSchedule(const PipelineShape &shape) {
+  return VSchedule("v-min", shape, vMinBlocks(shape.devices)).make();
+}
 
 /// A forward waits for all that is planned before it.
 static std::vector<OrderLimit> limitByPlan(llvm::ArrayRef<BuildingBlock> blocks) {

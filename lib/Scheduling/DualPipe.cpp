@@ -35,7 +35,8 @@ public:
   /// Of the micro-batches below `end` only.
   DualPipeDevice(std::vector<PipelineAction> &actions, std::array<int64_t, 2> stages,
                  std::array<int64_t, 2> firstMicroBatch, int64_t microBatchStep, int64_t end)
-      : actions(actions), stages(stages), next{firstMicroBatch, firstMicroBatch}, microBatchStep(microBatchStep), end(end) {}
+      : actions(actions), stages(stages), next{firstMicroBatch, firstMicroBatch}, microBatchStep(microBatchStep),
+        end(end) {}
 
   void fill(int64_t h, int64_t half, int64_t microBatches) {
     int64_t q = half - 1 - h;
@@ -101,12 +102,14 @@ void makeDualPipeDevice(const PipelineShape &shape, int64_t device, std::vector<
   int64_t last = shape.devices - 1, enough = std::max(shape.microBatches, 2 * shape.devices);
   int64_t near = device > last - device; // the replica whose first stages are nearer
   std::array<int64_t, 2> stages = {std::min(device, last - device), std::max(device, last - device)};
-  DualPipeDevice(actions, stages, {near, 1 - near}, 2, shape.microBatches).fill(stages[0], shape.devices / 2, enough / 2);
+  DualPipeDevice(actions, stages, {near, 1 - near}, 2, shape.microBatches)
+      .fill(stages[0], shape.devices / 2, enough / 2);
 }
 
 void makeDualPipeVDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
   int64_t enough = std::max(shape.microBatches, 2 * shape.devices);
-  DualPipeDevice(actions, {device, 2 * shape.devices - 1 - device}, {0, 0}, 1, shape.microBatches).fill(device, shape.devices, enough);
+  DualPipeDevice(actions, {device, 2 * shape.devices - 1 - device}, {0, 0}, 1, shape.microBatches)
+      .fill(device, shape.devices, enough);
 }
 
 PipelineSchedule makeDualPipeSchedule(const PipelineShape &shape) {

@@ -41,8 +41,8 @@ std::vector<OrderLimit> limitVMin(const PipelineShape &shape);
 std::vector<OrderLimit> limitWave(const PipelineShape &shape);
 std::vector<OrderLimit> limitChimera(const PipelineShape &shape);
 
-/// Of the zero-bubble schedules on one device: forwards before the first pair of F and B, and W held back. With slopes of `factor`
-/// per device where the shape has none, at most `factor` p micro-batches are in flight.
+/// Of the zero-bubble schedules on one device: forwards before the first pair of F and B, and W held back. With slopes
+/// of `factor` per device where the shape has none, at most `factor` p micro-batches are in flight.
 struct SlopedOrder {
   int64_t ahead, held;
 };

@@ -236,7 +236,8 @@ static constexpr int64_t unknown = -1, never = 0;
 
 /// Micro-batches with which every steady state comes.
 static int64_t leastToFold(const PipelineScheduleKind &kind, const PipelineShape &shape, int64_t period) {
-  // Slices fill a pipeline with fewer micro-batches. Where devices alternate, all do from the first backward to the last forward.
+  // Slices fill a pipeline with fewer micro-batches. Where devices alternate, all do from the first backward to the
+  // last forward.
   int64_t filling = (shape.devices + shape.slices - 1) / shape.slices;
   return kind.alternates ? 2 * filling + 8 : 4 * std::max(filling, period) + 8;
 }
@@ -334,7 +335,8 @@ llvm::Expected<const PipelineProgram *> PipelinePrograms::getLoads(const Pipelin
     return std::move(error);
   // Where one action decides the next on other devices, all must be made; many micro-batches are folded instead.
   bool isKnown = hasKnownMoments(kind);
-  if (!isKnown && (!kind.makeDevice || (kind.period && shape.microBatches >= 2 * leastToFold(kind, shape, kind.period(shape)))))
+  if (!isKnown &&
+      (!kind.makeDevice || (kind.period && shape.microBatches >= 2 * leastToFold(kind, shape, kind.period(shape)))))
     return get(kind, shape);
   PipelineSchedule schedule = makeEmptyPipeline(kind, shape);
   entry = placeChunks(schedule, shape);
@@ -363,7 +365,8 @@ const PipelineProgram *PipelinePrograms::getSomeLoads(const PipelineScheduleKind
     kind.makeDevice(shape, 0, list);
     entry->second->moments.resize(shape.devices);
     entry->second->moments[0] = worstMoments(schedule, list, entry->second->chunks[0]);
-  } else if (PipelineShape fewer = shape; kind.earliestFirst && shape.microBatches > 2 * (fewer.microBatches = shape.devices + 2)) {
+  } else if (PipelineShape fewer = shape;
+             kind.earliestFirst && shape.microBatches > 2 * (fewer.microBatches = shape.devices + 2)) {
     // All that may be under way.
     if (llvm::Expected<const PipelineProgram *> first = getLoads(kind, fewer))
       entry->second = std::make_unique<PipelineProgram>(**first);

@@ -137,6 +137,7 @@ static std::vector<PipelineScheduleKind> makeKinds() {
     PipelineScheduleKind &kind = addChunked(name, summary, make, std::move(aliases));
     kind.needs = "2 chunks per device";
     kind.maxChunks = 2;
+    kind.splitsBackward = true;
   };
   auto addBidirectional = [&](llvm::StringRef name, llvm::StringRef summary,
                               PipelineSchedule (*make)(const PipelineShape &), std::vector<llvm::StringRef> aliases,
@@ -161,12 +162,15 @@ static std::vector<PipelineScheduleKind> makeKinds() {
   addChunked("breadth-first", "gpipe over several chunks per device, chunk after chunk; suits sharded parameters",
              makeBreadthFirstSchedule, {"bfs", "looped-bfs"})
       .period = nullptr;
-  add("zb1p", "1f1b whose weight gradients fill bubbles (ZB-H1); every device keeps p micro-batches",
-      makeZeroBubble1pSchedule, {"zb-1p", "zb-h1", "zbh1"})
-      .fittedInFlight = 1;
-  add("zb2p", "no bubble when F = B = W (ZB-H2); every device keeps 2p - 1 micro-batches", makeZeroBubble2pSchedule,
-      {"zb-2p", "zb-h2", "zbh2"})
-      .fittedInFlight = 2;
+  PipelineScheduleKind &once =
+      add("zb1p", "1f1b whose weight gradients fill bubbles (ZB-H1); every device keeps p micro-batches",
+          makeZeroBubble1pSchedule, {"zb-1p", "zb-h1", "zbh1"});
+  once.fittedInFlight = 1;
+  once.splitsBackward = true;
+  PipelineScheduleKind &twice = add("zb2p", "no bubble when F = B = W (ZB-H2); every device keeps 2p - 1 micro-batches",
+                                    makeZeroBubble2pSchedule, {"zb-2p", "zb-h2", "zbh2"});
+  twice.fittedInFlight = 2;
+  twice.splitsBackward = true;
   addV("zbv", "two chunks in a V: no bubble when F = B = W; every device keeps p micro-batches",
        makeZeroBubbleVSchedule, {"zb-v"});
   addV("v-half", "two chunks in a V, half of the activations of 1f1b, half of its bubble", makeVHalfSchedule,
@@ -185,7 +189,8 @@ static std::vector<PipelineScheduleKind> makeKinds() {
       .earliestFirst = true;
   addBidirectional("dualpipe",
                    "two copies in opposite directions, each forward beside a backward: hides expert all-to-all",
-                   makeDualPipeSchedule, {"dual-pipe"}, everyPair);
+                   makeDualPipeSchedule, {"dual-pipe"}, everyPair)
+      .splitsBackward = true;
   addV("dualpipev", "dualpipe cut where its directions meet: one copy of the model, in a V", makeDualPipeVSchedule,
        {"dualpipe-v", "dual-pipe-v"});
   PipelineScheduleKind &sliced =

@@ -15,15 +15,15 @@
 
 namespace mlir::ppc {
 
-static int64_t underWay(const PipelineShape &shape) { return shape.devices + 1; }
+static int64_t waveUnderWay(const PipelineShape &shape) { return shape.devices + 1; }
 
 PipelineSchedule makeWaveSchedule(const PipelineShape &shape) {
   PipelineSchedule schedule = makeEmptySchedule("wave", shape);
   schedule.placement = placeZigzag(shape);
-  scheduleEarliestFirst(schedule, underWay(shape));
+  scheduleEarliestFirst(schedule, waveUnderWay(shape));
   return schedule;
 }
 
-std::vector<OrderLimit> limitWave(const PipelineShape &shape) { return {{0, 0, true, underWay(shape)}}; }
+std::vector<OrderLimit> limitWave(const PipelineShape &shape) { return {{0, 0, true, waveUnderWay(shape)}}; }
 
 } // namespace mlir::ppc

@@ -65,8 +65,8 @@ public:
     return false;
   }
 
-  /// Adds a moment unless one that is kept is above it, and drops those below it. `above`: which was above the moment before; in
-  /// a steady state moments come again in the order in which they were kept.
+  /// Adds a moment unless one that is kept is above it, and drops those below it. `above`: which was above the moment
+  /// before; in a steady state moments come again in the order in which they were kept.
   static void keepMaximal(const Moment &now, std::vector<Moment> &kept, size_t &above) {
     for (size_t i = 0; i < kept.size(); ++i, ++above) {
       if (above >= kept.size())
@@ -93,7 +93,8 @@ static std::vector<Moment> keepWorst(llvm::ArrayRef<Moment> moments) {
   return kept;
 }
 
-std::vector<Moment> worstMoments(const PipelineSchedule &schedule, llvm::ArrayRef<PipelineAction> list, llvm::ArrayRef<PipelineChunk> chunks) {
+std::vector<Moment> worstMoments(const PipelineSchedule &schedule, llvm::ArrayRef<PipelineAction> list,
+                                 llvm::ArrayRef<PipelineChunk> chunks) {
   return WorstMoments(schedule).of(list, chunks);
 }
 
@@ -127,7 +128,8 @@ std::vector<Moment> knownMoments(const PipelineScheduleKind &kind, const Pipelin
   if (kind.name == "1f1b")
     return {Moment{ChunkLoad{double(std::min(microBatches, behind + 1)), 0}}};
   if (kind.name == "seq1f1b")
-    return {Moment{ChunkLoad{double(std::min(microBatches * shape.slices, behind + shape.slices)) / double(shape.slices), 0}}};
+    return {Moment{
+        ChunkLoad{double(std::min(microBatches * shape.slices, behind + shape.slices)) / double(shape.slices), 0}}};
   return sloped(microBatches, slopedOrder(shape, kind.fittedInFlight, device));
 }
 

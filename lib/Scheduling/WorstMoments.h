@@ -12,7 +12,8 @@ std::vector<PipelineProgram::Moment> worstMoments(const PipelineSchedule &schedu
 
 /// Schedules whose moments follow from the shape by a formula: gpipe, breadth-first, 1f1b, seq1f1b, zb1p, zb2p.
 bool hasKnownMoments(const PipelineScheduleKind &kind);
-std::vector<PipelineProgram::Moment> knownMoments(const PipelineScheduleKind &kind, const PipelineShape &shape, int64_t device);
+std::vector<PipelineProgram::Moment> knownMoments(const PipelineScheduleKind &kind, const PipelineShape &shape,
+                                                  int64_t device);
 
 } // namespace mlir::ppc
 

@@ -25,7 +25,8 @@
 namespace mlir::ppc {
 
 /// `ahead` forwards before the first pair of F and B, `held` W held back.
-static void makeZeroBubble(const PipelineShape &shape, int64_t device, int64_t ahead, int64_t held, std::vector<PipelineAction> &actions) {
+static void makeZeroBubble(const PipelineShape &shape, int64_t device, int64_t ahead, int64_t held,
+                           std::vector<PipelineAction> &actions) {
   int64_t count = shape.microBatches, first = std::min(count, ahead), forwards = 0, weights = 0;
   for (; forwards < first; ++forwards)
     actions.push_back({PipelineActionKind::Forward, device, forwards});
@@ -46,7 +47,8 @@ SlopedOrder slopedOrder(const PipelineShape &shape, int64_t factor, int64_t devi
   return {std::min(((last - device) * lead + 15) / 16, most - 1), device * lag / 16};
 }
 
-static void makeSloped(const PipelineShape &shape, int64_t factor, int64_t device, std::vector<PipelineAction> &actions) {
+static void makeSloped(const PipelineShape &shape, int64_t factor, int64_t device,
+                       std::vector<PipelineAction> &actions) {
   SlopedOrder order = slopedOrder(shape, factor, device);
   makeZeroBubble(shape, device, order.ahead, order.held, actions);
 }

@@ -52,6 +52,7 @@ double mlir::ppc::pairedScale(const ChunkWork &chunk, Kind kind) {
 }
 
 SimulatedKind mlir::ppc::simulatedKind(Kind kind) {
-  static constexpr SimulatedKind kinds[] = {SimulatedKind::Forward, SimulatedKind::Backward, SimulatedKind::WeightGradient};
+  static constexpr SimulatedKind kinds[] = {SimulatedKind::Forward, SimulatedKind::Backward,
+                                            SimulatedKind::WeightGradient};
   return kinds[int(kind)];
 }

@@ -40,9 +40,10 @@ void GraphBuilder::DeviceBuilder::planTurns() {
     const std::vector<LayerWork> &layers = chunkOf(action).layers;
     bool first = firstForward[chunk] == i, last = lastGradient[chunk] == i;
     bool leaves = lastGradient[chunk] < list.size() && list[lastGradient[chunk]].kind == action.kind;
-    bool gathersHere = (action.kind == Kind::Forward || (action.kind == Kind::Backward && work.gathersForBackward)) &&
-                       (!work.gathersOnce || first) &&
-                       action.slice == (action.kind == Kind::Forward ? 0 : work.schedule.sliceCount - 1); // the first that comes
+    bool gathersHere =
+        (action.kind == Kind::Forward || (action.kind == Kind::Backward && work.gathersForBackward)) &&
+        (!work.gathersOnce || first) &&
+        action.slice == (action.kind == Kind::Forward ? 0 : work.schedule.sliceCount - 1);       // the first that comes
     bool scattersHere = leaves && (last || (work.scattersEveryMicroBatch && action.slice == 0)); // the last that comes
     bool moves = false, drawn = whole.everyLayer || whole.inOps(action);
     if (!gathersHere && !first && !last && !scattersHere && !drawn)
@@ -70,8 +71,8 @@ void GraphBuilder::DeviceBuilder::planTurns() {
 }
 
 /// Compute, then what it waits for; all times `scale` times.
-int32_t GraphBuilder::DeviceBuilder::addPart(const PipelineAction &action, int32_t layer, Seconds compute, const GroupTimes &exposed,
-                                             double scale) {
+int32_t GraphBuilder::DeviceBuilder::addPart(const PipelineAction &action, int32_t layer, Seconds compute,
+                                             const GroupTimes &exposed, double scale) {
   SimulatedEvent event = eventOf(action, SimulatedStream::Compute, kindOf(action));
   event.layer = layer;
   int32_t first = whole.add(TaskKind::Compute, event, compute * scale);
@@ -92,15 +93,15 @@ int32_t GraphBuilder::DeviceBuilder::addPart(const PipelineAction &action, int32
 int32_t GraphBuilder::DeviceBuilder::addOps(const PipelineAction &action, int32_t layer, double scale) {
   int32_t first = -1;
   for (const LayerPart &part : layerParts(chunkOf(action).layers[layer], action.kind, work.selective)) {
-    SimulatedEvent event = eventOf(action, part.communication ? SimulatedStream::LayerCollectives : SimulatedStream::Compute,
-                                   kindOf(action));
+    SimulatedEvent event = eventOf(
+        action, part.communication ? SimulatedStream::LayerCollectives : SimulatedStream::Compute, kindOf(action));
     event.layer = layer;
     event.op = part.op;
     event.isWait = !part.op;
     event.again = part.again;
     event.beside = part.beside * scale;
     int32_t task = part.communication ? whole.add(TaskKind::Communication, event, part.taken * scale,
-                                                    groupUses[int(part.op ? part.op->group : OpGroup::Tensor)])
+                                                  groupUses[int(part.op ? part.op->group : OpGroup::Tensor)])
                                       : whole.add(TaskKind::Compute, event, part.taken * scale);
     whole.result.graph.addDependence(main, task);
     main = task;
@@ -112,7 +113,8 @@ int32_t GraphBuilder::DeviceBuilder::addOps(const PipelineAction &action, int32_
 
 /// Parameters come one layer ahead: those of the layer after `turn`'s while it runs.
 void GraphBuilder::DeviceBuilder::gatherUpTo(size_t turn) {
-  while (nextGather < gathering.size() && (gathering[nextGather] <= turn || (nextGather && gathering[nextGather - 1] <= turn))) {
+  while (nextGather < gathering.size() &&
+         (gathering[nextGather] <= turn || (nextGather && gathering[nextGather - 1] <= turn))) {
     size_t number = nextGather++, at = gathering[number];
     const PipelineAction &action = list[turns[at].action];
     const LayerWork &layer = chunkOf(action).layers[turns[at].layer];
@@ -190,7 +192,8 @@ void GraphBuilder::DeviceBuilder::addToRun(size_t i) {
   }
   std::vector<ActionRun> &runs = whole.result.runs;
   if (runs.empty() || runs.back().task != main) {
-    int32_t task = whole.add(TaskKind::Compute, eventOf(list[i], SimulatedStream::Compute, kindOf(list[i])), Seconds(0));
+    int32_t task =
+        whole.add(TaskKind::Compute, eventOf(list[i], SimulatedStream::Compute, kindOf(list[i])), Seconds(0));
     whole.result.graph.addDependence(main, task);
     runs.push_back({main = task, int32_t(device), int32_t(i), int32_t(i)});
   }
@@ -211,15 +214,18 @@ void GraphBuilder::DeviceBuilder::addAction(size_t i, ActionTasks &tasks) {
   addCopyAfter(i);
   // A blocking send holds the device.
   if (work.messages.blockingSends && action.kind != Kind::WeightGradient) {
-    int64_t to = action.stage + (action.kind == Kind::Forward ? 1 : -1), replica = work.schedule.replicaOf(action.microBatch);
+    int64_t to = action.stage + (action.kind == Kind::Forward ? 1 : -1),
+            replica = work.schedule.replicaOf(action.microBatch);
     if (to >= 0 && to < work.schedule.stageCount && work.schedule.deviceOf(replica, to) != device) {
       bool forward = action.kind == Kind::Forward;
       SimulatedEvent event =
-          eventOf(action, forward ? SimulatedStream::MessagesForward : SimulatedStream::MessagesBackward, SimulatedKind::Message);
+          eventOf(action, forward ? SimulatedStream::MessagesForward : SimulatedStream::MessagesBackward,
+                  SimulatedKind::Message);
       llvm::SmallVector<ResourceUse, 2> uses;
       if (work.levels) {
         uses.push_back({whole.resource(device, work.messageLevel, false), work.messageLink});
-        uses.push_back({whole.resource(work.schedule.deviceOf(replica, to), work.messageLevel, true), work.messageLink});
+        uses.push_back(
+            {whole.resource(work.schedule.deviceOf(replica, to), work.messageLevel, true), work.messageLink});
       }
       int32_t message = whole.add(TaskKind::Communication, event,
                                   (forward ? work.messages.forward : work.messages.backward) * whole.share, uses);
@@ -300,7 +306,9 @@ void GraphBuilder::DeviceBuilder::trackMemory() {
     const ActionTasks &tasks = whole.actions[device][i];
     Bytes kept = chunk.kept * whole.share, forWeights = chunk.keptForWeights * whole.share;
     switch (list[i].kind) {
-    case Kind::Forward: changes.push_back({tasks.first, false, kept, Bytes(0)}); break;
+    case Kind::Forward:
+      changes.push_back({tasks.first, false, kept, Bytes(0)});
+      break;
     case Kind::Backward:
       if (merged(i)) // all stays until the weight gradients are there
         break;

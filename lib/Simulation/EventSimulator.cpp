@@ -1,5 +1,5 @@
-// Between events rates are constant. An event changes what runs on some devices and resources; only the tasks there, and those
-// that share a resource with them, get new rates.
+// Between events rates are constant. An event changes what runs on some devices and resources; only the tasks there,
+// and those that share a resource with them, get new rates.
 #include "ppc/Simulation/EventSimulator.h"
 
 #include "LinkedClaims.h"
@@ -15,7 +15,8 @@ using namespace mlir::ppc;
 namespace {
 class EventSimulator {
 public:
-  EventSimulator(const TaskGraph &graph, bool record, Seconds latest) : graph(graph), record(record), latest(latest.value), linked(graph.capacities, graph.tasks.size()) {}
+  EventSimulator(const TaskGraph &graph, bool record, Seconds latest)
+      : graph(graph), record(record), latest(latest.value), linked(graph.capacities, graph.tasks.size()) {}
   llvm::Error check();
   llvm::Expected<SimulatedTimes> run();
 
@@ -79,13 +80,15 @@ llvm::Error EventSimulator::check() {
       return llvm::createStringError("task " + llvm::Twine(i) + " of the simulation has no finite work or no device");
   for (const ResourceUse &use : graph.uses)
     if (!isAmount(use.amount) || use.resource < 0 || use.resource >= int32_t(graph.capacities.size()))
-      return llvm::createStringError("a task of the simulation uses resource " + llvm::Twine(use.resource) + ", which does not exist");
+      return llvm::createStringError("a task of the simulation uses resource " + llvm::Twine(use.resource) +
+                                     ", which does not exist");
   for (auto [before, after] : graph.dependences)
     if (before < 0 || after < 0 || size_t(before) >= graph.tasks.size() || size_t(after) >= graph.tasks.size())
       return llvm::createStringError("a task of the simulation waits for one that does not exist");
   if (!(graph.communicationShare >= 0 && graph.communicationShare < 1) ||
       !(graph.communicationSlowdown >= 0 && graph.communicationSlowdown < 1))
-    return llvm::createStringError("what compute and communication take from each other must be at least 0 and below 1");
+    return llvm::createStringError(
+        "what compute and communication take from each other must be at least 0 and below 1");
   return llvm::Error::success();
 }
 
@@ -144,9 +147,12 @@ double EventSimulator::capOf(int32_t task) const {
   const TaskGraph::Task &each = graph.tasks[task];
   const DeviceState &device = devices[each.device];
   switch (each.kind) {
-  case TaskKind::Compute: return device.communication ? 1 - graph.communicationShare : 1;
-  case TaskKind::Communication: return device.compute ? 1 - graph.communicationSlowdown : 1;
-  case TaskKind::Copy: return 1;
+  case TaskKind::Compute:
+    return device.communication ? 1 - graph.communicationShare : 1;
+  case TaskKind::Communication:
+    return device.compute ? 1 - graph.communicationSlowdown : 1;
+  case TaskKind::Copy:
+    return 1;
   }
   return 1;
 }
@@ -234,8 +240,9 @@ void EventSimulator::refresh() {
     resources[resource].dirty = false;
     if (!linked.isShared(resource) && !resources[resource].tasks.empty())
       linked.share(
-          resource, [&](int32_t used, auto each) { llvm::for_each(resources[used].tasks, each); }, [&](int32_t task) { return capOf(task); },
-          [&](int32_t task) { return graph.usesOf(graph.tasks[task]); }, [&](int32_t task, double rate) { setRate(task, rate); });
+          resource, [&](int32_t used, auto each) { llvm::for_each(resources[used].tasks, each); },
+          [&](int32_t task) { return capOf(task); }, [&](int32_t task) { return graph.usesOf(graph.tasks[task]); },
+          [&](int32_t task, double rate) { setRate(task, rate); });
   }
   dirtyResources.clear();
   linked.forget();
@@ -271,7 +278,8 @@ llvm::Expected<SimulatedTimes> EventSimulator::run() {
     if (events.empty())
       break;
     now = events.top().time;
-    while (!events.empty() && (events.top().time == now || events.top().version != running[events.top().task].version)) {
+    while (!events.empty() &&
+           (events.top().time == now || events.top().version != running[events.top().task].version)) {
       Event event = events.top();
       events.pop();
       if (event.version == running[event.task].version)

@@ -19,14 +19,16 @@ static double fillLevel(llvm::SmallVectorImpl<double> &demands, double capacity)
   return std::numeric_limits<double>::infinity();
 }
 
-/// All tasks that still can get the same part of what they miss, until one resource after the other is used up. So it does not
-/// matter in which order tasks are listed.
-static void shareRest(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<double> capacities, llvm::SmallVectorImpl<double> &left) {
+/// All tasks that still can get the same part of what they miss, until one resource after the other is used up. So it
+/// does not matter in which order tasks are listed.
+static void shareRest(llvm::MutableArrayRef<RateClaim> claims, llvm::ArrayRef<double> capacities,
+                      llvm::SmallVectorImpl<double> &left) {
   constexpr double nothing = 1e-12; // of a capacity or a cap
   llvm::SmallVector<double, 8> asked(left.size());
   for (size_t round = 0; round <= left.size(); ++round) {
     auto grows = [&](const RateClaim &claim) {
-      return claim.cap - claim.rate > nothing * claim.cap && llvm::all_of(claim.uses, [&](const std::pair<int32_t, double> &use) {
+      return claim.cap - claim.rate > nothing * claim.cap &&
+             llvm::all_of(claim.uses, [&](const std::pair<int32_t, double> &use) {
                return use.second <= 0 || left[use.first] > nothing * capacities[use.first];
              });
     };

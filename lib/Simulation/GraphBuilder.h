@@ -24,8 +24,8 @@ struct LayerTurn {
 class GraphBuilder {
 public:
   GraphBuilder(const StepWork &work, const StepSimulationOptions &options, bool inRuns)
-      : work(work), schedule(work.schedule), everyLayer(options.everyLayer), keepEvents(options.keepEvents), inRuns(inRuns),
-        chunkTimes(sumUpChunks(work)), share(1.0 / double(schedule.sliceCount)) {
+      : work(work), schedule(work.schedule), everyLayer(options.everyLayer), keepEvents(options.keepEvents),
+        inRuns(inRuns), chunkTimes(sumUpChunks(work)), share(1.0 / double(schedule.sliceCount)) {
     if (!inRuns)
       chooseOps(options.opTasks);
     TaskGraph &graph = result.graph;
@@ -42,7 +42,9 @@ public:
 private:
   class DeviceBuilder;
 
-  int32_t resource(int64_t device, int64_t level, bool incoming) const { return linkResource(work, device, level, incoming); }
+  int32_t resource(int64_t device, int64_t level, bool incoming) const {
+    return linkResource(work, device, level, incoming);
+  }
   /// The link to the host, which the network's adapters hang on as well.
   int32_t hostLink(int64_t device, bool incoming) const {
     return int32_t(schedule.deviceCount() * work.levels * 2 + device * 2 + incoming);
@@ -89,8 +91,8 @@ private:
 class GraphBuilder::DeviceBuilder {
 public:
   DeviceBuilder(GraphBuilder &whole, int64_t device)
-      : whole(whole), work(whole.work), list(whole.schedule.devices[device]), state(work.devices[device]), device(device),
-        main(whole.updated[device]), stateLast(main) {}
+      : whole(whole), work(whole.work), list(whole.schedule.devices[device]), state(work.devices[device]),
+        device(device), main(whole.updated[device]), stateLast(main) {}
 
   void build() {
     stateUses = whole.links(device, state.stateLinks);
@@ -112,14 +114,17 @@ private:
   const ChunkWork &chunkOf(const PipelineAction &action) const { return work.chunks[action.stage]; }
   static SimulatedKind kindOf(const PipelineAction &action) { return simulatedKind(action.kind); }
   /// What an action takes of its times: less in a block with the F before it.
-  double actionScale(size_t i) const { return isInBlock(work.schedule, device, i) ? pairedScale(chunkOf(list[i]), list[i].kind) : 1; }
+  double actionScale(size_t i) const {
+    return isInBlock(work.schedule, device, i) ? pairedScale(chunkOf(list[i]), list[i].kind) : 1;
+  }
   bool merged(size_t i) const { return isMerged(list, i); }
   void planTurns();
   void addAction(size_t i, ActionTasks &tasks);
   /// The action's tasks where layers' state moves beside them, or none.
   void addToRun(size_t i);
   void addLayers(size_t i, double scale, ActionTasks &tasks);
-  int32_t addPart(const PipelineAction &action, int32_t layer, Seconds compute, const GroupTimes &exposed, double scale);
+  int32_t addPart(const PipelineAction &action, int32_t layer, Seconds compute, const GroupTimes &exposed,
+                  double scale);
   int32_t addOps(const PipelineAction &action, int32_t layer, double scale);
   void gatherUpTo(size_t turn);
   void flushReduction(bool all);
@@ -161,12 +166,12 @@ private:
   std::vector<size_t> gathering;              // turns that parameters come for
   size_t nextGather = 0;                      // of those
   std::vector<size_t> firstTurn;              // per action; turns of an action follow each other
-  double waitingElements = 0; // of gradients whose bucket is not full
+  double waitingElements = 0;                 // of gradients whose bucket is not full
   int32_t reductionAfter = -1;
   SimulatedEvent reductionEvent;
   // Copies to the host.
   std::vector<int32_t> copiedOut, copiedIn; // per action
-  std::vector<size_t> partners;             // per forward its backward and the other way round; list.size(): none copied
+  std::vector<size_t> partners; // per forward its backward and the other way round; list.size(): none copied
   int32_t outLast = -1, inLast = -1;
   llvm::SmallVector<int32_t, 2> recentBackwards;
 };

@@ -8,13 +8,14 @@
 
 namespace mlir::ppc {
 
-/// Shares resources among tasks, one set of linked tasks at a time: those that use a resource, those that use what these use, and
-/// so on. Tasks and resources are numbers from 0 on.
+/// Shares resources among tasks, one set of linked tasks at a time: those that use a resource, those that use what
+/// these use, and so on. Tasks and resources are numbers from 0 on.
 class LinkedClaims {
 public:
   /// `capacities`, one for each resource, must outlive this.
   LinkedClaims(llvm::ArrayRef<double> capacities, size_t taskCount)
-      : capacities(capacities), visited(capacities.size(), false), claimOf(taskCount, -1), indexOf(capacities.size(), 0) {}
+      : capacities(capacities), visited(capacities.size(), false), claimOf(taskCount, -1),
+        indexOf(capacities.size(), 0) {}
 
   /// Whether a set with this resource was shared since `forget`.
   bool isShared(int32_t resource) const { return visited[resource]; }
@@ -24,8 +25,9 @@ public:
     resources.clear();
   }
 
-  /// The set of `first`, which must not be shared. `forEachTask(resource, f)` calls f with each running task that uses it;
-  /// `capOf(task)` is the most that it can run at, `usesOf(task)` a range of ResourceUse; `setRate(task, rate)` gets the results.
+  /// The set of `first`, which must not be shared. `forEachTask(resource, f)` calls f with each running task that uses
+  /// it; `capOf(task)` is the most that it can run at, `usesOf(task)` a range of ResourceUse; `setRate(task, rate)`
+  /// gets the results.
   template <typename ForEachTask, typename CapOf, typename UsesOf, typename SetRate>
   void share(int32_t first, ForEachTask forEachTask, CapOf capOf, UsesOf usesOf, SetRate setRate);
 

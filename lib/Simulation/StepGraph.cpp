@@ -50,7 +50,8 @@ void GraphBuilder::joinDevices() {
   // Where each forward and backward is: device and number in its list.
   std::vector<std::pair<int32_t, int32_t>> places(2 * stages * units, {-1, -1});
   auto place = [&](Kind kind, int64_t stage, const PipelineAction &action) -> std::pair<int32_t, int32_t> & {
-    return places[((kind == Kind::Backward) * stages + stage) * units + action.microBatch * schedule.sliceCount + action.slice];
+    return places[((kind == Kind::Backward) * stages + stage) * units + action.microBatch * schedule.sliceCount +
+                  action.slice];
   };
   for (int64_t device = 0; device < schedule.deviceCount(); ++device)
     for (size_t i = 0; i < schedule.devices[device].size(); ++i) {

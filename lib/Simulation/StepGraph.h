@@ -35,15 +35,16 @@ struct WrittenAction {
 
 struct StepGraph {
   TaskGraph graph;
-  std::vector<TaskEvent> kinds;       // one per task
-  std::vector<SimulatedEvent> events; // where they are kept: one per task; times are not set
+  std::vector<TaskEvent> kinds;                  // one per task
+  std::vector<SimulatedEvent> events;            // where they are kept: one per task; times are not set
   std::vector<std::vector<MemoryChange>> memory; // per device, in order
-  int32_t updateTasks = 0; // of all devices, the first tasks of the graph
+  int32_t updateTasks = 0;                       // of all devices, the first tasks of the graph
   std::vector<int32_t> firstTasks; // per device, behind the updates; and the end of the last one's, before messages
   // In runs only.
   std::vector<ActionRun> runs;
   std::vector<WrittenAction> written;
-  std::vector<std::array<llvm::SmallVector<ResourceUse, 8>, opGroupCount>> groupUses; // per device: of collectives in layers
+  std::vector<std::array<llvm::SmallVector<ResourceUse, 8>, opGroupCount>>
+      groupUses; // per device: of collectives in layers
 };
 
 /// The links of a device on a level of the cluster.
@@ -54,8 +55,8 @@ inline int32_t linkResource(const StepWork &work, int64_t device, int64_t level,
 /// `options`: everyLayer, opTasks and keepEvents.
 StepGraph buildStepGraph(const StepWork &work, const StepSimulationOptions &options);
 
-/// Only what is more than compute and the collectives that it waits for: updates, the exchange of state, and the actions beside
-/// which it moves; no messages, no memory. Activations stay on the device, sends do not block.
+/// Only what is more than compute and the collectives that it waits for: updates, the exchange of state, and the
+/// actions beside which it moves; no messages, no memory. Activations stay on the device, sends do not block.
 StepGraph buildStepInRuns(const StepWork &work);
 
 } // namespace mlir::ppc

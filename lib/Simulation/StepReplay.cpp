@@ -19,7 +19,8 @@ static constexpr double never = StreamRates::never;
 bool mlir::ppc::canReplayInRuns(const StepWork &work, const StepSimulationOptions &options) {
   bool copies = llvm::any_of(work.devices, [](const DeviceWork &device) { return device.activationLimit.value > 0; });
   bool inOrder = work.levels > 0 || (work.messages.forward.value <= 0 && work.messages.backward.value <= 0);
-  return !options.keepEvents && !options.everyLayer && options.opTasks == 0 && !work.messages.blockingSends && !copies && inOrder;
+  return !options.keepEvents && !options.everyLayer && options.opTasks == 0 && !work.messages.blockingSends &&
+         !copies && inOrder;
 }
 
 namespace {
@@ -79,7 +80,7 @@ struct DeviceReplay {
     std::vector<std::pair<int64_t, const StageMessage *>> messages;
     size_t first = 0;
   };
-  std::array<Queue, 2> queues; // forward, backward
+  std::array<Queue, 2> queues;                               // forward, backward
   std::array<int32_t, slotsPerDevice> tasks{-1, -1, -1, -1}; // of the graph, on each slot; -1: of a run, or a message
   // Measured up to `since`.
   uint32_t streams = 0; // running, a bit each
@@ -94,15 +95,17 @@ class StepReplay {
 public:
   StepReplay(const StepWork &work, const StepSimulationOptions &options)
       : work(work), schedule(work.schedule), latest(work.validatesAfterwards ? 0 : options.latest.value),
-        share(1.0 / double(schedule.sliceCount)), units(schedule.microBatchCount * schedule.sliceCount), step(buildStepInRuns(work)),
-        devices(schedule.deviceCount()), rates(step.graph, devices.size()), ends(devices.size()) {}
+        share(1.0 / double(schedule.sliceCount)), units(schedule.microBatchCount * schedule.sliceCount),
+        step(buildStepInRuns(work)), devices(schedule.deviceCount()), rates(step.graph, devices.size()),
+        ends(devices.size()) {}
 
   llvm::Expected<SimulatedStep> run();
 
 private:
   /// Of a forward or a backward: what another stage, or the loss, makes for it.
   int64_t inputOf(const PipelineAction &action, int64_t stage) const {
-    return ((action.kind == Kind::Backward) * schedule.stageCount + stage) * units + action.microBatch * schedule.sliceCount + action.slice;
+    return ((action.kind == Kind::Backward) * schedule.stageCount + stage) * units +
+           action.microBatch * schedule.sliceCount + action.slice;
   }
   bool hasInput(const PipelineAction &action) const {
     return action.kind == Kind::WeightGradient || arrived[inputOf(action, action.stage)];
@@ -114,9 +117,13 @@ private:
     const PipelineAction &each = schedule.devices[device][action];
     return (placeOf(each) * 3 + int64_t(each.kind)) * 2 + isInBlock(schedule, device, action);
   }
-  const StageMessage &messageOf(const PipelineAction &action) const { return messages[action.kind == Kind::Backward][placeOf(action)]; }
+  const StageMessage &messageOf(const PipelineAction &action) const {
+    return messages[action.kind == Kind::Backward][placeOf(action)];
+  }
   const ActionRun &runOf(const DeviceReplay &device) const { return step.runs[device.run]; }
-  Seconds travelTime(bool backward) const { return (backward ? work.messages.backward : work.messages.forward) * share; }
+  Seconds travelTime(bool backward) const {
+    return (backward ? work.messages.backward : work.messages.forward) * share;
+  }
 
   llvm::Error prepareParts();
   void prepareMessages();
@@ -135,7 +142,8 @@ private:
   void endAction(int32_t device, int32_t action);
   void deliver(int64_t input, int32_t device);
   void sendNext(int32_t device, bool backward);
-  void start(int32_t device, StreamSlot slot, Stream stream, double taken, TaskKind kind, llvm::ArrayRef<ResourceUse> uses, int32_t task);
+  void start(int32_t device, StreamSlot slot, Stream stream, double taken, TaskKind kind,
+             llvm::ArrayRef<ResourceUse> uses, int32_t task);
   void finish(int32_t device, StreamSlot slot);
   void measure(DeviceReplay &device);
   void hold(int32_t device, Bytes kept, Bytes waiting);
@@ -155,8 +163,9 @@ private:
   std::vector<uint8_t> arrived;                      // by input
   // Of the tasks that are written.
   std::vector<int32_t> firstSuccessor, successors, pending;
-  std::vector<int32_t> runs, begins, endsOf; // numbers of the run that the task stands for, of written actions; -1: none
-  std::vector<double> tails;                 // by input: from the begin of its action to the last end; empty: not wanted
+  std::vector<int32_t> runs, begins,
+      endsOf;                // numbers of the run that the task stands for, of written actions; -1: none
+  std::vector<double> tails; // by input: from the begin of its action to the last end; empty: not wanted
   std::vector<double> taskTails;
   llvm::SmallVector<int32_t, 64> readyTasks, readyDevices;
   double now = 0, origin = never, last = 0;
@@ -206,7 +215,7 @@ void StepReplay::prepareMessages() {
                         ResourceUse{linkResource(work, message.target, work.messageLevel, true), work.messageLink}};
       }
   arrived.assign(2 * schedule.stageCount * units, 0);
-  std::fill_n(arrived.begin(), units, 1);  // the first forward waits for nothing,
+  std::fill_n(arrived.begin(), units, 1);       // the first forward waits for nothing,
   std::fill_n(arrived.end() - units, units, 1); // nor does the last stage's backward
 }
 
@@ -328,8 +337,8 @@ void StepReplay::hold(int32_t number, Bytes kept, Bytes waiting) {
   }
 }
 
-void StepReplay::start(int32_t device, StreamSlot slot, Stream stream, double taken, TaskKind kind, llvm::ArrayRef<ResourceUse> uses,
-                       int32_t task) {
+void StepReplay::start(int32_t device, StreamSlot slot, Stream stream, double taken, TaskKind kind,
+                       llvm::ArrayRef<ResourceUse> uses, int32_t task) {
   measure(devices[device]);
   devices[device].streams |= 1u << int(stream);
   devices[device].tasks[slot] = task;
@@ -349,8 +358,8 @@ void StepReplay::startTask(int32_t task) {
     beginAction(event.device, step.written[begins[task]].action);
   const TaskGraph::Task &each = step.graph.tasks[task];
   if (each.work.value > 0)
-    start(event.device, event.stream == Stream::StateCollectives ? StateSlot : MainSlot, event.stream, each.work.value, each.kind,
-          step.graph.usesOf(each), task);
+    start(event.device, event.stream == Stream::StateCollectives ? StateSlot : MainSlot, event.stream, each.work.value,
+          each.kind, step.graph.usesOf(each), task);
   else
     finishTask(task);
 }
@@ -387,7 +396,8 @@ void StepReplay::endAction(int32_t number, int32_t index) {
   devices[number].lastEnd = last = now;
   if (action.kind == Kind::WeightGradient) {
     bool wasMerged = index > 0 && isMerged(list, index - 1); // all stayed until now
-    hold(number, wasMerged ? Bytes(0) - chunk.kept * share : Bytes(0), wasMerged ? Bytes(0) : Bytes(0) - chunk.keptForWeights * share);
+    hold(number, wasMerged ? Bytes(0) - chunk.kept * share : Bytes(0),
+         wasMerged ? Bytes(0) : Bytes(0) - chunk.keptForWeights * share);
     return;
   }
   bool backward = action.kind == Kind::Backward;
@@ -421,8 +431,8 @@ void StepReplay::proceed(int32_t number) {
     while (device.part != device.lastPart) {
       const ActionPart &part = *device.part++;
       if (part.work > 0) {
-        start(number, MainSlot, part.kind == TaskKind::Compute ? Stream::Compute : Stream::LayerCollectives, part.work, part.kind, part.uses,
-              -1);
+        start(number, MainSlot, part.kind == TaskKind::Compute ? Stream::Compute : Stream::LayerCollectives, part.work,
+              part.kind, part.uses, -1);
         return;
       }
       ++done;
@@ -458,8 +468,9 @@ void StepReplay::sendNext(int32_t number, bool backward) {
     return;
   }
   llvm::ArrayRef<ResourceUse> uses = queue.messages[queue.first].second->uses;
-  start(number, backward ? BackwardMessageSlot : ForwardMessageSlot, backward ? Stream::MessagesBackward : Stream::MessagesForward,
-        travelTime(backward).value, TaskKind::Communication, uses, -1);
+  start(number, backward ? BackwardMessageSlot : ForwardMessageSlot,
+        backward ? Stream::MessagesBackward : Stream::MessagesForward, travelTime(backward).value,
+        TaskKind::Communication, uses, -1);
 }
 
 void StepReplay::finish(int32_t number, StreamSlot slot) {
@@ -467,9 +478,9 @@ void StepReplay::finish(int32_t number, StreamSlot slot) {
   measure(device);
   bool isMessage = slot == ForwardMessageSlot || slot == BackwardMessageSlot;
   int32_t task = device.tasks[slot];
-  Stream stream = slot == ForwardMessageSlot    ? Stream::MessagesForward
-                  : slot == BackwardMessageSlot ? Stream::MessagesBackward
-                  : task >= 0                   ? step.kinds[task].stream
+  Stream stream = slot == ForwardMessageSlot                     ? Stream::MessagesForward
+                  : slot == BackwardMessageSlot                  ? Stream::MessagesBackward
+                  : task >= 0                                    ? step.kinds[task].stream
                   : (device.part - 1)->kind == TaskKind::Compute ? Stream::Compute
                                                                  : Stream::LayerCollectives;
   device.streams &= ~(1u << int(stream));

@@ -1,6 +1,6 @@
-// Replays a step as simulateTasks replays its graph, without writing down a task per action: each device goes through its
-// schedule, and what it sends waits in a queue. What runs is at most one task on each of a device's streams, so the next event
-// is the least over devices. Some 0.06 us per task, and memory for the schedule only.
+// Replays a step as simulateTasks replays its graph, without writing down a task per action: each device goes through
+// its schedule, and what it sends waits in a queue. What runs is at most one task on each of a device's streams, so the
+// next event is the least over devices. Some 0.06 us per task, and memory for the schedule only.
 #ifndef PPC_LIB_SIMULATION_STEPREPLAY_H
 #define PPC_LIB_SIMULATION_STEPREPLAY_H
 
@@ -8,8 +8,9 @@
 
 namespace mlir::ppc {
 
-/// Whether replayInRuns knows everything that happens in the step: nothing is copied to the host while it runs, sends do not
-/// block, messages of one direction leave one after the other, nobody asks for events or for more tasks than actions.
+/// Whether replayInRuns knows everything that happens in the step: nothing is copied to the host while it runs, sends
+/// do not block, messages of one direction leave one after the other, nobody asks for events or for more tasks than
+/// actions.
 bool canReplayInRuns(const StepWork &work, const StepSimulationOptions &options);
 
 /// As simulateWork; sums of times may differ in their last digits. Errors: as there.

@@ -18,13 +18,15 @@ using namespace mlir::ppc;
 
 llvm::StringRef mlir::ppc::toString(SimulatedStream stream) {
   static constexpr llvm::StringRef names[simulatedStreamCount] = {
-      "compute", "layer collectives", "state collectives", "messages forward", "messages backward", "copies to host", "copies from host"};
+      "compute",           "layer collectives", "state collectives", "messages forward",
+      "messages backward", "copies to host",    "copies from host"};
   return names[static_cast<int>(stream)];
 }
 
 llvm::StringRef mlir::ppc::toString(SimulatedKind kind) {
-  static constexpr llvm::StringRef names[] = {"forward",   "backward", "weight gradient", "parameter gather", "gradient reduction",
-                                              "optimizer", "message",  "copy"};
+  static constexpr llvm::StringRef names[] = {
+      "forward", "backward", "weight gradient", "parameter gather", "gradient reduction", "optimizer",
+      "message", "copy"};
   return names[static_cast<int>(kind)];
 }
 
@@ -83,14 +85,15 @@ static void measureStreams(const StepGraph &step, const SimulatedTimes &times, S
   }
 }
 
-static void measureMemory(const StepWork &work, const StepGraph &step, const SimulatedTimes &times, Seconds origin, bool keep,
-                          SimulatedStep &result) {
+static void measureMemory(const StepWork &work, const StepGraph &step, const SimulatedTimes &times, Seconds origin,
+                          bool keep, SimulatedStep &result) {
   for (size_t device = 0; device < result.devices.size(); ++device) {
     SimulatedDevice &each = result.devices[device];
     const DeviceWork &state = work.devices[device];
     Bytes kept, waiting;
     auto note = [&](Seconds time) {
-      Bytes bytes = state.constant + waiting + (state.activationLimit.value > 0 ? std::min(kept, state.activationLimit) : kept);
+      Bytes bytes =
+          state.constant + waiting + (state.activationLimit.value > 0 ? std::min(kept, state.activationLimit) : kept);
       if (bytes > each.peak || each.memory.empty()) {
         each.peak = std::max(each.peak, bytes);
         each.peakTime = time;
@@ -112,8 +115,8 @@ static void measureMemory(const StepWork &work, const StepGraph &step, const Sim
   }
 }
 
-/// What a step takes after another where no device waits for the others in between: the longest that one is at it, from its
-/// first forward to its last gradient, and its update.
+/// What a step takes after another where no device waits for the others in between: the longest that one is at it, from
+/// its first forward to its last gradient, and its update.
 static Seconds longestSpan(const StepWork &work, const StepGraph &step, const SimulatedTimes &times) {
   std::vector<Seconds> first(work.devices.size(), times.last), last(work.devices.size());
   for (size_t i = step.updateTasks; i < step.kinds.size(); ++i) {
@@ -136,7 +139,8 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateWork(const StepWork &work, cons
   if (canReplayInRuns(work, options))
     return replayInRuns(work, options);
   StepGraph step = buildStepGraph(work, options);
-  llvm::Expected<SimulatedTimes> times = simulateTasks(step.graph, false, work.validatesAfterwards ? Seconds(0) : options.latest);
+  llvm::Expected<SimulatedTimes> times =
+      simulateTasks(step.graph, false, work.validatesAfterwards ? Seconds(0) : options.latest);
   if (!times)
     return times.takeError();
   SimulatedStep result;
@@ -197,18 +201,19 @@ struct ReplayedPart {
 } // namespace
 
 /// Nothing: the whole step is replayed.
-static std::optional<ReplayedPart> replayedPart(const ParallelLayout &layout, const ParallelLayout &effective, const StepDetail &detail,
-                                                const StepSimulationOptions &options) {
+static std::optional<ReplayedPart> replayedPart(const ParallelLayout &layout, const ParallelLayout &effective,
+                                                const StepDetail &detail, const StepSimulationOptions &options) {
   // Copies to the host settle late into a steady state: longer steps are replayed whole.
-  double most = double(options.maxTasks) * (layout.offload == Offload::Activations ? 20 : 1);
+  double most = double(options.maxTasks) * (layout.copiesActivations() ? 20 : 1);
   double tasks = expectedTasks(detail, effective, options.everyLayer);
   if (tasks <= most || !detail.schedule->period)
     return std::nullopt;
-  // A schedule's steady state repeats after its period, or after twice or three times that. With state that is exchanged in every
-  // micro-batch it settles later, and micro-batches differ for longer.
+  // A schedule's steady state repeats after its period, or after twice or three times that. With state that is
+  // exchanged in every micro-batch it settles later, and micro-batches differ for longer.
   int64_t times = layout.zero >= 2 ? 2 : 1, each = detail.schedule->period(detail.shape), period = 6 * times * each;
   int64_t microBatches = detail.shape.microBatches;
-  int64_t filling = (detail.shape.devices + detail.shape.slices - 1) / detail.shape.slices; // slices need fewer micro-batches
+  int64_t filling =
+      (detail.shape.devices + detail.shape.slices - 1) / detail.shape.slices; // slices need fewer micro-batches
   int64_t enough = 4 * times * std::max(filling, each) + 8, least = enough + (microBatches - enough) % period;
   if (microBatches < 2 * (2 * least + period))
     return std::nullopt;
@@ -238,8 +243,9 @@ static SimulatedStep extrapolate(SimulatedStep first, const SimulatedStep &secon
 }
 
 /// The pipeline alone, for any number of micro-batches: what it adds, a replay stretches by what runs beside it.
-static llvm::Expected<Seconds> pipelineAlone(PipelineTimer &timer, const StepWork &work, const PipelineScheduleKind &kind,
-                                             const PipelineShape &shape, PipelineTime &time) {
+static llvm::Expected<Seconds> pipelineAlone(PipelineTimer &timer, const StepWork &work,
+                                             const PipelineScheduleKind &kind, const PipelineShape &shape,
+                                             PipelineTime &time) {
   llvm::SmallVector<StageDurations, 64> durations;
   for (const ChunkWork &chunk : work.chunks) {
     StageDurations &sum = durations.emplace_back();
@@ -264,8 +270,9 @@ double mlir::ppc::expectedReplayTasks(const ParallelLayout &layout, const StepDe
 }
 
 /// A step of `least` micro-batches and one of a period more, instead of the whole.
-static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &kind, const PipelineShape &shape, int64_t least,
-                                                  int64_t period, llvm::function_ref<llvm::Expected<StepWork>(int64_t)> workOf,
+static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &kind, const PipelineShape &shape,
+                                                  int64_t least, int64_t period,
+                                                  llvm::function_ref<llvm::Expected<StepWork>(int64_t)> workOf,
                                                   const StepSimulationOptions &options) {
   PipelineTimer timer;
   PipelineTime scratch;
@@ -298,22 +305,25 @@ static llvm::Expected<SimulatedStep> replayInPart(const PipelineScheduleKind &ki
     return secondAlone.takeError();
   Seconds more = *secondAlone - *firstAlone, grown = std::max(Seconds(0), second->stepTime - first->stepTime);
   double missing = double(shape.microBatches - least) / double(period);
-  // What runs beside the pipeline makes no period of it shorter: one that grows by less hides what was waited for at the beginning.
+  // What runs beside the pipeline makes no period of it shorter: one that grows by less hides what was waited for at
+  // the beginning.
   Seconds growth = more.value <= 0 ? grown * missing
                    : grown < more  ? grown + (*allAlone - *secondAlone)
                                    : (*allAlone - *firstAlone) * (grown / more);
   return extrapolate(std::move(*first), *second, missing, growth);
 }
 
-llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                                                      const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
+llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, const TrainingJob &job,
+                                                      const Cluster &cluster, const ParallelLayout &layout,
+                                                      const Stack &stack, const StepDetail &detail,
                                                       const StepCost &cost, const StepSimulationOptions &options) {
   if (!llvm::all_equal(layout.stageGroups))
     return llvm::createStringError("stages on several groups of devices are not replayed event by event");
   if (!layout.stageGroups.empty()) {
     ParallelLayout alone = layout;
     alone.stageGroups.clear();
-    return simulateStep(model, job, groupAlone(cluster, layout.stageGroups.front()), alone, stack, detail, cost, options);
+    return simulateStep(model, job, groupAlone(cluster, layout.stageGroups.front()), alone, stack, detail, cost,
+                        options);
   }
   ParallelLayout effective = layout;
   effective.vp = detail.shape.chunks;
@@ -334,8 +344,9 @@ llvm::Expected<SimulatedStep> mlir::ppc::simulateStep(const ModelShape &model, c
   return simulateWork(*work, options);
 }
 
-llvm::Expected<Seconds> mlir::ppc::boundSimulatedStep(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
-                                                      const ParallelLayout &layout, const Stack &stack, const StepDetail &detail,
+llvm::Expected<Seconds> mlir::ppc::boundSimulatedStep(const ModelShape &model, const TrainingJob &job,
+                                                      const Cluster &cluster, const ParallelLayout &layout,
+                                                      const Stack &stack, const StepDetail &detail,
                                                       const StepCost &cost, PipelineTimer &timer) {
   ParallelLayout effective = layout;
   effective.vp = detail.shape.chunks;
@@ -371,8 +382,8 @@ llvm::Expected<Seconds> mlir::ppc::boundSimulatedStep(const ModelShape &model, c
       begin = std::min(begin, updated + std::max(Seconds(0), gather - forward * share));
     }
   }
-  // Gradients leave behind the last action, or beside it where a device has one stage. Of a step that is replayed in part only
-  // its pipeline is known to take as long as when it is replayed as a whole.
+  // Gradients leave behind the last action, or beside it where a device has one stage. Of a step that is replayed in
+  // part only its pipeline is known to take as long as when it is replayed as a whole.
   Seconds last = *alone;
   bool whole = !replayedPart(layout, effective, detail, {});
   for (size_t device = 0; whole && device < work.devices.size(); ++device) {

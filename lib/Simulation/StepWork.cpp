@@ -6,7 +6,8 @@
 
 using namespace mlir::ppc;
 
-StepWork mlir::ppc::workOfDurations(PipelineSchedule schedule, llvm::ArrayRef<StageDurations> durations, const PipelineMessages &messages) {
+StepWork mlir::ppc::workOfDurations(PipelineSchedule schedule, llvm::ArrayRef<StageDurations> durations,
+                                    const PipelineMessages &messages) {
   StepWork work;
   work.chunks.resize(schedule.stageCount);
   for (size_t i = 0; i < work.chunks.size(); ++i) {
@@ -43,7 +44,8 @@ static GroupTimes byGroup(const LayerProgram &program, Seconds exposed, bool bac
   GroupTimes times;
   for (const LayerOp &op : program.ops)
     if (op.kind == OpClass::Communication)
-      times[int(op.group)] += std::max(Seconds(0), backward ? op.backward + (again ? op.forward : Seconds(0)) : op.forward);
+      times[int(op.group)] +=
+          std::max(Seconds(0), backward ? op.backward + (again ? op.forward : Seconds(0)) : op.forward);
   Seconds sum = totalTime(times);
   if (sum.value > 0)
     return scaled(times, exposed / sum);
@@ -52,8 +54,9 @@ static GroupTimes byGroup(const LayerProgram &program, Seconds exposed, bool bac
 }
 
 /// The layers of a chunk in model order. What ChunkCost sums up is the truth: prices are scaled to it.
-static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &programs, const LayerPrices &prices, const ChunkCost &chunk, int64_t firstLayer,
-                         int64_t layers, bool isFirst, bool isLast, bool splitBackward) {
+static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &programs, const LayerPrices &prices,
+                         const ChunkCost &chunk, int64_t firstLayer, int64_t layers, bool isFirst, bool isLast,
+                         bool splitBackward) {
   ChunkWork work;
   std::array<int64_t, layerKinds> recomputed = chunk.recomputed;
   Seconds forward, backward, weight;
@@ -68,7 +71,7 @@ static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &pro
     layer.forward = price.forwardAlone;
     layer.backward = price.backwardAlone;
     layer.weightGradient = price.weightGradient;
-    if (context.layout.offload == Offload::Activations) { // copies take the memory's bandwidth from other kernels
+    if (context.layout.copiesActivations()) { // copies take the memory's bandwidth from other kernels
       Seconds copied = price.kept / (context.device().memoryEfficiency * context.device().memoryBandwidth);
       layer.forward += copied;
       layer.backward += copied;
@@ -117,7 +120,8 @@ static ChunkWork chunkOf(const PricingContext &context, const LayerPrograms &pro
 /// The links that collectives inside layers load while they run.
 static void setGroupLinks(const PricingContext &context, StepWork &work) {
   const ParallelLayout &layout = context.layout;
-  Bytes bytes(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp) * double(context.model.hidden) * 2);
+  Bytes bytes(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp) *
+              double(context.model.hidden) * 2);
   auto set = [&](OpGroup which, const GroupPlacement &group, CollectiveKind kind, Bytes each) {
     llvm::SmallVector<double, 4> &shares = work.groupLinks[int(which)];
     shares = linkShares(context.cluster, kind, each, group);
@@ -141,9 +145,11 @@ static void setMessageLink(const PricingContext &context, StepWork &work) {
     --level;
   work.messageLevel = level;
   const LinkConstants &constants = levels[level].constants;
-  double travelling = work.messages.forward.value > 0 ? 1 - (constants.floor + levels[level].latency) / work.messages.forward : 0;
-  work.messageLink = std::clamp(travelling, 0.0, 1.0) *
-                     (constants.ring.efficiency > 0 ? std::min(1.0, constants.pointToPoint / constants.ring.efficiency) : 1.0);
+  double travelling =
+      work.messages.forward.value > 0 ? 1 - (constants.floor + levels[level].latency) / work.messages.forward : 0;
+  work.messageLink =
+      std::clamp(travelling, 0.0, 1.0) *
+      (constants.ring.efficiency > 0 ? std::min(1.0, constants.pointToPoint / constants.ring.efficiency) : 1.0);
 }
 
 StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDetail &detail, const StepCost &cost,
@@ -153,16 +159,18 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
   StepWork work;
   work.schedule = std::move(schedule);
   work.messages = detail.messages;
-  bool split = llvm::any_of(detail.costs.chunks, [](const ChunkCost &chunk) { return chunk.durations.weightGradient.value > 0; });
+  bool split = llvm::any_of(detail.costs.chunks,
+                            [](const ChunkCost &chunk) { return chunk.durations.weightGradient.value > 0; });
   LayerPrices prices = priceLayers(context, detail.costs);
   std::vector<int64_t> layers = layersPerChunk(context.model, detail.costs.chunks);
   int64_t first = 0;
   for (size_t i = 0; i < detail.costs.chunks.size(); ++i) {
     const ChunkCost &chunk = detail.costs.chunks[i];
-    ChunkWork each = chunkOf(context, detail.costs, prices, chunk, first, layers[i], i == 0, i + 1 == layers.size(), split);
+    ChunkWork each =
+        chunkOf(context, detail.costs, prices, chunk, first, layers[i], i == 0, i + 1 == layers.size(), split);
     each.kept = chunk.kept + keptStageOutputs(context);
     each.keptForWeights = chunk.keptForWeights;
-    if (layout.offload == Offload::Activations)
+    if (layout.copiesActivations())
       each.copied = chunk.kept;
     work.chunks.push_back(std::move(each));
     first += layers[i];
@@ -181,7 +189,7 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
     each.hostCopies = priceState(context, dense, experts).hostCopies;
     each.optimizer = std::max(Seconds(0), stage.optimizer - each.hostCopies);
     each.constant = stage.memory.total() - stage.memory.activations;
-    if (layout.offload == Offload::Activations)
+    if (layout.copiesActivations())
       for (const PipelineChunk &chunk : detail.chunks[device])
         each.activationLimit = std::max(each.activationLimit, 2 * detail.costs.chunks[chunk.stage].kept);
     double exchanged = (dense + experts) * stack.gradientReduceBytes;

@@ -7,14 +7,17 @@
 using namespace mlir::ppc;
 
 StreamRates::StreamRates(const TaskGraph &graph, size_t devices)
-    : graph(graph), slots(devices * slotsPerDevice), running(devices, {0, 0}), touched(devices, false), resources(graph.capacities.size()),
-      linked(graph.capacities, slots.size()) {}
+    : graph(graph), slots(devices * slotsPerDevice), running(devices, {0, 0}), touched(devices, false),
+      resources(graph.capacities.size()), linked(graph.capacities, slots.size()) {}
 
 double StreamRates::capOf(int32_t device, TaskKind kind) const {
   switch (kind) {
-  case TaskKind::Compute: return running[device][1] ? 1 - graph.communicationShare : 1;
-  case TaskKind::Communication: return running[device][0] ? 1 - graph.communicationSlowdown : 1;
-  case TaskKind::Copy: return 1;
+  case TaskKind::Compute:
+    return running[device][1] ? 1 - graph.communicationShare : 1;
+  case TaskKind::Communication:
+    return running[device][0] ? 1 - graph.communicationSlowdown : 1;
+  case TaskKind::Copy:
+    return 1;
   }
   return 1;
 }
@@ -27,7 +30,8 @@ void StreamRates::markResources(const Slot &slot) {
     }
 }
 
-void StreamRates::start(double now, int32_t device, StreamSlot number, double work, TaskKind kind, llvm::ArrayRef<ResourceUse> uses) {
+void StreamRates::start(double now, int32_t device, StreamSlot number, double work, TaskKind kind,
+                        llvm::ArrayRef<ResourceUse> uses) {
   int32_t index = device * slotsPerDevice + number;
   slots[index] = {work, 0, now, /*not known*/ -1, never, uses, kind, true, false};
   running[device][0] += kind == TaskKind::Compute;

@@ -33,7 +33,8 @@ public:
   void start(double now, int32_t device, StreamSlot slot, double work, TaskKind kind, llvm::ArrayRef<ResourceUse> uses);
   void finish(double now, int32_t device, StreamSlot slot);
 
-  /// Rates after all that starts and ends now. Devices on which an end may have changed are in `changed` until they are forgotten.
+  /// Rates after all that starts and ends now. Devices on which an end may have changed are in `changed` until they are
+  /// forgotten.
   void refresh(double now);
   llvm::SmallVector<int32_t, 64> changed;
   void forgetChanges() {

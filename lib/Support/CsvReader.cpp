@@ -92,7 +92,8 @@ llvm::Expected<CsvTable> mlir::ppc::readCsv(llvm::StringRef name, llvm::StringRe
       continue;
     }
     if (cells.size() != table.header.size())
-      return splitter.fail(line, llvm::Twine(cells.size()) + " cells; the header has " + llvm::Twine(table.header.size()));
+      return splitter.fail(line,
+                           llvm::Twine(cells.size()) + " cells; the header has " + llvm::Twine(table.header.size()));
     table.rows.push_back(cells);
     table.lines.push_back(line);
   }

@@ -20,4 +20,16 @@ std::vector<std::vector<int64_t>> orderedFactorizations(int64_t product, int cou
   return result;
 }
 
+std::vector<int64_t> divisors(int64_t value) {
+  std::vector<int64_t> small, large;
+  for (int64_t i = 1; i * i <= value; ++i)
+    if (value % i == 0) {
+      small.push_back(i);
+      if (i * i != value)
+        large.push_back(value / i);
+    }
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
+}
+
 } // namespace mlir::ppc

@@ -22,10 +22,6 @@ struct JsonReader::Document {
   std::set<std::string> openedPaths;
 };
 
-static llvm::Error makeError(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
 /// How a value looks in a message: JSON text, cut when long, with no more digits than tell a number from others.
 static std::string display(const llvm::json::Value &value) {
   std::string text;
@@ -44,7 +40,7 @@ static std::string display(const llvm::json::Value &value) {
 llvm::Expected<JsonReader> JsonReader::fromFile(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return makeError(path + ": " + buffer.getError().message());
+    return llvm::createStringError(path + ": " + buffer.getError().message());
   return fromText(path, (*buffer)->getBuffer());
 }
 
@@ -55,15 +51,15 @@ llvm::Expected<JsonReader> JsonReader::fromText(llvm::StringRef name, llvm::Stri
     std::string message = llvm::toString(root.takeError());
     llvm::SmallVector<llvm::StringRef> parts;
     if (llvm::Regex("^\\[([0-9]+):([0-9]+), byte=[0-9]+\\]: (.*)$").match(message, &parts))
-      return makeError(name + ":" + parts[1] + ":" + parts[2] + ": not JSON: " + parts[3]);
-    return makeError(name + ": not JSON: " + message);
+      return llvm::createStringError(name + ":" + parts[1] + ":" + parts[2] + ": not JSON: " + parts[3]);
+    return llvm::createStringError(name + ": not JSON: " + message);
   }
   auto document = std::make_shared<Document>();
   document->file = name.str();
   document->root = std::move(*root);
   const llvm::json::Object *object = document->root.getAsObject();
   if (!object)
-    return makeError(name + ": expected an object at the top, found " + display(document->root));
+    return llvm::createStringError(name + ": expected an object at the top, found " + display(document->root));
   return JsonReader(document, object, "");
 }
 
@@ -72,6 +68,15 @@ std::string JsonReader::pathOf(llvm::StringRef key) const { return path.empty() 
 bool JsonReader::has(llvm::StringRef key) const {
   const llvm::json::Value *value = contents->get(key);
   return value && value->kind() != llvm::json::Value::Null;
+}
+
+std::vector<std::string> JsonReader::nullKeys() const {
+  std::vector<std::string> result;
+  for (const auto &[key, value] : *contents)
+    if (value.kind() == llvm::json::Value::Null)
+      result.push_back(key.str());
+  std::sort(result.begin(), result.end());
+  return result;
 }
 
 const llvm::json::Value *JsonReader::read(llvm::StringRef key) {
@@ -97,7 +102,7 @@ void JsonReader::reject(llvm::StringRef key, const llvm::Twine &expected) {
 llvm::Error JsonReader::takeError() {
   if (document->error.empty())
     return llvm::Error::success();
-  return makeError(std::exchange(document->error, ""));
+  return llvm::createStringError(std::exchange(document->error, ""));
 }
 
 int64_t JsonReader::integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback) {

@@ -30,18 +30,20 @@ struct YamlReader::Document {
   std::string file;
   YamlNode root;
   std::string error;
+  bool isMissing = false;           // the error is a key that is not there
+  std::vector<std::string> missing; // further ones, with what is expected
 };
-
-static llvm::Error makeError(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
 
 static std::string display(const YamlNode &node) {
   switch (node.kind) {
-  case YamlNode::Null: return "nothing";
-  case YamlNode::Sequence: return "a list";
-  case YamlNode::Mapping: return "a mapping";
-  case YamlNode::Scalar: break;
+  case YamlNode::Null:
+    return "nothing";
+  case YamlNode::Sequence:
+    return "a list";
+  case YamlNode::Mapping:
+    return "a mapping";
+  case YamlNode::Scalar:
+    break;
   }
   std::string text;
   for (char c : llvm::StringRef(node.text).take_front(60))
@@ -151,17 +153,17 @@ bool TreeBuilder::buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int 
 llvm::Expected<YamlReader> YamlReader::fromFile(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return makeError(path + ": error: " + buffer.getError().message());
+    return llvm::createStringError(path + ": error: " + buffer.getError().message());
   return fromText(path, (*buffer)->getBuffer());
 }
 
 llvm::Expected<YamlReader> YamlReader::fromText(llvm::StringRef name, llvm::StringRef text) {
   if (text.size() > maximumBytes)
-    return makeError(name + ":1:1: error: " + llvm::Twine(text.size()) + " bytes; expected at most " +
-                     llvm::Twine(maximumBytes));
+    return llvm::createStringError(name + ":1:1: error: " + llvm::Twine(text.size()) + " bytes; expected at most " +
+                                   llvm::Twine(maximumBytes));
   if (size_t nul = text.find('\0'); nul != llvm::StringRef::npos)
-    return makeError(name + ":" + llvm::Twine(text.take_front(nul).count('\n') + 1) +
-                     ":1: error: a NUL byte is not text");
+    return llvm::createStringError(name + ":" + llvm::Twine(text.take_front(nul).count('\n') + 1) +
+                                   ":1: error: a NUL byte is not text");
   llvm::SourceMgr sources;
   TreeBuilder builder(sources, text);
   sources.setDiagHandler(
@@ -193,8 +195,8 @@ llvm::Expected<YamlReader> YamlReader::fromText(llvm::StringRef name, llvm::Stri
     builder.line = document->root.line, builder.column = document->root.column;
   }
   if (!builder.error.empty())
-    return makeError(name + ":" + llvm::Twine(builder.line) + ":" + llvm::Twine(builder.column) +
-                     ": error: " + builder.error);
+    return llvm::createStringError(name + ":" + llvm::Twine(builder.line) + ":" + llvm::Twine(builder.column) +
+                                   ": error: " + builder.error);
   const YamlNode *root = &document->root;
   return YamlReader(std::move(document), root);
 }
@@ -241,7 +243,10 @@ bool YamlReader::failed() const { return !document->error.empty(); }
 llvm::Error YamlReader::takeError() {
   if (document->error.empty())
     return llvm::Error::success();
-  return makeError(std::exchange(document->error, ""));
+  std::string text = std::exchange(document->error, "");
+  if (!document->missing.empty())
+    text += "; also missing: " + llvm::join(std::exchange(document->missing, {}), ", ");
+  return llvm::createStringError(text);
 }
 
 void YamlReader::reject(llvm::StringRef key, const YamlNode &value, const llvm::Twine &expected) {
@@ -255,8 +260,17 @@ const YamlNode *YamlReader::read(llvm::StringRef key, bool hasFallback, const ll
   if (value && value->kind != YamlNode::Null)
     return value;
   if (!hasFallback)
-    fail(key, "missing; expected " + expected);
+    missing(key, expected);
   return nullptr;
+}
+
+void YamlReader::missing(llvm::StringRef key, const llvm::Twine &expected) {
+  if (!failed()) {
+    fail(key, "missing; expected " + expected);
+    document->isMissing = true;
+  } else if (document->isMissing) {
+    document->missing.push_back((key + " (" + expected + ")").str());
+  }
 }
 
 void YamlReader::finish() {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t cachedWords = size_t(1) << 20, cachedBytes = 64;
 
-// Byte-level tokenizers write each byte as a character: the visible ones of Latin-1 as themselves, the other 68 in their
-// order as U+0100 and on.
+// Byte-level tokenizers write each byte as a character: the visible ones of Latin-1 as themselves, the other 68 in
+// their order as U+0100 and on.
 const std::array<int, 324> &byteOfCharacter() {
   static const std::array<int, 324> table = [] {
     std::array<int, 324> result;

@@ -14,8 +14,8 @@ namespace ppcrt {
 
 class BytePairModel {
 public:
-  // Throws InputError naming the key of what is not supported: another type, dropout, prefixes and suffixes of subwords,
-  // byte fallback, merges of tokens that are not there.
+  // Throws InputError naming the key of what is not supported: another type, dropout, prefixes and suffixes of
+  // subwords, byte fallback, merges of tokens that are not there.
   explicit BytePairModel(const JsonValue &description);
 
   // Appends the ids of a word's tokens: the pair of neighbours with the smallest rank is merged, the leftmost first,

@@ -67,16 +67,9 @@ void Checkpoint::addFile(const CheckpointFile &described) {
 }
 
 void Checkpoint::checkFits(const Manifest &manifest) const {
-  auto expect = [&](const char *what, int64_t found, int64_t wanted) {
-    if (found != wanted)
-      throw InputError(format("%s: the checkpoint was written with a %s of %lld, this program has %lld", path.c_str(),
-                              what, (long long)found, (long long)wanted));
-  };
-  expect("sequence length", info().sequenceLength, manifest.sequenceLength);
-  expect("global batch", info().globalBatch, manifest.globalBatch);
   std::set<std::string> known;
-  for (const Stage &stage : manifest.stages)
-    for (const Buffer &buffer : stage.buffers) {
+  for (const Device &device : manifest.devices)
+    for (const Buffer &buffer : device.buffers) {
       if (!isKept(buffer))
         continue;
       std::string name = checkpointName(buffer);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/core/Manifest.h"
+#include "runtime/core/RunIdentity.h"
 #include "runtime/core/SafeTensors.h"
 
 #include <memory>
@@ -23,6 +24,7 @@ struct CheckpointInfo {
   std::string data;      // --data; empty: random tokens
   int64_t dataBytes = 0; // 0: not known
   std::string order;     // --order: which samples a step gets
+  RunIdentity identity;  // empty in checkpoints of format 1, which did not say
 };
 
 // "rank-00003.safetensors"
@@ -68,8 +70,7 @@ public:
   const std::string &folder() const { return path; }
   const CheckpointInfo &info() const { return index.info; }
 
-  // Throws InputError when the program is another model: tensors missing or too many, shapes or types that differ,
-  // other sequences or batches.
+  // Throws InputError when the program is another model: tensors missing or too many, shapes or types that differ.
   void checkFits(const Manifest &manifest) const;
 
   // Fills the block of a parameter's or state's buffer; returns how many bytes of the files it has read, checksums

@@ -45,10 +45,6 @@ void removeAll(const std::string &path) {
 } // namespace
 
 void CheckpointFolder::prepare() const {
-  std::error_code failure;
-  fs::create_directories(path, failure);
-  if (failure)
-    throw InputError("cannot make the folder " + path + ": " + failure.message());
   for (const std::string &name : names(path))
     if (isPartial(name))
       removeAll(path + "/" + name);
@@ -67,6 +63,10 @@ std::string CheckpointFolder::completePath(int64_t step) const {
   return path + "/" + std::string(prefix) + format("%08lld", (long long)step);
 }
 
+std::string CheckpointFolder::partialPath(int64_t step) const {
+  return completePath(step) + (run ? format(".%llx", (unsigned long long)run) : "") + std::string(partial);
+}
+
 void CheckpointFolder::commit(const CheckpointIndex &index, int64_t keep) const {
   int64_t step = index.info.step;
   std::string from = partialPath(step), to = completePath(step);
@@ -74,9 +74,13 @@ void CheckpointFolder::commit(const CheckpointIndex &index, int64_t keep) const 
   syncFolder(from);
   // One of the same step is a damaged one that the run did not begin from, or the same once more.
   std::string replaced = to + ".replaced.partial";
-  if (fs::exists(to))
-    renameFile(to, replaced);
-  renameFile(from, to);
+  if (fs::exists(to) && exchangeNames(from, to)) {
+    renameFile(from, replaced);
+  } else {
+    if (fs::exists(to))
+      renameFile(to, replaced);
+    renameFile(from, to);
+  }
   syncFolder(path);
   removeAll(replaced);
   int64_t kept = 0;

@@ -10,14 +10,18 @@ class CheckpointFolder {
 public:
   explicit CheckpointFolder(std::string path) : path(std::move(path)) {}
 
+  // The run's own number, part of the names of what it is writing: a run that was cut off from this file system and
+  // lives on elsewhere writes into no folder of the one that came after it.
+  void setRun(int64_t number) { run = number; }
+
   const std::string &name() const { return path; }
-  // Makes the folder when it is absent, and removes what runs that were killed have left unfinished. Throws InputError.
+  // Removes what runs that were killed have left unfinished. Throws InputError.
   void prepare() const;
   // Steps of the complete checkpoints, the last one first; empty when there is no folder. Throws InputError.
   std::vector<int64_t> steps() const;
 
   std::string completePath(int64_t step) const;
-  std::string partialPath(int64_t step) const { return completePath(step) + ".partial"; }
+  std::string partialPath(int64_t step) const;
 
   // Completes the checkpoint whose files lie in partialPath(step): writes checkpoint.json, makes all durable, gives the
   // folder its name, then removes all but the last `keep` up to this step. Throws InputError; the older ones are
@@ -28,6 +32,7 @@ public:
 
 private:
   std::string path;
+  int64_t run = 0;
 };
 
 } // namespace ppcrt

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int formatVersion = 1;
+constexpr int formatVersion = 2; // 1 had no identity of the run
 constexpr int64_t countLimit = int64_t(1) << 46;
 
 // Seeds have 64 bits: more than a JSON number holds safely.
@@ -27,9 +27,17 @@ uint32_t readChecksum(const JsonValue &value) {
   return uint32_t(value.integer(0, std::numeric_limits<uint32_t>::max()));
 }
 
+Facts readFacts(const JsonValue &value) {
+  Facts facts;
+  for (const auto &[name, text] : value.members())
+    facts[name] = text.string();
+  return facts;
+}
+
 CheckpointIndex readIndex(const JsonValue &top) {
-  if (top.at("format").integer(0) != formatVersion)
-    top.at("format").fail(format("this program reads checkpoints of format %d only", formatVersion));
+  int64_t version = top.at("format").integer(1);
+  if (version > formatVersion)
+    top.at("format").fail(format("this program reads checkpoints up to format %d", formatVersion));
   CheckpointIndex index;
   CheckpointInfo &info = index.info;
   info.step = top.at("step").integer(0, countLimit);
@@ -44,6 +52,10 @@ CheckpointIndex readIndex(const JsonValue &top) {
   info.data = top.at("data").string();
   info.dataBytes = top.at("data_bytes").integer(0);
   info.order = top.at("order").string();
+  if (version > 1) {
+    info.identity.mathematics = readFacts(top.at("mathematics"));
+    info.identity.circumstances = readFacts(top.at("circumstances"));
+  }
   for (const JsonValue &item : top.at("files").list()) {
     CheckpointFile file{item.at("name").string(), item.at("bytes").integer(0),
                         readChecksum(item.at("header_checksum"))};
@@ -97,6 +109,8 @@ std::string writeCheckpointIndex(const CheckpointIndex &index) {
                    {"data", info.data},
                    {"data_bytes", info.dataBytes},
                    {"order", info.order},
+                   {"mathematics", info.identity.mathematics},
+                   {"circumstances", info.identity.circumstances},
                    {"files", json::array()}};
   for (const CheckpointFile &file : index.files)
     document["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"header_checksum", file.headerChecksum}});

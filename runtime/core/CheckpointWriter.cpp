@@ -19,7 +19,7 @@ namespace {
 // Whether an earlier stage writes this buffer's tensor.
 bool isWrittenBefore(const Manifest &manifest, int64_t stage, const Buffer &buffer) {
   for (int64_t earlier = 0; earlier < stage; ++earlier)
-    for (const Buffer &other : manifest.stages[earlier].buffers)
+    for (const Buffer &other : manifest.devices[earlier].buffers)
       if (other.role == buffer.role && other.parameter == buffer.parameter && other.state == buffer.state)
         return true;
   return false;
@@ -38,7 +38,7 @@ CheckpointWriter::CheckpointWriter(const Manifest &manifest, int64_t rank, const
                                    const std::string &folder) {
   const Grid &grid = manifest.grid;
   int64_t stage = grid.stageOf(rank);
-  for (const Buffer &buffer : manifest.stages[stage].buffers) {
+  for (const Buffer &buffer : manifest.devices[stage].buffers) {
     bool kept = buffer.role == Role::Parameter || buffer.role == Role::State;
     if (!kept || !writesBlock(grid, rank, buffer) || isWrittenBefore(manifest, stage, buffer))
       continue;

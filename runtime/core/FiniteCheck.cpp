@@ -57,14 +57,11 @@ int64_t firstNotFinite(const std::byte *data, DataType type, int64_t count) {
 }
 
 FiniteCheck::FiniteCheck(const Manifest &manifest, Transport &transport, const std::byte *arena, bool stops)
-    : manifest(manifest), stage(manifest.stageOf(transport.rank())), transport(transport), arena(arena), stops(stops) {}
-
-const std::byte *FiniteCheck::address(const Buffer &buffer, int64_t microBatch) const {
-  return arena + buffer.offset + (buffer.inSlot ? stage.slotStart(microBatch) : 0);
-}
+    : manifest(manifest), device(manifest.deviceOf(transport.rank())), transport(transport), arena(arena),
+      stops(stops) {}
 
 std::string FiniteCheck::finding(const Buffer &buffer, int64_t microBatch) const {
-  if (buffer.shape.empty() && buffer.role == Role::Scratch)
+  if (buffer.role == Role::Scratch)
     return "";
   const std::byte *data = address(buffer, microBatch);
   int64_t index = firstNotFinite(data, buffer.type, elementCount(buffer.shape));
@@ -84,13 +81,12 @@ std::string FiniteCheck::firstOfForward(int64_t microBatch) const {
   std::vector<const Buffer *> inOrder;
   for (Role role : {Role::Parameter, Role::Message, Role::Saved}) {
     size_t first = inOrder.size();
-    for (const Buffer &buffer : stage.buffers)
+    for (const Buffer &buffer : device.buffers)
       if (buffer.role == role)
         inOrder.push_back(&buffer);
     if (role == Role::Saved)
-      std::sort(inOrder.begin() + first, inOrder.end(), [](const Buffer *a, const Buffer *b) {
-        return std::pair(a->order, a) < std::pair(b->order, b);
-      });
+      std::sort(inOrder.begin() + first, inOrder.end(),
+                [](const Buffer *a, const Buffer *b) { return std::pair(a->order, a) < std::pair(b->order, b); });
   }
   for (const Buffer *buffer : inOrder)
     if (std::string text = finding(*buffer, microBatch); !text.empty())
@@ -99,7 +95,7 @@ std::string FiniteCheck::firstOfForward(int64_t microBatch) const {
 }
 
 void FiniteCheck::afterForward(int64_t step, int64_t microBatch) {
-  for (const Buffer &buffer : stage.buffers) {
+  for (const Buffer &buffer : device.buffers) {
     if (buffer.role != Role::Accumulator || finding(buffer, microBatch).empty())
       continue;
     std::string first = firstOfForward(microBatch);
@@ -123,7 +119,7 @@ void FiniteCheck::afterUpdate(int64_t step, double loss, double gradNorm) {
   searched = true;
   int64_t rank = transport.rank(), ranks = transport.rankCount(), last = -1;
   std::string text;
-  for (const Buffer &buffer : stage.buffers)
+  for (const Buffer &buffer : device.buffers)
     if (buffer.role == Role::Gradient && buffer.parameter > last)
       if (std::string found = finding(buffer, 0); !found.empty()) {
         last = buffer.parameter;

@@ -20,7 +20,7 @@ public:
   // is borrowed.
   FiniteCheck(const Manifest &manifest, Transport &transport, const std::byte *arena, bool stops);
 
-  // The losses that the micro-batch has added to; when they are not finite, which tensor of the stage is the first.
+  // The losses that the micro-batch has added to; when they are not finite, which tensor of the device is the first.
   void afterForward(int64_t step, int64_t microBatch);
   void beforeSend(int64_t step, int64_t microBatch, const Buffer &buffer);
   // Loss and norm of the gradient are the same on all ranks; when one is not finite, the ranks find out together which
@@ -28,14 +28,14 @@ public:
   void afterUpdate(int64_t step, double loss, double gradNorm);
 
 private:
-  const std::byte *address(const Buffer &buffer, int64_t microBatch) const;
+  const std::byte *address(const Buffer &buffer, int64_t microBatch) const { return arena + buffer.start(microBatch); }
   // "the tensor "X" is nan at element 3 of this rank's block", or empty.
   std::string finding(const Buffer &buffer, int64_t microBatch) const;
   std::string firstOfForward(int64_t microBatch) const;
   void report(int64_t step, const std::string &what);
 
   const Manifest &manifest;
-  const Stage &stage;
+  const Device &device;
   Transport &transport;
   const std::byte *arena;
   bool stops;

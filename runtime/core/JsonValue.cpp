@@ -65,6 +65,7 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
 
 bool JsonValue::isNull() const { return value->is_null(); }
 bool JsonValue::isString() const { return value->is_string(); }
+bool JsonValue::isObject() const { return value->is_object(); }
 
 bool JsonValue::boolean() const {
   if (!value->is_boolean())

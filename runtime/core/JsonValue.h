@@ -35,6 +35,7 @@ public:
   std::vector<std::pair<std::string, JsonValue>> members() const;
   bool isNull() const;
   bool isString() const;
+  bool isObject() const;
   bool boolean() const;
   std::string string() const;
   int64_t integer(int64_t least, int64_t most = maxSize) const;

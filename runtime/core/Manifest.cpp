@@ -1,5 +1,6 @@
 // JSON to Manifest. Errors name the key by its path, say what was found and what is allowed.
 #include "runtime/core/Manifest.h"
+#include "runtime/core/ActionReader.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/JsonValue.h"
 
@@ -11,12 +12,10 @@
 
 namespace ppcrt {
 
-const char *const roleNames[roleCount] = {"parameter", "state",   "gradient", "accumulator", "input",
-                                          "saved",     "message", "scalar",   "metric",      "scratch",
-                                          "prepared"};
-const char *const functionKindNames[functionKindCount] = {"forward", "backward", "weight_gradient", "update",
-                                                          "prepare", "evaluate"};
-const char *const actionKindNames[actionKindCount] = {"forward", "backward", "weight_gradient", "send", "receive"};
+const char *const roleNames[roleCount] = {"parameter", "state",  "gradient", "accumulator", "input",   "saved",
+                                          "message",   "scalar", "metric",   "scratch",     "prepared"};
+const char *const routineKindNames[routineKindCount] = {"prepare",         "forward", "backward",
+                                                        "weight_gradient", "update",  "evaluate"};
 
 namespace {
 
@@ -94,17 +93,11 @@ bool hasName(Role role) {
          role == Role::Scalar || role == Role::Metric;
 }
 
-Buffer readBuffer(const Value &value, const Manifest &manifest, const Stage &stage) {
-  static const char *const spaces[] = {"arena", "slot"};
+// What a buffer is called, where its role asks for a name.
+void readNames(const Value &value, const Manifest &manifest, Buffer &buffer) {
   static const char *const inputs[] = {"ids", "targets"};
   static const char *const scalars[] = {"learning_rate", "step"};
   static const char *const metrics[] = {"loss", "grad_norm"};
-  Buffer buffer;
-  buffer.role = Role(value.at("role").choice(roleNames, roleCount));
-  buffer.inSlot = value.has("space") && value.at("space").choice(spaces, 2) == 1;
-  buffer.offset = value.at("offset").integer(0);
-  if (buffer.offset % 64)
-    value.at("offset").fail(std::to_string(buffer.offset) + " is not a multiple of 64");
   if (hasName(buffer.role)) {
     Value name = value.at("name");
     buffer.name = name.string();
@@ -124,11 +117,20 @@ Buffer readBuffer(const Value &value, const Manifest &manifest, const Stage &sta
   }
   if (buffer.role == Role::Saved && value.has("name"))
     buffer.name = value.at("name").string();
-  if (buffer.role == Role::Saved && value.has("order"))
-    buffer.order = value.at("order").integer(0);
   if (buffer.role == Role::State)
     buffer.state = value.at("state").string();
-  if (buffer.role == Role::Scratch && value.has("bytes")) {
+}
+
+Buffer readBuffer(const Value &value, const Manifest &manifest, int64_t arenaBytes) {
+  Buffer buffer;
+  buffer.role = Role(value.at("role").choice(roleNames, roleCount));
+  buffer.offset = value.at("offset").integer(0);
+  if (buffer.offset % 64)
+    value.at("offset").fail(std::to_string(buffer.offset) + " is not a multiple of 64");
+  readNames(value, manifest, buffer);
+  if (buffer.role == Role::Saved && value.has("order"))
+    buffer.order = value.at("order").integer(0);
+  if (buffer.role == Role::Scratch) {
     buffer.bytes = value.at("bytes").integer(0);
   } else {
     buffer.type = value.at("type").type();
@@ -137,66 +139,77 @@ Buffer readBuffer(const Value &value, const Manifest &manifest, const Stage &sta
   }
   if (value.has("blocks"))
     buffer.cuts = readCuts(value.at("blocks"), manifest.grid, int64_t(buffer.shape.size()));
-  int64_t space = buffer.inSlot ? stage.slotBytes : stage.arenaBytes;
-  if (buffer.offset + buffer.bytes > space)
-    value.fail(format("bytes %lld to %lld do not lie within the %s of %lld bytes", (long long)buffer.offset,
-                      (long long)(buffer.offset + buffer.bytes), spaces[buffer.inSlot], (long long)space));
+  auto inArena = [&](int64_t bytes) { return buffer.offset <= arenaBytes && bytes <= arenaBytes - buffer.offset; };
+  if (!inArena(buffer.bytes))
+    value.fail(format("bytes %lld to %lld do not lie within the arena of %lld bytes", (long long)buffer.offset,
+                      (long long)(buffer.offset + buffer.bytes), (long long)arenaBytes));
+  buffer.hasSlots = value.has("slots");
+  if (!buffer.hasSlots)
+    return buffer;
+  buffer.slots = value.at("slots").integer(1, 1 << 20);
+  buffer.stride = value.at("stride").integer(0, Value::maxSize / 64);
+  if (buffer.stride % 64 || buffer.stride < buffer.bytes)
+    value.at("stride").fail(format("%lld is not a multiple of 64 of at least %lld, the bytes of a slot",
+                                   (long long)buffer.stride, (long long)buffer.bytes));
+  if (buffer.stride && buffer.slots - 1 > (arenaBytes - buffer.offset - buffer.bytes) / buffer.stride)
+    value.fail(format("%lld slots of %lld bytes from byte %lld on do not lie within the arena of %lld bytes",
+                      (long long)buffer.slots, (long long)buffer.stride, (long long)buffer.offset,
+                      (long long)arenaBytes));
   return buffer;
 }
 
-Action readAction(const Value &value, const Manifest &manifest, const Stage &stage, int64_t stageIndex) {
-  Action action;
-  action.kind = ActionKind(value.at("do").choice(actionKindNames, actionKindCount));
-  action.microBatch = value.at("micro_batch").integer(0, manifest.microBatches - 1);
-  if (action.kind != ActionKind::Send && action.kind != ActionKind::Receive)
-    return action;
-  action.buffer = int(value.at("buffer").integer(0, int64_t(stage.buffers.size()) - 1));
-  action.stage = value.at("stage").integer(0, manifest.grid.stageCount() - 1);
-  if (action.stage == stageIndex)
-    value.at("stage").fail("a stage cannot exchange messages with itself");
-  action.tag = value.at("tag").integer(0, std::numeric_limits<int32_t>::max());
-  return action;
+Routine readRoutine(const Value &value, const Device &device) {
+  Routine routine{
+      RoutineKind(value.at("kind").choice(routineKindNames, routineKindCount)), value.at("entry").string(), {}};
+  for (const Value &buffer : value.at("buffers").list()) {
+    routine.buffers.push_back(int(buffer.integer(0, int64_t(device.buffers.size()) - 1)));
+    if (isOfStep(routine.kind) && device.buffers[routine.buffers.back()].hasSlots)
+      buffer.fail(format("\"%s\" belongs to no micro-batch and cannot use a buffer with slots",
+                         routineKindNames[int(routine.kind)]));
+  }
+  return routine;
 }
 
-Stage readStage(const Value &value, const Manifest &manifest, int64_t index) {
-  Stage stage;
-  stage.arenaBytes = value.at("arena_bytes").integer(0);
-  stage.slots = value.at("slots").integer(1, 1 << 20);
-  stage.slotOffset = value.at("slot_offset").integer(0);
-  stage.slotBytes = value.at("slot_bytes").integer(0);
-  if (stage.slotOffset % 64 || stage.slotBytes % 64)
-    value.fail("\"slot_offset\" and \"slot_bytes\" must be multiples of 64");
-  if (stage.slotBytes > (stage.arenaBytes - stage.slotOffset) / stage.slots)
-    value.fail("the slots do not lie within \"arena_bytes\"");
+MessageEnd readMessage(const Value &value, const Device &device, int64_t self, int64_t deviceCount) {
+  int64_t to = value.at("to").integer(-1, deviceCount - 1), from = value.at("from").integer(-1, deviceCount - 1);
+  if ((to < 0) == (from < 0))
+    value.fail("one of \"to\" and \"from\" is another device, the other, for the end that is here, -1");
+  MessageEnd end{to >= 0, std::max(to, from), 0, 0};
+  if (end.peer == self)
+    value.at(end.isSent ? "to" : "from").fail("a device cannot exchange messages with itself");
+  end.buffer = int(value.at("buffer").integer(0, int64_t(device.buffers.size()) - 1));
+  end.tag = value.at("tag").integer(0, std::numeric_limits<int32_t>::max());
+  return end;
+}
+
+Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
+  Device device;
+  device.arenaBytes = value.at("arena_bytes").integer(0);
   for (const Value &buffer : value.at("buffers").list())
-    stage.buffers.push_back(readBuffer(buffer, manifest, stage));
-  Value functions = value.at("functions");
-  for (int kind = 0; kind < functionKindCount; ++kind) {
-    if (!functions.has(functionKindNames[kind]))
-      continue;
-    Value item = functions.at(functionKindNames[kind]);
-    Function function{item.at("entry").string(), {}};
-    for (const Value &buffer : item.at("buffers").list()) {
-      function.buffers.push_back(int(buffer.integer(0, int64_t(stage.buffers.size()) - 1)));
-      if (isOfStep(FunctionKind(kind)) && stage.buffers[function.buffers.back()].inSlot)
-        buffer.fail(format("\"%s\" belongs to no micro-batch and cannot use a buffer in a slot", functionKindNames[kind]));
-    }
-    stage.functions[kind] = std::move(function);
-  }
-  for (const Value &action : value.at("actions").list())
-    stage.actions.push_back(readAction(action, manifest, stage, index));
-  return stage;
+    device.buffers.push_back(readBuffer(buffer, manifest, device.arenaBytes));
+  for (const Value &routine : value.at("routines").list())
+    device.routines.push_back(readRoutine(routine, device));
+  for (const Value &stream : value.at("streams").list())
+    device.streams.push_back(stream.string());
+  for (const Value &message : value.at("messages").list())
+    device.messages.push_back(readMessage(message, device, self, manifest.grid.stageCount()));
+  device.step = readActions(value.at("step"), device, manifest.microBatches);
+  if (value.has("evaluate"))
+    device.evaluate = readActions(value.at("evaluate"), device, manifest.microBatches);
+  return device;
 }
 
 Manifest readManifest(const Value &top) {
   Manifest manifest;
-  if (top.at("format").integer(0) != 1)
-    top.at("format").fail("this runtime reads format 1 only: compile the program again");
+  if (top.at("format").integer(0) != 2)
+    top.at("format").fail("this runtime reads format 2 only: compile the program again");
   if (top.at("abi").integer(0) != PPCRT_ABI_VERSION)
     top.at("abi").fail(format("this runtime has ABI %d: compile the program again", PPCRT_ABI_VERSION));
   manifest.model = top.at("model").string();
   manifest.plan = top.has("plan") ? top.at("plan").string() : "";
   manifest.grid = readGrid(top.at("axes"));
+  if (manifest.grid.stageAxisIndex() != 0)
+    top.at("axes").fail("the first axis must be \"pp\"");
   for (const Value &group : top.at("groups").list())
     manifest.groups.push_back(readGroup(group, manifest.grid));
   manifest.sequenceLength = top.at("sequence_length").integer(1, 1 << 30);
@@ -224,6 +237,8 @@ Manifest readManifest(const Value &top) {
         manifest.plannedMemoryBytes.push_back(bytes.number());
     if (predicted.has("step_time_s"))
       manifest.predictedStepSeconds = predicted.at("step_time_s").number();
+    if (predicted.has("measured"))
+      manifest.predictionMeasured = predicted.at("measured").boolean();
   }
   std::set<std::string> names;
   for (const Value &item : top.at("parameters").list()) {
@@ -232,20 +247,20 @@ Manifest readManifest(const Value &top) {
       item.at("name").fail("parameter \"" + manifest.parameters.back().name + "\" is defined twice");
   }
   manifest.weights = readWeightMap(top, manifest.parameters);
+  manifest.mathematics = readMathematics(top);
   if (top.has("operations"))
     for (const Value &item : top.at("operations").list())
-      manifest.operations.push_back(
-          {item.at("name").string(), item.at("flops").number(), item.at("bytes").number()});
-  std::vector<Value> stages = top.at("stages").list();
-  if (int64_t(stages.size()) != manifest.grid.stageCount())
-    top.at("stages").fail(
-        format("%zu stages, but axis \"pp\" has size %lld", stages.size(), (long long)manifest.grid.stageCount()));
-  for (size_t i = 0; i < stages.size(); ++i)
-    manifest.stages.push_back(readStage(stages[i], manifest, int64_t(i)));
+      manifest.operations.push_back({item.at("name").string(), item.at("flops").number(), item.at("bytes").number()});
+  std::vector<Value> devices = top.at("devices").list();
+  if (int64_t(devices.size()) != manifest.grid.stageCount())
+    top.at("devices").fail(
+        format("%zu devices, but axis \"pp\" has size %lld", devices.size(), (long long)manifest.grid.stageCount()));
+  for (size_t i = 0; i < devices.size(); ++i)
+    manifest.devices.push_back(readDevice(devices[i], manifest, int64_t(i)));
   for (auto [key, bytes] : {std::pair("peak_memory_bytes", &manifest.predictedPeakBytes),
                             std::pair("planned_memory_bytes", &manifest.plannedMemoryBytes)})
-    if (!bytes->empty() && bytes->size() != manifest.stages.size())
-      top.at("predicted").at(key).fail(format("expected one value for each of %zu stages", manifest.stages.size()));
+    if (!bytes->empty() && bytes->size() != manifest.devices.size())
+      top.at("predicted").at(key).fail(format("expected one value for each of %zu devices", manifest.devices.size()));
   return manifest;
 }
 

@@ -6,9 +6,9 @@
 #include "runtime/core/Block.h"
 #include "runtime/core/DataType.h"
 #include "runtime/core/Grid.h"
+#include "runtime/core/RunIdentity.h"
 #include "runtime/core/WeightMap.h"
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,54 +34,100 @@ struct Buffer {
   Role role;
   std::string name;  // of the parameter, input, scalar or metric; of saved values the part of the model, or empty
   std::string state; // of Role::State: "m", "v", ...
-  bool inSlot;       // the offset counts from the micro-batch's slot, otherwise from the arena
-  int64_t offset;    // bytes, a multiple of 64
+  int64_t offset;    // bytes into the arena, a multiple of 64
   DataType type = DataType::F32;
   std::vector<int64_t> shape; // local
   std::vector<Cut> cuts;      // relative to the logical tensor
-  int64_t bytes;              // offset + bytes lies within the arena or the slot
-  int64_t order = 0;          // of Role::Saved: its place among the values of the forward pass, where known
-  int parameter = -1;         // index into Manifest::parameters for parameter, state and gradient buffers
+  int64_t bytes;              // of one slot; all slots lie within the arena
+  bool hasSlots = false;      // inputs, saved values and messages have slots, other buffers are there once
+  int64_t slots = 1;
+  int64_t stride = 0; // bytes from one slot to the next, a multiple of 64, at least `bytes`
+  int64_t order = 0;  // of Role::Saved: its place among the values of the forward pass, where known
+  int parameter = -1; // index into Manifest::parameters for parameter, state and gradient buffers
+
+  // Where a micro-batch's values begin, in bytes into the arena.
+  int64_t start(int64_t microBatch) const { return offset + microBatch % slots * stride; }
+  int64_t end() const { return offset + (slots - 1) * stride + bytes; }
 };
 
-// "prepare" runs once per step before the actions, "update" once after them; "evaluate" in its stead where only the loss
-// is wanted, after the forward actions alone.
-enum class FunctionKind { Forward, Backward, WeightGradient, Update, Prepare, Evaluate };
-inline constexpr int functionKindCount = 6;
-extern const char *const functionKindNames[functionKindCount];
+enum class RoutineKind { Prepare, Forward, Backward, WeightGradient, Update, Evaluate };
+inline constexpr int routineKindCount = 6;
+extern const char *const routineKindNames[routineKindCount];
 
-// Whether such a function runs for a whole step, not for one micro-batch.
-inline bool isOfStep(FunctionKind kind) {
-  return kind == FunctionKind::Update || kind == FunctionKind::Prepare || kind == FunctionKind::Evaluate;
+// Whether such a routine runs for a whole step, not for one micro-batch.
+inline bool isOfStep(RoutineKind kind) {
+  return kind == RoutineKind::Prepare || kind == RoutineKind::Update || kind == RoutineKind::Evaluate;
 }
 
-struct Function {
+// A function of the program with the buffers that it works on. A device may have several of one kind.
+struct Routine {
+  RoutineKind kind;
   std::string entry;
-  std::vector<int> buffers; // indices into Stage::buffers; those of a whole step use none that live in a slot
+  std::vector<int> buffers; // indices into Device::buffers; those of a whole step use none with slots
 };
 
-enum class ActionKind { Forward, Backward, WeightGradient, Send, Receive };
-inline constexpr int actionKindCount = 5;
-extern const char *const actionKindNames[actionKindCount];
+// An end of a message: what lies in `buffer` goes to, or comes from, the rank of device `peer` that has the same other
+// coordinates.
+struct MessageEnd {
+  bool isSent;
+  int64_t peer;
+  int buffer;
+  int64_t tag; // the same at both ends, and of no other message
+};
+
+enum class ActionKind { Load, Run, Send, Receive };
+inline constexpr int actionKindCount = 4;
 
 struct Action {
   ActionKind kind;
-  int64_t microBatch;
-  int buffer = -1;   // of send and receive
-  int64_t stage = 0; // the peer of send and receive
-  int64_t tag = 0;
+  int stream;
+  int number;                 // index into routines (Run) or messages (Send, Receive)
+  int64_t microBatch;         // -1: of the whole step
+  std::vector<int64_t> after; // so many actions before it in the list are those that must have ended
 };
 
-struct Stage {
-  int64_t arenaBytes = 0;
-  int64_t slots = 1; // micro-batch m uses slot m % slots
-  int64_t slotOffset = 0;
-  int64_t slotBytes = 0;
-  std::vector<Buffer> buffers;
-  std::array<std::optional<Function>, functionKindCount> functions; // absent: nothing to do
-  std::vector<Action> actions;                                      // of one step, in order, between "prepare" and "update"
+// Actions that are done `repeat` times, each time for micro-batches that are `step` later.
+struct Repetition {
+  int64_t repeat = 1;
+  int64_t step = 0;
+  std::vector<Action> actions;
+};
 
-  int64_t slotStart(int64_t microBatch) const { return slotOffset + microBatch % slots * slotBytes; }
+// What a device does, in the order in which it is issued.
+struct ActionList {
+  static constexpr int64_t limit = int64_t(1) << 22; // actions
+
+  std::vector<Repetition> parts;
+  int64_t count = 0; // of actions, at most `limit`
+
+  // Calls body(place in the list, action, its micro-batch) for each action.
+  template <typename Body> void forEach(Body body) const {
+    int64_t place = 0;
+    for (const Repetition &part : parts)
+      for (int64_t turn = 0; turn < part.repeat; ++turn)
+        for (const Action &action : part.actions)
+          body(place++, action, action.microBatch < 0 ? -1 : action.microBatch + turn * part.step);
+  }
+};
+
+// What all ranks of one coordinate of the axis "pp" do, each on its own blocks.
+struct Device {
+  int64_t arenaBytes = 0;
+  std::vector<Buffer> buffers;
+  std::vector<Routine> routines;
+  std::vector<std::string> streams; // what is on one stream is done one after the other
+  std::vector<MessageEnd> messages;
+  ActionList step;
+  std::optional<ActionList> evaluate; // leaves the loss where a step would, and changes nothing that a step keeps
+
+  // Calls body(end, micro-batch) for each message that is sent or received in a step, in order. Those of an evaluation
+  // are among them.
+  template <typename Body> void forEachMessage(Body body) const {
+    step.forEach([&](int64_t, const Action &action, int64_t microBatch) {
+      if (action.kind == ActionKind::Send || action.kind == ActionKind::Receive)
+        body(messages[action.number], microBatch);
+    });
+  }
 };
 
 // Of a program compiled with --profile: what ppcrt_profile's number means.
@@ -103,23 +149,28 @@ struct Manifest {
   DataType precision = DataType::F32; // of what products read: F32 or BF16
   double modelParameters = 0;
   double flopsPerToken = 0;
-  std::vector<double> predictedPeakBytes; // of the arena, by the compiler; per stage, or empty
-  std::vector<double> plannedMemoryBytes; // of a rank, by the planner before it was compiled; per stage, or empty
+  std::vector<double> predictedPeakBytes; // of the arena, by the compiler; per device, or empty
+  std::vector<double> plannedMemoryBytes; // of a rank, by the planner before it was compiled; per device, or empty
   double predictedStepSeconds = 0;        // by the planner; 0: not predicted
+  bool predictionMeasured = true;         // false: by built-in constants, of a machine that was not measured
   std::vector<Parameter> parameters;
   WeightMap weights;
+  Facts mathematics;                 // what the program computes; empty: it does not say
   std::vector<Operation> operations; // empty: not compiled with --profile
-  std::vector<Stage> stages; // one per coordinate of the "pp" axis; one when there is no such axis
+  std::vector<Device> devices;       // one per coordinate of "pp", which is the first axis
 
   int64_t microBatchSize() const { return globalBatch / microBatches; }
-  const Stage &stageOf(int64_t rank) const { return stages[grid.stageOf(rank)]; }
+  const Device &deviceOf(int64_t rank) const { return devices[grid.stageOf(rank)]; }
 };
 
 // Reads and checks a manifest; throws InputError naming the key. What is guaranteed besides the comments above:
-//   M1 buffers of parameters, states and gradients have the local shape that their cuts give;
-//   M2 parameters, states, gradients, losses, scalars, metrics and the slots occupy disjoint bytes of the arena;
-//   M3 every send has exactly one receive, of equal size, and the other way round;
-//   M4 a micro-batch's first action comes after the last action of the micro-batch that used its slot before.
+//   M1 buffers of parameters, states and gradients have the local shape that their cuts give; buffers have slots where
+//      their role asks for it, and only there;
+//   M2 all buffers but scratch, with all their slots, occupy disjoint bytes of the arena, and no scratch lies on them;
+//   M3 every message has one end where it is sent and one where it is received, of equal size, which carry the same
+//      micro-batches, each once, in a step and in an evaluation; an evaluation carries none that a step does not;
+//   M4 no action uses a slot of a buffer for a micro-batch after one has used it for another that came later to it; the
+//      inputs of a micro-batch are loaded before they are used.
 Manifest parseManifest(std::string_view text);
 
 // The part of parseManifest that relates values to one another (M1 to M4).

@@ -3,68 +3,62 @@
 #include "runtime/core/Manifest.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
-#include <tuple>
+#include <set>
+#include <unordered_set>
 
 namespace ppcrt {
 namespace {
 
-[[noreturn]] void fail(size_t stage, const char *list, size_t index, const std::string &what) {
-  throw InputError(format("manifest: stages[%zu].%s[%zu]: ", stage, list, index) + what);
+[[noreturn]] void fail(size_t device, const char *list, size_t index, const std::string &what) {
+  throw InputError(format("manifest: devices[%zu].%s[%zu]: ", device, list, index) + what);
 }
 
-void checkShapes(const Manifest &manifest, size_t stageIndex) {
-  const Stage &stage = manifest.stages[stageIndex];
-  for (size_t i = 0; i < stage.buffers.size(); ++i) {
-    const Buffer &buffer = stage.buffers[i];
+void checkShapes(const Manifest &manifest, size_t deviceIndex) {
+  const Device &device = manifest.devices[deviceIndex];
+  for (size_t i = 0; i < device.buffers.size(); ++i) {
+    const Buffer &buffer = device.buffers[i];
     auto expect = [&](DataType type, const std::vector<int64_t> &logical) {
       std::vector<int64_t> shape = localShape(manifest.grid, logical, buffer.cuts);
       if (buffer.shape != shape || buffer.type != type)
-        fail(stageIndex, "buffers", i,
+        fail(deviceIndex, "buffers", i,
              format("%s \"%s\" is %s of %s, expected %s of %s", roleNames[int(buffer.role)], buffer.name.c_str(),
                     showShape(buffer.shape).c_str(), info(buffer.type).name, showShape(shape).c_str(),
                     info(type).name));
     };
-    auto expectSpace = [&](bool slot) {
-      if (buffer.inSlot != slot)
-        fail(stageIndex, "buffers", i,
-             format("role %s must lie in the %s", roleNames[int(buffer.role)], slot ? "slot" : "arena"));
-    };
+    bool ofMicroBatch = buffer.role == Role::Input || buffer.role == Role::Saved || buffer.role == Role::Message;
+    if (buffer.hasSlots != ofMicroBatch)
+      fail(deviceIndex, "buffers", i,
+           format("role %s %s", roleNames[int(buffer.role)], ofMicroBatch ? "needs \"slots\"" : "has no \"slots\""));
     switch (buffer.role) {
     case Role::Parameter:
     case Role::State:
     case Role::Gradient: {
       const Parameter &parameter = manifest.parameters[buffer.parameter];
-      expectSpace(false);
       for (const Cut &cut : buffer.cuts)
         if (cut.dim >= int64_t(parameter.shape.size()))
-          fail(stageIndex, "buffers", i, "a dimension that the parameter does not have is cut");
+          fail(deviceIndex, "buffers", i, "a dimension that the parameter does not have is cut");
       // States and gradients may be kept in another type than the parameter (bf16 parameters, f32 states).
       expect(buffer.role == Role::Parameter ? parameter.type : buffer.type, parameter.shape);
       break;
     }
-    case Role::Accumulator:
-    case Role::Prepared:
-      expectSpace(false);
-      break;
     case Role::Scalar:
     case Role::Metric:
-      expectSpace(false);
       expect(DataType::F32, {});
       break;
     case Role::Input:
-      expectSpace(true);
       expect(DataType::I32, {manifest.microBatchSize(), manifest.sequenceLength});
       for (const Cut &cut : buffer.cuts)
         if (int64_t extent = cut.dim ? manifest.sequenceLength : manifest.microBatchSize();
             extent % manifest.grid.sizeOver(cut.axes))
-          fail(stageIndex, "buffers", i,
+          fail(deviceIndex, "buffers", i,
                format("dimension %lld of %lld is cut into %lld parts: inputs cannot be padded", (long long)cut.dim,
                       (long long)extent, (long long)manifest.grid.sizeOver(cut.axes)));
       break;
+    case Role::Accumulator:
+    case Role::Prepared:
     case Role::Message:
-      expectSpace(true);
-      break;
     case Role::Saved:
     case Role::Scratch:
       break;
@@ -72,92 +66,228 @@ void checkShapes(const Manifest &manifest, size_t stageIndex) {
   }
 }
 
-void checkOverlap(const Stage &stage, size_t stageIndex) {
-  struct Extent {
-    int64_t begin, end;
-    std::string name;
+// Routines that run one after the other may share their scratch.
+void checkOverlap(const Device &device, size_t deviceIndex) {
+  std::vector<size_t> byStart;
+  for (size_t i = 0; i < device.buffers.size(); ++i)
+    if (device.buffers[i].bytes)
+      byStart.push_back(i);
+  std::sort(byStart.begin(), byStart.end(),
+            [&](size_t a, size_t b) { return device.buffers[a].offset < device.buffers[b].offset; });
+  auto describe = [&](size_t i) {
+    const Buffer &buffer = device.buffers[i];
+    return format("buffers[%zu] (%s%s%s)", i, roleNames[int(buffer.role)], buffer.name.empty() ? "" : " ",
+                  buffer.name.c_str());
   };
-  std::vector<Extent> extents;
-  if (stage.slotBytes)
-    extents.push_back({stage.slotOffset, stage.slotOffset + stage.slots * stage.slotBytes, "the slots"});
-  for (size_t i = 0; i < stage.buffers.size(); ++i) {
-    const Buffer &buffer = stage.buffers[i];
-    bool transient = buffer.role == Role::Saved || buffer.role == Role::Message || buffer.role == Role::Scratch;
-    if (!buffer.inSlot && !transient && buffer.bytes)
-      extents.push_back({buffer.offset, buffer.offset + buffer.bytes,
-                         format("buffers[%zu] (%s %s)", i, roleNames[int(buffer.role)], buffer.name.c_str())});
+  // Of those so far, the one that reaches furthest.
+  const size_t none = device.buffers.size();
+  size_t kept = none, scratch = none;
+  for (size_t i : byStart) {
+    const Buffer &buffer = device.buffers[i];
+    bool isScratch = buffer.role == Role::Scratch;
+    for (size_t other : {kept, scratch})
+      if (other != none && !(isScratch && other == scratch) && device.buffers[other].end() > buffer.offset)
+        throw InputError(format("manifest: devices[%zu]: %s overlaps %s at byte %lld of the arena", deviceIndex,
+                                describe(i).c_str(), describe(other).c_str(), (long long)buffer.offset));
+    size_t &furthest = isScratch ? scratch : kept;
+    if (furthest == none || buffer.end() > device.buffers[furthest].end())
+      furthest = i;
   }
-  std::sort(extents.begin(), extents.end(), [](const Extent &a, const Extent &b) { return a.begin < b.begin; });
-  for (size_t i = 1; i < extents.size(); ++i)
-    if (extents[i].begin < extents[i - 1].end)
-      throw InputError(format("manifest: stages[%zu]: %s overlaps %s at byte %lld of the arena", stageIndex,
-                              extents[i].name.c_str(), extents[i - 1].name.c_str(), (long long)extents[i].begin));
 }
 
-void checkSlots(const Stage &stage, size_t stageIndex) {
-  if (stage.slotBytes == 0)
-    return;
-  std::map<int64_t, size_t> first, last; // micro-batch -> index of an action
-  for (size_t i = 0; i < stage.actions.size(); ++i) {
-    first.emplace(stage.actions[i].microBatch, i);
-    last[stage.actions[i].microBatch] = i;
+// Buffers that are used by the same actions and have as many slots: M4 holds for all of them or for none.
+struct SlotUse {
+  int64_t slots;
+  bool isInput;
+  std::vector<bool> users; // loads, routines, messages: by userOf()
+};
+
+class SlotCheck {
+public:
+  SlotCheck(const Device &device, size_t deviceIndex, int64_t microBatches);
+
+  void run(const ActionList &list, const char *name) const {
+    for (const SlotUse &use : uses)
+      run(use, list, name);
   }
-  std::map<int64_t, std::vector<int64_t>> bySlot; // in the order in which they begin
-  for (const Action &action : stage.actions) {
-    std::vector<int64_t> &users = bySlot[action.microBatch % stage.slots];
-    if (std::find(users.begin(), users.end(), action.microBatch) == users.end())
-      users.push_back(action.microBatch);
+
+private:
+  size_t userOf(const Action &action) const {
+    return action.kind == ActionKind::Load  ? 0
+           : action.kind == ActionKind::Run ? 1 + action.number
+                                            : 1 + device.routines.size() + action.number;
   }
-  for (const auto &[slot, users] : bySlot)
-    for (size_t i = 1; i < users.size(); ++i)
-      if (last[users[i - 1]] > first[users[i]])
-        fail(stageIndex, "actions", first[users[i]],
-             format("micro-batch %lld begins in slot %lld while micro-batch %lld still uses it (%lld slots)",
-                    (long long)users[i], (long long)slot, (long long)users[i - 1], (long long)stage.slots));
+  void run(const SlotUse &use, const ActionList &list, const char *name) const;
+
+  const Device &device;
+  size_t deviceIndex;
+  std::vector<SlotUse> uses;
+};
+
+SlotCheck::SlotCheck(const Device &device, size_t deviceIndex, int64_t microBatches)
+    : device(device), deviceIndex(deviceIndex) {
+  size_t loads = 0, userCount = 1 + device.routines.size() + device.messages.size();
+  std::vector<std::vector<bool>> users(device.buffers.size(), std::vector<bool>(userCount));
+  for (size_t i = 0; i < device.buffers.size(); ++i)
+    users[i][loads] = device.buffers[i].role == Role::Input;
+  for (size_t i = 0; i < device.routines.size(); ++i)
+    for (int buffer : device.routines[i].buffers)
+      users[buffer][1 + i] = true;
+  for (size_t i = 0; i < device.messages.size(); ++i)
+    users[device.messages[i].buffer][1 + device.routines.size() + i] = true;
+  std::set<std::pair<int64_t, std::vector<bool>>> known;
+  for (size_t i = 0; i < device.buffers.size(); ++i) {
+    const Buffer &buffer = device.buffers[i];
+    int64_t slots = std::min(buffer.slots, microBatches);
+    if (buffer.hasSlots && known.emplace(slots, users[i]).second)
+      uses.push_back({slots, buffer.role == Role::Input, users[i]});
+  }
+}
+
+void SlotCheck::run(const SlotUse &use, const ActionList &list, const char *name) const {
+  std::vector<int64_t> lastUser(use.slots, -1); // of each slot: the micro-batch that used it last
+  std::unordered_set<int64_t> begun;            // micro-batches that have used a slot
+  list.forEach([&](int64_t place, const Action &action, int64_t microBatch) {
+    if (microBatch < 0 || !use.users[userOf(action)])
+      return;
+    int64_t &last = lastUser[microBatch % use.slots];
+    if (last == microBatch)
+      return;
+    if (use.isInput && action.kind != ActionKind::Load)
+      fail(deviceIndex, name, place,
+           format("uses inputs of micro-batch %lld that are not loaded", (long long)microBatch));
+    if (!begun.insert(microBatch).second)
+      fail(deviceIndex, name, place,
+           format("micro-batch %lld uses a slot that micro-batch %lld has used since (%lld slots)",
+                  (long long)microBatch, (long long)last, (long long)use.slots));
+    last = microBatch;
+  });
+}
+
+// Micro-batches from `begin` to before `end`.
+struct Span {
+  int64_t begin, end;
+  bool operator==(const Span &other) const { return begin == other.begin && end == other.end; }
+};
+using Spans = std::vector<Span>; // ascending, apart from each other
+
+// Which micro-batches each end of a device's messages carries.
+std::vector<Spans> carriedBy(const Device &device, size_t deviceIndex, const ActionList &list, const char *name) {
+  std::vector<Spans> result(device.messages.size());
+  for (const Repetition &part : list.parts)
+    for (const Action &action : part.actions) {
+      if (action.kind != ActionKind::Send && action.kind != ActionKind::Receive)
+        continue;
+      Spans &spans = result[action.number];
+      int64_t first = action.microBatch, last = first + (part.repeat - 1) * part.step;
+      if (std::abs(part.step) == 1) // most repetitions, at once
+        spans.push_back({std::min(first, last), std::max(first, last) + 1});
+      else
+        for (int64_t turn = 0; turn < part.repeat; ++turn)
+          spans.push_back({first + turn * part.step, first + turn * part.step + 1});
+    }
+  for (size_t i = 0; i < result.size(); ++i) {
+    Spans &spans = result[i], merged;
+    std::sort(spans.begin(), spans.end(), [](const Span &a, const Span &b) { return a.begin < b.begin; });
+    for (const Span &span : spans) {
+      if (!merged.empty() && span.begin < merged.back().end)
+        fail(deviceIndex, "messages", i,
+             format("micro-batch %lld is %s twice in \"%s\"", (long long)span.begin,
+                    device.messages[i].isSent ? "sent" : "received", name));
+      if (!merged.empty() && span.begin == merged.back().end)
+        merged.back().end = span.end;
+      else
+        merged.push_back(span);
+    }
+    spans = std::move(merged);
+  }
+  return result;
+}
+
+// The first micro-batch of `spans` that is not in `others`; -1 when there is none.
+int64_t firstMissing(const Spans &spans, const Spans &others) {
+  for (const Span &span : spans) {
+    auto after = std::upper_bound(others.begin(), others.end(), span.begin,
+                                  [](int64_t value, const Span &other) { return value < other.begin; });
+    if (after == others.begin() || (after - 1)->end <= span.begin)
+      return span.begin;
+    if ((after - 1)->end < span.end)
+      return (after - 1)->end;
+  }
+  return -1;
+}
+
+struct End {
+  size_t device, message;
+  Spans step, evaluate;
+};
+
+void checkPair(const Manifest &manifest, const End &sent, const End &received) {
+  const MessageEnd &from = manifest.devices[sent.device].messages[sent.message];
+  const MessageEnd &to = manifest.devices[received.device].messages[received.message];
+  if (from.peer != int64_t(received.device))
+    fail(sent.device, "messages", sent.message,
+         format("is sent to device %lld, but received by device %zu", (long long)from.peer, received.device));
+  if (to.peer != int64_t(sent.device))
+    fail(received.device, "messages", received.message,
+         format("is received from device %lld, but sent by device %zu", (long long)to.peer, sent.device));
+  int64_t sentBytes = manifest.devices[sent.device].buffers[from.buffer].bytes,
+          receivedBytes = manifest.devices[received.device].buffers[to.buffer].bytes;
+  if (sentBytes != receivedBytes)
+    fail(sent.device, "messages", sent.message,
+         format("sends %lld bytes, but devices[%zu].messages[%zu] receives %lld", (long long)sentBytes, received.device,
+                received.message, (long long)receivedBytes));
+  for (auto [name, spans] : {std::pair("step", &End::step), std::pair("evaluate", &End::evaluate)}) {
+    if (int64_t missing = firstMissing(sent.*spans, received.*spans); missing >= 0)
+      fail(sent.device, "messages", sent.message,
+           format("sends micro-batch %lld in \"%s\", which device %zu does not receive", (long long)missing, name,
+                  received.device));
+    if (int64_t missing = firstMissing(received.*spans, sent.*spans); missing >= 0)
+      fail(received.device, "messages", received.message,
+           format("receives micro-batch %lld in \"%s\", which device %zu does not send", (long long)missing, name,
+                  sent.device));
+  }
+  if (int64_t missing = firstMissing(sent.evaluate, sent.step); missing >= 0)
+    fail(sent.device, "messages", sent.message,
+         format("carries micro-batch %lld in \"evaluate\" and not in \"step\"", (long long)missing));
 }
 
 void checkMessages(const Manifest &manifest) {
-  using Key = std::tuple<int64_t, int64_t, int64_t, int64_t>; // source stage, destination stage, tag, micro-batch
-  struct End {
-    size_t stage, action;
-    int64_t bytes;
-  };
-  std::map<Key, End> sends, receives;
-  for (size_t s = 0; s < manifest.stages.size(); ++s)
-    for (size_t i = 0; i < manifest.stages[s].actions.size(); ++i) {
-      const Action &action = manifest.stages[s].actions[i];
-      if (action.buffer < 0)
-        continue;
-      bool send = action.kind == ActionKind::Send;
-      Key key = send ? Key(s, action.stage, action.tag, action.microBatch)
-                     : Key(action.stage, s, action.tag, action.microBatch);
-      if (!(send ? sends : receives).emplace(key, End{s, i, manifest.stages[s].buffers[action.buffer].bytes}).second)
-        fail(s, "actions", i,
-             format("a second %s with tag %lld, micro-batch %lld and peer stage %lld",
-                    actionKindNames[int(action.kind)], (long long)action.tag, (long long)action.microBatch,
-                    (long long)action.stage));
+  std::map<int64_t, End> sent, received; // by tag
+  for (size_t d = 0; d < manifest.devices.size(); ++d) {
+    const Device &device = manifest.devices[d];
+    std::vector<Spans> step = carriedBy(device, d, device.step, "step"), evaluate(device.messages.size());
+    if (device.evaluate)
+      evaluate = carriedBy(device, d, *device.evaluate, "evaluate");
+    for (size_t i = 0; i < device.messages.size(); ++i) {
+      const MessageEnd &end = device.messages[i];
+      if (!(end.isSent ? sent : received).try_emplace(end.tag, End{d, i, step[i], evaluate[i]}).second)
+        fail(d, "messages", i,
+             format("a second message with tag %lld is %s", (long long)end.tag, end.isSent ? "sent" : "received"));
     }
-  for (const auto &[key, end] : sends) {
-    auto match = receives.find(key);
-    if (match == receives.end())
-      fail(end.stage, "actions", end.action, format("no receive in stage %lld matches", (long long)std::get<1>(key)));
-    if (match->second.bytes != end.bytes)
-      fail(end.stage, "actions", end.action,
-           format("sends %lld bytes, but stages[%zu].actions[%zu] receives %lld", (long long)end.bytes,
-                  match->second.stage, match->second.action, (long long)match->second.bytes));
   }
-  for (const auto &[key, end] : receives)
-    if (!sends.count(key))
-      fail(end.stage, "actions", end.action, format("no send in stage %lld matches", (long long)std::get<0>(key)));
+  for (const auto &[tag, end] : sent) {
+    auto match = received.find(tag);
+    if (match == received.end())
+      fail(end.device, "messages", end.message, format("no device receives tag %lld", (long long)tag));
+    checkPair(manifest, end, match->second);
+  }
+  for (const auto &[tag, end] : received)
+    if (!sent.count(tag))
+      fail(end.device, "messages", end.message, format("no device sends tag %lld", (long long)tag));
 }
 
 } // namespace
 
 void checkManifest(const Manifest &manifest) {
-  for (size_t stage = 0; stage < manifest.stages.size(); ++stage) {
-    checkShapes(manifest, stage);
-    checkOverlap(manifest.stages[stage], stage);
-    checkSlots(manifest.stages[stage], stage);
+  for (size_t i = 0; i < manifest.devices.size(); ++i) {
+    const Device &device = manifest.devices[i];
+    checkShapes(manifest, i);
+    checkOverlap(device, i);
+    const SlotCheck slots(device, i, manifest.microBatches);
+    slots.run(device.step, "step");
+    if (device.evaluate)
+      slots.run(*device.evaluate, "evaluate");
   }
   checkMessages(manifest);
 }

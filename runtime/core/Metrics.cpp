@@ -1,12 +1,18 @@
 // Formatting of reports.
 #include "runtime/core/Metrics.h"
 #include "runtime/core/Error.h"
+#include "runtime/host/File.h"
 #include "runtime/host/PeakRate.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace ppcrt {
@@ -31,35 +37,82 @@ static RankMemory ofStage(const Manifest &manifest, const std::vector<RankMemory
   return most;
 }
 
-LineFile::LineFile(const std::string &path, bool append) : path(path) {
+LineFile::LineFile(const std::string &path) : path(path) {
   if (path.empty())
     return;
-  file = std::fopen(path.c_str(), append ? "a+e" : "we");
-  if (!file)
+  stream = isStream(path);
+  fd = stream ? openStream(path) : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0)
     throw InputError(withErrno("cannot write " + path));
 }
 
-void LineFile::keep(int64_t lines) {
-  if (!file)
-    return;
-  std::rewind(file);
-  long end = 0;
-  for (int c; lines > 0 && (c = std::fgetc(file)) != EOF;)
-    if (c == '\n') {
-      end = std::ftell(file);
-      --lines;
-    }
-  if (std::fseek(file, 0, SEEK_END) != 0 || ftruncate(fileno(file), end) != 0)
+int64_t LineFile::keep(int64_t lines) {
+  if (fd < 0 || stream)
+    return lines;
+  int64_t found = 0, at = 0;
+  std::vector<char> block(1 << 16);
+  end = 0;
+  while (found < lines) {
+    ssize_t count = pread(fd, block.data(), block.size(), at);
+    if (count <= 0)
+      break;
+    for (ssize_t i = 0; i < count && found < lines; ++i)
+      if (block[i] == '\n') {
+        end = at + i + 1;
+        ++found;
+      }
+    at += count;
+  }
+  if (ftruncate(fd, end) != 0)
     throw InputError(withErrno("cannot shorten " + path));
+  return found;
+}
+
+// Writes without the signal that ends a process whose pipe nobody reads.
+static bool writeQuietly(int fd, const std::string &text, int64_t offset) {
+  sigset_t pipe, before;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  int64_t done = 0;
+  while (done < int64_t(text.size())) {
+    const char *from = text.data() + done;
+    size_t left = text.size() - size_t(done);
+    ssize_t written = offset < 0 ? write(fd, from, left) : pwrite(fd, from, left, offset + done);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      break;
+    done += written;
+  }
+  int problem = errno;
+  timespec none{};
+  if (done < int64_t(text.size()) && problem == EPIPE)
+    sigtimedwait(&pipe, nullptr, &none);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = problem;
+  return done == int64_t(text.size());
 }
 
 void LineFile::write(const std::string &line) {
-  if (file && (std::fputs((line + "\n").c_str(), file) < 0 || std::fflush(file) != 0))
-    fatal("%s", withErrno("cannot write " + path).c_str());
+  if (fd < 0)
+    return;
+  std::string text = line + "\n";
+  if (writeQuietly(fd, text, stream ? -1 : end)) {
+    end += int64_t(text.size());
+    return;
+  }
+  std::fprintf(stderr, "warning: %s: it ends with the step before this one, and training goes on\n",
+               withErrno("cannot write " + path).c_str());
+  if (!stream && ftruncate(fd, end) != 0)
+    std::fprintf(stderr, "warning: the last line of %s is not whole\n", path.c_str());
+  close(fd);
+  fd = -1;
 }
 
 Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses, double peakRate)
-    : manifest(manifest), options(options), log(log), losses(losses), peakRate(peakRate), progress(!options.quiet && isatty(STDERR_FILENO)),
+    : manifest(manifest), options(options), log(log), losses(losses), peakRate(peakRate),
+      progress(!options.quiet && isatty(STDERR_FILENO)),
       printEvery(options.printEvery ? options.printEvery : std::max<int64_t>(1, options.steps / 50)) {
   previous.groupBytes.resize(manifest.groups.size());
 }
@@ -83,8 +136,7 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
     std::printf("step %lld loss %.7g grad_norm %.6g lr %.4g tokens/s %.0f ms/step %.2f", (long long)report.step,
                 report.loss, report.gradNorm, report.learningRate, tokensPerStep() / report.seconds,
                 report.seconds * 1e3);
-    if (manifest.predictedStepSeconds > 0)
-      std::printf(" (predicted %.2f)", manifest.predictedStepSeconds * 1e3);
+    std::printf("%s", predictionText().c_str());
     if (report.evaluated)
       std::printf(" eval_loss %.7g", report.evalLoss);
     std::printf("\n");
@@ -92,6 +144,13 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
   }
   if (progress)
     drawProgress(report.step, report.loss);
+}
+
+std::string Metrics::predictionText() const {
+  if (manifest.predictedStepSeconds <= 0)
+    return "";
+  return format(" (predicted %.2f%s)", manifest.predictedStepSeconds * 1e3,
+                manifest.predictionMeasured ? "" : ", machine not measured");
 }
 
 std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) {
@@ -105,7 +164,8 @@ std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) 
   line["tokens_per_s"] = tokensPerStep() / report.seconds;
   line["step_time_s"] = report.seconds;
   if (manifest.predictedStepSeconds > 0)
-    line["predicted_step_time_s"] = manifest.predictedStepSeconds;
+    line["predicted_step_time_s"] = manifest.predictedStepSeconds,
+    line["prediction_measured"] = manifest.predictionMeasured;
   if (manifest.flopsPerToken > 0)
     line["flops_per_s"] = manifest.flopsPerToken * tokensPerStep() / report.seconds;
   if (double percent = utilization(report.seconds); percent > 0) {
@@ -117,7 +177,7 @@ std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) 
     line["arena_memory_bytes"] = largest(report.memory, &RankMemory::arena);
     // Of the rank that needs most in each stage.
     nlohmann::ordered_json stages = nlohmann::ordered_json::array();
-    for (size_t stage = 0; stage < manifest.stages.size(); ++stage) {
+    for (size_t stage = 0; stage < manifest.devices.size(); ++stage) {
       RankMemory most = ofStage(manifest, report.memory, int64_t(stage));
       nlohmann::ordered_json entry{{"arena_memory_bytes", most.arena}, {"peak_memory_bytes", most.peak}};
       if (stage < manifest.predictedPeakBytes.size())
@@ -170,8 +230,7 @@ void Metrics::summarize(const StepReport &last) {
   double seconds = reported > 1 ? otherSeconds : firstSeconds;
   std::printf("done: %lld steps, loss %.7g, %.0f tokens/s, %.2f ms/step", (long long)last.step, last.loss,
               tokensPerStep() * steps / seconds, seconds / steps * 1e3);
-  if (manifest.predictedStepSeconds > 0)
-    std::printf(" (predicted %.2f)", manifest.predictedStepSeconds * 1e3);
+  std::printf("%s", predictionText().c_str());
   if (manifest.flopsPerToken > 0)
     std::printf(", %.1f GFLOP/s", manifest.flopsPerToken * tokensPerStep() * steps / seconds * 1e-9);
   if (double percent = utilization(seconds / steps); percent > 0)

@@ -5,7 +5,6 @@
 #include "runtime/core/Options.h"
 #include "runtime/core/RankContext.h"
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -33,16 +32,20 @@ struct StepReport {
 class LineFile {
 public:
   LineFile() = default;
-  // An empty path writes nothing. Throws InputError.
-  explicit LineFile(const std::string &path, bool append = false);
-  // Keeps the first `lines` lines, and what is written from now on follows them.
-  void keep(int64_t lines);
-  // Writes the line and a line end at once; a full disk ends the run.
+  // An empty path writes nothing. What the file holds stays until keep(). Throws InputError.
+  explicit LineFile(const std::string &path);
+  // Keeps the first `lines` lines, and what is written from now on follows them; returns how many there were. A stream
+  // keeps nothing and says `lines`.
+  int64_t keep(int64_t lines);
+  // Writes the line and a line end at once. The first failure (a full disk, a pipe that nobody reads any more) is told
+  // in a warning, and nothing is written after it: the file ends with a whole line, and the run goes on.
   void write(const std::string &line);
 
 private:
   std::string path;
-  std::FILE *file = nullptr;
+  int fd = -1;
+  bool stream = false;
+  int64_t end = 0; // of the last whole line
 };
 
 class Metrics {
@@ -55,6 +58,8 @@ public:
   void summarize(const StepReport &last);
 
 private:
+  /// " (predicted 2.63)", in ms, and whether the machine was measured; nothing where nothing was predicted.
+  std::string predictionText() const;
   std::string jsonLine(const StepReport &report, const Traffic &traffic);
   // "memory per rank: ..."
   std::string memoryText(const StepReport &report) const;

@@ -2,11 +2,11 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/RankContext.h"
+#include "runtime/host/File.h"
 #include "runtime/host/Transport.h"
 #include "runtime/include/ppcrt.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace ppcrt {
@@ -43,13 +43,13 @@ void OperationProfile::write(const Manifest &manifest, Transport &transport, con
                           {"seconds", seconds[i] / ranks},
                           {"flops", manifest.operations[i].flops},
                           {"bytes", manifest.operations[i].bytes}});
-  std::ofstream file(path);
-  file << nlohmann::ordered_json{
-              {"ranks", transport.rankCount()}, {"steps", steps}, {"seconds", stepSeconds}, {"operations", operations}}
-              .dump(1)
-       << "\n";
-  if (!file.flush())
-    throw InputError(withErrno("cannot write " + path));
+  NewFile file(path);
+  file.append(
+      nlohmann::ordered_json{
+          {"ranks", transport.rankCount()}, {"steps", steps}, {"seconds", stepSeconds}, {"operations", operations}}
+          .dump(1) +
+      "\n");
+  file.commit();
 }
 
 } // namespace ppcrt

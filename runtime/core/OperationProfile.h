@@ -18,10 +18,12 @@ public:
   void begin(int64_t next);
   // Forgets what was noted so far.
   void restart();
-  // A JSON object: "ranks", "steps", "seconds" of the steps on the first rank and, on average over the ranks, "operations":
-  // [{"name", "calls", "seconds", "flops" and "bytes" of one call}, ...]. All ranks call it; the first has a `path` to write to.
-  // Throws InputError.
-  void write(const Manifest &manifest, Transport &transport, const std::string &path, int64_t steps, double stepSeconds);
+  // A JSON object: "ranks", "steps", "seconds" of the steps on the first rank and, on average over the ranks,
+  // "operations":
+  // [{"name", "calls", "seconds", "flops" and "bytes" of one call}, ...]. All ranks call it; the first has a `path` to
+  // write to. Throws InputError.
+  void write(const Manifest &manifest, Transport &transport, const std::string &path, int64_t steps,
+             double stepSeconds);
 
   static OperationProfile *current; // of this process, or null: nothing is noted
 

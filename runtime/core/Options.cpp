@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,7 +18,12 @@ struct Option {
   const char *help;
   Kind kind;
   void *(*field)(Options &);
+  int64_t most = 1'000'000'000; // of a Count or a Positive
 };
+
+constexpr double mostReal = 3.4e38;   // what programs take it as
+constexpr int64_t mostThreads = 1024; // more than cores of any machine of today; libraries end at some number
+constexpr int64_t mostBytes = int64_t(1) << 46;
 
 #define FIELD(name) [](Options &options) -> void * { return &options.name; }
 
@@ -29,14 +33,16 @@ const Option table[] = {
      FIELD(dataFormat)},
     {"--order", "random|shuffle|sequential", "places anywhere (default), epochs of all samples, or as in the file",
      Kind::Choice, FIELD(order)},
-    {"--tokenizer", "bytes|FILE", "what makes tokens of a text: its bytes (default), or a tokenizer.json of byte-level BPE",
-     Kind::Text, FIELD(tokenizer)},
-    {"--save-tokens", "FILE.bin", "write the tokens of --data as --data reads them, and exit", Kind::Text, FIELD(saveTokens)},
+    {"--tokenizer", "bytes|FILE",
+     "what makes tokens of a text: its bytes (default), or a tokenizer.json of byte-level BPE", Kind::Text,
+     FIELD(tokenizer)},
+    {"--save-tokens", "FILE.bin", "write the tokens of --data as --data reads them, and exit", Kind::Text,
+     FIELD(saveTokens)},
     {"--synthetic", nullptr, "train on random tokens instead of a text", Kind::Flag, FIELD(synthetic)},
-    {"--eval-data", "FILE", "text or tokens of which the loss is told without training on them, read as --data is", Kind::Text,
-     FIELD(evalData)},
-    {"--eval-every", "N", "steps between two evaluations of --eval-data (default: only after the last step)", Kind::Positive,
-     FIELD(evalEvery)},
+    {"--eval-data", "FILE", "text or tokens of which the loss is told without training on them, read as --data is",
+     Kind::Text, FIELD(evalData)},
+    {"--eval-every", "N", "steps between two evaluations of --eval-data (default: only after the last step)",
+     Kind::Positive, FIELD(evalEvery)},
     {"--eval-batches", "N", "batches to evaluate (default: as many whole ones as --eval-data has)", Kind::Positive,
      FIELD(evalBatches)},
     {"--steps", "N", "optimizer steps (default 100)", Kind::Positive, FIELD(steps)},
@@ -50,12 +56,13 @@ const Option table[] = {
      Kind::Text, FIELD(weights)},
     {"--save-weights", "FOLDER", "write the weights after the last step as transformers reads them", Kind::Text,
      FIELD(saveWeights)},
-    {"--weight-type", "f32|bf16", "type of the written weights: as they are trained (default), or rounded", Kind::Choice,
-     FIELD(weightType)},
+    {"--weight-type", "f32|bf16", "type of the written weights: as they are trained (default), or rounded",
+     Kind::Choice, FIELD(weightType)},
     {"--weight-file-bytes", "N", "begin a new file of weights before it holds more bytes (default 5 GiB)",
-     Kind::Positive, FIELD(weightFileBytes)},
-    {"--checkpoint-dir", "FOLDER", "write checkpoints to this folder: every --checkpoint-every steps and after the last",
-     Kind::Text, FIELD(checkpointDir)},
+     Kind::Positive, FIELD(weightFileBytes), mostBytes},
+    {"--checkpoint-dir", "FOLDER",
+     "write checkpoints to this folder: every --checkpoint-every steps and after the last", Kind::Text,
+     FIELD(checkpointDir)},
     {"--checkpoint-every", "N", "steps between two checkpoints (default: only after the last step)", Kind::Positive,
      FIELD(checkpointEvery)},
     {"--checkpoint-keep", "N", "checkpoints to keep; older ones are removed (default 2)", Kind::Positive,
@@ -66,8 +73,12 @@ const Option table[] = {
      Kind::Flag, FIELD(checkpointRequired)},
     {"--resume", nullptr, "go on from the last good checkpoint of --checkpoint-dir, if there is one", Kind::Flag,
      FIELD(resume)},
-    {"--on-not-finite", "stop|continue", "what to do when the loss or a gradient is infinite or no number (default: stop)",
-     Kind::Choice, FIELD(onNotFinite)},
+    {"--resume-anyway", nullptr,
+     "the same, though the model, the optimizer or the data are not those of the checkpoint: warns of what differs",
+     Kind::Flag, FIELD(resumeAnyway)},
+    {"--on-not-finite", "stop|continue",
+     "what to do when the loss or a gradient is infinite or no number (default: stop)", Kind::Choice,
+     FIELD(onNotFinite)},
     {"--log", "FILE", "write one JSON object for each step", Kind::Text, FIELD(log)},
     {"--trace", "FILE", "write what each rank does when, for ui.perfetto.dev", Kind::Text, FIELD(trace)},
     {"--profile", "FILE", "write the time of each operation as JSON (programs of ppc-compile --profile)", Kind::Text,
@@ -81,7 +92,8 @@ const Option table[] = {
      Kind::Choice, FIELD(transport)},
     {"--print-every", "N", "steps between two printed lines (default: about 50 lines in all)", Kind::Positive,
      FIELD(printEvery)},
-    {"--threads", "N", "threads of each rank (default: cores / ranks)", Kind::Positive, FIELD(threads)},
+    {"--threads", "N", "threads of each rank, at most 1024 (default: cores / ranks)", Kind::Positive, FIELD(threads),
+     mostThreads},
     {"--quiet", nullptr, "print nothing but errors and warnings", Kind::Flag, FIELD(quiet)},
     {"--show-plan", nullptr, "print the plan inside and exit", Kind::Flag, FIELD(showPlan)},
     {"--check-machine", nullptr, "check transport, memory and data, and exit", Kind::Flag, FIELD(checkMachine)},
@@ -91,13 +103,22 @@ const Option table[] = {
 
 #undef FIELD
 
-int64_t parseInteger(const Option &option, const char *text, int64_t least) {
+int64_t parseInteger(const Option &option, const char *text, int64_t least, int64_t most) {
   char *end;
   errno = 0;
   long long value = std::strtoll(text, &end, 10);
-  if (end == text || *end || errno || value < least)
-    throw UsageError(
-        format("%s: expected an integer of at least %lld, found \"%s\"", option.name, (long long)least, text));
+  if (end == text || *end || errno || value < least || value > most)
+    throw UsageError(format("%s: expected an integer from %lld to %lld, found \"%s\"", option.name, (long long)least,
+                            (long long)most, text));
+  return value;
+}
+
+double parseReal(const Option &option, const char *text) {
+  char *end;
+  errno = 0;
+  double value = std::strtod(text, &end);
+  if (end == text || *end || errno || !(value >= 0 && value <= mostReal))
+    throw UsageError(format("%s: expected a number from 0 to %g, found \"%s\"", option.name, mostReal, text));
   return value;
 }
 
@@ -113,28 +134,23 @@ void assign(const Option &option, Options &options, const char *text) {
     *static_cast<std::string *>(field) = text;
     return;
   case Kind::Choice: // between the words of its placeholder
-    if (!*text || std::strchr(text, '|') || ("|" + std::string(option.argument) + "|").find("|" + std::string(text) + "|") ==
-                                                std::string::npos)
+    if (!*text || std::strchr(text, '|') ||
+        ("|" + std::string(option.argument) + "|").find("|" + std::string(text) + "|") == std::string::npos)
       throw UsageError(format("%s: expected %s, found \"%s\"", option.name, option.argument, text));
     *static_cast<std::string *>(field) = text;
     return;
   case Kind::Count:
-    *static_cast<int64_t *>(field) = parseInteger(option, text, 0);
+    *static_cast<int64_t *>(field) = parseInteger(option, text, 0, option.most);
     return;
   case Kind::Positive:
-    *static_cast<int64_t *>(field) = parseInteger(option, text, 1);
+    *static_cast<int64_t *>(field) = parseInteger(option, text, 1, option.most);
     return;
   case Kind::Seed:
-    *static_cast<uint64_t *>(field) = uint64_t(parseInteger(option, text, 0));
+    *static_cast<uint64_t *>(field) = uint64_t(parseInteger(option, text, 0, INT64_MAX));
     return;
-  case Kind::Real: {
-    char *end;
-    double value = std::strtod(text, &end);
-    if (end == text || *end || !std::isfinite(value) || value < 0)
-      throw UsageError(format("%s: expected a number of at least 0, found \"%s\"", option.name, text));
-    *static_cast<double *>(field) = value;
+  case Kind::Real:
+    *static_cast<double *>(field) = parseReal(option, text);
     return;
-  }
   }
 }
 
@@ -173,13 +189,15 @@ Options parseOptions(int argc, char **argv) {
   for (const char *name : {"--eval-every", "--eval-batches"})
     if (options.isGiven(name) && options.evalData.empty())
       throw UsageError(format("%s needs --eval-data FILE", name));
-  for (const char *name :
-       {"--resume", "--checkpoint-every", "--checkpoint-keep", "--checkpoint-wait", "--checkpoint-required"})
+  for (const char *name : {"--resume", "--resume-anyway", "--checkpoint-every", "--checkpoint-keep",
+                           "--checkpoint-wait", "--checkpoint-required"})
     if (options.isGiven(name) && options.checkpointDir.empty())
       throw UsageError(format("%s needs --checkpoint-dir FOLDER", name));
+  options.resume |= options.resumeAnyway;
   if (options.minimumLearningRate < 0)
     options.minimumLearningRate = options.learningRate / 10;
-  if (options.minimumLearningRate > options.learningRate)
+  bool fromCheckpoint = options.resume && !options.isGiven("--lr"); // which says it later
+  if (options.minimumLearningRate > options.learningRate && !fromCheckpoint)
     throw UsageError("--min-lr is larger than --lr");
   if (options.warmup < 0)
     options.warmup = std::min<int64_t>(100, options.steps / 10);

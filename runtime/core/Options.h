@@ -28,6 +28,7 @@ struct Options {
   bool checkpointWait = false;
   bool checkpointRequired = false;
   bool resume = false;
+  bool resumeAnyway = false;        // resume, whatever the checkpoint is of
   std::string onNotFinite = "stop"; // or "continue"
   std::string log;
   std::string trace;

@@ -1,4 +1,5 @@
-// One rank's training: walks the actions of its stage, keeps slots until their messages are gone, updates.
+// One rank's training: does the actions of its device in the order of the manifest. Sends are started and run on; an
+// action that comes after one waits for it first.
 #pragma once
 
 #include "runtime/core/Manifest.h"
@@ -7,6 +8,9 @@
 #include "runtime/include/ppcrt.h"
 
 #include <cstddef>
+#include <deque>
+#include <utility>
+#include <vector>
 
 namespace ppcrt {
 
@@ -21,7 +25,8 @@ struct StepResult {
   float gradNorm = 0; // before clipping
 };
 
-// Told of the functions that the executor calls: `what` is one of functionKindNames.
+// Told of the routines that the executor runs: `what` is one of routineKindNames; micro-batch -1: of
+// the whole step.
 class ExecutionObserver {
 public:
   virtual ~ExecutionObserver() = default;
@@ -31,7 +36,7 @@ public:
 
 class PlanExecutor {
 public:
-  // `arena` holds the stage's arena_bytes and is zero. Everything is borrowed for the life of this object.
+  // `arena` holds the device's arena_bytes and is zero. Everything is borrowed for the life of this object.
   PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context, std::byte *arena,
                const TokenSource &tokens, ExecutionObserver *observer = nullptr);
 
@@ -45,27 +50,43 @@ public:
   StepResult run(int64_t step, double learningRate);
 
   // Whether the program has what evaluate() needs.
-  bool canEvaluate() const { return functions[int(FunctionKind::Evaluate)]; }
-  // The loss of the samples of batch `batch` (from 0) of `samples` with the parameters as they are: forward alone, nothing
-  // is changed that a step does not begin anew. Neither the observer nor the counts of traffic see it.
+  bool canEvaluate() const;
+  // The loss of the samples of batch `batch` (from 0) of `samples` with the parameters as they are: forward alone,
+  // nothing is changed that a step does not begin anew. Neither the observer nor the counts of traffic see it.
   double evaluate(int64_t batch, const TokenSource &samples);
 
 private:
-  using Arguments = std::vector<void *>;
+  // An action of this device, and for which sends it waits: up to those places in the list, on those streams.
+  struct Instruction {
+    const Action *action;
+    int64_t microBatch;
+    size_t firstWait, endOfWaits; // in Instructions::waits
+  };
+  struct Instructions {
+    std::vector<Instruction> list;
+    std::vector<std::pair<int, int64_t>> waits; // stream, place
+  };
+  // A send that has begun, and where it is in the list.
+  struct Pending {
+    int64_t place, request;
+  };
 
+  static Instructions instructionsOf(const ActionList &actions);
+  void perform(const Instructions &instructions);
   void beginStep(int64_t step, double learningRate);
-  void beginMicroBatch(int64_t step, int64_t microBatch);
-  void perform(const Action &action);
-  void findEvaluation();
+  void load(int64_t microBatch);
+  void run(const Routine &routine, ppcrt_function function, int64_t microBatch);
+  void send(const MessageEnd &end, int64_t microBatch, int stream, int64_t place);
+  void receive(const MessageEnd &end, int64_t microBatch);
+  // Waits for the sends of a stream up to a place in the list.
+  void waitSends(int stream, int64_t place);
   float metric(const char *name) const;
-  void call(FunctionKind kind, int64_t microBatch);
-  void fillInput(const Buffer &buffer, const Block &block, int64_t step, int64_t microBatch);
+  void fillInput(const Buffer &buffer, const Block &block, int64_t microBatch);
   void checkTokens(int64_t sample, int64_t first, int64_t count, const int32_t *ids) const;
-  void waitSends(int64_t slot);
-  std::byte *address(const Buffer &buffer, int64_t microBatch) const;
+  std::byte *address(const Buffer &buffer, int64_t microBatch) const { return arena + buffer.start(microBatch); }
 
   const Manifest &manifest;
-  const Stage &stage;
+  const Device &device;
   RankContext &context;
   std::byte *arena;
   const TokenSource *tokens;
@@ -73,12 +94,11 @@ private:
   FiniteCheck *check = nullptr;
   int64_t rank;
   int64_t runningStep = 0;
-  std::array<ppcrt_function, functionKindCount> functions{};       // null: nothing to do
-  std::array<std::vector<Arguments>, functionKindCount> arguments; // [kind][slot]
+  Instructions step, evaluation;
+  std::vector<ppcrt_function> functions; // [routine]
+  std::vector<void *> arguments;         // of the call that is made
   std::vector<std::pair<const Buffer *, Block>> inputs;
-  std::vector<std::vector<int64_t>> pending; // [slot]: requests of sends that still read it
-  std::vector<bool> begun;                   // [micro-batch], in this step
-  std::vector<const Action *> evaluation;    // forward, and the messages between forwards; in order
+  std::vector<std::deque<Pending>> pending; // [stream]: sends that are not waited for yet, in order
 };
 
 } // namespace ppcrt

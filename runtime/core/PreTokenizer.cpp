@@ -74,7 +74,8 @@ void PreTokenizer::addSplit(const JsonValue &description) {
   std::string source = pattern.has("String") ? quote(pattern.at("String").string()) : pattern.at("Regex").string();
   if (source.empty())
     pattern.fail("empty");
-  static constexpr const char *behaviors[] = {"Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
+  static constexpr const char *behaviors[] = {"Isolated", "Removed", "MergedWithPrevious", "MergedWithNext",
+                                              "Contiguous"};
   steps.push_back({Pattern(source), Behavior(behavior.choice(behaviors, 5)), flag(description, "invert", false)});
 }
 
@@ -114,7 +115,8 @@ std::vector<PreTokenizer::Piece> PreTokenizer::wordsOf(const std::vector<Piece> 
   case Behavior::Isolated:
     return pieces;
   case Behavior::Removed:
-    std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(words), [](const Piece &piece) { return !piece.matched; });
+    std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(words),
+                 [](const Piece &piece) { return !piece.matched; });
     break;
   case Behavior::MergedWithPrevious:
     for (const Piece &piece : pieces)

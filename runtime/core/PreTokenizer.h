@@ -13,16 +13,16 @@ namespace ppcrt {
 
 class PreTokenizer {
 public:
-  // ByteLevel, or a Sequence of Split, Digits and ByteLevel that ends with ByteLevel. Throws InputError naming the key of
-  // what is not supported.
+  // ByteLevel, or a Sequence of Split, Digits and ByteLevel that ends with ByteLevel. Throws InputError naming the key
+  // of what is not supported.
   explicit PreTokenizer(const JsonValue &description);
 
   // Words of `text` in order. `text` is valid UTF-8; the views point into `storage`.
   std::vector<std::string_view> split(std::string_view text, std::string &storage) const;
 
 private:
-  // What becomes of what the pattern matches: words of their own, nothing, an end of the word before, a beginning of the
-  // word after, one word of neighbours.
+  // What becomes of what the pattern matches: words of their own, nothing, an end of the word before, a beginning of
+  // the word after, one word of neighbours.
   enum class Behavior { Isolated, Removed, MergedWithPrevious, MergedWithNext, Contiguous };
   struct Step {
     Pattern pattern;

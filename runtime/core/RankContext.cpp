@@ -71,14 +71,16 @@ void ppcrt_all_gather(int32_t group, const void *in, void *out, int64_t elements
 
 void ppcrt_reduce_scatter(int32_t group, const void *in, void *out, int64_t elements, int32_t type, int32_t kind) {
   RankContext &context = checked("ppcrt_reduce_scatter", group, elements, type, kind);
-  CommunicationTimer timer(context, collective(CommunicationKind::ReduceScatter, group, elements * context.transport.groupSize(group), type));
+  CommunicationTimer timer(context, collective(CommunicationKind::ReduceScatter, group,
+                                               elements * context.transport.groupSize(group), type));
   count(context, group, double(elements) * info(DataType(type)).bytes);
   context.transport.reduceScatter(group, in, out, elements, DataType(type), Reduction(kind));
 }
 
 void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t elements, int32_t type) {
   RankContext &context = checked("ppcrt_all_to_all", group, elements, type, 0);
-  CommunicationTimer timer(context, collective(CommunicationKind::AllToAll, group, elements * context.transport.groupSize(group), type));
+  CommunicationTimer timer(
+      context, collective(CommunicationKind::AllToAll, group, elements * context.transport.groupSize(group), type));
   count(context, group, double(elements) * info(DataType(type)).bytes);
   context.transport.allToAll(group, in, out, elements, DataType(type));
 }

@@ -1,5 +1,5 @@
-// What the C functions of ppcrt.h need to know: which transport this process uses. Also counts what they move, and tells
-// who wants to know of each call.
+// What the C functions of ppcrt.h need to know: which transport this process uses. Also counts what they move, and
+// tells who wants to know of each call.
 #pragma once
 
 #include "runtime/host/Transport.h"
@@ -18,7 +18,7 @@ struct Traffic {
 };
 
 enum class CommunicationKind : int16_t { AllReduce, AllGather, ReduceScatter, AllToAll, Send, Receive, WaitForSends };
-inline constexpr const char *communicationNames[] = {"all_reduce", "all_gather", "reduce_scatter",    "all_to_all",
+inline constexpr const char *communicationNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
                                                      "send",       "receive",    "wait_for_sends"};
 
 // A call that communicates: of a group (-1: point to point) or of a micro-batch (-1: a collective), with the bytes of

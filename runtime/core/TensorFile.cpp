@@ -11,8 +11,8 @@
 namespace ppcrt {
 
 std::pair<int, const Buffer *> owningBuffer(const Manifest &manifest, Role role, int parameter) {
-  for (size_t stage = 0; stage < manifest.stages.size(); ++stage)
-    for (const Buffer &buffer : manifest.stages[stage].buffers)
+  for (size_t stage = 0; stage < manifest.devices.size(); ++stage)
+    for (const Buffer &buffer : manifest.devices[stage].buffers)
       if (buffer.role == role && buffer.parameter == parameter)
         return {int(stage), &buffer};
   return {-1, nullptr};
@@ -50,7 +50,8 @@ std::pair<std::string, int64_t> TensorFile::layOut(const Manifest &manifest,
     header[tensor.name] = {
         {"dtype", info(tensor.type).safetensors}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
     if (tensor.parameter >= 0)
-      placesOf[tensor.parameter].push_back({tensor.begin, tensor.begin + elementCount(tensor.shape), begin, tensor.type});
+      placesOf[tensor.parameter].push_back(
+          {tensor.begin, tensor.begin + elementCount(tensor.shape), begin, tensor.type});
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');

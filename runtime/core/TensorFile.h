@@ -18,7 +18,7 @@ namespace ppcrt {
 struct WrittenTensor {
   std::string name;
   std::vector<int64_t> shape;
-  DataType type; // of the file: that of the buffer, or bf16 for a buffer of f32
+  DataType type;      // of the file: that of the buffer, or bf16 for a buffer of f32
   int parameter = -1; // index into the manifest; negative: zeros
   int64_t begin = 0;
 
@@ -66,7 +66,8 @@ private:
   };
 
   // Elements [from, to) of `data`, of `type`, to element `at` of `place`.
-  void writeElements(const std::byte *data, DataType type, int64_t from, int64_t to, const Place &place, int64_t at) const;
+  void writeElements(const std::byte *data, DataType type, int64_t from, int64_t to, const Place &place,
+                     int64_t at) const;
 
   TensorFile(const std::string &path, Role role) : finalPath(path), role(role) {}
   // Sets `placesOf`; returns the bytes before the first tensor, and the size of the file.

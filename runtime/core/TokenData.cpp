@@ -1,14 +1,18 @@
 // Opening, recognising, checking and reading files of tokens.
 #include "runtime/core/TokenData.h"
+#include "runtime/core/Checksum.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Random.h"
 #include "runtime/core/Tokenizer.h"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,15 +28,34 @@ struct Descriptor {
   }
 };
 
-std::vector<unsigned char> readAll(int fd, const std::string &path) {
+// All that comes through a pipe. What writes it has a few seconds to begin; later pauses are told.
+std::vector<unsigned char> readPipe(int fd, const std::string &path) {
+  constexpr int64_t limit = int64_t(1) << 30;
+  constexpr int patience = 5000; // milliseconds
   std::vector<unsigned char> content;
   std::array<unsigned char, 1 << 16> buffer;
-  while (ssize_t count = ::read(fd, buffer.data(), buffer.size())) {
+  while (true) {
+    pollfd waited{fd, POLLIN, 0};
+    int ready = poll(&waited, 1, patience);
+    if (ready == 0 && content.empty())
+      throw InputError(
+          format("cannot read %s: a pipe through which nothing has come for %d s", path.c_str(), patience / 1000));
+    if (ready == 0)
+      std::fprintf(stderr, "note: waiting for what comes after %zu bytes of %s\n", content.size(), path.c_str());
+    if (ready <= 0)
+      continue;
+    ssize_t count = ::read(fd, buffer.data(), buffer.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN))
+      continue;
     if (count < 0)
       throw InputError(withErrno("cannot read " + path));
+    if (count == 0)
+      return content;
     content.insert(content.end(), buffer.begin(), buffer.begin() + count);
+    if (int64_t(content.size()) > limit)
+      throw InputError(format("cannot read %s: more than %s have come through the pipe: write them to a file",
+                              path.c_str(), formatBytes(double(limit)).c_str()));
   }
-  return content;
 }
 
 bool isFile(const std::string &path) {
@@ -69,16 +92,23 @@ void TokenData::open(const std::string &name) {
     byteCount = mapped->size();
     return;
   }
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0)
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  struct stat status;
+  if (file.fd < 0 || fstat(file.fd, &status) != 0)
     throw InputError(withErrno("cannot read " + path));
-  held = readAll(file.fd, path);
+  if (!S_ISFIFO(status.st_mode))
+    throw InputError("cannot read " + path + (S_ISDIR(status.st_mode) ? ": Is a directory" : ": a device is no data"));
+  if (!pipes)
+    throw InputError("cannot read " + path +
+                     ": a pipe can be read by one process, and here each rank reads: write it "
+                     "to a file");
+  held = readPipe(file.fd, path);
   bytes = held.data();
   byteCount = int64_t(held.size());
 }
 
 TokenData::TokenData(const DataRequest &request)
-    : vocabulary(request.vocabulary), checkedBytes(request.checkedBytes) {
+    : vocabulary(request.vocabulary), checkedBytes(request.checkedBytes), pipes(request.pipes) {
   interpret(request);
   int64_t width = tokenTypeBytes[int(stored)], content = byteCount - headerBytes;
   if (content % width)
@@ -120,9 +150,9 @@ void TokenData::interpret(const DataRequest &request) {
     return tokenize(request);
   std::string base = withoutEnding(request.path);
   bool named = endsWith(request.path, ".idx") || (!isFile(request.path) && isFile(base + ".bin"));
-  bool megatron = request.format == DataFormat::Megatron ||
-                  (request.format == DataFormat::Auto && isFile(base + ".idx") &&
-                   (named || endsWith(request.path, ".bin")));
+  bool megatron =
+      request.format == DataFormat::Megatron ||
+      (request.format == DataFormat::Auto && isFile(base + ".idx") && (named || endsWith(request.path, ".bin")));
   if (megatron) {
     open(base + ".bin");
     MappedFile index(base + ".idx");
@@ -190,13 +220,14 @@ std::string TokenData::outside(int64_t position, int64_t value) const {
                   "compile the model with a vocabulary of 256",
                   path.c_str(), (long long)value, (long long)position, (long long)vocabulary);
   if (!tokenizer.empty())
-    return format("%s makes token %lld of %s, which is not below the model's vocabulary size %lld: use the tokenizer of "
-                  "this model",
-                  tokenizer.c_str(), (long long)value, path.c_str(), (long long)vocabulary);
-  return format("%s: token %lld, number %lld of the file read as %s, is not below the model's vocabulary size %lld: use "
-                "the tokenizer of this model, or say what the file is with --data-format",
-                path.c_str(), (long long)value, (long long)position, tokenTypeNames[int(stored)],
-                (long long)vocabulary);
+    return format(
+        "%s makes token %lld of %s, which is not below the model's vocabulary size %lld: use the tokenizer of "
+        "this model",
+        tokenizer.c_str(), (long long)value, path.c_str(), (long long)vocabulary);
+  return format(
+      "%s: token %lld, number %lld of the file read as %s, is not below the model's vocabulary size %lld: use "
+      "the tokenizer of this model, or say what the file is with --data-format",
+      path.c_str(), (long long)value, (long long)position, tokenTypeNames[int(stored)], (long long)vocabulary);
 }
 
 void TokenData::check() {
@@ -229,14 +260,29 @@ std::string TokenData::describe() const {
                           : format("%lld tokens%s%s%s", (long long)tokens, tokenizer.empty() ? " of " : "",
                                    tokenizer.empty() ? tokenTypeNames[int(stored)] : "", indexed.c_str());
   if (samples->kind() != OrderKind::Random)
-    what += format(", %lld samples in an epoch (%s)", (long long)samples->places(),
-                   orderNames[int(samples->kind())]);
+    what += format(", %lld samples in an epoch (%s)", (long long)samples->places(), orderNames[int(samples->kind())]);
   return entropy > 0 ? what + format(", unigram entropy %.4f nats", entropy) : what;
 }
 
+std::string TokenData::identity() const {
+  constexpr int64_t block = 1 << 12, sampled = 1 << 15, whole = int64_t(1) << 28;
+  int64_t blocks = tokens <= whole ? (tokens + block - 1) / block : sampled;
+  std::vector<uint32_t> checksums(blocks);
+  std::vector<int32_t> values(block);
+  for (int64_t i = 0; i < blocks; ++i) {
+    // The distance has no more than 53 bits, and the last block ends where the tokens do.
+    int64_t begin = tokens <= whole ? i * block : int64_t(double(tokens - block) * double(i) / double(blocks - 1));
+    int64_t count = std::min(block, tokens - begin);
+    for (int64_t k = 0; k < count; ++k)
+      values[k] = int32_t(token(begin + k));
+    checksums[i] = crc32c(values.data(), size_t(count) * sizeof(int32_t));
+  }
+  return format("%lld tokens with checksum %08x", (long long)tokens,
+                crc32c(checksums.data(), checksums.size() * sizeof(uint32_t)));
+}
+
 void TokenData::save(const std::string &path) const {
-  std::string partial = path + ".partial";
-  OutputFile file(partial, path);
+  NewFile file(path);
   bool narrow = vocabulary <= 1 << 16;
   int64_t width = narrow ? 2 : 4;
   std::vector<unsigned char> block;
@@ -249,10 +295,9 @@ void TokenData::save(const std::string &path) const {
       for (int64_t byte = 0; byte < width; ++byte)
         block[i * width + byte] = static_cast<unsigned char>(value >> 8 * byte);
     }
-    file.writeAt(block.data(), count * width, begin * width);
+    file.append({reinterpret_cast<const char *>(block.data()), size_t(count * width)});
   }
-  file.sync();
-  renameFile(partial, path);
+  file.commit();
 }
 
 void RandomTokens::read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const {

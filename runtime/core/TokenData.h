@@ -32,14 +32,16 @@ struct DataRequest {
   int64_t vocabulary = 256;
   uint64_t seed = 0;
   int64_t checkedBytes = int64_t(1) << 28; // of token ids; a text is checked whole
+  bool pipes = true;                       // whether `path` may be one, which one process can read once
 };
 
 class TokenData final : public TokenSource {
 public:
-  // Maps the file (or reads it when it is not a regular file). Auto: a FILE.bin that has an index of Megatron-LM beside
-  // it, its FILE.idx, or their common FILE is Megatron's; any other FILE.bin is read as the narrowest type under which
-  // it cannot be ids of the other: uint32 when all its ids lie below the vocabulary, else uint16; everything else is
-  // text. With a tokenizer the file is a text whatever it is called; its ids are held in memory.
+  // Maps the file; a pipe is read to its end, which must come before 1 GiB. Auto: a FILE.bin that has an index of
+  // Megatron-LM beside it, its FILE.idx, or their common FILE is Megatron's; any other FILE.bin is read as the
+  // narrowest type under which it cannot be ids of the other: uint32 when all its ids lie below the vocabulary, else
+  // uint16; everything else is text. With a tokenizer the file is a text whatever it is called; its ids are held in
+  // memory.
   //
   // Throws InputError when the file cannot be read, has no whole number of tokens, does not fit its index, is shorter
   // than one sample, or has a token outside of the vocabulary among the first
@@ -48,6 +50,9 @@ public:
   explicit TokenData(const DataRequest &request);
   void read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const override;
   std::string describe() const override;
+  // How many tokens, and a checksum over all of them; of more than 2^28 over 2^15 blocks of 4096 at even distances, the
+  // first and the last of all included.
+  std::string identity() const override;
   // Writes all tokens as uint16 where the vocabulary allows it, else as uint32. Throws InputError.
   void save(const std::string &path) const;
 
@@ -70,6 +75,7 @@ private:
   std::string path;
   int64_t vocabulary;
   int64_t checkedBytes;
+  bool pipes;
   const unsigned char *bytes = nullptr; // of the file
   int64_t byteCount = 0;
   std::unique_ptr<MappedFile> mapped;

@@ -47,11 +47,11 @@ TokenIndex parseTokenIndex(std::string_view text, int64_t dataBytes, const std::
   if (!isTokenIndex(text))
     throw InputError(format("%s is not an index of Megatron-LM: it does not begin with MMIDIDX", file));
   if (size < headerBytes)
-    throw InputError(format("%s is truncated: %lld bytes, its header has %lld", file, (long long)size,
-                            (long long)headerBytes));
+    throw InputError(
+        format("%s is truncated: %lld bytes, its header has %lld", file, (long long)size, (long long)headerBytes));
   if (auto version = valueAt<uint64_t>(text, 9); version != 1)
-    throw InputError(format("%s has version %llu of the format, this runtime reads version 1", file,
-                            (unsigned long long)version));
+    throw InputError(
+        format("%s has version %llu of the format, this runtime reads version 1", file, (unsigned long long)version));
   int code = valueAt<uint8_t>(text, 17);
   std::optional<TokenType> type = typeOfCode(code);
   if (!type)

@@ -22,8 +22,8 @@ struct TokenIndex {
 // Whether `text` begins as such a file does.
 bool isTokenIndex(std::string_view text);
 
-// Checks that the sequences cover the `dataBytes` of the .bin file one after the other, without holes. Throws InputError
-// naming `path` for anything else.
+// Checks that the sequences cover the `dataBytes` of the .bin file one after the other, without holes. Throws
+// InputError naming `path` for anything else.
 TokenIndex parseTokenIndex(std::string_view text, int64_t dataBytes, const std::string &path);
 
 } // namespace ppcrt

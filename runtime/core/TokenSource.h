@@ -13,6 +13,8 @@ public:
   virtual void read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const = 0;
   // What is read, for people; empty when there is nothing to say.
   virtual std::string describe() const { return {}; }
+  // The same for equal tokens, whatever file they come from, and for hardly any others.
+  virtual std::string identity() const = 0;
 };
 
 // Uniform random tokens, for measuring speed.
@@ -21,6 +23,7 @@ public:
   RandomTokens(int64_t sequenceLength, int64_t vocabulary, uint64_t seed)
       : sequenceLength(sequenceLength), vocabulary(vocabulary), seed(seed) {}
   void read(int64_t sample, int64_t first, int64_t count, int32_t *tokens) const override;
+  std::string identity() const override { return "random tokens"; }
 
 private:
   int64_t sequenceLength, vocabulary;

@@ -40,8 +40,8 @@ struct Document {
 };
 
 // A character of a word as Unicode has it (UTS 18): alphabetic, mark, decimal digit, connector, joiner.
-constexpr const char *wordPattern =
-    "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200C}\\x{200D}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}]";
+constexpr const char *wordPattern = "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200C}\\x{200D}\\x{24B6}-\\x{24E9}\\x{1F130}-"
+                                    "\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}]";
 
 bool isContinuation(std::string_view text, size_t at) { return (text[at] & 0xC0) == 0x80; }
 
@@ -64,8 +64,9 @@ bool isSpace(std::string_view text, size_t at) {
   std::string_view character = text.substr(at, characterAfter(text, at) - at);
   if (character.size() == 1)
     return character[0] == ' ' || (character[0] >= '\t' && character[0] <= '\r');
-  for (const char *other : {"\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
-                            "\u2007", "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"})
+  for (const char *other :
+       {"\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007",
+        "\u2008", "\u2009", "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"})
     if (character == other)
       return true;
   return false;
@@ -87,8 +88,7 @@ static bool composesOf(const JsonValue &root) {
 Tokenizer::Tokenizer(std::string_view text, const std::string &path) : Tokenizer(Document(text, path).root) {}
 
 Tokenizer::Tokenizer(const JsonValue &root)
-    : composes(composesOf(root)), words(root.at("pre_tokenizer")), model(root.at("model")),
-      count(model.size()) {
+    : composes(composesOf(root)), words(root.at("pre_tokenizer")), model(root.at("model")), count(model.size()) {
   if (root.has("added_tokens"))
     for (const JsonValue &token : root.at("added_tokens").list())
       readAdded(token, root.at("model").at("vocab"));
@@ -100,8 +100,8 @@ Tokenizer::Tokenizer(const JsonValue &root)
 
 void Tokenizer::readAdded(const JsonValue &description, const JsonValue &vocabulary) {
   auto flag = [&](const char *key) { return description.has(key) && description.at(key).boolean(); };
-  AddedToken token{description.at("content").string(), int32_t(description.at("id").integer(0, INT32_MAX - 1)), flag("single_word"),
-                   flag("lstrip"), flag("rstrip")};
+  AddedToken token{description.at("content").string(), int32_t(description.at("id").integer(0, INT32_MAX - 1)),
+                   flag("single_word"), flag("lstrip"), flag("rstrip")};
   if (token.isWord && !wordCharacter)
     wordCharacter.emplace(wordPattern);
   if (token.content.empty())
@@ -116,13 +116,17 @@ void Tokenizer::readAdded(const JsonValue &description, const JsonValue &vocabul
 }
 
 bool Tokenizer::touchesWord(std::string_view text, size_t begin, size_t end) const {
-  auto isOfWord = [&](size_t from, size_t to) { return wordCharacter->find(text.substr(from, to - from), 0).has_value(); };
-  return (begin > 0 && isOfWord(characterBefore(text, begin), begin)) || (end < text.size() && isOfWord(end, characterAfter(text, end)));
+  auto isOfWord = [&](size_t from, size_t to) {
+    return wordCharacter->find(text.substr(from, to - from), 0).has_value();
+  };
+  return (begin > 0 && isOfWord(characterBefore(text, begin), begin)) ||
+         (end < text.size() && isOfWord(end, characterAfter(text, end)));
 }
 
 // The next token is looked for behind the name of the one before, not behind the spaces that it took along.
 template <typename Function>
-void Tokenizer::cutAt(const AddedTokens &added, std::string_view text, std::vector<int32_t> &out, Function between) const {
+void Tokenizer::cutAt(const AddedTokens &added, std::string_view text, std::vector<int32_t> &out,
+                      Function between) const {
   size_t done = 0;
   for (size_t at = 0; at < text.size();) {
     const std::vector<AddedToken> &candidates = added[static_cast<unsigned char>(text[at])];

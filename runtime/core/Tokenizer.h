@@ -15,9 +15,9 @@ namespace ppcrt {
 
 class Tokenizer {
 public:
-  // `text` is the content of the file `path`, which messages begin with. Throws InputError naming the key of what is not
-  // supported: normalizers but NFC, pre-tokenizers and models but those of PreTokenizer.h and BytePairModel.h. What adds,
-  // cuts or pads (post-processors, truncation) is not for training and not read.
+  // `text` is the content of the file `path`, which messages begin with. Throws InputError naming the key of what is
+  // not supported: normalizers but NFC, pre-tokenizers and models but those of PreTokenizer.h and BytePairModel.h. What
+  // adds, cuts or pads (post-processors, truncation) is not for training and not read.
   Tokenizer(std::string_view text, const std::string &path);
 
   // The ids of a text, special tokens where their names stand in it: what encode(text, add_special_tokens=False) of the

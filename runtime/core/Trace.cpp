@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 #include <unistd.h>
 
@@ -45,14 +46,13 @@ std::vector<std::string> groupNames(const Manifest &manifest) {
   return names;
 }
 
-std::string sliceText(const TraceSlice &slice, int rank, int64_t origin,
-                      const std::vector<std::string> &groups) {
+std::string sliceText(const TraceSlice &slice, int rank, int64_t origin, const std::vector<std::string> &groups) {
   std::string name, arguments = format("\"step\":%d", slice.step);
   if (slice.track == TraceSlice::Track::Steps)
     name = format("step %d", slice.step);
   else
-    name = slice.track == TraceSlice::Track::Computation ? functionKindNames[slice.name]
-                                                         : communicationNames[slice.name];
+    name =
+        slice.track == TraceSlice::Track::Computation ? routineKindNames[slice.name] : communicationNames[slice.name];
   if (slice.microBatch >= 0)
     arguments += format(",\"micro_batch\":%d", slice.microBatch);
   if (slice.group >= 0) {
@@ -70,11 +70,11 @@ void writeNames(const Manifest &manifest, const std::vector<HostName> &hosts, Tr
   for (size_t rank = 0; rank < hosts.size(); ++rank) {
     file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_name\",\"args\":{\"name\":\"%s on %s\"}}", rank,
                       escaped(manifest.grid.describe(int64_t(rank))).c_str(), escaped(hosts[rank].text).c_str()));
-    file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%zu}}", rank,
-                      rank));
+    file.write(
+        format("{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%zu}}", rank, rank));
     for (int track = 0; track < 3; ++track)
-      file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}", rank,
-                        track, trackNames[track]));
+      file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
+                        rank, track, trackNames[track]));
   }
 }
 
@@ -97,17 +97,17 @@ void TraceRecorder::endStep() {
 }
 
 void TraceRecorder::begin(const char *what, int64_t ofMicroBatch) {
-  function = 0;
-  for (int kind = 0; kind < functionKindCount; ++kind)
-    if (std::strcmp(what, functionKindNames[kind]) == 0)
-      function = int16_t(kind);
-  microBatch = isOfStep(FunctionKind(function)) ? -1 : int32_t(ofMicroBatch);
-  functionBegin = now();
+  routine = 0;
+  for (int kind = 0; kind < routineKindCount; ++kind)
+    if (std::strcmp(what, routineKindNames[kind]) == 0)
+      routine = int16_t(kind);
+  microBatch = int32_t(ofMicroBatch);
+  routineBegin = now();
 }
 
 void TraceRecorder::end() {
-  add({nanoseconds(functionBegin), nanoseconds(now()), 0, step, microBatch, -1, TraceSlice::Track::Computation,
-       function});
+  add({nanoseconds(routineBegin), nanoseconds(now()), 0, step, microBatch, -1, TraceSlice::Track::Computation,
+       routine});
   microBatch = -1;
 }
 
@@ -117,32 +117,30 @@ void TraceRecorder::communicated(const Communication &call, double begin, double
        int16_t(call.kind)});
 }
 
-TraceFile::TraceFile(const std::string &path) : path(path), file(std::fopen(path.c_str(), "we")) {
-  if (!file)
-    throw InputError(withErrno("cannot write " + path));
-}
-
-TraceFile::~TraceFile() {
-  if (file)
-    std::fclose(file);
-}
-
 void TraceFile::write(const std::string &event) {
   put((empty ? "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" : ",\n") + event);
   empty = false;
 }
 
 void TraceFile::put(const std::string &text) {
-  if (std::fwrite(text.data(), 1, text.size(), file) != text.size())
-    throw InputError(withErrno("cannot write " + path));
+  if (!problem.empty())
+    return;
+  try {
+    file.append(text);
+  } catch (const InputError &error) {
+    problem = error.what();
+  }
 }
 
-void TraceFile::close() {
+std::string TraceFile::close() {
   put("\n]}\n");
-  std::FILE *closing = file;
-  file = nullptr;
-  if (std::fclose(closing) != 0)
-    throw InputError(withErrno("cannot write " + path));
+  try {
+    if (problem.empty())
+      file.commit();
+  } catch (const InputError &error) {
+    problem = error.what();
+  }
+  return problem;
 }
 
 int64_t mergeTraces(const TraceRecorder &recorder, const Manifest &manifest, Transport &transport, TraceFile *file) {
@@ -176,7 +174,8 @@ int64_t mergeTraces(const TraceRecorder &recorder, const Manifest &manifest, Tra
         file->write(sliceText(all[rank].slices[i], int(rank), -largest[2], groups));
   }
   if (first)
-    file->close();
+    if (std::string problem = file->close(); !problem.empty())
+      std::fprintf(stderr, "warning: the trace is not written: %s\n", problem.c_str());
   return largest[1];
 }
 

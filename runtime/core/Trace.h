@@ -4,8 +4,8 @@
 
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/RankContext.h"
+#include "runtime/host/File.h"
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -21,7 +21,7 @@ struct TraceSlice {
   int32_t microBatch; // -1: of none
   int32_t group;      // of a collective; -1: of none
   Track track;
-  int16_t name; // index into functionKindNames or communicationNames
+  int16_t name; // index into routineKindNames or communicationNames
 };
 
 // Records on a rank.
@@ -45,35 +45,32 @@ private:
   int64_t limit, beyond = 0;
   std::vector<TraceSlice> recorded;
   int32_t step = 0, microBatch = -1; // of what runs
-  int16_t function = 0;
-  double stepBegin = 0, functionBegin = 0;
+  int16_t routine = 0;
+  double stepBegin = 0, routineBegin = 0;
 };
 
 // The file; the first rank opens it before training, so that a path that cannot be written is known at once.
 class TraceFile {
 public:
   // Throws InputError.
-  explicit TraceFile(const std::string &path);
-  ~TraceFile();
-  TraceFile(const TraceFile &) = delete;
-  TraceFile &operator=(const TraceFile &) = delete;
+  explicit TraceFile(const std::string &path) : file(path) {}
 
-  // One event: a JSON object. Throws InputError.
+  // One event: a JSON object. A failure is told by close().
   void write(const std::string &event);
-  // Throws InputError when not everything could be written.
-  void close();
+  // Gives the file its name. Returns why it could not be written, or nothing; what was there before stays then.
+  std::string close();
 
 private:
   void put(const std::string &text);
 
-  std::string path;
-  std::FILE *file;
+  NewFile file;
+  std::string problem;
   bool empty = true;
 };
 
 // Every rank calls it with what it has recorded; the first, which has the file, writes it all, on its own clock: a
 // process for each rank, with tracks for steps, computation and communication. Times count from the first slice.
-// Returns how many slices had no room in some recorder.
+// Returns how many slices had no room in some recorder; warns when the file cannot be written.
 int64_t mergeTraces(const TraceRecorder &recorder, const Manifest &manifest, Transport &transport, TraceFile *file);
 
 } // namespace ppcrt

@@ -26,7 +26,7 @@ bool isFolder(const std::string &path) {
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool endsWith(const std::string &text, const std::string &end) {
+bool pathEndsWith(const std::string &text, const std::string &end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
@@ -58,7 +58,7 @@ WeightFiles::WeightFiles(const std::string &path, const Manifest &manifest) : so
 
 void WeightFiles::openAll(const std::string &path) {
   if (!isFolder(path))
-    return endsWith(path, ".index.json") ? openIndex(path.substr(0, path.find_last_of('/') + 1), path) : open(path);
+    return pathEndsWith(path, ".index.json") ? openIndex(path.substr(0, path.find_last_of('/') + 1), path) : open(path);
   std::string folder = path + "/";
   if (exists(folder + indexFile))
     return openIndex(folder, folder + indexFile);
@@ -174,9 +174,8 @@ void WeightFiles::checkExtra(const Manifest &manifest) const {
     if (!used.count(name) && !manifest.weights.isIgnored(name))
       extra.push_back(name);
   if (!extra.empty())
-    throw InputError(
-        format("%s: %zu tensor%s not of the model: %s", source.c_str(), extra.size(), extra.size() == 1 ? " is" : "s are",
-               showNames(extra).c_str()));
+    throw InputError(format("%s: %zu tensor%s not of the model: %s", source.c_str(), extra.size(),
+                            extra.size() == 1 ? " is" : "s are", showNames(extra).c_str()));
 }
 
 int64_t WeightFiles::load(const Buffer &buffer, const Block &block, std::byte *data) const {

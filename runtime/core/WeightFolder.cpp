@@ -49,7 +49,8 @@ std::unique_ptr<WeightFolder> WeightFolder::join(const std::string &path, const 
   return std::unique_ptr<WeightFolder>(new WeightFolder(path, manifest, shardBytes, round, /*joins=*/true));
 }
 
-WeightFolder::WeightFolder(const std::string &path, const Manifest &manifest, int64_t shardBytes, bool round, bool joins)
+WeightFolder::WeightFolder(const std::string &path, const Manifest &manifest, int64_t shardBytes, bool round,
+                           bool joins)
     : folder(path) {
   if (!joins && mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
     throw InputError(withErrno("cannot make the folder " + path));

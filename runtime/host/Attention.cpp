@@ -51,8 +51,8 @@ template <> constexpr DataType typeOf<double> = DataType::F64;
 // C (+)= A B, A m x k; C in the type of sums.
 template <typename T, typename Sum>
 void multiply(bool accumulate, int64_t m, int64_t n, int64_t k, Matrix<const T> a, Matrix<const T> b, Matrix<Sum> c) {
-  const int64_t desc[] = {2, int64_t(typeOf<T>), accumulate, int64_t(typeOf<Sum>), m, n, k, a.row, a.col, b.row, b.col,
-                          c.row, c.col, 0};
+  const int64_t desc[] = {
+      2, int64_t(typeOf<T>), accumulate, int64_t(typeOf<Sum>), m, n, k, a.row, a.col, b.row, b.col, c.row, c.col, 0};
   if constexpr (!std::is_same_v<T, double>)
     if (m > 0 && n > 0 && k > 0 && runBatched(GemmProblem(desc), accumulate, a.data, b.data, c.data))
       return;
@@ -100,8 +100,8 @@ public:
   }
 
   // Gradients of keys and values are sums over the tiles of one key head, always in the same order.
-  void backward(const T *q, const T *k, const T *v, const T *out, const Sum *lse, const T *dout, const Sum *slopes, T *dq, T *dk,
-                T *dv) {
+  void backward(const T *q, const T *k, const T *v, const T *out, const Sum *lse, const T *dout, const Sum *slopes,
+                T *dq, T *dk, T *dv) {
     forEach(shape.batch * shape.heads, [&](int64_t i) {
       int64_t b = i / shape.heads, keyHead = i % shape.heads, keyDim = shape.keyDim, valueDim = shape.valueDim;
       Sum *keySums = scratch<Sum>(3, shape.keys * keyDim), *valueSums = scratch<Sum>(4, shape.keys * valueDim);
@@ -130,7 +130,8 @@ private:
   void backwardOfTile(const Tile &tile, const T *q, const T *k, const T *v, const T *out, const Sum *lse, const T *dout,
                       const Sum *slopes, T *dq, Sum *keySums, Sum *valueSums) {
     int64_t keyDim = shape.keyDim, valueDim = shape.valueDim;
-    Sum *powers = scratch<Sum>(0, rows * width), *gradients = scratch<Sum>(1, rows * width), *result = scratch<Sum>(2, rows * keyDim);
+    Sum *powers = scratch<Sum>(0, rows * width), *gradients = scratch<Sum>(1, rows * width),
+        *result = scratch<Sum>(2, rows * keyDim);
     Matrix<const T> queries{q + tile.q, qRow, 1}, keys{k + tile.k, kRow, 1}, values{v + tile.v, vRow, 1},
         douts{dout + tile.out, outRow, 1};
     Matrix<T> p = operand(0, powers), ds = operand(1, gradients);
@@ -142,7 +143,8 @@ private:
     multiply<T, Sum>(false, tile.rows, tile.width, valueDim, douts, values.transposed(), {gradients, width, 1});
     for (int64_t i = 0; i < tile.rows; ++i) {
       Sum delta = dotOfRows<Sum>(dout + tile.out + i * outRow, out + tile.out + i * outRow, valueDim);
-      scoreGradientsOfRow(powers + i * width, gradients + i * width, tile.width, delta, Sum(shape.scale), ds.data + i * width);
+      scoreGradientsOfRow(powers + i * width, gradients + i * width, tile.width, delta, Sum(shape.scale),
+                          ds.data + i * width);
     }
     multiply<T, Sum>(false, tile.rows, keyDim, tile.width, constant(ds), keys, {result, keyDim, 1});
     for (int64_t i = 0; i < tile.rows; ++i)
@@ -153,7 +155,8 @@ private:
 
   // body(i) for each i of [0, count), on all threads where that is worth their start.
   template <typename Body> void forEach(int64_t count, const Body &body) const {
-    double products = double(shape.batch) * double(lseRow()) * double(shape.queries) * double(shape.keys) * double(shape.keyDim);
+    double products =
+        double(shape.batch) * double(lseRow()) * double(shape.queries) * double(shape.keys) * double(shape.keyDim);
     if (products > 1e6)
       return forEachOnThreads(count, body);
     OneThread one;
@@ -165,8 +168,12 @@ private:
 
   ScoreRow<Sum> row(const Tile &tile, int64_t i, Sum *scores, const Sum *slopes) const {
     int64_t query = tile.query + i, first = tile.firstKey;
-    return {scores + i * width,           roundUp(tile.width, keyBlock), shape.firstKey(query) - first,
-            shape.lastKey(query) - first, Sum(shape.scale),              slopes ? slopes[tile.head] : Sum(0),
+    return {scores + i * width,
+            roundUp(tile.width, keyBlock),
+            shape.firstKey(query) - first,
+            shape.lastKey(query) - first,
+            Sum(shape.scale),
+            slopes ? slopes[tile.head] : Sum(0),
             shape.position(query) - first};
   }
 
@@ -187,7 +194,8 @@ private:
     tile.rows = std::min(rows, shape.queries - query);
     tile.firstKey = shape.firstKey(query) / keyBlock * keyBlock;
     tile.width = std::min(shape.keys, roundUp(shape.lastKey(query + tile.rows - 1), keyBlock)) - tile.firstKey;
-    int64_t firstQuery = b * shape.queries + query, firstKey = b * shape.keys + tile.firstKey, keyHead = head / shape.groups;
+    int64_t firstQuery = b * shape.queries + query, firstKey = b * shape.keys + tile.firstKey,
+            keyHead = head / shape.groups;
     tile.q = firstQuery * qRow + head * shape.keyDim;
     tile.out = firstQuery * outRow + head * shape.valueDim;
     tile.lse = firstQuery * lseRow() + head;
@@ -203,18 +211,20 @@ private:
 };
 
 template <typename T, typename Sum>
-void forward(const AttentionShape &shape, const void *q, const void *k, const void *v, const void *slopes, void *out, void *lse) {
+void forward(const AttentionShape &shape, const void *q, const void *k, const void *v, const void *slopes, void *out,
+             void *lse) {
   TiledAttention<T, Sum>(shape).forward(static_cast<const T *>(q), static_cast<const T *>(k), static_cast<const T *>(v),
-                                        static_cast<const Sum *>(slopes), static_cast<T *>(out), static_cast<Sum *>(lse));
+                                        static_cast<const Sum *>(slopes), static_cast<T *>(out),
+                                        static_cast<Sum *>(lse));
 }
 
 template <typename T, typename Sum>
-void backward(const AttentionShape &shape, const void *q, const void *k, const void *v, const void *out, const void *lse,
-              const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
-  TiledAttention<T, Sum>(shape).backward(static_cast<const T *>(q), static_cast<const T *>(k), static_cast<const T *>(v),
-                                         static_cast<const T *>(out), static_cast<const Sum *>(lse),
-                                         static_cast<const T *>(dout), static_cast<const Sum *>(slopes), static_cast<T *>(dq),
-                                         static_cast<T *>(dk), static_cast<T *>(dv));
+void backward(const AttentionShape &shape, const void *q, const void *k, const void *v, const void *out,
+              const void *lse, const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
+  TiledAttention<T, Sum>(shape).backward(
+      static_cast<const T *>(q), static_cast<const T *>(k), static_cast<const T *>(v), static_cast<const T *>(out),
+      static_cast<const Sum *>(lse), static_cast<const T *>(dout), static_cast<const Sum *>(slopes),
+      static_cast<T *>(dq), static_cast<T *>(dk), static_cast<T *>(dv));
 }
 
 } // namespace
@@ -225,16 +235,16 @@ using namespace ppcrt;
 extern "C" void ppcrt_attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v,
                                 const void *slopes, void *out, void *lse) {
   AttentionShape shape(desc, scale);
-  (shape.type == DataType::F32    ? forward<float, float>
+  (shape.type == DataType::F32   ? forward<float, float>
    : shape.type == DataType::F64 ? forward<double, double>
                                  : forward<Bf16, float>)(shape, q, k, v, slopes, out, lse);
 }
 
 extern "C" void ppcrt_attention_backward(const int64_t *desc, double scale, const void *q, const void *k, const void *v,
-                                         const void *out, const void *lse, const void *dout, const void *slopes, void *dq,
-                                         void *dk, void *dv) {
+                                         const void *out, const void *lse, const void *dout, const void *slopes,
+                                         void *dq, void *dk, void *dv) {
   AttentionShape shape(desc, scale);
-  (shape.type == DataType::F32    ? backward<float, float>
+  (shape.type == DataType::F32   ? backward<float, float>
    : shape.type == DataType::F64 ? backward<double, double>
                                  : backward<Bf16, float>)(shape, q, k, v, out, lse, dout, slopes, dq, dk, dv);
 }

@@ -1,5 +1,6 @@
-// Attention in tiles: a block of queries of one head at a time, with the keys that some of them see and no others. Scores and
-// powers of a block are f32 (f64 for f64) and stay in the cache; they are rounded to the type of the operands for their products.
+// Attention in tiles: a block of queries of one head at a time, with the keys that some of them see and no others.
+// Scores and powers of a block are f32 (f64 for f64) and stay in the cache; they are rounded to the type of the
+// operands for their products.
 #pragma once
 
 #include "runtime/core/DataType.h"
@@ -8,8 +9,8 @@
 
 namespace ppcrt {
 
-// What ppcrt_attention's descriptor states. Tensors are row-major: q and out [batch, queries, heads, groups, dim], k and v
-// [batch, keys, heads, dim], lse [batch, queries, heads, groups], slopes [heads, groups].
+// What ppcrt_attention's descriptor states. Tensors are row-major: q and out [batch, queries, heads, groups, dim], k
+// and v [batch, keys, heads, dim], lse [batch, queries, heads, groups], slopes [heads, groups].
 struct AttentionShape {
   DataType type; // of q, k, v, out and their gradients: F32, F64, or BF16 with lse and slopes in F32
   int64_t batch, queries, keys, heads, groups, keyDim, valueDim;

@@ -1,4 +1,5 @@
-// Sixteen lanes at a time, each with its own maximum and sum, so that the order of additions does not depend on the machine.
+// Sixteen lanes at a time, each with its own maximum and sum, so that the order of additions does not depend on the
+// machine.
 #include "runtime/host/AttentionRows.h"
 #include "runtime/core/DataType.h"
 
@@ -31,8 +32,8 @@ INLINE float toSum(float value) { return value; }
 INLINE void store(float value, float &out) { out = value; }
 INLINE void store(float value, Bf16 &out) { out.bits = floatToBf16(value); }
 
-// e^x for x <= 88, within 2 units in the last place; 0 below -87. The remainder of x / ln 2 goes through a polynomial (Cody and
-// Waite's two parts of ln 2, Cephes' coefficients), the quotient into the exponent.
+// e^x for x <= 88, within 2 units in the last place; 0 below -87. The remainder of x / ln 2 goes through a polynomial
+// (Cody and Waite's two parts of ln 2, Cephes' coefficients), the quotient into the exponent.
 INLINE float exponential(float x) {
   constexpr float rounding = 12582912.0f; // adding 1.5 * 2^23 leaves no bits for a fraction
   float shifted = x * 1.44269504088896341f + rounding;
@@ -126,31 +127,39 @@ FOR_EACH_PROCESSOR void powersTo(const ScoreRow<float> &row, float *out, float &
   powers(row, out, maximum, sum);
 }
 
-FOR_EACH_PROCESSOR void shiftedPowersTo(const ScoreRow<float> &row, float shift, float *out) { shiftedPowers(row, shift, out); }
+FOR_EACH_PROCESSOR void shiftedPowersTo(const ScoreRow<float> &row, float shift, float *out) {
+  shiftedPowers(row, shift, out);
+}
 
-FOR_EACH_PROCESSOR void scoreGradientsTo(const float *powers, float *gradients, int64_t length, float delta, float scale,
-                                         float *out) {
+FOR_EACH_PROCESSOR void scoreGradientsTo(const float *powers, float *gradients, int64_t length, float delta,
+                                         float scale, float *out) {
   scoreGradients(powers, gradients, length, delta, scale, out);
 }
 
 FOR_EACH_PROCESSOR float dotOf(const float *a, const float *b, int64_t length) { return dot(a, b, length); }
 
-FOR_EACH_PROCESSOR void divideTo(const float *x, int64_t length, float divisor, float *out) { divide(x, length, divisor, out); }
+FOR_EACH_PROCESSOR void divideTo(const float *x, int64_t length, float divisor, float *out) {
+  divide(x, length, divisor, out);
+}
 
 FOR_EACH_PROCESSOR void powersTo(const ScoreRow<float> &row, Bf16 *out, float &maximum, float &sum) {
   powers(row, out, maximum, sum);
 }
 
-FOR_EACH_PROCESSOR void shiftedPowersTo(const ScoreRow<float> &row, float shift, Bf16 *out) { shiftedPowers(row, shift, out); }
+FOR_EACH_PROCESSOR void shiftedPowersTo(const ScoreRow<float> &row, float shift, Bf16 *out) {
+  shiftedPowers(row, shift, out);
+}
 
-FOR_EACH_PROCESSOR void scoreGradientsTo(const float *powers, float *gradients, int64_t length, float delta, float scale,
-                                         Bf16 *out) {
+FOR_EACH_PROCESSOR void scoreGradientsTo(const float *powers, float *gradients, int64_t length, float delta,
+                                         float scale, Bf16 *out) {
   scoreGradients(powers, gradients, length, delta, scale, out);
 }
 
 FOR_EACH_PROCESSOR float dotOf(const Bf16 *a, const Bf16 *b, int64_t length) { return dot(a, b, length); }
 
-FOR_EACH_PROCESSOR void divideTo(const float *x, int64_t length, float divisor, Bf16 *out) { divide(x, length, divisor, out); }
+FOR_EACH_PROCESSOR void divideTo(const float *x, int64_t length, float divisor, Bf16 *out) {
+  divide(x, length, divisor, out);
+}
 
 double score(const ScoreRow<double> &row, int64_t j) {
   return row.scores[j] * row.scale + row.slope * double(j - row.own);
@@ -162,7 +171,9 @@ template <> void powersOfRow(const ScoreRow<float> &row, float *out, float &maxi
   powersTo(row, out, maximum, sum);
 }
 
-template <> void shiftedPowersOfRow(const ScoreRow<float> &row, float shift, float *out) { shiftedPowersTo(row, shift, out); }
+template <> void shiftedPowersOfRow(const ScoreRow<float> &row, float shift, float *out) {
+  shiftedPowersTo(row, shift, out);
+}
 
 template <>
 void scoreGradientsOfRow(const float *powers, float *gradients, int64_t length, float delta, float scale, float *out) {
@@ -171,13 +182,17 @@ void scoreGradientsOfRow(const float *powers, float *gradients, int64_t length, 
 
 template <> float dotOfRows(const float *a, const float *b, int64_t length) { return dotOf(a, b, length); }
 
-template <> void divideRow(const float *x, int64_t length, float divisor, float *out) { divideTo(x, length, divisor, out); }
+template <> void divideRow(const float *x, int64_t length, float divisor, float *out) {
+  divideTo(x, length, divisor, out);
+}
 
 template <> void powersOfRow(const ScoreRow<float> &row, Bf16 *out, float &maximum, float &sum) {
   powersTo(row, out, maximum, sum);
 }
 
-template <> void shiftedPowersOfRow(const ScoreRow<float> &row, float shift, Bf16 *out) { shiftedPowersTo(row, shift, out); }
+template <> void shiftedPowersOfRow(const ScoreRow<float> &row, float shift, Bf16 *out) {
+  shiftedPowersTo(row, shift, out);
+}
 
 template <>
 void scoreGradientsOfRow(const float *powers, float *gradients, int64_t length, float delta, float scale, Bf16 *out) {
@@ -186,7 +201,9 @@ void scoreGradientsOfRow(const float *powers, float *gradients, int64_t length, 
 
 template <> float dotOfRows(const Bf16 *a, const Bf16 *b, int64_t length) { return dotOf(a, b, length); }
 
-template <> void divideRow(const float *x, int64_t length, float divisor, Bf16 *out) { divideTo(x, length, divisor, out); }
+template <> void divideRow(const float *x, int64_t length, float divisor, Bf16 *out) {
+  divideTo(x, length, divisor, out);
+}
 
 // f64 serves checks, not speed.
 template <> void powersOfRow(const ScoreRow<double> &row, double *out, double &maximum, double &sum) {
@@ -203,7 +220,8 @@ template <> void shiftedPowersOfRow(const ScoreRow<double> &row, double shift, d
 }
 
 template <>
-void scoreGradientsOfRow(const double *powers, double *gradients, int64_t length, double delta, double scale, double *out) {
+void scoreGradientsOfRow(const double *powers, double *gradients, int64_t length, double delta, double scale,
+                         double *out) {
   for (int64_t j = 0; j < length; ++j)
     out[j] = powers[j] * (gradients[j] - delta) * scale;
 }

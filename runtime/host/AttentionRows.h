@@ -1,5 +1,6 @@
-// Loops over the scores of one query and over rows of results, vectorised for f32 and bf16. T is f32 or f64, the type of sums. `Out`
-// is T, and `out` then the scores or gradients themselves; or it is Bf16 where T is f32, and `out` is memory beside.
+// Loops over the scores of one query and over rows of results, vectorised for f32 and bf16. T is f32 or f64, the type
+// of sums. `Out` is T, and `out` then the scores or gradients themselves; or it is Bf16 where T is f32, and `out` is
+// memory beside.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ struct Bf16 {
 };
 
 // Scores [0, length) of a row, of which the query sees [begin, end). Their product with `scale` is taken here, and
-// `slope` times the distance j - own added, where `own` is the query's own place in the row. `length` is a multiple of 16.
+// `slope` times the distance j - own added, where `own` is the query's own place in the row. `length` is a multiple
+// of 16.
 template <typename T> struct ScoreRow {
   T *scores;
   int64_t length, begin, end;
@@ -19,7 +21,8 @@ template <typename T> struct ScoreRow {
   int64_t own;
 };
 
-// out[j] = e^(score - maximum), 0 for those that are not seen; returns the maximum and the sum before rounding. Scores are lost.
+// out[j] = e^(score - maximum), 0 for those that are not seen; returns the maximum and the sum before rounding. Scores
+// are lost.
 template <typename T, typename Out> void powersOfRow(const ScoreRow<T> &row, Out *out, T &maximum, T &sum);
 
 // Replaces scores by e^(score - shift), 0 for those that are not seen, and rounds those into `out`.

@@ -24,8 +24,8 @@ Library &library() { // of each thread, made at its first call: after the fork
   return instance;
 }
 
-// Starting threads and waiting for them takes as long as half a million multiply-adds of one core, and much longer where
-// other programs use the cores.
+// Starting threads and waiting for them takes as long as half a million multiply-adds of one core, and much longer
+// where other programs use the cores.
 bool isWorthThreads(const GemmProblem &p) {
   double multiplications = double(p.m) * double(p.n) * double(p.k);
   for (int i = 0; i < p.loopCount; ++i)
@@ -98,8 +98,8 @@ Product create(GemmProblem p, bool accumulate) {
       attributes.set_post_ops(sum);
     }
     dnnl::matmul::primitive_desc chosen(
-        dnnl::matmul::desc({aDims, type, aStrides}, {bDims, type, bStrides}, {cDims, typeOf(p.result), cStrides}), attributes,
-        library().engine);
+        dnnl::matmul::desc({aDims, type, aStrides}, {bDims, type, bStrides}, {cDims, typeOf(p.result), cStrides}),
+        attributes, library().engine);
     if (!isFast(chosen.impl_info_str(), p.type))
       return product;
     product.primitive = dnnl::matmul(chosen);
@@ -115,7 +115,9 @@ Product create(GemmProblem p, bool accumulate) {
 }
 
 std::vector<int64_t> keyOf(const GemmProblem &p, bool accumulate) {
-  std::vector<int64_t> key = {libraryThreads(), int64_t(p.type), int64_t(p.result), accumulate, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol, p.cRow, p.cCol};
+  std::vector<int64_t> key = {
+      libraryThreads(), int64_t(p.type), int64_t(p.result), accumulate, p.m, p.n, p.k, p.aRow, p.aCol, p.bRow, p.bCol,
+      p.cRow,           p.cCol};
   for (int i = 0; i < p.loopCount; ++i)
     key.insert(key.end(), {p.loops[i].size, p.loops[i].a, p.loops[i].b, p.loops[i].c});
   return key;

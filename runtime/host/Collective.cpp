@@ -133,7 +133,8 @@ void LocalTransport::allToAll(int group, const void *in, void *out, int64_t coun
                          small ? in : nullptr, total);
   for (int member = 0; member < link.size; ++member)
     copyBytes(at(out, member * bytes),
-         at(small ? link.stage(parity, member) : link.announcement(parity, member).address, link.index * bytes), bytes);
+              at(small ? link.stage(parity, member) : link.announcement(parity, member).address, link.index * bytes),
+              bytes);
   if (!small)
     link.barrier->wait(link.size);
 }

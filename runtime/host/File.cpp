@@ -35,7 +35,7 @@ void onBusError(int, siginfo_t *info, void *) {
 
 void watch(const std::byte *begin, int64_t length, const char *path) {
   static const bool installed = [] {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = onBusError;
     action.sa_flags = SA_SIGINFO;
     return sigaction(SIGBUS, &action, nullptr) == 0;
@@ -85,13 +85,23 @@ OutputFile OutputFile::join(const std::string &path, const std::string &shown) {
   return result;
 }
 
+OutputFile OutputFile::stream(int fd, const std::string &shown) {
+  OutputFile result;
+  result.name = result.shown = shown;
+  result.fd = fd;
+  result.ordered = true;
+  return result;
+}
+
 OutputFile::OutputFile(OutputFile &&other) noexcept
-    : name(std::move(other.name)), shown(std::move(other.shown)), fd(std::exchange(other.fd, -1)) {}
+    : name(std::move(other.name)), shown(std::move(other.shown)), fd(std::exchange(other.fd, -1)),
+      ordered(other.ordered) {}
 
 OutputFile &OutputFile::operator=(OutputFile &&other) noexcept {
   std::swap(name, other.name);
   std::swap(shown, other.shown);
   std::swap(fd, other.fd);
+  std::swap(ordered, other.ordered);
   return *this;
 }
 
@@ -113,7 +123,7 @@ void OutputFile::reserve(int64_t bytes) const {
 void OutputFile::writeAt(const void *data, int64_t bytes, int64_t offset) const {
   const char *from = static_cast<const char *>(data);
   for (int64_t left = bytes; left > 0;) {
-    ssize_t written = pwrite(fd, from, left, offset);
+    ssize_t written = ordered ? write(fd, from, left) : pwrite(fd, from, left, offset);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0)
@@ -126,7 +136,7 @@ void OutputFile::writeAt(const void *data, int64_t bytes, int64_t offset) const 
 }
 
 void OutputFile::sync() const {
-  if (fsync(fd) != 0)
+  if (!ordered && fsync(fd) != 0)
     throw InputError(withErrno("cannot write " + shown + " to its disk"));
 }
 
@@ -154,6 +164,52 @@ MappedFile::~MappedFile() {
   munmap(const_cast<std::byte *>(bytes), length);
 }
 
+bool isStream(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
+}
+
+int openStream(const std::string &path) {
+  int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0 && errno == ENXIO)
+    throw InputError("cannot write " + path + ": it is a pipe that nothing reads");
+  if (fd < 0)
+    throw InputError(withErrno("cannot write " + path));
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return fd;
+}
+
+NewFile::NewFile(const std::string &path)
+    : path(path), stream(isStream(path)),
+      file(stream ? OutputFile::stream(openStream(path), path) : OutputFile(path + ".partial", path)) {
+  partial = file.path();
+}
+
+NewFile::~NewFile() {
+  if (!stream)
+    unlink(partial.c_str());
+}
+
+void NewFile::append(std::string_view text) {
+  constexpr size_t block = 1 << 16;
+  held += text;
+  if (held.size() >= block)
+    flush();
+}
+
+void NewFile::flush() {
+  file.writeAt(held.data(), int64_t(held.size()), written);
+  written += int64_t(held.size());
+  held.clear();
+}
+
+void NewFile::commit() {
+  flush();
+  file.sync();
+  if (!stream)
+    renameFile(partial, path);
+}
+
 std::string readText(const std::string &path, int64_t limit) {
   MappedFile file(path);
   if (file.size() > limit)
@@ -177,6 +233,10 @@ void syncFolder(const std::string &path) {
 void renameFile(const std::string &from, const std::string &to) {
   if (rename(from.c_str(), to.c_str()) != 0)
     throw InputError(withErrno("cannot rename " + from + " to " + to));
+}
+
+bool exchangeNames(const std::string &a, const std::string &b) {
+  return renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
 void removeFile(const std::string &path) {

@@ -15,6 +15,8 @@ public:
   OutputFile() = default;
   // Creates the file, or empties it. Messages call it `shown`, or by its path when that is empty.
   explicit OutputFile(const std::string &path, const std::string &shown = "");
+  // Takes over a descriptor of a stream, which is written in order whatever the offset.
+  static OutputFile stream(int fd, const std::string &shown);
   // Opens a file that another process, possibly on another machine, has created.
   static OutputFile join(const std::string &path, const std::string &shown = "");
   OutputFile(OutputFile &&other) noexcept;
@@ -32,6 +34,7 @@ public:
 private:
   std::string name, shown;
   int fd = -1;
+  bool ordered = false;
 };
 
 // A regular file, mapped for reading. Reading a part that the file has lost since ends the process with a message that
@@ -55,6 +58,36 @@ private:
   int64_t length = 0;
 };
 
+// A file of text that is written beside its path, as PATH.partial, and takes its name when it is complete: until then
+// what had that name stays. A pipe or a character device is written directly.
+class NewFile {
+public:
+  // Throws InputError when it cannot be written.
+  explicit NewFile(const std::string &path);
+  // Removes the partial file if it is still there. A process that was forked after the file was made leaves through
+  // _exit, and may complete it.
+  ~NewFile();
+  NewFile(const NewFile &) = delete;
+  NewFile &operator=(const NewFile &) = delete;
+
+  // Throw InputError.
+  void append(std::string_view text);
+  void commit();
+
+private:
+  void flush();
+
+  std::string path, partial; // the same for a stream
+  bool stream;
+  OutputFile file;
+  std::string held; // not written yet
+  int64_t written = 0;
+};
+
+// Opens a pipe or a device for writing without waiting. Throws InputError when nothing reads the pipe.
+int openStream(const std::string &path);
+bool isStream(const std::string &path);
+
 // The whole content of a regular file of at most `limit` bytes. Throws InputError.
 std::string readText(const std::string &path, int64_t limit = int64_t(1) << 30);
 
@@ -66,6 +99,9 @@ void syncFolder(const std::string &path);
 
 // rename(2). Throws InputError.
 void renameFile(const std::string &from, const std::string &to);
+
+// Exchanges two names at once; false where the file system cannot.
+bool exchangeNames(const std::string &a, const std::string &b);
 
 // Removes a file if there is one. Throws InputError when it stays.
 void removeFile(const std::string &path);

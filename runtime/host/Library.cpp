@@ -92,8 +92,7 @@ void store(float &out, float value) { out = value; }
 void store(Bf16 &out, float value) { out.bits = floatToBf16(value); }
 
 // By way of f32, which holds each product of two bf16 numbers exactly.
-template <typename Out>
-void multiply(const GemmProblem &p, bool accumulate, const Bf16 *a, const Bf16 *b, Out *c) {
+template <typename Out> void multiply(const GemmProblem &p, bool accumulate, const Bf16 *a, const Bf16 *b, Out *c) {
   static thread_local std::vector<float> wideA, wideB, wideC;
   copyWidened(a, p.m, p.k, p.aRow, p.aCol, wideA);
   copyWidened(b, p.k, p.n, p.bRow, p.bCol, wideB);
@@ -212,8 +211,7 @@ template <typename In, typename Out> void run(GemmProblem p, const In *a, const 
   });
 }
 
-template <typename In, typename Out>
-void runTyped(const GemmProblem &p, const void *a, const void *b, void *c) {
+template <typename In, typename Out> void runTyped(const GemmProblem &p, const void *a, const void *b, void *c) {
   run(p, static_cast<const In *>(a), static_cast<const In *>(b), static_cast<Out *>(c));
 }
 

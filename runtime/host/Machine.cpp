@@ -39,8 +39,16 @@ std::string hostName() {
   return text;
 }
 
+std::string processorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (size_t colon = line.find(": "); line.rfind("model name", 0) == 0 && colon != std::string::npos)
+      return line.substr(colon + 2);
+  return "unknown";
+}
+
 int64_t machineMemoryBytes() {
-  struct sysinfo machine {};
+  struct sysinfo machine{};
   sysinfo(&machine);
   return int64_t(machine.totalram + machine.totalswap) * machine.mem_unit;
 }

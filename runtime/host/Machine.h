@@ -12,11 +12,14 @@ int64_t machineIdentity();
 
 std::string hostName();
 
+// What the processor calls itself; "unknown" where the system does not say.
+std::string processorName();
+
 // Memory and swap space of this machine, in bytes.
 int64_t machineMemoryBytes();
 
-// What of it processes may still take: at most what the system calls available, and what the control group (a container's,
-// a batch job's) leaves.
+// What of it processes may still take: at most what the system calls available, and what the control group (a
+// container's, a batch job's) leaves.
 int64_t availableMemoryBytes();
 
 } // namespace ppcrt

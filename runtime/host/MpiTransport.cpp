@@ -19,9 +19,9 @@ namespace {
 constexpr int64_t smallReduceBytes = 16 << 10; // of all members together
 constexpr int64_t segmentBytes = 4 << 20;      // of the buffer that is reduced: what stays in the cache
 constexpr int64_t partBytes = 1 << 30;         // of one message of MPI, whose counts are ints
-constexpr int64_t eagerBytes = 16 << 10;        // of messages that leave at once on every network
+constexpr int64_t eagerBytes = 16 << 10;       // of messages that leave at once on every network
 constexpr std::chrono::microseconds helpEvery(200);
-constexpr int clockTag = 0;                    // of messages between all ranks, which are none of the program's
+constexpr int clockTag = 0; // of messages between all ranks, which are none of the program's
 
 const std::byte *at(const void *base, int64_t offset) { return static_cast<const std::byte *>(base) + offset; }
 std::byte *at(void *base, int64_t offset) { return static_cast<std::byte *>(base) + offset; }

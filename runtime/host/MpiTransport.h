@@ -26,9 +26,10 @@ struct RankShape {
 
 class MpiTransport final : public Transport {
 public:
-  // MPI is initialised, with OpenMpi::threadSerialized where messages are to travel while ranks compute: between machines
-  // a large one moves only while its sender is in a call of MPI. A thread of this object makes such calls from the
-  // start of a large send to its end, at times when the rank is in none itself. Every rank calls this at the same time; creates one communicator for each group.
+  // MPI is initialised, with OpenMpi::threadSerialized where messages are to travel while ranks compute: between
+  // machines a large one moves only while its sender is in a call of MPI. A thread of this object makes such calls from
+  // the start of a large send to its end, at times when the rank is in none itself. Every rank calls this at the same
+  // time; creates one communicator for each group.
   MpiTransport(const OpenMpi &mpi, const RankShape &shape);
   ~MpiTransport() override;
 
@@ -71,8 +72,8 @@ private:
 
   const OpenMpi &mpi;
   int me, ranks;
-  std::vector<Link> links;  // the last one is the group of all ranks
-  Handle messageComm;       // for messages alone
+  std::vector<Link> links;                                    // the last one is the group of all ranks
+  Handle messageComm;                                         // for messages alone
   std::map<std::tuple<int, int, int64_t, int64_t>, int> tags; // source, destination, tag, micro-batch -> tag of MPI
   std::map<int64_t, std::vector<Handle>> sends;               // request -> those of its parts
   int64_t nextSend = 0;

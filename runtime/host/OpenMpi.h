@@ -1,7 +1,7 @@
-// The few functions of Open MPI that the runtime calls, found with dlopen when a run needs them: a program links no MPI,
-// starts where there is none, and is built without its headers. Handles of Open MPI are pointers, and its predefined
-// ones are addresses of variables of the library; both hold for the versions 3, 4 and 5, whose libraries are called
-// libmpi.so.40. test/Runtime compares the constants with mpi.h where that is installed.
+// The few functions of Open MPI that the runtime calls, found with dlopen when a run needs them: a program links no
+// MPI, starts where there is none, and is built without its headers. Handles of Open MPI are pointers, and its
+// predefined ones are addresses of variables of the library; both hold for the versions 3, 4 and 5, whose libraries are
+// called libmpi.so.40. test/Runtime compares the constants with mpi.h where that is installed.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace ppcrt {
 struct OpenMpi {
   using Handle = void *; // MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request
 
-  static constexpr int success = 0;                  // MPI_SUCCESS
-  static constexpr int undefined = -32766;           // MPI_UNDEFINED
-  static constexpr int threadSerialized = 2;         // MPI_THREAD_SERIALIZED
-  static constexpr int libraryVersionLength = 256;   // MPI_MAX_LIBRARY_VERSION_STRING
+  static constexpr int success = 0;                              // MPI_SUCCESS
+  static constexpr int undefined = -32766;                       // MPI_UNDEFINED
+  static constexpr int threadSerialized = 2;                     // MPI_THREAD_SERIALIZED
+  static constexpr int libraryVersionLength = 256;               // MPI_MAX_LIBRARY_VERSION_STRING
   static void *inPlace() { return reinterpret_cast<void *>(1); } // MPI_IN_PLACE
-  static constexpr void *ignoreStatus = nullptr;     // MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
+  static constexpr void *ignoreStatus = nullptr;                 // MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
 
   Handle world, byte, int64, min, requestNull, commNull;
 

@@ -194,9 +194,9 @@ std::optional<std::pair<int64_t, int64_t>> Pattern::find(std::string_view text, 
   if (found == Library::noMatch)
     return std::nullopt;
   if (found < 0)
-    throw InputError(format("the regular expression \"%s\" cannot be matched at byte %lld: ", source.c_str(),
-                            (long long)from) +
-                     messageOf(found));
+    throw InputError(
+        format("the regular expression \"%s\" cannot be matched at byte %lld: ", source.c_str(), (long long)from) +
+        messageOf(found));
   const size_t *ends = library.ovector(compiled->data);
   return std::pair<int64_t, int64_t>(ends[0], ends[1]);
 }

@@ -12,7 +12,7 @@ double measurePeakRate(Transport &transport, DataType type, double seconds) {
   const int64_t product[] = {2, int64_t(type), 0, PPCRT_F32, n, n, n, n, 1, n, 1, n, 1, 0};
   std::vector<float> c(n * n);
   std::vector<std::byte> a(n * n * info(type).bytes), b(a.size()); // zeros
-  ppcrt_gemm(product, a.data(), b.data(), c.data()); // prepares the kernel
+  ppcrt_gemm(product, a.data(), b.data(), c.data());               // prepares the kernel
   transport.barrier(Transport::everyRank);
   auto start = std::chrono::steady_clock::now();
   double elapsed = 0;

@@ -1,4 +1,5 @@
-// OpenMP found by name: the compiled program is linked with oneDNN alone, and GNU's and LLVM's libraries both have these calls.
+// OpenMP found by name: the compiled program is linked with oneDNN alone, and GNU's and LLVM's libraries both have
+// these calls.
 #include "runtime/host/Threads.h"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ namespace {
 struct OpenMp {
   void (*set)(int) = find<void (*)(int)>("omp_set_num_threads");
   int (*get)() = find<int (*)()>("omp_get_max_threads");
-  void (*parallel)(void (*)(void *), void *, unsigned, unsigned) =
-      find<void (*)(void (*)(void *), void *, unsigned, unsigned)>("GOMP_parallel");
+  void (*parallel)(void (*)(void *), void *, unsigned,
+                   unsigned) = find<void (*)(void (*)(void *), void *, unsigned, unsigned)>("GOMP_parallel");
 
   template <typename F> static F find(const char *name) { return reinterpret_cast<F>(dlsym(RTLD_DEFAULT, name)); }
   bool complete() const { return set && get && parallel; }
@@ -42,7 +43,8 @@ std::atomic<int64_t> nextTurn, threadsDone;
 
 void takeTurns(void *data) {
   OneThread one;
-  for (int64_t i = nextTurn.fetch_add(1, std::memory_order_acq_rel);; i = nextTurn.fetch_add(1, std::memory_order_acq_rel)) {
+  for (int64_t i = nextTurn.fetch_add(1, std::memory_order_acq_rel);;
+       i = nextTurn.fetch_add(1, std::memory_order_acq_rel)) {
     auto turns = static_cast<const Turns *>(data);
     if (i >= turns->count)
       break;

@@ -22,12 +22,12 @@ extern "C" {
 
 // ---- What a program defines ----
 
-// A function of the program. `buffers` holds one address for each entry of the function's "buffers" in the manifest, in
+// A function of the program. `buffers` holds one address for each entry of the routine's "buffers" in the manifest, in
 // that order. The array and the buffers stay valid for the call only; the function keeps no state elsewhere.
 typedef void (*ppcrt_function)(void **buffers);
 
 typedef struct {
-  const char *name; // as in manifest["stages"][..]["functions"][..]["entry"]
+  const char *name; // as in manifest["devices"][..]["routines"][..]["entry"]
   ppcrt_function function;
 } ppcrt_entry;
 
@@ -76,24 +76,25 @@ void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t count, i
 //   [0] version 1    [1] type (F32 or F64)    [2] accumulate (0: C =, 1: C +=)    [3] m  [4] n  [5] k
 //   [6] a_row_stride [7] a_col_stride [8] b_row_stride [9] b_col_stride [10] c_row_stride [11] c_col_stride
 //   [12] loop count L (0..8), then L times (size, a_stride, b_stride, c_stride)
-// Version 2 has the type of A and B in [1] and that of C in [3], before m: F32 twice, F64 twice, or BF16 and then F32 or
-// BF16. Products of bf16 are summed in f32 and rounded once, also when they are added to C or summed over loops.
+// Version 2 has the type of A and B in [1] and that of C in [3], before m: F32 twice, F64 twice, or BF16 and then F32
+// or BF16. Products of bf16 are summed in f32 and rounded once, also when they are added to C or summed over loops.
 // Sizes may be 0 (an empty sum is 0). Any stride may be 0 or arbitrary, as long as different C elements of one loop
 // index do not overlap; a loop whose c_stride is 0 is summed over (only its first iteration honours `accumulate`). C
 // overlaps neither A nor B.
 void ppcrt_gemm(const int64_t *desc, const void *a, const void *b, void *c);
 
 // Attention (docs of ppc.attention) on row-major tensors of one type:
-//   [0] version 1  [1] type (F32, F64, or BF16 with `slopes` and `lse` in f32)  [2] batch  [3] queries  [4] keys  [5] kv heads  [6] query heads of each  [7] dim of
-//   queries and keys  [8] dim of values  [9] causal  [10] window, 0: none
+//   [0] version 1  [1] type (F32, F64, or BF16 with `slopes` and `lse` in f32)  [2] batch  [3] queries  [4] keys  [5]
+//   kv heads  [6] query heads of each  [7] dim of queries and keys  [8] dim of values  [9] causal  [10] window, 0: none
 // `slopes` may be null. Outputs overlap no inputs.
 void ppcrt_attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes,
                      void *out, void *lse);
-void ppcrt_attention_backward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *out,
-                              const void *lse, const void *dout, const void *slopes, void *dq, void *dk, void *dv);
+void ppcrt_attention_backward(const int64_t *desc, double scale, const void *q, const void *k, const void *v,
+                              const void *out, const void *lse, const void *dout, const void *slopes, void *dq,
+                              void *dk, void *dv);
 
-// Operation `number` of manifest["operations"] begins, and the one before ends; -1: none begins. Called by programs that were
-// compiled with --profile.
+// Operation `number` of manifest["operations"] begins, and the one before ends; -1: none begins. Called by programs
+// that were compiled with --profile.
 void ppcrt_profile(int64_t number);
 
 // ---- Running ----

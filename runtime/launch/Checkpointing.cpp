@@ -2,11 +2,10 @@
 // way.
 #include "runtime/launch/Checkpointing.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/TokenData.h"
+#include "runtime/core/SampleOrder.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <sys/stat.h>
 
@@ -21,21 +20,26 @@ int64_t fileBytes(const std::string &path) {
 }
 
 // What the checkpoint calls the data: the file, and what makes tokens of it.
-constexpr const char *through = " through ";
-
 std::string dataName(const Options &options) {
-  return options.data + (options.data.empty() || options.tokenizer == "bytes" ? "" : through + options.tokenizer);
+  return options.data + (options.data.empty() || options.tokenizer == "bytes" ? "" : " through " + options.tokenizer);
 }
 
-std::string tokenizerOf(const std::string &data) {
-  size_t at = data.find(through);
-  return at == std::string::npos ? "bytes" : data.substr(at + std::strlen(through));
+std::string show(const Difference &difference) {
+  return difference.name + " is " + difference.here + " here, " + difference.there + " in the checkpoint";
+}
+
+std::string show(const std::vector<Difference> &differences) {
+  constexpr size_t most = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(most, differences.size()); ++i)
+    text += (i ? "; " : "") + show(differences[i]);
+  return differences.size() > most ? text + format("; and %zu more", differences.size() - most) : text;
 }
 
 } // namespace
 
-Checkpointing::Checkpointing(const Manifest &manifest, Options &options)
-    : manifest(manifest), options(options), folder(options.checkpointDir) {
+Checkpointing::Checkpointing(const Manifest &manifest, Options &options, FolderLock *lock)
+    : manifest(manifest), options(options), lock(lock), folder(options.checkpointDir) {
   if (options.checkpointDir.empty())
     return;
   std::vector<int64_t> steps = folder.steps();
@@ -49,6 +53,8 @@ Checkpointing::Checkpointing(const Manifest &manifest, Options &options)
   findCandidates();
   if (!candidates.empty())
     adopt(candidates.front()->info());
+  if (options.minimumLearningRate > options.learningRate)
+    throw UsageError(format("--min-lr %g is larger than --lr %g", options.minimumLearningRate, options.learningRate));
 }
 
 void Checkpointing::findCandidates() {
@@ -73,18 +79,21 @@ void Checkpointing::findCandidates() {
 }
 
 void Checkpointing::adopt(const CheckpointInfo &info) {
-  if (options.isGiven("--seed") && options.seed != info.seed)
+  bool seed = options.isGiven("--seed"), order = options.isGiven("--order");
+  if (seed && options.seed != info.seed && !options.resumeAnyway)
     throw InputError(format("%s was written with --seed %llu: --seed %llu would be another run",
                             candidates.front()->folder().c_str(), (unsigned long long)info.seed,
                             (unsigned long long)options.seed));
-  if (options.isGiven("--order") && options.order != info.order)
+  if (order && options.order != info.order && !options.resumeAnyway)
     throw InputError(format("%s was written with --order %s: --order %s would be another run",
                             candidates.front()->folder().c_str(), info.order.c_str(), options.order.c_str()));
-  options.seed = info.seed;
-  if (options.order != info.order &&
+  if (!seed)
+    options.seed = info.seed;
+  if (!order && options.order != info.order &&
       std::find(std::begin(orderNames), std::end(orderNames), info.order) == std::end(orderNames))
     throw InputError(candidates.front()->folder() + ": unknown order of samples \"" + info.order + "\"");
-  options.order = info.order;
+  if (!order)
+    options.order = info.order;
   bool steps = options.isGiven("--steps"), rate = options.isGiven("--lr");
   if (!steps)
     options.steps = info.steps;
@@ -96,22 +105,68 @@ void Checkpointing::adopt(const CheckpointInfo &info) {
     options.warmup = info.warmup;
 }
 
+std::vector<Difference> Checkpointing::differencesFrom(const CheckpointInfo &info) const {
+  if (!info.identity.mathematics.empty())
+    return differences(identity.mathematics, info.identity.mathematics);
+  // Of format 1: little is known.
+  Facts here, there{{"sequence length", std::to_string(info.sequenceLength)},
+                    {"global batch", std::to_string(info.globalBatch)},
+                    {"seed", std::to_string(info.seed)},
+                    {"order of samples", info.order}};
+  for (const auto &[name, value] : there)
+    if (auto found = identity.mathematics.find(name); found != identity.mathematics.end())
+      here.insert(*found);
+  if (int64_t bytes = fileBytes(options.data); bytes && info.dataBytes) {
+    here["bytes of the data"] = std::to_string(bytes);
+    there["bytes of the data"] = std::to_string(info.dataBytes);
+  }
+  return differences(here, there);
+}
+
+void Checkpointing::identify(RunIdentity now) {
+  identity = std::move(now);
+  for (size_t i = 0; i < candidates.size() && !options.resumeAnyway;) {
+    std::vector<Difference> found = differencesFrom(candidates[i]->info());
+    if (found.empty()) {
+      ++i;
+      continue;
+    }
+    bool ofData = std::any_of(found.begin(), found.end(), [](const Difference &one) { return one.name == "data"; });
+    for (const Difference &other : differences(identity.circumstances, candidates[i]->info().identity.circumstances))
+      if (ofData && (other.name == "--data" || other.name == "--tokenizer")) // why it differs
+        found.push_back(other);
+    std::string text = candidates[i]->folder() + " is of another run: " + show(found);
+    if (i == 0)
+      throw InputError(text + ". --resume-anyway goes on all the same; another --checkpoint-dir begins anew");
+    refusals.push_back(text);
+    candidates.erase(candidates.begin() + int64_t(i));
+  }
+}
+
 void Checkpointing::prepare() {
   if (options.checkpointDir.empty())
     return;
+  auto note = [&](const std::string &text) {
+    if (!options.quiet)
+      std::fprintf(stderr, "note: %s\n", text.c_str());
+  };
+  if (lock && !lock->takenOver().empty())
+    note(lock->takenOver());
   for (const std::string &refusal : refusals)
     warn("a checkpoint is refused: " + refusal);
   if (!candidates.empty()) {
     const CheckpointInfo &info = candidates.front()->info();
-    int64_t bytes = fileBytes(options.data);
-    if (options.data.empty() != info.data.empty() || (bytes && info.dataBytes && bytes != info.dataBytes))
-      warn(
-          format("the checkpoint was written with the data \"%s\" of %lld bytes, now it is \"%s\" of %lld: the samples "
-                 "differ",
-                 info.data.c_str(), (long long)info.dataBytes, options.data.c_str(), (long long)bytes));
-    if (!options.data.empty() && tokenizerOf(info.data) != options.tokenizer)
-      warn(format("the checkpoint was written with --tokenizer %s, now it is %s: the samples differ unless the two are equal",
-                  tokenizerOf(info.data).c_str(), options.tokenizer.c_str()));
+    for (const Difference &difference : differencesFrom(info))
+      warn("--resume-anyway ignores that " + show(difference));
+    if (info.identity.mathematics.empty())
+      warn(candidates.front()->folder() +
+           " was written when checkpoints did not say of which options of the model, optimizer and data they are: "
+           "names and shapes of tensors, sequence length, batch, seed and order are those of this program");
+    else
+      for (const Difference &difference : differences(identity.circumstances, info.identity.circumstances))
+        note("resumed with " + difference.name + " " + difference.here + " instead of " + difference.there);
+    if (!options.weights.empty())
+      note("--weights is not read: the parameters are those of the checkpoint");
   }
   folder.prepare();
 }
@@ -125,7 +180,7 @@ bool Checkpointing::tryLoad(const Checkpoint &checkpoint, Transport &transport, 
   std::string problem;
   int64_t rank = transport.rank(), ranks = transport.rankCount();
   try {
-    for (const Buffer &buffer : manifest.stageOf(rank).buffers)
+    for (const Buffer &buffer : manifest.deviceOf(rank).buffers)
       if (buffer.role == Role::Parameter || buffer.role == Role::State)
         checkpoint.load(buffer, Block(manifest.grid, rank, manifest.parameters[buffer.parameter].shape, buffer.cuts),
                         arena + buffer.offset);
@@ -140,6 +195,11 @@ bool Checkpointing::tryLoad(const Checkpoint &checkpoint, Transport &transport, 
 
 int64_t Checkpointing::resume(Transport &transport, std::byte *arena) {
   int64_t result = 0, refused = 0;
+  if (options.checkpointDir.empty())
+    return 0;
+  folder.setRun(largest(transport, lock ? lock->id() : 0));
+  if (lock && transport.rank() == 0)
+    lock->startBeating();
   for (const auto &candidate : candidates) {
     int64_t step = candidate->info().step;
     if (largest(transport, step) != step || -largest(transport, -step) != step)
@@ -181,7 +241,8 @@ void Checkpointing::afterStep(Transport &transport, const std::byte *arena, int6
 void Checkpointing::begin(Transport &transport, const std::byte *arena, int64_t step) {
   underWay.info = {step,          manifest.model,       manifest.sequenceLength,     manifest.globalBatch,
                    options.seed,  options.learningRate, options.minimumLearningRate, options.warmup,
-                   options.steps, dataName(options),    fileBytes(options.data),     options.order};
+                   options.steps, dataName(options),    fileBytes(options.data),     options.order,
+                   identity};
   writer = std::make_unique<CheckpointWriter>(manifest, transport.rank(), arena, folder.partialPath(step));
 }
 
@@ -227,6 +288,12 @@ void Checkpointing::complete(Transport &transport, bool wait) {
   for (int64_t other = 0; other < ranks; ++other)
     if (all[2 * other])
       underWay.files.push_back({rankFileName(other), all[2 * other], uint32_t(all[2 * other + 1])});
+  try {
+    if (lock)
+      lock->check();
+  } catch (const InputError &error) {
+    fatal("%s", error.what());
+  }
   try {
     folder.commit(underWay, options.checkpointKeep);
   } catch (const InputError &error) {

@@ -4,6 +4,7 @@
 #include "runtime/core/CheckpointFolder.h"
 #include "runtime/core/CheckpointWriter.h"
 #include "runtime/core/Options.h"
+#include "runtime/host/FolderLock.h"
 #include "runtime/host/Transport.h"
 
 #include <memory>
@@ -14,11 +15,17 @@ namespace ppcrt {
 class Checkpointing {
 public:
   // With --resume, finds the checkpoints that may be gone on from; what they say of seed and learning rate replaces the
-  // options that were not given. Throws InputError when there are checkpoints but none is usable, when they are of
-  // another model, when they disagree with a given --seed, and when there are some that the run is not to go on from.
-  Checkpointing(const Manifest &manifest, Options &options);
+  // options that were not given. Throws InputError when there are checkpoints but none is usable, when their tensors
+  // are not those of the program, when they disagree with a given --seed, and when there are some that the run is not
+  // to go on from. `lock` keeps other runs out of the folder; null where another process of the run holds it.
+  Checkpointing(const Manifest &manifest, Options &options, FolderLock *lock);
 
-  // Warns of refused checkpoints, and makes the folder; once for each run.
+  // What this run is, to be called before those below. Throws InputError when the last checkpoint is of another one,
+  // and says of which, unless --resume-anyway is given.
+  void identify(RunIdentity identity);
+
+  // Warns of refused checkpoints and of what is ignored, and notes what else is other than when the checkpoint was
+  // written; removes what was left unfinished. Once for each run.
   void prepare();
 
   // All ranks call each of these together.
@@ -34,6 +41,8 @@ public:
 private:
   void findCandidates();
   void adopt(const CheckpointInfo &info);
+  // What makes the checkpoint one of another run.
+  std::vector<Difference> differencesFrom(const CheckpointInfo &info) const;
   bool tryLoad(const Checkpoint &checkpoint, Transport &transport, std::byte *arena);
   void begin(Transport &transport, const std::byte *arena, int64_t step);
   void complete(Transport &transport, bool wait);
@@ -43,7 +52,9 @@ private:
 
   const Manifest &manifest;
   Options &options;
+  FolderLock *lock;
   CheckpointFolder folder;
+  RunIdentity identity;
   std::vector<std::unique_ptr<Checkpoint>> candidates; // the last one first
   std::vector<std::string> refusals;
   std::unique_ptr<CheckpointWriter> writer; // of the checkpoint under way

@@ -2,6 +2,7 @@
 #include "runtime/launch/Launch.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/PlanExecutor.h"
+#include "runtime/core/RunFiles.h"
 #include "runtime/launch/Training.h"
 
 #include <csignal>
@@ -15,8 +16,8 @@ namespace {
 // of them forks the ranks and the others have nothing to do.
 int launch(const ppcrt_program &program, const Manifest &manifest, const Options &options,
            const std::optional<RankEnvironment> &environment) {
-  if (options.transport == "mpi" || (options.transport.empty() && environment &&
-                                     environment->kind != LauncherKind::Torchrun))
+  if (options.transport == "mpi" ||
+      (options.transport.empty() && environment && environment->kind != LauncherKind::Torchrun))
     return launchMpi(program, manifest, options, environment);
   if (environment && environment->size > 1) {
     if (environment->kind != LauncherKind::Torchrun)
@@ -64,6 +65,7 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
       std::fputs(manifest.plan.c_str(), stdout);
     return 0;
   }
+  checkRunFiles(options);
   if (!options.saveTokens.empty()) {
     if (speaks)
       saveTokens(options, manifest);
@@ -73,8 +75,8 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
   return launch(program, manifest, options, environment);
 }
 
-// Of several processes that find the same thing wrong before they are connected, the first says so at once; its end makes
-// the launcher stop the others, which speak up only if that has not happened.
+// Of several processes that find the same thing wrong before they are connected, the first says so at once; its end
+// makes the launcher stop the others, which speak up only if that has not happened.
 void waitForTheFirst(const std::optional<RankEnvironment> &environment) {
   if (environment && environment->rank > 0)
     sleep(2);

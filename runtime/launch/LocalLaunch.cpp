@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 
 namespace ppcrt {
@@ -18,12 +19,12 @@ LocalWorldShape worldShape(const Manifest &manifest) {
   LocalWorldShape shape;
   const Grid &grid = manifest.grid;
   for (int64_t rank = 0; rank < grid.rankCount(); ++rank) {
-    const Stage &stage = manifest.stageOf(rank);
-    shape.arenaBytes.push_back(stage.arenaBytes);
-    for (const Action &action : stage.actions)
-      if (action.kind == ActionKind::Send)
-        shape.messages.push_back(
-            {int(rank), int(grid.rankAtStage(rank, action.stage)), {action.tag, action.microBatch}});
+    const Device &device = manifest.deviceOf(rank);
+    shape.arenaBytes.push_back(device.arenaBytes);
+    device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
+      if (end.isSent)
+        shape.messages.push_back({int(rank), int(grid.rankAtStage(rank, end.peer)), {end.tag, microBatch}});
+    });
   }
   for (const GroupSpec &group : manifest.groups) {
     std::set<std::vector<int>> instances;
@@ -44,13 +45,12 @@ void checkMemory(const LocalWorldShape &shape) {
                             formatBytes(double(machineMemoryBytes())).c_str()));
 }
 
-int runRank(Training &training, LocalWorld &world, int rank, const Options &options) {
+int runRank(Training &training, LocalWorld &world, int rank, int threads) {
   RankStatus &status = world.status(rank);
   setFatalMessageBuffer(status.message, sizeof status.message);
   try {
-    int cores = availableCores(), count = world.rankCount();
-    SharedWord::setSpinning(count <= cores);
-    setLibraryThreads(options.threads ? int(options.threads) : std::max(1, cores / count));
+    SharedWord::setSpinning(world.rankCount() <= availableCores());
+    setLibraryThreads(threads);
     LocalTransport transport(world, rank);
     training.run(transport, world.arena(rank), status.step);
   } catch (const std::exception &error) {
@@ -62,14 +62,18 @@ int runRank(Training &training, LocalWorld &world, int rank, const Options &opti
 } // namespace
 
 int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Options &options) {
-  Training training(program, manifest, options);
+  int threads = options.threads ? int(options.threads) : std::max(1, availableCores() / int(manifest.grid.rankCount()));
+  std::optional<FolderLock> lock; // the ranks hold it with this process
+  if (!options.checkpointDir.empty() && !options.checkMachine)
+    lock.emplace(options.checkpointDir);
+  Training training(program, manifest, options, {"local", threads, lock ? &*lock : nullptr});
   training.createOutputs();
   LocalWorldShape shape = worldShape(manifest);
   checkMemory(shape);
   LocalWorld world(shape);
   LaunchedRanks ranks;
   ranks.count = world.rankCount();
-  ranks.body = [&](int rank) { return runRank(training, world, rank, options); };
+  ranks.body = [&](int rank) { return runRank(training, world, rank, threads); };
   ranks.describe = [&](int rank) {
     int64_t step = world.status(rank).step;
     return manifest.grid.describe(rank) + (step ? format(" in step %lld", (long long)step) : "");

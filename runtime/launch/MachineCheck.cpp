@@ -28,7 +28,7 @@ void checkMemory(const Manifest &manifest, Transport &transport) {
   int64_t here = 0;
   for (int64_t rank = 0; rank < ranks; ++rank)
     if (machines[rank] == mine) {
-      needed += double(manifest.stageOf(rank).arenaBytes);
+      needed += double(manifest.deviceOf(rank).arenaBytes);
       ++here;
     }
   if (needed > available)
@@ -39,8 +39,8 @@ void checkMemory(const Manifest &manifest, Transport &transport) {
   double tightest = largest(transport, needed / available);
   size_t count = std::set<int64_t>(machines.begin(), machines.end()).size();
   if (transport.rank() == 0)
-    std::printf("memory: the arenas take at most %.1f %% of what is available on %zu machine%s\n", 100 * tightest, count,
-                count == 1 ? "" : "s");
+    std::printf("memory: the arenas take at most %.1f %% of what is available on %zu machine%s\n", 100 * tightest,
+                count, count == 1 ? "" : "s");
 }
 
 // Seconds of an all-reduce of `count` values, the best of a few; throws when a sum is wrong.
@@ -58,8 +58,9 @@ double timeAllReduce(Transport &transport, int group, int64_t count) {
     best = std::min(best, now() - start);
     for (int64_t i = 0; i < count; ++i) // small integers: exact in any order
       if (float expected = float(i % 1000 * size + int64_t(size) * (size - 1) / 2); values[i] != expected)
-        throw InputError(format("an all-reduce over %d ranks gave %g in place of %g: the transport is not to be trusted",
-                                size, values[i], expected));
+        throw InputError(
+            format("an all-reduce over %d ranks gave %g in place of %g: the transport is not to be trusted", size,
+                   values[i], expected));
   }
   return best;
 }
@@ -93,19 +94,19 @@ void checkMessages(const Manifest &manifest, Transport &transport, std::byte *ar
   transport.barrier(Transport::everyRank);
   double start = now();
   std::vector<int64_t> requests;
-  const Stage &stage = manifest.stageOf(rank);
-  auto peer = [&](const Action &action) { return int(manifest.grid.rankAtStage(rank, action.stage)); };
-  for (const Action &action : stage.actions)
-    if (action.kind == ActionKind::Send)
-      requests.push_back(transport.send(peer(action), {action.tag, action.microBatch}, out, bytes));
-  for (const Action &action : stage.actions) {
-    if (action.kind != ActionKind::Receive)
-      continue;
-    transport.receive(peer(action), {action.tag, action.microBatch}, in, bytes);
-    if (in[0] != std::byte(peer(action) & 0xff) || in[bytes - 1] != in[0])
-      throw InputError(format("a message from rank %d arrived changed: the transport is not to be trusted",
-                              peer(action)));
-  }
+  const Device &device = manifest.deviceOf(rank);
+  auto peer = [&](const MessageEnd &end) { return int(manifest.grid.rankAtStage(rank, end.peer)); };
+  device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
+    if (end.isSent)
+      requests.push_back(transport.send(peer(end), {end.tag, microBatch}, out, bytes));
+  });
+  device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
+    if (end.isSent)
+      return;
+    transport.receive(peer(end), {end.tag, microBatch}, in, bytes);
+    if (in[0] != std::byte(peer(end) & 0xff) || in[bytes - 1] != in[0])
+      throw InputError(format("a message from rank %d arrived changed: the transport is not to be trusted", peer(end)));
+  });
   for (int64_t request : requests)
     transport.waitSend(request);
   int64_t sent = int64_t(requests.size());

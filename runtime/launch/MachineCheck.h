@@ -8,9 +8,9 @@
 
 namespace ppcrt {
 
-// Every rank calls it. Compares the memory that the ranks of each machine need with what is available there; all-reduces
-// over each group of the program and compares the sums; passes every message of a step. The first rank prints what was
-// found, with times. A rank that finds something wrong throws InputError.
+// Every rank calls it. Compares the memory that the ranks of each machine need with what is available there;
+// all-reduces over each group of the program and compares the sums; passes every message of a step. The first rank
+// prints what was found, with times. A rank that finds something wrong throws InputError.
 void checkMachine(const Manifest &manifest, Transport &transport, std::byte *arena);
 
 } // namespace ppcrt

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <sched.h>
 #include <set>
 #include <unistd.h>
@@ -22,13 +23,10 @@ RankShape rankShape(const Manifest &manifest, int rank) {
   RankShape shape;
   for (const GroupSpec &group : manifest.groups)
     shape.groups.push_back(groupMembers(manifest.grid, group, rank));
-  for (const Action &action : manifest.stageOf(rank).actions) {
-    int peer = int(manifest.grid.rankAtStage(rank, action.stage));
-    if (action.kind == ActionKind::Send)
-      shape.messages.push_back({rank, peer, {action.tag, action.microBatch}});
-    else if (action.kind == ActionKind::Receive)
-      shape.messages.push_back({peer, rank, {action.tag, action.microBatch}});
-  }
+  manifest.deviceOf(rank).forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
+    int peer = int(manifest.grid.rankAtStage(rank, end.peer));
+    shape.messages.push_back({end.isSent ? rank : peer, end.isSent ? peer : rank, {end.tag, microBatch}});
+  });
   return shape;
 }
 
@@ -68,11 +66,17 @@ public:
     running.mpi = &mpi;
     running.who = manifest.grid.describe(rank) + " on " + hostName();
     setFatalHandler(endAllRanks);
+    std::optional<FolderLock> lock;
     std::unique_ptr<Training> training;
     if (!agree([&] {
           learnMachines();
           checkMemory();
-          training = std::make_unique<Training>(program, manifest, options);
+          if (rank == 0 && !options.checkpointDir.empty() && !options.checkMachine)
+            lock.emplace(options.checkpointDir);
+        }) ||
+        !agree([&] {
+          training = std::make_unique<Training>(program, manifest, options,
+                                                RunSetting{"mpi", threads(), lock ? &*lock : nullptr});
         }) ||
         !agree([&] {
           if (rank == 0)
@@ -116,14 +120,15 @@ private:
   void checkRankCount(const std::optional<RankEnvironment> &environment) const {
     int64_t needed = manifest.grid.rankCount();
     if (environment && environment->size > 1 && size == 1)
-      throw InputError(format("%s started %d processes, but Open MPI connects none of them: use mpirun -n %lld, or, with "
-                              "Slurm, srun --mpi=pmix",
-                              environment->launcher.c_str(), environment->size, (long long)needed));
+      throw InputError(
+          format("%s started %d processes, but Open MPI connects none of them: use mpirun -n %lld, or, with "
+                 "Slurm, srun --mpi=pmix",
+                 environment->launcher.c_str(), environment->size, (long long)needed));
     if (needed != size)
-      throw InputError(format("the program was compiled for %lld ranks, but %s started %d: start it with mpirun -n %lld, "
-                              "or give --transport local to fork its ranks on this machine",
-                              (long long)needed, environment ? environment->launcher.c_str() : "this command", size,
-                              (long long)needed));
+      throw InputError(format(
+          "the program was compiled for %lld ranks, but %s started %d: start it with mpirun -n %lld, "
+          "or give --transport local to fork its ranks on this machine",
+          (long long)needed, environment ? environment->launcher.c_str() : "this command", size, (long long)needed));
   }
 
   // An older program on one of the machines, or other options there, would compute nonsense together.
@@ -161,17 +166,19 @@ private:
   void checkMemory() const {
     double needed = 0;
     for (int neighbour : neighbours)
-      needed += double(manifest.stageOf(neighbour).arenaBytes);
+      needed += double(manifest.deviceOf(neighbour).arenaBytes);
     if (needed > double(machineMemoryBytes()))
-      throw InputError(format("the %zu ranks on this machine need %s of memory, it has %s: use more machines, a smaller "
-                              "micro-batch or a smaller model",
-                              neighbours.size(), formatBytes(needed).c_str(),
-                              formatBytes(double(machineMemoryBytes())).c_str()));
+      throw InputError(
+          format("the %zu ranks on this machine need %s of memory, it has %s: use more machines, a smaller "
+                 "micro-batch or a smaller model",
+                 neighbours.size(), formatBytes(needed).c_str(), formatBytes(double(machineMemoryBytes())).c_str()));
   }
 
+  int threads() const { return options.threads ? int(options.threads) : std::max(1, availableCores() / sharing); }
+
   void train(Training &training) {
-    setLibraryThreads(options.threads ? int(options.threads) : std::max(1, availableCores() / sharing));
-    SharedRegion arena(manifest.stageOf(rank).arenaBytes);
+    setLibraryThreads(threads());
+    SharedRegion arena(manifest.deviceOf(rank).arenaBytes);
     arena.useLargePages(0, arena.size());
     MpiTransport transport(mpi, rankShape(manifest, rank));
     try {

@@ -4,13 +4,13 @@
 #include "runtime/core/FiniteCheck.h"
 #include "runtime/core/LearningRate.h"
 #include "runtime/core/OperationProfile.h"
+#include "runtime/host/File.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/PeakRate.h"
 #include "runtime/launch/MachineCheck.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 namespace ppcrt {
 
@@ -41,27 +41,36 @@ DataRequest dataRequest(const Options &options, const Manifest &manifest) {
   return request;
 }
 
-Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &given)
-    : program(program), manifest(manifest), options(given), checkpoints(manifest, options) {
+Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &given,
+                   const RunSetting &setting)
+    : program(program), manifest(manifest), options(given), checkpoints(manifest, options, setting.lock) {
   if (!options.profile.empty() && manifest.operations.empty())
     throw InputError("--profile: this program does not measure its operations: compile it with ppc-compile --profile");
-  if (!options.profile.empty() && !std::ofstream(options.profile, std::ios::app)) // now, not after the training
-    throw InputError(withErrno("--profile: cannot write " + options.profile));
+  if (!options.profile.empty())
+    try {
+      NewFile(options.profile); // what cannot be written is known now, not after the training
+    } catch (const InputError &error) {
+      throw InputError(std::string("--profile: ") + error.what());
+    }
   if (!options.weights.empty() && !checkpoints.hasCandidates())
     weights = std::make_unique<WeightFiles>(options.weights, manifest);
-  if (!options.evalData.empty()) {
-    DataRequest request = dataRequest(options, manifest);
-    request.path = options.evalData;
-    request.order = OrderKind::Sequential;
-    heldOut = std::make_unique<TokenData>(request);
-  }
-  if (options.synthetic) {
+  openData(setting);
+  if (!options.checkpointDir.empty() && tokens)
+    checkpoints.identify(ppcrt::identify(manifest, options, tokens->identity(), setting.transport, setting.threads));
+}
+
+void Training::openData(const RunSetting &setting) {
+  DataRequest request = dataRequest(options, manifest);
+  request.pipes = std::string(setting.transport) == "local";
+  if (options.synthetic)
     tokens = std::make_unique<RandomTokens>(manifest.sequenceLength, manifest.vocabulary, options.seed);
+  else if (!options.data.empty()) // or it is a check of the machine alone
+    tokens = std::make_unique<TokenData>(request);
+  if (options.evalData.empty())
     return;
-  }
-  if (options.data.empty()) // a check of the machine alone
-    return;
-  tokens = std::make_unique<TokenData>(dataRequest(options, manifest));
+  request.path = options.evalData;
+  request.order = OrderKind::Sequential;
+  heldOut = std::make_unique<TokenData>(request);
 }
 
 void Training::createOutputs() {
@@ -69,14 +78,17 @@ void Training::createOutputs() {
     std::printf("data: %s\n", data.c_str());
   if (heldOut && !options.quiet)
     std::printf("evaluation: %s\n", heldOut->describe().c_str());
+  if (heldOut && evaluationBatches() < options.evalBatches && !options.quiet)
+    std::fprintf(stderr, "note: --eval-batches %lld: %s has %lld whole ones, which are all evaluated\n",
+                 (long long)options.evalBatches, options.evalData.c_str(), (long long)evaluationBatches());
   if (weights && !options.quiet)
     std::printf("weights: %lld tensors, %s\n", (long long)weights->tensorCount(),
                 formatBytes(double(weights->bytes())).c_str());
   if (options.checkMachine)
     return;
   checkpoints.prepare();
-  log = LineFile(options.log, options.resume);
-  losses = LineFile(options.saveLosses, options.resume);
+  log = LineFile(options.log);
+  losses = LineFile(options.saveLosses);
   if (!options.trace.empty())
     trace = std::make_unique<TraceFile>(options.trace);
   for (const auto &[path, role] : savedRoles(options))
@@ -92,7 +104,8 @@ void Training::joinOutputs() {
   for (const auto &[path, role] : savedRoles(options))
     saved.push_back(TensorFile::join(path, manifest, role, logicalTensors(manifest, role)));
   if (!options.saveWeights.empty())
-    savedWeights = WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes, options.weightType == "bf16");
+    savedWeights =
+        WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes, options.weightType == "bf16");
 }
 
 void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> &runningStep) {
@@ -121,13 +134,14 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
   double peakRate = options.quiet && options.log.empty() ? 0 : measurePeakRate(transport, manifest.precision);
-  if (transport.rank() == 0)
-    metrics = std::make_unique<Metrics>(manifest, options, log, losses, peakRate);
   StepReport report{};
   transport.barrier(Transport::everyRank);
-  if (transport.rank() == 0 && options.resume) {
+  if (transport.rank() == 0) {
     log.keep(done);
-    losses.keep(done);
+    if (int64_t lines = losses.keep(done); lines < done && !options.quiet)
+      std::fprintf(stderr, "note: %s holds %lld of the %lld steps before: line i is not step i\n",
+                   options.saveLosses.c_str(), (long long)lines, (long long)done);
+    metrics = std::make_unique<Metrics>(manifest, options, log, losses, peakRate);
   }
   for (int64_t step = done + 1; step <= options.steps; ++step) {
     runningStep = step;
@@ -148,7 +162,7 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     OperationProfile::current = nullptr; // of training alone
     report.evaluated = heldOut && (step == options.steps || (options.evalEvery && step % options.evalEvery == 0));
     if (report.evaluated)
-      report.evalLoss = evaluate(executor);
+      report.evalLoss = evaluate(executor, transport.rank() == 0 && !options.quiet);
     OperationProfile::current = profile.get();
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
@@ -176,17 +190,28 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   RankContext::current = nullptr;
 }
 
-double Training::evaluate(PlanExecutor &executor) const {
+int64_t Training::evaluationBatches() const {
   int64_t whole = std::max<int64_t>(1, heldOut->order().places() / manifest.globalBatch);
-  int64_t batches = options.evalBatches ? options.evalBatches : whole;
-  double sum = 0;
-  for (int64_t batch = 0; batch < batches; ++batch)
+  return options.evalBatches ? std::min(options.evalBatches, whole) : whole;
+}
+
+double Training::evaluate(PlanExecutor &executor, bool speaks) const {
+  constexpr double secondsBetweenNotes = 10;
+  int64_t batches = evaluationBatches();
+  double sum = 0, start = now(), told = start;
+  for (int64_t batch = 0; batch < batches; ++batch) {
     sum += executor.evaluate(batch, *heldOut);
+    if (!speaks || now() - told < secondsBetweenNotes)
+      continue;
+    told = now();
+    std::fprintf(stderr, "note: %lld of %lld batches are evaluated, about %.0f s left\n", (long long)batch + 1,
+                 (long long)batches, (told - start) / double(batch + 1) * double(batches - batch - 1));
+  }
   return sum / double(batches);
 }
 
 void Training::measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const {
-  RankMemory mine{residentBytes(arena, manifest.stageOf(transport.rank()).arenaBytes), peakResidentBytes()};
+  RankMemory mine{residentBytes(arena, manifest.deviceOf(transport.rank()).arenaBytes), peakResidentBytes()};
   report.memory.resize(transport.rank() == 0 ? transport.rankCount() : 0);
   transport.gather(&mine, sizeof mine, report.memory.data());
 }

@@ -21,10 +21,18 @@ namespace ppcrt {
 // What the options say of the data of `manifest`'s model.
 DataRequest dataRequest(const Options &options, const Manifest &manifest);
 
+// What follows from the way in which ranks are started.
+struct RunSetting {
+  const char *transport; // "local" or "mpi"
+  int threads;           // of a rank
+  FolderLock *lock;      // of --checkpoint-dir, borrowed; null where there is none or another process has it
+};
+
 class Training {
 public:
-  // Reads and checks the data and what to begin with: weights, checkpoints. `program` and `manifest` are borrowed. Throws InputError.
-  Training(const ppcrt_program &program, const Manifest &manifest, const Options &options);
+  // Reads and checks the data and what to begin with: weights, checkpoints. `program` and `manifest` are borrowed.
+  // Throws InputError.
+  Training(const ppcrt_program &program, const Manifest &manifest, const Options &options, const RunSetting &setting);
 
   // Opens the files that the run writes. Once for each run, in the launcher or in the first rank: throws InputError
   // when one of them cannot be written.
@@ -40,8 +48,11 @@ public:
   void commitOutputs();
 
 private:
-  // The mean loss of the batches to evaluate.
-  double evaluate(PlanExecutor &executor) const;
+  void openData(const RunSetting &setting);
+  // How many batches an evaluation takes.
+  int64_t evaluationBatches() const;
+  // The mean loss of the batches to evaluate; where it `speaks`, it says every few seconds how far it is.
+  double evaluate(PlanExecutor &executor, bool speaks) const;
   void measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const;
 
   const ppcrt_program &program;
@@ -51,7 +62,7 @@ private:
   LineFile log, losses;
   std::unique_ptr<TraceFile> trace; // where the outputs were created, and a descendant's
   std::unique_ptr<TokenSource> tokens;
-  std::unique_ptr<TokenData> heldOut; // to evaluate on, or null
+  std::unique_ptr<TokenData> heldOut;   // to evaluate on, or null
   std::unique_ptr<WeightFiles> weights; // until the ranks have read them
   std::vector<std::unique_ptr<TensorFile>> saved;
   std::unique_ptr<WeightFolder> savedWeights;

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <unistd.h>
 
-// The OpenMP library that oneDNN brings reads its environment when it is loaded, before main. Left alone, its threads spin
-// for milliseconds when they wait, and a machine with more threads than cores comes to a stop; a short spin
-// costs a few percent of a quiet machine. So the program sets it and starts itself once more; where it cannot, it goes on.
+// The OpenMP library that oneDNN brings reads its environment when it is loaded, before main. Left alone, its threads
+// spin for milliseconds when they wait, and a machine with more threads than cores comes to a stop; a short spin costs
+// a few percent of a quiet machine. So the program sets it and starts itself once more; where it cannot, it goes on.
 static void limitSpinning(char **argv) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY"))
     return;

@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-rt-to-llvm --verify-diagnostics
 
-func.func @stage0.forward(%x: memref<64xi8>, %y: memref<4xf32>) attributes {ppc.action = "forward"} {
+func.func @stage0.forward(%x: memref<64xi8>, %y: memref<4xf32>) attributes {ppcrt.routine = "forward"} {
   %c0 = arith.constant 0 : index
   %a = memref.view %x[%c0][] : memref<64xi8> to memref<32xi8>
   %b = memref.view %a[%c0][] : memref<32xi8> to memref<4xf32>

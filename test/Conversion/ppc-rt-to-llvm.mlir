@@ -14,13 +14,15 @@
 // CHECK:   llvm.call @ppcrt_all_reduce(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (i32, !llvm.ptr, i64, i32, i32) -> ()
 // CHECK:   llvm.call @ppcrt_all_gather(%{{.*}}) : (i32, !llvm.ptr, !llvm.ptr, i64, i32) -> ()
 // CHECK:   llvm.call @ppcrt_coordinate(%{{.*}}) : (i32) -> i64
+ppcrt.group @tp axes ["tp"]
+ppcrt.group @dp axes ["dp"]
 func.func @stage0.forward(%a: memref<4x8xf32>, %b: memref<8x4xf32>, %c: memref<4x4xf32>, %d: memref<8x4xf32>, %e: memref<1xi64>)
-    attributes {ppc.action = "forward"} {
+    attributes {ppcrt.routine = "forward"} {
   ppcrt.gemm ins(%a, %b : memref<4x8xf32>, memref<8x4xf32>) outs(%c : memref<4x4xf32>) sizes [4, 4, 8] strides [8, 1, 4, 1, 4, 1] loops [] accumulate
   ppcrt.gemm ins(%a, %b : memref<4x8xf32>, memref<8x4xf32>) outs(%c : memref<4x4xf32>) sizes [4, 4, 8] strides [8, 1, 4, 1, 4, 1] loops [] accumulate
-  ppcrt.all_reduce max group 1 outs(%c : memref<4x4xf32>)
-  ppcrt.all_gather group 0 ins(%c : memref<4x4xf32>) outs(%d : memref<8x4xf32>)
-  %i = ppcrt.coordinate group 0
+  ppcrt.all_reduce max group @dp outs(%c : memref<4x4xf32>)
+  ppcrt.all_gather group @tp ins(%c : memref<4x4xf32>) outs(%d : memref<8x4xf32>)
+  %i = ppcrt.coordinate group @tp
   %zero = arith.constant 0 : index
   %j = arith.index_cast %i : index to i64
   memref.store %j, %e[%zero] : memref<1xi64>
@@ -43,7 +45,7 @@ func.func @stage0.forward(%a: memref<4x8xf32>, %b: memref<8x4xf32>, %c: memref<4
 // CHECK:   llvm.call @ppcrt_attention_backward(%{{([^,]*, ){11}[^,]*}}) :
 func.func @stage0.forward(%q: memref<2x4x1x3x8xf32>, %k: memref<2x6x1x8xf32>, %v: memref<2x6x1x5xf32>, %o: memref<2x4x1x3x5xf32>,
     %l: memref<2x4x1x3xf32>, %h: memref<1x4x2x2x8xbf16>, %n: memref<1x4x2x8xbf16>, %m: memref<1x4x2x2xf32>, %s: memref<2x2xf32>)
-    attributes {ppc.action = "forward"} {
+    attributes {ppcrt.routine = "forward"} {
   ppcrt.attention ins(%q, %k, %v : memref<2x4x1x3x8xf32>, memref<2x6x1x8xf32>, memref<2x6x1x5xf32>) outs(%o, %l : memref<2x4x1x3x5xf32>, memref<2x4x1x3xf32>) scale 5.000000e-01
   ppcrt.attention_backward ins(%h, %n, %n, %h, %m, %h, %s : memref<1x4x2x2x8xbf16>, memref<1x4x2x8xbf16>, memref<1x4x2x8xbf16>, memref<1x4x2x2x8xbf16>, memref<1x4x2x2xf32>, memref<1x4x2x2x8xbf16>, memref<2x2xf32>)
     outs(%h, %n, %n : memref<1x4x2x2x8xbf16>, memref<1x4x2x8xbf16>, memref<1x4x2x8xbf16>) scale 1.250000e-01 causal window 3
@@ -65,7 +67,7 @@ func.func @stage0.forward(%q: memref<2x4x1x3x8xf32>, %k: memref<2x6x1x8xf32>, %v
 // CHECK: llvm.func @stage1.forward(%[[BUFFERS:.*]]: !llvm.ptr) {
 // CHECK:   %[[COUNT:.*]] = llvm.mlir.constant(3 : i64)
 // CHECK:   llvm.call @ppc_make_calls(%[[BUFFERS]], %{{.*}}, %[[COUNT]], %{{.*}})
-func.func @stage1.forward(%x: memref<4xf32>, %y: memref<4xf32>, %scratch: memref<128xi8>) attributes {ppc.action = "forward"} {
+func.func @stage1.forward(%x: memref<4xf32>, %y: memref<4xf32>, %scratch: memref<128xi8>) attributes {ppcrt.routine = "forward"} {
   %c64 = arith.constant 64 : index
   %t = memref.view %scratch[%c64][] : memref<128xi8> to memref<4xf32>
   ppcrt.call @first(%x, %t) : memref<4xf32>, memref<4xf32>

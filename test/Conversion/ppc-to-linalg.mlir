@@ -10,7 +10,7 @@ func.func @silu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // A block knows its place from the rank's coordinate.
 // CHECK-LABEL: func.func @mask
-// CHECK:         %[[I:.*]] = ppcrt.coordinate group 0
+// CHECK:         %[[I:.*]] = ppcrt.coordinate group @over.
 // CHECK:         arith.muli %[[I]]
 func.func @mask(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
   %y = ppc.mask_padding %x dim 1 block <[tp], 5> : tensor<4x3xf32>

@@ -1,6 +1,7 @@
 // RUN: ppc-opt %s --ppc-to-ppc-rt | FileCheck %s
 
-// CHECK: module attributes {ppc.groups = [{axes = ["tp"]}, {axes = ["pp"], stages = array<i64: 0, 3>}]}
+// CHECK: ppcrt.group @over.tp axes ["tp"]
+// CHECK: ppcrt.group @over.pp.0.3 axes ["pp"] stages [0, 3]
 
 // Letters that lie side by side in every tensor are one dimension; a transpose is a stride.
 // CHECK-LABEL: func.func @query
@@ -27,9 +28,9 @@ func.func @swapped(%a: tensor<3x4xf32>, %b: tensor<5x4xf32>) -> tensor<5x3xf32> 
 }
 
 // CHECK-LABEL: func.func @collectives
-// CHECK:         ppcrt.all_reduce sum group 0 outs(%arg0 : tensor<4x8xf32>)
-// CHECK:         ppcrt.all_reduce max group 1
-// CHECK:         ppcrt.all_gather group 0 ins(%arg0 : tensor<4x8xf32>)
+// CHECK:         ppcrt.all_reduce sum group @over.tp outs(%arg0 : tensor<4x8xf32>)
+// CHECK:         ppcrt.all_reduce max group @over.pp.0.3
+// CHECK:         ppcrt.all_gather group @over.tp ins(%arg0 : tensor<4x8xf32>)
 func.func @collectives(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8x8xf32>) {
   %a = ppc.all_reduce %x over ["tp"] <sum> : tensor<4x8xf32>
   %b = ppc.all_reduce %x over ["pp"] <max> stages [0, 3] : tensor<4x8xf32>

@@ -8,12 +8,20 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   try {
     ppcrt::Manifest manifest = ppcrt::parseManifest({reinterpret_cast<const char *>(data), size});
-    for (const ppcrt::Stage &stage : manifest.stages)
-      for (const ppcrt::Buffer &buffer : stage.buffers) {
-        int64_t limit = buffer.inSlot ? stage.slotBytes : stage.arenaBytes;
-        if (buffer.offset < 0 || buffer.bytes < 0 || buffer.offset + buffer.bytes > limit)
+    for (const ppcrt::Device &device : manifest.devices) {
+      for (const ppcrt::Buffer &buffer : device.buffers)
+        if (buffer.offset < 0 || buffer.bytes < 0 || buffer.end() > device.arenaBytes)
           std::abort();
-      }
+      for (const ppcrt::ActionList *list : {&device.step, device.evaluate ? &*device.evaluate : nullptr})
+        if (list)
+          list->forEach([&](int64_t place, const ppcrt::Action &action, int64_t microBatch) {
+            if (microBatch < -1 || microBatch >= manifest.microBatches)
+              std::abort();
+            for (int64_t distance : action.after)
+              if (distance < 1 || distance > place)
+                std::abort();
+          });
+    }
   } catch (const ppcrt::InputError &) {
   }
   return 0;

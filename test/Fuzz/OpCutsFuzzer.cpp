@@ -1,6 +1,6 @@
 // The section `ops:` of a plan file: cuts that are read back as they were written, or an error that names the file.
 #include "../Unit/Planning/TemplateModels.h"
-#include "ppc/Planning/ChainPlanFile.h"
+#include "ppc/Planning/Files/ChainPlanFile.h"
 
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +11,8 @@ using namespace mlir::ppc;
 static ChainModel chain(bool dense) {
   ChainModel model;
   model.name = "model";
-  model.chain = dense ? test::denseChain({/*layers=*/3, /*hidden=*/16, /*ffn=*/24, /*heads=*/4, /*kvHeads=*/2, /*headDim=*/4, /*vocab=*/32, /*batch=*/2, /*sequence=*/8})
+  model.chain = dense ? test::denseChain({/*layers=*/3, /*hidden=*/16, /*ffn=*/24, /*heads=*/4, /*kvHeads=*/2,
+                                          /*headDim=*/4, /*vocab=*/32, /*batch=*/2, /*sequence=*/8})
                       : test::twoTowerChain(3, 64, 128, 512, 64);
   return model;
 }

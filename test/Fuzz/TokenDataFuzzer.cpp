@@ -1,4 +1,5 @@
-// Files of tokens: samples of tokens within the vocabulary, or InputError. The first byte says what the file is read as.
+// Files of tokens: samples of tokens within the vocabulary, or InputError. The first byte says what the file is read
+// as.
 #include "runtime/core/Error.h"
 #include "runtime/core/TokenData.h"
 

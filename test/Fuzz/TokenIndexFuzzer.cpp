@@ -1,4 +1,5 @@
-// An index of Megatron-LM: sequences that cover the file beside it, or InputError. The last byte says how large that is.
+// An index of Megatron-LM: sequences that cover the file beside it, or InputError. The last byte says how large that
+// is.
 #include "runtime/core/Error.h"
 #include "runtime/core/TokenIndex.h"
 

@@ -28,7 +28,7 @@ import programs
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 COLLECTIVE = re.compile(r"ppc\.(all_reduce|all_gather|reduce_scatter|all_to_all) .* : tensor<([^>]*)>(?: to tensor<([^>]*)>)?")
-BUFFER = re.compile(r'role = "(\w+)".*?\btype = tensor<([^>]*)>')
+BUFFER = re.compile(r'ppcrt\.buffer @\S+ (\w+).*? : memref<([^>]*)>')
 
 
 def elements(shape):
@@ -49,7 +49,7 @@ class Program:
             with open(path) as file:
                 text = file.read()
         self.buffers = collections.defaultdict(list)
-        for role, shape in BUFFER.findall(text[text.index("ppc.stages"):text.index("func.func")]):
+        for role, shape in BUFFER.findall(text):
             self.buffers[role].append(shape)
         self.collectives = collections.defaultdict(list)
         action = None

@@ -48,7 +48,7 @@ def memory(compiler, config, options):
     if done.returncode:
         sys.exit(f"{' '.join(command)}\n{done.stderr}")
     planned = re.search(r"ppc\.prediction = \{.*?memory_bytes = array<i64: ([0-9, ]+)>", done.stdout)
-    arenas = [int(bytes) for bytes in re.findall(r"arena_bytes = (\d+)", done.stdout)]
+    arenas = [int(bytes) for bytes in re.findall(r"ppcrt\.device @\w+ at \d+ arena (\d+)", done.stdout)]
     if not planned or not arenas:
         sys.exit(f"{' '.join(command)}: the program has no prediction or no arena")
     return [int(bytes) - LIBRARIES for bytes in planned.group(1).split(",")], arenas

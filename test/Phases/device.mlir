@@ -3,15 +3,15 @@
 // The passes of the device phase on a stage of two equal layers: one body, called twice; saved values and gradients are
 // written where they belong, without copies; the communication of a layer is in its body.
 
-// CHECK: module attributes {ppc.groups = [{axes = ["tp"]}, {axes = ["dp"]}]}
+// CHECK: ppcrt.group @over.tp axes ["tp"]
+// CHECK: ppcrt.group @over.dp axes ["dp"]
 // CHECK-NOT: memref.copy
 // CHECK-LABEL: func.func @stage0.forward
-// CHECK-SAME:    %[[SAVED1:[a-z0-9]+]]: memref<16x8xf32> {ppc.buffer = 4 : i64}, %[[SAVED2:[a-z0-9]+]]: memref<16x8xf32> {ppc.buffer = 5 : i64}, %[[OUT:[a-z0-9]+]]: memref<16x8xf32> {ppc.buffer = 6 : i64}, %[[SCRATCH:[a-z0-9]+]]: memref<[[BYTES:[0-9]+]]xi8>)
-// CHECK-SAME:    ppc.scratch_bytes = [[BYTES]] : i64
+// CHECK-SAME:    %[[SAVED1:[a-z0-9]+]]: memref<16x8xf32>, %[[SAVED2:[a-z0-9]+]]: memref<16x8xf32>, %[[OUT:[a-z0-9]+]]: memref<16x8xf32>, %[[SCRATCH:[a-z0-9]+]]: memref<[[BYTES:[0-9]+]]xi8>)
 // CHECK:         ppcrt.call @[[BODY:[a-z_0-9]+]](%arg0, %arg1, %[[SAVED1]], %[[BETWEEN:[a-z_0-9]+]]
 // CHECK:         ppcrt.call @[[BODY]](%[[BETWEEN]], %arg2, %[[SAVED2]], %[[OUT]]
-func.func @stage0.forward(%x: tensor<16x8xf32> {ppc.buffer = 3 : i64}, %w1: tensor<8x8xf32> {ppc.buffer = 0 : i64}, %w2: tensor<8x8xf32> {ppc.buffer = 1 : i64})
-    -> (tensor<16x8xf32> {ppc.buffer = 4 : i64}, tensor<16x8xf32> {ppc.buffer = 5 : i64}, tensor<16x8xf32> {ppc.buffer = 6 : i64}) attributes {ppc.action = "forward"} {
+func.func @stage0.forward(%x: tensor<16x8xf32>, %w1: tensor<8x8xf32>, %w2: tensor<8x8xf32>)
+    -> (tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>) attributes {ppcrt.routine = "forward"} {
   %a1 = ppc.matmul "sh,fh->sf" %x, %w1 {ppc.layer = 1 : i64} : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
   %a2 = ppc.silu %a1 {ppc.layer = 1 : i64} : tensor<16x8xf32>
   %a3 = ppc.all_reduce %a2 over ["tp"] <sum> {ppc.layer = 1 : i64} : tensor<16x8xf32>
@@ -25,9 +25,9 @@ func.func @stage0.forward(%x: tensor<16x8xf32> {ppc.buffer = 3 : i64}, %w1: tens
 // CHECK-LABEL: func.func @stage0.update
 // CHECK:         ppcrt.call @all_reduce_body(%arg1)
 // CHECK:         ppcrt.call @adamw_body(%arg0, %arg1, %arg2, %arg3,
-func.func @stage0.update(%p: tensor<8x8xf32> {ppc.buffer = 0 : i64}, %g: tensor<8x8xf32> {ppc.buffer = 1 : i64}, %m: tensor<8x8xf32> {ppc.buffer = 2 : i64},
-    %v: tensor<8x8xf32> {ppc.buffer = 3 : i64}, %lr: tensor<f32> {ppc.buffer = 4 : i64}, %step: tensor<f32> {ppc.buffer = 5 : i64})
-    -> (tensor<8x8xf32> {ppc.buffer = 0 : i64}, tensor<8x8xf32> {ppc.buffer = 2 : i64}, tensor<8x8xf32> {ppc.buffer = 3 : i64}, tensor<f32> {ppc.buffer = 7 : i64}) attributes {ppc.action = "update"} {
+func.func @stage0.update(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %m: tensor<8x8xf32>,
+    %v: tensor<8x8xf32>, %lr: tensor<f32>, %step: tensor<f32>)
+    -> (tensor<8x8xf32> {ppc.destination = 0 : i64}, tensor<8x8xf32> {ppc.destination = 2 : i64}, tensor<8x8xf32> {ppc.destination = 3 : i64}, tensor<f32>) attributes {ppcrt.routine = "update"} {
   %r = ppc.all_reduce %g over ["dp"] <sum> : tensor<8x8xf32>
   %q = ppc.squared_norm %r : tensor<8x8xf32> to tensor<f32>
   %n = ppc.sqrt %q : tensor<f32>
@@ -40,8 +40,8 @@ func.func @stage0.update(%p: tensor<8x8xf32> {ppc.buffer = 0 : i64}, %g: tensor<
 // CHECK-LABEL: func.func @stage0.backward
 // CHECK:       func.func private @backward_body(%{{.*}}: memref<16x8xf32>, %{{.*}}: memref<16x8xf32>, %[[ACC:.*]]: memref<8x8xf32>)
 // CHECK:         ppcrt.gemm {{.*}} outs(%[[ACC]] : memref<8x8xf32>) {{.*}} accumulate
-func.func @stage0.backward(%x: tensor<16x8xf32> {ppc.buffer = 3 : i64}, %dy: tensor<16x8xf32> {ppc.buffer = 2 : i64}, %g: tensor<8x8xf32> {ppc.buffer = 1 : i64})
-    -> (tensor<8x8xf32> {ppc.buffer = 1 : i64}) attributes {ppc.action = "backward"} {
+func.func @stage0.backward(%x: tensor<16x8xf32>, %dy: tensor<16x8xf32>, %g: tensor<8x8xf32>)
+    -> (tensor<8x8xf32> {ppc.destination = 2 : i64}) attributes {ppcrt.routine = "backward"} {
   %d = ppc.matmul "sh,sf->hf" %x, %dy {ppc.layer = 1 : i64} : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
   %s = ppc.add %g, %d {ppc.layer = 1 : i64} : tensor<8x8xf32>
   return %s : tensor<8x8xf32>

@@ -1,5 +1,5 @@
-// ppcrt_attention and its gradients against the definition in f64: random shapes, windows, groups and slopes, sizes that are no
-// multiples of a tile, one query, more keys than queries.
+// ppcrt_attention and its gradients against the definition in f64: random shapes, windows, groups and slopes, sizes
+// that are no multiples of a tile, one query, more keys than queries.
 #include "runtime/core/DataType.h"
 #include "runtime/host/Threads.h"
 #include "runtime/include/ppcrt.h"
@@ -18,9 +18,9 @@ struct Shape {
 };
 
 std::ostream &operator<<(std::ostream &out, const Shape &s) {
-  return out << "batch " << s.batch << ", queries " << s.queries << ", keys " << s.keys << ", heads " << s.heads << " x "
-             << s.groups << ", dims " << s.keyDim << " and " << s.valueDim << ", causal " << s.causal << ", window " << s.window
-             << ", slopes " << s.slopes;
+  return out << "batch " << s.batch << ", queries " << s.queries << ", keys " << s.keys << ", heads " << s.heads
+             << " x " << s.groups << ", dims " << s.keyDim << " and " << s.valueDim << ", causal " << s.causal
+             << ", window " << s.window << ", slopes " << s.slopes;
 }
 
 struct Result {
@@ -52,7 +52,8 @@ Result definition(const Shape &s, const Operands &in, double scale) {
   Result r{std::vector<double>(rows * s.valueDim), std::vector<double>(rows), std::vector<double>(in.q.size()),
            std::vector<double>(in.k.size()), std::vector<double>(in.v.size())};
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t head = row % heads, query = row / heads % s.queries, b = row / heads / s.queries, own = query + s.keys - s.queries;
+    int64_t head = row % heads, query = row / heads % s.queries, b = row / heads / s.queries,
+            own = query + s.keys - s.queries;
     auto keyRow = [&](int64_t j) { return (b * s.keys + j) * s.heads + head / s.groups; };
     auto sees = [&](int64_t j) { return !s.causal || (j <= own && (!s.window || j > own - s.window)); };
     std::vector<double> p(s.keys), dp(s.keys);
@@ -111,7 +112,8 @@ template <typename T> std::vector<double> wide(const std::vector<T> &values) {
 
 // T: of operands and results; Row: of logarithms and slopes.
 template <typename T, typename Row> Result call(int32_t type, const Shape &s, const Operands &in, double scale) {
-  const int64_t desc[] = {1, type, s.batch, s.queries, s.keys, s.heads, s.groups, s.keyDim, s.valueDim, s.causal, s.window};
+  const int64_t desc[] = {1,        type,     s.batch,    s.queries, s.keys,  s.heads,
+                          s.groups, s.keyDim, s.valueDim, s.causal,  s.window};
   std::vector<T> q = typed<T>(in.q), k = typed<T>(in.k), v = typed<T>(in.v), dout = typed<T>(in.dout);
   std::vector<Row> slopes = typed<Row>(in.slopes);
   const void *slope = s.slopes ? slopes.data() : nullptr;
@@ -119,8 +121,8 @@ template <typename T, typename Row> Result call(int32_t type, const Shape &s, co
   std::vector<T> out(dout.size(), garbage), dq(q.size(), garbage), dk(k.size(), garbage), dv(v.size(), garbage);
   std::vector<Row> lse(s.batch * s.queries * s.heads * s.groups, Row(NAN));
   ppcrt_attention(desc, scale, q.data(), k.data(), v.data(), slope, out.data(), lse.data());
-  ppcrt_attention_backward(desc, scale, q.data(), k.data(), v.data(), out.data(), lse.data(), dout.data(), slope, dq.data(),
-                           dk.data(), dv.data());
+  ppcrt_attention_backward(desc, scale, q.data(), k.data(), v.data(), out.data(), lse.data(), dout.data(), slope,
+                           dq.data(), dk.data(), dv.data());
   return {wide(out), wide(lse), wide(dq), wide(dk), wide(dv)};
 }
 
@@ -157,12 +159,12 @@ void compare(const Shape &shape, uint64_t seed) {
 
 TEST(Attention, AgreesWithItsDefinition) {
   const Shape shapes[] = {
-      {1, 1, 1, 1, 1, 1, 1, 1, 0, false},        {2, 64, 64, 2, 1, 16, 16, 1, 0, false}, // whole tiles
-      {1, 1, 130, 1, 2, 8, 8, 1, 0, false},                                              // one query, more keys
-      {1, 130, 130, 1, 1, 8, 8, 1, 0, false},    {2, 65, 65, 2, 3, 5, 7, 1, 0, true},    // one more than a tile
-      {1, 200, 200, 1, 1, 16, 16, 1, 3, false},  {1, 200, 200, 1, 1, 16, 16, 1, 100, true}, // windows in and over a tile
-      {1, 7, 300, 1, 1, 16, 16, 1, 64, false},   {1, 70, 33, 2, 1, 8, 8, 0, 0, false},   // more queries than keys
-      {1, 20, 3000, 1, 1, 8, 8, 1, 0, false},    {1, 100, 2000, 1, 1, 8, 8, 0, 0, true}, // tiles of fewer queries
+      {1, 1, 1, 1, 1, 1, 1, 1, 0, false},       {2, 64, 64, 2, 1, 16, 16, 1, 0, false},    // whole tiles
+      {1, 1, 130, 1, 2, 8, 8, 1, 0, false},                                                // one query, more keys
+      {1, 130, 130, 1, 1, 8, 8, 1, 0, false},   {2, 65, 65, 2, 3, 5, 7, 1, 0, true},       // one more than a tile
+      {1, 200, 200, 1, 1, 16, 16, 1, 3, false}, {1, 200, 200, 1, 1, 16, 16, 1, 100, true}, // windows in and over a tile
+      {1, 7, 300, 1, 1, 16, 16, 1, 64, false},  {1, 70, 33, 2, 1, 8, 8, 0, 0, false},      // more queries than keys
+      {1, 20, 3000, 1, 1, 8, 8, 1, 0, false},   {1, 100, 2000, 1, 1, 8, 8, 0, 0, true},    // tiles of fewer queries
   };
   for (const Shape &shape : shapes)
     compare(shape, 1);
@@ -173,7 +175,8 @@ TEST(Attention, AgreesWithItsDefinitionOnRandomShapes) {
   for (uint64_t seed = first; seed < first + 12; ++seed) {
     std::mt19937_64 random(seed);
     auto size = [&](int64_t most) { return int64_t(random() % uint64_t(most)) + 1; };
-    Shape shape{size(2), size(150), 0, size(3), size(3), size(24), size(24), int64_t(random() % 2), 0, random() % 2 == 0};
+    Shape shape{size(2), size(150),        0, size(3), size(3), size(24), size(24), int64_t(random() % 2),
+                0,       random() % 2 == 0};
     shape.keys = shape.queries + size(100) - 1;
     if (shape.causal && random() % 2)
       shape.window = size(shape.keys + 10);
@@ -189,12 +192,15 @@ void expectSameBits(const Result &a, const Result &b, const char *type, const Sh
 // The same bits from every number of threads, and again: heads are computed side by side, in no fixed order.
 TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
   int before = ppcrt::libraryThreads();
-  const Shape shapes[] = {{2, 200, 200, 3, 2, 32, 24, 1, 0, true}, {1, 150, 190, 1, 5, 64, 64, 1, 70, false}, {3, 64, 100, 2, 1, 16, 16, 0, 0, false}};
+  const Shape shapes[] = {{2, 200, 200, 3, 2, 32, 24, 1, 0, true},
+                          {1, 150, 190, 1, 5, 64, 64, 1, 70, false},
+                          {3, 64, 100, 2, 1, 16, 16, 0, 0, false}};
   for (const Shape &shape : shapes) {
     std::mt19937_64 random(1);
     Operands in = draw(shape, random);
     ppcrt::setLibraryThreads(1);
-    Result f32 = call<float, float>(PPCRT_F32, shape, in, 0.125), bf16 = call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125);
+    Result f32 = call<float, float>(PPCRT_F32, shape, in, 0.125),
+           bf16 = call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125);
     for (int threads : {2, 3, 5, 2}) {
       ppcrt::setLibraryThreads(threads);
       expectSameBits(call<float, float>(PPCRT_F32, shape, in, 0.125), f32, "f32", shape, threads);

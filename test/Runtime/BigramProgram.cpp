@@ -21,47 +21,51 @@ struct Layout {
 } layout;
 
 enum Group { Tp, Dp, Pp };
-enum Function { Forward, Backward, Update };
+enum Routine { Forward, Backward, Update };
 
-// Lays out one stage: buffers get names, and functions list them by name.
-class StageBuilder {
+enum What { Load, Run, Send, Receive };      // of actions
+enum Stream { Compute, Outgoing, Incoming }; // of a device
+enum Message { Activation, ItsGradient };    // between the devices; also the tag
+constexpr int ofStep = -1;                   // no micro-batch
+
+// Lays out one device: buffers get names, and routines list them by name.
+class DeviceBuilder {
 public:
-  void add(const std::string &name, json buffer, int elements, bool slot) {
-    int64_t &end = slot ? slotEnd : arenaEnd;
-    buffer["space"] = slot ? "slot" : "arena";
+  void add(const std::string &name, json buffer, int elements, bool slots) {
+    int64_t bytes = (int64_t(elements) * 4 + 63) / 64 * 64;
     buffer["offset"] = end;
-    end += (int64_t(elements) * 4 + 63) / 64 * 64;
+    if (slots)
+      buffer["slots"] = microBatches, buffer["stride"] = bytes;
+    end += bytes * (slots ? microBatches : 1);
     names.push_back(name);
     buffers.push_back(buffer);
   }
-  int index(const std::string &name) const { return int(std::find(names.begin(), names.end(), name) - names.begin()); }
-  void function(const char *kind, const std::string &entry, const std::vector<std::string> &arguments) {
-    functions[kind]["entry"] = entry;
+  void routine(const char *kind, const std::string &entry, const std::vector<std::string> &arguments) {
+    json routine = {{"kind", kind}, {"entry", entry}, {"buffers", json::array()}};
     for (const std::string &name : arguments)
-      functions[kind]["buffers"].push_back(index(name));
+      routine["buffers"].push_back(index(name));
+    routines.push_back(routine);
   }
-  void act(const char *what, int microBatch) { actions.push_back({{"do", what}, {"micro_batch", microBatch}}); }
-  void message(const char *what, int microBatch, const std::string &buffer, int stage) {
-    actions.push_back({{"do", what},
-                       {"micro_batch", microBatch},
-                       {"buffer", index(buffer)},
-                       {"stage", stage},
-                       {"tag", buffer == "h" ? 0 : 1}});
+  void message(int to, int from, const std::string &buffer, Message tag) {
+    messages.push_back({{"to", to}, {"from", from}, {"buffer", index(buffer)}, {"tag", int(tag)}});
+  }
+  // `afterLast`: whether it comes after the action before it.
+  void act(What what, Stream stream, int number, int microBatch, bool afterLast = false) {
+    actions.push_back({int(what), int(stream), number, microBatch});
+    if (afterLast)
+      actions.back().push_back(1);
   }
   json finish() const {
-    return {{"arena_bytes", arenaEnd + microBatches * slotEnd},
-            {"slots", microBatches},
-            {"slot_offset", arenaEnd},
-            {"slot_bytes", slotEnd},
-            {"buffers", buffers},
-            {"functions", functions},
-            {"actions", actions}};
+    return {{"arena_bytes", end},   {"buffers", buffers}, {"routines", routines}, {"streams", {"compute", "out", "in"}},
+            {"messages", messages}, {"step", actions}};
   }
 
 private:
-  int64_t arenaEnd = 0, slotEnd = 0;
+  int index(const std::string &name) const { return int(std::find(names.begin(), names.end(), name) - names.begin()); }
+
+  int64_t end = 0;
   std::vector<std::string> names;
-  json buffers = json::array(), functions = json::object(), actions = json::array();
+  json buffers = json::array(), routines = json::array(), messages = json::array(), actions = json::array();
 };
 
 json parameterBuffer(const char *role, const char *name, int rows, bool cut) {
@@ -73,8 +77,8 @@ json parameterBuffer(const char *role, const char *name, int rows, bool cut) {
   return buffer;
 }
 
-json buildStage(int stage) {
-  StageBuilder builder;
+json buildDevice(int stage) {
+  DeviceBuilder builder;
   bool first = stage == 0, last = stage == layout.pp - 1;
   int rows = layout.rows();
   json input = {{"role", "input"},
@@ -126,24 +130,29 @@ json buildStage(int stage) {
   for (auto *list : {&forward, &backward})
     list->insert(list->end(), {"h", "gh"});
   std::string prefix = "stage" + std::to_string(stage) + ".";
-  builder.function("forward", prefix + "forward", forward);
-  builder.function("backward", prefix + "backward", backward);
-  builder.function("update", prefix + "update", update);
+  builder.routine("forward", prefix + "forward", forward);
+  builder.routine("backward", prefix + "backward", backward);
+  builder.routine("update", prefix + "update", update);
+  if (layout.pp > 1) {
+    builder.message(first ? 1 : -1, first ? -1 : 0, "h", Activation);
+    builder.message(first ? -1 : 0, first ? 1 : -1, "gh", ItsGradient);
+  }
   for (int m = 0; m < microBatches; ++m) {
+    builder.act(Load, Compute, 0, m);
     if (!first)
-      builder.message("receive", m, "h", stage - 1);
-    builder.act("forward", m);
+      builder.act(Receive, Incoming, Activation, m);
+    builder.act(Run, Compute, Forward, m, !first);
     if (!last)
-      builder.message("send", m, "h", stage + 1);
+      builder.act(Send, Outgoing, Activation, m, true);
   }
   for (int m = 0; m < microBatches; ++m) {
     if (!last)
-      builder.message("receive", m, "gh", stage + 1);
-    builder.act("backward", m);
+      builder.act(Receive, Incoming, ItsGradient, m);
+    builder.act(Run, Compute, Backward, m, !last);
     if (!first)
-      builder.message("send", m, "gh", stage - 1);
-    builder.act("weight_gradient", m); // absent: nothing to do
+      builder.act(Send, Outgoing, ItsGradient, m, true);
   }
+  builder.act(Run, Compute, Update, ofStep);
   return builder.finish();
 }
 
@@ -260,7 +269,7 @@ const ppcrt_entry twoStages[] = {
 std::string bigramManifest(int pp, int dp, int tp) {
   layout = {pp, dp, tp};
   json manifest = {
-      {"format", 1},
+      {"format", 2},
       {"abi", 1},
       {"model", "bigram"},
       {"plan", "schedule: gpipe\n"},
@@ -278,7 +287,7 @@ std::string bigramManifest(int pp, int dp, int tp) {
                                       {"shape", {vocabulary, hidden}},
                                       {"init", {{"kind", "normal"}, {"std", 0.1}}}});
   for (int stage = 0; stage < pp; ++stage)
-    manifest["stages"].push_back(buildStage(stage));
+    manifest["devices"].push_back(buildDevice(stage));
   return manifest.dump();
 }
 

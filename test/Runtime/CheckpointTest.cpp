@@ -1,14 +1,16 @@
 // Checkpoints: going on is bit for bit the unbroken run, under any layout; damaged ones are refused and the one before
 // is used; a disk that is full destroys nothing.
+#include "runtime/core/Checksum.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -176,7 +178,8 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheOlderOne) {
   EXPECT_EQ(trainsOn, 0) << warnings;
   EXPECT_NE(warnings.find("warning: the checkpoint of step 8 could not be written: cannot write "), std::string::npos)
       << warnings;
-  EXPECT_NE(warnings.find(" bytes to " + folder + "/step-00000008.partial/rank-0000"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find(" bytes to " + folder + "/step-00000008."), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find(".partial/rank-0000"), std::string::npos) << warnings;
   EXPECT_NE(warnings.find("the last one is of step 4"), std::string::npos) << warnings;
   EXPECT_EQ(warnings.find("there is none before it"), std::string::npos) << warnings;
   EXPECT_EQ(ends, 1);
@@ -188,8 +191,8 @@ TEST_F(CheckpointTest, AFullDiskLeavesTheOlderOne) {
 
 // The limit is set while the program runs, on a rank that gives no names to checkpoints.
 TEST_F(CheckpointTest, EveryRankKnowsTheLastOne) {
-  ProgramRun run("1,1,2", {"--synthetic", "--steps", "1000000", "--quiet", "--checkpoint-dir", folder,
-                           "--checkpoint-every", "4"});
+  ProgramRun run(
+      "1,1,2", {"--synthetic", "--steps", "1000000", "--quiet", "--checkpoint-dir", folder, "--checkpoint-every", "4"});
   auto until = [](const std::function<bool()> &done) {
     for (int turn = 0; turn < 3000 && !done(); ++turn)
       usleep(10000);
@@ -213,6 +216,111 @@ TEST_F(CheckpointTest, EveryRankKnowsTheLastOne) {
       << run.err();
   kill(run.launcher(), SIGTERM);
   run.wait();
+}
+
+// A run that was killed leaves its lock, which is no reason to stop; one that lives is.
+TEST_F(CheckpointTest, OneRunAtATime) {
+  ProgramRun first(
+      "1,1,2", {"--synthetic", "--steps", "1000000", "--quiet", "--checkpoint-dir", folder, "--checkpoint-every", "4"});
+  for (int turn = 0; turn < 3000 && !fs::exists(folder + "/step-00000004"); ++turn)
+    usleep(1000);
+  EXPECT_EQ(train("1,1,2", 8, {"--resume"}), 1);
+  EXPECT_EQ(errors.find("error: " + folder + " is used by another run (process "), 0u) << errors;
+  EXPECT_EQ(errors.find('\n'), errors.size() - 1) << errors;
+  kill(first.launcher(), SIGKILL);
+  first.wait();
+  for (int turn = 0; turn < 3000 && !gone(first.ranks()); ++turn)
+    usleep(1000);
+  EXPECT_TRUE(fs::exists(folder + "/run.lock"));
+  ProgramRun second("1,1,2", {"--synthetic", "--lr", "3e-4", "--steps", "1000000", "--print-every", "1", "--resume",
+                              "--checkpoint-dir", folder});
+  EXPECT_TRUE(second.waitForOutput("resumed after step "));
+  EXPECT_NE(second.err().find("note: the run that used " + folder + " (process "), std::string::npos) << second.err();
+  kill(second.launcher(), SIGTERM);
+  EXPECT_EQ(second.wait(), 128 + SIGTERM);
+  EXPECT_FALSE(fs::exists(folder + "/run.lock"));
+}
+
+// Each case goes on from a checkpoint of --seed 3 over a text.
+TEST_F(CheckpointTest, WhatItIsOfIsComparedAndSaid) {
+  std::string text = folder + ".text", other = folder + ".other", moved = folder + ".moved";
+  std::string content;
+  for (int i = 0; i < 100; ++i)
+    content += "It was the best of times, it was the worst of times " + std::to_string(i) + ".\n";
+  writeFile(text, content);
+  writeFile(moved, content);
+  content[1234] ^= 1;
+  writeFile(other, content);
+  auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"--steps", "4", "--threads", "1", "--checkpoint-dir", folder};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    ProgramRun program("1,1,2", arguments);
+    int status = program.wait();
+    errors = program.err();
+    return status;
+  };
+  ASSERT_EQ(run({"--seed", "3", "--data", text}), 0) << errors;
+  struct Case {
+    std::vector<std::string> arguments;
+    bool refused;
+    std::string message;
+  };
+  for (const Case &differs :
+       {Case{{"--data", other}, true, "data is "},
+        {{"--synthetic"}, true, "data is random tokens here, "},
+        {{"--data", text, "--seed", "4"}, true, "--seed"},
+        {{"--data", text, "--order", "shuffle"}, true, "--order"},
+        {{"--data", moved}, false, "note: resumed with --data " + moved + " instead of " + text},
+        {{"--data", text, "--threads", "2"}, false, "note: resumed with threads of a rank 2 instead of 1"},
+        {{"--data", text, "--lr", "0.5"}, false, "note: resumed with --lr 0.5 instead of "}}) {
+    std::vector<std::string> arguments = differs.arguments;
+    arguments.push_back("--resume");
+    EXPECT_EQ(run(arguments), differs.refused ? 1 : 0) << errors;
+    EXPECT_NE(errors.find(differs.message), std::string::npos) << errors;
+    EXPECT_EQ(errors.find("warning:"), std::string::npos) << errors;
+    if (!differs.refused)
+      continue;
+    arguments.back() = "--resume-anyway";
+    EXPECT_EQ(run(arguments), 0) << errors;
+    EXPECT_NE(errors.find("warning: --resume-anyway ignores that "), std::string::npos) << errors;
+  }
+  ASSERT_EQ(run({"--data", text, "--resume"}), 0) << errors;
+  EXPECT_EQ(errors, "") << "the same run says nothing";
+}
+
+// What programs wrote before checkpoints said what they are of.
+TEST_F(CheckpointTest, OneOfTheOldFormatIsGoneOnFromWithAWarning) {
+  std::vector<std::string> expected = unbroken("1,1,2");
+  ASSERT_EQ(train("1,1,2", 8), 0) << errors;
+  std::string path = folder + "/step-00000008/checkpoint.json";
+  auto rewrite = [&](const std::function<void(nlohmann::json &)> &change) {
+    nlohmann::json document = nlohmann::json::parse(readFile(path));
+    change(document);
+    document.erase("checksum");
+    std::string plain = document.dump();
+    document["checksum"] = ppcrt::crc32c(plain.data(), plain.size());
+    writeFile(path, document.dump());
+  };
+  rewrite([](nlohmann::json &document) {
+    document["format"] = 1;
+    document.erase("mathematics");
+    document.erase("circumstances");
+  });
+  ASSERT_EQ(train("1,1,2", 12, {"--resume"}), 0) << errors;
+  EXPECT_EQ(errors.find("warning: " + folder + "/step-00000008 was written when checkpoints did not say "), 0u)
+      << errors;
+  EXPECT_EQ(lines(losses), expected);
+  path = folder + "/step-00000012/checkpoint.json";
+  rewrite([](nlohmann::json &document) {
+    document["format"] = 1;
+    document["global_batch"] = 4321;
+  });
+  EXPECT_EQ(train("1,1,2", 14, {"--resume"}), 1);
+  EXPECT_NE(errors.find("global batch is "), std::string::npos) << errors;
+  EXPECT_NE(errors.find(" here, 4321 in the checkpoint"), std::string::npos) << errors;
+  rewrite([](nlohmann::json &document) { document["format"] = 3; });
+  EXPECT_EQ(train("1,1,2", 14, {"--resume"}), 0);
+  EXPECT_NE(errors.find("reads checkpoints up to format 2"), std::string::npos) << errors;
 }
 
 } // namespace

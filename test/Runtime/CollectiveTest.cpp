@@ -207,14 +207,14 @@ TEST_P(CollectiveTest, LargeBuffers) {
              [&](Transport &transport, std::byte *arena) { return runCalls(shape, transport, arena, calls); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, CollectiveTest,
-                         ::testing::Values(TransportCase{TransportKind::Local, 1}, TransportCase{TransportKind::Local, 2},
-                                           TransportCase{TransportKind::Local, 3}, TransportCase{TransportKind::Local, 4},
-                                           TransportCase{TransportKind::Local, 5}, TransportCase{TransportKind::Mpi, 1},
-                                           TransportCase{TransportKind::Mpi, 2}, TransportCase{TransportKind::Mpi, 3},
-                                           TransportCase{TransportKind::Mpi, 5},
-                                           TransportCase{TransportKind::MpiOverTcp, 4}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Ranks, CollectiveTest,
+    ::testing::Values(TransportCase{TransportKind::Local, 1}, TransportCase{TransportKind::Local, 2},
+                      TransportCase{TransportKind::Local, 3}, TransportCase{TransportKind::Local, 4},
+                      TransportCase{TransportKind::Local, 5}, TransportCase{TransportKind::Mpi, 1},
+                      TransportCase{TransportKind::Mpi, 2}, TransportCase{TransportKind::Mpi, 3},
+                      TransportCase{TransportKind::Mpi, 5}, TransportCase{TransportKind::MpiOverTcp, 4}),
+    nameOf);
 
 TEST(CollectiveErrorTest, MembersThatDisagreeAreNamed) {
   ::testing::internal::CaptureStderr();

@@ -1,4 +1,5 @@
-// Samples of files and of random tokens; files that cannot be used. What the command line says of them is in LaunchTest.
+// Samples of files and of random tokens; files that cannot be used. What the command line says of them is in
+// LaunchTest.
 #include "runtime/core/Error.h"
 #include "runtime/core/TokenData.h"
 #include "test/Runtime/ProgramRun.h"
@@ -131,8 +132,9 @@ TEST(TokenDataTest, EveryFormatHoldsTheSameTokens) {
   }
   EXPECT_EQ(TokenData(request(base + "32.bin", length, vocabulary)).type(), TokenType::UInt32);
   EXPECT_EQ(TokenData(request(base + "m32.idx", length, vocabulary)).type(), TokenType::Int32);
-  EXPECT_EQ(TokenData(request(base + "m16", length, vocabulary)).describe().find(
-                std::to_string(narrow.size()) + " tokens of uint16 in 3 sequences, unigram entropy "),
+  EXPECT_EQ(TokenData(request(base + "m16", length, vocabulary))
+                .describe()
+                .find(std::to_string(narrow.size()) + " tokens of uint16 in 3 sequences, unigram entropy "),
             0u);
 }
 
@@ -144,20 +146,23 @@ TEST(TokenDataTest, FilesThatCannotBeUsedAreNamed) {
   };
   std::vector<uint16_t> ids(40, 7);
   std::string odd = file("odd.bin", bytesOf(ids) + "x"), empty = file("empty.bin", "");
-  EXPECT_EQ(errorOf(request(odd, 8)), odd + " holds 81 bytes, which is no multiple of the 2 bytes of a uint16: the file is "
-                                            "truncated, or --data-format is wrong");
-  EXPECT_EQ(errorOf(request(empty, 8)), empty + " holds 0 tokens, but one sample needs 9 (sequence length 8 + 1): use a "
-                                                "longer text or a shorter sequence");
+  EXPECT_EQ(errorOf(request(odd, 8)),
+            odd + " holds 81 bytes, which is no multiple of the 2 bytes of a uint16: the file is "
+                  "truncated, or --data-format is wrong");
+  EXPECT_EQ(errorOf(request(empty, 8)), empty +
+                                            " holds 0 tokens, but one sample needs 9 (sequence length 8 + 1): use a "
+                                            "longer text or a shorter sequence");
   std::string few = file("few.bin", bytesOf(std::vector<uint16_t>(8, 7)));
   EXPECT_EQ(errorOf(request(few, 8)).find(few + " holds 8 tokens, but one sample needs 9"), 0u);
   ids[33] = 300;
   std::string outside = file("outside.bin", bytesOf(ids));
-  EXPECT_EQ(errorOf(request(outside, 8)), outside + ": token 300, number 33 of the file read as uint16, is not below the "
-                                                    "model's vocabulary size 256: use the tokenizer of this model, or say "
-                                                    "what the file is with --data-format");
+  EXPECT_EQ(errorOf(request(outside, 8)), outside +
+                                              ": token 300, number 33 of the file read as uint16, is not below the "
+                                              "model's vocabulary size 256: use the tokenizer of this model, or say "
+                                              "what the file is with --data-format");
   ids[33] = 7;
-  std::string index = std::string("MMIDIDX\0\0", 9) + bytesOf(uint64_t(1)) + bytesOf(uint8_t(8)) + bytesOf(uint64_t(1)) +
-                      bytesOf(uint64_t(2)) + bytesOf(int32_t(40)) + bytesOf(int64_t(0)) +
+  std::string index = std::string("MMIDIDX\0\0", 9) + bytesOf(uint64_t(1)) + bytesOf(uint8_t(8)) +
+                      bytesOf(uint64_t(1)) + bytesOf(uint64_t(2)) + bytesOf(int32_t(40)) + bytesOf(int64_t(0)) +
                       bytesOf(std::vector<int64_t>{0, 1});
   std::string data = file("pair.bin", bytesOf(ids)), pair = file("pair.idx", index);
   EXPECT_EQ(errorOf(request(data, 8)), "");
@@ -167,13 +172,15 @@ TEST(TokenDataTest, FilesThatCannotBeUsedAreNamed) {
     writeFile(pair, copy);
     return errorOf(request(data, 8));
   };
-  EXPECT_EQ(changed(34, bytesOf(int32_t(41))), pair + " describes 41 tokens of uint16, 82 bytes, but the file beside it has "
-                                                      "80: they do not belong together, or one is truncated");
+  EXPECT_EQ(changed(34, bytesOf(int32_t(41))),
+            pair + " describes 41 tokens of uint16, 82 bytes, but the file beside it has "
+                   "80: they do not belong together, or one is truncated");
   EXPECT_EQ(changed(17, bytesOf(uint8_t(7))), pair + ": type code 7 is none of integer tokens (1 to 5, 8)");
   EXPECT_EQ(changed(9, bytesOf(uint64_t(2))), pair + " has version 2 of the format, this runtime reads version 1");
   EXPECT_EQ(changed(34, bytesOf(int32_t(-1))), pair + ": sequence 0 has length -1");
   EXPECT_EQ(changed(18, bytesOf(~uint64_t(0))).find(pair + " is truncated: "), 0u);
-  EXPECT_EQ(changed(38, bytesOf(int64_t(4))).find(pair + ": sequence 0 begins at byte 4, but the one before ends at 0"), 0u);
+  EXPECT_EQ(changed(38, bytesOf(int64_t(4))).find(pair + ": sequence 0 begins at byte 4, but the one before ends at 0"),
+            0u);
   EXPECT_EQ(changed(0, "TNTIDX"), pair + " is not an index of Megatron-LM: it does not begin with MMIDIDX");
   EXPECT_EQ(errorOf(request(base + "absent", 8, 256, 0, OrderKind::Random, DataFormat::Megatron)),
             "cannot read " + base + "absent.bin: No such file or directory");
@@ -197,8 +204,8 @@ TEST(TokenDataTest, TokensBeyondTheCheckedPartEndTheRunWhereTheyAreRead) {
 TEST(TokenDataTest, MutatedIndexesGiveErrorsOrData) {
   std::mt19937_64 random(testSeed());
   std::vector<uint16_t> ids(90, 7);
-  std::string whole = std::string("MMIDIDX\0\0", 9) + bytesOf(uint64_t(1)) + bytesOf(uint8_t(8)) + bytesOf(uint64_t(2)) +
-                      bytesOf(uint64_t(2)) + bytesOf(std::vector<int32_t>{40, 50}) +
+  std::string whole = std::string("MMIDIDX\0\0", 9) + bytesOf(uint64_t(1)) + bytesOf(uint8_t(8)) +
+                      bytesOf(uint64_t(2)) + bytesOf(uint64_t(2)) + bytesOf(std::vector<int32_t>{40, 50}) +
                       bytesOf(std::vector<int64_t>{0, 80}) + bytesOf(std::vector<int64_t>{0, 2});
   int accepted = 0;
   for (int turn = 0; turn < 20000; ++turn) {
@@ -223,7 +230,8 @@ TEST(SampleOrderTest, ShuffledEpochsHoldEveryWindowOnce) {
   std::mt19937_64 random(testSeed());
   for (int turn = 0; turn < 60; ++turn) {
     int64_t length = 1 + int64_t(random() % 9);
-    int64_t windows = turn < 20 ? turn + 1 : 1 + int64_t(random() % 3000), tokens = windows * length + 1 + int64_t(random() % length);
+    int64_t windows = turn < 20 ? turn + 1 : 1 + int64_t(random() % 3000),
+            tokens = windows * length + 1 + int64_t(random() % length);
     SampleOrder order(OrderKind::Shuffle, tokens, length, turn);
     ASSERT_EQ(order.places(), windows);
     std::vector<int64_t> first, second;

@@ -43,55 +43,99 @@ public:
 class Recorder final : public ExecutionObserver {
 public:
   explicit Recorder(std::string &log) : log(log) {}
-  void begin(const char *what, int64_t microBatch) override {
-    log += format("%s %lld; ", what, (long long)microBatch);
-  }
+  void begin(const char *what, int64_t microBatch) override { log += format("%s %lld; ", what, (long long)microBatch); }
   void end() override {}
   std::string &log;
 };
 
-// The last stage of two, one micro-batch after the other, in one slot or two.
+// The last device of two, one micro-batch after the other, in one slot or two.
 json sequentialManifest(int slots) {
   const ppcrt_program &program = bigramProgram("2,1,1");
   json manifest = json::parse(std::string(program.manifest, program.manifest_size));
-  for (json &stage : manifest["stages"]) {
-    stage["slots"] = slots;
+  for (json &device : manifest["devices"]) {
+    for (json &buffer : device["buffers"])
+      if (buffer.contains("slots"))
+        buffer["slots"] = slots;
     json ordered = json::array();
-    for (int m = 0; m < microBatches; ++m)
-      for (const json &action : stage["actions"])
-        if (action["micro_batch"] == m)
+    for (int m : {0, 1, -1})
+      for (json action : device["step"])
+        if (action[3] == m) {
+          if (slots == 1 && !ordered.empty() && action[0] == 0) // loads where the last one may still be sent from
+            action.push_back(1);
           ordered.push_back(action);
-    stage["actions"] = ordered;
+        }
+    device["step"] = ordered;
   }
   return manifest;
 }
 
-std::string logOfTwoSteps(int slots) {
-  Manifest manifest = parseManifest(sequentialManifest(slots).dump());
-  RecordingTransport transport;
-  RankContext context(transport);
-  RankContext::current = &context;
-  std::vector<std::byte> arena(manifest.stages[1].arenaBytes);
-  RandomTokens tokens(sequenceLength, vocabulary, 0);
-  Recorder recorder(transport.log);
-  PlanExecutor executor(manifest, bigramProgram("2,1,1"), context, arena.data(), tokens, &recorder);
-  executor.initializeParameters(0);
-  executor.run(1, 0.1);
-  executor.run(2, 0.1);
-  RankContext::current = nullptr;
-  return transport.log;
-}
+class ExecutorTest : public ::testing::Test {
+protected:
+  // What happens in two steps, or two evaluations.
+  std::string log(const json &text, bool evaluates = false) {
+    Manifest manifest = parseManifest(text.dump());
+    RecordingTransport transport;
+    RankContext context(transport);
+    RankContext::current = &context;
+    std::vector<std::byte> arena(manifest.devices[1].arenaBytes);
+    RandomTokens tokens(sequenceLength, vocabulary, 0);
+    Recorder recorder(transport.log);
+    PlanExecutor executor(manifest, bigramProgram("2,1,1"), context, arena.data(), tokens, &recorder);
+    executor.initializeParameters(0);
+    for (int turn = 0; turn < 2; ++turn)
+      evaluates ? void(executor.evaluate(turn, tokens)) : void(executor.run(turn + 1, 0.1));
+    RankContext::current = nullptr;
+    return transport.log;
+  }
+};
 
-TEST(ExecutorTest, ASlotIsNotReusedBeforeItsMessagesAreGone) {
+TEST_F(ExecutorTest, ASlotIsNotReusedBeforeItsMessagesAreGone) {
   std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; wait 0; "
-                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; wait 1; update 0; ";
-  EXPECT_EQ(logOfTwoSteps(1), step + step);
+                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; update -1; wait 1; ";
+  EXPECT_EQ(log(sequentialManifest(1)), step + step);
 }
 
-TEST(ExecutorTest, OtherSlotsAreUsedAtOnce) {
+TEST_F(ExecutorTest, OtherSlotsAreUsedAtOnce) {
   std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; "
-                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; wait 0; wait 1; update 0; ";
-  EXPECT_EQ(logOfTwoSteps(2), step + step);
+                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; update -1; wait 0; wait 1; ";
+  EXPECT_EQ(log(sequentialManifest(2)), step + step);
+}
+
+// A stream does one thing after the other: with its second send the first has ended.
+TEST_F(ExecutorTest, WhatComesAfterASendComesAfterThoseBeforeItOnItsStream) {
+  json manifest = sequentialManifest(2);
+  manifest["devices"][1]["step"].back().push_back(1);
+  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; "
+                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; wait 0; wait 1; update -1; ";
+  EXPECT_EQ(log(manifest), step + step);
+}
+
+TEST_F(ExecutorTest, OtherStreamsAreNotWaitedFor) {
+  json manifest = sequentialManifest(2);
+  json &device = manifest["devices"][1];
+  device["streams"].push_back("out again");
+  json &actions = device["step"];
+  actions[9][1] = 3; // the second send
+  actions.back().push_back(1);
+  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; "
+                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; wait 1; update -1; wait 0; ";
+  EXPECT_EQ(log(manifest), step + step);
+}
+
+TEST_F(ExecutorTest, AnEvaluationDoesItsOwnActions) {
+  json manifest = sequentialManifest(2);
+  for (json &device : manifest["devices"]) {
+    bool isLast = device["messages"][0]["to"] == -1;
+    json forward = json::array({{0, 0, 0, 0}});
+    if (isLast)
+      forward.push_back({3, 2, 0, 0});
+    forward.push_back({1, 0, 0, 0});
+    if (!isLast)
+      forward.push_back({2, 1, 0, 0, 1});
+    device["evaluate"] = {{{"repeat", microBatches}, {"step", 1}, {"actions", forward}}};
+  }
+  std::string messages = "receive 0 from 0; receive 1 from 0; "; // routines are not observed in it
+  EXPECT_EQ(log(manifest, true), messages + messages);
 }
 
 // What ppcrt_main says about a program that cannot run.
@@ -109,9 +153,9 @@ TEST(ProgramTest, RefusalsNameWhatIsWrong) {
   EXPECT_EQ(refusalOf(old), "error: the program was compiled for ABI 9, this runtime has ABI 1: compile it again\n");
   empty.entry_count = 0;
   EXPECT_EQ(refusalOf(empty),
-            "error: manifest: stages[0].functions.forward.entry: the program has no function \"stage0.forward\"\n");
+            "error: manifest: devices[0].routines[0].entry: the program has no function \"stage0.forward\"\n");
   json manifest = json::parse(std::string(program.manifest, program.manifest_size));
-  manifest["stages"][0]["arena_bytes"] = int64_t(1) << 45;
+  manifest["devices"][0]["arena_bytes"] = int64_t(1) << 45;
   std::string text = manifest.dump();
   huge.manifest = text.data();
   huge.manifest_size = text.size();

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace ppcrt::test;
@@ -85,10 +89,68 @@ TEST(FailureTest, ALossThatIsNoNumberEndsTheRunAtItsStep) {
   }
 }
 
-TEST(FailureTest, AFullDiskIsNamed) {
+TEST(FailureTest, AFullDiskUnderTheLogIsToldOnce) {
   ProgramRun run("1,2,1", {"--synthetic", "--steps", "3", "--log", "/dev/full"});
-  EXPECT_EQ(run.wait(10), 1);
-  EXPECT_NE(run.err().find("cannot write /dev/full: No space left on device\n"), std::string::npos) << run.err();
+  EXPECT_EQ(run.wait(10), 0);
+  EXPECT_EQ(run.err(), "warning: cannot write /dev/full: No space left on device: it ends with the step before this "
+                       "one, and training goes on\n");
+  EXPECT_NE(run.out().find("done: 3 steps"), std::string::npos) << run.out();
+}
+
+// The limit on the size of a file stands for a disk that is full.
+TEST(FailureTest, ALogOnAFullDiskEndsWithAWholeLine) {
+  std::string losses = temporaryPath("short.losses");
+  rlimit before{}, small{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  small = {1000, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  ProgramRun run("1,2,1", {"--synthetic", "--steps", "150", "--quiet", "--save-losses", losses});
+  int status = run.wait(10);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(run.err(), "warning: cannot write " + losses +
+                           ": File too large: it ends with the step before this one, and training goes on\n");
+  std::string text = readFile(losses);
+  ASSERT_FALSE(text.empty());
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_GT(text.size(), 980u);
+}
+
+TEST(FailureTest, ALogIntoAPipeThatNobodyReadsAnyMore) {
+  std::string pipe = temporaryPath("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ProgramRun alone("1,1,1", {"--synthetic", "--steps", "3", "--quiet", "--log", pipe});
+  EXPECT_EQ(alone.wait(10), 1);
+  EXPECT_EQ(alone.err(), "error: cannot write " + pipe + ": it is a pipe that nothing reads\n");
+  int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ProgramRun run("1,1,1", {"--synthetic", "--steps", "200000", "--quiet", "--log", pipe});
+  pollfd waited{reader, POLLIN, 0};
+  EXPECT_EQ(poll(&waited, 1, 10000), 1);
+  close(reader);
+  for (int turn = 0; turn < 1000 && run.err().empty(); ++turn)
+    usleep(10000);
+  EXPECT_EQ(run.err(), "warning: cannot write " + pipe +
+                           ": Broken pipe: it ends with the step before this one, and training goes on\n");
+  kill(run.launcher(), SIGTERM);
+  EXPECT_EQ(run.wait(10), 128 + SIGTERM);
+}
+
+TEST(FailureTest, APipeAsDataIsReadAndNoReasonToHang) {
+  std::string pipe = temporaryPath("data-pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ProgramRun alone("1,1,1", {"--data", pipe, "--steps", "1"});
+  EXPECT_EQ(alone.wait(15), 1);
+  EXPECT_EQ(alone.err(), "error: cannot read " + pipe + ": a pipe through which nothing has come for 5 s\n");
+  for (const char *option : {"--tokenizer", "--weights"}) {
+    ProgramRun other("1,1,1", {"--synthetic", option, pipe, "--steps", "1"});
+    EXPECT_NE(other.wait(15), -1) << option;
+  }
+  ProgramRun run("1,2,1", {"--data", pipe, "--steps", "2", "--quiet"});
+  int writer = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+  std::string text(3000, 'a');
+  EXPECT_EQ(write(writer, text.data(), text.size()), ssize_t(text.size()));
+  close(writer);
+  EXPECT_EQ(run.wait(15), 0) << run.err();
 }
 
 } // namespace

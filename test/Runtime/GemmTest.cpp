@@ -125,8 +125,8 @@ std::vector<int64_t> mixed(std::vector<int64_t> desc, int64_t result) {
   return desc;
 }
 
-// The same with a and b in bf16, `toOut` and `fromOut` between f32 and C's type. A bf16 result is rounded once: it is off
-// by half of its last place at most, 2^-8 of it, besides what f32 sums lose.
+// The same with a and b in bf16, `toOut` and `fromOut` between f32 and C's type. A bf16 result is rounded once: it is
+// off by half of its last place at most, 2^-8 of it, besides what f32 sums lose.
 template <typename Out, typename ToOut, typename FromOut>
 void checkMixedCases(int64_t result, double tolerance, int count, ToOut toOut, FromOut fromOut) {
   std::mt19937_64 random(testSeed() + 10 + result);

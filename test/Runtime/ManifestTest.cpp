@@ -27,17 +27,18 @@ struct Mistake {
   const char *error;
 };
 
-// Buffers of stage 0: 0-2 E (parameter, gradient, state), 3 ids, 4 h, 5 gh, 6 lossSum, 7 lr, 8 loss, 9 norm.
-// Actions of stage 0: forward 0, send 0, forward 1, send 1, receive 0, backward 0, ...
+// Buffers of device 0: 0-2 E (parameter, gradient, state), 3 ids, 4 h, 5 gh, 6 lossSum, 7 lr, 8 loss, 9 norm.
+// Actions of device 0: 0 load 0, forward 0, send 0, 3 load 1, forward 1, send 1, 6 receive 0, backward 0, 8 receive 1,
+// backward 1, 10 update. Of device 1: 0 load 0, receive 0, forward 0, 3 load 1, ...
 const Mistake mistakes[] = {
-    {"/format", "2", "manifest: format: this runtime reads format 1 only: compile the program again"},
+    {"/format", "1", "manifest: format: this runtime reads format 2 only: compile the program again"},
     {"/abi", "7", "manifest: abi: this runtime has ABI 1: compile the program again"},
     {"/axes", "", "manifest: top level: missing key \"axes\""},
     {"/axes/1/size", "0", "manifest: axes[1].size: expected an integer from 1 to 1024, found 0"},
     {"/axes/1/size", "2000000000", "manifest: axes[1].size: expected an integer from 1 to 1024, found 2000000000"},
     {"/axes/1/size", "1000", "manifest: axes: more than 1024 ranks"},
     {"/axes/1/name", "\"tp\"", "manifest: axes[2].name: axis \"tp\" is defined twice"},
-    {"/axes/0/name", "\"pipe\"", "manifest: groups[2].axes[0]: no axis named \"pp\" in \"axes\""},
+    {"/axes/0/name", "\"pipe\"", "manifest: axes: the first axis must be \"pp\""},
     {"/groups/0/axes/0", "3", "manifest: groups[0].axes[0]: expected a string, found 3"},
     {"/groups/0/stages", "[2]", "manifest: groups[0].stages[0]: expected an integer from 0 to 1, found 2"},
     {"/micro_batches", "3", "manifest: micro_batches: 3 does not divide the global batch of 8"},
@@ -51,65 +52,122 @@ const Mistake mistakes[] = {
      "manifest: parameters[0].init.kind: unknown value \"xavier\"; known: zeros, ones, normal"},
     {"/parameters/0/init/std", "", "manifest: parameters[0].init: missing key \"std\""},
     {"/parameters/0/shape", "[999999999999, 999999999999]", "manifest: parameters[0].shape: more than 2^46 elements"},
-    {"/stages/1", "", "manifest: stages: 1 stages, but axis \"pp\" has size 2"},
-    {"/stages/0/slots", "100000", "manifest: stages[0]: the slots do not lie within \"arena_bytes\""},
-    {"/stages/0/slots", "1",
-     "manifest: stages[0].actions[2]: micro-batch 1 begins in slot 0 while micro-batch 0 still uses it (1 slots)"},
-    {"/stages/0/slot_bytes", "100", "manifest: stages[0]: \"slot_offset\" and \"slot_bytes\" must be multiples of 64"},
-    {"/stages/0/buffers/0/role", "\"weight\"",
-     "manifest: stages[0].buffers[0].role: unknown value \"weight\"; known: parameter, state, gradient, accumulator, "
+    {"/devices/1", "", "manifest: devices: 1 devices, but axis \"pp\" has size 2"},
+    {"/devices/0/buffers/4/slots", "100000",
+     "manifest: devices[0].buffers[4]: 100000 slots of 1536 bytes from byte 9856 on do not lie within the arena of "
+     "16256 "
+     "bytes"},
+    {"/devices/0/buffers/4/slots", "1",
+     "manifest: devices[0].step[7]: micro-batch 0 uses a slot that micro-batch 1 has used since (1 slots)"},
+    {"/devices/0/buffers/4/slots", "", "manifest: devices[0].buffers[4]: role message needs \"slots\""},
+    {"/devices/0/buffers/6/slots", "1", "manifest: devices[0].buffers[6]: missing key \"stride\""},
+    {"/devices/0/buffers/4/stride", "100",
+     "manifest: devices[0].buffers[4].stride: 100 is not a multiple of 64 of at least 1536, the bytes of a slot"},
+    {"/devices/0/buffers/4/stride", "1472",
+     "manifest: devices[0].buffers[4].stride: 1472 is not a multiple of 64 of at least 1536, the bytes of a slot"},
+    {"/devices/0/buffers/0/role", "\"weight\"",
+     "manifest: devices[0].buffers[0].role: unknown value \"weight\"; known: parameter, state, gradient, accumulator, "
      "input, "
      "saved, message, scalar, metric, scratch, prepared"},
-    {"/stages/0/buffers/0/name", "\"X\"",
-     "manifest: stages[0].buffers[0].name: no parameter named \"X\" in \"parameters\""},
-    {"/stages/0/buffers/0/offset", "4", "manifest: stages[0].buffers[0].offset: 4 is not a multiple of 64"},
-    {"/stages/0/buffers/0/offset", "64",
-     "manifest: stages[0]: buffers[1] (gradient E) overlaps buffers[0] (parameter E) at "
+    {"/devices/0/buffers/0/name", "\"X\"",
+     "manifest: devices[0].buffers[0].name: no parameter named \"X\" in \"parameters\""},
+    {"/devices/0/buffers/0/offset", "4", "manifest: devices[0].buffers[0].offset: 4 is not a multiple of 64"},
+    {"/devices/0/buffers/0/offset", "64",
+     "manifest: devices[0]: buffers[1] (gradient E) overlaps buffers[0] (parameter E) at "
      "byte 3200 of the arena"},
-    {"/stages/0/buffers/0/shape", "[65, 12]",
-     "manifest: stages[0].buffers[0]: parameter \"E\" is [65, 12] of f32, expected [66, 12] of f32"},
-    {"/stages/0/buffers/0/type", "\"i32\"",
-     "manifest: stages[0].buffers[0]: parameter \"E\" is [66, 12] of i32, expected [66, 12] of f32"},
-    {"/stages/0/buffers/3/space", "\"arena\"", "manifest: stages[0].buffers[3]: role input must lie in the slot"},
-    {"/stages/0/buffers/0/blocks/0/dim", "2",
-     "manifest: stages[0].buffers[0].blocks[0].dim: expected an integer from 0 to 1, found 2"},
-    {"/stages/0/buffers/0/blocks/0/axes/0", "\"pp\"",
-     "manifest: stages[0].buffers[0].blocks[0]: axis \"pp\" cannot cut this buffer (again)"},
-    {"/stages/0/buffers/2/state", "", "manifest: stages[0].buffers[2]: missing key \"state\""},
-    {"/stages/0/buffers/3/name", "\"labels\"",
-     "manifest: stages[0].buffers[3].name: unknown value \"labels\"; known: ids, targets"},
-    {"/stages/0/buffers/3/shape", "[3, 16]",
-     "manifest: stages[0].buffers[3]: input \"ids\" is [3, 16] of i32, expected [2, 16] of i32"},
-    {"/stages/0/buffers/9/offset", "1000000000",
-     "manifest: stages[0].buffers[9]: bytes 1000000000 to 1000000004 do not lie within the arena of 16256 bytes"},
-    {"/stages/0/functions/forward/buffers/0", "10",
-     "manifest: stages[0].functions.forward.buffers[0]: expected an integer from 0 to 9, found 10"},
-    {"/stages/0/functions/update/buffers/0", "3",
-     "manifest: stages[0].functions.update.buffers[0]: \"update\" belongs to no micro-batch and cannot use a buffer in "
-     "a "
-     "slot"},
-    {"/stages/0/actions/0/do", "\"sleep\"",
-     "manifest: stages[0].actions[0].do: unknown value \"sleep\"; known: forward, backward, weight_gradient, send, "
-     "receive"},
-    {"/stages/0/actions/0/micro_batch", "2",
-     "manifest: stages[0].actions[0].micro_batch: expected an integer from 0 to 1, found 2"},
-    {"/stages/0/actions/1/stage", "0",
-     "manifest: stages[0].actions[1].stage: a stage cannot exchange messages with itself"},
-    {"/stages/0/actions/1/tag", "9", "manifest: stages[0].actions[1]: no receive in stage 1 matches"},
-    {"/stages/1/actions/0", "", "manifest: stages[0].actions[1]: no receive in stage 1 matches"},
-    {"/stages/0/actions/1", "", "manifest: stages[1].actions[0]: no send in stage 0 matches"},
-    {"/stages/0/actions/3/micro_batch", "0",
-     "manifest: stages[0].actions[3]: a second send with tag 0, micro-batch 0 and peer stage 1"},
-    {"/stages/0/actions/1/buffer", "3",
-     "manifest: stages[0].actions[1]: sends 128 bytes, but stages[1].actions[0] receives 1536"},
+    {"/devices/0/buffers/0/shape", "[65, 12]",
+     "manifest: devices[0].buffers[0]: parameter \"E\" is [65, 12] of f32, expected [66, 12] of f32"},
+    {"/devices/0/buffers/0/type", "\"i32\"",
+     "manifest: devices[0].buffers[0]: parameter \"E\" is [66, 12] of i32, expected [66, 12] of f32"},
+    {"/devices/0/buffers/0/blocks/0/dim", "2",
+     "manifest: devices[0].buffers[0].blocks[0].dim: expected an integer from 0 to 1, found 2"},
+    {"/devices/0/buffers/0/blocks/0/axes/0", "\"pp\"",
+     "manifest: devices[0].buffers[0].blocks[0]: axis \"pp\" cannot cut this buffer (again)"},
+    {"/devices/0/buffers/2/state", "", "manifest: devices[0].buffers[2]: missing key \"state\""},
+    {"/devices/0/buffers/3/name", "\"labels\"",
+     "manifest: devices[0].buffers[3].name: unknown value \"labels\"; known: ids, targets"},
+    {"/devices/0/buffers/3/shape", "[1, 16]",
+     "manifest: devices[0].buffers[3]: input \"ids\" is [1, 16] of i32, expected [2, 16] of i32"},
+    {"/devices/0/buffers/9/offset", "1000000000",
+     "manifest: devices[0].buffers[9]: bytes 1000000000 to 1000000004 do not lie within the arena of 16256 bytes"},
+    {"/devices/0/routines/0/kind", "\"sideways\"",
+     "manifest: devices[0].routines[0].kind: unknown value \"sideways\"; known: prepare, forward, backward, "
+     "weight_gradient, update, evaluate"},
+    {"/devices/0/routines/0/buffers/0", "10",
+     "manifest: devices[0].routines[0].buffers[0]: expected an integer from 0 to 9, found 10"},
+    {"/devices/0/routines/2/buffers/0", "3",
+     "manifest: devices[0].routines[2].buffers[0]: \"update\" belongs to no micro-batch and cannot use a buffer with "
+     "slots"},
+    {"/devices/0/messages/0/to", "0",
+     "manifest: devices[0].messages[0].to: a device cannot exchange messages with itself"},
+    {"/devices/0/messages/0/from", "1",
+     "manifest: devices[0].messages[0]: one of \"to\" and \"from\" is another device, the other, for the end that is "
+     "here, -1"},
+    {"/devices/0/messages/0/tag", "9", "manifest: devices[0].messages[0]: no device receives tag 9"},
+    {"/devices/1/messages/0/tag", "9", "manifest: devices[0].messages[0]: no device receives tag 0"},
+    {"/devices/0/messages/0/buffer", "3",
+     "manifest: devices[0].messages[0]: sends 128 bytes, but devices[1].messages[0] receives 1536"},
+    {"/devices/0/step/0/0", "4", "manifest: devices[0].step[0][0]: expected an integer from 0 to 3, found 4"},
+    {"/devices/0/step/0/1", "3", "manifest: devices[0].step[0][1]: expected an integer from 0 to 2, found 3"},
+    {"/devices/0/step/0/3", "2", "manifest: devices[0].step[0][3]: expected an integer from 0 to 1, found 2"},
+    {"/devices/0/step/0/4", "1", "manifest: devices[0].step[0][4]: the first action comes after none"},
+    {"/devices/0/step/1/2", "3", "manifest: devices[0].step[1][2]: expected an integer from 0 to 2, found 3"},
+    {"/devices/0/step/1/3", "-1", "manifest: devices[0].step[1][3]: expected an integer from 0 to 1, found -1"},
+    {"/devices/0/step/2/2", "1", "manifest: devices[0].step[2][2]: message 1 is received by this device"},
+    {"/devices/0/step/2/4", "3", "manifest: devices[0].step[2][4]: expected an integer from 1 to 2, found 3"},
+    {"/devices/0/step/10/3", "0", "manifest: devices[0].step[10][3]: expected an integer from -1 to -1, found 0"},
+    {"/devices/0/step/3", "[0, 0]",
+     "manifest: devices[0].step[3]: expected [what, stream, number, micro-batch, after...]"},
+    {"/devices/0/step/3", "", "manifest: devices[0].step[3]: uses inputs of micro-batch 1 that are not loaded"},
+    {"/devices/0/step/5/3", "0", "manifest: devices[0].messages[0]: micro-batch 0 is sent twice in \"step\""},
+    {"/devices/0/step/5", "",
+     "manifest: devices[1].messages[0]: receives micro-batch 1 in \"step\", which device 0 does not send"},
+    {"/devices/1/step/4", "",
+     "manifest: devices[0].messages[0]: sends micro-batch 1 in \"step\", which device 1 does not receive"},
+    {"/devices/0/evaluate", "[[0, 0, 0, 0], [1, 0, 0, 0], [2, 1, 0, 0]]",
+     "manifest: devices[0].messages[0]: sends micro-batch 0 in \"evaluate\", which device 1 does not receive"},
+    {"/devices/0/step/0", "{\"repeat\": 2, \"step\": 1, \"actions\": [[0, 0, 0, 1]]}",
+     "manifest: devices[0].step[0].actions[0]: the last of 2 turns is for micro-batch 2, and there are 2 "
+     "micro-batches"},
+    {"/devices/0/step/0", "{\"repeat\": 2, \"step\": 1, \"actions\": []}",
+     "manifest: devices[0].step[0].actions: expected at least one action"},
+    {"/devices/0/step/0", "{\"repeat\": 4000000, \"step\": 0, \"actions\": [[0, 0, 0, 0], [0, 0, 0, 0]]}",
+     "manifest: devices[0].step[0]: more than 4194304 actions in a list"},
     {"/predicted", "{\"peak_memory_bytes\": [1]}",
-     "manifest: predicted.peak_memory_bytes: expected one value for each of 2 stages"},
+     "manifest: predicted.peak_memory_bytes: expected one value for each of 2 devices"},
 };
 
 TEST(ManifestTest, TheUnchangedManifestIsValid) {
   Manifest manifest = parseManifest(test::bigramManifest(2, 2, 2));
   EXPECT_EQ(manifest.grid.rankCount(), 8);
-  EXPECT_EQ(manifest.stages[0].buffers[0].shape, (std::vector<int64_t>{66, 12}));
+  EXPECT_EQ(manifest.devices[0].buffers[0].shape, (std::vector<int64_t>{66, 12}));
+}
+
+// The actions of device 0 as text.
+std::string actionsOf(const json &manifest) {
+  std::string text;
+  parseManifest(manifest.dump()).devices[0].step.forEach([&](int64_t place, const Action &action, int64_t microBatch) {
+    text += format("%lld: %d %d %d %lld after", (long long)place, int(action.kind), action.stream, action.number,
+                   (long long)microBatch);
+    for (int64_t distance : action.after)
+      text += format(" %lld", (long long)distance);
+    text += "\n";
+  });
+  return text;
+}
+
+TEST(ManifestTest, RepetitionsAreWhatTheyStandFor) {
+  json whole = json::parse(test::bigramManifest(2, 1, 1)), shorter = whole;
+  json &list = shorter["devices"][0]["step"];
+  list = {{{"repeat", 2}, {"step", 1}, {"actions", {list[0], list[1], list[2]}}},
+          {{"repeat", 2}, {"step", 1}, {"actions", {list[6], list[7]}}},
+          list[10]};
+  EXPECT_EQ(actionsOf(shorter), actionsOf(whole));
+  json backwards = shorter;
+  backwards["devices"][0]["step"][1]["step"] = -1;
+  for (json &action : backwards["devices"][0]["step"][1]["actions"])
+    action[3] = 1;
+  EXPECT_NE(actionsOf(backwards), actionsOf(whole));
 }
 
 TEST(ManifestTest, MistakesNameTheirKey) {

@@ -45,13 +45,23 @@ TEST_F(MpiLaunchTest, TheSameBitsAsForkedRanks) {
     int ranks;
     bool overTcp;
   };
-  for (const auto &[layout, ranks, overTcp] : {Case{"1,1,1", 1, false}, Case{"1,2,1", 2, false}, Case{"1,1,3", 3, false},
-                                               Case{"2,2,2", 8, false}, Case{"2,1,2", 4, true}}) {
-    std::string forked = temporaryPath(std::string("forked") + layout), base = temporaryPath(std::string("mpi") + layout);
+  for (const auto &[layout, ranks, overTcp] :
+       {Case{"1,1,1", 1, false}, Case{"1,2,1", 2, false}, Case{"1,1,3", 3, false}, Case{"2,2,2", 8, false},
+        Case{"2,1,2", 4, true}}) {
+    std::string forked = temporaryPath(std::string("forked") + layout),
+                base = temporaryPath(std::string("mpi") + layout);
     auto outputs = [](const std::string &to) {
-      return std::vector<std::string>{"--synthetic",           "--steps", "12", "--lr", "2", "--save-losses", to + ".losses",
-                                      "--save-parameters",     to + ".parameters",
-                                      "--save-gradients",      to + ".gradients"};
+      return std::vector<std::string>{"--synthetic",
+                                      "--steps",
+                                      "12",
+                                      "--lr",
+                                      "2",
+                                      "--save-losses",
+                                      to + ".losses",
+                                      "--save-parameters",
+                                      to + ".parameters",
+                                      "--save-gradients",
+                                      to + ".gradients"};
     };
     ProgramRun local(layout, outputs(forked));
     ASSERT_EQ(local.wait(), 0) << local.err();
@@ -72,8 +82,8 @@ TEST_F(MpiLaunchTest, AWrongNumberOfRanksIsOneError) {
     auto run = mpirun(ranks, "1,2,2", {"--synthetic"});
     EXPECT_EQ(run->wait(), 1);
     EXPECT_EQ(linesWith(run->err(), "error: "), 1) << run->err();
-    EXPECT_EQ(run->err().find("error: the program was compiled for 4 ranks, but mpirun started " + std::to_string(ranks) +
-                              ": start it with mpirun -n 4, "),
+    EXPECT_EQ(run->err().find("error: the program was compiled for 4 ranks, but mpirun started " +
+                              std::to_string(ranks) + ": start it with mpirun -n 4, "),
               0u)
         << run->err();
     EXPECT_EQ(run->out(), "");
@@ -109,13 +119,27 @@ TEST_F(MpiLaunchTest, WhatAllRanksFindIsSaidOnce) {
   }
 }
 
-// A run that stops in the middle goes on from its checkpoint to the losses of an unbroken run, whoever started its ranks.
+// A run that stops in the middle goes on from its checkpoint to the losses of an unbroken run, whoever started its
+// ranks.
 TEST_F(MpiLaunchTest, CheckpointsAreCarriedOnByEitherTransport) {
   auto arguments = [](const std::string &name, const std::string &steps) {
     std::string base = temporaryPath(name); // a constant learning rate, which does not depend on the number of steps
-    return std::vector<std::string>{"--synthetic", "--lr", "2", "--min-lr", "2", "--warmup", "0", "--quiet",
-                                    "--save-losses", base + ".losses", "--checkpoint-dir", base,
-                                    "--checkpoint-every", "3", "--steps", steps};
+    return std::vector<std::string>{"--synthetic",
+                                    "--lr",
+                                    "2",
+                                    "--min-lr",
+                                    "2",
+                                    "--warmup",
+                                    "0",
+                                    "--quiet",
+                                    "--save-losses",
+                                    base + ".losses",
+                                    "--checkpoint-dir",
+                                    base,
+                                    "--checkpoint-every",
+                                    "3",
+                                    "--steps",
+                                    steps};
   };
   ProgramRun unbroken("2,1,2", arguments("whole", "14"));
   ASSERT_EQ(unbroken.wait(), 0) << unbroken.err();
@@ -160,8 +184,9 @@ TEST(MpiLaunchErrorTest, AMissingLibraryIsNamed) {
   ASSERT_EQ(std::system(("mkdir -p " + folder + " && echo nonsense >" + folder + "/libmpi.so.40").c_str()), 0);
   ProgramRun run({}, {"LD_LIBRARY_PATH=" + folder}, "1,1,1", {"--synthetic", "--transport", "mpi"});
   EXPECT_EQ(run.wait(), 1);
-  EXPECT_EQ(run.err().find("error: the transport mpi needs Open MPI on every machine, but libmpi.so.40 cannot be loaded ("),
-            0u)
+  EXPECT_EQ(
+      run.err().find("error: the transport mpi needs Open MPI on every machine, but libmpi.so.40 cannot be loaded ("),
+      0u)
       << run.err();
 }
 
@@ -178,8 +203,9 @@ TEST(TorchrunTest, OnOneMachineTheFirstProcessForksTheRanks) {
   EXPECT_EQ(second.out() + second.err(), "");
   ProgramRun several({}, environment(0, 2), "1,2,1", {"--synthetic", "--steps", "2"});
   EXPECT_EQ(several.wait(), 1);
-  EXPECT_EQ(several.err(), "error: torchrun started processes on several machines, which only MPI connects: use mpirun, or "
-                           "srun --mpi=pmix\n");
+  EXPECT_EQ(several.err(),
+            "error: torchrun started processes on several machines, which only MPI connects: use mpirun, or "
+            "srun --mpi=pmix\n");
 }
 
 class RankEnvironmentTest : public ::testing::Test {
@@ -190,10 +216,19 @@ protected:
   }
   void TearDown() override { SetUp(); }
   void set(const char *name, const char *value) { setenv(name, value, 1); }
-  static constexpr const char *names[] = {
-      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_ID", "SLURM_PROCID",
-      "SLURM_STEP_NUM_TASKS", "PMI_RANK",             "PMI_SIZE",                   "PMIX_RANK",     "MASTER_ADDR",
-      "RANK",                 "WORLD_SIZE",           "LOCAL_WORLD_SIZE"};
+  static constexpr const char *names[] = {"OMPI_COMM_WORLD_RANK",
+                                          "OMPI_COMM_WORLD_SIZE",
+                                          "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                          "SLURM_STEP_ID",
+                                          "SLURM_PROCID",
+                                          "SLURM_STEP_NUM_TASKS",
+                                          "PMI_RANK",
+                                          "PMI_SIZE",
+                                          "PMIX_RANK",
+                                          "MASTER_ADDR",
+                                          "RANK",
+                                          "WORLD_SIZE",
+                                          "LOCAL_WORLD_SIZE"};
 };
 
 TEST_F(RankEnvironmentTest, EachLauncherIsRecognised) {

@@ -110,7 +110,8 @@ TEST_P(PointToPointTest, MessagesTravelWhileTheSenderComputes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, PointToPointTest,
-                         ::testing::Values(TransportCase{TransportKind::Local, 2}, TransportCase{TransportKind::Local, 3},
+                         ::testing::Values(TransportCase{TransportKind::Local, 2},
+                                           TransportCase{TransportKind::Local, 3},
                                            TransportCase{TransportKind::Local, 4}, TransportCase{TransportKind::Mpi, 2},
                                            TransportCase{TransportKind::Mpi, 4},
                                            TransportCase{TransportKind::MpiOverTcp, 3}),

@@ -73,7 +73,7 @@ TEST(InitializationTest, DoesNotDependOnTheLayout) {
     std::vector<int> covered(logical.size());
     for (int64_t rank = 0; rank < grid.rankCount(); ++rank) {
       Block block(grid, rank, parameter.shape, cuts);
-      Buffer buffer{Role::Parameter, "w", "", false, 0, DataType::F32, block.localShape, cuts, block.localCount() * 4};
+      Buffer buffer{Role::Parameter, "w", "", 0, DataType::F32, block.localShape, cuts, block.localCount() * 4};
       std::vector<float> data(block.localCount(), NAN);
       initialize(reinterpret_cast<std::byte *>(data.data()), buffer, parameter, block, 5);
       for (int64_t i = 0; i < block.localCount(); ++i) {

@@ -68,7 +68,9 @@ TEST(SafeTensorsTest, RefusesDamagedFiles) {
             "w: x.data_offsets: the tensor has 8 bytes, but [3] of type F32 takes 12");
   EXPECT_EQ(errorOf(file("{" + entry("x", "[1]", 4, 0) + "}", std::string(4, 'x'))),
             "w: x.data_offsets: the tensor ends at byte 0, before it begins at 4");
-  EXPECT_EQ(errorOf(file("{" + entry("x", "[1]", 0, 4, "F31") + "}", "1234")), "w: x.dtype: unknown type \"F31\"; known: BOOL, U8, I8, F8_E5M2, F8_E4M3, F8_E8M0, I16, U16, F16, BF16, I32, U32, F32, "
+  EXPECT_EQ(errorOf(file("{" + entry("x", "[1]", 0, 4, "F31") + "}", "1234")),
+            "w: x.dtype: unknown type \"F31\"; known: BOOL, U8, I8, F8_E5M2, F8_E4M3, F8_E8M0, I16, U16, F16, BF16, "
+            "I32, U32, F32, "
             "F64, I64, U64");
   EXPECT_EQ(errorOf(file("{" + entry("x", "[4611686018427387904,4]", 0, 4) + "}", "1234")).substr(0, 12),
             "w: x.shape[0");

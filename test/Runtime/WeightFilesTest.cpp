@@ -61,7 +61,7 @@ Manifest manifestWith(const json &weights, int dp = 1, int tp = 1) {
 
 const Tensor e{"E", {vocabulary, hidden}, 1}, w{"W", {vocabulary, hidden}, 10000};
 
-std::string errorOf(const std::string &folder, const json &weights = nullptr) {
+std::string errorOfWeights(const std::string &folder, const json &weights = nullptr) {
   try {
     WeightFiles files(folder, manifestWith(weights));
   } catch (const InputError &error) {
@@ -75,7 +75,7 @@ std::string errorOf(const std::string &folder, const json &weights = nullptr) {
 
 std::vector<float> loaded(const WeightFiles &files, const Manifest &manifest, int64_t rank, const char *name,
                           int64_t *bytes = nullptr) {
-  for (const Buffer &buffer : manifest.stages[0].buffers)
+  for (const Buffer &buffer : manifest.devices[0].buffers)
     if (buffer.role == Role::Parameter && buffer.name == name) {
       Block block(manifest.grid, rank, manifest.parameters[buffer.parameter].shape, buffer.cuts);
       std::vector<float> data(block.localCount(), 5);
@@ -122,11 +122,11 @@ TEST(WeightFilesTest, StackedPartsAndOtherNames) {
   WeightFiles other(makeFolder({{"model.safetensors", tensorFile({w, {"body.table", {count}, 3}})}}), manifest);
   EXPECT_EQ(loaded(other, manifest, 0, "E")[5], 8);
   tensors.pop_back();
-  EXPECT_EQ(errorOf(makeFolder({{"model.safetensors", tensorFile(tensors)}}), map),
+  EXPECT_EQ(errorOfWeights(makeFolder({{"model.safetensors", tensorFile(tensors)}}), map),
             "D: 1 tensor of the model is missing: body.rows.130.up");
-  EXPECT_EQ(
-      errorOf(makeFolder({{"model.safetensors", tensorFile({w, {"body.table", {count}}, {"zero", {2}, -1}})}}), map),
-      "D/model.safetensors: element 0 of the tensor \"zero\" is -1, but the program computes as if it were 0");
+  EXPECT_EQ(errorOfWeights(
+                makeFolder({{"model.safetensors", tensorFile({w, {"body.table", {count}}, {"zero", {2}, -1}})}}), map),
+            "D/model.safetensors: element 0 of the tensor \"zero\" is -1, but the program computes as if it were 0");
 }
 
 TEST(WeightFilesTest, NoRankReadsMoreThanItKeeps) {
@@ -153,27 +153,27 @@ TEST(WeightFilesTest, WhatDoesNotFitIsNamed) {
   auto single = [](const std::vector<Tensor> &tensors) {
     return makeFolder({{"model.safetensors", tensorFile(tensors)}});
   };
-  EXPECT_EQ(errorOf(single({e})), "D: 1 tensor of the model is missing: W");
-  EXPECT_EQ(errorOf(single({e, w, {"X", {2}}})), "D: 1 tensor is not of the model: X");
-  EXPECT_EQ(errorOf(single({e, {"W", {hidden, vocabulary}}})),
+  EXPECT_EQ(errorOfWeights(single({e})), "D: 1 tensor of the model is missing: W");
+  EXPECT_EQ(errorOfWeights(single({e, w, {"X", {2}}})), "D: 1 tensor is not of the model: X");
+  EXPECT_EQ(errorOfWeights(single({e, {"W", {hidden, vocabulary}}})),
             "D/model.safetensors: the tensor \"W\" has shape [12, 131], the model needs [131, 12]");
-  EXPECT_EQ(errorOf(makeFolder({{"model.safetensors", tensorFile({e, w}, "I32")}})),
+  EXPECT_EQ(errorOfWeights(makeFolder({{"model.safetensors", tensorFile({e, w}, "I32")}})),
             "D/model.safetensors: the tensor \"E\" is of type I32; F32, F64, BF16 and F16 can be read");
-  EXPECT_EQ(errorOf(makeFolder({{"other", "x"}})),
+  EXPECT_EQ(errorOfWeights(makeFolder({{"other", "x"}})),
             "D: the folder holds neither model.safetensors nor model.safetensors.index.json");
-  EXPECT_EQ(errorOf(makeFolder({{"model.safetensors", ""}})), "D/model.safetensors: the file is empty");
+  EXPECT_EQ(errorOfWeights(makeFolder({{"model.safetensors", ""}})), "D/model.safetensors: the file is empty");
   json index = {{"weight_map", {{"E", "a.safetensors"}, {"W", "b.safetensors"}}}};
   std::string name = "model.safetensors.index.json";
-  EXPECT_EQ(errorOf(makeFolder({{name, index.dump()}, {"a.safetensors", tensorFile({e})}})),
+  EXPECT_EQ(errorOfWeights(makeFolder({{name, index.dump()}, {"a.safetensors", tensorFile({e})}})),
             "D/" + name + ": weight_map.W: the file \"b.safetensors\" is absent");
-  EXPECT_EQ(errorOf(makeFolder(
+  EXPECT_EQ(errorOfWeights(makeFolder(
                 {{name, index.dump()}, {"a.safetensors", tensorFile({e})}, {"b.safetensors", tensorFile({e})}})),
             "D/" + name + ": weight_map.W: the file \"b.safetensors\" does not hold this tensor");
-  EXPECT_EQ(errorOf(makeFolder(
+  EXPECT_EQ(errorOfWeights(makeFolder(
                 {{name, index.dump()}, {"a.safetensors", tensorFile({e})}, {"b.safetensors", tensorFile({e, w})}})),
             "D/b.safetensors: the tensor \"E\" is also in D/a.safetensors");
   index["weight_map"]["W"] = "../b.safetensors";
-  EXPECT_EQ(errorOf(makeFolder({{name, index.dump()}, {"a.safetensors", tensorFile({e})}})),
+  EXPECT_EQ(errorOfWeights(makeFolder({{name, index.dump()}, {"a.safetensors", tensorFile({e})}})),
             "D/" + name + ": weight_map.W: \"../b.safetensors\" is not the name of a file in the same folder");
 }
 

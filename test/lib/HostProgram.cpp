@@ -1,6 +1,8 @@
 // The host path of the compiler up to optimised LLVM IR, then LLVM's JIT.
 #include "HostProgram.h"
 #include "HostRuntime.h"
+#include "dialects/ppc/Ppc.h"
+#include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "ppc/Codegen/HostModule.h"
@@ -84,10 +86,8 @@ struct Frame {
     }
     for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
       unsigned place = buffers.size();
-      if (Attribute buffer = function.getResultAttr(i, "ppc.buffer"))
-        for (unsigned argument = 0; argument < function.getNumArguments(); ++argument)
-          if (function.getArgAttr(argument, "ppc.buffer") == buffer)
-            place = argument;
+      if (auto updated = function.getResultAttrOfType<IntegerAttr>(i, attr::destination))
+        place = updated.getInt();
       if (place == buffers.size())
         buffers.emplace_back(byteSize(type));
       result.push_back(place);
@@ -99,7 +99,9 @@ struct Frame {
   Frame(Frame &&) = default;
 };
 
-llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
+llvm::Error error(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
 
 } // namespace
 
@@ -115,15 +117,15 @@ llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::compile(ModuleOp modul
   auto state = std::make_unique<State>();
   OwningOpRef<ModuleOp> copy(module.clone());
   for (auto function : copy->getOps<func::FuncOp>())
-    if (function.isPublic() && !function->hasAttr("ppc.action"))
-      function->setAttr("ppc.action", StringAttr::get(module.getContext(), "forward"));
+    if (function.isPublic() && !function->hasAttr(ppcrt::kRoutineAttr))
+      function->setAttr(ppcrt::kRoutineAttr, StringAttr::get(module.getContext(), "forward"));
   PassManager device(module.getContext());
   buildDevicePhase(device);
   if (failed(device.run(*copy)))
     return error("the device phase failed");
   for (auto function : copy->getOps<func::FuncOp>())
-    if (auto bytes = function->getAttrOfType<IntegerAttr>("ppc.scratch_bytes"))
-      state->scratch[function.getSymName()] = bytes.getInt();
+    if (function->hasAttr(ppcrt::kRoutineAttr))
+      state->scratch[function.getSymName()] = cast<MemRefType>(function.getArgumentTypes().back()).getNumElements();
   PassManager host(module.getContext());
   buildHostPhase(host);
   if (failed(host.run(*copy)))
@@ -143,11 +145,13 @@ llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::compile(ModuleOp modul
   state->jit = std::move(*jit);
   llvm::orc::SymbolMap symbols;
   for (auto &[name, address] : hostRuntimeFunctions())
-    symbols[state->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+    symbols[state->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                                  llvm::JITSymbolFlags::Exported};
   llvm::orc::JITDylib &library = state->jit->getMainJITDylib();
   if (auto failure = library.define(llvm::orc::absoluteSymbols(symbols)))
     return std::move(failure);
-  if (auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(state->jit->getDataLayout().getGlobalPrefix()))
+  if (auto process =
+          llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(state->jit->getDataLayout().getGlobalPrefix()))
     library.addGenerator(std::move(*process)); // the C library's mathematics
   else
     return process.takeError();
@@ -156,8 +160,8 @@ llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::compile(ModuleOp modul
   return std::unique_ptr<HostProgram>(new HostProgram(std::move(state)));
 }
 
-llvm::Expected<SmallVector<SmallVector<ReferenceTensor>>> HostProgram::run(func::FuncOp function,
-                                                                           ArrayRef<SmallVector<ReferenceTensor>> arguments) {
+llvm::Expected<SmallVector<SmallVector<ReferenceTensor>>>
+HostProgram::run(func::FuncOp function, ArrayRef<SmallVector<ReferenceTensor>> arguments) {
   auto symbol = state->jit->lookup(function.getSymName());
   if (!symbol)
     return symbol.takeError();

@@ -9,8 +9,8 @@
 
 namespace mlir::ppc::test {
 
-/// Functions of a ppc program (as the partition phase leaves them) as machine code. The runtime's functions are those of
-/// this file: plain loops, and collectives between threads over one group of all ranks.
+/// Functions of a ppc program (as the partition phase leaves them) as machine code. The runtime's functions are those
+/// of this file: plain loops, and collectives between threads over one group of all ranks.
 class HostProgram {
 public:
   /// Compiles `module`, which stays as it is. Errors of the passes are diagnostics.

@@ -60,7 +60,8 @@ void reduce(const std::vector<const void *> &sources, int64_t from, int64_t coun
   }
 }
 
-void reduceInto(const std::vector<const void *> &sources, int64_t from, int64_t count, int32_t type, int32_t kind, void *to) {
+void reduceInto(const std::vector<const void *> &sources, int64_t from, int64_t count, int32_t type, int32_t kind,
+                void *to) {
   if (type == 0)
     reduce<float>(sources, from, count, kind, to);
   else if (type == 1)
@@ -95,12 +96,12 @@ void allToAll(int32_t, const void *in, void *out, int64_t count, int32_t type) {
   int64_t bytes = count * sizeOf(type);
   exchange(in, [&](auto &sources) {
     for (size_t rank = 0; rank < sources.size(); ++rank)
-      std::memcpy(static_cast<char *>(out) + rank * bytes, static_cast<const char *>(sources[rank]) + myRank * bytes, bytes);
+      std::memcpy(static_cast<char *>(out) + rank * bytes, static_cast<const char *>(sources[rank]) + myRank * bytes,
+                  bytes);
   });
 }
 
-template <typename In, typename Out>
-void product(const int64_t *desc, const In *a, const In *b, Out *c) {
+template <typename In, typename Out> void product(const int64_t *desc, const In *a, const In *b, Out *c) {
   int64_t m = desc[3], n = desc[4], k = desc[5];
   const int64_t *s = desc + 6;
   for (int64_t i = 0; i < m; ++i)
@@ -131,7 +132,8 @@ void products(const std::vector<int64_t> &desc, const void *a, const void *b, vo
 }
 
 void gemm(const int64_t *desc, const void *a, const void *b, void *c) {
-  int64_t result = desc[0] == 2 ? desc[3] : desc[1], header = desc[0] == 2 ? 4 : 3; // version 2 has the type of C before the sizes
+  int64_t result = desc[0] == 2 ? desc[3] : desc[1],
+          header = desc[0] == 2 ? 4 : 3; // version 2 has the type of C before the sizes
   std::vector<int64_t> numbers(desc, desc + 3);
   numbers.insert(numbers.end(), desc + header, desc + header + 10 + 4 * desc[header + 9]);
   if (desc[1] == 4)
@@ -139,7 +141,8 @@ void gemm(const int64_t *desc, const void *a, const void *b, void *c) {
   return desc[1] == 0 ? products<float, float>(numbers, a, b, c) : products<double, double>(numbers, a, b, c);
 }
 
-/// Attention query by query; calls `body(query head, query, first key, last key, powers that sum to 1, logarithm of their sum)`.
+/// Attention query by query; calls `body(query head, query, first key, last key, powers that sum to 1, logarithm of
+/// their sum)`.
 template <typename T, typename Row>
 void attentionRows(const int64_t *desc, double scale, const T *q, const T *k, const Row *slopes,
                    const std::function<void(int64_t, int64_t, int64_t, int64_t, std::vector<double> &, double)> &body) {
@@ -150,7 +153,8 @@ void attentionRows(const int64_t *desc, double scale, const T *q, const T *k, co
         int64_t row = (b * queries + i) * heads + head, own = i + keys - queries;
         std::vector<double> scores(keys);
         double largest = -HUGE_VAL, sum = 0;
-        int64_t last = desc[9] ? own + 1 : keys, first = desc[9] && desc[10] ? std::max<int64_t>(0, last - desc[10]) : 0;
+        int64_t last = desc[9] ? own + 1 : keys,
+                first = desc[9] && desc[10] ? std::max<int64_t>(0, last - desc[10]) : 0;
         for (int64_t j = first; j < last; ++j) {
           double dot = 0;
           for (int64_t d = 0; d < dim; ++d)
@@ -167,45 +171,47 @@ void attentionRows(const int64_t *desc, double scale, const T *q, const T *k, co
 }
 
 template <typename T, typename Row>
-void attendRows(const int64_t *desc, double scale, const T *q, const T *k, const T *v, const Row *slopes, T *out, Row *lse) {
-  attentionRows<T, Row>(desc, scale, q, k, slopes,
-                   [&](int64_t row, int64_t keyRow, int64_t first, int64_t last, std::vector<double> &p, double logarithm) {
-                     lse[row] = Row(logarithm);
-                     for (int64_t d = 0; d < desc[8]; ++d) {
-                       double sum = 0;
-                       for (int64_t j = first; j < last; ++j)
-                         sum += p[j] * double(v[(keyRow + j * desc[5]) * desc[8] + d]);
-                       out[row * desc[8] + d] = T(sum);
-                     }
-                   });
+void attendRows(const int64_t *desc, double scale, const T *q, const T *k, const T *v, const Row *slopes, T *out,
+                Row *lse) {
+  attentionRows<T, Row>(
+      desc, scale, q, k, slopes,
+      [&](int64_t row, int64_t keyRow, int64_t first, int64_t last, std::vector<double> &p, double logarithm) {
+        lse[row] = Row(logarithm);
+        for (int64_t d = 0; d < desc[8]; ++d) {
+          double sum = 0;
+          for (int64_t j = first; j < last; ++j)
+            sum += p[j] * double(v[(keyRow + j * desc[5]) * desc[8] + d]);
+          out[row * desc[8] + d] = T(sum);
+        }
+      });
 }
 
 template <typename T, typename Row>
-void attendRowsBackward(const int64_t *desc, double scale, const T *q, const T *k, const T *v, const T *dout, const Row *slopes, T *dq, T *dk,
-                    T *dv) {
+void attendRowsBackward(const int64_t *desc, double scale, const T *q, const T *k, const T *v, const T *dout,
+                        const Row *slopes, T *dq, T *dk, T *dv) {
   int64_t heads = desc[5], dim = desc[7], width = desc[8], keyRows = desc[2] * desc[4] * heads;
   std::vector<double> keySums(keyRows * dim), valueSums(keyRows * width);
   attentionRows<T, Row>(desc, scale, q, k, slopes,
-                   [&](int64_t row, int64_t keyRow, int64_t first, int64_t last, std::vector<double> &p, double) {
-                     std::vector<double> dp(desc[4]);
-                     double delta = 0;
-                     for (int64_t j = first; j < last; ++j) {
-                       for (int64_t d = 0; d < width; ++d) {
-                         dp[j] += double(dout[row * width + d]) * double(v[(keyRow + j * heads) * width + d]);
-                         valueSums[(keyRow + j * heads) * width + d] += p[j] * double(dout[row * width + d]);
-                       }
-                       delta += p[j] * dp[j];
-                     }
-                     for (int64_t d = 0; d < dim; ++d) {
-                       double sum = 0;
-                       for (int64_t j = first; j < last; ++j) {
-                         double ds = scale * p[j] * (dp[j] - delta);
-                         sum += ds * double(k[(keyRow + j * heads) * dim + d]);
-                         keySums[(keyRow + j * heads) * dim + d] += ds * double(q[row * dim + d]);
-                       }
-                       dq[row * dim + d] = T(sum);
-                     }
-                   });
+                        [&](int64_t row, int64_t keyRow, int64_t first, int64_t last, std::vector<double> &p, double) {
+                          std::vector<double> dp(desc[4]);
+                          double delta = 0;
+                          for (int64_t j = first; j < last; ++j) {
+                            for (int64_t d = 0; d < width; ++d) {
+                              dp[j] += double(dout[row * width + d]) * double(v[(keyRow + j * heads) * width + d]);
+                              valueSums[(keyRow + j * heads) * width + d] += p[j] * double(dout[row * width + d]);
+                            }
+                            delta += p[j] * dp[j];
+                          }
+                          for (int64_t d = 0; d < dim; ++d) {
+                            double sum = 0;
+                            for (int64_t j = first; j < last; ++j) {
+                              double ds = scale * p[j] * (dp[j] - delta);
+                              sum += ds * double(k[(keyRow + j * heads) * dim + d]);
+                              keySums[(keyRow + j * heads) * dim + d] += ds * double(q[row * dim + d]);
+                            }
+                            dq[row * dim + d] = T(sum);
+                          }
+                        });
   for (size_t i = 0; i < keySums.size(); ++i)
     dk[i] = T(keySums[i]);
   for (size_t i = 0; i < valueSums.size(); ++i)
@@ -216,24 +222,29 @@ template <typename T> const T *as(const void *data) { return static_cast<const T
 template <typename T> T *as(void *data) { return static_cast<T *>(data); }
 
 template <typename T, typename Row>
-void attend(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes, void *out, void *lse) {
+void attend(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes,
+            void *out, void *lse) {
   attendRows<T, Row>(desc, scale, as<T>(q), as<T>(k), as<T>(v), as<Row>(slopes), as<T>(out), as<Row>(lse));
 }
 
 template <typename T, typename Row>
-void attendBackward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *, const void *,
-                    const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
-  attendRowsBackward<T, Row>(desc, scale, as<T>(q), as<T>(k), as<T>(v), as<T>(dout), as<Row>(slopes), as<T>(dq), as<T>(dk), as<T>(dv));
+void attendBackward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *,
+                    const void *, const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
+  attendRowsBackward<T, Row>(desc, scale, as<T>(q), as<T>(k), as<T>(v), as<T>(dout), as<Row>(slopes), as<T>(dq),
+                             as<T>(dk), as<T>(dv));
 }
 
-void attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes, void *out, void *lse) {
+void attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes,
+               void *out, void *lse) {
   auto run = desc[1] == 0 ? attend<float, float> : desc[1] == 1 ? attend<double, double> : attend<Bf16, float>;
   run(desc, scale, q, k, v, slopes, out, lse);
 }
 
-void attentionBackward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *out, const void *lse,
-                       const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
-  auto run = desc[1] == 0 ? attendBackward<float, float> : desc[1] == 1 ? attendBackward<double, double> : attendBackward<Bf16, float>;
+void attentionBackward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *out,
+                       const void *lse, const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
+  auto run = desc[1] == 0   ? attendBackward<float, float>
+             : desc[1] == 1 ? attendBackward<double, double>
+                            : attendBackward<Bf16, float>;
   run(desc, scale, q, k, v, out, lse, dout, slopes, dq, dk, dv);
 }
 
@@ -246,7 +257,9 @@ Bf16::Bf16(double value) {
   bits = uint16_t(number.bitcastToAPInt().getZExtValue());
 }
 
-Bf16::operator double() const { return llvm::APFloat(llvm::APFloat::BFloat(), llvm::APInt(16, bits)).convertToDouble(); }
+Bf16::operator double() const {
+  return llvm::APFloat(llvm::APFloat::BFloat(), llvm::APInt(16, bits)).convertToDouble();
+}
 
 std::vector<std::pair<std::string, void *>> hostRuntimeFunctions() {
   return {{"ppcrt_coordinate", reinterpret_cast<void *>(coordinate)},

@@ -7,12 +7,13 @@
 namespace mlir::ppc::test {
 
 ArrayRef<StringRef> mutationKinds() {
-  static const StringRef kinds[] = {
-      "drop-collective", "duplicate-collective", "move-collective",  "regroup-collective", "change-combiner", "change-dimension",
-      "change-block",    "change-scale",         "change-attribute", "swap-operands",      "other-value",     "drop-addend",
-      "drop-mask",       "stages-of-reduce",     "swap-results",     "swap-arguments",     "micro-batch",     "swap-actions",
-      "drop-message",    "repeat-action",        "swap-messages",    "message-buffer",     "fewer-slots",     "drop-action",
-      "insert-scale",    "change-spec",         "buffer-name",      "buffer-sharding"};
+  static const StringRef kinds[] = {"drop-collective",  "duplicate-collective", "move-collective", "regroup-collective",
+                                    "change-combiner",  "change-dimension",     "change-block",    "change-scale",
+                                    "change-attribute", "swap-operands",        "other-value",     "drop-addend",
+                                    "drop-mask",        "stages-of-reduce",     "swap-results",    "swap-arguments",
+                                    "micro-batch",      "swap-actions",         "drop-message",    "repeat-action",
+                                    "swap-messages",    "message-buffer",       "fewer-slots",     "drop-action",
+                                    "insert-scale",     "change-spec",          "buffer-name",     "buffer-sharding"};
   return kinds;
 }
 
@@ -50,7 +51,8 @@ static std::optional<std::string> dropCollective(ModuleOp module, Random &random
   Value instead = op->getOperand(0);
   if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
     OpBuilder builder(op);
-    instead = LocalSliceOp::create(builder, op->getLoc(), op->getResult(0).getType(), instead, scatter.getDimAttr(), scatter.getAxesAttr());
+    instead = LocalSliceOp::create(builder, op->getLoc(), op->getResult(0).getType(), instead, scatter.getDimAttr(),
+                                   scatter.getAxesAttr());
   }
   op->getResult(0).replaceAllUsesWith(instead);
   op->erase();
@@ -76,9 +78,11 @@ static std::optional<std::string> duplicateCollective(ModuleOp module, Random &r
 /// The collective goes behind one of its users: op(all_reduce(x)) becomes all_reduce(op(x)).
 static std::optional<std::string> moveCollective(ModuleOp module, Random &random) {
   SmallVector<std::pair<Operation *, OpOperand *>> places;
-  for (Operation *op : opsWhere(module, [](Operation *op) { return isa<AllReduceOp>(op) && !op->hasAttr("ppc.channel"); }))
+  for (Operation *op :
+       opsWhere(module, [](Operation *op) { return isa<AllReduceOp>(op) && !op->hasAttr("ppc.channel"); }))
     for (OpOperand &use : op->getResult(0).getUses())
-      if (Operation *user = use.getOwner(); user->getNumResults() == 1 && isa<RankedTensorType>(user->getResult(0).getType()))
+      if (Operation *user = use.getOwner();
+          user->getNumResults() == 1 && isa<RankedTensorType>(user->getResult(0).getType()))
         places.push_back({op, &use});
   if (places.empty())
     return std::nullopt;
@@ -88,8 +92,8 @@ static std::optional<std::string> moveCollective(ModuleOp module, Random &random
   std::string what = "moved behind " + user->getName().getStringRef().str() + ": " + textOf(op);
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(user);
-  auto moved = AllReduceOp::create(builder, op->getLoc(), user->getResult(0).getType(), user->getResult(0), reduce.getAxesAttr(),
-                                   reduce.getCombinerAttr(), reduce.getStagesAttr());
+  auto moved = AllReduceOp::create(builder, op->getLoc(), user->getResult(0).getType(), user->getResult(0),
+                                   reduce.getAxesAttr(), reduce.getCombinerAttr(), reduce.getStagesAttr());
   user->getResult(0).replaceAllUsesExcept(moved, moved);
   use->set(reduce.getX());
   return what;
@@ -126,7 +130,8 @@ static ArrayAttr otherAxes(ModuleOp module, ArrayAttr axes, Random &random) {
 }
 
 static std::optional<std::string> regroupCollective(ModuleOp module, Random &random) {
-  SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isCollective(op) && !op->hasAttr("ppc.channel"); });
+  SmallVector<Operation *> ops =
+      opsWhere(module, [](Operation *op) { return isCollective(op) && !op->hasAttr("ppc.channel"); });
   if (ops.empty())
     return std::nullopt;
   Operation *op = pick(ops, random);
@@ -164,12 +169,14 @@ static std::optional<std::string> changeDimension(ModuleOp module, Random &rando
     return std::nullopt;
   // The types stay, so two dimensions change places on the way: transposed, collected, transposed back.
   int64_t other = (dim + 1 + random() % (rank - 1)) % rank;
-  if (tensorType(op->getOperand(0)).getDimSize(dim) != tensorType(op->getOperand(0)).getDimSize(other) || !isa<FloatType>(tensorType(op->getOperand(0)).getElementType()))
+  if (tensorType(op->getOperand(0)).getDimSize(dim) != tensorType(op->getOperand(0)).getDimSize(other) ||
+      !isa<FloatType>(tensorType(op->getOperand(0)).getElementType()))
     return std::nullopt;
   SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(rank));
   std::swap(permutation[dim], permutation[other]);
   OpBuilder builder(op);
-  auto turned = TransposeOp::create(builder, op->getLoc(), op->getOperand(0).getType(), op->getOperand(0), builder.getDenseI64ArrayAttr(permutation));
+  auto turned = TransposeOp::create(builder, op->getLoc(), op->getOperand(0).getType(), op->getOperand(0),
+                                    builder.getDenseI64ArrayAttr(permutation));
   op->setOperand(0, turned);
   return what;
 }
@@ -204,8 +211,9 @@ static std::optional<std::string> changeBlock(ModuleOp module, Random &random) {
 static std::optional<std::string> changeScale(ModuleOp module, Random &random) {
   SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) {
     auto constant = dyn_cast<ConstantOp>(op);
-    return isa<ScaleOp>(op) || (constant && isa<SplatElementsAttr>(constant.getValue()) && isa<FloatType>(constant.getType().getElementType()) &&
-                                !constant.getResult().use_empty());
+    return isa<ScaleOp>(op) ||
+           (constant && isa<SplatElementsAttr>(constant.getValue()) &&
+            isa<FloatType>(constant.getType().getElementType()) && !constant.getResult().use_empty());
   });
   if (ops.empty())
     return std::nullopt;
@@ -220,7 +228,8 @@ static std::optional<std::string> changeScale(ModuleOp module, Random &random) {
   }
   auto constant = cast<ConstantOp>(op);
   double value = cast<SplatElementsAttr>(constant.getValue()).getSplatValue<APFloat>().convertToDouble();
-  constant.setValueAttr(DenseElementsAttr::get(constant.getType(), builder.getFloatAttr(constant.getType().getElementType(), value ? value * factor : 1)));
+  constant.setValueAttr(DenseElementsAttr::get(
+      constant.getType(), builder.getFloatAttr(constant.getType().getElementType(), value ? value * factor : 1)));
   return what;
 }
 
@@ -233,7 +242,8 @@ static std::optional<std::string> changeAttribute(ModuleOp module, Random &rando
     if (std::optional<RegisteredOperationName> name = op->getRegisteredInfo())
       for (StringAttr attribute : name->getAttributeNames()) {
         std::optional<Attribute> value = op->getInherentAttr(attribute);
-        if (value && *value && isa<FloatAttr, UnitAttr, DenseF64ArrayAttr, DenseI64ArrayAttr, IntegerAttr>(*value) && !isa<CombinerAttr>(*value))
+        if (value && *value && isa<FloatAttr, UnitAttr, DenseF64ArrayAttr, DenseI64ArrayAttr, IntegerAttr>(*value) &&
+            !isa<CombinerAttr>(*value))
           places.push_back({op, {attribute, *value}});
       }
     for (StringRef flag : {"causal", "inverse", "interleaved", "tanh"})
@@ -241,7 +251,9 @@ static std::optional<std::string> changeAttribute(ModuleOp module, Random &rando
           llvm::is_contained(op->getRegisteredInfo()->getAttributeNames(), StringAttr::get(op->getContext(), flag)))
         places.push_back({op, {StringAttr::get(op->getContext(), flag), UnitAttr()}});
     if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getCausal())
-      places.push_back({op, {StringAttr::get(op->getContext(), "window"), IntegerAttr::get(IntegerType::get(op->getContext(), 64), 1)}});
+      places.push_back(
+          {op,
+           {StringAttr::get(op->getContext(), "window"), IntegerAttr::get(IntegerType::get(op->getContext(), 64), 1)}});
   });
   if (places.empty())
     return std::nullopt;
@@ -253,7 +265,8 @@ static std::optional<std::string> changeAttribute(ModuleOp module, Random &rando
   else if (isa<UnitAttr>(attribute.getValue()))
     op->removeAttr(attribute.getName());
   else if (auto number = dyn_cast<FloatAttr>(attribute.getValue()))
-    op->setAttr(attribute.getName(), builder.getF64FloatAttr(number.getValueAsDouble() ? number.getValueAsDouble() * 0.5 : 0.25));
+    op->setAttr(attribute.getName(),
+                builder.getF64FloatAttr(number.getValueAsDouble() ? number.getValueAsDouble() * 0.5 : 0.25));
   else if (auto list = dyn_cast<DenseF64ArrayAttr>(attribute.getValue())) {
     SmallVector<double> values(list.asArrayRef());
     pick(values, random) *= 0.5;
@@ -269,20 +282,23 @@ static std::optional<std::string> changeAttribute(ModuleOp module, Random &rando
   } else {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     int64_t change = random() % 2 ? 1 : -1;
-    op->setAttr(attribute.getName(), number ? Attribute(builder.getI64IntegerAttr(number.getInt() + change)) : attribute.getValue());
+    op->setAttr(attribute.getName(),
+                number ? Attribute(builder.getI64IntegerAttr(number.getInt() + change)) : attribute.getValue());
   }
   return op->getAttr(attribute.getName()) == attribute.getValue() ? std::nullopt : std::optional(what);
 }
 
 /// A sum over ranks becomes a mean, or the other way round.
 static std::optional<std::string> insertScale(ModuleOp module, Random &random) {
-  SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<AllReduceOp, ReduceScatterOp, SumOp, SquaredNormOp, ReduceOp>(op); });
+  SmallVector<Operation *> ops = opsWhere(
+      module, [](Operation *op) { return isa<AllReduceOp, ReduceScatterOp, SumOp, SquaredNormOp, ReduceOp>(op); });
   if (ops.empty())
     return std::nullopt;
   Operation *op = pick(ops, random);
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
-  auto scale = ScaleOp::create(builder, op->getLoc(), op->getResult(0).getType(), op->getResult(0), builder.getF64FloatAttr(random() % 2 ? 0.5 : 2));
+  auto scale = ScaleOp::create(builder, op->getLoc(), op->getResult(0).getType(), op->getResult(0),
+                               builder.getF64FloatAttr(random() % 2 ? 0.5 : 2));
   op->getResult(0).replaceAllUsesExcept(scale, scale);
   return "scaled " + textOf(op);
 }
@@ -351,7 +367,8 @@ static std::optional<std::string> otherValue(ModuleOp module, Random &random) {
 }
 
 static std::optional<std::string> dropAddend(ModuleOp module, Random &random) {
-  SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<AddOp, SumOp, SubOp>(op) && op->getNumOperands() > 1; });
+  SmallVector<Operation *> ops =
+      opsWhere(module, [](Operation *op) { return isa<AddOp, SumOp, SubOp>(op) && op->getNumOperands() > 1; });
   if (ops.empty())
     return std::nullopt;
   Operation *op = pick(ops, random);
@@ -377,7 +394,8 @@ static std::optional<std::string> dropMask(ModuleOp module, Random &random) {
 
 /// All-reduces between stages: skipped on all of their stages.
 static std::optional<std::string> stagesOfReduce(ModuleOp module, Random &random) {
-  SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<AllReduceOp>(op) && op->hasAttr("ppc.channel"); });
+  SmallVector<Operation *> ops =
+      opsWhere(module, [](Operation *op) { return isa<AllReduceOp>(op) && op->hasAttr("ppc.channel"); });
   if (ops.empty())
     return std::nullopt;
   Operation *op = pick(ops, random);
@@ -393,15 +411,22 @@ static std::optional<std::string> stagesOfReduce(ModuleOp module, Random &random
 
 std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random &random) {
   using Mutation = std::optional<std::string> (*)(ModuleOp, Random &);
-  static const std::pair<StringRef, Mutation> mutations[] = {
-      {"drop-collective", dropCollective},       {"duplicate-collective", duplicateCollective},
-      {"move-collective", moveCollective},       {"regroup-collective", regroupCollective},
-      {"change-combiner", changeCombiner},       {"change-dimension", changeDimension},
-      {"change-block", changeBlock},             {"change-scale", changeScale},
-      {"change-attribute", changeAttribute},     {"swap-operands", swapOperands},
-      {"other-value", otherValue},               {"drop-addend", dropAddend},
-      {"drop-mask", dropMask},                   {"stages-of-reduce", stagesOfReduce},
-      {"insert-scale", insertScale},             {"change-spec", changeSpec}};
+  static const std::pair<StringRef, Mutation> mutations[] = {{"drop-collective", dropCollective},
+                                                             {"duplicate-collective", duplicateCollective},
+                                                             {"move-collective", moveCollective},
+                                                             {"regroup-collective", regroupCollective},
+                                                             {"change-combiner", changeCombiner},
+                                                             {"change-dimension", changeDimension},
+                                                             {"change-block", changeBlock},
+                                                             {"change-scale", changeScale},
+                                                             {"change-attribute", changeAttribute},
+                                                             {"swap-operands", swapOperands},
+                                                             {"other-value", otherValue},
+                                                             {"drop-addend", dropAddend},
+                                                             {"drop-mask", dropMask},
+                                                             {"stages-of-reduce", stagesOfReduce},
+                                                             {"insert-scale", insertScale},
+                                                             {"change-spec", changeSpec}};
   for (auto [name, mutation] : mutations)
     if (name == kind)
       return mutation(module, random);

@@ -10,11 +10,11 @@ namespace mlir::ppc::test {
 /// The kinds of mistakes, by name.
 ArrayRef<StringRef> mutationKinds();
 
-/// Changes one place of `module`, which has ppc.stages, by a mistake of `kind`. What was done, or nothing when there is no
-/// place for it (the module is then as it was).
+/// Changes one place of `module`, which has a ppcrt.program, by a mistake of `kind`. What was done, or nothing when
+/// there is no place for it (the module is then as it was).
 std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random &random);
 
-/// The same for actions, messages and buffers of `ppc.stages`; used by mutateProgram.
+/// The same for actions, messages and buffers of the `ppcrt.program`; used by mutateProgram.
 std::optional<std::string> mutateStages(ModuleOp module, StringRef kind, Random &random);
 
 } // namespace mlir::ppc::test

@@ -23,8 +23,24 @@ static int64_t indexCount(Operation *op) {
   if (auto dispatch = dyn_cast<DispatchOp>(op))
     return dispatch.getExperts() ? dispatch.getExperts()->getExtent() : dispatch.getType().getDimSize(1);
   if (isa<CombineOp, RoutingWeightsGradientOp>(op))
-    return tensorType(op->getOperand(0)).getDimSize(1); // experts
+    return tensorType(op->getOperand(0)).getDimSize(1);   // experts
   return tensorType(op->getOperand(0)).getShape().back(); // classes of a loss
+}
+
+int64_t test::indexBound(Value ids) {
+  int64_t bound = 2;
+  for (OpOperand &use : ids.getUses()) {
+    Operation *op = use.getOwner();
+    if (auto embedding = dyn_cast<EmbeddingOp>(op))
+      bound = std::max(bound, tensorType(embedding.getTable()).getDimSize(0));
+    else if (auto backward = dyn_cast<EmbeddingBackwardOp>(op))
+      bound = std::max(bound, backward.getType().getDimSize(0));
+    else if (isa<CrossEntropyOp, CrossEntropyBackwardOp, PickOp>(op))
+      bound = std::max(bound, tensorType(op->getOperand(0)).getShape().back());
+    else if (auto accumulate = dyn_cast<AccumulateOp>(op))
+      bound = std::max(bound, indexBound(accumulate.getBody().getArgument(use.getOperandNumber())));
+  }
+  return bound;
 }
 
 ReferenceTensor test::randomTensor(Type type, Random &random) { return uniform(type, -1, 1, random); }

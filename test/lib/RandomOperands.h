@@ -12,6 +12,8 @@ using Random = std::mt19937_64;
 /// Values for operand `number` of `op`.
 ReferenceTensor randomOperand(Operation *op, unsigned number, Random &random);
 SmallVector<ReferenceTensor> randomOperands(Operation *op, Random &random);
+/// The least number of rows or classes that an index value selects from.
+int64_t indexBound(Value ids);
 /// Values in [-1, 1) for a tensor of `type`.
 ReferenceTensor randomTensor(Type type, Random &random);
 

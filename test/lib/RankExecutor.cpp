@@ -1,81 +1,72 @@
-// One step of all stages on all ranks, on numbers.
+// One step of all devices on all ranks, on numbers.
 #include "RankExecutor.h"
 #include "ppc/Interpreter/Collectives.h"
 #include "ppc/Interpreter/ShardedTensors.h"
 #include <limits>
-#include <set>
 
 namespace mlir::ppc::test {
 
-static StringRef text(DictionaryAttr fields, StringRef key) {
-  auto value = fields.getAs<StringAttr>(key);
-  return value ? value.getValue() : "";
-}
-static int64_t number(DictionaryAttr fields, StringRef key) {
-  auto value = fields.getAs<IntegerAttr>(key);
-  return value ? value.getInt() : -1;
-}
-static bool isInSlot(DictionaryAttr buffer) { return text(buffer, "space") == "slot"; }
-static RankedTensorType typeOf(DictionaryAttr buffer) {
-  return cast<RankedTensorType>(buffer.getAs<TypeAttr>("type").getValue());
-}
-static std::string nameOf(DictionaryAttr buffer) {
-  StringRef role = text(buffer, "role"), name = text(buffer, "name");
-  return role == "state" ? (text(buffer, "state") + " of " + name).str() : (role + " " + name).str();
+using namespace ppcrt;
+
+static RankTensors filled(BufferOp buffer, int64_t ranks, double value) {
+  return RankTensors(ranks, ReferenceTensor(buffer.getTensorType().getShape(), value));
 }
 
-static RankTensors filled(DictionaryAttr buffer, int64_t ranks, double value) {
-  return RankTensors(ranks, ReferenceTensor(typeOf(buffer).getShape(), value));
-}
-
-static RankTensors cut(const ReferenceTensor &value, DictionaryAttr buffer, GridAttr grid) {
-  auto sharding = buffer.getAs<ShardingAttr>("sharding");
+static RankTensors cut(const ReferenceTensor &value, BufferOp buffer, GridAttr grid) {
+  ShardingAttr sharding = buffer.getShardingAttr();
   return sharding ? cutTensor(value, sharding, grid) : RankTensors(grid.deviceCount(), value);
 }
 
 RankExecutor::RankExecutor(ModuleOp module)
-    : module(module), grid(module->getAttrOfType<PlanAttr>(attr::plan).getGrid()) {
-  for (auto fields : module->getAttrOfType<ArrayAttr>("ppc.stages").getAsRange<DictionaryAttr>()) {
+    : module(module), program(findProgram(module)), grid(program.getDeviceGrid()) {
+  for (DeviceOp device : program.getDevices()) {
     Stage &stage = stages.emplace_back();
-    stage.buffers = llvm::to_vector(fields.getAs<ArrayAttr>("buffers").getAsRange<DictionaryAttr>());
-    stage.actions = llvm::to_vector(fields.getAs<ArrayAttr>("actions").getAsRange<DictionaryAttr>());
-    stage.arena.resize(stage.buffers.size());
-    stage.slots.resize(number(fields, "slots"), std::vector<RankTensors>(stage.buffers.size()));
-    for (NamedAttribute entry : fields.getAs<DictionaryAttr>("functions"))
-      stage.functions[entry.getName().str()] = module.lookupSymbol<func::FuncOp>(text(cast<DictionaryAttr>(entry.getValue()), "entry"));
+    stage.device = device;
+    for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
+      stage.places[buffer.getSymName().str()] = stage.buffers.size();
+      stage.buffers.push_back(buffer);
+      stage.memory.emplace_back(buffer.getSlotCount());
+    }
   }
 }
 
-RankTensors *RankExecutor::memory(Stage &stage, int64_t buffer, int64_t microBatch) {
-  if (buffer < 0 || buffer >= int64_t(stage.buffers.size()))
+RankTensors *RankExecutor::memory(Stage &stage, StringRef buffer, int64_t microBatch) {
+  auto found = stage.places.find(buffer.str());
+  if (found == stage.places.end())
     return nullptr;
-  return isInSlot(stage.buffers[buffer]) ? &stage.slots[microBatch % stage.slots.size()][buffer] : &stage.arena[buffer];
+  std::vector<RankTensors> &slots = stage.memory[found->second];
+  return &slots[slots.size() == 1 ? 0 : microBatch % slots.size()];
 }
 
-std::string RankExecutor::begin(Stage &stage, int64_t microBatch, const NamedTensors &values) {
-  if (std::exchange(stage.begun[microBatch], true))
+std::string RankExecutor::begin(Stage &stage, int64_t microBatch) {
+  if (microBatch < 0 || microBatch >= int64_t(program.getMicroBatches()))
+    return "there is no such micro-batch";
+  if (!stage.begun.insert(microBatch).second)
     return "";
-  for (auto [index, buffer] : llvm::enumerate(stage.buffers)) {
-    if (!isInSlot(buffer))
+  for (BufferOp buffer : stage.buffers)
+    if (buffer.hasSlots())
+      *memory(stage, buffer.getSymName(), microBatch) =
+          filled(buffer, grid.deviceCount(), std::numeric_limits<double>::quiet_NaN());
+  return "";
+}
+
+std::string RankExecutor::load(Stage &stage, int64_t microBatch, const NamedTensors &values) {
+  for (BufferOp buffer : stage.buffers) {
+    if (buffer.getRole() != BufferRole::Input)
       continue;
-    RankTensors &tensors = *memory(stage, index, microBatch);
-    tensors = filled(buffer, grid.deviceCount(), std::numeric_limits<double>::quiet_NaN());
-    if (text(buffer, "role") != "input")
-      continue;
-    const ReferenceTensor &whole = values.at(nameOf(buffer));
-    int64_t count = module->getAttrOfType<PlanAttr>(attr::plan).getMicroBatches();
-    if (microBatch < 0 || microBatch >= count)
-      return "there is no such micro-batch";
-    tensors = cut(blockOf(whole, 0, microBatch, whole.shape[0] / count), buffer, grid);
+    const ReferenceTensor &whole = values.at(buffer.describe());
+    int64_t count = program.getMicroBatches();
+    *memory(stage, buffer.getSymName(), microBatch) =
+        cut(blockOf(whole, 0, microBatch, whole.shape[0] / count), buffer, grid);
   }
   return "";
 }
 
-std::string RankExecutor::gather(Stage &stage, func::FuncOp function, int64_t microBatch, SmallVector<RankValues> &arguments) {
+std::string RankExecutor::gather(Stage &stage, RoutineOp routine, int64_t microBatch,
+                                 SmallVector<RankValues> &arguments) {
   arguments.assign(grid.deviceCount(), {});
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto buffer = function.getArgAttrOfType<IntegerAttr>(i, "ppc.buffer");
-    RankTensors *tensors = buffer ? memory(stage, buffer.getInt(), microBatch) : nullptr;
+  for (auto name : routine.getReads().getAsRange<FlatSymbolRefAttr>()) {
+    RankTensors *tensors = memory(stage, name.getValue(), microBatch);
     if (!tensors)
       return "no such buffer";
     for (auto [list, tensor] : llvm::zip_equal(arguments, *tensors))
@@ -84,10 +75,9 @@ std::string RankExecutor::gather(Stage &stage, func::FuncOp function, int64_t mi
   return "";
 }
 
-std::string RankExecutor::store(Stage &stage, func::FuncOp function, int64_t microBatch, ArrayRef<RankValues> results) {
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto buffer = function.getResultAttrOfType<IntegerAttr>(i, "ppc.buffer");
-    RankTensors *tensors = buffer ? memory(stage, buffer.getInt(), microBatch) : nullptr;
+std::string RankExecutor::store(Stage &stage, RoutineOp routine, int64_t microBatch, ArrayRef<RankValues> results) {
+  for (auto [i, name] : llvm::enumerate(routine.getWrites().getAsRange<FlatSymbolRefAttr>())) {
+    RankTensors *tensors = memory(stage, name.getValue(), microBatch);
     if (!tensors)
       return "no such buffer";
     tensors->clear();
@@ -97,94 +87,96 @@ std::string RankExecutor::store(Stage &stage, func::FuncOp function, int64_t mic
   return "";
 }
 
-std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool &waits) {
-  Stage &stage = stages[index];
-  DictionaryAttr action = stage.actions[stage.next];
-  int64_t microBatch = number(action, "micro_batch");
-  StringRef what = text(action, "do");
-  if (std::string error = begin(stage, microBatch, values); !error.empty())
-    return error;
-  if (what == "send" || what == "receive") {
-    int64_t peer = number(action, "stage"), tag = number(action, "tag");
-    RankTensors *buffer = memory(stage, number(action, "buffer"), microBatch);
-    if (!buffer)
-      return "no such buffer";
-    if (what == "send")
-      return messages.insert({{index, peer, tag, microBatch}, *buffer}).second ? "" : "the same message is sent twice";
-    auto message = messages.find({peer, index, tag, microBatch});
-    if (message == messages.end()) {
-      waits = true;
-      return "";
-    }
-    if (message->second.front().shape != buffer->front().shape)
-      return "a message of another size";
-    *buffer = std::move(message->second);
-    messages.erase(message);
-    return "";
-  }
-  auto function = stage.functions.find(what.str());
-  if (function == stage.functions.end())
-    return "no such function";
+std::string RankExecutor::runRoutine(Stage &stage, RunOp run) {
+  RoutineOp routine = stage.device.routine(run.getRoutineAttr().getAttr());
+  if (!routine)
+    return "no such routine";
+  int64_t microBatch = run.getMicroBatch() ? int64_t(*run.getMicroBatch()) : 0;
   SmallVector<RankValues> arguments;
-  if (std::string error = gather(stage, function->second, microBatch, arguments); !error.empty())
+  if (std::string error = gather(stage, routine, microBatch, arguments); !error.empty())
     return error;
-  FailureOr<SmallVector<RankValues>> results = interpretSpmd(grid, function->second, arguments);
-  return failed(results) ? "cannot run " + what.str() : store(stage, function->second, microBatch, *results);
+  FailureOr<SmallVector<RankValues>> results = interpretSpmd(grid, codeOf(routine), arguments);
+  return failed(results) ? "cannot run " + run.getRoutine().str() : store(stage, routine, microBatch, *results);
 }
 
-std::string RankExecutor::finish(StringRef name) {
-  MLIRContext *context = module.getContext();
-  SmallVector<StringAttr> names = {StringAttr::get(context, "pp")};
-  SmallVector<int64_t> sizes = {int64_t(stages.size())};
-  names.append(grid.getNames().begin(), grid.getNames().end());
-  sizes.append(grid.getSizes().begin(), grid.getSizes().end());
+std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool &waits) {
+  Stage &stage = stages[index];
+  Operation *action = stage.actions[stage.next];
+  if (auto run = dyn_cast<RunOp>(action)) {
+    if (run.getMicroBatch())
+      if (std::string error = begin(stage, *run.getMicroBatch()); !error.empty())
+        return error;
+    return runRoutine(stage, run);
+  }
+  if (auto load = dyn_cast<LoadOp>(action)) {
+    std::string error = begin(stage, load.getMicroBatch());
+    return error.empty() ? this->load(stage, load.getMicroBatch(), values) : error;
+  }
+  auto send = dyn_cast<SendOp>(action);
+  auto receive = dyn_cast<ReceiveOp>(action);
+  if (!send && !receive)
+    return "no action that can be run";
+  auto message = dyn_cast_or_null<MessageOp>(
+      SymbolTable::lookupSymbolIn(program, send ? send.getMessage() : receive.getMessage()));
+  int64_t microBatch = send ? send.getMicroBatch() : receive.getMicroBatch();
+  if (!message || (send ? message.getSender() : message.getReceiver()) != stage.device.getSymNameAttr())
+    return "no such message";
+  if (std::string error = begin(stage, microBatch); !error.empty())
+    return error;
+  std::pair<std::string, int64_t> key(message.getSymName().str(), microBatch);
+  SymbolRefAttr end = send ? message.getFrom() : message.getTo();
+  RankTensors *buffer = memory(stage, end.getLeafReference(), microBatch);
+  if (!buffer)
+    return "no such buffer";
+  if (send)
+    return messages.insert({key, *buffer}).second ? "" : "the same message is sent twice";
+  auto found = messages.find(key);
+  if (found == messages.end()) {
+    waits = true;
+    return "";
+  }
+  if (found->second.front().shape != buffer->front().shape)
+    return "a message of another size";
+  *buffer = std::move(found->second);
+  messages.erase(found);
+  return "";
+}
+
+std::string RankExecutor::finish(RoutineKind kind) {
   SmallVector<func::FuncOp> functions;
   SmallVector<RankValues> arguments;
   for (Stage &stage : stages) {
     SmallVector<RankValues> own;
-    auto function = stage.functions.find(name.str());
-    if (function == stage.functions.end())
-      return "no " + name.str();
-    if (std::string error = gather(stage, function->second, 0, own); !error.empty())
+    RoutineOp routine = stage.device.routine(kind);
+    if (!routine)
+      return "no " + stringifyRoutineKind(kind).str();
+    if (std::string error = gather(stage, routine, 0, own); !error.empty())
       return error;
-    functions.append(own.size(), function->second);
+    functions.append(own.size(), codeOf(routine));
     arguments.append(own);
   }
-  FailureOr<SmallVector<RankValues>> results = interpretRanks(GridAttr::get(context, names, sizes), functions, arguments);
+  FailureOr<SmallVector<RankValues>> results = interpretRanks(program.getGrid(), functions, arguments);
   if (failed(results))
-    return "cannot run " + name.str();
+    return "cannot run " + stringifyRoutineKind(kind).str();
   for (auto [index, stage] : llvm::enumerate(stages)) {
     auto own = ArrayRef<RankValues>(*results).slice(index * grid.deviceCount(), grid.deviceCount());
-    if (std::string error = store(stage, stage.functions.at(name.str()), 0, own); !error.empty())
+    if (std::string error = store(stage, stage.device.routine(kind), 0, own); !error.empty())
       return error;
   }
   return "";
 }
 
-std::string RankExecutor::prepare(const NamedTensors &values) {
+void RankExecutor::initialize(const NamedTensors &values) {
   for (Stage &stage : stages)
-    for (auto [index, buffer] : llvm::enumerate(stage.buffers)) {
-      if (isInSlot(buffer))
+    for (BufferOp buffer : stage.buffers) {
+      if (buffer.hasSlots())
         continue;
-      StringRef role = text(buffer, "role");
-      if (role == "parameter" || role == "state" || role == "scalar")
-        stage.arena[index] = cut(values.at(nameOf(buffer)), buffer, grid);
+      RankTensors &tensors = *memory(stage, buffer.getSymName(), 0);
+      if (llvm::is_contained({BufferRole::Parameter, BufferRole::State, BufferRole::Scalar}, buffer.getRole()))
+        tensors = cut(values.at(buffer.describe()), buffer, grid);
       else
-        stage.arena[index] = filled(buffer, grid.deviceCount(),
-                                    role == "gradient" || role == "accumulator" ? 0 : std::numeric_limits<double>::quiet_NaN());
+        tensors = filled(buffer, grid.deviceCount(), buffer.isSum() ? 0 : std::numeric_limits<double>::quiet_NaN());
     }
-  for (Stage &stage : stages)
-    if (auto function = stage.functions.find("prepare"); function != stage.functions.end()) {
-      SmallVector<RankValues> arguments;
-      if (std::string error = gather(stage, function->second, 0, arguments); !error.empty())
-        return error;
-      FailureOr<SmallVector<RankValues>> results = interpretSpmd(grid, function->second, arguments);
-      if (failed(results))
-        return "cannot run prepare";
-      if (std::string error = store(stage, function->second, 0, *results); !error.empty())
-        return error;
-    }
-  return "";
 }
 
 std::string RankExecutor::follow(const NamedTensors &values) {
@@ -206,56 +198,37 @@ std::string RankExecutor::follow(const NamedTensors &values) {
   return "";
 }
 
-// As the runtime does: a message that a forward waits for comes from a forward.
-void RankExecutor::keepForwards() {
-  auto isMessage = [](DictionaryAttr action) { return text(action, "do") == "send" || text(action, "do") == "receive"; };
-  std::set<std::tuple<int64_t, int64_t, int64_t>> wanted; // from stage, to stage, tag
-  for (auto [to, stage] : llvm::enumerate(stages))
-    for (auto [i, action] : llvm::enumerate(stage.actions)) {
-      if (text(action, "do") != "receive")
-        continue;
-      auto next = std::find_if(stage.actions.begin() + i, stage.actions.end(), [&, own = action](DictionaryAttr later) {
-        return !isMessage(later) && number(later, "micro_batch") == number(own, "micro_batch");
-      });
-      if (next != stage.actions.end() && text(*next, "do") == "forward")
-        wanted.emplace(number(action, "stage"), to, number(action, "tag"));
+std::string RankExecutor::execute(const NamedTensors &values, RoutineKind last) {
+  for (Stage &stage : stages) {
+    Block &block = last == RoutineKind::Update ? stage.device.getStep().getBody().front()
+                                               : stage.device.getEvaluate().getBody().front();
+    for (Operation &action : block) {
+      auto run = dyn_cast<RunOp>(action);
+      RoutineOp routine = run ? stage.device.routine(run.getRoutineAttr().getAttr()) : RoutineOp();
+      if (!routine || routine.getKind() != last) // that all run together, at the end
+        stage.actions.push_back(&action);
     }
-  for (auto [index, stage] : llvm::enumerate(stages))
-    llvm::erase_if(stage.actions, [&, self = int64_t(index)](DictionaryAttr action) {
-      int64_t peer = number(action, "stage"), tag = number(action, "tag");
-      StringRef what = text(action, "do");
-      return !(what == "forward" || (what == "send" && wanted.count({self, peer, tag})) ||
-               (what == "receive" && wanted.count({peer, self, tag})));
-    });
+  }
+  initialize(values);
+  std::string error = follow(values);
+  return error.empty() ? finish(last) : error;
 }
 
-std::string RankExecutor::run(const NamedTensors &values) {
-  std::string error = prepare(values);
-  if (error.empty())
-    error = follow(values);
-  return error.empty() ? finish("update") : error;
-}
+std::string RankExecutor::run(const NamedTensors &values) { return execute(values, RoutineKind::Update); }
 
 std::string RankExecutor::evaluate(const NamedTensors &values) {
-  if (llvm::none_of(stages, [](const Stage &stage) { return stage.functions.count("evaluate"); }))
+  if (llvm::any_of(stages, [](Stage &stage) { return !stage.device.getEvaluate(); }))
     return "";
-  keepForwards();
-  std::string error = prepare(values);
-  if (error.empty())
-    error = follow(values);
-  return error.empty() ? finish("evaluate") : error;
+  return execute(values, RoutineKind::Evaluate);
 }
 
 std::vector<std::vector<RankTensors>> RankExecutor::evaluation() const {
   std::vector<std::vector<RankTensors>> results;
   for (const Stage &stage : stages) {
     results.emplace_back();
-    auto found = stage.functions.find("evaluate");
-    if (found == stage.functions.end())
-      continue;
-    func::FuncOp function = found->second;
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      results.back().push_back(stage.arena[function.getResultAttrOfType<IntegerAttr>(i, "ppc.buffer").getInt()]);
+    RoutineOp routine = DeviceOp(stage.device).routine(RoutineKind::Evaluate);
+    for (Attribute name : routine ? routine.getWrites() : ArrayAttr::get(module->getContext(), {}))
+      results.back().push_back(stage.memory[stage.places.at(cast<FlatSymbolRefAttr>(name).getValue().str())].front());
   }
   return results;
 }
@@ -265,9 +238,10 @@ std::vector<std::vector<RankTensors>> RankExecutor::outputs() const {
   for (const Stage &stage : stages) {
     outputs.emplace_back();
     for (auto [index, buffer] : llvm::enumerate(stage.buffers)) {
-      StringRef role = text(buffer, "role");
-      bool isOutput = role == "parameter" || role == "state" || role == "gradient" || role == "metric";
-      outputs.back().push_back(isOutput ? stage.arena[index] : RankTensors());
+      bool isOutput =
+          llvm::is_contained({BufferRole::Parameter, BufferRole::State, BufferRole::Gradient, BufferRole::Metric},
+                             BufferOp(buffer).getRole());
+      outputs.back().push_back(isOutput ? stage.memory[index].front() : RankTensors());
     }
   }
   return outputs;

@@ -1,99 +1,101 @@
-// Mistakes in what stages do: actions, messages, buffers.
+// Mistakes in what devices do: actions, messages, buffers. Tokens are not its subject: neither the proof nor the
+// executor that it is compared with looks at them.
 #include "ProgramMutation.h"
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::ppc::test {
 
+using namespace ppcrt;
+
 namespace {
 
-using Fields = DictionaryAttr;
-
-int64_t number(Fields fields, StringRef key) { return fields.getAs<IntegerAttr>(key).getInt(); }
-StringRef text(Fields fields, StringRef key) { return fields.getAs<StringAttr>(key).getValue(); }
-std::string describe(Fields action) {
+std::string describe(Operation *op) {
   std::string result;
-  llvm::raw_string_ostream(result) << Attribute(action);
+  llvm::raw_string_ostream(result) << *op;
   return result;
+}
+
+/// The micro-batch that an action is for; none of the whole step.
+IntegerAttr microBatchOf(Operation *action) { return action->getAttrOfType<IntegerAttr>("micro_batch"); }
+
+/// The message of a send or a receive.
+FlatSymbolRefAttr messageOf(Operation *action) {
+  if (auto send = dyn_cast<SendOp>(action))
+    return send.getMessageAttr();
+  auto receive = dyn_cast<ReceiveOp>(action);
+  return receive ? receive.getMessageAttr() : FlatSymbolRefAttr();
+}
+void setMessage(Operation *action, FlatSymbolRefAttr message) {
+  if (auto send = dyn_cast<SendOp>(action))
+    send.setMessageAttr(message);
+  else
+    cast<ReceiveOp>(action).setMessageAttr(message);
 }
 
 class StageMutation {
 public:
-  StageMutation(ModuleOp module, Random &random) : module(module), random(random), builder(module.getContext()) {
-    for (auto stage : module->getAttrOfType<ArrayAttr>("ppc.stages").getAsRange<Fields>()) {
-      stages.push_back(stage);
-      actions.push_back(llvm::to_vector(stage.getAs<ArrayAttr>("actions").getAsRange<Fields>()));
+  StageMutation(ModuleOp module, Random &random)
+      : module(module), random(random), builder(module.getContext()), program(findProgram(module)) {
+    for (DeviceOp device : program.getDevices()) {
+      devices.push_back(device);
+      for (Operation &action : device.getStep().getBody().front())
+        action.setOperands({});
     }
-    stage = random() % stages.size();
+    stage = random() % devices.size();
+    device = devices[stage];
+    actions = &device.getStep().getBody().front();
   }
 
   std::optional<std::string> run(StringRef kind) {
     std::optional<std::string> what = mutate(kind);
     if (!what)
       return std::nullopt;
-    SmallVector<Attribute> all;
-    for (auto [fields, list] : llvm::zip(stages, actions)) {
-      NamedAttrList entries(fields);
-      entries.set("actions", builder.getArrayAttr(SmallVector<Attribute>(list.begin(), list.end())));
-      all.push_back(entries.getDictionary(module.getContext()));
-    }
-    module->setAttr("ppc.stages", builder.getArrayAttr(all));
-    return "stage " + std::to_string(stage) + ": " + *what;
+    return "device " + std::to_string(stage) + ": " + *what;
   }
 
 private:
+  Operation *pick() { return &*std::next(actions->begin(), random() % actions->getOperations().size()); }
+  SmallVector<BufferOp> buffers() { return llvm::to_vector(device.getBody().front().getOps<BufferOp>()); }
+
   std::optional<std::string> mutate(StringRef kind) {
-    SmallVector<Fields> &list = actions[stage];
-    size_t place = random() % list.size();
-    Fields action = list[place];
-    bool isMessage = action.contains("tag");
+    Operation *action = pick();
+    std::string was = describe(action);
     if (kind == "micro-batch") {
-      int64_t count = module->getAttrOfType<PlanAttr>(attr::plan).getMicroBatches();
-      if (count < 2)
+      int64_t count = program.getMicroBatches();
+      IntegerAttr own = microBatchOf(action);
+      if (count < 2 || !own)
         return std::nullopt;
-      set(list[place], "micro_batch", (number(action, "micro_batch") + 1 + random() % (count - 1)) % count);
-      return "another micro-batch in " + describe(action);
+      action->setAttr("micro_batch",
+                      builder.getI64IntegerAttr((own.getInt() + 1 + int64_t(random() % (count - 1))) % count));
+      return "another micro-batch in " + was;
     }
-    if (kind == "swap-actions") {
-      size_t other = random() % list.size();
-      if (list[other] == action)
-        return std::nullopt;
-      std::swap(list[place], list[other]);
-      return "swapped " + describe(action) + " and " + describe(list[place]);
+    if (kind == "swap-actions")
+      return swapActions(action, was);
+    if (kind == "drop-action") {
+      action->erase();
+      return "dropped " + was;
     }
-    if (kind == "drop-action" || kind == "repeat-action") {
-      if (kind == "drop-action")
-        list.erase(list.begin() + place);
-      else
-        list.insert(list.begin() + place, action);
-      return (kind == "drop-action" ? "dropped " : "repeated ") + describe(action);
+    if (kind == "repeat-action") {
+      OpBuilder(action).clone(*action);
+      return "repeated " + was;
     }
-    if (kind == "drop-message") {
-      if (!isMessage)
-        return std::nullopt;
-      list.erase(list.begin() + place);
-      SmallVector<Fields> &theirs = actions[number(action, "stage")];
-      llvm::erase_if(theirs, [&](Fields other) {
-        return other.contains("tag") && number(other, "tag") == number(action, "tag") && number(other, "micro_batch") == number(action, "micro_batch");
-      });
-      return "dropped both ends of " + describe(action);
-    }
+    if (kind == "drop-message")
+      return dropMessage(action, was);
     if (kind == "swap-messages")
-      return swapMessages(action, list, place);
-    if (kind == "message-buffer") {
-      if (!isMessage)
-        return std::nullopt;
-      std::optional<int64_t> other = otherBuffer(number(action, "buffer"));
-      if (!other)
-        return std::nullopt;
-      set(list[place], "buffer", *other);
-      return "another buffer in " + describe(action);
-    }
+      return swapMessages(action, was);
+    if (kind == "message-buffer")
+      return moveMessage(action, was);
     if (kind == "fewer-slots") {
-      int64_t slots = number(stages[stage], "slots");
+      int64_t slots = 1;
+      for (BufferOp buffer : buffers())
+        slots = std::max(slots, buffer.getSlotCount());
       if (slots < 2)
         return std::nullopt;
-      set(stages[stage], "slots", slots - 1);
+      for (BufferOp buffer : buffers())
+        if (buffer.hasSlots())
+          buffer.setSlots(slots - 1);
       return "one slot less than " + std::to_string(slots);
     }
     if (kind == "buffer-name" || kind == "buffer-sharding")
@@ -103,142 +105,155 @@ private:
     return std::nullopt;
   }
 
-  /// Two messages of one stage change their tags for one micro-batch.
-  std::optional<std::string> swapMessages(Fields action, SmallVector<Fields> &list, size_t place) {
-    for (size_t other = 0; other < list.size(); ++other)
-      if (action.contains("tag") && list[other].contains("tag") && other != place && text(list[other], "do") == text(action, "do") &&
-          number(list[other], "stage") == number(action, "stage") &&
-          (number(list[other], "tag") != number(action, "tag") || random() % 2)) {
-        Fields peer = list[other];
-        for (StringRef key : {"tag", "micro_batch"}) {
-          set(list[place], key, number(peer, key));
-          set(list[other], key, number(action, key));
-        }
-        return "swapped tags of " + describe(action) + " and " + describe(peer);
-      }
+  std::optional<std::string> swapActions(Operation *action, StringRef was) {
+    Operation *other = pick();
+    if (describe(other) == was)
+      return std::nullopt;
+    Operation *after = action->getNextNode();
+    if (after == other) {
+      other->moveBefore(action);
+    } else {
+      action->moveBefore(other);
+      if (after)
+        other->moveBefore(after);
+      else
+        other->moveBefore(actions, actions->end());
+    }
+    return "swapped " + was.str() + " and " + describe(other);
+  }
+
+  std::optional<std::string> dropMessage(Operation *action, StringRef was) {
+    FlatSymbolRefAttr message = messageOf(action);
+    if (!message)
+      return std::nullopt;
+    IntegerAttr microBatch = microBatchOf(action);
+    for (DeviceOp each : devices)
+      for (Operation &op : llvm::make_early_inc_range(each.getStep().getBody().front()))
+        if (messageOf(&op) == message && microBatchOf(&op) == microBatch)
+          op.erase();
+    return "dropped both ends of " + was.str();
+  }
+
+  /// Two messages between the same devices change places in one list.
+  std::optional<std::string> swapMessages(Operation *action, StringRef was) {
+    FlatSymbolRefAttr mine = messageOf(action);
+    auto ends = [&](FlatSymbolRefAttr name) {
+      auto message = program.lookupSymbol<MessageOp>(name.getAttr());
+      return std::pair(message.getSender(), message.getReceiver());
+    };
+    for (Operation &other : *actions) {
+      FlatSymbolRefAttr theirs = messageOf(&other);
+      if (!mine || !theirs || &other == action || other.getName() != action->getName() || ends(mine) != ends(theirs) ||
+          (mine == theirs && random() % 2))
+        continue;
+      std::string peer = describe(&other);
+      setMessage(action, theirs);
+      setMessage(&other, mine);
+      IntegerAttr own = microBatchOf(action);
+      action->setAttr("micro_batch", microBatchOf(&other));
+      other.setAttr("micro_batch", own);
+      return "swapped messages of " + was.str() + " and " + peer;
+    }
     return std::nullopt;
   }
 
-  std::optional<int64_t> otherBuffer(int64_t buffer) {
-    auto buffers = llvm::to_vector(stages[stage].getAs<ArrayAttr>("buffers").getAsRange<Fields>());
-    SmallVector<int64_t> candidates;
-    for (auto [index, fields] : llvm::enumerate(buffers))
-      if (int64_t(index) != buffer && fields.get("type") == buffers[buffer].get("type") && fields.get("space") == buffers[buffer].get("space"))
-        candidates.push_back(index);
+  /// A message leaves from, or arrives in, another buffer.
+  std::optional<std::string> moveMessage(Operation *action, StringRef was) {
+    FlatSymbolRefAttr name = messageOf(action);
+    if (!name)
+      return std::nullopt;
+    auto message = program.lookupSymbol<MessageOp>(name.getAttr());
+    SymbolRefAttr end = isa<SendOp>(action) ? message.getFrom() : message.getTo();
+    BufferOp own = device.buffer(end.getLeafReference());
+    SmallVector<BufferOp> candidates;
+    for (BufferOp buffer : buffers())
+      if (buffer != own && buffer.getType() == own.getType() && buffer.hasSlots() == own.hasSlots())
+        candidates.push_back(buffer);
     if (candidates.empty())
       return std::nullopt;
-    return candidates[random() % candidates.size()];
+    BufferOp other = candidates[random() % candidates.size()];
+    auto moved = SymbolRefAttr::get(device.getSymNameAttr(), {FlatSymbolRefAttr::get(other.getSymNameAttr())});
+    if (isa<SendOp>(action))
+      message.setFromAttr(moved);
+    else
+      message.setToAttr(moved);
+    return "another buffer for " + was.str();
   }
 
-  /// Two results (or arguments) of one type of a function change their buffers.
+  /// Two results (or arguments) of one type of a routine change their buffers.
   std::optional<std::string> swapBuffers(bool ofResults) {
-    auto functions = stages[stage].getAs<Fields>("functions");
-    NamedAttribute chosen = functions.getValue()[random() % functions.size()];
-    auto entry = cast<Fields>(chosen.getValue());
-    auto function = module.lookupSymbol<func::FuncOp>(text(entry, "entry"));
-    unsigned count = ofResults ? function.getNumResults() : function.getNumArguments();
-    if (count < 2)
+    auto routines = llvm::to_vector(device.getBody().front().getOps<RoutineOp>());
+    RoutineOp routine = routines[random() % routines.size()];
+    SmallVector<Attribute> names(ofResults ? routine.getWrites().getValue() : routine.getReads().getValue());
+    if (names.size() < 2)
       return std::nullopt;
-    auto bufferOf = [&](unsigned i) {
-      return ofResults ? function.getResultAttr(i, "ppc.buffer") : function.getArgAttr(i, "ppc.buffer");
-    };
-    auto setBuffer = [&](unsigned i, Attribute buffer) {
-      if (ofResults)
-        function.setResultAttr(i, "ppc.buffer", buffer);
-      else
-        function.setArgAttr(i, "ppc.buffer", buffer);
-    };
-    auto typeOf = [&](unsigned i) { return ofResults ? function.getResultTypes()[i] : function.getArgumentTypes()[i]; };
-    unsigned first = random() % count;
-    SmallVector<unsigned> others;
-    for (unsigned i = 0; i < count; ++i)
-      if (i != first && typeOf(i) == typeOf(first))
-        others.push_back(i);
+    size_t first = random() % names.size();
+    auto typeOf = [&](Attribute name) { return device.buffer(cast<FlatSymbolRefAttr>(name).getAttr()).getType(); };
+    SmallVector<size_t> others;
+    for (size_t other = 0; other < names.size(); ++other)
+      if (other != first && typeOf(names[other]) == typeOf(names[first]))
+        others.push_back(other);
     if (others.empty())
       return std::nullopt;
-    unsigned second = others[random() % others.size()];
-    Attribute buffer = bufferOf(first);
-    setBuffer(first, bufferOf(second));
-    setBuffer(second, buffer);
-    SmallVector<int64_t> called;
-    auto add = [&](Attribute attribute) {
-      int64_t index = cast<IntegerAttr>(attribute).getInt();
-      if (!llvm::is_contained(called, index))
-        called.push_back(index);
-    };
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      add(function.getArgAttr(i, "ppc.buffer"));
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      add(function.getResultAttr(i, "ppc.buffer"));
-    NamedAttrList newEntry(entry), newFunctions(functions), newStage(stages[stage]);
-    newEntry.set("buffers", builder.getDenseI64ArrayAttr(called));
-    newFunctions.set(chosen.getName(), newEntry.getDictionary(module.getContext()));
-    newStage.set("functions", newFunctions.getDictionary(module.getContext()));
-    stages[stage] = newStage.getDictionary(module.getContext());
-    return "swapped the buffers of " + std::string(ofResults ? "results " : "arguments ") + std::to_string(first) + " and " +
-           std::to_string(second) + " of " + function.getSymName().str();
+    size_t second = others[random() % others.size()];
+    std::swap(names[first], names[second]);
+    if (ofResults)
+      routine.setWritesAttr(builder.getArrayAttr(names));
+    else
+      routine.setReadsAttr(builder.getArrayAttr(names));
+    return "swapped the buffers of " + std::string(ofResults ? "results " : "arguments ") + std::to_string(first) +
+           " and " + std::to_string(second) + " of " + routine.getSymName().str();
   }
 
   /// A parameter or state is loaded as another one, or as other blocks.
   std::optional<std::string> changeBuffer(bool name) {
-    auto buffers = llvm::to_vector(stages[stage].getAs<ArrayAttr>("buffers").getAsRange<Fields>());
-    size_t index = random() % buffers.size();
-    StringRef role = text(buffers[index], "role");
-    if (role != "parameter" && role != "state" && role != "input")
+    SmallVector<BufferOp> all = buffers();
+    BufferOp buffer = all[random() % all.size()];
+    if (!llvm::is_contained({BufferRole::Parameter, BufferRole::State, BufferRole::Input}, buffer.getRole()))
       return std::nullopt;
-    std::string what = "of " + describe(buffers[index]);
-    NamedAttrList entries(buffers[index]);
+    std::string what = "of " + describe(buffer);
     if (name) {
-      SmallVector<size_t> others;
-      for (auto [other, fields] : llvm::enumerate(buffers))
-        if (other != index && fields.get("type") == buffers[index].get("type") && text(fields, "role") == role)
-          others.push_back(other);
-      if (others.empty())
+      llvm::erase_if(all, [&](BufferOp other) {
+        return other == buffer || other.getType() != buffer.getType() || other.getRole() != buffer.getRole();
+      });
+      if (all.empty())
         return std::nullopt;
-      size_t other = others[random() % others.size()];
-      NamedAttrList otherEntries(buffers[other]);
+      BufferOp other = all[random() % all.size()];
       for (StringRef key : {"name", "state", "logical", "sharding", "init"}) {
-        Attribute mine = buffers[index].get(key), theirs = buffers[other].get(key);
+        Attribute mine = buffer->getAttr(key), theirs = other->getAttr(key);
         if (mine && theirs) {
-          entries.set(key, theirs);
-          otherEntries.set(key, mine);
+          buffer->setAttr(key, theirs);
+          other->setAttr(key, mine);
         }
       }
-      buffers[other] = otherEntries.getDictionary(module.getContext());
-    } else {
-      auto sharding = buffers[index].getAs<ShardingAttr>("sharding");
-      GridAttr grid = module->getAttrOfType<PlanAttr>(attr::plan).getGrid();
-      if (!sharding || grid.getNames().size() < 2)
-        return std::nullopt;
-      auto exchanged = llvm::map_to_vector(sharding.getDims(), [&](ArrayAttr axes) -> ArrayAttr {
-        return builder.getArrayAttr(llvm::map_to_vector(axes, [&](Attribute axis) -> Attribute {
-          return axis == grid.getNames()[0] ? grid.getNames()[1] : axis == grid.getNames()[1] ? grid.getNames()[0] : cast<StringAttr>(axis);
-        }));
-      });
-      auto changed = ShardingAttr::get(module.getContext(), exchanged, {}, {});
-      if (changed == sharding || grid.getSizes()[0] != grid.getSizes()[1])
-        return std::nullopt;
-      entries.set("sharding", changed);
+      return "exchanged the name " + what;
     }
-    buffers[index] = entries.getDictionary(module.getContext());
-    NamedAttrList newStage(stages[stage]);
-    newStage.set("buffers", builder.getArrayAttr(SmallVector<Attribute>(buffers.begin(), buffers.end())));
-    stages[stage] = newStage.getDictionary(module.getContext());
-    return (name ? "exchanged the name " : "exchanged the axes ") + what;
-  }
-
-  void set(Fields &fields, StringRef key, int64_t value) {
-    NamedAttrList entries(fields);
-    entries.set(key, builder.getI64IntegerAttr(value));
-    fields = entries.getDictionary(module.getContext());
+    ShardingAttr sharding = buffer.getShardingAttr();
+    GridAttr grid = program.getDeviceGrid();
+    if (!sharding || grid.getNames().size() < 2 || grid.getSizes()[0] != grid.getSizes()[1])
+      return std::nullopt;
+    auto exchanged = llvm::map_to_vector(sharding.getDims(), [&](ArrayAttr axes) -> ArrayAttr {
+      return builder.getArrayAttr(llvm::map_to_vector(axes, [&](Attribute axis) -> Attribute {
+        return axis == grid.getNames()[0]   ? grid.getNames()[1]
+               : axis == grid.getNames()[1] ? grid.getNames()[0]
+                                            : cast<StringAttr>(axis);
+      }));
+    });
+    auto changed = ShardingAttr::get(module.getContext(), exchanged, {}, {});
+    if (changed == sharding)
+      return std::nullopt;
+    buffer.setShardingAttr(changed);
+    return "exchanged the axes " + what;
   }
 
   ModuleOp module;
   Random &random;
   Builder builder;
-  SmallVector<Fields> stages;
-  std::vector<SmallVector<Fields>> actions;
+  ProgramOp program;
+  SmallVector<DeviceOp> devices;
   size_t stage;
+  DeviceOp device;          ///< the one with the mistake
+  Block *actions = nullptr; ///< of its step
 };
 
 } // namespace

@@ -1,5 +1,5 @@
-// Does ppc-verify-equivalence notice mistakes? Makes random ones in a partitioned program, runs the result on numbers to know
-// whether the mistake matters, and asks the checker.
+// Does ppc-verify-equivalence notice mistakes? Makes random ones in a partitioned program, runs the result on numbers
+// to know whether the mistake matters, and asks the checker.
 #include "ProgramMutation.h"
 #include "RankExecutor.h"
 #include "TestPasses.h"
@@ -16,26 +16,12 @@ using namespace mlir::ppc::test;
 
 namespace {
 
-/// The least number of rows or classes that an index value selects from.
-int64_t indexBound(Value ids) {
-  int64_t bound = 2;
-  for (OpOperand &use : ids.getUses()) {
-    Operation *op = use.getOwner();
-    if (auto embedding = dyn_cast<EmbeddingOp>(op))
-      bound = std::max(bound, tensorType(embedding.getTable()).getDimSize(0));
-    else if (isa<CrossEntropyOp, PickOp>(op))
-      bound = std::max(bound, tensorType(op->getOperand(0)).getShape().back());
-    else if (auto accumulate = dyn_cast<AccumulateOp>(op))
-      bound = std::max(bound, indexBound(accumulate.getBody().getArgument(use.getOperandNumber())));
-  }
-  return bound;
-}
-
 std::string nameOf(func::FuncOp step, unsigned i) {
   auto label = [&](StringRef key) { return step.getArgAttrOfType<StringAttr>(i, key); };
   if (StringAttr state = label(attr::state))
     return state.str() + " of " + label(attr::of).str();
-  for (auto [key, role] : {std::pair(attr::parameter, "parameter "), std::pair(attr::scalar, "scalar "), std::pair(attr::input, "input ")})
+  for (auto [key, role] :
+       {std::pair(attr::parameter, "parameter "), std::pair(attr::scalar, "scalar "), std::pair(attr::input, "input ")})
     if (StringAttr name = label(key))
       return role + name.str();
   return "";
@@ -104,8 +90,9 @@ struct TestEquivalenceMutationsPass : PassWrapper<TestEquivalenceMutationsPass, 
         return fail("no such kind of mistake: " + only);
       judge(*whole, kind, tries, own);
     }
-    llvm::outs() << changed << " mistakes changed numbers, " << noticed << " of them noticed; " << broken << " did not run, " << brokenNoticed
-                 << " of them noticed; " << harmless << " changed nothing, " << overcautious << " of them refused\n";
+    llvm::outs() << changed << " mistakes changed numbers, " << noticed << " of them noticed; " << broken
+                 << " did not run, " << brokenNoticed << " of them noticed; " << harmless << " changed nothing, "
+                 << overcautious << " of them refused\n";
     for (const std::string &miss : misses)
       llvm::outs() << "missed: " << miss << "\n";
   }
@@ -165,8 +152,8 @@ private:
     if (accepted && !isSame)
       misses.push_back("#" + std::to_string(number) + " " + kind.str() + ", which " + outcome.str() + ": " + *what);
     if (list)
-      llvm::outs() << "#" << number << " " << kind << " " << outcome << ", " << (accepted ? "accepted" : "refused: " + reason) << "\n    "
-                   << *what << "\n";
+      llvm::outs() << "#" << number << " " << kind << " " << outcome << ", "
+                   << (accepted ? "accepted" : "refused: " + reason) << "\n    " << *what << "\n";
   }
 
   NamedTensors values;

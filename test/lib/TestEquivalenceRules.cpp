@@ -1,5 +1,5 @@
-// The rules of the equivalence check against brute force: each op alone, its operands cut at random or still to be summed, its
-// results taken for random blocks. What the check accepts must be so on numbers.
+// The rules of the equivalence check against brute force: each op alone, its operands cut at random or still to be
+// summed, its results taken for random blocks. What the check accepts must be so on numbers.
 #include "IsolatedOp.h"
 #include "RandomOperands.h"
 #include "TestPasses.h"
@@ -40,7 +40,7 @@ private:
   GridAttr grid;
   SmallVector<int64_t> extents; ///< per axis: of the dimensions that it likes to cut
   SmallVector<ShardingAttr> operands, results;
-  SmallVector<StringAttr> pending;             ///< per operand: the axis over which it is still to be summed, or null
+  SmallVector<StringAttr> pending; ///< per operand: the axis over which it is still to be summed, or null
   SmallVector<std::pair<StringAttr, Combiner>> reductions;
   std::optional<NamedAttribute> block;
   SmallVector<bool> isConstant; ///< per operand: one number everywhere
@@ -59,10 +59,12 @@ ShardingAttr RuleTry::randomSharding(RankedTensorType type) {
   if (chance(20))
     for (SmallVector<Attribute> &axes : dims)
       std::reverse(axes.begin(), axes.end());
-  return ShardingAttr::get(op->getContext(), llvm::map_to_vector(dims, [&](auto &axes) { return builder.getArrayAttr(axes); }), {}, {});
+  return ShardingAttr::get(op->getContext(),
+                           llvm::map_to_vector(dims, [&](auto &axes) { return builder.getArrayAttr(axes); }), {}, {});
 }
 
-/// A layout that may well be right: loops cut as the op's sharding rule has them. Half of the time one thing is then changed.
+/// A layout that may well be right: loops cut as the op's sharding rule has them. Half of the time one thing is then
+/// changed.
 void RuleTry::cutLoops() {
   ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
   if (rule.isNone())
@@ -71,7 +73,8 @@ void RuleTry::cutLoops() {
     for (ShardingAttr &sharding : list)
       sharding = ShardingAttr::replicated(sharding.getContext(), sharding.getDims().size());
   };
-  int64_t operand = chance(25) && !operands.empty() ? number(operands.size()) : -1, result = chance(25) ? number(results.size()) : -1;
+  int64_t operand = chance(25) && !operands.empty() ? number(operands.size()) : -1,
+          result = chance(25) ? number(results.size()) : -1;
   bool keepsReductions = chance(10), keepsBlock = chance(10);
   SmallVector<ShardingAttr> before = operands, resultsBefore = results;
   clear(operands);
@@ -106,7 +109,8 @@ void RuleTry::cutLoops() {
       reductions.push_back({axis, rule.factors[factor].combiner});
     for (StringRef name : {"rows", "classes", "experts"})
       if (!keepsBlock && llvm::is_contained(op->getRegisteredInfo()->getAttributeNames(), builder.getStringAttr(name)))
-        block = builder.getNamedAttr(name, BlockAttr::get(op->getContext(), builder.getArrayAttr({axis}), rule.factors[factor].size));
+        block = builder.getNamedAttr(
+            name, BlockAttr::get(op->getContext(), builder.getArrayAttr({axis}), rule.factors[factor].size));
   }
   if (operand >= 0)
     operands[operand] = before[operand];
@@ -144,9 +148,11 @@ func::FuncOp RuleTry::makeFunction(ModuleOp module, bool isLocal) {
   SmallVector<Value> values;
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     Value value = argument;
-    RankedTensorType whole = tensorType(op->getOperand(i)), block = isLocal ? operands[i].localType(whole, grid) : whole;
+    RankedTensorType whole = tensorType(op->getOperand(i)),
+                     block = isLocal ? operands[i].localType(whole, grid) : whole;
     if (isConstant[i] && whole.getRank())
-      value = BroadcastOp::create(at, loc, block, value, at.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(whole.getRank()))));
+      value = BroadcastOp::create(at, loc, block, value,
+                                  at.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(whole.getRank()))));
     else if (!isConstant[i] && pending[i])
       value = ReduceOp::create(at, loc, withShape(tensorType(value), tensorType(value).getShape().drop_front()),
                                CombinerAttr::get(op->getContext(), Combiner::Sum), value, at.getDenseI64ArrayAttr({0}));
@@ -182,7 +188,8 @@ bool RuleTry::draw() {
   MLIRContext *context = op->getContext();
   grid = GridAttr::get(context, {builder.getStringAttr("a"), builder.getStringAttr("b")}, {2, chance(50) ? 2 : 3});
   SmallVector<int64_t> sizes;
-  for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+  for (Type type :
+       llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
     sizes.append(cast<RankedTensorType>(type).getShape().begin(), cast<RankedTensorType>(type).getShape().end());
   if (sizes.empty())
     return false;
@@ -190,7 +197,8 @@ bool RuleTry::draw() {
     extents.push_back(chance(30) ? -1 : sizes[number(sizes.size())]);
   for (StringRef name : {"rows", "classes", "experts"})
     if (llvm::is_contained(op->getRegisteredInfo()->getAttributeNames(), builder.getStringAttr(name)) && chance(80))
-      block = builder.getNamedAttr(name, BlockAttr::get(context, builder.getArrayAttr({grid.getNames()[number(2)]}), sizes[number(sizes.size())]));
+      block = builder.getNamedAttr(name, BlockAttr::get(context, builder.getArrayAttr({grid.getNames()[number(2)]}),
+                                                        sizes[number(sizes.size())]));
   for (StringAttr axis : grid.getNames())
     if (chance(50))
       reductions.push_back({axis, chance(80) ? Combiner::Sum : chance(50) ? Combiner::Max : Combiner::LogSumExp});
@@ -202,7 +210,8 @@ bool RuleTry::draw() {
     if (isLikely)
       continue;
     StringAttr axis = grid.getNames()[number(2)];
-    bool isFree = llvm::none_of(operands.back().getDims(), [&](ArrayAttr axes) { return llvm::is_contained(axes, axis); });
+    bool isFree =
+        llvm::none_of(operands.back().getDims(), [&](ArrayAttr axes) { return llvm::is_contained(axes, axis); });
     if (isFree && chance(15) && isa<FloatType>(tensorType(operand).getElementType()))
       pending.back() = axis;
   }
@@ -212,8 +221,9 @@ bool RuleTry::draw() {
     cutLoops();
   logical = ModuleOp::create(op->getLoc());
   local = ModuleOp::create(op->getLoc());
-  (*local)->setAttr(attr::plan, PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, builder.getStringAttr("1f1b"), 1,
-                                              builder.getDictionaryAttr({}), builder.getDictionaryAttr({}), DictionaryAttr()));
+  (*local)->setAttr(attr::plan,
+                    PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, builder.getStringAttr("1f1b"), 1,
+                                  builder.getDictionaryAttr({}), builder.getDictionaryAttr({}), DictionaryAttr()));
   makeFunction(*logical, false);
   makeFunction(*local, true);
   ScopedDiagnosticHandler silent(context, [](Diagnostic &) { return success(); });
@@ -238,7 +248,8 @@ std::string RuleTry::compare() {
       }
       value = std::move(parts);
     }
-    for (auto [rank, tensor] : llvm::enumerate(cutTensor(value, part.getArgAttrOfType<ShardingAttr>(i, attr::sharding), grid)))
+    for (auto [rank, tensor] :
+         llvm::enumerate(cutTensor(value, part.getArgAttrOfType<ShardingAttr>(i, attr::sharding), grid)))
       locals[rank].push_back(tensor);
     arguments.push_back(std::move(value));
   }
@@ -258,7 +269,8 @@ std::string RuleTry::compare() {
       problem = diagnostic.str();
       return success();
     });
-    FailureOr<ReferenceTensor> assembled = assembleTensor(blocks, wanted.shape, results[number], grid, [&] { return op->emitError(); }, options);
+    FailureOr<ReferenceTensor> assembled =
+        assembleTensor(blocks, wanted.shape, results[number], grid, [&] { return op->emitError(); }, options);
     if (failed(assembled))
       return problem;
     for (auto [a, b] : llvm::zip_equal(assembled->data, wanted.data))
@@ -304,19 +316,22 @@ struct TestEquivalenceRulesPass : PassWrapper<TestEquivalenceRulesPass, Operatio
         some = true;
         ++accepted;
         if (std::string problem = attempt.compare(); !problem.empty()) {
-          op->emitError() << "is accepted in layout " << layout << " of seed " << seed.getValue() << ", but " << problem;
+          op->emitError() << "is accepted in layout " << layout << " of seed " << seed.getValue() << ", but "
+                          << problem;
           attempt.local->print(llvm::errs());
           signalPassFailure();
           return;
         }
       }
-      bool isScalar = llvm::all_of(op->getOperandTypes(), [](Type type) { return cast<RankedTensorType>(type).getRank() == 0; });
+      bool isScalar =
+          llvm::all_of(op->getOperandTypes(), [](Type type) { return cast<RankedTensorType>(type).getRank() == 0; });
       if (!some && !isScalar) {
         op->emitError() << "is accepted in no layout: the test shows nothing";
         signalPassFailure();
       }
     });
-    llvm::outs() << ops << " ops, " << programs << " programs, " << accepted << " accepted, each of them right on numbers\n";
+    llvm::outs() << ops << " ops, " << programs << " programs, " << accepted
+                 << " accepted, each of them right on numbers\n";
   }
 };
 

@@ -1,5 +1,5 @@
-// ppc-test-host-numerics: compiles each public function for the host, runs it on random numbers on one or several ranks,
-// and compares with the interpreter.
+// ppc-test-host-numerics: compiles each public function for the host, runs it on random numbers on one or several
+// ranks, and compares with the interpreter.
 #include "HostProgram.h"
 #include "HostRuntime.h"
 #include "TestPasses.h"
@@ -53,9 +53,12 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
     std::mt19937_64 random(seed);
     SmallVector<SmallVector<ReferenceTensor>> arguments(ranks);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      bool same = isa<IntegerType>(getElementTypeOrSelf(function.getArgumentTypes()[i])) || function.getArgAttr(i, "test.same");
+      bool same =
+          isa<IntegerType>(getElementTypeOrSelf(function.getArgumentTypes()[i])) || function.getArgAttr(i, "test.same");
       for (auto &values : arguments)
-        values.push_back(same && !arguments[0].empty() && &values != &arguments[0] ? arguments[0][i] : randomArgument(function, i, random));
+        values.push_back(same && !arguments[0].empty() && &values != &arguments[0]
+                             ? arguments[0][i]
+                             : randomArgument(function, i, random));
     }
     auto grid = GridAttr::get(&getContext(), {StringAttr::get(&getContext(), "tp")}, {int64_t(ranks)});
     FailureOr<SmallVector<RankValues>> wanted = interpretSpmd(grid, function, arguments);
@@ -67,15 +70,19 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
     for (int64_t rank = 0; rank < ranks; ++rank)
       for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
         // A bf16 result is rounded once, if nothing before it is; `test.rounding` is how much else is lost.
-        double tolerance = getElementTypeOrSelf(type).isF64() ? 1e-11 : getElementTypeOrSelf(type).isBF16() ? 0x1p-8 + 1e-5 : 1e-5;
+        double tolerance = getElementTypeOrSelf(type).isF64()    ? 1e-11
+                           : getElementTypeOrSelf(type).isBF16() ? 0x1p-8 + 1e-5
+                                                                 : 1e-5;
         if (auto rounding = function->getAttrOfType<FloatAttr>("test.rounding"))
           tolerance += rounding.getValueAsDouble();
         for (auto [j, pair] : llvm::enumerate(llvm::zip((*wanted)[rank][i].data, (*got)[rank][i].data))) {
           auto [expected, actual] = pair;
-          bool close = expected == actual || std::abs(expected - actual) <= tolerance * std::max(1.0, std::abs(expected));
+          bool close =
+              expected == actual || std::abs(expected - actual) <= tolerance * std::max(1.0, std::abs(expected));
           if (!close)
-            return function.emitError() << "result " << i << " element " << j << " on rank " << rank << " is " << std::to_string(actual)
-                                        << ", expected " << std::to_string(expected) << " (seed " << seed << ")";
+            return function.emitError() << "result " << i << " element " << j << " on rank " << rank << " is "
+                                        << std::to_string(actual) << ", expected " << std::to_string(expected)
+                                        << " (seed " << seed << ")";
         }
       }
     return success();
@@ -94,7 +101,8 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
       for (uint64_t round = 0; round < 3; ++round)
         if (failed(compare(function, **program, seed + round)))
           return signalPassFailure();
-      llvm::outs() << "@" << function.getSymName() << " agrees on " << ranks << " ranks (seeds " << seed << " to " << seed + 2 << ")\n";
+      llvm::outs() << "@" << function.getSymName() << " agrees on " << ranks << " ranks (seeds " << seed << " to "
+                   << seed + 2 << ")\n";
     }
   }
 };

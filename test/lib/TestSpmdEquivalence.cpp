@@ -1,5 +1,6 @@
-// Partitioned programs against the whole one: partitions a copy of the module, runs the function on one device and on all
-// ranks of the grid, puts the ranks' results together and compares; then has the same proved. Random layouts look for what no one thought of.
+// Partitioned programs against the whole one: partitions a copy of the module, runs the function on one device and on
+// all ranks of the grid, puts the ranks' results together and compares; then has the same proved. Random layouts look
+// for what no one thought of.
 #include "RandomOperands.h"
 #include "TestPasses.h"
 #include "mlir/Pass/Pass.h"
@@ -19,23 +20,8 @@ using namespace mlir::ppc::test;
 
 namespace {
 
-int64_t draw(Random &random, int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); }
-
-/// The least number of rows or classes that an index value selects from.
-int64_t indexBound(Value ids) {
-  int64_t bound = 2;
-  for (OpOperand &use : ids.getUses()) {
-    Operation *op = use.getOwner();
-    if (auto embedding = dyn_cast<EmbeddingOp>(op))
-      bound = std::max(bound, tensorType(embedding.getTable()).getDimSize(0));
-    else if (auto backward = dyn_cast<EmbeddingBackwardOp>(op))
-      bound = std::max(bound, backward.getType().getDimSize(0));
-    else if (isa<CrossEntropyOp, CrossEntropyBackwardOp, PickOp>(op))
-      bound = std::max(bound, tensorType(op->getOperand(0)).getShape().back());
-    else if (auto accumulate = dyn_cast<AccumulateOp>(op))
-      bound = std::max(bound, indexBound(accumulate.getBody().getArgument(use.getOperandNumber())));
-  }
-  return bound;
+int64_t draw(Random &random, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(random);
 }
 
 /// Values for the arguments; optimizer state and scalars are positive.
@@ -95,12 +81,14 @@ struct TestSpmdEquivalencePass : PassWrapper<TestSpmdEquivalencePass, OperationP
 
   StringRef getArgument() const final { return "test-ppc-spmd-equivalence"; }
   StringRef getDescription() const final {
-    return "Partition a copy of the module as planned, or in random layouts, run it on all ranks and compare with one device";
+    return "Partition a copy of the module as planned, or in random layouts, run it on all ranks and compare with one "
+           "device";
   }
 
   void getDependentDialects(DialectRegistry &registry) const final { registry.insert<PpcDialect>(); }
 
-  Option<int64_t> layouts{*this, "layouts", llvm::cl::desc("random layouts to draw; 0: as the module says"), llvm::cl::init(0)};
+  Option<int64_t> layouts{*this, "layouts", llvm::cl::desc("random layouts to draw; 0: as the module says"),
+                          llvm::cl::init(0)};
   Option<int64_t> first{*this, "first", llvm::cl::desc("number of the first layout, to repeat one"), llvm::cl::init(0)};
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of layouts and values"), llvm::cl::init(1)};
 
@@ -112,8 +100,8 @@ struct TestSpmdEquivalencePass : PassWrapper<TestSpmdEquivalencePass, OperationP
         randomize(*copy, random);
       if (succeeded(check(*copy, random)))
         continue;
-      InFlightDiagnostic error = getOperation().emitError() << "layout " << layout << " of seed " << seed.getValue() << " fails on "
-                                                            << planOf(*copy).getGrid();
+      InFlightDiagnostic error = getOperation().emitError() << "layout " << layout << " of seed " << seed.getValue()
+                                                            << " fails on " << planOf(*copy).getGrid();
       for (auto function : copy->getOps<func::FuncOp>())
         for (unsigned number = 0; number < function.getNumArguments(); ++number)
           if (Attribute sharding = function.getArgAttr(number, attr::sharding))
@@ -147,7 +135,8 @@ private:
         for (OpOperand &use : argument.getUses())
           if (auto accumulate = dyn_cast<AccumulateOp>(use.getOwner()))
             rows = tensorType(accumulate.getBody().getArgument(use.getOperandNumber())).getDimSize(0);
-        function.setArgAttr(argument.getArgNumber(), attr::sharding, randomSharding(tensorType(argument), grid, rows, random));
+        function.setArgAttr(argument.getArgNumber(), attr::sharding,
+                            randomSharding(tensorType(argument), grid, rows, random));
       }
       for (auto [number, type] : llvm::enumerate(function.getResultTypes()))
         if (draw(random, 0, 3) == 0) // most results lie as the program likes
@@ -205,7 +194,8 @@ private:
       for (auto [position, pair] : llvm::enumerate(llvm::zip(assembled->data, whole.data))) {
         auto [found, wanted] = pair;
         if (!(std::abs(found - wanted) <= 1e-9 * std::max(1.0, std::abs(wanted))))
-          return report() << "element " << position << " is " << found << ", on one device " << wanted << " (" << sharding << ")";
+          return report() << "element " << position << " is " << found << ", on one device " << wanted << " ("
+                          << sharding << ")";
       }
     }
     return checkEquivalence(getOperation(), module);

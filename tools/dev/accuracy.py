@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from accuracy import heldout, plan_tool, report, row, score, tables
+from accuracy import heldout, intervals, plan_tool, report, row, score, steps, tables
 
 
 def arguments():
@@ -36,8 +36,13 @@ def arguments():
     parser.add_argument("--worst", type=int, default=0, metavar="N", help="list N rows of largest error per table")
     parser.add_argument("--details", action="store_true", help="list wrong fits, worst groups and refusals")
     parser.add_argument("--markdown", metavar="FILE", help="write the figures for docs/performance/accuracy.md")
-    parser.add_argument("--slack", type=float, default=1.0, metavar="F",
-                        help="widen the bounds on errors by this factor (for a few rows of a table)")
+    parser.add_argument("--slack", type=float, metavar="F",
+                        help="widen the bounds on errors by this factor, and hold a few rows of a table to them, too")
+    parser.add_argument("--intervals", metavar="DIR", help="also the intervals of rows left out by source, with the rows of DIR "
+                        "(test/Accuracy/heldout) beside those of --measured")
+    parser.add_argument("--write-errors", action="store_true",
+                        help="with --intervals: write lib/CostModel/measured-errors.csv, from which predictions get their intervals")
+    parser.add_argument("--tune", type=int, default=0, metavar="ROUNDS", help="with --write-errors: choose the intervals' parameters anew")
     parser.add_argument("--check", action="store_true", help="exit status 1 when a figure is outside its bound")
     options = parser.parse_args()
     if not (options.emit_rows or options.plan_tool or options.predictions):
@@ -51,6 +56,23 @@ def selected(rows, conditions):
         column, _, values = condition.partition("=")
         rows = [entry for entry in rows if str(entry.value(column)) in values.split("|")]
     return rows
+
+
+def print_intervals(options, scores):
+    folder = tempfile.mkdtemp(prefix="accuracy-")
+    rows = tables.read_tables(options.measured, folder, options.intervals)
+    if any(entry.table == steps.VTRAIN for entry in scores):
+        rows.pop(heldout.VTRAIN_NODE)  # among those
+    predictions = plan_tool.run(options.plan_tool, folder, [entry for entries in rows.values() for entry in entries])
+    scores = scores + [score.score(name, entries, predictions) for name, entries in rows.items()]
+    scores = [entry for entry in scores if entry.errors]
+    cells, parameters = intervals.cells_of(scores), intervals.read_parameters(intervals.errors_file())
+    if options.tune:
+        parameters = intervals.tune(scores, cells, parameters, options.tune)
+    if options.write_errors:
+        intervals.write(intervals.errors_file(), cells, parameters)
+    print(intervals.text(intervals.leave_out(scores, cells, parameters)))
+    print(intervals.ratio_text(scores, parameters["indistinct"]) + "\n")
 
 
 def main():
@@ -74,6 +96,8 @@ def main():
                                     options.simulate)
 
     scores = [score.score(name, entries, predictions) for name, entries in rows.items()]
+    if options.intervals:
+        print_intervals(options, scores)
     result = report.Report(options.slack)
     for entry in scores:
         result.add(entry)

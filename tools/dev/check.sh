@@ -24,6 +24,7 @@ results=build/$preset/check.json
 trap 'status=$?; [ $status -eq 0 ] || [ -n "${counted:-}" ] || { echo "check: stopped before the tests"; echo "0 passed, 1 failed"; }' EXIT
 
 [ $setup -eq 0 ] || bash tools/dev/setup.sh
+bash tools/dev/check-format.sh || { echo "check: these files are not formatted: run tools/dev/check-format.sh --fix" >&2; exit 1; }
 echo "check: configuring (preset $preset)"
 cmake --preset "$preset" >"/tmp/ppc-configure.$$" 2>&1 || { cat "/tmp/ppc-configure.$$"; rm -f "/tmp/ppc-configure.$$"; exit 1; }
 rm -f "/tmp/ppc-configure.$$"

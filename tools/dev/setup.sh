@@ -22,6 +22,7 @@ ccache                # a second build in seconds
 g++                   # `cc` links the compiled programs; standard C++ library
 clang-22              # the compiler of the presets
 lld-22                # the linker of the presets
+clang-format-22       # the format check
 libclang-rt-22-dev    # preset asan
 llvm-22-dev           # LLVM: code generation
 libmlir-22-dev        # MLIR: the IR

@@ -1,15 +1,15 @@
 #include "Kernels.h"
 
-#include "llvm/Support/FormatVariadic.h"
 #include "runtime/core/DataType.h"
 #include "runtime/include/ppcrt.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <vector>
 
 namespace mlir::ppc {
 
-__attribute__((target_clones("avx512f", "avx2", "default"))) static void addArrays(const float *a, const float *b, float *c,
-                                                                                 int64_t count) {
+__attribute__((target_clones("avx512f", "avx2", "default"))) static void addArrays(const float *a, const float *b,
+                                                                                   float *c, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     c[i] = a[i] + b[i];
 }

@@ -30,8 +30,8 @@ struct TurnTime {
   double processor; // that a rank spent computing, on average over the ranks
 };
 
-/// Runs every benchmark on `ranks` ranks; each takes about `seconds`. Errors of ranks end the program with a message; returns
-/// nothing then.
+/// Runs every benchmark on `ranks` ranks; each takes about `seconds`. Errors of ranks end the program with a message;
+/// returns nothing then.
 std::vector<TurnTime> runBenchmarks(const std::vector<Benchmark> &benchmarks, int ranks, double seconds);
 
 } // namespace mlir::ppc

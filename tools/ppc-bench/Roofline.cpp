@@ -19,7 +19,8 @@ struct Row {
   bool isCompute = false, isExchange = false;
 
   Row &operator+=(const Row &other) {
-    calls += other.calls, seconds += other.seconds, flops += other.flops, bytes += other.bytes, roofline += other.roofline;
+    calls += other.calls, seconds += other.seconds, flops += other.flops, bytes += other.bytes,
+        roofline += other.roofline;
     return *this;
   }
 };
@@ -35,9 +36,16 @@ bool isExchange(llvm::StringRef name) {
 }
 
 std::vector<std::string> cells(const Row &row, double step, llvm::StringRef bound) {
-  auto rate = [&](double work) { return work > 0 && row.seconds > 0 ? fixedText(work / row.seconds * 1e-9, 1) : std::string(); };
-  return {row.name,          row.calls ? groupedText(row.calls) : std::string(), toString(Seconds(row.seconds)), percentText(row.seconds / step),
-          rate(row.flops),   rate(row.bytes),                                     bound.str(),
+  auto rate = [&](double work) {
+    return work > 0 && row.seconds > 0 ? fixedText(work / row.seconds * 1e-9, 1) : std::string();
+  };
+  return {row.name,
+          row.calls ? groupedText(row.calls) : std::string(),
+          toString(Seconds(row.seconds)),
+          percentText(row.seconds / step),
+          rate(row.flops),
+          rate(row.bytes),
+          bound.str(),
           row.roofline > 0 ? toString(Seconds(row.roofline)) : std::string()};
 }
 
@@ -45,7 +53,8 @@ std::vector<std::string> cells(const Row &row, double step, llvm::StringRef boun
 
 CorePeaks measureCorePeaks(int cores, bool bf16) {
   constexpr int64_t edge = 1024, bytes = int64_t(64) << 20;
-  std::vector<TurnTime> times = runBenchmarks({productBenchmark(edge, edge, edge, bf16), streamBenchmark(bytes)}, cores, 0.25);
+  std::vector<TurnTime> times =
+      runBenchmarks({productBenchmark(edge, edge, edge, bf16), streamBenchmark(bytes)}, cores, 0.25);
   if (times.size() != 2)
     return {};
   return {2.0 * edge * edge * edge / times[0].processor, double(bytes) / times[1].processor};
@@ -68,8 +77,8 @@ llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, ll
     const llvm::json::Object &object = *entry.getAsObject();
     llvm::StringRef name = object.getString("name").value_or("");
     double calls = object.getNumber("calls").value_or(0) / steps;
-    Row one{name.str(), calls, object.getNumber("seconds").value_or(0) / steps, object.getNumber("flops").value_or(0) * calls,
-            object.getNumber("bytes").value_or(0) * calls};
+    Row one{name.str(), calls, object.getNumber("seconds").value_or(0) / steps,
+            object.getNumber("flops").value_or(0) * calls, object.getNumber("bytes").value_or(0) * calls};
     bool isProduct = name.contains(" x "); // only products run at the rate of products
     double compute = isProduct ? one.flops / peaks.flops : 0, memory = one.bytes / peaks.bytes;
     one.roofline = std::max(compute, memory);
@@ -93,7 +102,8 @@ llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, ll
       others += row;
   }
   llvm::sort(sorted, [](const Row &a, const Row &b) { return a.seconds > b.seconds; });
-  TextTable table({"operation, per step and rank", "calls", "time", "share", "GFLOP/s", "GB/s", "bound by", "at the roofline"});
+  TextTable table(
+      {"operation, per step and rank", "calls", "time", "share", "GFLOP/s", "GB/s", "bound by", "at the roofline"});
   for (const Row &row : sorted)
     table.row(cells(row, step, row.isExchange ? "exchange" : row.isCompute ? "products" : "memory"));
   others.calls = sum.calls = 0;
@@ -101,8 +111,9 @@ llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, ll
   table.row(cells(others, step, ""));
   table.row(cells(outside, step, ""));
   table.row(cells(sum, step, ""));
-  out << "\nwhere the time goes, in a run that measures each operation; a core multiplies at " << fixedText(peaks.flops * 1e-9, 0)
-      << " GFLOP/s and streams " << fixedText(peaks.bytes * 1e-9, 1) << " GB/s while all cores work\n\n";
+  out << "\nwhere the time goes, in a run that measures each operation; a core multiplies at "
+      << fixedText(peaks.flops * 1e-9, 0) << " GFLOP/s and streams " << fixedText(peaks.bytes * 1e-9, 1)
+      << " GB/s while all cores work\n\n";
   table.print(out);
   return llvm::Error::success();
 }

@@ -18,9 +18,9 @@ struct CorePeaks {
 /// Measures them with one rank per core; nothing when a rank fails, which has said why.
 CorePeaks measureCorePeaks(int cores, bool bf16);
 
-/// Prints the file that a program writes with --profile: the operations that take long, each with the time that it would take if
-/// the products ran at their peak and each buffer moved through memory once, whichever is longer. Operations on buffers that are
-/// in a cache can take less.
+/// Prints the file that a program writes with --profile: the operations that take long, each with the time that it
+/// would take if the products ran at their peak and each buffer moved through memory once, whichever is longer.
+/// Operations on buffers that are in a cache can take less.
 llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, llvm::raw_ostream &out);
 
 } // namespace mlir::ppc

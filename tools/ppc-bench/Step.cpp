@@ -25,30 +25,35 @@ namespace cl = llvm::cl;
 namespace mlir::ppc {
 namespace {
 
-cl::SubCommand step("step", "One training step of a LLaMA: PPC beside JAX and PyTorch, in turn, with losses, memory and where the time goes");
+cl::SubCommand step(
+    "step",
+    "One training step of a LLaMA: PPC beside JAX and PyTorch, in turn, with losses, memory and where the time goes");
 cl::opt<std::string> config("config", cl::sub(step), cl::value_desc("config.json"),
                             cl::desc("Model; default: 4 layers, hidden 512, vocabulary 32,000"));
 cl::opt<std::string> weights("weights", cl::sub(step), cl::value_desc("path"),
                              cl::desc("Weights of it, *.safetensors in f32; default: random ones, made once"));
-cl::opt<int64_t> sequence("seq-len", cl::sub(step), cl::value_desc("tokens"), cl::desc("Tokens per sequence (512)"), cl::init(512));
-cl::opt<int64_t> batch("global-batch", cl::sub(step), cl::value_desc("sequences"), cl::desc("Sequences per step (8)"), cl::init(8));
+cl::opt<int64_t> sequence("seq-len", cl::sub(step), cl::value_desc("tokens"), cl::desc("Tokens per sequence (512)"),
+                          cl::init(512));
+cl::opt<int64_t> batch("global-batch", cl::sub(step), cl::value_desc("sequences"), cl::desc("Sequences per step (8)"),
+                       cl::init(8));
 cl::list<std::string> precisions("precision", cl::sub(step), cl::CommaSeparated, cl::value_desc("f32,bf16"),
                                  cl::desc("Precision of the products; default: f32"));
 cl::opt<std::string> layout("layout", cl::sub(step), cl::value_desc("options"),
                             cl::desc("Options for ppc-compile; default: --ranks with one rank per core"));
 cl::opt<std::string> cluster("cluster", cl::sub(step), cl::value_desc("file.yaml"),
                              cl::desc("Machine that ppc-compile plans for; default: this one, measured first"));
-cl::opt<int64_t> repeats("repeats", cl::sub(step), cl::value_desc("N"), cl::desc("Turns of each participant (5)"), cl::init(5));
-cl::opt<int64_t> stepsPerTurn("steps", cl::sub(step), cl::value_desc("N"), cl::desc("Measured steps in a turn (2)"), cl::init(2));
-cl::opt<std::string> python("python", cl::sub(step), cl::value_desc("program"),
-                            cl::desc("Python with jax and torch, either of which may be absent (python3); none: PPC alone"),
-                            cl::init("python3"));
+cl::opt<int64_t> repeats("repeats", cl::sub(step), cl::value_desc("N"), cl::desc("Turns of each participant (5)"),
+                         cl::init(5));
+cl::opt<int64_t> stepsPerTurn("steps", cl::sub(step), cl::value_desc("N"), cl::desc("Measured steps in a turn (2)"),
+                              cl::init(2));
+cl::opt<std::string>
+    python("python", cl::sub(step), cl::value_desc("program"),
+           cl::desc("Python with jax and torch, either of which may be absent (python3); none: PPC alone"),
+           cl::init("python3"));
 cl::opt<std::string> folderOption("folder", cl::sub(step), cl::value_desc("folder"),
                                   cl::desc("Keep the files there; default: a temporary folder, removed at the end"));
 
 constexpr int64_t comparedSteps = 3;
-
-llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
 
 const char *const defaultConfig = R"({
   "model_type": "llama", "vocab_size": 32000, "hidden_size": 512, "intermediate_size": 1536, "num_hidden_layers": 4,
@@ -61,7 +66,7 @@ llvm::Error writeFile(const std::string &path, llvm::StringRef bytes) {
   std::error_code problem;
   llvm::raw_fd_ostream file(path, problem);
   if (problem)
-    return error("cannot write " + path + ": " + problem.message());
+    return llvm::createStringError("cannot write " + path + ": " + problem.message());
   file << bytes;
   return llvm::Error::success();
 }
@@ -92,7 +97,8 @@ struct Measured {
 
 class StepComparison {
 public:
-  StepComparison(StepWork work, ModelShape model, std::string tools) : work(std::move(work)), model(std::move(model)), tools(std::move(tools)) {}
+  StepComparison(StepWork work, ModelShape model, std::string tools)
+      : work(std::move(work)), model(std::move(model)), tools(std::move(tools)) {}
 
   /// Compiles, makes weights, measures and prints; false when losses differ.
   llvm::Expected<bool> run(const std::string &precision) {
@@ -118,9 +124,16 @@ public:
 
 private:
   llvm::Error compile(const std::string &wanted, const std::string &executable, bool profile = false) {
-    std::vector<std::string> command = {tools + "/ppc-compile",      work.config,       "--seq-len",
-                                        std::to_string(work.sequence), "--global-batch", std::to_string(work.batch), "--cluster",
-                                        work.cluster,                  "-o",             executable};
+    std::vector<std::string> command = {tools + "/ppc-compile",
+                                        work.config,
+                                        "--seq-len",
+                                        std::to_string(work.sequence),
+                                        "--global-batch",
+                                        std::to_string(work.batch),
+                                        "--cluster",
+                                        work.cluster,
+                                        "-o",
+                                        executable};
     if (layout.empty()) {
       command.push_back("--ranks=" + std::to_string(work.cores));
     } else {
@@ -148,8 +161,8 @@ private:
       return problem;
     if (work.weights.empty()) { // a step that learns nothing
       std::string folder = work.folder + "/weights";
-      if (llvm::Error problem = runCommand({executable, "--data", work.tokens, "--data-format", "uint32", "--steps", "1", "--lr", "0",
-                                            "--min-lr", "0", "--quiet", "--save-weights", folder},
+      if (llvm::Error problem = runCommand({executable, "--data", work.tokens, "--data-format", "uint32", "--steps",
+                                            "1", "--lr", "0", "--min-lr", "0", "--quiet", "--save-weights", folder},
                                            work.folder + "/weights.stderr"))
         return problem;
       work.weights = folder + "/model.safetensors";
@@ -163,16 +176,18 @@ private:
 
   /// The same program once more, built to measure its operations.
   llvm::Error profile() {
-    std::string executable = work.folder + "/train-" + work.precision + "-profile", file = work.folder + "/profile-" + work.precision + ".json";
+    std::string executable = work.folder + "/train-" + work.precision + "-profile",
+                file = work.folder + "/profile-" + work.precision + ".json";
     if (llvm::Error problem = compile(work.precision, executable, /*profile=*/true))
       return problem;
-    if (llvm::Error problem = runCommand({executable, "--weights", work.weights, "--data", work.tokens, "--data-format", "uint32", "--order",
-                                          "sequential", "--steps", std::to_string(1 + stepsPerTurn), "--quiet", "--profile", file},
+    if (llvm::Error problem = runCommand({executable, "--weights", work.weights, "--data", work.tokens, "--data-format",
+                                          "uint32", "--order", "sequential", "--steps",
+                                          std::to_string(1 + stepsPerTurn), "--quiet", "--profile", file},
                                          work.folder + "/profile.stderr"))
       return problem;
     CorePeaks peaks = measureCorePeaks(int(work.cores), work.precision == "bf16");
     if (peaks.flops == 0)
-      return error("the machine cannot be measured");
+      return llvm::createStringError("the machine cannot be measured");
     return printRoofline(file, peaks, llvm::outs());
   }
 
@@ -182,7 +197,9 @@ private:
     struct {
       const char *what, *script;
       std::vector<std::string> options;
-    } baselines[] = {{"JAX", "jax_step.py", {}}, {"PyTorch", "torch_step.py", {}}, {"PyTorch, compiled", "torch_step.py", {"--compile"}}};
+    } baselines[] = {{"JAX", "jax_step.py", {}},
+                     {"PyTorch", "torch_step.py", {}},
+                     {"PyTorch, compiled", "torch_step.py", {"--compile"}}};
     std::string scripts = tools + "/../share/ppc-bench/";
     for (auto &[what, script, options] : baselines) {
       auto participant = pythonBaseline(work, python, scripts + script, options);
@@ -243,35 +260,39 @@ private:
 
   void print() const {
     double tokens = double(work.sequence * work.batch), flops = modelFlopsPerToken(model, work.sequence) * tokens;
-    llvm::outs() << "\none training step in " << work.precision << ": " << model.layers << " layers, hidden " << model.hidden << ", ffn "
-                 << model.ffn << ", " << model.heads << " heads, vocabulary " << model.vocab << ", " << groupedText(countParameters(model).total)
-                 << " parameters; " << work.batch << " sequences of " << work.sequence << " tokens; AdamW, gradients clipped to norm 1; "
-                 << work.cores << " cores (" << llvm::sys::getHostCPUName() << ")\n";
+    llvm::outs() << "\none training step in " << work.precision << ": " << model.layers << " layers, hidden "
+                 << model.hidden << ", ffn " << model.ffn << ", " << model.heads << " heads, vocabulary " << model.vocab
+                 << ", " << groupedText(countParameters(model).total) << " parameters; " << work.batch
+                 << " sequences of " << work.sequence << " tokens; AdamW, gradients clipped to norm 1; " << work.cores
+                 << " cores (" << llvm::sys::getHostCPUName() << ")\n";
     llvm::outs() << "losses of the first " << comparedSteps << " steps:";
     for (double loss : all.front().losses)
       llvm::outs() << llvm::formatv(" {0:f6}", loss);
-    llvm::outs() << llvm::formatv("; all participants {0}: largest relative difference {1:e1}\n\n", lossesAgree ? "agree" : "DIFFER",
-                                  largestDifference);
+    llvm::outs() << llvm::formatv("; all participants {0}: largest relative difference {1:e1}\n\n",
+                                  lossesAgree ? "agree" : "DIFFER", largestDifference);
     TextTable table({"program", "median", "fastest", "slowest", "tokens/s", "model GFLOP/s", "peak memory"});
     for (const Measured &one : all) {
       auto [least, most] = std::minmax_element(one.seconds.begin(), one.seconds.end());
       double middle = median(one.seconds);
-      table.row({one.participant->name(), toString(Seconds(middle)), toString(Seconds(*least)), toString(Seconds(*most)),
-                 groupedText(std::round(tokens / middle)), fixedText(flops / middle * 1e-9, 0), toString(Bytes(double(one.memory)))});
+      table.row({one.participant->name(), toString(Seconds(middle)), toString(Seconds(*least)),
+                 toString(Seconds(*most)), groupedText(std::round(tokens / middle)),
+                 fixedText(flops / middle * 1e-9, 0), toString(Bytes(double(one.memory)))});
     }
     table.print(llvm::outs());
     printPrediction();
     if (all.size() == 1)
       return;
     auto least = [&](auto measure) {
-      return std::min_element(all.begin() + 1, all.end(), [&](const Measured &a, const Measured &b) { return measure(a) < measure(b); });
+      return std::min_element(all.begin() + 1, all.end(),
+                              [&](const Measured &a, const Measured &b) { return measure(a) < measure(b); });
     };
     auto time = [](const Measured &one) { return median(one.seconds); };
     auto memory = [](const Measured &one) { return double(one.memory); };
     auto fastest = least(time), smallest = least(memory);
-    llvm::outs() << llvm::formatv("\nPPC is {0:f2} times as fast as the fastest other ({1}), and takes {2:f2} times the memory of the smallest ({3})\n",
-                                  time(*fastest) / time(all.front()), fastest->participant->name(), memory(all.front()) / memory(*smallest),
-                                  smallest->participant->name());
+    llvm::outs() << llvm::formatv("\nPPC is {0:f2} times as fast as the fastest other ({1}), and takes {2:f2} times "
+                                  "the memory of the smallest ({3})\n",
+                                  time(*fastest) / time(all.front()), fastest->participant->name(),
+                                  memory(all.front()) / memory(*smallest), smallest->participant->name());
   }
 
   /// What the planner said of our program beside what was measured.
@@ -282,10 +303,11 @@ private:
       return llvm::consumeError(machine.takeError());
     Bytes libraries = machine->device().frameworkMemory;
     double measured = median(ours.seconds);
-    llvm::outs() << llvm::formatv("\nplan: {0}\npredicted {1} per step, {2:f2} times what was measured, and {3} per rank with {4} of libraries; "
-                                  "its arena takes {5}\n",
-                                  plan, toString(Seconds(ours.first.predictedSeconds)), ours.first.predictedSeconds / measured,
-                                  toString(Bytes(ours.first.predictedMemory)), toString(libraries), toString(Bytes(ours.first.arena)));
+    llvm::outs() << llvm::formatv(
+        "\nplan: {0}\npredicted {1} per step, {2:f2} times what was measured, and {3} per rank with {4} of libraries; "
+        "its arena takes {5}\n",
+        plan, toString(Seconds(ours.first.predictedSeconds)), ours.first.predictedSeconds / measured,
+        toString(Bytes(ours.first.predictedMemory)), toString(libraries), toString(Bytes(ours.first.arena)));
   }
 
   StepWork work;
@@ -308,7 +330,9 @@ llvm::Expected<bool> compare(const std::string &tools, const std::string &folder
   work.cluster = cluster;
   if (work.cluster.empty()) {
     work.cluster = folder + "/machine.yaml";
-    if (llvm::Error problem = runCommand({tools + "/ppc-bench", "--ranks", std::to_string(work.cores), "-o", work.cluster}, folder + "/machine.stderr"))
+    if (llvm::Error problem =
+            runCommand({tools + "/ppc-bench", "--ranks", std::to_string(work.cores), "-o", work.cluster},
+                       folder + "/machine.stderr"))
       return problem;
   }
   if (work.config.empty()) {
@@ -360,7 +384,8 @@ int runStep(const char *program) {
     llvm::errs() << "error: cannot make the folder " << folder << ": " << problem.message() << "\n";
     return 1;
   }
-  llvm::SmallString<128> tools(llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&runStep))));
+  llvm::SmallString<128> tools(
+      llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&runStep))));
   llvm::Expected<bool> agree = compare(std::string(tools), std::string(folder));
   if (folderOption.empty())
     llvm::sys::fs::remove_directories(folder);

@@ -7,8 +7,8 @@ namespace mlir::ppc {
 /// Whether the command line asks for the subcommand `step`.
 bool isStepRequested();
 
-/// Runs it; the exit status of the program: 1 when something fails or the participants compute different losses, 2 for wrong usage.
-/// `program` is argv[0].
+/// Runs it; the exit status of the program: 1 when something fails or the participants compute different losses, 2 for
+/// wrong usage. `program` is argv[0].
 int runStep(const char *program);
 
 } // namespace mlir::ppc

@@ -16,8 +16,6 @@ extern char **environ;
 namespace mlir::ppc {
 namespace {
 
-llvm::Error error(const llvm::Twine &message) { return llvm::createStringError(llvm::inconvertibleErrorCode(), message); }
-
 /// The numbers of an array that is a member of a JSON object.
 std::vector<double> numbers(const llvm::json::Object &object, llvm::StringRef key) {
   std::vector<double> result;
@@ -31,16 +29,18 @@ std::vector<double> numbers(const llvm::json::Object &object, llvm::StringRef ke
 
 std::string lastLine(const std::string &path) {
   auto file = llvm::MemoryBuffer::getFile(path);
-  return file ? (*file)->getBuffer().trim().rsplit('\n').second.empty() ? (*file)->getBuffer().trim().str()
-                                                                          : (*file)->getBuffer().trim().rsplit('\n').second.str()
+  return file ? (*file)->getBuffer().trim().rsplit('\n').second.empty()
+                    ? (*file)->getBuffer().trim().str()
+                    : (*file)->getBuffer().trim().rsplit('\n').second.str()
               : std::string();
 }
 
-llvm::Expected<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std::string> &command, const std::string &errorFile) {
+llvm::Expected<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std::string> &command,
+                                                                  const std::string &errorFile) {
   std::unique_ptr<ChildProcess> child(new ChildProcess);
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
-    return error("cannot make a pipe: " + llvm::Twine(strerror(errno)));
+    return llvm::createStringError("cannot make a pipe: " + llvm::Twine(strerror(errno)));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
@@ -56,7 +56,7 @@ llvm::Expected<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vec
   child->input = in[1], child->output = out[0];
   if (problem != 0) {
     child->process = -1;
-    return error("cannot start " + command[0] + ": " + strerror(problem));
+    return llvm::createStringError("cannot start " + command[0] + ": " + strerror(problem));
   }
   return child;
 }
@@ -106,7 +106,8 @@ llvm::Error runCommand(const std::vector<std::string> &command, const std::strin
   while ((*child)->readLine(line)) {
   }
   if (int status = (*child)->wait())
-    return error(llvm::sys::path::filename(command[0]) + " ended with status " + llvm::Twine(status) + ": " + lastLine(errorFile));
+    return llvm::createStringError(llvm::sys::path::filename(command[0]) + " ended with status " + llvm::Twine(status) +
+                                   ": " + lastLine(errorFile));
   return llvm::Error::success();
 }
 
@@ -119,19 +120,38 @@ public:
   std::string name() const override { return "PPC"; }
 
   llvm::Expected<StepRecord> run(int64_t steps, const std::function<void(pid_t)> &started) override {
-    std::string log = work.folder + "/steps.jsonl", errors = work.folder + "/ppc.stderr", rate = std::to_string(work.learningRate);
-    auto child = ChildProcess::start({executable, "--weights", work.weights, "--data", work.tokens, "--data-format", "uint32", "--order",
-                                      "sequential", "--steps", std::to_string(steps), "--warmup", "0", "--lr", rate, "--min-lr", rate,
-                                      "--log", log, "--quiet"},
+    std::string log = work.folder + "/steps.jsonl", errors = work.folder + "/ppc.stderr",
+                rate = std::to_string(work.learningRate);
+    auto child = ChildProcess::start({executable,
+                                      "--weights",
+                                      work.weights,
+                                      "--data",
+                                      work.tokens,
+                                      "--data-format",
+                                      "uint32",
+                                      "--order",
+                                      "sequential",
+                                      "--steps",
+                                      std::to_string(steps),
+                                      "--warmup",
+                                      "0",
+                                      "--lr",
+                                      rate,
+                                      "--min-lr",
+                                      rate,
+                                      "--log",
+                                      log,
+                                      "--quiet"},
                                      errors);
     if (!child)
       return child.takeError();
     started((*child)->id());
     if (int status = (*child)->wait())
-      return error("the compiled program ended with status " + llvm::Twine(status) + ": " + lastLine(errors));
+      return llvm::createStringError("the compiled program ended with status " + llvm::Twine(status) + ": " +
+                                     lastLine(errors));
     auto file = llvm::MemoryBuffer::getFile(log);
     if (!file)
-      return error("cannot read " + log + ": " + file.getError().message());
+      return llvm::createStringError("cannot read " + log + ": " + file.getError().message());
     StepRecord record;
     llvm::SmallVector<llvm::StringRef> lines;
     (*file)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
@@ -143,7 +163,8 @@ public:
         record.seconds.push_back(object->getNumber("step_time_s").value_or(std::nan("")));
         record.losses.push_back(object->getNumber("loss").value_or(std::nan("")));
         for (auto [key, value] : {std::pair("predicted_step_time_s", &record.predictedSeconds),
-                                  std::pair("planned_memory_bytes", &record.predictedMemory), std::pair("arena_memory_bytes", &record.arena)})
+                                  std::pair("planned_memory_bytes", &record.predictedMemory),
+                                  std::pair("arena_memory_bytes", &record.arena)})
           *value = object->getNumber(key).value_or(*value);
       }
     }
@@ -166,13 +187,13 @@ public:
     started(child->id());
     std::string line;
     if (!child->writeLine("steps " + std::to_string(steps)) || !child->readLine(line))
-      return error("ended with status " + llvm::Twine(child->wait()) + ": " + lastLine(errors));
+      return llvm::createStringError("ended with status " + llvm::Twine(child->wait()) + ": " + lastLine(errors));
     llvm::Expected<llvm::json::Value> value = llvm::json::parse(line);
     if (!value)
       return value.takeError();
     const llvm::json::Object *object = value->getAsObject();
     if (!object)
-      return error("says '" + line + "', which is no answer");
+      return llvm::createStringError("says '" + line + "', which is no answer");
     return StepRecord{numbers(*object, "seconds"), numbers(*object, "losses")};
   }
 
@@ -188,12 +209,27 @@ std::unique_ptr<StepParticipant> compiledProgram(const StepWork &work, const std
 }
 
 llvm::Expected<std::unique_ptr<StepParticipant>> pythonBaseline(const StepWork &work, const std::string &python,
-                                                                const std::string &script, std::vector<std::string> options) {
+                                                                const std::string &script,
+                                                                std::vector<std::string> options) {
   std::string errors = work.folder + "/" + llvm::sys::path::stem(script).str() + llvm::join(options, "") + ".stderr";
-  std::vector<std::string> command = {python,       "-B",         script,         "--config",      work.config,
-                                      "--weights",  work.weights, "--tokens",     work.tokens,     "--sequence",
-                                      std::to_string(work.sequence), "--batch",   std::to_string(work.batch), "--threads",
-                                      std::to_string(work.cores), "--learning-rate", std::to_string(work.learningRate), "--precision",
+  std::vector<std::string> command = {python,
+                                      "-B",
+                                      script,
+                                      "--config",
+                                      work.config,
+                                      "--weights",
+                                      work.weights,
+                                      "--tokens",
+                                      work.tokens,
+                                      "--sequence",
+                                      std::to_string(work.sequence),
+                                      "--batch",
+                                      std::to_string(work.batch),
+                                      "--threads",
+                                      std::to_string(work.cores),
+                                      "--learning-rate",
+                                      std::to_string(work.learningRate),
+                                      "--precision",
                                       work.precision};
   command.insert(command.end(), options.begin(), options.end());
   auto child = ChildProcess::start(command, errors);
@@ -201,16 +237,16 @@ llvm::Expected<std::unique_ptr<StepParticipant>> pythonBaseline(const StepWork &
     return child.takeError();
   std::string line;
   if (!(*child)->readLine(line))
-    return error("ended with status " + llvm::Twine((*child)->wait()) + ": " + lastLine(errors));
+    return llvm::createStringError("ended with status " + llvm::Twine((*child)->wait()) + ": " + lastLine(errors));
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(line);
   if (!value)
     return value.takeError();
   const llvm::json::Object *object = value->getAsObject();
   if (auto absent = object ? object->getString("absent") : std::nullopt)
-    return error(*absent);
+    return llvm::createStringError(*absent);
   auto ready = object ? object->getString("ready") : std::nullopt;
   if (!ready)
-    return error("says '" + line + "', which is no greeting");
+    return llvm::createStringError("says '" + line + "', which is no greeting");
   return std::make_unique<PythonBaseline>(std::move(*child), ready->str(), errors);
 }
 

@@ -17,16 +17,18 @@ namespace mlir::ppc {
 /// Of consecutive steps, in order.
 struct StepRecord {
   std::vector<double> seconds, losses;
-  /// What the planner said before, where it priced the plan: seconds of a step, bytes of the rank that needs most. Not a number otherwise.
+  /// What the planner said before, where it priced the plan: seconds of a step, bytes of the rank that needs most. Not
+  /// a number otherwise.
   double predictedSeconds = std::nan(""), predictedMemory = std::nan("");
   double arena = std::nan(""); // bytes of that rank's arena
 };
 
-/// A child process with pipes to its standard input and from its standard output; what it writes to standard error goes to a file.
-/// It is killed, and waited for, at the end of the object.
+/// A child process with pipes to its standard input and from its standard output; what it writes to standard error goes
+/// to a file. It is killed, and waited for, at the end of the object.
 class ChildProcess {
 public:
-  static llvm::Expected<std::unique_ptr<ChildProcess>> start(const std::vector<std::string> &command, const std::string &errorFile);
+  static llvm::Expected<std::unique_ptr<ChildProcess>> start(const std::vector<std::string> &command,
+                                                             const std::string &errorFile);
   ~ChildProcess();
   ChildProcess(const ChildProcess &) = delete;
 
@@ -51,18 +53,18 @@ public:
   virtual ~StepParticipant() = default;
   /// What it is, for people: "JAX 0.10.2, jit".
   virtual std::string name() const = 0;
-  /// Runs `steps` training steps. `warm`: the first step of a process, which compiles or maps memory, may be among them.
-  /// `started` is told the process that does it.
+  /// Runs `steps` training steps. `warm`: the first step of a process, which compiles or maps memory, may be among
+  /// them. `started` is told the process that does it.
   virtual llvm::Expected<StepRecord> run(int64_t steps, const std::function<void(pid_t)> &started) = 0;
 };
 
 /// What all participants compute.
 struct StepWork {
-  std::string config;      // config.json of a LLaMA
-  std::string weights;     // model.safetensors in f32
-  std::string tokens;      // uint32 token ids, one sample after the other
-  std::string folder;      // for files of ours
-  std::string cluster;     // the machine that plans are made for
+  std::string config;  // config.json of a LLaMA
+  std::string weights; // model.safetensors in f32
+  std::string tokens;  // uint32 token ids, one sample after the other
+  std::string folder;  // for files of ours
+  std::string cluster; // the machine that plans are made for
   int64_t sequence = 512, batch = 8;
   int64_t cores = 1;
   double learningRate = 3e-4;
@@ -74,7 +76,8 @@ std::unique_ptr<StepParticipant> compiledProgram(const StepWork &work, const std
 
 /// A Python program of the folder baselines; an error says why it cannot take part and what would help.
 llvm::Expected<std::unique_ptr<StepParticipant>> pythonBaseline(const StepWork &work, const std::string &python,
-                                                                const std::string &script, std::vector<std::string> options);
+                                                                const std::string &script,
+                                                                std::vector<std::string> options);
 
 /// The last line of a file that is not empty, for messages.
 std::string lastLine(const std::string &path);

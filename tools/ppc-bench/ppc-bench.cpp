@@ -1,5 +1,5 @@
-// ppc-bench: measures this machine as compiled programs use it, and writes what the planner needs to know as a cluster file.
-// The subcommand `step` is in Step.cpp.
+// ppc-bench: measures this machine as compiled programs use it, and writes what the planner needs to know as a cluster
+// file. The subcommand `step` is in Step.cpp.
 #include "Kernels.h"
 #include "Step.h"
 
@@ -22,10 +22,10 @@ cl::OptionCategory category("ppc-bench");
 cl::list<std::string> subjects(cl::Positional, cl::desc("device|network ..."), cl::cat(category));
 cl::opt<int64_t> ranks("ranks", cl::desc("Ranks that run at the same time; default: one per core"), cl::value_desc("N"),
                        cl::cat(category));
-cl::opt<double> seconds("seconds", cl::desc("About how long each measurement takes (0.25)"), cl::value_desc("s"), cl::init(0.25),
-                        cl::cat(category));
-cl::opt<std::string> output("o", cl::desc("Cluster file to write; default: standard output"), cl::value_desc("file.yaml"), cl::init("-"),
-                            cl::cat(category));
+cl::opt<double> seconds("seconds", cl::desc("About how long each measurement takes (0.25)"), cl::value_desc("s"),
+                        cl::init(0.25), cl::cat(category));
+cl::opt<std::string> output("o", cl::desc("Cluster file to write; default: standard output"),
+                            cl::value_desc("file.yaml"), cl::init("-"), cl::cat(category));
 
 constexpr int64_t megabyte = int64_t(1) << 20;
 
@@ -90,8 +90,10 @@ void addNetwork(Measurements &all, int64_t count) {
 /// Rates of one core while all others work too; nothing is left to derive efficiencies from.
 void setDevice(Device &device, const Measurements &all) {
   device.peak.fill(FlopsPerSecond(0));
-  for (auto [precision, name] : {std::pair(Precision::F32, std::string("product ")), std::pair(Precision::Bf16, std::string("bf16 product "))}) {
-    device.peak[int(precision)] = FlopsPerSecond(std::max(all.rate(name + "512 x 512 x 512"), all.rate(name + "1024 x 1024 x 1024")));
+  for (auto [precision, name] :
+       {std::pair(Precision::F32, std::string("product ")), std::pair(Precision::Bf16, std::string("bf16 product "))}) {
+    device.peak[int(precision)] =
+        FlopsPerSecond(std::max(all.rate(name + "512 x 512 x 512"), all.rate(name + "1024 x 1024 x 1024")));
     device.products[int(precision)] = {1, 1, 1};
   }
   device.productFloor = Seconds(all.time("product 4 x 4 x 4").processor);
@@ -100,8 +102,8 @@ void setDevice(Device &device, const Measurements &all) {
   device.memoryEfficiency = 1;
 }
 
-/// `turns`: ranks that share a core. An exchange is copies and sums that the ranks do themselves; the shorter of the two
-/// measures has less of what else runs on the machine.
+/// `turns`: ranks that share a core. An exchange is copies and sums that the ranks do themselves; the shorter of the
+/// two measures has less of what else runs on the machine.
 void setNetwork(ClusterLevel &level, const Measurements &all, double count, double turns) {
   auto time = [&](llvm::StringRef name) { return std::min(all.time(name).seconds, all.time(name).processor * turns); };
   // What is left of a ring of this many ranks (docs/CostModel.md), and its two rounds.
@@ -128,7 +130,8 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-bench " PPC_VERSION "\n"; });
   if (!readCommandLine(argc, argv,
-                       "Measures this machine as compiled programs use it, and writes a cluster file for ppc-plan and ppc-compile.\n\n"
+                       "Measures this machine as compiled programs use it, and writes a cluster file for ppc-plan and "
+                       "ppc-compile.\nPrograms run on hosts: what is measured are CPU cores and what joins them.\n\n"
                        "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n"
                        "step: a subcommand that compares training steps; see ppc-bench step --help.\n"))
     return 2;
@@ -165,7 +168,7 @@ int main(int argc, char **argv) {
     return 1;
   all.print(llvm::errs());
   if (device)
-    setDevice(cluster->groups.front().device, all);
+    setDevice(cluster->groups.front().device, all), cluster->groups.front().device.measured = true;
   double turns = std::max(1.0, double(count) / double(cluster->deviceCount()));
   if (count != cluster->deviceCount())
     cluster = clusterOfRanks(*cluster, count);

@@ -22,8 +22,8 @@ Tolerances tolerancesOf(llvm::StringRef precision) {
   return precision == "bf16" ? Tolerances{1e-3, 5e-2} : Tolerances{1e-5, 1e-4};
 }
 
-// A gradient this much smaller than the largest of its tensor is zero but for rounding, and Adam moves its element by the
-// learning rate in a random direction: a bias of keys does not change attention without rotary positions.
+// A gradient this much smaller than the largest of its tensor is zero but for rounding, and Adam moves its element by
+// the learning rate in a random direction: a bias of keys does not change attention without rotary positions.
 constexpr double kRounding = 1e-5;
 
 struct Tensor {
@@ -57,7 +57,8 @@ public:
       uint64_t begin = offsets[0].getAsUINT64().value_or(0), end = offsets[1].getAsUINT64().value_or(0);
       if (end < begin || 8 + headerSize + end > bytes.size())
         return reportError(path + ": tensor '" + name.str() + "' lies outside of the file"), false;
-      tensor.values = {reinterpret_cast<const float *>(bytes.data() + 8 + headerSize + begin), (end - begin) / sizeof(float)};
+      tensor.values = {reinterpret_cast<const float *>(bytes.data() + 8 + headerSize + begin),
+                       (end - begin) / sizeof(float)};
       tensors.emplace(name.str(), tensor);
     }
     return true;
@@ -90,10 +91,9 @@ bool readLosses(llvm::StringRef path, std::vector<double> &losses) {
 bool execute(llvm::StringRef executable, const std::string &prefix, int64_t steps, Run &run) {
   std::string losses = prefix + ".losses", gradients = prefix + ".gradients", parameters = prefix + ".parameters",
               count = std::to_string(steps);
-  llvm::SmallVector<llvm::StringRef> arguments = {executable,        "--synthetic", "--quiet",           "--seed",    "1",
-                                                  "--steps",         count,         "--warmup",          "0",         "--save-losses",
-                                                  losses,            "--save-gradients", gradients,      "--save-parameters",
-                                                  parameters};
+  llvm::SmallVector<llvm::StringRef> arguments = {
+      executable, "--synthetic",   "--quiet", "--seed",           "1",       "--steps",           count,     "--warmup",
+      "0",        "--save-losses", losses,    "--save-gradients", gradients, "--save-parameters", parameters};
   std::string problem;
   int status = llvm::sys::ExecuteAndWait(executable, arguments, std::nullopt, {}, 0, 0, &problem);
   if (status)
@@ -103,7 +103,8 @@ bool execute(llvm::StringRef executable, const std::string &prefix, int64_t step
 
 bool compareLosses(const Run &parallel, const Run &single, double tolerance) {
   if (parallel.losses.size() != single.losses.size() || single.losses.empty())
-    return reportError("--check: " + llvm::Twine(parallel.losses.size()) + " losses against " + llvm::Twine(single.losses.size())),
+    return reportError("--check: " + llvm::Twine(parallel.losses.size()) + " losses against " +
+                       llvm::Twine(single.losses.size())),
            false;
   for (size_t i = 0; i < single.losses.size(); ++i) {
     double difference = std::abs(parallel.losses[i] - single.losses[i]) / std::abs(single.losses[i]);
@@ -138,8 +139,8 @@ std::vector<bool> roundedElements(const Run *runs, const std::string &name, size
 
 /// The worst relative L2 difference, or none when one is too large (and reported). With `runs`, elements are left out
 /// and counted in `left` where the gradient is zero but for rounding.
-std::optional<double> compareTensors(llvm::StringRef kind, const TensorFile &parallel, const TensorFile &single, double tolerance,
-                                     const Run *runs = nullptr, int64_t *left = nullptr) {
+std::optional<double> compareTensors(llvm::StringRef kind, const TensorFile &parallel, const TensorFile &single,
+                                     double tolerance, const Run *runs = nullptr, int64_t *left = nullptr) {
   double worst = 0;
   for (auto &[name, expected] : single.tensors) {
     auto found = parallel.tensors.find(name);
@@ -182,7 +183,8 @@ std::optional<double> compareTensors(llvm::StringRef kind, const TensorFile &par
 
 } // namespace
 
-bool checkEquivalence(llvm::StringRef parallel, llvm::StringRef single, llvm::StringRef folder, int64_t steps, llvm::StringRef precision) {
+bool checkEquivalence(llvm::StringRef parallel, llvm::StringRef single, llvm::StringRef folder, int64_t steps,
+                      llvm::StringRef precision) {
   Tolerances tolerances = tolerancesOf(precision);
   Run runs[2];
   if (!execute(single, (folder + "/single").str(), steps, runs[1]) ||
@@ -194,12 +196,14 @@ bool checkEquivalence(llvm::StringRef parallel, llvm::StringRef single, llvm::St
   if (!gradients)
     return false;
   int64_t left = 0;
-  std::optional<double> parameters = compareTensors("parameter", runs[0].parameters, runs[1].parameters, tolerances.tensor, runs, &left);
+  std::optional<double> parameters =
+      compareTensors("parameter", runs[0].parameters, runs[1].parameters, tolerances.tensor, runs, &left);
   if (!parameters)
     return false;
-  llvm::errs() << llvm::format("check: %lld steps agree with the single-device program: losses within %.0e, gradients within "
-                               "%.1e, parameters within %.1e (relative L2)\n",
-                               (long long)steps, tolerances.loss, *gradients, *parameters);
+  llvm::errs() << llvm::format(
+      "check: %lld steps agree with the single-device program: losses within %.0e, gradients within "
+      "%.1e, parameters within %.1e (relative L2)\n",
+      (long long)steps, tolerances.loss, *gradients, *parameters);
   if (left)
     llvm::errs() << "check: left out " << left << " parameters whose gradient is zero but for rounding\n";
   return true;

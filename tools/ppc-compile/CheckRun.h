@@ -7,9 +7,10 @@
 
 namespace mlir::ppc {
 
-/// Trains both executables for `steps` steps on random tokens from one seed and compares, in this order: the losses of all
-/// steps (relative difference below 1e-5, of bf16 programs 1e-3), the gradients of the last step and the parameters after it
-/// (relative L2 difference below 1e-4, of bf16 programs 5e-2, each). Reports the first value that differs. True when all agree.
+/// Trains both executables for `steps` steps on random tokens from one seed and compares, in this order: the losses of
+/// all steps (relative difference below 1e-5, of bf16 programs 1e-3), the gradients of the last step and the parameters
+/// after it (relative L2 difference below 1e-4, of bf16 programs 5e-2, each). Reports the first value that differs.
+/// True when all agree.
 bool checkEquivalence(llvm::StringRef parallel, llvm::StringRef single, llvm::StringRef folder, int64_t steps,
                       llvm::StringRef precision);
 

@@ -1,16 +1,18 @@
 // One run of the compiler: a model through all phases.
 #include "Compilation.h"
 #include "dialects/ppc/Ppc.h"
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "ppc/Analysis/Mathematics.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Codegen/HostObject.h"
 #include "ppc/Codegen/Manifest.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
-#include "ppc/Phases/HostPhases.h"
 #include "ppc/Import/HuggingFace.h"
+#include "ppc/Phases/HostPhases.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -39,7 +41,8 @@ static void noteLeftOut(const ModelShape &shape) {
   if (shape.predictionLayers)
     llvm::errs() << "note: " << shape.name << ": multi-token prediction layers are left out\n";
   if (shape.moe.scoreBias)
-    llvm::errs() << "note: " << shape.name << ": nothing balances the experts: their score correction biases stay zero\n";
+    llvm::errs() << "note: " << shape.name
+                 << ": nothing balances the experts: their score correction biases stay zero\n";
 }
 
 int64_t Compilation::rankCount() const {
@@ -52,17 +55,21 @@ bool Compilation::load() {
   double flopsPerToken = 0;
   std::string name = "model";
   if (path.ends_with(".stablehlo.mlir"))
-    return reportError(path + ": StableHLO models cannot be read yet: give a config.json or a *.mlir in the ppc dialect"), false;
+    return reportError(path +
+                       ": StableHLO models cannot be read yet: give a config.json or a *.mlir in the ppc dialect"),
+           false;
   if (!llvm::sys::fs::exists(path))
     return reportError(path + ": no such file or folder"), false;
   if (isHuggingFaceModel(path)) {
     if (!options.sequenceLength || !options.globalBatch)
-      return reportError(path + ": a config does not say the shape of its data: give --seq-len and --global-batch"), false;
+      return reportError(path + ": a config does not say the shape of its data: give --seq-len and --global-batch"),
+             false;
     llvm::Expected<ModelConfig> config = readModelConfig(path);
     if (!config)
       return reportError(llvm::toString(config.takeError())), false;
     noteLeftOut(config->shape);
-    HuggingFaceOptions import{options.sequenceLength, options.globalBatch, options.expertCapacityFactor, /*scoreBias=*/false};
+    HuggingFaceOptions import{options.sequenceLength, options.globalBatch, options.expertCapacityFactor,
+                              /*scoreBias=*/false};
     llvm::Expected<OwningOpRef<ModuleOp>> imported = buildModel(*config, import, context);
     if (!imported)
       return reportError(llvm::toString(imported.takeError())), false;
@@ -74,23 +81,28 @@ bool Compilation::load() {
     name = config->shape.family;
   } else if (path.ends_with(".mlir")) {
     if (options.sequenceLength || options.globalBatch)
-      return reportError(path + ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself"), false;
+      return reportError(path +
+                         ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself"),
+             false;
     module = parseSourceFile<ModuleOp>(path, &context);
     if (!module)
       return false;
     if (StringAttr symbol = module->getSymNameAttr())
       name = symbol.str();
   } else {
-    return reportError(path + ": unknown kind of model: expected a config.json, a folder that holds one, or a *.mlir"), false;
+    return reportError(path + ": unknown kind of model: expected a config.json, a folder that holds one, or a *.mlir"),
+           false;
   }
-  return runPhase("import", [&](OpPassManager &pm) { buildImportPhase(pm, options.precision); }) && succeeded(recordModel(*module, name, flopsPerToken));
+  mathematics["model"] = modelMathematics(*module); // of which precision takes nothing away
+  return runPhase("import", [&](OpPassManager &pm) { buildImportPhase(pm, options.precision); }) &&
+         succeeded(recordModel(*module, name, flopsPerToken));
 }
 
 bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build) {
   Stopwatch watch;
   PassManager pm(&context);
-  // A phase ends in a pass that checks its contract, and what every op says of itself is checked once here; ppc-opt does it after
-  // each pass.
+  // A phase ends in a pass that checks its contract, and what every op says of itself is checked once here; ppc-opt
+  // does it after each pass.
   pm.enableVerifier(false);
   build(pm);
   bool ok = succeeded(pm.run(*module)) && succeeded(mlir::verify(*module));
@@ -100,7 +112,8 @@ bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> b
 
 void Compilation::printTime(StringRef phase, const Stopwatch &watch) {
   if (options.verbose)
-    llvm::errs() << llvm::format("%-10s %8.3f s, processor %8.3f s\n", phase.str().c_str(), watch.seconds(), watch.processorSeconds());
+    llvm::errs() << llvm::format("%-10s %8.3f s, processor %8.3f s\n", phase.str().c_str(), watch.seconds(),
+                                 watch.processorSeconds());
 }
 
 bool Compilation::verify(ModuleOp logical) {
@@ -108,7 +121,8 @@ bool Compilation::verify(ModuleOp logical) {
   FailureOr<EquivalenceReport> report = checkEquivalence(logical, *module);
   printTime("verify", watch);
   if (failed(report))
-    return reportError("the partitioned program does not compute what the model says: this is an error of the compiler, or of a plan that it "
+    return reportError("the partitioned program does not compute what the model says: this is an error of the "
+                       "compiler, or of a plan that it "
                        "cannot follow (--no-verify compiles all the same)"),
            false;
   return true;
@@ -141,20 +155,25 @@ void Compilation::notePlan() const {
                << toString(Seconds(predicted.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << " per step";
   if (!memory.empty())
     llvm::errs() << ", " << toString(Bytes(double(*llvm::max_element(memory)))) << " per rank";
+  if (predicted.contains("unmeasured"))
+    llvm::errs() << " (by constants of another machine; ppc-bench measures this one, for --cluster)";
   llvm::errs() << "\n";
 }
 
-/// What the ranks must be a multiple of; reports when they are not, or, when nothing else is open, when they are not just that.
+/// What the ranks must be a multiple of; reports when they are not, or, when nothing else is open, when they are not
+/// just that.
 bool Compilation::checkDegrees(int64_t ranks) {
   int64_t product = 1;
   std::string names;
-  for (auto [name, degree] : {std::pair("--dp ", options.dp), std::pair("--tp ", options.tp), std::pair("--pp ", options.pp)})
+  for (auto [name, degree] :
+       {std::pair("--dp ", options.dp), std::pair("--tp ", options.tp), std::pair("--pp ", options.pp)})
     if (degree) {
       product *= *degree;
       names += (names.empty() ? "" : " x ") + (name + std::to_string(*degree));
     }
   if (options.dp && options.tp && options.pp && product != ranks)
-    return reportError("the layout needs " + Twine(product) + " ranks (dp x tp x pp), --ranks gives " + Twine(ranks)), false;
+    return reportError("the layout needs " + Twine(product) + " ranks (dp x tp x pp), --ranks gives " + Twine(ranks)),
+           false;
   if (ranks % product)
     return reportError("--ranks " + Twine(ranks) + " is no multiple of " + names + " = " + Twine(product)), false;
   return true;
@@ -221,7 +240,9 @@ bool Compilation::makePlan() {
       }))
     return false;
   if (ranks && ranks != rankCount())
-    return reportError("the layout needs " + Twine(rankCount()) + " ranks (dp x tp x pp), --ranks gives " + Twine(ranks)), false;
+    return reportError("the layout needs " + Twine(rankCount()) + " ranks (dp x tp x pp), --ranks gives " +
+                       Twine(ranks)),
+           false;
   return true;
 }
 
@@ -232,6 +253,23 @@ bool Compilation::makeSingleDevicePlan(const Compilation &parallel) {
   MakePlanPassOptions single;
   single.microBatch = model.getAs<IntegerAttr>("global_batch").getInt() / plan.getMicroBatches();
   return setPlan("pins", [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(single)); });
+}
+
+namespace {
+/// Slots of a device, and what all buffers with slots take in one of them.
+struct Slots {
+  int64_t count = 1, bytes = 0;
+};
+} // namespace
+
+static Slots slotsOf(ppcrt::DeviceOp device) {
+  Slots slots;
+  for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>())
+    if (buffer.hasSlots()) {
+      slots.count = std::max(slots.count, buffer.getSlotCount());
+      slots.bytes += buffer.getStride().value_or(0);
+    }
+  return slots;
 }
 
 bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
@@ -247,16 +285,16 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
          runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm); });
     if (!ok)
       break;
-    auto stages = (*module)->getAttrOfType<ArrayAttr>("ppc.stages").getAsRange<DictionaryAttr>();
+    SmallVector<ppcrt::DeviceOp> devices = ppcrt::findProgram(*module).getDevices();
     SmallVector<int64_t> less = bytesNotToKeep;
-    less.resize(llvm::range_size(stages), 0);
+    less.resize(devices.size(), 0);
     int64_t above = 0, worst = 0, largest = 0;
     bool exhausted = false;
     if (most.empty())
-      for (DictionaryAttr stage : stages)
-        most.push_back(stage.getAs<IntegerAttr>("slot_bytes").getInt());
-    for (auto [number, stage] : llvm::enumerate(stages)) {
-      int64_t arena = stage.getAs<IntegerAttr>("arena_bytes").getInt(), slots = stage.getAs<IntegerAttr>("slots").getInt();
+      for (ppcrt::DeviceOp device : devices)
+        most.push_back(slotsOf(device).bytes);
+    for (auto [number, device] : llvm::enumerate(devices)) {
+      int64_t arena = *device.getArena(), slots = slotsOf(device).count;
       int64_t over = arena - int64_t(options.memory);
       if (arena > largest)
         largest = arena, worst = number;
@@ -269,10 +307,11 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
     fits = above == 0;
     stalls = above >= before ? stalls + 1 : 0;
     if (!fits && (!options.recompute.empty() || exhausted)) {
-      reportError("stage " + Twine(worst) + " needs " + toString(Bytes(double(largest))) + " per rank, --memory allows " +
-                  toString(Bytes(options.memory)) +
-                  (options.recompute.empty() ? "; nothing more can be computed again in backward: use more ranks or a smaller --micro-batch"
-                                             : ": leave out --recompute to have chosen what backward computes again, or use more ranks"));
+      reportError("stage " + Twine(worst) + " needs " + toString(Bytes(double(largest))) +
+                  " per rank, --memory allows " + toString(Bytes(options.memory)) +
+                  (options.recompute.empty()
+                       ? "; nothing more can be computed again in backward: use more ranks or a smaller --micro-batch"
+                       : ": leave out --recompute to have chosen what backward computes again, or use more ranks"));
       ok = false;
     }
     before = above;
@@ -287,7 +326,8 @@ bool Compilation::priceChosen() {
   forward.get()->setAttr(attr::plan, (*module)->getAttr(attr::plan));
   forward.get()->removeAttr("ppc.prediction"); // of the plan before
   std::swap(module, forward);
-  bool ok = runPhase("price", [&](OpPassManager &pm) { pm.addPass(createPricePlanPass(PricePlanPassOptions{options.cluster})); });
+  bool ok = runPhase(
+      "price", [&](OpPassManager &pm) { pm.addPass(createPricePlanPass(PricePlanPassOptions{options.cluster})); });
   std::swap(module, forward);
   if (!ok)
     return false;
@@ -307,6 +347,7 @@ bool Compilation::lowerTo(Emit last) {
     forward = module->clone();
   if (!runPhase("train", [&](OpPassManager &pm) { buildTrainPhase(pm, options.train); }))
     return false;
+  mathematics["optimizer"] = optimizerMathematics(*module);
   if (last < Emit::Spmd)
     return true;
   OwningOpRef<ModuleOp> logical = options.verify ? OwningOpRef<ModuleOp>(module->clone()) : nullptr;
@@ -324,7 +365,7 @@ bool Compilation::lowerTo(Emit last) {
     return false;
   if (last < Emit::LLVM)
     return true;
-  FailureOr<std::string> text = writeManifest(*module, planYaml, configText);
+  FailureOr<std::string> text = writeManifest(*module, planYaml, configText, mathematics);
   if (failed(text))
     return false;
   manifest = std::move(*text);

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/JSON.h"
 #include <functional>
 
 namespace mlir::ppc {
@@ -16,8 +17,8 @@ public:
   Compilation(MLIRContext &context, const CompileOptions &options, std::string programName)
       : context(context), options(options), programName(std::move(programName)) {}
 
-  /// Reads the model and makes the plan: searched, or as it is pinned. With `singleDevice`, the plan of one rank that runs the micro-batches of the
-  /// given plan.
+  /// Reads the model and makes the plan: searched, or as it is pinned. With `singleDevice`, the plan of one rank that
+  /// runs the micro-batches of the given plan.
   bool load();
   bool makePlan();
   bool makeSingleDevicePlan(const Compilation &parallel);
@@ -36,8 +37,9 @@ private:
   bool runPhase(StringRef name, function_ref<void(OpPassManager &)> build);
   bool setPlan(StringRef phase, function_ref<void(OpPassManager &)> build);
   bool checkDegrees(int64_t ranks);
-  /// With a memory budget: how many bytes less each stage must keep per micro-batch from forward to backward than the plan says
-  /// (empty: none), found by lowering copies of the planned module until the arenas fit. Reports when they cannot.
+  /// With a memory budget: how many bytes less each stage must keep per micro-batch from forward to backward than the
+  /// plan says (empty: none), found by lowering copies of the planned module until the arenas fit. Reports when they
+  /// cannot.
   bool fitMemory(SmallVector<int64_t> &bytesNotToKeep);
   /// Predicts what the plan with the values that fitMemory chose to compute again takes, records and notes it.
   bool priceChosen();
@@ -58,7 +60,8 @@ private:
   OwningOpRef<ModuleOp> module;
   OwningOpRef<ModuleOp> forward; // the model as it was planned; with a memory budget only
   std::string opCuts, planYaml, manifest, configText;
-  bool singleDevice = false; // the reference of --check, on which no budget is put
+  llvm::json::Object mathematics; // of the model, and of the optimizer once it is there
+  bool singleDevice = false;      // the reference of --check, on which no budget is put
 };
 
 /// Prints `error: message` to standard error.

@@ -10,7 +10,8 @@ namespace cl = llvm::cl;
 namespace mlir::ppc {
 namespace {
 
-cl::OptionCategory modelCategory("Model"), layoutCategory("Layout"), trainingCategory("Training"), outputCategory("Output");
+cl::OptionCategory modelCategory("Model"), layoutCategory("Layout"), trainingCategory("Training"),
+    outputCategory("Output");
 
 cl::opt<std::string> model(cl::Positional, cl::desc("MODEL"), cl::cat(modelCategory));
 cl::opt<int64_t> seqLen("seq-len", cl::desc("Tokens per sequence (for a config.json)"), cl::value_desc("tokens"),
@@ -23,46 +24,58 @@ cl::opt<double> expertCapacity("expert-capacity-factor",
                                         "(for a config.json; default 0: all)"),
                                cl::init(0), cl::cat(modelCategory));
 
-cl::opt<std::string> precision("precision",
-                               cl::desc("What matrix products read: f32 (default), or bf16, with sums, parameters, gradients and "
-                                        "optimizer state in f32"),
-                               cl::init("f32"), cl::value_desc("f32|bf16"), cl::cat(modelCategory));
+cl::opt<std::string>
+    precision("precision",
+              cl::desc("What matrix products read: f32 (default), or bf16, with sums, parameters, gradients and "
+                       "optimizer state in f32"),
+              cl::init("f32"), cl::value_desc("f32|bf16"), cl::cat(modelCategory));
 
-cl::opt<int64_t> ranks("ranks", cl::desc("Ranks of this machine; what is not given below is searched for them. Without it: 1"),
+cl::opt<int64_t> ranks("ranks",
+                       cl::desc("Ranks of this machine; what is not given below is searched for them. Without it: 1"),
                        cl::value_desc("N"), cl::cat(layoutCategory));
-cl::opt<std::string> cluster("cluster", cl::desc("Machine to plan for: a file of ppc-bench; default: this machine, not measured"),
+cl::opt<std::string> cluster("cluster",
+                             cl::desc("Machine to plan for: a file of ppc-bench; default: this machine, not measured"),
                              cl::value_desc("file.yaml"), cl::cat(layoutCategory));
-cl::opt<double> memory("memory", cl::desc("Memory that a rank may use; what backward computes again is chosen to fit. Default: its share of the machine's, not enforced"),
+cl::opt<double> memory("memory",
+                       cl::desc("Memory that a rank may use; what backward computes again is chosen to fit. Default: "
+                                "its share of the machine's, not enforced"),
                        cl::value_desc("GiB"), cl::cat(layoutCategory));
 cl::opt<int64_t> dp("dp", cl::desc("Data-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<int64_t> tp("tp", cl::desc("Tensor-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<int64_t> pp("pp", cl::desc("Pipeline stages"), cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<int64_t> microBatch("micro-batch", cl::desc("Sequences per micro-batch and data-parallel rank"),
                             cl::value_desc("sequences"), cl::cat(layoutCategory));
-cl::opt<std::string> sp("sp", cl::desc("Sequence parallelism, on or off: what lies between tensor-parallel regions is cut along the "
-                                       "sequence over tp"),
-                        cl::value_desc("on|off"), cl::ValueOptional, cl::cat(layoutCategory));
-cl::opt<int64_t> zero("zero", cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"), cl::value_desc("0|1"),
-                      cl::cat(layoutCategory));
-cl::opt<std::string> schedule("schedule", cl::desc("Pipeline schedule: gpipe, 1f1b (default without a search), zb1p or zb2p"),
+cl::opt<std::string>
+    sp("sp",
+       cl::desc("Sequence parallelism, on or off: what lies between tensor-parallel regions is cut along the "
+                "sequence over tp"),
+       cl::value_desc("on|off"), cl::ValueOptional, cl::cat(layoutCategory));
+cl::opt<int64_t> zero("zero", cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"),
+                      cl::value_desc("0|1"), cl::cat(layoutCategory));
+cl::opt<std::string> schedule("schedule",
+                              cl::desc("Pipeline schedule: gpipe, 1f1b (default without a search), zb1p or zb2p"),
                               cl::value_desc("name"), cl::cat(layoutCategory));
-cl::opt<std::string> recompute("recompute", cl::desc("What backward computes again instead of keeping it: none (default without a search), "
-                                                     "selective (attention), full (whole layers)"),
-                               cl::value_desc("what"), cl::cat(layoutCategory));
+cl::opt<std::string>
+    recompute("recompute",
+              cl::desc("What backward computes again instead of keeping it: none (default without a search), "
+                       "selective (attention), full (whole layers)"),
+              cl::value_desc("what"), cl::cat(layoutCategory));
 cl::list<int64_t> layersPerStage("layers-per-stage", cl::CommaSeparated,
                                  cl::desc("Transformer layers of each stage, for example 3,2; default: by cost"),
                                  cl::value_desc("n,n,..."), cl::cat(layoutCategory));
-cl::opt<std::string> planFile("plan", cl::desc("YAML file with the whole plan (from --emit=plan)"), cl::value_desc("file"),
-                              cl::cat(layoutCategory));
+cl::opt<std::string> planFile("plan", cl::desc("YAML file with the whole plan (from --emit=plan)"),
+                              cl::value_desc("file"), cl::cat(layoutCategory));
 
 cl::opt<std::string> optimizer("optimizer", cl::desc("Optimizer: adamw"), cl::init("adamw"), cl::value_desc("name"),
                                cl::cat(trainingCategory));
-cl::opt<double> beta1("beta1", cl::desc("AdamW: decay of the first moment (0.9)"), cl::init(0.9), cl::cat(trainingCategory));
-cl::opt<double> beta2("beta2", cl::desc("AdamW: decay of the second moment (0.95)"), cl::init(0.95), cl::cat(trainingCategory));
+cl::opt<double> beta1("beta1", cl::desc("AdamW: decay of the first moment (0.9)"), cl::init(0.9),
+                      cl::cat(trainingCategory));
+cl::opt<double> beta2("beta2", cl::desc("AdamW: decay of the second moment (0.95)"), cl::init(0.95),
+                      cl::cat(trainingCategory));
 cl::opt<double> epsilon("epsilon", cl::desc("AdamW: added to the root of the second moment (1e-8)"), cl::init(1e-8),
                         cl::cat(trainingCategory));
-cl::opt<double> weightDecay("weight-decay", cl::desc("AdamW: decoupled weight decay, not applied to norms (0.1)"), cl::init(0.1),
-                            cl::cat(trainingCategory));
+cl::opt<double> weightDecay("weight-decay", cl::desc("AdamW: decoupled weight decay, not applied to norms (0.1)"),
+                            cl::init(0.1), cl::cat(trainingCategory));
 cl::opt<double> maxNorm("max-norm", cl::desc("Clip gradients to this global norm; 0: no clipping (1.0)"), cl::init(1.0),
                         cl::cat(trainingCategory));
 
@@ -74,24 +87,31 @@ cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"
                               clEnumValN(Emit::Plan, "plan", "the plan, as YAML for --plan"),
                               clEnumValN(Emit::Spmd, "spmd", "one program per stage, local shapes, collectives"),
                               clEnumValN(Emit::Device, "device", "fused, with buffers at fixed offsets"),
+                              clEnumValN(Emit::Program, "program", "buffers, routines and actions of each device"),
                               clEnumValN(Emit::LLVM, "llvm", "the LLVM dialect"),
                               clEnumValN(Emit::Object, "object", "an object file (-o)")),
                    cl::cat(outputCategory));
-cl::opt<std::string> target("target", cl::desc("Device family: host"), cl::init("host"), cl::value_desc("name"),
-                            cl::cat(outputCategory));
-cl::opt<std::string> hostCpu("host-cpu", cl::desc("CPU to generate code for, for example x86-64-v3; default: this machine's"),
+cl::opt<std::string> target("target", cl::desc("Device family: host (cuda is being built, and refused)"),
+                            cl::init("host"), cl::value_desc("name"), cl::cat(outputCategory));
+cl::opt<std::string> hostCpu("host-cpu",
+                             cl::desc("CPU to generate code for, for example x86-64-v3; default: this machine's"),
                              cl::value_desc("name"), cl::cat(outputCategory));
-cl::opt<bool> check("check", cl::desc("Also compile the single-device program, run both on the same random data, and compare "
-                                      "losses, gradients and parameters"),
+cl::opt<bool> check("check",
+                    cl::desc("Also compile the single-device program, run both on the same random data, and compare "
+                             "losses, gradients and parameters"),
                     cl::cat(outputCategory));
 cl::opt<int64_t> checkSteps("check-steps", cl::desc("Training steps that --check compares (3)"), cl::init(3),
                             cl::cat(outputCategory));
-cl::opt<bool> noVerify("no-verify", cl::desc("Skip the proof that the partitioned program computes what the logical program does"),
+cl::opt<bool> noVerify("no-verify",
+                       cl::desc("Skip the proof that the partitioned program computes what the logical program does"),
                        cl::cat(outputCategory));
-cl::opt<bool> explain("explain", cl::desc("Print why the plan was chosen to standard error: the runner-up, and for each decision the best "
-                                          "plan that decides otherwise"),
-                      cl::cat(layoutCategory));
-cl::opt<bool> profile("profile", cl::desc("Let the program measure its operations: its option --profile writes them"), cl::cat(outputCategory));
+cl::opt<bool>
+    explain("explain",
+            cl::desc("Print why the plan was chosen to standard error: the runner-up, and for each decision the best "
+                     "plan that decides otherwise"),
+            cl::cat(layoutCategory));
+cl::opt<bool> profile("profile", cl::desc("Let the program measure its operations: its option --profile writes them"),
+                      cl::cat(outputCategory));
 cl::opt<bool> verbose("verbose", cl::desc("Print what each phase took to standard error"), cl::cat(outputCategory));
 
 int usageError(const llvm::Twine &message) {
@@ -104,22 +124,27 @@ int usageError(const llvm::Twine &message) {
 ParsedCommandLine parseCommandLine(int argc, char **argv) {
   cl::HideUnrelatedOptions({&modelCategory, &layoutCategory, &trainingCategory, &outputCategory});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-compile " PPC_VERSION "\n"; });
-  if (!readCommandLine(argc, argv,
-                       "Compiles a model into one executable that trains it.\n\n"
-                       "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect.\n"))
+  if (!readCommandLine(
+          argc, argv,
+          "Compiles a model into one executable that trains it on hosts: a rank is a process on CPU cores.\n"
+          "The target for CUDA devices is being built, and refused until it is there.\n\n"
+          "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect.\n"))
     return {nullptr, 2};
   if (model.empty())
     return {nullptr, usageError("no MODEL given")};
   if (target != "host")
-    return {nullptr, usageError("--target=" + target + ": this build has the target host")};
+    return {nullptr, usageError("--target=" + target + ": this build has the target host" +
+                                (target == "cuda" ? "; cuda is being built" : ""))};
   if (optimizer != "adamw")
     return {nullptr, usageError("--optimizer=" + optimizer + ": this build has the optimizer adamw")};
-  for (auto [name, option] : {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch), std::pair("ranks", &ranks),
-                              std::pair("dp", &dp), std::pair("tp", &tp), std::pair("pp", &pp),
-                              std::pair("micro-batch", &microBatch), std::pair("check-steps", &checkSteps)})
+  for (auto [name, option] :
+       {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch), std::pair("ranks", &ranks),
+        std::pair("dp", &dp), std::pair("tp", &tp), std::pair("pp", &pp), std::pair("micro-batch", &microBatch),
+        std::pair("check-steps", &checkSteps)})
     if (option->getNumOccurrences() && *option < 1)
       return {nullptr, usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1")};
-  if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" && recompute != "auto")
+  if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" &&
+      recompute != "auto")
     return {nullptr, usageError("--recompute is '" + recompute + "', expected none, selective, full or auto")};
   if (precision != "f32" && precision != "bf16")
     return {nullptr, usageError("--precision is '" + precision + "': compiled programs run f32 and bf16")};
@@ -130,10 +155,11 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (!sp.empty() && sp != "on" && sp != "off")
     return {nullptr, usageError("--sp is '" + sp + "', expected on or off")};
   if (zero < 0 || zero > 1)
-    return {nullptr, usageError("--zero is " + llvm::Twine(zero) + ": compiled programs run 0, or 1 (optimizer state cut over dp)")};
+    return {nullptr, usageError("--zero is " + llvm::Twine(zero) +
+                                ": compiled programs run 0, or 1 (optimizer state cut over dp)")};
   if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &sp, &zero, &microBatch, &schedule, &recompute,
-                                                               std::addressof(layersPerStage)})
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &sp, &zero, &microBatch, &schedule,
+                                                               &recompute, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -147,8 +173,9 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->precision = precision;
   options->cluster = cluster;
   options->memory = memory * 0x1p30;
-  for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
-                               std::pair(&pp, &options->pp), std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
+  for (auto [option, field] :
+       {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
+        std::pair(&pp, &options->pp), std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
     if (option->getNumOccurrences())
       *field = *option;
   options->sp = sp;

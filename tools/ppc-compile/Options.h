@@ -11,7 +11,7 @@
 namespace mlir::ppc {
 
 /// Where to stop, in the order of the phases.
-enum class Emit { Model, Train, Plan, Spmd, Device, LLVM, Object, Executable };
+enum class Emit { Model, Train, Plan, Spmd, Device, Program, LLVM, Object, Executable };
 
 struct CompileOptions {
   std::string model;
@@ -28,8 +28,8 @@ struct CompileOptions {
   std::string cluster; // empty: this machine
   double memory = 0;   // bytes per rank; 0: its share of the machine's
   std::optional<int64_t> ranks, dp, tp, pp, microBatch, zero;
-  std::string sp;       // on, off; empty: unset
-  std::string schedule; // empty: unset
+  std::string sp;        // on, off; empty: unset
+  std::string schedule;  // empty: unset
   std::string recompute; // empty: unset
   std::vector<int64_t> layersPerStage;
   std::string planFile;

@@ -2,6 +2,7 @@
 #include "CheckRun.h"
 #include "Compilation.h"
 #include "Options.h"
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/InitPpc.h"
@@ -17,8 +18,8 @@ using namespace mlir::ppc;
 
 namespace {
 
-// `error: file:line:col: message`, one line each; notes and remarks likewise. Errors behind the first are mostly its consequences, or say
-// the same of other ops (ppc-opt shows all).
+// `error: file:line:col: message`, one line each; notes and remarks likewise. Errors behind the first are mostly its
+// consequences, or say the same of other ops (ppc-opt shows all).
 void printDiagnostic(Diagnostic &diagnostic) {
   const char *kinds[] = {"note", "warning", "error", "remark"};
   static bool failed = false;
@@ -27,7 +28,8 @@ void printDiagnostic(Diagnostic &diagnostic) {
   auto print = [&](Diagnostic &one) {
     llvm::errs() << kinds[int(one.getSeverity())] << ": ";
     if (auto location = one.getLocation()->findInstanceOf<FileLineColLoc>())
-      llvm::errs() << location.getFilename().getValue() << ":" << location.getLine() << ":" << location.getColumn() << ": ";
+      llvm::errs() << location.getFilename().getValue() << ":" << location.getLine() << ":" << location.getColumn()
+                   << ": ";
     else if (auto name = dyn_cast<NameLoc>(one.getLocation()))
       llvm::errs() << name.getName().getValue() << ": ";
     llvm::errs() << one.str() << "\n";
@@ -89,8 +91,8 @@ bool writeText(StringRef path, function_ref<void(raw_ostream &)> print) {
 bool checkWritable(StringRef path) {
   int descriptor;
   bool existed = llvm::sys::fs::exists(path);
-  if (std::error_code problem = llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_OpenAlways,
-                                                                llvm::sys::fs::OF_Append))
+  if (std::error_code problem =
+          llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_OpenAlways, llvm::sys::fs::OF_Append))
     return reportError("cannot write " + path + ": " + problem.message()), false;
   llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
   if (!existed)
@@ -118,10 +120,17 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
     return writeText(output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });
   if (!compilation.makePlan())
     return false;
-  if (options.emit == Emit::Plan && options.memory > 0 && !compilation.lowerTo(Emit::Spmd)) // what backward computes again is chosen there
+  if (options.emit == Emit::Plan && options.memory > 0 &&
+      !compilation.lowerTo(Emit::Spmd)) // what backward computes again is chosen there
     return false;
   if (options.emit == Emit::Plan)
     return writeText(output, [&](raw_ostream &os) { os << compilation.plan(); });
+  if (options.emit == Emit::Program)
+    return compilation.lowerTo(options.emit) && writeText(output, [&](raw_ostream &os) {
+             for (Operation &op : *compilation.getModule().getBody())
+               if (isa<ppcrt::GroupOp, ppcrt::ProgramOp>(op))
+                 os << op << "\n";
+           });
   if (isText)
     return compilation.lowerTo(options.emit) &&
            writeText(output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });
@@ -139,7 +148,8 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
   std::string reference = scratch.file("single");
   llvm::SmallString<128> absolute(output);
   llvm::sys::fs::make_absolute(absolute);
-  return single.load() && single.makeSingleDevicePlan(compilation) && buildExecutable(single, scratch, "single-device", reference) &&
+  return single.load() && single.makeSingleDevicePlan(compilation) &&
+         buildExecutable(single, scratch, "single-device", reference) &&
          checkEquivalence(absolute, reference, scratch.name(), options.checkSteps, options.precision);
 }
 

@@ -1,7 +1,7 @@
 // Models in MLIR whose ops are cut one by one.
 #include "PlanRun.h"
-#include "ppc/Planning/ChainComparison.h"
-#include "ppc/Planning/ChainPlanFile.h"
+#include "ppc/Planning/Chain/ChainComparison.h"
+#include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Reporting/ChainReport.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -20,15 +20,23 @@ static int write(const PlanOptions &options, const ChainReport &report, llvm::ra
         return fail(std::move(error));
     return 0;
   case PlanOutput::Plan:
-    out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime) << " per step, "
-        << toString(best.cost.peakMemory) << " per device (predicted)\n";
+    out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime)
+        << " per step, " << toString(best.cost.peakMemory) << " per device (predicted)\n";
     writeChainPlan(report.model, best, out);
     return 0;
-  case PlanOutput::Json: out << llvm::formatv("{0:2}\n", toJson(report)); return 0;
-  case PlanOutput::Html: return fail("--emit html shows transformers that degrees of parallelism describe; this program has --emit table, json and plan");
-  case PlanOutput::Trace: return fail("--emit trace shows transformers that degrees of parallelism describe; this program has --emit table, json and plan");
-  case PlanOutput::Megatron: return fail("Megatron-LM cannot say how single ops are cut");
-  case PlanOutput::Torchtitan: return fail("torchtitan cannot say how single ops are cut");
+  case PlanOutput::Json:
+    out << llvm::formatv("{0:2}\n", toJson(report));
+    return 0;
+  case PlanOutput::Html:
+    return fail("--emit html shows transformers that degrees of parallelism describe; this program has --emit table, "
+                "json and plan");
+  case PlanOutput::Trace:
+    return fail("--emit trace shows transformers that degrees of parallelism describe; this program has --emit table, "
+                "json and plan");
+  case PlanOutput::Export:
+    return fail("--emit " + toString(options.target) +
+                " says degrees of parallelism; this program has --emit table, json "
+                "and plan, and how single ops are cut");
   }
   return 1;
 }
@@ -52,7 +60,8 @@ static int writeComparison(const PlanOptions &options, const ChainReport &report
     out << llvm::formatv("{0:2}\n", value);
     return 0;
   }
-  default: return writeReport(options, degrees, out);
+  default:
+    return writeReport(options, degrees, out);
   }
 }
 
@@ -88,7 +97,8 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
   bool fastestHasNone = !comparisons->empty() && !comparisons->front().free; // the best by degrees cuts nothing
   if (best && !fastestHasNone && best->free->cost.stepTime < 0.995 * *menu)
     report.search.plans.push_back(*best->free);
-  return writeOutput(options, [&](llvm::raw_ostream &out) { return writeComparison(options, report, degrees, *comparisons, out); });
+  return writeOutput(
+      options, [&](llvm::raw_ostream &out) { return writeComparison(options, report, degrees, *comparisons, out); });
 }
 
 int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input) {

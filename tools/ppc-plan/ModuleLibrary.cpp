@@ -29,14 +29,17 @@ static void describe(Diagnostic &diagnostic, std::string &error) {
 /// Sizes that names of dimensions suggest must do the work that the program does.
 static std::string mismatch(const ModelShape &shape, const TrainingJob &job, const TemplateChain &chain) {
   double tokens = double(job.sequence) * double(job.globalBatch);
-  double said = forwardFlopsPerToken(shape, job.sequence, /*causal=*/false).total() * tokens, done = productFlops(chain);
+  double said = forwardFlopsPerToken(shape, job.sequence, /*causal=*/false).total() * tokens,
+         done = productFlops(chain);
   if (std::abs(said - done) <= 0.02 * said)
     return "";
-  return llvm::formatv("its dimensions are named like a transformer's, but its products do {0:F1} % of such a transformer's work",
-                       100 * done / said);
+  return llvm::formatv(
+      "its dimensions are named like a transformer's, but its products do {0:F1} % of such a transformer's work",
+      100 * done / said);
 }
 
-static OwningOpRef<ModuleOp> readFile(const char *file, const TrainingJob &job, MLIRContext &context, std::string &error) {
+static OwningOpRef<ModuleOp> readFile(const char *file, const TrainingJob &job, MLIRContext &context,
+                                      std::string &error) {
   if (llvm::StringRef(file).ends_with(".mlir"))
     return parseSourceFile<ModuleOp>(file, &context);
   auto refuse = [&](llvm::Error problem) {
@@ -95,8 +98,8 @@ static bool readModel(const char *file, const TrainingJob &asked, ModuleModel &m
   return true;
 }
 
-extern "C" __attribute__((visibility("default"))) bool ppcReadModule(const char *path, const TrainingJob *job, ModuleModel *model,
-                                                                     std::string *error) {
+extern "C" __attribute__((visibility("default"))) bool ppcReadModule(const char *path, const TrainingJob *job,
+                                                                     ModuleModel *model, std::string *error) {
   if (readModel(path, *job, *model, *error))
     return true;
   if (error->empty())

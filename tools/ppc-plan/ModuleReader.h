@@ -1,9 +1,9 @@
-// Models in MLIR. What reads them links MLIR, whose loading alone takes longer than most plans: it is a library of its own that is
-// opened when a model is MLIR, so that ppc-plan starts in milliseconds for all others.
+// Models in MLIR. What reads them links MLIR, whose loading alone takes longer than most plans: it is a library of its
+// own that is opened when a model is MLIR, so that ppc-plan starts in milliseconds for all others.
 #ifndef PPC_TOOLS_PLAN_MODULEREADER_H
 #define PPC_TOOLS_PLAN_MODULEREADER_H
 
-#include "ppc/Planning/ChainSearch.h"
+#include "ppc/Planning/Chain/ChainSearch.h"
 
 #include <optional>
 
@@ -13,14 +13,15 @@ namespace mlir::ppc {
 struct ModuleModel {
   ChainModel chain;
   Precision precision = Precision::F32; // of the parameters
-  /// Where the module is a transformer that degrees of parallelism describe: its sizes, and the step that its inputs mean.
+  /// Where the module is a transformer that degrees of parallelism describe: its sizes, and the step that its inputs
+  /// mean.
   std::optional<ModelShape> shape;
   TrainingJob job;
   std::string notTransformer; // why there is no shape
 };
 
-/// Reads a *.mlir in the ppc dialect; or a config.json as the program that it becomes for such steps. Errors: `FILE:LINE:COLUMN: ...` of
-/// what is wrong with it; the library is missing.
+/// Reads a *.mlir in the ppc dialect; or a config.json as the program that it becomes for such steps. Errors:
+/// `FILE:LINE:COLUMN: ...` of what is wrong with it; the library is missing.
 llvm::Expected<ModuleModel> readModule(llvm::StringRef path, TrainingJob job = {});
 
 /// What the library exports, by this name: false with a message when the model cannot be read.

@@ -11,8 +11,9 @@ namespace cl = llvm::cl;
 namespace mlir::ppc {
 namespace {
 
-cl::OptionCategory jobCategory("Job and machine"), layoutCategory("Layout: what is given is kept, the rest is searched"),
-    outputCategory("Output"), otherCategory("Instead of a search");
+cl::OptionCategory jobCategory("Job and machine"), tuningCategory("Fine-tuning"),
+    layoutCategory("Layout: what is given is kept, the rest is searched"), outputCategory("Output"),
+    otherCategory("Instead of a search");
 
 cl::opt<std::string> model(cl::Positional, cl::desc("MODEL"), cl::cat(jobCategory));
 cl::opt<std::string> cluster("cluster", cl::desc("Machine: a preset and how many nodes (dgx-a100:32), or a YAML file"),
@@ -20,12 +21,37 @@ cl::opt<std::string> cluster("cluster", cl::desc("Machine: a preset and how many
 cl::opt<int64_t> devices("devices", cl::desc("Devices to use; default: all of the cluster"), cl::value_desc("N"),
                          cl::cat(jobCategory));
 cl::opt<int64_t> seqLen("seq-len", cl::desc("Tokens per sequence"), cl::value_desc("tokens"), cl::cat(jobCategory));
-cl::opt<int64_t> globalBatch("global-batch", cl::desc("Sequences per step, over all devices"), cl::value_desc("sequences"),
+cl::opt<int64_t> globalBatch("global-batch", cl::desc("Sequences per step, over all devices"),
+                             cl::value_desc("sequences"), cl::cat(jobCategory));
+cl::opt<bool> scalePositions("scale-positions",
+                             cl::desc("Plan sequences that are longer than the model's positions: for a model whose "
+                                      "positions are stretched to --seq-len (rope scaling, more learned rows)"),
                              cl::cat(jobCategory));
 cl::opt<double> memory("memory", cl::desc("Memory that a plan may use per device; default: what the device has"),
                        cl::value_desc("GiB"), cl::cat(jobCategory));
-cl::opt<std::string> stack("stack", cl::desc("Software that runs the plan: ppc (default), megatron-core, fsdp, ..., or a YAML file"),
-                           cl::value_desc("name|file.yaml"), cl::init("ppc"), cl::cat(jobCategory));
+cl::opt<std::string>
+    stack("stack", cl::desc("Software that runs the plan: ppc (default), megatron-core, fsdp, ..., or a YAML file"),
+          cl::value_desc("name|file.yaml"), cl::init("ppc"), cl::cat(jobCategory));
+
+cl::opt<int64_t> lora("lora", cl::desc("LoRA: adapters of this rank are trained, every weight is frozen"),
+                      cl::value_desc("rank"), cl::cat(tuningCategory));
+cl::opt<int64_t> baseBits("base-bits", cl::desc("With --lora: bits of a frozen weight: 16 (default), 8, or 4 (QLoRA)"),
+                          cl::value_desc("16|8|4"), cl::init(16), cl::cat(tuningCategory));
+cl::opt<int64_t> freezeLayers("freeze-layers", cl::desc("The embedding and so many first layers are not trained"),
+                              cl::value_desc("N"), cl::cat(tuningCategory));
+cl::opt<int64_t>
+    packedLength("packed-length",
+                 cl::desc("Documents of so many tokens on average fill a sequence; each attends to itself"),
+                 cl::value_desc("tokens"), cl::cat(tuningCategory));
+cl::opt<Objective> objective(
+    "objective", cl::desc("What a step optimizes"), cl::init(Objective::NextToken),
+    cl::values(clEnumValN(Objective::NextToken, "next-token", "the next token (default)"),
+               clEnumValN(Objective::Dpo, "dpo", "preferences in pairs of sequences, against a frozen reference"),
+               clEnumValN(Objective::Grpo, "grpo", "rewards of completions that the policy generates")),
+    cl::cat(tuningCategory));
+cl::opt<int64_t> promptLength("prompt-length",
+                              cl::desc("With --objective grpo: tokens of a sequence that are not generated"),
+                              cl::value_desc("tokens"), cl::cat(tuningCategory));
 
 // Pins are texts here: what a value may be is known to the planner.
 struct Pin {
@@ -50,47 +76,74 @@ Pin pins[] = {
     {"precision", "f32|bf16|fp16|fp8|...", "Element type of products (bf16; on the host f32)"},
     {"attention", "unfused|flash1|flash2|flash3|...", "Attention kernel (the best of stack and device)"},
 };
-cl::opt<std::string> sequenceParallel("sp", cl::ValueOptional, cl::desc("Sequence parallelism: activations between products are cut over tp"),
+cl::opt<std::string> sequenceParallel("sp", cl::ValueOptional,
+                                      cl::desc("Sequence parallelism: activations between products are cut over tp"),
                                       cl::value_desc("on|off"), cl::cat(layoutCategory));
 cl::list<std::string> pinList("pin", cl::CommaSeparated, cl::desc("Fix one property of the layout, for example tp=4"),
                               cl::value_desc("key=value"), cl::cat(layoutCategory));
 cl::list<std::string> forbidList("forbid", cl::CommaSeparated,
                                  cl::desc("Exclude a value, or the use of a property, for example tp=8 or recompute"),
                                  cl::value_desc("key[=value]"), cl::cat(layoutCategory));
-cl::opt<std::string> planFile("plan", cl::desc("Layout from a YAML file (of --emit plan); what it leaves out is searched"),
+cl::opt<std::string> planFile("plan",
+                              cl::desc("Layout from a YAML file (of --emit plan); what it leaves out is searched"),
                               cl::value_desc("file.yaml"), cl::cat(layoutCategory));
 
-cl::opt<bool> cutOps("cut-ops", cl::desc("Also search how to cut every op by itself around the degrees of the best plans (other programs than "
-                                         "transformers are always searched so)"),
-                     cl::cat(layoutCategory));
+cl::opt<bool> cutOps(
+    "cut-ops",
+    cl::desc("Also search how to cut every op by itself around the degrees of the best plans (other programs than "
+             "transformers are always searched so)"),
+    cl::cat(layoutCategory));
 
-cl::opt<PlanOutput> emit("emit", cl::desc("What to write"), cl::init(PlanOutput::Table),
-                         cl::values(clEnumValN(PlanOutput::Table, "table", "the best plans, and why the first is first (default)"),
-                                    clEnumValN(PlanOutput::Plan, "plan", "the best plan as YAML, for --plan"),
-                                    clEnumValN(PlanOutput::Json, "json", "everything, for programs"),
-                                    clEnumValN(PlanOutput::Html, "html", "one page to look at in a browser"),
-                                    clEnumValN(PlanOutput::Trace, "trace", "the predicted step as Chrome trace events (Perfetto)"),
-                                    clEnumValN(PlanOutput::Megatron, "megatron", "arguments of Megatron-LM"),
-                                    clEnumValN(PlanOutput::Torchtitan, "torchtitan", "TOML of torchtitan")),
-                         cl::cat(outputCategory));
-cl::opt<std::string> output("o", cl::desc("Where the result goes; default: standard output"), cl::value_desc("file"), cl::init("-"),
-                            cl::cat(outputCategory));
+/// Outputs, and behind them the targets of exports.
+constexpr int firstTarget = int(PlanOutput::Export);
+enum class EmitValue {};
+constexpr EmitValue outputValue(PlanOutput output) { return EmitValue(int(output)); }
+constexpr EmitValue targetValue(ExportTarget target) { return EmitValue(firstTarget + int(target)); }
+cl::opt<EmitValue> emit(
+    "emit", cl::desc("What to write"), cl::init(outputValue(PlanOutput::Table)),
+    cl::values(
+        clEnumValN(outputValue(PlanOutput::Table), "table", "the best plans, and why the first is first (default)"),
+        clEnumValN(outputValue(PlanOutput::Plan), "plan", "the best plan as YAML, for --plan"),
+        clEnumValN(outputValue(PlanOutput::Json), "json", "everything, for programs"),
+        clEnumValN(outputValue(PlanOutput::Html), "html", "one page to look at in a browser"),
+        clEnumValN(outputValue(PlanOutput::Trace), "trace", "the predicted step as Chrome trace events (Perfetto)"),
+        clEnumValN(targetValue(ExportTarget::Megatron), "megatron", "arguments of Megatron-LM, as a shell file"),
+        clEnumValN(targetValue(ExportTarget::MegatronBridge), "megatron-bridge", "recipe of Megatron-Bridge"),
+        clEnumValN(targetValue(ExportTarget::Torchtitan), "torchtitan", "configuration of torchtitan 0.3.0 (Python)"),
+        clEnumValN(targetValue(ExportTarget::TorchtitanToml), "torchtitan-0.2.2", "TOML of torchtitan 0.2.2"),
+        clEnumValN(targetValue(ExportTarget::DeepSpeed), "deepspeed", "JSON of DeepSpeed"),
+        clEnumValN(targetValue(ExportTarget::Accelerate), "accelerate", "YAML of Accelerate, for FSDP2"),
+        clEnumValN(targetValue(ExportTarget::Nanotron), "nanotron", "YAML of nanotron")),
+    cl::cat(outputCategory));
+cl::opt<std::string> output("o", cl::desc("Where the result goes; default: standard output"), cl::value_desc("file"),
+                            cl::init("-"), cl::cat(outputCategory));
 cl::opt<int64_t> top("top", cl::desc("Plans to list (5)"), cl::value_desc("K"), cl::init(5), cl::cat(outputCategory));
-cl::opt<bool> frontier("frontier", cl::desc("Also list the fastest plan for each amount of memory"), cl::cat(outputCategory));
-cl::list<std::string> explain("explain", cl::desc("Explain one decision: a key of the layout (tp), a stage (stage:3), an operation"),
-                              cl::value_desc("name"), cl::cat(outputCategory));
+cl::opt<bool> brief("brief", cl::desc("The plans alone, not what other decisions would cost: quicker"),
+                    cl::cat(outputCategory));
+cl::opt<bool> frontier("frontier", cl::desc("Also list the fastest plan for each amount of memory"),
+                       cl::cat(outputCategory));
+cl::list<std::string>
+    explain("explain", cl::desc("Explain one decision: a key of the layout (tp), a stage (stage:3), an operation"),
+            cl::value_desc("name"), cl::cat(outputCategory));
 
 cl::opt<bool> listClusters("list-clusters", cl::desc("List the known machines"), cl::cat(otherCategory));
-cl::opt<bool> describe("describe", cl::desc("Parameters, FLOPs, bytes of state and activations of MODEL"), cl::cat(otherCategory));
-cl::opt<double> tokens("tokens", cl::desc("With --describe: tokens to train on, for device-hours (15e12)"), cl::value_desc("tokens"),
+cl::opt<bool> listStacks("list-stacks",
+                         cl::desc("List what software a --stack stands for, and what that can be asked for"),
+                         cl::cat(otherCategory));
+cl::opt<bool> describe("describe", cl::desc("Parameters, FLOPs, bytes of state and activations of MODEL"),
                        cl::cat(otherCategory));
-cl::opt<double> price("price", cl::desc("With --tokens: dollars per device-hour"), cl::value_desc("dollars"), cl::cat(otherCategory));
+cl::opt<double> tokens("tokens", cl::desc("With --describe: tokens to train on, for device-hours (15e12)"),
+                       cl::value_desc("tokens"), cl::cat(otherCategory));
+cl::opt<double> price("price", cl::desc("With --tokens: dollars per device-hour"), cl::value_desc("dollars"),
+                      cl::cat(otherCategory));
 cl::opt<double> mfu("mfu", cl::desc("With --tokens: share of the peak that is used, in percent; default: predicted"),
                     cl::value_desc("percent"), cl::cat(otherCategory));
-cl::opt<std::string> evaluateFile("evaluate", cl::desc("Predict one row per configuration of a CSV table (- for standard input)"),
+cl::opt<std::string> evaluateFile("evaluate",
+                                  cl::desc("Predict one row per configuration of a CSV table (- for standard input)"),
                                   cl::value_desc("rows.csv"), cl::cat(otherCategory));
 
-cl::opt<bool> simulate("simulate", cl::desc("With --evaluate: also replay each step, as column simulated_s"), cl::cat(otherCategory));
+cl::opt<bool> simulate("simulate", cl::desc("With --evaluate: also replay each step, as column simulated_s"),
+                       cl::cat(otherCategory));
 
 int usageError(const llvm::Twine &message) {
   llvm::errs() << "error: " << message << "; see ppc-plan --help\n";
@@ -125,35 +178,44 @@ static int readPins(PlanOptions &options) {
 
 /// Wrong usage: exit status 2, else 0.
 static int checkUsage() {
-  for (auto [name, option] : {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch),
-                              std::pair("devices", &devices), std::pair("top", &top)})
+  for (auto [name, option] :
+       {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch), std::pair("devices", &devices),
+        std::pair("top", &top), std::pair("lora", &lora), std::pair("freeze-layers", &freezeLayers),
+        std::pair("packed-length", &packedLength), std::pair("prompt-length", &promptLength)})
     if (option->getNumOccurrences() && *option < 1)
       return usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1");
-  for (auto [name, option] : {std::pair("memory", &memory), std::pair("tokens", &tokens), std::pair("price", &price),
-                              std::pair("mfu", &mfu)})
+  for (auto [name, option] :
+       {std::pair("memory", &memory), std::pair("tokens", &tokens), std::pair("price", &price), std::pair("mfu", &mfu)})
     if (option->getNumOccurrences() && !(*option > 0 && *option < 1e30))
       return usageError(llvm::Twine("--") + name + ": expected a number above 0");
   if (mfu.getNumOccurrences() && mfu > 100)
     return usageError("--mfu is a percentage, expected at most 100");
-  int instead = int(listClusters) + int(describe) + int(!evaluateFile.empty());
+  if (baseBits != 16 && baseBits != 8 && baseBits != 4)
+    return usageError("--base-bits is " + llvm::Twine(baseBits) + ", expected 16, 8 or 4");
+  if (promptLength.getNumOccurrences() && objective != Objective::Grpo)
+    return usageError("--prompt-length belongs to --objective grpo");
+  int instead = int(listClusters) + int(listStacks) + int(describe) + int(!evaluateFile.empty());
   if (instead > 1)
-    return usageError("--list-clusters, --describe and --evaluate exclude each other");
+    return usageError("--list-clusters, --list-stacks, --describe and --evaluate exclude each other");
   if ((tokens.getNumOccurrences() || price.getNumOccurrences() || mfu.getNumOccurrences()) && !describe)
     return usageError("--tokens, --price and --mfu belong to --describe");
   if (simulate && evaluateFile.empty())
     return usageError("--simulate belongs to --evaluate");
-  if (describe && emit != PlanOutput::Table && emit != PlanOutput::Json)
+  if (describe && emit != outputValue(PlanOutput::Table) && emit != outputValue(PlanOutput::Json))
     return usageError("--describe writes --emit table or json");
-  if (!explain.empty() && emit != PlanOutput::Table)
+  if (!explain.empty() && emit != outputValue(PlanOutput::Table))
     return usageError("--explain belongs to --emit table");
-  if (listClusters || !evaluateFile.empty()) {
+  if (listClusters || listStacks || !evaluateFile.empty()) {
     if (!model.empty())
-      return usageError("MODEL has no meaning with --list-clusters and --evaluate");
+      return usageError("MODEL has no meaning with --list-clusters, --list-stacks and --evaluate");
     for (const auto &entry : cl::getRegisteredOptions())
-      if (entry.second->getNumOccurrences() &&
-          llvm::any_of(entry.second->Categories, [](cl::OptionCategory *category) { return category == &jobCategory || category == &layoutCategory; }))
+      if (entry.second->getNumOccurrences() && llvm::any_of(entry.second->Categories, [](cl::OptionCategory *category) {
+            return category == &jobCategory || category == &tuningCategory || category == &layoutCategory;
+          }))
         return usageError("--" + entry.first + " has no meaning with " +
-                          (listClusters ? "--list-clusters" : "--evaluate: the rows have a column for what differs from the default"));
+                          (listClusters ? "--list-clusters"
+                           : listStacks ? "--list-stacks"
+                                        : "--evaluate: the rows have a column for what differs from the default"));
     return 0;
   }
   if (model.empty())
@@ -164,13 +226,17 @@ static int checkUsage() {
 }
 
 ParsedCommandLine parseCommandLine(int argc, char **argv) {
-  cl::HideUnrelatedOptions({&jobCategory, &layoutCategory, &outputCategory, &otherCategory});
+  cl::HideUnrelatedOptions({&jobCategory, &tuningCategory, &layoutCategory, &outputCategory, &otherCategory});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-plan " PPC_VERSION "\n"; });
-  if (!readCommandLine(argc, argv,
-                       "Decides how a model is trained on a cluster: every degree of parallelism, the pipeline, what is\n"
-                       "recomputed, with the predicted time and memory. Needs no accelerator.\n\n"
-                       "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect: any program that\n"
-                       "computes a loss. Where it is no transformer, every op is cut by itself.\n"))
+  if (!readCommandLine(
+          argc, argv,
+          "Decides how a model is trained on a cluster: every degree of parallelism, the pipeline, what is\n"
+          "recomputed, with the predicted time and memory. Needs no accelerator, and makes no program: ppc-compile "
+          "makes\n"
+          "those that run on hosts; the target for CUDA devices is being built.\n\n"
+          "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect: any program "
+          "that\n"
+          "computes a loss. Where it is no transformer, every op is cut by itself.\n"))
     return {nullptr, 2};
   auto options = std::make_unique<PlanOptions>();
   if (int status = checkUsage())
@@ -182,16 +248,27 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->devices = devices;
   options->sequence = seqLen;
   options->globalBatch = globalBatch;
+  options->scalePositions = scalePositions;
   options->memory = memory * 0x1p30;
+  options->tuning = {lora, baseBits, freezeLayers, packedLength, objective, promptLength};
   options->stack = stack;
   options->planFile = planFile;
   options->cutOps = cutOps;
-  options->emit = emit;
+  int value = int(EmitValue(emit));
+  options->emit = value < firstTarget ? PlanOutput(value) : PlanOutput::Export;
+  if (options->emit == PlanOutput::Export) {
+    options->target = ExportTarget(value - firstTarget);
+    // What is written for a program is planned for it, unless --stack says otherwise.
+    if (!stack.getNumOccurrences())
+      options->stack = stackOf(options->target);
+  }
   options->output = output;
   options->top = top;
+  options->brief = brief;
   options->frontier = frontier;
   options->explain.assign(explain.begin(), explain.end());
   options->listClusters = listClusters;
+  options->listStacks = listStacks;
   options->describe = describe;
   options->evaluateFile = evaluateFile;
   options->simulate = simulate;

@@ -2,6 +2,9 @@
 #ifndef PPC_TOOLS_PLAN_OPTIONS_H
 #define PPC_TOOLS_PLAN_OPTIONS_H
 
+#include "ppc/Planning/FineTuning.h"
+#include "ppc/Reporting/PlanExport.h"
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,8 +13,9 @@
 
 namespace mlir::ppc {
 
-/// What is written: the table of the best plans, one plan, everything, a page to look at, a timeline, arguments of others.
-enum class PlanOutput { Table, Plan, Json, Html, Trace, Megatron, Torchtitan };
+/// What is written: the table of the best plans, one plan, everything, a page to look at, a timeline, arguments of
+/// others.
+enum class PlanOutput { Table, Plan, Json, Html, Trace, Export };
 
 struct PlanOptions {
   std::string model, cluster;
@@ -19,21 +23,24 @@ struct PlanOptions {
 
   // The job; 0: not given.
   int64_t sequence = 0, globalBatch = 0;
-  double memory = 0; // bytes per device that a plan may use; 0: what the device has
+  bool scalePositions = false; // plan sequences longer than the model's positions
+  double memory = 0;           // bytes per device that a plan may use; 0: what the device has
 
+  FineTuning tuning;
   std::string stack = "ppc";
   std::vector<std::pair<std::string, std::string>> pins, forbids; // key and value; a forbid may have none
   std::string planFile;
   bool cutOps = false; // every op by itself, also in transformers
 
   PlanOutput emit = PlanOutput::Table;
+  ExportTarget target = ExportTarget::Megatron; // of Export
   std::string output = "-";
   int64_t top = 5;
-  bool frontier = false;
+  bool brief = false, frontier = false;
   std::vector<std::string> explain;
 
   // Other things to do than to plan.
-  bool listClusters = false, describe = false;
+  bool listClusters = false, listStacks = false, describe = false;
   std::string evaluateFile;
   bool simulate = false; // with it: also replay
 

@@ -1,8 +1,8 @@
 #include "PlanRun.h"
 
-#include "ppc/Planning/ChainPlanFile.h"
-#include "ppc/Planning/LayoutFile.h"
-#include "ppc/Reporting/FrameworkArguments.h"
+#include "ppc/Planning/Files/ChainPlanFile.h"
+#include "ppc/Planning/Files/LayoutFile.h"
+#include "ppc/Reporting/PlanExport.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -52,9 +52,11 @@ static llvm::Expected<Cluster> readCluster(const PlanOptions &options) {
 /// The model of a *.mlir; its inputs say what a step is.
 static llvm::Error readModuleInput(const PlanOptions &options, PlanInput &input, bool needsShape) {
   if (options.sequence || options.globalBatch)
-    return llvm::createStringError(options.model + ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself");
+    return llvm::createStringError(
+        options.model + ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself");
   if (llvm::StringRef(options.model).ends_with(".stablehlo.mlir"))
-    return llvm::createStringError(options.model + ": StableHLO models cannot be read yet: give a config.json or a *.mlir in the ppc dialect");
+    return llvm::createStringError(
+        options.model + ": StableHLO models cannot be read yet: give a config.json or a *.mlir in the ppc dialect");
   llvm::Expected<ModuleModel> module = readModule(options.model);
   if (!module)
     return module.takeError();
@@ -98,6 +100,22 @@ static void noteStandIns(const PlanInput &input) {
       note(group.device.name + " has no products in " + toString(asked) + "; they are planned in " + toString(used));
 }
 
+/// A model is trained for so many positions: no longer sequence is planned unless that is asked for.
+static llvm::Error checkPositions(const PlanOptions &options, ModelShape &model) {
+  if (!model.maxPositions || options.sequence <= model.maxPositions)
+    return llvm::Error::success();
+  if (!options.scalePositions)
+    return llvm::createStringError(
+        llvm::formatv("{0} has {1} positions (max_position_embeddings or its like), --seq-len asks for {2}: give "
+                      "--scale-positions to plan for a model whose positions are stretched to that, or at most {1}",
+                      options.model, model.maxPositions, options.sequence)
+            .str());
+  note(llvm::formatv("{0} has {1} positions; planned as if they were stretched to {2}", options.model,
+                     model.maxPositions, options.sequence));
+  model.maxPositions = options.sequence;
+  return llvm::Error::success();
+}
+
 llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool needsShape) {
   PlanInput input;
   input.job = {options.sequence, options.globalBatch};
@@ -110,6 +128,8 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
       return model.takeError();
     input.model = std::move(*model);
   }
+  if (llvm::Error error = checkPositions(options, input.model))
+    return std::move(error);
   llvm::Expected<Cluster> cluster = readCluster(options);
   if (!cluster)
     return cluster.takeError();
@@ -118,6 +138,9 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
   if (!stack)
     return stack.takeError();
   input.stack = std::move(*stack);
+  input.software = softwareOf(input.stack);
+  if (input.software)
+    limitToSoftware(*input.software, input.constraints);
   // 16-bit products where the device has them; programs for the host compute in f32.
   const Device &device = input.cluster.device();
   bool host = llvm::StringRef(device.architecture).starts_with("x86");
@@ -136,8 +159,11 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
   for (const DeviceGroup &group : input.cluster.groups)
     largest = std::max(largest, group.device.memory);
   if (Bytes(options.memory) > largest)
-    return llvm::createStringError(llvm::formatv("--memory asks for {0} per device, {1} has {2} at most; a cluster file may describe one with more",
-                                                 toString(Bytes(options.memory)), input.cluster.name, toString(largest)).str());
+    return llvm::createStringError(
+        llvm::formatv(
+            "--memory asks for {0} per device, {1} has {2} at most; a cluster file may describe one with more",
+            toString(Bytes(options.memory)), input.cluster.name, toString(largest))
+            .str());
   if (!options.planFile.empty()) {
     if (llvm::Error error = readLayoutFile(options.planFile, input.constraints))
       return std::move(error);
@@ -152,16 +178,39 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
     if (llvm::Error error = input.constraints.forbid(key, value))
       return std::move(error);
   noteStandIns(input);
+  input.trained = input.model;
+  if (options.tuning.isAny()) {
+    if (input.module)
+      return llvm::createStringError(options.model + ": fine-tuning is planned for a config.json");
+    if (llvm::Error error = verifyTuning(options.tuning, input.model, input.job, input.stack))
+      return std::move(error);
+    applyTuning(options.tuning, input.job, input.model, input.stack, input.constraints);
+  }
   return input;
 }
 
-/// "plans [#####...............] 120 grids done, 300 left, best step 1.2 s", on one line of the terminal.
-static void drawProgress(const SearchProgress &progress) {
+/// "plans [#####...............] 120 grids done, 300 left, best step 1.2 s", on one line of the terminal. `shown`: how
+/// much of the bar there is; it never gets shorter, though grids turn up while others are done.
+static void drawProgress(const SearchProgress &progress, double &shown) {
+  // Where the stages of a search begin, of all of it.
+  static constexpr struct {
+    const char *name;
+    double begin;
+  } stages[] = {{"bounds", 0}, {"plans", 0.1}, {"fewer devices", 0.5}, {"alternatives", 0.6}, {"frontier", 0.8}};
+  double begin = 0, end = 1;
+  for (size_t i = 0; i < std::size(stages); ++i)
+    if (progress.stage == stages[i].name) {
+      begin = stages[i].begin;
+      end = i + 1 < std::size(stages) ? stages[i + 1].begin : 1;
+    }
+  double done = double(progress.done) / double(std::max<int64_t>(1, progress.done + progress.left));
+  shown = std::max(shown, begin + (end - begin) * done);
   constexpr int64_t width = 24;
-  int64_t total = std::max<int64_t>(1, progress.done + progress.left), filled = width * progress.done / total;
+  int64_t filled = std::clamp<int64_t>(int64_t(shown * double(width)), 0, width);
   std::string bar(filled, '#');
   bar.append(width - filled, '.');
-  llvm::errs() << "\r\033[K" << progress.stage << " [" << bar << "] " << progress.done << " grids done, " << progress.left << " left";
+  llvm::errs() << "\r\033[K" << progress.stage << " [" << bar << "] " << progress.done << " grids done, "
+               << progress.left << " left";
   if (progress.best.value > 0)
     llvm::errs() << ", best step " << toString(progress.best);
 }
@@ -170,7 +219,8 @@ static void drawProgress(const SearchProgress &progress) {
 static llvm::Expected<PlanSearchResult> search(PlanRequest request) {
   if (!llvm::sys::Process::StandardErrIsDisplayed())
     return searchPlan(request);
-  request.progress = drawProgress;
+  double shown = 0;
+  request.progress = [&shown](const SearchProgress &progress) { drawProgress(progress, shown); };
   llvm::Expected<PlanSearchResult> result = searchPlan(request);
   llvm::errs() << "\r\033[K";
   return result;
@@ -179,15 +229,44 @@ static llvm::Expected<PlanSearchResult> search(PlanRequest request) {
 static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input) {
   bool whole = options.emit == PlanOutput::Html || options.emit == PlanOutput::Json;
   bool lists = whole || options.emit == PlanOutput::Table; // others write the best plan alone
-  return {input.model, input.job, input.cluster, input.stack, input.base, input.constraints, Bytes(options.memory), lists ? options.top : 1,
-          /*frontier=*/options.frontier || whole, /*alternatives=*/options.emit == PlanOutput::Table || whole, /*fewerDevices=*/true,
-          /*simulate=*/true, /*refuse=*/{}};
+  std::function<std::string(const ParallelLayout &)> refuse;
+  if (input.software)
+    refuse = [&input](const ParallelLayout &layout) { return lackingPart(*input.software, input.model, layout); };
+  return {input.model,
+          input.job,
+          input.cluster,
+          input.stack,
+          input.base,
+          input.constraints,
+          Bytes(options.memory),
+          lists ? options.top : 1,
+          /*frontier=*/options.frontier || whole,
+          /*alternatives=*/(options.emit == PlanOutput::Table && !options.brief) || whole,
+          /*fewerDevices=*/true,
+          /*simulate=*/true,
+          /*timeTolerance=*/0,
+          /*breakTies=*/true,
+          /*refuse=*/std::move(refuse)};
 }
 
-static int writeArguments(const FrameworkArguments &arguments, llvm::raw_ostream &out) {
-  out << arguments.text;
-  for (const std::string &text : arguments.notes)
-    note(text);
+static int writeExport(const PlanOptions &options, const PlanReport &report, ExportTarget target,
+                       llvm::raw_ostream &out) {
+  std::optional<ModelConfig> config;
+  std::optional<ModelShape> shape; // without what fine-tuning changes for its price
+  if (!llvm::StringRef(options.model).ends_with(".mlir")) {
+    llvm::Expected<ModelConfig> read = readModelConfig(options.model);
+    if (!read)
+      return fail(read.takeError());
+    config = std::move(*read);
+    shape = config->shape;
+    shape->maxPositions = std::max(shape->maxPositions, report.job.sequence);
+  }
+  llvm::Expected<std::string> text =
+      exportPlan(target, {shape ? *shape : report.model, config ? &*config : nullptr, report.job,
+                          report.plans[0].layout, report.cluster.unitSize(), tuningText(options.tuning)});
+  if (!text)
+    return fail(text.takeError());
+  out << *text;
   return 0;
 }
 
@@ -209,21 +288,26 @@ static int writeTables(const PlanOptions &options, const PlanReport &report, llv
 int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report, llvm::raw_ostream &out) {
   const ReportedPlan &best = report.plans[0];
   switch (options.emit) {
-  case PlanOutput::Table: return writeTables(options, report, out);
+  case PlanOutput::Table:
+    return writeTables(options, report, out);
   case PlanOutput::Plan: {
-    out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime) << " per step, "
-        << toString(best.cost.peakMemory) << " per device (predicted)\n";
+    out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime)
+        << " per step, " << toString(best.cost.peakMemory) << " per device (predicted)\n";
     writeLayoutFile(report.model, report.job, best.layout, out);
     return 0;
   }
-  case PlanOutput::Json: out << llvm::formatv("{0:2}\n", toJson(report)); return 0;
-  case PlanOutput::Html: writePage(report, out); return 0;
+  case PlanOutput::Json:
+    out << llvm::formatv("{0:2}\n", toJson(report));
+    return 0;
+  case PlanOutput::Html:
+    writePage(report, out);
+    return 0;
   case PlanOutput::Trace:
     if (llvm::Error error = writeTrace(report, out))
       return fail(std::move(error));
     return 0;
-  case PlanOutput::Megatron: return writeArguments(megatronArguments(report.model, report.job, best.layout), out);
-  case PlanOutput::Torchtitan: return writeArguments(torchtitanConfig(report.model, report.job, best.layout), out);
+  case PlanOutput::Export:
+    return writeExport(options, report, options.target, out);
   }
   return 1;
 }
@@ -264,7 +348,8 @@ static std::string checkOutput(const std::string &path) {
   bool existed = llvm::sys::fs::exists(path);
   std::error_code problem;
   {
-    llvm::raw_fd_ostream file(path, problem, llvm::sys::fs::CD_OpenAlways, llvm::sys::fs::FA_Write, llvm::sys::fs::OF_Append);
+    llvm::raw_fd_ostream file(path, problem, llvm::sys::fs::CD_OpenAlways, llvm::sys::fs::FA_Write,
+                              llvm::sys::fs::OF_Append);
   }
   if (problem)
     return problem.message();
@@ -282,7 +367,8 @@ int mlir::ppc::plan(const PlanOptions &options) {
   if (input->module && (!input->module->shape || !input->cuts.empty()))
     return planChain(options, *input);
   if (!input->job.sequence || !input->job.globalBatch)
-    return fail(llvm::Twine(options.model) + " does not say what a step is: give --seq-len (tokens) and --global-batch (sequences)");
+    return fail(llvm::Twine(options.model) +
+                " does not say what a step is: give --seq-len (tokens) and --global-batch (sequences)");
   PlanRequest request = requestOf(options, *input);
   llvm::Expected<PlanSearchResult> result = search(request);
   if (!result)
@@ -294,8 +380,11 @@ int mlir::ppc::plan(const PlanOptions &options) {
     return reportInfeasible(options, *report);
   if (report->plans.empty())
     return fail("the search ended without a plan");
+  if (llvm::Error error = addPhases(options.tuning, input->trained, *report))
+    return fail(std::move(error));
   noteIdlePins(options, *input, *report);
-  bool listsNotes = options.emit == PlanOutput::Json || options.emit == PlanOutput::Html || (options.emit == PlanOutput::Table && options.explain.empty());
+  bool listsNotes = options.emit == PlanOutput::Json || options.emit == PlanOutput::Html ||
+                    (options.emit == PlanOutput::Table && options.explain.empty());
   if (!listsNotes)
     for (const std::string &text : report->search.notes)
       note(text);
@@ -314,6 +403,7 @@ llvm::Expected<double> mlir::ppc::predictMfu(const PlanOptions &options) {
   if (!result)
     return result.takeError();
   if (result->plans.empty())
-    return llvm::createStringError(result->infeasibility ? result->infeasibility->reason : "the search ended without a plan");
+    return llvm::createStringError(result->infeasibility ? result->infeasibility->reason
+                                                         : "the search ended without a plan");
   return result->plans[0].cost.mfu;
 }

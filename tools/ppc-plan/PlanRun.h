@@ -4,6 +4,7 @@
 
 #include "ModuleReader.h"
 #include "Options.h"
+#include "ppc/Planning/TrainingSoftware.h"
 #include "ppc/Reporting/PlanReport.h"
 
 namespace mlir::ppc {
@@ -18,12 +19,14 @@ int writeOutput(const PlanOptions &options, llvm::function_ref<int(llvm::raw_ost
 
 /// What the files and names of the command line mean.
 struct PlanInput {
-  ModelShape model;
+  ModelShape model;   // as it is priced: with documents packed, attention meets fewer keys
+  ModelShape trained; // as it is
   Cluster cluster;
   Stack stack;
+  const TrainingSoftware *software = nullptr; // that limits the plans; null: none
   TrainingJob job;
   PlanConstraints constraints;
-  ParallelLayout base; // what is neither searched nor pinned
+  ParallelLayout base;               // what is neither searched nor pinned
   std::optional<ModuleModel> module; // of a model in MLIR; `model` is its shape, if it has one
   OpCuts cuts;                       // of the plan file
 };

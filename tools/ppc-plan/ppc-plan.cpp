@@ -81,7 +81,8 @@ static int describe(const PlanOptions &options) {
     if (input->constraints.isPinned(PlanKey(key)))
       setPlanValue(layout, PlanKey(key), input->constraints.pinned(PlanKey(key)));
   if (input->cluster.groups.size() > 1 && (options.tokens || options.price || options.mfu))
-    return fail("--tokens, --price and --mfu count devices of one kind; cluster " + input->cluster.name + " has groups of several");
+    return fail("--tokens, --price and --mfu count devices of one kind; cluster " + input->cluster.name +
+                " has groups of several");
   PricingContext context(input->model, input->job, input->cluster, layout, input->stack);
   ModelDescription description = describeModel(context);
   if (!options.cluster.empty() && input->cluster.groups.size() == 1) {
@@ -119,6 +120,11 @@ int main(int argc, char **argv) {
   const PlanOptions &options = *commandLine.options;
   if (options.listClusters)
     return listClusters(options);
+  if (options.listStacks)
+    return writeOutput(options, [](llvm::raw_ostream &out) {
+      printTrainingSoftware(out);
+      return 0;
+    });
   if (!options.evaluateFile.empty())
     return evaluate(options);
   if (options.describe)

@@ -33,8 +33,8 @@ SmallVector<Value> RmsNormOp::keptForGradient(unsigned operand) {
   return {getX()};
 }
 
-// y = w * z + b, z = (x - mean(x)) * r, r = (variance(x) + epsilon)^(-1/2): dx = r * (g - mean(g) - z * mean(g * z)) with
-// g = dy * w; dw = sum over rows of dy * z; db = sum over rows of dy
+// y = w * z + b, z = (x - mean(x)) * r, r = (variance(x) + epsilon)^(-1/2): dx = r * (g - mean(g) - z * mean(g * z))
+// with g = dy * w; dw = sum over rows of dy * z; db = sum over rows of dy
 FailureOr<Value> LayerNormOp::buildGradient(OpBuilder &b, unsigned operand, ArrayRef<Value> dy) {
   if (operand == 0)
     return LayerNormInputGradientOp::create(b, getLoc(), getX().getType(), getX(), getWeight(), dy[0], getEpsilonAttr())

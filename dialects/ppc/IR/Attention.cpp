@@ -12,16 +12,17 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Valu
   RankedTensorType type = tensorType(q);
   SmallVector<int64_t> row(type.getShape().drop_back()), out(row);
   out.push_back(tensorType(v).getShape().back());
-  build(builder, state, withShape(type, out), RankedTensorType::get(row, sumType(type.getElementType())), q, k, v, slopes, builder.getF64FloatAttr(scale),
-        causal ? builder.getUnitAttr() : UnitAttr(), window ? builder.getI64IntegerAttr(window) : IntegerAttr());
+  build(builder, state, withShape(type, out), RankedTensorType::get(row, sumType(type.getElementType())), q, k, v,
+        slopes, builder.getF64FloatAttr(scale), causal ? builder.getUnitAttr() : UnitAttr(),
+        window ? builder.getI64IntegerAttr(window) : IntegerAttr());
 }
 
-template <typename OpTy>
-static LogicalResult verifyAttention(OpTy op) {
+template <typename OpTy> static LogicalResult verifyAttention(OpTy op) {
   RankedTensorType q = tensorType(op.getQ()), k = tensorType(op.getK()), v = tensorType(op.getV());
   if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4) // attention_c1
-    return op.emitOpError() << "'q' must be [batch, query, kv head, group, head dim], 'k' and 'v' [batch, key, kv head, dim], found "
-                            << q << ", " << k << " and " << v;
+    return op.emitOpError()
+           << "'q' must be [batch, query, kv head, group, head dim], 'k' and 'v' [batch, key, kv head, dim], found "
+           << q << ", " << k << " and " << v;
   if (q.getDimSize(0) != k.getDimSize(0) || q.getDimSize(2) != k.getDimSize(2) || q.getDimSize(4) != k.getDimSize(3))
     return op.emitOpError() << "batch, kv heads and head dim of 'q' and 'k' must agree, found " << q << " and " << k;
   if (k.getShape().drop_back() != v.getShape().drop_back())

@@ -22,7 +22,9 @@ OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-OpFoldResult SubOp::fold(FoldAdaptor adaptor) { return isSplat(adaptor.getB(), 0) ? OpFoldResult(getA()) : OpFoldResult(); }
+OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
+  return isSplat(adaptor.getB(), 0) ? OpFoldResult(getA()) : OpFoldResult();
+}
 
 OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
   if (isSplat(adaptor.getB(), 1))
@@ -47,11 +49,14 @@ OpFoldResult ConvertOp::fold(FoldAdaptor) {
     return getX();
   // There and back through a wider type, which holds every value of the narrow one.
   if (auto inner = getX().getDefiningOp<ConvertOp>(); inner && inner.getX().getType() == getType())
-    if (sumType(getType().getElementType()) == tensorType(getX()).getElementType() || tensorType(getX()).getElementType().isF64())
+    if (sumType(getType().getElementType()) == tensorType(getX()).getElementType() ||
+        tensorType(getX()).getElementType().isF64())
       return inner.getX();
   return {};
 }
 
-OpFoldResult SumOp::fold(FoldAdaptor) { return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult(); }
+OpFoldResult SumOp::fold(FoldAdaptor) {
+  return getInputs().size() == 1 ? OpFoldResult(getInputs().front()) : OpFoldResult();
+}
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

@@ -1,5 +1,5 @@
-// Attributes of many arguments or results of a function at once. `setArgAttr` rewrites the list of all arguments each time,
-// and a step of a deep model has thousands.
+// Attributes of many arguments or results of a function at once. `setArgAttr` rewrites the list of all arguments each
+// time, and a step of a deep model has thousands.
 #ifndef PPC_DIALECTS_PPC_IR_FUNCTIONATTRS_H
 #define PPC_DIALECTS_PPC_IR_FUNCTIONATTRS_H
 

@@ -49,6 +49,7 @@ LogicalResult RotaryOp::verify() {
     return emitOpError() << "needs at least [batch, position, ..., head dim], found " << type;
   int64_t last = type.getShape().back(), offset = getOffset(), rotated = 2 * getFrequencies().size();
   if (offset < 0 || offset > last || rotated > last - offset) // rotary_c2
-    return emitOpError() << "rotates " << rotated << " elements from " << offset << " on, but the last dimension has " << last;
+    return emitOpError() << "rotates " << rotated << " elements from " << offset << " on, but the last dimension has "
+                         << last;
   return success();
 }

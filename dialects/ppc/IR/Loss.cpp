@@ -14,7 +14,8 @@ static LogicalResult verifyPerRow(Operation *op, RankedTensorType classes, Ranke
     return op->emitOpError() << "indices must have the dimensions of " << classes << " but the last, found " << ids;
   for (auto [name, type] : rows)
     if (type != withShape(classes, ids.getShape()))
-      return op->emitOpError() << "'" << name << "' must be " << withShape(classes, ids.getShape()) << ", found " << type;
+      return op->emitOpError() << "'" << name << "' must be " << withShape(classes, ids.getShape()) << ", found "
+                               << type;
   return success();
 }
 

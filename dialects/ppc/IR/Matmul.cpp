@@ -45,8 +45,8 @@ LogicalResult MatmulOp::verify() {
   llvm::SmallDenseMap<char, int64_t> sizes;
   auto check = [&](StringRef letters, RankedTensorType type, StringRef name) -> LogicalResult {
     if (int64_t(letters.size()) != type.getRank()) // matmul_c2
-      return emitOpError() << "'" << name << "' has " << type.getRank() << " dimensions but spec \"" << spec << "\" gives it "
-                           << letters.size() << " letters";
+      return emitOpError() << "'" << name << "' has " << type.getRank() << " dimensions but spec \"" << spec
+                           << "\" gives it " << letters.size() << " letters";
     for (auto [letter, size] : llvm::zip(letters, type.getShape())) {
       auto [it, inserted] = sizes.try_emplace(letter, size);
       if (!inserted && it->second != size) // matmul_c3
@@ -60,15 +60,16 @@ LogicalResult MatmulOp::verify() {
     return failure();
   for (char letter : result) // matmul_c4
     if (!lhs.contains(letter) && !rhs.contains(letter))
-      return emitOpError() << "letter '" << std::string(1, letter) << "' of the result is in no operand of spec \"" << spec
-                           << "\"";
+      return emitOpError() << "letter '" << std::string(1, letter) << "' of the result is in no operand of spec \""
+                           << spec << "\"";
   for (char letter : (lhs + rhs).str())
     if (!result.contains(letter) && !(lhs.contains(letter) && rhs.contains(letter)))
       return emitOpError() << "letter '" << std::string(1, letter) << "' of spec \"" << spec
                            << "\" is in one operand only and not in the result: reduce that operand first";
   Type element = tensorType(getLhs()).getElementType();
   Type resultElement = tensorType(getResult()).getElementType();
-  if (tensorType(getRhs()).getElementType() != element || (resultElement != element && resultElement != sumType(element))) // matmul_c5
+  if (tensorType(getRhs()).getElementType() != element ||
+      (resultElement != element && resultElement != sumType(element))) // matmul_c5
     return emitOpError() << "element types differ: " << tensorType(getLhs()) << ", " << tensorType(getRhs()) << " and "
                          << tensorType(getResult());
   return success();

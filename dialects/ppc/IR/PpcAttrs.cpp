@@ -126,7 +126,8 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
         return failure();
       std::optional<Combiner> value = symbolizeCombiner(combiner);
       if (!value)
-        return parser.emitError(combinerLoc) << "unknown combiner '" << combiner << "', expected sum, max or log_sum_exp";
+        return parser.emitError(combinerLoc)
+               << "unknown combiner '" << combiner << "', expected sum, max or log_sum_exp";
       partialAxes.push_back(StringAttr::get(parser.getContext(), name));
       partialCombiners.push_back(*value);
       return success();
@@ -226,7 +227,8 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
     return {};
   std::optional<InitKind> kind = symbolizeInitKind(name);
   if (!kind)
-    return parser.emitError(loc) << "unknown initialisation '" << name << "', expected zeros, ones or normal", Attribute();
+    return parser.emitError(loc) << "unknown initialisation '" << name << "', expected zeros, ones or normal",
+           Attribute();
   double stddev = 0;
   if (*kind == InitKind::Normal && (parser.parseComma() || parser.parseFloat(stddev)))
     return {};
@@ -262,14 +264,15 @@ std::optional<LayerRange> mlir::ppc::parseLayerRange(StringRef text) {
 static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitError, DictionaryAttr recompute) {
   for (NamedAttribute rule : recompute) {
     if (!parseLayerRange(rule.getName()))
-      return emitError() << "recompute: expected a layer or a range of layers such as \"1-8\", found " << rule.getName();
+      return emitError() << "recompute: expected a layer or a range of layers such as \"1-8\", found "
+                         << rule.getName();
     auto mode = dyn_cast<StringAttr>(rule.getValue());
     auto names = dyn_cast<ArrayAttr>(rule.getValue());
     bool valid = mode && llvm::is_contained({"none", "selective", "full"}, mode.getValue());
     valid |= names && llvm::all_of(names, [](Attribute name) { return isa<StringAttr>(name); });
     if (!valid)
-      return emitError() << "recompute of layers " << rule.getName() << " must be none, selective, full or a list of op names, found "
-                         << rule.getValue();
+      return emitError() << "recompute of layers " << rule.getName()
+                         << " must be none, selective, full or a list of op names, found " << rule.getValue();
     for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>())
       if (std::string full = ("ppc." + cast<StringAttr>(name).getValue().split('.').first).str();
           !RegisteredOperationName::lookup(full, recompute.getContext()))

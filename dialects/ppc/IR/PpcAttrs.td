@@ -4,7 +4,7 @@
 
 include "dialects/ppc/IR/PpcDialect.td"
 include "dialects/ppc/IR/PpcEnums.td"
-include "ppc/Interfaces/Combiner.td"
+include "ppc/Sharding/Combiner.td"
 include "mlir/IR/AttrTypeBase.td"
 
 class Ppc_Attr<string name, string attrMnemonic> : AttrDef<Ppc_Dialect, name> {

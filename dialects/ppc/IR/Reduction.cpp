@@ -18,7 +18,8 @@ static LogicalResult verifyDims(Operation *op, ArrayRef<int64_t> dims, int64_t r
 // `small` has the dimensions of `large` but the last.
 static LogicalResult verifyDropsLast(Operation *op, RankedTensorType large, RankedTensorType small, StringRef name) {
   if (large.getRank() < 1 || small != withShape(large, large.getShape().drop_back()))
-    return op->emitOpError() << "'" << name << "' must have all dimensions of " << large << " but the last, found " << small;
+    return op->emitOpError() << "'" << name << "' must have all dimensions of " << large << " but the last, found "
+                             << small;
   return success();
 }
 
@@ -31,8 +32,8 @@ static LogicalResult verifyHasLast(Operation *op, Type type) {
 // `weight` is one-dimensional, as long as the last dimension of `x`.
 static LogicalResult verifyWeight(Operation *op, RankedTensorType x, RankedTensorType weight, StringRef name) {
   if (x.getRank() < 1 || weight != withShape(x, {x.getShape().back()}))
-    return op->emitOpError() << "'" << name << "' must be one-dimensional, as long as the last dimension of " << x << ", found "
-                             << weight;
+    return op->emitOpError() << "'" << name << "' must be one-dimensional, as long as the last dimension of " << x
+                             << ", found " << weight;
   return success();
 }
 
@@ -51,7 +52,9 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
-LogicalResult LogSumExpOp::verify() { return verifyDropsLast(*this, tensorType(getX()), getType(), "y"); } // log_sum_exp_c1
+LogicalResult LogSumExpOp::verify() {
+  return verifyDropsLast(*this, tensorType(getX()), getType(), "y");
+} // log_sum_exp_c1
 
 LogicalResult SoftmaxOp::verify() { return verifyHasLast(*this, getType()); }         // softmax_c1
 LogicalResult SoftmaxBackwardOp::verify() { return verifyHasLast(*this, getType()); } // softmax_backward_c1

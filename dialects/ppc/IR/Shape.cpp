@@ -33,7 +33,8 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
 
 LogicalResult ReshapeOp::verify() {
   RankedTensorType type = tensorType(getX());
-  if (type.getNumElements() != getType().getNumElements() || type.getElementType() != getType().getElementType()) // reshape_c1
+  if (type.getNumElements() != getType().getNumElements() ||
+      type.getElementType() != getType().getElementType()) // reshape_c1
     return emitOpError() << "operand and result must have the same elements, found " << type << " and " << getType();
   return success();
 }
@@ -53,7 +54,8 @@ LogicalResult BroadcastOp::verify() {
   SmallVector<int64_t> shape;
   for (auto [i, dim] : llvm::enumerate(getDims()))
     if (dim < 0 || dim >= type.getRank() || (i && dim <= getDims()[i - 1])) // broadcast_c1
-      return emitOpError() << "dims [" << getDims() << "] must be distinct, sorted and below the rank " << type.getRank();
+      return emitOpError() << "dims [" << getDims() << "] must be distinct, sorted and below the rank "
+                           << type.getRank();
   for (auto [i, size] : llvm::enumerate(type.getShape()))
     if (!llvm::is_contained(getDims(), int64_t(i)))
       shape.push_back(size);
@@ -79,8 +81,8 @@ static LogicalResult verifyParts(Operation *op, RankedTensorType whole, ValueRan
     total += shape[dim];
   }
   if (total != whole.getDimSize(dim))
-    return op->emitOpError() << "the parts have " << total << " elements along dimension " << dim << ", " << whole << " has "
-                             << whole.getDimSize(dim);
+    return op->emitOpError() << "the parts have " << total << " elements along dimension " << dim << ", " << whole
+                             << " has " << whole.getDimSize(dim);
   return success();
 }
 

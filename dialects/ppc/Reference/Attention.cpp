@@ -21,7 +21,8 @@ static void forEachQuery(OpTy op, const ReferenceTensor &q, const ReferenceTenso
   int64_t hidden = k.shape[1] - q.shape[1]; // keys in front of the first query
   forEachIndex(ArrayRef(q.shape).drop_back(), [&](ArrayRef<int64_t> at) {
     int64_t position = at[1] + hidden, first = op.getWindow() ? position - *op.getWindow() + 1 : 0;
-    body({at[0], at[1], at[2], at[3], std::max<int64_t>(0, first), op.getCausal() ? position + 1 : k.shape[1], position});
+    body({at[0], at[1], at[2], at[3], std::max<int64_t>(0, first), op.getCausal() ? position + 1 : k.shape[1],
+          position});
   });
 }
 
@@ -34,8 +35,8 @@ static double dot(const ReferenceTensor &q, const ReferenceTensor &k, Query at, 
 }
 
 // `slopes`: null when there are none.
-static double score(double scale, const ReferenceTensor &q, const ReferenceTensor &k, const ReferenceTensor *slopes, Query at,
-                    int64_t j) {
+static double score(double scale, const ReferenceTensor &q, const ReferenceTensor &k, const ReferenceTensor *slopes,
+                    Query at, int64_t j) {
   return scale * dot(q, k, at, j) + (slopes ? slopes->at({at.h, at.g}) * double(j - at.position) : 0);
 }
 

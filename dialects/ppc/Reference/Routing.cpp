@@ -9,7 +9,7 @@ using Operands = ArrayRef<ReferenceTensor>;
 using Context = const ReferenceContext &;
 using Results = SmallVectorImpl<ReferenceTensor> &;
 
-static constexpr double minusInfinity = -std::numeric_limits<double>::infinity();
+static constexpr double neverChosen = -std::numeric_limits<double>::infinity();
 
 // Positions of the `count` largest elements, largest first, the first of equal ones first.
 static SmallVector<int64_t> largest(ArrayRef<double> row, int64_t count) {
@@ -33,7 +33,7 @@ static void keepBestGroups(MutableArrayRef<double> row, int64_t groups, int64_t 
   SmallVector<int64_t> best = largest(sums, chosen);
   for (int64_t i = 0; i < int64_t(row.size()); ++i)
     if (!llvm::is_contained(best, i / size))
-      row[i] = minusInfinity;
+      row[i] = neverChosen;
 }
 
 LogicalResult TopKOp::evaluate(Operands operands, Context, Results results) {

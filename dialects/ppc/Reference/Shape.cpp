@@ -50,9 +50,8 @@ LogicalResult SplitOp::evaluate(Operands operands, Context, Results results) {
   int64_t start = 0;
   for (Value value : getParts()) {
     ReferenceTensor part = ReferenceTensor::zeros(value.getType());
-    forEachOfPart(part, getDim(), start, [&](ArrayRef<int64_t> index, ArrayRef<int64_t> whole) {
-      part.at(index) = operands[0].at(whole);
-    });
+    forEachOfPart(part, getDim(), start,
+                  [&](ArrayRef<int64_t> index, ArrayRef<int64_t> whole) { part.at(index) = operands[0].at(whole); });
     start += part.shape[getDim()];
     results.push_back(std::move(part));
   }
@@ -63,9 +62,8 @@ LogicalResult ConcatOp::evaluate(Operands operands, Context, Results results) {
   ReferenceTensor y = ReferenceTensor::zeros(getType());
   int64_t start = 0;
   for (const ReferenceTensor &part : operands) {
-    forEachOfPart(part, getDim(), start, [&](ArrayRef<int64_t> index, ArrayRef<int64_t> whole) {
-      y.at(whole) = part.at(index);
-    });
+    forEachOfPart(part, getDim(), start,
+                  [&](ArrayRef<int64_t> index, ArrayRef<int64_t> whole) { y.at(whole) = part.at(index); });
     start += part.shape[getDim()];
   }
   results.push_back(std::move(y));

@@ -1,5 +1,5 @@
-// Sharding rules of attention: batch, kv heads and groups may be cut; queries and keys are one piece (ring and all-to-all
-// forms are strategies of their own).
+// Sharding rules of attention: batch, kv heads and groups may be cut; queries and keys are one piece (ring and
+// all-to-all forms are strategies of their own).
 #include "dialects/ppc/Ppc.h"
 #include "ppc/Interfaces/ShardingRuleBuilder.h"
 

@@ -16,13 +16,24 @@ static SmallVector<StringRef> classNames(Value classes) {
 ShardingRule CrossEntropyOp::getShardingRule() {
   SmallVector<StringRef> names = classNames(getLogits());
   ArrayRef<StringRef> rows = ArrayRef(names).drop_back();
-  return ShardingRuleBuilder(*this).operand(0, names).operand(1, rows).result(0, rows).result(1, rows).replicate("v").build();
+  return ShardingRuleBuilder(*this)
+      .operand(0, names)
+      .operand(1, rows)
+      .result(0, rows)
+      .result(1, rows)
+      .replicate("v")
+      .build();
 }
 
 ShardingRule PickOp::getShardingRule() {
   SmallVector<StringRef> names = classNames(getX());
   ArrayRef<StringRef> rows = ArrayRef(names).drop_back();
-  return ShardingRuleBuilder(*this).operand(0, names).operand(1, rows).result(0, rows).linear(Linearity::Each, {0}).build();
+  return ShardingRuleBuilder(*this)
+      .operand(0, names)
+      .operand(1, rows)
+      .result(0, rows)
+      .linear(Linearity::Each, {0})
+      .build();
 }
 
 bool PickOp::setFactorBlock(unsigned factor, Attribute block) {

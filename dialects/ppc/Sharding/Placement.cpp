@@ -5,7 +5,9 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-ShardingRule AccumulateOp::getShardingRule() { return ShardingRule::none("its region is propagated through, op by op"); }
+ShardingRule AccumulateOp::getShardingRule() {
+  return ShardingRule::none("its region is propagated through, op by op");
+}
 ShardingRule YieldOp::getShardingRule() { return ShardingRule::none("the results of accumulate take its shardings"); }
 ShardingRule ReshardOp::getShardingRule() { return ShardingRule::none("it moves between the two shardings it names"); }
 

@@ -38,7 +38,11 @@ bool LogSumExpOp::setFactorBlock(unsigned factor, Attribute block) {
 // Rows are independent; along the last dimension the op is one piece.
 static ShardingRule rowRule(Operation *op, bool keepsZero) {
   int64_t rank = cast<RankedTensorType>(op->getResult(0).getType()).getRank();
-  return ShardingRuleBuilder(op).pointwise().replicate(dimensionNames(rank).back()).keepsZeroPadding(0, keepsZero).build();
+  return ShardingRuleBuilder(op)
+      .pointwise()
+      .replicate(dimensionNames(rank).back())
+      .keepsZeroPadding(0, keepsZero)
+      .build();
 }
 
 ShardingRule SoftmaxOp::getShardingRule() { return rowRule(*this, false); }

@@ -19,8 +19,8 @@ ShardingRule TransposeOp::getShardingRule() {
 
 // Dimensions fall into groups of equal element count, [4, 8] -> [2, 2, 8] into {4 | 2, 2} and {8 | 8}. A group with one
 // dimension on each side is a factor; in other groups nothing can be cut but the major-most dimension, whose blocks are
-// contiguous on both sides, and that only where it divides (`ppc-partition-to-spmd` would change the grouping otherwise).
-// Such groups stay replicated for now.
+// contiguous on both sides, and that only where it divides (`ppc-partition-to-spmd` would change the grouping
+// otherwise). Such groups stay replicated for now.
 ShardingRule ReshapeOp::getShardingRule() {
   RankedTensorType from = tensorType(getX()), to = getType();
   ShardingRule rule;
@@ -90,4 +90,6 @@ static ShardingRule partsRule(Operation *op, unsigned operands, unsigned results
 ShardingRule SplitOp::getShardingRule() {
   return partsRule(*this, 1, getNumResults(), tensorType(getX()).getRank(), getDim());
 }
-ShardingRule ConcatOp::getShardingRule() { return partsRule(*this, getNumOperands(), 1, getType().getRank(), getDim()); }
+ShardingRule ConcatOp::getShardingRule() {
+  return partsRule(*this, getNumOperands(), 1, getType().getRank(), getDim());
+}

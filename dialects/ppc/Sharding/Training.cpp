@@ -16,7 +16,10 @@ ShardingRule AdamwOp::getShardingRule() {
 }
 
 ShardingRule SquaredNormOp::getShardingRule() {
-  return ShardingRuleBuilder(*this).operand(0, dimensionNames(tensorType(getX()).getRank())).keepsZeroPadding(0).build();
+  return ShardingRuleBuilder(*this)
+      .operand(0, dimensionNames(tensorType(getX()).getRank()))
+      .keepsZeroPadding(0)
+      .build();
 }
 
 ShardingRule ClipScaleOp::getShardingRule() { return ShardingRuleBuilder(*this).build(); }

@@ -12,17 +12,21 @@ using namespace mlir::ppcrt;
 
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-// A collective is a meeting with other ranks even where its value is not used: on tensors, too, it must stay, and in its
-// order. One resource stands for the outside world.
+// A collective is a meeting with other ranks even where its value is not used: on tensors, too, it must stay, and in
+// its order. One resource stands for the outside world.
 namespace {
 struct Communication : SideEffects::Resource::Base<Communication> {
   StringRef getName() final { return "Communication"; }
 };
 } // namespace
 
-static void communicate(OpOperand *in, OpOperand &out, bool readsOut, Effects &effects) {
+void ppcrt::addCommunicationEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), Communication::get());
   effects.emplace_back(MemoryEffects::Write::get(), Communication::get());
+}
+
+static void communicate(OpOperand *in, OpOperand &out, bool readsOut, Effects &effects) {
+  addCommunicationEffects(effects);
   if (in && isa<MemRefType>(in->get().getType()))
     effects.emplace_back(MemoryEffects::Read::get(), in, SideEffects::DefaultResource::get());
   if (!isa<MemRefType>(out.get().getType()))
@@ -36,8 +40,15 @@ void AllReduceOp::getEffects(Effects &effects) { communicate(nullptr, getOutMuta
 void AllGatherOp::getEffects(Effects &effects) { communicate(&getXMutable(), getOutMutable(), false, effects); }
 void ReduceScatterOp::getEffects(Effects &effects) { communicate(&getXMutable(), getOutMutable(), false, effects); }
 void AllToAllOp::getEffects(Effects &effects) { communicate(&getXMutable(), getOutMutable(), false, effects); }
+void PermuteOp::getEffects(Effects &effects) { communicate(&getXMutable(), getOutMutable(), false, effects); }
+void RaggedAllToAllOp::getEffects(Effects &effects) {
+  communicate(&getXMutable(), getOutMutable(), true, effects); // rows that nothing is written to keep what they hold
+  for (OpOperand *counts : {&getCountsMutable(), &getReceivedMutable()})
+    if (isa<MemRefType>(counts->get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), counts, SideEffects::DefaultResource::get());
+}
 
-static LogicalResult verifyDestination(Operation *op, Value out) {
+LogicalResult ppcrt::verifyDestination(Operation *op, Value out) {
   auto type = cast<ShapedType>(out.getType());
   if (!elementTypeCode(type.getElementType())) // *_c1
     return op->emitOpError() << "cannot move elements of type " << type.getElementType()
@@ -46,6 +57,19 @@ static LogicalResult verifyDestination(Operation *op, Value out) {
     return op->emitOpError() << "must return nothing or a tensor of the destination's type";
   return success();
 }
+
+LogicalResult ppcrt::verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<GroupOp>(op, group))
+    return op->emitOpError() << "is of group " << group << ", which the module does not have";
+  return success();
+}
+LogicalResult CoordinateOp::verifySymbolUses(SymbolTableCollection &s) { return verifyGroup(*this, getGroupAttr(), s); }
+LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &s) { return verifyGroup(*this, getGroupAttr(), s); }
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &s) { return verifyGroup(*this, getGroupAttr(), s); }
+LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &s) {
+  return verifyGroup(*this, getGroupAttr(), s);
+}
+LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &s) { return verifyGroup(*this, getGroupAttr(), s); }
 
 /// C3: `whole` is a number of blocks as large as `block`.
 static LogicalResult verifyBlocks(Operation *op, Value block, Value whole) {

@@ -27,7 +27,8 @@ LogicalResult GemmOp::verify() {
   bool known = element.isBF16() ? isa<Float32Type, BFloat16Type>(c.getElementType())
                                 : isa<Float32Type, Float64Type>(element) && c.getElementType() == element;
   if (typeOf(getB()).getElementType() != element || !known)
-    return emitOpError() << "needs one element type, f32 or f64, for all three matrices, or bf16 for A and B and f32 or bf16 for C";
+    return emitOpError()
+           << "needs one element type, f32 or f64, for all three matrices, or bf16 for A and B and f32 or bf16 for C";
   // gemm_c3: the last element that each matrix touches
   auto sizes = getSizes(), strides = getStrides(), loops = getLoops();
   struct {
@@ -54,7 +55,8 @@ LogicalResult GemmOp::verify() {
 }
 
 /// The shapes that q, k and v imply, in the order of the operands: of the inputs, then of the outputs.
-static LogicalResult verifyAttention(Operation *op, OperandRange ins, OperandRange outs, bool backward, bool causal, bool window) {
+static LogicalResult verifyAttention(Operation *op, OperandRange ins, OperandRange outs, bool backward, bool causal,
+                                     bool window) {
   auto typeOf = [](Value value) { return cast<ShapedType>(value.getType()); };
   size_t plain = backward ? 6 : 3;
   if ((ins.size() != plain && ins.size() != plain + 1) || outs.size() != (backward ? 3u : 2u)) // attention_c1
@@ -79,7 +81,8 @@ static LogicalResult verifyAttention(Operation *op, OperandRange ins, OperandRan
   for (auto [i, value] : llvm::enumerate(op->getOperands())) { // attention_c2
     bool isRow = (backward ? i == 4 : i + 1 == op->getNumOperands()) || (ins.size() > plain && i == plain);
     Type element = q.getElementType(), row = element.isBF16() ? Float32Type::get(op->getContext()) : element;
-    if (!isa<Float32Type, Float64Type, BFloat16Type>(element) || typeOf(value).getElementType() != (isRow ? row : element))
+    if (!isa<Float32Type, Float64Type, BFloat16Type>(element) ||
+        typeOf(value).getElementType() != (isRow ? row : element))
       return op->emitOpError() << "has operands of element types that the runtime does not take together";
   }
   if (window && !causal) // attention_c3

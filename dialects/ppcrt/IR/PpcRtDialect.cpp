@@ -2,6 +2,7 @@
 #include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -9,6 +10,8 @@ using namespace mlir::ppcrt;
 
 #include "dialects/ppcrt/IR/PpcRtDialect.cpp.inc"
 #include "dialects/ppcrt/IR/PpcRtEnums.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/ppcrt/IR/PpcRtTypes.cpp.inc"
 
 void PpcRtDialect::initialize() {
   addOperations<
@@ -22,6 +25,22 @@ void PpcRtDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/ppcrt/IR/Call.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ppcrt/IR/Asynchronous.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ppcrt/IR/Program.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ppcrt/IR/Action.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/ppcrt/IR/PpcRtTypes.cpp.inc"
       >();
 }
 
@@ -37,22 +56,4 @@ std::optional<int32_t> ppcrt::elementTypeCode(Type type) {
   if (type.isBF16())
     return 4;
   return std::nullopt;
-}
-
-int32_t ppcrt::findOrAddGroup(Operation *module, ArrayAttr axes, DenseI64ArrayAttr stages) {
-  Builder builder(module->getContext());
-  SmallVector<NamedAttribute> fields{builder.getNamedAttr("axes", axes)};
-  if (stages)
-    fields.push_back(builder.getNamedAttr("stages", stages));
-  Attribute group = builder.getDictionaryAttr(fields);
-  SmallVector<Attribute> groups;
-  if (auto present = module->getAttrOfType<ArrayAttr>(kGroupsAttr))
-    groups.append(present.begin(), present.end());
-  auto it = llvm::find(groups, group);
-  int32_t index = it - groups.begin();
-  if (it == groups.end()) {
-    groups.push_back(group);
-    module->setAttr(kGroupsAttr, builder.getArrayAttr(groups));
-  }
-  return index;
 }

@@ -15,10 +15,11 @@ def PpcRt_Dialect : Dialect {
     returns the new content of its `outs` operand, on memrefs it writes there and returns nothing, so that one-shot
     bufferization turns one form into the other.
 
-    `group` is an index into the module attribute `ppc.groups`: an array of dictionaries `{axes = ["tp"]}` with, for a
-    group along the pipeline that has only some stages, `stages = array<i64: 0, 3>`. A group is the ranks that differ only
-    in these axes, ordered row-major in the listed order.
+    Ops that communicate name a `ppcrt.group` of the module. The program of all devices, what lies in their memory and what they do
+    in a step, is a `ppcrt.program` (docs/Program.md).
   }];
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 
 // Static shapes only; buffers are row-major without gaps.

@@ -10,9 +10,9 @@ namespace mlir::ppc {
 /// Writes `ppc.shape` on the module: one entry for each size that is not the default of ModelShape.
 void recordModelShape(ModuleOp module, const ModelShape &shape);
 
-/// The recorded sizes, or those that the arguments of the one function name in `ppc.dims` (hidden, ffn, vocab, kv_heads,
-/// head_group, head_dim) with the layers that `ppc.layer` counts between embedding and head. Errors: a malformed `ppc.shape`;
-/// the name of the dimension without which no transformer can be priced.
+/// The recorded sizes, or those that the arguments of the one function name in `ppc.dims` (hidden, ffn, vocab,
+/// kv_heads, head_group, head_dim) with the layers that `ppc.layer` counts between embedding and head. Errors: a
+/// malformed `ppc.shape`; the name of the dimension without which no transformer can be priced.
 llvm::Expected<ModelShape> modelShapeOf(ModuleOp module);
 
 /// Tokens per sequence and sequences per step: the sizes of the first argument with `ppc.input`. Errors: there is none.

@@ -1,5 +1,5 @@
-// How an op is cut: its sharding rule with the grid axes of each factor. Everything else about the op follows from it: what
-// its operands must be, what its results are, over which axes they are still to be reduced.
+// How an op is cut: its sharding rule with the grid axes of each factor. Everything else about the op follows from it:
+// what its operands must be, what its results are, over which axes they are still to be reduced.
 #ifndef PPC_ANALYSIS_OPSHARDING_H
 #define PPC_ANALYSIS_OPSHARDING_H
 
@@ -26,18 +26,18 @@ struct OpSharding {
   ShardingRule rule;
   SmallVector<AxisList> axes; ///< one per factor
 
-  /// The rule of `op` with nothing cut. An op without the interface, or whose rule is none, has no factors: its operands
-  /// must be replicated, and so are its results.
+  /// The rule of `op` with nothing cut. An op without the interface, or whose rule is none, has no factors: its
+  /// operands must be replicated, and so are its results.
   static OpSharding uncut(Operation *op);
-  /// The rule of `op` cut as its attribute `ppc.factors` says; uncut when there is none. Fails, with an error on the op,
-  /// when the attribute names a factor or an axis that does not exist or cuts what cannot be cut.
+  /// The rule of `op` cut as its attribute `ppc.factors` says; uncut when there is none. Fails, with an error on the
+  /// op, when the attribute names a factor or an axis that does not exist or cuts what cannot be cut.
   static FailureOr<OpSharding> read(Operation *op, GridAttr grid);
   /// `{b = ["dp"]}`; empty when nothing is cut.
   DictionaryAttr attribute(MLIRContext *context) const;
 
   bool uses(StringAttr axis) const;
-  /// Whether `factor` may get exactly `axes`: it may be cut at all, the blocks are not more than its elements, the axes cut
-  /// no other factor, and an uneven cut does not spoil a maximum. `why` receives the reason when it may not.
+  /// Whether `factor` may get exactly `axes`: it may be cut at all, the blocks are not more than its elements, the axes
+  /// cut no other factor, and an uneven cut does not spoil a maximum. `why` receives the reason when it may not.
   bool canCut(unsigned factor, ArrayRef<StringAttr> axes, GridAttr grid, std::string *why = nullptr) const;
 
   /// What operand `number` must be, nothing pending. A value that is no tensor has no dimensions.

@@ -1,7 +1,9 @@
-// What a plan cuts that is no argument's dimension. Among the names of `dimensions` in #ppc.plan, "activations.NAME" stands for
-// dimension NAME of what is computed from the inputs, wherever nothing else cuts it over these axes (sequence parallelism:
-// `"activations.sequence" = ["tp"]`), and "update.*" for any one dimension of the optimizer's state and the update, besides what
-// cuts their parameter (ZeRO-1: `"update.*" = ["dp"]`). In a plan file they are the keys `activations:` and `update:`.
+// What a plan cuts that is no argument's dimension. Among the names of `dimensions` in #ppc.plan, "activations.NAME"
+// stands for dimension NAME of what is computed from the inputs, wherever nothing else cuts it over these axes
+// (sequence parallelism:
+// `"activations.sequence" = ["tp"]`), and "update.*" for any one dimension of the optimizer's state and the update,
+// besides what cuts their parameter (ZeRO-1: `"update.*" = ["dp"]`). In a plan file they are the keys `activations:`
+// and `update:`.
 #ifndef PPC_ANALYSIS_PLANCUTS_H
 #define PPC_ANALYSIS_PLANCUTS_H
 

@@ -1,10 +1,10 @@
-// A module as the search over chains of templates takes it (ppc/Planning/ChainSearch.h), and what the search found back in the
-// module: the plan as `ppc.plan`, how every op is cut as `ppc.factors`.
+// A module as the search over chains of templates takes it (ppc/Planning/Chain/ChainSearch.h), and what the search
+// found back in the module: the plan as `ppc.plan`, how every op is cut as `ppc.factors`.
 #ifndef PPC_ANALYSIS_PROGRAMCHAIN_H
 #define PPC_ANALYSIS_PROGRAMCHAIN_H
 
 #include "ppc/Analysis/TemplateExtraction.h"
-#include "ppc/Planning/ChainSearch.h"
+#include "ppc/Planning/Chain/ChainSearch.h"
 
 namespace mlir::ppc {
 
@@ -20,7 +20,8 @@ struct ProgramChain {
   bool isNumbered() const;
 };
 
-/// Reads the one function of a module, before differentiation. Fails with an error on the op or module that cannot be read.
+/// Reads the one function of a module, before differentiation. Fails with an error on the op or module that cannot be
+/// read.
 FailureOr<ProgramChain> readProgramChain(ModuleOp module);
 
 /// FLOPs of the chain's products and attention, forward.
@@ -34,8 +35,8 @@ struct ChainLayout {
   StringRef schedule = "1f1b";
   DictionaryAttr recompute = {};
 };
-/// A plan's `recompute` of all layers but the first and the last; null for none, and where ops have no `ppc.layer` or there is no layer
-/// in between.
+/// A plan's `recompute` of all layers but the first and the last; null for none, and where ops have no `ppc.layer` or
+/// there is no layer in between.
 DictionaryAttr recomputeLayers(const ProgramChain &program, Recompute recompute);
 /// A sharding for every parameter and axes for the dimensions of the inputs.
 PlanAttr makePlanAttr(const ProgramChain &program, const ChainLayout &layout, const TemplateSearchResult &shardings);

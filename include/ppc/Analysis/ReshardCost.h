@@ -1,10 +1,10 @@
 // What it takes to bring a value from one sharding to another, in the terms of the IR. The search itself is the reshard
-// planner's (ppc/Planning/ReshardPlanner.h).
+// planner's (ppc/Sharding/ReshardPlanner.h).
 #ifndef PPC_ANALYSIS_RESHARDCOST_H
 #define PPC_ANALYSIS_RESHARDCOST_H
 
 #include "dialects/ppc/Ppc.h"
-#include "ppc/Planning/ReshardPlanner.h"
+#include "ppc/Sharding/ReshardPlanner.h"
 
 namespace mlir::ppc {
 

@@ -1,11 +1,11 @@
 // From a logical model to folded templates: its layers, by `ppc.layer` or by structure, each as the plain data that
-// ppc/Planning/TemplateSearch.h searches.
+// ppc/Planning/Chain/TemplateSearch.h searches.
 #ifndef PPC_ANALYSIS_TEMPLATEEXTRACTION_H
 #define PPC_ANALYSIS_TEMPLATEEXTRACTION_H
 
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "ppc/Planning/ChainSearch.h"
+#include "ppc/Planning/Chain/ChainSearch.h"
 
 namespace mlir::ppc {
 

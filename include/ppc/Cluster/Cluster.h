@@ -63,11 +63,11 @@ struct ClusterLevel {
 };
 
 struct HostMemory {
-  Bytes memory;                 // of one unit of the innermost level; 0: not known, nothing can be offloaded
-  BytesPerSecond bandwidth;     // device to host, per direction, while no other device copies
-  int64_t devicesPerLink = 1;   // that share the way to the host: behind one PCIe switch
+  Bytes memory;                   // of one unit of the innermost level; 0: not known, nothing can be offloaded
+  BytesPerSecond bandwidth;       // device to host, per direction, while no other device copies
+  int64_t devicesPerLink = 1;     // that share the way to the host: behind one PCIe switch
   BytesPerSecond memoryBandwidth; // datasheet, of the memory of one unit of the innermost level; 0: not known, no limit
-  BytesPerSecond nvmeBandwidth; // host to NVMe, of one unit of the innermost level; 0: none
+  BytesPerSecond nvmeBandwidth;   // host to NVMe, of one unit of the innermost level; 0: none
 };
 
 /// Some devices of one kind; a cluster of one kind has one group.
@@ -82,9 +82,11 @@ struct Cluster {
   std::vector<DeviceGroup> groups;     // at least one; rank numbers run through them in order
   std::optional<ClusterLevel> between; // joins the groups when there are several; its size is their number
   HostMemory host;
-  // What the exchange of gradients and parameters, once a step, takes longer on this machine than its collectives, per parameter
-  // of a rank: measured on some large machines, whose cause is not known.
+  // What the exchange of gradients and parameters, once a step, takes longer on this machine than its collectives, per
+  // parameter of a rank: measured on some large machines, whose cause is not known.
   Seconds stateExchangeDelay = Seconds(0);
+  // This machine, of which nothing was measured: `local` without a file. Times are those of another machine then.
+  bool unmeasured = false;
 
   int64_t deviceCount() const;
   const Device &device() const { return groups.front().device; }
@@ -107,8 +109,9 @@ llvm::Expected<Cluster> parseCluster(llvm::StringRef name, llvm::StringRef text)
 /// divides and otherwise with the last one partly empty. Errors: more than it holds, fewer than one.
 llvm::Expected<Cluster> restrictCluster(const Cluster &cluster, int64_t devices);
 
-/// What ranks that are processes get of a machine whose devices are cores: their shares of its memory and, where there are more
-/// ranks than cores, of its time. A cluster of several levels is restricted instead. Errors: as restrictCluster.
+/// What ranks that are processes get of a machine whose devices are cores: their shares of its memory and, where there
+/// are more ranks than cores, of its time. A cluster of several levels is restricted instead. Errors: as
+/// restrictCluster.
 llvm::Expected<Cluster> clusterOfRanks(const Cluster &cluster, int64_t ranks);
 
 /// YAML that parseCluster reads back as the same cluster, with every number of devices and links spelled out.

@@ -58,23 +58,26 @@ struct Device {
   double exposedStores = 1; // share of a tile's stores that do not run beside the next tile's loop
   std::array<ProductConstants, precisionCount> products;
   std::array<AttentionConstants, fusedAttentionCount> attention;
-  // Share of the attainable bandwidth that elementwise and normalising kernels of frameworks reach (they compute, index and
-  // fill caches besides streaming).
+  /// Whether predictions were compared with measured training steps on this device. Else its constants are those of
+  /// other devices and of datasheets, and reports say so beside each time.
+  bool measured = false;
+  // Share of the attainable bandwidth that elementwise and normalising kernels of frameworks reach (they compute, index
+  // and fill caches besides streaming).
   double elementwiseShare = 1;
   // What a collective costs besides its own time when ranks of a training job meet in it: they arrive apart, and the
   // streams of compute and communication wait for each other.
   Seconds collectiveMeeting = Seconds(0);
-  // Collectives are measured back to back in loops; between the kernels of a step each one starts cold, on links and caches
-  // that compute has just used. The share of the measured rate that is left.
+  // Collectives are measured back to back in loops; between the kernels of a step each one starts cold, on links and
+  // caches that compute has just used. The share of the measured rate that is left.
   double collectiveShare = 1;
   // What a framework that issues kernels one by one costs the host per kernel, in forward (interpreted code) and in
   // backward (recorded graph). The device waits when its kernels are shorter.
   Seconds hostIssueForward = Seconds(9e-6), hostIssueBackward = Seconds(6e-6);
-  // What a kernel takes longer when the host waits for it before it issues the next: launch, completion, and all that an
-  // interpreter does between two kernels and otherwise does ahead.
+  // What a kernel takes longer when the host waits for it before it issues the next: launch, completion, and all that
+  // an interpreter does between two kernels and otherwise does ahead.
   Seconds hostWait = Seconds(47e-6);
-  // Share of the multiprocessors that the kernels of a collective occupy while they run beside compute, and the share of
-  // its speed that a collective loses to compute.
+  // Share of the multiprocessors that the kernels of a collective occupy while they run beside compute, and the share
+  // of its speed that a collective loses to compute.
   double communicationShare = 0.12, communicationSlowdown = 0.05;
   // Memory that the driver, the libraries and the communicators take before the first tensor.
   Bytes frameworkMemory = Bytes(1.2e9);

@@ -1,4 +1,5 @@
-// The last steps of the host path: an object file that defines `ppc_program` (runtime/include/ppcrt.h), and the executable.
+// The last steps of the host path: an object file that defines `ppc_program` (runtime/include/ppcrt.h), and the
+// executable.
 #ifndef PPC_CODEGEN_HOSTOBJECT_H
 #define PPC_CODEGEN_HOSTOBJECT_H
 
@@ -6,13 +7,14 @@
 
 namespace mlir::ppc {
 
-/// Compiles `module` (LLVM dialect, as `ppc-rt-to-llvm` leaves it) to the object file `path`. It defines `ppc_program` with
-/// `manifest` and one entry for each public function. Errors name the file.
+/// Compiles `module` (LLVM dialect, as `ppc-rt-to-llvm` leaves it) to the object file `path`. It defines `ppc_program`
+/// with `manifest` and one entry for each public function. Errors name the file.
 llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTargetOptions &options, StringRef path);
 
 /// What an executable is linked with.
 struct LinkOptions {
-  /// libppcrt.a. Empty: the environment variable PPC_RUNTIME_LIBRARY, else ../lib/libppcrt.a beside the running program.
+  /// libppcrt.a. Empty: the environment variable PPC_RUNTIME_LIBRARY, else ../lib/libppcrt.a beside the running
+  /// program.
   std::string runtimeLibrary;
   /// The C compiler that links. Empty: the environment variable CC, else the first of cc, clang, gcc on the PATH.
   std::string linker;

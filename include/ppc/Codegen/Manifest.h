@@ -4,15 +4,18 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
+#include "llvm/Support/JSON.h"
 #include <string>
 
 namespace mlir::ppc {
 
-/// Writes the manifest of a module whose stages are scheduled and laid out (`ppc-assign-arena`), from its attributes
-/// `ppc.model`, `ppc.plan`, `ppc.groups` and `ppc.stages`, and from `ppc.prediction` and `ppc.weights` if they are there.
-/// `planText` is the plan as people read it, `configText` the model's config.json (empty: it has none). Fails with an error
-/// on the module when an attribute is missing.
-FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, StringRef configText);
+/// Writes the manifest of a module whose `ppcrt.program` is scheduled and laid out (`ppc-assign-arena`), from it and
+/// the groups, from the attributes `ppc.model` and `ppc.plan`, and from `ppc.prediction` and `ppc.weights` if they are
+/// there. `planText` is the plan as people read it, `configText` the model's config.json (empty: it has none),
+/// `mathematics` what checkpoints compare (Analysis/Mathematics.h), written as it is. Fails with an error at what is
+/// missing, or at an action or buffer that programs for hosts do not have yet.
+FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, StringRef configText,
+                                     const llvm::json::Object &mathematics);
 
 /// Records in `ppc.model` what the manifest says of the model: its name, sequence length, global batch, vocabulary and
 /// parameter count, read from the arguments of its one function (inputs [batch, sequence], dimensions called "vocab").

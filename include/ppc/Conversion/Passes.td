@@ -24,7 +24,7 @@ def PpcToPpcRtPass : Pass<"ppc-to-ppc-rt", "mlir::ModuleOp"> {
     `ppc.matmul` becomes one `ppcrt.gemm`: its letters are split into batches, free and summed dimensions; neighbours that
     are contiguous in every tensor merge; the largest group of each kind is m, n or k, the others are loops. Transposes cost
     nothing: they are strides. Attention and its gradients become one call each. Collectives whose blocks are a leading
-    dimension become the runtime's; their groups of ranks are entered in the module attribute `ppc.groups`.
+    dimension become the runtime's; their groups of ranks become `ppcrt.group`s of the module.
 
     Other ops stay for `ppc-to-linalg`, whose output this pass takes as well: the two run in turn.
   }];
@@ -47,7 +47,7 @@ def PpcRtToLLVMPass : Pass<"ppc-rt-to-llvm", "mlir::ModuleOp"> {
   let summary = "Turn bufferized host code into the LLVM dialect, runtime ops into calls";
   let description = [{
     Buffers become bare pointers. Each `ppcrt` op becomes one call of the C ABI; the descriptors of matrix products are constants
-    of the module. Each function with `ppc.action` becomes an entry `void name(void **buffers)` that loads its buffers in the
+    of the module. Each function with `ppcrt.routine` becomes an entry `void name(void **buffers)` that loads its buffers in the
     order of the arguments; everything else is internal. One that only makes calls (`ppcrt.call`) becomes a table of numbers, which one
     loop reads: which body, and where its buffers lie.
 

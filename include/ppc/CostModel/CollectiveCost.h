@@ -28,9 +28,10 @@ Seconds tokenExchangeTime(const Cluster &cluster, Bytes tokens, int64_t copies, 
 llvm::StringRef collectiveAlgorithm(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
                                     const GroupPlacement &placement);
 
-/// Per level of the placement, the share of what the links can carry that the collective takes while it runs: near 1 on the
-/// level that limits it, 0 on levels that it does not cross.
-llvm::SmallVector<double, 4> linkShares(const Cluster &cluster, CollectiveKind kind, Bytes bytes, const GroupPlacement &placement);
+/// Per level of the placement, the share of what the links can carry that the collective takes while it runs: near 1 on
+/// the level that limits it, 0 on levels that it does not cross.
+llvm::SmallVector<double, 4> linkShares(const Cluster &cluster, CollectiveKind kind, Bytes bytes,
+                                        const GroupPlacement &placement);
 
 /// One message between ranks `stride` apart, wherever that is slowest, `sharers` such messages leaving the same
 /// innermost unit at once.

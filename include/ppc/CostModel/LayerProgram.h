@@ -1,5 +1,5 @@
-// What one rank executes for one layer and one micro-batch, op by op, with seconds, FLOPs and bytes: the common ground of
-// layouts given by degrees (ppc-plan --evaluate), of layouts found by search, and of reports.
+// What one rank executes for one layer and one micro-batch, op by op, with seconds, FLOPs and bytes: the common ground
+// of layouts given by degrees (ppc-plan --evaluate), of layouts found by search, and of reports.
 #ifndef PPC_COSTMODEL_LAYERPROGRAM_H
 #define PPC_COSTMODEL_LAYERPROGRAM_H
 
@@ -21,16 +21,17 @@ constexpr int opGroupCount = 4;
 struct LayerOp {
   llvm::StringRef name; // of static storage: "qkv projection"
   OpClass kind = OpClass::Stream;
-  OpGroup group = OpGroup::Tensor; // of communication
+  OpGroup group = OpGroup::Tensor;           // of communication
   Seconds forward, backward, weightGradient; // device (or link) time per micro-batch
   Seconds forwardLink, backwardLink; // of communication: the whole exchange, also the part that runs beside compute
-  Seconds forwardCut, backwardCut;           // a product in tp pieces, two at a time, where the stack cuts it; else as whole
+  Seconds forwardCut, backwardCut;   // a product in tp pieces, two at a time, where the stack cuts it; else as whole
   int forwardKernels = 1, backwardKernels = 1;
-  Flops flops;   // of forward, on this rank
-  Bytes traffic; // of forward: memory for compute, link for communication
-  Bytes saved;   // kept from forward to backward
-  Bytes weightOperands; // what the weight gradient needs: the input and the gradient of the output
-  Seconds gatheredAgain; // of backward: fetching what `saved` is only a part of; not when the layer is recomputed
+  Flops flops;                // of forward, on this rank
+  double passes = 3;          // how often these are done without recomputation: forward, input and weight gradient
+  Bytes traffic;              // of forward: memory for compute, link for communication
+  Bytes saved;                // kept from forward to backward
+  Bytes weightOperands;       // what the weight gradient needs: the input and the gradient of the output
+  Seconds gatheredAgain;      // of backward: fetching what `saved` is only a part of; not when the layer is recomputed
   bool attentionCore = false; // what Recompute::Selective computes again
   bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
   bool unrecorded = false;    // launched one by one where graphs record the rest
@@ -40,17 +41,17 @@ struct LayerOp {
 /// One layer (or the embedding, or the head) on one rank.
 struct LayerProgram {
   llvm::SmallVector<LayerOp, 40> ops;
-  Bytes input;                 // the activation that enters, as kept under full recompute
-  double parameters = 0;       // dense elements on this rank
-  double expertParameters = 0; // expert elements on this rank
-  double roundedParameters = 0; // of arenas: elements that products read, rounded where they read less than f32
-  double f32Parameters = 0;     // of arenas: dense elements that are read as they are; tied embeddings are both
+  Bytes input;                      // the activation that enters, as kept under full recompute
+  double parameters = 0;            // dense elements on this rank
+  double expertParameters = 0;      // expert elements on this rank
+  double roundedParameters = 0;     // of arenas: elements that products read, rounded where they read less than f32
+  double f32Parameters = 0;         // of arenas: dense elements that are read as they are; tied embeddings are both
   bool recomputeStopsEarly = false; // as the stack says
-  size_t meeting = 0; // the op before which the host waits for the device, for sizes that it computed; 0: none
-  Bytes backwardWorkspace;     // largest temporaries beside what is saved
+  size_t meeting = 0;      // the op before which the host waits for the device, for sizes that it computed; 0: none
+  Bytes backwardWorkspace; // largest temporaries beside what is saved
 
   Seconds forward() const;
-  Seconds backward() const;       // without the weight gradient
+  Seconds backward() const; // without the weight gradient
   Seconds weightGradient() const;
   /// What backward computes again: attention scores with `selective`, and the modules of the stack.
   Seconds recomputePartial(bool selective) const;
@@ -70,17 +71,26 @@ struct PricingContext {
   const TrainingJob &job;
   const Cluster &cluster;
   const ParallelLayout &layout;
-  Stack stack; // as it works in the layout's precision
+  Stack stack;    // as it works in the layout's precision
   int64_t slices; // pieces that the pipeline's schedule cuts a sequence into; each runs on its own
+  /// What passes between two stages per micro-batch where the model is no transformer; nothing: its residual stream.
+  std::optional<Bytes> message;
   GroupPlacement tensorGroup, contextGroup, expertGroup, expertTensorGroup;
 
   PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,
                  const Stack &stack, int64_t slices = 1);
   const Device &device() const { return cluster.device(); }
-  /// Gradients are cut while micro-batches add to them, so each one's are reduced at once (ZeRO-2 and 3 of stacks that do so).
+  /// Gradients are cut while micro-batches add to them, so each one's are reduced at once (ZeRO-2 and 3 of stacks that
+  /// do so).
   bool reducesEveryMicroBatch() const {
     return layout.zero >= 2 && stack.reduceGradientsEveryMicroBatch && layout.microBatches(job) > 1;
   }
+  /// Bytes of a parameter as it is kept and gathered.
+  double weightBytes() const {
+    return stack.frozenBits < 16 ? stack.frozenBits / 8 : layout.precision == Precision::F32 ? 4 : 2;
+  }
+  /// Of a parameter that ZeRO-3 gathers.
+  double wireBytes() const { return stack.frozenBits < 16 ? stack.frozenBits / 8 : 2 * activationScale(); }
   /// Rows of the embedding and columns of the logits that there are: of every tensor-parallel rank together.
   double paddedVocabulary() const;
   /// Layers are written down in bytes of 16-bit activations; in f32 and tf32 there are twice as many.
@@ -88,8 +98,14 @@ struct PricingContext {
   /// An element of the residual stream, of sums over tensor-parallel ranks and of messages, before activationScale.
   double streamBytes() const { return stack.residualF32 ? 4 / activationScale() : 2; }
   /// Of products of activations: 16 bits, or f32.
-  Precision activationPrecision() const { return elementBytes(layout.precision) >= 4 ? layout.precision : Precision::Bf16; }
+  Precision activationPrecision() const {
+    return elementBytes(layout.precision) >= 4 ? layout.precision : Precision::Bf16;
+  }
 };
+
+/// What changes where weights are frozen (fine-tuning): adapters instead of weight gradients, weights that are widened
+/// before use, layers that backward does not reach. All of a built program; nothing where every weight is trained.
+void freezeWeights(const PricingContext &context, LayerProgram &program, bool isLayer);
 
 LayerProgram buildEmbedding(const PricingContext &context);
 /// `layer` chooses between dense and expert feed-forward, and the sliding window.

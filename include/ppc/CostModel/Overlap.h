@@ -6,8 +6,8 @@
 
 namespace mlir::ppc {
 
-/// Compute and communication that start together and slow each other down: from the start to the end of both. Collective
-/// kernels take a share of the multiprocessors, compute takes memory bandwidth.
+/// Compute and communication that start together and slow each other down: from the start to the end of both.
+/// Collective kernels take a share of the multiprocessors, compute takes memory bandwidth.
 Seconds runTogether(const Device &device, Seconds compute, Seconds communication);
 
 } // namespace mlir::ppc

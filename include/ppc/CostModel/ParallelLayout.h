@@ -1,5 +1,5 @@
-// How a training job is laid out on a cluster, in the terms that people use: degrees of parallelism and a few choices. The
-// cost model prices it; the search enumerates it; `--evaluate` reads one per row.
+// How a training job is laid out on a cluster, in the terms that people use: degrees of parallelism and a few choices.
+// The cost model prices it; the search enumerates it; `--evaluate` reads one per row.
 #ifndef PPC_COSTMODEL_PARALLELLAYOUT_H
 #define PPC_COSTMODEL_PARALLELLAYOUT_H
 
@@ -15,8 +15,8 @@
 
 namespace mlir::ppc {
 
-/// What backward computes again instead of keeping: nothing; the attention scores (Korthikanti et al., arXiv 2205.05198);
-/// whole layers, of which only the input is kept.
+/// What backward computes again instead of keeping: nothing; the attention scores (Korthikanti et al., arXiv
+/// 2205.05198); whole layers, of which only the input is kept.
 enum class Recompute { None, Selective, Full };
 llvm::StringRef toString(Recompute recompute);
 std::optional<Recompute> parseRecompute(llvm::StringRef text);
@@ -60,8 +60,8 @@ struct ParallelLayout {
   bool fusedNorm = true;
   /// Layers per virtual stage, chunk by chunk in model order (pp x vp numbers); empty: as the stack cuts.
   llvm::SmallVector<int64_t, 8> stageLayers;
-  /// On a cluster of several groups: the group of devices that each device of the pipeline axis is of (pp numbers); stages of
-  /// one group are neighbours. Empty on clusters of one group.
+  /// On a cluster of several groups: the group of devices that each device of the pipeline axis is of (pp numbers);
+  /// stages of one group are neighbours. Empty on clusters of one group.
   llvm::SmallVector<int64_t, 8> stageGroups;
 
   int64_t devices() const { return dp * tp * pp * cp; }
@@ -69,13 +69,16 @@ struct ParallelLayout {
   int64_t dataRanks() const { return dp * cp; }
   /// Ranks that hold the same expert parameters.
   int64_t expertDataRanks() const { return dp * cp * tp / (ep * etp); }
+  /// Activations leave for the host: a device keeps two chunks' worth, so of one stage, which holds one, nothing
+  /// leaves.
+  bool copiesActivations() const { return offload == Offload::Activations && pp > 1; }
   int64_t microBatches(const TrainingJob &job) const { return job.globalBatch / (dp * microBatch); }
   /// How many of the `layers` of virtual stage `stage` are recomputed as a whole.
   int64_t recomputedOf(size_t stage, int64_t layers) const;
 };
 
-/// Whether the layout can exist for the model and the job, whatever its time and memory. Errors name what does not divide
-/// or what is too large, with both numbers.
+/// Whether the layout can exist for the model and the job, whatever its time and memory. Errors name what does not
+/// divide or what is too large, with both numbers.
 llvm::Error verifyLayout(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout);
 
 /// "dp 8 x tp 4 x pp 2, micro-batch 1, 1f1b, zero 1, recompute full": for people.

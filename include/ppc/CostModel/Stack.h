@@ -1,5 +1,7 @@
-// What a software stack does, as switches: which kernels it fuses, what it overlaps, in which type it reduces. Never an
-// efficiency: speeds belong to hardware. One YAML file per stack in lib/CostModel/Stacks, with the source of each fact.
+// What a software stack does, as switches: which kernels it fuses, what it overlaps, in which type it reduces, how long
+// its host code takes. Never an efficiency: speeds belong to hardware. One YAML file per stack in lib/CostModel/Stacks,
+// with the source of each fact. What a file does not say depends on who issues kernels: an interpreter fuses nothing by
+// itself, and its caching allocator and libraries hold memory of their own.
 #ifndef PPC_COSTMODEL_STACK_H
 #define PPC_COSTMODEL_STACK_H
 
@@ -26,74 +28,91 @@ enum class StageSplit {
 
 struct Stack {
   std::string name = "ppc";
+  std::string software; // whose limits hold (ppc/Planning/TrainingSoftware.h); empty: those of the name, if it has any
   Execution execution = Execution::Compiled;
   StageSplit stageSplit = StageSplit::Balanced;
   AttentionKernel attention = AttentionKernel::Flash3; // the best that it can use, where a layout names none
+  /// What issuing a kernel takes its host code, in times of the device's `host_issue_forward` and `_backward`.
+  double hostLaunch = 1;
   // Fused elementwise kernels.
   bool fusedRotary = true, fusedActivation = true, fusedResidual = true, fusedLoss = true;
   bool fusedGradientAccumulation = true; // the weight-gradient product adds to the accumulator itself
-  bool causalSoftmax = false;            // the fused softmax reads nothing behind the diagonal (attention fused-softmax)
-  bool lossIn16Bits = false;             // cross-entropy reads 16-bit logits, without casting them
-  bool attentionOfProducts = false;      // no attention kernel: products, whose scores backward computes again
-  bool residualF32 = false;              // the residual stream is kept, summed over ranks and sent in f32
-  bool logitsF32 = false;                // and logits
+  bool causalSoftmax = false;       // the fused softmax reads nothing behind the diagonal (attention fused-softmax)
+  bool lossIn16Bits = false;        // cross-entropy reads 16-bit logits, without casting them
+  bool attentionOfProducts = false; // no attention kernel: products, whose scores backward computes again
+  bool residualF32 = false;         // the residual stream is kept, summed over ranks and sent in f32
+  bool logitsF32 = false;           // and logits
   // Types, in bytes per element.
   double gradientBytes = 4;       // accumulator
   double gradientReduceBytes = 4; // on the wire
   double fp16GradientBytes = 0;   // accumulator and wire where training is in fp16; 0: as above
   double masterBytes = 4;         // master weights; 0: none
   double momentBytes = 8;         // both moments
+  // Fine-tuning (ppc/Planning/FineTuning.h); no file says these.
+  double trainedShare = 1; // elements that change, of all; the bytes above are of state of these, spread over all
+  int64_t adapterRank =
+      0; // low-rank adapters beside every product, whose own weights are frozen; 0: weights are trained
+  double frozenBits = 16;    // of such a weight; below 16 it becomes 16 bits before each use
+  double backwardShare = 1;  // layers that backward reaches, of all
+  double referenceBytes = 0; // per parameter, of a frozen model that takes part, cut as parameters are
   // Communication.
   bool overlapGradientReduction = true; // with backward
   bool overlapParameterGather = true;   // of ZeRO-1/2, with the next forward
+  bool parameterBroadcasts = false;     // of ZeRO-1/2: parameters have owners, who broadcast them one after another
   bool launchBlocking = false;          // the host waits for every kernel before it issues the next
   bool asyncTensorBackward = true;      // the gradient's all-reduce runs beside the weight gradient
-  bool reducesInputGradientsApart = false; // gate's and up-projection's input gradients: an all-reduce each (not with sp)
-  bool overlapTensorParallel = false;   // products cut in pieces that hide their all-gather and reduce-scatter
-  bool overlapExperts = false;          // all-to-all of one half hidden behind the other half's experts
-  bool blockingSends = false;           // a stage waits for its sends and receives
-  bool fittedSchedules = false;         // warm-up is fitted to durations by schedules that can be (zb2p); else as drawn
+  bool reducesInputGradientsApart =
+      false;                          // gate's and up-projection's input gradients: an all-reduce each (not with sp)
+  bool overlapTensorParallel = false; // products cut in pieces that hide their all-gather and reduce-scatter
+  bool overlapExperts = false;        // all-to-all of one half hidden behind the other half's experts
+  bool blockingSends = false;         // a stage waits for its sends and receives
+  bool fittedSchedules = false;       // warm-up is fitted to durations by schedules that can be (zb2p); else as drawn
   bool validatesUpdateAfterwards = false; // no stage waits for the norm of all gradients: a step that fails is undone
-  bool scatterGatherSends = false;      // a message is cut over tp and gathered after (Megatron-LM)
-  bool copiesSequence = false;          // tensors are [batch, sequence, ...]: what is gathered along the sequence is copied
-  bool replicatesEmbedding = false;     // every tensor-parallel rank holds the whole embedding table
-  double vocabularyMultiple = 1;        // the vocabulary is padded to a multiple of this times tp
-  bool vocabularyParallelLoss = true;   // else logits are gathered on every tensor-parallel rank
-  bool reduceScatterGradients = true;   // ZeRO-1: reduce-scatter; else all-reduce, then each uses its shard
+  bool scatterGatherSends = false;        // a message is cut over tp and gathered after (Megatron-LM)
+  bool copiesSequence = false;      // tensors are [batch, sequence, ...]: what is gathered along the sequence is copied
+  bool replicatesEmbedding = false; // every tensor-parallel rank holds the whole embedding table
+  double vocabularyMultiple = 1;    // the vocabulary is padded to a multiple of this times tp
+  bool vocabularyParallelLoss = true;       // else logits are gathered on every tensor-parallel rank
+  bool reduceScatterGradients = true;       // ZeRO-1: reduce-scatter; else all-reduce, then each uses its shard
   bool gatherParametersOncePerStep = false; // ZeRO-3: kept over micro-batches
-  bool copiesShards = false;            // ZeRO-3: gathered parameters and their gradients pass through flat buffers
-  bool reshardAfterForward = true;      // ZeRO-3: gathered again for backward
+  bool copiesShards = false;                // ZeRO-3: gathered parameters and their gradients pass through flat buffers
+  bool reshardAfterForward = true;          // ZeRO-3: gathered again for backward
   bool reduceGradientsEveryMicroBatch = false; // ZeRO-2 and 3: no accumulation of whole gradients
-  bool fusedExperts = false;            // gate and quantisation inside the grouped products, copies made by the exchange
-  bool separateExpertBiases = false;    // the experts' last biases are added expert by expert, in f32, by kernels of their own
-  bool clampedGate = false;             // both inputs of the experts' gate are clamped and put together by kernels of their own
-  bool nodeDispatch = false;            // a token travels once to each unit (node) that holds some of its experts
-  bool eagerExperts = false;            // with recorded graphs: experts and their exchange are launched one by one
-  bool capacityExperts = false;         // tokens over a fixed capacity are dropped; else dropless
+  bool fusedExperts = false; // gate and quantisation inside the grouped products, copies made by the exchange
+  bool separateExpertBiases =
+      false;                    // the experts' last biases are added expert by expert, in f32, by kernels of their own
+  bool clampedGate = false;     // both inputs of the experts' gate are clamped and put together by kernels of their own
+  bool nodeDispatch = false;    // a token travels once to each unit (node) that holds some of its experts
+  bool eagerExperts = false;    // with recorded graphs: experts and their exchange are launched one by one
+  bool capacityExperts = false; // tokens over a fixed capacity are dropped; else dropless
   // What backward always computes again.
   bool recomputeStopsEarly = false;        // a recomputed layer ends with the last value that backward reads
   bool recomputeNorms = false;             // outputs of norms
   bool recomputeLatentProjections = false; // queries, keys and values of latent attention out of their bottlenecks
   bool recomputeExpertActivation = false;  // outputs of the experts' gates
   // Memory.
-  bool arena = false;                   // what programs of PPC keep, at fixed offsets (ArenaMemory.h)
-  bool reportsAllocated = false;        // what is reported as peak is the tensors alone (torch.cuda.max_memory_allocated)
-  bool keepsStageOutputs = false;       // until backward, beside the next stage's copy
+  bool arena = false;             // what programs of PPC keep, at fixed offsets (ArenaMemory.h)
+  bool reportsAllocated = false;  // what is reported as peak is the tensors alone (torch.cuda.max_memory_allocated)
+  bool keepsStageOutputs = false; // until backward, beside the next stage's copy
   double lowPrecisionGradientBytes = 0; // per parameter, of gradients that live beside their accumulators
   double updateBytes = 0;               // per parameter of the own shard: copies that the update works on
   double extraBytes = 0;                // communicators and buffers beyond what every framework takes
-  bool keepsResidualCopies = false;     // what enters and leaves each residual addition is kept, masks of no dropout included
-  bool keepsGatheredSequence = false;   // sequence parallelism: the gathered input of products is kept, not gathered again
-  bool gradientF32Copy = false;         // once a step the whole gradient is also held in f32
-  double fragmentation = 0.02;          // of activations and workspace: what the caching allocator cannot hand out again
-  double bucketElements = 0;            // gradients are cast and reduced this many at a time; 0: all at once
+  bool keepsResidualCopies =
+      false; // what enters and leaves each residual addition is kept, masks of no dropout included
+  bool keepsGatheredSequence =
+      false;                    // sequence parallelism: the gathered input of products is kept, not gathered again
+  bool gradientF32Copy = false; // once a step the whole gradient is also held in f32
+  double fragmentation = 0.02;  // of activations and workspace: what the caching allocator cannot hand out again
+  double bucketElements = 0;    // gradients are cast and reduced this many at a time; 0: all at once
+  double memoryMargin = 0.02;   // share of a device's memory that plans leave free
 };
 
 /// The kernel where nothing names one: the stack's, or flash2 where the device has no flash3.
 AttentionKernel defaultAttention(const Device &device, const Stack &stack);
 
-/// A stack of lib/CostModel/Stacks by name, or a YAML file of your own. Errors: unknown name (lists the known ones),
-/// unknown switch, wrong type, by line and column.
+/// A stack of lib/CostModel/Stacks by name, or a YAML file of your own; a file whose `name` is one of those changes
+/// that stack: what it does not say stays. Errors: unknown name (lists the known ones), unknown switch, wrong type, by
+/// line and column.
 llvm::Expected<Stack> findStack(llvm::StringRef spelling);
 llvm::Expected<Stack> parseStack(llvm::StringRef name, llvm::StringRef text);
 std::vector<std::string> stackNames();

@@ -1,5 +1,5 @@
-// What one rank of each virtual stage does for one micro-batch: layers summed up to forward, backward, weight gradient and
-// kept bytes. The step's time and memory are made of these. In three steps, so that a search prices each part once.
+// What one rank of each virtual stage does for one micro-batch: layers summed up to forward, backward, weight gradient
+// and kept bytes. The step's time and memory are made of these. In three steps, so that a search prices each part once.
 #ifndef PPC_COSTMODEL_STAGECOST_H
 #define PPC_COSTMODEL_STAGECOST_H
 
@@ -17,12 +17,30 @@ LayerKind layerKind(const ModelShape &model, int64_t layer);
 /// "embedding", "layer", "layer with window", "expert layer", "expert layer with window", "head".
 llvm::StringRef layerKindName(int kind);
 
-/// One rank's program of each kind of layer. Depends on these fields of the layout only: tp, cp, ep, etp, sequenceParallel,
-/// microBatch, precision, contextKind, attention, fusedNorm, and, for stacks that do not fuse gradient accumulation and
-/// below 16 bits, the number of micro-batches.
+/// What pricing asks of a layer's program, summed over its ops once for all layouts that share it. [1]: of layers that
+/// are recomputed as a whole.
+struct LayerSums {
+  Seconds forward, backward, weightGradient;
+  Seconds recomputeModules, recomputeSelective, recomputeFull;
+  std::array<Seconds, 2> communication;        // exposed, of forward and backward
+  Seconds forwardCommunication;                // of forward
+  Seconds forwardLeaving, backwardLeaving;     // links of what leaves a unit
+  int forwardKernels = 0, backwardKernels = 0; // that the host launches one by one
+  Seconds deviceBefore;                        // up to where the host waits for the device
+  int kernelsBefore = 0;
+  Bytes saved, savedSelective, weightOperands;
+  double flops = 0, flopsSelective = 0, flopsFull = 0; // of forward and backward, with what each recomputes
+};
+LayerSums sumUp(const LayerProgram &program, const Stack &stack);
+
+/// One rank's program of each kind of layer. Depends on these fields of the layout only: tp, cp, ep, etp,
+/// sequenceParallel, microBatch, precision, contextKind, attention, fusedNorm, and, for stacks that do not fuse
+/// gradient accumulation and below 16 bits, the number of micro-batches.
 struct LayerPrograms {
   std::array<LayerProgram, layerKinds> programs;
   std::array<bool, layerKinds> present{};
+  std::array<LayerSums, layerKinds> sums; // of those that are present; by `set`
+  void set(LayerKind kind, LayerProgram program, const Stack &stack);
 };
 LayerPrograms buildPrograms(const PricingContext &context);
 
@@ -33,10 +51,10 @@ struct LayerPrice {
   Seconds stateExchange;                     // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
-  Bytes kept;           // from forward to backward
-  Bytes keptForWeights; // from backward to the weight gradient
-  Bytes working;        // its activations while it is recomputed, and the largest temporaries
-  Bytes gathered;       // ZeRO-3: its parameters, the next layer's behind them, and its gradients before they are scattered
+  Bytes kept;                                      // from forward to backward
+  Bytes keptForWeights;                            // from backward to the weight gradient
+  Bytes working;  // its activations while it is recomputed, and the largest temporaries
+  Bytes gathered; // ZeRO-3: its parameters, the next layer's behind them, and its gradients before they are scattered
   double hardwareFlops = 0; // forward and backward, recomputation included
   // For a replay of what runs beside the layer instead of the sums above: the layer with nothing beside it, of which
   // `forwardCommunication` is exposed collectives, and what the exchange of its state takes once, by itself.
@@ -53,10 +71,11 @@ struct LayerPrices {
 };
 LayerPrices priceLayers(const PricingContext &context, const LayerPrograms &programs);
 
-/// What a virtual stage keeps of messages per micro-batch: what it sends, and the gradient that it receives; what forward
-/// receives is a layer's input.
+/// What a virtual stage keeps of messages per micro-batch: what it sends, and the gradient that it receives; what
+/// forward receives is a layer's input.
 inline Bytes keptMessages(const LayerPrices &prices, bool isFirst, bool isLast) {
-  return (isLast ? Bytes(0) : prices.forwardMessage + prices.backwardMessage) + (isFirst ? Bytes(0) : prices.backwardMessage);
+  return (isLast ? Bytes(0) : prices.forwardMessage + prices.backwardMessage) +
+         (isFirst ? Bytes(0) : prices.backwardMessage);
 }
 
 /// What a layer of each kind counts with where stages are cut evenly by time.
@@ -69,13 +88,13 @@ struct ChunkCost {
   std::array<int64_t, layerKinds> count{};
   std::array<int64_t, layerKinds> recomputed{}; // of those, wholly; the chunk's first of the kind
   StageDurations durations;
-  Seconds communication;   // exposed collectives in forward and backward
-  Seconds stateExchange;   // of ZeRO-3 within them: gathers and reductions that stay exposed
+  Seconds communication; // exposed collectives in forward and backward
+  Seconds stateExchange; // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
-  Bytes kept;              // per micro-batch, from forward to backward
-  Bytes keptForWeights;    // of those, from backward to the weight gradient
-  Bytes working, gathered; // LayerPrice's, of the layer where they are most together
+  Bytes kept;                                      // per micro-batch, from forward to backward
+  Bytes keptForWeights;                            // of those, from backward to the weight gradient
+  Bytes working, gathered;                         // LayerPrice's, of the layer where they are most together
   double hardwareFlops = 0; // of one micro-batch on this rank, forward and backward, recomputation included
 
   /// As many layers of this price; their kinds are the caller's to count.
@@ -84,8 +103,8 @@ struct ChunkCost {
 /// What a chunk's forward and its backward each lose to the kernels that send and receive beside it.
 Seconds timeBesideMessages(const PricingContext &context);
 
-/// A virtual stage: layers [begin, begin + layers) of the model, the first also with the embedding, the last with prediction
-/// layers and heads.
+/// A virtual stage: layers [begin, begin + layers) of the model, the first also with the embedding, the last with
+/// prediction layers and heads.
 struct ChunkLayers {
   int64_t begin = 0, layers = 0;
   bool isFirst = false, isLast = false;
@@ -97,12 +116,12 @@ std::vector<ChunkLayers> listChunks(llvm::ArrayRef<int64_t> counts);
 
 /// One virtual stage of which the first `recomputed` layers are recomputed as a whole. `beside`: timeBesideMessages.
 /// `splitBackward`: the schedule places weight gradients on their own; otherwise they are part of backward.
-ChunkCost priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &chunk, int64_t recomputed, Seconds beside,
-                     bool splitBackward);
+ChunkCost priceChunk(const ModelShape &model, const LayerPrices &prices, const ChunkLayers &chunk, int64_t recomputed,
+                     Seconds beside, bool splitBackward);
 
 /// All of them, with the layout's numbers of recomputed layers.
-std::vector<ChunkCost> priceChunks(const PricingContext &context, const LayerPrices &prices, llvm::ArrayRef<int64_t> counts,
-                                   bool splitBackward);
+std::vector<ChunkCost> priceChunks(const PricingContext &context, const LayerPrices &prices,
+                                   llvm::ArrayRef<int64_t> counts, bool splitBackward);
 
 /// Layers of the model in each chunk, as ParallelLayout::stageLayers lists them: without embedding, head and prediction
 /// layers, which the last chunk has besides.

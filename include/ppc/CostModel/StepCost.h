@@ -20,8 +20,8 @@ struct MemoryBreakdown {
 };
 
 struct StageCost {
-  Seconds forward, backward, weightGradient; // of one micro-batch, all chunks of the stage
-  Seconds communication;                     // of those, exposed collectives inside the layers
+  Seconds forward, backward, weightGradient;             // of one micro-batch, all chunks of the stage
+  Seconds communication;                                 // of those, exposed collectives inside the layers
   Seconds gradientReduction, parameterGather, optimizer; // once per step
   Seconds exposedReduction, exposedGather;               // of those, what no compute hides
   MemoryBreakdown memory;
@@ -32,14 +32,14 @@ struct StepCost {
   Seconds pipeline;         // first forward to last backward
   Seconds exposedGradients; // data-parallel communication that nothing hides
   Seconds optimizer;
-  Seconds exposedCommunication; // all kinds, on the stage where they are most
-  double bubble = 0;            // idle share of the busiest stage within `pipeline`
+  Seconds exposedCommunication;           // all kinds, on the stage where they are most
+  double bubble = 0;                      // idle share of the busiest stage within `pipeline`
   llvm::SmallVector<StageCost, 8> stages; // per device of the pipeline axis
-  int64_t worstStage = 0;       // by memory
+  int64_t worstStage = 0;                 // by memory
   Bytes peakMemory;
   bool fits = false;
   double modelFlops = 0, hardwareFlops = 0; // per step, whole job; PaLM's count, and with what is recomputed
-  double mfu = 0, hfu = 0;                  // of the devices' peaks in the precision that products run in (productPrecision)
+  double mfu = 0, hfu = 0; // of the devices' peaks in the precision that products run in (productPrecision)
   double tokensPerSecondPerDevice = 0;
 };
 
@@ -58,7 +58,8 @@ public:
   /// `compiled`: of its PipelineTimer.
   explicit StepEstimator(PipelineTimer::Compiled compiled = {});
   ~StepEstimator();
-  /// Errors: what verifyLayout says; more devices than the cluster holds; a schedule that cannot be made for these sizes.
+  /// Errors: what verifyLayout says; more devices than the cluster holds; a schedule that cannot be made for these
+  /// sizes.
   llvm::Expected<StepCost> estimate(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
                                     const ParallelLayout &layout, const Stack &stack, StepDetail *detail = nullptr);
 

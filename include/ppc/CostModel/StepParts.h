@@ -1,4 +1,5 @@
-// The parts that StepEstimator puts a step together from, for callers that price many layouts and share parts between them.
+// The parts that StepEstimator puts a step together from, for callers that price many layouts and share parts between
+// them.
 #ifndef PPC_COSTMODEL_STEPPARTS_H
 #define PPC_COSTMODEL_STEPPARTS_H
 
@@ -17,7 +18,8 @@ struct StepSchedule {
 llvm::Expected<StepSchedule> resolveSchedule(const TrainingJob &job, const ParallelLayout &layout);
 
 /// Fits the shape to what the chunks take, where the software does so and the schedule can (`fitPipelineShape`).
-void fitSchedule(const Stack &stack, llvm::ArrayRef<ChunkCost> chunks, const PipelineMessages &messages, StepSchedule &schedule);
+void fitSchedule(const Stack &stack, llvm::ArrayRef<ChunkCost> chunks, const PipelineMessages &messages,
+                 StepSchedule &schedule);
 
 /// How long the pipeline occupies a device in each step: from the first action of any to the last of any; of the device
 /// that is busy longest where none waits for the others between steps.
@@ -44,11 +46,12 @@ MemoryBreakdown deviceMemory(const PricingContext &context, llvm::ArrayRef<Chunk
 bool fitsHost(const Cluster &cluster, const MemoryBreakdown &memory);
 
 /// `time`: of `program` with the chunks' durations.
-StepCost assembleStep(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
-                      const PipelineProgram &program, const PipelineTime &time);
+StepCost assembleStep(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program,
+                      const PipelineTime &time);
 /// The same where devices of the pipeline axis differ: each by its own context, all of one layout.
 using DeviceContexts = llvm::function_ref<const PricingContext &(int64_t device)>;
-StepCost assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program, const PipelineTime &time);
+StepCost assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program,
+                      const PipelineTime &time);
 
 } // namespace mlir::ppc
 

@@ -1,6 +1,6 @@
-// Proves that a partitioned program computes what the logical program computes, by deriving for every local value which part
-// of which logical value it is. Method, rules and limits: docs/Equivalence.md. Independent of all that chose or built the
-// partitioned program: it shares no rule, table or annotation with them.
+// Proves that a partitioned program computes what the logical program computes, by deriving for every local value which
+// part of which logical value it is. Method, rules and limits: docs/Equivalence.md. Independent of all that chose or
+// built the partitioned program: it shares no rule, table or annotation with them.
 #ifndef PPC_EQUIVALENCE_EQUIVALENCECHECKER_H
 #define PPC_EQUIVALENCE_EQUIVALENCECHECKER_H
 
@@ -16,10 +16,11 @@ struct EquivalenceReport {
   int64_t outputs = 0;       ///< losses, norms, gradients, parameters and states that were found as declared
 };
 
-/// Checks `partitioned`, a module as the partition phase leaves it (`ppc.plan` and `ppc.stages`) or one whose functions hold
-/// the program of one rank (before stages are split: `ppc.sharding` and `ppc.logical_type` on arguments and results),
-/// against the function of the same role in `logical`, a module as the train phase leaves it. Both live in one context.
-/// Fails with errors on the op that first breaks the relation, or on the output that is not as declared.
+/// Checks `partitioned`, a module as the partition phase leaves it (`ppc.plan` and a `ppcrt.program`) or one whose
+/// functions hold the program of one rank (before stages are split: `ppc.sharding` and `ppc.logical_type` on arguments
+/// and results), against the function of the same role in `logical`, a module as the train phase leaves it. Both live
+/// in one context. Fails with errors on the op that first breaks the relation, or on the output that is not as
+/// declared.
 FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partitioned);
 
 } // namespace mlir::ppc

@@ -2,8 +2,8 @@
 #ifndef PPC_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
 #define PPC_INTERFACES_DIFFERENTIABLEOPINTERFACE_H
 
-#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
 
 #include "ppc/Interfaces/DifferentiableOpInterface.h.inc"
 

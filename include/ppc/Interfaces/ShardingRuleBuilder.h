@@ -2,14 +2,14 @@
 #ifndef PPC_INTERFACES_SHARDINGRULEBUILDER_H
 #define PPC_INTERFACES_SHARDINGRULEBUILDER_H
 
-#include "ppc/Interfaces/ShardingRule.h"
 #include "mlir/IR/Operation.h"
+#include "ppc/Sharding/ShardingRule.h"
 
 namespace mlir::ppc {
 
-/// Names for dimensions: `ShardingRuleBuilder(op).operand(0, {"b", "s", "h"}).operand(1, {"f", "h"}).result(0, {"b", "s", "f"})`.
-/// Sizes come from the types; a name that stands in several places must have the same size everywhere (the op's verifier
-/// guarantees that). Operands and results that are not mentioned have no factors (they stay replicated).
+/// Names for dimensions: `ShardingRuleBuilder(op).operand(0, {"b", "s", "h"}).operand(1, {"f", "h"}).result(0, {"b",
+/// "s", "f"})`. Sizes come from the types; a name that stands in several places must have the same size everywhere (the
+/// op's verifier guarantees that). Operands and results that are not mentioned have no factors (they stay replicated).
 class ShardingRuleBuilder {
 public:
   explicit ShardingRuleBuilder(Operation *op);

@@ -3,7 +3,7 @@
 #define PPC_INTERFACES_SHARDINGRULEOPINTERFACE_H
 
 #include "mlir/IR/OpDefinition.h"
-#include "ppc/Interfaces/ShardingRule.h"
+#include "ppc/Sharding/ShardingRule.h"
 
 #include "ppc/Interfaces/ShardingRuleOpInterface.h.inc"
 

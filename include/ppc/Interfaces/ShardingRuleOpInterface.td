@@ -7,7 +7,7 @@ include "mlir/IR/OpBase.td"
 def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let cppNamespace = "::mlir::ppc";
   let description = [{
-    States an op's loops as an einsum-like factor map (`ppc/Interfaces/ShardingRule.h`), for example
+    States an op's loops as an einsum-like factor map (`ppc/Sharding/ShardingRule.h`), for example
     `([b, s, h], [f, h]) -> ([b, s, f]) {h: sum}` for a matmul. Ops that cannot be cut answer
     `ShardingRule::none("reason")`.
   }];

@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <optional>
+
 namespace mlir::ppc {
 
 /// How rotary frequencies are stretched for sequences longer than those trained on.
@@ -37,18 +39,26 @@ struct ModelConfig {
   std::string architecture; // "LlamaForCausalLM"
   ModelShape shape;
   double normEpsilon = 1e-6;
-  double normWeightOffset = 0; // norms multiply by their weight plus this, and start where the sum is 1 (Gemma: 1)
-  double embeddingScale = 1;   // factor on the embedding's rows (Gemma: the square root of the hidden size)
+  double normWeightOffset = 0;    // norms multiply by their weight plus this, and start where the sum is 1 (Gemma: 1)
+  double embeddingScale = 1;      // factor on the embedding's rows (Gemma: the square root of the hidden size)
   double initializerRange = 0.02; // standard deviation
   double ropeTheta = 10000;
   RopeScaling ropeScaling;
   bool tanhGelu = false;       // Gelu by its tanh approximation
   double attentionDropout = 0; // probability on the attention weights
+  // The token whose row of the embedding gets no gradient from lookups (a tied head's still counts); none in most
+  // models.
+  std::optional<int64_t> paddingToken;
+  // For messages of who cannot build a part: the key that asks for it; empty when none does.
+  std::string dropoutKey, activationKey, ropeKey;
   RoutingNumbers routing;
 };
 
 /// The architectures that are read, as "LlamaForCausalLM", sorted.
 llvm::ArrayRef<llvm::StringRef> modelArchitectures();
+
+/// Keys of a config.json of this family (model_type) that change nothing that is trained, whatever they say.
+std::vector<llvm::StringRef> ignoredModelKeys(llvm::StringRef family);
 
 /// Reads a config.json, or the one in a folder. Errors: `FILE: key "K": what is expected, what was found`; an unknown
 /// architecture lists the known ones.

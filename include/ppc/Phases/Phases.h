@@ -1,4 +1,5 @@
-// The phases of compilation: each is a pass pipeline that ends in a verify pass (docs/Architecture.md has the contracts).
+// The phases of compilation: each is a pass pipeline that ends in a verify pass (docs/Architecture.md has the
+// contracts).
 #ifndef PPC_PHASES_PHASES_H
 #define PPC_PHASES_PHASES_H
 
@@ -16,20 +17,21 @@ struct TrainOptions : PassPipelineOptions<TrainOptions> {
   Option<double> beta2{*this, "beta2", llvm::cl::desc("AdamW: decay of the second moment"), llvm::cl::init(0.95)};
   Option<double> epsilon{*this, "epsilon", llvm::cl::desc("AdamW: added to the root of the second moment"),
                          llvm::cl::init(1e-8)};
-  Option<double> weightDecay{*this, "weight-decay", llvm::cl::desc("AdamW: decoupled weight decay"), llvm::cl::init(0.1)};
+  Option<double> weightDecay{*this, "weight-decay", llvm::cl::desc("AdamW: decoupled weight decay"),
+                             llvm::cl::init(0.1)};
   Option<double> maxNorm{*this, "max-norm", llvm::cl::desc("clip gradients to this global norm; 0: no clipping"),
                          llvm::cl::init(1.0)};
 };
 
-/// import: whatever the importer or a person wrote is a logical model. `precision`: what its products read, f32 (as it is) or
-/// bf16.
+/// import: whatever the importer or a person wrote is a logical model. `precision`: what its products read, f32 (as it
+/// is) or bf16.
 void buildImportPhase(OpPassManager &pm, StringRef precision = "f32");
 /// import -> train: backward, micro-batches, optimizer; still logical.
 void buildTrainPhase(OpPassManager &pm, const TrainOptions &options);
 /// train -> plan: `#ppc.plan` applied, a sharding on every value, stages on every op.
 void buildPlanPhase(OpPassManager &pm);
-/// plan -> partition: one program per stage, local shapes, explicit collectives and messages. `bytesNotToKeep`: per stage, how much
-/// less than what the plan keeps from forward to backward, per micro-batch; empty: the plan as it is.
+/// plan -> partition: one program per stage, local shapes, explicit collectives and messages. `bytesNotToKeep`: per
+/// stage, how much less than what the plan keeps from forward to backward, per micro-batch; empty: the plan as it is.
 void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep = {});
 
 /// Registers `ppc-phase-*` for textual pipelines.

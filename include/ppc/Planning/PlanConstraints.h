@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <array>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -15,9 +16,24 @@ namespace mlir::ppc {
 /// The decisions of a layout.
 enum class PlanKey {
   Devices, // used in all; fewer than the cluster holds where nothing else divides
-  Dp, Tp, Pp, Vp, Cp, Ep, Etp,
-  SequenceParallel, Zero, ShardGroup, MicroBatch, Schedule,
-  Recompute, RecomputedLayers, Offload, Precision, Context, Attention,
+  Dp,
+  Tp,
+  Pp,
+  Vp,
+  Cp,
+  Ep,
+  Etp,
+  SequenceParallel,
+  Zero,
+  ShardGroup,
+  MicroBatch,
+  Schedule,
+  Recompute,
+  RecomputedLayers,
+  Offload,
+  Precision,
+  Context,
+  Attention,
 };
 constexpr int planKeyCount = int(PlanKey::Attention) + 1;
 /// As options and plan files spell it: "dp", "sp", "shard_group", "micro_batch", "recomputed_layers", ...
@@ -25,14 +41,15 @@ llvm::StringRef toString(PlanKey key);
 /// '-' and '_' mean the same. Error: lists the known keys.
 llvm::Expected<PlanKey> parsePlanKey(llvm::StringRef text);
 
-/// A layout's value of a key: a number, or the position of a word among the key's choices. ShardGroup: the ranks, never 0.
-/// RecomputedLayers: -1 for all, -2 for a number of each stage.
+/// A layout's value of a key: a number, or the position of a word among the key's choices. ShardGroup: the ranks, never
+/// 0. RecomputedLayers: -1 for all, -2 for a number of each stage.
 int64_t planValue(const ParallelLayout &layout, PlanKey key);
 /// "8", "on", "interleaved", "full", "all", "by-stage".
 std::string planValueText(PlanKey key, int64_t value);
 /// Error: no number of at least 1 (zero: 0 to 3), or an unknown word; says what is possible.
 llvm::Expected<int64_t> parsePlanValue(PlanKey key, llvm::StringRef text);
-/// What the key is when nobody uses it: 1 for degrees, off, none. Precision, Schedule, MicroBatch and Devices have none: -1.
+/// What the key is when nobody uses it: 1 for degrees, off, none. Precision, Schedule, MicroBatch and Devices have
+/// none: -1.
 int64_t planNeutralValue(PlanKey key);
 /// Sets it. Devices: does nothing.
 void setPlanValue(ParallelLayout &layout, PlanKey key, int64_t value);
@@ -41,13 +58,18 @@ class PlanConstraints {
 public:
   /// Errors: unknown key or value; a key pinned to two values; a value that is forbidden.
   llvm::Error pin(llvm::StringRef key, llvm::StringRef value);
-  /// Without a value: the key must keep its neutral value ("--forbid recompute", "--forbid pp"). Errors: as above; a key that
-  /// has no neutral value; the pinned value.
+  /// Without a value: the key must keep its neutral value ("--forbid recompute", "--forbid pp"). Errors: as above; a
+  /// key that has no neutral value; the pinned value.
   llvm::Error forbid(llvm::StringRef key, llvm::StringRef value = "");
   void pin(PlanKey key, int64_t value) { pins[int(key)] = value; }
+  /// Only values for which `possible` holds are allowed from now on, whatever is pinned, forbidden or relaxed; `reason`
+  /// says for a key what is. Both must be pure and thread-safe. Pins of before are not checked.
+  void limit(std::function<bool(PlanKey, int64_t)> possible, std::function<std::string(PlanKey)> reason);
   /// Drops what pins and forbids say about the key.
   void relax(PlanKey key);
-  bool isConstrained(PlanKey key) const { return isPinned(key) || onlyNeutral[int(key)] || !forbidden[int(key)].empty(); }
+  bool isConstrained(PlanKey key) const {
+    return isPinned(key) || onlyNeutral[int(key)] || !forbidden[int(key)].empty();
+  }
   /// "8", "not full", "off": for people.
   std::string describe(PlanKey key) const;
   void forbid(PlanKey key, int64_t value) { forbidden[int(key)].push_back(value); }
@@ -74,6 +96,8 @@ private:
   std::array<int64_t, planKeyCount> pins;
   std::array<std::vector<int64_t>, planKeyCount> forbidden;
   std::array<bool, planKeyCount> onlyNeutral{};
+  std::function<bool(PlanKey, int64_t)> possible;
+  std::function<std::string(PlanKey)> limitReason;
 };
 
 } // namespace mlir::ppc

@@ -1,17 +1,18 @@
-// Finds the layout of a training job on a cluster that takes the least time per step within the memory, among all layouts of
-// the space below; exact, by best-first branch and bound, with every price taken from StepEstimator (docs/Planning.md).
+// Finds the layout of a training job on a cluster that takes the least time per step within the memory, among all
+// layouts of the space below; exact, by best-first branch and bound, with every price taken from StepEstimator
+// (docs/Planning.md).
 //
-// The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also where it divides nothing);
-// for experts every ep x etp over the ranks of a stage; micro-batch sizes that divide a data-parallel rank's batch; every
-// schedule, with every number of chunks per device, up to 12 (128 over a pipeline) unless pinned, that changes the size of the
-// largest chunk; stages cut evenly by time and, where memory binds, with layers moved from the devices that are short of it
-// (StageFit.h); sequence parallelism on and off; ring, Ulysses and all-gather attention;
-// ZeRO 0 to 3 with shard groups of the whole data group, of what lies in one innermost unit, and what is between by level;
-// recompute none, selective, and full of as few layers on each device as fit; offload of optimizer or activations. Precision
-// and attention kernel are the request's unless the constraints leave them open.
+// The space. Every factorization of the devices into dp x tp x pp x cp (tp up to the heads, also where it divides
+// nothing); for experts every ep x etp over the ranks of a stage; micro-batch sizes that divide a data-parallel rank's
+// batch; every schedule, with every number of chunks per device, up to 12 (128 over a pipeline) unless pinned, that
+// changes the size of the largest chunk; stages cut evenly by time and, where memory binds, with layers moved from the
+// devices that are short of it (StageFit.h); sequence parallelism on and off; ring, Ulysses and all-gather attention;
+// ZeRO 0 to 3 with shard groups of the whole data group, of what lies in one innermost unit, and what is between by
+// level; recompute none, selective, and full of as few layers on each device as fit; offload of optimizer or
+// activations. Precision and attention kernel are the request's unless the constraints leave them open.
 //
-// On clusters of several groups of devices: that space on each group alone, and pipelines whose stages lie on several groups
-// (docs/Planning.md says which).
+// On clusters of several groups of devices: that space on each group alone, and pipelines whose stages lie on several
+// groups (docs/Planning.md says which).
 #ifndef PPC_PLANNING_PLANSEARCH_H
 #define PPC_PLANNING_PLANSEARCH_H
 
@@ -27,9 +28,9 @@ namespace mlir::ppc {
 
 /// How far a search is.
 struct SearchProgress {
-  llvm::StringRef stage;    // "bounds", "plans", "alternatives", "frontier"
+  llvm::StringRef stage;      // "bounds", "plans", "alternatives", "frontier"
   int64_t done = 0, left = 0; // grids
-  Seconds best;             // step of the best plan so far; 0: none
+  Seconds best;               // step of the best plan so far; 0: none
 };
 
 struct PlanRequest {
@@ -42,18 +43,22 @@ struct PlanRequest {
   PlanConstraints constraints = {};
   /// Per device; 0: planMemoryLimit.
   Bytes memoryLimit = {};
-  int64_t topK = 5;          // plans to list
-  bool frontier = false;     // also the time/memory front
-  bool alternatives = true;  // also the best plan with another value of each decision
-  /// Counts of devices that divide badly may make slower steps than fewer devices do: also tries rounder ones, unless pinned.
+  int64_t topK = 5;         // plans to list
+  bool frontier = false;    // also the time/memory front
+  bool alternatives = true; // also the best plan with another value of each decision
+  /// Counts of devices that divide badly may make slower steps than fewer devices do: also tries rounder ones, unless
+  /// pinned.
   bool fewerDevices = false;
-  bool simulate = false;     // replay the best plans, five at least, event by event, and rank them by that
-  /// The plan that takes least memory among those up to this share slower than the fastest comes first (`indistinctTimes`);
-  /// 0: the fastest does. Not on clusters of several groups of devices.
+  bool simulate = false; // replay the best plans, five at least, event by event, and rank them by that
+  /// The plan that takes least memory among those up to this share slower than the fastest comes first
+  /// (`indistinctTimes`); 0: the fastest does. Not on clusters of several groups of devices.
   double timeTolerance = 0;
+  /// Of plans whose times cannot be told apart (indistinctShare) the simplest comes first: fewer kinds of parallelism,
+  /// lower degrees of them, less memory.
+  bool breakTies = false;
   /// Names the part of a layout that cannot be run (by ppc-compile today); empty: it can. Must be pure and thread-safe.
   std::function<std::string(const ParallelLayout &)> refuse = {};
-  unsigned threads = 0;      // 0: one per core. The result is the same for any number
+  unsigned threads = 0;       // 0: one per core. The result is the same for any number
   int64_t maxEvaluations = 0; // stop after that many; 0: search to the end. The gap says what may be missing
   /// Called from the thread that searches, some hundred times a second at most.
   std::function<void(const SearchProgress &)> progress = {};
@@ -68,11 +73,12 @@ constexpr double frontierSpan = 2;
 /// Its points lie a 32nd of the memory apart, in spaces of more grids than this an 8th.
 constexpr size_t manyGrids = 100000;
 
-/// The device's memory minus a reserve for what is not planned: 2 %, at least 256 MiB, at most 2 GiB.
-Bytes planMemoryLimit(const Cluster &cluster);
+/// The device's memory minus what the stack's programs need beyond what is foreseen: its `memory_margin`, at least 256
+/// MiB, at most a GiB for each percent.
+Bytes planMemoryLimit(const Cluster &cluster, const Stack &stack);
 
-/// What device `stage` of the pipeline axis may hold: the request's limit or planMemoryLimit; on clusters of several groups the
-/// lesser of both, by the stage's group.
+/// What device `stage` of the pipeline axis may hold: the request's limit or planMemoryLimit; on clusters of several
+/// groups the lesser of both, by the stage's group.
 Bytes stageMemoryLimit(const PlanRequest &request, const ParallelLayout &layout, size_t stage);
 /// Whether it does, and what it offloads fits into its host.
 bool fitsStage(const PlanRequest &request, const ParallelLayout &layout, size_t stage, const MemoryBreakdown &memory);
@@ -120,22 +126,28 @@ struct Infeasibility {
 };
 
 struct PlanSearchResult {
-  /// Best first (by replayed times where asked for), topK at most; empty: see infeasibility. With a tolerance the first is the
-  /// one of least memory within it, and a note says so where it is not the fastest.
+  /// Best first (by replayed times where asked for), topK at most; empty: see infeasibility. With a tolerance the first
+  /// is the one of least memory within it, and a note says so where it is not the fastest.
   std::vector<Plan> plans;
   std::vector<Plan> frontier; // fastest first, each with less memory than the one before
+  /// So many of the first plans cannot be told apart by their times (indistinctShare); the simplest of them comes
+  /// first.
+  size_t ties = 0;
   std::vector<PlanAlternative> alternatives; // in the order of PlanKey; only keys that the model and layout know
   std::vector<SearchCount> table;
-  /// By the closed formulas no layout of the space takes less (certified; the best layout's time when the search ran to the end).
+  /// By the closed formulas no layout of the space takes less (certified; the best layout's time when the search ran to
+  /// the end).
   Seconds lowerBound;
   double gap = 0; // the least such time that was found / lowerBound - 1
-  /// What no layout can beat by the simplest bound: perfect pipelines, nothing exposed between ranks but what layers need.
+  /// What no layout can beat by the simplest bound: perfect pipelines, nothing exposed between ranks but what layers
+  /// need.
   Seconds relaxedBound;
   std::vector<std::string> notes; // "uses 120 of 128 devices: ..."
   std::optional<Infeasibility> infeasibility;
 };
 
-/// Errors: a request that is wrong in itself (a model, job or pin that cannot be, by key). Infeasible requests are a result.
+/// Errors: a request that is wrong in itself (a model, job or pin that cannot be, by key). Infeasible requests are a
+/// result.
 llvm::Expected<PlanSearchResult> searchPlan(const PlanRequest &request);
 
 /// Why `least` is chosen though the step of `fastest` is predicted to take less time.

@@ -2,7 +2,7 @@
 #ifndef PPC_REPORTING_CHAINREPORT_H
 #define PPC_REPORTING_CHAINREPORT_H
 
-#include "ppc/Planning/ChainComparison.h"
+#include "ppc/Planning/Chain/ChainComparison.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -17,12 +17,13 @@ struct ChainReport {
 
 /// The plans, and how the best one cuts ops.
 void printChainPlans(const ChainReport &report, llvm::raw_ostream &out);
-/// "ops": every op of the best plan with its times; "memory": per stage; "search": how many grids each rule took out. Error: another
-/// name, with what is possible.
+/// "ops": every op of the best plan with its times; "memory": per stage; "search": how many grids each rule took out.
+/// Error: another name, with what is possible.
 llvm::Error printChainExplanation(const ChainReport &report, llvm::StringRef name, llvm::raw_ostream &out);
 /// Per op how it is cut in the layers of the plan, one row for layers that are cut alike.
 void printOpCuts(const ChainModel &model, const ChainPlan &plan, llvm::raw_ostream &out);
-/// Plans by degrees beside the same degrees with every op cut by itself; how ops are cut in the report's plan, if it has one.
+/// Plans by degrees beside the same degrees with every op cut by itself; how ops are cut in the report's plan, if it
+/// has one.
 void printComparison(const ChainReport &report, llvm::ArrayRef<ChainComparison> comparisons, llvm::raw_ostream &out);
 /// docs/Planning.md lists the keys.
 llvm::json::Value toJson(const ChainReport &report);

@@ -22,7 +22,7 @@ struct TokenBudget {
   double tokens = 0;
   double devices = 0;
   double mfu = 0;
-  FlopsPerSecond peak; // of one device
+  FlopsPerSecond peak;     // of one device
   double pricePerHour = 0; // dollars per device and hour; 0: not given
   bool predicted = false;  // the MFU is the planner's, not the user's
 };

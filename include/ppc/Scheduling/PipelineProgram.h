@@ -93,11 +93,12 @@ public:
   /// not end.
   llvm::Expected<const PipelineProgram *> get(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
-  /// Chunks and moments only, much faster: without `actions`, unless the whole program is known. Kept as long as this object.
+  /// Chunks and moments only, much faster: without `actions`, unless the whole program is known. Kept as long as this
+  /// object.
   llvm::Expected<const PipelineProgram *> getLoads(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
-  /// Chunks, and of some devices moments that no moment of the whole is below: they keep at least that. Null: none are known in much
-  /// less time. Kept as long as this object. Requires a shape that can be compiled.
+  /// Chunks, and of some devices moments that no moment of the whole is below: they keep at least that. Null: none are
+  /// known in much less time. Kept as long as this object. Requires a shape that can be compiled.
   const PipelineProgram *getSomeLoads(const PipelineScheduleKind &kind, const PipelineShape &shape);
 
   /// Whether that takes no time worth speaking of.

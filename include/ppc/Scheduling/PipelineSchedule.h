@@ -50,7 +50,8 @@ std::string toString(const PipelineAction &action);
 /// Whether list[i] is a B with its W right behind it.
 inline bool isMerged(llvm::ArrayRef<PipelineAction> list, size_t i) {
   return list[i].kind == PipelineActionKind::Backward && i + 1 < list.size() &&
-         list[i + 1] == PipelineAction(PipelineActionKind::WeightGradient, list[i].stage, list[i].microBatch, list[i].slice);
+         list[i + 1] ==
+             PipelineAction(PipelineActionKind::WeightGradient, list[i].stage, list[i].microBatch, list[i].slice);
 }
 
 /// How much a schedule is asked for.
@@ -98,8 +99,8 @@ struct PipelineSchedule {
 };
 
 /// What a schedule's order makes a device wait for: forward `from` of a replica's micro-batch i + `ahead` starts after
-/// micro-batch i has come back to the device and has gone through `to`, forward or backward. Both stages are on that device,
-/// `to` is later in the path of a micro-batch.
+/// micro-batch i has come back to the device and has gone through `to`, forward or backward. Both stages are on that
+/// device, `to` is later in the path of a micro-batch.
 struct OrderLimit {
   int64_t from = 0; // virtual stage
   int64_t to = 0;   // virtual stage
@@ -119,11 +120,12 @@ struct PipelineScheduleKind {
   void (*makeDevice)(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) = nullptr;
   /// Limits that hold for any number of micro-batches; bounds of steps are made of them. Null: none are known.
   std::vector<OrderLimit> (*orderLimits)(const PipelineShape &shape) = nullptr;
-  llvm::StringRef needs = "";                // what a program must offer beyond one chunk per device, in words
-  int64_t minChunks = 1, maxChunks = 1;      // per device and replica
+  llvm::StringRef needs = "";           // what a program must offer beyond one chunk per device, in words
+  int64_t minChunks = 1, maxChunks = 1; // per device and replica
   int64_t defaultChunks = 1;
   int64_t replicas = 1;        // copies of the model's parameters
   bool slicesSequence = false; // has a use for slices
+  bool splitsBackward = false; // places weight gradients on their own; otherwise they are part of backward
   int64_t fittedInFlight = 0;  // has a use for lead and lag, within so many times p micro-batches in flight; 0: none
   /// What is wrong with a shape whose numbers are all at least 1 and whose chunks are in range, and what would be
   /// legal; empty: nothing. Null: nothing ever.

@@ -28,9 +28,9 @@ struct PipelineTime {
 };
 
 /// The shape with which a schedule that can do so (`fittedInFlight`) fits these durations, given as for
-/// PipelineTimer::time: with x = F + B + 2 messages, averaged over the stages, x / F forwards ahead per device behind, and
-/// x / W weight gradients held back per device before. At most p ("zb1p") or 2p ("zb2p") micro-batches are kept, of which
-/// W needs the share `weightShare`. Other schedules: the shape itself.
+/// PipelineTimer::time: with x = F + B + 2 messages, averaged over the stages, x / F forwards ahead per device behind,
+/// and x / W weight gradients held back per device before. At most p ("zb1p") or 2p ("zb2p") micro-batches are kept, of
+/// which W needs the share `weightShare`. Other schedules: the shape itself.
 PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape shape,
                                llvm::ArrayRef<StageDurations> durations, const PipelineMessages &messages,
                                double weightShare);
@@ -39,7 +39,8 @@ PipelineShape fitPipelineShape(const PipelineScheduleKind &kind, PipelineShape s
 class PipelineTimer {
 public:
   /// `compiled`: where compiled schedules come from, instead of its own ones; they must outlive it.
-  using Compiled = std::function<llvm::Expected<const PipelineProgram *>(const PipelineScheduleKind &, const PipelineShape &)>;
+  using Compiled =
+      std::function<llvm::Expected<const PipelineProgram *>(const PipelineScheduleKind &, const PipelineShape &)>;
   explicit PipelineTimer(Compiled compiled = {}) : compiled(std::move(compiled)) {}
 
   /// The compiled schedule, cached for the timer's life. Errors as `PipelinePrograms::get`.
@@ -58,7 +59,9 @@ public:
   bool extrapolate = true;
 
 private:
-  template <typename Time> struct CodeTimes { Time duration, latency, after; };
+  template <typename Time> struct CodeTimes {
+    Time duration, latency, after;
+  };
   Compiled compiled;
   PipelinePrograms programs;
   std::vector<CodeTimes<double>> exactTimes;

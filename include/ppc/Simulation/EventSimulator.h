@@ -1,5 +1,5 @@
-// Runs a task graph: from event to event, where an event is the end of a task, rates are constant in between and follow from
-// what runs. Time and memory grow with tasks and dependences; some 0.3 us per task.
+// Runs a task graph: from event to event, where an event is the end of a task, rates are constant in between and follow
+// from what runs. Time and memory grow with tasks and dependences; some 0.3 us per task.
 #ifndef PPC_SIMULATION_EVENTSIMULATOR_H
 #define PPC_SIMULATION_EVENTSIMULATOR_H
 
@@ -22,9 +22,9 @@ struct SimulatedTimes {
   std::vector<RateSegment> segments; // when asked for: for tests
 };
 
-/// The same graph gives the same times to the bit. Errors: a task, device or resource that does not exist; work or use that is
-/// negative or not finite; tasks that wait for each other in a circle. `latest`: stops when a task starts so late that the last
-/// one ends later, were everything behind it to run alone; 0: never.
+/// The same graph gives the same times to the bit. Errors: a task, device or resource that does not exist; work or use
+/// that is negative or not finite; tasks that wait for each other in a circle. `latest`: stops when a task starts so
+/// late that the last one ends later, were everything behind it to run alone; 0: never.
 llvm::Expected<SimulatedTimes> simulateTasks(const TaskGraph &graph, bool recordSegments = false, Seconds latest = {});
 
 } // namespace mlir::ppc

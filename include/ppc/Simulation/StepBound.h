@@ -1,10 +1,10 @@
-// What a replay cannot be faster than, for the time of its pipeline alone: who looks for the fastest of several steps need not
-// replay the others.
+// What a replay cannot be faster than, for the time of its pipeline alone: who looks for the fastest of several steps
+// need not replay the others.
 //
 // In a replay no task runs faster than by itself, each device runs its actions in the order of its schedule behind its
-// update, and an action waits for the same messages as in the pipeline alone, in the end for the first forward of the first
-// stage: by induction none ends earlier than there, begun when the first stage's device has updated and has its parameters.
-// A device's gradients are reduced one after the other behind its last backward, or from its begin on.
+// update, and an action waits for the same messages as in the pipeline alone, in the end for the first forward of the
+// first stage: by induction none ends earlier than there, begun when the first stage's device has updated and has its
+// parameters. A device's gradients are reduced one after the other behind its last backward, or from its begin on.
 #ifndef PPC_SIMULATION_STEPBOUND_H
 #define PPC_SIMULATION_STEPBOUND_H
 

@@ -1,6 +1,7 @@
-// Replays one training step event by event: every device of the pipeline axis (one rank stands for its replicas) with streams of
-// compute, collectives, messages and copies that slow each other down and share links, and its memory over time. What
-// StepEstimator says in closed formulas comes out of what waits for what here. Model and limits: docs/Simulation.md.
+// Replays one training step event by event: every device of the pipeline axis (one rank stands for its replicas) with
+// streams of compute, collectives, messages and copies that slow each other down and share links, and its memory over
+// time. What StepEstimator says in closed formulas comes out of what waits for what here. Model and limits:
+// docs/Simulation.md.
 #ifndef PPC_SIMULATION_STEPSIMULATION_H
 #define PPC_SIMULATION_STEPSIMULATION_H
 
@@ -24,8 +25,11 @@ constexpr int simulatedStreamCount = 7;
 llvm::StringRef toString(SimulatedStream stream);
 
 enum class SimulatedKind : uint8_t {
-  Forward, Backward, WeightGradient, // of `micro batch` on `stage`; on LayerCollectives: what compute waits for in it
-  ParameterGather, GradientReduction,
+  Forward,
+  Backward,
+  WeightGradient, // of `micro batch` on `stage`; on LayerCollectives: what compute waits for in it
+  ParameterGather,
+  GradientReduction,
   Optimizer,
   Message,
   Copy,
@@ -36,15 +40,16 @@ llvm::StringRef toString(SimulatedKind kind);
 struct SimulatedEvent {
   SimulatedStream stream = SimulatedStream::Compute;
   SimulatedKind kind = SimulatedKind::Forward;
-  bool backward = false;    // of collectives, messages and copies: in the backward pass
-  int32_t device = 0;       // of the pipeline axis
-  int32_t stage = -1;       // virtual; -1: of the whole device
+  bool backward = false; // of collectives, messages and copies: in the backward pass
+  int32_t device = 0;    // of the pipeline axis
+  int32_t stage = -1;    // virtual; -1: of the whole device
   int32_t microBatch = -1, slice = 0;
-  int32_t layer = -1;       // of the chunk's layers; -1: all of them
-  const LayerOp *op = nullptr; // one op of the layer; null: all of them, or (`isWait`) what the layer takes beyond its ops
-  bool isWait = false;         // launches that kernels wait for, copies of shards
-  bool again = false;          // recomputed
-  Seconds beside;              // of a collective: how much earlier it began, beside compute
+  int32_t layer = -1; // of the chunk's layers; -1: all of them
+  const LayerOp *op =
+      nullptr;         // one op of the layer; null: all of them, or (`isWait`) what the layer takes beyond its ops
+  bool isWait = false; // launches that kernels wait for, copies of shards
+  bool again = false;  // recomputed
+  Seconds beside;      // of a collective: how much earlier it began, beside compute
   Seconds start, end;
 };
 
@@ -67,20 +72,23 @@ struct SimulatedDevice {
 struct SimulatedStep {
   Seconds stepTime; // from the start of the update to the end of all gradients: what a step takes after another
   std::vector<SimulatedDevice> devices;
-  /// Of all devices by start. The update and what follows it are at the end of the step, when it is drawn: the step begins
-  /// with the first forward.
+  /// Of all devices by start. The update and what follows it are at the end of the step, when it is drawn: the step
+  /// begins with the first forward.
   std::vector<SimulatedEvent> events;
-  int64_t tasks = 0;        // replayed
-  bool stopped = false;     // it takes longer than StepSimulationOptions::latest; nothing else is known then
-  bool extrapolated = false; // a steady state of the schedule was not replayed to its end; events are of a shorter step then
+  int64_t tasks = 0;    // replayed
+  bool stopped = false; // it takes longer than StepSimulationOptions::latest; nothing else is known then
+  bool extrapolated =
+      false; // a steady state of the schedule was not replayed to its end; events are of a shorter step then
 };
 
 struct StepSimulationOptions {
   bool keepEvents = false; // events and memory timelines
   bool everyLayer = false; // tasks are layers, also where nothing depends on it
-  /// Where a step has no more tasks than that, they are single ops; else those of the first and the last micro-batch are, or none.
+  /// Where a step has no more tasks than that, they are single ops; else those of the first and the last micro-batch
+  /// are, or none.
   int64_t opTasks = 0;
-  /// Longer steps are replayed in part where their schedule has a steady state (with offloaded activations: 20 times as long).
+  /// Longer steps are replayed in part where their schedule has a steady state (with offloaded activations: 20 times as
+  /// long).
   int64_t maxTasks = 60000;
   /// Stops a whole replay once the step is known to take longer; 0: never.
   Seconds latest;

@@ -1,9 +1,9 @@
 // Tasks that wait for each other and share what they run on: the simulator's view of a program. Plain data.
 //
-// A task has *work*, the seconds it takes with nothing beside it, and runs at a rate of at most 1. Compute on a device loses
-// `communicationShare` of its rate while any communication runs there, communication `communicationSlowdown` of its rate
-// while any compute does. Resources (links) have a capacity; a task at rate r takes r x amount of each that it uses, and
-// where tasks ask for more than there is, they share it max-min fairly.
+// A task has *work*, the seconds it takes with nothing beside it, and runs at a rate of at most 1. Compute on a device
+// loses `communicationShare` of its rate while any communication runs there, communication `communicationSlowdown` of
+// its rate while any compute does. Resources (links) have a capacity; a task at rate r takes r x amount of each that it
+// uses, and where tasks ask for more than there is, they share it max-min fairly.
 #ifndef PPC_SIMULATION_TASKGRAPH_H
 #define PPC_SIMULATION_TASKGRAPH_H
 
@@ -55,7 +55,9 @@ struct TaskGraph {
     if (before >= 0)
       dependences.emplace_back(before, after);
   }
-  llvm::ArrayRef<ResourceUse> usesOf(const Task &task) const { return llvm::ArrayRef(uses).slice(task.firstUse, task.useCount); }
+  llvm::ArrayRef<ResourceUse> usesOf(const Task &task) const {
+    return llvm::ArrayRef(uses).slice(task.firstUse, task.useCount);
+  }
 };
 
 } // namespace mlir::ppc

@@ -34,6 +34,9 @@ public:
 
   /// Whether the key is there with a value other than null. Does not count as reading it.
   bool has(llvm::StringRef key) const;
+  /// Keys of this object whose value is null, sorted. The readers below take null for absent; a client for which the
+  /// two are not the same asks here.
+  std::vector<std::string> nullKeys() const;
 
   /// Each reads one key. A key that is absent or null gives the fall-back; without one that is an error.
   int64_t integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback = std::nullopt);

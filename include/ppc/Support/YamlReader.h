@@ -1,6 +1,7 @@
 // Reads the mappings of a YAML file and says exactly what is wrong with it: `FILE:LINE:COLUMN: error: ...` with the
 // key, the value and what is possible. The first error sticks: after it the readers return fall-back values, so a
-// client reads a whole table of keys and asks for the error once. Parsing is LLVM's; anchors, tags and several
+// client reads a whole table of keys and asks for the error once. Where it is a missing key, those missed after it are
+// listed behind it. Parsing is LLVM's; anchors, tags and several
 // documents are refused.
 #ifndef PPC_SUPPORT_YAMLREADER_H
 #define PPC_SUPPORT_YAMLREADER_H
@@ -63,6 +64,8 @@ public:
   /// Records `FILE:LINE:COLUMN: error: key "KEY": MESSAGE` unless an earlier error is recorded; at the mapping when it
   /// has no such key.
   void fail(llvm::StringRef key, const llvm::Twine &message);
+  /// Records that the key is needed and not there, behind other missing keys.
+  void missing(llvm::StringRef key, const llvm::Twine &expected);
   /// Records `FILE:LINE:COLUMN: error: MESSAGE` at the mapping itself.
   void failHere(const llvm::Twine &message);
   bool failed() const;

@@ -1,6 +1,6 @@
-// convert-linalg-to-scf: structured ops on buffers become loops over flat memory. Flat, because then dimensions that run
-// through every buffer alike merge into one long loop; with sums in registers, because then LLVM vectorises them without
-// having to prove that buffers do not overlap.
+// convert-linalg-to-scf: structured ops on buffers become loops over flat memory. Flat, because then dimensions that
+// run through every buffer alike merge into one long loop; with sums in registers, because then LLVM vectorises them
+// without having to prove that buffers do not overlap.
 #include "ppc/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,11 +58,13 @@ FailureOr<FlatAccess> flatten(linalg::LinalgOp op, OpOperand &operand) {
   }
   for (AffineExpr expr : map.getResults())
     if (!expr.isPureAffine() || expr.isFunctionOfSymbol(0) || expr.walk([](AffineExpr e) {
-          return e.getKind() == AffineExprKind::Mod || e.getKind() == AffineExprKind::FloorDiv || e.getKind() == AffineExprKind::CeilDiv
+          return e.getKind() == AffineExprKind::Mod || e.getKind() == AffineExprKind::FloorDiv ||
+                         e.getKind() == AffineExprKind::CeilDiv
                      ? WalkResult::interrupt()
                      : WalkResult::advance();
         }) == WalkResult::interrupt())
-      return op.emitOpError() << "addresses operand " << operand.getOperandNumber() << " in a way that is not linear in the loops";
+      return op.emitOpError() << "addresses operand " << operand.getOperandNumber()
+                              << " in a way that is not linear in the loops";
   return access;
 }
 
@@ -75,10 +77,13 @@ SmallVector<Loop> planLoops(linalg::LinalgOp op, ArrayRef<FlatAccess> accesses) 
       loop.strides.push_back(access.strides[i]);
     (loop.reduction ? reductions : parallel).push_back(loop);
   }
-  auto jumps = [](const Loop &loop) { return llvm::count_if(loop.strides, [](int64_t s) { return s != 0 && s != 1; }); };
+  auto jumps = [](const Loop &loop) {
+    return llvm::count_if(loop.strides, [](int64_t s) { return s != 0 && s != 1; });
+  };
   SmallVector<Loop> order = parallel;
   // Sums go innermost, into registers, unless a parallel loop runs along memory and the sum does not.
-  auto best = std::min_element(parallel.begin(), parallel.end(), [&](const Loop &a, const Loop &b) { return jumps(a) < jumps(b); });
+  auto best = std::min_element(parallel.begin(), parallel.end(),
+                               [&](const Loop &a, const Loop &b) { return jumps(a) < jumps(b); });
   if (!reductions.empty() && best != parallel.end() && jumps(*best) < jumps(reductions.back())) {
     Loop inner = *best;
     order.erase(order.begin() + (best - parallel.begin()));
@@ -92,9 +97,9 @@ SmallVector<Loop> planLoops(linalg::LinalgOp op, ArrayRef<FlatAccess> accesses) 
   SmallVector<Loop> merged;
   for (Loop &loop : order) {
     auto follows = [&](Loop &outer) {
-      return outer.reduction == loop.reduction &&
-             llvm::all_of(llvm::zip(outer.strides, loop.strides),
-                          [&](auto pair) { return std::get<0>(pair) == std::get<1>(pair) * loop.size; });
+      return outer.reduction == loop.reduction && llvm::all_of(llvm::zip(outer.strides, loop.strides), [&](auto pair) {
+               return std::get<0>(pair) == std::get<1>(pair) * loop.size;
+             });
     };
     if (!merged.empty() && follows(merged.back())) {
       merged.back().size *= loop.size;
@@ -132,15 +137,16 @@ private:
     if (type.getRank() == 1)
       return buffer;
     if (type.getRank() == 0)
-      return memref::ExpandShapeOp::create(b, MemRefType::get({1}, type.getElementType()), buffer, ArrayRef<ReassociationIndices>{});
+      return memref::ExpandShapeOp::create(b, MemRefType::get({1}, type.getElementType()), buffer,
+                                           ArrayRef<ReassociationIndices>{});
     ReassociationIndices all = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
     return memref::CollapseShapeOp::create(b, buffer, ArrayRef<ReassociationIndices>{all});
   }
 
   /// Loop `depth` and all inside it. `carried` are the sums so far, when in registers; returns the new ones.
   SmallVector<Value> emitLoops(unsigned depth, SmallVector<Value> carried) {
-    // What does not change in the loops from here on is read once. Nothing that is written here can lie there: an operand
-    // that shares memory with a result follows the same loops.
+    // What does not change in the loops from here on is read once. Nothing that is written here can lie there: an
+    // operand that shares memory with a result follows the same loops.
     for (OpOperand *operand : op.getDpsInputOperands())
       if (depth == loopsThatMove(*operand))
         loaded[operand->getOperandNumber()] = load(*operand);
@@ -189,7 +195,8 @@ private:
       int64_t stride = loop.strides[operand.getOperandNumber()];
       if (stride == 0)
         continue;
-      Value term = stride == 1 ? index : Value(arith::MulIOp::create(b, index, arith::ConstantIndexOp::create(b, stride)));
+      Value term =
+          stride == 1 ? index : Value(arith::MulIOp::create(b, index, arith::ConstantIndexOp::create(b, stride)));
       sum = sum ? Value(arith::AddIOp::create(b, sum, term)) : term;
     }
     if (!sum || access.start != 0) {
@@ -232,7 +239,8 @@ private:
       if (!isa<linalg::IndexOp>(inner))
         b.clone(inner, mapping);
     }
-    return llvm::map_to_vector(body.getTerminator()->getOperands(), [&](Value value) { return mapping.lookupOrDefault(value); });
+    return llvm::map_to_vector(body.getTerminator()->getOperands(),
+                               [&](Value value) { return mapping.lookupOrDefault(value); });
   }
 
   linalg::LinalgOp op;
@@ -269,8 +277,8 @@ struct LinalgToSCFPass : impl::LinalgToSCFPassBase<LinalgToSCFPass> {
     RewritePatternSet patterns(&getContext());
     const StringRef approximated[] = {math::ExpOp::getOperationName(), math::LogOp::getOperationName(),
                                       math::ErfOp::getOperationName()};
-    populateMathPolynomialApproximationPatterns(
-        patterns, [&](StringRef name) { return llvm::is_contained(approximated, name); });
+    populateMathPolynomialApproximationPatterns(patterns,
+                                                [&](StringRef name) { return llvm::is_contained(approximated, name); });
     // With shifts of 16 bits: on every machine alike, and vectorised on those that have no instruction for it.
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

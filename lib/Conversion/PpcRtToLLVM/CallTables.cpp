@@ -1,5 +1,5 @@
-// The functions of a stage as data: each call is the number of a body and a list of addresses, and one small loop makes the calls.
-// Code for them would take longer to generate than all bodies together.
+// The functions of a stage as data: each call is the number of a body and a list of addresses, and one small loop makes
+// the calls. Code for them would take longer to generate than all bodies together.
 #include "Patterns.h"
 
 #include "dialects/ppcrt/PpcRt.h"
@@ -11,8 +11,8 @@
 
 namespace mlir::ppc {
 
-/// Makes `count` calls. A row of `calls` is: body, number of operands, and for each the number of a buffer and an offset in bytes.
-/// Bodies take the array of their addresses; how many there are at most is put in.
+/// Makes `count` calls. A row of `calls` is: body, number of operands, and for each the number of a buffer and an
+/// offset in bytes. Bodies take the array of their addresses; how many there are at most is put in.
 static const char kCallLoop[] = R"mlir(
 llvm.func internal @ppc_make_calls(%buffers: !llvm.ptr, %calls: !llvm.ptr, %count: i64, %bodies: !llvm.ptr) attributes {no_inline} {
   %zero = llvm.mlir.constant(0 : i64) : i64
@@ -69,7 +69,7 @@ static std::optional<std::pair<int64_t, int64_t>> placeOf(Value value) {
 
 LogicalResult CallTables::extract(ModuleOp module) {
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-    if (!function->hasAttr("ppc.action") || function.isExternal() ||
+    if (!function->hasAttr(ppcrt::kRoutineAttr) || function.isExternal() ||
         !llvm::all_of(function.front().without_terminator(),
                       [](Operation &op) { return isa<ppcrt::CallOp, memref::ViewOp, arith::ConstantOp>(op); }))
       continue;
@@ -84,7 +84,8 @@ LogicalResult CallTables::extract(ModuleOp module) {
       for (Value operand : call.getOperands()) {
         auto place = placeOf(operand);
         if (!place)
-          return call.emitOpError("passes a buffer that has no fixed place in an argument: run ppc-assign-offsets first");
+          return call.emitOpError(
+              "passes a buffer that has no fixed place in an argument: run ppc-assign-offsets first");
         table.numbers.push_back(place->first);
         table.numbers.push_back(place->second);
       }
@@ -112,7 +113,8 @@ void CallTables::emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMF
     entries.push_back(makeEntry(symbols.lookup<LLVM::LLVMFuncOp>(body), (body.getValue() + ".entry").str()));
   b.setInsertionPointToStart(module.getBody());
   Type arrayType = LLVM::LLVMArrayType::get(pointer, entries.size());
-  auto list = LLVM::GlobalOp::create(b, arrayType, /*isConstant=*/true, LLVM::Linkage::Internal, "ppc_bodies", Attribute());
+  auto list =
+      LLVM::GlobalOp::create(b, arrayType, /*isConstant=*/true, LLVM::Linkage::Internal, "ppc_bodies", Attribute());
   b.createBlock(&list.getInitializerRegion());
   Value value = LLVM::UndefOp::create(b, arrayType);
   for (auto [i, entry] : llvm::enumerate(entries))
@@ -122,13 +124,15 @@ void CallTables::emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMF
   for (Table &table : tables) {
     b.setInsertionPointToEnd(module.getBody());
     auto type = LLVM::LLVMArrayType::get(b.getI64Type(), table.numbers.size());
-    auto numbers = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal, (table.name.getValue() + ".calls").str(),
-                                          b.getI64TensorAttr(table.numbers));
+    auto numbers = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+                                          (table.name.getValue() + ".calls").str(), b.getI64TensorAttr(table.numbers));
     auto function = LLVM::LLVMFuncOp::create(b, table.name.getValue(), LLVM::LLVMFunctionType::get(none, pointer));
     Block *block = function.addEntryBlock(b);
     b.setInsertionPointToStart(block);
     Value count = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(table.calls));
-    LLVM::CallOp::create(b, loop, ValueRange{block->getArgument(0), LLVM::AddressOfOp::create(b, numbers), count, LLVM::AddressOfOp::create(b, list)});
+    LLVM::CallOp::create(b, loop,
+                         ValueRange{block->getArgument(0), LLVM::AddressOfOp::create(b, numbers), count,
+                                    LLVM::AddressOfOp::create(b, list)});
     LLVM::ReturnOp::create(b, ValueRange());
   }
 }

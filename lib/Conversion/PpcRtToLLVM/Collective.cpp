@@ -15,28 +15,29 @@ struct CoordinateLowering : ConvertOpToLLVMPattern<ppcrt::CoordinateOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
   LogicalResult matchAndRewrite(ppcrt::CoordinateOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
-    Value group = constant(rewriter, op, rewriter.getI32Type(), op.getGroup());
+    Value group = constant(rewriter, op, rewriter.getI32Type(), ppcrt::groupNumber(op, op.getGroupAttr()));
     rewriter.replaceOp(op, callRuntime(rewriter, op, "ppcrt_coordinate", rewriter.getI64Type(), group));
     return success();
   }
 };
 
 /// Calls `name(group, [in,] out, count, type [, kind])`; `count` says how many elements from the sizes of both buffers.
-template <typename OpTy>
-struct CollectiveLowering : ConvertOpToLLVMPattern<OpTy> {
+template <typename OpTy> struct CollectiveLowering : ConvertOpToLLVMPattern<OpTy> {
   using Count = int64_t (*)(OpTy op, MemRefType in, MemRefType out);
   CollectiveLowering(const LLVMTypeConverter &converter, StringRef name, Count count)
       : ConvertOpToLLVMPattern<OpTy>(converter), name(name), count(count) {}
 
-  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto out = dyn_cast<MemRefType>(op.getOut().getType());
     if (!out)
       return rewriter.notifyMatchFailure(op, "works on tensors");
     auto in = cast<MemRefType>(op->getOperand(0).getType());
     Type i32 = rewriter.getI32Type();
-    SmallVector<Value> arguments{constant(rewriter, op, i32, op.getGroup())};
+    SmallVector<Value> arguments{constant(rewriter, op, i32, ppcrt::groupNumber(op, op.getGroupAttr()))};
     for (auto [buffer, descriptor] : llvm::zip(op->getOperands(), adaptor.getOperands()))
-      arguments.push_back(this->getStridedElementPtr(rewriter, op.getLoc(), cast<MemRefType>(buffer.getType()), descriptor, {}));
+      arguments.push_back(
+          this->getStridedElementPtr(rewriter, op.getLoc(), cast<MemRefType>(buffer.getType()), descriptor, {}));
     arguments.push_back(constant(rewriter, op, rewriter.getI64Type(), count(op, in, out)));
     arguments.push_back(constant(rewriter, op, i32, *ppcrt::elementTypeCode(out.getElementType())));
     if constexpr (std::is_same_v<OpTy, ppcrt::AllReduceOp> || std::is_same_v<OpTy, ppcrt::ReduceScatterOp>)
@@ -55,11 +56,13 @@ struct CollectiveLowering : ConvertOpToLLVMPattern<OpTy> {
 void populateRuntimeCollective(const LLVMTypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<CoordinateLowering>(converter);
   patterns.add<CollectiveLowering<ppcrt::AllReduceOp>>(
-      converter, "ppcrt_all_reduce", [](ppcrt::AllReduceOp, MemRefType, MemRefType out) { return out.getNumElements(); });
+      converter, "ppcrt_all_reduce",
+      [](ppcrt::AllReduceOp, MemRefType, MemRefType out) { return out.getNumElements(); });
   patterns.add<CollectiveLowering<ppcrt::AllGatherOp>>(
       converter, "ppcrt_all_gather", [](ppcrt::AllGatherOp, MemRefType in, MemRefType) { return in.getNumElements(); });
   patterns.add<CollectiveLowering<ppcrt::ReduceScatterOp>>(
-      converter, "ppcrt_reduce_scatter", [](ppcrt::ReduceScatterOp, MemRefType, MemRefType out) { return out.getNumElements(); });
+      converter, "ppcrt_reduce_scatter",
+      [](ppcrt::ReduceScatterOp, MemRefType, MemRefType out) { return out.getNumElements(); });
   patterns.add<CollectiveLowering<ppcrt::AllToAllOp>>(
       converter, "ppcrt_all_to_all",
       [](ppcrt::AllToAllOp op, MemRefType in, MemRefType) { return in.getNumElements() / int64_t(op.getRanks()); });

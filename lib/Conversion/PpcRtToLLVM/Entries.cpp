@@ -1,6 +1,7 @@
 // Entries: the functions that the runtime calls with an array of addresses.
 #include "Patterns.h"
 
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::ppc {
@@ -9,7 +10,8 @@ namespace mlir::ppc {
 static LLVM::LLVMFuncOp addEntry(LLVM::LLVMFuncOp body, StringRef name) {
   ImplicitLocOpBuilder b(body.getLoc(), body);
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  auto entry = LLVM::LLVMFuncOp::create(b, name, LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), pointer));
+  auto entry =
+      LLVM::LLVMFuncOp::create(b, name, LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), pointer));
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> addresses;
@@ -29,7 +31,7 @@ void makeEntries(ModuleOp module, CallTables &tables) {
       functions.push_back(function);
   for (LLVM::LLVMFuncOp function : functions) {
     function.setLinkage(LLVM::Linkage::Internal);
-    if (!function->hasAttr("ppc.action")) {
+    if (!function->hasAttr(ppcrt::kRoutineAttr)) {
       // Buffers of one call never overlap: each argument has its own, and scratch is none of them.
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         if (isa<LLVM::LLVMPointerType>(function.getArgument(i).getType()))

@@ -7,7 +7,8 @@ namespace mlir::ppc {
 namespace {
 
 /// The module's constant with these numbers; equal descriptors share one.
-LLVM::GlobalOp descriptorGlobal(ConversionPatternRewriter &rewriter, Operation *op, StringRef prefix, ArrayRef<int64_t> numbers) {
+LLVM::GlobalOp descriptorGlobal(ConversionPatternRewriter &rewriter, Operation *op, StringRef prefix,
+                                ArrayRef<int64_t> numbers) {
   auto module = op->getParentOfType<ModuleOp>();
   auto value = rewriter.getI64TensorAttr(numbers);
   std::string name = prefix.str();
@@ -24,7 +25,8 @@ LLVM::GlobalOp descriptorGlobal(ConversionPatternRewriter &rewriter, Operation *
 struct GemmLowering : ConvertOpToLLVMPattern<ppcrt::GemmOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
 
-  LogicalResult matchAndRewrite(ppcrt::GemmOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ppcrt::GemmOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     auto type = dyn_cast<MemRefType>(op.getOut().getType());
     if (!type)
       return rewriter.notifyMatchFailure(op, "works on tensors");
@@ -38,34 +40,48 @@ struct GemmLowering : ConvertOpToLLVMPattern<ppcrt::GemmOp> {
     llvm::append_range(numbers, op.getStrides());
     numbers.push_back(op.getLoops().size() / 4);
     llvm::append_range(numbers, op.getLoops());
-    SmallVector<Value> arguments{LLVM::AddressOfOp::create(rewriter, op.getLoc(), descriptorGlobal(rewriter, op, "ppc_gemm", numbers))};
+    SmallVector<Value> arguments{
+        LLVM::AddressOfOp::create(rewriter, op.getLoc(), descriptorGlobal(rewriter, op, "ppc_gemm", numbers))};
     for (auto [buffer, descriptor] : llvm::zip(op->getOperands(), adaptor.getOperands()))
-      arguments.push_back(getStridedElementPtr(rewriter, op.getLoc(), cast<MemRefType>(buffer.getType()), descriptor, {}));
+      arguments.push_back(
+          getStridedElementPtr(rewriter, op.getLoc(), cast<MemRefType>(buffer.getType()), descriptor, {}));
     callRuntime(rewriter, op, "ppcrt_gemm", {}, arguments);
     rewriter.eraseOp(op);
     return success();
   }
 };
 
-/// ppcrt_attention(descriptor, scale, q, k, v, slopes or null, ...), and its backward form with the slopes after the inputs too.
-template <typename OpTy>
-struct AttentionLowering : ConvertOpToLLVMPattern<OpTy> {
+/// ppcrt_attention(descriptor, scale, q, k, v, slopes or null, ...), and its backward form with the slopes after the
+/// inputs too.
+template <typename OpTy> struct AttentionLowering : ConvertOpToLLVMPattern<OpTy> {
   using ConvertOpToLLVMPattern<OpTy>::ConvertOpToLLVMPattern;
 
-  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     constexpr bool backward = std::is_same_v<OpTy, ppcrt::AttentionBackwardOp>;
     auto q = dyn_cast<MemRefType>(op.getIns()[0].getType());
     if (!q)
       return rewriter.notifyMatchFailure(op, "works on tensors");
     auto v = cast<MemRefType>(op.getIns()[2].getType());
     Location loc = op.getLoc();
-    int64_t numbers[] = {1, *ppcrt::elementTypeCode(q.getElementType()), q.getDimSize(0), q.getDimSize(1), v.getDimSize(1),
-                         q.getDimSize(2), q.getDimSize(3), q.getDimSize(4), v.getDimSize(3), op.getCausal(), int64_t(op.getWindow().value_or(0))};
-    SmallVector<Value> arguments{LLVM::AddressOfOp::create(rewriter, loc, descriptorGlobal(rewriter, op, "ppc_attention", numbers)),
-                                 LLVM::ConstantOp::create(rewriter, loc, op.getScaleAttr())};
+    int64_t numbers[] = {1,
+                         *ppcrt::elementTypeCode(q.getElementType()),
+                         q.getDimSize(0),
+                         q.getDimSize(1),
+                         v.getDimSize(1),
+                         q.getDimSize(2),
+                         q.getDimSize(3),
+                         q.getDimSize(4),
+                         v.getDimSize(3),
+                         op.getCausal(),
+                         int64_t(op.getWindow().value_or(0))};
+    SmallVector<Value> arguments{
+        LLVM::AddressOfOp::create(rewriter, loc, descriptorGlobal(rewriter, op, "ppc_attention", numbers)),
+        LLVM::ConstantOp::create(rewriter, loc, op.getScaleAttr())};
     auto add = [&](OperandRange buffers, ValueRange descriptors) {
       for (auto [buffer, descriptor] : llvm::zip(buffers, descriptors))
-        arguments.push_back(this->getStridedElementPtr(rewriter, loc, cast<MemRefType>(buffer.getType()), descriptor, {}));
+        arguments.push_back(
+            this->getStridedElementPtr(rewriter, loc, cast<MemRefType>(buffer.getType()), descriptor, {}));
     };
     add(op.getIns(), adaptor.getIns());
     if (op.getIns().size() == (backward ? 6 : 3))
@@ -80,7 +96,8 @@ struct AttentionLowering : ConvertOpToLLVMPattern<OpTy> {
 } // namespace
 
 void populateLibrary(const LLVMTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<GemmLowering, AttentionLowering<ppcrt::AttentionOp>, AttentionLowering<ppcrt::AttentionBackwardOp>>(converter);
+  patterns.add<GemmLowering, AttentionLowering<ppcrt::AttentionOp>, AttentionLowering<ppcrt::AttentionBackwardOp>>(
+      converter);
 }
 
 } // namespace mlir::ppc

@@ -3,26 +3,28 @@
 #define PPC_LIB_CONVERSION_PPCRTTOLLVM_PATTERNS_H
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::ppc {
 
 /// Calls the runtime function `name` of the C ABI, which it declares in the module when needed.
-LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result, ValueRange arguments);
+LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
+                         ValueRange arguments);
 
 void populateLibrary(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
 void populateRuntimeCollective(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
 
-/// The functions of a stage that only call bodies (`ppcrt.call`), as tables: body, number of operands, and for each operand the
-/// number of a buffer of the stage's function and an offset in bytes.
+/// The functions of a stage that only call bodies (`ppcrt.call`), as tables: body, number of operands, and for each
+/// operand the number of a buffer of the stage's function and an offset in bytes.
 class CallTables {
 public:
   /// Takes such functions out of the module, before conversion.
   LogicalResult extract(ModuleOp module);
-  /// Adds them again, as entries that make the calls of a table. `makeEntry` gives a body a form that takes an array of addresses.
+  /// Adds them again, as entries that make the calls of a table. `makeEntry` gives a body a form that takes an array of
+  /// addresses.
   void emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMFuncOp, StringRef)> makeEntry);
 
 private:
@@ -36,7 +38,8 @@ private:
   int64_t mostOperands = 0;
 };
 
-/// Makes the functions with `ppc.action`, and those of `tables`, entries `void name(void **buffers)`, and everything else internal.
+/// Makes the functions with `ppcrt.routine`, and those of `tables`, entries `void name(void **buffers)`, and everything
+/// else internal.
 void makeEntries(ModuleOp module, CallTables &tables);
 
 } // namespace mlir::ppc

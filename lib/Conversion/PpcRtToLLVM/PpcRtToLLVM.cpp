@@ -1,6 +1,6 @@
 // ppc-rt-to-llvm: bufferized host code to the LLVM dialect in one conversion, runtime ops to calls of the C ABI.
-#include "ppc/Conversion/Passes.h"
 #include "Patterns.h"
+#include "ppc/Conversion/Passes.h"
 
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -17,7 +17,8 @@ namespace mlir::ppc {
 #define GEN_PASS_DEF_PPCRTTOLLVMPASS
 #include "ppc/Conversion/Passes.h.inc"
 
-LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result, ValueRange arguments) {
+LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
+                         ValueRange arguments) {
   auto module = op->getParentOfType<ModuleOp>();
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!function) {
@@ -30,7 +31,8 @@ LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, Str
     if (result) { // a question about this rank: the answer never changes
       function.setWillReturn(true);
       auto none = LLVM::ModRefInfo::NoModRef;
-      function.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(rewriter.getContext(), {none, none, none, none, none, none}));
+      function.setMemoryEffectsAttr(
+          LLVM::MemoryEffectsAttr::get(rewriter.getContext(), {none, none, none, none, none, none}));
     }
   }
   return LLVM::CallOp::create(rewriter, op->getLoc(), function, arguments);
@@ -39,6 +41,9 @@ LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, Str
 namespace {
 struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
   void runOnOperation() override {
+    // The manifest says it all, and runs it.
+    if (ppcrt::ProgramOp program = ppcrt::findProgram(getOperation()))
+      program.erase();
     CallTables tables;
     if (failed(tables.extract(getOperation())))
       return signalPassFailure();
@@ -54,10 +59,12 @@ struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     LLVMConversionTarget target(getContext());
-    target.addLegalOp<ModuleOp>();
+    target.addLegalOp<ModuleOp, ppcrt::GroupOp>();
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
     makeEntries(getOperation(), tables);
+    for (auto group : llvm::make_early_inc_range(getOperation().getOps<ppcrt::GroupOp>()))
+      group.erase();
     // What arguments were bound to means nothing to LLVM.
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       function.removeArgAttrsAttr();

@@ -12,13 +12,14 @@ LogicalResult combineLogSumExp(AllReduceOp op, PatternRewriter &rewriter) {
   ScalarBuilder b(op.getLoc(), rewriter);
   auto type = tensorType(op.getX());
   AffineMap all = allLoops(b, type.getRank());
-  Value maximum = AllReduceOp::create(b, type, op.getX(), op.getAxesAttr(), CombinerAttr::get(b.getContext(), Combiner::Max), op.getStagesAttr());
+  Value maximum = AllReduceOp::create(b, type, op.getX(), op.getAxesAttr(),
+                                      CombinerAttr::get(b.getContext(), Combiner::Max), op.getStagesAttr());
   Value power = mapLoops(b, type, {{op.getX(), all}, {maximum, all}},
                          [](ScalarBuilder &s, ValueRange v) { return s.exp(s.sub(v[0], v[1])); });
-  Value sum = AllReduceOp::create(b, type, power, op.getAxesAttr(), CombinerAttr::get(b.getContext(), Combiner::Sum), op.getStagesAttr());
-  rewriter.replaceOp(op, mapLoops(b, type, {{maximum, all}, {sum, all}}, [](ScalarBuilder &s, ValueRange v) {
-                       return s.add(v[0], s.log(v[1]));
-                     }));
+  Value sum = AllReduceOp::create(b, type, power, op.getAxesAttr(), CombinerAttr::get(b.getContext(), Combiner::Sum),
+                                  op.getStagesAttr());
+  rewriter.replaceOp(op, mapLoops(b, type, {{maximum, all}, {sum, all}},
+                                  [](ScalarBuilder &s, ValueRange v) { return s.add(v[0], s.log(v[1])); }));
   return success();
 }
 
@@ -40,7 +41,8 @@ Value dropUnit(ScalarBuilder &b, Value x) {
   return tensor::CollapseShapeOp::create(b, withShape(type, type.getShape().drop_front()), x, groups);
 }
 
-/// `x` as `parts` blocks of `block` elements of dimension `dim` along a new leading dimension; what is past the end is 0.
+/// `x` as `parts` blocks of `block` elements of dimension `dim` along a new leading dimension; what is past the end is
+/// 0.
 Value split(ScalarBuilder &b, Value x, int64_t dim, int64_t parts, int64_t block) {
   auto type = tensorType(x);
   int64_t rank = type.getRank(), extent = type.getDimSize(dim);
@@ -101,7 +103,9 @@ bool leadsBehindUnits(RankedTensorType whole, int64_t dim, int64_t block, int64_
 }
 
 /// `type` without its first `dim` dimensions, which have size 1, and the groups of dimensions that lead there.
-RankedTensorType withoutUnits(RankedTensorType type, int64_t dim) { return withShape(type, type.getShape().drop_front(dim)); }
+RankedTensorType withoutUnits(RankedTensorType type, int64_t dim) {
+  return withShape(type, type.getShape().drop_front(dim));
+}
 SmallVector<ReassociationIndices> unitGroups(int64_t rank, int64_t dim) {
   SmallVector<ReassociationIndices> groups{llvm::to_vector<2>(llvm::seq<int64_t>(0, dim + 1))};
   for (int64_t i = dim + 1; i < rank; ++i)
@@ -111,7 +115,8 @@ SmallVector<ReassociationIndices> unitGroups(int64_t rank, int64_t dim) {
 
 LogicalResult gather(AllGatherOp op, PatternRewriter &rewriter) {
   auto in = tensorType(op.getX()), out = tensorType(op.getY());
-  int64_t dim = op.getDim(), block = in.getDimSize(dim), ranks = groupSize(op, op.getAxes(), out.getDimSize(dim), block);
+  int64_t dim = op.getDim(), block = in.getDimSize(dim),
+          ranks = groupSize(op, op.getAxes(), out.getDimSize(dim), block);
   if (isDirect(dim, out.getDimSize(dim), block, ranks))
     return rewriter.notifyMatchFailure(op, "the runtime has this form");
   ScalarBuilder b(op.getLoc(), rewriter);
@@ -124,28 +129,31 @@ LogicalResult gather(AllGatherOp op, PatternRewriter &rewriter) {
   }
   SmallVector<int64_t> shape{ranks};
   llvm::append_range(shape, in.getShape());
-  Value blocks = AllGatherOp::create(b, withShape(in, shape), addUnit(b, op.getX()), b.getI64IntegerAttr(0), op.getAxesAttr());
+  Value blocks =
+      AllGatherOp::create(b, withShape(in, shape), addUnit(b, op.getX()), b.getI64IntegerAttr(0), op.getAxesAttr());
   rewriter.replaceOp(op, join(b, blocks, dim, out));
   return success();
 }
 
 LogicalResult scatter(ReduceScatterOp op, PatternRewriter &rewriter) {
   auto in = tensorType(op.getX()), out = tensorType(op.getY());
-  int64_t dim = op.getDim(), block = out.getDimSize(dim), ranks = groupSize(op, op.getAxes(), in.getDimSize(dim), block);
+  int64_t dim = op.getDim(), block = out.getDimSize(dim),
+          ranks = groupSize(op, op.getAxes(), in.getDimSize(dim), block);
   if (isDirect(dim, in.getDimSize(dim), block, ranks))
     return rewriter.notifyMatchFailure(op, "the runtime has this form");
   ScalarBuilder b(op.getLoc(), rewriter);
   if (leadsBehindUnits(in, dim, block, ranks)) {
     SmallVector<ReassociationIndices> groups = unitGroups(in.getRank(), dim);
     Value flat = tensor::CollapseShapeOp::create(b, withoutUnits(in, dim), op.getX(), groups);
-    Value mine = ReduceScatterOp::create(b, withoutUnits(out, dim), flat, b.getI64IntegerAttr(0), op.getAxesAttr(), op.getCombinerAttr());
+    Value mine = ReduceScatterOp::create(b, withoutUnits(out, dim), flat, b.getI64IntegerAttr(0), op.getAxesAttr(),
+                                         op.getCombinerAttr());
     rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, out, mine, groups);
     return success();
   }
   SmallVector<int64_t> shape{1};
   llvm::append_range(shape, out.getShape());
-  Value mine = ReduceScatterOp::create(b, withShape(out, shape), split(b, op.getX(), dim, ranks, block), b.getI64IntegerAttr(0),
-                                       op.getAxesAttr(), op.getCombinerAttr());
+  Value mine = ReduceScatterOp::create(b, withShape(out, shape), split(b, op.getX(), dim, ranks, block),
+                                       b.getI64IntegerAttr(0), op.getAxesAttr(), op.getCombinerAttr());
   rewriter.replaceOp(op, dropUnit(b, mine));
   return success();
 }
@@ -183,7 +191,8 @@ LogicalResult exchange(AllToAllOp op, PatternRewriter &rewriter) {
   for (int64_t dim = 1; dim < type.getRank(); ++dim)
     front.push_back({dim + 1});
   blocks = tensor::ExpandShapeOp::create(b, withShape(type, before), blocks, front);
-  blocks = AllToAllOp::create(b, withShape(type, after), blocks, b.getI64IntegerAttr(0), b.getI64IntegerAttr(1), op.getAxesAttr());
+  blocks = AllToAllOp::create(b, withShape(type, after), blocks, b.getI64IntegerAttr(0), b.getI64IntegerAttr(1),
+                              op.getAxesAttr());
   blocks = tensor::CollapseShapeOp::create(b, type, blocks, front);
   rewriter.replaceOp(op, join(b, blocks, joined, out));
   return success();

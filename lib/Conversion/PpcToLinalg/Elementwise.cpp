@@ -9,8 +9,7 @@ namespace {
 using Formula = Value (*)(Operation *, ScalarBuilder &, ValueRange);
 
 /// Replaces an elementwise op by a loop nest over its formula.
-template <typename OpTy>
-struct ElementwisePattern : OpRewritePattern<OpTy> {
+template <typename OpTy> struct ElementwisePattern : OpRewritePattern<OpTy> {
   ElementwisePattern(MLIRContext *context, Formula formula) : OpRewritePattern<OpTy>(context), formula(formula) {}
 
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
@@ -19,7 +18,8 @@ struct ElementwisePattern : OpRewritePattern<OpTy> {
     SmallVector<Access> ins;
     for (Value operand : op->getOperands())
       ins.push_back({operand, allLoops(builder, type.getRank())});
-    rewriter.replaceOp(op, mapLoops(builder, type, ins, [&](ScalarBuilder &b, ValueRange v) { return formula(op, b, v); }));
+    rewriter.replaceOp(op,
+                       mapLoops(builder, type, ins, [&](ScalarBuilder &b, ValueRange v) { return formula(op, b, v); }));
     return success();
   }
   Formula formula;
@@ -76,8 +76,7 @@ SmallVector<Value> constant(ConstantOp op, ScalarBuilder &b) {
   })};
 }
 
-template <typename OpTy>
-void add(RewritePatternSet &patterns, Formula formula) {
+template <typename OpTy> void add(RewritePatternSet &patterns, Formula formula) {
   patterns.add<ElementwisePattern<OpTy>>(patterns.getContext(), formula);
 }
 
@@ -88,10 +87,12 @@ void populateElementwise(RewritePatternSet &patterns) {
   add<SubOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.sub(v[0], v[1]); });
   add<MulOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.mul(v[0], v[1]); });
   add<DivOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.div(v[0], v[1]); });
-  add<NegOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) -> Value { return arith::NegFOp::create(b, v[0]); });
+  add<NegOp>(patterns,
+             [](Operation *, ScalarBuilder &b, ValueRange v) -> Value { return arith::NegFOp::create(b, v[0]); });
   add<ExpOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.exp(v[0]); });
   add<LogOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) { return b.log(v[0]); });
-  add<SqrtOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) -> Value { return math::SqrtOp::create(b, v[0]); });
+  add<SqrtOp>(patterns,
+              [](Operation *, ScalarBuilder &b, ValueRange v) -> Value { return math::SqrtOp::create(b, v[0]); });
   // Not math.rsqrt, whose vector form is an approximation.
   add<RsqrtOp>(patterns, [](Operation *, ScalarBuilder &b, ValueRange v) {
     return b.div(b.number(v[0].getType(), 1), math::SqrtOp::create(b, v[0]));
@@ -108,7 +109,8 @@ void populateElementwise(RewritePatternSet &patterns) {
   add<SumOp>(patterns, sum);
   add<ClipScaleOp>(patterns, [](Operation *op, ScalarBuilder &b, ValueRange v) -> Value {
     Type type = v[0].getType();
-    Value ratio = b.div(b.number(type, cast<ClipScaleOp>(op).getMaxNorm().convertToDouble()), b.add(v[0], b.number(type, 1e-6)));
+    Value ratio =
+        b.div(b.number(type, cast<ClipScaleOp>(op).getMaxNorm().convertToDouble()), b.add(v[0], b.number(type, 1e-6)));
     return arith::MinimumFOp::create(b, b.number(type, 1), ratio);
   });
   addPattern<ConstantOp>(patterns, constant);

@@ -71,10 +71,11 @@ LogicalResult embeddingBackward(EmbeddingBackwardOp op, PatternRewriter &rewrite
       });
   if (accumulator) { // the sum itself is dead from here on
     Value sum = (*op.getDtable().getUsers().begin())->getResult(0), table = positions.results[0];
-    // The loop updates the accumulator, so where the sum was to be written there it is already. Bufferization cannot see
-    // this through the loop, and would refuse.
+    // The loop updates the accumulator, so where the sum was to be written there it is already. Bufferization cannot
+    // see this through the loop, and would refuse.
     for (Operation *user : sum.getUsers())
-      if (auto write = dyn_cast<bufferization::MaterializeInDestinationOp>(user); write && write.getDest() == accumulator)
+      if (auto write = dyn_cast<bufferization::MaterializeInDestinationOp>(user);
+          write && write.getDest() == accumulator)
         rewriter.replaceAllUsesWith(write.getResult(), table);
     rewriter.replaceAllUsesWith(sum, table);
   }
@@ -89,8 +90,8 @@ struct EmbeddingBackwardPattern : OpRewritePattern<EmbeddingBackwardOp> {
   }
 };
 
-/// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables hold signs, and 1 and 0 where an
-/// element stays. Computed here in f64.
+/// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables hold signs, and 1 and 0 where
+/// an element stays. Computed here in f64.
 struct RotaryTables {
   Value cosine, sine; // [position, element], the elements in the shape `row`
   SmallVector<int64_t> partner;
@@ -103,8 +104,9 @@ RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) 
     SmallVector<int64_t> shape{length};
     llvm::append_range(shape, row);
     auto tableType = RankedTensorType::get(shape, element);
-    auto table = element.isF64() ? DenseElementsAttr::get(tableType, values)
-                                 : DenseElementsAttr::get(tableType, ArrayRef(std::vector<float>(values.begin(), values.end())));
+    auto table = element.isF64()
+                     ? DenseElementsAttr::get(tableType, values)
+                     : DenseElementsAttr::get(tableType, ArrayRef(std::vector<float>(values.begin(), values.end())));
     return arith::ConstantOp::create(b, tableType, table);
   };
   std::vector<double> cosines(length * width, 1), sines(length * width, 0);
@@ -134,10 +136,14 @@ SmallVector<Value> rotary(RotaryOp op, ScalarBuilder &b) {
   if (width != 2 * half) { // partners by a table
     RotaryTables tables = rotaryTables(op, b, {width});
     auto partnerType = RankedTensorType::get({width}, b.getI64Type());
-    Value partner = arith::ConstantOp::create(b, partnerType, DenseElementsAttr::get(partnerType, ArrayRef(tables.partner)));
+    Value partner =
+        arith::ConstantOp::create(b, partnerType, DenseElementsAttr::get(partnerType, ArrayRef(tables.partner)));
     AffineMap table = someLoops(b, rank, {1, rank - 1});
     return {mapLoops(b, type,
-                     {{op.getX(), allLoops(b, rank)}, {tables.cosine, table}, {tables.sine, table}, {partner, someLoops(b, rank, {rank - 1})}},
+                     {{op.getX(), allLoops(b, rank)},
+                      {tables.cosine, table},
+                      {tables.sine, table},
+                      {partner, someLoops(b, rank, {rank - 1})}},
                      [&](ScalarBuilder &s, ValueRange v) {
                        SmallVector<Value> index;
                        for (int64_t dim = 0; dim + 1 < rank; ++dim)
@@ -161,8 +167,13 @@ SmallVector<Value> rotary(RotaryOp op, ScalarBuilder &b) {
     return AffineMap::get(loops, 0, exprs, b.getContext());
   };
   Access out{emptyTensor(b, type), element(p)};
-  return loopNest(b, {{op.getX(), element(p)}, {op.getX(), element(b.getAffineConstantExpr(1) - p)}, {tables.cosine, table}, {tables.sine, table}},
-                  out, {}, [&](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{rotate(s, v[0], v[1], v[2], v[3])}; });
+  return loopNest(
+      b,
+      {{op.getX(), element(p)},
+       {op.getX(), element(b.getAffineConstantExpr(1) - p)},
+       {tables.cosine, table},
+       {tables.sine, table}},
+      out, {}, [&](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{rotate(s, v[0], v[1], v[2], v[3])}; });
 }
 
 } // namespace

@@ -31,8 +31,8 @@ Value convertFloat(ScalarBuilder &builder, Value value, Type type) {
   return arith::TruncFOp::create(builder, type, value);
 }
 
-SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayRef<Access> outs, ArrayRef<int64_t> reductions,
-                            LoopBody body) {
+SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayRef<Access> outs,
+                            ArrayRef<int64_t> reductions, LoopBody body) {
   SmallVector<Value> inputs, inits;
   SmallVector<AffineMap> maps;
   for (const Access &access : ins) {
@@ -54,7 +54,8 @@ SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayR
                                              });
                                              SmallVector<Value> results = body(scalars, elements);
                                              for (auto [result, init] : llvm::zip_equal(results, inits))
-                                               result = convertFloat(scalars, result, tensorType(init).getElementType());
+                                               result =
+                                                   convertFloat(scalars, result, tensorType(init).getElementType());
                                              linalg::YieldOp::create(nested, loc, results);
                                            });
   return llvm::to_vector_of<Value>(generic.getResults());
@@ -63,7 +64,8 @@ SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayR
 Value mapLoops(ScalarBuilder &builder, RankedTensorType type, ArrayRef<Access> ins,
                function_ref<Value(ScalarBuilder &, ValueRange)> body) {
   Access out{emptyTensor(builder, type), allLoops(builder, type.getRank())};
-  return loopNest(builder, ins, out, {}, [&](ScalarBuilder &b, ValueRange v) { return SmallVector<Value>{body(b, v)}; })[0];
+  return loopNest(builder, ins, out, {},
+                  [&](ScalarBuilder &b, ValueRange v) { return SmallVector<Value>{body(b, v)}; })[0];
 }
 
 Value convertTensor(ScalarBuilder &builder, Value x, Type element) {
@@ -99,8 +101,8 @@ AffineMap firstLoops(ScalarBuilder &builder, int64_t loops, int64_t count) {
 Value blockStart(ScalarBuilder &builder, Operation *op, ArrayAttr axes, int64_t local) {
   if (axes.empty())
     return builder.index(0);
-  int32_t group = ppcrt::findOrAddGroup(op->getParentOfType<ModuleOp>(), axes);
-  Value coordinate = ppcrt::CoordinateOp::create(builder, builder.getIndexType(), builder.getI32IntegerAttr(group));
+  FlatSymbolRefAttr group = ppcrt::findOrAddGroup(op->getParentOfType<ModuleOp>(), axes);
+  Value coordinate = ppcrt::CoordinateOp::create(builder, builder.getIndexType(), group);
   return arith::MulIOp::create(builder, coordinate, builder.index(local));
 }
 

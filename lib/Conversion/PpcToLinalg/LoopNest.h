@@ -1,4 +1,5 @@
-// Building linalg.generic on tensors from what the conversions of this folder think in: which loops each operand follows.
+// Building linalg.generic on tensors from what the conversions of this folder think in: which loops each operand
+// follows.
 #ifndef PPC_LIB_CONVERSION_PPCTOLINALG_LOOPNEST_H
 #define PPC_LIB_CONVERSION_PPCTOLINALG_LOOPNEST_H
 
@@ -10,7 +11,11 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
+#include <limits>
+
 namespace mlir::ppc {
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 /// A tensor and how the loops address it.
 struct Access {
@@ -31,8 +36,8 @@ struct ScalarBuilder : ImplicitLocOpBuilder {
   /// a + b where additions of a reduction may be reordered, which is what lets it be vectorised.
   Value accumulate(Value a, Value b);
   Value maximum(Value a, Value b) { return arith::MaximumFOp::create(*this, a, b); }
-  /// The maximum of a row whose exponents are taken relative to it, in a form that is vectorised. It may lose a NaN: that shows
-  /// in the exponents.
+  /// The maximum of a row whose exponents are taken relative to it, in a form that is vectorised. It may lose a NaN:
+  /// that shows in the exponents.
   Value largest(Value a, Value b) {
     return arith::MaxNumFOp::create(*this, a, b, arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
   }
@@ -54,17 +59,18 @@ struct ScalarBuilder : ImplicitLocOpBuilder {
 /// `value` in another floating-point type, rounded where that has fewer bits; integers stay.
 Value convertFloat(ScalarBuilder &builder, Value value, Type type);
 
-/// Given the elements of the inputs, then of the results so far, returns the results' new elements. Elements of 16-bit types
-/// arrive as f32 (`sumType`), and what is returned is rounded once, as it is stored.
+/// Given the elements of the inputs, then of the results so far, returns the results' new elements. Elements of 16-bit
+/// types arrive as f32 (`sumType`), and what is returned is rounded once, as it is stored.
 using LoopBody = function_ref<SmallVector<Value>(ScalarBuilder &, ValueRange)>;
 
-/// Emits one nest of loops; those in `reductions` combine, in the type of `outs`: not in one of 16 bits. Each of `outs` is the
-/// initial value of one result.
-SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayRef<Access> outs, ArrayRef<int64_t> reductions,
-                            LoopBody body);
+/// Emits one nest of loops; those in `reductions` combine, in the type of `outs`: not in one of 16 bits. Each of `outs`
+/// is the initial value of one result.
+SmallVector<Value> loopNest(ScalarBuilder &builder, ArrayRef<Access> ins, ArrayRef<Access> outs,
+                            ArrayRef<int64_t> reductions, LoopBody body);
 
 /// The result of `loopNest` with one result, without reductions, into a new tensor of `type` that follows all loops.
-Value mapLoops(ScalarBuilder &builder, RankedTensorType type, ArrayRef<Access> ins, function_ref<Value(ScalarBuilder &, ValueRange)> body);
+Value mapLoops(ScalarBuilder &builder, RankedTensorType type, ArrayRef<Access> ins,
+               function_ref<Value(ScalarBuilder &, ValueRange)> body);
 
 /// `x` in another floating-point type.
 Value convertTensor(ScalarBuilder &builder, Value x, Type element);
@@ -94,8 +100,7 @@ void populateCollective(RewritePatternSet &patterns);
 void populateRouting(RewritePatternSet &patterns);
 
 /// A pattern as a function: `convert(op, builder)` returns the values that replace the op's results.
-template <typename OpTy>
-struct FunctionPattern : OpRewritePattern<OpTy> {
+template <typename OpTy> struct FunctionPattern : OpRewritePattern<OpTy> {
   using Convert = SmallVector<Value> (*)(OpTy, ScalarBuilder &);
   FunctionPattern(MLIRContext *context, Convert convert) : OpRewritePattern<OpTy>(context), convert(convert) {}
 

@@ -30,15 +30,16 @@ SmallVector<Value> crossEntropyBackward(CrossEntropyBackwardOp op, ScalarBuilder
     extent = b.index(block.getExtent());
   }
   AffineMap row = firstLoops(b, rank, rank - 1);
-  return {mapLoops(b, type, {{op.getLogits(), allLoops(b, rank)}, {op.getTargets(), row}, {op.getLse(), row}, {op.getDnll(), row}},
-                   [&](ScalarBuilder &s, ValueRange v) {
-                     Value index = s.loopIndex(rank - 1), zero = s.number(v[0].getType(), 0);
-                     if (start)
-                       index = s.addIndex(start, index);
-                     Value hit = s.select(s.equal(index, s.toIndex(v[1])), s.number(v[0].getType(), 1), zero);
-                     Value gradient = s.mul(s.sub(s.exp(s.sub(v[0], v[2])), hit), v[3]);
-                     return start ? s.select(s.less(index, extent), gradient, zero) : gradient;
-                   })};
+  return {mapLoops(
+      b, type, {{op.getLogits(), allLoops(b, rank)}, {op.getTargets(), row}, {op.getLse(), row}, {op.getDnll(), row}},
+      [&](ScalarBuilder &s, ValueRange v) {
+        Value index = s.loopIndex(rank - 1), zero = s.number(v[0].getType(), 0);
+        if (start)
+          index = s.addIndex(start, index);
+        Value hit = s.select(s.equal(index, s.toIndex(v[1])), s.number(v[0].getType(), 1), zero);
+        Value gradient = s.mul(s.sub(s.exp(s.sub(v[0], v[2])), hit), v[3]);
+        return start ? s.select(s.less(index, extent), gradient, zero) : gradient;
+      })};
 }
 
 } // namespace

@@ -1,12 +1,8 @@
 // Ops that combine along dimensions.
 #include "LoopNest.h"
 
-#include <limits>
-
 namespace mlir::ppc {
 namespace {
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
 /// Of what is summed up along each row: in f32 at least.
 RankedTensorType withoutLast(RankedTensorType type) {
   return RankedTensorType::get(type.getShape().drop_back(), sumType(type.getElementType()));
@@ -89,8 +85,9 @@ SmallVector<Value> softmaxBackward(SoftmaxBackwardOp op, ScalarBuilder &b) {
   auto type = tensorType(op.getY());
   int64_t rank = type.getRank();
   Access y{op.getY(), allLoops(b, rank)}, dy{op.getDy(), allLoops(b, rank)};
-  Value dot = reduceLast(b, type, {y, dy}, 0,
-                         [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.accumulate(so_far, s.mul(v[0], v[1])); });
+  Value dot = reduceLast(b, type, {y, dy}, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) {
+    return s.accumulate(so_far, s.mul(v[0], v[1]));
+  });
   return {mapLoops(b, type, {y, dy, {dot, firstLoops(b, rank, rank - 1)}},
                    [](ScalarBuilder &s, ValueRange v) { return s.mul(v[0], s.sub(v[1], v[2])); })};
 }
@@ -102,7 +99,8 @@ std::pair<Value, Value> statistics(ScalarBuilder &b, Value x, double epsilon) {
   double length = double(type.getShape().back());
   Access all{x, allLoops(b, rank)};
   AffineMap row = firstLoops(b, rank, rank - 1), rows = allLoops(b, rank - 1);
-  Value sum = reduceLast(b, type, all, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.accumulate(so_far, v[0]); });
+  Value sum = reduceLast(b, type, all, 0,
+                         [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.accumulate(so_far, v[0]); });
   Value mean = mapLoops(b, withoutLast(type), Access{sum, rows}, [&](ScalarBuilder &s, ValueRange v) {
     return s.mul(v[0], s.number(v[0].getType(), 1 / length));
   });
@@ -123,8 +121,9 @@ SmallVector<Value> layerNorm(LayerNormOp op, ScalarBuilder &b) {
   int64_t rank = type.getRank();
   auto [mean, r] = statistics(b, op.getX(), op.getEpsilon().convertToDouble());
   AffineMap row = firstLoops(b, rank, rank - 1), last = someLoops(b, rank, {rank - 1});
-  return {mapLoops(b, type, {{op.getX(), allLoops(b, rank)}, {mean, row}, {r, row}, {op.getWeight(), last}, {op.getBias(), last}},
-                   [](ScalarBuilder &s, ValueRange v) { return s.add(s.mul(s.mul(s.sub(v[0], v[1]), v[2]), v[3]), v[4]); })};
+  return {mapLoops(
+      b, type, {{op.getX(), allLoops(b, rank)}, {mean, row}, {r, row}, {op.getWeight(), last}, {op.getBias(), last}},
+      [](ScalarBuilder &s, ValueRange v) { return s.add(s.mul(s.mul(s.sub(v[0], v[1]), v[2]), v[3]), v[4]); })};
 }
 
 SmallVector<Value> layerNormInputGradient(LayerNormInputGradientOp op, ScalarBuilder &b) {
@@ -137,13 +136,15 @@ SmallVector<Value> layerNormInputGradient(LayerNormInputGradientOp op, ScalarBui
   Value sumG = reduceLast(b, type, {dy, w}, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) {
     return s.accumulate(so_far, s.mul(v[0], v[1]));
   });
-  Value sumGz = reduceLast(b, type, {x, dy, w, {mean, row}, {r, row}}, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) {
-    return s.accumulate(so_far, s.mul(s.mul(v[1], v[2]), s.mul(s.sub(v[0], v[3]), v[4])));
-  });
-  return {mapLoops(b, type, {x, dy, w, {mean, row}, {r, row}, {sumG, row}, {sumGz, row}}, [&](ScalarBuilder &s, ValueRange v) {
-    Value scale = s.number(v[0].getType(), 1 / length), z = s.mul(s.sub(v[0], v[3]), v[4]);
-    return s.mul(v[4], s.sub(s.sub(s.mul(v[1], v[2]), s.mul(v[5], scale)), s.mul(z, s.mul(v[6], scale))));
-  })};
+  Value sumGz =
+      reduceLast(b, type, {x, dy, w, {mean, row}, {r, row}}, 0, [](ScalarBuilder &s, ValueRange v, Value so_far) {
+        return s.accumulate(so_far, s.mul(s.mul(v[1], v[2]), s.mul(s.sub(v[0], v[3]), v[4])));
+      });
+  return {mapLoops(
+      b, type, {x, dy, w, {mean, row}, {r, row}, {sumG, row}, {sumGz, row}}, [&](ScalarBuilder &s, ValueRange v) {
+        Value scale = s.number(v[0].getType(), 1 / length), z = s.mul(s.sub(v[0], v[3]), v[4]);
+        return s.mul(v[4], s.sub(s.sub(s.mul(v[1], v[2]), s.mul(v[5], scale)), s.mul(z, s.mul(v[6], scale))));
+      })};
 }
 
 SmallVector<Value> layerNormWeightGradient(LayerNormWeightGradientOp op, ScalarBuilder &b) {
@@ -153,9 +154,9 @@ SmallVector<Value> layerNormWeightGradient(LayerNormWeightGradientOp op, ScalarB
   AffineMap row = firstLoops(b, rank, rank - 1), all = allLoops(b, rank);
   Access out{filledTensor(b, summed(tensorType(op.getDweight())), 0), someLoops(b, rank, {rank - 1})};
   Value sum = loopNest(b, {{op.getX(), all}, {op.getDy(), all}, {mean, row}, {r, row}}, out,
-                  llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), [](ScalarBuilder &s, ValueRange v) {
-                    return SmallVector<Value>{s.accumulate(v[4], s.mul(v[1], s.mul(s.sub(v[0], v[2]), v[3])))};
-                  })[0];
+                       llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), [](ScalarBuilder &s, ValueRange v) {
+                         return SmallVector<Value>{s.accumulate(v[4], s.mul(v[1], s.mul(s.sub(v[0], v[2]), v[3])))};
+                       })[0];
   return {convertTensor(b, sum, type.getElementType())};
 }
 
@@ -163,8 +164,9 @@ SmallVector<Value> layerNormWeightGradient(LayerNormWeightGradientOp op, ScalarB
 Value inverseRms(ScalarBuilder &b, Value x, double epsilon) {
   auto type = tensorType(x);
   int64_t rank = type.getRank();
-  Value squares = reduceLast(b, type, Access{x, allLoops(b, rank)}, 0,
-                             [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.accumulate(so_far, s.mul(v[0], v[0])); });
+  Value squares =
+      reduceLast(b, type, Access{x, allLoops(b, rank)}, 0,
+                 [](ScalarBuilder &s, ValueRange v, Value so_far) { return s.accumulate(so_far, s.mul(v[0], v[0])); });
   return mapLoops(b, withoutLast(type), Access{squares, allLoops(b, rank - 1)}, [&](ScalarBuilder &s, ValueRange v) {
     Type element = v[0].getType();
     Value mean = s.mul(v[0], s.number(element, 1.0 / type.getShape().back()));
@@ -177,14 +179,17 @@ SmallVector<Value> rmsNorm(RmsNormOp op, ScalarBuilder &b) {
   int64_t rank = type.getRank();
   Value r = inverseRms(b, op.getX(), op.getEpsilon().convertToDouble());
   return {mapLoops(b, type,
-                   {{op.getX(), allLoops(b, rank)}, {r, firstLoops(b, rank, rank - 1)}, {op.getWeight(), someLoops(b, rank, {rank - 1})}},
+                   {{op.getX(), allLoops(b, rank)},
+                    {r, firstLoops(b, rank, rank - 1)},
+                    {op.getWeight(), someLoops(b, rank, {rank - 1})}},
                    [](ScalarBuilder &s, ValueRange v) { return s.mul(s.mul(v[0], v[1]), v[2]); })};
 }
 
 SmallVector<Value> rmsNormInputGradient(RmsNormInputGradientOp op, ScalarBuilder &b) {
   auto type = tensorType(op.getX());
   int64_t rank = type.getRank();
-  Access x{op.getX(), allLoops(b, rank)}, dy{op.getDy(), allLoops(b, rank)}, w{op.getWeight(), someLoops(b, rank, {rank - 1})};
+  Access x{op.getX(), allLoops(b, rank)}, dy{op.getDy(), allLoops(b, rank)},
+      w{op.getWeight(), someLoops(b, rank, {rank - 1})};
   AffineMap row = firstLoops(b, rank, rank - 1);
   Value r = inverseRms(b, op.getX(), op.getEpsilon().convertToDouble());
   // sum(g * x) with g = dy * weight, then the factor r^3 * mean(g * x) of each row.
@@ -206,10 +211,11 @@ SmallVector<Value> rmsNormWeightGradient(RmsNormWeightGradientOp op, ScalarBuild
   int64_t rank = type.getRank();
   Value r = inverseRms(b, op.getX(), op.getEpsilon().convertToDouble());
   Access out{filledTensor(b, summed(tensorType(op.getDweight())), 0), someLoops(b, rank, {rank - 1})};
-  Value sum = loopNest(b, {{op.getX(), allLoops(b, rank)}, {op.getDy(), allLoops(b, rank)}, {r, firstLoops(b, rank, rank - 1)}}, out,
-                  llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), [](ScalarBuilder &s, ValueRange v) {
-                    return SmallVector<Value>{s.accumulate(v[3], s.mul(s.mul(v[1], v[0]), v[2]))};
-                  })[0];
+  Value sum =
+      loopNest(b, {{op.getX(), allLoops(b, rank)}, {op.getDy(), allLoops(b, rank)}, {r, firstLoops(b, rank, rank - 1)}},
+               out, llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), [](ScalarBuilder &s, ValueRange v) {
+                 return SmallVector<Value>{s.accumulate(v[3], s.mul(s.mul(v[1], v[0]), v[2]))};
+               })[0];
   return {convertTensor(b, sum, type.getElementType())};
 }
 

@@ -5,12 +5,8 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <limits>
-
 namespace mlir::ppc {
 namespace {
-constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-
 using Carried = SmallVector<Value>;
 
 /// Loops over all indices of `shape` that carry `initial`.

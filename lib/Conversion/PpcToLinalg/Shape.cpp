@@ -39,15 +39,17 @@ SmallVector<Value> reshape(ReshapeOp op, ScalarBuilder &b) {
     SmallVector<int64_t> flat;
     if (to.getRank() > 0)
       flat.push_back(from.getNumElements());
-    value = tensor::CollapseShapeOp::create(b, withShape(from, flat), value, to.getRank() > 0 ? whole(from.getRank()) : whole(0));
+    value = tensor::CollapseShapeOp::create(b, withShape(from, flat), value,
+                                            to.getRank() > 0 ? whole(from.getRank()) : whole(0));
   }
   if (to.getRank() > 1 || (to.getRank() == 1 && from.getRank() == 0))
     value = tensor::ExpandShapeOp::create(b, to, value, from.getRank() > 0 ? whole(to.getRank()) : whole(0));
   return {value};
 }
 
-/// Where in memory the elements of a part lie that begins `start` elements into `whole` along `dim`, by the part's loops.
-/// The whole is one dimension there: linalg takes a plain loop as an index only if it runs through all of the dimension.
+/// Where in memory the elements of a part lie that begins `start` elements into `whole` along `dim`, by the part's
+/// loops. The whole is one dimension there: linalg takes a plain loop as an index only if it runs through all of the
+/// dimension.
 AffineMap placeOf(ScalarBuilder &b, RankedTensorType whole, int64_t dim, int64_t start) {
   AffineExpr place = b.getAffineConstantExpr(0);
   for (auto [i, size] : llvm::enumerate(whole.getShape()))
@@ -66,10 +68,11 @@ SmallVector<Value> split(SplitOp op, ScalarBuilder &b) {
     flat = tensor::CollapseShapeOp::create(b, withShape(whole, {whole.getNumElements()}), op.getX(), allDims(rank));
   for (Value part : op.getParts()) {
     auto type = tensorType(part);
-    parts.push_back(rank > 1 ? copyInto(b, type, {flat, placeOf(b, whole, dim, start)})
-                             : mapLoops(b, type, {}, [&](ScalarBuilder &s, ValueRange) -> Value {
-                                 return tensor::ExtractOp::create(s, op.getX(), s.addIndex(s.loopIndex(0), s.index(start)));
-                               }));
+    parts.push_back(rank > 1
+                        ? copyInto(b, type, {flat, placeOf(b, whole, dim, start)})
+                        : mapLoops(b, type, {}, [&](ScalarBuilder &s, ValueRange) -> Value {
+                            return tensor::ExtractOp::create(s, op.getX(), s.addIndex(s.loopIndex(0), s.index(start)));
+                          }));
     start += type.getDimSize(dim);
   }
   return parts;
@@ -83,9 +86,12 @@ SmallVector<Value> concat(ConcatOp op, ScalarBuilder &b) {
   Value flat = filledTensor(b, withShape(type, {type.getNumElements()}), 0);
   for (Value part : op.getParts()) {
     auto partType = tensorType(part);
-    Value source = rank > 1 ? part
-                            : tensor::ExpandShapeOp::create(b, withShape(type, {1, partType.getDimSize(0)}), part, allDims(2)).getResult();
-    flat = loopNest(b, Access{source, allLoops(b, whole.getRank())}, Access{flat, placeOf(b, whole, rank > 1 ? dim : 1, start)}, {},
+    Value source =
+        rank > 1 ? part
+                 : tensor::ExpandShapeOp::create(b, withShape(type, {1, partType.getDimSize(0)}), part, allDims(2))
+                       .getResult();
+    flat = loopNest(b, Access{source, allLoops(b, whole.getRank())},
+                    Access{flat, placeOf(b, whole, rank > 1 ? dim : 1, start)}, {},
                     [](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{s.add(v[0], v[1])}; })[0];
     start += partType.getDimSize(dim);
   }

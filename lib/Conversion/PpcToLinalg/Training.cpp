@@ -7,7 +7,8 @@ namespace {
 SmallVector<Value> squaredNorm(SquaredNormOp op, ScalarBuilder &b) {
   int64_t rank = tensorType(op.getX()).getRank();
   Type sum = sumType(tensorType(op.getY()).getElementType());
-  Access in{op.getX(), allLoops(b, rank)}, out{filledTensor(b, withElement(tensorType(op.getY()), sum), 0), someLoops(b, rank, {})};
+  Access in{op.getX(), allLoops(b, rank)},
+      out{filledTensor(b, withElement(tensorType(op.getY()), sum), 0), someLoops(b, rank, {})};
   Value norm = loopNest(b, in, out, llvm::to_vector(llvm::seq<int64_t>(0, rank)), [](ScalarBuilder &s, ValueRange v) {
     return SmallVector<Value>{s.accumulate(v[1], s.mul(v[0], v[0]))};
   })[0];
@@ -45,7 +46,8 @@ SmallVector<Value> adamw(AdamwOp op, ScalarBuilder &b) {
         Value m = s.add(s.mul(number(beta1), v[2]), s.mul(number(1 - beta1), g));
         Value u = s.add(s.mul(number(beta2), v[3]), s.mul(number(1 - beta2), s.mul(g, g)));
         Value root = s.add(math::SqrtOp::create(s, s.mul(u, correction2)), number(op.getEpsilon().convertToDouble()));
-        Value change = s.add(s.mul(number(op.getWeightDecay().convertToDouble()), p), s.div(s.mul(m, correction1), root));
+        Value change =
+            s.add(s.mul(number(op.getWeightDecay().convertToDouble()), p), s.div(s.mul(m, correction1), root));
         return SmallVector<Value>{s.sub(p, s.mul(lr, change)), m, u};
       });
 }

@@ -11,11 +11,12 @@ namespace {
 /// `value` with another element type, which the library wants.
 Value withType(PatternRewriter &rewriter, Value value, Type element) {
   RankedTensorType type = tensorType(value);
-  return type.getElementType() == element ? value : ConvertOp::create(rewriter, value.getLoc(), withElement(type, element), value);
+  return type.getElementType() == element
+             ? value
+             : ConvertOp::create(rewriter, value.getLoc(), withElement(type, element), value);
 }
 
-template <typename OpTy, typename CallTy>
-struct AttentionPattern : OpRewritePattern<OpTy> {
+template <typename OpTy, typename CallTy> struct AttentionPattern : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
@@ -34,9 +35,11 @@ struct AttentionPattern : OpRewritePattern<OpTy> {
     for (auto [i, result] : llvm::enumerate(op->getResultTypes())) {
       auto type = cast<RankedTensorType>(result);
       types.push_back(!backward && i == 1 ? withElement(type, row) : type);
-      outs.push_back(tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), cast<RankedTensorType>(types.back()).getElementType()));
+      outs.push_back(tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(),
+                                             cast<RankedTensorType>(types.back()).getElementType()));
     }
-    auto call = CallTy::create(rewriter, op.getLoc(), types, ins, outs, op.getScaleAttr(), op.getCausalAttr(), op.getWindowAttr());
+    auto call = CallTy::create(rewriter, op.getLoc(), types, ins, outs, op.getScaleAttr(), op.getCausalAttr(),
+                               op.getWindowAttr());
     SmallVector<Value> results;
     for (auto [value, type] : llvm::zip(call->getResults(), op->getResultTypes()))
       results.push_back(withType(rewriter, value, cast<RankedTensorType>(type).getElementType()));
@@ -48,8 +51,8 @@ struct AttentionPattern : OpRewritePattern<OpTy> {
 } // namespace
 
 void populateAttentionCall(RewritePatternSet &patterns) {
-  patterns.add<AttentionPattern<AttentionOp, ppcrt::AttentionOp>, AttentionPattern<AttentionBackwardOp, ppcrt::AttentionBackwardOp>>(
-      patterns.getContext());
+  patterns.add<AttentionPattern<AttentionOp, ppcrt::AttentionOp>,
+               AttentionPattern<AttentionBackwardOp, ppcrt::AttentionBackwardOp>>(patterns.getContext());
 }
 
 } // namespace mlir::ppc

@@ -8,7 +8,7 @@
 namespace mlir::ppc {
 namespace {
 
-int32_t group(Operation *op, ArrayAttr axes, DenseI64ArrayAttr stages = {}) {
+FlatSymbolRefAttr group(Operation *op, ArrayAttr axes, DenseI64ArrayAttr stages = {}) {
   return ppcrt::findOrAddGroup(op->getParentOfType<ModuleOp>(), axes, stages);
 }
 
@@ -37,8 +37,8 @@ LogicalResult allReduce(AllReduceOp op, PatternRewriter &rewriter) {
   std::optional<ppcrt::ReductionKind> kind = kindOf(op.getCombiner());
   if (!kind)
     return rewriter.notifyMatchFailure(op, "combined by several calls");
-  rewriter.replaceOpWithNewOp<ppcrt::AllReduceOp>(op, op.getType(), *kind, group(op, op.getAxes(), op.getStagesAttr()),
-                                                  op.getX());
+  rewriter.replaceOpWithNewOp<ppcrt::AllReduceOp>(op, op.getType(), *kind,
+                                                  group(op, op.getAxes(), op.getStagesAttr()).getValue(), op.getX());
   return success();
 }
 
@@ -47,7 +47,8 @@ LogicalResult allGather(AllGatherOp op, PatternRewriter &rewriter) {
   int64_t block = in.getDimSize(op.getDim()), whole = out.getDimSize(op.getDim());
   if (op.getDim() != 0 || whole != block * groupSize(op, op.getAxes(), whole, block))
     return rewriter.notifyMatchFailure(op, "blocks are not contiguous");
-  rewriter.replaceOpWithNewOp<ppcrt::AllGatherOp>(op, out, group(op, op.getAxes()), op.getX(), empty(op, out, rewriter));
+  rewriter.replaceOpWithNewOp<ppcrt::AllGatherOp>(op, out, group(op, op.getAxes()), op.getX(),
+                                                  empty(op, out, rewriter));
   return success();
 }
 
@@ -57,7 +58,7 @@ LogicalResult reduceScatter(ReduceScatterOp op, PatternRewriter &rewriter) {
   std::optional<ppcrt::ReductionKind> kind = kindOf(op.getCombiner());
   if (!kind || op.getDim() != 0 || whole != block * groupSize(op, op.getAxes(), whole, block))
     return rewriter.notifyMatchFailure(op, "blocks are not contiguous");
-  rewriter.replaceOpWithNewOp<ppcrt::ReduceScatterOp>(op, out, *kind, group(op, op.getAxes()), op.getX(),
+  rewriter.replaceOpWithNewOp<ppcrt::ReduceScatterOp>(op, out, *kind, group(op, op.getAxes()).getValue(), op.getX(),
                                                       empty(op, out, rewriter));
   return success();
 }
@@ -74,7 +75,7 @@ LogicalResult allToAll(AllToAllOp op, PatternRewriter &rewriter) {
     front.push_back({dim});
   auto blocks = withShape(in, shape);
   Value flat = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), blocks, op.getX(), front);
-  auto call = ppcrt::AllToAllOp::create(rewriter, op.getLoc(), blocks, group(op, op.getAxes()),
+  auto call = ppcrt::AllToAllOp::create(rewriter, op.getLoc(), blocks, group(op, op.getAxes()).getValue(),
                                         in.getDimSize(0), flat, empty(op, blocks, rewriter));
   rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, out, call.getResult()[0], front);
   return success();
@@ -84,7 +85,8 @@ LogicalResult allToAll(AllToAllOp op, PatternRewriter &rewriter) {
 
 void populateRuntimeCollective(RewritePatternSet &patterns) {
   patterns.add<RewriteFunction<AllReduceOp, allReduce>, RewriteFunction<AllGatherOp, allGather>,
-               RewriteFunction<ReduceScatterOp, reduceScatter>, RewriteFunction<AllToAllOp, allToAll>>(patterns.getContext());
+               RewriteFunction<ReduceScatterOp, reduceScatter>, RewriteFunction<AllToAllOp, allToAll>>(
+      patterns.getContext());
 }
 
 } // namespace mlir::ppc

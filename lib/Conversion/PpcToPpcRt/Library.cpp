@@ -10,7 +10,8 @@
 namespace mlir::ppc {
 namespace {
 
-/// Some loops of the product that run through memory as one, with the strides in elements of A, B and C (0: not indexed).
+/// Some loops of the product that run through memory as one, with the strides in elements of A, B and C (0: not
+/// indexed).
 struct Run {
   int64_t size = 1;
   std::array<int64_t, 3> strides = {0, 0, 0};
@@ -30,7 +31,8 @@ enum Kind { batch, row, column, summed };
 struct Product {
   SmallVector<Run> runs[4]; // by kind
 
-  Product(StringRef a, StringRef b, StringRef c, ArrayRef<int64_t> aShape, ArrayRef<int64_t> bShape, ArrayRef<int64_t> cShape) {
+  Product(StringRef a, StringRef b, StringRef c, ArrayRef<int64_t> aShape, ArrayRef<int64_t> bShape,
+          ArrayRef<int64_t> cShape) {
     // Letters in the order of C, then those summed over in the order of A: merging looks at neighbours only.
     std::string letters = c.str();
     for (char letter : a)
@@ -104,8 +106,8 @@ struct MatmulPattern : OpRewritePattern<MatmulOp> {
     int64_t sizes[] = {m.size, n.size, k.size};
     int64_t strides[] = {m.strides[0], k.strides[0], k.strides[1], n.strides[1], m.strides[2], n.strides[2]};
     rewriter.replaceOpWithNewOp<ppcrt::GemmOp>(op, type, a, b, out, rewriter.getDenseI64ArrayAttr(sizes),
-                                               rewriter.getDenseI64ArrayAttr(strides), rewriter.getDenseI64ArrayAttr(loops),
-                                               UnitAttr());
+                                               rewriter.getDenseI64ArrayAttr(strides),
+                                               rewriter.getDenseI64ArrayAttr(loops), UnitAttr());
     return success();
   }
 };

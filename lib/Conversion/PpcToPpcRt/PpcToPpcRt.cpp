@@ -1,6 +1,6 @@
 // ppc-to-ppc-rt: what the runtime and its libraries do becomes an op of the runtime dialect. One file per family.
-#include "ppc/Conversion/Passes.h"
 #include "Patterns.h"
+#include "ppc/Conversion/Passes.h"
 
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

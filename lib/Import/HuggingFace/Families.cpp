@@ -112,12 +112,14 @@ llvm::Expected<OwningOpRef<ModuleOp>> buildModel(const ModelConfig &config, cons
     return refuse(config.file + ": sequence length " + llvm::Twine(options.sequenceLength) + " is longer than " +
                   limit + " " + llvm::Twine(shape.maxPositions) + "; shorten the sequence or raise the key");
   if (double dropout = std::max(shape.dropout, config.attentionDropout))
-    return refuse(config.file + ": a dropout of " + llvm::formatv("{0:f2}", dropout).str() +
+    return refuse(config.file + ": key \"" + config.dropoutKey + "\": a dropout of " +
+                  llvm::formatv("{0:f2}", dropout).str() +
                   " cannot be built: set the model's dropout probabilities to 0");
   if (shape.activation != ActivationKind::Silu && shape.activation != ActivationKind::Gelu)
-    return refuse(config.file + ": the activation of this model cannot be built: only silu and gelu can");
+    return refuse(config.file + ": key \"" + config.activationKey +
+                  "\": the activation of this model cannot be built: only silu and gelu can");
   if (rotaryTableFactor(config) != 1 && (shape.latent || shape.rotaryFraction < 1))
-    return refuse(config.file + ": key \"rope_scaling\": yarn scales the rotated part of a head by " +
+    return refuse(config.file + ": key \"" + config.ropeKey + "\": yarn scales the rotated part of a head by " +
                   llvm::formatv("{0:f3}", rotaryTableFactor(config)).str() +
                   ", which cannot be built where another part is not rotated; give mscale equal to mscale_all_dim");
   if (options.expertCapacityFactor < 0)

@@ -5,8 +5,8 @@ namespace mlir::ppc {
 
 ModelBuilder::ModelBuilder(const ModelConfig &config, const HuggingFaceOptions &options, MLIRContext &context)
     : config(config), shape(config.shape), names(parameterNames(config.shape.family)), batch(options.globalBatch),
-      sequence(options.sequenceLength), capacity(options.sequenceLength), hasScoreBias(options.scoreBias), builder(&context),
-      loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config)) {
+      sequence(options.sequenceLength), capacity(options.sequenceLength), hasScoreBias(options.scoreBias),
+      builder(&context), loc(UnknownLoc::get(&context)), frequencies(rotaryFrequencies(config)) {
   if (options.expertCapacityFactor > 0 && shape.moe)
     capacity = std::min<int64_t>(sequence, std::ceil(options.expertCapacityFactor * double(sequence) *
                                                      double(shape.moe.topK) / double(shape.moe.experts)));

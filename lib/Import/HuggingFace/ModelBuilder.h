@@ -84,8 +84,8 @@ private:
                     SmallVector<NamedAttribute> attributes);
 
   // WeightMap.cpp
-  /// Tensors of a file that hold a parameter from element `offset` on; with `count`, "*" in the name is 0, 1, ..., and each
-  /// begins `step` elements after the one before.
+  /// Tensors of a file that hold a parameter from element `offset` on; with `count`, "*" in the name is 0, 1, ..., and
+  /// each begins `step` elements after the one before.
   Attribute weightPart(const llvm::Twine &tensor, ArrayRef<int64_t> shape, int64_t offset = 0, int64_t count = 0,
                        int64_t step = 0);
   /// One more way in which files store a parameter; the first is how they are written.

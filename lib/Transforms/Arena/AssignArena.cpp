@@ -1,8 +1,10 @@
-// Lays out a rank's memory: persistent buffers, slots, scratch.
-#include "dialects/ppc/Ppc.h"
+// Lays out a rank's memory: what is kept, slots, scratch.
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "ppc/Transforms/Arena/Passes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::ppc {
@@ -11,91 +13,84 @@ namespace mlir::ppc {
 
 namespace {
 
+using namespace ppcrt;
+
 constexpr int64_t kAlignment = 64;
 
-int64_t bytesOf(DictionaryAttr buffer) {
-  auto type = cast<RankedTensorType>(buffer.getAs<TypeAttr>("type").getValue());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+/// The streams on which each routine is run.
+DenseMap<Attribute, llvm::SmallDenseSet<Attribute>> streamsOf(DeviceOp device) {
+  DenseMap<Attribute, llvm::SmallDenseSet<Attribute>> streams;
+  device.walk([&](RunOp run) { streams[run.getRoutineAttr().getAttr()].insert(run.getStreamAttr()); });
+  return streams;
 }
 
 struct AssignArenaPass : impl::AssignArenaPassBase<AssignArenaPass> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto stages = module->getAttrOfType<ArrayAttr>("ppc.stages");
-    if (!stages)
+    ProgramOp program = findProgram(getOperation());
+    if (!program)
       return; // plain functions, no program of a plan
-    SmallVector<Attribute> placed;
-    for (auto [number, entry] : llvm::enumerate(stages)) {
-      auto stage = dyn_cast<DictionaryAttr>(entry);
-      if (!stage || !stage.getAs<ArrayAttr>("buffers") || !stage.getAs<DictionaryAttr>("functions")) {
-        module.emitError() << "stage " << number << " in ppc.stages lacks buffers or functions: run ppc-split-stages first";
+    SymbolTable functions(getOperation());
+    for (DeviceOp device : program.getDevices())
+      if (failed(place(device, functions)))
         return signalPassFailure();
-      }
-      FailureOr<DictionaryAttr> result = place(stage);
-      if (failed(result))
-        return signalPassFailure();
-      placed.push_back(*result);
-    }
-    module->setAttr("ppc.stages", ArrayAttr::get(&getContext(), placed));
   }
 
 private:
-  FailureOr<int64_t> scratchBytes(DictionaryAttr functions) {
-    int64_t bytes = 0;
-    SymbolTable symbols(getOperation());
-    for (NamedAttribute entry : functions) {
-      auto name = cast<DictionaryAttr>(entry.getValue()).getAs<StringAttr>("entry");
-      Operation *function = symbols.lookup(name.getValue());
-      auto scratch = function ? function->getAttrOfType<IntegerAttr>("ppc.scratch_bytes") : IntegerAttr();
-      if (!scratch)
-        return getOperation().emitError() << "function " << name << " has no ppc.scratch_bytes: assign its buffers first";
-      bytes = std::max(bytes, scratch.getInt());
-    }
-    return bytes;
+  LogicalResult place(DeviceOp device, const SymbolTable &functions) {
+    if (!device.getStep())
+      return device.emitOpError("has no step, so how long its buffers live is not known: run ppc-apply-schedule first");
+    int64_t end = 0;
+    // What is kept from step to step first, then slots.
+    for (bool slots : {false, true})
+      for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
+        if (buffer.getRole() == BufferRole::Scratch)
+          return buffer.emitOpError("is scratch already: the arena is laid out once");
+        if (buffer.hasSlots() != slots || buffer.getMemory() == Memory::Host)
+          continue;
+        int64_t stride = llvm::alignTo(buffer.getBytes(), kAlignment);
+        buffer.setOffset(end);
+        if (slots)
+          buffer.setStride(stride);
+        end += stride * buffer.getSlotCount();
+      }
+    return placeScratch(device, functions, end);
   }
 
-  FailureOr<DictionaryAttr> place(DictionaryAttr stage) {
-    Builder builder(&getContext());
-    auto functions = stage.getAs<DictionaryAttr>("functions");
-    auto slots = stage.getAs<IntegerAttr>("slots");
-    FailureOr<int64_t> scratch = scratchBytes(functions);
-    if (failed(scratch))
-      return failure();
-    if (!slots)
-      return getOperation().emitError("stages have no slots: run ppc-apply-schedule first");
-
-    int64_t arenaEnd = 0, slotEnd = 0;
-    SmallVector<Attribute> buffers;
-    for (auto buffer : stage.getAs<ArrayAttr>("buffers").getAsRange<DictionaryAttr>()) {
-      int64_t &end = buffer.getAs<StringAttr>("space") == "slot" ? slotEnd : arenaEnd;
-      NamedAttrList fields(buffer);
-      fields.set("offset", builder.getI64IntegerAttr(end));
-      end = llvm::alignTo(end + bytesOf(buffer), kAlignment);
-      buffers.push_back(fields.getDictionary(&getContext()));
+  /// Routines that one stream runs share their scratch: it lives for one run, and those come one after the other.
+  LogicalResult placeScratch(DeviceOp device, const SymbolTable &functions, int64_t end) {
+    auto streams = streamsOf(device);
+    llvm::MapVector<Attribute, int64_t> shared; // by stream: the largest
+    SmallVector<std::pair<RoutineOp, int64_t>> sizes;
+    for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
+      auto code = functions.lookup<func::FuncOp>(routine.getCodeAttr().getAttr());
+      auto type = code && code.getNumArguments() ? dyn_cast<MemRefType>(code.getArgumentTypes().back()) : MemRefType();
+      if (!type || type.getRank() != 1 || !type.getElementType().isInteger(8))
+        return routine.emitOpError() << "names code " << routine.getCodeAttr()
+                                     << " without scratch as its last argument: run ppc-assign-offsets first";
+      sizes.push_back({routine, type.getNumElements()});
+      auto &own = streams[routine.getSymNameAttr()];
+      if (own.size() == 1)
+        shared[*own.begin()] = std::max(shared[*own.begin()], type.getNumElements());
     }
-    int64_t slotOffset = arenaEnd, scratchOffset = slotOffset + slotEnd * slots.getInt();
-    int64_t scratchBuffer = buffers.size();
-    buffers.push_back(builder.getDictionaryAttr({builder.getNamedAttr("role", builder.getStringAttr("scratch")),
-                                                 builder.getNamedAttr("space", builder.getStringAttr("arena")),
-                                                 builder.getNamedAttr("offset", builder.getI64IntegerAttr(scratchOffset)),
-                                                 builder.getNamedAttr("bytes", builder.getI64IntegerAttr(*scratch))}));
-
-    SmallVector<NamedAttribute> newFunctions;
-    for (NamedAttribute entry : functions) {
-      auto function = cast<DictionaryAttr>(entry.getValue());
-      SmallVector<int64_t> order(function.getAs<DenseI64ArrayAttr>("buffers").asArrayRef());
-      order.push_back(scratchBuffer);
-      NamedAttrList fields(function);
-      fields.set("buffers", builder.getDenseI64ArrayAttr(order));
-      newFunctions.push_back(builder.getNamedAttr(entry.getName(), fields.getDictionary(&getContext())));
+    DenseMap<Attribute, int64_t> offsets;
+    for (auto [stream, bytes] : shared) {
+      offsets[stream] = end;
+      end = llvm::alignTo(end + bytes, kAlignment);
     }
-    NamedAttrList fields(stage);
-    fields.set("buffers", builder.getArrayAttr(buffers));
-    fields.set("functions", builder.getDictionaryAttr(newFunctions));
-    fields.set("slot_offset", builder.getI64IntegerAttr(slotOffset));
-    fields.set("slot_bytes", builder.getI64IntegerAttr(slotEnd));
-    fields.set("arena_bytes", builder.getI64IntegerAttr(llvm::alignTo(scratchOffset + *scratch, kAlignment)));
-    return fields.getDictionary(&getContext());
+    for (auto [routine, bytes] : sizes) {
+      OpBuilder builder(routine);
+      auto name = builder.getStringAttr("scratch." + routine.getSymName());
+      auto scratch = BufferOp::create(builder, routine.getLoc(), name.getValue(), BufferRole::Scratch,
+                                      MemRefType::get({bytes}, builder.getI8Type()));
+      auto &own = streams[routine.getSymNameAttr()];
+      bool isShared = own.size() == 1;
+      scratch.setOffset(isShared ? offsets[*own.begin()] : end);
+      if (!isShared)
+        end = llvm::alignTo(end + bytes, kAlignment);
+      routine.setScratchAttr(FlatSymbolRefAttr::get(name));
+    }
+    device.setArena(end);
+    return success();
   }
 };
 

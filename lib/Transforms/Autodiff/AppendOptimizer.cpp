@@ -55,7 +55,8 @@ private:
       unsigned number = argument.getArgNumber();
       auto state = function.getArgAttrOfType<StringAttr>(number, attr::state);
       if (state && !function.getArgAttr(number, attr::of))
-        return function.emitOpError() << "has state " << state << ", which no optimizer updates: such a model can be planned, not trained";
+        return function.emitOpError() << "has state " << state
+                                      << ", which no optimizer updates: such a model can be planned, not trained";
       if (state)
         return function.emitOpError() << "has optimizer state already, argument " << number;
       auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter);
@@ -82,7 +83,8 @@ private:
     SmallVector<DictionaryAttr> argumentAttrs;
     for (const char *moment : {"m", "v"})
       for (Parameter &parameter : *parameters) {
-        SmallVector<NamedAttribute> attrs = {named(attr::state, moment), builder.getNamedAttr(attr::of, parameter.name)};
+        SmallVector<NamedAttribute> attrs = {named(attr::state, moment),
+                                             builder.getNamedAttr(attr::of, parameter.name)};
         if (Attribute dims = function.getArgAttr(parameter.value.getArgNumber(), attr::dims))
           attrs.push_back(builder.getNamedAttr(attr::dims, dims));
         argumentTypes.push_back(parameter.value.getType());
@@ -94,8 +96,8 @@ private:
       argumentAttrs.push_back(builder.getDictionaryAttr(named(attr::scalar, name)));
     }
     size_t firstNew = function.getNumArguments(), count = parameters->size();
-    if (failed(function.insertArguments(SmallVector<unsigned>(argumentTypes.size(), firstNew), argumentTypes, argumentAttrs,
-                                        SmallVector<Location>(argumentTypes.size(), loc))))
+    if (failed(function.insertArguments(SmallVector<unsigned>(argumentTypes.size(), firstNew), argumentTypes,
+                                        argumentAttrs, SmallVector<Location>(argumentTypes.size(), loc))))
       return failure();
     ValueRange added = ValueRange(function.getArguments()).drop_front(firstNew);
     ValueRange moments[2] = {added.take_front(count), added.slice(count, count)}; // m, v
@@ -120,19 +122,21 @@ private:
     SmallVector<SmallVector<Value>> updated(3);
     for (auto [i, parameter] : llvm::enumerate(*parameters)) {
       auto adamw = AdamwOp::create(builder, loc, parameter.value, parameter.gradient, moments[0][i], moments[1][i],
-                                   learningRate, step, scale, builder.getF64FloatAttr(beta1), builder.getF64FloatAttr(beta2),
-                                   builder.getF64FloatAttr(epsilon),
+                                   learningRate, step, scale, builder.getF64FloatAttr(beta1),
+                                   builder.getF64FloatAttr(beta2), builder.getF64FloatAttr(epsilon),
                                    builder.getF64FloatAttr(parameter.decay ? weightDecay.getValue() : 0.0));
       for (int k = 0; k < 3; ++k)
         updated[k].push_back(adamw->getResult(k));
     }
-    for (Operation *op = before ? before->getNextNode() : &function.front().front(); op != function.front().getTerminator(); op = op->getNextNode())
+    for (Operation *op = before ? before->getNextNode() : &function.front().front();
+         op != function.front().getTerminator(); op = op->getNextNode())
       op->setAttr(attr::part, PartAttr::get(&getContext(), Part::Update));
 
     auto addResults = [&](StringRef kind, ArrayRef<Value> values) {
       for (auto [parameter, value] : llvm::zip(*parameters, values)) {
         results.push_back(value);
-        resultAttrs.push_back(builder.getDictionaryAttr({named(attr::result, kind), builder.getNamedAttr(attr::of, parameter.name)}));
+        resultAttrs.push_back(
+            builder.getDictionaryAttr({named(attr::result, kind), builder.getNamedAttr(attr::of, parameter.name)}));
       }
     };
     addResults("gradient", llvm::map_to_vector(*parameters, [](Parameter &parameter) { return parameter.gradient; }));

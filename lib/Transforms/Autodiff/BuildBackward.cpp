@@ -88,7 +88,8 @@ void Differentiator::receive(Value value, Value gradient, Attribute layer) {
   }
   Operation *before = builder.getInsertionPoint()->getPrevNode();
   auto bits = [](Value x) { return tensorType(x).getElementTypeBitWidth(); };
-  Value &narrow = bits(*slot) < bits(gradient) ? *slot : gradient, wide = bits(*slot) < bits(gradient) ? gradient : *slot;
+  Value &narrow = bits(*slot) < bits(gradient) ? *slot : gradient,
+        wide = bits(*slot) < bits(gradient) ? gradient : *slot;
   if (bits(narrow) < bits(wide))
     narrow = builder.createOrFold<ConvertOp>(value.getLoc(), wide.getType(), narrow);
   *slot = AddOp::create(builder, value.getLoc(), *slot, gradient);
@@ -157,8 +158,10 @@ LogicalResult Differentiator::run() {
     op.setAttr(attr::part, PartAttr::get(op.getContext(), Part::Forward));
     forward.push_back(&op);
   }
-  if (auto nested = llvm::find_if(forward, [](Operation *op) { return op->getNumRegions() > 0; }); nested != forward.end())
-    return (*nested)->emitOpError("has a region, which cannot be differentiated: differentiate before ppc-split-microbatches");
+  if (auto nested = llvm::find_if(forward, [](Operation *op) { return op->getNumRegions() > 0; });
+      nested != forward.end())
+    return (*nested)->emitOpError(
+        "has a region, which cannot be differentiated: differentiate before ppc-split-microbatches");
   findActive();
   if (!loss.getDefiningOp())
     return function.emitOpError("returns an argument as its loss: there is nothing to differentiate");
@@ -189,14 +192,15 @@ LogicalResult Differentiator::run() {
       return function.emitOpError() << "parameter " << name << " does not influence the loss";
     Value gradient = contributions.front().second;
     if (contributions.size() > 1) {
-      SmallVector<Value> parts = llvm::map_to_vector(contributions, [](auto &contribution) { return contribution.second; });
+      SmallVector<Value> parts =
+          llvm::map_to_vector(contributions, [](auto &contribution) { return contribution.second; });
       Operation *previous = builder.getInsertionPoint()->getPrevNode();
       gradient = SumOp::create(builder, argument.getLoc(), argument.getType(), parts);
       label(previous, Part::Update, {});
     }
     results.push_back(gradient);
-    resultAttrs.push_back(builder.getDictionaryAttr({builder.getNamedAttr(attr::result, builder.getStringAttr("gradient")),
-                                                     builder.getNamedAttr(attr::of, name)}));
+    resultAttrs.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(attr::result, builder.getStringAttr("gradient")), builder.getNamedAttr(attr::of, name)}));
   }
   terminator->setOperands(results);
   function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));

@@ -111,7 +111,9 @@ void BatchAnalysis::propagate() {
         visitTensors(op->getOperands(), rule.operands, visit);
         visitTensors(op->getResults(), rule.results, visit);
       };
-      forEachDim([&](Value value, unsigned dim, unsigned factor) { factors[factor] = factors[factor] || isBatch(value, dim); });
+      forEachDim([&](Value value, unsigned dim, unsigned factor) {
+        factors[factor] = factors[factor] || isBatch(value, dim);
+      });
       forEachDim([&](Value value, unsigned dim, unsigned factor) {
         if (factors[factor])
           changed |= mark(value, dim);
@@ -132,7 +134,7 @@ LogicalResult BatchAnalysis::findSums(Operation *op) {
     bool linear = llvm::all_of(llvm::seq<unsigned>(op->getNumOperands()), [&](unsigned number) {
       return !isSumOperand(number) || llvm::is_contained(rule.linearOperands, number);
     });
-    bool flows = rule.linearity == Linearity::Joint ? linear && sumOperands == rule.linearOperands.size()
+    bool flows = rule.linearity == Linearity::Joint  ? linear && sumOperands == rule.linearOperands.size()
                  : rule.linearity == Linearity::Each ? linear && sumOperands == 1
                                                      : false;
     if (!flows)
@@ -170,13 +172,15 @@ LogicalResult BatchAnalysis::run() {
   propagate();
   for (BlockArgument argument : function.getArguments())
     if (!llvm::is_contained(inputs, argument) && batchDims.contains(argument))
-      return function.emitOpError() << "argument " << argument.getArgNumber() << " would be cut along the batch but is no input";
+      return function.emitOpError() << "argument " << argument.getArgNumber()
+                                    << " would be cut along the batch but is no input";
   for (Operation *op : body) {
     if (failed(findSums(op)))
       return failure();
     auto constant = dyn_cast<ConstantOp>(op);
     if (constant && !isa<SplatElementsAttr>(constant.getValue()) && sliceType(constant) != constant.getType())
-      return op->emitOpError("has different elements along the batch, so it cannot run per micro-batch: make it an input");
+      return op->emitOpError(
+          "has different elements along the batch, so it cannot run per micro-batch: make it an input");
   }
   return findYielded();
 }
@@ -186,7 +190,8 @@ LogicalResult BatchAnalysis::findYielded() {
   DenseSet<Operation *> inside(body.begin(), body.end());
   for (auto [number, value] : llvm::enumerate(function.front().getTerminator()->getOperands()))
     if (Operation *op = value.getDefiningOp(); !op || (inside.contains(op) && !sums.contains(value)))
-      return function.emitOpError() << "result " << number << " is no sum over the batch: write a mean as a sum times a constant";
+      return function.emitOpError() << "result " << number
+                                    << " is no sum over the batch: write a mean as a sum times a constant";
   for (Operation *op : body)
     for (Value result : op->getResults()) {
       if (llvm::all_of(result.getUsers(), [&](Operation *user) { return inside.contains(user); }))
@@ -232,8 +237,8 @@ void rewrite(func::FuncOp function, BatchAnalysis &analysis, int64_t count) {
   YieldOp::create(builder, function.getLoc(), yielded.getArrayRef());
 }
 
-/// Parameters that are added to the same values have one gradient (biases of parallel branches). Each gets a copy, and so a
-/// sum of its own: the update reduces gradients between ranks in place.
+/// Parameters that are added to the same values have one gradient (biases of parallel branches). Each gets a copy, and
+/// so a sum of its own: the update reduces gradients between ranks in place.
 void separateResults(func::FuncOp function) {
   DenseSet<Value> seen;
   for (OpOperand &result : function.front().getTerminator()->getOpOperands()) {

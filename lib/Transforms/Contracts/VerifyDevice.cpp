@@ -28,14 +28,12 @@ LogicalResult verifyFunction(func::FuncOp function) {
     return success();
   if (function.getNumResults() != 0 || !llvm::hasSingleElement(function.getBody())) // device_c4
     return function.emitOpError("has results or several blocks");
-  if (!function->hasAttr("ppc.action"))
+  if (!ppcrt::routineKindOf(function))
     return success();
-  auto bytes = function->getAttrOfType<IntegerAttr>("ppc.scratch_bytes");
-  if (!bytes)
-    return function.emitOpError("does not say its ppc.scratch_bytes"); // device_c5
-  auto scratch = function.getNumArguments() == 0 ? MemRefType() : dyn_cast<MemRefType>(function.getArgumentTypes().back());
-  if (!scratch || !scratch.getElementType().isInteger(8) || scratch.getNumElements() != bytes.getInt())
-    return function.emitOpError() << "needs " << bytes.getInt() << " bytes of scratch as its last argument";
+  auto scratch =
+      function.getNumArguments() == 0 ? MemRefType() : dyn_cast<MemRefType>(function.getArgumentTypes().back());
+  if (!scratch || scratch.getRank() != 1 || !scratch.getElementType().isInteger(8)) // device_c5
+    return function.emitOpError("is the code of a routine and has no bytes of scratch as its last argument");
   return success();
 }
 
@@ -52,7 +50,8 @@ struct VerifyDevicePass : impl::VerifyDevicePassBase<VerifyDevicePass> {
     WalkResult result = getOperation().walk([&](Operation *op) {
       auto function = dyn_cast<func::FuncOp>(op);
       auto call = dyn_cast<ppcrt::CallOp>(op);
-      bool wrong = failed(verifyOp(op)) || (function && failed(verifyFunction(function))) || (call && failed(verifyCall(call, symbols)));
+      bool wrong = failed(verifyOp(op)) || (function && failed(verifyFunction(function))) ||
+                   (call && failed(verifyCall(call, symbols)));
       return wrong ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())

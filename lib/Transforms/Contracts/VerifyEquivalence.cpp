@@ -35,7 +35,8 @@ struct VerifyEquivalencePass : impl::VerifyEquivalencePassBase<VerifyEquivalence
     if (failed(report))
       return signalPassFailure();
     remark::passed(getOperation().getLoc(), remark::RemarkOpts::name("equivalence").category("ppc-equivalence"))
-        << remark::reason("{0} local ops related to the logical program, {1} outputs as declared", report->localOps, report->outputs);
+        << remark::reason("{0} local ops related to the logical program, {1} outputs as declared", report->localOps,
+                          report->outputs);
   }
 };
 

@@ -35,10 +35,12 @@ private:
                                     << " must have one of ppc.input, ppc.parameter, ppc.state and ppc.scalar";
       if (auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter))
         if (auto [it, isNew] = parameters.try_emplace(name, number); !isNew)
-          return function.emitError() << "arguments " << it->second << " and " << number << " are both parameter " << name;
+          return function.emitError() << "arguments " << it->second << " and " << number << " are both parameter "
+                                      << name;
       if (auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims))
         if (int64_t(dims.size()) != type.getRank())
-          return function.emitError() << "argument " << number << " has " << type.getRank() << " dimensions but ppc.dims " << dims;
+          return function.emitError() << "argument " << number << " has " << type.getRank()
+                                      << " dimensions but ppc.dims " << dims;
     }
     return success();
   }

@@ -28,9 +28,11 @@ private:
     bool valid = true;
     auto report = [&]() -> InFlightDiagnostic { return function.emitError(); };
     for (auto [number, type] : llvm::enumerate(function.getArgumentTypes()))
-      valid &= succeeded(verifyPlace(report, "argument", number, type, function.getArgAttr(number, attr::sharding), false));
+      valid &=
+          succeeded(verifyPlace(report, "argument", number, type, function.getArgAttr(number, attr::sharding), false));
     for (auto [number, type] : llvm::enumerate(function.getResultTypes()))
-      valid &= succeeded(verifyPlace(report, "result", number, type, function.getResultAttr(number, attr::sharding), false));
+      valid &=
+          succeeded(verifyPlace(report, "result", number, type, function.getResultAttr(number, attr::sharding), false));
     function.walk([&](Operation *op) { valid &= op == function || succeeded(verifyOp(op)); });
     return success(valid);
   }
@@ -50,11 +52,13 @@ private:
       return report() << what << " " << number << " is pending: " << sharding;
     for (StringAttr axis : sharding.getPartialAxes())
       if (!plan.getGrid().has(axis))
-        return report() << what << " " << number << " is pending over axis " << axis << ", which the grid does not have";
+        return report() << what << " " << number << " is pending over axis " << axis
+                        << ", which the grid does not have";
     for (auto [extent, axes] : llvm::zip(tensor.getShape(), sharding.getDims())) {
       for (StringRef axis : axisNames(axes))
         if (!plan.getGrid().has(axis))
-          return report() << what << " " << number << " is cut over axis \"" << axis << "\", which the grid does not have";
+          return report() << what << " " << number << " is cut over axis \"" << axis
+                          << "\", which the grid does not have";
       if (plan.getGrid().product(axes) > extent)
         return report() << what << " " << number << " of type " << type << " cannot be cut as " << sharding << ": "
                         << plan.getGrid().product(axes) << " devices for " << extent << " elements";
@@ -73,7 +77,8 @@ private:
       int64_t stage = std::distance(plan.getStages().begin(), llvm::upper_bound(plan.getStages(), layer.getInt())) - 1;
       auto stated = op->getAttrOfType<IntegerAttr>(attr::stage);
       if (!stated || stated.getInt() != stage)
-        return op->emitOpError() << "is of layer " << layer.getInt() << " and belongs to stage " << stage << ": run ppc-apply-plan";
+        return op->emitOpError() << "is of layer " << layer.getInt() << " and belongs to stage " << stage
+                                 << ": run ppc-apply-plan";
     }
     FailureOr<OpSharding> sharding = OpSharding::read(op, plan.getGrid());
     if (failed(sharding))
@@ -83,7 +88,8 @@ private:
     for (auto [number, result] : llvm::enumerate(op->getResults())) {
       ShardingAttr made = sharding->result(op->getContext(), number), stated = statedSharding(result);
       if (made.getDims() != stated.getDims())
-        return op->emitOpError() << "states result " << number << " as " << stated << ", but its factors make it " << made;
+        return op->emitOpError() << "states result " << number << " as " << stated << ", but its factors make it "
+                                 << made;
     }
     return success();
   }

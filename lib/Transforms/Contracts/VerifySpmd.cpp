@@ -45,28 +45,31 @@ private:
     auto logicalType = dyn_cast_or_null<TypeAttr>(logical);
     auto whole = logicalType ? dyn_cast<RankedTensorType>(logicalType.getValue()) : RankedTensorType();
     if (!sharding || !whole)
-      return function.emitError() << what << " " << number << " needs ppc.sharding and ppc.logical_type: run ppc-partition-to-spmd";
+      return function.emitError() << what << " " << number
+                                  << " needs ppc.sharding and ppc.logical_type: run ppc-partition-to-spmd";
     if (sharding.isPartial())
       return function.emitError() << what << " " << number << " is pending: " << sharding;
     if (int64_t(sharding.getDims().size()) != whole.getRank() || sharding.localType(whole, grid) != tensor)
-      return function.emitError() << what << " " << number << " of type " << type << " is no block of " << whole << " under "
-                                  << sharding << " on " << grid;
+      return function.emitError() << what << " " << number << " of type " << type << " is no block of " << whole
+                                  << " under " << sharding << " on " << grid;
     return success();
   }
 
   LogicalResult verifyAxes(Operation *op, ArrayAttr axes) {
     for (StringRef axis : axisNames(axes))
       if (axis != "pp" && grid.size(axis) < 2)
-        return op->emitOpError() << "names axis \"" << axis << "\", which is not an axis of several devices of " << grid;
+        return op->emitOpError() << "names axis \"" << axis << "\", which is not an axis of several devices of "
+                                 << grid;
     return success();
   }
 
   /// `block` is one of as many blocks of `whole` as the group has devices.
   LogicalResult verifyBlock(Operation *op, Value whole, Value block, int64_t dim, ArrayAttr axes) {
-    int64_t extent = tensorType(whole).getDimSize(dim), size = tensorType(block).getDimSize(dim), parts = grid.product(axes);
+    int64_t extent = tensorType(whole).getDimSize(dim), size = tensorType(block).getDimSize(dim),
+            parts = grid.product(axes);
     if (blockSize(extent, parts) != size)
-      return op->emitOpError() << "cuts " << extent << " elements over " << parts << " devices of " << axes << " in blocks of "
-                               << size << ", expected " << blockSize(extent, parts);
+      return op->emitOpError() << "cuts " << extent << " elements over " << parts << " devices of " << axes
+                               << " in blocks of " << size << ", expected " << blockSize(extent, parts);
     return success();
   }
 
@@ -84,7 +87,9 @@ private:
       if (failed(verifyAxes(op, axes)))
         return failure();
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case([&](AllGatherOp gather) { return verifyBlock(op, gather.getY(), gather.getX(), gather.getDim(), gather.getAxes()); })
+        .Case([&](AllGatherOp gather) {
+          return verifyBlock(op, gather.getY(), gather.getX(), gather.getDim(), gather.getAxes());
+        })
         .Case<ReduceScatterOp, LocalSliceOp>(
             [&](auto cut) { return verifyBlock(op, cut.getX(), cut.getY(), cut.getDim(), cut.getAxes()); })
         .Case([&](AllToAllOp exchange) {

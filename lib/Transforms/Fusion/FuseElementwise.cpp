@@ -12,8 +12,8 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Fusion/Passes.h.inc"
 
 namespace {
-/// A producer with other users would be computed again for each of them; a consumer with a larger loop nest would compute it
-/// again for each iteration that it does not depend on.
+/// A producer with other users would be computed again for each of them; a consumer with a larger loop nest would
+/// compute it again for each iteration that it does not depend on.
 bool pays(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
   auto consumer = dyn_cast<linalg::LinalgOp>(operand->getOwner());

@@ -16,14 +16,15 @@ struct FuseRoundingPass : impl::FuseRoundingPassBase<FuseRoundingPass> {
     getOperation()->walk([&](ConvertOp op) { converts.push_back(op); });
     for (ConvertOp convert : converts) {
       auto gemm = convert.getX().getDefiningOp<ppcrt::GemmOp>();
-      if (!gemm || !convert.getX().hasOneUse() || gemm.getAccumulate() || !gemm.getOut().getDefiningOp<tensor::EmptyOp>() ||
-          !tensorType(gemm.getA()).getElementType().isBF16() || !convert.getType().getElementType().isBF16())
+      if (!gemm || !convert.getX().hasOneUse() || gemm.getAccumulate() ||
+          !gemm.getOut().getDefiningOp<tensor::EmptyOp>() || !tensorType(gemm.getA()).getElementType().isBF16() ||
+          !convert.getType().getElementType().isBF16())
         continue;
       OpBuilder builder(gemm);
       RankedTensorType type = convert.getType();
       Value out = tensor::EmptyOp::create(builder, gemm.getLoc(), type.getShape(), type.getElementType());
-      auto rounded = ppcrt::GemmOp::create(builder, gemm.getLoc(), type, gemm.getA(), gemm.getB(), out, gemm.getSizesAttr(),
-                                           gemm.getStridesAttr(), gemm.getLoopsAttr(), UnitAttr());
+      auto rounded = ppcrt::GemmOp::create(builder, gemm.getLoc(), type, gemm.getA(), gemm.getB(), out,
+                                           gemm.getSizesAttr(), gemm.getStridesAttr(), gemm.getLoopsAttr(), UnitAttr());
       convert.replaceAllUsesWith(rounded.getResult()[0]);
       convert.erase();
       gemm.erase();

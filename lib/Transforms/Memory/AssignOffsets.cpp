@@ -1,5 +1,5 @@
-// ppc-assign-offsets: allocations become places in one scratch buffer per function, callees first, so that a call's scratch
-// is one live range of its caller and nothing is allocated at run time.
+// ppc-assign-offsets: allocations become places in one scratch buffer per function, callees first, so that a call's
+// scratch is one live range of its caller and nothing is allocated at run time.
 #include "ppc/Transforms/Memory/OffsetAllocator.h"
 #include "ppc/Transforms/Memory/Passes.h"
 
@@ -15,8 +15,6 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Memory/Passes.h.inc"
 
 namespace {
-constexpr StringLiteral kAction = "ppc.action", kScratchBytes = "ppc.scratch_bytes";
-
 /// What needs a place: the result of an allocation, or the scratch of a call.
 struct Need {
   Operation *op;
@@ -60,10 +58,10 @@ FailureOr<Operation *> lastUser(Value root, Block &block) {
   return last;
 }
 
-/// Entries are public, and upstream's drop-equivalent-buffer-results leaves public functions alone: nobody in the module
-/// calls them, and each result is an argument, so the results go.
+/// Entries are public, and upstream's drop-equivalent-buffer-results leaves public functions alone: nobody in the
+/// module calls them, and each result is an argument, so the results go.
 void dropReturnedArguments(func::FuncOp function) {
-  if (!function->hasAttr(kAction) || function.isExternal() || !llvm::hasSingleElement(function.getBody()))
+  if (!ppcrt::routineKindOf(function) || function.isExternal() || !llvm::hasSingleElement(function.getBody()))
     return;
   Operation *terminator = function.front().getTerminator();
   llvm::BitVector returned(function.getNumResults());
@@ -106,11 +104,9 @@ struct AssignOffsetsPass : impl::AssignOffsetsPassBase<AssignOffsetsPass> {
     if (auto overlap = findOverlap(buffers))
       return (*needs)[overlap->first].op->emitOpError("overlaps another live buffer; please report this");
     scratch[function] = bytes;
-    Builder builder(&getContext());
-    function->setAttr(kScratchBytes, builder.getI64IntegerAttr(bytes));
-    if (bytes == 0 && !function->hasAttr(kAction))
+    if (bytes == 0 && !ppcrt::routineKindOf(function))
       return success();
-    auto type = MemRefType::get({bytes}, builder.getI8Type());
+    auto type = MemRefType::get({bytes}, IntegerType::get(&getContext(), 8));
     if (failed(function.insertArgument(function.getNumArguments(), type, {}, function.getLoc())))
       return failure();
     Value base = function.getArguments().back();

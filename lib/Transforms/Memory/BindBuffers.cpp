@@ -1,5 +1,5 @@
-// ppc-bind-buffers: the functions of a stage, calls and nothing else, on buffers. What one-shot bufferization would find out
-// about them, in time that grows with the square of their length, follows from the order of the calls.
+// ppc-bind-buffers: the functions of a stage, calls and nothing else, on buffers. What one-shot bufferization would
+// find out about them, in time that grows with the square of their length, follows from the order of the calls.
 #include "ppc/Transforms/Memory/Passes.h"
 
 #include "dialects/ppc/Ppc.h"
@@ -14,10 +14,8 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Memory/Passes.h.inc"
 
 namespace {
-constexpr StringLiteral kAction = "ppc.action", kBuffer = "ppc.buffer", kDestination = "ppc.destination";
-
 bool isBindable(func::FuncOp function) {
-  return function->hasAttr(kAction) && !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
+  return ppcrt::routineKindOf(function) && !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
          llvm::all_of(function.getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); }) &&
          llvm::all_of(function.front().without_terminator(), [](Operation &op) { return isa<func::CallOp>(op); });
 }
@@ -53,37 +51,27 @@ private:
   SymbolTable &symbols;
   DenseMap<Type, func::FuncOp> &copies; ///< bodies that copy, by type
   OpBuilder builder;
-  SmallVector<Value> destinations; ///< of the results
-  DenseSet<Value> writable;        ///< what a body may overwrite that says so: destinations and what is allocated here
-  DenseMap<Value, Value> places;   ///< tensor -> buffer
+  SmallVector<Value> destinations;  ///< of the results
+  DenseSet<Value> writable;         ///< what a body may overwrite that says so: destinations and what is allocated here
+  DenseMap<Value, Value> places;    ///< tensor -> buffer
   DenseMap<Value, Value> occupants; ///< buffer -> tensor that lies there
   DenseMap<Value, unsigned> lastUse; ///< tensor -> number of the call, from 1; the return comes last
 };
 
-// The arguments, then those results that are no arguments': the order in which the runtime passes buffers.
+// The arguments, then those results that update none: the order in which the runtime passes buffers.
 void Binder::makeArguments() {
-  SmallVector<Type> types = llvm::map_to_vector(function.getArgumentTypes(), [](Type type) -> Type { return bufferType(type); });
-  SmallVector<DictionaryAttr> attributes;
-  DenseMap<Attribute, unsigned> argumentOf; // by buffer
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    attributes.push_back(function.getArgAttrDict(i));
-    if (Attribute buffer = function.getArgAttr(i, kBuffer))
-      argumentOf[buffer] = i;
-  }
+  SmallVector<Type> types =
+      llvm::map_to_vector(function.getArgumentTypes(), [](Type type) -> Type { return bufferType(type); });
   SmallVector<unsigned> arguments; // of the results
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    Attribute buffer = function.getResultAttr(i, kBuffer);
-    auto it = buffer ? argumentOf.find(buffer) : argumentOf.end();
-    arguments.push_back(it == argumentOf.end() ? types.size() : it->second);
-    if (it != argumentOf.end())
-      continue;
-    types.push_back(bufferType(function.getResultTypes()[i]));
-    attributes.push_back(function.getResultAttrDict(i));
+    auto updated = function.getResultAttrOfType<IntegerAttr>(i, attr::destination);
+    arguments.push_back(updated ? updated.getInt() : types.size());
+    if (!updated)
+      types.push_back(bufferType(function.getResultTypes()[i]));
   }
   builder.setInsertionPoint(function);
   bound = func::FuncOp::create(builder, function.getLoc(), function.getSymName(), builder.getFunctionType(types, {}));
   bound->setDiscardableAttrs(function->getDiscardableAttrDictionary());
-  bound.setAllArgAttrs(attributes);
   builder.setInsertionPointToEnd(bound.addEntryBlock());
   for (auto [tensor, buffer] : llvm::zip(function.getArguments(), bound.getArguments())) {
     places[tensor] = buffer;
@@ -93,7 +81,7 @@ void Binder::makeArguments() {
     destinations.push_back(bound.getArgument(argument));
     writable.insert(destinations.back());
   }
-  if (function->getAttrOfType<StringAttr>(kAction).getValue() == "update") // gradients are reduced in place
+  if (ppcrt::routineKindOf(function) == ppcrt::RoutineKind::Update) // gradients are reduced in place
     writable.insert(bound.args_begin(), bound.args_end());
 }
 
@@ -110,7 +98,8 @@ void Binder::copy(Value from, Value to) {
   func::FuncOp &body = copies[from.getType()];
   if (!body) {
     OpBuilder inBody(builder.getContext());
-    body = func::FuncOp::create(function.getLoc(), "copy_body", builder.getFunctionType({from.getType(), from.getType()}, {}));
+    body = func::FuncOp::create(function.getLoc(), "copy_body",
+                                builder.getFunctionType({from.getType(), from.getType()}, {}));
     body.setPrivate();
     symbols.insert(body);
     Block *block = body.addEntryBlock();
@@ -125,11 +114,12 @@ LogicalResult Binder::bind(func::CallOp call, unsigned index) {
   auto body = symbols.lookup<func::FuncOp>(call.getCallee());
   if (!body || body.isExternal())
     return call.emitOpError("calls what has no body");
-  SmallVector<Value> operands = llvm::map_to_vector(call.getOperands(), [&](Value operand) { return places.lookup(operand); });
+  SmallVector<Value> operands =
+      llvm::map_to_vector(call.getOperands(), [&](Value operand) { return places.lookup(operand); });
   auto timesPassed = [&](Value buffer) { return llvm::count(operands, buffer); };
   for (auto [i, result] : llvm::enumerate(call.getResults())) {
     Value place;
-    if (auto updated = body.getResultAttrOfType<IntegerAttr>(i, kDestination)) {
+    if (auto updated = body.getResultAttrOfType<IntegerAttr>(i, attr::destination)) {
       unsigned number = updated.getInt();
       if (number >= call.getNumOperands() || call.getOperandTypes()[number] != result.getType())
         return call.emitOpError() << "result " << i << " cannot be written to operand " << number;
@@ -141,7 +131,8 @@ LogicalResult Binder::bind(func::CallOp call, unsigned index) {
         operands[number] = place;
       }
     } else {
-      auto returned = llvm::find_if(result.getUses(), [](OpOperand &use) { return isa<func::ReturnOp>(use.getOwner()); });
+      auto returned =
+          llvm::find_if(result.getUses(), [](OpOperand &use) { return isa<func::ReturnOp>(use.getOwner()); });
       if (returned != result.use_end())
         place = destinations[returned->getOperandNumber()];
       if (!place || !isFree(place, index) || timesPassed(place) > 0) {
@@ -157,7 +148,8 @@ LogicalResult Binder::bind(func::CallOp call, unsigned index) {
   return success();
 }
 
-// What is not yet where it is returned is copied there, by way of another buffer where a copy overwrites what one still reads.
+// What is not yet where it is returned is copied there, by way of another buffer where a copy overwrites what one still
+// reads.
 void Binder::writeResults() {
   SmallVector<std::pair<Value, Value>> moves;
   DenseSet<Value> overwritten;

@@ -31,7 +31,8 @@ int64_t assignOffsets(MutableArrayRef<LiveBuffer> buffers) {
     }
     buffer->offset = bestOffset >= 0 ? bestOffset : end;
     total = std::max(total, buffer->offset + size);
-    placed.insert(llvm::upper_bound(placed, buffer, [](LiveBuffer *a, LiveBuffer *b) { return a->offset < b->offset; }), buffer);
+    placed.insert(llvm::upper_bound(placed, buffer, [](LiveBuffer *a, LiveBuffer *b) { return a->offset < b->offset; }),
+                  buffer);
   }
   return total;
 }

@@ -1,8 +1,9 @@
-// ppc-pass-destinations: every function result gets the argument in which it is to be written. Decided on tensors, so that
-// bufferization finds the destinations already there and has nothing to allocate for results.
+// ppc-pass-destinations: every function result gets the argument in which it is to be written. Decided on tensors, so
+// that bufferization finds the destinations already there and has nothing to allocate for results.
 #include "ppc/Transforms/Memory/Passes.h"
 
 #include "dialects/ppc/Ppc.h"
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -11,20 +12,13 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Memory/Passes.h.inc"
 
 namespace {
-constexpr StringLiteral kAction = "ppc.action", kBuffer = "ppc.buffer", kDestination = "ppc.destination";
-
 /// For each result of a function, the index of the argument in which it is written.
 using Destinations = SmallVector<unsigned>;
 
 /// The argument of `function` that its result `index` updates in place, if any.
 std::optional<unsigned> updatedArgument(func::FuncOp function, unsigned index) {
-  if (auto destination = function.getResultAttrOfType<IntegerAttr>(index, kDestination))
-    return destination.getInt();
-  if (Attribute buffer = function.getResultAttr(index, kBuffer))
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (function.getArgAttr(i, kBuffer) == buffer)
-        return i;
-  return std::nullopt;
+  auto destination = function.getResultAttrOfType<IntegerAttr>(index, attr::destination);
+  return destination ? std::optional<unsigned>(destination.getInt()) : std::nullopt;
 }
 
 /// Decides where each result goes, and appends the arguments for the new ones.
@@ -35,7 +29,8 @@ FailureOr<Destinations> addArguments(func::FuncOp function) {
     Type type = function.getResultTypes()[i];
     if (std::optional<unsigned> updated = updatedArgument(function, i)) {
       if (*updated >= before || function.getArgumentTypes()[*updated] != type)
-        return function.emitOpError() << "result " << i << " of type " << type << " cannot be written to argument " << *updated;
+        return function.emitOpError() << "result " << i << " of type " << type << " cannot be written to argument "
+                                      << *updated;
       if (llvm::is_contained(destinations, *updated))
         return function.emitOpError() << "has two results for argument " << *updated;
       destinations.push_back(*updated);
@@ -52,8 +47,8 @@ FailureOr<Destinations> addArguments(func::FuncOp function) {
 /// Whether the buffer of `argument` may be overwritten although no result goes there: a gradient that an update reduces
 /// between ranks is not needed afterwards.
 bool isFree(func::FuncOp function, BlockArgument argument) {
-  auto action = function->getAttrOfType<StringAttr>(kAction);
-  return action && action.getValue() == "update" && argument.hasOneUse() && isa<AllReduceOp>(*argument.getUsers().begin());
+  return ppcrt::routineKindOf(function) == ppcrt::RoutineKind::Update && argument.hasOneUse() &&
+         isa<AllReduceOp>(*argument.getUsers().begin());
 }
 
 struct PassDestinationsPass : impl::PassDestinationsPassBase<PassDestinationsPass> {

@@ -3,6 +3,7 @@
 #include "ppc/Transforms/Outline/Passes.h"
 
 #include "dialects/ppc/Ppc.h"
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
@@ -13,7 +14,6 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Outline/Passes.h.inc"
 
 namespace {
-constexpr StringLiteral kAction = "ppc.action", kBuffer = "ppc.buffer", kDestination = "ppc.destination";
 constexpr size_t kSummands = 16;
 
 /// The ops that one body will hold, in order.
@@ -62,8 +62,8 @@ void orderByLayer(Block &block) {
 
 bool isLarge(Type type) { return isa<RankedTensorType>(type) && cast<RankedTensorType>(type).getRank() > 0; }
 
-/// Adds up many scalars, the norms of a stage's gradients, in groups of kSummands: bodies of as many operands as a stage has
-/// parameters would be no other stage's.
+/// Adds up many scalars, the norms of a stage's gradients, in groups of kSummands: bodies of as many operands as a
+/// stage has parameters would be no other stage's.
 void splitScalarSums(func::FuncOp function) {
   for (auto sum : llvm::make_early_inc_range(function.getOps<SumOp>())) {
     if (isLarge(sum.getType()) || sum.getNumOperands() <= kSummands)
@@ -74,7 +74,8 @@ void splitScalarSums(func::FuncOp function) {
       SmallVector<Value> sums;
       for (ArrayRef<Value> rest = values; !rest.empty(); rest = rest.drop_front(std::min(kSummands, rest.size()))) {
         ArrayRef<Value> group = rest.take_front(kSummands);
-        sums.push_back(group.size() == 1 ? group.front() : SumOp::create(builder, sum.getLoc(), sum.getType(), group).getResult());
+        sums.push_back(group.size() == 1 ? group.front()
+                                         : SumOp::create(builder, sum.getLoc(), sum.getType(), group).getResult());
       }
       values = std::move(sums);
     }
@@ -92,12 +93,14 @@ void copyReturnedConstants(func::FuncOp function) {
     }
 }
 
-/// All ops but constants, in order: runs of ops of one layer and of ops that have none. Before and after the micro-batches,
-/// where ops go by parameter, each op on more than scalars, and each full group of summands, is one of its own.
+/// All ops but constants, in order: runs of ops of one layer and of ops that have none. Before and after the
+/// micro-batches, where ops go by parameter, each op on more than scalars, and each full group of summands, is one of
+/// its own.
 SmallVector<Group> groupsOf(func::FuncOp function) {
   SmallVector<Group> groups;
-  StringRef action = function->getAttrOfType<StringAttr>(kAction).getValue();
-  bool isOfMicroBatch = action == "forward" || action == "backward" || action == "weight_gradient";
+  ppcrt::RoutineKind kind = *ppcrt::routineKindOf(function);
+  StringRef action = ppcrt::stringifyRoutineKind(kind);
+  bool isOfMicroBatch = !ppcrt::isOfStep(kind);
   std::optional<std::optional<int64_t>> open; // the layer, if any, of the last group while ops may follow in it
   for (Operation &op : function.front().without_terminator()) {
     if (isConstant(&op)) {
@@ -105,8 +108,9 @@ SmallVector<Group> groupsOf(func::FuncOp function) {
         groups.push_back({"constant_body", {&op}});
       continue;
     }
-    bool isAlone = !isOfMicroBatch && (llvm::any_of(op.getOperandTypes(), isLarge) || llvm::any_of(op.getResultTypes(), isLarge) ||
-                                       (isa<SumOp>(op) && op.getNumOperands() == kSummands));
+    bool isAlone =
+        !isOfMicroBatch && (llvm::any_of(op.getOperandTypes(), isLarge) || llvm::any_of(op.getResultTypes(), isLarge) ||
+                            (isa<SumOp>(op) && op.getNumOperands() == kSummands));
     std::optional<int64_t> layer = layerOf(&op);
     if (isAlone)
       groups.push_back({op.getName().stripDialect().str() + "_body", {&op}});
@@ -130,7 +134,9 @@ Value updatedOperand(Value value, Value root) {
     return operand.getType() == root.getType() && (operand == root || updatedOperand(operand, root));
   };
   if (auto adamw = dyn_cast<AdamwOp>(op)) {
-    Value before = value == adamw.getNewParameter() ? adamw.getParameter() : value == adamw.getNewM() ? adamw.getM() : adamw.getV();
+    Value before = value == adamw.getNewParameter() ? adamw.getParameter()
+                   : value == adamw.getNewM()       ? adamw.getM()
+                                                    : adamw.getV();
     return before == root ? before : Value();
   }
   if (!isa<AddOp, SumOp, AllReduceOp>(op))
@@ -141,26 +147,24 @@ Value updatedOperand(Value value, Value root) {
   return {};
 }
 
-/// Which value takes over the buffer of which, for all values on the way from an argument to the result that updates it.
+/// Which value takes over the buffer of which, for all values on the way from an argument to the result that updates
+/// it.
 class InPlaceChains {
 public:
   explicit InPlaceChains(func::FuncOp function) {
-    DenseMap<Attribute, BlockArgument> arguments; // by buffer
-    for (BlockArgument argument : function.getArguments())
-      if (Attribute buffer = function.getArgAttr(argument.getArgNumber(), kBuffer))
-        arguments[buffer] = argument;
     for (auto [i, result] : llvm::enumerate(function.front().getTerminator()->getOperands())) {
-      Attribute buffer = function.getResultAttr(i, kBuffer);
-      BlockArgument argument = buffer ? arguments.lookup(buffer) : BlockArgument();
-      if (!argument)
+      auto destination = function.getResultAttrOfType<IntegerAttr>(i, attr::destination);
+      if (!destination)
         continue;
+      BlockArgument argument = function.getArgument(destination.getInt());
       for (Value value = result; value && value != argument; value = before.lookup(value))
         add(value, updatedOperand(value, argument));
     }
     // A gradient that an update reduces between ranks is not needed afterwards.
-    if (function->getAttrOfType<StringAttr>(kAction).getValue() == "update")
+    if (ppcrt::routineKindOf(function) == ppcrt::RoutineKind::Update)
       for (auto reduce : function.getOps<AllReduceOp>())
-        if (Value gradient = reduce.getX(); isa<BlockArgument>(gradient) && gradient.hasOneUse() && !before.count(reduce.getY()))
+        if (Value gradient = reduce.getX();
+            isa<BlockArgument>(gradient) && gradient.hasOneUse() && !before.count(reduce.getY()))
           add(reduce.getY(), gradient);
   }
 
@@ -225,7 +229,8 @@ void outline(func::FuncOp function, const Group &group, InPlaceChains &inPlace, 
     while (updated && !inputs.contains(updated))
       updated = inPlace.previous(updated);
     if (updated)
-      body.setResultAttr(i, kDestination, builder.getI64IntegerAttr(llvm::find(operands, updated) - operands.begin()));
+      body.setResultAttr(i, attr::destination,
+                         builder.getI64IntegerAttr(llvm::find(operands, updated) - operands.begin()));
     inPlace.replace(output, result, updated);
     output.replaceUsesWithIf(result, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
   }
@@ -251,13 +256,13 @@ struct OutlineLayersPass : impl::OutlineLayersPassBase<OutlineLayersPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      if (!function->hasAttrOfType<StringAttr>(kAction) || function.isExternal())
+      if (!ppcrt::routineKindOf(function) || function.isExternal())
         continue;
       if (!llvm::hasSingleElement(function.getBody())) {
         function.emitOpError("has several blocks; outlining needs one");
         return signalPassFailure();
       }
-      if (function->getAttrOfType<StringAttr>(kAction).getValue() != "update")
+      if (ppcrt::routineKindOf(function) != ppcrt::RoutineKind::Update)
         orderByLayer(function.front());
       splitScalarSums(function);
       copyReturnedConstants(function);

@@ -1,4 +1,5 @@
-// Turns the plan's schedule into the action list of each stage.
+// Turns the plan's schedule into the actions of each device.
+#include "StepWriter.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
@@ -11,69 +12,108 @@ namespace mlir::ppc {
 
 namespace {
 
-/// The actions of one stage, messages included, as attributes.
-SmallVector<Attribute> stageActions(DictionaryAttr stage, ArrayRef<PipelineAction> actions) {
-  Builder builder(stage.getContext());
-  auto functions = stage.getAs<DictionaryAttr>("functions");
-  SmallVector<Attribute> list;
-  auto add = [&](StringRef what, int64_t microBatch, DictionaryAttr message) {
-    SmallVector<NamedAttribute> fields = {builder.getNamedAttr("do", builder.getStringAttr(what)),
-                                          builder.getNamedAttr("micro_batch", builder.getI64IntegerAttr(microBatch))};
-    if (message)
-      for (StringRef key : {"buffer", "stage", "tag"})
-        fields.push_back(builder.getNamedAttr(key, message.get(key)));
-    list.push_back(builder.getDictionaryAttr(fields));
-  };
-  auto addMessages = [&](StringRef what, StringRef list, StringRef when, StringRef action, int64_t microBatch) {
-    for (auto message : stage.getAs<ArrayAttr>(list).getAsRange<DictionaryAttr>())
-      if (message.getAs<StringAttr>(when) == action)
-        add(what, microBatch, message);
-  };
-  for (const PipelineAction &action : actions) {
-    StringRef name = toString(action.kind);
-    addMessages("receive", "receives", "before", name, action.microBatch);
-    if (functions.contains(name))
-      add(name, action.microBatch, {});
-    addMessages("send", "sends", "after", name, action.microBatch);
+using namespace ppcrt;
+
+RoutineKind routineKind(PipelineActionKind kind) {
+  switch (kind) {
+  case PipelineActionKind::Forward:
+    return RoutineKind::Forward;
+  case PipelineActionKind::Backward:
+    return RoutineKind::Backward;
+  case PipelineActionKind::WeightGradient:
+    return RoutineKind::WeightGradient;
   }
-  return list;
+  llvm_unreachable("every kind of action has its routine");
+}
+
+/// Writes the step and the evaluation of one device.
+class DeviceSchedule {
+public:
+  DeviceSchedule(DeviceOp device, ProgramOp program, ProgramSymbols &symbols)
+      : device(device), symbols(symbols), messages(llvm::to_vector(program.getBody().front().getOps<MessageOp>())) {}
+
+  void write(ArrayRef<PipelineAction> actions, bool isEvaluation);
+
+private:
+  int64_t place(StringAttr name) { return int64_t(symbols.device(name).getAt()); }
+  RoutineKind kindOf(StringAttr device, FlatSymbolRefAttr routine) {
+    return symbols.routine(symbols.device(device), routine.getAttr()).getKind();
+  }
+
+  DeviceOp device;
+  ProgramSymbols &symbols;
+  SmallVector<MessageOp> messages;
+};
+
+void DeviceSchedule::write(ArrayRef<PipelineAction> actions, bool isEvaluation) {
+  auto builder = OpBuilder::atBlockEnd(&device.getBody().front());
+  Block &block = isEvaluation ? EvaluateOp::create(builder, device.getLoc()).getBody().emplaceBlock()
+                              : StepOp::create(builder, device.getLoc()).getBody().emplaceBlock();
+  StepWriter writer(device, symbols, block);
+  if (RoutineOp prepare = device.routine(RoutineKind::Prepare))
+    writer.run(prepare);
+  StringAttr self = device.getSymNameAttr();
+  DenseSet<int64_t> begun;
+  for (const PipelineAction &action : actions) {
+    RoutineKind kind = routineKind(action.kind);
+    if (isEvaluation && kind != RoutineKind::Forward)
+      continue;
+    // What only a backward uses is not sent where there is none.
+    auto isMeant = [&](MessageOp message) {
+      return !isEvaluation || kindOf(message.getReceiver(), message.getUsedAttr()) == RoutineKind::Forward;
+    };
+    if (begun.insert(action.microBatch).second)
+      writer.load(action.microBatch);
+    for (MessageOp message : messages)
+      if (message.getReceiver() == self && kindOf(self, message.getUsedAttr()) == kind && isMeant(message))
+        writer.receive(message, action.microBatch, place(message.getSender()));
+    if (RoutineOp routine = device.routine(kind))
+      writer.run(routine, action.microBatch);
+    for (MessageOp message : messages)
+      if (message.getSender() == self && kindOf(self, message.getMadeAttr()) == kind && isMeant(message))
+        writer.send(message, action.microBatch, place(message.getReceiver()));
+  }
+  if (RoutineOp last = device.routine(isEvaluation ? RoutineKind::Evaluate : RoutineKind::Update))
+    writer.run(last);
 }
 
 struct ApplySchedulePass : impl::ApplySchedulePassBase<ApplySchedulePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto plan = module->getAttrOfType<PlanAttr>(attr::plan);
-    auto stages = module->getAttrOfType<ArrayAttr>("ppc.stages");
+    ProgramOp program = findProgram(module);
     auto fail = [&](const Twine &message) {
       module.emitError() << message;
       signalPassFailure();
     };
-    if (!plan || !stages)
-      return fail("expected a module with ppc.plan and ppc.stages: run ppc-split-stages first");
-    if (stages.size() != plan.getStages().size())
-      return fail("ppc.stages has " + Twine(stages.size()) + " entries, but the plan has " + Twine(plan.getStages().size()) + " stages");
-    for (auto [number, entry] : llvm::enumerate(stages)) {
-      auto stage = dyn_cast<DictionaryAttr>(entry);
-      if (!stage || !stage.getAs<DictionaryAttr>("functions") || !stage.getAs<ArrayAttr>("sends") || !stage.getAs<ArrayAttr>("receives"))
-        return fail("stage " + Twine(number) + " in ppc.stages lacks functions, sends or receives: run ppc-split-stages first");
-    }
+    if (!plan || !program)
+      return fail("expected a module with ppc.plan and a ppcrt.program: run ppc-split-stages first");
+    SmallVector<DeviceOp> devices = program.getDevices();
+    if (devices.size() != plan.getStages().size())
+      return fail("the program has " + Twine(devices.size()) + " devices, but the plan has " +
+                  Twine(plan.getStages().size()) + " stages");
     llvm::Expected<PipelineSchedule> schedule =
-        makePipelineSchedule(plan.getSchedule().getValue(), stages.size(), plan.getMicroBatches());
+        makePipelineSchedule(plan.getSchedule().getValue(), devices.size(), plan.getMicroBatches());
     if (!schedule)
       return fail(llvm::toString(schedule.takeError()));
     std::vector<int64_t> slots = slotsPerStage(*schedule);
     if (llvm::Error error = verifySchedule(*schedule, slots))
       return fail(llvm::toString(std::move(error)));
 
-    Builder builder(&getContext());
-    SmallVector<Attribute> scheduled;
-    for (auto [number, stage] : llvm::enumerate(stages.getAsRange<DictionaryAttr>())) {
-      NamedAttrList fields(stage);
-      fields.set("slots", builder.getI64IntegerAttr(slots[number]));
-      fields.set("actions", builder.getArrayAttr(stageActions(stage, schedule->devices[number])));
-      scheduled.push_back(fields.getDictionary(&getContext()));
+    for (auto [device, count] : llvm::zip_equal(devices, slots))
+      for (auto buffer : device.getBody().front().getOps<BufferOp>())
+        if (buffer.hasSlots())
+          buffer.setSlots(count);
+    bool evaluates = llvm::all_of(devices, [](DeviceOp device) { return bool(device.routine(RoutineKind::Evaluate)); });
+    ProgramSymbols symbols(program);
+    for (auto [device, actions] : llvm::zip_equal(devices, schedule->devices)) {
+      if (device.getStep())
+        return fail("device " + Twine(device.getAt()) + " has a step already");
+      DeviceSchedule own(device, program, symbols);
+      own.write(actions, /*isEvaluation=*/false);
+      if (evaluates)
+        own.write(actions, /*isEvaluation=*/true);
     }
-    module->setAttr("ppc.stages", builder.getArrayAttr(scheduled));
   }
 };
 

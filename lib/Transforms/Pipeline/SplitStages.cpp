@@ -12,20 +12,20 @@ namespace {
 /// Where an op of a micro-batch runs.
 struct Site {
   int64_t stage;
-  Action action;
+  RoutineKind action;
   bool operator==(const Site &other) const { return stage == other.stage && action == other.action; }
   /// Whether every schedule has done the work here before that of the same micro-batch at `user`: forwards go up the
   /// stages, backwards down, and a weight gradient runs some time after its own stage's backward.
   bool precedes(const Site &user) const {
-    if (action == Action::Prepare)
+    if (action == RoutineKind::Prepare)
       return stage == user.stage;
-    if (action == Action::WeightGradient)
+    if (action == RoutineKind::WeightGradient)
       return *this == user;
-    if (action == Action::Forward)
-      return user.action != Action::Forward || stage <= user.stage;
-    return user.action != Action::Forward && stage >= user.stage;
+    if (action == RoutineKind::Forward)
+      return user.action != RoutineKind::Forward || stage <= user.stage;
+    return user.action != RoutineKind::Forward && stage >= user.stage;
   }
-  std::string str() const { return (toString(action) + " of stage " + Twine(stage)).str(); }
+  std::string str() const { return (stringifyRoutineKind(action) + " of stage " + Twine(stage)).str(); }
 };
 
 class StepSplitter {
@@ -41,33 +41,34 @@ private:
   /// Makes `value` of @step available at `site`.
   FailureOr<Value> materialize(Value value, Site site, Operation *user);
   /// The buffer in which `value`, made by a micro-batch at `from`, lies on its own stage.
-  int64_t ownBuffer(Value value, Site from);
+  BufferOp ownBuffer(Value value, Site from);
   int64_t orderOf(Value value);
   /// The buffer on `to`'s stage that receives `value`.
-  int64_t receivedBuffer(Value value, Site from, Site to);
+  BufferOp receivedBuffer(Value value, Site from, Site to);
   LogicalResult cloneBody();
   LogicalResult addAccumulators();
-  LogicalResult inputBuffer(int64_t stage, BlockArgument argument, int64_t &buffer);
+  FailureOr<BufferOp> inputBuffer(int64_t stage, BlockArgument argument);
 
   StepSplit &split;
   bool splitWeightGradient;
   DenseMap<Operation *, Site> sites;
   DenseMap<Operation *, int64_t> places;
-  /// Stage and buffer of each result of the accumulate.
-  SmallVector<std::pair<int64_t, int64_t>> accumulators;
-  unsigned tags = 0;
+  SmallVector<Accumulator> accumulators;   ///< of each result of the accumulate
+  DenseMap<Operation *, size_t> messageTo; ///< by the buffer that receives it: its place in split.messages
 };
 
 FailureOr<Site> StepSplitter::siteOf(Operation *op) {
   auto stage = op->getAttrOfType<IntegerAttr>(attr::stage);
   auto part = op->getAttrOfType<PartAttr>(attr::part);
   if (!stage || !part)
-    return op->emitOpError() << "has no " << (stage ? attr::part : attr::stage) << ", so it has no place in the pipeline";
+    return op->emitOpError() << "has no " << (stage ? attr::part : attr::stage)
+                             << ", so it has no place in the pipeline";
   if (stage.getInt() < 0 || stage.getInt() >= split.stageCount())
-    return op->emitOpError() << "is on stage " << stage.getInt() << " of a plan with " << split.stageCount() << " stages";
-  Action action = part.getValue() == Part::Forward                                  ? Action::Forward
-                  : part.getValue() == Part::WeightGradient && splitWeightGradient ? Action::WeightGradient
-                                                                                   : Action::Backward;
+    return op->emitOpError() << "is on stage " << stage.getInt() << " of a plan with " << split.stageCount()
+                             << " stages";
+  RoutineKind action = part.getValue() == Part::Forward                                 ? RoutineKind::Forward
+                       : part.getValue() == Part::WeightGradient && splitWeightGradient ? RoutineKind::WeightGradient
+                                                                                        : RoutineKind::Backward;
   return Site{stage.getInt(), action};
 }
 
@@ -79,56 +80,53 @@ int64_t StepSplitter::orderOf(Value value) {
   return places.lookup(value.getDefiningOp());
 }
 
-int64_t StepSplitter::ownBuffer(Value value, Site from) {
+BufferOp StepSplitter::ownBuffer(Value value, Site from) {
   StageProgram &program = *split.stages[from.stage];
-  auto [it, isNew] = program.bufferOf.try_emplace(value, 0);
+  auto [it, isNew] = program.bufferOf.try_emplace(value);
   if (isNew) {
-    Builder builder(value.getContext());
-    bool isPrepared = from.action == Action::Prepare;
-    SmallVector<NamedAttribute> fields;
+    bool isPrepared = from.action == RoutineKind::Prepare;
+    BufferFields fields;
     if (!isPrepared)
-      fields.push_back(builder.getNamedAttr("order", builder.getI64IntegerAttr(orderOf(value))));
+      fields.order = orderOf(value);
     if (auto name = value.getLoc()->findInstanceOf<NameLoc>())
-      fields.push_back(builder.getNamedAttr("name", name.getName()));
-    it->second = program.addBuffer(isPrepared ? "prepared" : "saved", value.getType(), isPrepared ? "arena" : "slot", fields);
+      fields.name = name.getName();
+    BufferOp buffer = program.addBuffer(isPrepared ? BufferRole::Prepared : BufferRole::Saved, value.getType(), fields);
+    program.bufferOf[value] = buffer;
     StageFunction &function = *program.findFunction(from.action);
-    function.addResult(it->second, function.mapping.lookup(value));
+    function.addResult(buffer, function.mapping.lookup(value));
   }
   return program.bufferOf.lookup(value);
 }
 
-int64_t StepSplitter::receivedBuffer(Value value, Site from, Site to) {
+BufferOp StepSplitter::receivedBuffer(Value value, Site from, Site to) {
   StageProgram &program = *split.stages[to.stage];
   if (auto it = program.bufferOf.find(value); it != program.bufferOf.end()) {
-    program.useReceived(to.action, it->second);
+    StageMessage &message = split.messages[messageTo.at(it->second)];
+    message.used = std::min(message.used, to.action);
     return it->second;
   }
-  int64_t sent = ownBuffer(value, from);
-  int64_t received = program.addBuffer("message", value.getType(), "slot");
+  BufferOp sent = ownBuffer(value, from);
+  BufferOp received = program.addBuffer(BufferRole::Message, value.getType());
   program.bufferOf[value] = received;
-  split.stages[from.stage]->addSend(from.action, sent, to.stage, tags);
-  program.addReceive(to.action, received, from.stage, tags);
-  ++tags;
+  messageTo[received] = split.messages.size();
+  split.messages.push_back({from.stage, sent, from.action, to.stage, received, to.action});
   return received;
 }
 
-LogicalResult StepSplitter::inputBuffer(int64_t stage, BlockArgument argument, int64_t &buffer) {
+FailureOr<BufferOp> StepSplitter::inputBuffer(int64_t stage, BlockArgument argument) {
   StageProgram &program = *split.stages[stage];
-  if (auto it = program.bufferOf.find(argument); it != program.bufferOf.end()) {
-    buffer = it->second;
-    return success();
-  }
+  if (auto it = program.bufferOf.find(argument); it != program.bufferOf.end())
+    return it->second;
   auto outer = dyn_cast<BlockArgument>(split.accumulate.getInputs()[argument.getArgNumber()]);
   auto name = outer ? split.step.getArgAttrOfType<StringAttr>(outer.getArgNumber(), attr::input) : StringAttr();
   if (!name)
     return split.accumulate.emitOpError() << "operand " << argument.getArgNumber() << " is no ppc.input of the step";
-  Builder builder(split.step.getContext());
-  SmallVector<NamedAttribute> fields = {builder.getNamedAttr("name", name)};
-  if (Attribute sharding = split.step.getArgAttr(outer.getArgNumber(), attr::sharding))
-    fields.push_back(builder.getNamedAttr("sharding", sharding));
-  buffer = program.addBuffer("input", argument.getType(), "slot", fields);
+  BufferFields fields;
+  fields.name = name;
+  fields.sharding = split.step.getArgAttrOfType<ShardingAttr>(outer.getArgNumber(), attr::sharding);
+  BufferOp buffer = program.addBuffer(BufferRole::Input, argument.getType(), fields);
   program.bufferOf[argument] = buffer;
-  return success();
+  return buffer;
 }
 
 FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *user) {
@@ -144,12 +142,12 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
       copy->setAttr(attr::layer, layer);
     result = copy->getResult(0);
   } else if (!op && value.getParentBlock() == &split.accumulate.getBody().front()) {
-    int64_t buffer;
-    if (failed(inputBuffer(site.stage, cast<BlockArgument>(value), buffer)))
+    FailureOr<BufferOp> buffer = inputBuffer(site.stage, cast<BlockArgument>(value));
+    if (failed(buffer))
       return failure();
-    result = function.argument(buffer, value.getType());
+    result = function.argument(*buffer, value.getType());
   } else if (!op) {
-    FailureOr<int64_t> buffer = split.argumentBuffer(site.stage, cast<BlockArgument>(value));
+    FailureOr<BufferOp> buffer = split.argumentBuffer(site.stage, cast<BlockArgument>(value));
     if (failed(buffer))
       return failure();
     result = function.argument(*buffer, value.getType());
@@ -160,7 +158,7 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
       error.attachNote(op->getLoc()) << "it is computed in " << from.str();
       return error;
     }
-    int64_t buffer = from.stage == site.stage ? ownBuffer(value, from) : receivedBuffer(value, from, site);
+    BufferOp buffer = from.stage == site.stage ? ownBuffer(value, from) : receivedBuffer(value, from, site);
     result = function.argument(buffer, value.getType());
   } else {
     return user->emitOpError("uses a value that is computed outside of the micro-batches");
@@ -184,7 +182,7 @@ LogicalResult StepSplitter::cloneBody() {
     if (&op == split.accumulate)
       break;
     FailureOr<Site> site = isa<ConstantOp>(op) ? Site{} : siteOf(&op);
-    if (failed(site) || (!isa<ConstantOp>(op) && failed(cloneTo(&op, {site->stage, Action::Prepare}))))
+    if (failed(site) || (!isa<ConstantOp>(op) && failed(cloneTo(&op, {site->stage, RoutineKind::Prepare}))))
       return failure();
   }
   for (Operation &op : split.accumulate.getBody().front().without_terminator()) {
@@ -209,7 +207,7 @@ LogicalResult StepSplitter::addAccumulators() {
     Site site = found->second;
     StageProgram &program = *split.stages[site.stage];
     StageFunction &function = *program.findFunction(site.action);
-    int64_t buffer = program.addBuffer("accumulator", value.getType(), "arena");
+    BufferOp buffer = program.addBuffer(BufferRole::Accumulator, value.getType());
     Value argument = function.argument(buffer, value.getType());
     // Right after the value, so that it need not be kept.
     Value local = function.mapping.lookup(value);
@@ -247,17 +245,32 @@ struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
       step.emitOpError() << "expected one ppc.accumulate, found " << accumulates.size();
       return signalPassFailure();
     }
-    StepSplit split{step, accumulates.front(), {}, OpBuilder(step)};
-    for (size_t stage = 0; stage < plan.getStages().size(); ++stage)
-      split.stages.push_back(std::make_unique<StageProgram>(&getContext(), stage));
+    StepSplit split{step, accumulates.front(), makeProgram(plan), {}, OpBuilder(step), {}};
+    for (ppcrt::DeviceOp device : split.program.getDevices())
+      split.stages.push_back(std::make_unique<StageProgram>(device));
     StepSplitter splitter(split, splitWeightGradient);
     if (failed(splitter.run()))
       return signalPassFailure();
-    SmallVector<Attribute> stages;
-    for (auto &stage : split.stages)
-      stages.push_back(stage->finish());
-    module->setAttr("ppc.stages", ArrayAttr::get(&getContext(), stages));
+    split.finish();
     step.erase();
+  }
+
+  /// The devices of the plan, with nothing on them.
+  ppcrt::ProgramOp makeProgram(PlanAttr plan) {
+    auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    Location loc = getOperation().getLoc();
+    SmallVector<StringAttr> names = {builder.getStringAttr("pp")};
+    SmallVector<int64_t> sizes = {int64_t(plan.getStages().size())};
+    llvm::append_range(names, plan.getGrid().getNames());
+    llvm::append_range(sizes, plan.getGrid().getSizes());
+    auto program = ppcrt::ProgramOp::create(builder, loc, "train", GridAttr::get(&getContext(), names, sizes),
+                                            plan.getMicroBatches());
+    builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
+    for (int64_t stage = 0; stage < sizes.front(); ++stage)
+      ppcrt::DeviceOp::create(builder, loc, "device" + std::to_string(stage), stage, IntegerAttr())
+          .getBody()
+          .emplaceBlock();
+    return program;
   }
 };
 

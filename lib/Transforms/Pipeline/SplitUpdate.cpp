@@ -1,6 +1,6 @@
-// The update at the end of a step, on every stage for what it holds. All stages' functions are built together, op by op in
-// the order of @step, so that collectives between stages stand in one order everywhere. What the loss needs of it is built
-// once more, as a function of its own that evaluates.
+// The update at the end of a step, on every stage for what it holds. All stages' functions are built together, op by op
+// in the order of @step, so that collectives between stages stand in one order everywhere. What the loss needs of it is
+// built once more, as a function of its own that evaluates.
 #include "StageProgram.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 class UpdateSplitter {
 public:
-  UpdateSplitter(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators, Action action)
+  UpdateSplitter(StepSplit &split, ArrayRef<Accumulator> accumulators, RoutineKind action)
       : split(split), accumulators(accumulators), action(action), all(split.stageCount(), true) {
     for (BlockArgument argument : split.step.getArguments()) {
       unsigned number = argument.getArgNumber();
@@ -23,9 +23,9 @@ public:
   LogicalResult run();
 
   /// The buffers of the loss by stage; those of Update are Evaluate's too.
-  DenseMap<int64_t, int64_t> lossBuffers;
-  /// Number of the all-reduce between stages that is being built: the same on every stage, and different for each, so that
-  /// nothing merges two of them on one stage only (two zeros, say).
+  DenseMap<int64_t, BufferOp> lossBuffers;
+  /// Number of the all-reduce between stages that is being built: the same on every stage, and different for each, so
+  /// that nothing merges two of them on one stage only (two zeros, say).
   int64_t channel = 0;
 
 private:
@@ -45,18 +45,18 @@ private:
   LogicalResult split1(Operation *op);
   LogicalResult addResults();
   /// Whether `op` is computed by the functions that are built.
-  bool isWanted(Operation *op) const { return action == Action::Update || needed.contains(op); }
+  bool isWanted(Operation *op) const { return action == RoutineKind::Update || needed.contains(op); }
   void findNeeded();
-  /// The buffer for the gradient `value` of a parameter on `stage`: the accumulator that it is computed from where there
-  /// is one of its type, else a new one.
-  int64_t gradientBuffer(Value value, int64_t stage, ArrayRef<NamedAttribute> fields);
+  /// The buffer for the gradient `value` of a parameter on `stage`: the accumulator that it is computed from where
+  /// there is one of its type, else a new one.
+  BufferOp gradientBuffer(Value value, int64_t stage, const BufferFields &fields);
 
   Value allReduce(StageFunction &function, Value value, const Stages &stages);
   static Value zero(StageFunction &function, Type type);
 
   StepSplit &split;
-  ArrayRef<std::pair<int64_t, int64_t>> accumulators;
-  Action action;              ///< Update or Evaluate
+  ArrayRef<Accumulator> accumulators;
+  RoutineKind action;           ///< Update or Evaluate
   DenseSet<Operation *> needed; ///< of Evaluate: what the loss is computed from, after the accumulate
   Stages all;
   DenseMap<Value, Stages> sitesOf; ///< of results of ops that have been split
@@ -99,7 +99,7 @@ FailureOr<Value> UpdateSplitter::materialize(Value value, int64_t stage) {
   } else if (value.getDefiningOp() == split.accumulate) {
     result = update.argument(accumulators[cast<OpResult>(value).getResultNumber()].second, value.getType());
   } else if (auto argument = dyn_cast<BlockArgument>(value)) {
-    FailureOr<int64_t> buffer = split.argumentBuffer(stage, argument);
+    FailureOr<BufferOp> buffer = split.argumentBuffer(stage, argument);
     if (failed(buffer))
       return failure();
     result = update.argument(*buffer, value.getType());
@@ -161,9 +161,10 @@ LogicalResult UpdateSplitter::sumAcrossStages(SumOp sum, ArrayRef<Stages> sites)
   }
   for (unsigned stage : involved.set_bits()) {
     StageFunction &update = function(stage);
-    Value local = own[stage].empty()       ? zero(update, sum.getType())
-                  : own[stage].size() == 1 ? own[stage].front()
-                                           : SumOp::create(update.builder, sum.getLoc(), sum.getType(), own[stage]).getResult();
+    Value local = own[stage].empty() ? zero(update, sum.getType())
+                  : own[stage].size() == 1
+                      ? own[stage].front()
+                      : SumOp::create(update.builder, sum.getLoc(), sum.getType(), own[stage]).getResult();
     update.mapping.map(sum.getResult(), allReduce(update, local, involved));
   }
   ++channel;
@@ -237,7 +238,7 @@ LogicalResult UpdateSplitter::split1(Operation *op) {
   return success();
 }
 
-int64_t UpdateSplitter::gradientBuffer(Value value, int64_t stage, ArrayRef<NamedAttribute> fields) {
+BufferOp UpdateSplitter::gradientBuffer(Value value, int64_t stage, const BufferFields &fields) {
   StageProgram &program = *split.stages[stage];
   SmallVector<Value> worklist = {value};
   DenseSet<Value> seen;
@@ -251,25 +252,27 @@ int64_t UpdateSplitter::gradientBuffer(Value value, int64_t stage, ArrayRef<Name
       continue;
     }
     auto [owner, buffer] = accumulators[cast<OpResult>(current).getResultNumber()];
-    if (owner == stage && current.getType() == value.getType() && program.role(buffer) == "accumulator") {
-      program.setRole(buffer, "gradient", fields);
+    if (owner == stage && current.getType() == value.getType() && buffer.getRole() == BufferRole::Accumulator) {
+      program.setRole(buffer, BufferRole::Gradient, fields);
       return buffer;
     }
   }
-  return program.addBuffer("gradient", value.getType(), "arena", fields);
+  return program.addBuffer(BufferRole::Gradient, value.getType(), fields);
 }
 
 // Results lie in the buffers of what they update; metrics in buffers of their own.
 LogicalResult UpdateSplitter::addResults() {
   func::FuncOp step = split.step;
   Builder attrs(step.getContext());
-  auto argumentOf = [&](StringRef kind, StringAttr name) { return arguments.lookup({attrs.getStringAttr(kind), name}); };
+  auto argumentOf = [&](StringRef kind, StringAttr name) {
+    return arguments.lookup({attrs.getStringAttr(kind), name});
+  };
   for (auto [number, value] : llvm::enumerate(step.front().getTerminator()->getOperands())) {
     auto kind = step.getResultAttrOfType<StringAttr>(number, attr::result);
     auto name = step.getResultAttrOfType<StringAttr>(number, attr::of);
     if (!kind)
       return step.emitOpError() << "result " << number << " has no ppc.result";
-    if (action == Action::Evaluate && kind != "loss")
+    if (action == RoutineKind::Evaluate && kind != "loss")
       continue;
     bool isMetric = kind == "loss" || kind == "grad_norm";
     if (isMetric && failed(broadcastScalar(value)))
@@ -288,24 +291,25 @@ LogicalResult UpdateSplitter::addResults() {
       FailureOr<Value> local = materialize(value, stage);
       if (failed(local))
         return failure();
-      int64_t buffer;
-      if (action == Action::Evaluate) {
+      BufferOp buffer;
+      if (action == RoutineKind::Evaluate) {
         buffer = lossBuffers.lookup(stage);
       } else if (isMetric) {
-        buffer = program.addBuffer("metric", value.getType(), "arena", {attrs.getNamedAttr("name", kind)});
+        buffer = program.addBuffer(BufferRole::Metric, value.getType(), {/*name=*/kind});
         if (kind == "loss")
           lossBuffers[stage] = buffer;
       } else if (kind == "gradient") {
-        SmallVector<NamedAttribute> fields = {attrs.getNamedAttr("name", name)};
-        for (auto [from, to] : {std::pair(attr::sharding, "sharding"), std::pair(attr::logicalType, "logical")})
-          if (Attribute attribute = step.getResultAttr(number, from))
-            fields.push_back(attrs.getNamedAttr(to, attribute));
+        BufferFields fields{name};
+        fields.sharding = step.getResultAttrOfType<ShardingAttr>(number, attr::sharding);
+        if (auto logical = step.getResultAttrOfType<TypeAttr>(number, attr::logicalType))
+          fields.logical = cast<RankedTensorType>(logical.getValue());
         buffer = gradientBuffer(value, stage, fields);
       } else {
         BlockArgument argument = argumentOf(kind, name);
         if (!argument)
-          return step.emitOpError() << "result " << number << " updates " << kind << " of " << name << ", which is no argument";
-        FailureOr<int64_t> own = split.argumentBuffer(stage, argument);
+          return step.emitOpError() << "result " << number << " updates " << kind << " of " << name
+                                    << ", which is no argument";
+        FailureOr<BufferOp> own = split.argumentBuffer(stage, argument);
         if (failed(own))
           return failure();
         buffer = *own;
@@ -329,12 +333,13 @@ void UpdateSplitter::findNeeded() {
 }
 
 LogicalResult UpdateSplitter::run() {
-  if (action == Action::Evaluate)
+  if (action == RoutineKind::Evaluate)
     findNeeded();
   for (int64_t stage = 0; stage < split.stageCount(); ++stage)
     function(stage);
   for (Operation &op : split.step.front().without_terminator()) {
-    if (!split.accumulate->isBeforeInBlock(&op) || isa<ConstantOp>(op) || !isWanted(&op)) // what comes before has a function of its own
+    if (!split.accumulate->isBeforeInBlock(&op) || isa<ConstantOp>(op) ||
+        !isWanted(&op)) // what comes before has a function of its own
       continue;
     if (failed(split1(&op)))
       return failure();
@@ -344,8 +349,8 @@ LogicalResult UpdateSplitter::run() {
 
 } // namespace
 
-LogicalResult splitUpdate(StepSplit &split, ArrayRef<std::pair<int64_t, int64_t>> accumulators) {
-  UpdateSplitter update(split, accumulators, Action::Update), evaluate(split, accumulators, Action::Evaluate);
+LogicalResult splitUpdate(StepSplit &split, ArrayRef<Accumulator> accumulators) {
+  UpdateSplitter update(split, accumulators, RoutineKind::Update), evaluate(split, accumulators, RoutineKind::Evaluate);
   if (failed(update.run()))
     return failure();
   if (update.lossBuffers.empty())

@@ -68,7 +68,8 @@ FailureOr<ShardingAttr> PlanApplier::shardingFromDimensions(unsigned number, Ran
       auto [it, isNew] = usedBy.try_emplace(axis, dim);
       if (!isNew)
         return function.emitOpError() << "the plan cuts both dimensions '" << it->second << "' and '" << dim << "' of "
-                                      << describe(number) << " over axis '" << axis << "': cut one of them over another axis";
+                                      << describe(number) << " over axis '" << axis
+                                      << "': cut one of them over another axis";
     }
   }
   return ShardingAttr::get(function.getContext(), cut, {}, {});
@@ -76,8 +77,8 @@ FailureOr<ShardingAttr> PlanApplier::shardingFromDimensions(unsigned number, Ran
 
 LogicalResult PlanApplier::verify(unsigned number, RankedTensorType type, ShardingAttr sharding) {
   if (int64_t(sharding.getDims().size()) != type.getRank())
-    return function.emitOpError() << "the plan cuts " << sharding.getDims().size() << " dimensions of " << describe(number)
-                                  << ", which has " << type.getRank();
+    return function.emitOpError() << "the plan cuts " << sharding.getDims().size() << " dimensions of "
+                                  << describe(number) << ", which has " << type.getRank();
   auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
   for (auto [dim, axes] : llvm::enumerate(sharding.getDims())) {
     for (StringRef axis : axisNames(axes))
@@ -95,8 +96,8 @@ LogicalResult PlanApplier::verify(unsigned number, RankedTensorType type, Shardi
   return success();
 }
 
-// Each axis goes where the block that is left is smallest, and among equals to the outermost dimension: there a block is one
-// piece of memory. Tensors that have too few elements for an axis stay whole along it.
+// Each axis goes where the block that is left is smallest, and among equals to the outermost dimension: there a block
+// is one piece of memory. Tensors that have too few elements for an axis stay whole along it.
 ShardingAttr PlanApplier::cutForUpdate(RankedTensorType type, ShardingAttr sharding) {
   GridAttr grid = plan.getGrid();
   SmallVector<SmallVector<Attribute>> dims;
@@ -151,8 +152,9 @@ LogicalResult PlanApplier::shardArgument(unsigned number) {
   return success();
 }
 
-/// Where micro-batches read nothing of a parameter but what is rounded of it, each rank keeps the block that it updates: that is
-/// rounded, and what is gathered has half the bytes. The same numbers: rounding goes element by element.
+/// Where micro-batches read nothing of a parameter but what is rounded of it, each rank keeps the block that it
+/// updates: that is rounded, and what is gathered has half the bytes. The same numbers: rounding goes element by
+/// element.
 void PlanApplier::gatherRounded() {
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -197,8 +199,9 @@ LogicalResult PlanApplier::assignStages() {
     op->setAttr(attr::stage, IntegerAttr::get(layer.getType(), std::max<int64_t>(stage, 0)));
   });
   if (first.back() > lastLayer)
-    return function.emitOpError() << "the plan's last stage starts at layer " << first.back() << " but the model's last layer is "
-                                  << lastLayer << " (embedding and head are layers too)";
+    return function.emitOpError() << "the plan's last stage starts at layer " << first.back()
+                                  << " but the model's last layer is " << lastLayer
+                                  << " (embedding and head are layers too)";
   return success();
 }
 

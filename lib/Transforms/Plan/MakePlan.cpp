@@ -13,7 +13,8 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
   using MakePlanPassBase::MakePlanPassBase;
 
   void runOnOperation() override {
-    PlanDegrees degrees{dp, tp, pp, microBatch, schedule, recompute, {}, llvm::to_vector(layersPerStage), sequenceParallel, zero};
+    PlanDegrees degrees{
+        dp, tp, pp, microBatch, schedule, recompute, {}, llvm::to_vector(layersPerStage), sequenceParallel, zero};
     FailureOr<PlanAttr> plan =
         planFile.empty() ? buildPlan(getOperation(), degrees) : readPlanFile(planFile, getOperation());
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))

@@ -3,7 +3,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/PlanCuts.h"
-#include "ppc/Planning/StageCutter.h"
+#include "ppc/Planning/Chain/StageCutter.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -115,29 +115,34 @@ FailureOr<DictionaryAttr> PlanBuilder::recomputeOf(ArrayRef<int64_t> stages, int
   SmallVector<NamedAttribute> rules;
   auto add = [&](int64_t first, int64_t last) {
     if (first <= last)
-      rules.push_back(builder.getNamedAttr(llvm::formatv("{0}-{1}", first, last).str(), builder.getStringAttr(recompute)));
+      rules.push_back(
+          builder.getNamedAttr(llvm::formatv("{0}-{1}", first, last).str(), builder.getStringAttr(recompute)));
   };
   if (recomputedLayers.empty())
     add(1, layers);
   for (auto [stage, count] : llvm::enumerate(recomputedLayers)) {
-    int64_t first = std::max<int64_t>(stages[stage], 1), end = stage + 1 < stages.size() ? stages[stage + 1] : layers + 1;
+    int64_t first = std::max<int64_t>(stages[stage], 1),
+            end = stage + 1 < stages.size() ? stages[stage + 1] : layers + 1;
     add(first, std::min(first + count, end) - 1);
   }
   return rules.empty() ? DictionaryAttr() : builder.getDictionaryAttr(rules);
 }
 
 LogicalResult PlanBuilder::checkDegrees() {
-  for (auto [name, value] : {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp),
-                             std::pair("micro-batch", microBatch)})
+  for (auto [name, value] :
+       {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp), std::pair("micro-batch", microBatch)})
     if (value < 1)
       return module.emitError() << name << " is " << value << ", expected at least 1";
   if (zero < 0 || zero > 1)
-    return module.emitError() << "zero is " << zero << ": compiled programs can cut the optimizer's state (1) or nothing (0)";
+    return module.emitError() << "zero is " << zero
+                              << ": compiled programs can cut the optimizer's state (1) or nothing (0)";
   int64_t sequence = logicalDimension(module, "sequence");
   if (sequenceParallel && tp > 1 && !sequence)
-    return module.emitError("no argument has a dimension called \"sequence\" in ppc.dims, which sequence parallelism cuts");
+    return module.emitError(
+        "no argument has a dimension called \"sequence\" in ppc.dims, which sequence parallelism cuts");
   if (sequenceParallel && tp > sequence && tp > 1)
-    return module.emitError() << "sequence parallelism cannot cut sequences of " << sequence << " tokens over tp " << tp;
+    return module.emitError() << "sequence parallelism cannot cut sequences of " << sequence << " tokens over tp "
+                              << tp;
   return success();
 }
 
@@ -148,8 +153,8 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   if (!batch)
     return module.emitError("no argument has a dimension called \"batch\" in ppc.dims");
   if (batch % (dp * microBatch))
-    return module.emitError() << "global batch of " << batch << " sequences is no multiple of dp " << dp << " x micro-batch "
-                              << microBatch << " = " << dp * microBatch;
+    return module.emitError() << "global batch of " << batch << " sequences is no multiple of dp " << dp
+                              << " x micro-batch " << microBatch << " = " << dp * microBatch;
   FailureOr<SmallVector<LayerCost>> layers = layerCosts();
   if (failed(layers))
     return failure();
@@ -171,13 +176,14 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   addTensorAxes(names, sizes, dimensions);
   auto grid = GridAttr::get(module.getContext(), names, sizes);
   if (sequenceParallel && tp > 1) // over all axes but dp, which stands first
-    dimensions.push_back(builder.getNamedAttr((kActivationPrefix + "sequence").str(),
-                                              builder.getArrayAttr(SmallVector<Attribute>(names.begin() + 1, names.end()))));
+    dimensions.push_back(
+        builder.getNamedAttr((kActivationPrefix + "sequence").str(),
+                             builder.getArrayAttr(SmallVector<Attribute>(names.begin() + 1, names.end()))));
   if (zero && dp > 1)
     dimensions.push_back(builder.getNamedAttr(kUpdateName, builder.getStrArrayAttr({"dp"})));
-  auto plan = PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid, ArrayRef<int64_t>(*stages),
-                                   builder.getStringAttr(schedule), microBatches, builder.getDictionaryAttr(dimensions),
-                                   builder.getDictionaryAttr({}), *recomputed);
+  auto plan = PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid,
+                                   ArrayRef<int64_t>(*stages), builder.getStringAttr(schedule), microBatches,
+                                   builder.getDictionaryAttr(dimensions), builder.getDictionaryAttr({}), *recomputed);
   if (!plan)
     return failure();
   return plan;
@@ -190,12 +196,14 @@ LogicalResult checkBatch(ModuleOp module, PlanAttr plan) {
   auto axes = plan.getDimensions().getAs<ArrayAttr>("batch");
   int64_t parts = axes ? plan.getGrid().product(axes) : 1;
   if (batch % (parts * plan.getMicroBatches()))
-    return module.emitError() << "global batch of " << batch << " sequences cannot be cut into " << plan.getMicroBatches()
-                              << " micro-batches for " << parts << " data-parallel ranks: it must be a multiple of "
-                              << parts * plan.getMicroBatches();
+    return module.emitError() << "global batch of " << batch << " sequences cannot be cut into "
+                              << plan.getMicroBatches() << " micro-batches for " << parts
+                              << " data-parallel ranks: it must be a multiple of " << parts * plan.getMicroBatches();
   return success();
 }
 
-FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees) { return PlanBuilder(module, degrees).build(); }
+FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees) {
+  return PlanBuilder(module, degrees).build();
+}
 
 } // namespace mlir::ppc

@@ -1,4 +1,5 @@
-// From degrees of parallelism to a plan: which axes the grid has, which logical dimensions they cut, where the stages begin.
+// From degrees of parallelism to a plan: which axes the grid has, which logical dimensions they cut, where the stages
+// begin.
 #ifndef PPC_LIB_TRANSFORMS_PLAN_PLANBUILDER_H
 #define PPC_LIB_TRANSFORMS_PLAN_PLANBUILDER_H
 
@@ -16,8 +17,8 @@ struct PlanDegrees {
   /// With full: layers of each stage that are recomputed, its first ones; empty: all of them.
   SmallVector<int64_t> recomputedLayers;
   SmallVector<int64_t> layersPerStage; // without embedding and head; empty: the least slowest stage by FLOPs
-  bool sequenceParallel = false; // activations between tensor-parallel regions are cut along the sequence over tp
-  int64_t zero = 0;              // 1: optimizer state and update are cut over dp
+  bool sequenceParallel = false;       // activations between tensor-parallel regions are cut along the sequence over tp
+  int64_t zero = 0;                    // 1: optimizer state and update are cut over dp
 };
 
 /// Errors, at the module: a degree below 1, a batch that does not divide, stages that do not fit the layers, an unknown

@@ -1,13 +1,13 @@
 // Plans from and to YAML.
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "PlanInputs.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Analysis/ProgramChain.h"
-#include "ppc/Planning/ChainPlanFile.h"
-#include "ppc/Planning/LayoutFile.h"
+#include "ppc/Planning/Files/ChainPlanFile.h"
+#include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -96,7 +96,9 @@ static ArrayAttr axesAttr(Builder &builder, const Axes &axes) {
 }
 
 /// Whether a line begins the section of that name at the top of the file.
-static bool beginsSection(StringRef line, StringRef name) { return line.consume_front(name) && line.ltrim().starts_with(":"); }
+static bool beginsSection(StringRef line, StringRef name) {
+  return line.consume_front(name) && line.ltrim().starts_with(":");
+}
 
 /// Blanks the lines of the sections `layout:`, which says the plan in ppc-plan's terms, and `ops:`.
 static std::string withoutLayout(StringRef text) {
@@ -225,7 +227,8 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module) {
                                 << "', which the grid does not have";
       cut.push_back(axesAttr(builder, axes));
     }
-    auto sharding = ShardingAttr::getChecked(checked, context, ArrayRef<ArrayAttr>(cut), ArrayRef<StringAttr>(), ArrayRef<Combiner>());
+    auto sharding = ShardingAttr::getChecked(checked, context, ArrayRef<ArrayAttr>(cut), ArrayRef<StringAttr>(),
+                                             ArrayRef<Combiner>());
     if (!sharding)
       return failure();
     parameters.push_back(builder.getNamedAttr(name, sharding));
@@ -233,9 +236,9 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module) {
   SmallVector<NamedAttribute> recompute;
   for (auto &[layers, choice] : text.recompute)
     recompute.push_back(builder.getNamedAttr(layers, recomputeAttr(builder, choice)));
-  auto plan = PlanAttr::getChecked(checked, context, grid, ArrayRef<int64_t>(text.stages), builder.getStringAttr(text.schedule),
-                                   text.microBatches, builder.getDictionaryAttr(dimensions),
-                                   builder.getDictionaryAttr(parameters),
+  auto plan = PlanAttr::getChecked(checked, context, grid, ArrayRef<int64_t>(text.stages),
+                                   builder.getStringAttr(text.schedule), text.microBatches,
+                                   builder.getDictionaryAttr(dimensions), builder.getDictionaryAttr(parameters),
                                    recompute.empty() ? DictionaryAttr() : builder.getDictionaryAttr(recompute));
   if (!plan)
     return failure();
@@ -246,7 +249,8 @@ std::string predictionText(DictionaryAttr prediction) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "# predicted for " << prediction.getAs<StringAttr>("layout").getValue() << " on "
-     << prediction.getAs<StringAttr>("machine").getValue() << ":\n#   step  "
+     << prediction.getAs<StringAttr>("machine").getValue()
+     << (prediction.contains("unmeasured") ? ", which was not measured (see ppc-bench)" : "") << ":\n#   step  "
      << toString(Seconds(prediction.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << "\n";
   for (auto [stage, bytes] : llvm::enumerate(prediction.getAs<DenseI64ArrayAttr>("memory_bytes").asArrayRef()))
     os << "#   memory of a rank of stage " << stage << "  " << toString(Bytes(double(bytes))) << "\n";

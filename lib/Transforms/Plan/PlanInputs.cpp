@@ -2,19 +2,20 @@
 
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/PlanCuts.h"
-#include "ppc/Planning/LayoutFile.h"
+#include "ppc/Planning/Files/LayoutFile.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ppc {
 
 PlanRequest PlanInputs::request() const {
   PlanRequest request{model, job, cluster, stack, base, {}, Bytes(0)};
-  request.refuse = [this](const ParallelLayout &layout) { return refusedPart(model, layout); };
+  request.refuse = [this](const ParallelLayout &layout) { return notRunnable(model, layout); };
   return request;
 }
 
 llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks) {
-  llvm::Expected<Cluster> machine = findCluster(cluster.empty() ? llvm::formatv("local:{0}", ranks).str() : cluster.str());
+  llvm::Expected<Cluster> machine =
+      findCluster(cluster.empty() ? llvm::formatv("local:{0}", ranks).str() : cluster.str());
   if (machine && !cluster.empty())
     machine = clusterOfRanks(*machine, ranks);
   return machine;
@@ -31,7 +32,8 @@ llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_
   if (!machine)
     return machine.takeError();
   if (machine->groups.size() > 1)
-    return llvm::createStringError("cluster " + machine->name + " has groups of different devices; programs are built for one kind: ask for "
+    return llvm::createStringError("cluster " + machine->name +
+                                   " has groups of different devices; programs are built for one kind: ask for "
                                    "as many ranks as its first group has");
   llvm::Expected<Stack> stack = findStack("ppc-host");
   if (!stack)
@@ -40,23 +42,6 @@ llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_
   inputs.base.precision = precisionOf(module);
   inputs.base.attention = AttentionKernel::Unfused;
   return inputs;
-}
-
-std::string refusedPart(const ModelShape &model, const ParallelLayout &layout) {
-  if (std::string part = notRunnable(layout); !part.empty())
-    return part;
-  // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
-  int64_t group = model.heads / model.kvHeads, byHead = layout.tp;
-  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
-    --byHead;
-  bool divides = byHead > 1 || group % layout.tp == 0;
-  if (!divides && layout.tp > model.kvHeads)
-    return llvm::formatv("{0} key-value heads of {1} query heads each on tp {2}", model.kvHeads, group, layout.tp);
-  if (layout.zero > 1)
-    return llvm::formatv("zero {0}", layout.zero);
-  if (layout.tp > model.ffn || layout.tp > model.vocab)
-    return llvm::formatv("a feed-forward width of {0} or a vocabulary of {1} on tp {2}", model.ffn, model.vocab, layout.tp);
-  return "";
 }
 
 std::string refusedPin(const PlanConstraints &constraints, Precision precision) {
@@ -78,7 +63,8 @@ static llvm::Error recomputeOf(PlanAttr plan, int64_t layers, ParallelLayout &la
   for (NamedAttribute rule : plan.getRecompute()) {
     auto mode = dyn_cast<StringAttr>(rule.getValue());
     if (!mode)
-      return llvm::createStringError("the plan names the ops to recompute of layers " + rule.getName().getValue() + " one by one");
+      return llvm::createStringError("the plan names the ops to recompute of layers " + rule.getName().getValue() +
+                                     " one by one");
     LayerRange range = *parseLayerRange(rule.getName());
     for (int64_t layer = 1; layer <= layers; ++layer)
       if (range.contains(layer))
@@ -88,13 +74,15 @@ static llvm::Error recomputeOf(PlanAttr plan, int64_t layers, ParallelLayout &la
   SmallVector<int64_t> counts;
   std::optional<int64_t> most, fewest; // recomputed layers of stages; of stages that keep some
   for (size_t stage = 0; stage < first.size(); ++stage) {
-    int64_t begin = std::max<int64_t>(first[stage], 1), end = std::min(stage + 1 < first.size() ? first[stage + 1] : layers + 1, layers + 1);
+    int64_t begin = std::max<int64_t>(first[stage], 1),
+            end = std::min(stage + 1 < first.size() ? first[stage + 1] : layers + 1, layers + 1);
     int64_t count = 0;
     while (begin + count < end && choices[begin + count] != Recompute::None)
       ++count;
     for (int64_t layer = begin; layer < end; ++layer) {
       if ((layer < begin + count) != (choices[layer] != Recompute::None))
-        return llvm::createStringError(llvm::formatv("the plan recomputes layer {0} and not those before it on its stage", layer).str());
+        return llvm::createStringError(
+            llvm::formatv("the plan recomputes layer {0} and not those before it on its stage", layer).str());
       if (choices[layer] != Recompute::None)
         layout.recompute = choices[layer];
     }
@@ -124,12 +112,15 @@ llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs)
   layout.tp = parts("ffn");
   layout.pp = plan.getStages().size();
   if (!plan.getParameters().empty())
-    return llvm::createStringError("the plan cuts parameter '" + plan.getParameters().begin()->getName().getValue() + "' on its own");
+    return llvm::createStringError("the plan cuts parameter '" + plan.getParameters().begin()->getName().getValue() +
+                                   "' on its own");
   if (layout.dp * layout.tp != plan.getGrid().deviceCount() || parts("vocab") != layout.tp ||
       parts("kv_heads") * parts("head_group") != layout.tp)
-    return llvm::createStringError(llvm::formatv("the plan cuts batch {0} ways, ffn {1}, vocab {2} and heads {3} on {4} ranks of a stage",
-                                                 layout.dp, layout.tp, parts("vocab"), parts("kv_heads") * parts("head_group"),
-                                                 plan.getGrid().deviceCount()).str());
+    return llvm::createStringError(
+        llvm::formatv("the plan cuts batch {0} ways, ffn {1}, vocab {2} and heads {3} on {4} ranks of a stage",
+                      layout.dp, layout.tp, parts("vocab"), parts("kv_heads") * parts("head_group"),
+                      plan.getGrid().deviceCount())
+            .str());
   DictionaryAttr activations = activationCuts(plan);
   int64_t sequenceParts = 1;
   for (NamedAttribute entry : activations) {
@@ -141,8 +132,10 @@ llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs)
   }
   int64_t stateParts = plan.getGrid().product(updateCuts(plan));
   if ((sequenceParts > 1 && sequenceParts != layout.tp) || (stateParts > 1 && stateParts != layout.dp))
-    return llvm::createStringError(llvm::formatv("the plan cuts activations {0} ways along the sequence and optimizer state {1} ways",
-                                                 sequenceParts, stateParts).str());
+    return llvm::createStringError(
+        llvm::formatv("the plan cuts activations {0} ways along the sequence and optimizer state {1} ways",
+                      sequenceParts, stateParts)
+            .str());
   layout.sequenceParallel = sequenceParts > 1;
   layout.zero = stateParts > 1;
   layout.microBatch = inputs.job.globalBatch / (layout.dp * plan.getMicroBatches());

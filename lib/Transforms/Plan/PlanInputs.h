@@ -1,4 +1,5 @@
-// What the planner must know besides the module: the machine, the software that runs the plan, what that software can run.
+// What the planner must know besides the module: the machine, the software that runs the plan, what that software can
+// run.
 #ifndef PPC_LIB_TRANSFORMS_PLAN_PLANINPUTS_H
 #define PPC_LIB_TRANSFORMS_PLAN_PLANINPUTS_H
 
@@ -18,16 +19,15 @@ struct PlanInputs {
   PlanRequest request() const;
 };
 
-/// `cluster`: as findCluster takes it; empty: this machine. Errors: what modelShapeOf, findCluster and clusterOfRanks say.
+/// `cluster`: as findCluster takes it; empty: this machine. Errors: what modelShapeOf, findCluster and clusterOfRanks
+/// say.
 llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks);
 
 /// `ranks` devices of that cluster.
 llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks);
 
-/// The part of a layout that compiled programs cannot run; empty: they can.
-std::string refusedPart(const ModelShape &model, const ParallelLayout &layout);
-
-/// The same for what a file pins: without the model, and only what is pinned. `precision`: the program's.
+/// What compiled programs cannot run of what a file pins: without the model, and only what is pinned; empty: nothing.
+/// `precision`: the program's.
 std::string refusedPin(const PlanConstraints &constraints, Precision precision);
 
 /// The layout that a plan means. Errors: the plan cuts something that degrees of parallelism do not say.

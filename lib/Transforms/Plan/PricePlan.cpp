@@ -1,7 +1,7 @@
 // What the plan of a module will take, as the planner predicts it.
 #include "PlanInputs.h"
-#include "mlir/IR/Remarks.h"
 #include "RecomputeTime.h"
+#include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Transforms/Plan/Passes.h"
 
@@ -22,7 +22,8 @@ struct PricePlanPass : impl::PricePlanPassBase<PricePlanPass> {
     }
     if (llvm::Error error = price(plan)) {
       std::string reason = llvm::toString(std::move(error));
-      remark::missed(getOperation().getLoc(), remark::RemarkOpts::name("price").category("ppc-plan")) << remark::reason("{0}", reason);
+      remark::missed(getOperation().getLoc(), remark::RemarkOpts::name("price").category("ppc-plan"))
+          << remark::reason("{0}", reason);
     }
   }
 
@@ -30,25 +31,32 @@ private:
   llvm::Error price(PlanAttr plan);
   /// Where ops are cut by themselves: as the search prices them, with nothing left to choose.
   llvm::Error priceOps(PlanAttr plan, int64_t ranks);
-  void predict(const std::string &layout, StringRef machine, const StepCost &cost, bool knowsMemory = true);
+  void predict(const std::string &layout, const Cluster &machine, const StepCost &cost, bool knowsMemory = true);
 };
 
-void PricePlanPass::predict(const std::string &layout, StringRef machine, const StepCost &cost, bool knowsMemory) {
+void PricePlanPass::predict(const std::string &layout, const Cluster &machine, const StepCost &cost, bool knowsMemory) {
   Builder builder(&getContext());
   SmallVector<int64_t> memory;
   if (knowsMemory)
     for (const StageCost &stage : cost.stages)
       memory.push_back(int64_t(stage.memory.total().value));
-  getOperation()->setAttr("ppc.prediction",
-                          builder.getDictionaryAttr({builder.getNamedAttr("layout", builder.getStringAttr(layout)),
-                                                     builder.getNamedAttr("machine", builder.getStringAttr(machine)),
-                                                     builder.getNamedAttr("step_time_s", builder.getF64FloatAttr(cost.stepTime.value)),
-                                                     builder.getNamedAttr("memory_bytes", builder.getDenseI64ArrayAttr(memory))}));
+  SmallVector<NamedAttribute> prediction{
+      builder.getNamedAttr("layout", builder.getStringAttr(layout)),
+      builder.getNamedAttr("machine", builder.getStringAttr(machine.name)),
+      builder.getNamedAttr("step_time_s", builder.getF64FloatAttr(cost.stepTime.value)),
+      builder.getNamedAttr("memory_bytes", builder.getDenseI64ArrayAttr(memory))};
+  if (machine.unmeasured)
+    prediction.push_back(builder.getNamedAttr("unmeasured", builder.getUnitAttr()));
+  getOperation()->setAttr("ppc.prediction", builder.getDictionaryAttr(prediction));
 }
 
 llvm::Error PricePlanPass::price(PlanAttr plan) {
   int64_t ranks = plan.getGrid().deviceCount() * int64_t(plan.getStages().size());
-  if (getOperation().walk([](Operation *op) { return op->hasAttr(attr::factors) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted())
+  if (getOperation()
+          .walk([](Operation *op) {
+            return op->hasAttr(attr::factors) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted())
     return priceOps(plan, ranks);
   llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
   if (!inputs)
@@ -61,13 +69,13 @@ llvm::Error PricePlanPass::price(PlanAttr plan) {
     llvm::Expected<StepCost> cost = priceWithOps(*inputs, *layout, again);
     if (!cost)
       return cost.takeError();
-    predict(toString(*layout) + ", and single ops", inputs->cluster.name, *cost, /*knowsMemory=*/false);
+    predict(toString(*layout) + ", and single ops", inputs->cluster, *cost, /*knowsMemory=*/false);
     return llvm::Error::success();
   }
   llvm::Expected<Plan> priced = pricePlan(inputs->request(), *layout);
   if (!priced)
     return priced.takeError();
-  predict(toString(*layout), inputs->cluster.name, priced->cost);
+  predict(toString(*layout), inputs->cluster, priced->cost);
   return llvm::Error::success();
 }
 
@@ -97,10 +105,12 @@ llvm::Error PricePlanPass::priceOps(PlanAttr plan, int64_t ranks) {
   layout.microBatch = std::max<int64_t>(1, program->model.batch / (layout.dp * plan.getMicroBatches()));
   ArrayRef<int64_t> first = plan.getStages();
   auto layersBefore = [&](size_t stage) {
-    return stage < first.size() ? llvm::lower_bound(program->numbers, first[stage]) - program->numbers.begin() : int64_t(program->numbers.size());
+    return stage < first.size() ? llvm::lower_bound(program->numbers, first[stage]) - program->numbers.begin()
+                                : int64_t(program->numbers.size());
   };
   for (size_t stage = 0; first.size() > 1 && stage < first.size(); ++stage)
-    layout.stageLayers.push_back(layersBefore(stage + 1) - layersBefore(stage) - (stage == 0) - (stage + 1 == first.size()));
+    layout.stageLayers.push_back(layersBefore(stage + 1) - layersBefore(stage) - (stage == 0) -
+                                 (stage + 1 == first.size()));
   if (plan.getRecompute() && !plan.getRecompute().empty()) {
     for (Recompute recompute : {Recompute::Selective, Recompute::Full})
       if (plan.getRecompute() == recomputeLayers(*program, recompute))
@@ -117,7 +127,8 @@ llvm::Error PricePlanPass::priceOps(PlanAttr plan, int64_t ranks) {
     return llvm::createStringError(result->reason);
   const ChainPlan &priced = result->plans.front();
   std::string axes = axesText(priced.axes);
-  predict(toString(priced.layout) + (axes.empty() ? "" : ", " + axes) + ", ops cut by themselves", machine->name, priced.cost);
+  predict(toString(priced.layout) + (axes.empty() ? "" : ", " + axes) + ", ops cut by themselves", *machine,
+          priced.cost);
   return llvm::Error::success();
 }
 

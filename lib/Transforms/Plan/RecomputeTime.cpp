@@ -53,14 +53,17 @@ PlanAttr withoutNamedOps(PlanAttr plan) {
   for (NamedAttribute rule : plan.getRecompute())
     if (isa<StringAttr>(rule.getValue()))
       rules.append(rule);
-  return PlanAttr::get(plan.getContext(), plan.getGrid(), plan.getStages(), plan.getSchedule(), plan.getMicroBatches(), plan.getDimensions(),
-                       plan.getParameters(), rules.empty() ? DictionaryAttr() : rules.getDictionary(plan.getContext()));
+  return PlanAttr::get(plan.getContext(), plan.getGrid(), plan.getStages(), plan.getSchedule(), plan.getMicroBatches(),
+                       plan.getDimensions(), plan.getParameters(),
+                       rules.empty() ? DictionaryAttr() : rules.getDictionary(plan.getContext()));
 }
 
-llvm::Expected<StepCost> priceWithOps(const PlanInputs &inputs, const ParallelLayout &layout, const RecomputeShares &shares) {
+llvm::Expected<StepCost> priceWithOps(const PlanInputs &inputs, const ParallelLayout &layout,
+                                      const RecomputeShares &shares) {
   StepEstimator estimator;
   StepDetail detail;
-  llvm::Expected<StepCost> cost = estimator.estimate(inputs.model, inputs.job, inputs.cluster, layout, inputs.stack, &detail);
+  llvm::Expected<StepCost> cost =
+      estimator.estimate(inputs.model, inputs.job, inputs.cluster, layout, inputs.stack, &detail);
   if (!cost)
     return cost;
   ParallelLayout effective = layout;
@@ -73,7 +76,8 @@ llvm::Expected<StepCost> priceWithOps(const PlanInputs &inputs, const ParallelLa
     bool isFirst = layer <= 0, isLast = layer > inputs.model.layers;
     LayerKind kind = isFirst ? LayerKind::Embedding : isLast ? LayerKind::Head : layerKind(inputs.model, layer - 1);
     size_t chunk = isLast ? chunks.size() - 1 : 0;
-    for (int64_t before = isFirst || isLast ? layer : counts.front(); chunk + 1 < chunks.size() && before < layer; before += counts[chunk])
+    for (int64_t before = isFirst || isLast ? layer : counts.front(); chunk + 1 < chunks.size() && before < layer;
+         before += counts[chunk])
       ++chunk;
     chunks[chunk].durations.backward += share * (prices(kind, true).backward - prices(kind, false).backward);
   }
@@ -82,7 +86,8 @@ llvm::Expected<StepCost> priceWithOps(const PlanInputs &inputs, const ParallelLa
   llvm::Expected<const PipelineProgram *> program = timer.compile(*detail.schedule, detail.shape);
   if (!program)
     return program.takeError();
-  SmallVector<StageDurations> durations = llvm::map_to_vector(chunks, [](const ChunkCost &chunk) { return chunk.durations; });
+  SmallVector<StageDurations> durations =
+      llvm::map_to_vector(chunks, [](const ChunkCost &chunk) { return chunk.durations; });
   if (llvm::Error error = timer.time(**program, durations, detail.messages, time))
     return std::move(error);
   return assembleStep(context, chunks, **program, time);

@@ -4,8 +4,8 @@
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/ProgramChain.h"
-#include "ppc/Planning/ChainPlanFile.h"
-#include "ppc/Planning/LayoutFile.h"
+#include "ppc/Planning/Files/ChainPlanFile.h"
+#include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -53,8 +53,9 @@ private:
 
 llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   constraints.pin(PlanKey::Devices, ranks);
-  for (auto [key, value] : {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
-                            std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::MicroBatch, microBatch.getValue())})
+  for (auto [key, value] :
+       {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
+        std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::MicroBatch, microBatch.getValue())})
     if (value > 0)
       constraints.pin(key, value);
   if (!schedule.empty())
@@ -158,10 +159,12 @@ LogicalResult SearchPlanPass::searchOps() {
   auto describe = [](const ChainPlan &plan) {
     std::string axes = axesText(plan.axes);
     return llvm::formatv("{0}{1}: {2} per step, {3} per rank", toString(plan.layout), axes.empty() ? "" : ", " + axes,
-                         toString(plan.cost.stepTime), toString(plan.cost.peakMemory)).str();
+                         toString(plan.cost.stepTime), toString(plan.cost.peakMemory))
+        .str();
   };
-  remark::passed(getOperation().getLoc(), remarkOpts("plan")) << describe(best) << remark::metric("StepTime", best.cost.stepTime.value)
-                                                              << remark::metric("LowerBound", result->lowerBound.value);
+  remark::passed(getOperation().getLoc(), remarkOpts("plan"))
+      << describe(best) << remark::metric("StepTime", best.cost.stepTime.value)
+      << remark::metric("LowerBound", result->lowerBound.value);
   if (result->plans.size() > 1)
     remark::analysis(getOperation().getLoc(), remarkOpts("runner-up")) << describe(result->plans[1]);
   for (const std::string &note : result->notes)
@@ -187,8 +190,9 @@ FailureOr<PlanDegrees> SearchPlanPass::decide() {
     return reportInfeasible(*result);
   explain(*result);
   const ParallelLayout &best = result->plans.front().layout;
-  PlanDegrees degrees{best.dp, best.tp, best.pp, best.microBatch, best.pp > 1 ? best.schedule : "1f1b",
-                      toString(best.recompute).str(), {}, {}};
+  PlanDegrees degrees{
+      best.dp, best.tp, best.pp, best.microBatch, best.pp > 1 ? best.schedule : "1f1b", toString(best.recompute).str(),
+      {},      {}};
   if (best.recompute == Recompute::Full && !best.stageRecomputedLayers.empty())
     degrees.recomputedLayers.assign(best.stageRecomputedLayers.begin(), best.stageRecomputedLayers.end());
   else if (best.recompute == Recompute::Full && best.recomputedLayers >= 0)
@@ -207,8 +211,8 @@ LogicalResult SearchPlanPass::reportInfeasible(const PlanSearchResult &result) {
   const Infeasibility &why = *result.infeasibility;
   error << why.reason;
   for (const PlanRelaxation &other : ArrayRef(why.relaxations).take_front(1))
-    error << "; with " << toString(other.key).str() << " " << other.to << " instead of " << other.from << " it is possible: "
-          << summary(other.plan);
+    error << "; with " << toString(other.key).str() << " " << other.to << " instead of " << other.from
+          << " it is possible: " << summary(other.plan);
   return error;
 }
 
@@ -220,8 +224,8 @@ void SearchPlanPass::explain(const PlanSearchResult &result) {
   if (result.plans.size() > 1)
     remark::analysis(loc, remarkOpts("runner-up")) << summary(result.plans[1]);
   for (const PlanAlternative &alternative : result.alternatives) {
-    if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule, PlanKey::Recompute,
-                             PlanKey::SequenceParallel, PlanKey::Zero},
+    if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule,
+                             PlanKey::Recompute, PlanKey::SequenceParallel, PlanKey::Zero},
                             alternative.key))
       continue; // nothing to decide
     std::string decision = (toString(alternative.key) + " " + alternative.chosen).str();

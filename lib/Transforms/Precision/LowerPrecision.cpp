@@ -15,7 +15,8 @@ bool isF32(Value value) { return tensorType(value).getElementType().isF32(); }
 
 /// Ops that may run on rounded values where products read the result: each of their elements is rounded once.
 bool mayFollow(Operation *op) {
-  return isa<SiluOp, GeluOp, SigmoidOp, MulOp, ScaleOp, RotaryOp, TransposeOp, ReshapeOp, BroadcastOp, SplitOp, ConcatOp>(op);
+  return isa<SiluOp, GeluOp, SigmoidOp, MulOp, ScaleOp, RotaryOp, TransposeOp, ReshapeOp, BroadcastOp, SplitOp,
+             ConcatOp>(op);
 }
 
 class PrecisionLowering {
@@ -89,8 +90,10 @@ Value PrecisionLowering::rounded(Value value, Operation *user) {
 }
 
 void PrecisionLowering::rewrite(Operation *op) {
-  bool isProduct = isa<MatmulOp, AttentionOp>(op) && !selecting.contains(op) &&
-                   llvm::all_of(op->getOperands(), [](Value operand) { return isF32(operand) || tensorType(operand).getElementType().isBF16(); });
+  bool isProduct =
+      isa<MatmulOp, AttentionOp>(op) && !selecting.contains(op) && llvm::all_of(op->getOperands(), [](Value operand) {
+        return isF32(operand) || tensorType(operand).getElementType().isBF16();
+      });
   if (!isProduct && !followers.contains(op))
     return;
   for (OpOperand &operand : op->getOpOperands())
@@ -143,7 +146,8 @@ struct LowerPrecisionPass : impl::LowerPrecisionPassBase<LowerPrecisionPass> {
       PrecisionLowering lowering(function);
       lowering.run();
       remark::passed(function.getLoc(), remark::RemarkOpts::name("precision").category("ppc-precision"))
-          << remark::reason("{0} products read {1}, {2} values rounded to it", lowering.products, precision.getValue(), lowering.roundings);
+          << remark::reason("{0} products read {1}, {2} values rounded to it", lowering.products, precision.getValue(),
+                            lowering.roundings);
     }
     module->setAttr(attr::precision, StringAttr::get(&getContext(), precision));
   }

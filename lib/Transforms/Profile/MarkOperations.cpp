@@ -40,8 +40,9 @@ Work workOf(linalg::LinalgOp op) {
   for (int64_t size : op.getStaticLoopRanges())
     turns *= size;
   for (Operation &inner : op->getRegion(0).front())
-    operations += isa_and_nonnull<arith::ArithDialect, math::MathDialect>(inner.getDialect()) && inner.getNumResults() == 1 &&
-                  isa<FloatType>(inner.getResult(0).getType()) && !isa<arith::ConstantOp, arith::SelectOp>(inner);
+    operations += isa_and_nonnull<arith::ArithDialect, math::MathDialect>(inner.getDialect()) &&
+                  inner.getNumResults() == 1 && isa<FloatType>(inner.getResult(0).getType()) &&
+                  !isa<arith::ConstantOp, arith::SelectOp>(inner);
   work.flops = turns * operations;
   llvm::SmallSetVector<Value, 8> buffers;
   for (OpOperand &operand : op->getOpOperands()) {
@@ -74,8 +75,7 @@ int64_t visibleScores(MemRefType q, MemRefType k, bool causal, int64_t window) {
 }
 
 /// Two products forward, five backward.
-template <typename OpTy>
-Work attentionWork(OpTy op) {
+template <typename OpTy> Work attentionWork(OpTy op) {
   constexpr bool backward = std::is_same_v<OpTy, ppcrt::AttentionBackwardOp>;
   auto q = cast<MemRefType>(op.getIns()[0].getType()), k = cast<MemRefType>(op.getIns()[1].getType()),
        v = cast<MemRefType>(op.getIns()[2].getType());
@@ -116,8 +116,9 @@ std::string nameOf(Operation *op) {
   }
   if (isa<ppcrt::AttentionOp, ppcrt::AttentionBackwardOp>(op)) {
     auto q = cast<MemRefType>(op->getOperand(0).getType()), k = cast<MemRefType>(op->getOperand(1).getType());
-    name += " (" + std::to_string(q.getDimSize(1)) + " x " + std::to_string(q.getDimSize(4)) + " x " + std::to_string(k.getDimSize(1)) +
-            ", " + std::to_string(q.getDimSize(0) * q.getDimSize(2) * q.getDimSize(3)) + " heads)";
+    name += " (" + std::to_string(q.getDimSize(1)) + " x " + std::to_string(q.getDimSize(4)) + " x " +
+            std::to_string(k.getDimSize(1)) + ", " +
+            std::to_string(q.getDimSize(0) * q.getDimSize(2) * q.getDimSize(3)) + " heads)";
   }
   return name;
 }
@@ -148,10 +149,10 @@ struct MarkOperationsPass : impl::MarkOperationsPassBase<MarkOperationsPass> {
       for (Operation *op : work) {
         mark(ImplicitLocOpBuilder(op->getLoc(), op), operations.size());
         Work once = workOf(op);
-        operations.push_back(builder.getDictionaryAttr(
-            {builder.getNamedAttr("name", builder.getStringAttr(action + ": " + nameOf(op))),
-             builder.getNamedAttr("flops", builder.getI64IntegerAttr(once.flops)),
-             builder.getNamedAttr("bytes", builder.getI64IntegerAttr(once.bytes))}));
+        operations.push_back(
+            builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(action + ": " + nameOf(op))),
+                                       builder.getNamedAttr("flops", builder.getI64IntegerAttr(once.flops)),
+                                       builder.getNamedAttr("bytes", builder.getI64IntegerAttr(once.bytes))}));
       }
       mark(ImplicitLocOpBuilder(function.getLoc(), function.getBody().front().getTerminator()), -1);
     }

@@ -94,8 +94,8 @@ private:
     remark::RemarkOpts options = remark::RemarkOpts::name("recompute").category("ppc-recompute");
     if (saved < save[stage])
       remark::missed(getOperation().getLoc(), options)
-          << remark::reason("stage {0} is to keep {1} bytes less per micro-batch; computing all it can again saves {2}", stage,
-                            save[stage], saved);
+          << remark::reason("stage {0} is to keep {1} bytes less per micro-batch; computing all it can again saves {2}",
+                            stage, save[stage], saved);
     if (!saved)
       return;
     size_t values = 0;
@@ -103,10 +103,13 @@ private:
       for (const RecomputeStep &step : ArrayRef(layer.steps).take_front(layer.taken))
         values += step.ops.size();
     remark::passed(getOperation().getLoc(), options)
-        << llvm::formatv("stage {0} computes the results of {1} ops again and keeps {2} bytes less per micro-batch", stage, values, saved).str();
+        << llvm::formatv("stage {0} computes the results of {1} ops again and keeps {2} bytes less per micro-batch",
+                         stage, values, saved)
+               .str();
   }
 
-  /// Adds the choices to the plan, equal neighbours as one range. A layer that the plan speaks of already has its wish extended.
+  /// Adds the choices to the plan, equal neighbours as one range. A layer that the plan speaks of already has its wish
+  /// extended.
   void setPlan(PlanAttr plan, const std::map<int64_t, ArrayAttr> &choices) {
     Builder builder(&getContext());
     NamedAttrList rules(plan.getRecompute() ? plan.getRecompute() : builder.getDictionaryAttr({}));
@@ -125,9 +128,10 @@ private:
       }
       rules.set(name, choice);
     }
-    getOperation()->setAttr(attr::plan, PlanAttr::get(&getContext(), plan.getGrid(), plan.getStages(), plan.getSchedule(),
-                                                      plan.getMicroBatches(), plan.getDimensions(), plan.getParameters(),
-                                                      rules.empty() ? DictionaryAttr() : rules.getDictionary(&getContext())));
+    getOperation()->setAttr(attr::plan,
+                            PlanAttr::get(&getContext(), plan.getGrid(), plan.getStages(), plan.getSchedule(),
+                                          plan.getMicroBatches(), plan.getDimensions(), plan.getParameters(),
+                                          rules.empty() ? DictionaryAttr() : rules.getDictionary(&getContext())));
   }
 };
 

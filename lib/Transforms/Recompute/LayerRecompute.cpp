@@ -14,13 +14,15 @@ bool mlir::ppc::isForward(Operation *op) {
 std::string mlir::ppc::nameInLayer(Operation *op) {
   int64_t before = 0;
   for (Operation *other = op->getPrevNode(); other; other = other->getPrevNode())
-    before += other->getName() == op->getName() && isForward(other) && other->getAttr(attr::layer) == op->getAttr(attr::layer);
+    before += other->getName() == op->getName() && isForward(other) &&
+              other->getAttr(attr::layer) == op->getAttr(attr::layer);
   return (op->getName().stripDialect() + "." + Twine(before)).str();
 }
 
 bool mlir::ppc::canRecompute(Operation *op) {
   return isForward(op) && !isa<ConstantOp>(op) && op->getNumRegions() == 0 && op->hasAttr(attr::layer) &&
-         llvm::all_of(op->getUsers(), [&](Operation *user) { return user->getAttr(attr::layer) == op->getAttr(attr::layer); });
+         llvm::all_of(op->getUsers(),
+                      [&](Operation *user) { return user->getAttr(attr::layer) == op->getAttr(attr::layer); });
 }
 
 static int64_t bytesOf(Value value) {
@@ -80,8 +82,9 @@ void LayerRecompute::addWithProducers(Operation *op, const Marks &marks, const l
     return;
   ops.push_back(op);
   for (Value operand : op->getOperands())
-    if (Operation *maker = operand.getDefiningOp(); maker && !kept.contains(operand) && maker->getBlock() == op->getBlock() &&
-                                                    maker->getAttr(attr::layer) == op->getAttr(attr::layer) && canRecompute(maker))
+    if (Operation *maker = operand.getDefiningOp();
+        maker && !kept.contains(operand) && maker->getBlock() == op->getBlock() &&
+        maker->getAttr(attr::layer) == op->getAttr(attr::layer) && canRecompute(maker))
       addWithProducers(maker, marks, kept, ops);
 }
 

@@ -28,12 +28,13 @@ struct RecomputeStep {
 /// One layer on one stage.
 class LayerRecompute {
 public:
-  /// `ops`: of the layer, of all parts, in order; those with `ppc.recompute` are chosen already. `balance`: FLOPs that the
-  /// machine does in the time in which its memory moves a byte.
+  /// `ops`: of the layer, of all parts, in order; those with `ppc.recompute` are chosen already. `balance`: FLOPs that
+  /// the machine does in the time in which its memory moves a byte.
   LayerRecompute(ArrayRef<Operation *> ops, double balance);
 
-  /// Steps from what is chosen to the least that the layer can keep; each is the one that saves most per cost after those before
-  /// it. A step marks one op, or one op and those of its producers that would otherwise have to be kept instead.
+  /// Steps from what is chosen to the least that the layer can keep; each is the one that saves most per cost after
+  /// those before it. A step marks one op, or one op and those of its producers that would otherwise have to be kept
+  /// instead.
   std::vector<RecomputeStep> steps() const;
 
 private:
@@ -45,7 +46,8 @@ private:
   double costOf(Operation *op) const;
   Price evaluate(const Marks &marks) const;
   /// The op and the producers of what it reads, as far as they are not kept anyway.
-  void addWithProducers(Operation *op, const Marks &marks, const llvm::DenseSet<Value> &kept, SmallVectorImpl<Operation *> &ops) const;
+  void addWithProducers(Operation *op, const Marks &marks, const llvm::DenseSet<Value> &kept,
+                        SmallVectorImpl<Operation *> &ops) const;
   llvm::DenseSet<Value> keptValues(const Marks &marks) const;
 
   SmallVector<Operation *> forward, backward;

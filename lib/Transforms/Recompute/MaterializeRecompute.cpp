@@ -20,7 +20,8 @@ public:
       bool forward = part && part.getValue() == Part::Forward;
       if (op.hasAttr(attr::recompute)) {
         if (!forward || op.getNumRegions())
-          return op.emitOpError() << "is marked " << attr::recompute << ", which only forward ops without regions can be";
+          return op.emitOpError() << "is marked " << attr::recompute
+                                  << ", which only forward ops without regions can be";
         marked.push_back(&op);
       }
       if (!forward)
@@ -64,7 +65,8 @@ private:
 struct MaterializeRecomputePass : impl::MaterializeRecomputePassBase<MaterializeRecomputePass> {
   void runOnOperation() override {
     WalkResult result = getOperation().walk([&](AccumulateOp accumulate) {
-      return failed(Recomputation(accumulate.getBody().front()).run()) ? WalkResult::interrupt() : WalkResult::advance();
+      return failed(Recomputation(accumulate.getBody().front()).run()) ? WalkResult::interrupt()
+                                                                       : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

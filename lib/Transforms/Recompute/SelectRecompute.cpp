@@ -20,7 +20,8 @@ bool isNamed(StringRef text, Operation *op) { return text == op->getName().strip
 bool covers(Attribute choice, Operation *op) {
   if (auto mode = dyn_cast<StringAttr>(choice))
     return mode.getValue() == "full" || (mode.getValue() == "selective" && isa<AttentionOp>(op));
-  return llvm::any_of(cast<ArrayAttr>(choice), [&](Attribute one) { return isNamed(cast<StringAttr>(one).getValue(), op); });
+  return llvm::any_of(cast<ArrayAttr>(choice),
+                      [&](Attribute one) { return isNamed(cast<StringAttr>(one).getValue(), op); });
 }
 
 struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> {
@@ -64,9 +65,10 @@ struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> 
         return signalPassFailure();
       }
     if (!unseen.empty()) {
-      getOperation().emitError() << "the plan recomputes " << unseen.front().second << " of layers " << unseen.front().first
-                                 << ", where forward has no such op: give the name of an op, or its place among those of its name, "
-                                    "from 0";
+      getOperation().emitError()
+          << "the plan recomputes " << unseen.front().second << " of layers " << unseen.front().first
+          << ", where forward has no such op: give the name of an op, or its place among those of its name, "
+             "from 0";
       return signalPassFailure();
     }
   }

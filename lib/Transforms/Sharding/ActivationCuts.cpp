@@ -88,7 +88,8 @@ void ShardingPropagation::cutActivations() {
     for (Operation *op : order) {
       OpSharding &sharding = shardings.find(op)->second;
       auto part = op->getAttrOfType<PartAttr>(attr::part);
-      if (decided.contains(op) || (part && part.getValue() == Part::Update) || llvm::any_of(axes, [&](StringAttr axis) { return sharding.uses(axis); }) ||
+      if (decided.contains(op) || (part && part.getValue() == Part::Update) ||
+          llvm::any_of(axes, [&](StringAttr axis) { return sharding.uses(axis); }) ||
           !dimensions.hasFeatures(op, entry.getName()))
         continue;
       for (unsigned factor = 0; factor < sharding.axes.size(); ++factor) {

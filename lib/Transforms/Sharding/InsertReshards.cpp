@@ -1,5 +1,5 @@
-// ppc-insert-reshards: every use sees the sharding that it needs. Where pending sums are reduced is PartialFlow's decision;
-// here it is carried out.
+// ppc-insert-reshards: every use sees the sharding that it needs. Where pending sums are reduced is PartialFlow's
+// decision; here it is carried out.
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ReshardCost.h"
 #include "ppc/Transforms/Sharding/PartialFlow.h"
@@ -88,7 +88,7 @@ LogicalResult ReshardInserter::rewrite(Operation *op) {
       return failure();
     for (auto [value, result] : llvm::zip(body.getTerminator()->getOperands(), op->getResults()))
       shardings[result] = ShardingAttr(shardings.lookup(value)); // a copy: the map may grow and move
-  } else if (auto reshard = dyn_cast<ReshardOp>(op)) { // made before; it takes its operand as it is
+  } else if (auto reshard = dyn_cast<ReshardOp>(op)) {           // made before; it takes its operand as it is
     shardings[reshard] = reshard.getTo();
     if (failed(rewriteOperand(op->getOpOperand(0), shardings[reshard.getX()].withoutPartial())))
       return failure();
@@ -123,7 +123,8 @@ LogicalResult ReshardInserter::rewrite(Operation *op) {
 void ReshardInserter::annotate(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>())
     return;
-  SmallVector<Attribute> list = llvm::map_to_vector(op->getResults(), [&](Value value) -> Attribute { return shardings[value]; });
+  SmallVector<Attribute> list =
+      llvm::map_to_vector(op->getResults(), [&](Value value) -> Attribute { return shardings[value]; });
   op->setAttr(attr::shardings, ArrayAttr::get(context, list));
 }
 
@@ -189,8 +190,8 @@ static Part partOf(Operation *op) {
   return part ? part.getValue() : Part::Forward;
 }
 
-/// Whether `user`, after the forward pass, gathers a form of a value of the forward pass for itself: what would be kept until
-/// then would be larger than the value.
+/// Whether `user`, after the forward pass, gathers a form of a value of the forward pass for itself: what would be kept
+/// until then would be larger than the value.
 bool ReshardInserter::isGatheredAgain(Value value, ShardingAttr sharding, Operation *user) {
   if (partOf(user) == Part::Forward || partOf(user) == Part::Update || partOf(value.getDefiningOp()) != Part::Forward)
     return false;
@@ -198,7 +199,8 @@ bool ReshardInserter::isGatheredAgain(Value value, ShardingAttr sharding, Operat
   return sharding.localType(type, grid).getNumElements() > shardings[value].localType(type, grid).getNumElements();
 }
 
-/// The form of `value` with sharding `needed`, for `user`: one that exists, or the cheapest conversion of one that does.
+/// The form of `value` with sharding `needed`, for `user`: one that exists, or the cheapest conversion of one that
+/// does.
 FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Operation *user) {
   // Forms made inside ppc.accumulate of a value from outside stay inside: their users are there.
   Block *block = user->getBlock();
@@ -209,7 +211,8 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
   const ReshardPlan *best = nullptr;
   Version source;
   SmallVector<Version> usable = llvm::filter_to_vector(forms, [&](const Version &form) {
-    return form.value == value || (form.from <= partOf(user) && (form.from != Part::Forward || !isGatheredAgain(value, form.sharding, user)));
+    return form.value == value ||
+           (form.from <= partOf(user) && (form.from != Part::Forward || !isGatheredAgain(value, form.sharding, user)));
   });
   for (const Version &form : usable)
     if (form.sharding == needed)

@@ -72,8 +72,8 @@ bool PartialFlow::reduce(Value value, const Pending &keep) {
   return changed;
 }
 
-// A sum over devices may be delayed past `op` when the op is linear in all its pending operands together, no operand that
-// has to be pending is not, the axes do nothing else in it, and the later reduction is not larger.
+// A sum over devices may be delayed past `op` when the op is linear in all its pending operands together, no operand
+// that has to be pending is not, the axes do nothing else in it, and the later reduction is not larger.
 bool PartialFlow::canFlow(Operation *op, const OpSharding &sharding) {
   if (sharding.rule.linearity == Linearity::Each)
     return canFlowOn(op, sharding);
@@ -101,7 +101,8 @@ bool PartialFlow::canFlow(Operation *op, const OpSharding &sharding) {
 }
 
 /// Whether `value` is pending over `axis` whatever flows: its op sums over it.
-static bool isBornPending(Value value, StringAttr axis, llvm::function_ref<const OpSharding &(Operation *)> shardingOf) {
+static bool isBornPending(Value value, StringAttr axis,
+                          llvm::function_ref<const OpSharding &(Operation *)> shardingOf) {
   Operation *op = value.getDefiningOp();
   if (!op || !value.hasOneUse() || !isa<ShardingRuleOpInterface>(op) || isa<AccumulateOp, ReshardOp>(op))
     return false;
@@ -109,8 +110,8 @@ static bool isBornPending(Value value, StringAttr axis, llvm::function_ref<const
   return llvm::is_contained(pending, std::pair(axis, Combiner::Sum));
 }
 
-/// Whether all that becomes of a `value` that is pending over `axis` needs no reduction of its own: through ops that are linear in it,
-/// it ends in sums over micro-batches or is added to what is pending over the axis anyway.
+/// Whether all that becomes of a `value` that is pending over `axis` needs no reduction of its own: through ops that
+/// are linear in it, it ends in sums over micro-batches or is added to what is pending over the axis anyway.
 bool PartialFlow::meetsPending(Value value, StringAttr axis) {
   auto [known, isNew] = meets.try_emplace({value, axis}, false);
   if (!isNew)
@@ -127,7 +128,8 @@ bool PartialFlow::meetsPending(Value value, StringAttr axis) {
       return false;
     if (isa<AddOp, SumOp>(user)) {
       auto born = [&](Value other) {
-        return isBornPending(other, axis, [&](Operation *op) -> const OpSharding & { return shardings.find(op)->second; });
+        return isBornPending(other, axis,
+                             [&](Operation *op) -> const OpSharding & { return shardings.find(op)->second; });
       };
       return llvm::any_of(user->getOperands(), born) || meetsPending(user->getResult(0), axis);
     }
@@ -194,7 +196,8 @@ bool PartialFlow::visit(Operation *op) {
     flowing = used(op->getOperand(linear.front()));
     for (unsigned number : linear.drop_front())
       flowing = common(flowing, used(op->getOperand(number)));
-    bool differ = llvm::any_of(linear, [&](unsigned number) { return !sameAxes(used(op->getOperand(number)), flowing); });
+    bool differ =
+        llvm::any_of(linear, [&](unsigned number) { return !sameAxes(used(op->getOperand(number)), flowing); });
     regrouped.erase(op);
     if (differ && isa<SumOp>(op))
       regrouped.insert(op);

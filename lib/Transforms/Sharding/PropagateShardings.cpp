@@ -32,7 +32,8 @@ private:
     MLIRContext *context = &getContext();
     setArgAttrs(function, attr::sharding, [&](unsigned number) -> Attribute {
       BlockArgument argument = function.getArgument(number);
-      return isa<RankedTensorType>(argument.getType()) ? shardingOf(context, propagation.dims(argument)) : ShardingAttr();
+      return isa<RankedTensorType>(argument.getType()) ? shardingOf(context, propagation.dims(argument))
+                                                       : ShardingAttr();
     });
     for (Operation *op : propagation.ops()) {
       const OpSharding &sharding = propagation.sharding(op);

@@ -5,18 +5,6 @@
 
 namespace mlir::ppc {
 
-static Combiner toCombiner(LayoutCombiner combiner) {
-  switch (combiner) {
-  case LayoutCombiner::Sum:
-    return Combiner::Sum;
-  case LayoutCombiner::Max:
-    return Combiner::Max;
-  case LayoutCombiner::LogSumExp:
-    return Combiner::LogSumExp;
-  }
-  llvm_unreachable("a combiner");
-}
-
 LogicalResult SpmdRewriter::rewriteReshard(ReshardOp op) {
   Value from = op.getX();
   LogicalValue source = values[from];
@@ -46,17 +34,17 @@ LogicalResult SpmdRewriter::rewriteReshard(ReshardOp op) {
   return success();
 }
 
-Value SpmdRewriter::lower(OpBuilder &builder, Location loc, Value value, const ReshardStep &step, RankedTensorType logical,
-                          const Layout &before, SmallVectorImpl<bool> &zeroPadding) {
+Value SpmdRewriter::lower(OpBuilder &builder, Location loc, Value value, const ReshardStep &step,
+                          RankedTensorType logical, const Layout &before, SmallVectorImpl<bool> &zeroPadding) {
   std::vector<LayoutAxis> all = layoutAxes(grid);
   SmallVector<StringRef> names = llvm::map_to_vector(step.axes, [&](int axis) { return StringRef(all[axis].name); });
   ArrayAttr axes = builder.getStrArrayAttr(names);
   Type result = withShape(logical, localShape(logical.getShape(), step.result, all));
-  CombinerAttr combiner = CombinerAttr::get(builder.getContext(), toCombiner(step.combiner));
+  CombinerAttr combiner = CombinerAttr::get(builder.getContext(), step.combiner);
   auto dim = [&](int64_t number) { return builder.getI64IntegerAttr(number); };
   switch (step.kind) {
   case ReshardKind::AllReduce:
-    if (step.combiner == LayoutCombiner::LogSumExp) // zeros do not combine to zero
+    if (step.combiner == Combiner::LogSumExp) // zeros do not combine to zero
       for (auto [number, list] : llvm::enumerate(step.result.dims))
         zeroPadding[number] = zeroPadding[number] && logical.getDimSize(number) % groupSize(list, all) == 0;
     return AllReduceOp::create(builder, loc, result, value, axes, combiner, DenseI64ArrayAttr());

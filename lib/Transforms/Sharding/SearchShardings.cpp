@@ -2,7 +2,7 @@
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/OpSharding.h"
 #include "ppc/Analysis/ProgramChain.h"
-#include "ppc/Planning/TemplateSearch.h"
+#include "ppc/Planning/Chain/TemplateSearch.h"
 #include "ppc/Transforms/Sharding/Passes.h"
 
 namespace mlir::ppc {
@@ -54,7 +54,8 @@ FailureOr<Cluster> SearchShardingsPass::findMachine() {
     return getOperation().emitError() << "the layout has " << devices << " ranks, cluster '" << cluster << "' has "
                                       << machine->deviceCount() << " devices";
   if (machine->groups.size() > 1)
-    return getOperation().emitError() << "cluster '" << cluster << "' has groups of different devices; layouts are searched for one kind";
+    return getOperation().emitError() << "cluster '" << cluster
+                                      << "' has groups of different devices; layouts are searched for one kind";
   return *machine;
 }
 
@@ -63,8 +64,8 @@ FailureOr<int64_t> SearchShardingsPass::countMicroBatches(const ProgramChain &pr
   if (program.model.batchDimensions.empty())
     return 1;
   if (batch % (dp * microBatch))
-    return program.function->emitOpError() << "global batch of " << batch << " sequences is no multiple of dp " << dp.getValue()
-                                           << " times micro-batch " << microBatch.getValue();
+    return program.function->emitOpError() << "global batch of " << batch << " sequences is no multiple of dp "
+                                           << dp.getValue() << " times micro-batch " << microBatch.getValue();
   return batch / (dp * microBatch);
 }
 
@@ -81,7 +82,8 @@ LogicalResult SearchShardingsPass::search() {
     return failure();
   TemplateChain &chain = program->templates.chain;
   for (const ChainModel::BatchDimension &place : program->model.batchDimensions)
-    if (chain.templates[place.templateIndex].values[place.value].shape[place.dim] == program->model.batch) // not reached before
+    if (chain.templates[place.templateIndex].values[place.value].shape[place.dim] ==
+        program->model.batch) // not reached before
       cutDimension(chain, place.templateIndex, place.value, place.dim, dp * *microBatches);
 
   TemplatePricing pricing{*machine, axes};
@@ -90,7 +92,9 @@ LogicalResult SearchShardingsPass::search() {
   pricing.microBatches = *microBatches;
   pricing.regather = false; // partitioned programs keep what they gather
   pricing.allowLayout = cutsRowsEvenly(axes);
-  pricing.allowStrategy = [](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) { return isCompilable(op, strategy); };
+  pricing.allowStrategy = [](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) {
+    return isCompilable(op, strategy);
+  };
   TemplateSearch search(pricing, chain);
   llvm::Expected<TemplateSearchResult> result = search.run(Bytes(double(memoryLimit)));
   if (!result)

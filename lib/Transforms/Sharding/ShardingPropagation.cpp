@@ -100,8 +100,8 @@ LogicalResult ShardingPropagation::readArguments() {
   return readMicroBatches();
 }
 
-// All that ppc.accumulate takes is cut alike along the rows, for the rows of a device's micro-batch must be the same ones
-// everywhere: those that the device has, in order. What is not an argument is not cut along them.
+// All that ppc.accumulate takes is cut alike along the rows, for the rows of a device's micro-batch must be the same
+// ones everywhere: those that the device has, in order. What is not an argument is not cut along them.
 LogicalResult ShardingPropagation::readMicroBatches() {
   WalkResult walk = function.walk([&](AccumulateOp accumulate) {
     std::optional<AxisList> rows;
@@ -141,9 +141,9 @@ void ShardingPropagation::readResults() {
         argumentsOf[name].push_back(number);
   for (unsigned number = 0; number < function.getNumResults(); ++number) {
     if (auto stated = function.getResultAttrOfType<ShardingAttr>(number, attr::sharding)) {
-      demands[number] = shardingOf(function.getContext(), llvm::map_to_vector(stated.getDims(), [&](ArrayAttr axes) {
-        return severalDevices(axes);
-      }));
+      demands[number] =
+          shardingOf(function.getContext(),
+                     llvm::map_to_vector(stated.getDims(), [&](ArrayAttr axes) { return severalDevices(axes); }));
       continue;
     }
     auto kind = function.getResultAttrOfType<StringAttr>(number, attr::result);
@@ -154,7 +154,8 @@ void ShardingPropagation::readResults() {
       BlockArgument argument = function.getArgument(index);
       auto state = function.getArgAttrOfType<StringAttr>(index, attr::state);
       bool isState = state && (kind == "gradient" || state == kind) && function.getArgAttr(index, attr::of) == of;
-      bool isParameter = (kind == "gradient" || kind == "parameter") && function.getArgAttr(index, attr::parameter) == of;
+      bool isParameter =
+          (kind == "gradient" || kind == "parameter") && function.getArgAttr(index, attr::parameter) == of;
       if ((isState || isParameter) && function.getResultTypes()[number] == argument.getType())
         demands[number] = shardingOf(function.getContext(), dims(argument));
     }

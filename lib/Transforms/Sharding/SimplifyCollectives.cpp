@@ -13,10 +13,8 @@ namespace mlir::ppc {
 
 namespace {
 
-
 /// The op that makes `value` when it is a reduction by sum that nobody else reads.
-template <typename Reduce>
-Reduce privateSum(Value value) {
+template <typename Reduce> Reduce privateSum(Value value) {
   auto reduce = value.getDefiningOp<Reduce>();
   return reduce && reduce.getCombiner() == Combiner::Sum && value.hasOneUse() ? reduce : nullptr;
 }
@@ -44,7 +42,8 @@ bool sameGroup(ReduceScatterOp a, ReduceScatterOp b) {
 void copyAttributes(Operation *from, Operation *to) { to->setDiscardableAttrs(from->getDiscardableAttrDictionary()); }
 
 AllReduceOp reduceAs(PatternRewriter &rewriter, AllReduceOp like, Value x) {
-  return AllReduceOp::create(rewriter, like.getLoc(), x.getType(), x, like.getAxesAttr(), like.getCombinerAttr(), like.getStagesAttr());
+  return AllReduceOp::create(rewriter, like.getLoc(), x.getType(), x, like.getAxesAttr(), like.getCombinerAttr(),
+                             like.getStagesAttr());
 }
 ReduceScatterOp reduceAs(PatternRewriter &rewriter, ReduceScatterOp like, Value x) {
   return ReduceScatterOp::create(rewriter, like.getLoc(), like.getType(), x, like.getDimAttr(), like.getAxesAttr(),
@@ -52,8 +51,7 @@ ReduceScatterOp reduceAs(PatternRewriter &rewriter, ReduceScatterOp like, Value 
 }
 
 /// sum(reduce(a), reduce(b), c) -> sum(reduce(sum(a, b)), c), for all_reduce and reduce_scatter
-template <typename Reduce>
-struct MergeReducesOfSum : OpRewritePattern<SumOp> {
+template <typename Reduce> struct MergeReducesOfSum : OpRewritePattern<SumOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(SumOp op, PatternRewriter &rewriter) const override {
@@ -80,8 +78,7 @@ struct MergeReducesOfSum : OpRewritePattern<SumOp> {
 };
 
 /// op(reduce(a), reduce(b)) -> reduce(op(a, b)) for add and sub, all_reduce and reduce_scatter
-template <typename Op, typename Reduce>
-struct MergeReducesOfBinary : OpRewritePattern<Op> {
+template <typename Op, typename Reduce> struct MergeReducesOfBinary : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -125,16 +122,17 @@ struct SimplifySlice : OpRewritePattern<LocalSliceOp> {
 
   LogicalResult matchAndRewrite(LocalSliceOp op, PatternRewriter &rewriter) const override {
     if (auto reduce = op.getX().getDefiningOp<AllReduceOp>();
-        reduce && reduce->hasOneUse() && reduce.getAxes() == op.getAxes() && reduce.getCombiner() != Combiner::LogSumExp &&
-        !reduce.getStages() && reduce->getBlock() == op->getBlock()) {
-      auto scatter = ReduceScatterOp::create(rewriter, op.getLoc(), op.getType(), reduce.getX(), op.getDimAttr(), op.getAxesAttr(),
-                                             reduce.getCombinerAttr());
+        reduce && reduce->hasOneUse() && reduce.getAxes() == op.getAxes() &&
+        reduce.getCombiner() != Combiner::LogSumExp && !reduce.getStages() && reduce->getBlock() == op->getBlock()) {
+      auto scatter = ReduceScatterOp::create(rewriter, op.getLoc(), op.getType(), reduce.getX(), op.getDimAttr(),
+                                             op.getAxesAttr(), reduce.getCombinerAttr());
       copyAttributes(reduce, scatter);
       rewriter.replaceOp(op, scatter);
       return success();
     }
     auto gather = op.getX().getDefiningOp<AllGatherOp>();
-    if (gather && gather.getAxes() == op.getAxes() && gather.getDim() == op.getDim() && gather.getX().getType() == op.getType() &&
+    if (gather && gather.getAxes() == op.getAxes() && gather.getDim() == op.getDim() &&
+        gather.getX().getType() == op.getType() &&
         gather.getType().getDimSize(op.getDim()) % op.getType().getDimSize(op.getDim()) == 0) {
       rewriter.replaceOp(op, gather.getX());
       return success();
@@ -149,7 +147,8 @@ struct SimplifyGather : OpRewritePattern<AllGatherOp> {
 
   LogicalResult matchAndRewrite(AllGatherOp op, PatternRewriter &rewriter) const override {
     auto slice = op.getX().getDefiningOp<LocalSliceOp>();
-    if (!slice || slice.getAxes() != op.getAxes() || slice.getDim() != op.getDim() || slice.getX().getType() != op.getType())
+    if (!slice || slice.getAxes() != op.getAxes() || slice.getDim() != op.getDim() ||
+        slice.getX().getType() != op.getType())
       return rewriter.notifyMatchFailure(op, "operand is not sliced over these axes");
     rewriter.replaceOp(op, slice.getX());
     return success();
@@ -162,9 +161,10 @@ struct SimplifyCollectivesPass : impl::SimplifyCollectivesPassBase<SimplifyColle
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
     RewritePatternSet patterns(&getContext());
-    patterns.add<MergeReducesOfSum<AllReduceOp>, MergeReducesOfBinary<AddOp, AllReduceOp>, MergeReducesOfBinary<SubOp, AllReduceOp>,
-                 MergeReducesOfSum<ReduceScatterOp>, MergeReducesOfBinary<AddOp, ReduceScatterOp>,
-                 MergeReducesOfBinary<SubOp, ReduceScatterOp>, MergeNestedReduces, SimplifySlice, SimplifyGather>(&getContext());
+    patterns.add<MergeReducesOfSum<AllReduceOp>, MergeReducesOfBinary<AddOp, AllReduceOp>,
+                 MergeReducesOfBinary<SubOp, AllReduceOp>, MergeReducesOfSum<ReduceScatterOp>,
+                 MergeReducesOfBinary<AddOp, ReduceScatterOp>, MergeReducesOfBinary<SubOp, ReduceScatterOp>,
+                 MergeNestedReduces, SimplifySlice, SimplifyGather>(&getContext());
     GreedyRewriteConfig config;
     config.enableConstantCSE(false); // constants keep the stage that they are in
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))

@@ -11,11 +11,17 @@ LogicalResult SpmdRewriter::run() {
   if (failed(read()))
     return failure();
   MLIRContext *context = function.getContext();
-  auto sharding = [&](Value value) -> Attribute { return values.contains(value) ? values[value].sharding : ShardingAttr(); };
-  auto logicalType = [&](Value value) { return values.contains(value) ? TypeAttr::get(values[value].type) : TypeAttr(); };
-  for (auto [name, of] : {std::pair<StringRef, function_ref<Attribute(Value)>>(attr::sharding, sharding), {attr::logicalType, logicalType}}) {
+  auto sharding = [&](Value value) -> Attribute {
+    return values.contains(value) ? values[value].sharding : ShardingAttr();
+  };
+  auto logicalType = [&](Value value) {
+    return values.contains(value) ? TypeAttr::get(values[value].type) : TypeAttr();
+  };
+  for (auto [name, of] : {std::pair<StringRef, function_ref<Attribute(Value)>>(attr::sharding, sharding),
+                          {attr::logicalType, logicalType}}) {
     setArgAttrs(function, name, [&, of = of](unsigned number) { return of(function.getArgument(number)); });
-    setResultAttrs(function, name, [&, of = of](unsigned number) { return of(function.front().getTerminator()->getOperand(number)); });
+    setResultAttrs(function, name,
+                   [&, of = of](unsigned number) { return of(function.front().getTerminator()->getOperand(number)); });
   }
   for (BlockArgument argument : function.getArguments())
     if (values.contains(argument))
@@ -87,7 +93,8 @@ LogicalResult SpmdRewriter::check(Operation *op) {
     if (needed && needed.getDims() != found.getDims())
       return op->emitOpError() << "needs operand " << number << " as " << needed << " but it is " << found
                                << ": run ppc-insert-reshards first";
-    bool isLinear = sharding.rule.linearity != Linearity::None && llvm::is_contained(sharding.rule.linearOperands, number);
+    bool isLinear =
+        sharding.rule.linearity != Linearity::None && llvm::is_contained(sharding.rule.linearOperands, number);
     bool isAlone = sharding.rule.linearity == Linearity::Each;
     if (isAlone && isLinear && !found.isPartial())
       continue; // it is what the pending operand is multiplied with
@@ -188,7 +195,8 @@ void SpmdRewriter::rewriteOperation(Operation *op) {
         return false;
     return true;
   };
-  SmallVector<bool> keepsZero(rule.factors.size(), true), isFed(rule.factors.size(), false), took(rule.factors.size(), false);
+  SmallVector<bool> keepsZero(rule.factors.size(), true), isFed(rule.factors.size(), false),
+      took(rule.factors.size(), false);
   for (auto [factor, axes] : llvm::enumerate(sharding.axes)) {
     for (unsigned number = 0; number < op->getNumOperands(); ++number)
       if (ShardingRule::contains(rule.operands[number], factor)) {
@@ -201,7 +209,8 @@ void SpmdRewriter::rewriteOperation(Operation *op) {
     int64_t size = rule.factors[factor].size;
     if (auto interface = dyn_cast<ShardingRuleOpInterface>(op))
       took[factor] = interface.setFactorBlock(factor, BlockAttr::get(op->getContext(), list, size));
-    bool isReduced = llvm::any_of(rule.results, [&, factor = factor](auto &result) { return !ShardingRule::contains(result, factor); });
+    bool isReduced = llvm::any_of(
+        rule.results, [&, factor = factor](auto &result) { return !ShardingRule::contains(result, factor); });
     if (!isReduced || took[factor] || size % grid.product(list) == 0)
       continue;
     for (OpOperand &operand : op->getOpOperands()) // what is summed must be zero where nothing is
@@ -237,7 +246,8 @@ void SpmdRewriter::mask(OpOperand &operand, unsigned dim) {
     if (isLocal)
       builder.setInsertionPointAfter(def);
     auto block = BlockAttr::get(user->getContext(), logical.sharding.getDims()[dim], logical.type.getDimSize(dim));
-    auto op = MaskPaddingOp::create(builder, value.getLoc(), value.getType(), value, builder.getI64IntegerAttr(dim), block);
+    auto op =
+        MaskPaddingOp::create(builder, value.getLoc(), value.getType(), value, builder.getI64IntegerAttr(dim), block);
     Operation *owner = def && def->hasAttr(attr::part) ? def : user;
     for (StringRef name : {attr::part, attr::layer, attr::stage})
       if (Attribute attribute = owner->getAttr(name))

@@ -15,7 +15,7 @@ func.func @f32_embedding(%t: tensor<13x6xf32>, %ids: tensor<2x9xi32> {test.below
   %1 = ppc.embedding_backward %ids, %dy : (tensor<2x9xi32>, tensor<2x9x6xf32>) -> tensor<13x6xf32>
   return %0, %1 : tensor<2x9x6xf32>, tensor<13x6xf32>
 }
-func.func @f32_accumulated(%acc: tensor<13x6xf32> {ppc.buffer = 0 : i64}, %ids: tensor<9xi64> {test.below = 13 : i64}, %dy: tensor<9x6xf32>) -> (tensor<13x6xf32> {ppc.buffer = 0 : i64}) {
+func.func @f32_accumulated(%acc: tensor<13x6xf32>, %ids: tensor<9xi64> {test.below = 13 : i64}, %dy: tensor<9x6xf32>) -> (tensor<13x6xf32> {ppc.destination = 0 : i64}) {
   %0 = ppc.embedding_backward %ids, %dy : (tensor<9xi64>, tensor<9x6xf32>) -> tensor<13x6xf32>
   %1 = ppc.add %acc, %0 : tensor<13x6xf32>
   return %1 : tensor<13x6xf32>
@@ -37,7 +37,7 @@ func.func @f64_embedding(%t: tensor<13x6xf64>, %ids: tensor<2x9xi32> {test.below
   %1 = ppc.embedding_backward %ids, %dy : (tensor<2x9xi32>, tensor<2x9x6xf64>) -> tensor<13x6xf64>
   return %0, %1 : tensor<2x9x6xf64>, tensor<13x6xf64>
 }
-func.func @f64_accumulated(%acc: tensor<13x6xf64> {ppc.buffer = 0 : i64}, %ids: tensor<9xi64> {test.below = 13 : i64}, %dy: tensor<9x6xf64>) -> (tensor<13x6xf64> {ppc.buffer = 0 : i64}) {
+func.func @f64_accumulated(%acc: tensor<13x6xf64>, %ids: tensor<9xi64> {test.below = 13 : i64}, %dy: tensor<9x6xf64>) -> (tensor<13x6xf64> {ppc.destination = 0 : i64}) {
   %0 = ppc.embedding_backward %ids, %dy : (tensor<9xi64>, tensor<9x6xf64>) -> tensor<13x6xf64>
   %1 = ppc.add %acc, %0 : tensor<13x6xf64>
   return %1 : tensor<13x6xf64>

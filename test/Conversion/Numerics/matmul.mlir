@@ -33,7 +33,7 @@ func.func @f32_vectors(%a: tensor<7xf32>, %b: tensor<7xf32>, %c: tensor<3xf32>) 
   %2 = ppc.matmul "i,i->i" %a, %b : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xf32>
   return %0, %1, %2 : tensor<f32>, tensor<7x3xf32>, tensor<7xf32>
 }
-func.func @f32_accumulated(%acc: tensor<4x3xf32> {ppc.buffer = 0 : i64}, %a: tensor<5x4xf32> {ppc.buffer = 1 : i64}, %b: tensor<5x3xf32> {ppc.buffer = 2 : i64}) -> (tensor<4x3xf32> {ppc.buffer = 0 : i64}) {
+func.func @f32_accumulated(%acc: tensor<4x3xf32>, %a: tensor<5x4xf32>, %b: tensor<5x3xf32>) -> (tensor<4x3xf32> {ppc.destination = 0 : i64}) {
   %0 = ppc.matmul "km,kn->mn" %a, %b : (tensor<5x4xf32>, tensor<5x3xf32>) -> tensor<4x3xf32>
   %1 = ppc.add %acc, %0 : tensor<4x3xf32>
   return %1 : tensor<4x3xf32>
@@ -59,7 +59,7 @@ func.func @f64_vectors(%a: tensor<7xf64>, %b: tensor<7xf64>, %c: tensor<3xf64>) 
   %2 = ppc.matmul "i,i->i" %a, %b : (tensor<7xf64>, tensor<7xf64>) -> tensor<7xf64>
   return %0, %1, %2 : tensor<f64>, tensor<7x3xf64>, tensor<7xf64>
 }
-func.func @f64_accumulated(%acc: tensor<4x3xf64> {ppc.buffer = 0 : i64}, %a: tensor<5x4xf64> {ppc.buffer = 1 : i64}, %b: tensor<5x3xf64> {ppc.buffer = 2 : i64}) -> (tensor<4x3xf64> {ppc.buffer = 0 : i64}) {
+func.func @f64_accumulated(%acc: tensor<4x3xf64>, %a: tensor<5x4xf64>, %b: tensor<5x3xf64>) -> (tensor<4x3xf64> {ppc.destination = 0 : i64}) {
   %0 = ppc.matmul "km,kn->mn" %a, %b : (tensor<5x4xf64>, tensor<5x3xf64>) -> tensor<4x3xf64>
   %1 = ppc.add %acc, %0 : tensor<4x3xf64>
   return %1 : tensor<4x3xf64>

@@ -41,25 +41,28 @@ func.func @gemm_c5(%a: tensor<4x4xf32>) -> tensor<16xf32> {
 
 // -----
 
+ppcrt.group @tp axes ["tp"]
 func.func @all_reduce_c1(%a: memref<4xi8>) {
   // expected-error @below {{cannot move elements of type 'i8'; the runtime knows f32, f64, i32, i64 and bf16}}
-  ppcrt.all_reduce sum group 0 outs(%a : memref<4xi8>)
+  ppcrt.all_reduce sum group @tp outs(%a : memref<4xi8>)
   return
 }
 
 // -----
 
+ppcrt.group @tp axes ["tp"]
 func.func @all_gather_c3(%a: memref<4xf32>, %b: memref<6xf32>) {
   // expected-error @below {{cannot divide 'memref<6xf32>' into blocks of 'memref<4xf32>'}}
-  ppcrt.all_gather group 0 ins(%a : memref<4xf32>) outs(%b : memref<6xf32>)
+  ppcrt.all_gather group @tp ins(%a : memref<4xf32>) outs(%b : memref<6xf32>)
   return
 }
 
 // -----
 
+ppcrt.group @tp axes ["tp"]
 func.func @all_to_all_c3(%a: memref<6xf32>) {
   // expected-error @below {{cannot exchange}}
-  ppcrt.all_to_all group 0 ranks 4 ins(%a : memref<6xf32>) outs(%a : memref<6xf32>)
+  ppcrt.all_to_all group @tp ranks 4 ins(%a : memref<6xf32>) outs(%a : memref<6xf32>)
   return
 }
 

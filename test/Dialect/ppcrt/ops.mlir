@@ -1,26 +1,34 @@
 // RUN: ppc-opt %s | ppc-opt | FileCheck %s
 
+// CHECK: ppcrt.group @tp axes ["tp"]
+ppcrt.group @tp axes ["tp"]
+ppcrt.group @dp axes ["dp"]
+// CHECK: ppcrt.group @ends axes ["pp"] stages [0, 3]
+ppcrt.group @ends axes ["pp"] stages [0, 3]
+// CHECK: ppcrt.group @pairs ranks
+ppcrt.group @pairs ranks [array<i64: 0, 3>, array<i64: 1, 2>]
+
 // CHECK-LABEL: func.func @tensors
 func.func @tensors(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>, %c: tensor<4x2xf32>, %y: tensor<8x8xf32>) -> tensor<4x2xf32> {
   // CHECK: ppcrt.gemm ins(%{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8x2xf32>) outs(%{{.*}} : tensor<4x2xf32>) sizes [4, 2, 8] strides [8, 1, 2, 1, 2, 1] loops [] accumulate -> tensor<4x2xf32>
   %r = ppcrt.gemm ins(%a, %b : tensor<4x8xf32>, tensor<8x2xf32>) outs(%c : tensor<4x2xf32>) sizes [4, 2, 8] strides [8, 1, 2, 1, 2, 1] loops [] accumulate -> tensor<4x2xf32>
-  // CHECK: ppcrt.all_reduce sum group 0 outs(%{{.*}} : tensor<4x2xf32>) -> tensor<4x2xf32>
-  %s = ppcrt.all_reduce sum group 0 outs(%r : tensor<4x2xf32>) -> tensor<4x2xf32>
-  // CHECK: ppcrt.all_gather group 1 ins(%{{.*}} : tensor<4x8xf32>) outs(%{{.*}} : tensor<8x8xf32>) -> tensor<8x8xf32>
-  %t = ppcrt.all_gather group 1 ins(%a : tensor<4x8xf32>) outs(%y : tensor<8x8xf32>) -> tensor<8x8xf32>
-  // CHECK: ppcrt.reduce_scatter max group 1 ins(%{{.*}} : tensor<8x8xf32>) outs(%{{.*}} : tensor<4x8xf32>) -> tensor<4x8xf32>
-  %u = ppcrt.reduce_scatter max group 1 ins(%t : tensor<8x8xf32>) outs(%a : tensor<4x8xf32>) -> tensor<4x8xf32>
-  // CHECK: ppcrt.all_to_all group 1 ranks 2 ins(%{{.*}} : tensor<8x8xf32>) outs(%{{.*}} : tensor<8x8xf32>) -> tensor<8x8xf32>
-  %v = ppcrt.all_to_all group 1 ranks 2 ins(%t : tensor<8x8xf32>) outs(%y : tensor<8x8xf32>) -> tensor<8x8xf32>
-  // CHECK: ppcrt.coordinate group 1
-  %i = ppcrt.coordinate group 1
+  // CHECK: ppcrt.all_reduce sum group @tp outs(%{{.*}} : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %s = ppcrt.all_reduce sum group @tp outs(%r : tensor<4x2xf32>) -> tensor<4x2xf32>
+  // CHECK: ppcrt.all_gather group @dp ins(%{{.*}} : tensor<4x8xf32>) outs(%{{.*}} : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %t = ppcrt.all_gather group @dp ins(%a : tensor<4x8xf32>) outs(%y : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: ppcrt.reduce_scatter max group @dp ins(%{{.*}} : tensor<8x8xf32>) outs(%{{.*}} : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %u = ppcrt.reduce_scatter max group @dp ins(%t : tensor<8x8xf32>) outs(%a : tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: ppcrt.all_to_all group @dp ranks 2 ins(%{{.*}} : tensor<8x8xf32>) outs(%{{.*}} : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %v = ppcrt.all_to_all group @dp ranks 2 ins(%t : tensor<8x8xf32>) outs(%y : tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: ppcrt.coordinate group @dp
+  %i = ppcrt.coordinate group @dp
   return %s : tensor<4x2xf32>
 }
 
 // CHECK-LABEL: func.func @buffers
 func.func @buffers(%x: memref<8xf32>) {
-  // CHECK: ppcrt.all_reduce max group 0 outs(%{{.*}} : memref<8xf32>)
-  ppcrt.all_reduce max group 0 outs(%x : memref<8xf32>)
+  // CHECK: ppcrt.all_reduce max group @tp outs(%{{.*}} : memref<8xf32>)
+  ppcrt.all_reduce max group @tp outs(%x : memref<8xf32>)
   // CHECK: ppcrt.call @body(%{{.*}}, %{{.*}}) : memref<8xf32>, memref<8xf32>
   ppcrt.call @body(%x, %x) : memref<8xf32>, memref<8xf32>
   // CHECK: ppcrt.call @nothing(){{$}}

@@ -1,19 +1,32 @@
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-assign-arena
 
-
-// expected-error @below {{function "stage0.update" has no ppc.scratch_bytes: assign its buffers first}}
-module attributes {ppc.stages = [{buffers = [], functions = {update = {entry = "stage0.update", buffers = array<i64>}}, slots = 1}]} {
-  func.func private @stage0.update()
+ppcrt.program @train grid <pp = 1> micro_batches 1 {
+  ppcrt.device @device0 at 0 {
+    // expected-error @below {{names code @stage0.update without scratch as its last argument: run ppc-assign-offsets first}}
+    ppcrt.routine @update update code @stage0.update reads [] writes []
+    ppcrt.step {
+    }
+  }
+}
+func.func @stage0.update() {
+  return
 }
 
 // -----
 
-// expected-error @below {{stages have no slots: run ppc-apply-schedule first}}
-module attributes {ppc.stages = [{buffers = [], functions = {}}]} {
+ppcrt.program @train grid <pp = 1> micro_batches 1 {
+  // expected-error @below {{has no step, so how long its buffers live is not known: run ppc-apply-schedule first}}
+  ppcrt.device @device0 at 0 {
+  }
 }
 
 // -----
 
-// expected-error @below {{stage 0 in ppc.stages lacks buffers or functions: run ppc-split-stages first}}
-module attributes {ppc.stages = [{slots = 1}]} {
+ppcrt.program @train grid <pp = 1> micro_batches 1 {
+  ppcrt.device @device0 at 0 {
+    // expected-error @below {{is scratch already: the arena is laid out once}}
+    ppcrt.buffer @scratch scratch : memref<8xi8>
+    ppcrt.step {
+    }
+  }
 }

@@ -1,21 +1,44 @@
-// Offsets are multiples of 64; slots follow the persistent buffers, scratch comes last and is shared.
+// Offsets are multiples of 64; slots follow what is kept, scratch comes last and is shared by what one stream runs.
 // RUN: ppc-opt %s --ppc-assign-arena | FileCheck %s
 
-// 5 x 7 floats need 140 bytes, the next buffer starts at 192; three slots of 128 bytes start at 256; scratch at 640.
-// CHECK:      ppc.stages = [{arena_bytes = 704 : i64, buffers = [
-// CHECK-SAME:   {offset = 0 : i64, role = "parameter", space = "arena", type = tensor<5x7xf32>},
-// CHECK-SAME:   {offset = 192 : i64, role = "metric", space = "arena", type = tensor<f32>},
-// CHECK-SAME:   {offset = 0 : i64, role = "input", space = "slot", type = tensor<3xi32>},
-// CHECK-SAME:   {offset = 64 : i64, role = "saved", space = "slot", type = tensor<3xf64>},
-// CHECK-SAME:   {bytes = 40 : i64, offset = 640 : i64, role = "scratch", space = "arena"}],
-// CHECK-SAME: functions = {forward = {buffers = array<i64: 2, 0, 3, 4>, entry = "stage0.forward"},
-// CHECK-SAME:              update = {buffers = array<i64: 0, 1, 4>, entry = "stage0.update"}},
-// CHECK-SAME: slot_bytes = 128 : i64, slot_offset = 256 : i64, slots = 3 : i64}]
-module attributes {ppc.stages = [{
-    buffers = [{role = "parameter", space = "arena", type = tensor<5x7xf32>}, {role = "metric", space = "arena", type = tensor<f32>},
-               {role = "input", space = "slot", type = tensor<3xi32>}, {role = "saved", space = "slot", type = tensor<3xf64>}],
-    functions = {forward = {entry = "stage0.forward", buffers = array<i64: 2, 0, 3>}, update = {entry = "stage0.update", buffers = array<i64: 0, 1>}},
-    slots = 3}]} {
-  func.func private @stage0.forward() attributes {ppc.scratch_bytes = 40 : i64}
-  func.func private @stage0.update() attributes {ppc.scratch_bytes = 8 : i64}
+// 5 x 7 floats need 140 bytes, the next buffer starts at 192; three slots of 64 bytes at 256 and at 448; scratch at 640.
+// CHECK:      ppcrt.device @device0 at 0 arena 768 {
+// CHECK:      ppcrt.buffer @x input "ids" : memref<3xi32> slots 3 offset 256 stride 64
+// CHECK-NEXT: ppcrt.buffer @w parameter "w" : memref<5x7xf32> offset 0
+// CHECK-NEXT: ppcrt.buffer @h saved : memref<3xf64> slots 3 offset 448 stride 64
+// CHECK-NEXT: ppcrt.buffer @loss metric "loss" : memref<f32> offset 192
+// CHECK-NEXT: ppcrt.buffer @spilled saved : memref<3xf64> slots 3 memory host
+// CHECK-NEXT: ppcrt.buffer @scratch.forward scratch : memref<40xi8> offset 640
+// CHECK-NEXT: ppcrt.routine @forward forward code @stage0.forward reads [@x, @w] writes [@h] scratch @scratch.forward
+// CHECK-NEXT: ppcrt.buffer @scratch.weight scratch : memref<24xi8> offset 704
+// CHECK-NEXT: ppcrt.routine @weight weight_gradient
+// CHECK-NEXT: ppcrt.buffer @scratch.update scratch : memref<8xi8> offset 640
+// CHECK-NEXT: ppcrt.routine @update update code @stage0.update reads [@w] writes [@loss] scratch @scratch.update
+ppcrt.program @train grid <pp = 1> micro_batches 1 {
+  ppcrt.device @device0 at 0 {
+    ppcrt.stream @compute
+    ppcrt.stream @other
+    ppcrt.buffer @x input "ids" : memref<3xi32> slots 3
+    ppcrt.buffer @w parameter "w" : memref<5x7xf32>
+    ppcrt.buffer @h saved : memref<3xf64> slots 3
+    ppcrt.buffer @loss metric "loss" : memref<f32>
+    ppcrt.buffer @spilled saved : memref<3xf64> slots 3 memory host
+    ppcrt.routine @forward forward code @stage0.forward reads [@x, @w] writes [@h]
+    ppcrt.routine @weight weight_gradient code @stage0.weight reads [@h] writes []
+    ppcrt.routine @update update code @stage0.update reads [@w] writes [@loss]
+    ppcrt.step {
+      %0 = ppcrt.run @forward micro_batch 0 on @compute
+      ppcrt.run @weight micro_batch 0 after (%0) on @other
+      ppcrt.run @update on @compute
+    }
+  }
+}
+func.func @stage0.forward(%x: memref<3xi32>, %w: memref<5x7xf32>, %h: memref<3xf64>, %scratch: memref<40xi8>) {
+  return
+}
+func.func @stage0.weight(%h: memref<3xf64>, %scratch: memref<24xi8>) {
+  return
+}
+func.func @stage0.update(%w: memref<5x7xf32>, %loss: memref<f32>, %scratch: memref<8xi8>) {
+  return
 }

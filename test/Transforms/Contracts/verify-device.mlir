@@ -1,6 +1,6 @@
 // RUN: ppc-opt %s --ppc-verify-device --split-input-file --verify-diagnostics
 
-func.func @right(%x: memref<4xf32>, %scratch: memref<64xi8>) attributes {ppc.action = "forward", ppc.scratch_bytes = 64 : i64} {
+func.func @right(%x: memref<4xf32>, %scratch: memref<64xi8>) attributes {ppcrt.routine = "forward"} {
   return
 }
 
@@ -37,15 +37,8 @@ func.func @device_c4(%x: memref<4xf32>) -> memref<4xf32> {
 
 // -----
 
-// expected-error @below {{does not say its ppc.scratch_bytes}}
-func.func @device_c5(%x: memref<4xf32>) attributes {ppc.action = "forward"} {
-  return
-}
-
-// -----
-
-// expected-error @below {{needs 64 bytes of scratch as its last argument}}
-func.func @device_c5_size(%x: memref<4xf32>) attributes {ppc.action = "forward", ppc.scratch_bytes = 64 : i64} {
+// expected-error @below {{is the code of a routine and has no bytes of scratch as its last argument}}
+func.func @device_c5(%x: memref<4xf32>) attributes {ppcrt.routine = "forward"} {
   return
 }
 
@@ -54,7 +47,7 @@ func.func @device_c5_size(%x: memref<4xf32>) attributes {ppc.action = "forward",
 func.func private @body(%x: memref<4xf32>) {
   return
 }
-func.func @device_c6(%x: memref<8xf32>, %scratch: memref<0xi8>) attributes {ppc.action = "forward", ppc.scratch_bytes = 0 : i64} {
+func.func @device_c6(%x: memref<8xf32>, %scratch: memref<0xi8>) attributes {ppcrt.routine = "forward"} {
   // expected-error @below {{passes other buffers than @body takes}}
   ppcrt.call @body(%x) : memref<8xf32>
   return

@@ -2,13 +2,13 @@
 
 // A and B live together; C takes the place of A, dead by then. Places are multiples of 64 bytes.
 // CHECK-LABEL: func.func @reuse
-// CHECK-SAME:    %[[SCRATCH:[a-z0-9]+]]: memref<192xi8>) attributes {ppc.action = "forward", ppc.scratch_bytes = 192 : i64}
+// CHECK-SAME:    %[[SCRATCH:[a-z0-9]+]]: memref<192xi8>) attributes {ppcrt.routine = "forward"}
 // CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0 : index
 // CHECK-DAG:     memref.view %[[SCRATCH]][%[[ZERO]]][] : memref<192xi8> to memref<25xf32>
 // CHECK-DAG:     %[[HIGH:.*]] = arith.constant 128 : index
 // CHECK-DAG:     memref.view %[[SCRATCH]][%[[HIGH]]][] : memref<192xi8> to memref<8xf32>
 // CHECK-NOT:     memref.alloc
-func.func @reuse(%x: memref<25xf32>) attributes {ppc.action = "forward"} {
+func.func @reuse(%x: memref<25xf32>) attributes {ppcrt.routine = "forward"} {
   %a = memref.alloc() : memref<25xf32>
   memref.copy %x, %a : memref<25xf32> to memref<25xf32>
   %b = memref.alloc() : memref<8xf32>
@@ -24,16 +24,16 @@ func.func @reuse(%x: memref<25xf32>) attributes {ppc.action = "forward"} {
 
 // The callee's scratch is a live range of the caller during the call, beside what is alive then.
 // CHECK-LABEL: func.func @caller
-// CHECK-SAME:    ppc.scratch_bytes = 128 : i64
+// CHECK-SAME:    memref<128xi8>
 // CHECK:         call @callee(%{{.*}}, %{{.*}}) : (memref<4xf32>, memref<64xi8>) -> ()
-func.func @caller(%x: memref<4xf32>) attributes {ppc.action = "forward"} {
+func.func @caller(%x: memref<4xf32>) attributes {ppcrt.routine = "forward"} {
   %a = memref.alloc() : memref<4xf32>
   call @callee(%a) : (memref<4xf32>) -> ()
   memref.copy %a, %x : memref<4xf32> to memref<4xf32>
   return
 }
 // CHECK-LABEL: func.func private @callee
-// CHECK-SAME:    memref<64xi8>) attributes {ppc.scratch_bytes = 64 : i64}
+// CHECK-SAME:    memref<64xi8>)
 func.func private @callee(%x: memref<4xf32>) {
   %a = memref.alloc() : memref<4xf32>
   memref.copy %x, %a : memref<4xf32> to memref<4xf32>

@@ -2,15 +2,15 @@
 
 // An update in place, a result where it is returned, and one that only the next call needs.
 // CHECK-LABEL: func.func @stage0.backward
-// CHECK-SAME:    (%[[ACC:.*]]: memref<8xf32> {ppc.buffer = 0 : i64}, %[[X:.*]]: memref<8xf32> {ppc.buffer = 1 : i64},
-// CHECK-SAME:     %[[OUT:.*]]: memref<8xf32> {ppc.buffer = 2 : i64}) attributes {ppc.action = "backward"}
+// CHECK-SAME:    (%[[ACC:.*]]: memref<8xf32>, %[[X:.*]]: memref<8xf32>,
+// CHECK-SAME:     %[[OUT:.*]]: memref<8xf32>) attributes {ppcrt.routine = "backward"}
 // CHECK:         ppcrt.call @add(%[[ACC]], %[[X]]) : memref<8xf32>, memref<8xf32>
 // CHECK:         %[[T:.*]] = memref.alloc() : memref<8xf32>
 // CHECK:         ppcrt.call @exp(%[[X]], %[[T]])
 // CHECK:         ppcrt.call @exp(%[[T]], %[[OUT]])
 // CHECK-NEXT:    return{{$}}
-func.func @stage0.backward(%acc: tensor<8xf32> {ppc.buffer = 0 : i64}, %x: tensor<8xf32> {ppc.buffer = 1 : i64})
-    -> (tensor<8xf32> {ppc.buffer = 0 : i64}, tensor<8xf32> {ppc.buffer = 2 : i64}) attributes {ppc.action = "backward"} {
+func.func @stage0.backward(%acc: tensor<8xf32>, %x: tensor<8xf32>)
+    -> (tensor<8xf32> {ppc.destination = 0 : i64}, tensor<8xf32>) attributes {ppcrt.routine = "backward"} {
   %s = call @add(%acc, %x) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %a = call @exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
   %b = call @exp(%a) : (tensor<8xf32>) -> tensor<8xf32>
@@ -20,7 +20,7 @@ func.func @stage0.backward(%acc: tensor<8xf32> {ppc.buffer = 0 : i64}, %x: tenso
 // What is still needed is not overwritten: the old parameter by the new one, an accumulator that the next call reads, an operand by
 // the result of its own call.
 // CHECK-LABEL: func.func @stage1.backward
-// CHECK-SAME:    (%[[P:.*]]: memref<8xf32> {{.*}}, %[[ACC:.*]]: memref<8xf32>
+// CHECK-SAME:    (%[[P:.*]]: memref<8xf32>, %[[ACC:.*]]: memref<8xf32>
 // CHECK:         %[[T:.*]] = memref.alloc()
 // CHECK:         ppcrt.call @exp(%[[P]], %[[T]])
 // CHECK:         %[[ASIDE:.*]] = memref.alloc()
@@ -29,8 +29,8 @@ func.func @stage0.backward(%acc: tensor<8xf32> {ppc.buffer = 0 : i64}, %x: tenso
 // CHECK:         ppcrt.call @add(%[[ACC]], %[[ASIDE]])
 // CHECK:         ppcrt.call @copy_body(%[[T]], %[[P]])
 // CHECK-NEXT:    return
-func.func @stage1.backward(%p: tensor<8xf32> {ppc.buffer = 0 : i64}, %acc: tensor<8xf32> {ppc.buffer = 1 : i64})
-    -> (tensor<8xf32> {ppc.buffer = 0 : i64}, tensor<8xf32> {ppc.buffer = 1 : i64}) attributes {ppc.action = "backward"} {
+func.func @stage1.backward(%p: tensor<8xf32>, %acc: tensor<8xf32>)
+    -> (tensor<8xf32> {ppc.destination = 0 : i64}, tensor<8xf32> {ppc.destination = 1 : i64}) attributes {ppcrt.routine = "backward"} {
   %p2 = call @exp(%p) : (tensor<8xf32>) -> tensor<8xf32>
   %s = call @add(%acc, %p) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %t = call @add(%acc, %s) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
@@ -39,15 +39,15 @@ func.func @stage1.backward(%p: tensor<8xf32> {ppc.buffer = 0 : i64}, %acc: tenso
 
 // Two arguments change places.
 // CHECK-LABEL: func.func @stage2.forward
-// CHECK-SAME:    (%[[A:.*]]: memref<8xf32> {{.*}}, %[[B:.*]]: memref<8xf32>
+// CHECK-SAME:    (%[[A:.*]]: memref<8xf32>, %[[B:.*]]: memref<8xf32>
 // CHECK:         %[[A2:.*]] = memref.alloc()
 // CHECK:         ppcrt.call @copy_body(%[[B]], %[[A2]])
 // CHECK:         %[[B2:.*]] = memref.alloc()
 // CHECK:         ppcrt.call @copy_body(%[[A]], %[[B2]])
 // CHECK:         ppcrt.call @copy_body(%[[A2]], %[[A]])
 // CHECK:         ppcrt.call @copy_body(%[[B2]], %[[B]])
-func.func @stage2.forward(%a: tensor<8xf32> {ppc.buffer = 0 : i64}, %b: tensor<8xf32> {ppc.buffer = 1 : i64})
-    -> (tensor<8xf32> {ppc.buffer = 0 : i64}, tensor<8xf32> {ppc.buffer = 1 : i64}) attributes {ppc.action = "forward"} {
+func.func @stage2.forward(%a: tensor<8xf32>, %b: tensor<8xf32>)
+    -> (tensor<8xf32> {ppc.destination = 0 : i64}, tensor<8xf32> {ppc.destination = 1 : i64}) attributes {ppcrt.routine = "forward"} {
   return %b, %a : tensor<8xf32>, tensor<8xf32>
 }
 
@@ -69,7 +69,7 @@ func.func private @exp(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // A function that does something itself is left as it is.
 // CHECK-LABEL: func.func @stage0.forward(%{{.*}}: tensor<8xf32>) -> tensor<8xf32>
-func.func @stage0.forward(%x: tensor<8xf32>) -> tensor<8xf32> attributes {ppc.action = "forward"} {
+func.func @stage0.forward(%x: tensor<8xf32>) -> tensor<8xf32> attributes {ppcrt.routine = "forward"} {
   %y = ppc.exp %x : tensor<8xf32>
   return %y : tensor<8xf32>
 }

@@ -7,7 +7,7 @@
 // CHECK:         %[[B:.*]] = call @[[BODY]](%[[A]], %[[W2]])
 // CHECK:         return %[[B]]
 func.func @stage0.forward(%x: tensor<4x8xf32>, %w1: tensor<8x8xf32>, %w2: tensor<8x8xf32>) -> tensor<4x8xf32>
-    attributes {ppc.action = "forward"} {
+    attributes {ppcrt.routine = "forward"} {
   %one = ppc.constant dense<1.0> : tensor<4x8xf32>
   %a = ppc.matmul "mk,nk->mn" %x, %w1 {ppc.layer = 1 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %b = ppc.add %a, %one {ppc.layer = 1 : i64} : tensor<4x8xf32>
@@ -22,8 +22,8 @@ func.func @stage0.forward(%x: tensor<4x8xf32>, %w1: tensor<8x8xf32>, %w2: tensor
 // CHECK:         %[[S:.*]] = call @[[HEAD:[a-z_0-9]+]](%[[ACC]], %{{.*}})
 // CHECK:         %[[T:.*]] = call @[[EMBED:[a-z_0-9]+]](%{{.*}}, %[[S]])
 // CHECK:         return %[[T]]
-func.func @stage0.backward(%acc: tensor<8xf32> {ppc.buffer = 0 : i64}, %x: tensor<8xf32>, %y: tensor<8xf32>)
-    -> (tensor<8xf32> {ppc.buffer = 0 : i64}) attributes {ppc.action = "backward"} {
+func.func @stage0.backward(%acc: tensor<8xf32>, %x: tensor<8xf32>, %y: tensor<8xf32>)
+    -> (tensor<8xf32> {ppc.destination = 0 : i64}) attributes {ppcrt.routine = "backward"} {
   %a = ppc.add %acc, %x {ppc.layer = 2 : i64} : tensor<8xf32>
   %y2 = ppc.exp %y {ppc.layer = 0 : i64} : tensor<8xf32>
   %b = ppc.add %a, %y2 {ppc.layer = 0 : i64} : tensor<8xf32>
@@ -37,7 +37,7 @@ func.func @stage0.backward(%acc: tensor<8xf32> {ppc.buffer = 0 : i64}, %x: tenso
 // CHECK:         %[[NB:.*]] = call @[[NORM]](%arg1)
 // CHECK:         %[[SUM:.*]] = call @update_body(%[[NA]], %[[NB]])
 // CHECK-NEXT:    return %[[SUM]]
-func.func @stage0.update(%g: tensor<8x8xf32>, %h: tensor<8x8xf32>) -> tensor<f32> attributes {ppc.action = "update"} {
+func.func @stage0.update(%g: tensor<8x8xf32>, %h: tensor<8x8xf32>) -> tensor<f32> attributes {ppcrt.routine = "update"} {
   %r = ppc.all_reduce %g over ["dp"] <sum> : tensor<8x8xf32>
   %a = ppc.squared_norm %r : tensor<8x8xf32> to tensor<f32>
   %b = ppc.squared_norm %h : tensor<8x8xf32> to tensor<f32>
@@ -50,7 +50,7 @@ func.func @stage0.update(%g: tensor<8x8xf32>, %h: tensor<8x8xf32>) -> tensor<f32
 // CHECK:         %[[X:.*]] = call @forward_body{{.*}}(%arg0)
 // CHECK:         %[[ZERO:.*]] = call @constant_body()
 // CHECK:         return %[[X]], %[[ZERO]]
-func.func @stage1.forward(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<f32>) attributes {ppc.action = "forward"} {
+func.func @stage1.forward(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<f32>) attributes {ppcrt.routine = "forward"} {
   %zero = ppc.constant dense<0.0> : tensor<f32>
   %a = ppc.exp %x : tensor<8xf32>
   %b = ppc.exp %a : tensor<8xf32>
@@ -62,7 +62,7 @@ func.func @stage1.forward(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<f32>) att
 // CHECK:         %[[S1:.*]] = call @[[SUM16:sum_body[a-z_0-9]*]](%arg0)
 // CHECK:         %[[S2:.*]] = call @[[SUM16]](%arg1)
 // CHECK:         call @{{update_body[a-z_0-9]*}}(%[[S1]], %[[S2]], %arg0)
-func.func @stage1.update(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> attributes {ppc.action = "update"} {
+func.func @stage1.update(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> attributes {ppcrt.routine = "update"} {
   %s = ppc.sum %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a,
                %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %b, %a : tensor<f32>
   return %s : tensor<f32>

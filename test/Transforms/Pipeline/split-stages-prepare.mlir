@@ -1,14 +1,13 @@
 // What comes before the micro-batches is a function of its own, with buffers that all of them read.
 // RUN: ppc-opt %s --ppc-split-stages | FileCheck %s
 
-// CHECK: ppc.stages =
-// CHECK-SAME: {role = "prepared", space = "arena", type = tensor<4x4xbf16>}
-// CHECK-SAME: prepare = {buffers = array<i64: {{[0-9]+, [0-9]+}}>, entry = "stage0.prepare"}
+// CHECK: ppcrt.buffer @[[NARROW:.*]] prepared : memref<4x4xbf16>
+// CHECK: ppcrt.routine @prepare prepare code @stage0.prepare reads [@[[WIDE:.*]]] writes [@[[NARROW]]]
+// CHECK: ppcrt.routine @forward forward code @stage0.forward reads [{{.*}}@[[NARROW]]{{.*}}]
 // CHECK-LABEL: func.func @stage0.prepare
-// CHECK-SAME:    (%[[W:.*]]: tensor<4x4xf32> {ppc.buffer = [[WIDE:[0-9]+]] : i64}) -> (tensor<4x4xbf16> {ppc.buffer = [[NARROW:[0-9]+]] : i64})
+// CHECK-SAME:    (%[[W:.*]]: tensor<4x4xf32>) -> tensor<4x4xbf16>
 // CHECK:         ppc.convert %[[W]]
 // CHECK-LABEL: func.func @stage0.forward
-// CHECK-SAME:    tensor<4x4xbf16> {ppc.buffer = [[NARROW]] : i64}
 // CHECK-NOT:     ppc.convert
 // CHECK-LABEL: func.func @stage0.update
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 3, dimensions = {}, parameters = {}>} {

@@ -3,42 +3,41 @@
 // RUN: ppc-opt %s --ppc-split-stages=split-weight-gradient | FileCheck %s
 // RUN: ppc-opt %s --ppc-split-stages | FileCheck %s --check-prefix=MERGED
 
-// CHECK: ppc.stages =
-// The received gradient arrives before the backward that uses it, and what a forward leaves for later is saved.
-// CHECK-SAME: [{buffers = [{name = "x", role = "input", space = "slot", type = tensor<2x4xf32>},
-// CHECK-SAME:   {init = #ppc.init<ones>, name = "w", role = "parameter", space = "arena", type = tensor<4x4xf32>},
-// CHECK-SAME:   {order = 0 : i64, role = "saved", space = "slot", type = tensor<2x4xf32>},
-// CHECK-SAME:   {role = "message", space = "slot", type = tensor<2x4xf32>},
-// CHECK-SAME:   {name = "w", role = "gradient", space = "arena", type = tensor<4x4xf32>},
-// CHECK-SAME:   {name = "loss", role = "metric", space = "arena", type = tensor<f32>},
-// CHECK-SAME:   {name = "grad_norm", role = "metric", space = "arena", type = tensor<f32>}],
-// CHECK-SAME:  functions = {evaluate = {buffers = array<i64: 5>, entry = "stage0.evaluate"},
-// CHECK-SAME:   forward = {buffers = array<i64: 0, 1, 2>, entry = "stage0.forward"},
-// CHECK-SAME:   update = {buffers = array<i64: 4, 5, 6>, entry = "stage0.update"},
-// CHECK-SAME:   weight_gradient = {buffers = array<i64: 3, 0, 4>, entry = "stage0.weight_gradient"}},
-// CHECK-SAME:  receives = [{before = "weight_gradient", buffer = 3 : i64, stage = 1 : i64, tag = 1 : i64}],
-// CHECK-SAME:  sends = [{after = "forward", buffer = 2 : i64, stage = 1 : i64, tag = 0 : i64}]},
-// CHECK-SAME: {buffers =
-// CHECK-SAME:  receives = [{before = "forward", buffer = 0 : i64, stage = 0 : i64, tag = 0 : i64}],
-// CHECK-SAME:  sends = [{after = "backward", buffer = {{[0-9]+}} : i64, stage = 0 : i64, tag = 1 : i64}]}]
+// The received gradient arrives before the routine that uses it, and what a forward leaves for later is saved.
+// CHECK:      ppcrt.program @train grid <pp = 2> micro_batches 3 {
+// CHECK-NEXT:   ppcrt.device @device0 at 0 {
+// CHECK-NEXT:     ppcrt.buffer @input0 input "x" : memref<2x4xf32> slots 1
+// CHECK-NEXT:     ppcrt.buffer @parameter1 parameter "w" : memref<4x4xf32> init <ones>
+// CHECK-NEXT:     ppcrt.buffer @saved2 saved : memref<2x4xf32> order 0 slots 1
+// CHECK-NEXT:     ppcrt.buffer @message3 message : memref<2x4xf32> slots 1
+// CHECK-NEXT:     ppcrt.buffer @accumulator4 gradient "w" : memref<4x4xf32>
+// CHECK-NEXT:     ppcrt.buffer @metric5 metric "loss" : memref<f32>
+// CHECK-NEXT:     ppcrt.buffer @metric6 metric "grad_norm" : memref<f32>
+// CHECK-NEXT:     ppcrt.routine @forward forward code @stage0.forward reads [@input0, @parameter1] writes [@saved2]
+// CHECK-NEXT:     ppcrt.routine @weight_gradient weight_gradient code @stage0.weight_gradient reads [@message3, @input0, @accumulator4] writes [@accumulator4]
+// CHECK-NEXT:     ppcrt.routine @update update code @stage0.update reads [@accumulator4] writes [@metric5, @metric6, @accumulator4]
+// CHECK-NEXT:     ppcrt.routine @evaluate evaluate code @stage0.evaluate reads [] writes [@metric5]
+// CHECK-NEXT:   }
+// CHECK:        ppcrt.message @message0 from @device0::@saved2 after @forward to @device1::@message0 before @forward
+// CHECK-NEXT:   ppcrt.message @message1 from @device1::@saved5 after @backward to @device0::@message3 before @weight_gradient
 
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "1f1b", micro_batches = 3, dimensions = {}, parameters = {}>} {
   // CHECK-LABEL: func.func @stage0.forward(
-  // CHECK-SAME:    %[[X:.*]]: tensor<2x4xf32> {ppc.buffer = 0 : i64}, %[[W:.*]]: tensor<4x4xf32> {ppc.buffer = 1 : i64})
-  // CHECK-SAME:    -> (tensor<2x4xf32> {ppc.buffer = 2 : i64}) attributes {ppc.action = "forward", ppc.stage = 0 : i64}
+  // CHECK-SAME:    %[[X:.*]]: tensor<2x4xf32>, %[[W:.*]]: tensor<4x4xf32>)
+  // CHECK-SAME:    -> tensor<2x4xf32> attributes {ppc.stage = 0 : i64, ppcrt.routine = "forward"}
   // CHECK-NEXT:    %[[A:.*]] = ppc.matmul "bi,oi->bo" %[[X]], %[[W]]
   // CHECK-NEXT:    return %[[A]]
 
   // Sums over micro-batches are added in place.
   // CHECK-LABEL: func.func @stage0.weight_gradient(
-  // CHECK-SAME:    %[[ACC:[a-z0-9]+]]: tensor<4x4xf32> {ppc.buffer = 4 : i64}) -> (tensor<4x4xf32> {ppc.buffer = 4 : i64})
+  // CHECK-SAME:    %[[ACC:[a-z0-9]+]]: tensor<4x4xf32>) -> (tensor<4x4xf32> {ppc.destination = 2 : i64})
   // CHECK:         %[[DW:.*]] = ppc.matmul
   // CHECK-NEXT:    %[[SUM:.*]] = ppc.add %[[ACC]], %[[DW]]
   // CHECK-NEXT:    return %[[SUM]]
 
   // The shared parameter's gradient and the norm are summed over the stages; the loss is that of the last one.
   // CHECK-LABEL: func.func @stage0.update(
-  // CHECK-SAME:    %[[DW:.*]]: tensor<4x4xf32> {ppc.buffer = 4 : i64}) -> (tensor<f32> {ppc.buffer = 5 : i64}, tensor<f32> {ppc.buffer = 6 : i64}, tensor<4x4xf32> {ppc.buffer = 4 : i64})
+  // CHECK-SAME:    %[[DW:.*]]: tensor<4x4xf32>) -> (tensor<f32>, tensor<f32>, tensor<4x4xf32> {ppc.destination = 0 : i64})
   // CHECK-NEXT:    %[[ALL:.*]] = ppc.all_reduce %[[DW]] over ["pp"] <sum> {ppc.channel = 0 : i64}
   // CHECK-NEXT:    %[[N:.*]] = ppc.squared_norm %[[ALL]]
   // CHECK-NEXT:    %[[N2:.*]] = ppc.all_reduce %[[N]] over ["pp"] <sum> {ppc.channel = 1 : i64}
@@ -52,7 +51,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
 
   // The loss alone, for parameters that are not to change.
   // CHECK-LABEL: func.func @stage0.evaluate(
-  // CHECK-SAME:    ) -> (tensor<f32> {ppc.buffer = 5 : i64})
+  // CHECK-SAME:    ) -> tensor<f32>
   // CHECK-NEXT:    %[[ZERO:.*]] = ppc.constant dense<0.000000e+00>
   // CHECK-NEXT:    %[[LOSS:.*]] = ppc.all_reduce %[[ZERO]] over ["pp"] <sum> {ppc.channel = 3 : i64}
   // CHECK-NEXT:    return %[[LOSS]]
@@ -60,8 +59,8 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
   // CHECK-COUNT-1: ppc.all_reduce
   // CHECK-NOT:     ppc.all_reduce
 
-  // MERGED: functions = {backward = {buffers = array<i64: {{[0-9, ]+}}>, entry = "stage0.backward"}
-  // MERGED-SAME: receives = [{before = "backward", buffer = 3 : i64
+  // MERGED: ppcrt.routine @backward backward code @stage0.backward
+  // MERGED: ppcrt.message @message1 {{.*}} to @device0::@message3 before @backward
   // MERGED-NOT: func.func @stage{{.*}}.weight_gradient
   func.func @step(%x: tensor<6x4xf32> {ppc.input = "x"}, %w: tensor<4x4xf32> {ppc.parameter = "w", ppc.init = #ppc.init<ones>},
                   %u: tensor<8x4xf32> {ppc.parameter = "u"})

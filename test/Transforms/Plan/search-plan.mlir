@@ -11,7 +11,7 @@
 // STAGES: ppc.plan = #ppc.plan<grid = <dp = 1, tp = 1>, stages = [0, 2, 3, 4], schedule = "gpipe", micro_batches = 4
 // BATCH: ppc.plan = #ppc.plan<grid = <dp = 4, tp = 1>, stages = [0], schedule = "1f1b", micro_batches = 2
 // PRINT: micro_batches: {{[1-8]}}
-// PRINT: # predicted for one device, micro-batch {{[1-8]}}, recompute none on local:
+// PRINT: # predicted for one device, micro-batch {{[1-8]}}, recompute none on local, which was not measured (see ppc-bench):
 // PRINT: # step {{[0-9.]+}} {{[um]?s}}
 // PRINT: # memory of a rank of stage 0 {{[0-9.]+}} MiB
 // REMARK: Passed{{.*}}plan{{.*}}ppc-plan

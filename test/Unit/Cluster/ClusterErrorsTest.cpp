@@ -24,7 +24,7 @@ static const char *const simple =
     "    latency: 6e-6\n"                                                                // 9
     "host: { memory: 2e12, bandwidth: 50e9 }\n";                                         // 10
 
-static std::string errorOf(const std::string &text) {
+static std::string errorOfFile(const std::string &text) {
   llvm::Expected<Cluster> cluster = parseCluster("c.yaml", text);
   return cluster ? "" : llvm::toString(cluster.takeError());
 }
@@ -34,14 +34,15 @@ static std::string errorWith(const std::string &from, const std::string &to) {
   std::string text = simple;
   size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
-  return errorOf(text.replace(at, from.size(), to));
+  return errorOfFile(text.replace(at, from.size(), to));
 }
 
-TEST(ClusterErrors, ASimpleFileIsRead) { EXPECT_EQ(errorOf(simple), ""); }
+TEST(ClusterErrors, ASimpleFileIsRead) { EXPECT_EQ(errorOfFile(simple), ""); }
 
 TEST(ClusterErrors, UnknownKeysNameWhatIsPossible) {
   EXPECT_EQ(errorWith("host: { memory", "host: { ram"),
-            "c.yaml:10:9: error: unknown key \"ram\"; possible: memory, bandwidth, devices_per_link, memory_bandwidth, nvme_bandwidth");
+            "c.yaml:10:9: error: unknown key \"ram\"; possible: memory, bandwidth, devices_per_link, memory_bandwidth, "
+            "nvme_bandwidth");
   std::string error = errorWith("latency: 6e-6", "latancy: 6e-6");
   EXPECT_EQ(error, "c.yaml:5:5: error: key \"latency\": missing; expected a number from 0 to 1");
   error = errorWith("    latency: 6e-6\n", "    latency: 6e-6\n    colour: red\n");
@@ -83,7 +84,7 @@ TEST(ClusterErrors, ImpossibleValuesNameWhatIsPossible) {
 TEST(ClusterErrors, MissingParts) {
   EXPECT_EQ(errorWith("device: { kind: H100-SXM-80GB }\n", ""),
             "c.yaml:1:1: error: key \"device\": missing; expected { kind: NAME } or every number");
-  EXPECT_EQ(errorOf("name: x\ndevice: { kind: H100-SXM-80GB }\n"),
+  EXPECT_EQ(errorOfFile("name: x\ndevice: { kind: H100-SXM-80GB }\n"),
             "c.yaml:1:1: error: key \"levels\": expected 1 to 6 levels, from the inside out");
   EXPECT_EQ(errorWith("host:", "between: { name: x }\nhost:"),
             "c.yaml:10:10: error: `between` joins several `groups`, and there is one");
@@ -115,8 +116,9 @@ TEST(ClusterErrors, GroupsOfDifferentDevices) {
   EXPECT_EQ(llvm::cantFail(restrictCluster(cluster, 18)).groups[1].levels[0].size, 2);
   std::string alone = mixed;
   alone.resize(alone.find("between"));
-  EXPECT_EQ(errorOf(alone), "c.yaml:1:1: error: key \"between\": missing; expected the level that joins the groups");
-  EXPECT_EQ(errorOf(std::string(mixed) + "device: { kind: H100-SXM-80GB }\n"),
+  EXPECT_EQ(errorOfFile(alone),
+            "c.yaml:1:1: error: key \"between\": missing; expected the level that joins the groups");
+  EXPECT_EQ(errorOfFile(std::string(mixed) + "device: { kind: H100-SXM-80GB }\n"),
             "c.yaml:15:9: error: key \"device\": each of the `groups` has its own");
 }
 
@@ -130,11 +132,21 @@ static std::string mutate(std::mt19937 &random, std::string text) {
   for (size_t edits = 1 + below(3); edits > 0 && !text.empty(); --edits) {
     size_t at = below(text.size() - 1), length = std::min(below(below(1) ? 4 : 40), text.size() - at);
     switch (below(5)) {
-    case 0: text.erase(at, length); break;
-    case 1: text.insert(at, text.substr(below(text.size() - 1), length)); break;
-    case 2: text.insert(at, pieces[below(std::size(pieces) - 1)].str()); break;
-    case 3: text[at] = char(below(255)); break;
-    case 4: text.replace(at, length, pieces[below(std::size(pieces) - 1)].str()); break;
+    case 0:
+      text.erase(at, length);
+      break;
+    case 1:
+      text.insert(at, text.substr(below(text.size() - 1), length));
+      break;
+    case 2:
+      text.insert(at, pieces[below(std::size(pieces) - 1)].str());
+      break;
+    case 3:
+      text[at] = char(below(255));
+      break;
+    case 4:
+      text.replace(at, length, pieces[below(std::size(pieces) - 1)].str());
+      break;
     case 5: { // a value in place of another
       size_t colon = text.find(": ", at);
       if (colon != std::string::npos)
@@ -175,9 +187,7 @@ TEST(ClusterErrors, MutatedFilesGiveErrorsOrClusters) {
   for (const char *name : {"dgx-h100:4", "gb200-nvl72:2", "tpu-v5p:3", "trn2:2", "a100-pcie:2"})
     texts.push_back(writeCluster(llvm::cantFail(findCluster(name))));
   auto begin = std::chrono::steady_clock::now();
-  auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   for (; accepted + refused < 2000 || elapsed() < seconds; ++seed) {
     std::mt19937 random(seed);
     std::string text = mutate(random, texts[seed % texts.size()]);

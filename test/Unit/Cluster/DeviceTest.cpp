@@ -5,7 +5,7 @@
 
 using namespace mlir::ppc;
 
-static std::string errorOf(llvm::StringRef text) {
+static std::string errorOfDevice(llvm::StringRef text) {
   llvm::Expected<Device> device = parseDevice("d.yaml", text);
   return device ? "" : llvm::toString(device.takeError());
 }
@@ -50,16 +50,30 @@ TEST(Device, NumbersInlineAreEnough) {
   EXPECT_EQ(device->productFloor, Seconds(1e-6));
 }
 
+TEST(Device, AllThatIsMissingIsToldAtOnce) {
+  std::string error = errorOfDevice("name: mine\nmemory: 8e9\n");
+  EXPECT_EQ(error.rfind("d.yaml:1:1: error: key \"memory_bandwidth\": missing; expected a number", 0), 0u) << error;
+  EXPECT_NE(error.find("; also missing: multiprocessors (an integer >= 1), launch_floor (a number"), std::string::npos)
+      << error;
+  EXPECT_NE(error.find("peak"), std::string::npos) << error;
+}
+
+TEST(Device, DerivedDevicesDoNotInheritMeasurements) {
+  EXPECT_TRUE(llvm::cantFail(findDevice("H100-SXM-80GB")).measured);
+  for (const char *name : {"H100-PCIe-80GB", "L40S", "RTX-4090", "A10", "GH200", "x86-64", "MI300X"})
+    EXPECT_FALSE(llvm::cantFail(findDevice(name)).measured) << name;
+}
+
 TEST(Device, MistakesAreTold) {
-  EXPECT_EQ(errorOf("kind: H100-SXM-80GB\nmemory: lots\n").rfind("d.yaml:2:9: error: key \"memory\"", 0), 0u)
-      << errorOf("kind: H100-SXM-80GB\nmemory: lots\n");
-  EXPECT_NE(errorOf("kind: X9\n").find("unknown device \"X9\""), std::string::npos);
-  EXPECT_NE(errorOf("kind: H100-SXM-80GB\nmemroy: 1\n").find("memroy"), std::string::npos);
-  EXPECT_NE(errorOf("memory: 8e9\n"), "");
-  EXPECT_NE(errorOf("kind: H100-SXM-80GB\nmultiprocessors: 0\n"), "");
-  EXPECT_NE(errorOf("kind: H100-SXM-80GB\nproducts: { bf16: { tile_rate: 2 } }\n"), "");
-  EXPECT_NE(errorOf("kind: H100-SXM-80GB\nattention: { flash2: { forward: [1, 1] } }\n"), "");
-  EXPECT_NE(errorOf("kind: H100-SXM-80GB\npeak: { f32: 0, tf32: 0, bf16: 0, fp16: 0, fp8: 0 }\n"), "");
+  EXPECT_EQ(errorOfDevice("kind: H100-SXM-80GB\nmemory: lots\n").rfind("d.yaml:2:9: error: key \"memory\"", 0), 0u)
+      << errorOfDevice("kind: H100-SXM-80GB\nmemory: lots\n");
+  EXPECT_NE(errorOfDevice("kind: X9\n").find("unknown device \"X9\""), std::string::npos);
+  EXPECT_NE(errorOfDevice("kind: H100-SXM-80GB\nmemroy: 1\n").find("memroy"), std::string::npos);
+  EXPECT_NE(errorOfDevice("memory: 8e9\n"), "");
+  EXPECT_NE(errorOfDevice("kind: H100-SXM-80GB\nmultiprocessors: 0\n"), "");
+  EXPECT_NE(errorOfDevice("kind: H100-SXM-80GB\nproducts: { bf16: { tile_rate: 2 } }\n"), "");
+  EXPECT_NE(errorOfDevice("kind: H100-SXM-80GB\nattention: { flash2: { forward: [1, 1] } }\n"), "");
+  EXPECT_NE(errorOfDevice("kind: H100-SXM-80GB\npeak: { f32: 0, tf32: 0, bf16: 0, fp16: 0, fp8: 0 }\n"), "");
 }
 
 TEST(Device, NumbersThatNoHardwareHasAreRefused) {
@@ -84,8 +98,8 @@ TEST(Device, NumbersThatNoHardwareHasAreRefused) {
                                "attention: { flash9: { forward: [0.5, 0.5, 0.5] } }",
                                "attention: { flash3: { forward: [0.5, 0, 0.5], backward: [0.5, 0.5, 0.5] } }",
                                "products: { bf16: 3 }"})
-    EXPECT_EQ(errorOf(("kind: A100-SXM-80GB\n" + line + "\n").str()).rfind("d.yaml:2:", 0), 0u)
-        << line.str() << ": " << errorOf(("kind: A100-SXM-80GB\n" + line + "\n").str());
+    EXPECT_EQ(errorOfDevice(("kind: A100-SXM-80GB\n" + line + "\n").str()).rfind("d.yaml:2:", 0), 0u)
+        << line.str() << ": " << errorOfDevice(("kind: A100-SXM-80GB\n" + line + "\n").str());
 }
 
 TEST(Device, BrokenTextIsAnErrorAndNoCrash) {
@@ -102,7 +116,7 @@ TEST(Device, BrokenTextIsAnErrorAndNoCrash) {
       state = state * 6364136223846793005ull + 1442695040888963407ull;
       broken[(state >> 33) % broken.size()] = "{}[]:,-#'\"\n\0 x9e"[(state >> 20) % 16];
     }
-    errors += !errorOf(broken).empty();
+    errors += !errorOfDevice(broken).empty();
   }
   EXPECT_GT(errors, 1000);
 }

@@ -59,11 +59,13 @@ TEST_F(HostObject, UnknownProcessor) {
 }
 
 TEST_F(HostObject, NothingToLinkWith) {
-  EXPECT_NE(link({"", "no-such-compiler", ""}).find("linker 'no-such-compiler' not found; name a C compiler"), std::string::npos);
+  EXPECT_NE(link({"", "no-such-compiler", ""}).find("linker 'no-such-compiler' not found; name a C compiler"),
+            std::string::npos);
 }
 
 TEST_F(HostObject, NoRuntime) {
-  EXPECT_NE(link({"/nowhere/libppcrt.a", "true", ""}).find("runtime library '/nowhere/libppcrt.a' not found"), std::string::npos);
+  EXPECT_NE(link({"/nowhere/libppcrt.a", "true", ""}).find("runtime library '/nowhere/libppcrt.a' not found"),
+            std::string::npos);
 }
 
 TEST_F(HostObject, FailedLink) {

@@ -1,4 +1,5 @@
-// What compiled programs hold in their arenas, for random shapes: linear in the micro-batch, never more when more is cut or rounded.
+// What compiled programs hold in their arenas, for random shapes: linear in the micro-batch, never more when more is
+// cut or rounded.
 #include "lib/CostModel/ArenaMemory.h"
 
 #include "ppc/CostModel/StepCost.h"
@@ -9,7 +10,7 @@
 using namespace mlir::ppc;
 
 namespace {
-struct Case {
+struct ArenaCase {
   std::mt19937 random;
   ModelShape model;
   TrainingJob job;
@@ -17,7 +18,7 @@ struct Case {
   Stack stack = llvm::cantFail(findStack("ppc-host"));
   Cluster cluster = llvm::cantFail(findCluster("local:64"));
 
-  explicit Case(unsigned seed) : random(seed) {
+  explicit ArenaCase(unsigned seed) : random(seed) {
     model.layers = 4;
     model.headDim = 16 << pick(3);
     model.heads = 8 << pick(2);
@@ -57,7 +58,7 @@ struct Case {
   }
 };
 
-void expectNoMore(const Case::Held &a, const Case::Held &b) {
+void expectNoMore(const ArenaCase::Held &a, const ArenaCase::Held &b) {
   EXPECT_LE(a.kept, b.kept * (1 + 1e-12));
   EXPECT_LE(a.scratch, b.scratch * (1 + 1e-12));
   EXPECT_LE(a.forward, b.forward * (1 + 1e-12));
@@ -69,35 +70,36 @@ TEST(ArenaMemory, GrowsWithTheMicroBatchAndShrinksWithWhatIsCut) {
   unsigned seed = std::random_device{}();
   for (unsigned round = 0; round < 200; ++round) {
     SCOPED_TRACE("seed " + std::to_string(seed + round));
-    Case each(seed + round);
-    Case::Held held = each.held();
+    ArenaCase each(seed + round);
+    ArenaCase::Held held = each.held();
     ASSERT_GT(held.kept, 0);
     ASSERT_GT(held.scratch, 0);
     // All of it is of tokens.
-    Case twice = each;
+    ArenaCase twice = each;
     twice.layout.microBatch *= 2;
-    Case::Held more = twice.held();
+    ArenaCase::Held more = twice.held();
     EXPECT_NEAR(more.kept, 2 * held.kept, 1e-9 * more.kept);
     EXPECT_NEAR(more.scratch, 2 * held.scratch, 1e-9 * more.scratch);
     EXPECT_EQ(more.forward, 2 * held.forward);
     EXPECT_EQ(more.backward, 2 * held.backward);
     // Rounded values take half the bytes; what is pending stays wide.
-    Case narrow = each;
+    ArenaCase narrow = each;
     narrow.layout.precision = Precision::Bf16;
-    Case::Held rounded = narrow.held();
+    ArenaCase::Held rounded = narrow.held();
     EXPECT_LT(rounded.kept, held.kept);
     EXPECT_LE(held.kept, 2 * rounded.kept);
     EXPECT_LE(rounded.backward, held.backward);
     // A message forward is the residual stream in f32, either way.
     EXPECT_EQ(rounded.forward, held.forward);
-    double tokens = double(each.layout.microBatch) * double(each.job.sequence) / (each.layout.sequenceParallel ? double(each.layout.tp) : 1);
+    double tokens = double(each.layout.microBatch) * double(each.job.sequence) /
+                    (each.layout.sequenceParallel ? double(each.layout.tp) : 1);
     EXPECT_EQ(held.forward, 4 * tokens * double(each.model.hidden));
     // Twice as many ranks for a tensor hold no more of it.
-    Case cut = each;
+    ArenaCase cut = each;
     cut.layout.tp *= 2;
     expectNoMore(cut.held(), held);
     if (each.layout.tp > 1) {
-      Case along = each, whole = each;
+      ArenaCase along = each, whole = each;
       along.layout.sequenceParallel = true;
       whole.layout.sequenceParallel = false;
       EXPECT_LT(along.held().kept, whole.held().kept);

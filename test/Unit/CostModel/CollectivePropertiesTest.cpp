@@ -98,10 +98,18 @@ TEST(CollectiveProperties, FasterLinksAreNeverSlower) {
     double time = seconds(cluster, kind, bytes, placement);
     ClusterLevel &level = cluster.groups.front().levels[randomInteger(random, 0, cluster.levels().size() - 1)];
     switch (randomInteger(random, 0, 3)) {
-    case 0: level.bandwidth = level.bandwidth * 2; break;
-    case 1: level.latency = level.latency * 0.5; break;
-    case 2: level.constants.ring.ramp = level.constants.ring.ramp * 0.5; break;
-    case 3: level.oversubscription = 1; break;
+    case 0:
+      level.bandwidth = level.bandwidth * 2;
+      break;
+    case 1:
+      level.latency = level.latency * 0.5;
+      break;
+    case 2:
+      level.constants.ring.ramp = level.constants.ring.ramp * 0.5;
+      break;
+    case 3:
+      level.oversubscription = 1;
+      break;
     }
     EXPECT_LE(seconds(cluster, kind, bytes, placement), time * (1 + 1e-9));
   });

@@ -120,9 +120,8 @@ TEST(KernelCost, GroupsCostAtLeastTheirRows) {
 TEST(KernelCost, AttentionStaysWithinTheDatasheetAndGrows) {
   RandomShapes random;
   for (const Device &device : allDevices())
-    for (AttentionKernel kernel :
-         {AttentionKernel::Flash1, AttentionKernel::Flash2, AttentionKernel::Flash3, AttentionKernel::Cudnn,
-          AttentionKernel::TritonFlash1})
+    for (AttentionKernel kernel : {AttentionKernel::Flash1, AttentionKernel::Flash2, AttentionKernel::Flash3,
+                                   AttentionKernel::Cudnn, AttentionKernel::TritonFlash1})
       for (int i = 0; i < 500; ++i) {
         AttentionShape shape = random.attention();
         double forward = attentionForwardTime(device, kernel, Precision::Bf16, shape).value;

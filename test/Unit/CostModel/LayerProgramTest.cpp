@@ -1,4 +1,5 @@
-// What layers are made of: the ops that low precision, experts, context parallelism, cut products and recomputation add.
+// What layers are made of: the ops that low precision, experts, context parallelism, cut products and recomputation
+// add.
 #include "../Model/LlamaShape.h"
 #include "ppc/CostModel/StepCost.h"
 #include "gtest/gtest.h"
@@ -21,14 +22,14 @@ ModelShape expertModel() {
 }
 
 /// A model, a layout and a stack on nodes of eight H100.
-struct Case {
+struct LayerCase {
   ModelShape model = denseModel();
   TrainingJob job{4096, 128};
   ParallelLayout layout;
   Stack stack;
   Cluster cluster;
 
-  Case() : cluster(llvm::cantFail(findCluster("dgx-h100:4"))) {
+  LayerCase() : cluster(llvm::cantFail(findCluster("dgx-h100:4"))) {
     layout.attention = AttentionKernel::Cudnn;
     layout.zero = 1;
     stack.execution = Execution::Graphs; // no host time
@@ -65,7 +66,7 @@ Bytes trafficOf(const LayerProgram &program, llvm::StringRef name) {
 } // namespace
 
 TEST(LayerProgram, NarrowProductsQuantizeTheirOperands) {
-  Case wide, narrow;
+  LayerCase wide, narrow;
   narrow.layout.precision = Precision::Fp8;
   EXPECT_EQ(timeOf(wide.layer(), "quantization").value, 0);
   EXPECT_GT(timeOf(narrow.layer(), "quantization").value, 0);
@@ -79,7 +80,7 @@ TEST(LayerProgram, NarrowProductsQuantizeTheirOperands) {
 }
 
 TEST(LayerProgram, FourBitsReadTheirOperandsTwice) {
-  Case eight, four;
+  LayerCase eight, four;
   eight.cluster = four.cluster = llvm::cantFail(findCluster("dgx-b200:4"));
   eight.layout.precision = Precision::Mxfp8;
   four.layout.precision = Precision::Fp4;
@@ -88,10 +89,10 @@ TEST(LayerProgram, FourBitsReadTheirOperandsTwice) {
 }
 
 TEST(LayerProgram, HeadAndRouterStayInSixteenBits) {
-  Case narrow;
+  LayerCase narrow;
   narrow.model = expertModel();
   narrow.layout.precision = Precision::Fp8;
-  Case wide = narrow;
+  LayerCase wide = narrow;
   wide.layout.precision = Precision::Bf16;
   EXPECT_EQ(timeOf(narrow.layer(), "router"), timeOf(wide.layer(), "router"));
   PricingContext left(narrow.model, narrow.job, narrow.cluster, narrow.layout, narrow.stack);
@@ -100,7 +101,7 @@ TEST(LayerProgram, HeadAndRouterStayInSixteenBits) {
 }
 
 TEST(LayerProgram, TokensTravelOncePerNode) {
-  Case all, once;
+  LayerCase all, once;
   all.model = once.model = expertModel();
   all.layout.ep = once.layout.ep = 32;
   once.stack.nodeDispatch = true;
@@ -114,7 +115,7 @@ TEST(LayerProgram, TokensTravelOncePerNode) {
 }
 
 TEST(LayerProgram, FusedExpertsDropWhatTheyFuse) {
-  Case apart, fused;
+  LayerCase apart, fused;
   apart.model = fused.model = expertModel();
   apart.layout.ep = fused.layout.ep = 8;
   apart.layout.precision = fused.layout.precision = Precision::Fp8;
@@ -127,7 +128,7 @@ TEST(LayerProgram, FusedExpertsDropWhatTheyFuse) {
 }
 
 TEST(LayerProgram, OverlappedExchangeHidesNoMoreThanItself) {
-  Case plain, overlapped;
+  LayerCase plain, overlapped;
   plain.model = overlapped.model = expertModel();
   plain.layout.ep = overlapped.layout.ep = 32;
   overlapped.stack.overlapExperts = true;
@@ -137,7 +138,7 @@ TEST(LayerProgram, OverlappedExchangeHidesNoMoreThanItself) {
 }
 
 TEST(LayerProgram, RecomputationStopsAtTheLastValueThatIsRead) {
-  Case whole, early;
+  LayerCase whole, early;
   early.stack.recomputeStopsEarly = true;
   EXPECT_EQ(whole.layer().recomputeFull(), whole.layer().forward());
   Seconds unread = early.layer().forward() - early.layer().recomputeFull();
@@ -149,7 +150,7 @@ TEST(LayerProgram, RecomputationStopsAtTheLastValueThatIsRead) {
 }
 
 TEST(LayerProgram, ModulesAreRecomputedAndNotKept) {
-  Case kept, again;
+  LayerCase kept, again;
   kept.model = again.model = expertModel();
   again.stack.recomputeExpertActivation = true;
   EXPECT_EQ(kept.layer().recomputePartial(false).value, 0);
@@ -158,7 +159,7 @@ TEST(LayerProgram, ModulesAreRecomputedAndNotKept) {
 }
 
 TEST(LayerProgram, PaddedVocabulariesKeepTheRateOfTheLogits) {
-  Case each;
+  LayerCase each;
   each.model.vocab = 250680; // 31,335 columns on each of eight ranks
   each.layout.tp = 8;
   PricingContext odd(each.model, each.job, each.cluster, each.layout, each.stack);
@@ -172,7 +173,7 @@ TEST(LayerProgram, PaddedVocabulariesKeepTheRateOfTheLogits) {
 }
 
 TEST(LayerProgram, ClampedGatesPassOverTheirInputsAgain) {
-  Case each;
+  LayerCase each;
   each.model = expertModel();
   each.layout.ep = 8;
   LayerProgram plain = each.layer();
@@ -187,7 +188,7 @@ TEST(LayerProgram, ClampedGatesPassOverTheirInputsAgain) {
 }
 
 TEST(LayerProgram, ContextParallelAttentionCostsMoreThanItsShare) {
-  Case whole, cut;
+  LayerCase whole, cut;
   whole.job.sequence = cut.job.sequence = 16384;
   cut.layout.cp = 4;
   double share = timeOf(cut.layer(), "attention") / timeOf(whole.layer(), "attention");
@@ -198,7 +199,7 @@ TEST(LayerProgram, ContextParallelAttentionCostsMoreThanItsShare) {
 }
 
 TEST(LayerProgram, CutProductsHideTheirCollectives) {
-  Case exposed, cut;
+  LayerCase exposed, cut;
   exposed.layout.tp = cut.layout.tp = 4;
   exposed.layout.sequenceParallel = cut.layout.sequenceParallel = true;
   exposed.stack.asyncTensorBackward = cut.stack.asyncTensorBackward = false;
@@ -209,7 +210,7 @@ TEST(LayerProgram, CutProductsHideTheirCollectives) {
 }
 
 TEST(StepCost, PredictionLayersCostAboutALayerAndAHead) {
-  Case without, with;
+  LayerCase without, with;
   with.model.predictionLayers = 1;
   PricingContext context(without.model, without.job, without.cluster, without.layout, without.stack);
   LayerProgram head = buildHead(context), layer = without.layer();
@@ -218,19 +219,19 @@ TEST(StepCost, PredictionLayersCostAboutALayerAndAHead) {
 }
 
 TEST(StepCost, HostsThatLaunchExpertsOneByOneSlowThemDown) {
-  Case graphs, eager;
+  LayerCase graphs, eager;
   graphs.model = eager.model = expertModel();
   graphs.layout.precision = eager.layout.precision = Precision::Mxfp8;
   graphs.job.sequence = eager.job.sequence = 512; // little for the device to do
   eager.stack.execution = Execution::Eager;
-  Case partial = graphs;
+  LayerCase partial = graphs;
   partial.stack.eagerExperts = true;
   EXPECT_LT(graphs.step().stepTime, partial.step().stepTime);
   EXPECT_LE(partial.step().stepTime, eager.step().stepTime);
 }
 
 TEST(StepCost, CopiesOfShardsCostTimeUnderFullShardingOnly) {
-  Case plain, copied;
+  LayerCase plain, copied;
   copied.stack.copiesShards = true;
   EXPECT_EQ(plain.step().stepTime, copied.step().stepTime);
   plain.layout.zero = copied.layout.zero = 3;

@@ -9,12 +9,15 @@
 using namespace mlir::ppc;
 
 static constexpr llvm::StringLiteral header =
-    "id,layers,hidden,heads,kv_heads,ffn,gated,vocab,tied,experts,top_k,moe_ffn,seq_len,global_batch,micro_batch,cluster,devices,tp,pp,"
+    "id,layers,hidden,heads,kv_heads,ffn,gated,vocab,tied,experts,top_k,moe_ffn,seq_len,global_batch,micro_batch,"
+    "cluster,devices,tp,pp,"
     "vp,dp,cp,ep,sp,zero,schedule,recompute,offload,precision,attention,norm,stack\n";
-static constexpr llvm::StringLiteral rows =
-    "a,32,4096,32,8,14336,1,128256,0,,,,8192,64,1,dgx-h100:4,,4,2,2,,,,1,1,interleaved,selective,none,bf16,flash3,fused,ppc\n"
-    "b,24,2048,16,16,8192,0,50304,1,,,,2048,512,4,dgx-a100:2,16,1,1,1,16,1,1,0,3,1f1b,full,none,fp16,unfused,unfused,fsdp\n"
-    "c,32,4096,32,8,14336,1,32000,0,8,2,14336,4096,128,1,dgx-h100:8,64,2,4,1,8,1,8,1,1,1f1b,none,none,fp8,flash2,fused,megatron-core\n";
+static constexpr llvm::StringLiteral rows = "a,32,4096,32,8,14336,1,128256,0,,,,8192,64,1,dgx-h100:4,,4,2,2,,,,1,1,"
+                                            "interleaved,selective,none,bf16,flash3,fused,ppc\n"
+                                            "b,24,2048,16,16,8192,0,50304,1,,,,2048,512,4,dgx-a100:2,16,1,1,1,16,1,1,0,"
+                                            "3,1f1b,full,none,fp16,unfused,unfused,fsdp\n"
+                                            "c,32,4096,32,8,14336,1,32000,0,8,2,14336,4096,128,1,dgx-h100:8,64,2,4,1,8,"
+                                            "1,8,1,1,1f1b,none,none,fp8,flash2,fused,megatron-core\n";
 
 static std::string evaluate(llvm::ArrayRef<LayoutRow> read) {
   std::string text;
@@ -43,7 +46,8 @@ TEST(LayoutRows, WhatIsMissingOrUnknownIsNamed) {
   EXPECT_EQ(errorOf("id,cluster,seq_len,global_batch\na,dgx-a100,1024,8\n"),
             "column model: expected the path of a config.json, or layers, hidden, heads, vocab, ...");
   // Also where one stage leaves nothing to schedule.
-  llvm::StringRef shape = "layers,hidden,heads,vocab,cluster,seq_len,global_batch,schedule\n2,64,2,512,dgx-a100,1024,8,";
+  llvm::StringRef shape =
+      "layers,hidden,heads,vocab,cluster,seq_len,global_batch,schedule\n2,64,2,512,dgx-a100,1024,8,";
   EXPECT_EQ(errorOf((shape + "1f1b\n").str()), "");
   EXPECT_EQ(errorOf((shape + "2f2b\n").str()).rfind("column schedule: unknown pipeline schedule \"2f2b\"", 0), 0u);
 }
@@ -67,8 +71,10 @@ TEST(LayoutRows, UtilizationIsOfTheTypeThatStandsIn) {
 }
 
 TEST(LayoutRows, DamagedTablesGiveErrorsOrNumbers) {
-  static constexpr llvm::StringRef pieces[] = {"-1", "0",  "1e400", "nan",       ",",   "\n",       "\"",   "\r\n", "\xff", "8",    "3",   "full",
-                                               "on", "64", "1e15",  "99999999999999999999", "dgx-h100:1", "zbv", "fp4", "gpipe",   "flash1", "tp,"};
+  static constexpr llvm::StringRef pieces[] = {
+      "-1",         "0",   "1e400", "nan",   ",",      "\n", "\"",   "\r\n",
+      "\xff",       "8",   "3",     "full",  "on",     "64", "1e15", "99999999999999999999",
+      "dgx-h100:1", "zbv", "fp4",   "gpipe", "flash1", "tp,"};
   int accepted = 0, refused = 0, wrong = 0;
   repeatWithSeeds([&](unsigned seed) {
     std::mt19937 random(seed);
@@ -91,7 +97,8 @@ TEST(LayoutRows, DamagedTablesGiveErrorsOrNumbers) {
         EXPECT_EQ(row[i].empty(), failed) << "seed " << seed;
         if (!failed)
           EXPECT_TRUE(std::isfinite(std::atof(row[i].c_str())) && std::atof(row[i].c_str()) >= 0)
-              << "seed " << seed << ": " << table->header[i] << " is " << row[i] << "\n" << text;
+              << "seed " << seed << ": " << table->header[i] << " is " << row[i] << "\n"
+              << text;
       }
     }
   });

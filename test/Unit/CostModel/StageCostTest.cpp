@@ -10,19 +10,20 @@ using namespace mlir::ppc;
 
 namespace {
 
-struct Case {
+struct StageCase {
   ModelShape model = llamaShape(16);
   TrainingJob job{8192, 64};
   ParallelLayout layout;
   Stack stack;
   Cluster cluster = llvm::cantFail(findCluster("dgx-h100:4"));
 
-  Case() {
+  StageCase() {
     stack.execution = Execution::Graphs;
     layout.attention = AttentionKernel::Flash3;
   }
-  LayerPrice layer(Offload offload) {
+  LayerPrice layer(Offload offload, int64_t pp = 4) {
     layout.offload = offload;
+    layout.pp = pp;
     PricingContext context(model, job, cluster, layout, stack);
     return priceLayers(context, buildPrograms(context))(LayerKind::Dense, false);
   }
@@ -46,7 +47,7 @@ TEST(StageCost, DevicesShareTheWayToTheHost) {
 }
 
 TEST(StageCost, CopiesBesideComputeCostTheMemoryTheyRead) {
-  Case each;
+  StageCase each;
   each.cluster.host.bandwidth = BytesPerSecond(1e15); // no wait for the link
   LayerPrice kept = each.layer(Offload::None), copied = each.layer(Offload::Activations);
   const Device &device = each.cluster.device();
@@ -57,10 +58,12 @@ TEST(StageCost, CopiesBesideComputeCostTheMemoryTheyRead) {
   copied = each.layer(Offload::Activations);
   EXPECT_NEAR((copied.forward - kept.forward).value, memory, 1e-12);
   EXPECT_NEAR((copied.backward - kept.backward).value, memory, 1e-12);
+  // A device keeps two chunks' activations: of one stage nothing leaves.
+  EXPECT_EQ(each.layer(Offload::Activations, 1).forward.value, each.layer(Offload::None, 1).forward.value);
 }
 
 TEST(StageCost, CopiesLongerThanALayerSetItsPace) {
-  Case each;
+  StageCase each;
   each.cluster.host.bandwidth = BytesPerSecond(2e9);
   LayerPrice kept = each.layer(Offload::None), copied = each.layer(Offload::Activations);
   double copy = (kept.kept / each.cluster.hostBandwidth()).value;
@@ -72,7 +75,7 @@ TEST(StageCost, CopiesLongerThanALayerSetItsPace) {
 
 TEST(StageCost, CopiesWaitForAdaptersOnTheSameLink) {
   // Context parallelism over two nodes sends through the adapters, over one node it does not.
-  Case each;
+  StageCase each;
   each.layout.contextKind = ContextKind::AllGather;
   auto added = [&](int64_t cp) {
     each.layout.cp = cp;
@@ -90,7 +93,7 @@ TEST(StageCost, CopiesWaitForAdaptersOnTheSameLink) {
 }
 
 TEST(StageCost, OffloadingKeepsTwoMicroBatchesAndWhatWeightGradientsNeed) {
-  Case each;
+  StageCase each;
   each.layout.pp = 4;
   each.layout.schedule = "zb2p";
   StepCost kept = each.step();
@@ -99,7 +102,8 @@ TEST(StageCost, OffloadingKeepsTwoMicroBatchesAndWhatWeightGradientsNeed) {
   for (size_t stage = 0; stage < 4; ++stage) {
     const MemoryBreakdown &before = kept.stages[stage].memory, &after = offloaded.stages[stage].memory;
     EXPECT_LE(after.activations, before.activations);
-    EXPECT_GE((after.activations + after.host).value, 0.999 * before.activations.value) << stage; // worst moments may differ
+    EXPECT_GE((after.activations + after.host).value, 0.999 * before.activations.value)
+        << stage; // worst moments may differ
   }
   EXPECT_LT(offloaded.stages[0].memory.activations, kept.stages[0].memory.activations);
   // The last stage holds back weight gradients: their operands stay.
@@ -109,7 +113,7 @@ TEST(StageCost, OffloadingKeepsTwoMicroBatchesAndWhatWeightGradientsNeed) {
 }
 
 TEST(StageCost, StepsWithoutABarrierTakeTheLongestDevice) {
-  Case each;
+  StageCase each;
   each.layout.pp = 4;
   each.layout.schedule = "zb1p";
   StepCost waiting = each.step();
@@ -118,11 +122,12 @@ TEST(StageCost, StepsWithoutABarrierTakeTheLongestDevice) {
   EXPECT_LT(free.stepTime, waiting.stepTime);
   double microBatches = double(each.job.globalBatch) / 8;
   for (const StageCost &stage : free.stages)
-    EXPECT_GE(free.pipeline.value, microBatches * (stage.forward + stage.backward + stage.weightGradient).value * (1 - 1e-9));
+    EXPECT_GE(free.pipeline.value,
+              microBatches * (stage.forward + stage.backward + stage.weightGradient).value * (1 - 1e-9));
 }
 
 TEST(StageCost, SchedulesAreFittedWhereTheSoftwareDoesSo) {
-  Case each;
+  StageCase each;
   each.layout.pp = 4;
   each.layout.schedule = "zb1p";
   each.layout.attention = AttentionKernel::FusedSoftmax; // keeps scores, which weight gradients do not need
@@ -139,7 +144,7 @@ TEST(StageCost, SchedulesAreFittedWhereTheSoftwareDoesSo) {
 }
 
 TEST(StageCost, WaitingForKernelsCostsEachOfThem) {
-  Case each;
+  StageCase each;
   each.stack.execution = Execution::Eager;
   each.stack.launchBlocking = true;
   each.cluster.groups[0].device.hostWait = Seconds(0);
@@ -156,7 +161,7 @@ TEST(StageCost, WaitingForKernelsCostsEachOfThem) {
 }
 
 TEST(StageCost, FullStagesComeFirst) {
-  Case each;
+  StageCase each;
   each.layout.pp = 12;
   each.stack.stageSplit = StageSplit::FullLayers;
   PricingContext context(each.model, each.job, each.cluster, each.layout, each.stack);
@@ -173,7 +178,7 @@ TEST(StageCost, FullStagesComeFirst) {
 }
 
 TEST(StageCost, StateExchangeOfAMachineIsDelayedOncePerStep) {
-  Case each;
+  StageCase each;
   each.layout.zero = 1;
   each.stack.overlapGradientReduction = false;
   StepCost plain = each.step();
@@ -186,7 +191,7 @@ TEST(StageCost, StateExchangeOfAMachineIsDelayedOncePerStep) {
 }
 
 TEST(StageCost, FragmentsNeverEndARun) {
-  Case each;
+  StageCase each;
   each.layout.tp = 8;
   each.stack.fragmentation = 0;
   Bytes exact = each.step().stages[0].memory.total();

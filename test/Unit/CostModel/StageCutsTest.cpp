@@ -67,7 +67,8 @@ TEST(StageCuts, NoCutHasAFasterSlowestStage) {
     int64_t begin = 0;
     for (int64_t stage = 0; stage < stages; begin += cut[stage++]) {
       ASSERT_GE(cut[stage], 1);
-      slowest = std::max(slowest, std::accumulate(times.begin() + begin, times.begin() + begin + cut[stage], extra[stage]));
+      slowest =
+          std::max(slowest, std::accumulate(times.begin() + begin, times.begin() + begin + cut[stage], extra[stage]));
     }
     ASSERT_LE(slowest, leastSlowest(times, extra) * (1 + 1e-9)) << "case " << i;
   }

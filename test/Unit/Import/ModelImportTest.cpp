@@ -148,18 +148,18 @@ TEST(ModelImport, RefusesWhatCannotBeBuilt) {
     change(config);
     return llvm::toString(buildModel(config, {sequence, 1, capacity}, context).takeError());
   };
-  EXPECT_EQ(message("gpt2", [](ModelConfig &c) { c.shape.dropout = 0.1; }),
-            "config.json: a dropout of 0.10 cannot be built: set the model's dropout probabilities to 0");
+  EXPECT_EQ(
+      message("gpt2", [](ModelConfig &c) { c.shape.dropout = 0.1; }),
+      "config.json: key \"attn_pdrop\": a dropout of 0.10 cannot be built: set the model's dropout probabilities to 0");
   EXPECT_EQ(message(
                 "gpt2", [](ModelConfig &) {}, 1025),
             "config.json: sequence length 1025 is longer than n_positions 1024; shorten the sequence or raise the key");
   EXPECT_EQ(message("llama-3-8b", [](ModelConfig &c) { c.shape.activation = ActivationKind::Relu; }),
-            "config.json: the activation of this model cannot be built: only silu and gelu can");
+            "config.json: key \"hidden_act\": the activation of this model cannot be built: only silu and gelu can");
   EXPECT_EQ(
       message("deepseek-v3", [](ModelConfig &c) { c.ropeScaling.magnitude = 0.5; }),
       "config.json: key \"rope_scaling\": yarn scales the rotated part of a head by 0.865, which cannot be built where "
       "another part is not rotated; give mscale equal to mscale_all_dim");
-  EXPECT_EQ(message(
-                "mixtral-8x7b", [](ModelConfig &) {}, 8, -1),
-            "expert capacity factor must be at least 0, not -1.00");
+  EXPECT_EQ(
+      message("mixtral-8x7b", [](ModelConfig &) {}, 8, -1), "expert capacity factor must be at least 0, not -1.00");
 }

@@ -30,8 +30,7 @@ protected:
   FailureOr<ReferenceTensor> assemble(ArrayRef<ReferenceTensor> locals, ArrayRef<int64_t> shape, ShardingAttr sharding,
                                       GridAttr grid, const AssembleOptions &options = {}) {
     message.clear();
-    return assembleTensor(
-        locals, shape, sharding, grid, [&] { return emitError(UnknownLoc::get(&context)); }, options);
+    return assembleTensor(locals, shape, sharding, grid, [&] { return emitError(UnknownLoc::get(&context)); }, options);
   }
 
   MLIRContext context;

@@ -16,7 +16,7 @@ static ModelConfig read(llvm::StringRef changes) {
   return llvm::cantFail(parseModelConfig("config.json", configWith(changes)));
 }
 
-static std::string messageOf(llvm::StringRef changes) {
+static std::string messageOfLlama(llvm::StringRef changes) {
   llvm::Expected<ModelConfig> config = parseModelConfig("config.json", configWith(changes));
   return config ? "" : llvm::toString(config.takeError());
 }
@@ -101,7 +101,7 @@ TEST(LlamaConfig, RefusesByFileKeyAndValue) {
        R"(key "rope_parameters.rope_theta": expected what the outer rope_theta says, found 200)"},
   };
   for (auto [changes, message] : cases)
-    EXPECT_EQ(messageOf(changes), std::string("config.json: ") + message) << changes;
+    EXPECT_EQ(messageOfLlama(changes), std::string("config.json: ") + message) << changes;
 }
 
 TEST(LlamaConfig, RefusesOtherFiles) {

@@ -116,7 +116,8 @@ TEST(ModelConfig, NameIsTheFolderOfAConfig) {
 
 TEST(ModelConfig, UnknownArchitectureListsTheKnown) {
   std::string known = "\"BloomForCausalLM\", \"DeepseekV3ForCausalLM\", \"GPT2LMHeadModel\", \"GPTNeoXForCausalLM\", "
-                      "\"GemmaForCausalLM\", \"LlamaForCausalLM\", \"MistralForCausalLM\", \"MixtralForCausalLM\", \"Qwen2ForCausalLM\", "
+                      "\"GemmaForCausalLM\", \"LlamaForCausalLM\", \"MistralForCausalLM\", \"MixtralForCausalLM\", "
+                      "\"Qwen2ForCausalLM\", "
                       "\"Qwen2MoeForCausalLM\", \"Qwen3ForCausalLM\", \"Qwen3MoeForCausalLM\"";
   EXPECT_EQ(messageOf(R"({"architectures": ["BertModel"]})"),
             "config.json: key \"architectures\": expected a list of one of the supported " + known +
@@ -148,6 +149,7 @@ TEST(ModelConfig, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(messageOf(R"({"model_type": "gpt2", "attn_pdrop": 1})"),
             "config.json: key \"attn_pdrop\": expected a probability below 1, found 1");
   EXPECT_EQ(messageOf(R"({"model_type": "mixtral", "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1,
-              "num_attention_heads": 4, "vocab_size": 32, "num_local_experts": 4, "num_experts_per_tok": 5})"),
-            "config.json: config: topK is 5; there are only 4 experts");
+              "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 32, "num_local_experts": 4,
+              "num_experts_per_tok": 5})"),
+            "config.json: key \"num_experts_per_tok\": 5 experts of a token; num_local_experts is only 4");
 }

@@ -1,9 +1,10 @@
-// Plans for any chain of templates: against layers laid out by degrees, against trying everything, and what is new in them.
-#include "TemplateModels.h"
+// Plans for any chain of templates: against layers laid out by degrees, against trying everything, and what is new in
+// them.
 #include "../Support/TextMutation.h"
+#include "TemplateModels.h"
 #include "ppc/CostModel/StepParts.h"
-#include "ppc/Planning/ChainComparison.h"
-#include "ppc/Planning/ChainPlanFile.h"
+#include "ppc/Planning/Chain/ChainComparison.h"
+#include "ppc/Planning/Files/ChainPlanFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -58,17 +59,20 @@ static bool isMegatron(const OpTemplate &layer, const TemplateOp &op, const OpSt
     return llvm::is_contained({"k", "f", "v"}, factor);
   if (layer.name == "decoder")
     return factor == (llvm::StringRef(op.name).starts_with("norm") || llvm::StringRef(op.name).starts_with("add") ? "s"
-                      : llvm::is_contained({"silu", "mul"}, op.name)                                             ? "f"
-                                                                                                                  : "k");
+                      : llvm::is_contained({"silu", "mul"}, op.name) ? "f"
+                                                                     : "k");
   return factor == "v" || (op.name == "norm" && factor == "s");
 }
 
 static bool isStoredAsMegatron(const OpTemplate &, const TemplateValue &value, const Layout &layout) {
   bool isCut = llvm::any_of(layout.dims, [](const auto &axes) { return !axes.empty(); });
   switch (value.kind) {
-  case TemplateValueKind::Boundary: return layout.dims[1].size() == 1; // by the sequence
-  case TemplateValueKind::Input: return !isCut;
-  default: return true;
+  case TemplateValueKind::Boundary:
+    return layout.dims[1].size() == 1; // by the sequence
+  case TemplateValueKind::Input:
+    return !isCut;
+  default:
+    return true;
   }
 }
 
@@ -125,16 +129,19 @@ TEST(ChainSearch, MegatronsLayersCostWhatDegreesSay) {
   const LayerProgram degrees = buildLayer(context, 0);
   for (const LayerProgram *program : {&chained, &degrees}) {
     for (const LayerOp &op : program->ops)
-      printf("%-28s %-13s fwd %9.2f bwd %9.2f wgrad %9.2f us, keeps %8.3f MB\n", op.name.str().c_str(), toString(op.kind).str().c_str(),
-             1e6 * op.forward.value, 1e6 * op.backward.value, 1e6 * op.weightGradient.value, op.saved.value / 1e6);
-    printf("  = %9.2f + %9.2f + %9.2f us, keeps %.3f MB, %.0f parameters\n", 1e6 * program->forward().value, 1e6 * program->backward().value,
-           1e6 * program->weightGradient().value, program->saved().value / 1e6, program->parameters);
+      printf("%-28s %-13s fwd %9.2f bwd %9.2f wgrad %9.2f us, keeps %8.3f MB\n", op.name.str().c_str(),
+             toString(op.kind).str().c_str(), 1e6 * op.forward.value, 1e6 * op.backward.value,
+             1e6 * op.weightGradient.value, op.saved.value / 1e6);
+    printf("  = %9.2f + %9.2f + %9.2f us, keeps %.3f MB, %.0f parameters\n", 1e6 * program->forward().value,
+           1e6 * program->backward().value, 1e6 * program->weightGradient().value, program->saved().value / 1e6,
+           program->parameters);
   }
   auto near = [](double a, double b, double share) { return std::abs(a - b) <= share * std::max(a, b); };
   auto ours = byClass(chained), theirs = byClass(degrees);
   for (OpClass kind : {OpClass::Gemm, OpClass::Attention, OpClass::Stream, OpClass::Communication}) {
-    printf("%s: forward %.2f and %.2f us, backward %.2f and %.2f us\n", toString(kind).str().c_str(), 1e6 * ours[kind].forward,
-           1e6 * theirs[kind].forward, 1e6 * ours[kind].backward, 1e6 * theirs[kind].backward);
+    printf("%s: forward %.2f and %.2f us, backward %.2f and %.2f us\n", toString(kind).str().c_str(),
+           1e6 * ours[kind].forward, 1e6 * theirs[kind].forward, 1e6 * ours[kind].backward,
+           1e6 * theirs[kind].backward);
   }
   double chainTime = (chained.forward() + chained.backward() + chained.weightGradient()).value;
   double layerTime = (degrees.forward() + degrees.backward() + degrees.weightGradient()).value;
@@ -221,10 +228,13 @@ TEST(ChainPlanFile, SurvivesDamage) {
     std::string text;
     llvm::raw_string_ostream out(text);
     writeOpCuts(model, randomCuts(random, model), out);
-    text = damage(random, text, {"layer 1", "layers 0-9", "axes", "tp0", "pending", "0 matmul", ": [", "{", "}", "-1", "99999999999"});
+    text =
+        damage(random, text,
+               {"layer 1", "layers 0-9", "axes", "tp0", "pending", "0 matmul", ": [", "{", "}", "-1", "99999999999"});
     if (auto read = parseOpCuts("p.yaml", text, model); !read) {
       std::string message = llvm::toString(read.takeError());
-      EXPECT_TRUE(llvm::StringRef(message).starts_with("p.yaml:")) << "seed " << seed << ": " << message << "\n" << text;
+      EXPECT_TRUE(llvm::StringRef(message).starts_with("p.yaml:")) << "seed " << seed << ": " << message << "\n"
+                                                                   << text;
     }
   });
 }
@@ -265,11 +275,12 @@ TEST(ChainSearch, KeepsWhatIsSaid) {
 
 // Around degrees of parallelism: never slower than columns and rows, and faster where the machine has two directions.
 TEST(ChainComparison, TwoDimensionalTensorParallelismOnATorus) {
-  auto torus = parseCluster("torus", "name: torus\n"
-                                     "device: { kind: TPU-v5p }\n"
-                                     "levels:\n"
-                                     "  - { name: ici, size: 256, topology: torus-2d, extents: [16, 16], bandwidth: 100e9, "
-                                     "latency: 1e-6, floor: 5e-6, ring: { efficiency: 0.8, ramp: 1e6 } }\n");
+  auto torus =
+      parseCluster("torus", "name: torus\n"
+                            "device: { kind: TPU-v5p }\n"
+                            "levels:\n"
+                            "  - { name: ici, size: 256, topology: torus-2d, extents: [16, 16], bandwidth: 100e9, "
+                            "latency: 1e-6, floor: 5e-6, ring: { efficiency: 0.8, ramp: 1e6 } }\n");
   ASSERT_TRUE(bool(torus)) << llvm::toString(torus.takeError());
   DenseModel sizes;
   sizes.hidden = 16384, sizes.ffn = 65536, sizes.heads = sizes.kvHeads = 256, sizes.layers = 8, sizes.sequence = 2048;
@@ -289,8 +300,8 @@ TEST(ChainComparison, TwoDimensionalTensorParallelismOnATorus) {
   EXPECT_EQ(first.free->axes.size(), 2u);
   EXPECT_GT(first.gain(), 0.1);
   EXPECT_EQ((*compared)[1].reason, "nothing is cut");
-  printf("columns and rows %.4f s, each op by itself %.4f s on %s\n", first.menu->cost.stepTime.value, first.free->cost.stepTime.value,
-         axesText(first.free->axes).c_str());
+  printf("columns and rows %.4f s, each op by itself %.4f s on %s\n", first.menu->cost.stepTime.value,
+         first.free->cost.stepTime.value, axesText(first.free->axes).c_str());
 }
 
 TEST(ChainComparison, IsNeverSlowerThanColumnsAndRows) {
@@ -319,13 +330,14 @@ TEST(ChainComparison, IsNeverSlowerThanColumnsAndRows) {
   }
 }
 
-// Fewer heads than ranks and a long sequence: attention is cut along the sequence, by ring or with gathered keys, where a plan may; what
-// compiled programs can run takes longer.
+// Fewer heads than ranks and a long sequence: attention is cut along the sequence, by ring or with gathered keys, where
+// a plan may; what compiled programs can run takes longer.
 TEST(ChainSearch, CutsLongSequencesInAttention) {
   Cluster machine = cluster("dgx-h100");
   Stack stack = stackOf("ppc");
   DenseModel sizes;
-  sizes.heads = 4, sizes.kvHeads = 2, sizes.headDim = 128, sizes.hidden = 512, sizes.ffn = 2048, sizes.layers = 4, sizes.vocab = 1024;
+  sizes.heads = 4, sizes.kvHeads = 2, sizes.headDim = 128, sizes.hidden = 512, sizes.ffn = 2048, sizes.layers = 4,
+  sizes.vocab = 1024;
   sizes.sequence = 65536;
   sizes.positional = true;
   ChainModel model = denseModel(sizes);
@@ -342,11 +354,12 @@ TEST(ChainSearch, CutsLongSequencesInAttention) {
   OpCuts cuts = plan.cuts();
   bool found = false;
   for (auto [op, strategy] : llvm::zip_equal(plan.chain->templates[1].ops, cuts.layers[1])) {
-    found |= op.kernel == TemplateKernel::Attention &&
-             llvm::any_of(strategy.axes, [](int choice) { return choice == OpStrategy::ring || choice == OpStrategy::gather; });
+    found |= op.kernel == TemplateKernel::Attention && llvm::any_of(strategy.axes, [](int choice) {
+               return choice == OpStrategy::ring || choice == OpStrategy::gather;
+             });
     if (op.kernel == TemplateKernel::Attention)
-      printf("attention %s: step %.4f s, without %.4f s\n", toString(op, strategy, plan.axes).c_str(), plan.cost.stepTime.value,
-             compiled->plans.front().cost.stepTime.value);
+      printf("attention %s: step %.4f s, without %.4f s\n", toString(op, strategy, plan.axes).c_str(),
+             plan.cost.stepTime.value, compiled->plans.front().cost.stepTime.value);
   }
   EXPECT_TRUE(found);
 }

@@ -1,5 +1,5 @@
 // Variable elimination against trying everything, on random networks.
-#include "ppc/Planning/CostNetwork.h"
+#include "ppc/Planning/Chain/CostNetwork.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ struct Drawn {
 };
 
 /// Up to 7 variables of up to 4 values; costs from few numbers, so that ties and dominated values are common.
-Drawn draw(std::mt19937 &random) {
+Drawn drawNetwork(std::mt19937 &random) {
   auto number = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   auto cost = [&] {
     return number(0, 11) == 0 ? TableCost::impossible() : TableCost{double(number(0, 6)), double(number(0, 4))};
@@ -48,7 +48,7 @@ Drawn draw(std::mt19937 &random) {
 }
 
 /// Least cost by the values of the kept variables.
-std::map<std::vector<int>, double> tryAll(const Drawn &drawn, double price) {
+std::map<std::vector<int>, double> tryAllAssignments(const Drawn &drawn, double price) {
   std::map<std::vector<int>, double> least;
   std::vector<int> values(drawn.network.variableCount(), 0);
   while (true) {
@@ -72,11 +72,11 @@ TEST(CostNetwork, EliminationFindsWhatTryingEverythingFinds) {
   for (unsigned seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
-    Drawn drawn = draw(random);
+    Drawn drawn = drawNetwork(random);
     double price = seed % 3 * 0.5;
     auto solution = solve(drawn.network, drawn.kept, price);
     ASSERT_TRUE(bool(solution)) << llvm::toString(solution.takeError());
-    for (auto &[key, least] : tryAll(drawn, price)) {
+    for (auto &[key, least] : tryAllAssignments(drawn, price)) {
       int64_t entry = 0;
       for (size_t i = 0; i < key.size(); ++i)
         entry = entry * drawn.network.valueCount(drawn.kept[i]) + key[i];

@@ -1,4 +1,5 @@
-// The time/memory frontier: every plan of it is the fastest of those that need no more, whatever the order of the listed plans.
+// The time/memory frontier: every plan of it is the fastest of those that need no more, whatever the order of the
+// listed plans.
 #include "lib/Planning/Frontier.h"
 
 #include "RandomProblems.h"
@@ -16,7 +17,8 @@ static void expectFrontier(const PlanSearchResult &result) {
   for (size_t i = 1; i < result.frontier.size(); ++i) {
     EXPECT_LT(result.frontier[i].cost.peakMemory.value, result.frontier[i - 1].cost.peakMemory.value);
     EXPECT_GT(result.frontier[i].cost.stepTime.value, result.frontier[i - 1].cost.stepTime.value);
-    EXPECT_LE(result.frontier[i].cost.stepTime.value, frontierSpan * result.plans.front().cost.stepTime.value * (1 + 1e-9));
+    EXPECT_LE(result.frontier[i].cost.stepTime.value,
+              frontierSpan * result.plans.front().cost.stepTime.value * (1 + 1e-9));
   }
 }
 

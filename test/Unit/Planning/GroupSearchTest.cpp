@@ -1,8 +1,9 @@
-// Pipelines over groups of devices of different kinds: against a cluster of one kind, and against every layout of the space.
-#include "lib/Planning/GroupSearch.h"
+// Pipelines over groups of devices of different kinds: against a cluster of one kind, and against every layout of the
+// space.
+#include "lib/Planning/Group/GroupSearch.h"
 
-#include "RandomProblems.h"
 #include "../Model/LlamaShape.h"
+#include "RandomProblems.h"
 #include "ppc/CostModel/MixedStep.h"
 #include "ppc/Planning/PlanVerifier.h"
 #include "llvm/ADT/STLExtras.h"
@@ -12,7 +13,7 @@ using namespace mlir::ppc;
 
 namespace {
 
-std::string messageOf(llvm::Error error) { return error ? llvm::toString(std::move(error)) : ""; }
+std::string messageOfSearch(llvm::Error error) { return error ? llvm::toString(std::move(error)) : ""; }
 
 /// Groups of nodes, joined by what joins the nodes of the first.
 Cluster join(std::initializer_list<const char *> parts) {
@@ -62,14 +63,16 @@ TEST(GroupSearch, GroupsOfOneKindCostWhatOneGroupCosts) {
         layout.stageGroups.assign(size_t(layout.pp), 0);
         for (int64_t stage = 1 + random.pick({0, 1, 2}) % (layout.pp - 1); stage < layout.pp; ++stage)
           layout.stageGroups[stage] = 1;
-        ASSERT_EQ(messageOf(verifyStageGroups(groups, layout)), "") << toString(layout);
+        ASSERT_EQ(messageOfSearch(verifyStageGroups(groups, layout)), "") << toString(layout);
         StepCost two = llvm::cantFail(estimator.estimate(problem.model, problem.job, groups, layout, problem.stack));
-        EXPECT_NEAR(one.stepTime.value, two.stepTime.value, 1e-12 * one.stepTime.value) << "problem " << i << ": " << toString(layout);
+        EXPECT_NEAR(one.stepTime.value, two.stepTime.value, 1e-12 * one.stepTime.value)
+            << "problem " << i << ": " << toString(layout);
         EXPECT_NEAR(one.mfu, two.mfu, 1e-12);
         EXPECT_EQ(one.fits, two.fits);
         ASSERT_EQ(one.stages.size(), two.stages.size());
         for (size_t stage = 0; stage < one.stages.size(); ++stage)
-          EXPECT_NEAR(one.stages[stage].memory.total().value, two.stages[stage].memory.total().value, 1) << toString(layout);
+          EXPECT_NEAR(one.stages[stage].memory.total().value, two.stages[stage].memory.total().value, 1)
+              << toString(layout);
         ++compared;
       }
     }
@@ -78,7 +81,8 @@ TEST(GroupSearch, GroupsOfOneKindCostWhatOneGroupCosts) {
 }
 
 /// Every cut of the layers, one by one.
-double bestCut(llvm::ArrayRef<llvm::ArrayRef<double>> ends, llvm::ArrayRef<double> extra, llvm::ArrayRef<int64_t> most, size_t chunk, int64_t begin) {
+double bestCut(llvm::ArrayRef<llvm::ArrayRef<double>> ends, llvm::ArrayRef<double> extra, llvm::ArrayRef<int64_t> most,
+               size_t chunk, int64_t begin) {
   int64_t layers = int64_t(ends.front().size()) - 1;
   double best = std::numeric_limits<double>::infinity();
   auto timeOf = [&](int64_t end) { return ends[chunk][end] - ends[chunk][begin] + extra[chunk]; };
@@ -133,11 +137,17 @@ TEST(GroupSearch, CutsLayersWithTheLeastSlowestStage) {
 }
 
 /// Time of the fastest that fits, of all layouts of the space over several groups and of each group alone.
-double exhaustiveBest(const PlanRequest &request, int64_t &layouts) {
+double exhaustiveBestOfGroups(const PlanRequest &request, int64_t &layouts) {
   double best = std::numeric_limits<double>::infinity();
   for (size_t group = 0; group < request.cluster.groups.size(); ++group) {
     Cluster cluster = groupAlone(request.cluster, int64_t(group));
-    PlanRequest one{request.model, request.job, cluster, request.stack, {}, request.constraints, std::min(request.memoryLimit, planMemoryLimit(cluster))};
+    PlanRequest one{request.model,
+                    request.job,
+                    cluster,
+                    request.stack,
+                    {},
+                    request.constraints,
+                    std::min(request.memoryLimit, planMemoryLimit(cluster, request.stack))};
     one.alternatives = false;
     PlanSearchResult found = llvm::cantFail(searchPlan(one));
     if (!found.plans.empty())
@@ -193,7 +203,7 @@ TEST(GroupSearch, FindsWhatExhaustiveSearchFinds) {
       group.device.memory = Bytes(double(random.pick({6, 10, 20, 80})) * 1e9);
     }
     PlanRequest request = problem.request();
-    double best = exhaustiveBest(request, layouts);
+    double best = exhaustiveBestOfGroups(request, layouts);
     PlanSearchResult result = llvm::cantFail(searchPlan(request));
     if (best == std::numeric_limits<double>::infinity()) {
       EXPECT_TRUE(result.plans.empty()) << "problem " << i;
@@ -206,7 +216,7 @@ TEST(GroupSearch, FindsWhatExhaustiveSearchFinds) {
     EXPECT_NEAR(plan.cost.stepTime.value, best, 1e-12 * best) << "problem " << i << ": " << toString(plan.layout);
     EXPECT_NEAR(result.lowerBound.value, best, 1e-12 * best);
     for (const Plan &each : result.plans) {
-      EXPECT_EQ(messageOf(verifyPlan(request, each)), "") << "problem " << i << ": " << toString(each.layout);
+      EXPECT_EQ(messageOfSearch(verifyPlan(request, each)), "") << "problem " << i << ": " << toString(each.layout);
       mixed += !llvm::all_equal(each.layout.stageGroups);
       byGroup += !llvm::all_equal(each.layout.stageGroups) && !each.layout.stageRecomputedLayers.empty();
     }
@@ -227,7 +237,7 @@ TEST(GroupSearch, GivesMoreLayersToTheFasterGroup) {
   ASSERT_FALSE(result.plans.empty());
   const Plan &plan = result.plans.front();
   ASSERT_FALSE(llvm::all_equal(plan.layout.stageGroups)) << toString(plan.layout);
-  EXPECT_EQ(messageOf(verifyPlan(request, plan)), "");
+  EXPECT_EQ(messageOfSearch(verifyPlan(request, plan)), "");
   for (int64_t group : {0, 1}) {
     Cluster alone = groupAlone(cluster, group);
     PlanRequest one{model, request.job, alone, stack};
@@ -248,7 +258,8 @@ TEST(GroupSearch, GivesMoreLayersToTheFasterGroup) {
   EXPECT_LT(layers[0], layers[1]);
   // An even cut takes longer.
   layout.stageLayers = {16, 16};
-  EXPECT_LT(cost.stepTime.value, llvm::cantFail(estimator.estimate(model, request.job, cluster, layout, stack)).stepTime.value);
+  EXPECT_LT(cost.stepTime.value,
+            llvm::cantFail(estimator.estimate(model, request.job, cluster, layout, stack)).stepTime.value);
 }
 
 TEST(GroupSearch, GivesFewerLayersToTheGroupWithLessMemory) {
@@ -272,7 +283,7 @@ TEST(GroupSearch, GivesFewerLayersToTheGroupWithLessMemory) {
   ASSERT_TRUE(plan.has_value());
   EXPECT_LT(plan->layout.stageLayers[0], before[0]);
   EXPECT_LE(plan->cost.stages[0].memory.total().value, 24e9);
-  EXPECT_EQ(messageOf(verifyPlan(request, *plan)), "");
+  EXPECT_EQ(messageOfSearch(verifyPlan(request, *plan)), "");
   // One more layer would not fit.
   ParallelLayout more = plan->layout;
   ++more.stageLayers[0];
@@ -319,7 +330,7 @@ TEST(GroupSearch, PricesOrRefusesAnyLayout) {
     }
     ++priced;
     EXPECT_GT(plan->cost.stepTime.value, 0);
-    EXPECT_EQ(messageOf(verifyPlan(request, *plan)), "") << "seed " << seed << ": " << toString(layout);
+    EXPECT_EQ(messageOfSearch(verifyPlan(request, *plan)), "") << "seed " << seed << ": " << toString(layout);
   }
   EXPECT_GE(priced, 100);
   EXPECT_GE(refused, 100);

@@ -1,4 +1,4 @@
-#include "ppc/Planning/LayoutFile.h"
+#include "ppc/Planning/Files/LayoutFile.h"
 
 #include "../Support/TextMutation.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
@@ -29,7 +29,8 @@ static std::string textOf(const ParallelLayout &layout) {
 static ParallelLayout randomLayout(std::mt19937 &random) {
   auto upTo = [&](int64_t last) { return std::uniform_int_distribution<int64_t>(0, last)(random); };
   ParallelLayout layout;
-  for (int64_t *degree : {&layout.dp, &layout.tp, &layout.pp, &layout.vp, &layout.cp, &layout.ep, &layout.etp, &layout.microBatch})
+  for (int64_t *degree :
+       {&layout.dp, &layout.tp, &layout.pp, &layout.vp, &layout.cp, &layout.ep, &layout.etp, &layout.microBatch})
     *degree = int64_t(1) << upTo(3);
   layout.sequenceParallel = upTo(1);
   layout.zero = upTo(3);
@@ -105,20 +106,27 @@ static std::string errorOf(llvm::StringRef text) {
 
 TEST(LayoutFile, ErrorsNameThePlaceTheKeyAndWhatIsPossible) {
   EXPECT_EQ(errorOf("layout: { tp: 4 }\n"), "");
-  EXPECT_EQ(errorOf("grid: { dp: 2 }\n"),
-            "p.yaml:1:1: error: there is no section 'layout:', which says what to pin (ppc-plan --emit plan writes one)");
+  EXPECT_EQ(
+      errorOf("grid: { dp: 2 }\n"),
+      "p.yaml:1:1: error: there is no section 'layout:', which says what to pin (ppc-plan --emit plan writes one)");
   EXPECT_EQ(errorOf("layout:\n  tp: two\n"),
             "p.yaml:2:7: error: key \"tp\": 'two' is no value of tp; expected a number of at least 1");
-  EXPECT_EQ(errorOf("layout:\n  speed: 9\n").rfind("p.yaml:2:10: error: key \"speed\": unknown key 'speed' of a plan; known are ", 0), 0u);
-  EXPECT_NE(errorOf("layout:\n  stage_layers: [ 1, -2 ]\n").find("expected whole numbers of layers"), std::string::npos);
-  EXPECT_NE(errorOf("layout:\n  stage_groups: [ 0, 1.5 ]\n").find("expected numbers of the cluster's groups"), std::string::npos);
+  EXPECT_EQ(errorOf("layout:\n  speed: 9\n")
+                .rfind("p.yaml:2:10: error: key \"speed\": unknown key 'speed' of a plan; known are ", 0),
+            0u);
+  EXPECT_NE(errorOf("layout:\n  stage_layers: [ 1, -2 ]\n").find("expected whole numbers of layers"),
+            std::string::npos);
+  EXPECT_NE(errorOf("layout:\n  stage_groups: [ 0, 1.5 ]\n").find("expected numbers of the cluster's groups"),
+            std::string::npos);
   EXPECT_NE(errorOf("layout:\n  tp: [ 4 ]\n").find("p.yaml:2:"), std::string::npos);
 }
 
 TEST(LayoutFile, DamagedFilesGiveErrorsOrLayouts) {
-  static constexpr llvm::StringRef pieces[] = {"-1", "0",   "1e400", "nan", "[",  "]",    "{",  "}",  ":",      "\n",  "'",
-                                               "\"", "&a ", "*a",    "---", "|",  "null", "~",  "#",  "\xff",   "8",   "on",
-                                               "tp", "dp:", "zero",  "all", "zbv", "full", "[]", "{}", "layout", "99999999999999999999"};
+  static constexpr llvm::StringRef pieces[] = {
+      "-1",   "0",   "1e400", "nan",  "[",   "]",  "{",      "}",
+      ":",    "\n",  "'",     "\"",   "&a ", "*a", "---",    "|",
+      "null", "~",   "#",     "\xff", "8",   "on", "tp",     "dp:",
+      "zero", "all", "zbv",   "full", "[]",  "{}", "layout", "99999999999999999999"};
   std::mt19937 layouts(3);
   std::vector<std::string> texts;
   for (int i = 0; i < 8; ++i)
@@ -167,11 +175,12 @@ TEST(LayoutFile, SectionsOfTheCompilerMustSayTheSame) {
     return error ? llvm::toString(std::move(error)) : "";
   };
   EXPECT_EQ(messageWith("grid", "grid"), "");
-  for (auto [from, to, expected] : {std::tuple("grid: { dp: 2,", "grid: { dp: 4,", "dp is 4 here and 2 in the section 'layout:'"),
-                                    std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 9 ]", "stage 0 has other layers here"),
-                                    std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 5, 10 ]", "pp is 3 here and 2 in"),
-                                    std::tuple("schedule: 1f1b", "schedule: gpipe", "schedule is gpipe here and 1f1b in"),
-                                    std::tuple("layout:", "parameters: { w: [ tp ] }\nlayout:", "cuts of single parameters are for ppc-compile")}) {
+  for (auto [from, to, expected] :
+       {std::tuple("grid: { dp: 2,", "grid: { dp: 4,", "dp is 4 here and 2 in the section 'layout:'"),
+        std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 9 ]", "stage 0 has other layers here"),
+        std::tuple("stages: [ 0, 10 ]", "stages: [ 0, 5, 10 ]", "pp is 3 here and 2 in"),
+        std::tuple("schedule: 1f1b", "schedule: gpipe", "schedule is gpipe here and 1f1b in"),
+        std::tuple("layout:", "parameters: { w: [ tp ] }\nlayout:", "cuts of single parameters are for ppc-compile")}) {
     std::string message = messageWith(from, to);
     EXPECT_EQ(message.rfind("p.yaml:", 0), 0u) << message;
     EXPECT_NE(message.find(expected), std::string::npos) << message;

@@ -1,7 +1,10 @@
 // The search against a loop over every layout of its space, on random small problems.
-#include "RandomProblems.h"
-#include "lib/Planning/PlanSpace.h"
 #include "../Model/LlamaShape.h"
+#include "RandomProblems.h"
+#include "lib/Planning/Grid/PlanSpace.h"
+#include "ppc/Planning/FineTuning.h"
+#include "ppc/Planning/PlanVerifier.h"
+#include "ppc/Planning/TrainingSoftware.h"
 #include "ppc/Simulation/StepBound.h"
 #include "gtest/gtest.h"
 
@@ -17,9 +20,10 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
   PlanSpace choices(request, problem.constraints, devices); // of the choices of a grid; the grids are enumerated here
   /// Whether it can be, and fits.
   auto visit = [&](const ParallelLayout &layout) {
-    if (brokenConstraint(problem.constraints, layout))
+    if (brokenConstraint(problem.constraints, layout) || (request.refuse && !request.refuse(layout).empty()))
       return false;
-    llvm::Expected<StepCost> cost = estimator.estimate(problem.model, problem.job, problem.cluster, layout, problem.stack);
+    llvm::Expected<StepCost> cost =
+        estimator.estimate(problem.model, problem.job, problem.cluster, layout, problem.stack);
     if (!cost) {
       llvm::consumeError(cost.takeError());
       return false;
@@ -36,7 +40,8 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
     for (const ScheduleChoice &choice : choices.schedules(layout))
       for (const StateChoice &state : choices.states(layout)) {
         // Recomputing where nothing must be is no choice, unless the schedule is made for what it takes.
-        bool needless = false, isFitted = problem.stack.fittedSchedules && llvm::cantFail(findPipelineSchedule(choice.schedule))->fitsDurations();
+        bool needless = false, isFitted = problem.stack.fittedSchedules &&
+                                          llvm::cantFail(findPipelineSchedule(choice.schedule))->fitsDurations();
         for (Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
           for (int64_t count = -1; count <= (recompute == Recompute::Full ? problem.model.layers : -1); ++count) {
             if (count == 0)
@@ -49,7 +54,8 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
             layout.shardGroup = state.shardGroup;
             layout.offload = state.offload;
             if (!needless)
-              needless = visit(layout) && recompute == Recompute::None && state.offload != Offload::Activations && !isFitted;
+              needless =
+                  visit(layout) && recompute == Recompute::None && state.offload != Offload::Activations && !isFitted;
           }
       }
   };
@@ -63,7 +69,8 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
               for (bool sequenceParallel : {false, true})
                 for (ContextKind context : {ContextKind::Ring, ContextKind::Ulysses, ContextKind::AllGather}) {
                   int64_t dp = devices / tp / cp / pp;
-                  if (dp * tp * cp * pp != devices || (tp == 1 && sequenceParallel) || (cp == 1 && context != ContextKind::Ring) ||
+                  if (dp * tp * cp * pp != devices || (tp == 1 && sequenceParallel) ||
+                      (cp == 1 && context != ContextKind::Ring) ||
                       (context == ContextKind::Ulysses && cp * tp > problem.model.heads) || problem.job.sequence % cp ||
                       (sequenceParallel && problem.job.sequence / cp % tp))
                     continue;
@@ -114,6 +121,45 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
   EXPECT_GE(layouts, 10000);
 }
 
+/// The space that a software leaves, and problems whose weights are frozen in part: every bound must hold there, too.
+TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfSoftwareAndFineTuning) {
+  int found = 0;
+  int64_t layouts = 0;
+  RandomProblems random(17);
+  for (int i = 0; i < 10; ++i) {
+    PlanningProblem problem = random.make();
+    PlanRequest request = problem.request();
+    const TrainingSoftware &software = trainingSoftware()[(i / 2) % 5];
+    if (i % 2 == 0) {
+      limitToSoftware(software, problem.constraints);
+      limitToSoftware(software, request.constraints);
+      request.refuse = [&](const ParallelLayout &layout) { return lackingPart(software, problem.model, layout); };
+    } else {
+      FineTuning tuning;
+      tuning.adapterRank = i % 4 == 1 ? 16 : 0;
+      tuning.baseBits = i % 8 == 1 ? 4 : 16;
+      tuning.objective = i % 4 == 3 ? Objective::Dpo : Objective::NextToken;
+      problem.stack.arena = false;
+      applyTuning(tuning, problem.job, problem.model, problem.stack, problem.constraints);
+    }
+    double best = exhaustiveBest(problem, request, layouts);
+    PlanSearchResult result = llvm::cantFail(searchPlan(request));
+    if (best == std::numeric_limits<double>::infinity()) {
+      EXPECT_TRUE(result.plans.empty() || !result.notes.empty()) << "problem " << i;
+      continue;
+    }
+    ++found;
+    ASSERT_FALSE(result.plans.empty()) << "problem " << i << ": exhaustive search takes " << best;
+    const Plan &plan = result.plans.front();
+    EXPECT_NEAR(plan.cost.stepTime.value, best, 1e-12 * best) << "problem " << i << ": " << toString(plan.layout);
+    if (i % 2 == 0)
+      EXPECT_EQ(lackingPart(software, problem.model, plan.layout), "") << software.name.str();
+    if (llvm::Error error = verifyPlan(request, plan))
+      ADD_FAILURE() << "problem " << i << ": " << llvm::toString(std::move(error));
+  }
+  EXPECT_GE(found, 5);
+}
+
 TEST(PlanSearch, AToleranceFindsTheLeastMemoryOfTheFrontier) {
   RandomProblems random(31);
   int found = 0, cheaper = 0;
@@ -135,7 +181,8 @@ TEST(PlanSearch, AToleranceFindsTheLeastMemoryOfTheFrontier) {
       for (const std::vector<Plan> *list : {&other->frontier, &other->plans})
         for (const Plan &plan : *list)
           if (plan.cost.stepTime.value <= fastest.stepTime.value * 1.05 && plan.layout.recompute == Recompute::None)
-            EXPECT_LE(chosen.peakMemory.value, plan.cost.peakMemory.value) << "problem " << i << ": " << toString(plan.layout);
+            EXPECT_LE(chosen.peakMemory.value, plan.cost.peakMemory.value)
+                << "problem " << i << ": " << toString(plan.layout);
     EXPECT_EQ(frontier.frontier.size(), result.frontier.size()) << "problem " << i;
     cheaper += chosen.peakMemory < fastest.peakMemory;
   }
@@ -174,8 +221,9 @@ TEST(PlanSearch, AlternativesAreTheBestWithoutTheChosenValue) {
     request.alternatives = true;
     PlanSearchResult result = llvm::cantFail(searchPlan(request));
     for (const PlanAlternative &alternative : result.alternatives) {
-      if (alternative.reason == "pinned" || alternative.key == PlanKey::Schedule || alternative.key == PlanKey::Context ||
-          alternative.key == PlanKey::Vp || alternative.key == PlanKey::SequenceParallel || alternative.key == PlanKey::ShardGroup)
+      if (alternative.reason == "pinned" || alternative.key == PlanKey::Schedule ||
+          alternative.key == PlanKey::Context || alternative.key == PlanKey::Vp ||
+          alternative.key == PlanKey::SequenceParallel || alternative.key == PlanKey::ShardGroup)
         continue; // these also ask for a layout where the key means something
       PlanRequest other = problem.request();
       ASSERT_FALSE(bool(other.constraints.forbid(toString(alternative.key), alternative.chosen)));
@@ -186,8 +234,8 @@ TEST(PlanSearch, AlternativesAreTheBestWithoutTheChosenValue) {
       if (alternative.plan) {
         ++compared;
         EXPECT_EQ(toString(expected.plans.front().layout), toString(alternative.plan->layout))
-            << toString(alternative.key).str() << " of problem " << i << ": " << expected.plans.front().cost.stepTime.value << " s and "
-            << alternative.plan->cost.stepTime.value << " s";
+            << toString(alternative.key).str() << " of problem " << i << ": "
+            << expected.plans.front().cost.stepTime.value << " s and " << alternative.plan->cost.stepTime.value << " s";
       }
     }
   }
@@ -216,17 +264,19 @@ TEST(PlanSearch, ReplaysNoMoreThanItMust) {
     EXPECT_EQ(first.plans.front().simulated->stepTime.value, fastest);
     for (const Plan &plan : all.plans) {
       StepDetail detail;
-      StepCost cost = llvm::cantFail(estimator.estimate(problem.model, problem.job, problem.cluster, plan.layout, problem.stack, &detail));
-      double bound = llvm::cantFail(boundSimulatedStep(problem.model, problem.job, problem.cluster, plan.layout, problem.stack, detail,
-                                                       cost, timer)).value;
+      StepCost cost = llvm::cantFail(
+          estimator.estimate(problem.model, problem.job, problem.cluster, plan.layout, problem.stack, &detail));
+      double bound = llvm::cantFail(boundSimulatedStep(problem.model, problem.job, problem.cluster, plan.layout,
+                                                       problem.stack, detail, cost, timer))
+                         .value;
       bounded += bound > 0;
       left += bound > fastest;
       tightest = std::max(tightest, bound / plan.simulated->stepTime.value);
       StepSimulationOptions options;
       for (double part : {0.9, 0.999, 1.0, 1.001}) {
         options.latest = part * plan.simulated->stepTime;
-        SimulatedStep step = llvm::cantFail(simulateStep(problem.model, problem.job, problem.cluster, plan.layout, problem.stack,
-                                                         detail, cost, options));
+        SimulatedStep step = llvm::cantFail(simulateStep(problem.model, problem.job, problem.cluster, plan.layout,
+                                                         problem.stack, detail, cost, options));
         stopped += step.stopped;
         EXPECT_TRUE(!step.stopped || part < 1) << "problem " << i << ": " << toString(plan.layout);
         EXPECT_TRUE(step.stopped || step.stepTime == plan.simulated->stepTime);
@@ -313,7 +363,8 @@ TEST(PlanSearch, CutsStateOnlyWhereRanksShareIt) {
         ++alternatives;
       }
     for (const ParallelLayout &layout : layouts)
-      EXPECT_TRUE(layout.zero == 0 || layout.dataRanks() > 1 || problem.model.moe) << "problem " << i << ": " << toString(layout);
+      EXPECT_TRUE(layout.zero == 0 || layout.dataRanks() > 1 || problem.model.moe)
+          << "problem " << i << ": " << toString(layout);
   }
   EXPECT_GT(alternatives, 100);
 }
@@ -325,7 +376,8 @@ TEST(PlanSearch, UsesFewerDevicesWhereThatIsFaster) {
     PlanningProblem problem = random.make();
     problem.constraints = PlanConstraints();
     problem.limit = Bytes(1e12);
-    problem.cluster = llvm::cantFail(restrictCluster(llvm::cantFail(findCluster("dgx-h100:2")), random.pick({7, 9, 11, 13, 14, 15, 16})));
+    problem.cluster = llvm::cantFail(
+        restrictCluster(llvm::cantFail(findCluster("dgx-h100:2")), random.pick({7, 9, 11, 13, 14, 15, 16})));
     PlanRequest request = problem.request();
     PlanSearchResult all = llvm::cantFail(searchPlan(request));
     request.fewerDevices = true;
@@ -342,10 +394,12 @@ TEST(PlanSearch, UsesFewerDevicesWhereThatIsFaster) {
     ++fewer;
     EXPECT_LT(chosen.cost.stepTime.value, before) << "problem " << i;
     ASSERT_EQ(best.notes.size(), 1u);
-    EXPECT_EQ(best.notes.front().rfind("uses " + std::to_string(chosen.layout.devices()) + " of ", 0), 0u) << best.notes.front();
+    EXPECT_EQ(best.notes.front().rfind("uses " + std::to_string(chosen.layout.devices()) + " of ", 0), 0u)
+        << best.notes.front();
     // As the search over that many finds it.
     request.constraints.pin(PlanKey::Devices, chosen.layout.devices());
-    EXPECT_EQ(toString(llvm::cantFail(searchPlan(request)).plans.front().layout), toString(chosen.layout)) << "problem " << i;
+    EXPECT_EQ(toString(llvm::cantFail(searchPlan(request)).plans.front().layout), toString(chosen.layout))
+        << "problem " << i;
   }
   EXPECT_GT(fewer, 4);
 }
@@ -410,7 +464,8 @@ TEST(PlanConstraints, ReadsKeysAndValues) {
   EXPECT_EQ(message(constraints.pin("zero", "4")), "'4' is no value of zero; expected 0, 1, 2 or 3");
   EXPECT_EQ(message(constraints.pin("micro_batch", "4")), "micro_batch is pinned to both 2 and 4");
   EXPECT_EQ(message(constraints.pin("tp", "8")), "tp is pinned to 8, which is forbidden as well");
-  EXPECT_EQ(message(constraints.forbid("schedule")), "cannot forbid schedule as a whole: every plan has one; forbid a value (schedule=...)");
+  EXPECT_EQ(message(constraints.forbid("schedule")),
+            "cannot forbid schedule as a whole: every plan has one; forbid a value (schedule=...)");
   EXPECT_EQ(message(constraints.forbid("micro_batch", "2")), "micro_batch is pinned to 2, which is forbidden as well");
 }
 
@@ -425,7 +480,8 @@ TEST(PlanSearch, RanksTheBestByTheirReplay) {
     formulas.topK = replayed.topK = 5;
     replayed.simulate = one.simulate = true;
     one.topK = 1;
-    PlanSearchResult a = llvm::cantFail(searchPlan(formulas)), b = llvm::cantFail(searchPlan(replayed)), c = llvm::cantFail(searchPlan(one));
+    PlanSearchResult a = llvm::cantFail(searchPlan(formulas)), b = llvm::cantFail(searchPlan(replayed)),
+                     c = llvm::cantFail(searchPlan(one));
     ASSERT_EQ(a.plans.size(), b.plans.size());
     if (a.plans.empty())
       continue;

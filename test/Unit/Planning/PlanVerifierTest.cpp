@@ -61,9 +61,15 @@ TEST(PlanVerifier, RefusesWrongClaims) {
       {"micro-batch", [](Plan &plan) { plan.layout.microBatch *= 2; }},
       {"tp", [](Plan &plan) { plan.layout.tp += 1; }},
       {"dp", [](Plan &plan) { plan.layout.dp *= 2; }},
-      {"recompute", [](Plan &plan) { plan.layout.recompute = plan.layout.recompute == Recompute::Full ? Recompute::None : Recompute::Full;
-                                     plan.layout.recomputedLayers = -1; }},
-      {"offload", [](Plan &plan) { plan.layout.offload = plan.layout.offload == Offload::Optimizer ? Offload::None : Offload::Optimizer; }},
+      {"recompute",
+       [](Plan &plan) {
+         plan.layout.recompute = plan.layout.recompute == Recompute::Full ? Recompute::None : Recompute::Full;
+         plan.layout.recomputedLayers = -1;
+       }},
+      {"offload",
+       [](Plan &plan) {
+         plan.layout.offload = plan.layout.offload == Offload::Optimizer ? Offload::None : Offload::Optimizer;
+       }},
   };
   RandomProblems random(23);
   int refused = 0;
@@ -76,7 +82,8 @@ TEST(PlanVerifier, RefusesWrongClaims) {
     for (auto &[name, mutate] : mutations) {
       Plan plan = result.plans.front();
       mutate(plan);
-      EXPECT_NE(messageOf(verifyPlan(request, plan)), "") << name << " of problem " << i << ": " << toString(plan.layout);
+      EXPECT_NE(messageOf(verifyPlan(request, plan)), "")
+          << name << " of problem " << i << ": " << toString(plan.layout);
       ++refused;
     }
   }
@@ -90,7 +97,8 @@ TEST(PlanVerifier, RefusesBrokenPinsAndMovedLayers) {
     PlanningProblem problem = random.make();
     problem.constraints = PlanConstraints();
     problem.constraints.forbid(PlanKey::Pp, 1);
-    llvm::cantFail(problem.constraints.pin("schedule", "1f1b")); // one stage per device, so that moved layers move bytes
+    llvm::cantFail(
+        problem.constraints.pin("schedule", "1f1b")); // one stage per device, so that moved layers move bytes
     problem.limit = Bytes(60e9);
     PlanRequest request = problem.request();
     PlanSearchResult result = llvm::cantFail(searchPlan(request));

@@ -28,7 +28,8 @@ struct PlanningProblem {
 class RandomProblems {
 public:
   /// PPC_TEST_SEED, when set, is added to the seed: other problems for the same test.
-  explicit RandomProblems(unsigned seed) : engine(seed + (std::getenv("PPC_TEST_SEED") ? std::atoi(std::getenv("PPC_TEST_SEED")) : 0)) {}
+  explicit RandomProblems(unsigned seed)
+      : engine(seed + (std::getenv("PPC_TEST_SEED") ? std::atoi(std::getenv("PPC_TEST_SEED")) : 0)) {}
   int64_t pick(std::initializer_list<int64_t> values) { return *(values.begin() + engine() % values.size()); }
   PlanningProblem make();
 

@@ -17,12 +17,12 @@ using Kind = ReshardKind;
 static const std::vector<LayoutAxis> grid2x2 = {{"a", 2}, {"b", 2}};
 
 static Layout layoutOf(std::vector<std::vector<int>> dims, std::vector<int> partial = {},
-                       LayoutCombiner combiner = LayoutCombiner::Sum) {
+                       Combiner combiner = Combiner::Sum) {
   return {std::move(dims), std::move(partial), combiner};
 }
 
-static std::string textOf(const std::vector<LayoutAxis> &grid, std::vector<int64_t> shape, Layout from, Layout to,
-                          ReshardCosts costs = {}) {
+static std::string textOfReshard(const std::vector<LayoutAxis> &grid, std::vector<int64_t> shape, Layout from,
+                                 Layout to, ReshardCosts costs = {}) {
   llvm::Expected<ReshardPlan> plan = planReshard(grid, shape, 4, from, to, costs);
   if (!plan)
     return llvm::toString(plan.takeError());
@@ -35,58 +35,59 @@ static std::string textOf(const std::vector<LayoutAxis> &grid, std::vector<int64
 //===---- Plans that people expect ----===//
 
 TEST(ReshardPlanner, SingleSteps) {
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{0}, {1}}), layoutOf({{0}, {1}})), "");
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{}, {}}), layoutOf({{0}, {}})), "slice {a} dim 0 -> [{a}, {}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{0, 1}, {}}), layoutOf({{}, {}})),
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{0}, {1}}), layoutOf({{0}, {1}})), "");
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{}, {}}), layoutOf({{0}, {}})), "slice {a} dim 0 -> [{a}, {}]\n");
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{0, 1}, {}}), layoutOf({{}, {}})),
             "all_gather {a, b} dim 0 -> [{}, {}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{}, {}}, {1}), layoutOf({{}, {}})), "all_reduce {b} sum -> [{}, {}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{0}, {}}, {1}), layoutOf({{0}, {1}})),
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{}, {}}, {1}), layoutOf({{}, {}})),
+            "all_reduce {b} sum -> [{}, {}]\n");
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{0}, {}}, {1}), layoutOf({{0}, {1}})),
             "reduce_scatter {b} dim 1 sum -> [{a}, {b}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{0}, {}}), layoutOf({{}, {0}})),
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{0}, {}}), layoutOf({{}, {0}})),
             "all_to_all {a} dim 1 from 0 -> [{}, {a}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8}, layoutOf({{}}, {0}, LayoutCombiner::LogSumExp), layoutOf({{}})),
+  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{}}, {0}, Combiner::LogSumExp), layoutOf({{}})),
             "all_reduce {a} log_sum_exp -> [{}]\n");
 }
 
 TEST(ReshardPlanner, BothAxesAtOnce) {
   // One reduction over both, one pending reduction kept.
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{}, {}}, {0, 1}), layoutOf({{}, {}})),
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{}, {}}, {0, 1}), layoutOf({{}, {}})),
             "all_reduce {a, b} sum -> [{}, {}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{}, {}}, {0, 1}), layoutOf({{0}, {}}, {1})),
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{}, {}}, {0, 1}), layoutOf({{0}, {}}, {1})),
             "reduce_scatter {a} dim 0 sum -> [{a}, {}] partial {b} sum\n");
 }
 
 /// MLIR's shard dialect turns the first of these into wrong data and crashes on the second.
 TEST(ReshardPlanner, SeveralSteps) {
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{0}, {1}}), layoutOf({{1}, {0}})),
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{0}, {1}}), layoutOf({{1}, {0}})),
             "all_gather {b} dim 1 -> [{a}, {}]\n"
             "all_to_all {a} dim 1 from 0 -> [{}, {a}]\n"
             "slice {b} dim 0 -> [{b}, {a}]\n");
   // Large enough for bytes to count more than steps: three exchanges of local size.
-  EXPECT_EQ(textOf(grid2x2, {1024, 1024}, layoutOf({{0}, {1}}), layoutOf({{1}, {0}})),
+  EXPECT_EQ(textOfReshard(grid2x2, {1024, 1024}, layoutOf({{0}, {1}}), layoutOf({{1}, {0}})),
             "all_to_all {b} dim 0 from 1 -> [{a, b}, {}]\n"
             "all_to_all {a, b} dim 1 from 0 -> [{}, {a, b}]\n"
             "all_to_all {b} dim 0 from 1 -> [{b}, {a}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8}, layoutOf({{0, 1}}), layoutOf({{1, 0}})), "all_gather {a, b} dim 0 -> [{}]\n"
-                                                                          "slice {b, a} dim 0 -> [{b, a}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8}, layoutOf({{0, 1}}), layoutOf({{1}})), "all_gather {a, b} dim 0 -> [{}]\n"
-                                                                       "slice {b} dim 0 -> [{b}]\n");
+  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{0, 1}}), layoutOf({{1, 0}})), "all_gather {a, b} dim 0 -> [{}]\n"
+                                                                                 "slice {b, a} dim 0 -> [{b, a}]\n");
+  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{0, 1}}), layoutOf({{1}})), "all_gather {a, b} dim 0 -> [{}]\n"
+                                                                              "slice {b} dim 0 -> [{b}]\n");
 }
 
 TEST(ReshardPlanner, UnevenDimensionsGoOverAllAxesAtOnce) {
   // 7 in 4 blocks of 2 is not 7 in 2 blocks of 4 cut in two: gathered whole, then cut again.
-  EXPECT_EQ(textOf(grid2x2, {7}, layoutOf({{0, 1}}), layoutOf({{0}})), "all_gather {a, b} dim 0 -> [{}]\n"
-                                                                       "slice {a} dim 0 -> [{a}]\n");
-  EXPECT_EQ(textOf(grid2x2, {8}, layoutOf({{0, 1}}), layoutOf({{0}})), "all_gather {b} dim 0 -> [{a}]\n");
-  EXPECT_EQ(textOf(grid2x2, {7}, layoutOf({{}}, {0, 1}), layoutOf({{0, 1}})),
+  EXPECT_EQ(textOfReshard(grid2x2, {7}, layoutOf({{0, 1}}), layoutOf({{0}})), "all_gather {a, b} dim 0 -> [{}]\n"
+                                                                              "slice {a} dim 0 -> [{a}]\n");
+  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{0, 1}}), layoutOf({{0}})), "all_gather {b} dim 0 -> [{a}]\n");
+  EXPECT_EQ(textOfReshard(grid2x2, {7}, layoutOf({{}}, {0, 1}), layoutOf({{0, 1}})),
             "reduce_scatter {a, b} dim 0 sum -> [{a, b}]\n");
 }
 
 TEST(ReshardPlanner, AxesOfSizeOneChangeNothing) {
   std::vector<LayoutAxis> grid = {{"a", 1}, {"b", 2}};
-  EXPECT_EQ(textOf(grid, {8}, layoutOf({{0, 1}}), layoutOf({{1}})), "");
-  EXPECT_EQ(textOf(grid, {8}, layoutOf({{}}, {0}), layoutOf({{}})), "");
-  EXPECT_EQ(textOf(grid, {8}, layoutOf({{}}), layoutOf({{}}, {0})), "");
+  EXPECT_EQ(textOfReshard(grid, {8}, layoutOf({{0, 1}}), layoutOf({{1}})), "");
+  EXPECT_EQ(textOfReshard(grid, {8}, layoutOf({{}}, {0}), layoutOf({{}})), "");
+  EXPECT_EQ(textOfReshard(grid, {8}, layoutOf({{}}), layoutOf({{}}, {0})), "");
 }
 
 TEST(ReshardPlanner, CountsBytes) {
@@ -98,14 +99,15 @@ TEST(ReshardPlanner, CountsBytes) {
 
 TEST(ReshardPlanner, RefusesWithTheReason) {
   EXPECT_EQ(
-      textOf(grid2x2, {8}, layoutOf({{}}), layoutOf({{}}, {0})),
+      textOfReshard(grid2x2, {8}, layoutOf({{}}), layoutOf({{}}, {0})),
       "no reshard from [{}] to [{}] partial {a} sum: a value that is complete over axis \"a\" is never made partial "
       "again");
-  EXPECT_EQ(textOf(grid2x2, {8}, layoutOf({{}}, {0}), layoutOf({{}}, {0}, LayoutCombiner::Max)),
+  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{}}, {0}), layoutOf({{}}, {0}, Combiner::Max)),
             "no reshard from [{}] partial {a} sum to [{}] partial {a} max: sum over axis \"a\" cannot become max");
-  EXPECT_EQ(textOf(grid2x2, {8}, layoutOf({{0}, {}}), layoutOf({{}})), "layout of 2 dimensions for a tensor of 1");
-  EXPECT_EQ(textOf(grid2x2, {8, 8}, layoutOf({{0}, {0}}), layoutOf({{}, {}})), "layout uses axis \"a\" twice");
-  EXPECT_EQ(textOf(grid2x2, {8}, layoutOf({{2}}), layoutOf({{}})), "layout uses axis 2 of a grid with 2");
+  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{0}, {}}), layoutOf({{}})),
+            "layout of 2 dimensions for a tensor of 1");
+  EXPECT_EQ(textOfReshard(grid2x2, {8, 8}, layoutOf({{0}, {0}}), layoutOf({{}, {}})), "layout uses axis \"a\" twice");
+  EXPECT_EQ(textOfReshard(grid2x2, {8}, layoutOf({{2}}), layoutOf({{}})), "layout uses axis 2 of a grid with 2");
 }
 
 /// Four axes on the five dimensions of an attention value: the largest search that a plan of ours asks for.
@@ -140,7 +142,7 @@ public:
       result.grid.push_back({names[i], below(6) ? 2 + below(2) : 1});
     for (int64_t i = 0, count = 1 + below(maxDims); i < count; ++i)
       result.shape.push_back(below(2) ? 12 : 1 + below(13));
-    LayoutCombiner combiner = LayoutCombiner(below(3));
+    Combiner combiner = Combiner(below(3));
     result.from = layout(result, combiner, nullptr);
     result.to = layout(result, combiner, &result.from.partial);
     return result;
@@ -148,7 +150,7 @@ public:
 
 private:
   /// Each axis cuts a dimension, is partial (only where `allowed` says so), or does nothing.
-  Layout layout(const RandomCase &here, LayoutCombiner combiner, const std::vector<int> *allowed) {
+  Layout layout(const RandomCase &here, Combiner combiner, const std::vector<int> *allowed) {
     Layout result;
     result.combiner = combiner;
     result.dims.resize(here.shape.size());
@@ -293,7 +295,7 @@ private:
     if (step.kind == Kind::AllToAll)
       legal = step.dim != step.fromDim && removeMinor(layout, step.fromDim, step.axes);
     if (step.kind == Kind::ReduceScatter)
-      legal = step.combiner != LayoutCombiner::LogSumExp;
+      legal = step.combiner != Combiner::LogSumExp;
     if (legal && (step.kind == Kind::Slice || step.kind == Kind::ReduceScatter || step.kind == Kind::AllToAll))
       legal = addMinor(layout, step.dim, step.axes);
     step.result = layout;

@@ -31,13 +31,13 @@ double SimTensor::at(const std::vector<int64_t> &index) const {
   return const_cast<SimTensor *>(this)->ref(index);
 }
 
-static double combine(LayoutCombiner combiner, double a, double b) {
+static double combine(Combiner combiner, double a, double b) {
   switch (combiner) {
-  case LayoutCombiner::Sum:
+  case Combiner::Sum:
     return a + b;
-  case LayoutCombiner::Max:
+  case Combiner::Max:
     return std::max(a, b);
-  case LayoutCombiner::LogSumExp:
+  case Combiner::LogSumExp:
     return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
   }
   return 0;
@@ -110,7 +110,7 @@ std::vector<int64_t> ReshardSimulation::groupOf(int64_t rank, const std::vector<
   return group;
 }
 
-SimTensor ReshardSimulation::combined(int64_t rank, const std::vector<int> &axes, LayoutCombiner combiner) const {
+SimTensor ReshardSimulation::combined(int64_t rank, const std::vector<int> &axes, Combiner combiner) const {
   std::vector<int64_t> group = groupOf(rank, axes);
   SimTensor result = local[group[0]];
   for (size_t i = 1; i < group.size(); ++i)
@@ -199,7 +199,7 @@ void ReshardSimulation::execute(const ReshardStep &step) {
     std::vector<int64_t> block;
     for (const std::vector<int> &axes : step.result.dims)
       block.push_back(indexOn(rank, axes));
-    if (step.combiner == LayoutCombiner::LogSumExp && step.kind == ReshardKind::AllReduce) {
+    if (step.combiner == Combiner::LogSumExp && step.kind == ReshardKind::AllReduce) {
       SimTensor clean(results.back().shape);
       forEachReal(shape, clean.shape, block,
                   [&](const std::vector<int64_t> &at, int64_t) { clean.ref(at) = results.back().at(at); });
@@ -216,7 +216,7 @@ double ReshardSimulation::elementsSent(const ReshardStep &step) const {
   };
   switch (step.kind) {
   case ReshardKind::AllReduce: // reduce-scatter, then all-gather; log_sum_exp: of the maximum, then of the sum
-    return (step.combiner == LayoutCombiner::LogSumExp ? 2 : 1) * 2 * (n - 1) * elements / n;
+    return (step.combiner == Combiner::LogSumExp ? 2 : 1) * 2 * (n - 1) * elements / n;
   case ReshardKind::ReduceScatter:
     return (n - 1) * padded(step.dim) / n;
   case ReshardKind::AllGather:

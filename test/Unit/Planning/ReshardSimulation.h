@@ -3,7 +3,7 @@
 #ifndef PPC_TEST_UNIT_PLANNING_RESHARDSIMULATION_H
 #define PPC_TEST_UNIT_PLANNING_RESHARDSIMULATION_H
 
-#include "ppc/Planning/ReshardPlanner.h"
+#include "ppc/Sharding/ReshardPlanner.h"
 
 #include <random>
 
@@ -57,7 +57,7 @@ private:
   int64_t indexOn(int64_t rank, const std::vector<int> &axes) const;
   /// Ranks of the group of `rank` over `axes`, by group index.
   std::vector<int64_t> groupOf(int64_t rank, const std::vector<int> &axes) const;
-  SimTensor combined(int64_t rank, const std::vector<int> &axes, LayoutCombiner combiner) const;
+  SimTensor combined(int64_t rank, const std::vector<int> &axes, Combiner combiner) const;
 
   std::vector<LayoutAxis> grid;
   std::vector<int64_t> shape;

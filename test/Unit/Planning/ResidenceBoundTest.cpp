@@ -1,8 +1,8 @@
 // The bound of memory, filling and draining against layouts as the estimator prices them.
+#include "lib/Planning/Grid/ResidenceBound.h"
 #include "RandomProblems.h"
-#include "lib/Planning/GridExpansion.h"
-#include "lib/Planning/PlanSpace.h"
-#include "lib/Planning/ResidenceBound.h"
+#include "lib/Planning/Grid/GridExpansion.h"
+#include "lib/Planning/Grid/PlanSpace.h"
 #include "gtest/gtest.h"
 
 #include <iostream>
@@ -22,13 +22,17 @@ ParallelLayout makeLayout(RandomProblems &random, PlanningProblem &problem) {
   ParallelLayout layout;
   layout.pp = random.pick({1, 2, 4, 8, 16});
   layout.dp = random.pick({1, 2});
-  layout.schedule = pipelineScheduleKinds()[random.pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}) % pipelineScheduleKinds().size()].name.str();
+  layout.schedule = pipelineScheduleKinds()[random.pick({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}) %
+                                            pipelineScheduleKinds().size()]
+                        .name.str();
   layout.vp = random.pick({1, 2, 4});
   problem.job = {2048, layout.dp * layout.pp * random.pick({1, 2, 4})};
   problem.cluster = llvm::cantFail(findCluster("dgx-h100:4"));
   problem.cluster = llvm::cantFail(restrictCluster(problem.cluster, layout.pp * layout.dp));
   layout.zero = random.pick({0, 1, 3});
-  layout.recompute = random.pick({0, 1}) ? Recompute::Full : random.pick({0, 1}) ? Recompute::Selective : Recompute::None;
+  layout.recompute = random.pick({0, 1})   ? Recompute::Full
+                     : random.pick({0, 1}) ? Recompute::Selective
+                                           : Recompute::None;
   if (layout.recompute == Recompute::Full)
     layout.recomputedLayers = random.pick({-1, 1, 2, 3});
   return layout;
@@ -54,22 +58,25 @@ TEST(ResidenceBound, HoldsForEveryPricedLayout) {
     StepSchedule schedule = llvm::cantFail(resolveSchedule(problem.job, layout));
     ParallelLayout effective = layout;
     effective.vp = schedule.shape.chunks;
-    PricingContext context(problem.model, problem.job, problem.cluster, effective, problem.stack, schedule.shape.slices);
+    PricingContext context(problem.model, problem.job, problem.cluster, effective, problem.stack,
+                           schedule.shape.slices);
     LayerPrograms programs = buildPrograms(context);
     LayerPrices prices = priceLayers(context, programs);
     bool again = layout.recompute == Recompute::Full;
-    std::array<ResidenceTerms, 2> terms{sumResidence(request, prices, false, again), sumResidence(request, prices, true, again)};
+    std::array<ResidenceTerms, 2> terms{sumResidence(request, prices, false, again),
+                                        sumResidence(request, prices, true, again)};
     PipelineMessages messages = priceMessages(context);
     ScheduleCache cache;
     PipelineFloor floor = floorOf({request, programs, messages, timeBesideMessages(context), prices, layout.recompute,
                                    problem.stack.stageSplit == StageSplit::Balanced},
                                   schedule, *cache.placement(*schedule.kind, schedule.shape));
     LeastState least = leastState(context, prices, countKinds(problem.model));
-    ResidenceRoom room{double(schedule.shape.microBatches), double(schedule.shape.slices), double(layout.pp), most - least.memory};
+    ResidenceRoom room{double(schedule.shape.microBatches), double(schedule.shape.slices), double(layout.pp),
+                       most - least.memory};
     double step = plan->cost.stepTime.value, bound = leastStep(terms, floor, room) + least.update;
     ++checked;
-    EXPECT_LE(slack * bound, step) << "layout " << i << ": " << toString(layout) << ", " << layout.schedule << ", " << problem.model.layers
-                                   << " layers, " << problem.job.globalBatch << " sequences";
+    EXPECT_LE(slack * bound, step) << "layout " << i << ": " << toString(layout) << ", " << layout.schedule << ", "
+                                   << problem.model.layers << " layers, " << problem.job.globalBatch << " sequences";
     EXPECT_TRUE(mayTake(step / slack - least.update, terms, floor, room)) << "layout " << i;
     auto &[count, sum] = tightness[layout.pp > 1 ? layout.schedule : "one stage"];
     ++count;

@@ -1,5 +1,6 @@
-// The search that ppc-compile makes, over what compiled programs can run on the ranks of one machine, against pricing all of it.
-#include "ppc/Planning/LayoutFile.h"
+// The search that ppc-compile makes, over what compiled programs can run on the ranks of one machine, against pricing
+// all of it.
+#include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Planning/PlanSearch.h"
 
 #include "gtest/gtest.h"
@@ -95,7 +96,8 @@ TEST_F(RunnablePlans, searchFindsTheLeastOfAll) {
       ASSERT_FALSE(result.plans.empty());
       EXPECT_EQ(notRunnable(result.plans.front().layout), "");
       EXPECT_EQ(result.plans.front().layout.devices(), 4);
-      EXPECT_NEAR(result.plans.front().cost.stepTime.value, leastOfAll(asked), 1e-9 * leastOfAll(asked)) << layers << " " << kvHeads;
+      EXPECT_NEAR(result.plans.front().cost.stepTime.value, leastOfAll(asked), 1e-9 * leastOfAll(asked))
+          << layers << " " << kvHeads;
     }
 }
 
@@ -123,7 +125,8 @@ TEST_F(RunnablePlans, amongTimesAlikeLessMemoryIsChosen) {
         // The same plan, whatever is listed.
         asked.topK = 1;
         asked.threads = 1;
-        EXPECT_EQ(toString(llvm::cantFail(searchPlan(asked)).plans.front().layout), toString(result.plans.front().layout));
+        EXPECT_EQ(toString(llvm::cantFail(searchPlan(asked)).plans.front().layout),
+                  toString(result.plans.front().layout));
       }
   EXPECT_GE(cheaper, 6);
 }
@@ -141,8 +144,9 @@ TEST_F(RunnablePlans, memoryForcesAnotherPlan) {
 }
 
 TEST_F(RunnablePlans, moreRanksThanCoresShareTheMachine) {
-  Cluster cores = llvm::cantFail(parseCluster("cores", "name: cores\ndevice: { kind: x86-64, memory: 8e9 }\n"
-                                                       "levels: [{ name: shared-memory, kind: shared-memory, size: 2 }]\n"));
+  Cluster cores =
+      llvm::cantFail(parseCluster("cores", "name: cores\ndevice: { kind: x86-64, memory: 8e9 }\n"
+                                           "levels: [{ name: shared-memory, kind: shared-memory, size: 2 }]\n"));
   Cluster ranks = llvm::cantFail(clusterOfRanks(cores, 8));
   EXPECT_EQ(ranks.deviceCount(), 8);
   EXPECT_EQ(ranks.device().memory.value, 2e9);

@@ -1,5 +1,5 @@
 // Stage cuts against exhaustive search, ties as documented, refusals with their numbers.
-#include "ppc/Planning/StageCutter.h"
+#include "ppc/Planning/Chain/StageCutter.h"
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ static std::vector<LayerCost> layersOf(std::vector<double> times, double memory 
 
 using Best = std::tuple<double, double, std::vector<int64_t>>; // slowest, sum of squares, first layers
 
-static void tryAll(const std::vector<LayerCost> &layers, int64_t stages, std::optional<Bytes> limit,
-                   std::vector<int64_t> &first, std::optional<Best> &best) {
+static void tryAllCuts(const std::vector<LayerCost> &layers, int64_t stages, std::optional<Bytes> limit,
+                       std::vector<int64_t> &first, std::optional<Best> &best) {
   if (int64_t(first.size()) == stages) {
     double slowest = 0, squares = 0;
     for (int64_t s = 0; s < stages; ++s) {
@@ -41,7 +41,7 @@ static void tryAll(const std::vector<LayerCost> &layers, int64_t stages, std::op
   }
   for (size_t next = first.back() + 1; next < layers.size(); ++next) {
     first.push_back(next);
-    tryAll(layers, stages, limit, first, best);
+    tryAllCuts(layers, stages, limit, first, best);
     first.pop_back();
   }
 }
@@ -62,7 +62,7 @@ TEST(StageCutter, MatchesExhaustiveSearch) {
       limit = Bytes(upTo(20));
     std::optional<Best> best;
     std::vector<int64_t> first = {0};
-    tryAll(layers, stages, limit, first, best);
+    tryAllCuts(layers, stages, limit, first, best);
     llvm::Expected<StageCut> cut = cutStages(layers, stages, limit);
     ASSERT_EQ(bool(cut), best.has_value()) << "round " << round;
     if (!cut) {
@@ -93,7 +93,8 @@ TEST(StageCutter, RefusesWithTheNumbers) {
   auto message = [](std::vector<LayerCost> layers, int64_t stages, std::optional<Bytes> limit) {
     return llvm::toString(cutStages(layers, stages, limit).takeError());
   };
-  EXPECT_EQ(message(layersOf({1, 1, 1}), 4, std::nullopt), "cannot cut 3 layers (embedding and head count) into 4 pipeline stages; use at most 3");
+  EXPECT_EQ(message(layersOf({1, 1, 1}), 4, std::nullopt),
+            "cannot cut 3 layers (embedding and head count) into 4 pipeline stages; use at most 3");
   EXPECT_EQ(message(layersOf({1}), 0, std::nullopt), "cannot cut layers into 0 pipeline stages; at least 1 is needed");
   EXPECT_EQ(message(layersOf({1, 1, 1, 1}, 1024), 2, Bytes(1536)),
             "no cut of 4 layers into 2 pipeline stages keeps every stage within 1.5 KiB; the best needs 2 KiB");

@@ -1,7 +1,7 @@
 // Recomputed layers by stage, and cuts that memory moves, against loops over all of them.
+#include "lib/Planning/Grid/StageFit.h"
 #include "RandomProblems.h"
-#include "lib/Planning/PlanSpace.h"
-#include "lib/Planning/StageFit.h"
+#include "lib/Planning/Grid/PlanSpace.h"
 #include "ppc/Planning/PlanVerifier.h"
 #include "gtest/gtest.h"
 
@@ -11,15 +11,16 @@ using namespace mlir::ppc;
 
 namespace {
 
-/// A pipeline that memory binds: every key but the number of recomputed layers is pinned, and the limit lies between what
-/// the stages need with everything recomputed and with nothing.
+/// A pipeline that memory binds: every key but the number of recomputed layers is pinned, and the limit lies between
+/// what the stages need with everything recomputed and with nothing.
 struct BoundPipeline {
   PlanningProblem problem;
   ParallelLayout layout;
   std::vector<int64_t> even;
 };
 
-std::optional<BoundPipeline> makePipeline(RandomProblems &random, std::initializer_list<int64_t> schedules, int64_t vp, int64_t layers = 0) {
+std::optional<BoundPipeline> makePipeline(RandomProblems &random, std::initializer_list<int64_t> schedules, int64_t vp,
+                                          int64_t layers = 0) {
   static const char *names[] = {"1f1b", "gpipe", "zb1p", "seq1f1b", "interleaved", "dualpipe"};
   BoundPipeline made;
   made.problem = random.make();
@@ -52,8 +53,8 @@ std::optional<BoundPipeline> makePipeline(RandomProblems &random, std::initializ
   if (least >= most)
     return std::nullopt;
   made.problem.limit = Bytes(least + (most - least) * double(random.pick({1, 3, 5, 7, 9})) / 10);
-  for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Vp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp, PlanKey::MicroBatch,
-                      PlanKey::Schedule, PlanKey::Zero, PlanKey::Offload, PlanKey::Recompute})
+  for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Vp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
+                      PlanKey::MicroBatch, PlanKey::Schedule, PlanKey::Zero, PlanKey::Offload, PlanKey::Recompute})
     made.problem.constraints.pin(key, planValue(layout, key));
   return made;
 }
@@ -74,7 +75,8 @@ template <typename Visit> void forAll(llvm::ArrayRef<int64_t> most, Visit visit)
 
 double timeIfItFits(const BoundPipeline &pipeline, StepEstimator &estimator, const ParallelLayout &layout) {
   const PlanningProblem &problem = pipeline.problem;
-  StepCost cost = llvm::cantFail(estimator.estimate(problem.model, problem.job, problem.cluster, layout, problem.stack));
+  StepCost cost =
+      llvm::cantFail(estimator.estimate(problem.model, problem.job, problem.cluster, layout, problem.stack));
   for (const StageCost &stage : cost.stages)
     if (stage.memory.total() > problem.limit)
       return std::numeric_limits<double>::infinity();
@@ -125,8 +127,8 @@ TEST(StageFit, FewestByStageAreTheFastestOfAllNumbers) {
   EXPECT_LE(infeasible, 20);
 }
 
-// Several stages per device are filled in rounds: never slower than one number for all of them, which is what the search
-// finds when it is told so.
+// Several stages per device are filled in rounds: never slower than one number for all of them, which is what the
+// search finds when it is told so.
 TEST(StageFit, RoundsAreNeverSlowerThanOneNumber) {
   RandomProblems random(32);
   int compared = 0, faster = 0;
@@ -145,7 +147,8 @@ TEST(StageFit, RoundsAreNeverSlowerThanOneNumber) {
     ASSERT_FALSE(best.plans.empty()) << toString(expected.plans.front().layout);
     EXPECT_TRUE(expected.plans.front().layout.stageRecomputedLayers.empty());
     double ours = best.plans.front().cost.stepTime.value, one = expected.plans.front().cost.stepTime.value;
-    EXPECT_LE(ours, one * (1 + 1e-12)) << toString(best.plans.front().layout) << " against " << toString(expected.plans.front().layout);
+    EXPECT_LE(ours, one * (1 + 1e-12)) << toString(best.plans.front().layout) << " against "
+                                       << toString(expected.plans.front().layout);
     llvm::Error error = verifyPlan(free, best.plans.front());
     EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
     ++compared;
@@ -180,7 +183,8 @@ TEST(StageFit, MovedLayersComeCloseToTheBestCut) {
     if (best == std::numeric_limits<double>::infinity())
       continue;
     ++possible;
-    double ours = result.plans.empty() ? std::numeric_limits<double>::infinity() : result.plans.front().cost.stepTime.value;
+    double ours =
+        result.plans.empty() ? std::numeric_limits<double>::infinity() : result.plans.front().cost.stepTime.value;
     found += !result.plans.empty();
     if (even == std::numeric_limits<double>::infinity())
       continue;
@@ -196,8 +200,8 @@ TEST(StageFit, MovedLayersComeCloseToTheBestCut) {
   RecordProperty("mean_loss_of_even_cut_percent", std::to_string(100 * lostByEven / compared));
   RecordProperty("worst_loss_percent", std::to_string(100 * worst));
   RecordProperty("found_percent", std::to_string(100.0 * found / possible));
-  printf("moved %d of %d; loss %.3f %%, of the even cut %.3f %%; worst %.3f %%; found %d of %d\n", moved, compared, 100 * lost / compared,
-         100 * lostByEven / compared, 100 * worst, found, possible);
+  printf("moved %d of %d; loss %.3f %%, of the even cut %.3f %%; worst %.3f %%; found %d of %d\n", moved, compared,
+         100 * lost / compared, 100 * lostByEven / compared, 100 * worst, found, possible);
   EXPECT_GE(moved, 3);
   EXPECT_LE(lost, lostByEven);
 }

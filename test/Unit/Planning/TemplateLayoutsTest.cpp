@@ -1,6 +1,6 @@
 // Which layouts the search over templates finds: the known ones where they are best, others where they are not.
 #include "TemplateModels.h"
-#include "ppc/Planning/TemplateSearch.h"
+#include "ppc/Planning/Chain/TemplateSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 using namespace mlir::ppc;
 using namespace mlir::ppc::test;
 
-static Cluster cluster(llvm::StringRef spelling) {
+static Cluster laidOutCluster(llvm::StringRef spelling) {
   auto found = findCluster(spelling);
   EXPECT_TRUE(bool(found)) << llvm::toString(found.takeError());
   return *found;
@@ -21,7 +21,7 @@ static bool isOneDimensional(const OpStrategy &strategy) { return llvm::all_equa
 
 /// Column- and row-parallel products over all tensor-parallel ranks, their elementwise ops alike, vocabulary-parallel
 /// ends, everything else replicated or cut by sequence.
-static bool isMegatron(const OpTemplate &layer, const TemplateOp &op, const OpStrategy &strategy) {
+static bool isMegatronLayout(const OpTemplate &layer, const TemplateOp &op, const OpStrategy &strategy) {
   int choice = strategy.axes.front();
   if (!isOneDimensional(strategy))
     return false;
@@ -70,11 +70,11 @@ static std::string spell(const TemplateChain &chain, const TemplateSearchResult 
 
 // LLaMA 3 8B on the eight devices of an NVLink node, with just enough memory for layers cut by columns and rows.
 TEST(TemplateLayouts, MegatronWithSequenceParallelismOnANode) {
-  Cluster node = cluster("dgx-h100");
+  Cluster node = laidOutCluster("dgx-h100");
   TemplateChain chain = denseChain({});
   TemplatePricing pricing{node, {{"tp", 8}}};
   TemplatePricing menu = pricing;
-  menu.allowStrategy = isMegatron;
+  menu.allowStrategy = isMegatronLayout;
   Bytes limit(20e9);
   TemplateSearchResult found = search(pricing, chain, limit), best = search(menu, chain, limit);
   EXPECT_LE(found.time.value, best.time.value * (1 + 1e-12));
@@ -91,12 +91,12 @@ TEST(TemplateLayouts, MegatronWithSequenceParallelismOnANode) {
 // Two towers of which one is narrow: cutting rows of data and gathering weights is cheaper than columns and rows, and
 // where the menu's cut is taken the sums of both towers are reduced together.
 TEST(TemplateLayouts, TwoTowersAreNotCutByTheMenu) {
-  Cluster node = cluster("dgx-h100");
+  Cluster node = laidOutCluster("dgx-h100");
   TemplateChain chain = twoTowerChain(16, 4096, 4096, 16384, 512);
   TemplatePricing pricing{node, {{"tp", 8}}};
   pricing.microBatches = 16;
   TemplatePricing menu = pricing;
-  menu.allowStrategy = isMegatron;
+  menu.allowStrategy = isMegatronLayout;
   TemplateSearchResult found = search(pricing, chain), best = search(menu, chain);
   EXPECT_LT(found.time.value, 0.75 * best.time.value);
   EXPECT_EQ(spell(chain, found, pricing, "up1"), "{t: tp}");

@@ -95,7 +95,7 @@ int TemplateBuilder::pointwise(const std::string &name, const std::string &lette
 }
 
 int TemplateBuilder::stream(const std::string &name, std::vector<std::pair<int, std::string>> operands,
-                            const std::string &result, const std::string &fixed, LayoutCombiner combiner) {
+                            const std::string &result, const std::string &fixed, Combiner combiner) {
   TemplateOp &op = start(name, operands, result, fixed);
   for (TemplateFactor &factor : op.factors)
     factor.combiner = combiner;
@@ -160,7 +160,7 @@ TemplateChain denseChain(const DenseModel &model) {
   int in = head.boundary("x", "bsh");
   int normed = head.stream("norm", {{in, "bsh"}, {head.parameter("norm.weight", "h"), "h"}}, "bsh", "h");
   int logits = head.product("logits", "bsh,vh->bsv", normed, head.parameter("head", "vh"));
-  int lse = head.stream("lse", {{logits, "bsv"}}, "bs", "", LayoutCombiner::LogSumExp);
+  int lse = head.stream("lse", {{logits, "bsv"}}, "bs", "", Combiner::LogSumExp);
   int targets = head.value("targets", "bs", TemplateValueKind::Input, false);
   int picked = head.stream("pick", {{logits, "bsv"}, {targets, "bs"}}, "bs");
   int nll = head.pointwise("nll", "bs", {lse, picked}, true);

@@ -2,7 +2,7 @@
 #ifndef PPC_TEST_UNIT_PLANNING_TEMPLATEMODELS_H
 #define PPC_TEST_UNIT_PLANNING_TEMPLATEMODELS_H
 
-#include "ppc/Planning/OpTemplate.h"
+#include "ppc/Planning/Chain/OpTemplate.h"
 
 #include <string>
 
@@ -22,7 +22,7 @@ public:
                 const std::string &fixed = "");
   /// Any stream: letters per operand and of the result.
   int stream(const std::string &name, std::vector<std::pair<int, std::string>> operands, const std::string &result,
-             const std::string &fixed = "", LayoutCombiner combiner = LayoutCombiner::Sum);
+             const std::string &fixed = "", Combiner combiner = Combiner::Sum);
   int attention(const std::string &name, int q, int k, int v);
   OpTemplate finish(std::vector<int> outputs);
 

@@ -1,5 +1,5 @@
 // The search over templates: against exhaustive search, folding, memory limits, time.
-#include "ppc/Planning/TemplateSearch.h"
+#include "ppc/Planning/Chain/TemplateSearch.h"
 #include "TemplateModels.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 using namespace mlir::ppc;
 using namespace mlir::ppc::test;
 
-static Cluster cluster(llvm::StringRef spelling) {
+static Cluster searchedCluster(llvm::StringRef spelling) {
   auto found = findCluster(spelling);
   EXPECT_TRUE(bool(found)) << llvm::toString(found.takeError());
   return *found;
@@ -91,7 +91,7 @@ double tryChain(llvm::ArrayRef<const std::map<std::vector<int>, double> *> layer
 } // namespace
 
 TEST(TemplateSearch, FindsWhatExhaustiveSearchFinds) {
-  Cluster node = cluster("dgx-a100");
+  Cluster node = searchedCluster("dgx-a100");
   int compared = 0;
   for (unsigned seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -124,9 +124,10 @@ TEST(TemplateSearch, FindsWhatExhaustiveSearchFinds) {
 
 // Attention over boundaries, its own strategies among the others.
 TEST(TemplateSearch, FindsWhatExhaustiveSearchFindsWithAttention) {
-  Cluster node = cluster("dgx-a100");
+  Cluster node = searchedCluster("dgx-a100");
   std::set<int> choices;
-  for (auto [heads, sequence] : {std::pair(8, 512), std::pair(1, 512), std::pair(1, 16384), std::pair(4, 65536), std::pair(2, 4096)}) {
+  for (auto [heads, sequence] :
+       {std::pair(8, 512), std::pair(1, 512), std::pair(1, 16384), std::pair(4, 65536), std::pair(2, 4096)}) {
     TemplateBuilder first("first", {{'b', 1}, {'s', sequence}, {'t', sequence}, {'k', heads}, {'g', 1}, {'d', 128}});
     int q = first.stream("q", {{first.value("queries", "bskgd", TemplateValueKind::Input), "bskgd"}}, "bskgd");
     int k = first.stream("k", {{first.value("keys", "btkd", TemplateValueKind::Input), "btkd"}}, "btkd");
@@ -138,7 +139,8 @@ TEST(TemplateSearch, FindsWhatExhaustiveSearchFindsWithAttention) {
     // Streams that cut nothing but the sequence and the heads keep the number of assignments small.
     pricing.allowStrategy = [](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) {
       int choice = strategy.axes.front();
-      return op.kernel == TemplateKernel::Attention || choice < 0 || op.factors[choice].name == "s" || op.factors[choice].name == "t";
+      return op.kernel == TemplateKernel::Attention || choice < 0 || op.factors[choice].name == "s" ||
+             op.factors[choice].name == "t";
     };
     TemplateSearch search(pricing, chain);
     std::map<std::vector<int>, double> table = tryAll(search.network(0), 0);
@@ -156,7 +158,7 @@ TEST(TemplateSearch, FindsWhatExhaustiveSearchFindsWithAttention) {
 }
 
 TEST(TemplateSearch, LimitsHoldAndBoundsAreBounds) {
-  Cluster node = cluster("dgx-a100");
+  Cluster node = searchedCluster("dgx-a100");
   TemplatePricing pricing{node, {{"tp", 4}}};
   for (unsigned seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -198,7 +200,7 @@ TEST(TemplateSearch, LimitsHoldAndBoundsAreBounds) {
 }
 
 TEST(TemplateSearch, EqualLayersAreSearchedOnce) {
-  Cluster node = cluster("dgx-h100");
+  Cluster node = searchedCluster("dgx-h100");
   TemplatePricing pricing{node, {{"tp0", 2}, {"tp1", 4}}};
   std::vector<double> times, seconds;
   std::vector<int64_t> entries;
@@ -224,7 +226,7 @@ TEST(TemplateSearch, EqualLayersAreSearchedOnce) {
 }
 
 TEST(TemplateSearch, ADenseModelOnTwoAxesTakesLittleTime) {
-  Cluster node = cluster("dgx-h100");
+  Cluster node = searchedCluster("dgx-h100");
   TemplatePricing pricing{node, {{"tp0", 2}, {"tp1", 4}}};
   TemplateChain chain = denseChain({});
   clock_t start = clock();
@@ -241,7 +243,7 @@ TEST(TemplateSearch, ADenseModelOnTwoAxesTakesLittleTime) {
 }
 
 TEST(TemplateSearch, SaysWhatIsTooLarge) {
-  Cluster node = cluster("dgx-h100");
+  Cluster node = searchedCluster("dgx-h100");
   TemplatePricing pricing{node, {{"tp", 8}}};
   TemplateChain chain = denseChain({});
   TemplateSearch search(pricing, chain);
@@ -251,7 +253,7 @@ TEST(TemplateSearch, SaysWhatIsTooLarge) {
 }
 
 TEST(TemplateSearch, ExplainsWithARunnerUpThatIsNotFaster) {
-  Cluster node = cluster("dgx-h100");
+  Cluster node = searchedCluster("dgx-h100");
   TemplatePricing pricing{node, {{"tp", 8}}};
   DenseModel model;
   model.layers = 4;

@@ -1,4 +1,5 @@
-// What reports say of a plan agrees with its price: kinds of time add up, the drawn timeline lasts as long as the predicted one.
+// What reports say of a plan agrees with its price: kinds of time add up, the drawn timeline lasts as long as the
+// predicted one.
 #include "ppc/Reporting/PlanReport.h"
 
 #include "gtest/gtest.h"
@@ -74,11 +75,13 @@ TEST(PlanReport, TimesAddUpAndTimelinesLast) {
     // What nothing hides is part of the step, on whichever stage it is most.
     double exposed = plan.cost.exposedCommunication.value;
     ASSERT_LE(exposed, step * (1 + 1e-9));
-    ASSERT_GE(exposed, (plan.time[TimeKind::LayerCommunication] + plan.time[TimeKind::StateExchange]).value - 1e-9 * step);
+    ASSERT_GE(exposed,
+              (plan.time[TimeKind::LayerCommunication] + plan.time[TimeKind::StateExchange]).value - 1e-9 * step);
     if (layout.pp == 1)
       ASSERT_NEAR(exposed,
-                  (plan.time[TimeKind::LayerCommunication] + plan.time[TimeKind::StateExchange] + plan.time[TimeKind::GradientReduction] +
-                   plan.cost.stages[0].exposedGather).value,
+                  (plan.time[TimeKind::LayerCommunication] + plan.time[TimeKind::StateExchange] +
+                   plan.time[TimeKind::GradientReduction] + plan.cost.stages[0].exposedGather)
+                      .value,
                   1e-9 * step);
     double compute = 0;
     for (const OpShare &share : opShares(report, plan)) {
@@ -86,7 +89,9 @@ TEST(PlanReport, TimesAddUpAndTimelinesLast) {
       ASSERT_LE(share.computeShare, 1.0) << share.name.str();
       ASSERT_LE(share.bandwidthShare, 1.0 + 1e-9) << share.name.str();
     }
-    ASSERT_NEAR(compute, (plan.time[TimeKind::Matmul] + plan.time[TimeKind::Attention] + plan.time[TimeKind::Memory]).value, 1e-6 * step);
+    ASSERT_NEAR(compute,
+                (plan.time[TimeKind::Matmul] + plan.time[TimeKind::Attention] + plan.time[TimeKind::Memory]).value,
+                1e-6 * step);
     ScheduleTimeline timeline = llvm::cantFail(stepTimeline(plan));
     ASSERT_NEAR(timeline.stepTime.value, plan.cost.pipeline.value, 1e-6 * step);
     int64_t layers = 0;

@@ -123,7 +123,8 @@ TEST(PipelineProgram, LoadsAreThoseOfTheWholeSchedule) {
         shape.lead = 1 + int64_t(random.below(48));
         shape.lag = 1 + int64_t(random.below(48));
       }
-      SCOPED_TRACE(describe(kind, shape) + ", lead " + std::to_string(shape.lead) + ", lag " + std::to_string(shape.lag));
+      SCOPED_TRACE(describe(kind, shape) + ", lead " + std::to_string(shape.lead) + ", lag " +
+                   std::to_string(shape.lag));
       PipelineSchedule schedule = kind.make(shape), empty = makeEmptyPipeline(kind, shape);
       for (int64_t stage = 0; stage < schedule.stageCount; ++stage)
         for (int64_t replica = 0; replica < schedule.replicaCount(); ++replica)

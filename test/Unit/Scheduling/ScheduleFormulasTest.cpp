@@ -18,7 +18,7 @@ struct Simulated {
   std::vector<double> peaks; // per device: micro-batches, that is, chunks / v
 };
 
-Simulated simulate(llvm::StringRef name, PipelineShape shape, double forward, double backward, double weight) {
+Simulated simulateNamed(llvm::StringRef name, PipelineShape shape, double forward, double backward, double weight) {
   PipelineSchedule schedule = llvm::cantFail(makePipelineSchedule(name, shape));
   // Durations of a device's whole share of the model.
   double v = shape.chunks;
@@ -40,27 +40,27 @@ TEST(ScheduleFormulas, OneDirectionWithoutSplitBackward) {
       for (int64_t m : {p, p + 1, 2 * p + 1, 5 * p}) {
         SCOPED_TRACE(std::to_string(p) + " devices, " + std::to_string(m) + " micro-batches");
         double idle = (p - 1) * (forward + backward);
-        Simulated gpipe = simulate("gpipe", {p, m}, forward, backward, 0);
+        Simulated gpipe = simulateNamed("gpipe", {p, m}, forward, backward, 0);
         EXPECT_NEAR(gpipe.idle, idle, 1e-9);
-        Simulated oneFOneB = simulate("1f1b", {p, m}, forward, backward, 0);
+        Simulated oneFOneB = simulateNamed("1f1b", {p, m}, forward, backward, 0);
         EXPECT_NEAR(oneFOneB.idle, idle, 1e-9);
         for (int64_t d = 0; d < p; ++d) {
           EXPECT_EQ(gpipe.peaks[d], m);
           EXPECT_EQ(oneFOneB.peaks[d], p - d);
         }
         for (int64_t v = 2; v <= 4; ++v) {
-          Simulated breadthFirst = simulate("breadth-first", {p, m, v}, forward, backward, 0);
+          Simulated breadthFirst = simulateNamed("breadth-first", {p, m, v}, forward, backward, 0);
           EXPECT_NEAR(breadthFirst.idle, idle / v, 1e-9);
           EXPECT_EQ(most(breadthFirst), m);
           if (m % p)
             continue;
-          Simulated interleaved = simulate("interleaved", {p, m, v}, forward, backward, 0);
+          Simulated interleaved = simulateNamed("interleaved", {p, m, v}, forward, backward, 0);
           EXPECT_NEAR(interleaved.idle, idle / v, 1e-9);
           double published = p * (1 + double(p - 1) / (p * v)); // Korthikanti et al., arXiv 2205.05198
           EXPECT_NEAR(most(interleaved), std::min<double>(published, m), 1e-9);
         }
         for (int64_t k = 1; k <= 4; ++k) {
-          Simulated sliced = simulate("seq1f1b", {p, m, 1, k}, forward, backward, 0);
+          Simulated sliced = simulateNamed("seq1f1b", {p, m, 1, k}, forward, backward, 0);
           EXPECT_NEAR(sliced.idle, idle / k, 1e-9);
           EXPECT_NEAR(most(sliced), double(p + k - 1) / k, 1e-9);
         }
@@ -73,9 +73,9 @@ TEST(ScheduleFormulas, ZeroBubble) {
       for (int64_t m : {2 * p, 2 * p + 3, 5 * p}) {
         SCOPED_TRACE(std::to_string(p) + " devices, " + std::to_string(m) + " micro-batches, W " +
                      std::to_string(weight));
-        Simulated one = simulate("zb1p", {p, m}, forward, backward, weight);
+        Simulated one = simulateNamed("zb1p", {p, m}, forward, backward, weight);
         EXPECT_NEAR(one.spanIdle, (p - 1) * (forward + backward - weight), 1e-9);
-        Simulated two = simulate("zb2p", {p, m}, forward, backward, weight);
+        Simulated two = simulateNamed("zb2p", {p, m}, forward, backward, weight);
         EXPECT_NEAR(two.spanIdle, (p - 1) * (forward + backward - 2 * weight), 1e-9);
         for (int64_t d = 0; d < p; ++d) {
           EXPECT_EQ(one.peaks[d], p);
@@ -89,17 +89,17 @@ TEST(ScheduleFormulas, VShaped) {
   for (int64_t p : {2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 31})
     for (int64_t m : {2 * p, 4 * p + 1}) {
       SCOPED_TRACE(std::to_string(p) + " devices, " + std::to_string(m) + " micro-batches");
-      Simulated zbv = simulate("zbv", {p, m, 2}, 2, 2, 2);
+      Simulated zbv = simulateNamed("zbv", {p, m, 2}, 2, 2, 2);
       EXPECT_EQ(zbv.spanIdle, 0);
       for (int64_t d = 0; d < p; ++d)
         EXPECT_EQ(zbv.peaks[d], p);
       // Half of 1F1B's idle time and activations, up to the ends of the building block.
-      Simulated half = simulate("v-half", {p, m, 2}, 2, 2, 2);
+      Simulated half = simulateNamed("v-half", {p, m, 2}, 2, 2, 2);
       EXPECT_LE(half.spanIdle, 3 * (p - 1) + 2);
       EXPECT_GE(half.spanIdle, 3 * (p - 1) - 2);
       EXPECT_LE(most(half), p / 2.0 + 1);
       // Two thirds of the idle time, a third of the activations.
-      Simulated least = simulate("v-min", {p, m, 2}, 2, 2, 2);
+      Simulated least = simulateNamed("v-min", {p, m, 2}, 2, 2, 2);
       EXPECT_LE(least.spanIdle, 4 * (p - 1));
       EXPECT_GE(least.spanIdle, 4 * (p - 1) - 1);
       EXPECT_LE(most(least), p / 3.0 + 4 / 3.0);
@@ -111,7 +111,7 @@ TEST(ScheduleFormulas, Wave) {
     for (int64_t m : {p, 2 * p, 7 * p})
       for (int64_t v : {2, 4, 6}) {
         SCOPED_TRACE(std::to_string(p) + " devices, " + std::to_string(m) + " micro-batches, " + std::to_string(v));
-        Simulated wave = simulate("wave", {p, m, v}, v, v, 0);
+        Simulated wave = simulateNamed("wave", {p, m, v}, v, v, 0);
         EXPECT_NEAR(wave.idle, 2 * (p - 1), 1e-9); // in units of a chunk's F, for v times 2m units of work
         EXPECT_LE(most(wave), p);
       }
@@ -121,7 +121,7 @@ TEST(ScheduleFormulas, Chimera) {
   for (int64_t p = 2; p <= 16; p += 2)
     for (int64_t m : {p, 2 * p, 5 * p}) {
       SCOPED_TRACE(std::to_string(p) + " devices, " + std::to_string(m) + " micro-batches");
-      Simulated chimera = simulate("chimera", {p, m}, 1, 1, 0);
+      Simulated chimera = simulateNamed("chimera", {p, m}, 1, 1, 0);
       double rate = chimera.idle / (2 * m + chimera.idle);
       EXPECT_NEAR(rate, (p - 2.0) / (2 * m + p - 2), 1e-12);
       double least = *llvm::min_element(chimera.peaks);
@@ -131,7 +131,7 @@ TEST(ScheduleFormulas, Chimera) {
         continue;
       EXPECT_EQ(least, std::min(p / 2 + 1, p)) << "published: from p/2 + 1 to p";
       EXPECT_EQ(most(chimera), p);
-      Simulated real = simulate("chimera", {p, m}, 1, 2, 0);
+      Simulated real = simulateNamed("chimera", {p, m}, 1, 2, 0);
       EXPECT_NEAR(real.idle / (3 * m + real.idle), (p - 2.0) / (1.5 * m + p - 2), 1e-12);
     }
 }
@@ -198,7 +198,7 @@ TEST(ScheduleFormulas, DualPipe) {
         if (forward == backward && backward == weight)
           EXPECT_NEAR(idle, published, 1e-9);
         // Without blocks messages leave earlier.
-        Simulated dualPipe = simulate("dualpipe", {p, m}, forward, backward, weight);
+        Simulated dualPipe = simulateNamed("dualpipe", {p, m}, forward, backward, weight);
         EXPECT_LE(dualPipe.idle, published + 1e-9);
         EXPECT_EQ(most(dualPipe), p + 1);
         // Half as many devices in a V: the same bubble for a chunk's times.
@@ -207,7 +207,7 @@ TEST(ScheduleFormulas, DualPipe) {
         EXPECT_LE(idle, published + 1e-9);
         if (forward == backward && backward == weight)
           EXPECT_NEAR(idle, published, 1e-9);
-        Simulated v = simulate("dualpipev", {p / 2, m / 2, 2}, 2 * forward, 2 * backward, 2 * weight);
+        Simulated v = simulateNamed("dualpipev", {p / 2, m / 2, 2}, 2 * forward, 2 * backward, 2 * weight);
         EXPECT_NEAR(v.idle, dualPipe.idle, 1e-9);
         EXPECT_EQ(most(v), (p + 1) / 2.0);
       }
@@ -277,7 +277,8 @@ TEST(ScheduleFormulas, BubbleRatesCalculatedFromProfiledTimes) {
     PipelineShape within =
         fitPipelineShape(*llvm::cantFail(findPipelineSchedule("zb1p")), {row.p, row.m}, {each}, messages, 0.43);
     EXPECT_LT(1 - work / span("zb1p", within, row.forward, row.backward, row.weight), row.h1 + 1e-3);
-    PipelineProgram held = llvm::cantFail(compilePipelineSchedule(*llvm::cantFail(findPipelineSchedule("zb1p")), within));
+    PipelineProgram held =
+        llvm::cantFail(compilePipelineSchedule(*llvm::cantFail(findPipelineSchedule("zb1p")), within));
     for (int64_t device = 0; device < row.p; ++device) {
       EXPECT_LE(held.peak(device, {1.0}, {0.43}), row.p);
       EXPECT_GT(held.peak(device, {1.0}, {0.43}), row.p - 2);

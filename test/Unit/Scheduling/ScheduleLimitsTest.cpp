@@ -35,12 +35,15 @@ TEST(ScheduleLimits, ForwardsWaitAsTheOrderSays) {
       int64_t replicas = schedule.replicaCount(), each = shape.microBatches / replicas;
       for (const OrderLimit &limit : kind.orderLimits(shape))
         for (int64_t replica = 0; replica < replicas; ++replica) {
-          ASSERT_EQ(schedule.deviceOf(replica, limit.from), schedule.deviceOf(replica, limit.to)) << describe(kind, shape);
+          ASSERT_EQ(schedule.deviceOf(replica, limit.from), schedule.deviceOf(replica, limit.to))
+              << describe(kind, shape);
           ASSERT_GE(limit.ahead, 1);
           for (int64_t m = 0; m + limit.ahead < each; ++m, ++checked) {
-            size_t before = places.at({limit.toBackward ? Kind::Backward : Kind::Forward, limit.to, m * replicas + replica, 0});
+            size_t before =
+                places.at({limit.toBackward ? Kind::Backward : Kind::Forward, limit.to, m * replicas + replica, 0});
             size_t after = places.at({Kind::Forward, limit.from, (m + limit.ahead) * replicas + replica, 0});
-            ASSERT_LT(before, after) << describe(kind, shape) << ", from " << limit.from << " to " << limit.to << " ahead " << limit.ahead;
+            ASSERT_LT(before, after) << describe(kind, shape) << ", from " << limit.from << " to " << limit.to
+                                     << " ahead " << limit.ahead;
           }
         }
     }

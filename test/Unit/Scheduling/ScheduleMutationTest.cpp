@@ -1,4 +1,4 @@
-// Random shapes of every schedule: all verify, none beats the lower bounds, and what breaks them is noticed.
+// Random shapes of every schedule: all verifySlots, none beats the lower bounds, and what breaks them is noticed.
 #include "ppc/Scheduling/ScheduleSimulator.h"
 #include "ppc/Scheduling/ScheduleVerifier.h"
 
@@ -12,7 +12,7 @@
 using namespace mlir::ppc;
 using Kind = PipelineActionKind;
 
-static std::string verify(const PipelineSchedule &schedule, const std::vector<int64_t> &slots) {
+static std::string verifySlots(const PipelineSchedule &schedule, const std::vector<int64_t> &slots) {
   return llvm::toString(verifySchedule(schedule, slots));
 }
 
@@ -25,7 +25,7 @@ TEST(ScheduleMutation, EverySchedulesVerifies) {
       PipelineShape shape = random.shape(kind, 9, 40);
       PipelineSchedule schedule = kind.make(shape);
       EXPECT_EQ(schedule.name, kind.name);
-      ASSERT_EQ(verify(schedule, slotsPerStage(schedule)), "") << describe(kind, shape);
+      ASSERT_EQ(verifySlots(schedule, slotsPerStage(schedule)), "") << describe(kind, shape);
     }
 }
 
@@ -101,8 +101,8 @@ TEST(ScheduleMutation, WhatBreaksAScheduleIsRefused) {
         std::vector<PipelineAction> &wrong = schedule.devices[(device + 1) % shape.devices];
         wrong.insert(wrong.begin() + random.below(wrong.size() + 1), action);
       }
-      EXPECT_NE(verify(schedule, slots), "") << describe(kind, shape) << ", mutation " << mutation << " of "
-                                             << toString(action) << " on device " << device;
+      EXPECT_NE(verifySlots(schedule, slots), "") << describe(kind, shape) << ", mutation " << mutation << " of "
+                                                  << toString(action) << " on device " << device;
     }
 }
 
@@ -242,7 +242,7 @@ TEST(ScheduleMutation, TheVerifierAgreesWithTheClosure) {
     }
     bool expected = Closure(schedule, slots).isSound();
     (expected ? sound : unsound)++;
-    std::string message = verify(schedule, slots);
+    std::string message = verifySlots(schedule, slots);
     ASSERT_EQ(message.empty(), expected) << "round " << round << ", " << describe(kind, shape) << ": " << message;
   }
   EXPECT_GT(sound, 50);

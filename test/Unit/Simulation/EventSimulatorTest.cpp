@@ -1,5 +1,5 @@
-// Laws that hold for any graph: work done is work asked for, nothing runs faster than it may, no link carries more than it can,
-// nothing waits for nothing; and the cases whose times are known.
+// Laws that hold for any graph: work done is work asked for, nothing runs faster than it may, no link carries more than
+// it can, nothing waits for nothing; and the cases whose times are known.
 #include "ppc/Simulation/EventSimulator.h"
 
 #include "../../../lib/CostModel/LayerBuilder.h"
@@ -99,7 +99,8 @@ TEST(EventSimulator, ConservesWorkAndCapacity) {
         EXPECT_LE(segment->rate, cap + 1e-12);
         // What runs below its cap has a link of which nothing is left.
         for (size_t resource = 0; resource < taken.size(); ++resource)
-          full |= used(graph, segment->task, int32_t(resource)) > 0 && taken[resource] > graph.capacities[resource] - 1e-9;
+          full |=
+              used(graph, segment->task, int32_t(resource)) > 0 && taken[resource] > graph.capacities[resource] - 1e-9;
         EXPECT_TRUE(full || segment->rate > cap - 1e-9);
         contended += segment->rate < cap - 1e-9;
       }

@@ -1,4 +1,5 @@
-// Sharing one set of linked tasks at a time gives what sharing all tasks at once gives, and touches each task of the set once.
+// Sharing one set of linked tasks at a time gives what sharing all tasks at once gives, and touches each task of the
+// set once.
 #include "lib/Simulation/LinkedClaims.h"
 
 #include "../Scheduling/RandomSchedules.h"
@@ -54,7 +55,8 @@ TEST(LinkedClaims, SetsAreSharedAsAllTasksAtOnce) {
             for (int32_t task : users[resource])
               each(task);
           },
-          [&](int32_t task) { return caps[task]; }, [&](int32_t task) -> const std::vector<ResourceUse> & { return uses[task]; },
+          [&](int32_t task) { return caps[task]; },
+          [&](int32_t task) -> const std::vector<ResourceUse> & { return uses[task]; },
           [&](int32_t task, double found) {
             EXPECT_EQ(rate[task], -1) << "a task of two sets, round " << round;
             EXPECT_EQ(root[task], root[users[first].front()]) << "a task that is not linked, round " << round;

@@ -94,12 +94,15 @@ struct RandomSteps {
     ParallelLayout effective = layout;
     effective.vp = detail.shape.chunks;
     PricingContext context(*model, job, *cluster, effective, *stack, detail.shape.slices);
-    return deriveStepWork(context, detail, cost, llvm::cantFail(makePipelineSchedule(detail.schedule->name, detail.shape)));
+    return deriveStepWork(context, detail, cost,
+                          llvm::cantFail(makePipelineSchedule(detail.schedule->name, detail.shape)));
   }
   SimulatedStep simulate(StepSimulationOptions options = {}) const {
     return llvm::cantFail(simulateStep(*model, job, *cluster, layout, *stack, detail, cost, options));
   }
-  std::string describe() const { return model->name + " on " + cluster->name + ", " + stack->name + ": " + toString(layout); }
+  std::string describe() const {
+    return model->name + " on " + cluster->name + ", " + stack->name + ": " + toString(layout);
+  }
 
   RandomSchedules random;
   std::vector<ModelShape> models;
@@ -166,8 +169,11 @@ TEST(StepSimulation, EqualsTheTimerOnStepsWithoutState) {
     }
     for (DeviceWork &device : work.devices)
       device.reduction = device.gather = device.optimizer = device.hostCopies = Seconds(0);
-    ASSERT_EQ(llvm::toString(timer.time(steps.detail.schedule->name, steps.detail.shape, durations, work.messages, expected)), "");
-    for (int64_t opTasks : {0, 4000, round % 5 ? 4000 : 1 << 30}) { // chunks, the first and last micro-batch op by op, everything
+    ASSERT_EQ(
+        llvm::toString(timer.time(steps.detail.schedule->name, steps.detail.shape, durations, work.messages, expected)),
+        "");
+    for (int64_t opTasks :
+         {0, 4000, round % 5 ? 4000 : 1 << 30}) { // chunks, the first and last micro-batch op by op, everything
       StepSimulationOptions options;
       options.opTasks = opTasks;
       SimulatedStep step = llvm::cantFail(simulateWork(work, options));
@@ -187,7 +193,8 @@ TEST(StepSimulation, EqualsTheEstimatorWhereNothingRunsBesideAnything) {
     // One stage, or blocking sends; no state that moves beside layers; the update waits for everything.
     const ParallelLayout &layout = steps.layout;
     bool alone = layout.pp == 1 && layout.zero <= 1 && layout.offload != Offload::Activations;
-    bool behind = steps.cost.stages[0].gradientReduction.value == 0 || (!steps.stack->overlapGradientReduction && !steps.stack->overlapParameterGather);
+    bool behind = steps.cost.stages[0].gradientReduction.value == 0 ||
+                  (!steps.stack->overlapGradientReduction && !steps.stack->overlapParameterGather);
     if (!alone || !behind)
       continue;
     SCOPED_TRACE(steps.describe());
@@ -212,8 +219,8 @@ TEST(StepSimulation, DoesAllWorkAndNoMore) {
     options.opTasks = 1 << 30;
     SimulatedStep single = llvm::cantFail(simulateWork(work, options));
     EXPECT_GT(single.tasks, expanded.tasks);
-    // Tasks are stages, layers or ops: the same but for where contention falls. State that moves beside every layer meets its
-    // collectives at other moments when they stand behind each other or between the ops.
+    // Tasks are stages, layers or ops: the same but for where contention falls. State that moves beside every layer
+    // meets its collectives at other moments when they stand behind each other or between the ops.
     double tolerance = steps.layout.zero >= 2 ? 0.06 : 0.02;
     EXPECT_NEAR(folded.stepTime / expanded.stepTime, 1, tolerance);
     EXPECT_NEAR(single.stepTime / expanded.stepTime, 1, tolerance);
@@ -252,7 +259,8 @@ TEST(StepSimulation, TakesNoLessWithContention) {
     links.communicationShare = links.communicationSlowdown = 0;
     none.communicationShare = none.communicationSlowdown = 0;
     none.levels = 0;
-    double with = llvm::cantFail(simulateWork(shared)).stepTime.value, onlyLinks = llvm::cantFail(simulateWork(links)).stepTime.value;
+    double with = llvm::cantFail(simulateWork(shared)).stepTime.value,
+           onlyLinks = llvm::cantFail(simulateWork(links)).stepTime.value;
     double without = llvm::cantFail(simulateWork(none)).stepTime.value;
     EXPECT_GE(with, without * (1 - 1e-9));
     EXPECT_GE(onlyLinks, without * (1 - 1e-9));
@@ -276,7 +284,8 @@ TEST(StepSimulation, IsTheSameInRunsAsTaskByTask) {
     StepWork work = steps.work();
     if (round % 3 == 0) { // links that are asked for more than they have
       work.messageLink = 0.5 + 0.25 * double(steps.random.below(3));
-      work.messages.forward = work.messages.backward = work.chunks.front().layers.front().forward * double(1 + steps.random.below(4));
+      work.messages.forward = work.messages.backward =
+          work.chunks.front().layers.front().forward * double(1 + steps.random.below(4));
     }
     StepSimulationOptions byTask;
     byTask.keepEvents = true;

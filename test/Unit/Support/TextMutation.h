@@ -20,11 +20,21 @@ inline std::string damage(std::mt19937 &random, std::string text, llvm::ArrayRef
     size_t at = below(text.size() - 1), length = std::min(1 + below(below(1) ? 4 : 40), text.size() - at);
     std::string piece = pieces[below(pieces.size() - 1)].str();
     switch (below(5)) {
-    case 0: text.erase(at, length); break;
-    case 1: text.insert(at, text.substr(below(text.size() - 1), length)); break;
-    case 2: text.insert(at, piece); break;
-    case 3: text[at] = char(below(255)); break;
-    case 4: text.replace(at, length, piece); break;
+    case 0:
+      text.erase(at, length);
+      break;
+    case 1:
+      text.insert(at, text.substr(below(text.size() - 1), length));
+      break;
+    case 2:
+      text.insert(at, piece);
+      break;
+    case 3:
+      text[at] = char(below(255));
+      break;
+    case 4:
+      text.replace(at, length, piece);
+      break;
     case 5: { // a whole value
       size_t from = text.find_first_of(":,", at), to = text.find_first_of(",\n", from + 1);
       if (from != std::string::npos && to != std::string::npos)

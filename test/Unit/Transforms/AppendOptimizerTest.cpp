@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace mlir::ppc;
 using namespace mlir::ppc::test;
 
-static void checkUpdate(MLIRContext &context, OwningOpRef<ModuleOp> model, AppendOptimizerPassOptions options, double step,
-                        unsigned seed) {
+static void checkUpdate(MLIRContext &context, OwningOpRef<ModuleOp> model, AppendOptimizerPassOptions options,
+                        double step, unsigned seed) {
   ASSERT_TRUE(succeeded(run(*model, passes(createBuildBackwardPass()))));
   OwningOpRef<ModuleOp> training = model->clone();
   ASSERT_TRUE(succeeded(run(*training, passes(createAppendOptimizerPass(options)))));
@@ -45,8 +45,10 @@ static void checkUpdate(MLIRContext &context, OwningOpRef<ModuleOp> model, Appen
       double g = gradient.data[e] * scale;
       m.data[e] = options.beta1 * m.data[e] + (1 - options.beta1) * g;
       v.data[e] = options.beta2 * v.data[e] + (1 - options.beta2) * g * g;
-      double mHat = m.data[e] / (1 - std::pow(options.beta1, step)), vHat = v.data[e] / (1 - std::pow(options.beta2, step));
-      p.data[e] = p.data[e] * (1 - (decays ? rate * options.weightDecay : 0)) - rate * mHat / (std::sqrt(vHat) + options.epsilon);
+      double mHat = m.data[e] / (1 - std::pow(options.beta1, step)),
+             vHat = v.data[e] / (1 - std::pow(options.beta2, step));
+      p.data[e] = p.data[e] * (1 - (decays ? rate * options.weightDecay : 0)) -
+                  rate * mHat / (std::sqrt(vHat) + options.epsilon);
     }
     EXPECT_TRUE(near((*results)[findResult(function, "gradient", name)], gradient, 0)) << name.str();
     EXPECT_TRUE(near((*results)[findResult(function, "parameter", name)], p, 1e-12)) << name.str();

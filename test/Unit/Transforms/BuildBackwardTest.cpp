@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace mlir::ppc;
 using namespace mlir::ppc::test;
 
-// (L(p + h) - L(p - h)) / 2h has an error of h^2 times the third derivative plus rounding / h. Where that is too much (norms
-// of small vectors), (4 D(h / 2) - D(h)) / 3 has one of h^4 times the fifth, D(h) being the first.
+// (L(p + h) - L(p - h)) / 2h has an error of h^2 times the third derivative plus rounding / h. Where that is too much
+// (norms of small vectors), (4 D(h / 2) - D(h)) / 3 has one of h^4 times the fifth, D(h) being the first.
 static constexpr double kStep = 1e-4, kTolerance = 1e-7;
 
 static void checkAllGradients(OwningOpRef<ModuleOp> model, unsigned seed) {
@@ -83,7 +83,8 @@ TEST(BuildBackward, LlamaWithTiedEmbeddings) {
 TEST(BuildBackward, LlamaWithScaledRotary) {
   MLIRContext context;
   checkAllGradients(buildLlama(context, {1, 1, 5, R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0,
-      "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16})"}), 33);
+      "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16})"}),
+                    33);
 }
 
 /// Small models of the other families: two layers, hidden 4, vocabulary 7.
@@ -98,7 +99,8 @@ TEST(BuildBackward, DenseFamilies) {
   const std::string configs[] = {
       configOf("gpt2", R"("n_embd": 4, "n_layer": 2, "n_head": 2, "n_positions": 5, "n_inner": 3, "attn_pdrop": 0,
           "resid_pdrop": 0, "embd_pdrop": 0)"),
-      configOf("gpt_neox", R"("hidden_size": 8, "intermediate_size": 3, "num_hidden_layers": 1, "num_attention_heads": 2,
+      configOf("gpt_neox",
+               R"("hidden_size": 8, "intermediate_size": 3, "num_hidden_layers": 1, "num_attention_heads": 2,
           "rotary_pct": 0.5)"),
       configOf("bloom", R"("hidden_size": 6, "n_layer": 1, "n_head": 3)"),
       configOf("mistral", llamaSizes + std::string(R"(, "sliding_window": 2)")),
@@ -113,13 +115,15 @@ TEST(BuildBackward, DenseFamilies) {
 TEST(BuildBackward, MixturesOfExperts) {
   MLIRContext context;
   std::string experts = std::string(llamaSizes) + R"(, "num_experts_per_tok": 2, "num_local_experts": 3)";
-  std::string qwen = std::string(llamaSizes) + R"(, "num_experts_per_tok": 2, "num_experts": 3, "moe_intermediate_size": 4)";
+  std::string qwen =
+      std::string(llamaSizes) + R"(, "num_experts_per_tok": 2, "num_experts": 3, "moe_intermediate_size": 4)";
   for (double capacity : {0.0, 1.0}) {
     HuggingFaceOptions options{/*sequenceLength=*/3, /*globalBatch=*/2, capacity};
     checkAllGradients(buildFromConfig(context, configOf("mixtral", experts), options), 150);
     std::string shared = qwen + R"(, "shared_expert_intermediate_size": 4)";
     checkAllGradients(buildFromConfig(context, configOf("qwen2_moe", shared), options), 151);
-    checkAllGradients(buildFromConfig(context, configOf("qwen3_moe", qwen + R"(, "norm_topk_prob": true)"), options), 152);
+    checkAllGradients(buildFromConfig(context, configOf("qwen3_moe", qwen + R"(, "norm_topk_prob": true)"), options),
+                      152);
   }
 }
 

@@ -1,4 +1,5 @@
-// Offsets of live ranges: right on random problems, tight on the ones that have an easy answer, and the checker notices.
+// Offsets of live ranges: right on random problems, tight on the ones that have an easy answer, and the checker
+// notices.
 #include "ppc/Transforms/Memory/OffsetAllocator.h"
 #include "llvm/Support/MathExtras.h"
 #include <gtest/gtest.h>
@@ -61,7 +62,8 @@ TEST(OffsetAllocator, CheckerNoticesMovedBuffers) {
     assignOffsets(buffers);
     for (LiveBuffer &buffer : buffers)
       for (LiveBuffer &other : buffers)
-        if (&buffer != &other && buffer.bytes && other.bytes && buffer.first <= other.last && other.first <= buffer.last) {
+        if (&buffer != &other && buffer.bytes && other.bytes && buffer.first <= other.last &&
+            other.first <= buffer.last) {
           int64_t right = buffer.offset;
           buffer.offset = other.offset;
           EXPECT_TRUE(findOverlap(buffers));

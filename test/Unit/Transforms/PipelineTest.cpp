@@ -39,11 +39,13 @@ static void assignStages(ModuleOp module, const Pipelining &pipelining, std::mt1
   Builder builder(context);
   module->walk([&](Operation *op) {
     if (auto layer = op->getAttrOfType<IntegerAttr>(attr::layer))
-      op->setAttr(attr::stage, builder.getI64IntegerAttr(llvm::upper_bound(starts, layer.getInt()) - starts.begin() - 1));
+      op->setAttr(attr::stage,
+                  builder.getI64IntegerAttr(llvm::upper_bound(starts, layer.getInt()) - starts.begin() - 1));
   });
-  module->setAttr(attr::plan, PlanAttr::get(context, GridAttr::get(context, {}, {}), starts,
-                                            builder.getStringAttr(pipelining.schedule), pipelining.microBatches,
-                                            builder.getDictionaryAttr({}), builder.getDictionaryAttr({}), DictionaryAttr()));
+  module->setAttr(attr::plan,
+                  PlanAttr::get(context, GridAttr::get(context, {}, {}), starts,
+                                builder.getStringAttr(pipelining.schedule), pipelining.microBatches,
+                                builder.getDictionaryAttr({}), builder.getDictionaryAttr({}), DictionaryAttr()));
 }
 
 static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, unsigned seed) {
@@ -53,7 +55,8 @@ static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, u
   std::mt19937 random(seed);
   OwningOpRef<ModuleOp> cut = ModuleOp(whole).clone();
   assignStages(*cut, pipelining, random);
-  ASSERT_TRUE(succeeded(run(*cut, passes(createSplitStagesPass({pipelining.splitWeightGradient}), createApplySchedulePass()))));
+  ASSERT_TRUE(
+      succeeded(run(*cut, passes(createSplitStagesPass({pipelining.splitWeightGradient}), createApplySchedulePass()))));
   if (seed % 3 == 0) // must remove nothing that another stage waits for
     ASSERT_TRUE(succeeded(run(*cut, passes(createCanonicalizerPass(), createCSEPass()))));
 
@@ -71,13 +74,14 @@ static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, u
       if (StringRef name = label(i, attr::input); !name.empty())
         inputs[name.str()] = arguments[i];
       else if (StringRef name = label(i, attr::scalar); !name.empty())
-        EXPECT_EQ(executor.set("scalar", name, arguments[i]), pipelining.stages) << name.str();
+        EXPECT_EQ(executor.set(ppcrt::BufferRole::Scalar, name, arguments[i]), pipelining.stages) << name.str();
       else if (time > 1) // the stages keep their own
         continue;
       else if (StringRef name = label(i, attr::parameter); !name.empty())
-        EXPECT_GE(executor.set("parameter", name, arguments[i]), 1) << name.str();
+        EXPECT_GE(executor.set(ppcrt::BufferRole::Parameter, name, arguments[i]), 1) << name.str();
       else
-        EXPECT_GE(executor.set("state", label(i, attr::of), arguments[i], label(i, attr::state)), 1) << i;
+        EXPECT_GE(executor.set(ppcrt::BufferRole::State, label(i, attr::of), arguments[i], label(i, attr::state)), 1)
+            << i;
     }
     FailureOr<RankValues> expected = interpret(step, arguments);
     ASSERT_TRUE(succeeded(expected));
@@ -88,12 +92,13 @@ static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, u
       auto of = step.getResultAttrOfType<StringAttr>(i, attr::of);
       StringRef name = of ? of.getValue() : kind;
       bool isState = kind == "m" || kind == "v";
-      StringRef role = isState ? "state" : of ? kind : "metric";
+      StringRef spelled = isState ? "state" : of ? kind : "metric";
+      ppcrt::BufferRole role = *ppcrt::symbolizeBufferRole(spelled);
       SmallVector<ReferenceTensor> found = executor.get(role, name, isState ? kind : "");
-      if (role == "metric")
+      if (role == ppcrt::BufferRole::Metric)
         EXPECT_EQ(int64_t(found.size()), pipelining.stages) << name.str();
       else
-        EXPECT_EQ(found.size(), executor.get("parameter", name).size()) << name.str();
+        EXPECT_EQ(found.size(), executor.get(ppcrt::BufferRole::Parameter, name).size()) << name.str();
       for (const ReferenceTensor &actual : found)
         EXPECT_TRUE(near(actual, value, 1e-11)) << kind.str() << " of " << name.str() << ", step " << time;
       // Next step's arguments.
@@ -106,8 +111,8 @@ static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, u
   }
 }
 
-static void checkAll(OwningOpRef<ModuleOp> (*build)(MLIRContext &, int64_t microBatches, bool tied), ArrayRef<int64_t> counts,
-                     unsigned seed) {
+static void checkAll(OwningOpRef<ModuleOp> (*build)(MLIRContext &, int64_t microBatches, bool tied),
+                     ArrayRef<int64_t> counts, unsigned seed) {
   MLIRContext context;
   for (int64_t microBatches : counts)
     for (bool tied : {false, true}) {

@@ -98,12 +98,17 @@ TEST_F(PlanFile, DamagedFilesGiveErrorsOrPlans) {
   unsigned accepted = 0, refused = 0;
   auto test = [&](unsigned seed) {
     std::mt19937 random(seed);
-    std::string text = damage(random, examples[seed % std::size(examples)].str(),
-                              {"[ ]", "{ }", "[", "]", "{", "}", ": ", "- ", "\n", "\n\n", "'", "\"", "&a ", "*a ", "!!x ", "---\n", "...\n", "|", "\t", "null",
-                               "0", "-1", "1e400", "99999999999999999999", "dp", "tp", "grid: ", "stages: ", "layout: ", "ops: ", "axes", "? ", "%", "#", "\xff", "~"});
+    std::string text =
+        damage(random, examples[seed % std::size(examples)].str(),
+               {"[ ]",   "{ }",  "[",      "]",        "{",        "}",     ": ",    "- ",
+                "\n",    "\n\n", "'",      "\"",       "&a ",      "*a ",   "!!x ",  "---\n",
+                "...\n", "|",    "\t",     "null",     "0",        "-1",    "1e400", "99999999999999999999",
+                "dp",    "tp",   "grid: ", "stages: ", "layout: ", "ops: ", "axes",  "? ",
+                "%",     "#",    "\xff",   "~"});
     if (PlanAttr plan = read(text)) {
       ++accepted;
-      EXPECT_EQ(read(planText(plan)), plan) << "seed " << seed << ": " << messages << planText(plan) << "\nfrom\n" << text;
+      EXPECT_EQ(read(planText(plan)), plan) << "seed " << seed << ": " << messages << planText(plan) << "\nfrom\n"
+                                            << text;
     } else {
       ++refused;
       EXPECT_NE(messages, "") << "seed " << seed << "\n" << text;

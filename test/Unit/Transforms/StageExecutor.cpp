@@ -1,174 +1,168 @@
-// Runs the stage programs of a pipeline on the interpreter.
+// Runs the program of a pipeline on the interpreter.
 #include "StageExecutor.h"
 
-#include "mlir/IR/SymbolTable.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Interpreter/Collectives.h"
 
 #include <limits>
 
 namespace mlir::ppc::test {
 
-static ReferenceTensor poison(DictionaryAttr buffer) {
-  auto type = cast<RankedTensorType>(buffer.getAs<TypeAttr>("type").getValue());
-  return ReferenceTensor(type.getShape(), std::numeric_limits<double>::quiet_NaN());
+using namespace ppcrt;
+
+static ReferenceTensor poison(BufferOp buffer) {
+  return ReferenceTensor(buffer.getTensorType().getShape(), std::numeric_limits<double>::quiet_NaN());
 }
 
-static bool isInSlot(DictionaryAttr buffer) { return buffer.getAs<StringAttr>("space") == "slot"; }
-static StringRef text(DictionaryAttr fields, StringRef key) {
-  auto value = fields.getAs<StringAttr>(key);
-  return value ? value.getValue() : "";
-}
-static int64_t number(DictionaryAttr fields, StringRef key) { return fields.getAs<IntegerAttr>(key).getInt(); }
-
-StageExecutor::StageExecutor(ModuleOp module) : module(module) {
-  for (auto fields : module->getAttrOfType<ArrayAttr>("ppc.stages").getAsRange<DictionaryAttr>()) {
+StageExecutor::StageExecutor(ModuleOp module) : module(module), program(findProgram(module)) {
+  for (DeviceOp device : program.getDevices()) {
     Stage &stage = stages.emplace_back();
-    stage.buffers = llvm::to_vector(fields.getAs<ArrayAttr>("buffers").getAsRange<DictionaryAttr>());
-    stage.actions = llvm::to_vector(fields.getAs<ArrayAttr>("actions").getAsRange<DictionaryAttr>());
-    for (DictionaryAttr buffer : stage.buffers)
-      stage.arena.push_back(isInSlot(buffer) ? ReferenceTensor() : poison(buffer));
-    stage.slots.resize(number(fields, "slots"), std::vector<ReferenceTensor>(stage.buffers.size()));
-    for (NamedAttribute entry : fields.getAs<DictionaryAttr>("functions")) {
-      auto function = cast<DictionaryAttr>(entry.getValue());
-      stage.functions[entry.getName().str()] = {module.lookupSymbol<func::FuncOp>(text(function, "entry")),
-                                                SmallVector<int64_t>(function.getAs<DenseI64ArrayAttr>("buffers").asArrayRef())};
+    stage.device = device;
+    for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
+      stage.buffers.push_back(buffer);
+      stage.memory[buffer.getSymName().str()].resize(buffer.getSlotCount(), poison(buffer));
     }
+    for (Operation &action : device.getStep().getBody().front())
+      stage.actions.push_back(&action);
   }
 }
 
-bool StageExecutor::matches(DictionaryAttr buffer, StringRef role, StringRef name, StringRef state) {
-  return text(buffer, "role") == role && text(buffer, "name") == name && text(buffer, "state") == state;
+static bool matches(BufferOp buffer, BufferRole role, StringRef name, StringRef state) {
+  return buffer.getRole() == role && buffer.getName().value_or("") == name && buffer.getState().value_or("") == state;
 }
 
-int StageExecutor::set(StringRef role, StringRef name, const ReferenceTensor &value, StringRef state) {
+int StageExecutor::set(BufferRole role, StringRef name, const ReferenceTensor &value, StringRef state) {
   int found = 0;
   for (Stage &stage : stages)
-    for (auto [index, buffer] : llvm::enumerate(stage.buffers))
+    for (BufferOp buffer : stage.buffers)
       if (matches(buffer, role, name, state)) {
-        stage.arena[index] = value;
+        memory(stage, buffer.getSymName(), 0) = value;
         ++found;
       }
   return found;
 }
 
-SmallVector<ReferenceTensor> StageExecutor::get(StringRef role, StringRef name, StringRef state) {
+SmallVector<ReferenceTensor> StageExecutor::get(BufferRole role, StringRef name, StringRef state) {
   SmallVector<ReferenceTensor> found;
   for (Stage &stage : stages)
-    for (auto [index, buffer] : llvm::enumerate(stage.buffers))
+    for (BufferOp buffer : stage.buffers)
       if (matches(buffer, role, name, state))
-        found.push_back(stage.arena[index]);
+        found.push_back(memory(stage, buffer.getSymName(), 0));
   return found;
 }
 
-ReferenceTensor &StageExecutor::memory(Stage &stage, int64_t buffer, int64_t microBatch) {
-  return isInSlot(stage.buffers[buffer]) ? stage.slots[microBatch % stage.slots.size()][buffer] : stage.arena[buffer];
+func::FuncOp StageExecutor::codeOf(RoutineOp routine) { return module.lookupSymbol<func::FuncOp>(routine.getCode()); }
+
+ReferenceTensor &StageExecutor::memory(Stage &stage, StringRef buffer, int64_t microBatch) {
+  std::vector<ReferenceTensor> &slots = stage.memory.at(buffer.str());
+  return slots[microBatch % slots.size()];
 }
 
-void StageExecutor::beginMicroBatch(Stage &stage, int64_t microBatch, const std::map<std::string, ReferenceTensor> &inputs) {
-  for (auto [index, buffer] : llvm::enumerate(stage.buffers)) {
-    if (!isInSlot(buffer))
-      continue;
-    ReferenceTensor value = poison(buffer);
-    if (text(buffer, "role") == "input")
-      value = blockOf(inputs.at(text(buffer, "name").str()), 0, microBatch, value.shape[0]);
-    memory(stage, index, microBatch) = value;
-  }
+void StageExecutor::begin(Stage &stage, int64_t microBatch) {
+  if (stage.begun.insert(microBatch).second)
+    for (BufferOp buffer : stage.buffers)
+      if (buffer.hasSlots())
+        memory(stage, buffer.getSymName(), microBatch) = poison(buffer);
 }
 
-RankValues StageExecutor::argumentsOf(Stage &stage, const Function &function, int64_t microBatch) {
+void StageExecutor::load(Stage &stage, int64_t microBatch, const Inputs &inputs) {
+  for (BufferOp buffer : stage.buffers)
+    if (buffer.getRole() == BufferRole::Input)
+      memory(stage, buffer.getSymName(), microBatch) =
+          blockOf(inputs.at(buffer.getName()->str()), 0, microBatch, buffer.getTensorType().getDimSize(0));
+}
+
+RankValues StageExecutor::argumentsOf(Stage &stage, RoutineOp routine, int64_t microBatch) {
   RankValues arguments;
-  for (int64_t buffer : ArrayRef(function.buffers).take_front(func::FuncOp(function.op).getNumArguments()))
-    arguments.push_back(memory(stage, buffer, microBatch));
+  for (auto name : routine.getReads().getAsRange<FlatSymbolRefAttr>())
+    arguments.push_back(memory(stage, name.getValue(), microBatch));
   return arguments;
 }
 
-void StageExecutor::store(Stage &stage, const Function &function, int64_t microBatch, const RankValues &results) {
-  func::FuncOp op = function.op;
-  for (auto [index, value] : llvm::enumerate(results))
-    memory(stage, op.getResultAttrOfType<IntegerAttr>(index, "ppc.buffer").getInt(), microBatch) = value;
+void StageExecutor::store(Stage &stage, RoutineOp routine, int64_t microBatch, const RankValues &results) {
+  for (auto [name, value] : llvm::zip_equal(routine.getWrites().getAsRange<FlatSymbolRefAttr>(), results))
+    memory(stage, name.getValue(), microBatch) = value;
 }
 
-bool StageExecutor::perform(int64_t number, std::string &error) {
-  Stage &stage = stages[number];
-  DictionaryAttr action = stage.actions[stage.next];
-  int64_t microBatch = test::number(action, "micro_batch");
-  StringRef what = text(action, "do");
-  if (what == "send" || what == "receive") {
-    int64_t peer = test::number(action, "stage"), tag = test::number(action, "tag");
-    ReferenceTensor &buffer = memory(stage, test::number(action, "buffer"), microBatch);
-    if (what == "send") {
-      if (!messages.insert({{number, peer, tag, microBatch}, buffer}).second)
-        error = "the same message is sent twice";
-    } else {
-      auto message = messages.find({peer, number, tag, microBatch});
-      if (message == messages.end())
-        return false;
-      buffer = std::move(message->second);
-      messages.erase(message);
-    }
-  } else {
-    const Function &function = stage.functions.at(what.str());
-    FailureOr<RankValues> results = interpret(function.op, argumentsOf(stage, function, microBatch));
-    if (failed(results)) {
-      error = "cannot interpret " + what.str();
-      return false;
-    }
-    store(stage, function, microBatch, *results);
+bool StageExecutor::perform(Stage &stage, MessageOp message, bool isSend, int64_t microBatch, std::string &error) {
+  begin(stage, microBatch);
+  std::pair<std::string, int64_t> key(message.getSymName().str(), microBatch);
+  ReferenceTensor &buffer =
+      memory(stage, (isSend ? message.getFrom() : message.getTo()).getLeafReference(), microBatch);
+  if (isSend) {
+    if (!messages.insert({key, buffer}).second)
+      error = "the same message is sent twice";
+    return true;
   }
-  ++stage.next;
+  auto found = messages.find(key);
+  if (found == messages.end())
+    return false;
+  buffer = std::move(found->second);
+  messages.erase(found);
   return true;
 }
 
-std::string StageExecutor::runStep(const std::map<std::string, ReferenceTensor> &inputs) {
+bool StageExecutor::perform(Stage &stage, const Inputs &inputs, std::string &error) {
+  Operation *action = stage.actions[stage.next];
+  bool done = true;
+  if (auto load = dyn_cast<LoadOp>(action)) {
+    begin(stage, load.getMicroBatch());
+    this->load(stage, load.getMicroBatch(), inputs);
+  } else if (auto run = dyn_cast<RunOp>(action)) {
+    RoutineOp routine = stage.device.routine(run.getRoutineAttr().getAttr());
+    if (routine.getKind() == RoutineKind::Update)
+      return false; // that all run together
+    int64_t microBatch = run.getMicroBatch() ? int64_t(*run.getMicroBatch()) : 0;
+    if (run.getMicroBatch())
+      begin(stage, microBatch);
+    FailureOr<RankValues> results = interpret(codeOf(routine), argumentsOf(stage, routine, microBatch));
+    if (failed(results))
+      error = "cannot interpret " + run.getRoutine().str();
+    else
+      store(stage, routine, microBatch, *results);
+  } else if (auto send = dyn_cast<SendOp>(action)) {
+    done = perform(stage, program.lookupSymbol<MessageOp>(send.getMessage()), true, send.getMicroBatch(), error);
+  } else {
+    auto receive = cast<ReceiveOp>(action);
+    done = perform(stage, program.lookupSymbol<MessageOp>(receive.getMessage()), false, receive.getMicroBatch(), error);
+  }
+  stage.next += done;
+  return done;
+}
+
+std::string StageExecutor::runStep(const Inputs &inputs) {
   for (Stage &stage : stages) {
     stage.next = 0;
     stage.begun.clear();
-    for (auto [index, buffer] : llvm::enumerate(stage.buffers))
-      if (text(buffer, "role") == "gradient" || text(buffer, "role") == "accumulator")
-        stage.arena[index] = ReferenceTensor(stage.arena[index].shape);
+    for (BufferOp buffer : stage.buffers)
+      if (buffer.isSum())
+        memory(stage, buffer.getSymName(), 0) = ReferenceTensor(buffer.getTensorType().getShape());
   }
-  for (Stage &stage : stages)
-    if (auto function = stage.functions.find("prepare"); function != stage.functions.end()) {
-      FailureOr<RankValues> results = interpret(function->second.op, argumentsOf(stage, function->second, 0));
-      if (failed(results))
-        return "cannot interpret prepare";
-      store(stage, function->second, 0, *results);
-    }
   std::string error;
   for (bool progress = true; progress;) {
     progress = false;
-    for (auto [index, stage] : llvm::enumerate(stages))
-      while (stage.next < stage.actions.size()) {
-        int64_t microBatch = number(stage.actions[stage.next], "micro_batch");
-        if (!stage.begun[microBatch])
-          beginMicroBatch(stage, microBatch, inputs);
-        stage.begun[microBatch] = true;
-        if (!perform(index, error))
-          break;
+    for (Stage &stage : stages)
+      while (error.empty() && stage.next < stage.actions.size() && perform(stage, inputs, error))
         progress = true;
-      }
     if (!error.empty())
       return error;
   }
-  for (auto [index, stage] : llvm::enumerate(stages))
-    if (stage.next < stage.actions.size())
-      return "deadlock: stage " + std::to_string(index) + " waits at action " + std::to_string(stage.next);
-  if (!messages.empty())
-    return "messages were sent and never received";
-
-  MLIRContext *context = module.getContext();
   SmallVector<func::FuncOp> updates;
   SmallVector<RankValues> arguments;
-  for (Stage &stage : stages) {
-    updates.push_back(stage.functions.at("update").op);
-    arguments.push_back(argumentsOf(stage, stage.functions.at("update"), 0));
+  for (auto [index, stage] : llvm::enumerate(stages)) {
+    if (stage.next + 1 != stage.actions.size())
+      return "deadlock: device " + std::to_string(index) + " waits at action " + std::to_string(stage.next);
+    RoutineOp update = stage.device.routine(RoutineKind::Update);
+    updates.push_back(codeOf(update));
+    arguments.push_back(argumentsOf(stage, update, 0));
   }
-  auto grid = GridAttr::get(context, {StringAttr::get(context, "pp")}, {int64_t(stages.size())});
-  FailureOr<SmallVector<RankValues>> results = interpretRanks(grid, updates, arguments);
+  if (!messages.empty())
+    return "messages were sent and never received";
+  FailureOr<SmallVector<RankValues>> results = interpretRanks(program.getGrid(), updates, arguments);
   if (failed(results))
     return "cannot interpret the updates";
   for (auto [stage, values] : llvm::zip_equal(stages, *results))
-    store(stage, stage.functions.at("update"), 0, values);
+    store(stage, stage.device.routine(RoutineKind::Update), 0, values);
   return "";
 }
 

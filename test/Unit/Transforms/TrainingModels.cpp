@@ -13,7 +13,8 @@ namespace mlir::ppc::test {
 OwningOpRef<ModuleOp> buildMlp(MLIRContext &context, const MlpOptions &options) {
   context.loadDialect<PpcDialect, func::FuncDialect>();
   std::string x = llvm::formatv("tensor<{0}x{1}xf64>", options.batch, options.width);
-  std::string w = llvm::formatv("tensor<{0}x{0}xf64>", options.width), b = llvm::formatv("tensor<{0}xf64>", options.width);
+  std::string w = llvm::formatv("tensor<{0}x{0}xf64>", options.width),
+              b = llvm::formatv("tensor<{0}xf64>", options.width);
   std::string arguments = "%x: " + x + " {ppc.input = \"x\", ppc.dims = [\"batch\", \"hidden\"]}, %t: " + x +
                           " {ppc.input = \"targets\", ppc.dims = [\"batch\", \"hidden\"]}";
   std::string body;
@@ -52,8 +53,8 @@ OwningOpRef<ModuleOp> buildMlp(MLIRContext &context, const MlpOptions &options) 
   std::string attributes = " {ppc.layer = " + std::to_string(last) + "} : ";
   body += "  %d = ppc.sub " + before + ", %t" + attributes + x + "\n  %q = ppc.mul %d, %d" + attributes + x +
           "\n  %r = ppc.reduce #ppc.combiner<sum> %q dims [0, 1]" + attributes + x + " to tensor<f64>\n" +
-          llvm::formatv("  %l = ppc.scale %r by {0:e20}", 1.0 / double(options.batch * options.width)).str() + attributes +
-          "tensor<f64>\n  return %l : tensor<f64>\n";
+          llvm::formatv("  %l = ppc.scale %r by {0:e20}", 1.0 / double(options.batch * options.width)).str() +
+          attributes + "tensor<f64>\n  return %l : tensor<f64>\n";
   return parseSourceString<ModuleOp>("func.func @loss(" + arguments + ") -> tensor<f64> {\n" + body + "}\n", &context);
 }
 
@@ -65,7 +66,8 @@ OwningOpRef<ModuleOp> buildLlama(MLIRContext &context, const LlamaOptions &optio
   return buildFromConfig(context, json + "}", {options.sequence, options.batch});
 }
 
-OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options, bool single) {
+OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options,
+                                      bool single) {
   ModelConfig config = llvm::cantFail(parseModelConfig("config.json", json));
   OwningOpRef<ModuleOp> module = llvm::cantFail(buildModel(config, options, context));
   if (single)

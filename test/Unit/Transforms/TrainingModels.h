@@ -28,7 +28,8 @@ struct LlamaOptions {
 };
 OwningOpRef<ModuleOp> buildLlama(MLIRContext &context, const LlamaOptions &options);
 /// The same from the whole text of a config; with `single` as it is imported, in f32.
-OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options, bool single = false);
+OwningOpRef<ModuleOp> buildFromConfig(MLIRContext &context, StringRef json, const HuggingFaceOptions &options,
+                                      bool single = false);
 
 using Passes = std::vector<std::unique_ptr<Pass>>;
 template <typename... P> Passes passes(P... pass) {

@@ -29,7 +29,7 @@ def kimi_k2(shapes):
     return shapes.config("kimi-k2", dict(
         architectures=["DeepseekV3ForCausalLM"], model_type="deepseek_v3", num_hidden_layers=61, hidden_size=7168,
         num_attention_heads=64, num_key_value_heads=64, intermediate_size=18432, moe_intermediate_size=2048,
-        n_routed_experts=384, n_shared_experts=1, num_experts_per_tok=8, first_k_dense_replace=1, moe_layer_freq=1,
+        n_routed_experts=384, n_shared_experts=1, num_experts_per_tok=8, n_group=1, topk_group=1, first_k_dense_replace=1, moe_layer_freq=1,
         q_lora_rank=1536, kv_lora_rank=512, qk_nope_head_dim=128, qk_rope_head_dim=64, v_head_dim=128, vocab_size=163840,
         num_nextn_predict_layers=0, tie_word_embeddings=False, hidden_act="silu", rms_norm_eps=1e-6,
         max_position_embeddings=131072))

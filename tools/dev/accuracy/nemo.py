@@ -43,11 +43,12 @@ MODELS = {
 
 def deepseek_v3(shapes, predicted=1):
     """The public config.json: latent attention, 3 dense layers, 256 routed experts and one shared, one layer that
-    predicts a second token."""
+    predicts a second token. That a token's experts lie in few groups is left out: the sources do not say whether the measured runs
+    kept to it."""
     return shapes.config("deepseek-v3" if predicted else "deepseek-v3-no-mtp", dict(
         architectures=["DeepseekV3ForCausalLM"], model_type="deepseek_v3", num_hidden_layers=61, hidden_size=7168,
         num_attention_heads=128, num_key_value_heads=128, intermediate_size=18432, moe_intermediate_size=2048,
-        n_routed_experts=256, n_shared_experts=1, num_experts_per_tok=8, first_k_dense_replace=3, moe_layer_freq=1,
+        n_routed_experts=256, n_shared_experts=1, num_experts_per_tok=8, n_group=1, topk_group=1, first_k_dense_replace=3, moe_layer_freq=1,
         q_lora_rank=1536, kv_lora_rank=512, qk_nope_head_dim=128, qk_rope_head_dim=64, v_head_dim=128, vocab_size=129280,
         num_nextn_predict_layers=predicted, tie_word_embeddings=False, hidden_act="silu", rms_norm_eps=1e-6,
         max_position_embeddings=163840))

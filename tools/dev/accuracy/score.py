@@ -28,9 +28,11 @@ class Choice:
     out_of_memory: bool = False  # the fastest row said to fit ran out of memory
     times: list = field(default_factory=list)  # measured, of each layout: the mean of its runs
     runs: list = field(default_factory=list)  # how many those are
+    regret_of_simplest: float = 0.0  # of the simplest layout among those that cannot be told apart by their predicted times
 
 
 SPEARMAN_ROWS = 10
+INDISTINCT = 0.02  # predicted times nearer to each other than this share are a tie (lib/CostModel/measured-errors.csv)
 
 
 @dataclass
@@ -125,6 +127,17 @@ def distinct_layouts(rows):
     return layouts
 
 
+def complexity(row, prediction):
+    """As PlanSearch breaks ties: kinds of parallelism and of saving memory, then how far they go, then memory."""
+    degree = lambda name: int(float(row.inputs.get(name) or 1))
+    kinds = sum(degree(name) > 1 for name in ("tp", "pp", "cp", "ep", "etp", "vp")) + (row.inputs.get("recompute", "none") != "none")
+    ranks, group = degree("dp") * degree("cp"), int(float(row.inputs.get("shard_group") or 0))
+    kinds += (int(float(row.inputs.get("zero") or 0)) >= 2) + (0 < group < ranks)
+    kinds += 2 * (row.inputs.get("offload", "none") != "none")
+    kinds += degree("pp") > 1 and row.inputs.get("schedule", "1f1b") not in ("1f1b", "interleaved")
+    return kinds, degree("tp") * degree("pp") * degree("cp"), prediction.peak_memory_GiB
+
+
 def choose(group, rows, predictions):
     """`rows` of one group. Regret is over the rows with a measured time; None where fewer than two have one."""
     timed = [row for row in rows if row.status == "ok" and row.step_time_s and predictions[row.id].step_time_s]
@@ -136,6 +149,9 @@ def choose(group, rows, predictions):
     chosen, best = predicted.index(min(predicted)), measured.index(min(measured))
     choice = Choice(group, len(layouts), measured[chosen] / measured[best] - 1, layouts[chosen][0].id, layouts[best][0].id,
                     times=measured, runs=[len(layout) for layout in layouts])
+    tied = [i for i, time in enumerate(predicted) if time <= min(predicted) * (1 + INDISTINCT)]
+    simplest = min(tied, key=lambda i: complexity(layouts[i][0], predictions[layouts[i][0].id]))
+    choice.regret_of_simplest = measured[simplest] / measured[best] - 1
     if len(layouts) >= SPEARMAN_ROWS:
         choice.spearman = spearman(measured, predicted)
     fitting = [row for row in rows if predictions[row.id].fits and predictions[row.id].step_time_s]

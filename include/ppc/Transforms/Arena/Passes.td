@@ -5,16 +5,16 @@
 include "mlir/Pass/PassBase.td"
 
 def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
-  let summary = "give every buffer of a stage its place in one arena";
+  let summary = "give every buffer of a device its place in one arena";
+  let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
   let description = [{
-    The arena of a rank holds, in this order: persistent buffers (space "arena"), the slots (one copy of the stage's slot
-    buffers for each micro-batch in flight), and the scratch that its functions share (they run one after the other, so
-    the largest `ppc.scratch_bytes` decides). Offsets are multiples of 64 bytes.
+    The arena of a rank holds, in this order: buffers that are kept, all slots of each buffer that has some, and the scratch of
+    routines. Scratch lives for one run of a routine, so routines that run on one stream share theirs. Offsets are multiples of
+    64 bytes; buffers in the memory of the host have none. `ppc-verify-arena` checks the result without trusting this pass.
 
-    Requires: `ppc.stages` with slots (`ppc-apply-schedule`), `ppc.scratch_bytes` on the functions. A module without
-    `ppc.stages` is left as it is.
-    Guarantees: each buffer has `offset`; each stage has `arena_bytes`, `slot_offset`, `slot_bytes` and a buffer of role
-    scratch, which is the last buffer of each function.
+    Requires: a `ppcrt.program` with steps (`ppc-apply-schedule`) whose code has its scratch as last argument
+    (`ppc-assign-offsets`). A module without a program is left as it is.
+    Guarantees: each buffer has its offset, with slots also the stride; each routine has its `scratch`; each device its `arena`.
   }];
 }
 

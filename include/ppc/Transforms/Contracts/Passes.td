@@ -36,15 +36,16 @@ def VerifySpmdPass : Pass<"ppc-verify-spmd", "mlir::ModuleOp"> {
   }];
 }
 
-def VerifyStagesPass : Pass<"ppc-verify-stages", "mlir::ModuleOp"> {
-  let summary = "check that the programs of all stages fit together";
+def VerifyProgramPass : Pass<"ppc-verify-program", "mlir::ModuleOp"> {
+  let summary = "check that what devices do fits together";
   let description = [{
-    The contract at the end of partition. C1: every argument and result of a stage's functions is bound to a buffer of its
-    type, and no buffer is written twice by one function. C2: each stage does each of its actions and messages once for
-    each micro-batch. C3: every message that is sent is received by the stage it is sent to, as the same type, and the
-    other way round. C4: stages that take part in the same all-reduces over "pp" do so in the same order: anything else
-    would wait for ever. C5: what a stage's `evaluate` reads is written by its `forward`. The program is not changed; a violation
-    is an error.
+    The contract at the end of partition, for the step and for the evaluation. C1: the code of each routine takes and returns what
+    lies in its buffers. C2: actions name routines, streams, buffers, messages and groups that are there and, for a message, at
+    this end; micro-batches exist; tokens are of the same step. C3: a device runs the routines of each kind and chunk once for each
+    micro-batch, or once for the whole step. C4: every message is sent and received, once for each micro-batch. C5: devices
+    that take part in the same all-reduces over "pp" do so in the same order.
+
+    The program is not changed; a violation is an error at the op, with a note where the other end is.
   }];
 }
 
@@ -71,7 +72,7 @@ def VerifyDevicePass : Pass<"ppc-verify-device", "mlir::ModuleOp"> {
   let description = [{
     The contract at the end of the device phase. C1: no tensor is left. C2: nothing is allocated. C3: no op of the model
     dialect is left; the error names the op that has no host code. C4: functions have no results and are one
-    block. C5: each function with `ppc.action` says its `ppc.scratch_bytes`, and its last argument is that many bytes. C6: `ppcrt.call` passes
+    block. C5: the last argument of each function with `ppcrt.routine` is its scratch, which is bytes. C6: `ppcrt.call` passes
     what its callee takes.
   }];
 }

@@ -1,5 +1,5 @@
-// Static memory allocation: live ranges in, offsets out. Best fit, largest buffer first; not optimal, but within a few per
-// cent of the peak on the programs of interest (offline dynamic storage allocation is NP-complete).
+// Static memory allocation: live ranges in, offsets out. Best fit, largest buffer first; not optimal, but within a few
+// per cent of the peak on the programs of interest (offline dynamic storage allocation is NP-complete).
 #ifndef PPC_TRANSFORMS_MEMORY_OFFSETALLOCATOR_H
 #define PPC_TRANSFORMS_MEMORY_OFFSETALLOCATOR_H
 
@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-
 
 namespace mlir::ppc {
 
@@ -22,15 +21,15 @@ struct LiveBuffer {
 /// Buffers start at multiples of this many bytes.
 inline constexpr int64_t kBufferAlignment = 64;
 
-/// Sets the offsets so that buffers alive at a common point do not overlap. Returns the bytes needed in all, a multiple of
-/// the alignment. Quadratic in the number of buffers.
+/// Sets the offsets so that buffers alive at a common point do not overlap. Returns the bytes needed in all, a multiple
+/// of the alignment. Quadratic in the number of buffers.
 int64_t assignOffsets(MutableArrayRef<LiveBuffer> buffers);
 
 /// The largest sum of aligned sizes alive at one point: no assignment needs less.
 int64_t liveBytesAtPeak(ArrayRef<LiveBuffer> buffers);
 
-/// The first two buffers that live at a common point and overlap, as indices; none when the assignment is right. Compares
-/// all pairs and knows nothing of how offsets were found.
+/// The first two buffers that live at a common point and overlap, as indices; none when the assignment is right.
+/// Compares all pairs and knows nothing of how offsets were found.
 std::optional<std::pair<size_t, size_t>> findOverlap(ArrayRef<LiveBuffer> buffers);
 
 } // namespace mlir::ppc

@@ -7,8 +7,8 @@ include "mlir/Pass/PassBase.td"
 def BindBuffersPass : Pass<"ppc-bind-buffers", "mlir::ModuleOp"> {
   let summary = "Turn the functions of a stage, which only call bodies, into calls on buffers";
   let description = [{
-    A function with `ppc.action` that holds nothing but calls gets buffers for arguments: first those of its arguments, then
-    one for each result whose `ppc.buffer` is no argument's. A result of a call lies in the operand that the body says with
+    A function with `ppcrt.routine` that holds nothing but calls gets buffers for arguments: first those of its arguments, then
+    one for each result without `ppc.destination`. A result of a call lies in the operand that the body says with
     `ppc.destination`, or in the buffer in which it is returned as soon as nothing needs what was there, or in a new one; the
     body takes the latter two as further operands, in the order of its results (`ppc-pass-destinations`). Where an operand that is to
     be overwritten is still needed, it is copied. Time grows with the number of operands.
@@ -22,7 +22,7 @@ def BindBuffersPass : Pass<"ppc-bind-buffers", "mlir::ModuleOp"> {
 def PassDestinationsPass : Pass<"ppc-pass-destinations", "mlir::ModuleOp"> {
   let summary = "Give each function result the argument in which it is to be written";
   let description = [{
-    A result whose `ppc.buffer` equals that of an argument, or whose `ppc.destination` names one, is written there; for
+    A result whose `ppc.destination` names an argument is written there; for
     every other result an argument of its type is appended, in the order of the results. Calls pass what their result is
     returned in, or a fresh tensor. Arguments that are no destination become read-only for bufferization
     (`bufferization.writable = false`), except gradients that an update reduces between ranks: their buffer is free to be
@@ -38,8 +38,8 @@ def AssignOffsetsPass : Pass<"ppc-assign-offsets", "mlir::ModuleOp"> {
   let summary = "Replace every allocation by a place in one scratch buffer per function";
   let description = [{
     Live ranges of the allocations of a function are laid out best fit, largest first, at 64-byte aligned offsets; a callee's
-    scratch lives during its call. `ppc.scratch_bytes` on each function says how much it needs in all. Functions with
-    `ppc.action` get a last argument `memref<NxI8>`; others only when they need one.
+    scratch lives during its call. Functions with
+    `ppcrt.routine` get a last argument `memref<NxI8>`; others only when they need one.
 
     Requires: bufferized functions of one block that return nothing but arguments of entries; allocations of static shape, outside of regions; no
     recursion. Guarantees: no allocation is left; no two buffers that live at the same time overlap (checked again by an

@@ -17,27 +17,26 @@ def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
 
     Requires: local types (`ppc-partition-to-spmd`), `ppc.stage` on every op of the accumulate, values flowing as schedules
     run: forwards up the stages, backwards down, weight gradients into nothing but sums.
-    Guarantees: @step is gone; arguments and results of the new functions have `ppc.buffer`, an index into the table of
-    their stage in the module attribute `ppc.stages`: an array with, per stage, a dictionary of
-    - `buffers`: array of {role, type, space ("arena" or "slot"), and by role: name, state, logical, sharding, init};
-    - `functions`: {action = {entry (symbol), buffers (of the arguments, then of results that are no arguments')}};
-    - `sends`: array of {after (action), buffer, stage, tag}, `receives`: array of {before, buffer, stage, tag}.
-    A result with the buffer of an argument updates it in place.
+    Guarantees: @step is gone; the module has a `ppcrt.program` with one device per stage, its buffers, a routine for each of the new
+    functions, and messages. A result that goes to the buffer of an argument says so with `ppc.destination`: it updates it in place.
+    Buffers with slots have one until `ppc-apply-schedule`.
   }];
   let options = [Option<"splitWeightGradient", "split-weight-gradient", "bool", "false",
                         "put weight gradients in functions of their own">];
-  let dependentDialects = ["::mlir::ppc::PpcDialect", "::mlir::func::FuncDialect"];
+  let dependentDialects = ["::mlir::ppc::PpcDialect", "::mlir::ppcrt::PpcRtDialect", "::mlir::func::FuncDialect"];
 }
 
 def ApplySchedulePass : Pass<"ppc-apply-schedule", "ModuleOp"> {
   let summary = "order the work of each stage as the plan's schedule says";
   let description = [{
-    Generates the schedule that `#ppc.plan` names for its stages and micro-batches, verifies it, and adds to each entry of
-    `ppc.stages`: `slots` (micro-batches in flight, hence copies of each slot buffer) and `actions`, an array of
-    {do = forward | backward | weight_gradient | send | receive, micro_batch, and for messages buffer, stage, tag}.
+    Generates the schedule that `#ppc.plan` names for its stages and micro-batches, verifies it, and adds to each device of the
+    `ppcrt.program` its streams, the slots of its buffers (micro-batches in flight), and the actions of its step and, where the
+    program evaluates the loss, of its evaluation: forward actions and what travels between them alone. Messages are received right
+    before the routine that uses them first and sent right after the one that makes them.
 
     Requires: `ppc-split-stages`.
   }];
+  let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
 }
 
 #endif // PPC_TRANSFORMS_PIPELINE_PASSES_TD

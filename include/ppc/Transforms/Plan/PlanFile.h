@@ -7,10 +7,10 @@
 //   dimensions: { batch: [ dp ], ffn: [ tp ], kv_heads: [ tp ], vocab: [ tp ] }
 //   parameters:                 # exceptions: per dimension the axes that cut it
 //     model.norm.weight: [ [ dp ] ]
-//   ops: ...                    # how single ops are cut (ppc/Planning/ChainPlanFile.h)
+//   ops: ...                    # how single ops are cut (ppc/Planning/Files/ChainPlanFile.h)
 //
-// A file that ppc-plan wrote says the same and more in a section `layout:`. Beside a grid it is only looked at for what compiled
-// programs cannot run; alone it is for ppc-search-plan.
+// A file that ppc-plan wrote says the same and more in a section `layout:`. Beside a grid it is only looked at for what
+// compiled programs cannot run; alone it is for ppc-search-plan.
 #ifndef PPC_TRANSFORMS_PLAN_PLANFILE_H
 #define PPC_TRANSFORMS_PLAN_PLANFILE_H
 
@@ -20,8 +20,8 @@
 
 namespace mlir::ppc {
 
-/// Reads a plan file for the program in `module`, which must have the precision that the file says, if it does. Fails with
-/// errors that name file, line and column.
+/// Reads a plan file for the program in `module`, which must have the precision that the file says, if it does. Fails
+/// with errors that name file, line and column.
 FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module);
 
 /// Which of the two forms a file holds. Errors: it cannot be read.
@@ -38,8 +38,8 @@ std::string planText(PlanAttr plan);
 
 /// The section `ops:` of a module before differentiation: what `ppc.factors` on its ops say; empty where no op has any.
 std::string opCutsText(ModuleOp module, PlanAttr plan);
-/// The other way: `ppc.factors` from the section `ops:` of a file; nothing where it has none. Fails, with errors at the module, as
-/// readOpCuts does, and where the axes are not those of the plan's grid.
+/// The other way: `ppc.factors` from the section `ops:` of a file; nothing where it has none. Fails, with errors at the
+/// module, as readOpCuts does, and where the axes are not those of the plan's grid.
 LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan);
 
 } // namespace mlir::ppc

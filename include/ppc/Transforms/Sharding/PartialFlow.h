@@ -1,5 +1,5 @@
-// How far pending sums travel before they are reduced: decided for a whole function, as data. It reads the annotations of
-// ppc-propagate-shardings and changes nothing.
+// How far pending sums travel before they are reduced: decided for a whole function, as data. It reads the annotations
+// of ppc-propagate-shardings and changes nothing.
 #ifndef PPC_TRANSFORMS_SHARDING_PARTIALFLOW_H
 #define PPC_TRANSFORMS_SHARDING_PARTIALFLOW_H
 
@@ -11,9 +11,9 @@ namespace mlir::ppc {
 /// Pending axes of a value, each with its combiner.
 using Pending = llvm::SmallMapVector<StringAttr, Combiner, 2>;
 
-/// A value is either used with all it has pending by every user, or reduced once, right after it is made, over the axes that
-/// some user cannot take; the other users share the reduced form. Found by optimism: at first everything flows; every sweep
-/// in program order marks what cannot; marks only grow, so it ends.
+/// A value is either used with all it has pending by every user, or reduced once, right after it is made, over the axes
+/// that some user cannot take; the other users share the reduced form. Found by optimism: at first everything flows;
+/// every sweep in program order marks what cannot; marks only grow, so it ends.
 class PartialFlow {
 public:
   PartialFlow(func::FuncOp function, GridAttr grid) : function(function), grid(grid) {}

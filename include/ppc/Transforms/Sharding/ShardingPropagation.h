@@ -8,8 +8,8 @@
 
 namespace mlir::ppc {
 
-/// Spreads the axes of a function's arguments to all its ops. Monotone: a list of axes only grows, and only at its minor
-/// end, so it ends after at most (values x axes) sweeps; models take three or four.
+/// Spreads the axes of a function's arguments to all its ops. Monotone: a list of axes only grows, and only at its
+/// minor end, so it ends after at most (values x axes) sweeps; models take three or four.
 ///
 /// Then `activations` (of the plan; may be null) cuts what is left whole: an op that has a dimension of that name, with
 /// features besides the dimensions of the inputs, and that none of the axes cuts yet, is cut along it.
@@ -49,9 +49,9 @@ private:
   DenseMap<Operation *, OpSharding> shardings;
   DenseSet<Operation *> decided; ///< ops with `ppc.factors`: cut as they say
   DenseMap<Value, SmallVector<AxisList>> axesOf;
-  DenseSet<Value> closed;                       ///< arguments: what they say is all there is
-  SmallVector<std::pair<Value, Value>> same;    ///< yielded value and result of ppc.accumulate
-  DenseSet<StringAttr> rowAxes;                 ///< axes that cut the rows of micro-batches
+  DenseSet<Value> closed;                    ///< arguments: what they say is all there is
+  SmallVector<std::pair<Value, Value>> same; ///< yielded value and result of ppc.accumulate
+  DenseSet<StringAttr> rowAxes;              ///< axes that cut the rows of micro-batches
   SmallVector<ShardingAttr> demands;
 };
 

@@ -15,7 +15,6 @@ public:
   /// Fails, with an error and the function unchanged, when a use does not see what it needs.
   LogicalResult run();
 
-
 private:
   /// What the annotations say of a value, read before any type changes.
   struct LogicalValue {

@@ -1,0 +1,23 @@
+// What all actions of a step have in common.
+#ifndef PPCRT_IR_ACTIONINTERFACE_TD
+#define PPCRT_IR_ACTIONINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def PpcRt_ActionInterface : OpInterface<"ActionOpInterface"> {
+  let cppNamespace = "::mlir::ppcrt";
+  let description = [{
+    An action: something that a device puts on one of its streams. It begins when what was put there before has ended and the tokens
+    that it comes after are there; its tokens are there when it ends.
+  }];
+  let methods = [
+    InterfaceMethod<"the stream that it is put on", "::mlir::FlatSymbolRefAttr", "getStreamAttr">,
+    InterfaceMethod<"the tokens that it waits for", "::mlir::OperandRange", "getAfter">,
+    InterfaceMethod<"the tokens that it gives", "::mlir::ResultRange", "getTokens">,
+    InterfaceMethod<"what it touches of the memory of its device, in the order in which it does", "void", "getAccesses",
+                    (ins "::mlir::ppcrt::ProgramSymbols &":$symbols,
+                         "::llvm::SmallVectorImpl<::mlir::ppcrt::Access> &":$accesses)>
+  ];
+}
+
+#endif // PPCRT_IR_ACTIONINTERFACE_TD

@@ -1,0 +1,317 @@
+// Programs, devices, buffers, routines, messages: verification.
+#include "dialects/ppcrt/PpcRt.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::ppcrt;
+
+#define GET_OP_CLASSES
+#include "dialects/ppcrt/IR/Program.cpp.inc"
+
+LogicalResult GroupOp::verify() {
+  if (!getAxes() == !getRanks()) // group_c1
+    return emitOpError("needs either 'axes' or 'ranks'");
+  if (auto axes = getAxesAttr()) { // group_c2
+    llvm::SmallDenseSet<Attribute> seen(axes.begin(), axes.end());
+    if (axes.empty() || seen.size() != axes.size())
+      return emitOpError() << "needs axes that differ, found " << axes;
+  }
+  if (auto stages = getStages()) { // group_c3
+    for (auto [i, stage] : llvm::enumerate(*stages))
+      if (stage < 0 || (i && stage <= (*stages)[i - 1]))
+        return emitOpError() << "needs ascending stages from 0, found " << stage << (i ? " after the one before" : "");
+    if (stages->empty() || !getAxes())
+      return emitOpError(stages->empty() ? "has no stage" : "has stages without axes");
+  }
+  llvm::SmallDenseSet<int64_t> seen;
+  size_t size = 0;
+  for (Attribute set : getRanks() ? getRanksAttr().getValue() : ArrayRef<Attribute>()) { // group_c4
+    ArrayRef<int64_t> ranks = cast<DenseI64ArrayAttr>(set);
+    if (ranks.empty() || (size && ranks.size() != size))
+      return emitOpError() << "has a set of " << ranks.size() << " ranks"
+                           << (size ? ", the first has " + std::to_string(size) : "");
+    size = ranks.size();
+    for (int64_t rank : ranks)
+      if (rank < 0 || !seen.insert(rank).second)
+        return emitOpError() << "names rank " << rank << (rank < 0 ? "" : " twice");
+  }
+  return success();
+}
+
+SmallVector<DeviceOp> ProgramOp::getDevices() { return llvm::to_vector(getBody().front().getOps<DeviceOp>()); }
+
+ppc::GridAttr ProgramOp::getDeviceGrid() {
+  return ppc::GridAttr::get(getContext(), getGrid().getNames().drop_front(), getGrid().getSizes().drop_front());
+}
+
+LogicalResult ProgramOp::verify() {
+  if (getMicroBatches() < 1) // program_c1
+    return emitOpError() << "has " << getMicroBatches() << " micro-batches";
+  if (getGrid().getNames().empty() || getGrid().getNames().front() != "pp") // program_c2
+    return emitOpError() << "needs \"pp\" as the first axis of its grid, found " << getGrid();
+  int64_t count = 0;
+  for (Operation &op : getBody().front()) {
+    if (!isa<DeviceOp, MessageOp>(op)) // program_c4
+      return op.emitOpError("is neither a device nor a message, and nothing else is in a program");
+    auto device = dyn_cast<DeviceOp>(op);
+    if (device && int64_t(device.getAt()) != count++) // program_c3
+      return device.emitOpError() << "is at " << int64_t(device.getAt()) << ", expected " << count - 1;
+  }
+  if (count != getGrid().getSizes().front())
+    return emitOpError() << "has " << count << " devices, its grid " << getGrid().getSizes().front();
+  return success();
+}
+
+ProgramOp DeviceOp::getProgram() { return cast<ProgramOp>((*this)->getParentOp()); }
+
+LogicalResult DeviceOp::verify() {
+  if (getArena().value_or(0) > uint64_t(INT64_MAX)) // device_c3
+    return emitOpError() << "has an arena of " << int64_t(*getArena()) << " bytes";
+  int steps = 0, evaluations = 0;
+  for (Operation &op : getBody().front()) {
+    if (!isa<StreamOp, BufferOp, RoutineOp, StepOp, EvaluateOp>(op)) // device_c1
+      return op.emitOpError("is no part of a device: those are streams, buffers, routines, a step and an evaluation");
+    steps += isa<StepOp>(op), evaluations += isa<EvaluateOp>(op);
+    if (steps > 1 || evaluations > 1) // device_c2
+      return op.emitOpError("is the second of its device");
+  }
+  return success();
+}
+
+template <typename OpTy> static OpTy lookup(DeviceOp device, StringAttr name) {
+  for (auto op : device.getBody().front().getOps<OpTy>())
+    if (op.getSymNameAttr() == name)
+      return op;
+  return {};
+}
+BufferOp DeviceOp::buffer(StringAttr name) { return lookup<BufferOp>(*this, name); }
+RoutineOp DeviceOp::routine(StringAttr name) { return lookup<RoutineOp>(*this, name); }
+
+RoutineOp DeviceOp::routine(RoutineKind kind, int64_t chunk) {
+  for (auto routine : getBody().front().getOps<RoutineOp>())
+    if (routine.getKind() == kind && int64_t(routine.getChunk()) == chunk)
+      return routine;
+  return {};
+}
+
+StepOp DeviceOp::getStep() {
+  auto steps = getBody().front().getOps<StepOp>();
+  return steps.empty() ? StepOp() : *steps.begin();
+}
+EvaluateOp DeviceOp::getEvaluate() {
+  auto evaluations = getBody().front().getOps<EvaluateOp>();
+  return evaluations.empty() ? EvaluateOp() : *evaluations.begin();
+}
+
+RankedTensorType BufferOp::getTensorType() {
+  return RankedTensorType::get(getBufferType().getShape(), getBufferType().getElementType());
+}
+RankedTensorType BufferOp::getLogicalType() {
+  return getLogical() ? cast<RankedTensorType>(*getLogical()) : getTensorType();
+}
+int64_t BufferOp::getBytes() {
+  return getBufferType().getNumElements() * llvm::divideCeil(getBufferType().getElementTypeBitWidth(), 8);
+}
+
+std::string BufferOp::describe() {
+  std::string name = getName().value_or("").str(), role = stringifyBufferRole(getRole()).str();
+  switch (getRole()) {
+  case BufferRole::State:
+    return getState().value_or("").str() + " of " + name;
+  case BufferRole::Gradient:
+    return "gradient of " + name;
+  case BufferRole::Metric:
+    return name;
+  default:
+    return name.empty() ? role : role + " " + name;
+  }
+}
+
+LogicalResult BufferOp::verify() {
+  BufferRole role = getRole();
+  auto is = [&](std::initializer_list<BufferRole> roles) { return llvm::is_contained(roles, role); };
+  StringRef roleName = stringifyBufferRole(role);
+  if (is({BufferRole::Parameter, BufferRole::State, BufferRole::Gradient, BufferRole::Input, BufferRole::Scalar,
+          BufferRole::Metric}) &&
+      getName().value_or("").empty()) // buffer_c1
+    return emitOpError() << "is a " << roleName << " without a name";
+  if ((role == BufferRole::State) != getState().has_value())
+    return emitOpError() << (role == BufferRole::State ? "does not say which state it is"
+                                                       : "is no state of an optimizer");
+  if (is({BufferRole::Input, BufferRole::Saved, BufferRole::Message}) && !hasSlots()) // buffer_c2
+    return emitOpError() << "is a " << roleName << " without slots";
+  if (is({BufferRole::Parameter, BufferRole::State, BufferRole::Gradient, BufferRole::Accumulator, BufferRole::Scalar,
+          BufferRole::Metric, BufferRole::Prepared}) &&
+      hasSlots())
+    return emitOpError() << "is a " << roleName << ", which has no slots";
+  if (hasSlots() && int64_t(*getSlots()) < 1)
+    return emitOpError() << "has " << int64_t(*getSlots()) << " slots";
+  if (getInit() && role != BufferRole::Parameter) // buffer_c3
+    return emitOpError() << "is a " << roleName << ", only parameters are initialised";
+  if (int64_t(getOffset().value_or(0)) < 0) // buffer_c4
+    return emitOpError() << "is at offset " << int64_t(*getOffset());
+  if (getStride() && (!hasSlots() || int64_t(*getStride()) < getBytes()))
+    return emitOpError() << "has a stride of " << int64_t(*getStride())
+                         << (hasSlots() ? " bytes for slots of " + std::to_string(getBytes()) : " but no slots");
+  if (ppc::ShardingAttr sharding = getShardingAttr()) { // buffer_c5
+    RankedTensorType logical = getLogicalType();
+    if (sharding.isPartial() || int64_t(sharding.getDims().size()) != logical.getRank())
+      return emitOpError() << "lies as " << sharding << ", which is no way to cut " << logical;
+    auto program = (*this)->getParentOfType<ProgramOp>();
+    if (getLogical() && program && sharding.localType(logical, program.getDeviceGrid()) != getTensorType())
+      return emitOpError() << "of " << getTensorType() << " is no block of " << logical << " that lies as " << sharding;
+  }
+  if (role == BufferRole::Scratch &&
+      (getBufferType().getRank() != 1 || !getBufferType().getElementType().isInteger(8))) // buffer_c6
+    return emitOpError() << "is scratch, which is bytes, found " << getBufferType();
+  return success();
+}
+
+bool ppcrt::isOfStep(RoutineKind kind) {
+  return llvm::is_contained({RoutineKind::Prepare, RoutineKind::Update, RoutineKind::Evaluate}, kind);
+}
+bool RoutineOp::isOfStep() { return ppcrt::isOfStep(getKind()); }
+
+DeviceOp RoutineOp::getDevice() { return cast<DeviceOp>((*this)->getParentOp()); }
+
+SmallVector<FlatSymbolRefAttr> RoutineOp::getCallOrder() {
+  auto order = llvm::to_vector(getReads().getAsRange<FlatSymbolRefAttr>());
+  llvm::SmallDenseSet<Attribute> read(order.begin(), order.end());
+  for (auto written : getWrites().getAsRange<FlatSymbolRefAttr>())
+    if (!read.contains(written))
+      order.push_back(written);
+  if (FlatSymbolRefAttr scratch = getScratchAttr())
+    order.push_back(scratch);
+  return order;
+}
+
+LogicalResult RoutineOp::verify() {
+  if (int64_t(getChunk()) < 0) // routine_c1
+    return emitOpError() << "is of chunk " << int64_t(getChunk());
+  llvm::SmallDenseSet<Attribute> read, written;
+  for (Attribute buffer : getReads())
+    if (!read.insert(buffer).second)
+      return emitOpError() << "reads " << buffer << " twice";
+  for (Attribute buffer : getWrites())
+    if (!written.insert(buffer).second) // routine_c2
+      return emitOpError() << "writes " << buffer << " twice";
+  return success();
+}
+
+// All names of a program, once: looking each up by itself would read the device again for every buffer.
+LogicalResult ProgramOp::verifyRegions() {
+  ProgramSymbols symbols(*this);
+  auto module = cast<ModuleOp>((*this)->getParentOp());
+  mlir::SymbolTable functions(module);
+  for (DeviceOp device : getDevices())
+    for (auto routine : device.getBody().front().getOps<RoutineOp>())
+      if (failed(verifyRoutine(symbols, functions, routine)))
+        return failure();
+  DenseMap<Attribute, MessageOp> arrivals;
+  for (auto message : getBody().front().getOps<MessageOp>()) {
+    if (failed(verifyMessage(symbols, message)))
+      return failure();
+    auto [first, isNew] = arrivals.try_emplace(message.getTo(), message);
+    if (!isNew) { // message_c3
+      InFlightDiagnostic error = message.emitOpError() << "arrives in " << message.getTo() << ", where another does";
+      error.attachNote(first->second.getLoc()) << "this one";
+      return error;
+    }
+  }
+  return success();
+}
+
+LogicalResult ProgramOp::verifyRoutine(const ProgramSymbols &symbols, mlir::SymbolTable &functions, RoutineOp routine) {
+  DeviceOp device = routine.getDevice();
+  auto check = [&](FlatSymbolRefAttr name, bool isScratch) -> LogicalResult { // routine_c2
+    BufferOp buffer = symbols.buffer(device, name.getAttr());
+    if (!buffer)
+      return routine.emitOpError() << "is bound to " << name << ", which is no buffer of its device";
+    if ((buffer.getRole() == BufferRole::Scratch) != isScratch)
+      return routine.emitOpError() << (isScratch ? "has " : "is bound to ") << name
+                                   << (isScratch ? " for scratch, which is none" : ", which is scratch");
+    if (routine.isOfStep() && buffer.hasSlots()) // routine_c3
+      return routine.emitOpError() << "is of the whole step and bound to " << name << ", which has slots";
+    return success();
+  };
+  for (ArrayAttr list : {routine.getReads(), routine.getWrites()})
+    for (auto name : list.getAsRange<FlatSymbolRefAttr>())
+      if (failed(check(name, false)))
+        return failure();
+  if (FlatSymbolRefAttr scratch = routine.getScratchAttr(); scratch && failed(check(scratch, true)))
+    return failure();
+  if (!functions.lookup(routine.getCodeAttr().getAttr())) // routine_c4
+    return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is not in the module";
+  return success();
+}
+
+std::optional<RoutineKind> ppcrt::routineKindOf(Operation *function) {
+  auto kind = function->getAttrOfType<StringAttr>(kRoutineAttr);
+  return kind ? symbolizeRoutineKind(kind.getValue()) : std::nullopt;
+}
+
+LogicalResult ppcrt::verifyCode(RoutineOp routine, const ProgramSymbols &symbols, const SymbolTable &functions) {
+  auto code = functions.lookup<FunctionOpInterface>(routine.getCodeAttr().getAttr()); // routine_c5
+  if (!code || code.isExternal())
+    return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is no function with a body";
+  if (routineKindOf(code) != routine.getKind()) {
+    InFlightDiagnostic error = routine.emitOpError() << "names code " << routine.getCodeAttr() << " that is no "
+                                                     << stringifyRoutineKind(routine.getKind());
+    error.attachNote(code.getLoc()) << "declared here";
+    return error;
+  }
+  DeviceOp device = routine.getDevice();
+  auto compare = [&](StringRef what, ArrayRef<Type> types, ArrayRef<Attribute> names) -> LogicalResult {
+    if (types.size() != names.size())
+      return routine.emitOpError() << "binds " << names.size() << " buffers to " << types.size() << " " << what
+                                   << "s of " << routine.getCodeAttr();
+    for (auto [i, type, name] : llvm::enumerate(types, names)) {
+      BufferOp buffer = symbols.buffer(device, cast<FlatSymbolRefAttr>(name).getAttr());
+      Type expected = isa<TensorType>(type) ? Type(buffer.getTensorType()) : Type(buffer.getBufferType());
+      if (expected != type)
+        return routine.emitOpError() << "binds " << name << " of " << expected << " to " << what << " " << i << " of "
+                                     << routine.getCodeAttr() << ", which is " << type;
+    }
+    return success();
+  };
+  bool onTensors = code.getNumResults() || llvm::any_of(code.getArgumentTypes(), llvm::IsaPred<RankedTensorType>);
+  if (!onTensors) {
+    auto order = routine.getCallOrder();
+    return compare("argument", code.getArgumentTypes(), SmallVector<Attribute>(order.begin(), order.end()));
+  }
+  return failure(failed(compare("argument", code.getArgumentTypes(), routine.getReads().getValue())) ||
+                 failed(compare("result", code.getResultTypes(), routine.getWrites().getValue())));
+}
+
+LogicalResult ProgramOp::verifyMessage(const ProgramSymbols &symbols, MessageOp message) {
+  BufferOp from = symbols.sent(message), to = symbols.received(message);
+  if (!from || !to) // message_c1
+    return message.emitOpError() << "goes " << (from ? "to " : "from ") << (from ? message.getTo() : message.getFrom())
+                                 << ", which is no buffer of a device";
+  if (message.getSender() == message.getReceiver())
+    return message.emitOpError("does not leave its device");
+  if (from.getType() != to.getType()) {
+    InFlightDiagnostic error = message.emitOpError()
+                               << "is sent as " << from.getType() << " and received as " << to.getType();
+    error.attachNote(to.getLoc()) << "received here";
+    return error;
+  }
+  if (!from.hasSlots() || !to.hasSlots() || to.getRole() != BufferRole::Message)
+    return message.emitOpError() << "needs buffers with slots, and one for messages where it arrives";
+  auto check = [&](BufferOp buffer, FlatSymbolRefAttr name, bool writes) -> LogicalResult { // message_c2
+    auto routine = symbols.routine(cast<DeviceOp>(buffer->getParentOp()), name.getAttr());
+    if (!routine || routine.isOfStep())
+      return message.emitOpError() << "goes with " << name << ", which is no routine of micro-batches there";
+    ArrayAttr list = writes ? routine.getWrites() : routine.getReads();
+    if (!llvm::is_contained(list, FlatSymbolRefAttr::get(buffer.getSymNameAttr())))
+      return message.emitOpError() << "goes with " << name << ", which does not " << (writes ? "write" : "read")
+                                   << " its buffer";
+    return success();
+  };
+  return failure(failed(check(from, message.getMadeAttr(), true)) || failed(check(to, message.getUsedAttr(), false)));
+}

@@ -1,0 +1,26 @@
+// What a training program computes, whatever its layout: by it a checkpoint tells whether a program goes on with the
+// run that wrote it.
+#ifndef PPC_ANALYSIS_MATHEMATICS_H
+#define PPC_ANALYSIS_MATHEMATICS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+
+namespace mlir::ppc {
+
+/// Of a module that holds one function, the loss as it was imported, before its precision is lowered:
+///   "fingerprint": 32 hexadecimal digits of a hash of what the function returns, as a tree of operations down to its
+///     arguments (inputs, parameters and constants). Names of values, the order of operations, dead code and everything
+///     that passes note (`ppc.layer`, locations, initial values) do not enter, so two programs with the same
+///     fingerprint compute the same loss from the same parameters.
+///   "operations": for people, to say what differs: NAME, how many operations of a kind there are, and NAME.ATTRIBUTE,
+///     its values with how often each occurs where there are several; `none` for an optional one that is not there.
+/// Empty when the module holds anything else.
+llvm::json::Object modelMathematics(ModuleOp module);
+
+/// Of a step that `ppc-append-optimizer` has completed: NAME.ATTRIBUTE of the operations of part update, as above.
+llvm::json::Object optimizerMathematics(ModuleOp module);
+
+} // namespace mlir::ppc
+
+#endif // PPC_ANALYSIS_MATHEMATICS_H

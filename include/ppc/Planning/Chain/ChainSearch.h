@@ -1,0 +1,106 @@
+// Finds the layout of a training job for any model that is a chain of templates, transformers or not: data-parallel
+// ranks, the axes that cut ops, pipeline stages, micro-batches, schedule, state and recomputation outside, the layout
+// of every op by TemplateSearch inside. Steps are priced by the same parts as those of transformers laid out by degrees
+// (StepParts.h).
+//
+// The space. Every factorization of the devices into dp x axes x pp, with one axis or two in both orders; micro-batches
+// that divide a data-parallel rank's batch; schedules with one chunk per device and the interleaved ones; stages cut
+// evenly by time; ZeRO 0, 1 and 3 over the data-parallel ranks (2 where it is pinned); recompute none, or full of all
+// layers but the first and the last (selective where it is pinned). Layouts of ops are the fastest within the memory by
+// the sum of kernels and transfers, then priced with what overlaps.
+#ifndef PPC_PLANNING_CHAIN_CHAINSEARCH_H
+#define PPC_PLANNING_CHAIN_CHAINSEARCH_H
+
+#include "ppc/Planning/Chain/TemplateProgram.h"
+#include "ppc/Planning/Chain/TemplateSearch.h"
+#include "ppc/Planning/PlanSearch.h"
+
+namespace mlir::ppc {
+
+struct ChainModel {
+  std::string name;
+  TemplateChain chain; // of the whole batch
+  /// The dimensions of inputs along which samples are counted.
+  struct BatchDimension {
+    int templateIndex = 0, value = 0, dim = 0;
+  };
+  std::vector<BatchDimension> batchDimensions;
+  int64_t batch = 1; // samples per step; 1 where nothing is counted
+
+  /// Template of every layer, segments spelled out.
+  std::vector<int> layers() const;
+};
+
+/// How ops are cut, where that is said; plain data of the section `ops:` of plan files (ChainPlanFile.h).
+struct OpCuts {
+  std::vector<LayoutAxis> axes;
+  /// Per layer of the chain a strategy for every op of its template; empty: not said, for a layer or an op. Where
+  /// nothing is cut a sum may pass through.
+  std::vector<std::vector<OpStrategy>> layers;
+  bool empty() const { return axes.empty(); }
+};
+
+struct ChainRequest {
+  const ChainModel &model;
+  const Cluster &cluster;
+  const Stack &stack;
+  ParallelLayout base = {}; // precision and attention kernel
+  PlanConstraints constraints = {};
+  OpCuts cuts = {};       // kept
+  Bytes memoryLimit = {}; // per device; 0: planMemoryLimit
+  int64_t topK = 5;
+  /// As PlanRequest's; layouts of ops are the fastest either way.
+  double timeTolerance = 0;
+  int mostAxes = 2;
+  /// What was gathered for forward may be gathered again for backward; programs that PPC partitions keep it.
+  bool regather = false;
+  /// Only what programs that PPC partitions can run: rows of inputs cut evenly, sequences whole in attention
+  /// (isCompilable).
+  bool compiled = false;
+  /// Names the part of a layout that cannot be run; empty: it can.
+  std::function<std::string(const ParallelLayout &)> refuse = {};
+  /// Restrict how ops are cut (a menu to compare with); empty: everything.
+  std::function<bool(const OpTemplate &, const TemplateOp &, const OpStrategy &)> allowStrategy = {};
+  std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)> allowLayout = {};
+  int64_t maxSearches =
+      300; // searches over templates, after which the best so far is given; the bound says what may be missing
+};
+
+struct ChainPlan {
+  ParallelLayout layout; // tp: the product of the axes; stageLayers: without the first and the last layer of the chain
+  std::vector<LayoutAxis> axes;               // that cut ops; outermost first
+  StepCost cost;                              // tokensPerSecondPerDevice: samples
+  std::shared_ptr<const TemplateChain> chain; // of one micro-batch of a data-parallel rank
+  TemplateSearchResult shardings;
+  /// Per template and choice of `shardings`.
+  std::vector<std::vector<TemplateProgram>> programs;
+  /// Strategies of every layer.
+  OpCuts cuts() const;
+};
+
+struct ChainSearchResult {
+  std::vector<ChainPlan> plans; // best first, as PlanSearchResult's; empty: see `reason`
+  std::vector<std::string> notes;
+  Seconds lowerBound; // no layout of the space takes less: its kernels alone
+  std::vector<SearchCount> table;
+  std::string reason; // why there is no plan
+};
+
+/// Errors: a request that is wrong in itself.
+llvm::Expected<ChainSearchResult> searchChainPlan(const ChainRequest &request);
+
+/// The first op whose cut PPC cannot partition yet, in words; empty: it can.
+std::string notRunnable(const ChainModel &model, const OpCuts &cuts);
+
+/// For `allowLayout`: compiled programs cut the rows of inputs evenly (ppc-propagate-shardings).
+std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)>
+cutsRowsEvenly(std::vector<LayoutAxis> axes);
+
+/// `tp0 4 x tp1 2`; empty for one axis.
+std::string axesText(llvm::ArrayRef<LayoutAxis> axes);
+/// Axes of these sizes, called `tp`, or `tp0`, `tp1`, ...
+std::vector<LayoutAxis> tensorAxes(llvm::ArrayRef<int64_t> sizes);
+
+} // namespace mlir::ppc
+
+#endif // PPC_PLANNING_CHAIN_CHAINSEARCH_H

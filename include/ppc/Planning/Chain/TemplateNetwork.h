@@ -1,0 +1,151 @@
+// One template as a network of costs: a variable per op (its strategy), per parameter, input and boundary (its layout),
+// and per value with several users (the set of layouts that it is brought to).
+#ifndef PPC_PLANNING_CHAIN_TEMPLATENETWORK_H
+#define PPC_PLANNING_CHAIN_TEMPLATENETWORK_H
+
+#include "ppc/CostModel/KernelCost.h"
+#include "ppc/Planning/Chain/CostNetwork.h"
+#include "ppc/Planning/Chain/OpStrategy.h"
+#include "ppc/Planning/Chain/ReshardTimes.h"
+
+#include <functional>
+
+namespace mlir::ppc {
+
+/// What templates are priced for.
+struct TemplatePricing {
+  const Cluster &cluster;
+  /// The axes to cut templates over, outermost first; neighbours along the innermost are `stride` ranks apart.
+  std::vector<LayoutAxis> grid;
+  int64_t stride = 1;
+  /// Data-parallel ranks around the grid: gradients are summed over them once per step. The chain holds what one has
+  /// (cutDimension).
+  int64_t dataRanks = 1;
+  Precision precision = Precision::Bf16;
+  AttentionKernel attention = AttentionKernel::Flash2;
+  int64_t microBatches = 1; // per step: parameters' gradients and the optimizer are paid once per step
+  int64_t inFlight = 1;     // micro-batches whose activations are held at once
+  double stateBytes = 16;   // per element of a parameter: itself, gradient, master copy, optimizer state
+  double gradientBytes = 4; // per element of a gradient that is accumulated
+  /// What was gathered for forward may be dropped and gathered again for backward, activations and parameters, where
+  /// that is better (sequence parallelism and ZeRO-3 do so). Without, it is kept.
+  bool regather = true;
+  /// Restrict what is tried (a pin, a menu); empty: everything.
+  std::function<bool(const OpTemplate &, const TemplateOp &, const OpStrategy &)> allowStrategy = {};
+  std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)> allowLayout = {};
+};
+
+/// Seconds of an op's kernels on the rank with most work.
+struct OpSeconds {
+  Seconds forward, backward; // backward with the gradients of weights
+  Seconds ofWeights;         // of backward: gradients of parameters, which may wait
+};
+OpSeconds kernelSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
+                        const OpStrategy &strategy);
+
+/// How one template is cut.
+struct TemplateChoice {
+  std::vector<OpStrategy> strategies; // per op
+  /// Per value: the layout it is stored in (parameters, inputs, boundaries) or made in (computed values).
+  std::vector<Layout> layouts;
+  std::vector<Layout> outputs; // in which the outputs go on
+  TableCost cost;              // seconds per micro-batch forward and backward, bytes of the rank with most
+  std::vector<int> assignment; // of the network, for evaluate
+};
+
+/// One value on its way from the layout it is made in to those that its users need, as a choice has it.
+struct Movement {
+  int value = 0;
+  int user = -1;             // the first op of the layer that uses it; -1: only what comes behind the layer
+  Seconds forward, gradient; // gradient: of a parameter, a micro-batch's share of what happens once per step
+  Seconds again;             // in backward: what was gathered for forward is gathered again, for `forward` seconds
+  Bytes traffic;             // of the layouts that differ from the one it is made in
+  Bytes kept;                // of an activation, from forward to backward; of a parameter, copies and their gradients
+};
+
+class TemplateNetwork {
+public:
+  /// A value is brought to at most this many layouts besides the one it is made in, and to fewer where there would be
+  /// more than `mostSets` sets of so many (three axes and more).
+  static constexpr int mostForms = 3, mostSets = 10000;
+
+  /// All must outlive this.
+  TemplateNetwork(const TemplatePricing &pricing, const OpTemplate &layer, ReshardTimes &times);
+
+  const CostNetwork &network() const { return costs; }
+  /// Variables of the inputs, of the shared parameters that occur, and of the outputs; in this order they are kept when
+  /// the network is solved, so that templates can be chained.
+  llvm::ArrayRef<int> inputs() const { return inputVariables; }
+  llvm::ArrayRef<std::pair<int, int>> shared() const { return sharedVariables; } // (number in the chain, variable)
+  llvm::ArrayRef<int> outputs() const { return outputVariables; }
+  std::vector<int> kept() const;
+  int opVariable(int op) const { return opVariables[op]; }
+  llvm::ArrayRef<OpStrategy> strategies(int op) const { return opStrategies[op]; }
+
+  TemplateChoice choice(std::vector<int> assignment, double pricePerByte) const;
+  /// The part of an assignment's time that is spent in kernels; the rest moves data.
+  double kernelTime(const std::vector<int> &assignment) const;
+  /// What moves or is kept, in the order of values. The price of memory decides what is gathered again.
+  std::vector<Movement> movements(const std::vector<int> &assignment, double pricePerByte);
+
+private:
+  /// A layout that a user needs, and in which it gives the gradient back.
+  struct Need {
+    Layout value, gradient;
+    bool operator<(const Need &other) const {
+      return std::tie(value.dims, value.partial, gradient.dims, gradient.partial) <
+             std::tie(other.value.dims, other.value.partial, other.gradient.dims, other.gradient.partial);
+    }
+  };
+  /// One use: the variable of the user and what each of its values needs.
+  struct Use {
+    int variable, op; // op -1: an output of the layer
+    std::vector<Need> needs;
+    bool saved = false;
+  };
+
+  void addOps();
+  void addSources();
+  void addConversions();
+  void convertForOne(int value, const Use &use);
+  void convertForSeveral(int value, llvm::ArrayRef<Use> uses);
+  /// Seconds of one conversion.
+  struct Conversion {
+    double forward = 0, gradient = 0;
+    double sum() const { return forward + gradient; }
+  };
+  Conversion conversion(const TemplateValue &value, const Layout &made, const Need &need);
+  Conversion between(const TemplateValue &value, const Need &from, const Need &to);
+  static Conversion cheapestTree(llvm::ArrayRef<int> forms, llvm::ArrayRef<Conversion> fromMade,
+                                 llvm::ArrayRef<std::vector<Conversion>> fromForm);
+  std::pair<TableCost, TableCost> waysToHold(const TemplateValue &value, const Layout &made,
+                                             llvm::ArrayRef<Layout> forms, Conversion conversion, bool saved) const;
+  double localBytes(const TemplateValue &value, const Layout &layout) const;
+
+  const TemplatePricing &pricing;
+  const OpTemplate &layer;
+  ReshardTimes &times;
+  CostNetwork costs;
+  std::vector<int> opVariables, inputVariables, outputVariables;
+  std::vector<std::pair<int, int>> sharedVariables;
+  std::vector<std::vector<OpStrategy>> opStrategies;
+  std::vector<std::vector<double>> kernelTimes; // per op and strategy
+  std::vector<std::vector<Layout>> outputLayouts;
+  struct Maker {
+    int variable = -1;
+    std::vector<Layout> layouts; // by the variable's value
+  };
+  std::vector<Maker> makers;          // per value
+  std::vector<std::vector<Use>> uses; // per value
+  /// Of a value with several users: its variable, the layouts that they may need, the sets of those.
+  struct Forms {
+    int variable = -1;
+    std::vector<Need> needs;
+    std::vector<std::vector<int>> sets;
+  };
+  std::vector<Forms> formsOf; // per value
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_PLANNING_CHAIN_TEMPLATENETWORK_H

@@ -1,0 +1,39 @@
+// Layouts from and to the plan files that people edit.
+//
+//   layout:
+//     dp: 8
+//     tp: 4
+//     schedule: interleaved
+//     stage_layers: [ 8, 8, 8, 8 ]   # per virtual stage, in model order
+//
+// Keys are those of PlanKey. A layout of which ppc-compile can run every part also says it in that program's terms
+// (grid, stages, ...); reading takes the layout from the section above and ignores the rest.
+#ifndef PPC_PLANNING_FILES_LAYOUTFILE_H
+#define PPC_PLANNING_FILES_LAYOUTFILE_H
+
+#include "ppc/Model/ModelShape.h"
+#include "ppc/Planning/PlanConstraints.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mlir::ppc {
+
+/// Writes the section `layout:` and, where ppc-compile can run the layout, the sections that it reads.
+void writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
+                     llvm::raw_ostream &out);
+
+/// Pins what the file says; what it leaves out stays open. Errors: `FILE:LINE:COLUMN: error: ...` for what is not YAML,
+/// an unknown key or value; no section `layout:`; `stage_layers` that are no list of numbers >= 0. `isAlone`: nobody
+/// reads the compiler's sections of the file; that they say something else is an error then, too.
+llvm::Error readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, bool isAlone = true);
+/// The same for text in memory; `name` is what messages call it.
+llvm::Error parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints,
+                            bool isAlone = true);
+
+/// The first part of a layout that ppc-compile cannot run, in words ("context parallelism (cp 2)"); empty: it can.
+std::string notRunnable(const ParallelLayout &layout);
+/// The same, with what depends on the model: heads and widths that its tensor parallelism does not cut.
+std::string notRunnable(const ModelShape &model, const ParallelLayout &layout);
+
+} // namespace mlir::ppc
+
+#endif // PPC_PLANNING_FILES_LAYOUTFILE_H

@@ -1,0 +1,52 @@
+// Shortest paths between the layouts of one tensor: what every search over reshard steps asks, whatever it pays for a
+// step (bytes in the compiler, seconds in the planner). Layouts are met as paths reach them, and what was found stays.
+#ifndef PPC_SHARDING_RESHARDGRAPH_H
+#define PPC_SHARDING_RESHARDGRAPH_H
+
+#include "ppc/Sharding/ReshardPlanner.h"
+
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+
+namespace mlir::ppc {
+
+class ReshardGraph {
+public:
+  /// `price` >= 0 of a step. The grid must outlive this.
+  ReshardGraph(llvm::ArrayRef<LayoutAxis> grid, std::vector<int64_t> shape, int64_t elementBytes,
+               std::function<double(const ReshardStep &)> price);
+  ~ReshardGraph();
+
+  /// The least sum of prices; infinity where no steps lead there. Both layouts verify and combine partial values alike.
+  double distance(const Layout &from, const Layout &to);
+  /// The steps of least price; of those the fewest, then the first in a fixed order. Requires: a finite distance.
+  std::vector<ReshardStep> path(const Layout &from, const Layout &to);
+
+private:
+  struct Paths;                                                           // from one layout
+  using Key = std::pair<std::vector<std::vector<int>>, std::vector<int>>; // dims, partial; all combine alike
+  struct Node {
+    Layout layout;
+    const Key *key;
+    bool expanded = false;
+    std::vector<std::pair<int, double>> edges; // to, price
+  };
+  int number(const Layout &layout);
+  void expand(int node);
+  /// Follows the paths of `from` until `to` is settled or all are.
+  Paths &settle(int from, int to);
+
+  llvm::ArrayRef<LayoutAxis> grid;
+  std::vector<int64_t> shape;
+  int64_t elementBytes;
+  std::function<double(const ReshardStep &)> price;
+  std::map<Key, int> numbers;
+  std::vector<Node> nodes;
+  std::map<int, std::unique_ptr<Paths>> paths;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_SHARDING_RESHARDGRAPH_H

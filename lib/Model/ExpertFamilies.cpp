@@ -1,0 +1,131 @@
+// The keys of families with experts, with the defaults of the reference implementation's configuration classes.
+#include "ConfigReader.h"
+
+#include "llvm/ADT/Twine.h"
+
+namespace mlir::ppc {
+
+void ConfigReader::readTopK(llvm::StringRef expertsKey, int64_t fallback) {
+  ExpertShape &moe = shape.moe;
+  moe.topK = size("num_experts_per_tok", fallback);
+  if (moe.topK > moe.experts)
+    reader.fail("num_experts_per_tok",
+                llvm::Twine(moe.topK) + " experts of a token; " + expertsKey + " is only " + llvm::Twine(moe.experts));
+}
+
+void ConfigReader::readMixtral() {
+  readLlamaKeys({4096 * 32, 8, 1e-5, 1e6});
+  readWindowOfEveryLayer(slidingWindow(std::nullopt));
+  shape.moe.experts = size("num_local_experts", 8);
+  readTopK("num_local_experts", 2);
+  shape.moe.ffn = shape.ffn;
+  config.routing.normalizeTopK = true;
+  config.routing.balanceLossFactor = reader.number("router_aux_loss_coef", 0.001);
+  reader.only("router_jitter_noise", 0);
+}
+
+void ConfigReader::readQwenExperts() {
+  ExpertShape &moe = shape.moe;
+  moe.ffn = size("moe_intermediate_size");
+  moe.every = size("decoder_sparse_step", 1);
+  moe.firstLayer = moe.every - 1;
+  reader.only("mlp_only_layers", llvm::json::Array{});
+  mayBeNull({"mlp_only_layers"});
+  config.routing.normalizeTopK = reader.boolean("norm_topk_prob", false);
+  config.routing.balanceLossFactor = reader.number("router_aux_loss_coef", 0.001);
+}
+
+void ConfigReader::readQwen2Moe() {
+  readLlamaKeys({32768, 16});
+  readQwen2MoeWindow();
+  shape.attentionBias = reader.boolean("qkv_bias", true);
+  shape.moe.experts = size("num_experts", 60);
+  readTopK("num_experts", 4);
+  shape.moe.sharedFfn = size("shared_expert_intermediate_size", 5632);
+  shape.moe.sharedGate = true;
+  readQwenExperts();
+}
+
+void ConfigReader::readQwen3Moe() {
+  readLlamaKeys({32768, 4});
+  readWindowOfEveryLayer(readQwenWindowSize());
+  shape.queryKeyNorm = true;
+  shape.attentionBias = shape.outputBias = reader.boolean("attention_bias", false);
+  if (reader.has("num_local_experts") && reader.has("num_experts") &&
+      reader.integer("num_local_experts", 1) != reader.integer("num_experts", 1))
+    reader.fail("num_local_experts", "is another name of num_experts; give one of the two");
+  llvm::StringRef expertsKey = reader.has("num_local_experts") ? "num_local_experts" : "num_experts";
+  shape.moe.experts = size(expertsKey, 128);
+  readTopK(expertsKey, 8);
+  readQwenExperts();
+}
+
+void ConfigReader::readDeepseekV3() {
+  readLlamaSizes({4096, 128});
+  readHeads("num_attention_heads", "hidden_size");
+  if (shape.kvHeads != shape.heads)
+    reader.fail("num_key_value_heads", llvm::Twine(shape.kvHeads) +
+                                           "; latent attention has as many as num_attention_heads, " +
+                                           llvm::Twine(shape.heads));
+  shape.gated = true;
+  readActivation("hidden_act", "silu");
+  config.normEpsilon = reader.positive("rms_norm_eps", 1e-6);
+  shape.tiedEmbeddings = reader.boolean("tie_word_embeddings", false);
+  config.attentionDropout = dropout("attention_dropout", 0);
+  readPaddingToken();
+  reader.only("attention_bias", false);
+  readRopeKeys(10000);
+  reader.only("rope_interleave", true);
+  readLatentAttention();
+  readDeepseekExperts();
+  shape.predictionLayers = size("num_nextn_predict_layers", 0, 0);
+}
+
+void ConfigReader::readLatentAttention() {
+  LatentAttention &latent = shape.latent;
+  mayBeNull({"q_lora_rank"});
+  bool direct = isNull("q_lora_rank");
+  latent.queryRank = direct ? 0 : size("q_lora_rank", 1536);
+  latent.keyValueRank = size("kv_lora_rank");
+  latent.nopeHeadDim = size("qk_nope_head_dim");
+  latent.ropeHeadDim = size("qk_rope_head_dim");
+  latent.valueHeadDim = size("v_head_dim");
+  if (latent.ropeHeadDim % 2)
+    reader.reject("qk_rope_head_dim", "an even number: rotary positions need pairs");
+  shape.headDim = latent.nopeHeadDim + latent.ropeHeadDim;
+  // Other sizes say these too, and versions of the reference compute from them.
+  for (auto [key, value, others] : {std::tuple("head_dim", latent.ropeHeadDim, "qk_rope_head_dim"),
+                                    std::tuple("qk_head_dim", shape.headDim, "qk_nope_head_dim and qk_rope_head_dim")})
+    if (reader.integer(key, 1, value) != value)
+      reader.reject(key, llvm::Twine(value) + ", as " + others + " say; it may be left out");
+}
+
+void ConfigReader::readDeepseekExperts() {
+  ExpertShape &moe = shape.moe;
+  moe.experts = size("n_routed_experts", 256);
+  readTopK("n_routed_experts", 8);
+  moe.ffn = size("moe_intermediate_size", 2048);
+  moe.sharedFfn = moe.ffn * size("n_shared_experts", 1, 0);
+  moe.firstLayer = size("first_k_dense_replace", 3, 0);
+  reader.only("moe_layer_freq", 1); // the reference has experts in each layer from first_k_dense_replace on
+  moe.groups = size("n_group", 8);
+  if (moe.experts % moe.groups || moe.experts < 2 * moe.groups)
+    reader.reject("n_group", "a number that divides n_routed_experts " + llvm::Twine(moe.experts) +
+                                 " into groups of two and more");
+  moe.groupsPerToken = size("topk_group", 4);
+  if (moe.groupsPerToken > moe.groups)
+    reader.fail("topk_group",
+                llvm::Twine(moe.groupsPerToken) + " groups of a token; n_group is only " + llvm::Twine(moe.groups));
+  else if (moe.topK > moe.groupsPerToken * (moe.experts / moe.groups))
+    reader.fail("num_experts_per_tok", llvm::Twine(moe.topK) + " experts of a token; its " +
+                                           llvm::Twine(moe.groupsPerToken) + " groups hold only " +
+                                           llvm::Twine(moe.groupsPerToken * (moe.experts / moe.groups)));
+  moe.scoreBias = true;
+  reader.only("topk_method", "noaux_tc");
+  reader.only("scoring_func", "sigmoid");
+  config.routing.sigmoid = true;
+  config.routing.normalizeTopK = reader.boolean("norm_topk_prob", true);
+  config.routing.scale = reader.positive("routed_scaling_factor", 2.5);
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,520 @@
+// From a template to a network of costs.
+#include "ppc/Planning/Chain/TemplateNetwork.h"
+#include "ppc/CostModel/Overlap.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace mlir::ppc {
+
+static double tensorElements(const TemplateValue &value, const DimFactors &dims, llvm::ArrayRef<int64_t> local) {
+  double product = 1;
+  for (auto [extent, factor] : llvm::zip_equal(value.shape, dims))
+    product *= double(factor >= 0 ? local[factor] : extent);
+  return product;
+}
+
+static OpSeconds productSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
+                                llvm::ArrayRef<int64_t> local) {
+  GemmShape shape;
+  for (auto [number, size] : llvm::enumerate(local)) {
+    bool left = llvm::is_contained(op.operandFactors[0], int(number));
+    bool right = llvm::is_contained(op.operandFactors[1], int(number));
+    bool result = llvm::is_contained(op.resultFactors[0], int(number));
+    int64_t &extent = left && right ? (result ? shape.batch : shape.k) : left ? shape.m : shape.n;
+    extent *= size;
+  }
+  const Device &device = pricing.cluster.device();
+  OpSeconds seconds;
+  seconds.forward = gemmTime(device, pricing.precision, shape);
+  auto addGradient = [&](int operand, const GemmShape &gradient) {
+    const TemplateValue &value = layer.values[op.operands[operand]];
+    if (!value.hasGradient)
+      return;
+    Seconds time = gemmTime(device, pricing.precision, gradient);
+    seconds.backward += time;
+    if (value.kind == TemplateValueKind::Parameter)
+      seconds.ofWeights += time;
+  };
+  addGradient(0, {shape.batch, shape.m, shape.k, shape.n});
+  addGradient(1, {shape.batch, shape.n, shape.k, shape.m, /*outerK=*/true});
+  return seconds;
+}
+
+static OpSeconds attentionSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
+                                  const OpStrategy &strategy, llvm::ArrayRef<int64_t> local) {
+  auto size = [&](int factor) { return factor >= 0 ? local[factor] : 1; };
+  const AttentionFactors &roles = op.attention;
+  AttentionShape shape;
+  shape.batch = size(roles.batch);
+  shape.kvHeads = size(roles.kvHeads);
+  shape.heads = shape.kvHeads * size(roles.group);
+  shape.queries = size(roles.queries);
+  shape.keys = size(roles.keys);
+  shape.headDim = size(roles.headDim);
+  shape.valueDim = roles.valueDim >= 0 ? size(roles.valueDim) : shape.headDim;
+  shape.window = roles.window;
+  shape.causal = roles.causal;
+  const Device &device = pricing.cluster.device();
+  int64_t ring = 1, gather = 1, stride = pricing.stride, hop = 1; // ranks, and how far the ring's neighbours are apart
+  for (size_t axis = pricing.grid.size(); axis-- > 0; stride *= pricing.grid[axis].size) {
+    if (strategy.axes[axis] == OpStrategy::ring) {
+      hop = ring == 1 ? stride : hop;
+      ring *= pricing.grid[axis].size;
+    }
+    gather *= strategy.axes[axis] == OpStrategy::gather ? pricing.grid[axis].size : 1;
+  }
+  OpSeconds seconds;
+  auto add = [&](const AttentionShape &piece, double times) {
+    seconds.forward += times * attentionForwardTime(device, pricing.attention, pricing.precision, piece);
+    seconds.backward += times * attentionBackwardTime(device, pricing.attention, pricing.precision, piece);
+  };
+  shape.queries *= gather; // an even share of the whole sequence's
+  add(shape, 1 / double(gather));
+  if (ring == 1)
+    return seconds;
+  // Causal among its own part; of each other one half of the square, without a mask (arXiv 2310.01889 with balanced
+  // parts).
+  if (shape.causal)
+    shape.keys = std::max<int64_t>(1, shape.keys / 2);
+  shape.causal = false;
+  add(shape, double(ring - 1) / double(gather));
+  double keyValues = tensorElements(layer.values[op.operands[1]], op.operandFactors[1], local) *
+                         double(layer.values[op.operands[1]].elementBytes) +
+                     tensorElements(layer.values[op.operands[2]], op.operandFactors[2], local) *
+                         double(layer.values[op.operands[2]].elementBytes);
+  double own = tensorElements(layer.values[op.operands[0]], op.operandFactors[0], local) / 2,
+         pieces = 1 + 0.5 * double(ring - 1);
+  Seconds step = double(ring - 1) *
+                 pointToPointTime(pricing.cluster, Bytes(keyValues), hop, std::min(hop, pricing.cluster.unitSize()));
+  double others = double(ring - 1) / double(ring);
+  auto exposed = [&](Seconds compute, Seconds messages) { return runTogether(device, compute, messages) - compute; };
+  seconds.forward += exposed(others * seconds.forward, step);
+  seconds.backward += exposed(others * seconds.backward, 2 * step); // gradients of keys and values go round with them
+  // Each part's result is scaled and added to f32 sums.
+  seconds.forward += streamTime(device, Bytes((own * 10 * pieces + keyValues * 2) / device.elementwiseShare));
+  seconds.backward += streamTime(device, Bytes((own * 6 * pieces + keyValues * 4 * pieces) / device.elementwiseShare));
+  return seconds;
+}
+
+static OpSeconds streamSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
+                               llvm::ArrayRef<int64_t> local) {
+  double forward = 0, backward = 0;
+  bool anyGradient = false;
+  auto visit = [&](int number, const DimFactors &dims, bool saved, bool isResult) {
+    const TemplateValue &value = layer.values[number];
+    double bytes = value.elementBytes * tensorElements(value, dims, local);
+    forward += bytes;
+    backward += saved ? bytes : 0;
+    backward += value.hasGradient ? bytes : 0; // read for results, written for operands
+    anyGradient |= !isResult && value.hasGradient;
+  };
+  for (auto [number, dims, saved] : llvm::zip_equal(op.operands, op.operandFactors, op.savedOperands))
+    visit(number, dims, saved, false);
+  for (auto [number, dims, saved] : llvm::zip_equal(op.results, op.resultFactors, op.savedResults))
+    visit(number, dims, saved, true);
+  const Device &device = pricing.cluster.device();
+  return {streamTime(device, Bytes(forward / device.elementwiseShare)),
+          anyGradient ? streamTime(device, Bytes(backward / device.elementwiseShare)) : Seconds(0), Seconds(0)};
+}
+
+OpSeconds kernelSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
+                        const OpStrategy &strategy) {
+  std::vector<int64_t> local = localFactorSizes(op, strategy, pricing.grid);
+  switch (op.kernel) {
+  case TemplateKernel::None:
+    return {};
+  case TemplateKernel::Product:
+    return productSeconds(pricing, layer, op, local);
+  case TemplateKernel::Attention:
+    return attentionSeconds(pricing, layer, op, strategy, local);
+  case TemplateKernel::Stream:
+    return streamSeconds(pricing, layer, op, local);
+  }
+  llvm_unreachable("unknown kernel");
+}
+
+TemplateNetwork::TemplateNetwork(const TemplatePricing &pricing, const OpTemplate &layer, ReshardTimes &times)
+    : pricing(pricing), layer(layer), times(times), makers(layer.values.size()), uses(layer.values.size()),
+      formsOf(layer.values.size()) {
+  addOps();
+  addSources();
+  addConversions();
+}
+
+std::vector<int> TemplateNetwork::kept() const {
+  std::vector<int> variables = inputVariables;
+  for (auto [number, variable] : sharedVariables)
+    variables.push_back(variable);
+  variables.insert(variables.end(), outputVariables.begin(), outputVariables.end());
+  return variables;
+}
+
+double TemplateNetwork::localBytes(const TemplateValue &value, const Layout &layout) const {
+  double bytes = double(value.elementBytes);
+  for (int64_t extent : localShape(value.shape, layout, pricing.grid))
+    bytes *= double(extent);
+  return bytes;
+}
+
+void TemplateNetwork::addOps() {
+  std::set<int> savedByUsers;
+  for (const TemplateOp &op : layer.ops)
+    for (auto [value, saved] : llvm::zip_equal(op.operands, op.savedOperands))
+      if (saved)
+        savedByUsers.insert(value);
+  for (const TemplateOp &op : layer.ops) {
+    std::vector<OpStrategy> strategies = enumerateStrategies(op, pricing.grid);
+    if (pricing.allowStrategy)
+      llvm::erase_if(strategies,
+                     [&](const OpStrategy &strategy) { return !pricing.allowStrategy(layer, op, strategy); });
+    bool impossible = strategies.empty();
+    if (impossible)
+      strategies.push_back({std::vector<int>(pricing.grid.size(), OpStrategy::uncut)});
+    int variable = costs.addVariable(op.name, int(strategies.size()));
+    std::vector<TableCost> own;
+    std::vector<double> &seconds = kernelTimes.emplace_back();
+    for (const OpStrategy &strategy : strategies) {
+      OpSeconds kernel = kernelSeconds(pricing, layer, op, strategy);
+      seconds.push_back(kernel.forward.value + kernel.backward.value);
+      TableCost cost{impossible ? TableCost::impossible().time : seconds.back(), 0};
+      for (auto [number, value] : llvm::enumerate(op.results))
+        if (op.savedResults[number] && !savedByUsers.count(value))
+          cost.memory +=
+              double(pricing.inFlight) * localBytes(layer.values[value], resultLayout(op, strategy, int(number)));
+      own.push_back(cost);
+    }
+    costs.addCosts(variable, own);
+    for (auto [number, value] : llvm::enumerate(op.results)) {
+      makers[value].variable = variable;
+      for (const OpStrategy &strategy : strategies)
+        makers[value].layouts.push_back(resultLayout(op, strategy, int(number)));
+    }
+    opVariables.push_back(variable);
+    opStrategies.push_back(std::move(strategies));
+  }
+}
+
+void TemplateNetwork::addSources() {
+  const Device &device = pricing.cluster.device();
+  int64_t gridSize = 1;
+  for (const LayoutAxis &axis : pricing.grid)
+    gridSize *= axis.size;
+  GroupPlacement dataGroup = placeGroup(joinedLevels(pricing.cluster), pricing.stride * gridSize, pricing.dataRanks);
+  for (auto [number, value] : llvm::enumerate(layer.values)) {
+    if (value.kind == TemplateValueKind::Computed)
+      continue;
+    std::vector<Layout> layouts = enumerateLayouts(value.shape, pricing.grid);
+    int variable = costs.addVariable(value.name, int(layouts.size()));
+    std::vector<TableCost> own;
+    for (const Layout &layout : layouts) {
+      TableCost cost;
+      if (pricing.allowLayout && !pricing.allowLayout(layer, value, layout))
+        cost = TableCost::impossible();
+      if (value.kind == TemplateValueKind::Parameter) {
+        double bytes = localBytes(value, layout), elements = bytes / double(value.elementBytes);
+        cost.memory += elements * pricing.stateBytes;
+        // The optimizer reads and writes each byte of the state once.
+        double perStep = streamTime(device, Bytes(2 * elements * pricing.stateBytes)).value;
+        if (pricing.dataRanks > 1)
+          perStep += collectiveTime(pricing.cluster, CollectiveKind::AllReduce, Bytes(bytes), dataGroup).value;
+        cost.time += perStep / double(pricing.microBatches);
+        cost.time /= value.sharers;
+        cost.memory /= value.sharers;
+      }
+      own.push_back(cost);
+    }
+    costs.addCosts(variable, own);
+    makers[number] = {variable, std::move(layouts)};
+    if (value.kind == TemplateValueKind::Parameter && value.shared >= 0)
+      sharedVariables.push_back({value.shared, variable});
+  }
+  for (int input : layer.inputs)
+    inputVariables.push_back(makers[input].variable);
+  for (int output : layer.outputs) {
+    std::vector<Layout> &layouts =
+        outputLayouts.emplace_back(enumerateLayouts(layer.values[output].shape, pricing.grid));
+    outputVariables.push_back(costs.addVariable("output " + layer.values[output].name, int(layouts.size())));
+  }
+}
+
+TemplateNetwork::Conversion TemplateNetwork::conversion(const TemplateValue &value, const Layout &made,
+                                                        const Need &need) {
+  Layout wanted = made; // by the backward of what makes it
+  wanted.partial.clear();
+  return between(value, {made, wanted}, need);
+}
+
+// One form made of another; the gradient of the second joins that of the first. Gradients of parameters move once per
+// step.
+TemplateNetwork::Conversion TemplateNetwork::between(const TemplateValue &value, const Need &from, const Need &to) {
+  Conversion result;
+  result.forward = times.time(value.shape, value.elementBytes, from.value, to.value).value;
+  if (value.hasGradient)
+    result.gradient = times.time(value.shape, value.elementBytes, to.gradient, from.gradient).value;
+  if (value.kind == TemplateValueKind::Parameter)
+    result.gradient /= double(pricing.microBatches);
+  return result;
+}
+
+/// Forms kept from forward to backward, or made again: time and bytes of either.
+std::pair<TableCost, TableCost> TemplateNetwork::waysToHold(const TemplateValue &value, const Layout &made,
+                                                            llvm::ArrayRef<Layout> forms, Conversion conversion,
+                                                            bool saved) const {
+  TableCost keep{conversion.sum(), 0}, again = keep;
+  again.time += conversion.forward;
+  bool isParameter = value.kind == TemplateValueKind::Parameter, moves = false;
+  std::set<std::vector<std::vector<int>>> distinct;
+  for (const Layout &form : forms) {
+    if (!distinct.insert(form.dims).second)
+      continue;
+    double bytes = localBytes(value, form);
+    moves |= form.dims != made.dims;
+    if (isParameter && form.dims != made.dims) { // a copy, and a gradient that is accumulated in its layout
+      double gradient = pricing.gradientBytes * bytes / double(value.elementBytes);
+      keep.memory += bytes + gradient;
+      again.memory += gradient;
+    } else if (!isParameter && saved) {
+      keep.memory += double(pricing.inFlight) * bytes;
+    }
+  }
+  if (!isParameter && saved)
+    again.memory += double(pricing.inFlight) * localBytes(value, made);
+  return {keep, pricing.regather && moves ? again : keep};
+}
+
+void TemplateNetwork::addConversions() {
+  for (auto [opNumber, op] : llvm::enumerate(layer.ops))
+    for (auto [number, value] : llvm::enumerate(op.operands)) {
+      Use &use = uses[value].emplace_back();
+      use.variable = opVariables[opNumber];
+      use.op = int(opNumber);
+      use.saved = op.savedOperands[number];
+      for (const OpStrategy &strategy : opStrategies[opNumber]) {
+        Layout gradient;
+        if (layer.values[value].hasGradient)
+          gradient = operandGradientLayout(op, strategy, int(number));
+        use.needs.push_back({operandLayout(op, strategy, int(number)), gradient});
+      }
+    }
+  for (auto [output, variable, layouts] : llvm::zip_equal(layer.outputs, outputVariables, outputLayouts)) {
+    Use &use = uses[output].emplace_back();
+    use.variable = variable;
+    use.op = -1;
+    for (const Layout &layout : layouts)
+      use.needs.push_back({layout, layer.values[output].hasGradient ? layout : Layout()});
+  }
+  for (auto [value, list] : llvm::enumerate(uses)) {
+    if (list.size() == 1)
+      convertForOne(int(value), list.front());
+    if (list.size() > 1)
+      convertForSeveral(int(value), list);
+  }
+}
+
+void TemplateNetwork::convertForOne(int number, const Use &use) {
+  const TemplateValue &value = layer.values[number];
+  const Maker &maker = makers[number];
+  std::vector<TableCost> table, others;
+  for (const Layout &made : maker.layouts)
+    for (const Need &need : use.needs) {
+      auto [keep, again] = waysToHold(value, made, need.value, conversion(value, made, need), use.saved);
+      table.push_back(keep);
+      others.push_back(again);
+    }
+  costs.addCosts(maker.variable, use.variable, std::move(table), std::move(others));
+}
+
+/// The cheapest way to make all of `forms` (indices into the matrices): each of what is made or of another form.
+TemplateNetwork::Conversion TemplateNetwork::cheapestTree(llvm::ArrayRef<int> forms,
+                                                          llvm::ArrayRef<Conversion> fromMade,
+                                                          llvm::ArrayRef<std::vector<Conversion>> fromForm) {
+  Conversion best{TableCost::impossible().time, 0};
+  size_t count = forms.size();
+  std::vector<size_t> parent(count, count); // count: what is made
+  auto isTree = [&] {
+    for (size_t start = 0; start < count; ++start) {
+      size_t at = start;
+      for (size_t steps = 0; at != count; ++steps, at = parent[at])
+        if (steps > count)
+          return false;
+    }
+    return true;
+  };
+  auto choose = [&](auto &self, size_t node, Conversion sum) -> void {
+    if (sum.sum() >= best.sum())
+      return;
+    if (node == count) {
+      if (isTree())
+        best = sum;
+      return;
+    }
+    for (size_t from = count + 1; from-- > 0;) {
+      if (from == node)
+        continue;
+      parent[node] = from;
+      const Conversion &step = from == count ? fromMade[forms[node]] : fromForm[forms[from]][forms[node]];
+      self(self, node + 1, {sum.forward + step.forward, sum.gradient + step.gradient});
+    }
+  };
+  choose(choose, 0, {});
+  return best;
+}
+
+void TemplateNetwork::convertForSeveral(int number, llvm::ArrayRef<Use> uses) {
+  const TemplateValue &value = layer.values[number];
+  const Maker &maker = makers[number];
+  std::map<Need, int> numbers;
+  std::vector<Need> needs;
+  for (const Use &use : uses)
+    for (const Need &need : use.needs)
+      if (numbers.try_emplace(need, int(needs.size())).second)
+        needs.push_back(need);
+
+  // All sets of up to as many layouts as there are users.
+  std::vector<std::vector<int>> sets;
+  std::vector<int> set;
+  size_t most = std::min<size_t>(uses.size(), mostForms);
+  auto setCount = [&](size_t size) { // an upper bound: with repetition
+    double count = 1;
+    for (size_t i = 0; i < size; ++i)
+      count *= double(needs.size() + i) / double(i + 1);
+    return count;
+  };
+  while (most > 1 && setCount(most) > mostSets)
+    --most;
+  auto extend = [&](auto &self, int first) -> void {
+    if (!set.empty())
+      sets.push_back(set);
+    if (set.size() == most)
+      return;
+    for (int need = first; need < int(needs.size()); ++need) {
+      set.push_back(need);
+      self(self, need + 1);
+      set.pop_back();
+    }
+  };
+  extend(extend, 0);
+
+  int variable = costs.addVariable("forms of " + value.name, int(sets.size()));
+  std::vector<std::vector<Conversion>> fromForm(needs.size());
+  for (auto [row, from] : llvm::zip_equal(fromForm, needs))
+    for (const Need &to : needs)
+      row.push_back(between(value, from, to));
+  bool saved = llvm::any_of(uses, [](const Use &use) { return use.saved; });
+  std::vector<TableCost> keeping(maker.layouts.size() * sets.size()), again(keeping.size());
+  std::map<std::pair<std::vector<std::vector<int>>, std::vector<int>>, size_t>
+      rows; // makers with one layout share a row
+  for (auto [index, made] : llvm::enumerate(maker.layouts)) {
+    size_t row = index * sets.size();
+    auto [known, isNew] = rows.try_emplace({made.dims, made.partial}, row);
+    if (!isNew) {
+      std::copy_n(keeping.begin() + known->second, sets.size(), keeping.begin() + row);
+      std::copy_n(again.begin() + known->second, sets.size(), again.begin() + row);
+      continue;
+    }
+    std::vector<Conversion> fromMade;
+    for (const Need &need : needs)
+      fromMade.push_back(conversion(value, made, need));
+    std::vector<Layout> layouts;
+    for (auto [entry, forms] : llvm::enumerate(sets)) {
+      layouts.clear();
+      for (int form : forms)
+        layouts.push_back(needs[form].value);
+      std::tie(keeping[row + entry], again[row + entry]) =
+          waysToHold(value, made, layouts, cheapestTree(forms, fromMade, fromForm), saved);
+    }
+  }
+  costs.addCosts(maker.variable, variable, std::move(keeping), std::move(again));
+  for (const Use &use : uses) {
+    std::vector<TableCost> table(sets.size() * use.needs.size(), TableCost::impossible());
+    std::vector<std::vector<int>> valuesOf(needs.size()); // the user's values by what they need
+    for (auto [index, need] : llvm::enumerate(use.needs))
+      valuesOf[numbers.find(need)->second].push_back(int(index));
+    for (auto [entry, forms] : llvm::enumerate(sets))
+      for (int form : forms)
+        for (int index : valuesOf[form])
+          table[entry * use.needs.size() + index] = {};
+    costs.addCosts(variable, use.variable, std::move(table));
+  }
+  formsOf[number] = {variable, std::move(needs), std::move(sets)};
+}
+
+std::vector<Movement> TemplateNetwork::movements(const std::vector<int> &assignment, double pricePerByte) {
+  std::vector<Movement> result;
+  for (auto [number, value] : llvm::enumerate(layer.values)) {
+    if (uses[number].empty())
+      continue;
+    const Layout &made = makers[number].layouts[assignment[makers[number].variable]];
+    const Use &first = uses[number].front();
+    std::vector<Layout> layouts;
+    Conversion moved;
+    if (formsOf[number].variable < 0) {
+      const Need &need = first.needs[assignment[first.variable]];
+      moved = conversion(value, made, need);
+      layouts.push_back(need.value);
+    } else {
+      const Forms &forms = formsOf[number];
+      llvm::ArrayRef<int> set = forms.sets[assignment[forms.variable]];
+      std::vector<Conversion> fromMade;
+      std::vector<std::vector<Conversion>> fromForm;
+      std::vector<int> all;
+      for (int form : set) {
+        all.push_back(int(all.size()));
+        layouts.push_back(forms.needs[form].value);
+        fromMade.push_back(conversion(value, made, forms.needs[form]));
+        std::vector<Conversion> &row = fromForm.emplace_back();
+        for (int to : set)
+          row.push_back(between(value, forms.needs[form], forms.needs[to]));
+      }
+      moved = cheapestTree(all, fromMade, fromForm);
+    }
+    bool saved = llvm::any_of(uses[number], [](const Use &use) { return use.saved; });
+    auto [keep, again] = waysToHold(value, made, layouts, moved, saved);
+    CostNetwork::Table ways;
+    ways.costs = {keep};
+    ways.others = {again};
+    TableCost way = ways.at(0, pricePerByte);
+    bool isAgain = way.time > keep.time;
+    Movement movement;
+    movement.value = int(number);
+    movement.user = first.op;
+    movement.forward = Seconds(moved.forward);
+    movement.gradient = Seconds(moved.gradient);
+    if (isAgain)
+      movement.again = movement.forward;
+    for (const Layout &layout : layouts)
+      if (layout != made)
+        movement.traffic += Bytes(localBytes(value, layout));
+    movement.kept = Bytes(way.memory);
+    if (value.kind != TemplateValueKind::Parameter)
+      movement.kept = movement.kept / double(std::max<int64_t>(1, pricing.inFlight));
+    result.push_back(movement);
+  }
+  return result;
+}
+
+TemplateChoice TemplateNetwork::choice(std::vector<int> assignment, double pricePerByte) const {
+  TemplateChoice choice;
+  for (auto [variable, strategies] : llvm::zip_equal(opVariables, opStrategies))
+    choice.strategies.push_back(strategies[assignment[variable]]);
+  for (const Maker &maker : makers)
+    choice.layouts.push_back(maker.variable < 0 ? Layout() : maker.layouts[assignment[maker.variable]]);
+  for (auto [variable, layouts] : llvm::zip_equal(outputVariables, outputLayouts))
+    choice.outputs.push_back(layouts[assignment[variable]]);
+  choice.cost = costs.evaluate(assignment, pricePerByte);
+  choice.assignment = std::move(assignment);
+  return choice;
+}
+
+double TemplateNetwork::kernelTime(const std::vector<int> &assignment) const {
+  double total = 0;
+  for (auto [variable, seconds] : llvm::zip_equal(opVariables, kernelTimes))
+    total += seconds[assignment[variable]];
+  return total;
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,236 @@
+#include "ppc/Planning/Files/LayoutFile.h"
+
+#include "ppc/Support/YamlReader.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir::ppc;
+
+std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
+  auto part = [](const llvm::Twine &what, PlanKey key, int64_t value) {
+    return (what + " (" + toString(key) + " " + planValueText(key, value) + ")").str();
+  };
+  struct {
+    PlanKey key;
+    const char *what;
+  } one[] = {{PlanKey::Vp, "virtual stages"},
+             {PlanKey::Cp, "context parallelism"},
+             {PlanKey::Ep, "expert parallelism"},
+             {PlanKey::Etp, "tensor parallelism inside experts"},
+             {PlanKey::Offload, "offload"}};
+  for (auto [key, what] : one)
+    if (int64_t value = planValue(layout, key); value != planNeutralValue(key))
+      return part(what, key, value);
+  if (!llvm::all_equal(layout.stageGroups))
+    return "stages on several groups of devices (stage_groups)";
+  if (layout.zero > 1)
+    return part("gradients or parameters cut over data-parallel ranks", PlanKey::Zero, layout.zero);
+  if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks())
+    return part("state cut over some of the data-parallel ranks", PlanKey::ShardGroup, layout.shardGroup);
+  if (layout.pp > 1 && !llvm::is_contained({"1f1b", "gpipe", "zb1p", "zb2p"}, layout.schedule))
+    return "pipeline schedule " + layout.schedule;
+  if (layout.precision != Precision::F32 && layout.precision != Precision::Bf16)
+    return "products in " + toString(layout.precision).str();
+  return "";
+}
+
+std::string mlir::ppc::notRunnable(const ModelShape &model, const ParallelLayout &layout) {
+  if (std::string part = notRunnable(layout); !part.empty())
+    return part;
+  // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
+  int64_t group = model.heads / model.kvHeads, byHead = layout.tp;
+  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
+    --byHead;
+  bool divides = byHead > 1 || group % layout.tp == 0;
+  if (!divides && layout.tp > model.kvHeads)
+    return llvm::formatv("{0} key-value heads of {1} query heads each on tp {2}", model.kvHeads, group, layout.tp);
+  if (layout.tp > model.ffn || layout.tp > model.vocab)
+    return llvm::formatv("a feed-forward width of {0} or a vocabulary of {1} on tp {2}", model.ffn, model.vocab,
+                         layout.tp);
+  return "";
+}
+
+static std::string listText(llvm::ArrayRef<int64_t> numbers) {
+  std::vector<std::string> texts;
+  for (int64_t number : numbers)
+    texts.push_back(std::to_string(number));
+  return "[ " + llvm::join(texts, ", ") + " ]";
+}
+
+/// Layers that backward computes again, from the first layer of each stage on.
+static void writeRecompute(const ParallelLayout &layout, llvm::ArrayRef<int64_t> first, int64_t layers,
+                           llvm::raw_ostream &out) {
+  if (layout.recompute == Recompute::None)
+    return;
+  std::vector<std::string> rules;
+  for (size_t stage = 0; stage < first.size(); ++stage) {
+    int64_t begin = std::max<int64_t>(first[stage], 1),
+            end = (stage + 1 < first.size() ? first[stage + 1] : layers + 1) - 1;
+    if (layout.recompute == Recompute::Full)
+      end = begin + layout.recomputedOf(stage, end - begin + 1) - 1;
+    if (begin <= end)
+      rules.push_back((std::to_string(begin) + "-" + std::to_string(end) + ": " + toString(layout.recompute)).str());
+  }
+  if (!rules.empty())
+    out << "recompute: { " << llvm::join(rules, ", ") << " }\n";
+}
+
+/// The sections that ppc-compile reads: the grid, which logical dimensions its axes cut, where stages begin.
+static void writeRunnable(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
+                          llvm::raw_ostream &out) {
+  int64_t group = model.kvHeads ? model.heads / model.kvHeads : 1;
+  // Heads are cut by key-value head, by query head within a group, or by both on two axes.
+  int64_t byHead = layout.tp;
+  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
+    --byHead;
+  bool both = byHead > 1 && byHead < layout.tp;
+  bool byGroup = !both && model.kvHeads % layout.tp && group % layout.tp == 0;
+  std::string whole = both ? "[ tp0, tp1 ]" : "[ tp ]";
+  out << "grid: { dp: " << layout.dp;
+  if (both)
+    out << ", tp0: " << byHead << ", tp1: " << layout.tp / byHead << " }\n";
+  else
+    out << ", tp: " << layout.tp << " }\n";
+  std::vector<int64_t> first{0};
+  int64_t next = 1;
+  for (size_t i = 0; i + 1 < layout.stageLayers.size(); ++i)
+    first.push_back(next += layout.stageLayers[i]);
+  out << "stages: " << listText(first) << "   # first layer of each; 0 is the embedding\n"
+      << "schedule: " << (layout.pp == 1 ? "1f1b" : layout.schedule) << "\nmicro_batches: " << layout.microBatches(job)
+      << '\n'
+      << "dimensions: { batch: [ dp ], ffn: " << whole << ", ";
+  if (both)
+    out << "kv_heads: [ tp0 ], head_group: [ tp1 ]";
+  else
+    out << (byGroup ? "head_group: [ tp ]" : "kv_heads: [ tp ]");
+  out << ", vocab: " << whole << " }\n";
+  writeRecompute(layout, first, model.layers, out);
+  if (layout.sequenceParallel && layout.tp > 1)
+    out << "activations: { sequence: " << whole << " }   # what lies between tensor-parallel regions\n";
+  if (layout.zero == 1 && layout.dp > 1)
+    out << "update: [ dp ]   # what cuts the optimizer's state besides\n";
+}
+
+void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
+                                llvm::raw_ostream &out) {
+  bool cut = layout.pp * layout.vp == 1 || int64_t(layout.stageLayers.size()) == layout.pp * layout.vp;
+  std::string missing = cut ? notRunnable(model, layout) : "stages that are cut by the stack";
+  if (missing.empty())
+    writeRunnable(model, job, layout, out);
+  else
+    out << "# ppc-compile cannot run this: " << missing << "\n";
+  out << "layout:\n";
+  for (int i = 0; i < planKeyCount; ++i) {
+    PlanKey key = PlanKey(i);
+    if (key == PlanKey::ShardGroup && !layout.shardGroup)
+      continue;
+    if (key == PlanKey::RecomputedLayers &&
+        (layout.recompute != Recompute::Full || !layout.stageRecomputedLayers.empty()))
+      continue;
+    out << "  " << toString(key) << ": " << planValueText(key, planValue(layout, key)) << '\n';
+  }
+  if (!layout.stageLayers.empty())
+    out << "  stage_layers: " << listText(layout.stageLayers) << '\n';
+  if (!layout.stageGroups.empty())
+    out << "  stage_groups: " << listText(layout.stageGroups) << "   # of the cluster's groups of devices, from 0\n";
+  if (!layout.stageRecomputedLayers.empty())
+    out << "  stage_recomputed_layers: " << listText(layout.stageRecomputedLayers) << '\n';
+}
+
+/// What a file says besides in the terms of the compiler: edited there alone, the layout would be another one than the
+/// one that is read.
+static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) {
+  auto check = [&](YamlReader &section, llvm::StringRef name, PlanKey key, int64_t value) {
+    if (constraints.isPinned(key) && constraints.pinned(key) != value)
+      section.fail(name,
+                   llvm::formatv("{0} is {1} here and {2} in the section 'layout:', which is the one that is read",
+                                 toString(key), planValueText(key, value), planValueText(key, constraints.pinned(key)))
+                       .str());
+  };
+  if (std::optional<YamlReader> grid = file.mapping("grid"))
+    for (auto [name, key] : {std::pair("dp", PlanKey::Dp), std::pair("tp", PlanKey::Tp)})
+      if (grid->has(name))
+        check(*grid, name, key, grid->integer(name, 1));
+  if (file.has("schedule") && !file.failed())
+    if (llvm::Expected<int64_t> schedule = parsePlanValue(PlanKey::Schedule, file.string("schedule")))
+      check(file, "schedule", PlanKey::Schedule, *schedule);
+    else
+      file.fail("schedule", llvm::toString(schedule.takeError()));
+  std::vector<double> first = file.numbers("stages"); // layers; 0 is the embedding
+  if (!first.empty() && !file.failed()) {
+    check(file, "stages", PlanKey::Pp, int64_t(first.size()));
+    llvm::ArrayRef<int64_t> layers = constraints.stageLayers;
+    for (size_t i = 0; i + 1 < first.size() && layers.size() == first.size(); ++i)
+      if (first[i + 1] - std::max(first[i], 1.0) != double(layers[i]))
+        file.fail(
+            "stages",
+            llvm::formatv(
+                "stage {0} has other layers here than stage_layers in the section 'layout:', which is the one that "
+                "is read",
+                i)
+                .str());
+  }
+  if (std::optional<YamlReader> parameters = file.mapping("parameters"); parameters && !parameters->keys().empty())
+    file.fail("parameters",
+              "cuts of single parameters are for ppc-compile; where there is a section 'layout:' they are not read");
+}
+
+static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints, bool isAlone) {
+  std::optional<YamlReader> layout = file.mapping("layout");
+  if (llvm::Error error = file.takeError())
+    return error;
+  if (!layout) {
+    file.failHere("there is no section 'layout:', which says what to pin (ppc-plan --emit plan writes one)");
+    return file.takeError();
+  }
+  for (const std::string &name : layout->keys()) {
+    if (name == "stage_groups") {
+      for (double group : layout->numbers(name)) {
+        if (!(group >= 0 && group < 1e6 && group == double(int64_t(group))))
+          layout->fail(name, "expected numbers of the cluster's groups of devices, from 0");
+        else
+          constraints.stageGroups.push_back(int64_t(group));
+      }
+      continue;
+    }
+    if (name == "stage_layers" || name == "stage_recomputed_layers") {
+      for (double count : layout->numbers(name)) {
+        if (!(count >= 0 && count < 1e6 && count == double(int64_t(count))))
+          layout->fail(name, "expected whole numbers of layers");
+        else
+          (name == "stage_layers" ? constraints.stageLayers : constraints.stageRecomputedLayers)
+              .push_back(int64_t(count));
+      }
+      continue;
+    }
+    std::string value = layout->string(name);
+    if (layout->failed())
+      break;
+    if (llvm::Error error = constraints.pin(name, value))
+      layout->fail(name, llvm::toString(std::move(error)));
+  }
+  if (!layout->failed() && !constraints.stageRecomputedLayers.empty()) {
+    llvm::StringRef key = "stage_recomputed_layers";
+    if (!constraints.stageLayers.empty() && constraints.stageLayers.size() != constraints.stageRecomputedLayers.size())
+      layout->fail(key, llvm::formatv("{0} stages, but stage_layers lists {1}",
+                                      constraints.stageRecomputedLayers.size(), constraints.stageLayers.size())
+                            .str());
+    else if (llvm::Error error = constraints.pin("recompute", "full"))
+      layout->fail(key, llvm::toString(std::move(error)));
+  }
+  if (isAlone && !layout->failed())
+    checkRunnable(file, constraints);
+  return layout->takeError();
+}
+
+llvm::Error mlir::ppc::readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, bool isAlone) {
+  llvm::Expected<YamlReader> file = YamlReader::fromFile(path);
+  return file ? pinLayout(*file, constraints, isAlone) : file.takeError();
+}
+
+llvm::Error mlir::ppc::parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints,
+                                       bool isAlone) {
+  llvm::Expected<YamlReader> file = YamlReader::fromText(name, text);
+  return file ? pinLayout(*file, constraints, isAlone) : file.takeError();
+}

@@ -1,0 +1,112 @@
+// Prices the choices of one grid: bounds first, what survives exactly, with the parts of the cost model shared among
+// choices.
+#ifndef PPC_LIB_PLANNING_GRID_GRIDEXPANDER_H
+#define PPC_LIB_PLANNING_GRID_GRIDEXPANDER_H
+
+#include "lib/Planning/Grid/PlanSpace.h"
+#include "lib/Planning/Grid/ScheduleCache.h"
+#include "lib/Planning/Grid/SearchTargets.h"
+#include "lib/Planning/Grid/StageFit.h"
+
+#include <map>
+#include <memory>
+
+namespace mlir::ppc {
+
+/// What happened to the choices of grids.
+struct ExpansionCounts {
+  int64_t prunedBusy = 0;     // by the work of a device
+  int64_t prunedPipeline = 0; // by filling and draining the pipeline
+  int64_t prunedTimed = 0;    // by the pipeline's exact time
+  int64_t memory = 0;         // too large
+  int64_t refused = 0;        // by the request's filter
+  int64_t needless = 0;       // recomputes though nothing must be
+  int64_t moved = 0;          // cuts with layers moved for memory
+  int64_t timed = 0;          // pipelines timed
+  int64_t priced = 0;         // layouts priced
+  void add(const ExpansionCounts &other);
+};
+
+/// Not thread-safe: one per thread.
+class GridExpander {
+public:
+  GridExpander(const PlanRequest &request, ScheduleCache &schedules);
+
+  /// The decisions that a grid holds.
+  static constexpr DecidedKeys gridKeys =
+      decided(PlanKey::Devices, PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
+              PlanKey::SequenceParallel, PlanKey::MicroBatch, PlanKey::Context, PlanKey::Precision, PlanKey::Attention);
+
+  /// A lower bound on the time of one micro-batch in every choice of the grids with this key: nothing recomputed, no
+  /// state exchanged.
+  struct KeyBound {
+    double total = 0;      // seconds on all stages together
+    double leastLayer = 0; // of one layer
+  };
+  KeyBound boundKey(const PlanSpace &space, const PlanGrid &grid);
+  static double boundGrid(const PlanRequest &request, const KeyBound &key, const PlanGrid &grid, int64_t microBatch);
+
+  struct RefinedBound {
+    double time = 0;    // 0: not known
+    int64_t slices = 1; // that it is of
+  };
+  /// As boundGrid, with what memory demands (GridBound.cpp). Slower. `probes`: of the choices that `probe` goes
+  /// through.
+  RefinedBound refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit, bool probes = false);
+
+  /// Adds every choice of the grid that fits in `limit` and may be faster than the targets' cutoffs. `firstSlices`: of
+  /// the bound.
+  void expand(const PlanSpace &space, const PlanGrid &grid, int64_t firstSlices, Bytes limit, SearchTargets &found,
+              ExpansionCounts &counts);
+
+  /// Adds a few choices of the grid that are likely to be fast, of 1F1B with whole sequences or slices.
+  void probe(const PlanSpace &space, const PlanGrid &grid, int64_t slices, Bytes limit, SearchTargets &found,
+             ExpansionCounts &counts);
+
+  /// Makes `best` the choice of the grid that needs least memory, if that is less than its own.
+  void findLeastMemory(const PlanSpace &space, const PlanGrid &grid, Candidate &best);
+  /// A lower bound on the memory of every choice of the grid.
+  double boundMemory(const PlanSpace &space, const PlanGrid &grid);
+
+private:
+  struct ScheduleEntry {
+    ScheduleChoice choice;
+    StepSchedule schedule;
+    const StagePlacement *placement;
+
+    bool isProbe() const { return schedule.kind->alternates; }
+  };
+  struct StateEntry;
+  class Expansion;
+  llvm::ArrayRef<ScheduleEntry> schedulesOf(const PlanSpace &space, const ParallelLayout &layout);
+  llvm::ArrayRef<StageGroup> groupsOf(const PipelineProgram &program);
+  /// buildPrograms; grids that share layers come close to each other.
+  std::shared_ptr<const LayerPrograms> programsOf(const PricingContext &context, int64_t slices);
+
+  /// How the layers are cut into so many chunks with the layout's recomputation; valid as long as `programs`.
+  llvm::ArrayRef<int64_t> cutFor(const std::shared_ptr<const LayerPrograms> &programs, const ParallelLayout &layout,
+                                 int64_t chunks);
+
+  const PlanRequest &request;
+  ScheduleCache &schedules;
+  std::array<int64_t, layerKinds> kinds; // layers of the model, embedding and head
+  PipelineTimer timer;
+  PipelineTime time;
+  std::map<const PipelineProgram *, std::vector<StageGroup>> groups;
+  std::map<const StagePlacement *, std::array<PipelineProgram, 2>> loads; // of Expansion::leastLoads; chunks as placed
+  // By the fields of the layout that programs depend on, number of slices, and micro-batches where those count.
+  std::map<std::array<int64_t, 13>, std::shared_ptr<const LayerPrograms>> cachedPrograms;
+  /// By programs, recomputation, number of chunks.
+  struct CachedCuts {
+    std::weak_ptr<const LayerPrograms> programs;
+    std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> cuts;
+  };
+  std::map<const LayerPrograms *, CachedCuts> cachedCuts;
+  int64_t cachedSpace = 0; // id
+  std::map<std::pair<int64_t, int64_t>, std::vector<ScheduleEntry>>
+      cachedSchedules; // of cachedSpace; by pp, micro-batches
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_PLANNING_GRID_GRIDEXPANDER_H

@@ -1,0 +1,167 @@
+// The choices of one grid on their way from bounds to prices.
+#ifndef PPC_LIB_PLANNING_GRID_GRIDEXPANSION_H
+#define PPC_LIB_PLANNING_GRID_GRIDEXPANSION_H
+
+#include "lib/Planning/Grid/GridExpander.h"
+#include "lib/Planning/Grid/ResidenceBound.h"
+
+#include <limits>
+
+namespace mlir::ppc {
+
+/// Bounds are sums in another order than what they bound.
+constexpr double slack = 1 - 1e-9;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::array<int64_t, layerKinds> countKinds(const ModelShape &model);
+bool isLayer(int kind);
+/// Time of one micro-batch on all stages, layers kept or wholly recomputed, and of the shortest layer.
+GridExpander::KeyBound sumUp(const LayerPrices &prices, const std::array<int64_t, layerKinds> &counts, bool recomputed);
+/// Backwards may pair with forwards and save what they overlap.
+inline double chainOf(const StageDurations &durations) {
+  return (durations.forward + durations.pairedBackward()).value;
+}
+/// Some device has at least its share of the work, and of whole layers.
+double boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int64_t pp, double microBatches);
+
+/// How state is kept, with what prices it. The layout's schedule and recomputation change as choices are gone through.
+struct GridExpander::StateEntry {
+  StateEntry(const PlanRequest &request, ParallelLayout base, const StateChoice &state)
+      : layout(std::move(base)), context(request.model, request.job, request.cluster, layout, request.stack) {
+    layout.zero = state.zero;
+    layout.shardGroup = state.shardGroup;
+    layout.offload = state.offload;
+  }
+  ParallelLayout layout;
+  PricingContext context; // of that layout
+  double update = -1;     // LeastState::update
+};
+
+/// One grid's choices.
+class GridExpander::Expansion {
+public:
+  Expansion(GridExpander &expander, const PlanSpace &space, const PlanGrid &grid, Bytes limit, SearchTargets &found,
+            ExpansionCounts &counts);
+
+  /// `firstSlices`: where fast layouts are expected.
+  void run(int64_t firstSlices);
+  /// Adds a few choices that are likely to be fast.
+  void probe(int64_t sliceCount);
+  double boundMemory();
+  void findLeastMemory(Candidate &best);
+
+private:
+  /// What one choice of schedule looks like under one recomputation and one kind of state.
+  struct Choice {
+    size_t entry;
+    llvm::ArrayRef<int64_t> cut;
+    double bound;               // of `cut`
+    double movedBound;          // of every cut; infinity: no other one is a choice
+    double order;               // less first
+    std::vector<size_t> states; // of the group
+  };
+  /// States that share the times of layers, with one recomputation.
+  struct StateGroup {
+    Recompute recompute;
+    std::vector<size_t> states;
+    LayerPrices prices;
+    std::vector<Choice> choices;
+  };
+  /// Stages that states of a group share: timed once.
+  struct Timed {
+    StageFit fit;
+    std::vector<size_t> states;
+    const PipelineProgram *program = nullptr;
+  };
+  using Fits = std::map<std::pair<std::vector<int64_t>, std::vector<int64_t>>, Timed>; // by cut and recomputed layers
+
+  /// Programs for the slices, and the recomputation that keeps least.
+  LayerPrices preparePrices(int64_t slices);
+  /// Bounds each schedule with the state that costs layers least. False: none can beat the cutoff.
+  bool boundEntries();
+  double boundAnyState(size_t entry);
+  FloorTerms floorTermsOf(const LayerPrices &prices) const;
+  void setRecompute(Recompute next);
+  /// What is left of a group's choices after bounds; `ordersByMemory`: their order knows of memory. `probes`: only of
+  /// those that are probed. False: nothing.
+  bool collectChoices(StateGroup &group, bool ordersByMemory, bool probes);
+  /// Whether the state holds the even cut with nothing recomputed, so that whatever is recomputed is so needlessly;
+  /// whether that choice was run, or pruned, or is still to come, makes no difference. False where only recomputation
+  /// is a choice.
+  bool fitsEverythingKept(size_t index, const ScheduleEntry &entry, const PipelineProgram &program);
+  void runChoice(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
+  void runFitted(const Choice &choice, llvm::ArrayRef<size_t> group, const LayerPrices &prices);
+  /// As few recomputed layers as fit the cut, within what the constraints leave of numbers. False: none fits.
+  bool fitEvenCut(size_t index, const Choice &choice, StageFitter &fitter, Fits &fits, StageFit &fit);
+  size_t leanestOf(llvm::ArrayRef<size_t> group) const;
+  const PipelineProgram &leastLoads(const ScheduleEntry &entry, llvm::ArrayRef<int64_t> cut, const LayerPrices &prices,
+                                    double latest, bool anyCut);
+  void fitUniformly(size_t index, StageFitter &fitter, llvm::ArrayRef<int64_t> cut, Fits &fits, bool &any);
+  void timeFits(const Choice &choice, const Fits &fits);
+
+  void setChoice(ParallelLayout &changed, const ScheduleEntry &entry, bool effective) const {
+    changed.schedule = entry.choice.schedule.str();
+    changed.vp = effective ? entry.schedule.shape.chunks : entry.choice.vp;
+    changed.recompute = recompute;
+  }
+  /// The layout's numbers as a plan writes them: one for all stages where that says the same.
+  void setNumbers(ParallelLayout &changed, const StageFit &fit) const;
+  bool movesLayers(const ScheduleEntry &entry) const;
+
+  /// The schedule is made for what its chunks take: every number of recomputed layers has another one.
+  bool isFitted(const ScheduleEntry &entry) const {
+    return request.stack.fittedSchedules && entry.schedule.kind->fitsDurations();
+  }
+  const PipelineProgram *programFor(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const;
+
+  llvm::ArrayRef<int64_t> cutFor(int64_t chunks);
+  double boundMemory(StateEntry &state, const LayerPrices &prices);
+  /// Chunks with everything kept.
+  std::vector<ChunkCost> priceKept(const LayerPrices &prices, llvm::ArrayRef<int64_t> cut, bool splitBackward) const;
+  double boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const;
+  double boundAnyCut(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const;
+  double cutoff(const ParallelLayout &layout, DecidedKeys more) const { return found.cutoff(layout, gridKeys | more); }
+
+  static constexpr DecidedKeys allKeys = ~DecidedKeys(0);
+
+  GridExpander &expander;
+  const PlanRequest &request;
+  const PlanSpace &space;
+  Bytes limit;
+  SearchTargets &found;
+  ExpansionCounts &counts;
+  ParallelLayout layout;
+  llvm::ArrayRef<ScheduleEntry> entries;
+  const std::array<int64_t, layerKinds> &kinds;
+  std::vector<std::unique_ptr<StateEntry>> states;
+  enum class Kept : int8_t { Unknown, Fails, Fits };
+  std::vector<Kept> fitsKept; // state x entry: whether it fits with everything kept, so that nothing need be recomputed
+
+  std::shared_ptr<const LayerPrograms> programs; // of schedules that cut a sequence into so many slices
+  int64_t slices = 1;
+  PipelineMessages messages;
+  Seconds beside;
+  Recompute recompute = Recompute::None;
+  /// Of one schedule, whatever the state.
+  struct EntryBound {
+    double floor = infinity; // whatever the cut
+    double least = -1;       // of the cuts that are choices; -1: not known
+  };
+  /// Of one recomputation.
+  struct EntryBounds {
+    std::vector<EntryBound> entries; // empty: not known
+    double busy = 0;
+    LayerPrices prices; // of layers with whole state
+  };
+  struct SlicedTerms {
+    int64_t slices = 1;
+    std::array<EntryBounds, 3> bounds; // by recomputation
+  };
+  /// The states that offload activations, or the others. `probes`: only until something is found.
+  void runSlices(SlicedTerms &terms, bool offloads, bool probes);
+  EntryBounds *bounded = nullptr; // of `recompute`
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_PLANNING_GRID_GRIDEXPANSION_H

@@ -1,0 +1,264 @@
+#include "lib/Planning/Grid/PlanSpace.h"
+
+#include "ppc/Scheduling/PipelineSchedule.h"
+#include "ppc/Support/Factorizations.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <atomic>
+
+using namespace mlir::ppc;
+
+int64_t PlanSpace::nextId() {
+  static std::atomic<int64_t> next{0};
+  return ++next;
+}
+
+/// More chunks per device than this win nothing that messages do not cost; only a pin asks for them.
+static constexpr int64_t mostChunks = 12;
+/// Longer pipelines, in chunks over all devices, than anyone runs: only pins ask for them. What deeper models cost the
+/// search does not grow with their depth beyond it.
+static constexpr int64_t mostStages = 128;
+
+/// Divisors of `product` up to `most` that the constraints allow.
+std::vector<int64_t> PlanSpace::degrees(PlanKey key, int64_t product, int64_t most) const {
+  if (constraints.isPinned(key)) {
+    int64_t value = constraints.pinned(key);
+    return product % value == 0 && value <= most && allows(key, value) ? std::vector<int64_t>{value}
+                                                                       : std::vector<int64_t>{};
+  }
+  std::vector<int64_t> result = divisors(product);
+  llvm::erase_if(result, [&](int64_t value) { return value > most || !allows(key, value); });
+  return result;
+}
+
+PlanSpace::PlanSpace(const PlanRequest &request, const PlanConstraints &constraints, int64_t devices)
+    : request(request), constraints(constraints) {
+  const ModelShape &model = request.model;
+  const TrainingJob &job = request.job;
+  if (!allows(PlanKey::Devices, devices))
+    return;
+  for (int64_t tp : degrees(PlanKey::Tp, devices, model.heads))
+    for (int64_t cp : degrees(PlanKey::Cp, devices / tp, job.sequence)) {
+      if (job.sequence % cp)
+        continue;
+      std::vector<std::pair<int64_t, int64_t>> rest; // dp, pp
+      for (int64_t pp : degrees(PlanKey::Pp, devices / tp / cp, model.layers)) {
+        if (pp > mostStages && !constraints.isPinned(PlanKey::Pp))
+          continue;
+        int64_t dp = devices / tp / cp / pp;
+        if (job.globalBatch % dp == 0 && allows(PlanKey::Dp, dp))
+          rest.push_back({dp, pp});
+      }
+      for (int64_t microBatch :
+           rest.empty() ? std::vector<int64_t>() : degrees(PlanKey::MicroBatch, job.globalBatch, job.globalBatch))
+        for (bool sequenceParallel : {false, true})
+          for (ContextKind context : {ContextKind::Ring, ContextKind::Ulysses, ContextKind::AllGather}) {
+            if (tp == 1 ? sequenceParallel
+                        : (sequenceParallel && job.sequence / cp % tp) ||
+                              !allows(PlanKey::SequenceParallel, sequenceParallel))
+              continue;
+            if (cp == 1 ? context != ContextKind::Ring : !allows(PlanKey::Context, int64_t(context)))
+              continue;
+            if (context == ContextKind::Ulysses && cp * tp > model.heads)
+              continue;
+            for (int64_t ep : model.moe ? degrees(PlanKey::Ep, model.moe.experts, devices) : degrees(PlanKey::Ep, 1, 1))
+              for (int64_t etp :
+                   model.moe ? degrees(PlanKey::Etp, devices, model.moe.ffn) : degrees(PlanKey::Etp, 1, 1)) {
+                // Cutting an expert over more than the innermost links joins is never worth its all-gathers.
+                if (etp > 1 && etp > std::max(tp, request.cluster.unitSize()) && !constraints.isPinned(PlanKey::Etp))
+                  continue;
+                size_t before = grids.size();
+                for (auto [dp, pp] : rest)
+                  if (job.globalBatch % (dp * microBatch) == 0 && dp * cp * tp % (ep * etp) == 0)
+                    grids.push_back({int32_t(keys.size()), int32_t(dp), int32_t(pp)});
+                if (grids.size() > before)
+                  keys.push_back({int32_t(tp), int32_t(cp), int32_t(ep), int32_t(etp), int32_t(microBatch),
+                                  sequenceParallel, context});
+              }
+          }
+    }
+}
+
+ParallelLayout PlanSpace::layoutOf(const PlanGrid &grid) const {
+  const ProgramKey &key = keys[grid.key];
+  ParallelLayout layout = request.base;
+  layout.dp = grid.dp;
+  layout.pp = grid.pp;
+  layout.tp = key.tp;
+  layout.cp = key.cp;
+  layout.ep = key.ep;
+  layout.etp = key.etp;
+  layout.microBatch = key.microBatch;
+  layout.sequenceParallel = key.sequenceParallel;
+  layout.contextKind = key.context;
+  layout.vp = 1;
+  layout.zero = layout.shardGroup = 0;
+  layout.schedule = "1f1b";
+  layout.recompute = Recompute::None;
+  layout.recomputedLayers = -1;
+  layout.stageRecomputedLayers.clear();
+  layout.offload = Offload::None;
+  layout.stageLayers.assign(constraints.stageLayers.begin(), constraints.stageLayers.end());
+  for (PlanKey choice : {PlanKey::Precision, PlanKey::Attention})
+    if (constraints.isPinned(choice))
+      setPlanValue(layout, choice, constraints.pinned(choice));
+  return layout;
+}
+
+std::vector<ScheduleChoice> PlanSpace::schedules(const ParallelLayout &layout) const {
+  if (layout.pp == 1) {
+    if (!allows(PlanKey::Vp, 1))
+      return {};
+    return {{constraints.isPinned(PlanKey::Schedule)
+                 ? pipelineScheduleKinds()[constraints.pinned(PlanKey::Schedule)].name
+                 : llvm::StringRef("1f1b"),
+             1}};
+  }
+  std::vector<ScheduleChoice> result;
+  int64_t layers = request.model.layers, deviceLayers = (layers + layout.pp - 1) / layout.pp;
+  // Numbers of chunks, least first, each with a smaller largest chunk than the one before.
+  std::vector<int64_t> chunkCounts;
+  for (int64_t vp = 1, largest = layers + 1;
+       vp <= std::min(deviceLayers, mostChunks) && layout.pp * vp <= std::max(std::min(layers, mostStages), layout.pp);
+       ++vp)
+    if (int64_t size = (layers + layout.pp * vp - 1) / (layout.pp * vp); size < largest) {
+      chunkCounts.push_back(vp);
+      largest = size;
+    }
+  if (constraints.isPinned(PlanKey::Vp))
+    chunkCounts = {constraints.pinned(PlanKey::Vp)};
+  else if (!constraints.stageLayers.empty())
+    chunkCounts = {int64_t(constraints.stageLayers.size()) / layout.pp};
+  else if (!constraints.stageRecomputedLayers.empty())
+    chunkCounts = {int64_t(constraints.stageRecomputedLayers.size()) / layout.pp};
+  llvm::ArrayRef<PipelineScheduleKind> kinds = pipelineScheduleKinds();
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const PipelineScheduleKind &kind = kinds[i];
+    if (!allows(PlanKey::Schedule, int64_t(i)))
+      continue;
+    for (int64_t vp : chunkCounts) {
+      // "1f1b" with several chunks is how people ask for the interleaved one.
+      bool alias =
+          kind.name == "1f1b" && vp > 1 && constraints.isPinned(PlanKey::Schedule) && constraints.isPinned(PlanKey::Vp);
+      if (vp < kind.minChunks || (vp > kind.maxChunks && !alias) || layout.pp * vp > layers + 2 ||
+          !allows(PlanKey::Vp, vp))
+        continue;
+      if (!layout.stageLayers.empty() && int64_t(layout.stageLayers.size()) != layout.pp * vp)
+        continue;
+      if (!constraints.stageRecomputedLayers.empty() &&
+          int64_t(constraints.stageRecomputedLayers.size()) != layout.pp * vp)
+        continue;
+      ParallelLayout asked = layout;
+      asked.schedule = kind.name.str();
+      asked.vp = vp;
+      llvm::Expected<StepSchedule> schedule = resolveSchedule(request.job, asked);
+      if (!schedule) {
+        llvm::consumeError(schedule.takeError());
+        continue;
+      }
+      if (request.job.sequence / layout.cp % schedule->shape.slices)
+        continue;
+      if (llvm::Error error = checkPipelineShape(*schedule->kind, schedule->shape))
+        llvm::consumeError(std::move(error));
+      else
+        result.push_back({kind.name, vp});
+    }
+  }
+  return result;
+}
+
+std::vector<Recompute> PlanSpace::recomputes() const {
+  std::vector<Recompute> result;
+  for (Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full})
+    if (allows(PlanKey::Recompute, int64_t(recompute)))
+      result.push_back(recompute);
+  return result;
+}
+
+std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
+  int64_t ranks = layout.dataRanks();
+  std::vector<int64_t> groups;
+  if (constraints.isPinned(PlanKey::ShardGroup)) {
+    int64_t pinned = constraints.pinned(PlanKey::ShardGroup);
+    if (ranks % pinned)
+      return {};
+    groups = {pinned == ranks ? 0 : pinned};
+  } else {
+    if (allows(PlanKey::ShardGroup, ranks))
+      groups.push_back(0);
+    // The ranks that share a unit of a level, from the outside in.
+    int64_t unit = 1;
+    std::vector<int64_t> inner;
+    for (const ClusterLevel &level : request.cluster.levels()) {
+      unit *= level.size;
+      int64_t group = unit / layout.tp;
+      if (unit % layout.tp == 0 && group > 1 && group < ranks && ranks % group == 0 &&
+          allows(PlanKey::ShardGroup, group))
+        inner.push_back(group);
+    }
+    groups.insert(groups.end(), inner.rbegin(), inner.rend());
+  }
+  bool shareable = ranks > 1 || (request.model.moe && layout.expertDataRanks() > 1);
+  std::vector<StateChoice> result;
+  for (int64_t zero = 0; zero <= 3; ++zero) {
+    // One copy of the state cannot be cut: only what a pin says.
+    if (!allows(PlanKey::Zero, zero) || (zero > 0 && !shareable && !constraints.isPinned(PlanKey::Zero)))
+      continue;
+    for (int64_t group : groups) {
+      if (zero == 0 && group != groups.front())
+        continue;
+      for (Offload offload : {Offload::None, Offload::Optimizer, Offload::Activations}) {
+        bool possible = offload == Offload::None ||
+                        (request.cluster.host.memory.value > 0 && request.cluster.host.bandwidth.value > 0);
+        if (offload == Offload::Activations && layout.pp == 1 && !constraints.isPinned(PlanKey::Offload))
+          possible = false; // nothing would leave
+        if (possible && allows(PlanKey::Offload, int64_t(offload)))
+          result.push_back({zero, zero == 0 && !constraints.isPinned(PlanKey::ShardGroup) ? 0 : group, offload});
+      }
+    }
+  }
+  return result;
+}
+
+bool PlanSpace::choosesByStage() const {
+  return constraints.stageRecomputedLayers.empty() && allows(PlanKey::RecomputedLayers, -2);
+}
+
+std::vector<int64_t> PlanSpace::recomputedLayers(int64_t layers) const {
+  if (constraints.isPinned(PlanKey::RecomputedLayers) && constraints.pinned(PlanKey::RecomputedLayers) >= -1)
+    return {constraints.pinned(PlanKey::RecomputedLayers)};
+  std::vector<int64_t> result;
+  for (int64_t count = 1; count < layers; ++count)
+    if (allows(PlanKey::RecomputedLayers, count))
+      result.push_back(count);
+  if (allows(PlanKey::RecomputedLayers, -1))
+    result.push_back(-1);
+  return result;
+}
+
+bool mlir::ppc::isVacuous(const ParallelLayout &layout, PlanKey key) {
+  switch (key) {
+  case PlanKey::Schedule:
+    return layout.pp == 1;
+  case PlanKey::Context:
+    return layout.cp == 1;
+  case PlanKey::SequenceParallel:
+    return layout.tp == 1;
+  case PlanKey::ShardGroup:
+    return layout.zero == 0;
+  case PlanKey::RecomputedLayers:
+    return layout.recompute != Recompute::Full;
+  case PlanKey::Zero:
+    return layout.dataRanks() == 1 && layout.expertDataRanks() == 1;
+  default:
+    return false;
+  }
+}
+
+std::optional<PlanKey> mlir::ppc::brokenConstraint(const PlanConstraints &constraints, const ParallelLayout &layout) {
+  for (int key = 0; key < planKeyCount; ++key)
+    if (!isVacuous(layout, PlanKey(key)) && !constraints.allows(PlanKey(key), planValue(layout, PlanKey(key))))
+      return PlanKey(key);
+  return std::nullopt;
+}

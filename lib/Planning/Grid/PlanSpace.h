@@ -1,0 +1,76 @@
+// The layouts that a search chooses from, in two levels: grids (degrees and what decides a layer's program), and the
+// choices of one grid (schedule and chunks, recomputation, state, offload). Enumerated here once for the search, its
+// exhaustive twin in the tests, and the verifier.
+#ifndef PPC_LIB_PLANNING_GRID_PLANSPACE_H
+#define PPC_LIB_PLANNING_GRID_PLANSPACE_H
+
+#include "ppc/CostModel/StepParts.h"
+#include "ppc/Planning/PlanSearch.h"
+
+namespace mlir::ppc {
+
+/// What grids with the same layer programs share.
+struct ProgramKey {
+  int32_t tp, cp, ep, etp, microBatch;
+  bool sequenceParallel;
+  ContextKind context;
+};
+
+struct PlanGrid {
+  int32_t key; // of PlanSpace::keys
+  int32_t dp, pp;
+};
+
+struct ScheduleChoice {
+  llvm::StringRef schedule;
+  int64_t vp;
+};
+
+struct StateChoice {
+  int64_t zero, shardGroup;
+  Offload offload;
+};
+
+class PlanSpace {
+public:
+  /// All grids of `devices` devices that the constraints allow.
+  PlanSpace(const PlanRequest &request, const PlanConstraints &constraints, int64_t devices);
+
+  /// The same keys under tighter constraints; no grids.
+  PlanSpace(const PlanSpace &whole, const PlanConstraints &constraints)
+      : keys(whole.keys), request(whole.request), constraints(constraints) {}
+
+  std::vector<ProgramKey> keys;
+  std::vector<PlanGrid> grids; // in the order of keys
+
+  /// The request's base with the grid's fields; everything else neutral.
+  ParallelLayout layoutOf(const PlanGrid &grid) const;
+  bool allows(PlanKey key, int64_t value) const { return constraints.allows(key, value); }
+
+  /// The choices of a grid; each in a fixed order. Empty: the constraints leave none.
+  std::vector<ScheduleChoice> schedules(const ParallelLayout &layout) const;
+  std::vector<Recompute> recomputes() const;
+  std::vector<StateChoice> states(const ParallelLayout &layout) const;
+  /// Each stage may have a number of recomputed layers of its own, chosen by the search.
+  bool choosesByStage() const;
+  /// Else: one for all stages, ascending, the last meaning all (-1); for stages of at most `layers`.
+  std::vector<int64_t> recomputedLayers(int64_t layers) const;
+
+  const PlanRequest &request;
+  PlanConstraints constraints;
+  const int64_t id = nextId(); // differs between all spaces: keys what others cache
+
+private:
+  static int64_t nextId();
+  std::vector<int64_t> degrees(PlanKey key, int64_t product, int64_t most) const;
+};
+
+/// Keys that mean nothing in a layout, so that constraints on them hold: the schedule of one stage, how attention works
+/// without context parallelism, ...
+bool isVacuous(const ParallelLayout &layout, PlanKey key);
+/// The first key that means something and breaks the constraints.
+std::optional<PlanKey> brokenConstraint(const PlanConstraints &constraints, const ParallelLayout &layout);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_PLANNING_GRID_PLANSPACE_H

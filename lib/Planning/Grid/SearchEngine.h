@@ -1,0 +1,73 @@
+// Best-first search over the grids of a space, on all cores, with a result that does not depend on their number: grids
+// are expanded in waves of fixed sizes, each wave against the cutoff that the waves before it left.
+#ifndef PPC_LIB_PLANNING_GRID_SEARCHENGINE_H
+#define PPC_LIB_PLANNING_GRID_SEARCHENGINE_H
+
+#include "lib/Planning/Grid/GridExpander.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <chrono>
+
+namespace mlir::ppc {
+
+/// A space, its grids with lower bounds on their step times, least first.
+struct BoundedSpace {
+  std::shared_ptr<const PlanSpace> space;
+  std::vector<std::pair<double, PlanGrid>> grids;
+};
+
+struct SearchOutcome {
+  SearchTargets found;
+  llvm::ArrayRef<Candidate> best() const { return found.targets.front().found.list; }
+  double lowerBound = std::numeric_limits<double>::infinity();
+  int64_t grids = 0, expanded = 0, prunedGrids = 0;
+  ExpansionCounts counts;
+};
+
+class SearchEngine {
+public:
+  explicit SearchEngine(const PlanRequest &request);
+
+  /// Prices every grid's bound.
+  BoundedSpace bound(const PlanConstraints &constraints, int64_t devices);
+  /// The grids of `whole` that tighter constraints leave.
+  static BoundedSpace restrict(const BoundedSpace &whole, const PlanConstraints &constraints);
+  /// What the targets look for, at once: each grid is expanded for all that it may serve. `seeds`: known candidates of
+  /// the space. `stage`: of the progress that is reported.
+  SearchOutcome search(const BoundedSpace &bounded, Bytes limit, SearchTargets targets, llvm::StringRef stage = "plans",
+                       llvm::ArrayRef<Candidate> seeds = {});
+  /// The `capacity` best candidates of different shapes.
+  SearchOutcome search(const BoundedSpace &bounded, Bytes limit, size_t capacity);
+
+  /// The layout of the space that needs least memory (its time is not set); nothing: every one is refused.
+  std::optional<Candidate> findLeastMemory(const BoundedSpace &bounded);
+
+  /// use(i, worker) for i in [0, count), on all cores or so many, in any order.
+  void parallel(size_t count, llvm::function_ref<void(size_t, GridExpander &)> use,
+                size_t maxThreads = std::numeric_limits<size_t>::max());
+
+  /// The schedules that a search compiled. Thread-safe; lives as long as this.
+  PipelineTimer::Compiled compiled();
+
+private:
+  void report(llvm::StringRef stage, int64_t done, int64_t left, double best);
+
+  /// What memory makes of the bounds of a space's grids, for searches that follow: by number of the grid.
+  struct RefinedBounds {
+    int64_t space = 0; // PlanSpace::id
+    Bytes limit;
+    std::vector<GridExpander::RefinedBound> bounds;
+  };
+
+  const PlanRequest &request;
+  RefinedBounds refined;
+  std::chrono::steady_clock::time_point reported; // when progress last was
+  ScheduleCache schedules;
+  llvm::DefaultThreadPool pool;
+  std::vector<std::unique_ptr<GridExpander>> workers;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_PLANNING_GRID_SEARCHENGINE_H

@@ -1,0 +1,102 @@
+// Megatron-Bridge: names as in its ConfigContainer (main at 067f987d). The model's facts are read from its Hugging Face
+// config by Megatron-Bridge itself.
+#include "Exporters.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir::ppc;
+
+static llvm::StringRef mixedPrecision(Precision precision) {
+  switch (precision) {
+  case Precision::Fp16:
+    return "fp16_mixed";
+  case Precision::Fp8:
+    return "bf16_with_fp8_current_scaling_mixed";
+  case Precision::Mxfp8:
+    return "bf16_with_mxfp8_mixed";
+  case Precision::Fp4:
+    return "bf16_with_nvfp4_mixed";
+  default:
+    return "bf16_mixed";
+  }
+}
+
+static void writeModel(const ExportInput &input, llvm::raw_ostream &out) {
+  const ParallelLayout &layout = input.layout;
+  out << "    cfg.model.seq_length = " << input.job.sequence << "\n    cfg.dataset.seq_length = " << input.job.sequence
+      << "\n    cfg.model.tensor_model_parallel_size = " << layout.tp
+      << "\n    cfg.model.sequence_parallel = " << (layout.sequenceParallel && layout.tp > 1 ? "True" : "False")
+      << "\n    cfg.model.pipeline_model_parallel_size = " << layout.pp
+      << "\n    cfg.model.context_parallel_size = " << layout.cp << '\n';
+  if (layout.pp > 1) {
+    out << "    cfg.model.pipeline_dtype = torch.bfloat16\n";
+    if (!isEven(layout.stageLayers))
+      out << "    cfg.model.pipeline_model_parallel_layout = \""
+          << megatronPipelineLayout(layout.stageLayers, input.model.predictionLayers) << "\"\n";
+    if (layout.vp > 1)
+      out << "    cfg.model.virtual_pipeline_model_parallel_size = " << layout.vp << '\n';
+  }
+  if (layout.cp > 1)
+    out << "    cfg.model.cp_comm_type = \""
+        << (layout.contextKind == ContextKind::Ring      ? "p2p"
+            : layout.contextKind == ContextKind::Ulysses ? "a2a"
+                                                         : "all_gather")
+        << "\"\n";
+  if (input.model.moe)
+    out << "    cfg.model.expert_model_parallel_size = " << layout.ep
+        << "\n    cfg.model.expert_tensor_parallel_size = " << layout.etp
+        << "\n    cfg.model.moe_grouped_gemm = True\n    cfg.model.moe_token_dispatcher_type = \"alltoall\"\n";
+  if (layout.recompute == Recompute::None)
+    return;
+  out << "    cfg.model.recompute_granularity = \"" << toString(layout.recompute) << "\"\n";
+  if (layout.recompute == Recompute::Full)
+    out << "    cfg.model.recompute_method = \"" << (layout.recomputedLayers < 0 ? "uniform" : "block")
+        << "\"\n    cfg.model.recompute_num_layers = " << (layout.recomputedLayers < 0 ? 1 : layout.recomputedLayers)
+        << '\n';
+}
+
+static void writeState(const ParallelLayout &layout, llvm::raw_ostream &out) {
+  out << "    cfg.ddp.use_distributed_optimizer = " << (layout.zero ? "True" : "False")
+      << "\n    cfg.ddp.overlap_grad_reduce = True\n    cfg.ddp.overlap_param_gather = "
+      << (layout.zero ? "True" : "False") << '\n';
+  if (layout.zero >= 2)
+    out << "    cfg.ddp.use_megatron_fsdp = True\n    cfg.ddp.data_parallel_sharding_strategy = \""
+        << (layout.zero == 2 ? "optim_grads" : "optim_grads_params")
+        << "\"\n    cfg.checkpoint.ckpt_format = \"fsdp_dtensor\"\n    cfg.model.gradient_accumulation_fusion = "
+           "False\n";
+  else
+    out << "    cfg.ddp.data_parallel_sharding_strategy = \"no_shard\"\n";
+  if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks())
+    out << "    cfg.ddp.num_distributed_optimizer_instances = " << layout.dataRanks() / layout.shardGroup << '\n';
+  if (layout.offload == Offload::Optimizer)
+    out << "    cfg.optimizer.optimizer_cpu_offload = True\n    cfg.optimizer.use_precision_aware_optimizer = True\n";
+}
+
+llvm::Expected<std::string> mlir::ppc::megatronBridgeRecipe(const ExportInput &input, ExportComments &comments) {
+  if (llvm::Error error = checkMegatronModel(input.model))
+    return std::move(error);
+  const ParallelLayout &layout = input.layout;
+  if (layout.precision == Precision::F32 || layout.precision == Precision::Tf32)
+    return llvm::createStringError("Megatron-Bridge trains in 16 bits or fewer: give --precision bf16");
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "import torch\n\nfrom megatron.bridge import AutoBridge\nfrom megatron.bridge.recipes.common import "
+         "_pretrain_common\nfrom megatron.bridge.training.config import ConfigContainer\n\n"
+      << "# The folder or the name on the Hub of the model's config.json: its facts are read from there.\n"
+      << "HF_MODEL = \"" << input.model.name << "\"\n\n\n"
+      << "def ppc_plan() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
+      << "    cfg.model = AutoBridge.from_hf_pretrained(HF_MODEL).to_megatron_provider(load_weights=False)\n"
+      << "    cfg.tokenizer.tokenizer_model = HF_MODEL\n"
+      << "    cfg.train.global_batch_size = " << input.job.globalBatch
+      << "\n    cfg.train.micro_batch_size = " << layout.microBatch << '\n';
+  writeModel(input, out);
+  writeState(layout, out);
+  out << "    cfg.mixed_precision = \"" << mixedPrecision(layout.precision) << "\"\n";
+  if (layout.zero < 2 && (layout.tp > 1 || layout.cp > 1))
+    out << "    cfg.env_vars = {\"CUDA_DEVICE_MAX_CONNECTIONS\": 1}\n";
+  out << "    return cfg\n";
+  comments.push_back("data parallelism is what is left of the ranks: " + std::to_string(layout.dp) + " on " +
+                     std::to_string(layout.devices()));
+  comments.push_back("data (mock data as it is), learning rate and length of training are no part of a plan");
+  return text;
+}

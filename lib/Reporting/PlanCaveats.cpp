@@ -1,0 +1,56 @@
+// What must stand beside a predicted number: what it counts, on what it was never tried, and whether anything runs it
+// today.
+#include "ppc/Planning/Files/LayoutFile.h"
+#include "ppc/Reporting/PlanReport.h"
+#include "ppc/Reporting/TextTable.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir::ppc;
+
+std::string mlir::ppc::utilizationText(const PlanReport &report, const ParallelLayout &layout) {
+  std::string peaks;
+  for (const DeviceGroup &group : report.cluster.groups) {
+    Precision precision = productPrecision(group.device, layout.precision);
+    std::string peak = flopsText(group.device.peakOf(precision).value) + "/s " + toString(precision).str();
+    if (!llvm::StringRef(peaks).contains(peak))
+      peaks += (peaks.empty() ? "" : " or ") + peak;
+  }
+  llvm::StringRef products = report.stack.adapterRank ? "4 N (frozen weights have no gradient)" : "6 N";
+  std::string text = "MFU: " + products.str() + " + 12 L H Q T FLOP per token over a peak of " + peaks +
+                     " per device; attention counts all keys, masked ones too (not halved for being causal)";
+  if (!report.plans.empty())
+    text += "\nHFU: the products that are computed, repeated ones too, over the same peak, attention counted alike: " +
+            percentText(report.plans[0].cost.hfu) + " for plan 1";
+  return text;
+}
+
+std::string mlir::ppc::unmeasuredDevices(const Cluster &cluster) {
+  std::vector<std::string> names;
+  for (const DeviceGroup &group : cluster.groups)
+    if (!group.device.measured && !llvm::is_contained(names, group.device.name))
+      names.push_back(group.device.name);
+  return llvm::join(names, ", ");
+}
+
+static bool isHost(const Cluster &cluster) {
+  return llvm::all_of(cluster.groups, [](const DeviceGroup &group) {
+    return llvm::StringRef(group.device.architecture).starts_with("x86");
+  });
+}
+
+bool mlir::ppc::isOwnStack(const Stack &stack) { return stack.name == "ppc" || stack.name == "ppc-host"; }
+
+std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
+  if (stack.name != "ppc" || isHost(cluster))
+    return "";
+  return "stack ppc is what PPC's programs are designed to do on such devices: programs run on hosts today, the CUDA "
+         "target is being built";
+}
+
+std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayout &layout) {
+  if (report.tuning.isAny())
+    return tuningText(report.tuning);
+  return notRunnable(report.model, layout);
+}

@@ -1,0 +1,260 @@
+// ppc-verify-program: what devices do, against each other.
+#include "dialects/ppc/Ppc.h"
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "ppc/Transforms/Contracts/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_VERIFYPROGRAMPASS
+#include "ppc/Transforms/Contracts/Passes.h.inc"
+
+namespace {
+
+using namespace ppcrt;
+
+/// How often something was done, and where last, by micro-batch.
+using Counts = llvm::MapVector<Attribute, DenseMap<int64_t, Operation *>>;
+
+class ProgramContract {
+public:
+  ProgramContract(ModuleOp module, ProgramOp program) : program(program), symbols(program), functions(module) {}
+
+  LogicalResult verify();
+
+private:
+  LogicalResult verifyCode();
+  LogicalResult verifyActions(DeviceOp device, Block &actions, bool isEvaluation);
+  LogicalResult verifyAction(DeviceOp device, ActionOpInterface action, bool isEvaluation);
+  LogicalResult countOnce(Counts &counts, Attribute what, int64_t microBatch, Operation *action);
+  LogicalResult verifyMessages(bool isEvaluation);
+  LogicalResult verifyCollectives(RoutineKind kind);
+  func::FuncOp codeOf(DeviceOp device, RoutineKind kind) {
+    RoutineOp routine = device.routine(kind);
+    return routine ? functions.lookup<func::FuncOp>(routine.getCodeAttr().getAttr()) : func::FuncOp();
+  }
+
+  ProgramOp program;
+  ProgramSymbols symbols;
+  SymbolTable functions;
+  Counts runs;            ///< of the device being looked at
+  Counts sends, receives; ///< of all devices
+};
+
+// C1
+LogicalResult ProgramContract::verifyCode() {
+  for (DeviceOp device : program.getDevices())
+    for (auto routine : device.getBody().front().getOps<RoutineOp>())
+      if (failed(ppcrt::verifyCode(routine, symbols, functions)))
+        return failure();
+  return success();
+}
+
+// C3
+LogicalResult ProgramContract::countOnce(Counts &counts, Attribute what, int64_t microBatch, Operation *action) {
+  auto [first, isNew] = counts[what].try_emplace(microBatch, action);
+  if (isNew)
+    return success();
+  InFlightDiagnostic error = action->emitOpError()
+                             << "does for " << what
+                             << (microBatch < 0 ? std::string() : " and micro-batch " + std::to_string(microBatch))
+                             << " what was done before";
+  error.attachNote(first->second->getLoc()) << "here";
+  return error;
+}
+
+// C2
+LogicalResult ProgramContract::verifyAction(DeviceOp device, ActionOpInterface action, bool isEvaluation) {
+  if (!symbols.hasStream(device, action.getStreamAttr().getAttr()))
+    return action->emitOpError() << "is put on " << action.getStreamAttr() << ", which is no stream of its device";
+  for (Value token : action.getAfter())
+    if (token.getParentBlock() != action->getBlock())
+      return action->emitOpError("waits for a token of another step");
+  auto within = [&](std::optional<int64_t> microBatch) -> LogicalResult {
+    if (microBatch.value_or(0) >= int64_t(program.getMicroBatches()))
+      return action->emitOpError() << "is for micro-batch " << *microBatch << " of " << program.getMicroBatches();
+    return success();
+  };
+  auto end = [&](FlatSymbolRefAttr name, int64_t microBatch, bool isSent) -> LogicalResult {
+    MessageOp message = symbols.message(name.getAttr());
+    if (!message || (isSent ? message.getSender() : message.getReceiver()) != device.getSymNameAttr()) {
+      InFlightDiagnostic error = action->emitOpError()
+                                 << (isSent ? "sends " : "receives ") << name << ", which is no message "
+                                 << (isSent ? "from" : "to") << " its device";
+      if (message)
+        error.attachNote(message.getLoc())
+            << "it goes from @" << message.getSender().getValue() << " to @" << message.getReceiver().getValue();
+      return error;
+    }
+    return failure(failed(within(microBatch)) ||
+                   failed(countOnce(isSent ? sends : receives, name, microBatch, action)));
+  };
+  auto bound = [&](ArrayAttr names) -> LogicalResult {
+    for (auto name : names.getAsRange<FlatSymbolRefAttr>())
+      if (!symbols.buffer(device, name.getAttr()))
+        return action->emitOpError() << "works on " << name << ", which is no buffer of its device";
+    return success();
+  };
+  Operation *op = action;
+  if (auto load = dyn_cast<LoadOp>(op))
+    return within(load.getMicroBatch());
+  if (auto send = dyn_cast<SendOp>(op))
+    return end(send.getMessageAttr(), send.getMicroBatch(), true);
+  if (auto receive = dyn_cast<ReceiveOp>(op))
+    return end(receive.getMessageAttr(), receive.getMicroBatch(), false);
+  if (auto exchange = dyn_cast<ExchangeOp>(op))
+    return failure(failed(end(exchange.getSentAttr(), exchange.getSentMicroBatch(), true)) ||
+                   failed(end(exchange.getReceivedAttr(), exchange.getReceivedMicroBatch(), false)));
+  if (auto collective = dyn_cast<CollectiveOp>(op)) {
+    if (!functions.lookup<GroupOp>(collective.getGroupAttr().getAttr()))
+      return op->emitOpError() << "is of group " << collective.getGroupAttr() << ", which the module does not have";
+    return failure(failed(bound(collective.getReads())) || failed(bound(collective.getWrites())));
+  }
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return bound(ArrayAttr::get(op->getContext(), {copy.getFromAttr(), copy.getToAttr()}));
+  if (auto check = dyn_cast<CheckFiniteOp>(op))
+    return bound(check.getBuffers());
+  auto run = cast<RunOp>(op);
+  RoutineOp routine = symbols.routine(device, run.getRoutineAttr().getAttr());
+  if (!routine)
+    return run.emitOpError() << "runs " << run.getRoutineAttr() << ", which is no routine of its device";
+  if (routine.isOfStep() == run.getMicroBatch().has_value()) {
+    InFlightDiagnostic error = run.emitOpError() << (routine.isOfStep() ? "gives a micro-batch to a routine of the step"
+                                                                        : "says no micro-batch");
+    error.attachNote(routine.getLoc()) << "the routine";
+    return error;
+  }
+  if ((routine.getKind() == RoutineKind::Evaluate) != isEvaluation &&
+      llvm::is_contained({RoutineKind::Evaluate, RoutineKind::Update}, routine.getKind()))
+    return run.emitOpError() << "runs " << run.getRoutineAttr() << " in a step of the other kind";
+  return failure(
+      failed(within(run.getMicroBatch())) ||
+      failed(countOnce(runs, run.getRoutineAttr(), run.getMicroBatch() ? int64_t(*run.getMicroBatch()) : -1, run)));
+}
+
+LogicalResult ProgramContract::verifyActions(DeviceOp device, Block &actions, bool isEvaluation) {
+  runs.clear();
+  for (Operation &action : actions)
+    if (failed(verifyAction(device, cast<ActionOpInterface>(action), isEvaluation)))
+      return failure();
+  // C3: several routines may share the micro-batches of a kind and chunk.
+  std::map<std::pair<RoutineKind, int64_t>, std::pair<RoutineOp, int64_t>> done;
+  for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
+    bool isMeant = isEvaluation ? llvm::is_contained({RoutineKind::Forward, RoutineKind::Evaluate}, routine.getKind())
+                                : routine.getKind() != RoutineKind::Evaluate;
+    if (!isMeant)
+      continue;
+    auto &[first, count] = done.try_emplace({routine.getKind(), routine.getChunk()}, routine, 0).first->second;
+    count += runs.lookup(FlatSymbolRefAttr::get(routine.getSymNameAttr())).size();
+  }
+  for (auto &[kind, total] : done) {
+    int64_t expected = isOfStep(kind.first) ? 1 : int64_t(program.getMicroBatches());
+    if (total.second == expected)
+      continue;
+    return total.first.emitOpError() << "is run " << total.second << " times in "
+                                     << (isEvaluation ? "an evaluation" : "a step") << ", expected " << expected;
+  }
+  return success();
+}
+
+// C4
+LogicalResult ProgramContract::verifyMessages(bool isEvaluation) {
+  for (auto message : program.getBody().front().getOps<MessageOp>()) {
+    auto name = FlatSymbolRefAttr::get(message.getSymNameAttr());
+    auto sent = sends.lookup(name), received = receives.lookup(name);
+    for (auto [own, other, what] : {std::tuple(&sent, &received, "sent and never received"),
+                                    std::tuple(&received, &sent, "received and never sent")})
+      for (auto [microBatch, action] : *own)
+        if (!other->count(microBatch)) {
+          InFlightDiagnostic error = action->emitOpError() << "is for a message that is " << what;
+          error.attachNote(message.getLoc()) << "the message, of micro-batch " << microBatch;
+          return error;
+        }
+    if (!isEvaluation && int64_t(sent.size()) != int64_t(program.getMicroBatches()))
+      return message.emitOpError() << "is sent for " << sent.size() << " of " << program.getMicroBatches()
+                                   << " micro-batches";
+  }
+  return success();
+}
+
+// C5: every device that takes part in all-reduces between devices does so in one order.
+LogicalResult ProgramContract::verifyCollectives(RoutineKind kind) {
+  SmallVector<DeviceOp> devices = program.getDevices();
+  SmallVector<SmallVector<AllReduceOp>> all(devices.size());
+  for (auto [device, list] : llvm::zip_equal(devices, all))
+    if (func::FuncOp code = codeOf(device, kind))
+      code.walk([&, &list = list](AllReduceOp op) {
+        if (llvm::is_contained(axisNames(op.getAxes()), "pp"))
+          list.push_back(op);
+      });
+  auto members = [&](AllReduceOp op) {
+    SmallVector<int64_t> result = llvm::to_vector(llvm::seq<int64_t>(devices.size()));
+    if (op.getStages())
+      result.assign(op.getStages()->begin(), op.getStages()->end());
+    return result;
+  };
+  for (size_t stage = 0; stage < devices.size(); ++stage)
+    for (size_t peer = 0; peer < devices.size(); ++peer) {
+      // What the two do together must be the same list on both.
+      auto together = [&](size_t self, size_t other) {
+        SmallVector<AllReduceOp> list;
+        for (AllReduceOp op : all[self])
+          if (llvm::is_contained(members(op), int64_t(other)))
+            list.push_back(op);
+        return list;
+      };
+      SmallVector<AllReduceOp> mine = together(stage, peer), theirs = together(peer, stage);
+      for (size_t i = 0; i < std::max(mine.size(), theirs.size()); ++i)
+        if (i >= mine.size() || i >= theirs.size() || mine[i].getType() != theirs[i].getType() ||
+            mine[i]->getAttr("ppc.channel") != theirs[i]->getAttr("ppc.channel") ||
+            members(mine[i]) != members(theirs[i])) {
+          InFlightDiagnostic error = devices[stage].emitOpError()
+                                     << "and device " << peer << " disagree on their all-reduce " << i
+                                     << " over \"pp\"";
+          for (SmallVector<AllReduceOp> *list : {&mine, &theirs})
+            if (i < list->size())
+              error.attachNote((*list)[i].getLoc()) << "one end";
+          return error;
+        }
+    }
+  return success();
+}
+
+LogicalResult ProgramContract::verify() {
+  if (failed(verifyCode()) || failed(verifyCollectives(RoutineKind::Update)) ||
+      failed(verifyCollectives(RoutineKind::Evaluate)))
+    return failure();
+  for (bool isEvaluation : {false, true}) {
+    sends.clear();
+    receives.clear();
+    for (DeviceOp device : program.getDevices()) {
+      if (!device.getStep())
+        return device.emitOpError("has no step: run ppc-apply-schedule first");
+      if (isEvaluation && !device.getEvaluate())
+        continue;
+      Block &actions = isEvaluation ? device.getEvaluate().getBody().front() : device.getStep().getBody().front();
+      if (failed(verifyActions(device, actions, isEvaluation)))
+        return failure();
+    }
+    if (failed(verifyMessages(isEvaluation)))
+      return failure();
+  }
+  return success();
+}
+
+struct VerifyProgramPass : impl::VerifyProgramPassBase<VerifyProgramPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    ProgramOp program = findProgram(getOperation());
+    if (!program) {
+      getOperation().emitError("has no ppcrt.program: run ppc-split-stages first");
+      return signalPassFailure();
+    }
+    if (failed(ProgramContract(getOperation(), program).verify()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace mlir::ppc

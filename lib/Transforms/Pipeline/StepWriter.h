@@ -1,0 +1,58 @@
+// Writes the actions of one device, each after what it needs.
+#ifndef PPC_TRANSFORMS_PIPELINE_STEPWRITER_H
+#define PPC_TRANSFORMS_PIPELINE_STEPWRITER_H
+
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::ppc {
+
+/// Actions are added in the order in which they are issued. Each comes after the last ones on other streams that it
+/// must not overtake: who wrote what it reads, and who read or wrote what it writes. Tokens that follow from others, or
+/// from the order on a stream, are not written.
+class StepWriter {
+public:
+  /// Writes to `actions`, a block of `device`. Streams are added to the device as they are used.
+  StepWriter(ppcrt::DeviceOp device, ppcrt::ProgramSymbols &symbols, Block &actions);
+
+  /// Fills the inputs of a micro-batch, where the device has any.
+  void load(int64_t microBatch);
+  /// Of a routine of the whole step: no micro-batch.
+  void run(ppcrt::RoutineOp routine, std::optional<int64_t> microBatch = std::nullopt);
+  /// On a stream for each direction between two devices, so that neither waits for messages the other way.
+  void send(ppcrt::MessageOp message, int64_t microBatch, int64_t peer);
+  void receive(ppcrt::MessageOp message, int64_t microBatch, int64_t peer);
+
+private:
+  /// The end of an action: its stream, its place on it, its token.
+  struct End {
+    unsigned stream;
+    int64_t place;
+    Value token;
+  };
+  struct Uses {
+    std::optional<End> written;
+    SmallVector<End> read; ///< since it was written
+  };
+  /// For each stream up to which place everything has ended.
+  using Clock = SmallVector<int64_t>;
+
+  /// The stream's number and name.
+  std::pair<unsigned, FlatSymbolRefAttr> stream(const Twine &name);
+  /// Gives the action just made the tokens that it needs, and records what it touches.
+  void finish(ppcrt::ActionOpInterface action, unsigned stream);
+  Type token() { return ppcrt::TokenType::get(builder.getContext()); }
+
+  ppcrt::DeviceOp device;
+  ppcrt::ProgramSymbols &symbols;
+  OpBuilder builder;
+  bool hasInputs;
+  SmallVector<FlatSymbolRefAttr> streams;
+  SmallVector<Clock> ended;                             ///< by stream: what had ended when its last action began
+  SmallVector<std::vector<Clock>> past;                 ///< by stream and place: what has ended when that action has
+  DenseMap<std::pair<Operation *, int64_t>, Uses> uses; ///< by buffer and slot
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_TRANSFORMS_PIPELINE_STEPWRITER_H

@@ -1,0 +1,49 @@
+"""Further sources as rows for `ppc-plan --evaluate`: NAME.rows.csv goes in, NAME.truth.csv is what was measured. Cluster and
+stack files that rows name lie beside them."""
+import os
+
+from .row import COLUMNS, Row, integer, number, read_csv
+
+INTERNEVO = "internevo"
+INTERNEVO_MEMORY = "internevo-memory"
+PADDLE = "flagperf-paddle"
+MEGATRON_2023 = "flagperf-megatron2023"
+VTRAIN = "vtrain-one-node-steps"
+TABLES = (INTERNEVO, INTERNEVO_MEMORY, PADDLE, MEGATRON_2023, VTRAIN)
+FILES = {VTRAIN: "vtrain_one_node"}  # others are called as their table
+
+# Sources whose figure is the driver's, in GB of 2^30 bytes; the others say "GB" and not of what.
+DEVICE_MEMORY = ("used", "GB used")
+
+
+def local_file(folder, text):
+    """A file beside the rows, perhaps with `:devices` behind it; names of presets stay."""
+    path, _, devices = text.partition(":")
+    return os.path.join(folder, text) if path.endswith(".yaml") else text
+
+
+def convert(measured, shapes):
+    folder = os.path.join(measured, "steps")
+    rows = []
+    if not os.path.isdir(folder):
+        return rows
+    for table in TABLES:
+        name = FILES.get(table, table.replace("-", "_"))
+        path = os.path.join(folder, name + ".rows.csv")
+        if not os.path.exists(path):
+            continue
+        truths = {cells["id"]: cells for cells in read_csv(os.path.join(folder, name + ".truth.csv"))}
+        for cells in read_csv(path):
+            truth = truths[cells["id"]]
+            inputs = {key: cells[key] for key in COLUMNS if cells.get(key) and key != "id"}
+            for key in ("cluster", "stack"):
+                inputs[key] = local_file(folder, inputs[key])
+            kind = truth.get("memory_kind") or ""
+            ran = truth.get("fits") != "0"
+            row = Row(table, f"{table}-{cells['id']}", inputs, "ok" if ran else "oom", number(truth.get("step_time_s")),
+                      number(truth.get("memory_GiB")), "device" if kind in DEVICE_MEMORY else kind, truth["group"],
+                      model_name=truth["group"].split(" ")[0], source=f"{name}, row {cells['id']}")
+            row.tags["software"] = os.path.basename(inputs["stack"]).replace(".yaml", "")
+            row.tags["width"] = integer(cells["hidden"])
+            rows.append(row)
+    return rows
