@@ -1,6 +1,8 @@
 // fork, exec, redirect.
 #include "test/Runtime/ProgramRun.h"
 
+#include "gtest/gtest.h"
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -26,9 +28,17 @@ struct Folder {
 
 } // namespace
 
+// Each test has a folder of its own: which tests share a process is the test runner's choice.
 std::string temporaryPath(const std::string &name) {
   static Folder folder;
-  return folder.path + "/" + name;
+  const testing::TestInfo *test = testing::UnitTest::GetInstance()->current_test_info();
+  std::string path = folder.path;
+  if (test) {
+    path += std::string("/") + test->test_suite_name() + "." + test->name();
+    std::replace(path.begin() + folder.path.size() + 1, path.end(), '/', '-');
+    std::filesystem::create_directories(path);
+  }
+  return path + "/" + name;
 }
 
 std::string readFile(const std::string &path) {

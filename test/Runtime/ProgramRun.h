@@ -40,7 +40,7 @@ private:
 // True when none of them runs; one that nobody has collected yet does not run.
 bool gone(const std::vector<pid_t> &processes);
 
-// A file in a fresh folder that lives as long as the test process.
+// A file in a fresh folder of the test that runs, which lives as long as the process.
 std::string temporaryPath(const std::string &name);
 std::string readFile(const std::string &path);
 void writeFile(const std::string &path, const std::string &content);
