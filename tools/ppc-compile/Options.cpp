@@ -86,6 +86,8 @@ cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"
                               clEnumValN(Emit::Train, "train", "with gradients, micro-batches and optimizer"),
                               clEnumValN(Emit::Plan, "plan", "the plan, as YAML for --plan"),
                               clEnumValN(Emit::Spmd, "spmd", "one program per stage, local shapes, collectives"),
+                              clEnumValN(Emit::Ledger, "ledger",
+                                         "what ranks move, compute and hold in a step, as CSV: priced and emitted"),
                               clEnumValN(Emit::Device, "device", "fused, with buffers at fixed offsets"),
                               clEnumValN(Emit::Program, "program", "buffers, routines and actions of each device"),
                               clEnumValN(Emit::LLVM, "llvm", "the LLVM dialect"),

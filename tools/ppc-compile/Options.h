@@ -11,7 +11,7 @@
 namespace mlir::ppc {
 
 /// Where to stop, in the order of the phases.
-enum class Emit { Model, Train, Plan, Spmd, Device, Program, LLVM, Object, Executable };
+enum class Emit { Model, Train, Plan, Spmd, Ledger, Device, Program, LLVM, Object, Executable };
 
 struct CompileOptions {
   std::string model;

@@ -5,6 +5,7 @@
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
+#include "ppc/Analysis/ProgramLedger.h"
 #include "ppc/InitPpc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -105,6 +106,12 @@ bool buildExecutable(Compilation &compilation, const ScratchFolder &scratch, Str
   return compilation.lowerTo(Emit::LLVM) && compilation.writeObject(object) && compilation.link(object, path);
 }
 
+/// --emit=ledger.
+bool printLedger(const Compilation &compilation, StringRef output) {
+  FailureOr<Ledger> emitted = programLedger(compilation.getModule());
+  return succeeded(emitted) && writeText(output, [&](raw_ostream &os) { printLedgers({{"emitted", &*emitted}}, os); });
+}
+
 bool run(MLIRContext &context, const CompileOptions &options, const std::string &programName) {
   bool isText = options.emit < Emit::Object;
   std::string output = options.output;
@@ -131,6 +138,8 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
                if (isa<ppcrt::GroupOp, ppcrt::ProgramOp>(op))
                  os << op << "\n";
            });
+  if (options.emit == Emit::Ledger)
+    return compilation.lowerTo(options.emit) && printLedger(compilation, output);
   if (isText)
     return compilation.lowerTo(options.emit) &&
            writeText(output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });

@@ -106,4 +106,14 @@ def PrintPlanPass : Pass<"ppc-print-plan", "ModuleOp"> {
   }];
 }
 
+def PrintLedgerPass : Pass<"ppc-print-ledger", "ModuleOp"> {
+  let summary = "print what the ranks of a program move, compute and hold in a step to standard error, as CSV";
+  let description = [{
+    A row for each kind of collective and message, with the ranks that make it, what it moves and how often; for the FLOPs of
+    products and of attention; for the bytes of each kind of buffer (docs/Ledger.md).
+
+    Requires: a module as `ppc-phase-partition` leaves it. The program is not changed.
+  }];
+}
+
 #endif // PPC_TRANSFORMS_PLAN_PASSES_TD
