@@ -1,6 +1,8 @@
 # Options of the sanitizers, for the presets asan and tsan; shared by both lit configurations.
 if config.ppc_sanitize:
     config.environment["CC"] = config.ppc_build + "/bin/ppc-cc"
+else:
+    config.available_features.add("unsanitized")
 if "thread" in config.ppc_sanitize:
     config.environment["TSAN_OPTIONS"] = f"suppressions={config.ppc_source}/test/races.supp:halt_on_error=1"
 if "address" in config.ppc_sanitize:

@@ -12,9 +12,6 @@
 
 namespace mlir::ppc {
 
-/// The version of the C ABI that the calls in the code follow (PPCRT_ABI_VERSION in ppcrt.h).
-static constexpr uint32_t kAbiVersion = 1;
-
 static llvm::GlobalVariable *addConstant(llvm::Module &module, llvm::Constant *value, StringRef name,
                                          llvm::GlobalValue::LinkageTypes linkage = llvm::GlobalValue::PrivateLinkage) {
   return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, linkage, value, name);

@@ -3,6 +3,7 @@
 #include "ActionCode.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Codegen/HostObject.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 
@@ -199,7 +200,7 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
 void ManifestWriter::write(StringRef planText, StringRef configText, const json::Object &mathematics) {
   out.object([&] {
     out.attribute("format", 2);
-    out.attribute("abi", 1);
+    out.attribute("abi", kAbiVersion);
     out.attribute("model", text(model, "name"));
     out.attribute("plan", planText);
     for (StringRef key : {"sequence_length", "global_batch", "vocabulary"})

@@ -12,7 +12,8 @@ namespace {
 
 char *fatalBuffer = nullptr;
 size_t fatalBufferSize = 0;
-void (*fatalHandler)(const char *) = nullptr;
+void (*fatalHandler)(void *, const char *) = nullptr;
+void *fatalContext = nullptr;
 
 std::string vformat(const char *pattern, va_list arguments) {
   va_list copy;
@@ -53,7 +54,7 @@ void fatal(const char *pattern, ...) {
   std::string text = vformat(pattern, arguments);
   va_end(arguments);
   if (fatalHandler)
-    fatalHandler(text.c_str());
+    fatalHandler(fatalContext, text.c_str());
   if (fatalBuffer)
     std::snprintf(fatalBuffer, fatalBufferSize, "%s", text.c_str());
   else
@@ -67,6 +68,9 @@ void setFatalMessageBuffer(char *buffer, size_t size) {
   fatalBufferSize = size;
 }
 
-void setFatalHandler(void (*handler)(const char *)) { fatalHandler = handler; }
+void setFatalHandler(void (*handler)(void *, const char *), void *context) {
+  fatalHandler = handler;
+  fatalContext = context;
+}
 
 } // namespace ppcrt

@@ -26,14 +26,15 @@ std::string withErrno(const std::string &what);
 std::string formatBytes(double bytes);
 
 // Ends this process with status 1 after saying why: for failures below the C interface, where no caller can be told. In
-// a rank, the message goes to the launcher, which prints it once with the rank's name; elsewhere to stderr.
+// a rank, the message goes to the launcher, which prints it once with the rank's name; elsewhere to stderr. What
+// follows is state of the process, since that is what ends, whichever of its threads called.
 [[noreturn, gnu::format(printf, 1, 2)]] void fatal(const char *pattern, ...);
 
 // Where `fatal` leaves its message instead of printing it (zero-terminated, truncated to `size`); null: stderr.
 void setFatalMessageBuffer(char *buffer, size_t size);
 
-// Called by `fatal` with its message in place of all that it does otherwise; must not return. For processes that others
-// wait for; null: none.
-void setFatalHandler(void (*handler)(const char *message));
+// Called by `fatal` with `context` and its message in place of all that it does otherwise; must not return. For
+// processes that others wait for; null: none.
+void setFatalHandler(void (*handler)(void *context, const char *message), void *context);
 
 } // namespace ppcrt

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/core/Manifest.h"
-#include "runtime/host/Transport.h"
+#include "runtime/core/Transport.h"
 
 #include <cstddef>
 #include <string>

@@ -203,8 +203,11 @@ Manifest readManifest(const Value &top) {
   Manifest manifest;
   if (top.at("format").integer(0) != 2)
     top.at("format").fail("this runtime reads format 2 only: compile the program again");
-  if (top.at("abi").integer(0) != PPCRT_ABI_VERSION)
-    top.at("abi").fail(format("this runtime has ABI %d: compile the program again", PPCRT_ABI_VERSION));
+  if (int64_t abi = top.at("abi").integer(0); abi != PPCRT_ABI_VERSION)
+    top.at("abi").fail(
+        format("%lld is the C interface of another version, this runtime has ABI %d: compile the program "
+               "again",
+               (long long)abi, PPCRT_ABI_VERSION));
   manifest.model = top.at("model").string();
   manifest.plan = top.has("plan") ? top.at("plan").string() : "";
   manifest.grid = readGrid(top.at("axes"));

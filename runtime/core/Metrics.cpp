@@ -1,8 +1,8 @@
 // Formatting of reports.
 #include "runtime/core/Metrics.h"
 #include "runtime/core/Error.h"
-#include "runtime/host/File.h"
-#include "runtime/host/PeakRate.h"
+#include "runtime/core/File.h"
+#include "runtime/core/PeakRate.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,17 +1,14 @@
 #include "runtime/core/OperationProfile.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/RankContext.h"
-#include "runtime/host/File.h"
-#include "runtime/host/Transport.h"
-#include "runtime/include/ppcrt.h"
+#include "runtime/core/Transport.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace ppcrt {
-
-OperationProfile *OperationProfile::current = nullptr;
 
 void OperationProfile::begin(int64_t next) {
   double time = now();
@@ -53,8 +50,3 @@ void OperationProfile::write(const Manifest &manifest, Transport &transport, con
 }
 
 } // namespace ppcrt
-
-extern "C" void ppcrt_profile(int64_t operation) {
-  if (ppcrt::OperationProfile::current)
-    ppcrt::OperationProfile::current->begin(operation);
-}

@@ -25,8 +25,6 @@ public:
   void write(const Manifest &manifest, Transport &transport, const std::string &path, int64_t steps,
              double stepSeconds);
 
-  static OperationProfile *current; // of this process, or null: nothing is noted
-
 private:
   std::vector<double> seconds, calls;
   int64_t running = -1;

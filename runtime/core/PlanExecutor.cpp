@@ -115,12 +115,13 @@ double PlanExecutor::evaluate(int64_t batch, const TokenSource &samples) {
   const TokenSource *ownTokens = std::exchange(tokens, &samples);
   ExecutionObserver *ownObserver = std::exchange(observer, nullptr);
   CommunicationObserver *communicationObserver = std::exchange(context.observer, nullptr);
+  OperationProfile *ownProfile = std::exchange(context.profile, nullptr);
   FiniteCheck *ownCheck = std::exchange(check, nullptr);
   Traffic traffic = context.traffic;
   beginStep(batch + 1, 0);
   perform(evaluation);
-  tokens = ownTokens, observer = ownObserver, context.observer = communicationObserver, check = ownCheck;
-  context.traffic = traffic;
+  tokens = ownTokens, observer = ownObserver, check = ownCheck;
+  context.observer = communicationObserver, context.profile = ownProfile, context.traffic = traffic;
   return metric("loss");
 }
 
@@ -195,7 +196,7 @@ void PlanExecutor::run(const Routine &routine, ppcrt_function function, int64_t 
     arguments.clear();
     for (int buffer : routine.buffers)
       arguments.push_back(address(device.buffers[buffer], microBatch));
-    function(arguments.data());
+    function(&context, arguments.data());
   }
   if (check && routine.kind == RoutineKind::Forward)
     check->afterForward(runningStep, microBatch);

@@ -52,7 +52,8 @@ public:
   // Whether the program has what evaluate() needs.
   bool canEvaluate() const;
   // The loss of the samples of batch `batch` (from 0) of `samples` with the parameters as they are: forward alone,
-  // nothing is changed that a step does not begin anew. Neither the observer nor the counts of traffic see it.
+  // nothing is changed that a step does not begin anew. Neither the observer nor the profile nor the counts of traffic
+  // see it.
   double evaluate(int64_t batch, const TokenSource &samples);
 
 private:

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/core/JsonValue.h"
-#include "runtime/host/Pattern.h"
+#include "runtime/core/Pattern.h"
 
 #include <cstdint>
 #include <string>

@@ -1,12 +1,17 @@
-// What the C functions of ppcrt.h need to know: which transport this process uses. Also counts what they move, and
-// tells who wants to know of each call.
+// A rank as the C functions of ppcrt.h are handed it: its transport, what they move, and who wants to know of each
+// call.
 #pragma once
 
-#include "runtime/host/Transport.h"
+#include "runtime/core/Transport.h"
+#include "runtime/include/ppcrt.h"
 
 #include <vector>
 
+struct ppcrt_rank {};
+
 namespace ppcrt {
+
+class OperationProfile;
 
 // Traffic of this rank since the start.
 struct Traffic {
@@ -37,7 +42,7 @@ public:
   virtual void communicated(const Communication &call, double begin, double end) = 0;
 };
 
-class RankContext {
+class RankContext : public ppcrt_rank {
 public:
   explicit RankContext(Transport &transport) : transport(transport) {
     traffic.groupBytes.resize(transport.groupCount());
@@ -46,9 +51,10 @@ public:
   Transport &transport;
   Traffic traffic;
   CommunicationObserver *observer = nullptr; // not owned
+  OperationProfile *profile = nullptr;       // not owned; null: operations are not timed
 
-  // The context of this process; null until set. Not owned.
-  static RankContext *current;
+  // What generated code was handed. Ends the process with the name of the C function that was called without a rank.
+  static RankContext &of(ppcrt_rank *rank, const char *function);
 };
 
 // Adds the time of its life to Traffic::seconds, and tells the observer.

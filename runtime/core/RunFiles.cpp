@@ -1,8 +1,8 @@
 // Two lists of files, and what they have in common.
 #include "runtime/core/RunFiles.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/FolderLock.h"
 #include "runtime/core/Options.h"
-#include "runtime/host/FolderLock.h"
 
 #include <filesystem>
 #include <string>

@@ -2,9 +2,9 @@
 #include "runtime/core/RunIdentity.h"
 #include "runtime/core/Checksum.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Machine.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Options.h"
-#include "runtime/host/Machine.h"
 
 #include <array>
 #include <charconv>

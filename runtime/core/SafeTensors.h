@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/core/DataType.h"
-#include "runtime/host/File.h"
+#include "runtime/core/File.h"
 
 #include <map>
 #include <string>

@@ -2,8 +2,8 @@
 // is known beforehand, so every rank writes its own blocks where they belong.
 #pragma once
 
+#include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
-#include "runtime/host/File.h"
 
 #include <cstddef>
 #include <map>

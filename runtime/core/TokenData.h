@@ -2,10 +2,10 @@
 // stored as integers.
 #pragma once
 
+#include "runtime/core/File.h"
 #include "runtime/core/SampleOrder.h"
 #include "runtime/core/TokenIndex.h"
 #include "runtime/core/TokenSource.h"
-#include "runtime/host/File.h"
 
 #include <memory>
 #include <optional>

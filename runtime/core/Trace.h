@@ -2,9 +2,9 @@
 // and then written by the first rank into one file that Perfetto (ui.perfetto.dev) and chrome://tracing show.
 #pragma once
 
+#include "runtime/core/File.h"
 #include "runtime/core/PlanExecutor.h"
 #include "runtime/core/RankContext.h"
-#include "runtime/host/File.h"
 
 #include <string>
 #include <vector>

@@ -62,7 +62,7 @@ void LocalTransport::allReduce(int group, void *buffer, int64_t count, DataType 
   // Nobody but this member touches chunk `index` of its buffer before the next barrier, so it may be written in place.
   reduce(staged ? link.stage(parity, link.index) : at(mine, begin * element), sources.data(), link.size, end - begin,
          type, kind);
-  link.barrier->wait(link.size);
+  link.barrier->wait(link.size, spinning);
   for (int member = 0; member < link.size; ++member) {
     auto [from, to] = chunk(count, link.size, member);
     const std::byte *source =
@@ -71,7 +71,7 @@ void LocalTransport::allReduce(int group, void *buffer, int64_t count, DataType 
       std::memcpy(at(buffer, from * element), source, (to - from) * element);
   }
   if (!staged)
-    link.barrier->wait(link.size);
+    link.barrier->wait(link.size, spinning);
 }
 
 void LocalTransport::allGather(int group, const void *in, void *out, int64_t count, DataType type) {
@@ -91,7 +91,7 @@ void LocalTransport::allGather(int group, const void *in, void *out, int64_t cou
       copyBytes(at(out, member * bytes), source, bytes);
   }
   if (!small)
-    link.barrier->wait(link.size);
+    link.barrier->wait(link.size, spinning);
 }
 
 void LocalTransport::reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) {
@@ -115,7 +115,7 @@ void LocalTransport::reduceScatter(int group, const void *in, void *out, int64_t
   reduce(late ? held.data() : out, sources.data(), link.size, count, type, kind);
   if (small)
     return;
-  link.barrier->wait(link.size);
+  link.barrier->wait(link.size, spinning);
   if (late)
     copyBytes(out, held.data(), bytes);
 }
@@ -136,7 +136,7 @@ void LocalTransport::allToAll(int group, const void *in, void *out, int64_t coun
               at(small ? link.stage(parity, member) : link.announcement(parity, member).address, link.index * bytes),
               bytes);
   if (!small)
-    link.barrier->wait(link.size);
+    link.barrier->wait(link.size, spinning);
 }
 
 void LocalTransport::gather(const void *in, int64_t bytes, void *out) {

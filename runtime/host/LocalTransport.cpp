@@ -36,7 +36,8 @@ LocalWorld::LocalWorld(const LocalWorldShape &shape) {
     region->useLargePages(arenas[rank], shape.arenaBytes[rank]);
 }
 
-LocalTransport::LocalTransport(LocalWorld &world, int rank) : world(world), me(rank), links(world.groups.size()) {
+LocalTransport::LocalTransport(LocalWorld &world, int rank, bool ranksHaveTheirOwnCores)
+    : world(world), me(rank), spinning(Spinning::of(ranksHaveTheirOwnCores)), links(world.groups.size()) {
   std::byte *base = world.region->data();
   for (size_t group = 0; group < world.groups.size(); ++group)
     for (const LocalWorld::Communicator &communicator : world.groups[group]) {
@@ -71,7 +72,7 @@ unsigned LocalTransport::meet(int group, const Announcement &mine, const void *s
   link.announcement(parity, link.index) = mine;
   if (stagedInput)
     __builtin_memcpy(link.stage(parity, link.index), stagedInput, stagedBytes);
-  link.barrier->wait(link.size);
+  link.barrier->wait(link.size, spinning);
   for (int member = 0; member < link.size; ++member) {
     const Announcement &other = link.announcement(parity, member);
     if (other.name != mine.name || other.count != mine.count || other.type != mine.type || other.kind != mine.kind)
@@ -86,7 +87,7 @@ unsigned LocalTransport::meet(int group, const Announcement &mine, const void *s
 void LocalTransport::barrier(int group) {
   Waiting waiting(world.status(me), "barrier", group);
   if (link(group).size > 1)
-    link(group).barrier->wait(link(group).size);
+    link(group).barrier->wait(link(group).size, spinning);
 }
 
 LocalTransport::Waiting::Waiting(RankStatus &status, const char *name, int64_t first, MessageKey key) : status(status) {

@@ -1,10 +1,11 @@
-// Ranks forked on one machine, talking through one shared region. The launcher builds a LocalWorld, forks, and each
-// rank makes its LocalTransport of it. Peers read each other's buffers in place; reductions run in index order.
+// Ranks on one machine, talking through one shared region. The launcher builds a LocalWorld, forks, and each rank makes
+// its LocalTransport of it; threads of one process may be ranks as well. Peers read each other's buffers in place;
+// reductions run in index order.
 #pragma once
 
+#include "runtime/core/Transport.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/SharedWord.h"
-#include "runtime/host/Transport.h"
 
 #include <atomic>
 #include <map>
@@ -79,7 +80,8 @@ private:
 
 class LocalTransport final : public Transport {
 public:
-  LocalTransport(LocalWorld &world, int rank);
+  // `ranksHaveTheirOwnCores`: waiting may spin for longer. `world` is borrowed.
+  LocalTransport(LocalWorld &world, int rank, bool ranksHaveTheirOwnCores = false);
 
   int rank() const override { return me; }
   int rankCount() const override { return world.rankCount(); }
@@ -141,6 +143,7 @@ private:
 
   LocalWorld &world;
   int me;
+  Spinning spinning;
   std::vector<Link> links;
 };
 

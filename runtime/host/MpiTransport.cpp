@@ -5,7 +5,7 @@
 // 2 (n-1)/n of the buffer, as much as a ring. Small buffers are gathered whole and added by everybody.
 #include "runtime/host/MpiTransport.h"
 #include "runtime/core/Error.h"
-#include "runtime/host/Machine.h"
+#include "runtime/core/Machine.h"
 #include "runtime/host/Reduce.h"
 
 #include <algorithm>

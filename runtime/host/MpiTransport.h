@@ -2,8 +2,8 @@
 // index, as those of LocalTransport do, so both transports give the same bits: MPI moves the data, this process adds.
 #pragma once
 
+#include "runtime/core/Transport.h"
 #include "runtime/host/OpenMpi.h"
-#include "runtime/host/Transport.h"
 
 #include <condition_variable>
 #include <map>

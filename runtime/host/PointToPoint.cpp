@@ -32,13 +32,13 @@ int64_t LocalTransport::send(int destination, MessageKey key, const void *bytes,
 void LocalTransport::waitSend(int64_t request) {
   LocalWorld::Mail &entry = reinterpret_cast<LocalWorld::Mail *>(world.region->data() + world.mailbox)[request];
   Waiting waiting(world.status(me), "send", entry.destination, entry.key);
-  entry.posted.waitWhile(1);
+  entry.posted.waitWhile(1, spinning);
 }
 
 void LocalTransport::receive(int source, MessageKey key, void *bytes, int64_t size) {
   Waiting waiting(world.status(me), "receive", source, key);
   LocalWorld::Mail &entry = mail(source, me, key);
-  entry.posted.waitWhile(0);
+  entry.posted.waitWhile(0, spinning);
   if (entry.size != size)
     fatal("a message with tag %lld and micro-batch %lld from rank %d has %lld bytes, expected %lld", (long long)key.tag,
           (long long)key.microBatch, source, (long long)entry.size, (long long)size);

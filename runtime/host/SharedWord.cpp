@@ -9,20 +9,12 @@
 
 namespace ppcrt {
 namespace {
-int pauseTurns = 0;  // busy turns before yielding
-int yieldTurns = 20; // yielding turns before sleeping
-
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
 }
 } // namespace
-
-void SharedWord::setSpinning(bool ranksHaveTheirOwnCores) {
-  pauseTurns = ranksHaveTheirOwnCores ? 4000 : 50;
-  yieldTurns = ranksHaveTheirOwnCores ? 50 : 20;
-}
 
 void SharedWord::store(uint32_t next) {
   value.store(next, std::memory_order_seq_cst);
@@ -31,14 +23,14 @@ void SharedWord::store(uint32_t next) {
     syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-uint32_t SharedWord::waitWhile(uint32_t old) {
+uint32_t SharedWord::waitWhile(uint32_t old, Spinning spinning) {
   uint32_t now;
-  for (int i = 0; i < pauseTurns; ++i) {
+  for (int i = 0; i < spinning.pauses; ++i) {
     if ((now = load()) != old)
       return now;
     relax();
   }
-  for (int i = 0; i < yieldTurns; ++i) {
+  for (int i = 0; i < spinning.yields; ++i) {
     if ((now = load()) != old)
       return now;
     sched_yield();
@@ -50,13 +42,13 @@ uint32_t SharedWord::waitWhile(uint32_t old) {
   return now;
 }
 
-void SharedBarrier::wait(uint32_t members) {
+void SharedBarrier::wait(uint32_t members, Spinning spinning) {
   uint32_t current = generation.load();
   if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
     arrived.store(0, std::memory_order_relaxed);
     generation.store(current + 1);
   } else {
-    generation.waitWhile(current);
+    generation.waitWhile(current, spinning);
   }
 }
 

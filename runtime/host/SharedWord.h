@@ -7,6 +7,17 @@
 
 namespace ppcrt {
 
+// Turns of the spinning phase.
+struct Spinning {
+  int pauses; // busy turns before yielding
+  int yields; // yielding turns before sleeping
+
+  // Few when ranks share cores.
+  static constexpr Spinning of(bool ranksHaveTheirOwnCores) {
+    return ranksHaveTheirOwnCores ? Spinning{4000, 50} : Spinning{50, 20};
+  }
+};
+
 class SharedWord {
 public:
   uint32_t load() const { return value.load(std::memory_order_acquire); }
@@ -15,10 +26,7 @@ public:
   void store(uint32_t next);
 
   // Returns the value once it differs from `old`.
-  uint32_t waitWhile(uint32_t old);
-
-  // Turns of the spinning phase; set once per process. Few when ranks share cores.
-  static void setSpinning(bool ranksHaveTheirOwnCores);
+  uint32_t waitWhile(uint32_t old, Spinning spinning);
 
 private:
   std::atomic<uint32_t> value{0};
@@ -28,7 +36,7 @@ private:
 // All-zero bytes are a valid initial state, as for SharedWord: fresh shared memory needs no construction.
 class SharedBarrier {
 public:
-  void wait(uint32_t members);
+  void wait(uint32_t members, Spinning spinning);
 
 private:
   alignas(64) std::atomic<uint32_t> arrived{0};

@@ -32,25 +32,25 @@ const OpenMp &openMp() {
   return found;
 }
 
+// The turns of one caller. The counters are beside what OpenMP does for order, which race detectors do not see: they
+// are memory of the calling thread that no constructor writes, and the rest is written before and read after them.
 struct Turns {
+  std::atomic<int64_t> next, threadsDone;
   int64_t count;
   void (*body)(void *, int64_t);
   void *context;
 };
 
-// Beside what OpenMP does for order, which race detectors do not see.
-std::atomic<int64_t> nextTurn, threadsDone;
-
 void takeTurns(void *data) {
   OneThread one;
-  for (int64_t i = nextTurn.fetch_add(1, std::memory_order_acq_rel);;
-       i = nextTurn.fetch_add(1, std::memory_order_acq_rel)) {
-    auto turns = static_cast<const Turns *>(data);
+  auto *turns = static_cast<Turns *>(data);
+  for (;;) {
+    int64_t i = turns->next.fetch_add(1, std::memory_order_acq_rel);
     if (i >= turns->count)
       break;
     turns->body(turns->context, i);
   }
-  threadsDone.fetch_add(1, std::memory_order_release);
+  turns->threadsDone.fetch_add(1, std::memory_order_release);
 }
 
 } // namespace
@@ -81,11 +81,12 @@ void forEachOnThreads(int64_t count, void (*body)(void *context, int64_t i), voi
       body(context, i);
     return;
   }
-  Turns turns{count, body, context};
-  threadsDone.store(0, std::memory_order_relaxed);
-  nextTurn.store(0, std::memory_order_release);
+  static thread_local Turns turns; // a turn begins no others: it has one thread
+  turns.count = count, turns.body = body, turns.context = context;
+  turns.threadsDone.store(0, std::memory_order_relaxed);
+  turns.next.store(0, std::memory_order_release);
   openMp().parallel(takeTurns, &turns, threads, 0);
-  threadsDone.load(std::memory_order_acquire);
+  turns.threadsDone.load(std::memory_order_acquire);
 }
 
 } // namespace ppcrt

@@ -1,10 +1,12 @@
 // The C interface between a compiled program and libppcrt: what the object file of a program defines, and the functions
 // that its code may call. It knows nothing of MLIR, of shardings or of transports.
 //
-// One process is one rank. Ranks are numbered row-major over the axes of the program's grid, outermost axis first. All
-// buffers are owned by the runtime (one arena per rank, laid out by the compiler) or by the calling code; nothing here
-// takes ownership. Counts are in elements, sizes in bytes. None of the functions reports failure to its caller: wrong
-// use and dead peers end the process with one message on stderr, and the launcher stops the other ranks.
+// Ranks are numbered row-major over the axes of the program's grid, outermost axis first. Code belongs to no rank: it
+// is handed the rank that it runs as, and hands it on, so that one process may hold several (`./train` forks one
+// process for each). All buffers are owned by the runtime (one arena per rank, laid out by the compiler) or by the
+// calling code; nothing here takes ownership. Counts are in elements, sizes in bytes. None of the functions reports
+// failure to its caller: wrong use and dead peers end the process with one message on stderr, and the launcher stops
+// the other ranks.
 //
 // Compatibility: `PPCRT_ABI_VERSION` changes when a program of the old version can no longer run; the runtime refuses
 // other versions by name. Asynchronous collectives will be added as `ppcrt_*_start` returning a request and
@@ -18,13 +20,19 @@
 extern "C" {
 #endif
 
-#define PPCRT_ABI_VERSION 1
+// 1: functions took no rank, a process was one.
+#define PPCRT_ABI_VERSION 2
+
+// A rank: its transport, what it counts, who watches it. Owned by the runtime, used by one thread at a time, and valid
+// for the call that it was given to.
+typedef struct ppcrt_rank ppcrt_rank;
 
 // ---- What a program defines ----
 
-// A function of the program. `buffers` holds one address for each entry of the routine's "buffers" in the manifest, in
-// that order. The array and the buffers stay valid for the call only; the function keeps no state elsewhere.
-typedef void (*ppcrt_function)(void **buffers);
+// A function of the program, run as `rank`. `buffers` holds one address for each entry of the routine's "buffers" in
+// the manifest, in that order. The array and the buffers stay valid for the call only; the function keeps no state
+// elsewhere.
+typedef void (*ppcrt_function)(ppcrt_rank *rank, void **buffers);
 
 typedef struct {
   const char *name; // as in manifest["devices"][..]["routines"][..]["entry"]
@@ -49,28 +57,32 @@ enum { PPCRT_SUM = 0, PPCRT_MAX = 1 };
 
 // ---- Collectives ----
 //
-// `group` indexes manifest["groups"]: the ranks that differ from this one only in the group's axes. Every member must
+// `group` indexes manifest["groups"]: the ranks that differ from `rank` only in the group's axes. Every member must
 // make the same calls on a group in the same order with the same counts. Reductions combine the members' values in the
 // order of their index, so results are equal bit for bit on all members and from run to run; bf16 is accumulated in f32
 // and rounded once. A maximum with a NaN is NaN. Buffers need no registration; those inside the arena are read by peers
 // without a copy.
 
-// This rank's index within the group: row-major over the group's axes in the order in which the manifest lists them.
-int64_t ppcrt_coordinate(int32_t group);
+// The rank's index within the group: row-major over the group's axes in the order in which the manifest lists them.
+int64_t ppcrt_coordinate(ppcrt_rank *rank, int32_t group);
 
 // buffer[i] = reduction over members of buffer[i], in place.
-void ppcrt_all_reduce(int32_t group, void *buffer, int64_t count, int32_t type, int32_t kind);
+void ppcrt_all_reduce(ppcrt_rank *rank, int32_t group, void *buffer, int64_t count, int32_t type, int32_t kind);
 
 // out[j * count + i] = in[i] of member j. `in` may be block `ppcrt_coordinate(group)` of `out`.
-void ppcrt_all_gather(int32_t group, const void *in, void *out, int64_t count, int32_t type);
+void ppcrt_all_gather(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count, int32_t type);
 
 // out[i] = reduction over members of in[me * count + i]; `in` holds members * count elements. `out` may overlap `in`.
-void ppcrt_reduce_scatter(int32_t group, const void *in, void *out, int64_t count, int32_t type, int32_t kind);
+void ppcrt_reduce_scatter(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count, int32_t type,
+                          int32_t kind);
 
 // out[j * count + i] = in[me * count + i] of member j. `in` and `out` must not overlap.
-void ppcrt_all_to_all(int32_t group, const void *in, void *out, int64_t count, int32_t type);
+void ppcrt_all_to_all(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count, int32_t type);
 
 // ---- Library calls ----
+//
+// They compute on what they are given and belong to no rank. Each thread keeps memory and prepared kernels of its own
+// from call to call.
 
 // C (+)= A * B for every index of the loops; A is m x k, B is k x n, C is m x n, strides in elements:
 //   [0] version 1    [1] type (F32 or F64)    [2] accumulate (0: C =, 1: C +=)    [3] m  [4] n  [5] k
@@ -93,9 +105,11 @@ void ppcrt_attention_backward(const int64_t *desc, double scale, const void *q, 
                               const void *out, const void *lse, const void *dout, const void *slopes, void *dq,
                               void *dk, void *dv);
 
-// Operation `number` of manifest["operations"] begins, and the one before ends; -1: none begins. Called by programs
-// that were compiled with --profile.
-void ppcrt_profile(int64_t number);
+// ---- Measuring ----
+
+// Operation `number` of manifest["operations"] begins on the rank, and the one before ends; -1: none begins. Called by
+// programs that were compiled with --profile.
+void ppcrt_profile(ppcrt_rank *rank, int64_t number);
 
 // ---- Running ----
 

@@ -3,9 +3,9 @@
 
 #include "runtime/core/CheckpointFolder.h"
 #include "runtime/core/CheckpointWriter.h"
+#include "runtime/core/FolderLock.h"
 #include "runtime/core/Options.h"
-#include "runtime/host/FolderLock.h"
-#include "runtime/host/Transport.h"
+#include "runtime/core/Transport.h"
 
 #include <memory>
 #include <vector>

@@ -5,9 +5,13 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Options.h"
 #include "runtime/core/RankEnvironment.h"
+#include "runtime/host/LocalTransport.h"
 #include "runtime/include/ppcrt.h"
 
 namespace ppcrt {
+
+// What the ranks of a program share when they are on one machine: arenas, groups, the messages of a step.
+LocalWorldShape worldShape(const Manifest &manifest);
 
 // Forks all ranks on this machine (LocalTransport).
 int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Options &options);

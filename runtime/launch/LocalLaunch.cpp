@@ -1,8 +1,7 @@
 // Ranks forked by this process: everything that can be refused is checked before a rank exists.
 #include "runtime/core/Error.h"
+#include "runtime/core/Machine.h"
 #include "runtime/host/Launcher.h"
-#include "runtime/host/LocalTransport.h"
-#include "runtime/host/Machine.h"
 #include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/Training.h"
@@ -13,7 +12,6 @@
 #include <set>
 
 namespace ppcrt {
-namespace {
 
 LocalWorldShape worldShape(const Manifest &manifest) {
   LocalWorldShape shape;
@@ -36,6 +34,8 @@ LocalWorldShape worldShape(const Manifest &manifest) {
   return shape;
 }
 
+namespace {
+
 void checkMemory(const LocalWorldShape &shape) {
   double needed = std::accumulate(shape.arenaBytes.begin(), shape.arenaBytes.end(), 0.0);
   if (needed > double(machineMemoryBytes()))
@@ -49,9 +49,8 @@ int runRank(Training &training, LocalWorld &world, int rank, int threads) {
   RankStatus &status = world.status(rank);
   setFatalMessageBuffer(status.message, sizeof status.message);
   try {
-    SharedWord::setSpinning(world.rankCount() <= availableCores());
     setLibraryThreads(threads);
-    LocalTransport transport(world, rank);
+    LocalTransport transport(world, rank, world.rankCount() <= availableCores());
     training.run(transport, world.arena(rank), status.step);
   } catch (const std::exception &error) {
     fatal("%s", error.what());

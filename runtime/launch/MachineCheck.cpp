@@ -1,8 +1,8 @@
 // Memory, groups, messages.
 #include "runtime/launch/MachineCheck.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Machine.h"
 #include "runtime/core/RankContext.h"
-#include "runtime/host/Machine.h"
 
 #include <algorithm>
 #include <cstdio>

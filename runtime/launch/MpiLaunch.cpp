@@ -1,7 +1,7 @@
 // One rank that a launcher has started. What one process alone can find wrong is told to all before training begins, so
 // that they end together and the first that has something to say says it once.
 #include "runtime/core/Error.h"
-#include "runtime/host/Machine.h"
+#include "runtime/core/Machine.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/MpiTransport.h"
 #include "runtime/host/Threads.h"
@@ -31,41 +31,41 @@ RankShape rankShape(const Manifest &manifest, int rank) {
 }
 
 // The part of fatal() that knows of MPI.
-struct {
-  const OpenMpi *mpi = nullptr;
+struct RunningRank {
+  const OpenMpi &mpi;
   std::string who;
   std::atomic<int64_t> step{0};
-} running;
+};
 
-[[noreturn]] void endAllRanks(const char *message) {
-  int64_t step = running.step;
-  std::fprintf(stderr, "error: %s%s: %s\n", running.who.c_str(),
+[[noreturn]] void endAllRanks(void *context, const char *message) {
+  const RunningRank &rank = *static_cast<RunningRank *>(context);
+  int64_t step = rank.step;
+  std::fprintf(stderr, "error: %s%s: %s\n", rank.who.c_str(),
                step ? format(" in step %lld", (long long)step).c_str() : "", message);
   std::fflush(nullptr);
-  running.mpi->Abort(running.mpi->world, 1);
+  rank.mpi.Abort(rank.mpi.world, 1);
   _exit(1);
 }
 
 class MpiRun {
 public:
   MpiRun(const ppcrt_program &program, const Manifest &manifest, const Options &options, const OpenMpi &mpi)
-      : program(program), manifest(manifest), options(options), mpi(mpi) {
+      : program(program), manifest(manifest), options(options), mpi(mpi), running{mpi, "", {}} {
     int provided;
     mpi.Init_thread(nullptr, nullptr, OpenMpi::threadSerialized, &provided);
     mpi.Comm_rank(mpi.world, &rank);
     mpi.Comm_size(mpi.world, &size);
   }
   ~MpiRun() {
-    setFatalHandler(nullptr);
+    setFatalHandler(nullptr, nullptr);
     mpi.Finalize();
   }
 
   int run(const std::optional<RankEnvironment> &environment) {
     if (!agree([&] { checkRankCount(environment); }) || !agree([&] { checkSameProgram(); }))
       return 1;
-    running.mpi = &mpi;
     running.who = manifest.grid.describe(rank) + " on " + hostName();
-    setFatalHandler(endAllRanks);
+    setFatalHandler(endAllRanks, &running);
     std::optional<FolderLock> lock;
     std::unique_ptr<Training> training;
     if (!agree([&] {
@@ -192,6 +192,7 @@ private:
   const Manifest &manifest;
   const Options &options;
   const OpenMpi &mpi;
+  RunningRank running;
   int rank, size;
   int machines = 1;
   int sharing = 0;             // ranks that may run on exactly the cores on which this one may

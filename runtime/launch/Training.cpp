@@ -1,12 +1,12 @@
 // Preparation, the step loop, and what is measured in it.
 #include "runtime/launch/Training.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 #include "runtime/core/FiniteCheck.h"
 #include "runtime/core/LearningRate.h"
 #include "runtime/core/OperationProfile.h"
-#include "runtime/host/File.h"
+#include "runtime/core/PeakRate.h"
 #include "runtime/host/Memory.h"
-#include "runtime/host/PeakRate.h"
 #include "runtime/launch/MachineCheck.h"
 
 #include <algorithm>
@@ -112,7 +112,6 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   if (options.checkMachine)
     return checkMachine(manifest, transport, arena);
   RankContext context(transport);
-  RankContext::current = &context;
   std::unique_ptr<TraceRecorder> recorder;
   if (!options.trace.empty())
     recorder = std::make_unique<TraceRecorder>();
@@ -129,7 +128,7 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   std::unique_ptr<OperationProfile> profile;
   if (!options.profile.empty())
     profile = std::make_unique<OperationProfile>(manifest.operations.size());
-  OperationProfile::current = profile.get();
+  context.profile = profile.get();
   double profiled = 0;
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
@@ -159,11 +158,9 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
       profile->restart();
       profiled = 0;
     }
-    OperationProfile::current = nullptr; // of training alone
     report.evaluated = heldOut && (step == options.steps || (options.evalEvery && step % options.evalEvery == 0));
     if (report.evaluated)
       report.evalLoss = evaluate(executor, transport.rank() == 0 && !options.quiet);
-    OperationProfile::current = profile.get();
     report.loss = result.loss;
     report.gradNorm = result.gradNorm;
     report.measured = step == done + 1 || step == options.steps;
@@ -173,7 +170,6 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
       metrics->report(report, context.traffic);
     checkpoints.afterStep(transport, arena, step);
   }
-  OperationProfile::current = nullptr;
   if (profile)
     profile->write(manifest, transport, options.profile, std::max<int64_t>(1, options.steps - done - 1), profiled);
   for (const auto &file : saved)
@@ -187,7 +183,6 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   if (metrics && done < options.steps)
     metrics->summarize(report);
   transport.barrier(Transport::everyRank); // nobody leaves before all have written
-  RankContext::current = nullptr;
 }
 
 int64_t Training::evaluationBatches() const {

@@ -4,16 +4,16 @@
 // CHECK: llvm.mlir.global private constant @[[DESC:ppc_gemm_.*]](dense<[1, 0, 1, 4, 4, 8, 8, 1, 4, 1, 4, 1, 0]> : tensor<13xi64>)
 // CHECK-NOT: llvm.mlir.global
 
-// CHECK: llvm.func @stage0.forward(%[[BUFFERS:.*]]: !llvm.ptr) {
+// CHECK: llvm.func @stage0.forward(%[[RANK:.*]]: !llvm.ptr, %[[BUFFERS:.*]]: !llvm.ptr) {
 // CHECK:   %[[FIRST:.*]] = llvm.getelementptr %[[BUFFERS]][0]
 // CHECK:   %[[A:.*]] = llvm.load %[[FIRST]]
-// CHECK:   llvm.call @stage0.forward.body(%[[A]],
-// CHECK: llvm.func internal @stage0.forward.body(
+// CHECK:   llvm.call @stage0.forward.body(%[[RANK]], %[[A]],
+// CHECK: llvm.func internal @stage0.forward.body(%[[SELF:[^:]*]]: !llvm.ptr,
 // CHECK:   llvm.call @ppcrt_gemm(
 // CHECK:   llvm.call @ppcrt_gemm(
-// CHECK:   llvm.call @ppcrt_all_reduce(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (i32, !llvm.ptr, i64, i32, i32) -> ()
-// CHECK:   llvm.call @ppcrt_all_gather(%{{.*}}) : (i32, !llvm.ptr, !llvm.ptr, i64, i32) -> ()
-// CHECK:   llvm.call @ppcrt_coordinate(%{{.*}}) : (i32) -> i64
+// CHECK:   llvm.call @ppcrt_all_reduce(%[[SELF]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (!llvm.ptr, i32, !llvm.ptr, i64, i32, i32) -> ()
+// CHECK:   llvm.call @ppcrt_all_gather(%[[SELF]], %{{.*}}) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, i32) -> ()
+// CHECK:   llvm.call @ppcrt_coordinate(%[[SELF]], %{{.*}}) : (!llvm.ptr, i32) -> i64
 ppcrt.group @tp axes ["tp"]
 ppcrt.group @dp axes ["dp"]
 func.func @stage0.forward(%a: memref<4x8xf32>, %b: memref<8x4xf32>, %c: memref<4x4xf32>, %d: memref<8x4xf32>, %e: memref<1xi64>)
@@ -61,12 +61,12 @@ func.func @stage0.forward(%q: memref<2x4x1x3x8xf32>, %k: memref<2x6x1x8xf32>, %v
 // CHECK:   llvm.mlir.addressof @second.entry
 // CHECK: llvm.func internal @ppc_make_calls(
 // CHECK:   llvm.mlir.constant(2 : i64)
-// CHECK: llvm.func internal @first.entry(%[[ADDRESSES:.*]]: !llvm.ptr) {
-// CHECK:   llvm.call @first(
+// CHECK: llvm.func internal @first.entry(%[[RANK:.*]]: !llvm.ptr, %[[ADDRESSES:.*]]: !llvm.ptr) {
+// CHECK:   llvm.call @first(%[[RANK]],
 // CHECK: llvm.mlir.global internal constant @stage1.forward.calls(dense<[0, 2, 0, 0, 2, 64, 1, 2, 1, 0, 0, 0, 0, 2, 1, 0, 2, 64]> : tensor<18xi64>)
-// CHECK: llvm.func @stage1.forward(%[[BUFFERS:.*]]: !llvm.ptr) {
+// CHECK: llvm.func @stage1.forward(%[[RANK:.*]]: !llvm.ptr, %[[BUFFERS:.*]]: !llvm.ptr) {
 // CHECK:   %[[COUNT:.*]] = llvm.mlir.constant(3 : i64)
-// CHECK:   llvm.call @ppc_make_calls(%[[BUFFERS]], %{{.*}}, %[[COUNT]], %{{.*}})
+// CHECK:   llvm.call @ppc_make_calls(%[[RANK]], %[[BUFFERS]], %{{.*}}, %[[COUNT]], %{{.*}})
 func.func @stage1.forward(%x: memref<4xf32>, %y: memref<4xf32>, %scratch: memref<128xi8>) attributes {ppcrt.routine = "forward"} {
   %c64 = arith.constant 64 : index
   %t = memref.view %scratch[%c64][] : memref<128xi8> to memref<4xf32>
@@ -79,5 +79,27 @@ func.func private @first(%a: memref<4xf32>, %b: memref<4xf32>) {
   return
 }
 func.func private @second(%a: memref<4xf32>, %b: memref<4xf32>) {
+  return
+}
+
+// -----
+
+// Calls hand the rank on, to functions of the runtime as to those of the module; the C library knows of none.
+// CHECK-DAG: llvm.func @ppcrt_profile(!llvm.ptr, i64)
+// CHECK-DAG: llvm.func @abs(i64)
+// CHECK: llvm.func internal @stage0.backward.body(%[[RANK:[^:]*]]: !llvm.ptr,
+// CHECK:   llvm.call @ppcrt_profile(%[[RANK]], %{{.*}}) : (!llvm.ptr, i64) -> ()
+// CHECK:   llvm.call @inner(%[[RANK]], %{{.*}}) : (!llvm.ptr, i64) -> ()
+// CHECK:   llvm.call @abs(%{{[^,]*}}) : (i64) -> ()
+func.func private @ppcrt_profile(i64)
+func.func private @abs(i64)
+func.func private @inner(%n: i64) {
+  return
+}
+func.func @stage0.backward(%a: memref<4xf32>) attributes {ppcrt.routine = "backward"} {
+  %n = arith.constant 3 : i64
+  func.call @ppcrt_profile(%n) : (i64) -> ()
+  func.call @inner(%n) : (i64) -> ()
+  func.call @abs(%n) : (i64) -> ()
   return
 }

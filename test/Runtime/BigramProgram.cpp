@@ -164,18 +164,18 @@ void gemm(bool accumulate, int64_t m, int64_t n, int64_t k, const float *a, int6
   ppcrt_gemm(desc, a, b, c);
 }
 
-void embed(const float *table, const int32_t *ids, float *h) {
-  int64_t start = ppcrt_coordinate(Tp) * layout.block();
+void embed(ppcrt_rank *rank, const float *table, const int32_t *ids, float *h) {
+  int64_t start = ppcrt_coordinate(rank, Tp) * layout.block();
   for (int r = 0; r < layout.rows(); ++r)
     for (int j = 0; j < hidden; ++j) {
       int64_t row = ids[r] - start;
       h[r * hidden + j] = row >= 0 && row < layout.block() ? table[row * hidden + j] : 0;
     }
-  ppcrt_all_reduce(Tp, h, int64_t(layout.rows()) * hidden, PPCRT_F32, PPCRT_SUM);
+  ppcrt_all_reduce(rank, Tp, h, int64_t(layout.rows()) * hidden, PPCRT_F32, PPCRT_SUM);
 }
 
-void embedGradient(float *gradient, const int32_t *ids, const float *gh) {
-  int64_t start = ppcrt_coordinate(Tp) * layout.block();
+void embedGradient(ppcrt_rank *rank, float *gradient, const int32_t *ids, const float *gh) {
+  int64_t start = ppcrt_coordinate(rank, Tp) * layout.block();
   for (int r = 0; r < layout.rows(); ++r)
     if (int64_t row = ids[r] - start; row >= 0 && row < layout.block())
       for (int j = 0; j < hidden; ++j)
@@ -198,17 +198,18 @@ float softmaxLoss(const float *w, const float *h, const int32_t *targets, float 
   return float(loss);
 }
 
-void lossForward(void **b) { *as(b[3]) += softmaxLoss(as(b[0]), as(b[4]), as<int32_t>(b[1]), as(b[2])); }
+void lossForward(ppcrt_rank *, void **b) { *as(b[3]) += softmaxLoss(as(b[0]), as(b[4]), as<int32_t>(b[1]), as(b[2])); }
 
-void lossBackward(void **b) {
+void lossBackward(ppcrt_rank *, void **b) {
   softmaxLoss(as(b[0]), as(b[4]), as<int32_t>(b[2]), as(b[3]));
   gemm(true, vocabulary, hidden, layout.rows(), as(b[3]), 1, vocabulary, as(b[4]), hidden, 1, as(b[1]));
   gemm(false, layout.rows(), hidden, vocabulary, as(b[3]), vocabulary, 1, as(b[0]), hidden, 1, as(b[5]));
 }
 
 // One parameter's reduction, squared norm of its logical gradient, and momentum step.
-double updateParameter(float *value, float *gradient, float *momentum, int count, bool cut, float rate) {
-  ppcrt_all_reduce(Dp, gradient, count, PPCRT_F32, PPCRT_SUM);
+double updateParameter(ppcrt_rank *rank, float *value, float *gradient, float *momentum, int count, bool cut,
+                       float rate) {
+  ppcrt_all_reduce(rank, Dp, gradient, count, PPCRT_F32, PPCRT_SUM);
   double squares = 0;
   for (int i = 0; i < count; ++i) {
     squares += double(gradient[i]) * gradient[i];
@@ -216,15 +217,15 @@ double updateParameter(float *value, float *gradient, float *momentum, int count
     value[i] -= rate * momentum[i];
   }
   if (cut)
-    ppcrt_all_reduce(Tp, &squares, 1, PPCRT_F64, PPCRT_SUM);
+    ppcrt_all_reduce(rank, Tp, &squares, 1, PPCRT_F64, PPCRT_SUM);
   return squares;
 }
 
-void finishUpdate(void **b, double squares) {
+void finishUpdate(ppcrt_rank *rank, void **b, double squares) {
   float loss = *as(b[1]);
-  ppcrt_all_reduce(Dp, &loss, 1, PPCRT_F32, PPCRT_SUM);
-  ppcrt_all_reduce(Pp, &loss, 1, PPCRT_F32, PPCRT_SUM);
-  ppcrt_all_reduce(Pp, &squares, 1, PPCRT_F64, PPCRT_SUM);
+  ppcrt_all_reduce(rank, Dp, &loss, 1, PPCRT_F32, PPCRT_SUM);
+  ppcrt_all_reduce(rank, Pp, &loss, 1, PPCRT_F32, PPCRT_SUM);
+  ppcrt_all_reduce(rank, Pp, &squares, 1, PPCRT_F64, PPCRT_SUM);
   *as(b[2]) = loss;
   *as(b[3]) = float(std::sqrt(squares));
 }
@@ -234,34 +235,36 @@ constexpr int headSize = vocabulary * hidden;
 
 const ppcrt_entry oneStage[] = {
     {"stage0.forward",
-     [](void **b) {
-       embed(as(b[0]), as<int32_t>(b[1]), as(b[6]));
-       lossForward(b + 2);
+     [](ppcrt_rank *rank, void **b) {
+       embed(rank, as(b[0]), as<int32_t>(b[1]), as(b[6]));
+       lossForward(rank, b + 2);
      }},
     {"stage0.backward",
-     [](void **b) {
-       lossBackward(b + 2);
-       embedGradient(as(b[0]), as<int32_t>(b[1]), as(b[7]));
+     [](ppcrt_rank *rank, void **b) {
+       lossBackward(rank, b + 2);
+       embedGradient(rank, as(b[0]), as<int32_t>(b[1]), as(b[7]));
      }},
     {"stage0.update",
-     [](void **b) {
-       double squares = updateParameter(as(b[4]), as(b[6]), as(b[8]), embeddingSize(), true, *as(b[0]));
-       squares += updateParameter(as(b[5]), as(b[7]), as(b[9]), headSize, false, *as(b[0]));
-       finishUpdate(b, squares);
+     [](ppcrt_rank *rank, void **b) {
+       double squares = updateParameter(rank, as(b[4]), as(b[6]), as(b[8]), embeddingSize(), true, *as(b[0]));
+       squares += updateParameter(rank, as(b[5]), as(b[7]), as(b[9]), headSize, false, *as(b[0]));
+       finishUpdate(rank, b, squares);
      }},
 };
 
 const ppcrt_entry twoStages[] = {
-    {"stage0.forward", [](void **b) { embed(as(b[0]), as<int32_t>(b[1]), as(b[2])); }},
-    {"stage0.backward", [](void **b) { embedGradient(as(b[0]), as<int32_t>(b[1]), as(b[3])); }},
+    {"stage0.forward", [](ppcrt_rank *rank, void **b) { embed(rank, as(b[0]), as<int32_t>(b[1]), as(b[2])); }},
+    {"stage0.backward", [](ppcrt_rank *rank, void **b) { embedGradient(rank, as(b[0]), as<int32_t>(b[1]), as(b[3])); }},
     {"stage0.update",
-     [](void **b) {
-       finishUpdate(b, updateParameter(as(b[4]), as(b[5]), as(b[6]), embeddingSize(), true, *as(b[0])));
+     [](ppcrt_rank *rank, void **b) {
+       finishUpdate(rank, b, updateParameter(rank, as(b[4]), as(b[5]), as(b[6]), embeddingSize(), true, *as(b[0])));
      }},
     {"stage1.forward", lossForward},
     {"stage1.backward", lossBackward},
     {"stage1.update",
-     [](void **b) { finishUpdate(b, updateParameter(as(b[4]), as(b[5]), as(b[6]), headSize, false, *as(b[0]))); }},
+     [](ppcrt_rank *rank, void **b) {
+       finishUpdate(rank, b, updateParameter(rank, as(b[4]), as(b[5]), as(b[6]), headSize, false, *as(b[0])));
+     }},
 };
 
 } // namespace
@@ -270,7 +273,7 @@ std::string bigramManifest(int pp, int dp, int tp) {
   layout = {pp, dp, tp};
   json manifest = {
       {"format", 2},
-      {"abi", 1},
+      {"abi", PPCRT_ABI_VERSION},
       {"model", "bigram"},
       {"plan", "schedule: gpipe\n"},
       {"axes", {{{"name", "pp"}, {"size", pp}}, {{"name", "dp"}, {"size", dp}}, {{"name", "tp"}, {"size", tp}}}},

@@ -32,7 +32,10 @@ struct Mistake {
 // backward 1, 10 update. Of device 1: 0 load 0, receive 0, forward 0, 3 load 1, ...
 const Mistake mistakes[] = {
     {"/format", "1", "manifest: format: this runtime reads format 2 only: compile the program again"},
-    {"/abi", "7", "manifest: abi: this runtime has ABI 1: compile the program again"},
+    {"/abi", "1",
+     "manifest: abi: 1 is the C interface of another version, this runtime has ABI 2: compile the program again"},
+    {"/abi", "7",
+     "manifest: abi: 7 is the C interface of another version, this runtime has ABI 2: compile the program again"},
     {"/axes", "", "manifest: top level: missing key \"axes\""},
     {"/axes/1/size", "0", "manifest: axes[1].size: expected an integer from 1 to 1024, found 0"},
     {"/axes/1/size", "2000000000", "manifest: axes[1].size: expected an integer from 1 to 1024, found 2000000000"},

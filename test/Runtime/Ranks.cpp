@@ -145,7 +145,6 @@ int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBo
   ranks.body = [&](int rank) {
     RankStatus &status = world.status(rank);
     setFatalMessageBuffer(status.message, sizeof status.message);
-    SharedWord::setSpinning(false);
     LocalTransport transport(world, rank);
     std::string failure = body(transport, world.arena(rank));
     std::snprintf(status.message, sizeof status.message, "%s", failure.c_str());

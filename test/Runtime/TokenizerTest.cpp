@@ -3,8 +3,8 @@
 #include "runtime/core/Tokenizer.h"
 #include "runtime/core/CanonicalForm.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 #include "runtime/core/TokenData.h"
-#include "runtime/host/File.h"
 #include "test/Runtime/ProgramRun.h"
 
 #include <gtest/gtest.h>

@@ -165,12 +165,12 @@ HostProgram::run(func::FuncOp function, ArrayRef<SmallVector<ReferenceTensor>> a
   auto symbol = state->jit->lookup(function.getSymName());
   if (!symbol)
     return symbol.takeError();
-  auto *entry = symbol->toPtr<void (*)(void **)>();
+  auto *entry = symbol->toPtr<void (*)(HostRank *, void **)>();
   std::vector<Frame> frames;
   frames.reserve(arguments.size());
   for (ArrayRef<ReferenceTensor> values : arguments)
     frames.emplace_back(function, values, state->scratch.lookup(function.getSymName()));
-  runRanks(arguments.size(), [&](int rank) { entry(frames[rank].addresses.data()); });
+  runRanks(arguments.size(), [&](int number, HostRank *rank) { entry(rank, frames[number].addresses.data()); });
   SmallVector<SmallVector<ReferenceTensor>> results;
   for (Frame &frame : frames) {
     for (auto [i, buffer] : llvm::enumerate(frame.buffers))

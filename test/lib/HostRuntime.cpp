@@ -35,17 +35,23 @@ struct Meeting {
   }
 };
 
-Meeting *meeting;
-thread_local int myRank = 0;
+} // namespace
+
+struct HostRank {
+  Meeting &meeting;
+  int number;
+};
+
+namespace {
 
 int64_t sizeOf(int32_t type) { return type == 4 ? 2 : type == 0 || type == 2 ? 4 : 8; }
 
 /// Shows `mine` to all, lets `read` compute from everyone's pointers, and waits until nobody needs them any more.
-void exchange(const void *mine, const std::function<void(const std::vector<const void *> &)> &read) {
-  meeting->pointers[myRank] = mine;
-  meeting->wait();
-  read(meeting->pointers);
-  meeting->wait();
+void exchange(HostRank *rank, const void *mine, const std::function<void(const std::vector<const void *> &)> &read) {
+  rank->meeting.pointers[rank->number] = mine;
+  rank->meeting.wait();
+  read(rank->meeting.pointers);
+  rank->meeting.wait();
 }
 
 template <typename T>
@@ -70,34 +76,34 @@ void reduceInto(const std::vector<const void *> &sources, int64_t from, int64_t 
     std::abort();
 }
 
-int64_t coordinate(int32_t) { return myRank; }
+int64_t coordinate(HostRank *me, int32_t) { return me->number; }
 
-void allReduce(int32_t, void *buffer, int64_t count, int32_t type, int32_t kind) {
+void allReduce(HostRank *me, int32_t, void *buffer, int64_t count, int32_t type, int32_t kind) {
   std::vector<char> result(count * sizeOf(type));
-  exchange(buffer, [&](auto &sources) { reduceInto(sources, 0, count, type, kind, result.data()); });
+  exchange(me, buffer, [&](auto &sources) { reduceInto(sources, 0, count, type, kind, result.data()); });
   std::memcpy(buffer, result.data(), result.size());
 }
 
-void allGather(int32_t, const void *in, void *out, int64_t count, int32_t type) {
+void allGather(HostRank *me, int32_t, const void *in, void *out, int64_t count, int32_t type) {
   int64_t bytes = count * sizeOf(type);
-  exchange(in, [&](auto &sources) {
+  exchange(me, in, [&](auto &sources) {
     for (size_t rank = 0; rank < sources.size(); ++rank)
       std::memcpy(static_cast<char *>(out) + rank * bytes, sources[rank], bytes);
   });
 }
 
-void reduceScatter(int32_t, const void *in, void *out, int64_t count, int32_t type, int32_t kind) {
+void reduceScatter(HostRank *me, int32_t, const void *in, void *out, int64_t count, int32_t type, int32_t kind) {
   std::vector<char> result(count * sizeOf(type));
-  exchange(in, [&](auto &sources) { reduceInto(sources, myRank * count, count, type, kind, result.data()); });
+  exchange(me, in, [&](auto &sources) { reduceInto(sources, me->number * count, count, type, kind, result.data()); });
   std::memcpy(out, result.data(), result.size());
 }
 
-void allToAll(int32_t, const void *in, void *out, int64_t count, int32_t type) {
+void allToAll(HostRank *me, int32_t, const void *in, void *out, int64_t count, int32_t type) {
   int64_t bytes = count * sizeOf(type);
-  exchange(in, [&](auto &sources) {
+  exchange(me, in, [&](auto &sources) {
     for (size_t rank = 0; rank < sources.size(); ++rank)
-      std::memcpy(static_cast<char *>(out) + rank * bytes, static_cast<const char *>(sources[rank]) + myRank * bytes,
-                  bytes);
+      std::memcpy(static_cast<char *>(out) + rank * bytes,
+                  static_cast<const char *>(sources[rank]) + me->number * bytes, bytes);
   });
 }
 
@@ -272,20 +278,18 @@ std::vector<std::pair<std::string, void *>> hostRuntimeFunctions() {
           {"ppcrt_gemm", reinterpret_cast<void *>(gemm)}};
 }
 
-void runRanks(int ranks, const std::function<void(int)> &body) {
+void runRanks(int ranks, const std::function<void(int, HostRank *)> &body) {
   Meeting place;
   place.ranks = ranks;
   place.pointers.resize(ranks);
-  meeting = &place;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      myRank = rank;
-      body(rank);
+  for (int number = 0; number < ranks; ++number)
+    threads.emplace_back([&, number] {
+      HostRank rank{place, number};
+      body(number, &rank);
     });
   for (std::thread &thread : threads)
     thread.join();
-  meeting = nullptr;
 }
 
 } // namespace mlir::ppc::test

@@ -21,8 +21,11 @@ struct Bf16 {
 /// Name and address of each function that compiled code may call.
 std::vector<std::pair<std::string, void *>> hostRuntimeFunctions();
 
-/// Runs `body(rank)` on `ranks` threads that form the one group of all collectives.
-void runRanks(int ranks, const std::function<void(int)> &body);
+/// What compiled code is handed as the rank that it runs as.
+struct HostRank;
+
+/// Runs `body(number, rank)` on `ranks` threads that form the one group of all collectives. Several may run at once.
+void runRanks(int ranks, const std::function<void(int, HostRank *)> &body);
 
 } // namespace mlir::ppc::test
 

@@ -38,12 +38,11 @@ double processorSeconds() {
 class BenchRun {
 public:
   BenchRun(const std::vector<Benchmark> &benchmarks, ppcrt::LocalWorld &world, int rank, double seconds)
-      : benchmarks(benchmarks), world(world), transport(world, rank), rank(rank), seconds(seconds),
-        board(*reinterpret_cast<Board *>(world.arena(0) + windowBytes)) {}
+      : benchmarks(benchmarks), world(world), transport(world, rank, world.rankCount() <= ppcrt::availableCores()),
+        rank(rank), seconds(seconds), board(*reinterpret_cast<Board *>(world.arena(0) + windowBytes)) {}
 
   void run() {
     int cores = ppcrt::availableCores(), count = world.rankCount();
-    ppcrt::SharedWord::setSpinning(count <= cores);
     ppcrt::setLibraryThreads(std::max(1, cores / count));
     for (size_t i = 0; i < benchmarks.size(); ++i) {
       BenchRank me{rank, count, world.arena(rank) + boardBytes, transport};

@@ -7,6 +7,9 @@
 
 namespace mlir::ppc {
 
+/// The version of the C ABI that compiled code follows (PPCRT_ABI_VERSION in ppcrt.h), in objects and manifests.
+inline constexpr uint32_t kAbiVersion = 2;
+
 /// Compiles `module` (LLVM dialect, as `ppc-rt-to-llvm` leaves it) to the object file `path`. It defines `ppc_program`
 /// with `manifest` and one entry for each public function. Errors name the file.
 llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTargetOptions &options, StringRef path);

@@ -47,8 +47,9 @@ def PpcRtToLLVMPass : Pass<"ppc-rt-to-llvm", "mlir::ModuleOp"> {
   let summary = "Turn bufferized host code into the LLVM dialect, runtime ops into calls";
   let description = [{
     Buffers become bare pointers. Each `ppcrt` op becomes one call of the C ABI; the descriptors of matrix products are constants
-    of the module. Each function with `ppcrt.routine` becomes an entry `void name(void **buffers)` that loads its buffers in the
-    order of the arguments; everything else is internal. One that only makes calls (`ppcrt.call`) becomes a table of numbers, which one
+    of the module. Every function gets a first argument, the rank that it runs as, which it hands on: code belongs to no rank. Each
+    function with `ppcrt.routine` becomes an entry `void name(ppcrt_rank *rank, void **buffers)` that loads its buffers in the
+    order of the other arguments; everything else is internal. One that only makes calls (`ppcrt.call`) becomes a table of numbers, which one
     loop reads: which body, and where its buffers lie.
 
     Requires: no tensors, no structured ops, no allocations. Guarantees: LLVM dialect only.

@@ -12,9 +12,9 @@
 namespace mlir::ppc {
 
 /// Makes `count` calls. A row of `calls` is: body, number of operands, and for each the number of a buffer and an
-/// offset in bytes. Bodies take the array of their addresses; how many there are at most is put in.
+/// offset in bytes. Bodies take the rank and the array of their addresses; how many there are at most is put in.
 static const char kCallLoop[] = R"mlir(
-llvm.func internal @ppc_make_calls(%buffers: !llvm.ptr, %calls: !llvm.ptr, %count: i64, %bodies: !llvm.ptr) attributes {no_inline} {
+llvm.func internal @ppc_make_calls(%rank: !llvm.ptr, %buffers: !llvm.ptr, %calls: !llvm.ptr, %count: i64, %bodies: !llvm.ptr) attributes {no_inline} {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
   %most = llvm.mlir.constant(MOST_OPERANDS : i64) : i64
@@ -47,7 +47,7 @@ llvm.func internal @ppc_make_calls(%buffers: !llvm.ptr, %calls: !llvm.ptr, %coun
 ^call:
   %bodyAt = llvm.getelementptr %bodies[%body] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
   %function = llvm.load %bodyAt : !llvm.ptr -> !llvm.ptr
-  llvm.call %function(%addresses) : !llvm.ptr, (!llvm.ptr) -> ()
+  llvm.call %function(%rank, %addresses) : !llvm.ptr, (!llvm.ptr, !llvm.ptr) -> ()
   %done1 = llvm.add %done, %one : i64
   llvm.br ^next(%done1, %place : i64, !llvm.ptr)
 ^end:
@@ -126,13 +126,14 @@ void CallTables::emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMF
     auto type = LLVM::LLVMArrayType::get(b.getI64Type(), table.numbers.size());
     auto numbers = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
                                           (table.name.getValue() + ".calls").str(), b.getI64TensorAttr(table.numbers));
-    auto function = LLVM::LLVMFuncOp::create(b, table.name.getValue(), LLVM::LLVMFunctionType::get(none, pointer));
+    auto function =
+        LLVM::LLVMFuncOp::create(b, table.name.getValue(), LLVM::LLVMFunctionType::get(none, {pointer, pointer}));
     Block *block = function.addEntryBlock(b);
     b.setInsertionPointToStart(block);
     Value count = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(table.calls));
     LLVM::CallOp::create(b, loop,
-                         ValueRange{block->getArgument(0), LLVM::AddressOfOp::create(b, numbers), count,
-                                    LLVM::AddressOfOp::create(b, list)});
+                         ValueRange{block->getArgument(0), block->getArgument(1), LLVM::AddressOfOp::create(b, numbers),
+                                    count, LLVM::AddressOfOp::create(b, list)});
     LLVM::ReturnOp::create(b, ValueRange());
   }
 }

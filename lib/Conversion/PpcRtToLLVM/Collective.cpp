@@ -16,12 +16,14 @@ struct CoordinateLowering : ConvertOpToLLVMPattern<ppcrt::CoordinateOp> {
 
   LogicalResult matchAndRewrite(ppcrt::CoordinateOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
     Value group = constant(rewriter, op, rewriter.getI32Type(), ppcrt::groupNumber(op, op.getGroupAttr()));
-    rewriter.replaceOp(op, callRuntime(rewriter, op, "ppcrt_coordinate", rewriter.getI64Type(), group));
+    rewriter.replaceOp(
+        op, callRuntime(rewriter, op, "ppcrt_coordinate", rewriter.getI64Type(), {rankOf(rewriter, op), group}));
     return success();
   }
 };
 
-/// Calls `name(group, [in,] out, count, type [, kind])`; `count` says how many elements from the sizes of both buffers.
+/// Calls `name(rank, group, [in,] out, count, type [, kind])`; `count` says how many elements from the sizes of both
+/// buffers.
 template <typename OpTy> struct CollectiveLowering : ConvertOpToLLVMPattern<OpTy> {
   using Count = int64_t (*)(OpTy op, MemRefType in, MemRefType out);
   CollectiveLowering(const LLVMTypeConverter &converter, StringRef name, Count count)
@@ -34,7 +36,8 @@ template <typename OpTy> struct CollectiveLowering : ConvertOpToLLVMPattern<OpTy
       return rewriter.notifyMatchFailure(op, "works on tensors");
     auto in = cast<MemRefType>(op->getOperand(0).getType());
     Type i32 = rewriter.getI32Type();
-    SmallVector<Value> arguments{constant(rewriter, op, i32, ppcrt::groupNumber(op, op.getGroupAttr()))};
+    SmallVector<Value> arguments{rankOf(rewriter, op),
+                                 constant(rewriter, op, i32, ppcrt::groupNumber(op, op.getGroupAttr()))};
     for (auto [buffer, descriptor] : llvm::zip(op->getOperands(), adaptor.getOperands()))
       arguments.push_back(
           this->getStridedElementPtr(rewriter, op.getLoc(), cast<MemRefType>(buffer.getType()), descriptor, {}));

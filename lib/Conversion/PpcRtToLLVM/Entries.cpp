@@ -1,4 +1,4 @@
-// Entries: the functions that the runtime calls with an array of addresses.
+// Entries: the functions that the runtime calls with a rank and an array of addresses.
 #include "Patterns.h"
 
 #include "dialects/ppcrt/PpcRt.h"
@@ -6,20 +6,20 @@
 
 namespace mlir::ppc {
 
-/// `void name(void **buffers)`, which loads the addresses and calls `body`.
+/// `void name(ppcrt_rank *rank, void **buffers)`, which loads the addresses and calls `body` with both.
 static LLVM::LLVMFuncOp addEntry(LLVM::LLVMFuncOp body, StringRef name) {
   ImplicitLocOpBuilder b(body.getLoc(), body);
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  auto entry =
-      LLVM::LLVMFuncOp::create(b, name, LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), pointer));
+  Type none = LLVM::LLVMVoidType::get(b.getContext());
+  auto entry = LLVM::LLVMFuncOp::create(b, name, LLVM::LLVMFunctionType::get(none, {pointer, pointer}));
   Block *block = entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
-  SmallVector<Value> addresses;
-  for (unsigned i = 0; i < body.getNumArguments(); ++i) {
-    Value place = LLVM::GEPOp::create(b, pointer, pointer, block->getArgument(0), ArrayRef<LLVM::GEPArg>{int32_t(i)});
-    addresses.push_back(LLVM::LoadOp::create(b, pointer, place));
+  SmallVector<Value> arguments{block->getArgument(0)};
+  for (unsigned i = 0; i + 1 < body.getNumArguments(); ++i) {
+    Value place = LLVM::GEPOp::create(b, pointer, pointer, block->getArgument(1), ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    arguments.push_back(LLVM::LoadOp::create(b, pointer, place));
   }
-  LLVM::CallOp::create(b, body, addresses);
+  LLVM::CallOp::create(b, body, arguments);
   LLVM::ReturnOp::create(b, ValueRange());
   return entry;
 }
@@ -33,7 +33,7 @@ void makeEntries(ModuleOp module, CallTables &tables) {
     function.setLinkage(LLVM::Linkage::Internal);
     if (!function->hasAttr(ppcrt::kRoutineAttr)) {
       // Buffers of one call never overlap: each argument has its own, and scratch is none of them.
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      for (unsigned i = 1; i < function.getNumArguments(); ++i)
         if (isa<LLVM::LLVMPointerType>(function.getArgument(i).getType()))
           function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), UnitAttr::get(module.getContext()));
       continue;

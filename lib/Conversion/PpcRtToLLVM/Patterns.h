@@ -10,6 +10,15 @@
 
 namespace mlir::ppc {
 
+/// What names of the C ABI begin with.
+inline constexpr StringRef kRuntimePrefix = "ppcrt_";
+
+/// Gives every function of the module, and every runtime function that is called already, a first argument for the rank
+/// that it runs as, and hands it on at calls. Before conversion.
+void takeRank(ModuleOp module);
+/// The rank that `op` runs as: the first argument of its function.
+Value rankOf(ConversionPatternRewriter &rewriter, Operation *op);
+
 /// Calls the runtime function `name` of the C ABI, which it declares in the module when needed.
 LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
                          ValueRange arguments);
@@ -23,8 +32,8 @@ class CallTables {
 public:
   /// Takes such functions out of the module, before conversion.
   LogicalResult extract(ModuleOp module);
-  /// Adds them again, as entries that make the calls of a table. `makeEntry` gives a body a form that takes an array of
-  /// addresses.
+  /// Adds them again, as entries that make the calls of a table. `makeEntry` gives a body a form that takes the rank
+  /// and an array of addresses.
   void emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMFuncOp, StringRef)> makeEntry);
 
 private:
@@ -38,8 +47,8 @@ private:
   int64_t mostOperands = 0;
 };
 
-/// Makes the functions with `ppcrt.routine`, and those of `tables`, entries `void name(void **buffers)`, and everything
-/// else internal.
+/// Makes the functions with `ppcrt.routine`, and those of `tables`, entries `void name(ppcrt_rank *rank, void
+/// **buffers)`, and everything else internal.
 void makeEntries(ModuleOp module, CallTables &tables);
 
 } // namespace mlir::ppc

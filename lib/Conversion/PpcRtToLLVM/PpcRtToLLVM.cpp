@@ -28,7 +28,7 @@ LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, Str
                                             llvm::to_vector(arguments.getTypes()));
     function = LLVM::LLVMFuncOp::create(rewriter, module.getLoc(), name, type);
     function.setNoUnwind(true);
-    if (result) { // a question about this rank: the answer never changes
+    if (result) { // a question about a rank: the answer never changes
       function.setWillReturn(true);
       auto none = LLVM::ModRefInfo::NoModRef;
       function.setMemoryEffectsAttr(
@@ -47,6 +47,7 @@ struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
     CallTables tables;
     if (failed(tables.extract(getOperation())))
       return signalPassFailure();
+    takeRank(getOperation());
     LowerToLLVMOptions options(&getContext());
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(&getContext(), options);

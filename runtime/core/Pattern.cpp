@@ -1,5 +1,5 @@
 // Translation, and the eight functions of PCRE2 that are called.
-#include "runtime/host/Pattern.h"
+#include "runtime/core/Pattern.h"
 #include "runtime/core/Error.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // Products until the time is over.
-#include "runtime/host/PeakRate.h"
+#include "runtime/core/PeakRate.h"
 #include "runtime/include/ppcrt.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // The rate that matrix products reach on the machine in use: what MFU is measured against.
 #pragma once
 
-#include "runtime/host/Transport.h"
+#include "runtime/core/Transport.h"
 
 namespace ppcrt {
 

@@ -1,5 +1,5 @@
 // System calls with errors.
-#include "runtime/host/File.h"
+#include "runtime/core/File.h"
 #include "runtime/core/Error.h"
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,13 +17,15 @@
 namespace ppcrt {
 namespace {
 
-// The mappings that are alive, for the handler of SIGBUS, which may only look at plain memory.
+// The mappings that are alive, for the handler of SIGBUS, which may only look at plain memory. As the handler itself,
+// they belong to the process; `mappingsLock` is for those who change them.
 struct Mapping {
   std::atomic<const std::byte *> begin{nullptr};
   int64_t length = 0;
   const char *path = nullptr;
 };
 std::array<Mapping, 4096> mappings;
+std::mutex mappingsLock;
 
 void onBusError(int, siginfo_t *info, void *) {
   auto *address = static_cast<const std::byte *>(info->si_addr);
@@ -41,6 +44,7 @@ void watch(const std::byte *begin, int64_t length, const char *path) {
     return sigaction(SIGBUS, &action, nullptr) == 0;
   }();
   (void)installed;
+  std::lock_guard<std::mutex> guard(mappingsLock);
   for (Mapping &mapping : mappings)
     if (!mapping.begin) {
       mapping.length = length;
@@ -51,6 +55,7 @@ void watch(const std::byte *begin, int64_t length, const char *path) {
 }
 
 void forget(const std::byte *begin) {
+  std::lock_guard<std::mutex> guard(mappingsLock);
   for (Mapping &mapping : mappings)
     if (mapping.begin == begin)
       mapping.begin = nullptr;

@@ -1,5 +1,5 @@
 // What the kernel says in /proc and /sys.
-#include "runtime/host/Machine.h"
+#include "runtime/core/Machine.h"
 
 #include <algorithm>
 #include <fstream>

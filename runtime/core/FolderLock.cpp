@@ -1,9 +1,9 @@
 // Taking, watching and keeping.
-#include "runtime/host/FolderLock.h"
+#include "runtime/core/FolderLock.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 #include "runtime/core/JsonValue.h"
-#include "runtime/host/File.h"
-#include "runtime/host/Machine.h"
+#include "runtime/core/Machine.h"
 
 #include <nlohmann/json.hpp>
 
