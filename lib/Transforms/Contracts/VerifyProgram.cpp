@@ -1,4 +1,5 @@
 // ppc-verify-program: what devices do, against each other.
+#include "ProgramTime.h"
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,11 +30,6 @@ private:
   LogicalResult verifyAction(DeviceOp device, ActionOpInterface action, bool isEvaluation);
   LogicalResult countOnce(Counts &counts, Attribute what, int64_t microBatch, Operation *action);
   LogicalResult verifyMessages(bool isEvaluation);
-  LogicalResult verifyCollectives(RoutineKind kind);
-  func::FuncOp codeOf(DeviceOp device, RoutineKind kind) {
-    RoutineOp routine = device.routine(kind);
-    return routine ? functions.lookup<func::FuncOp>(routine.getCodeAttr().getAttr()) : func::FuncOp();
-  }
 
   ProgramOp program;
   ProgramSymbols symbols;
@@ -178,52 +174,8 @@ LogicalResult ProgramContract::verifyMessages(bool isEvaluation) {
   return success();
 }
 
-// C5: every device that takes part in all-reduces between devices does so in one order.
-LogicalResult ProgramContract::verifyCollectives(RoutineKind kind) {
-  SmallVector<DeviceOp> devices = program.getDevices();
-  SmallVector<SmallVector<AllReduceOp>> all(devices.size());
-  for (auto [device, list] : llvm::zip_equal(devices, all))
-    if (func::FuncOp code = codeOf(device, kind))
-      code.walk([&, &list = list](AllReduceOp op) {
-        if (llvm::is_contained(axisNames(op.getAxes()), "pp"))
-          list.push_back(op);
-      });
-  auto members = [&](AllReduceOp op) {
-    SmallVector<int64_t> result = llvm::to_vector(llvm::seq<int64_t>(devices.size()));
-    if (op.getStages())
-      result.assign(op.getStages()->begin(), op.getStages()->end());
-    return result;
-  };
-  for (size_t stage = 0; stage < devices.size(); ++stage)
-    for (size_t peer = 0; peer < devices.size(); ++peer) {
-      // What the two do together must be the same list on both.
-      auto together = [&](size_t self, size_t other) {
-        SmallVector<AllReduceOp> list;
-        for (AllReduceOp op : all[self])
-          if (llvm::is_contained(members(op), int64_t(other)))
-            list.push_back(op);
-        return list;
-      };
-      SmallVector<AllReduceOp> mine = together(stage, peer), theirs = together(peer, stage);
-      for (size_t i = 0; i < std::max(mine.size(), theirs.size()); ++i)
-        if (i >= mine.size() || i >= theirs.size() || mine[i].getType() != theirs[i].getType() ||
-            mine[i]->getAttr("ppc.channel") != theirs[i]->getAttr("ppc.channel") ||
-            members(mine[i]) != members(theirs[i])) {
-          InFlightDiagnostic error = devices[stage].emitOpError()
-                                     << "and device " << peer << " disagree on their all-reduce " << i
-                                     << " over \"pp\"";
-          for (SmallVector<AllReduceOp> *list : {&mine, &theirs})
-            if (i < list->size())
-              error.attachNote((*list)[i].getLoc()) << "one end";
-          return error;
-        }
-    }
-  return success();
-}
-
 LogicalResult ProgramContract::verify() {
-  if (failed(verifyCode()) || failed(verifyCollectives(RoutineKind::Update)) ||
-      failed(verifyCollectives(RoutineKind::Evaluate)))
+  if (failed(verifyCode()))
     return failure();
   for (bool isEvaluation : {false, true}) {
     sends.clear();
@@ -237,7 +189,7 @@ LogicalResult ProgramContract::verify() {
       if (failed(verifyActions(device, actions, isEvaluation)))
         return failure();
     }
-    if (failed(verifyMessages(isEvaluation)))
+    if (failed(verifyMessages(isEvaluation)) || failed(verifyTime(program, symbols, isEvaluation))) // C5 to C7
       return failure();
   }
   return success();

@@ -302,7 +302,6 @@ module {
 // C5: another channel.
 module {
   ppcrt.program @train grid <pp = 2> micro_batches 2 {
-    // expected-error @below {{and device 1 disagree on their all-reduce 0 over "pp"}}
     ppcrt.device @device0 at 0 {
       ppcrt.stream @compute
       ppcrt.stream @to1
@@ -347,13 +346,13 @@ module {
   }
   func.func @update0() -> tensor<f32> attributes {ppcrt.routine = "update"} {
     %0 = ppc.constant dense<1.0> : tensor<f32>
-    // expected-note @below {{one end}}
+    // expected-error @below {{is number 0 over ["pp"] on device 0, where device 1 does something else}}
     %1 = ppc.all_reduce %0 over ["pp"] <sum> {ppc.channel = 1 : i64} : tensor<f32>
     return %1 : tensor<f32>
   }
   func.func @update1() -> tensor<f32> attributes {ppcrt.routine = "update"} {
     %0 = ppc.constant dense<1.0> : tensor<f32>
-    // expected-note @below {{one end}}
+    // expected-note @below {{its own}}
     %1 = ppc.all_reduce %0 over ["pp"] <sum> {ppc.channel = 0 : i64} : tensor<f32>
     return %1 : tensor<f32>
   }

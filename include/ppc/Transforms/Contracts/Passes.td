@@ -42,10 +42,16 @@ def VerifyProgramPass : Pass<"ppc-verify-program", "mlir::ModuleOp"> {
     The contract at the end of partition, for the step and for the evaluation. C1: the code of each routine takes and returns what
     lies in its buffers. C2: actions name routines, streams, buffers, messages and groups that are there and, for a message, at
     this end; micro-batches exist; tokens are of the same step. C3: a device runs the routines of each kind and chunk once for each
-    micro-batch, or once for the whole step. C4: every message is sent and received, once for each micro-batch. C5: devices
-    that take part in the same all-reduces over "pp" do so in the same order.
+    micro-batch, or once for the whole step. C4: every message is sent and received, once for each micro-batch.
 
-    The program is not changed; a violation is an error at the op, with a note where the other end is.
+    What follows is about time: streams run beside each other unless tokens, messages and collectives order them, and messages meet,
+    whatever a transport buffers. C5: groups have all ranks of the device as members, and members do the same in a group, in one
+    order. C6: nothing waits for ever: there is an order of all actions of all devices in which each comes after what it waits for, also
+    when each device lets collectives happen in the order in which it issues them. C7: of two uses of a slot, one of them a
+    write, one has ended when the other begins; what is read was written in this step, for the same micro-batch, or lies there from its
+    beginning.
+
+    The program is not changed; a violation is an error at the op, with a note where the other end is; of a circle of waits at each of them.
   }];
 }
 

@@ -1,0 +1,44 @@
+// What actions touch of the memory of their devices.
+#ifndef PPC_TIMING_BUFFERUSES_H
+#define PPC_TIMING_BUFFERUSES_H
+
+#include "dialects/ppcrt/PpcRt.h"
+
+namespace mlir::ppc {
+
+/// A use of a slot of a buffer by an action.
+struct BufferUse {
+  uint32_t buffer;                   ///< its number in the program
+  int64_t slot;                      ///< 0 where it has none
+  std::optional<int64_t> microBatch; ///< whose value it is; none where the buffer has no slots or the action says none
+  bool isRead, isWrite;
+};
+
+/// The buffers of a program, numbered, and what each action does with them: ActionOpInterface::getAccesses, asked once
+/// for a routine instead of for each run of it.
+class BufferUses {
+public:
+  /// `symbols` must outlive it.
+  BufferUses(ppcrt::ProgramOp program, ppcrt::ProgramSymbols &symbols);
+
+  ArrayRef<ppcrt::BufferOp> getBuffers() const { return buffers; }
+  /// Of the device at that place: [first, first of the next).
+  uint32_t firstBuffer(size_t device) const { return firstBuffers[device]; }
+  /// What `action` uses, in the order in which it does; valid until the next call.
+  ArrayRef<BufferUse> of(Operation *action);
+
+private:
+  ppcrt::ProgramSymbols &symbols;
+  std::vector<ppcrt::BufferOp> buffers;
+  std::vector<uint32_t> firstBuffers; ///< by device, and one more
+  DenseMap<Operation *, uint32_t> numbers;
+  DenseMap<Operation *, std::vector<BufferUse>> known; ///< by routine, for loads by device; micro-batch 0
+  std::vector<BufferUse> current;
+};
+
+/// "slot 1 of @h (saved x)", "@w (parameter w)": for messages to people.
+std::string describeSlot(ppcrt::BufferOp buffer, int64_t slot);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TIMING_BUFFERUSES_H

@@ -1,0 +1,76 @@
+// What begins and ends in a step of a program, on all devices, and what must have happened before what.
+#ifndef PPC_TIMING_STEPEVENTS_H
+#define PPC_TIMING_STEPEVENTS_H
+
+#include "dialects/ppcrt/PpcRt.h"
+
+namespace mlir::ppc {
+
+/// An action of a device, or communication between devices in the code that an action runs. It begins and it ends.
+struct Activity {
+  Operation *op;   ///< the action; for communication in code, the op there
+  uint32_t action; ///< the activity of the action: itself, or the one that runs the code
+  uint32_t device; ///< its place in the program
+  uint32_t stream; ///< streams of all devices are numbered together
+  uint32_t place;  ///< of the action among those of its stream, from 0
+};
+
+/// The begin or the end of an activity.
+using Event = uint32_t;
+inline Event beginOf(uint32_t activity) { return 2 * activity; }
+inline Event endOf(uint32_t activity) { return 2 * activity + 1; }
+inline uint32_t activityOf(Event event) { return event / 2; }
+inline bool isEnd(Event event) { return event % 2; }
+
+/// The events of a step, or of an evaluation, and for each which others come later because of it. That follows from the
+/// program alone, whatever runs it:
+/// - an action begins when the one before it on its stream has ended, and the tokens that it takes are there. The last
+///   token of a run is there when the run has ended; what the others stand for is not said, so that they are there
+///   when it has begun;
+/// - messages meet: a send does not end before its receive has begun, nor a receive before its send has begun;
+/// - so do collectives: none of a group's devices ends one before all have begun it. The i-th of one device is the i-th
+///   of the others;
+/// - communication between devices in the code of a routine happens in its order between begin and end of the run.
+///   (Within a device all ranks run one program: what they do together they reach in one order.)
+class StepEvents {
+public:
+  /// Fails with an error at the op, and notes where the other end is: a message that nobody sends or receives, a token
+  /// of another step, a group that the device is not in, collectives of which members do not do the same.
+  static FailureOr<StepEvents> build(ppcrt::ProgramOp program, const ppcrt::ProgramSymbols &symbols, bool isEvaluation);
+
+  /// By device, in the order in which actions are issued; what is in the code of an action follows it.
+  ArrayRef<Activity> getActivities() const { return activities; }
+  size_t getEventCount() const { return 2 * activities.size(); }
+  /// What cannot happen before `event` has.
+  ArrayRef<Event> getLater(Event event) const {
+    return ArrayRef(later).slice(firstLater[event], firstLater[event + 1] - firstLater[event]);
+  }
+  size_t getStreamCount() const { return streams.size(); }
+  /// The actions of a stream, in order.
+  ArrayRef<uint32_t> getStream(size_t stream) const { return streams[stream]; }
+  size_t getDeviceCount() const { return firstStreams.size() - 1; }
+  /// The streams of a device are [first, first of the next device).
+  uint32_t firstStream(size_t device) const { return firstStreams[device]; }
+
+  /// The groups over which an activity that is an action communicates, itself or in its code: numbers.
+  ArrayRef<uint32_t> getGroups(uint32_t activity) const;
+  size_t getGroupCount() const { return groupCount; }
+
+  /// "send of @m, micro-batch 3, on device 0": for messages to people.
+  std::string describe(uint32_t activity) const;
+
+private:
+  friend class EventBuilder;
+  std::vector<Activity> activities;
+  std::vector<uint32_t> firstLater; ///< by event, and one more
+  std::vector<Event> later;
+  std::vector<std::vector<uint32_t>> streams;
+  std::vector<uint32_t> firstStreams; ///< by device, and one more
+  std::vector<std::vector<uint32_t>> groupSets;
+  std::vector<uint32_t> groupSetOf; ///< by activity
+  size_t groupCount = 0;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_TIMING_STEPEVENTS_H

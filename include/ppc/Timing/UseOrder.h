@@ -1,0 +1,43 @@
+// Whether uses of the same thing come one after the other, and what lies there by then.
+#ifndef PPC_TIMING_USEORDER_H
+#define PPC_TIMING_USEORDER_H
+
+#include "ppc/Timing/HappensBefore.h"
+#include <optional>
+
+namespace mlir::ppc {
+
+/// Places that actions use: slots of buffers, ranges of bytes, communicators. Uses are added in the order of
+/// followClocks. Once a use has been found that nothing orders, what follows for its place means nothing.
+class UseOrder {
+public:
+  UseOrder(const StepEvents &events, size_t placeCount) : events(events), places(placeCount) {}
+
+  /// Adds a use by the action that begins at `clock`. Of any two uses, one of them a write, one must have ended when
+  /// the other begins; returns the earlier use with which that is not so.
+  std::optional<uint32_t> add(size_t place, uint32_t activity, Clock clock, bool isWrite);
+
+  /// What lies in a place: a number that the caller gives meaning; kNothing before anything was written.
+  static constexpr int64_t kNothing = -1;
+  int64_t content(size_t place) const { return places[place].content; }
+  /// The action that wrote it; none where it lay there from the beginning, or where there is nothing.
+  std::optional<uint32_t> writer(size_t place) const {
+    return places[place].writer == kNone ? std::nullopt : std::optional(places[place].writer);
+  }
+  void setContent(size_t place, int64_t content) { places[place].content = content; }
+
+private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Place {
+    uint32_t writer = kNone;
+    int64_t content = kNothing;
+    SmallVector<uint32_t, 2> readers; ///< since it was written, of each stream the last
+  };
+
+  const StepEvents &events;
+  std::vector<Place> places;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_TIMING_USEORDER_H

@@ -1,0 +1,72 @@
+// Uses of buffers by actions.
+#include "ppc/Timing/BufferUses.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::ppc {
+
+using namespace ppcrt;
+
+BufferUses::BufferUses(ProgramOp program, ProgramSymbols &symbols) : symbols(symbols) {
+  for (DeviceOp device : program.getDevices()) {
+    firstBuffers.push_back(buffers.size());
+    for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
+      numbers[buffer] = buffers.size();
+      buffers.push_back(buffer);
+    }
+  }
+  firstBuffers.push_back(buffers.size());
+}
+
+/// The micro-batch for which an action uses a buffer.
+static std::optional<int64_t> microBatchOf(Operation *action, BufferOp buffer, const ProgramSymbols &symbols) {
+  return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(action)
+      .Case<LoadOp, RunOp, SendOp, ReceiveOp, CollectiveOp, CopyOp, CheckFiniteOp>(
+          [](auto op) -> std::optional<int64_t> { return op.getMicroBatch(); })
+      .Case([&](ExchangeOp exchange) -> std::optional<int64_t> {
+        MessageOp sent = symbols.message(exchange.getSentAttr().getAttr());
+        return sent && symbols.sent(sent) == buffer ? exchange.getSentMicroBatch() : exchange.getReceivedMicroBatch();
+      })
+      .Default(std::nullopt);
+}
+
+ArrayRef<BufferUse> BufferUses::of(Operation *action) {
+  auto list = [&](std::vector<BufferUse> &uses) {
+    SmallVector<Access> accesses;
+    cast<ActionOpInterface>(action).getAccesses(symbols, accesses);
+    for (const Access &access : accesses)
+      uses.push_back({numbers.lookup(access.buffer), access.slot.value_or(0),
+                      access.slot ? microBatchOf(action, access.buffer, symbols) : std::nullopt, access.isRead,
+                      access.isWrite});
+  };
+  auto device = cast<DeviceOp>(action->getParentOp()->getParentOp());
+  Operation *kind = nullptr; // that of which all do the same, each for its micro-batch
+  if (auto run = dyn_cast<RunOp>(action))
+    kind = symbols.routine(device, run.getRoutineAttr().getAttr());
+  else if (isa<LoadOp>(action))
+    kind = device;
+  if (!kind) {
+    current.clear();
+    list(current);
+    return current;
+  }
+  auto [entry, isNew] = known.try_emplace(kind);
+  if (isNew)
+    list(entry->second);
+  current = entry->second;
+  for (BufferUse &use : current) {
+    BufferOp buffer = buffers[use.buffer];
+    if (!buffer.hasSlots())
+      continue;
+    use.microBatch = microBatchOf(action, buffer, symbols);
+    use.slot = use.microBatch.value_or(0) % buffer.getSlotCount();
+  }
+  return current;
+}
+
+std::string describeSlot(BufferOp buffer, int64_t slot) {
+  std::string name = "@" + buffer.getSymName().str() + " (" + buffer.describe() + ")";
+  return buffer.hasSlots() ? "slot " + std::to_string(slot) + " of " + name : name;
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,72 @@
+// What the code of routines communicates, and over which groups.
+#ifndef PPC_LIB_TIMING_CODECOMMUNICATION_H
+#define PPC_LIB_TIMING_CODECOMMUNICATION_H
+
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
+
+namespace mlir::ppc {
+
+/// Ranks that communicate, as `ppcrt.group` says them; collectives on tensors name axes themselves.
+struct GroupKey {
+  ArrayAttr axes;
+  DenseI64ArrayAttr stages;
+  ArrayAttr ranks;
+};
+
+/// The groups of a program, numbered.
+class ProgramGroups {
+public:
+  explicit ProgramGroups(ppcrt::ProgramOp program);
+
+  /// The group that `op` communicates over; none where it is no collective, or its group is not in the module.
+  std::optional<uint32_t> of(Operation *op);
+  /// The devices that communicate with `device` in this group, itself among them; empty where it, or one of its ranks,
+  /// is not in the group.
+  ArrayRef<int64_t> members(uint32_t group, int64_t device);
+  /// Whether it joins several devices.
+  bool isBetweenDevices(uint32_t group) const;
+  size_t size() const { return keys.size(); }
+  /// For messages to people.
+  std::string describe(uint32_t group) const;
+  /// Where the group is declared; null where a collective names axes.
+  Operation *declaration(Operation *op) const;
+
+private:
+  SmallVector<int64_t> findMembers(const GroupKey &key, int64_t device) const;
+
+  ppcrt::ProgramOp program;
+  int64_t deviceCount, ranksPerDevice;
+  DenseMap<Attribute, ppcrt::GroupOp> declared;
+  DenseMap<std::tuple<Attribute, Attribute, Attribute>, uint32_t> numbers;
+  std::vector<GroupKey> keys;
+  std::map<std::pair<uint32_t, int64_t>, SmallVector<int64_t>> known;
+};
+
+/// What running a function communicates.
+struct CodeCommunication {
+  std::vector<Operation *> between; ///< devices, in the order in which it happens
+  std::vector<uint32_t> groups;     ///< all of them, ascending
+  std::vector<Operation *> used;    ///< an op of each
+};
+
+/// Functions with what they call, each looked at once.
+class CommunicationOfCode {
+public:
+  CommunicationOfCode(ModuleOp module, ProgramGroups &groups) : functions(module), groups(groups) {}
+
+  /// Of the function of this name; nothing where there is none.
+  const CodeCommunication &of(StringAttr function) { return of(function, 0); }
+
+private:
+  const CodeCommunication &of(StringAttr function, unsigned depth);
+
+  SymbolTable functions;
+  ProgramGroups &groups;
+  DenseMap<Attribute, std::unique_ptr<CodeCommunication>> known;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_TIMING_CODECOMMUNICATION_H

@@ -1,0 +1,147 @@
+// The order of waits, of uses of buffers, and of communication in a group.
+#include "ProgramTime.h"
+#include "ppc/Timing/BufferUses.h"
+#include "ppc/Timing/LinearOrder.h"
+#include "ppc/Timing/UseOrder.h"
+
+namespace mlir::ppc {
+
+using namespace ppcrt;
+
+namespace {
+
+/// What lies in a slot: the value of a micro-batch, by its number, or one of the whole step.
+constexpr int64_t kOfStep = -2;
+
+class ProgramTime {
+public:
+  ProgramTime(const StepEvents &events, BufferUses &uses);
+
+  LogicalResult verify(ArrayRef<Event> order);
+
+private:
+  LogicalResult begin(uint32_t activity, Clock ended);
+  LogicalResult use(uint32_t activity, const BufferUse &use, Clock ended);
+  LogicalResult communicate(uint32_t activity, uint32_t group, Clock ended);
+  LogicalResult checkContent(uint32_t activity, const BufferUse &use);
+  InFlightDiagnostic conflict(uint32_t activity, uint32_t earlier, const BufferUse &use);
+  Operation *op(uint32_t activity) { return events.getActivities()[activity].op; }
+
+  const StepEvents &events;
+  BufferUses &uses;
+  std::vector<size_t> firstSlot; ///< by buffer, and one more: places of slots; then those of groups, by device
+  UseOrder places;
+};
+
+std::vector<size_t> numberSlots(ArrayRef<BufferOp> buffers) {
+  std::vector<size_t> first{0};
+  for (BufferOp buffer : buffers)
+    first.push_back(first.back() + buffer.getSlotCount());
+  return first;
+}
+
+/// How an action uses a buffer, for messages to people.
+StringRef verbOf(Operation *action, bool isWrite) {
+  if (isa<SendOp>(action))
+    return "sent";
+  if (isa<ReceiveOp>(action))
+    return "received";
+  return isWrite ? "written" : "read";
+}
+} // namespace
+
+ProgramTime::ProgramTime(const StepEvents &events, BufferUses &uses)
+    : events(events), uses(uses), firstSlot(numberSlots(uses.getBuffers())),
+      places(events, firstSlot.back() + events.getGroupCount() * events.getDeviceCount()) {
+  for (auto [number, buffer] : llvm::enumerate(uses.getBuffers()))
+    if (BufferOp op = buffer;
+        op.isSum() || llvm::is_contained({BufferRole::Parameter, BufferRole::State, BufferRole::Scalar}, op.getRole()))
+      places.setContent(firstSlot[number], kOfStep);
+}
+
+LogicalResult ProgramTime::verify(ArrayRef<Event> order) {
+  return followClocks(events, order, [&](uint32_t activity, Clock ended) { return begin(activity, ended); });
+}
+
+LogicalResult ProgramTime::begin(uint32_t activity, Clock ended) {
+  for (uint32_t group : events.getGroups(activity))
+    if (failed(communicate(activity, group, ended)))
+      return failure();
+  for (const BufferUse &used : uses.of(op(activity)))
+    if (failed(use(activity, used, ended)))
+      return failure();
+  return success();
+}
+
+/// What a device does over one group has one order.
+LogicalResult ProgramTime::communicate(uint32_t activity, uint32_t group, Clock ended) {
+  size_t place = firstSlot.back() + events.getActivities()[activity].device * events.getGroupCount() + group;
+  std::optional<uint32_t> earlier = places.add(place, activity, ended, /*isWrite=*/true);
+  if (!earlier)
+    return success();
+  InFlightDiagnostic error = op(activity)->emitOpError()
+                             << "communicates over the same ranks as another action that nothing orders: "
+                             << events.describe(activity);
+  error.attachNote(op(*earlier)->getLoc()) << "the other: " << events.describe(*earlier);
+  return error;
+}
+
+InFlightDiagnostic ProgramTime::conflict(uint32_t activity, uint32_t earlier, const BufferUse &use) {
+  bool wasWritten = llvm::any_of(uses.of(op(earlier)), [&](const BufferUse &other) {
+    return other.buffer == use.buffer && other.slot == use.slot && other.isWrite;
+  });
+  InFlightDiagnostic error = op(activity)->emitOpError()
+                             << "may " << (use.isWrite ? "write " : "read ")
+                             << describeSlot(uses.getBuffers()[use.buffer], use.slot) << " while it is still being "
+                             << verbOf(op(earlier), wasWritten);
+  error.attachNote(op(earlier)->getLoc()) << "which nothing orders before it: " << events.describe(earlier);
+  return error;
+}
+
+LogicalResult ProgramTime::use(uint32_t activity, const BufferUse &use, Clock ended) {
+  size_t place = firstSlot[use.buffer] + use.slot;
+  BufferOp buffer = uses.getBuffers()[use.buffer];
+  BufferUse kept = use; // messages ask for the uses of others
+  if (std::optional<uint32_t> earlier = places.add(place, activity, ended, use.isWrite))
+    return conflict(activity, *earlier, kept);
+  if (buffer.getRole() == BufferRole::Scratch)
+    return success();
+  if (use.isRead && failed(checkContent(activity, kept)))
+    return failure();
+  if (use.isWrite)
+    places.setContent(place, use.microBatch.value_or(kOfStep));
+  return success();
+}
+
+LogicalResult ProgramTime::checkContent(uint32_t activity, const BufferUse &use) {
+  size_t place = firstSlot[use.buffer] + use.slot;
+  BufferOp buffer = uses.getBuffers()[use.buffer];
+  int64_t found = places.content(place), wanted = use.microBatch.value_or(found);
+  if (found != UseOrder::kNothing && found == wanted)
+    return success();
+  InFlightDiagnostic error = op(activity)->emitOpError() << "reads " << describeSlot(buffer, use.slot);
+  if (use.microBatch)
+    error << " for micro-batch " << *use.microBatch;
+  if (found == UseOrder::kNothing) {
+    error << " before anything was written there";
+    error.attachNote(buffer.getLoc()) << "the buffer";
+    return error;
+  }
+  error << ", which by then holds that of micro-batch " << found;
+  if (std::optional<uint32_t> writer = places.writer(place))
+    error.attachNote(op(*writer)->getLoc()) << "written here: " << events.describe(*writer);
+  return error;
+}
+
+LogicalResult verifyTime(ProgramOp program, ProgramSymbols &symbols, bool isEvaluation) {
+  FailureOr<StepEvents> events = StepEvents::build(program, symbols, isEvaluation);
+  if (failed(events))
+    return failure();
+  FailureOr<std::vector<Event>> order = findLinearOrder(*events);
+  if (failed(order) || failed(verifyIssueOrder(*events)))
+    return failure();
+  BufferUses uses(program, symbols);
+  return ProgramTime(*events, uses).verify(*order);
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,287 @@
+// The contract of programs about time: order of uses and what lies in slots. Each case is a sound program with one mistake.
+// RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-verify-program
+
+// Sound: the second load waits for the run that reads the slot before.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @data
+      ppcrt.buffer @x input "ids" : memref<4xi32> slots 1
+      ppcrt.buffer @h saved : memref<4xf32> slots 2
+      ppcrt.routine @forward forward code @make reads [@x] writes [@h]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @data
+        %1 = ppcrt.run @forward micro_batch 0 after (%0) on @compute
+        %2 = ppcrt.load micro_batch 1 after (%1) on @data
+        %3 = ppcrt.run @forward micro_batch 1 after (%2) on @compute
+      }
+    }
+  }
+  func.func @make(%x: tensor<4xi32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// C7: a slot is written again while it may still be read.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @data
+      ppcrt.buffer @x input "ids" : memref<4xi32> slots 1
+      ppcrt.buffer @h saved : memref<4xf32> slots 2
+      ppcrt.routine @forward forward code @make reads [@x] writes [@h]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @data
+        // expected-note @below {{which nothing orders before it: run of @forward, micro-batch 0, on device 0}}
+        %1 = ppcrt.run @forward micro_batch 0 after (%0) on @compute
+        // expected-error @below {{may write slot 0 of @x (input ids) while it is still being read}}
+        %2 = ppcrt.load micro_batch 1 on @data
+        %3 = ppcrt.run @forward micro_batch 1 after (%2) on @compute
+      }
+    }
+  }
+  func.func @make(%x: tensor<4xi32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// C7: a slot is read while it may still be written.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @data
+      ppcrt.buffer @x input "ids" : memref<4xi32> slots 1
+      ppcrt.buffer @h saved : memref<4xf32> slots 1
+      ppcrt.routine @forward forward code @make reads [@x] writes [@h]
+      ppcrt.step {
+        // expected-note @below {{which nothing orders before it: load, micro-batch 0, on device 0}}
+        %0 = ppcrt.load micro_batch 0 on @data
+        // expected-error @below {{may read slot 0 of @x (input ids) while it is still being written}}
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @make(%x: tensor<4xi32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// C7: an early token of a run does not say that the run has ended.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @copies
+      ppcrt.buffer @h saved : memref<4xf32> slots 1
+      ppcrt.buffer @spilled saved : memref<4xf32> slots 1 memory host
+      ppcrt.routine @forward forward code @make reads [] writes [@h]
+      ppcrt.step {
+        // expected-note @below {{which nothing orders before it}}
+        %0, %1 = ppcrt.run @forward micro_batch 0 on @compute
+        // expected-error @below {{may read slot 0 of @h (saved) while it is still being written}}
+        %2 = ppcrt.copy @h to @spilled micro_batch 0 after (%0) on @copies
+      }
+    }
+  }
+  func.func @make() -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// C7: read before it was written.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @x input "ids" : memref<4xi32> slots 1
+      // expected-note @below {{the buffer}}
+      ppcrt.buffer @h saved : memref<4xf32> slots 1
+      ppcrt.routine @forward forward code @make reads [@x] writes [@h]
+      ppcrt.routine @backward backward code @back reads [@h] writes []
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        // expected-error @below {{reads slot 0 of @h (saved) for micro-batch 0 before anything was written there}}
+        %1 = ppcrt.run @backward micro_batch 0 on @compute
+        %2 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @make(%x: tensor<4xi32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @back(%x: tensor<4xf32>) attributes {ppcrt.routine = "backward"} {
+    return
+  }
+}
+
+// -----
+
+// C7: too few slots: the value of the first micro-batch is gone when it is read.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @x input "ids" : memref<4xi32> slots 2
+      ppcrt.buffer @h saved : memref<4xf32> slots 1
+      ppcrt.routine @forward forward code @make reads [@x] writes [@h]
+      ppcrt.routine @backward backward code @back reads [@h] writes []
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+        %2 = ppcrt.load micro_batch 1 on @compute
+        // expected-note @below {{written here: run of @forward, micro-batch 1, on device 0}}
+        %3 = ppcrt.run @forward micro_batch 1 on @compute
+        // expected-error @below {{reads slot 0 of @h (saved) for micro-batch 0, which by then holds that of micro-batch 1}}
+        %4 = ppcrt.run @backward micro_batch 0 on @compute
+        %5 = ppcrt.run @backward micro_batch 1 on @compute
+      }
+    }
+  }
+  func.func @make(%x: tensor<4xi32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @back(%x: tensor<4xf32>) attributes {ppcrt.routine = "backward"} {
+    return
+  }
+}
+
+// -----
+
+// C7: what was made of parameters once per step is used before.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @other
+      ppcrt.buffer @w parameter "w" : memref<4xf32>
+      ppcrt.buffer @narrow prepared : memref<4xf32>
+      ppcrt.routine @prepare prepare code @round reads [@w] writes [@narrow]
+      ppcrt.routine @forward forward code @use reads [@narrow] writes []
+      ppcrt.step {
+        // expected-note @below {{which nothing orders before it: run of @prepare, on device 0}}
+        %0 = ppcrt.run @prepare on @other
+        // expected-error @below {{may read @narrow (prepared) while it is still being written}}
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @round(%x: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "prepare"} {
+    return %x : tensor<4xf32>
+  }
+  func.func @use(%x: tensor<4xf32>) attributes {ppcrt.routine = "forward"} {
+    return
+  }
+}
+
+// -----
+
+// C7: the token is that of the wrong action.
+module {
+  ppcrt.program @train grid <pp = 2> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @to1
+      ppcrt.buffer @h saved : memref<4xf32> slots 1
+      ppcrt.routine @forward forward code @make reads [] writes [@h]
+      ppcrt.step {
+        %0 = ppcrt.run @forward micro_batch 0 on @compute
+        // expected-note @below {{which nothing orders before it: send of @m, micro-batch 0, on device 0}}
+        %1 = ppcrt.send @m micro_batch 0 after (%0) on @to1
+        // expected-error @below {{may write slot 0 of @h (saved) while it is still being sent}}
+        %2 = ppcrt.run @forward micro_batch 1 after (%0) on @compute
+        %3 = ppcrt.send @m micro_batch 1 after (%2) on @to1
+      }
+    }
+    ppcrt.device @device1 at 1 {
+      ppcrt.stream @compute
+      ppcrt.stream @from0
+      ppcrt.buffer @y message : memref<4xf32> slots 2
+      ppcrt.routine @use forward code @use reads [@y] writes []
+      ppcrt.step {
+        %0 = ppcrt.receive @m micro_batch 0 on @from0
+        %1 = ppcrt.run @use micro_batch 0 after (%0) on @compute
+        %2 = ppcrt.receive @m micro_batch 1 on @from0
+        %3 = ppcrt.run @use micro_batch 1 after (%2) on @compute
+      }
+    }
+    ppcrt.message @m from @device0::@h after @forward to @device1::@y before @use
+  }
+  func.func @make() -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @use(%x: tensor<4xf32>) attributes {ppcrt.routine = "forward"} {
+    return
+  }
+}
+
+// -----
+
+// C7: a message arrives where another one may still be read; and in the evaluation alone.
+module {
+  ppcrt.program @train grid <pp = 2> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @to1
+      ppcrt.buffer @h saved : memref<4xf32> slots 2
+      ppcrt.routine @forward forward code @make reads [] writes [@h]
+      ppcrt.step {
+        %0 = ppcrt.run @forward micro_batch 0 on @compute
+        %1 = ppcrt.send @m micro_batch 0 after (%0) on @to1
+        %2 = ppcrt.run @forward micro_batch 1 on @compute
+        %3 = ppcrt.send @m micro_batch 1 after (%2) on @to1
+      }
+      ppcrt.evaluate {
+        %0 = ppcrt.run @forward micro_batch 0 on @compute
+        %1 = ppcrt.send @m micro_batch 0 after (%0) on @to1
+        %2 = ppcrt.run @forward micro_batch 1 on @compute
+        %3 = ppcrt.send @m micro_batch 1 after (%2) on @to1
+      }
+    }
+    ppcrt.device @device1 at 1 {
+      ppcrt.stream @compute
+      ppcrt.stream @from0
+      ppcrt.buffer @y message : memref<4xf32> slots 1
+      ppcrt.routine @use forward code @use reads [@y] writes []
+      ppcrt.step {
+        %0 = ppcrt.receive @m micro_batch 0 on @from0
+        %1 = ppcrt.run @use micro_batch 0 after (%0) on @compute
+        %2 = ppcrt.receive @m micro_batch 1 after (%1) on @from0
+        %3 = ppcrt.run @use micro_batch 1 after (%2) on @compute
+      }
+      ppcrt.evaluate {
+        %0 = ppcrt.receive @m micro_batch 0 on @from0
+        // expected-note @below {{which nothing orders before it: run of @use, micro-batch 0, on device 1}}
+        %1 = ppcrt.run @use micro_batch 0 after (%0) on @compute
+        // expected-error @below {{may write slot 0 of @y (message) while it is still being read}}
+        %2 = ppcrt.receive @m micro_batch 1 on @from0
+        %3 = ppcrt.run @use micro_batch 1 after (%2) on @compute
+      }
+    }
+    ppcrt.message @m from @device0::@h after @forward to @device1::@y before @use
+  }
+  func.func @make() -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @use(%x: tensor<4xf32>) attributes {ppcrt.routine = "forward"} {
+    return
+  }
+}
