@@ -13,7 +13,7 @@
 
 namespace mlir::ppc {
 
-void buildDevicePhase(OpPassManager &pm, bool profile) {
+void buildDevicePhase(OpPassManager &pm, bool profile, bool verifyArena) {
   if (profile)
     pm.addPass(createNameOperationsPass());
   // No pass before ppc-to-ppc-rt may drop or merge ops: the collectives of the model dialect are values without
@@ -48,6 +48,8 @@ void buildDevicePhase(OpPassManager &pm, bool profile) {
   pm.addPass(createVerifyDevicePass());
   // Now that each function's scratch is known, the arena of each stage can be laid out.
   pm.addPass(createAssignArenaPass());
+  if (verifyArena) // before anything merges views, which then live longer than what they stand for
+    pm.addPass(createVerifyArenaPass());
   if (profile)
     pm.addPass(createMarkOperationsPass());
 }

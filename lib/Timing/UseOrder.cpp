@@ -6,7 +6,7 @@ namespace mlir::ppc {
 std::optional<uint32_t> UseOrder::add(size_t number, uint32_t activity, Clock clock, bool isWrite) {
   Place &place = places[number];
   ArrayRef<Activity> activities = events.getActivities();
-  auto isOrdered = [&](uint32_t other) { return other == activity || hasEnded(activities[other], clock); };
+  auto isOrdered = [&](uint32_t other) { return hasEnded(activities[other], clock); };
   if (place.writer != kNone && !isOrdered(place.writer))
     return place.writer;
   if (isWrite) {

@@ -282,7 +282,7 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
   while (ok && !fits) {
     module = planned->clone();
     ok = runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep); }) &&
-         runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm); });
+         runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm, /*profile=*/false, /*verifyArena=*/false); });
     if (!ok)
       break;
     SmallVector<ppcrt::DeviceOp> devices = ppcrt::findProgram(*module).getDevices();
@@ -361,7 +361,7 @@ bool Compilation::lowerTo(Emit last) {
     return false;
   if (last < Emit::Device)
     return true;
-  if (!runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm, options.profile); }))
+  if (!runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm, options.profile, options.verify); }))
     return false;
   if (last < Emit::LLVM)
     return true;

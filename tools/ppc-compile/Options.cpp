@@ -104,9 +104,11 @@ cl::opt<bool> check("check",
                     cl::cat(outputCategory));
 cl::opt<int64_t> checkSteps("check-steps", cl::desc("Training steps that --check compares (3)"), cl::init(3),
                             cl::cat(outputCategory));
-cl::opt<bool> noVerify("no-verify",
-                       cl::desc("Skip the proof that the partitioned program computes what the logical program does"),
-                       cl::cat(outputCategory));
+cl::opt<bool> noVerify(
+    "no-verify",
+    cl::desc("Skip the proof that the partitioned program computes what the logical program does, and the check "
+             "that nothing in memory is written over while it is needed"),
+    cl::cat(outputCategory));
 cl::opt<bool>
     explain("explain",
             cl::desc("Print why the plan was chosen to standard error: the runner-up, and for each decision the best "

@@ -11,8 +11,9 @@ class DialectRegistry;
 namespace mlir::ppc {
 
 /// partition -> device: bodies outlined and merged, loops fused, buffers at offsets in one scratch per function.
-/// With `profile` the program notes when each operation begins (ppc-mark-operations).
-void buildDevicePhase(OpPassManager &pm, bool profile = false);
+/// With `profile` the program notes when each operation begins (ppc-mark-operations). `verifyArena` checks the layout
+/// of memory afterwards (ppc-verify-arena).
+void buildDevicePhase(OpPassManager &pm, bool profile = false, bool verifyArena = true);
 
 /// device -> host code: LLVM dialect, entries `void name(void **buffers)`, calls of the runtime.
 void buildHostPhase(OpPassManager &pm);

@@ -14,7 +14,7 @@ public:
   UseOrder(const StepEvents &events, size_t placeCount) : events(events), places(placeCount) {}
 
   /// Adds a use by the action that begins at `clock`. Of any two uses, one of them a write, one must have ended when
-  /// the other begins; returns the earlier use with which that is not so.
+  /// the other begins; returns the earlier use with which that is not so, which may be one by the same action.
   std::optional<uint32_t> add(size_t place, uint32_t activity, Clock clock, bool isWrite);
 
   /// What lies in a place: a number that the caller gives meaning; kNothing before anything was written.

@@ -1,8 +1,9 @@
-// Lays out a rank's memory: what is kept, slots, scratch.
+// Lays out a rank's memory: what is kept, slots, and what may share bytes since it is never there at the same time.
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "ppc/Timing/BufferLifetimes.h"
 #include "ppc/Transforms/Arena/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,82 +18,144 @@ using namespace ppcrt;
 
 constexpr int64_t kAlignment = 64;
 
-/// The streams on which each routine is run.
-DenseMap<Attribute, llvm::SmallDenseSet<Attribute>> streamsOf(DeviceOp device) {
-  DenseMap<Attribute, llvm::SmallDenseSet<Attribute>> streams;
-  device.walk([&](RunOp run) { streams[run.getRoutineAttr().getAttr()].insert(run.getStreamAttr()); });
-  return streams;
+/// Gives each routine of `device` a buffer for the scratch of its code.
+LogicalResult addScratch(DeviceOp device, const SymbolTable &functions) {
+  for (auto buffer : device.getBody().front().getOps<BufferOp>())
+    if (buffer.getRole() == BufferRole::Scratch)
+      return buffer.emitOpError("is scratch already: the arena is laid out once");
+  for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
+    auto code = functions.lookup<func::FuncOp>(routine.getCodeAttr().getAttr());
+    auto type = code && code.getNumArguments() ? dyn_cast<MemRefType>(code.getArgumentTypes().back()) : MemRefType();
+    if (!type || type.getRank() != 1 || !type.getElementType().isInteger(8))
+      return routine.emitOpError() << "names code " << routine.getCodeAttr()
+                                   << " without scratch as its last argument: run ppc-assign-offsets first";
+    OpBuilder builder(routine);
+    auto name = builder.getStringAttr("scratch." + routine.getSymName());
+    BufferOp::create(builder, routine.getLoc(), name.getValue(), BufferRole::Scratch, type);
+    routine.setScratchAttr(FlatSymbolRefAttr::get(name));
+  }
+  return success();
 }
 
+/// Places the buffers of one device, each as low as those before it allow.
+class ArenaLayout {
+public:
+  ArenaLayout(DeviceOp device, uint32_t firstBuffer, const BufferLifetimes &lifetimes)
+      : device(device), firstBuffer(firstBuffer), lifetimes(lifetimes) {}
+
+  void run();
+
+private:
+  struct Placed {
+    uint32_t number;
+    BufferOp buffer;
+    int64_t begin, end;
+  };
+  void place(uint32_t number, BufferOp buffer);
+  bool mayShare(const Placed &placed, uint32_t number, BufferOp buffer) const;
+  SmallVector<std::pair<uint32_t, BufferOp>> scratchByStream();
+
+  DeviceOp device;
+  uint32_t firstBuffer;
+  const BufferLifetimes &lifetimes;
+  SmallVector<Placed> apart;  ///< from everything
+  SmallVector<Placed> shared; ///< that may share, by where they begin
+  int64_t apartEnd = 0, end = 0;
+};
+} // namespace
+
+/// What other buffers hold is looked at from outside as well: when the step has ended, or when it went wrong.
+static bool isGoneAfterUse(BufferOp buffer) {
+  return buffer.getRole() == BufferRole::Scratch || buffer.getRole() == BufferRole::Gathered;
+}
+
+bool ArenaLayout::mayShare(const Placed &placed, uint32_t number, BufferOp buffer) const {
+  BufferOp other = placed.buffer;
+  // Nothing in scratch outlives an action, so it may be used in turns.
+  bool hold = buffer.getRole() != BufferRole::Scratch || other.getRole() != BufferRole::Scratch;
+  return lifetimes.areApart(placed.number, number) || (!hold && lifetimes.takeTurns(placed.number, number));
+}
+
+void ArenaLayout::place(uint32_t number, BufferOp buffer) {
+  int64_t stride = llvm::alignTo(buffer.getBytes(), kAlignment), bytes = stride * buffer.getSlotCount();
+  int64_t begin = apartEnd;
+  if (isGoneAfterUse(buffer)) {
+    for (const Placed &placed : shared) { // ascending: the first gap that is wide enough
+      if (placed.begin >= begin + bytes)
+        break;
+      if (placed.end > begin && !mayShare(placed, number, buffer))
+        begin = placed.end;
+    }
+    Placed self{number, buffer, begin, begin + bytes};
+    shared.insert(llvm::upper_bound(shared, self, [](const Placed &a, const Placed &b) { return a.begin < b.begin; }),
+                  self);
+  } else {
+    apartEnd += bytes;
+  }
+  end = std::max({end, begin + bytes, apartEnd});
+  buffer.setOffset(begin);
+  if (buffer.hasSlots())
+    buffer.setStride(stride);
+}
+
+/// That of one stream together, the streams in the order of their first routines: each lies no higher than behind the
+/// largest scratch of each stream before.
+SmallVector<std::pair<uint32_t, BufferOp>> ArenaLayout::scratchByStream() {
+  DenseMap<Attribute, llvm::SmallDenseSet<Attribute>> streams; // by routine
+  device.walk([&](RunOp run) { streams[run.getRoutineAttr()].insert(run.getStreamAttr()); });
+  llvm::MapVector<Attribute, SmallVector<std::pair<uint32_t, BufferOp>>> groups;
+  DenseMap<Attribute, std::pair<uint32_t, BufferOp>> scratch;
+  for (auto [number, buffer] : llvm::enumerate(device.getBody().front().getOps<BufferOp>()))
+    if (buffer.getRole() == BufferRole::Scratch)
+      scratch[FlatSymbolRefAttr::get(buffer.getSymNameAttr())] = {firstBuffer + number, buffer};
+  SmallVector<std::pair<uint32_t, BufferOp>> alone, result;
+  for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
+    auto &own = streams[FlatSymbolRefAttr::get(routine.getSymNameAttr())];
+    (own.size() == 1 ? groups[*own.begin()] : alone).push_back(scratch[routine.getScratchAttr()]);
+  }
+  for (auto &[stream, list] : groups)
+    llvm::append_range(result, list);
+  llvm::append_range(result, alone);
+  return result;
+}
+
+void ArenaLayout::run() {
+  // What is kept from step to step first, then slots; what may share comes behind.
+  for (bool shares : {false, true})
+    for (bool slots : {false, true})
+      for (auto [number, buffer] : llvm::enumerate(device.getBody().front().getOps<BufferOp>()))
+        if (buffer.hasSlots() == slots && buffer.getMemory() != Memory::Host &&
+            buffer.getRole() != BufferRole::Scratch && isGoneAfterUse(buffer) == shares)
+          place(firstBuffer + number, buffer);
+  for (auto [number, buffer] : scratchByStream())
+    place(number, buffer);
+  device.setArena(end);
+}
+
+namespace {
 struct AssignArenaPass : impl::AssignArenaPassBase<AssignArenaPass> {
   void runOnOperation() override {
     ProgramOp program = findProgram(getOperation());
     if (!program)
       return; // plain functions, no program of a plan
     SymbolTable functions(getOperation());
-    for (DeviceOp device : program.getDevices())
-      if (failed(place(device, functions)))
+    for (DeviceOp device : program.getDevices()) {
+      if (!device.getStep()) {
+        device.emitOpError("has no step, so how long its buffers live is not known: run ppc-apply-schedule first");
         return signalPassFailure();
-  }
-
-private:
-  LogicalResult place(DeviceOp device, const SymbolTable &functions) {
-    if (!device.getStep())
-      return device.emitOpError("has no step, so how long its buffers live is not known: run ppc-apply-schedule first");
-    int64_t end = 0;
-    // What is kept from step to step first, then slots.
-    for (bool slots : {false, true})
-      for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
-        if (buffer.getRole() == BufferRole::Scratch)
-          return buffer.emitOpError("is scratch already: the arena is laid out once");
-        if (buffer.hasSlots() != slots || buffer.getMemory() == Memory::Host)
-          continue;
-        int64_t stride = llvm::alignTo(buffer.getBytes(), kAlignment);
-        buffer.setOffset(end);
-        if (slots)
-          buffer.setStride(stride);
-        end += stride * buffer.getSlotCount();
       }
-    return placeScratch(device, functions, end);
-  }
-
-  /// Routines that one stream runs share their scratch: it lives for one run, and those come one after the other.
-  LogicalResult placeScratch(DeviceOp device, const SymbolTable &functions, int64_t end) {
-    auto streams = streamsOf(device);
-    llvm::MapVector<Attribute, int64_t> shared; // by stream: the largest
-    SmallVector<std::pair<RoutineOp, int64_t>> sizes;
-    for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
-      auto code = functions.lookup<func::FuncOp>(routine.getCodeAttr().getAttr());
-      auto type = code && code.getNumArguments() ? dyn_cast<MemRefType>(code.getArgumentTypes().back()) : MemRefType();
-      if (!type || type.getRank() != 1 || !type.getElementType().isInteger(8))
-        return routine.emitOpError() << "names code " << routine.getCodeAttr()
-                                     << " without scratch as its last argument: run ppc-assign-offsets first";
-      sizes.push_back({routine, type.getNumElements()});
-      auto &own = streams[routine.getSymNameAttr()];
-      if (own.size() == 1)
-        shared[*own.begin()] = std::max(shared[*own.begin()], type.getNumElements());
+      if (failed(addScratch(device, functions)))
+        return signalPassFailure();
     }
-    DenseMap<Attribute, int64_t> offsets;
-    for (auto [stream, bytes] : shared) {
-      offsets[stream] = end;
-      end = llvm::alignTo(end + bytes, kAlignment);
-    }
-    for (auto [routine, bytes] : sizes) {
-      OpBuilder builder(routine);
-      auto name = builder.getStringAttr("scratch." + routine.getSymName());
-      auto scratch = BufferOp::create(builder, routine.getLoc(), name.getValue(), BufferRole::Scratch,
-                                      MemRefType::get({bytes}, builder.getI8Type()));
-      auto &own = streams[routine.getSymNameAttr()];
-      bool isShared = own.size() == 1;
-      scratch.setOffset(isShared ? offsets[*own.begin()] : end);
-      if (!isShared)
-        end = llvm::alignTo(end + bytes, kAlignment);
-      routine.setScratchAttr(FlatSymbolRefAttr::get(name));
-    }
-    device.setArena(end);
-    return success();
+    ProgramSymbols symbols(program);
+    BufferUses uses(program, symbols);
+    FailureOr<BufferLifetimes> lifetimes = BufferLifetimes::compute(program, symbols, uses);
+    if (failed(lifetimes))
+      return signalPassFailure();
+    for (auto [number, device] : llvm::enumerate(program.getDevices()))
+      ArenaLayout(device, uses.firstBuffer(number), *lifetimes).run();
   }
 };
-
 } // namespace
+
 } // namespace mlir::ppc

@@ -8,9 +8,12 @@ def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
   let summary = "give every buffer of a device its place in one arena";
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
   let description = [{
-    The arena of a rank holds, in this order: buffers that are kept, all slots of each buffer that has some, and the scratch of
-    routines. Scratch lives for one run of a routine, so routines that run on one stream share theirs. Offsets are multiples of
-    64 bytes; buffers in the memory of the host have none. `ppc-verify-arena` checks the result without trusting this pass.
+    The arena of a rank holds, in this order: buffers that are kept, all slots of each buffer that has some, what a gather defines, and
+    the scratch of routines. Gathered values and scratch share bytes where all uses of one have ended when the other's begin,
+    in the step and in the evaluation, by happens-before (docs/Program.md); scratch also where all uses are on one stream, since
+    nothing in it outlives a run. Each lies in the first gap that it fits in; the arena is never larger than with one scratch for each
+    stream. Everything else lies apart: the runtime looks at saved values and messages when something went wrong. Offsets are multiples
+    of 64 bytes; buffers in the memory of the host have none. `ppc-verify-arena` checks the result without trusting this pass.
 
     Requires: a `ppcrt.program` with steps (`ppc-apply-schedule`) whose code has its scratch as last argument
     (`ppc-assign-offsets`). A module without a program is left as it is.

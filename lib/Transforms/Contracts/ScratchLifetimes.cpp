@@ -1,0 +1,134 @@
+// Lifetimes of temporaries in the final code of functions.
+#include "ScratchLifetimes.h"
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace mlir::ppc {
+
+namespace {
+
+/// A temporary.
+struct Temporary {
+  memref::ViewOp view;
+  int64_t begin, end;                                ///< bytes of the argument that it is in
+  Operation *firstUse = nullptr, *lastUse = nullptr; ///< in the block of the function
+  int64_t first = 0, last = -1;                      ///< places of these ops; last < first where it is not used
+};
+
+class ScratchCheck {
+public:
+  explicit ScratchCheck(func::FuncOp function) : block(function.front()) {
+    for (auto [place, op] : llvm::enumerate(block))
+      places[&op] = place;
+  }
+
+  LogicalResult run();
+
+private:
+  LogicalResult read(memref::ViewOp view);
+  LogicalResult follow(Temporary &temporary);
+  LogicalResult compare();
+  void use(Temporary &temporary, Operation *user);
+
+  Block &block;
+  DenseMap<Operation *, int64_t> places;
+  std::vector<Temporary> temporaries;
+};
+
+void ScratchCheck::use(Temporary &temporary, Operation *user) {
+  Operation *top = block.findAncestorOpInBlock(*user);
+  int64_t place = places.lookup(top);
+  if (!temporary.firstUse || place < temporary.first)
+    temporary.first = place, temporary.firstUse = top;
+  if (!temporary.lastUse || place > temporary.last)
+    temporary.last = place, temporary.lastUse = top;
+}
+
+LogicalResult ScratchCheck::follow(Temporary &temporary) {
+  SmallVector<Value> aliases{temporary.view};
+  while (!aliases.empty()) {
+    for (Operation *user : aliases.pop_back_val().getUsers()) {
+      bool isView = isa<ViewLikeOpInterface>(user);
+      for (Value result : user->getResults())
+        if (isa<BaseMemRefType>(result.getType())) {
+          if (!isView)
+            return user->emitOpError("hands on a buffer so that its uses cannot be followed");
+          aliases.push_back(result);
+        }
+      if (isView)
+        continue; // reads and writes nothing
+      use(temporary, user);
+      if (auto start = dyn_cast<ppcrt::StartOp>(user)) // in flight until it is waited for
+        for (Operation *wait : start.getToken().getUsers())
+          use(temporary, wait);
+    }
+  }
+  return success();
+}
+
+LogicalResult ScratchCheck::read(memref::ViewOp view) {
+  auto source = dyn_cast<BlockArgument>(view.getSource());
+  if (!source || source.getOwner() != &block)
+    return success(); // a view of a view: part of what that one is
+  APInt shift;
+  MemRefType type = view.getType();
+  if (!matchPattern(view.getByteShift(), m_ConstantInt(&shift)) || !type.hasStaticShape() ||
+      !type.getElementType().isIntOrFloat())
+    return view.emitOpError("lies at a place that is not known before the program runs");
+  int64_t begin = shift.getSExtValue(),
+          bytes = type.getNumElements() * int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8)),
+          size = cast<MemRefType>(source.getType()).getNumElements();
+  if (begin < 0 || begin + bytes > size)
+    return view.emitOpError() << "is bytes " << begin << " to " << begin + bytes << " of " << size;
+  Temporary temporary{view, begin, begin + bytes};
+  if (failed(follow(temporary)))
+    return failure();
+  if (temporary.firstUse && bytes)
+    temporaries.push_back(temporary);
+  return success();
+}
+
+LogicalResult ScratchCheck::compare() {
+  llvm::sort(temporaries, [](const Temporary &a, const Temporary &b) {
+    return std::pair(a.first, a.begin) < std::pair(b.first, b.begin);
+  });
+  SmallVector<const Temporary *> living;
+  for (const Temporary &self : temporaries) {
+    llvm::erase_if(living, [&](const Temporary *other) { return other->last < self.first; });
+    for (const Temporary *other : living) {
+      memref::ViewOp there = other->view, here = self.view;
+      if (there.getSource() != here.getSource() || other->begin >= self.end || self.begin >= other->end)
+        continue;
+      InFlightDiagnostic error = here.emitOpError()
+                                 << "shares bytes " << std::max(self.begin, other->begin) << " to "
+                                 << std::min(self.end, other->end) << " of its scratch with another temporary that is "
+                                 << "still used when it is first used";
+      error.attachNote(there.getLoc()) << "the other temporary";
+      error.attachNote(self.firstUse->getLoc()) << "used first here";
+      error.attachNote(other->lastUse->getLoc()) << "the other one is used last here";
+      return error;
+    }
+    living.push_back(&self);
+  }
+  return success();
+}
+
+LogicalResult ScratchCheck::run() {
+  WalkResult result = block.walk(
+      [&](memref::ViewOp view) { return failed(read(view)) ? WalkResult::interrupt() : WalkResult::advance(); });
+  return failure(result.wasInterrupted() || failed(compare()));
+}
+
+} // namespace
+
+LogicalResult verifyScratchLifetimes(func::FuncOp function) {
+  if (function.isExternal())
+    return success();
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitOpError("has several blocks, so that lifetimes in its scratch have no order");
+  return ScratchCheck(function).run();
+}
+
+} // namespace mlir::ppc

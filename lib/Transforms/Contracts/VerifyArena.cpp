@@ -1,0 +1,254 @@
+// ppc-verify-arena: bytes of the arena against the order of what uses them, whoever laid them out.
+#include "ScratchLifetimes.h"
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/IR/SymbolTable.h"
+#include "ppc/Timing/BufferUses.h"
+#include "ppc/Timing/LinearOrder.h"
+#include "ppc/Timing/UseOrder.h"
+#include "ppc/Transforms/Contracts/Passes.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_VERIFYARENAPASS
+#include "ppc/Transforms/Contracts/Passes.h.inc"
+
+namespace {
+
+using namespace ppcrt;
+
+/// The arenas of all devices cut into cells wherever a slot begins or ends, so that a slot is a range of cells.
+class ArenaCells {
+public:
+  explicit ArenaCells(BufferUses &uses) : uses(uses) {}
+
+  /// Fails, with an error, where a buffer has no place or lies past the end.
+  LogicalResult cut(ProgramOp program);
+
+  size_t size() const { return count; }
+  /// Slots of all buffers, numbered; those in the memory of the host, and empty ones, have no cells.
+  size_t number(uint32_t buffer, int64_t slot) const { return firstSlot[buffer] + slot; }
+  uint32_t bufferOf(size_t slot) const { return llvm::upper_bound(firstSlot, slot) - firstSlot.begin() - 1; }
+  llvm::iota_range<size_t> cells(size_t slot) const { return llvm::seq(ranges[slot].first, ranges[slot].second); }
+  std::string describe(size_t slot) const {
+    uint32_t buffer = bufferOf(slot);
+    return describeSlot(uses.getBuffers()[buffer], slot - firstSlot[buffer]);
+  }
+  /// Where a cell begins.
+  int64_t offset(size_t cell) const { return offsets[cell]; }
+
+private:
+  LogicalResult cutDevice(DeviceOp device, uint32_t first, uint32_t last);
+
+  BufferUses &uses;
+  std::vector<size_t> firstSlot; ///< by buffer, and one more
+  std::vector<std::pair<size_t, size_t>> ranges;
+  std::vector<int64_t> offsets; ///< of cells
+  size_t count = 0;
+};
+
+LogicalResult ArenaCells::cutDevice(DeviceOp device, uint32_t first, uint32_t last) {
+  std::vector<int64_t> bounds;
+  auto forSlots = [&](function_ref<void(size_t slot, int64_t begin, int64_t end)> visit) {
+    for (uint32_t number = first; number < last; ++number) {
+      BufferOp buffer = uses.getBuffers()[number];
+      for (int64_t slot = 0; slot < buffer.getSlotCount(); ++slot)
+        if (buffer.getMemory() != Memory::Host && buffer.getBytes() > 0) {
+          int64_t begin = int64_t(*buffer.getOffset()) + slot * int64_t(buffer.getStride().value_or(0));
+          visit(this->number(number, slot), begin, begin + buffer.getBytes());
+        }
+    }
+  };
+  for (BufferOp buffer : uses.getBuffers().slice(first, last - first)) { // arena_c1
+    if (buffer.getMemory() == Memory::Host)
+      continue;
+    if (!buffer.getOffset() || buffer.hasSlots() != buffer.getStride().has_value())
+      return buffer.emitOpError("has no place in the arena: run ppc-assign-arena first");
+    int64_t end = int64_t(*buffer.getOffset()) + (buffer.getSlotCount() - 1) * int64_t(buffer.getStride().value_or(0)) +
+                  buffer.getBytes();
+    if (end > int64_t(device.getArena().value_or(0)))
+      return buffer.emitOpError() << "ends at byte " << end << " of an arena of "
+                                  << int64_t(device.getArena().value_or(0));
+  }
+  forSlots([&](size_t, int64_t begin, int64_t end) { bounds.insert(bounds.end(), {begin, end}); });
+  llvm::sort(bounds);
+  bounds.erase(llvm::unique(bounds), bounds.end());
+  forSlots([&](size_t slot, int64_t begin, int64_t end) {
+    ranges[slot] = {count + (llvm::lower_bound(bounds, begin) - bounds.begin()),
+                    count + (llvm::lower_bound(bounds, end) - bounds.begin())};
+  });
+  llvm::append_range(offsets, bounds);
+  count += bounds.size();
+  return success();
+}
+
+LogicalResult ArenaCells::cut(ProgramOp program) {
+  firstSlot.assign(1, 0);
+  for (BufferOp buffer : uses.getBuffers())
+    firstSlot.push_back(firstSlot.back() + buffer.getSlotCount());
+  ranges.assign(firstSlot.back(), {0, 0});
+  for (auto [number, device] : llvm::enumerate(program.getDevices()))
+    if (failed(cutDevice(device, uses.firstBuffer(number), uses.firstBuffer(number + 1))))
+      return failure();
+  return success();
+}
+
+/// Follows one list of actions of all devices.
+class ArenaCheck {
+public:
+  ArenaCheck(const StepEvents &events, BufferUses &uses, const ArenaCells &cells)
+      : events(events), uses(uses), cells(cells), places(events, cells.size()) {}
+
+  LogicalResult verify(ArrayRef<Event> order);
+
+private:
+  LogicalResult begin();
+  LogicalResult use(uint32_t activity, const BufferUse &use, Clock ended);
+  LogicalResult end();
+  InFlightDiagnostic conflict(uint32_t activity, size_t slot, size_t cell, uint32_t earlier);
+  void noteWriter(InFlightDiagnostic &error, size_t cell);
+  Operation *op(uint32_t activity) { return events.getActivities()[activity].op; }
+
+  const StepEvents &events;
+  BufferUses &uses;
+  const ArenaCells &cells;
+  UseOrder places; ///< by cell; what lies there is a slot
+};
+
+bool isThereFromBeginning(BufferOp buffer) {
+  return buffer.isSum() ||
+         llvm::is_contained({BufferRole::Parameter, BufferRole::State, BufferRole::Scalar}, buffer.getRole());
+}
+
+// arena_c2
+LogicalResult ArenaCheck::begin() {
+  for (auto [number, op] : llvm::enumerate(uses.getBuffers())) {
+    BufferOp buffer = op;
+    if (!isThereFromBeginning(buffer))
+      continue;
+    size_t slot = cells.number(number, 0);
+    for (size_t cell : cells.cells(slot)) {
+      if (int64_t other = places.content(cell); other != UseOrder::kNothing) {
+        InFlightDiagnostic error = buffer.emitOpError() << "shares byte " << cells.offset(cell) << " of the arena with "
+                                                        << cells.describe(other) << "; a step begins with both";
+        error.attachNote(BufferOp(uses.getBuffers()[cells.bufferOf(other)]).getLoc()) << "the other buffer";
+        return error;
+      }
+      places.setContent(cell, slot);
+    }
+  }
+  return success();
+}
+
+InFlightDiagnostic ArenaCheck::conflict(uint32_t activity, size_t slot, size_t cell, uint32_t earlier) {
+  size_t there = slot;
+  bool wasWritten = false;
+  for (const BufferUse &other : uses.of(op(earlier)))
+    if (size_t number = cells.number(other.buffer, other.slot);
+        (number != slot || earlier != activity) && llvm::is_contained(cells.cells(number), cell)) {
+      there = number;
+      wasWritten |= other.isWrite;
+    }
+  InFlightDiagnostic error = op(activity)->emitOpError();
+  if (earlier == activity) {
+    error << "uses " << cells.describe(slot) << " and " << cells.describe(there) << " at once, which share byte "
+          << cells.offset(cell) << " of the arena";
+    BufferOp other = uses.getBuffers()[cells.bufferOf(there)];
+    error.attachNote(other.getLoc()) << "the other buffer";
+    return error;
+  }
+  error << "may use " << cells.describe(slot) << " while " << cells.describe(there) << ", also at byte "
+        << cells.offset(cell) << " of the arena, is still being " << (wasWritten ? "written" : "read");
+  error.attachNote(op(earlier)->getLoc()) << "which nothing orders before it: " << events.describe(earlier);
+  return error;
+}
+
+void ArenaCheck::noteWriter(InFlightDiagnostic &error, size_t cell) {
+  if (std::optional<uint32_t> writer = places.writer(cell))
+    error.attachNote(op(*writer)->getLoc()) << "written here: " << events.describe(*writer);
+}
+
+// arena_c3, arena_c4
+LogicalResult ArenaCheck::use(uint32_t activity, const BufferUse &use, Clock ended) {
+  size_t slot = cells.number(use.buffer, use.slot);
+  for (size_t cell : cells.cells(slot)) {
+    if (std::optional<uint32_t> earlier = places.add(cell, activity, ended, use.isWrite))
+      return conflict(activity, slot, cell, *earlier);
+    int64_t found = places.content(cell);
+    if (use.isRead && found != UseOrder::kNothing && found != int64_t(slot)) {
+      InFlightDiagnostic error = op(activity)->emitOpError()
+                                 << "reads " << cells.describe(slot) << ", over which " << cells.describe(found)
+                                 << " has been written, at byte " << cells.offset(cell) << " of the arena";
+      noteWriter(error, cell);
+      return error;
+    }
+    if (use.isWrite)
+      places.setContent(cell, slot);
+  }
+  return success();
+}
+
+// arena_c5
+LogicalResult ArenaCheck::end() {
+  for (auto [number, op] : llvm::enumerate(uses.getBuffers())) {
+    BufferOp buffer = op;
+    if (!llvm::is_contained({BufferRole::Parameter, BufferRole::State, BufferRole::Metric}, buffer.getRole()))
+      continue;
+    size_t slot = cells.number(number, 0);
+    for (size_t cell : cells.cells(slot))
+      if (int64_t found = places.content(cell); found != UseOrder::kNothing && found != int64_t(slot)) {
+        InFlightDiagnostic error = buffer.emitOpError() << "is kept, but at the end " << cells.describe(found)
+                                                        << " lies at byte " << cells.offset(cell) << " of the arena";
+        noteWriter(error, cell);
+        return error;
+      }
+  }
+  return success();
+}
+
+LogicalResult ArenaCheck::verify(ArrayRef<Event> order) {
+  if (failed(begin()))
+    return failure();
+  LogicalResult followed = followClocks(events, order, [&](uint32_t activity, Clock ended) -> LogicalResult {
+    for (const BufferUse &used : uses.of(op(activity)))
+      if (failed(use(activity, used, ended)))
+        return failure();
+    return success();
+  });
+  return failure(failed(followed) || failed(end()));
+}
+
+struct VerifyArenaPass : impl::VerifyArenaPassBase<VerifyArenaPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    ModuleOp module = getOperation();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (failed(verifyScratchLifetimes(function))) // arena_c6
+        return signalPassFailure();
+    if (ProgramOp program = findProgram(module); program && failed(verify(program, module)))
+      signalPassFailure();
+  }
+
+  LogicalResult verify(ProgramOp program, ModuleOp module) {
+    ProgramSymbols symbols(program);
+    SymbolTable functions(module);
+    BufferUses uses(program, symbols);
+    ArenaCells cells(uses);
+    if (failed(cells.cut(program)))
+      return failure();
+    for (DeviceOp device : program.getDevices())
+      for (auto routine : device.getBody().front().getOps<RoutineOp>())
+        if (failed(verifyCode(routine, symbols, functions)))
+          return failure();
+    for (bool isEvaluation : {false, true}) {
+      FailureOr<StepEvents> events = StepEvents::build(program, symbols, isEvaluation);
+      if (failed(events))
+        return failure();
+      FailureOr<std::vector<Event>> order = findLinearOrder(*events);
+      if (failed(order) || failed(ArenaCheck(*events, uses, cells).verify(*order)))
+        return failure();
+    }
+    return success();
+  }
+};
+
+} // namespace
+} // namespace mlir::ppc
