@@ -103,7 +103,7 @@ PlanAttr makePlanAttr(const ProgramChain &program, const ChainLayout &layout, co
     names.push_back(StringAttr::get(context, axis.name));
     sizes.push_back(axis.size);
   }
-  return PlanAttr::get(context, GridAttr::get(context, names, sizes), layout.stages,
+  return PlanAttr::get(context, GridAttr::get(context, names, sizes), layout.stages, /*vp=*/1,
                        StringAttr::get(context, layout.schedule), layout.microBatches, entries.getDictionary(context),
                        parameters.getDictionary(context), layout.recompute);
 }

@@ -52,6 +52,12 @@ static bool separates(llvm::ArrayRef<PipelineAction> actions, int64_t slots) {
   return true;
 }
 
+int64_t leastSlots(llvm::ArrayRef<PipelineAction> actions, int64_t atLeast) {
+  while (!separates(actions, atLeast))
+    ++atLeast;
+  return atLeast;
+}
+
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule) {
   std::vector<std::vector<PipelineAction>> perChunk(schedule.replicaCount() * schedule.stageCount);
   auto chunkOf = [&](const PipelineAction &action) {

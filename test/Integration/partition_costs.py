@@ -54,7 +54,7 @@ class Program:
         self.collectives = collections.defaultdict(list)
         action = None
         for line in text.splitlines():
-            function = re.search(r"func\.func @stage0\.(\w+)", line)
+            function = re.search(r"func\.func @(?:stage|device)0\.(\w+)", line)
             action = function.group(1) if function else action
             found = COLLECTIVE.search(line)
             if found:

@@ -81,7 +81,10 @@ def draw_layout(pick):
     while dp * tp * pp > 12:
         dp, tp = max(1, dp - 1), max(1, tp - 1)
     micro_batch, micro_batches = pick.choice([1, 2, 3]), pick.choice([1, 2, 3, 4])
-    layout = ["--dp", dp, "--tp", tp, "--pp", pp, "--micro-batch", micro_batch, "--schedule", pick.choice(["1f1b", "gpipe", "zb1p", "zb2p"]),
+    schedules = ["1f1b", "gpipe", "zb1p", "zb2p"]
+    if pp > 1:  # the others hold several stages per device
+        schedules += ["interleaved", "breadth-first", "zbv", "v-half", "v-min", "wave", "dualpipev"]
+    layout = ["--dp", dp, "--tp", tp, "--pp", pp, "--micro-batch", micro_batch, "--schedule", pick.choice(schedules),
               "--recompute", pick.choice(["none", "none", "selective", "full"]), "--sp=" + pick.choice(["on", "off"]),
               "--zero", pick.choice([0, 1])]
     shape = ["--seq-len", pick.choice([4, 7, 16]), "--global-batch", dp * micro_batch * micro_batches]

@@ -22,10 +22,10 @@ func.func @stage0.forward(%x: tensor<16x8xf32>, %w1: tensor<8x8xf32>, %w2: tenso
 }
 
 // The gradient is reduced in its own buffer, the parameter updated in place.
-// CHECK-LABEL: func.func @stage0.update
+// CHECK-LABEL: func.func @device0.update
 // CHECK:         ppcrt.call @all_reduce_body(%arg1)
 // CHECK:         ppcrt.call @adamw_body(%arg0, %arg1, %arg2, %arg3,
-func.func @stage0.update(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %m: tensor<8x8xf32>,
+func.func @device0.update(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %m: tensor<8x8xf32>,
     %v: tensor<8x8xf32>, %lr: tensor<f32>, %step: tensor<f32>)
     -> (tensor<8x8xf32> {ppc.destination = 0 : i64}, tensor<8x8xf32> {ppc.destination = 2 : i64}, tensor<8x8xf32> {ppc.destination = 3 : i64}, tensor<f32>) attributes {ppcrt.routine = "update"} {
   %r = ppc.all_reduce %g over ["dp"] <sum> : tensor<8x8xf32>

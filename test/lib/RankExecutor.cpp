@@ -26,6 +26,7 @@ RankExecutor::RankExecutor(ModuleOp module)
       stage.places[buffer.getSymName().str()] = stage.buffers.size();
       stage.buffers.push_back(buffer);
       stage.memory.emplace_back(buffer.getSlotCount());
+      stage.holders.emplace_back(buffer.getSlotCount(), -1);
     }
   }
 }
@@ -35,19 +36,14 @@ RankTensors *RankExecutor::memory(Stage &stage, StringRef buffer, int64_t microB
   if (found == stage.places.end())
     return nullptr;
   std::vector<RankTensors> &slots = stage.memory[found->second];
-  return &slots[slots.size() == 1 ? 0 : microBatch % slots.size()];
-}
-
-std::string RankExecutor::begin(Stage &stage, int64_t microBatch) {
-  if (microBatch < 0 || microBatch >= int64_t(program.getMicroBatches()))
-    return "there is no such micro-batch";
-  if (!stage.begun.insert(microBatch).second)
-    return "";
-  for (BufferOp buffer : stage.buffers)
-    if (buffer.hasSlots())
-      *memory(stage, buffer.getSymName(), microBatch) =
-          filled(buffer, grid.deviceCount(), std::numeric_limits<double>::quiet_NaN());
-  return "";
+  size_t slot = slots.size() == 1 ? 0 : microBatch % slots.size();
+  BufferOp op = stage.buffers[found->second];
+  if (!op.hasSlots() || std::exchange(stage.holders[found->second][slot], microBatch) == microBatch)
+    return &slots[slot];
+  // Ids of another micro-batch are wrong numbers; NaN is no id.
+  if (op.getRole() != BufferRole::Input || slots[slot].empty())
+    slots[slot] = filled(op, grid.deviceCount(), std::numeric_limits<double>::quiet_NaN());
+  return &slots[slot];
 }
 
 std::string RankExecutor::load(Stage &stage, int64_t microBatch, const NamedTensors &values) {
@@ -102,16 +98,12 @@ std::string RankExecutor::runRoutine(Stage &stage, RunOp run) {
 std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool &waits) {
   Stage &stage = stages[index];
   Operation *action = stage.actions[stage.next];
-  if (auto run = dyn_cast<RunOp>(action)) {
-    if (run.getMicroBatch())
-      if (std::string error = begin(stage, *run.getMicroBatch()); !error.empty())
-        return error;
-    return runRoutine(stage, run);
-  }
-  if (auto load = dyn_cast<LoadOp>(action)) {
-    std::string error = begin(stage, load.getMicroBatch());
-    return error.empty() ? this->load(stage, load.getMicroBatch(), values) : error;
-  }
+  auto exists = [&](int64_t microBatch) { return microBatch >= 0 && microBatch < int64_t(program.getMicroBatches()); };
+  if (auto run = dyn_cast<RunOp>(action))
+    return exists(run.getMicroBatch().value_or(0)) ? runRoutine(stage, run) : "there is no such micro-batch";
+  if (auto load = dyn_cast<LoadOp>(action))
+    return exists(load.getMicroBatch()) ? this->load(stage, load.getMicroBatch(), values)
+                                        : "there is no such micro-batch";
   auto send = dyn_cast<SendOp>(action);
   auto receive = dyn_cast<ReceiveOp>(action);
   if (!send && !receive)
@@ -121,8 +113,8 @@ std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool
   int64_t microBatch = send ? send.getMicroBatch() : receive.getMicroBatch();
   if (!message || (send ? message.getSender() : message.getReceiver()) != stage.device.getSymNameAttr())
     return "no such message";
-  if (std::string error = begin(stage, microBatch); !error.empty())
-    return error;
+  if (!exists(microBatch))
+    return "there is no such micro-batch";
   std::pair<std::string, int64_t> key(message.getSymName().str(), microBatch);
   SymbolRefAttr end = send ? message.getFrom() : message.getTo();
   RankTensors *buffer = memory(stage, end.getLeafReference(), microBatch);

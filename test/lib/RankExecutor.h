@@ -17,8 +17,8 @@ using RankTensors = SmallVector<ReferenceTensor>;
 /// Logical values by name: "parameter w", "m of w", "scalar step", "input ids".
 using NamedTensors = std::map<std::string, ReferenceTensor>;
 
-/// Memory starts as NaN, and a slot becomes NaN again when a micro-batch takes it, so that a value from a wrong slot,
-/// or none at all, shows in the results.
+/// Memory starts as NaN, and a slot of a buffer becomes NaN again when another micro-batch first uses it, so that a
+/// value from a wrong slot, or none at all, shows in the results.
 class RankExecutor {
 public:
   /// `module` has a ppcrt.program with steps, whose code works on tensors.
@@ -39,14 +39,13 @@ private:
     std::map<std::string, int64_t> places;        ///< of buffers, by name
     std::vector<std::vector<RankTensors>> memory; ///< by buffer and slot
     SmallVector<Operation *> actions;
-    std::set<int64_t> begun;
+    std::vector<std::vector<int64_t>> holders; ///< by buffer and slot: the micro-batch that used it last
     size_t next = 0;
   };
 
   /// What lies in a buffer; null when there is none of that name.
   RankTensors *memory(Stage &stage, StringRef buffer, int64_t microBatch);
   std::string perform(size_t stage, const NamedTensors &values, bool &waits);
-  std::string begin(Stage &stage, int64_t microBatch);
   std::string load(Stage &stage, int64_t microBatch, const NamedTensors &values);
   std::string runRoutine(Stage &stage, ppcrt::RunOp run);
   std::string gather(Stage &stage, ppcrt::RoutineOp routine, int64_t microBatch, SmallVector<RankValues> &arguments);

@@ -222,7 +222,7 @@ bool RuleTry::draw() {
   logical = ModuleOp::create(op->getLoc());
   local = ModuleOp::create(op->getLoc());
   (*local)->setAttr(attr::plan,
-                    PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, builder.getStringAttr("1f1b"), 1,
+                    PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, 1, builder.getStringAttr("1f1b"), 1,
                                   builder.getDictionaryAttr({}), builder.getDictionaryAttr({}), DictionaryAttr()));
   makeFunction(*logical, false);
   makeFunction(*local, true);

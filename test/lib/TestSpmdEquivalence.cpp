@@ -122,8 +122,8 @@ private:
     for (StringRef name : {"sequence", "hidden"}) // of inputs, where they have it
       if (!axes.empty() && draw(random, 0, 1))
         dimensions.emplace_back(StringAttr::get(context, kActivationPrefix + name), toArrayAttr(context, axes));
-    module->setAttr(attr::plan, PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, StringAttr::get(context, "1f1b"), 1,
-                                              DictionaryAttr::get(context, dimensions), DictionaryAttr::get(context),
+    module->setAttr(attr::plan, PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, 1, StringAttr::get(context, "1f1b"),
+                                              1, DictionaryAttr::get(context, dimensions), DictionaryAttr::get(context),
                                               DictionaryAttr()));
     module.walk([&](Operation *op) { // everything is on one stage
       if (op->hasAttr(attr::layer))

@@ -47,7 +47,7 @@ static void noteLeftOut(const ModelShape &shape) {
 
 int64_t Compilation::rankCount() const {
   auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
-  return plan.getGrid().deviceCount() * int64_t(plan.getStages().size());
+  return plan.getGrid().deviceCount() * plan.getPipelineDevices();
 }
 
 bool Compilation::load() {
@@ -209,6 +209,7 @@ bool Compilation::makePlan() {
     plan.dp = options.dp.value_or(0);
     plan.tp = options.tp.value_or(0);
     plan.pp = options.pp.value_or(0);
+    plan.vp = options.vp.value_or(0);
     plan.microBatch = options.microBatch.value_or(0);
     plan.sequenceParallel = options.sp;
     plan.zero = options.zero.value_or(-1);
@@ -228,10 +229,11 @@ bool Compilation::makePlan() {
   plan.dp = options.dp.value_or(1);
   plan.tp = options.tp.value_or(1);
   plan.pp = options.pp.value_or(1);
+  plan.vp = options.vp.value_or(0);
   plan.microBatch = options.microBatch.value_or(1);
   plan.sequenceParallel = options.sp == "on";
   plan.zero = options.zero.value_or(0);
-  plan.schedule = options.schedule.empty() ? "1f1b" : options.schedule;
+  plan.schedule = !options.schedule.empty() ? options.schedule : plan.vp > 1 ? "interleaved" : "1f1b";
   plan.recompute = options.recompute.empty() ? "none" : options.recompute;
   plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
   if (!setPlan("pins", [&](OpPassManager &pm) {

@@ -42,7 +42,12 @@ cl::opt<double> memory("memory",
                        cl::value_desc("GiB"), cl::cat(layoutCategory));
 cl::opt<int64_t> dp("dp", cl::desc("Data-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<int64_t> tp("tp", cl::desc("Tensor-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
-cl::opt<int64_t> pp("pp", cl::desc("Pipeline stages"), cl::value_desc("N"), cl::cat(layoutCategory));
+cl::opt<int64_t> pp("pp", cl::desc("Pipeline-parallel degree: devices that layers are cut over"), cl::value_desc("N"),
+                    cl::cat(layoutCategory));
+cl::opt<int64_t> vp("vp",
+                    cl::desc("Virtual stages per pipeline device; default: as many as the schedule needs (1f1b: 1, "
+                             "interleaved: 2)"),
+                    cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<int64_t> microBatch("micro-batch", cl::desc("Sequences per micro-batch and data-parallel rank"),
                             cl::value_desc("sequences"), cl::cat(layoutCategory));
 cl::opt<std::string>
@@ -52,17 +57,20 @@ cl::opt<std::string>
        cl::value_desc("on|off"), cl::ValueOptional, cl::cat(layoutCategory));
 cl::opt<int64_t> zero("zero", cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"),
                       cl::value_desc("0|1"), cl::cat(layoutCategory));
-cl::opt<std::string> schedule("schedule",
-                              cl::desc("Pipeline schedule: gpipe, 1f1b (default without a search), zb1p or zb2p"),
-                              cl::value_desc("name"), cl::cat(layoutCategory));
+cl::opt<std::string> schedule(
+    "schedule",
+    cl::desc("Pipeline schedule: gpipe, 1f1b (default without a search), interleaved (with --vp), breadth-first, "
+             "zb1p, zb2p, zbv, v-half, v-min, wave"),
+    cl::value_desc("name"), cl::cat(layoutCategory));
 cl::opt<std::string>
     recompute("recompute",
               cl::desc("What backward computes again instead of keeping it: none (default without a search), "
                        "selective (attention), full (whole layers)"),
               cl::value_desc("what"), cl::cat(layoutCategory));
-cl::list<int64_t> layersPerStage("layers-per-stage", cl::CommaSeparated,
-                                 cl::desc("Transformer layers of each stage, for example 3,2; default: by cost"),
-                                 cl::value_desc("n,n,..."), cl::cat(layoutCategory));
+cl::list<int64_t>
+    layersPerStage("layers-per-stage", cl::CommaSeparated,
+                   cl::desc("Transformer layers of each (virtual) stage, for example 3,2; default: by cost"),
+                   cl::value_desc("n,n,..."), cl::cat(layoutCategory));
 cl::opt<std::string> planFile("plan", cl::desc("YAML file with the whole plan (from --emit=plan)"),
                               cl::value_desc("file"), cl::cat(layoutCategory));
 
@@ -143,8 +151,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     return {nullptr, usageError("--optimizer=" + optimizer + ": this build has the optimizer adamw")};
   for (auto [name, option] :
        {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch), std::pair("ranks", &ranks),
-        std::pair("dp", &dp), std::pair("tp", &tp), std::pair("pp", &pp), std::pair("micro-batch", &microBatch),
-        std::pair("check-steps", &checkSteps)})
+        std::pair("dp", &dp), std::pair("tp", &tp), std::pair("pp", &pp), std::pair("vp", &vp),
+        std::pair("micro-batch", &microBatch), std::pair("check-steps", &checkSteps)})
     if (option->getNumOccurrences() && *option < 1)
       return {nullptr, usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1")};
   if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" &&
@@ -162,7 +170,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     return {nullptr, usageError("--zero is " + llvm::Twine(zero) +
                                 ": compiled programs run 0, or 1 (optimizer state cut over dp)")};
   if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &sp, &zero, &microBatch, &schedule,
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &vp, &sp, &zero, &microBatch, &schedule,
                                                                &recompute, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
@@ -177,9 +185,9 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->precision = precision;
   options->cluster = cluster;
   options->memory = memory * 0x1p30;
-  for (auto [option, field] :
-       {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
-        std::pair(&pp, &options->pp), std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
+  for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp),
+                               std::pair(&tp, &options->tp), std::pair(&pp, &options->pp), std::pair(&vp, &options->vp),
+                               std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
     if (option->getNumOccurrences())
       *field = *option;
   options->sp = sp;

@@ -15,7 +15,7 @@ int64_t ppc::groupSize(Operation *op, ArrayAttr axes, int64_t whole, int64_t blo
     return block == 0 ? 1 : blockSize(whole, block);
   int64_t size = 1;
   for (StringRef axis : axisNames(axes))
-    size *= axis == "pp" ? int64_t(plan.getStages().size()) : plan.getGrid().size(axis);
+    size *= axis == "pp" ? plan.getPipelineDevices() : plan.getGrid().size(axis);
   return size;
 }
 

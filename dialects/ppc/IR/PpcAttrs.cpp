@@ -283,7 +283,7 @@ static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitErro
 }
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, GridAttr grid, ArrayRef<int64_t> stages,
-                               StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
+                               int64_t vp, StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
                                DictionaryAttr parameters, DictionaryAttr recompute) {
   if (stages.empty() || stages.front() != 0)
     return emitError() << "a plan's stages start with layer 0";
@@ -291,6 +291,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
     if (stages[i] <= stages[i - 1])
       return emitError() << "a plan's stages must start at increasing layers, found " << stages[i - 1] << " then "
                          << stages[i];
+  if (vp < 1 || int64_t(stages.size()) % vp)
+    return emitError() << "vp is " << vp << ", which does not divide the plan's " << stages.size() << " stages";
   if (microBatches < 1)
     return emitError() << "micro_batches is " << microBatches << ", expected at least 1";
   for (NamedAttribute dimension : dimensions) {

@@ -90,6 +90,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
   let description = [{
     - `grid`: the devices of one stage.
     - `stages`: the first layer of each pipeline stage, starting with 0; as many entries as stages.
+    - `vp`: virtual stages per pipeline device, 1 where it is not said. There are `stages` / `vp` pipeline devices; which holds which
+      stages is the schedule's choice.
     - `schedule`: name of the pipeline schedule.
     - `micro_batches`: micro-batches per step.
     - `dimensions`: logical dimension name to axes, `{batch = ["dp"], ffn = ["tp"]}`; applies to every function argument
@@ -103,17 +105,22 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
   }];
   let parameters = (ins "::mlir::ppc::GridAttr":$grid,
                         ArrayRefParameter<"int64_t">:$stages,
+                        DefaultValuedParameter<"int64_t", "1">:$vp,
                         "::mlir::StringAttr":$schedule,
                         "int64_t":$micro_batches,
                         "::mlir::DictionaryAttr":$dimensions,
                         "::mlir::DictionaryAttr":$parameters,
                         OptionalParameter<"::mlir::DictionaryAttr">:$recompute);
   let assemblyFormat = [{
-    `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
+    `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` (`vp` `=` $vp^ `,`)? `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
     `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters
     (`,` `recompute` `=` $recompute^)? `>`
   }];
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Coordinates of the pipeline axis: each holds `vp` of the stages.
+    int64_t getPipelineDevices() const { return int64_t(getStages().size()) / getVp(); }
+  }];
 }
 
 #endif // PPC_IR_PPCATTRS_TD

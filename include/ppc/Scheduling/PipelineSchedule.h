@@ -169,6 +169,10 @@ llvm::Expected<PipelineSchedule> makePipelineSchedule(llvm::StringRef name, int6
 /// that exist.
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule);
 
+/// The least K from `atLeast` on such that no two micro-batches of these actions with the same m % K are in flight at
+/// once: of what several stages of a device use together.
+int64_t leastSlots(llvm::ArrayRef<PipelineAction> actions, int64_t atLeast);
+
 } // namespace mlir::ppc
 
 #endif // PPC_SCHEDULING_PIPELINESCHEDULE_H

@@ -1,5 +1,6 @@
 #include "ppc/Planning/Files/LayoutFile.h"
 
+#include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,8 +15,7 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
   struct {
     PlanKey key;
     const char *what;
-  } one[] = {{PlanKey::Vp, "virtual stages"},
-             {PlanKey::Cp, "context parallelism"},
+  } one[] = {{PlanKey::Cp, "context parallelism"},
              {PlanKey::Ep, "expert parallelism"},
              {PlanKey::Etp, "tensor parallelism inside experts"},
              {PlanKey::Offload, "offload"}};
@@ -28,8 +28,11 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
     return part("gradients or parameters cut over data-parallel ranks", PlanKey::Zero, layout.zero);
   if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks())
     return part("state cut over some of the data-parallel ranks", PlanKey::ShardGroup, layout.shardGroup);
-  if (layout.pp > 1 && !llvm::is_contained({"1f1b", "gpipe", "zb1p", "zb2p"}, layout.schedule))
-    return "pipeline schedule " + layout.schedule;
+  if (layout.pp > 1)
+    if (llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(layout.schedule); !kind)
+      return llvm::toString(kind.takeError());
+    else if ((*kind)->replicas > 1 || (*kind)->slicesSequence)
+      return "pipeline schedule " + layout.schedule;
   if (layout.precision != Precision::F32 && layout.precision != Precision::Bf16)
     return "products in " + toString(layout.precision).str();
   return "";
@@ -96,8 +99,10 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, const
   int64_t next = 1;
   for (size_t i = 0; i + 1 < layout.stageLayers.size(); ++i)
     first.push_back(next += layout.stageLayers[i]);
-  out << "stages: " << listText(first) << "   # first layer of each; 0 is the embedding\n"
-      << "schedule: " << (layout.pp == 1 ? "1f1b" : layout.schedule) << "\nmicro_batches: " << layout.microBatches(job)
+  out << "stages: " << listText(first) << "   # first layer of each; 0 is the embedding\n";
+  if (layout.vp > 1)
+    out << "vp: " << layout.vp << "   # virtual stages per pipeline device\n";
+  out << "schedule: " << (layout.pp == 1 ? "1f1b" : layout.schedule) << "\nmicro_batches: " << layout.microBatches(job)
       << '\n'
       << "dimensions: { batch: [ dp ], ffn: " << whole << ", ";
   if (both)
@@ -159,7 +164,9 @@ static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) 
       file.fail("schedule", llvm::toString(schedule.takeError()));
   std::vector<double> first = file.numbers("stages"); // layers; 0 is the embedding
   if (!first.empty() && !file.failed()) {
-    check(file, "stages", PlanKey::Pp, int64_t(first.size()));
+    int64_t vp = file.has("vp") ? file.integer("vp", 1) : 1;
+    check(file, "vp", PlanKey::Vp, vp);
+    check(file, "stages", PlanKey::Pp, int64_t(first.size()) / std::max<int64_t>(vp, 1));
     llvm::ArrayRef<int64_t> layers = constraints.stageLayers;
     for (size_t i = 0; i + 1 < first.size() && layers.size() == first.size(); ++i)
       if (first[i + 1] - std::max(first[i], 1.0) != double(layers[i]))

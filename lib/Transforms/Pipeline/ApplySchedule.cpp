@@ -1,10 +1,13 @@
 // Turns the plan's schedule into the actions of each device.
+#include "StageProgram.h"
 #include "StepWriter.h"
-#include "dialects/ppc/Ppc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Scheduling/ScheduleVerifier.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <map>
 
 namespace mlir::ppc {
 #define GEN_PASS_DEF_APPLYSCHEDULEPASS
@@ -29,21 +32,104 @@ RoutineKind routineKind(PipelineActionKind kind) {
 /// Writes the step and the evaluation of one device.
 class DeviceSchedule {
 public:
-  DeviceSchedule(DeviceOp device, ProgramOp program, ProgramSymbols &symbols)
-      : device(device), symbols(symbols), messages(llvm::to_vector(program.getBody().front().getOps<MessageOp>())) {}
+  /// `chunks`: of each virtual stage its place on its device.
+  DeviceSchedule(DeviceOp device, ProgramOp program, ProgramSymbols &symbols, ArrayRef<int64_t> chunks)
+      : device(device), symbols(symbols), chunks(chunks),
+        messages(llvm::to_vector(program.getBody().front().getOps<MessageOp>())) {}
 
+  /// Gives each buffer with slots as many as the actions that use it need.
+  void setSlots(const PipelineSchedule &schedule, ArrayRef<int64_t> slotsOfStages);
   void write(ArrayRef<PipelineAction> actions, bool isEvaluation);
 
 private:
-  int64_t place(StringAttr name) { return int64_t(symbols.device(name).getAt()); }
-  RoutineKind kindOf(StringAttr device, FlatSymbolRefAttr routine) {
-    return symbols.routine(symbols.device(device), routine.getAttr()).getKind();
+  /// Messages in one direction between two devices are in one order, each kind by itself: forwards go up the stages and
+  /// backwards down, and where devices hold several stages both may go from one of them to the other.
+  std::string lineOf(MessageOp message);
+  bool isForward(MessageOp message) {
+    return routineOf(message.getSender(), message.getMadeAttr()).getKind() == RoutineKind::Forward;
   }
+  RoutineOp routineOf(StringAttr device, FlatSymbolRefAttr routine) {
+    return symbols.routine(symbols.device(device), routine.getAttr());
+  }
+  RoutineOp routineOf(const PipelineAction &action) {
+    return device.routine(routineKind(action.kind), chunks[action.stage]);
+  }
+  /// Whether a routine of this chunk reads an input.
+  bool hasInputs(int64_t chunk);
+  /// The chunks whose routines use each buffer.
+  llvm::MapVector<BufferOp, llvm::SmallSetVector<int64_t, 2>> usingChunks();
 
   DeviceOp device;
   ProgramSymbols &symbols;
+  ArrayRef<int64_t> chunks;
   SmallVector<MessageOp> messages;
 };
+
+std::string DeviceSchedule::lineOf(MessageOp message) {
+  bool forward = isForward(message);
+  bool isMixed = llvm::any_of(messages, [&](MessageOp other) {
+    return other.getSender() == message.getSender() && other.getReceiver() == message.getReceiver() &&
+           isForward(other) != forward;
+  });
+  StringAttr peer = message.getSender() == device.getSymNameAttr() ? message.getReceiver() : message.getSender();
+  return (Twine(symbols.device(peer).getAt()) + (isMixed ? forward ? ".forward" : ".backward" : "")).str();
+}
+
+llvm::MapVector<BufferOp, llvm::SmallSetVector<int64_t, 2>> DeviceSchedule::usingChunks() {
+  llvm::MapVector<BufferOp, llvm::SmallSetVector<int64_t, 2>> result;
+  for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
+    if (routine.isOfStep())
+      continue;
+    for (ArrayAttr list : {routine.getReads(), routine.getWrites()})
+      for (auto name : list.getAsRange<FlatSymbolRefAttr>())
+        if (BufferOp buffer = symbols.buffer(device, name.getAttr()); buffer.hasSlots())
+          result[buffer].insert(int64_t(routine.getChunk()));
+  }
+  // Inputs are loaded together, before the first chunk that reads any.
+  llvm::SmallSetVector<int64_t, 2> loaded;
+  for (auto &[buffer, users] : result)
+    if (BufferOp(buffer).getRole() == BufferRole::Input)
+      loaded.insert(users.begin(), users.end());
+  for (auto &[buffer, users] : result)
+    if (BufferOp(buffer).getRole() == BufferRole::Input)
+      users = loaded;
+  return result;
+}
+
+void DeviceSchedule::setSlots(const PipelineSchedule &schedule, ArrayRef<int64_t> slotsOfStages) {
+  ArrayRef<PipelineAction> actions = schedule.devices[device.getAt()];
+  DenseMap<int64_t, int64_t> slotsOfChunk;
+  for (const PipelineAction &action : actions)
+    slotsOfChunk[chunks[action.stage]] = slotsOfStages[action.stage];
+  std::map<std::vector<int64_t>, int64_t> shared; // of buffers that several chunks use
+  for (auto &[buffer, users] : usingChunks()) {
+    if (users.size() == 1) {
+      BufferOp(buffer).setSlots(slotsOfChunk.lookup(users.front()));
+      continue;
+    }
+    std::vector<int64_t> key(users.begin(), users.end());
+    llvm::sort(key);
+    auto [known, isNew] = shared.try_emplace(key, 1);
+    if (isNew) {
+      std::vector<PipelineAction> own;
+      llvm::copy_if(actions, std::back_inserter(own),
+                    [&](const PipelineAction &action) { return llvm::is_contained(key, chunks[action.stage]); });
+      for (int64_t chunk : key)
+        known->second = std::max(known->second, slotsOfChunk.lookup(chunk));
+      known->second = leastSlots(own, known->second);
+    }
+    BufferOp(buffer).setSlots(known->second);
+  }
+}
+
+bool DeviceSchedule::hasInputs(int64_t chunk) {
+  return llvm::any_of(device.getBody().front().getOps<RoutineOp>(), [&](RoutineOp routine) {
+    return !routine.isOfStep() && int64_t(routine.getChunk()) == chunk &&
+           llvm::any_of(routine.getReads().getAsRange<FlatSymbolRefAttr>(), [&](FlatSymbolRefAttr name) {
+             return symbols.buffer(device, name.getAttr()).getRole() == BufferRole::Input;
+           });
+  });
+}
 
 void DeviceSchedule::write(ArrayRef<PipelineAction> actions, bool isEvaluation) {
   auto builder = OpBuilder::atBlockEnd(&device.getBody().front());
@@ -53,25 +139,34 @@ void DeviceSchedule::write(ArrayRef<PipelineAction> actions, bool isEvaluation) 
   if (RoutineOp prepare = device.routine(RoutineKind::Prepare))
     writer.run(prepare);
   StringAttr self = device.getSymNameAttr();
-  DenseSet<int64_t> begun;
+  DenseMap<int64_t, bool> loads; // by chunk
+  DenseMap<Operation *, std::string> lines;
+  for (MessageOp message : messages)
+    if (message.getSender() == self || message.getReceiver() == self)
+      lines[message] = lineOf(message);
+  DenseSet<int64_t> loaded;
+  // What only a backward uses is not sent where there is none.
+  auto isMeant = [&](MessageOp message) {
+    return !isEvaluation || routineOf(message.getReceiver(), message.getUsedAttr()).getKind() == RoutineKind::Forward;
+  };
   for (const PipelineAction &action : actions) {
-    RoutineKind kind = routineKind(action.kind);
-    if (isEvaluation && kind != RoutineKind::Forward)
+    RoutineOp routine = routineOf(action);
+    if (!routine || (isEvaluation && routine.getKind() != RoutineKind::Forward))
       continue;
-    // What only a backward uses is not sent where there is none.
-    auto isMeant = [&](MessageOp message) {
-      return !isEvaluation || kindOf(message.getReceiver(), message.getUsedAttr()) == RoutineKind::Forward;
-    };
-    if (begun.insert(action.microBatch).second)
+    int64_t chunk = routine.getChunk();
+    auto [reads, isNew] = loads.try_emplace(chunk, false);
+    if (isNew)
+      reads->second = hasInputs(chunk);
+    if (reads->second && loaded.insert(action.microBatch).second)
       writer.load(action.microBatch);
+    auto own = FlatSymbolRefAttr::get(routine.getSymNameAttr());
     for (MessageOp message : messages)
-      if (message.getReceiver() == self && kindOf(self, message.getUsedAttr()) == kind && isMeant(message))
-        writer.receive(message, action.microBatch, place(message.getSender()));
-    if (RoutineOp routine = device.routine(kind))
-      writer.run(routine, action.microBatch);
+      if (message.getReceiver() == self && message.getUsedAttr() == own && isMeant(message))
+        writer.receive(message, action.microBatch, lines.lookup(message));
+    writer.run(routine, action.microBatch);
     for (MessageOp message : messages)
-      if (message.getSender() == self && kindOf(self, message.getMadeAttr()) == kind && isMeant(message))
-        writer.send(message, action.microBatch, place(message.getReceiver()));
+      if (message.getSender() == self && message.getMadeAttr() == own && isMeant(message))
+        writer.send(message, action.microBatch, lines.lookup(message));
   }
   if (RoutineOp last = device.routine(isEvaluation ? RoutineKind::Evaluate : RoutineKind::Update))
     writer.run(last);
@@ -89,27 +184,30 @@ struct ApplySchedulePass : impl::ApplySchedulePassBase<ApplySchedulePass> {
     if (!plan || !program)
       return fail("expected a module with ppc.plan and a ppcrt.program: run ppc-split-stages first");
     SmallVector<DeviceOp> devices = program.getDevices();
-    if (devices.size() != plan.getStages().size())
+    if (int64_t(devices.size()) != plan.getPipelineDevices())
       return fail("the program has " + Twine(devices.size()) + " devices, but the plan has " +
-                  Twine(plan.getStages().size()) + " stages");
-    llvm::Expected<PipelineSchedule> schedule =
-        makePipelineSchedule(plan.getSchedule().getValue(), devices.size(), plan.getMicroBatches());
+                  Twine(plan.getPipelineDevices()));
+    llvm::Expected<PipelinePlacement> placement = PipelinePlacement::of(plan);
+    if (!placement)
+      return fail(llvm::toString(placement.takeError()));
+    llvm::Expected<PipelineSchedule> schedule = makePipelineSchedule(
+        plan.getSchedule().getValue(), {int64_t(devices.size()), int64_t(plan.getMicroBatches()), plan.getVp()});
     if (!schedule)
       return fail(llvm::toString(schedule.takeError()));
     std::vector<int64_t> slots = slotsPerStage(*schedule);
     if (llvm::Error error = verifySchedule(*schedule, slots))
       return fail(llvm::toString(std::move(error)));
 
-    for (auto [device, count] : llvm::zip_equal(devices, slots))
-      for (auto buffer : device.getBody().front().getOps<BufferOp>())
-        if (buffer.hasSlots())
-          buffer.setSlots(count);
+    SmallVector<int64_t> chunks;
+    for (int64_t stage = 0; stage < placement->stageCount(); ++stage)
+      chunks.push_back(placement->chunkOf(stage));
     bool evaluates = llvm::all_of(devices, [](DeviceOp device) { return bool(device.routine(RoutineKind::Evaluate)); });
     ProgramSymbols symbols(program);
     for (auto [device, actions] : llvm::zip_equal(devices, schedule->devices)) {
       if (device.getStep())
         return fail("device " + Twine(device.getAt()) + " has a step already");
-      DeviceSchedule own(device, program, symbols);
+      DeviceSchedule own(device, program, symbols, chunks);
+      own.setSlots(*schedule, slots);
       own.write(actions, /*isEvaluation=*/false);
       if (evaluates)
         own.write(actions, /*isEvaluation=*/true);

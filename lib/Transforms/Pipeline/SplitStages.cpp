@@ -9,25 +9,6 @@ namespace mlir::ppc {
 
 namespace {
 
-/// Where an op of a micro-batch runs.
-struct Site {
-  int64_t stage;
-  RoutineKind action;
-  bool operator==(const Site &other) const { return stage == other.stage && action == other.action; }
-  /// Whether every schedule has done the work here before that of the same micro-batch at `user`: forwards go up the
-  /// stages, backwards down, and a weight gradient runs some time after its own stage's backward.
-  bool precedes(const Site &user) const {
-    if (action == RoutineKind::Prepare)
-      return stage == user.stage;
-    if (action == RoutineKind::WeightGradient)
-      return *this == user;
-    if (action == RoutineKind::Forward)
-      return user.action != RoutineKind::Forward || stage <= user.stage;
-    return user.action != RoutineKind::Forward && stage >= user.stage;
-  }
-  std::string str() const { return (stringifyRoutineKind(action) + " of stage " + Twine(stage)).str(); }
-};
-
 class StepSplitter {
 public:
   StepSplitter(StepSplit &split, bool splitWeightGradient) : split(split), splitWeightGradient(splitWeightGradient) {}
@@ -40,10 +21,20 @@ private:
   LogicalResult cloneTo(Operation *op, Site site);
   /// Makes `value` of @step available at `site`.
   FailureOr<Value> materialize(Value value, Site site, Operation *user);
-  /// The buffer in which `value`, made by a micro-batch at `from`, lies on its own stage.
+  /// The function of ops at `site`, added on first use.
+  StageFunction &functionAt(Site site) {
+    bool isOfStep = site.action == RoutineKind::Prepare;
+    return split.holderOf(site.stage)
+        .function(site.action, split.module, split.step.getLoc(), isOfStep ? 0 : split.placement.chunkOf(site.stage),
+                  site.stage);
+  }
+  bool isSameDevice(Site a, Site b) const {
+    return split.placement.deviceOf(a.stage) == split.placement.deviceOf(b.stage);
+  }
+  /// The buffer in which `value`, made by a micro-batch at `from`, lies on its own device.
   BufferOp ownBuffer(Value value, Site from);
   int64_t orderOf(Value value);
-  /// The buffer on `to`'s stage that receives `value`.
+  /// The buffer on `to`'s device that receives `value`.
   BufferOp receivedBuffer(Value value, Site from, Site to);
   LogicalResult cloneBody();
   LogicalResult addAccumulators();
@@ -63,8 +54,8 @@ FailureOr<Site> StepSplitter::siteOf(Operation *op) {
   if (!stage || !part)
     return op->emitOpError() << "has no " << (stage ? attr::part : attr::stage)
                              << ", so it has no place in the pipeline";
-  if (stage.getInt() < 0 || stage.getInt() >= split.stageCount())
-    return op->emitOpError() << "is on stage " << stage.getInt() << " of a plan with " << split.stageCount()
+  if (stage.getInt() < 0 || stage.getInt() >= split.placement.stageCount())
+    return op->emitOpError() << "is on stage " << stage.getInt() << " of a plan with " << split.placement.stageCount()
                              << " stages";
   RoutineKind action = part.getValue() == Part::Forward                                 ? RoutineKind::Forward
                        : part.getValue() == Part::WeightGradient && splitWeightGradient ? RoutineKind::WeightGradient
@@ -81,7 +72,7 @@ int64_t StepSplitter::orderOf(Value value) {
 }
 
 BufferOp StepSplitter::ownBuffer(Value value, Site from) {
-  StageProgram &program = *split.stages[from.stage];
+  StageProgram &program = split.holderOf(from.stage);
   auto [it, isNew] = program.bufferOf.try_emplace(value);
   if (isNew) {
     bool isPrepared = from.action == RoutineKind::Prepare;
@@ -92,29 +83,30 @@ BufferOp StepSplitter::ownBuffer(Value value, Site from) {
       fields.name = name.getName();
     BufferOp buffer = program.addBuffer(isPrepared ? BufferRole::Prepared : BufferRole::Saved, value.getType(), fields);
     program.bufferOf[value] = buffer;
-    StageFunction &function = *program.findFunction(from.action);
+    StageFunction &function = functionAt(from);
     function.addResult(buffer, function.mapping.lookup(value));
   }
   return program.bufferOf.lookup(value);
 }
 
 BufferOp StepSplitter::receivedBuffer(Value value, Site from, Site to) {
-  StageProgram &program = *split.stages[to.stage];
+  StageProgram &program = split.holderOf(to.stage);
   if (auto it = program.bufferOf.find(value); it != program.bufferOf.end()) {
     StageMessage &message = split.messages[messageTo.at(it->second)];
-    message.used = std::min(message.used, to.action);
+    if (!message.used.precedes(to))
+      message.used = to;
     return it->second;
   }
   BufferOp sent = ownBuffer(value, from);
   BufferOp received = program.addBuffer(BufferRole::Message, value.getType());
   program.bufferOf[value] = received;
   messageTo[received] = split.messages.size();
-  split.messages.push_back({from.stage, sent, from.action, to.stage, received, to.action});
+  split.messages.push_back({from, sent, to, received});
   return received;
 }
 
 FailureOr<BufferOp> StepSplitter::inputBuffer(int64_t stage, BlockArgument argument) {
-  StageProgram &program = *split.stages[stage];
+  StageProgram &program = split.holderOf(stage);
   if (auto it = program.bufferOf.find(argument); it != program.bufferOf.end())
     return it->second;
   auto outer = dyn_cast<BlockArgument>(split.accumulate.getInputs()[argument.getArgNumber()]);
@@ -130,8 +122,7 @@ FailureOr<BufferOp> StepSplitter::inputBuffer(int64_t stage, BlockArgument argum
 }
 
 FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *user) {
-  StageProgram &program = *split.stages[site.stage];
-  StageFunction &function = *program.findFunction(site.action);
+  StageFunction &function = functionAt(site);
   if (Value mapped = function.mapping.lookupOrNull(value))
     return mapped;
   Value result;
@@ -147,18 +138,18 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
       return failure();
     result = function.argument(*buffer, value.getType());
   } else if (!op) {
-    FailureOr<BufferOp> buffer = split.argumentBuffer(site.stage, cast<BlockArgument>(value));
+    FailureOr<BufferOp> buffer = split.argumentBuffer(split.placement.deviceOf(site.stage), cast<BlockArgument>(value));
     if (failed(buffer))
       return failure();
     result = function.argument(*buffer, value.getType());
   } else if (auto found = sites.find(op); found != sites.end()) {
     Site from = found->second;
-    if (!from.precedes(site)) {
+    if (from.action == RoutineKind::Prepare ? !isSameDevice(from, site) : !from.precedes(site)) {
       InFlightDiagnostic error = user->emitOpError() << "in " << site.str() << " needs a value that is not there yet";
       error.attachNote(op->getLoc()) << "it is computed in " << from.str();
       return error;
     }
-    BufferOp buffer = from.stage == site.stage ? ownBuffer(value, from) : receivedBuffer(value, from, site);
+    BufferOp buffer = isSameDevice(from, site) ? ownBuffer(value, from) : receivedBuffer(value, from, site);
     result = function.argument(buffer, value.getType());
   } else {
     return user->emitOpError("uses a value that is computed outside of the micro-batches");
@@ -169,7 +160,7 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
 
 LogicalResult StepSplitter::cloneTo(Operation *op, Site site) {
   sites[op] = site;
-  StageFunction &function = split.stages[site.stage]->function(site.action, split.module, split.step.getLoc());
+  StageFunction &function = functionAt(site);
   for (Value operand : op->getOperands())
     if (failed(materialize(operand, site, op)))
       return failure();
@@ -205,8 +196,8 @@ LogicalResult StepSplitter::addAccumulators() {
     if (found == sites.end())
       return yield.emitOpError("yields a value that no micro-batch computes");
     Site site = found->second;
-    StageProgram &program = *split.stages[site.stage];
-    StageFunction &function = *program.findFunction(site.action);
+    StageProgram &program = split.holderOf(site.stage);
+    StageFunction &function = functionAt(site);
     BufferOp buffer = program.addBuffer(BufferRole::Accumulator, value.getType());
     Value argument = function.argument(buffer, value.getType());
     // Right after the value, so that it need not be kept.
@@ -218,7 +209,7 @@ LogicalResult StepSplitter::addAccumulators() {
       if (Attribute attribute = op->getAttr(name))
         sum->setAttr(name, attribute);
     function.addResult(buffer, sum);
-    accumulators.push_back({site.stage, buffer});
+    accumulators.push_back({split.placement.deviceOf(site.stage), buffer});
   }
   return success();
 }
@@ -245,10 +236,15 @@ struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
       step.emitOpError() << "expected one ppc.accumulate, found " << accumulates.size();
       return signalPassFailure();
     }
-    StepSplit split{step, accumulates.front(), makeProgram(plan), {}, OpBuilder(step), {}};
+    llvm::Expected<PipelinePlacement> placement = PipelinePlacement::of(plan);
+    if (!placement) {
+      module.emitError() << llvm::toString(placement.takeError());
+      return signalPassFailure();
+    }
+    StepSplit split{step, accumulates.front(), makeProgram(plan), std::move(*placement), {}, OpBuilder(step), {}};
     for (ppcrt::DeviceOp device : split.program.getDevices())
-      split.stages.push_back(std::make_unique<StageProgram>(device));
-    StepSplitter splitter(split, splitWeightGradient);
+      split.devices.push_back(std::make_unique<StageProgram>(device));
+    StepSplitter splitter(split, splitWeightGradient || split.placement.splitsBackward());
     if (failed(splitter.run()))
       return signalPassFailure();
     split.finish();
@@ -260,14 +256,14 @@ struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
     Location loc = getOperation().getLoc();
     SmallVector<StringAttr> names = {builder.getStringAttr("pp")};
-    SmallVector<int64_t> sizes = {int64_t(plan.getStages().size())};
+    SmallVector<int64_t> sizes = {plan.getPipelineDevices()};
     llvm::append_range(names, plan.getGrid().getNames());
     llvm::append_range(sizes, plan.getGrid().getSizes());
     auto program = ppcrt::ProgramOp::create(builder, loc, "train", GridAttr::get(&getContext(), names, sizes),
                                             plan.getMicroBatches());
     builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
-    for (int64_t stage = 0; stage < sizes.front(); ++stage)
-      ppcrt::DeviceOp::create(builder, loc, "device" + std::to_string(stage), stage, IntegerAttr())
+    for (int64_t device = 0; device < sizes.front(); ++device)
+      ppcrt::DeviceOp::create(builder, loc, "device" + std::to_string(device), device, IntegerAttr())
           .getBody()
           .emplaceBlock();
     return program;

@@ -10,7 +10,7 @@ namespace {
 class UpdateSplitter {
 public:
   UpdateSplitter(StepSplit &split, ArrayRef<Accumulator> accumulators, RoutineKind action)
-      : split(split), accumulators(accumulators), action(action), all(split.stageCount(), true) {
+      : split(split), accumulators(accumulators), action(action), all(split.deviceCount(), true) {
     for (BlockArgument argument : split.step.getArguments()) {
       unsigned number = argument.getArgNumber();
       if (Attribute name = split.step.getArgAttr(number, attr::parameter))
@@ -32,7 +32,7 @@ private:
   using Stages = llvm::SmallBitVector;
 
   StageFunction &function(int64_t stage) {
-    return split.stages[stage]->function(action, split.module, split.step.getLoc());
+    return split.devices[stage]->function(action, split.module, split.step.getLoc());
   }
   /// The stages on which `value` can be had without communication.
   FailureOr<Stages> available(Value value);
@@ -67,7 +67,7 @@ private:
 FailureOr<llvm::SmallBitVector> UpdateSplitter::available(Value value) {
   if (auto it = sitesOf.find(value); it != sitesOf.end())
     return it->second;
-  Stages stages(split.stageCount());
+  Stages stages(split.deviceCount());
   if (value.getDefiningOp() == split.accumulate) {
     stages.set(accumulators[cast<OpResult>(value).getResultNumber()].first);
     return stages;
@@ -83,8 +83,8 @@ FailureOr<llvm::SmallBitVector> UpdateSplitter::available(Value value) {
   // Parameters are where micro-batches use them, states where their parameter is.
   if (auto of = split.step.getArgAttrOfType<StringAttr>(number, attr::of))
     argument = arguments.lookup({StringAttr::get(of.getContext(), "parameter"), of});
-  for (int64_t stage = 0; stage < split.stageCount(); ++stage)
-    if (split.stages[stage]->bufferOf.contains(argument))
+  for (int64_t stage = 0; stage < split.deviceCount(); ++stage)
+    if (split.devices[stage]->bufferOf.contains(argument))
       stages.set(stage);
   return stages;
 }
@@ -147,8 +147,8 @@ static bool isGradient(Value value) {
 LogicalResult UpdateSplitter::sumAcrossStages(SumOp sum, ArrayRef<Stages> sites) {
   // A norm is needed everywhere. A scalar parameter's gradient is not, and an all-reduce must not be dead on any stage.
   bool everywhere = sum.getType().getRank() == 0 && !isGradient(sum);
-  SmallVector<SmallVector<Value>> own(split.stageCount());
-  Stages involved(split.stageCount(), everywhere);
+  SmallVector<SmallVector<Value>> own(split.deviceCount());
+  Stages involved(split.deviceCount(), everywhere);
   for (auto [operand, stages] : llvm::zip(sum.getInputs(), sites)) {
     if (stages.none())
       return sum.emitOpError("has an operand that no stage can compute");
@@ -239,7 +239,7 @@ LogicalResult UpdateSplitter::split1(Operation *op) {
 }
 
 BufferOp UpdateSplitter::gradientBuffer(Value value, int64_t stage, const BufferFields &fields) {
-  StageProgram &program = *split.stages[stage];
+  StageProgram &program = *split.devices[stage];
   SmallVector<Value> worklist = {value};
   DenseSet<Value> seen;
   while (!worklist.empty()) {
@@ -287,7 +287,7 @@ LogicalResult UpdateSplitter::addResults() {
       *stages &= *holders;
     }
     for (unsigned stage : stages->set_bits()) {
-      StageProgram &program = *split.stages[stage];
+      StageProgram &program = *split.devices[stage];
       FailureOr<Value> local = materialize(value, stage);
       if (failed(local))
         return failure();
@@ -335,7 +335,7 @@ void UpdateSplitter::findNeeded() {
 LogicalResult UpdateSplitter::run() {
   if (action == RoutineKind::Evaluate)
     findNeeded();
-  for (int64_t stage = 0; stage < split.stageCount(); ++stage)
+  for (int64_t stage = 0; stage < split.deviceCount(); ++stage)
     function(stage);
   for (Operation &op : split.step.front().without_terminator()) {
     if (!split.accumulate->isBeforeInBlock(&op) || isa<ConstantOp>(op) ||

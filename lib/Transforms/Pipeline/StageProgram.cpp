@@ -1,13 +1,17 @@
 // The program of one device while it is being built.
 #include "StageProgram.h"
+#include "ppc/Scheduling/PipelineSchedule.h"
 
 namespace mlir::ppc {
 
-StageFunction::StageFunction(OpBuilder &module, Location loc, int64_t stage, RoutineKind kind)
-    : function(func::FuncOp::create(module, loc, ("stage" + Twine(stage) + "." + stringifyRoutineKind(kind)).str(),
+StageFunction::StageFunction(OpBuilder &module, Location loc, int64_t device, RoutineKind kind, int64_t stage)
+    : function(func::FuncOp::create(module, loc,
+                                    ((ppcrt::isOfStep(kind) ? "device" + Twine(device) : "stage" + Twine(stage)) + "." +
+                                     stringifyRoutineKind(kind))
+                                        .str(),
                                     module.getFunctionType({}, {}))),
       builder(module.getContext()) {
-  function->setAttr(attr::stage, module.getI64IntegerAttr(stage));
+  function->setAttr(attr::stage, module.getI64IntegerAttr(device));
   function->setAttr(ppcrt::kRoutineAttr, module.getStringAttr(stringifyRoutineKind(kind)));
   builder.setInsertionPointToEnd(function.addEntryBlock());
 }
@@ -69,18 +73,44 @@ void StageProgram::setRole(BufferOp buffer, BufferRole role, const BufferFields 
   setFields(buffer, fields);
 }
 
-StageFunction &StageProgram::function(RoutineKind kind, OpBuilder &module, Location loc) {
-  if (StageFunction *found = findFunction(kind))
+StageFunction &StageProgram::function(RoutineKind kind, OpBuilder &module, Location loc, int64_t chunk, int64_t stage) {
+  if (StageFunction *found = findFunction(kind, chunk))
     return *found;
-  functions.push_back({kind, std::make_unique<StageFunction>(module, loc, device.getAt(), kind)});
-  return *functions.back().second;
+  functions.push_back({kind, chunk, std::make_unique<StageFunction>(module, loc, device.getAt(), kind, stage)});
+  return *functions.back().function;
 }
 
-StageFunction *StageProgram::findFunction(RoutineKind kind) {
-  for (auto &[key, function] : functions)
-    if (key == kind)
-      return function.get();
+StageFunction *StageProgram::findFunction(RoutineKind kind, int64_t chunk) {
+  for (Entry &entry : functions)
+    if (entry.kind == kind && entry.chunk == chunk)
+      return entry.function.get();
   return nullptr;
+}
+
+llvm::Expected<PipelinePlacement> PipelinePlacement::of(PlanAttr plan) {
+  PipelineShape shape{plan.getPipelineDevices(), int64_t(plan.getMicroBatches()), plan.getVp()};
+  llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(plan.getSchedule().getValue());
+  if (!kind)
+    return kind.takeError();
+  if (llvm::Error error = checkPipelineShape(**kind, shape))
+    return std::move(error);
+  if ((*kind)->replicas > 1)
+    return llvm::createStringError("compiled programs cannot run schedule " + plan.getSchedule().getValue() +
+                                   ", which needs " + (*kind)->needs);
+  PipelinePlacement placement;
+  placement.splits = (*kind)->splitsBackward && shape.devices > 1;
+  if ((*kind)->place)
+    placement.devices = (*kind)->place(shape).front();
+  else
+    llvm::append_range(placement.devices, llvm::seq<int64_t>(shape.devices));
+  std::vector<int64_t> held(shape.devices, 0);
+  for (int64_t device : placement.devices)
+    placement.chunks.push_back(held[device]++);
+  return placement;
+}
+
+std::string PipelinePlacement::routineName(RoutineKind kind, int64_t chunk) {
+  return (stringifyRoutineKind(kind) + (chunk ? "." + Twine(chunk) : Twine())).str();
 }
 
 void StageProgram::finish() {
@@ -88,17 +118,18 @@ void StageProgram::finish() {
     return builder.getArrayAttr(llvm::map_to_vector(
         list, [](BufferOp buffer) -> Attribute { return FlatSymbolRefAttr::get(buffer.getSymNameAttr()); }));
   };
-  llvm::sort(functions, llvm::less_first());
-  for (auto &[kind, function] : functions) {
+  llvm::sort(functions,
+             [](const Entry &a, const Entry &b) { return std::pair(a.kind, a.chunk) < std::pair(b.kind, b.chunk); });
+  for (auto &[kind, chunk, function] : functions) {
     function->finish();
-    ppcrt::RoutineOp::create(builder, device.getLoc(), stringifyRoutineKind(kind), kind, /*chunk=*/0,
+    ppcrt::RoutineOp::create(builder, device.getLoc(), PipelinePlacement::routineName(kind, chunk), kind, chunk,
                              function->function.getSymName(), names(function->reads), names(function->writes),
                              FlatSymbolRefAttr());
   }
 }
 
-FailureOr<BufferOp> StepSplit::argumentBuffer(int64_t stage, BlockArgument argument) {
-  StageProgram &program = *stages[stage];
+FailureOr<BufferOp> StepSplit::argumentBuffer(int64_t device, BlockArgument argument) {
+  StageProgram &program = *devices[device];
   if (auto it = program.bufferOf.find(argument); it != program.bufferOf.end())
     return it->second;
   unsigned number = argument.getArgNumber();
@@ -130,16 +161,17 @@ FailureOr<BufferOp> StepSplit::argumentBuffer(int64_t stage, BlockArgument argum
 
 void StepSplit::finish() {
   auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
-  for (auto &stage : stages)
-    stage->finish();
-  auto end = [&](int64_t stage, BufferOp buffer) {
-    return SymbolRefAttr::get(stages[stage]->device.getSymNameAttr(),
+  for (auto &device : devices)
+    device->finish();
+  auto end = [&](Site site, BufferOp buffer) {
+    return SymbolRefAttr::get(holderOf(site.stage).device.getSymNameAttr(),
                               {FlatSymbolRefAttr::get(buffer.getSymNameAttr())});
   };
+  auto routine = [&](Site site) { return PipelinePlacement::routineName(site.action, placement.chunkOf(site.stage)); };
   for (auto [number, message] : llvm::enumerate(messages))
     ppcrt::MessageOp::create(builder, program.getLoc(), "message" + std::to_string(number),
-                             end(message.fromStage, message.from), stringifyRoutineKind(message.made),
-                             end(message.toStage, message.to), stringifyRoutineKind(message.used));
+                             end(message.made, message.from), routine(message.made), end(message.used, message.to),
+                             routine(message.used));
 }
 
 } // namespace mlir::ppc

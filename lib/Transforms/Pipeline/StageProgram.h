@@ -17,7 +17,8 @@ using ppcrt::RoutineKind;
 /// The code of a routine. Arguments and results are added as they turn out to be needed.
 class StageFunction {
 public:
-  StageFunction(OpBuilder &module, Location loc, int64_t stage, RoutineKind kind);
+  /// Of a device; of the virtual stage `stage` on it where it is not of the whole step.
+  StageFunction(OpBuilder &module, Location loc, int64_t device, RoutineKind kind, int64_t stage);
 
   /// The argument bound to `buffer`, added on first use.
   Value argument(BufferOp buffer, Type type);
@@ -46,7 +47,7 @@ struct BufferFields {
   std::optional<int64_t> order;
 };
 
-/// Buffers and functions of a device.
+/// Buffers and functions of a device, of all its virtual stages.
 class StageProgram {
 public:
   StageProgram(ppcrt::DeviceOp device);
@@ -54,8 +55,9 @@ public:
   BufferOp addBuffer(BufferRole role, Type type, const BufferFields &fields = {});
   /// Gives a buffer another role.
   void setRole(BufferOp buffer, BufferRole role, const BufferFields &fields);
-  StageFunction &function(RoutineKind kind, OpBuilder &module, Location loc);
-  StageFunction *findFunction(RoutineKind kind);
+  /// Of one virtual stage: which it is on the device, and in the model. Those of the whole step are of chunk 0.
+  StageFunction &function(RoutineKind kind, OpBuilder &module, Location loc, int64_t chunk = 0, int64_t stage = 0);
+  StageFunction *findFunction(RoutineKind kind, int64_t chunk = 0);
   /// Finishes the functions and adds their routines.
   void finish();
 
@@ -65,17 +67,57 @@ public:
 private:
   OpBuilder builder; ///< at the end of the device
   unsigned buffers = 0;
-  SmallVector<std::pair<RoutineKind, std::unique_ptr<StageFunction>>> functions;
+  struct Entry {
+    RoutineKind kind;
+    int64_t chunk;
+    std::unique_ptr<StageFunction> function;
+  };
+  SmallVector<Entry> functions;
+};
+
+/// Which virtual stages a device holds, and how its routines are called.
+class PipelinePlacement {
+public:
+  /// As the schedule of the plan places them. Error: there is no such schedule, or programs do not run it.
+  static llvm::Expected<PipelinePlacement> of(PlanAttr plan);
+
+  int64_t stageCount() const { return devices.size(); }
+  int64_t deviceOf(int64_t stage) const { return devices[stage]; }
+  /// Its place among the stages of its device.
+  int64_t chunkOf(int64_t stage) const { return chunks[stage]; }
+  /// Whether the schedule runs weight gradients on their own.
+  bool splitsBackward() const { return splits; }
+  /// "forward", "forward.1": of chunks after the first with their number.
+  static std::string routineName(RoutineKind kind, int64_t chunk);
+
+private:
+  std::vector<int64_t> devices, chunks; ///< by virtual stage
+  bool splits = false;
+};
+
+/// Where an op of a micro-batch runs.
+struct Site {
+  int64_t stage; ///< virtual
+  RoutineKind action;
+  bool operator==(const Site &other) const { return stage == other.stage && action == other.action; }
+  /// Whether every schedule has done the work here before that of the same micro-batch at `user`: forwards go up the
+  /// stages, backwards down, and a weight gradient runs some time after its own stage's backward.
+  bool precedes(const Site &user) const {
+    if (action == RoutineKind::WeightGradient)
+      return *this == user;
+    if (action == RoutineKind::Forward)
+      return user.action != RoutineKind::Forward || stage <= user.stage;
+    return user.action != RoutineKind::Forward && stage >= user.stage;
+  }
+  std::string str() const { return (stringifyRoutineKind(action) + " of stage " + Twine(stage)).str(); }
 };
 
 /// A value on its way from one device to another, once per micro-batch.
 struct StageMessage {
-  int64_t fromStage;
+  Site made; ///< by which routine
   BufferOp from;
-  RoutineKind made; ///< by which routine
-  int64_t toStage;
+  Site used; ///< by which routine first
   BufferOp to;
-  RoutineKind used; ///< by which routine first
 };
 
 /// A whole step being cut.
@@ -83,18 +125,21 @@ struct StepSplit {
   func::FuncOp step;
   AccumulateOp accumulate;
   ppcrt::ProgramOp program;
-  SmallVector<std::unique_ptr<StageProgram>> stages;
+  PipelinePlacement placement;
+  SmallVector<std::unique_ptr<StageProgram>> devices;
   OpBuilder module; ///< where functions go
   SmallVector<StageMessage> messages;
 
-  /// The buffer of a function argument of @step (parameter, state, scalar) on `stage`, added on first use.
-  FailureOr<BufferOp> argumentBuffer(int64_t stage, BlockArgument argument);
-  int64_t stageCount() const { return stages.size(); }
+  /// The buffer of a function argument of @step (parameter, state, scalar) on `device`, added on first use.
+  FailureOr<BufferOp> argumentBuffer(int64_t device, BlockArgument argument);
+  int64_t deviceCount() const { return devices.size(); }
+  /// The device that holds a virtual stage.
+  StageProgram &holderOf(int64_t stage) { return *devices[placement.deviceOf(stage)]; }
   /// Finishes the devices and adds the messages.
   void finish();
 };
 
-/// A result of the accumulate: the stage and the buffer in which it is added up.
+/// A result of the accumulate: the device and the buffer in which it is added up.
 using Accumulator = std::pair<int64_t, BufferOp>;
 
 /// Adds the update functions, and those that evaluate the loss.

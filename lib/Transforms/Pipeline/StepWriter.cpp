@@ -88,15 +88,15 @@ void StepWriter::run(RoutineOp routine, std::optional<int64_t> microBatch) {
          number);
 }
 
-void StepWriter::send(MessageOp message, int64_t microBatch, int64_t peer) {
-  auto [number, name] = stream("to" + Twine(peer));
+void StepWriter::send(MessageOp message, int64_t microBatch, const Twine &line) {
+  auto [number, name] = stream("to" + line);
   finish(SendOp::create(builder, device.getLoc(), token(), message.getSymName(), microBatch, ValueRange(),
                         name.getValue()),
          number);
 }
 
-void StepWriter::receive(MessageOp message, int64_t microBatch, int64_t peer) {
-  auto [number, name] = stream("from" + Twine(peer));
+void StepWriter::receive(MessageOp message, int64_t microBatch, const Twine &line) {
+  auto [number, name] = stream("from" + line);
   finish(ReceiveOp::create(builder, device.getLoc(), token(), message.getSymName(), microBatch, ValueRange(),
                            name.getValue()),
          number);

@@ -19,9 +19,9 @@ public:
   void load(int64_t microBatch);
   /// Of a routine of the whole step: no micro-batch.
   void run(ppcrt::RoutineOp routine, std::optional<int64_t> microBatch = std::nullopt);
-  /// On a stream for each direction between two devices, so that neither waits for messages the other way.
-  void send(ppcrt::MessageOp message, int64_t microBatch, int64_t peer);
-  void receive(ppcrt::MessageOp message, int64_t microBatch, int64_t peer);
+  /// On streams "to..." and "from..." of `line`, the name of what orders messages between two devices.
+  void send(ppcrt::MessageOp message, int64_t microBatch, const Twine &line);
+  void receive(ppcrt::MessageOp message, int64_t microBatch, const Twine &line);
 
 private:
   /// The end of an action: its stream, its place on it, its token.

@@ -20,6 +20,8 @@ private:
   void addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes,
                      SmallVectorImpl<NamedAttribute> &dimensions);
   LogicalResult checkDegrees();
+  /// That programs run it; sets `vp` where it is not given.
+  LogicalResult checkSchedule();
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
   FailureOr<SmallVector<LayerCost>> layerCosts();
   /// Null: everything is kept.
@@ -86,13 +88,14 @@ FailureOr<SmallVector<LayerCost>> PlanBuilder::layerCosts() {
 
 FailureOr<SmallVector<int64_t>> PlanBuilder::cutStagesByPins(ArrayRef<LayerCost> layers) {
   if (layersPerStage.empty()) {
-    llvm::Expected<StageCut> cut = cutStages(layers, pp);
+    llvm::Expected<StageCut> cut = cutStages(layers, pp * vp);
     if (!cut)
       return module.emitError() << llvm::toString(cut.takeError());
     return llvm::to_vector(cut->firstLayer);
   }
-  if (int64_t(layersPerStage.size()) != pp)
-    return module.emitError() << "layers-per-stage names " << layersPerStage.size() << " stages, pp is " << pp;
+  if (int64_t(layersPerStage.size()) != pp * vp)
+    return module.emitError() << "layers-per-stage names " << layersPerStage.size() << " stages, "
+                              << (vp > 1 ? "pp x vp" : "pp") << " is " << pp * vp;
   int64_t next = 1, between = std::max<int64_t>(layers.size(), 2) - 2; // embedding and head stand at the ends
   SmallVector<int64_t> first;
   for (int64_t count : layersPerStage) {
@@ -129,8 +132,8 @@ FailureOr<DictionaryAttr> PlanBuilder::recomputeOf(ArrayRef<int64_t> stages, int
 }
 
 LogicalResult PlanBuilder::checkDegrees() {
-  for (auto [name, value] :
-       {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp), std::pair("micro-batch", microBatch)})
+  for (auto [name, value] : {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp), std::pair("vp", vp),
+                             std::pair("micro-batch", microBatch)})
     if (value < 1)
       return module.emitError() << name << " is " << value << ", expected at least 1";
   if (zero < 0 || zero > 1)
@@ -146,8 +149,20 @@ LogicalResult PlanBuilder::checkDegrees() {
   return success();
 }
 
+LogicalResult PlanBuilder::checkSchedule() {
+  llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(schedule);
+  if (!kind)
+    return module.emitError() << llvm::toString(kind.takeError());
+  if ((*kind)->replicas > 1)
+    return module.emitError() << "compiled programs cannot run schedule " << schedule << ", which needs "
+                              << (*kind)->needs;
+  if (vp == 0)
+    vp = pp > 1 ? (*kind)->defaultChunks : 1;
+  return success();
+}
+
 FailureOr<PlanAttr> PlanBuilder::build() {
-  if (failed(checkDegrees()))
+  if (failed(checkSchedule()) || failed(checkDegrees()))
     return failure();
   int64_t batch = logicalDimension(module, "batch");
   if (!batch)
@@ -162,7 +177,7 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   if (failed(stages))
     return failure();
   int64_t microBatches = batch / (dp * microBatch);
-  if (auto known = makePipelineSchedule(schedule, pp, microBatches); !known)
+  if (auto known = makePipelineSchedule(schedule, {pp, microBatches, vp}); !known)
     return module.emitError() << llvm::toString(known.takeError());
 
   FailureOr<DictionaryAttr> recomputed = recomputeOf(*stages, int64_t(layers->size()) - 2);
@@ -182,7 +197,7 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   if (zero && dp > 1)
     dimensions.push_back(builder.getNamedAttr(kUpdateName, builder.getStrArrayAttr({"dp"})));
   auto plan = PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid,
-                                   ArrayRef<int64_t>(*stages), builder.getStringAttr(schedule), microBatches,
+                                   ArrayRef<int64_t>(*stages), vp, builder.getStringAttr(schedule), microBatches,
                                    builder.getDictionaryAttr(dimensions), builder.getDictionaryAttr({}), *recomputed);
   if (!plan)
     return failure();

@@ -11,14 +11,16 @@ namespace mlir::ppc {
 
 struct PlanDegrees {
   int64_t dp = 1, tp = 1, pp = 1;
+  int64_t vp = 0;         // virtual stages per pipeline device; 0: as many as the schedule needs
   int64_t microBatch = 1; // sequences per micro-batch and data-parallel rank
   std::string schedule = "1f1b";
   std::string recompute = "none"; // none, selective or full, of every layer
   /// With full: layers of each stage that are recomputed, its first ones; empty: all of them.
   SmallVector<int64_t> recomputedLayers;
-  SmallVector<int64_t> layersPerStage; // without embedding and head; empty: the least slowest stage by FLOPs
-  bool sequenceParallel = false;       // activations between tensor-parallel regions are cut along the sequence over tp
-  int64_t zero = 0;                    // 1: optimizer state and update are cut over dp
+  SmallVector<int64_t>
+      layersPerStage;            // of each virtual stage, without embedding and head; empty: the least slowest by FLOPs
+  bool sequenceParallel = false; // activations between tensor-parallel regions are cut along the sequence over tp
+  int64_t zero = 0;              // 1: optimizer state and update are cut over dp
 };
 
 /// Errors, at the module: a degree below 1, a batch that does not divide, stages that do not fit the layers, an unknown

@@ -27,6 +27,7 @@ struct ParameterAxes : std::vector<std::pair<std::string, Cuts>> {};
 struct PlanText {
   AxisSizes grid;
   Layers stages;
+  int64_t vp = 1;
   std::string schedule;
   int64_t microBatches = 0;
   DimensionAxes dimensions;
@@ -74,6 +75,7 @@ template <> struct MappingTraits<PlanText> {
   static void mapping(IO &io, PlanText &plan) {
     io.mapRequired("grid", plan.grid);
     io.mapRequired("stages", plan.stages);
+    io.mapOptional("vp", plan.vp, int64_t(1));
     io.mapRequired("schedule", plan.schedule);
     io.mapRequired("micro_batches", plan.microBatches);
     io.mapOptional("dimensions", plan.dimensions);
@@ -236,7 +238,7 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module) {
   SmallVector<NamedAttribute> recompute;
   for (auto &[layers, choice] : text.recompute)
     recompute.push_back(builder.getNamedAttr(layers, recomputeAttr(builder, choice)));
-  auto plan = PlanAttr::getChecked(checked, context, grid, ArrayRef<int64_t>(text.stages),
+  auto plan = PlanAttr::getChecked(checked, context, grid, ArrayRef<int64_t>(text.stages), text.vp,
                                    builder.getStringAttr(text.schedule), text.microBatches,
                                    builder.getDictionaryAttr(dimensions), builder.getDictionaryAttr(parameters),
                                    recompute.empty() ? DictionaryAttr() : builder.getDictionaryAttr(recompute));
@@ -268,6 +270,7 @@ std::string planText(PlanAttr plan) {
   for (auto [name, size] : llvm::zip(plan.getGrid().getNames(), plan.getGrid().getSizes()))
     text.grid.emplace_back(name.str(), size);
   text.stages.assign(plan.getStages().begin(), plan.getStages().end());
+  text.vp = plan.getVp();
   text.schedule = plan.getSchedule().str();
   text.microBatches = plan.getMicroBatches();
   auto copyDimensions = [&](DictionaryAttr from, DimensionAxes &to) {

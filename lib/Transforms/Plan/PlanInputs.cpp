@@ -110,7 +110,8 @@ llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs)
   };
   layout.dp = parts("batch");
   layout.tp = parts("ffn");
-  layout.pp = plan.getStages().size();
+  layout.pp = plan.getPipelineDevices();
+  layout.vp = plan.getVp();
   if (!plan.getParameters().empty())
     return llvm::createStringError("the plan cuts parameter '" + plan.getParameters().begin()->getName().getValue() +
                                    "' on its own");

@@ -51,7 +51,7 @@ void PricePlanPass::predict(const std::string &layout, const Cluster &machine, c
 }
 
 llvm::Error PricePlanPass::price(PlanAttr plan) {
-  int64_t ranks = plan.getGrid().deviceCount() * int64_t(plan.getStages().size());
+  int64_t ranks = plan.getGrid().deviceCount() * plan.getPipelineDevices();
   if (getOperation()
           .walk([](Operation *op) {
             return op->hasAttr(attr::factors) ? WalkResult::interrupt() : WalkResult::advance();
@@ -100,7 +100,8 @@ llvm::Error PricePlanPass::priceOps(PlanAttr plan, int64_t ranks) {
   ParallelLayout layout = request.base;
   for (auto [name, size] : llvm::zip(plan.getGrid().getNames(), plan.getGrid().getSizes()))
     (name.getValue() == "dp" ? layout.dp : layout.tp) *= size;
-  layout.pp = plan.getStages().size();
+  layout.pp = plan.getPipelineDevices();
+  layout.vp = plan.getVp();
   layout.schedule = plan.getSchedule().str();
   layout.microBatch = std::max<int64_t>(1, program->model.batch / (layout.dp * plan.getMicroBatches()));
   ArrayRef<int64_t> first = plan.getStages();

@@ -53,8 +53,8 @@ PlanAttr withoutNamedOps(PlanAttr plan) {
   for (NamedAttribute rule : plan.getRecompute())
     if (isa<StringAttr>(rule.getValue()))
       rules.append(rule);
-  return PlanAttr::get(plan.getContext(), plan.getGrid(), plan.getStages(), plan.getSchedule(), plan.getMicroBatches(),
-                       plan.getDimensions(), plan.getParameters(),
+  return PlanAttr::get(plan.getContext(), plan.getGrid(), plan.getStages(), plan.getVp(), plan.getSchedule(),
+                       plan.getMicroBatches(), plan.getDimensions(), plan.getParameters(),
                        rules.empty() ? DictionaryAttr() : rules.getDictionary(plan.getContext()));
 }
 

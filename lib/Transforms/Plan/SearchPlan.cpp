@@ -53,9 +53,9 @@ private:
 
 llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   constraints.pin(PlanKey::Devices, ranks);
-  for (auto [key, value] :
-       {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
-        std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::MicroBatch, microBatch.getValue())})
+  for (auto [key, value] : {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
+                            std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::Vp, vp.getValue()),
+                            std::pair(PlanKey::MicroBatch, microBatch.getValue())})
     if (value > 0)
       constraints.pin(key, value);
   if (!schedule.empty())
@@ -70,7 +70,7 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (zero >= 0)
     constraints.pin(PlanKey::Zero, zero);
   constraints.stageLayers.assign(layersPerStage.begin(), layersPerStage.end());
-  if (!constraints.stageLayers.empty())
+  if (!constraints.stageLayers.empty() && vp <= 1)
     constraints.pin(PlanKey::Pp, constraints.stageLayers.size());
   if (!planFile.empty())
     if (llvm::Error error = readLayoutFile(planFile, constraints))
@@ -78,7 +78,7 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (std::string part = refusedPin(constraints, precisionOf(getOperation())); !part.empty())
     return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
   // What is refused anyway need not be looked at.
-  for (StringRef key : {"vp", "cp", "ep", "etp", "offload"})
+  for (StringRef key : {"cp", "ep", "etp", "offload"})
     if (llvm::Error error = constraints.forbid(key))
       return error;
   for (int64_t stage : {2, 3})
@@ -190,13 +190,19 @@ FailureOr<PlanDegrees> SearchPlanPass::decide() {
     return reportInfeasible(*result);
   explain(*result);
   const ParallelLayout &best = result->plans.front().layout;
-  PlanDegrees degrees{
-      best.dp, best.tp, best.pp, best.microBatch, best.pp > 1 ? best.schedule : "1f1b", toString(best.recompute).str(),
-      {},      {}};
+  PlanDegrees degrees{best.dp,
+                      best.tp,
+                      best.pp,
+                      best.vp,
+                      best.microBatch,
+                      best.pp > 1 ? best.schedule : "1f1b",
+                      toString(best.recompute).str(),
+                      {},
+                      {}};
   if (best.recompute == Recompute::Full && !best.stageRecomputedLayers.empty())
     degrees.recomputedLayers.assign(best.stageRecomputedLayers.begin(), best.stageRecomputedLayers.end());
   else if (best.recompute == Recompute::Full && best.recomputedLayers >= 0)
-    degrees.recomputedLayers.assign(best.pp, best.recomputedLayers);
+    degrees.recomputedLayers.assign(best.pp * best.vp, best.recomputedLayers);
   if (best.pp > 1)
     degrees.layersPerStage.assign(best.stageLayers.begin(), best.stageLayers.end());
   degrees.sequenceParallel = best.sequenceParallel;

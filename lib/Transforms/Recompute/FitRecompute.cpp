@@ -128,10 +128,10 @@ private:
       }
       rules.set(name, choice);
     }
-    getOperation()->setAttr(attr::plan,
-                            PlanAttr::get(&getContext(), plan.getGrid(), plan.getStages(), plan.getSchedule(),
-                                          plan.getMicroBatches(), plan.getDimensions(), plan.getParameters(),
-                                          rules.empty() ? DictionaryAttr() : rules.getDictionary(&getContext())));
+    getOperation()->setAttr(
+        attr::plan, PlanAttr::get(&getContext(), plan.getGrid(), plan.getStages(), plan.getVp(), plan.getSchedule(),
+                                  plan.getMicroBatches(), plan.getDimensions(), plan.getParameters(),
+                                  rules.empty() ? DictionaryAttr() : rules.getDictionary(&getContext())));
   }
 };
 

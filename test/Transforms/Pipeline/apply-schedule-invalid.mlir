@@ -6,7 +6,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1
 
 // -----
 
-// expected-error @below {{the program has 1 devices, but the plan has 2 stages}}
+// expected-error @below {{the program has 1 devices, but the plan has 2}}
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
   ppcrt.program @train grid <pp = 1> micro_batches 1 {
     ppcrt.device @device0 at 0 {

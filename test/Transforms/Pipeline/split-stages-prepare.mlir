@@ -2,14 +2,14 @@
 // RUN: ppc-opt %s --ppc-split-stages | FileCheck %s
 
 // CHECK: ppcrt.buffer @[[NARROW:.*]] prepared : memref<4x4xbf16>
-// CHECK: ppcrt.routine @prepare prepare code @stage0.prepare reads [@[[WIDE:.*]]] writes [@[[NARROW]]]
+// CHECK: ppcrt.routine @prepare prepare code @device0.prepare reads [@[[WIDE:.*]]] writes [@[[NARROW]]]
 // CHECK: ppcrt.routine @forward forward code @stage0.forward reads [{{.*}}@[[NARROW]]{{.*}}]
-// CHECK-LABEL: func.func @stage0.prepare
+// CHECK-LABEL: func.func @device0.prepare
 // CHECK-SAME:    (%[[W:.*]]: tensor<4x4xf32>) -> tensor<4x4xbf16>
 // CHECK:         ppc.convert %[[W]]
 // CHECK-LABEL: func.func @stage0.forward
 // CHECK-NOT:     ppc.convert
-// CHECK-LABEL: func.func @stage0.update
+// CHECK-LABEL: func.func @device0.update
 module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0], schedule = "1f1b", micro_batches = 3, dimensions = {}, parameters = {}>} {
   func.func @step(%x: tensor<6x4xbf16> {ppc.input = "x"}, %w: tensor<4x4xf32> {ppc.parameter = "w"}) -> (tensor<f32> {ppc.result = "loss"}) {
     %c = ppc.convert %w {ppc.stage = 0, ppc.part = #ppc.part<forward>} : tensor<4x4xf32> to tensor<4x4xbf16>

@@ -15,8 +15,8 @@
 // CHECK-NEXT:     ppcrt.buffer @metric6 metric "grad_norm" : memref<f32>
 // CHECK-NEXT:     ppcrt.routine @forward forward code @stage0.forward reads [@input0, @parameter1] writes [@saved2]
 // CHECK-NEXT:     ppcrt.routine @weight_gradient weight_gradient code @stage0.weight_gradient reads [@message3, @input0, @accumulator4] writes [@accumulator4]
-// CHECK-NEXT:     ppcrt.routine @update update code @stage0.update reads [@accumulator4] writes [@metric5, @metric6, @accumulator4]
-// CHECK-NEXT:     ppcrt.routine @evaluate evaluate code @stage0.evaluate reads [] writes [@metric5]
+// CHECK-NEXT:     ppcrt.routine @update update code @device0.update reads [@accumulator4] writes [@metric5, @metric6, @accumulator4]
+// CHECK-NEXT:     ppcrt.routine @evaluate evaluate code @device0.evaluate reads [] writes [@metric5]
 // CHECK-NEXT:   }
 // CHECK:        ppcrt.message @message0 from @device0::@saved2 after @forward to @device1::@message0 before @forward
 // CHECK-NEXT:   ppcrt.message @message1 from @device1::@saved5 after @backward to @device0::@message3 before @weight_gradient
@@ -36,7 +36,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
   // CHECK-NEXT:    return %[[SUM]]
 
   // The shared parameter's gradient and the norm are summed over the stages; the loss is that of the last one.
-  // CHECK-LABEL: func.func @stage0.update(
+  // CHECK-LABEL: func.func @device0.update(
   // CHECK-SAME:    %[[DW:.*]]: tensor<4x4xf32>) -> (tensor<f32>, tensor<f32>, tensor<4x4xf32> {ppc.destination = 0 : i64})
   // CHECK-NEXT:    %[[ALL:.*]] = ppc.all_reduce %[[DW]] over ["pp"] <sum> {ppc.channel = 0 : i64}
   // CHECK-NEXT:    %[[N:.*]] = ppc.squared_norm %[[ALL]]
@@ -45,17 +45,17 @@ module attributes {ppc.plan = #ppc.plan<grid = <>, stages = [0, 1], schedule = "
   // CHECK-NEXT:    %[[ZERO:.*]] = ppc.constant dense<0.000000e+00>
   // CHECK-NEXT:    %[[LOSS:.*]] = ppc.all_reduce %[[ZERO]] over ["pp"] <sum> {ppc.channel = 2 : i64}
   // CHECK-NEXT:    return %[[LOSS]], %[[NORM]], %[[ALL]]
-  // CHECK-LABEL: func.func @stage1.update(
+  // CHECK-LABEL: func.func @device1.update(
   // CHECK-COUNT-3: ppc.all_reduce
   // CHECK-NOT:     ppc.all_reduce
 
   // The loss alone, for parameters that are not to change.
-  // CHECK-LABEL: func.func @stage0.evaluate(
+  // CHECK-LABEL: func.func @device0.evaluate(
   // CHECK-SAME:    ) -> tensor<f32>
   // CHECK-NEXT:    %[[ZERO:.*]] = ppc.constant dense<0.000000e+00>
   // CHECK-NEXT:    %[[LOSS:.*]] = ppc.all_reduce %[[ZERO]] over ["pp"] <sum> {ppc.channel = 3 : i64}
   // CHECK-NEXT:    return %[[LOSS]]
-  // CHECK-LABEL: func.func @stage1.evaluate(
+  // CHECK-LABEL: func.func @device1.evaluate(
   // CHECK-COUNT-1: ppc.all_reduce
   // CHECK-NOT:     ppc.all_reduce
 

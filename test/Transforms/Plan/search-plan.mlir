@@ -6,8 +6,8 @@
 // RUN: ppc-opt %s --ppc-search-plan="ranks=1" --ppc-price-plan --ppc-print-plan -o /dev/null 2>&1 | FileCheck %s --check-prefix=PRINT
 // RUN: ppc-opt %s --ppc-search-plan="ranks=4" --remarks-filter=ppc-plan -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// FREE: ppc.plan = #ppc.plan<grid = <dp = {{[124]}}, tp = {{[124]}}>, stages = [0{{.*}}], schedule = "{{1f1b|gpipe|zb1p|zb2p}}"
-// DEGREES: ppc.plan = #ppc.plan<grid = <dp = 1, tp = 2>, stages = [0, {{[1-4]}}], schedule = "{{1f1b|gpipe|zb1p|zb2p}}"
+// FREE: ppc.plan = #ppc.plan<grid = <dp = {{[124]}}, tp = {{[124]}}>, stages = [0{{.*}}],{{( vp = [0-9]+,)?}} schedule = "{{[a-z0-9-]+}}"
+// DEGREES: ppc.plan = #ppc.plan<grid = <dp = 1, tp = 2>, stages = [0, {{[1-5, ]+}}],{{( vp = [23],)?}} schedule = "{{[a-z0-9-]+}}"
 // STAGES: ppc.plan = #ppc.plan<grid = <dp = 1, tp = 1>, stages = [0, 2, 3, 4], schedule = "gpipe", micro_batches = 4
 // BATCH: ppc.plan = #ppc.plan<grid = <dp = 4, tp = 1>, stages = [0], schedule = "1f1b", micro_batches = 2
 // PRINT: micro_batches: {{[1-8]}}

@@ -2,6 +2,7 @@
 #include "StageExecutor.h"
 #include "TrainingModels.h"
 #include "mlir/Transforms/Passes.h"
+#include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -15,9 +16,12 @@ using namespace mlir::ppc::test;
 
 namespace {
 struct Pipelining {
-  int64_t stages, microBatches;
+  int64_t stages, microBatches; // virtual stages
   StringRef schedule;
   bool splitWeightGradient;
+  int64_t vp = 1;
+
+  int64_t devices() const { return stages / vp; }
 };
 } // namespace
 
@@ -43,14 +47,15 @@ static void assignStages(ModuleOp module, const Pipelining &pipelining, std::mt1
                   builder.getI64IntegerAttr(llvm::upper_bound(starts, layer.getInt()) - starts.begin() - 1));
   });
   module->setAttr(attr::plan,
-                  PlanAttr::get(context, GridAttr::get(context, {}, {}), starts,
+                  PlanAttr::get(context, GridAttr::get(context, {}, {}), starts, pipelining.vp,
                                 builder.getStringAttr(pipelining.schedule), pipelining.microBatches,
                                 builder.getDictionaryAttr({}), builder.getDictionaryAttr({}), DictionaryAttr()));
 }
 
 static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, unsigned seed) {
-  SCOPED_TRACE(llvm::formatv("pp {0}, {1}, {2} micro-batches, W {3}, seed {4}", pipelining.stages, pipelining.schedule,
-                             pipelining.microBatches, pipelining.splitWeightGradient ? "apart" : "with B", seed)
+  SCOPED_TRACE(llvm::formatv("pp {0}, vp {1}, {2}, {3} micro-batches, W {4}, seed {5}", pipelining.devices(),
+                             pipelining.vp, pipelining.schedule, pipelining.microBatches,
+                             pipelining.splitWeightGradient ? "apart" : "with B", seed)
                    .str());
   std::mt19937 random(seed);
   OwningOpRef<ModuleOp> cut = ModuleOp(whole).clone();
@@ -74,7 +79,7 @@ static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, u
       if (StringRef name = label(i, attr::input); !name.empty())
         inputs[name.str()] = arguments[i];
       else if (StringRef name = label(i, attr::scalar); !name.empty())
-        EXPECT_EQ(executor.set(ppcrt::BufferRole::Scalar, name, arguments[i]), pipelining.stages) << name.str();
+        EXPECT_EQ(executor.set(ppcrt::BufferRole::Scalar, name, arguments[i]), pipelining.devices()) << name.str();
       else if (time > 1) // the stages keep their own
         continue;
       else if (StringRef name = label(i, attr::parameter); !name.empty())
@@ -96,7 +101,7 @@ static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, u
       ppcrt::BufferRole role = *ppcrt::symbolizeBufferRole(spelled);
       SmallVector<ReferenceTensor> found = executor.get(role, name, isState ? kind : "");
       if (role == ppcrt::BufferRole::Metric)
-        EXPECT_EQ(int64_t(found.size()), pipelining.stages) << name.str();
+        EXPECT_EQ(int64_t(found.size()), pipelining.devices()) << name.str();
       else
         EXPECT_EQ(found.size(), executor.get(ppcrt::BufferRole::Parameter, name).size()) << name.str();
       for (const ReferenceTensor &actual : found)
@@ -111,8 +116,24 @@ static void checkPipeline(const ModuleOp &whole, const Pipelining &pipelining, u
   }
 }
 
+/// Schedules with several stages per device, in shapes that they take.
+static void checkVirtualStages(const ModuleOp &whole, int64_t microBatches, int64_t layers, unsigned &seed) {
+  for (StringRef schedule : {"interleaved", "breadth-first", "zbv", "v-half", "v-min", "wave", "dualpipev"})
+    for (int64_t devices : {1, 2, 3})
+      for (int64_t vp : {2, 3, 4})
+        if (auto kind = findPipelineSchedule(schedule); devices * vp <= layers && vp <= (*kind)->maxChunks) {
+          if (llvm::Error error = checkPipelineShape(**kind, {devices, microBatches, vp})) {
+            llvm::consumeError(std::move(error));
+            continue;
+          }
+          checkPipeline(whole, {devices * vp, microBatches, schedule, false, vp}, ++seed);
+          if (testing::Test::HasFailure())
+            return;
+        }
+}
+
 static void checkAll(OwningOpRef<ModuleOp> (*build)(MLIRContext &, int64_t microBatches, bool tied),
-                     ArrayRef<int64_t> counts, unsigned seed) {
+                     ArrayRef<int64_t> counts, int64_t layers, unsigned seed) {
   MLIRContext context;
   for (int64_t microBatches : counts)
     for (bool tied : {false, true}) {
@@ -125,13 +146,16 @@ static void checkAll(OwningOpRef<ModuleOp> (*build)(MLIRContext &, int64_t micro
             if (testing::Test::HasFailure())
               return;
           }
+      checkVirtualStages(*whole, microBatches, layers, seed);
+      if (testing::Test::HasFailure())
+        return;
     }
 }
 
 TEST(Pipeline, MlpEqualsWholeStep) {
   checkAll([](MLIRContext &context, int64_t microBatches,
               bool tied) { return buildMlp(context, {/*layers=*/6, /*batch=*/2 * microBatches, /*width=*/2, tied}); },
-           {1, 2, 3, 5, 8}, 100);
+           {1, 2, 3, 5, 8}, /*layers=*/6, 100);
 }
 
 TEST(Pipeline, LlamaEqualsWholeStep) {
@@ -140,5 +164,5 @@ TEST(Pipeline, LlamaEqualsWholeStep) {
         return buildLlama(context, {/*layers=*/3, /*batch=*/microBatches, /*sequence=*/3,
                                     tied ? R"(, "tie_word_embeddings": true)" : ""});
       },
-      {1, 2, 5}, 1000);
+      {1, 2, 5}, /*layers=*/5, 1000);
 }

@@ -55,14 +55,13 @@ func::FuncOp StageExecutor::codeOf(RoutineOp routine) { return module.lookupSymb
 
 ReferenceTensor &StageExecutor::memory(Stage &stage, StringRef buffer, int64_t microBatch) {
   std::vector<ReferenceTensor> &slots = stage.memory.at(buffer.str());
-  return slots[microBatch % slots.size()];
-}
-
-void StageExecutor::begin(Stage &stage, int64_t microBatch) {
-  if (stage.begun.insert(microBatch).second)
-    for (BufferOp buffer : stage.buffers)
-      if (buffer.hasSlots())
-        memory(stage, buffer.getSymName(), microBatch) = poison(buffer);
+  size_t slot = microBatch % slots.size();
+  BufferOp op = stage.device.buffer(StringAttr::get(module.getContext(), buffer));
+  if (op.hasSlots())
+    if (auto [holder, isNew] = stage.holders.try_emplace({buffer.str(), slot}, microBatch);
+        isNew || std::exchange(holder->second, microBatch) != microBatch)
+      slots[slot] = poison(op);
+  return slots[slot];
 }
 
 void StageExecutor::load(Stage &stage, int64_t microBatch, const Inputs &inputs) {
@@ -85,7 +84,6 @@ void StageExecutor::store(Stage &stage, RoutineOp routine, int64_t microBatch, c
 }
 
 bool StageExecutor::perform(Stage &stage, MessageOp message, bool isSend, int64_t microBatch, std::string &error) {
-  begin(stage, microBatch);
   std::pair<std::string, int64_t> key(message.getSymName().str(), microBatch);
   ReferenceTensor &buffer =
       memory(stage, (isSend ? message.getFrom() : message.getTo()).getLeafReference(), microBatch);
@@ -106,15 +104,12 @@ bool StageExecutor::perform(Stage &stage, const Inputs &inputs, std::string &err
   Operation *action = stage.actions[stage.next];
   bool done = true;
   if (auto load = dyn_cast<LoadOp>(action)) {
-    begin(stage, load.getMicroBatch());
     this->load(stage, load.getMicroBatch(), inputs);
   } else if (auto run = dyn_cast<RunOp>(action)) {
     RoutineOp routine = stage.device.routine(run.getRoutineAttr().getAttr());
     if (routine.getKind() == RoutineKind::Update)
       return false; // that all run together
     int64_t microBatch = run.getMicroBatch() ? int64_t(*run.getMicroBatch()) : 0;
-    if (run.getMicroBatch())
-      begin(stage, microBatch);
     FailureOr<RankValues> results = interpret(codeOf(routine), argumentsOf(stage, routine, microBatch));
     if (failed(results))
       error = "cannot interpret " + run.getRoutine().str();
@@ -133,7 +128,7 @@ bool StageExecutor::perform(Stage &stage, const Inputs &inputs, std::string &err
 std::string StageExecutor::runStep(const Inputs &inputs) {
   for (Stage &stage : stages) {
     stage.next = 0;
-    stage.begun.clear();
+    stage.holders.clear();
     for (BufferOp buffer : stage.buffers)
       if (buffer.isSum())
         memory(stage, buffer.getSymName(), 0) = ReferenceTensor(buffer.getTensorType().getShape());

@@ -12,8 +12,8 @@
 
 namespace mlir::ppc::test {
 
-/// One rank per device. Memory starts as NaN, and a slot becomes NaN again when a micro-batch takes it, so that a value
-/// from a wrong slot, or none at all, shows in the results.
+/// One rank per device. Memory starts as NaN, and a slot of a buffer becomes NaN again when another micro-batch first
+/// uses it, so that a value from a wrong slot, or none at all, shows in the results.
 class StageExecutor {
 public:
   /// `module` has a ppcrt.program with steps, whose code works on tensors.
@@ -36,11 +36,10 @@ private:
     std::map<std::string, std::vector<ReferenceTensor>> memory; ///< by buffer and slot
     SmallVector<Operation *> actions;
     size_t next = 0;
-    std::set<int64_t> begun;
+    std::map<std::pair<std::string, size_t>, int64_t> holders; ///< of slots: the micro-batch that used it last
   };
 
   ReferenceTensor &memory(Stage &stage, StringRef buffer, int64_t microBatch);
-  void begin(Stage &stage, int64_t microBatch);
   void load(Stage &stage, int64_t microBatch, const Inputs &inputs);
   /// Performs the stage's next action; false when it has to wait for a message.
   bool perform(Stage &stage, const Inputs &inputs, std::string &error);

@@ -5,19 +5,22 @@
 include "mlir/Pass/PassBase.td"
 
 def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
-  let summary = "one program per pipeline stage and action";
+  let summary = "one program per pipeline device, stage and action";
   let description = [{
-    Cuts @step into functions `@stage<s>.forward`, `.backward`, `.weight_gradient` and `.update`. An op of
+    Cuts @step into functions `@stage<s>.forward`, `.backward`, `.weight_gradient` and `@device<d>.update`. An op of
     `ppc.accumulate` goes to the function of its `ppc.stage` and `ppc.part`; what crosses functions becomes a buffer, what
-    crosses stages a message. Without `split-weight-gradient` backward and weight_gradient are one function (schedules
-    that run W right after B need no cut there, and what lies between needs no buffer).
+    crosses devices a message. Backward and weight_gradient are one function where the schedule runs W right after B (nothing between
+    needs a buffer then) and `split-weight-gradient` is not given.
 
-    The update is run by every stage for the parameters that it holds. A `ppc.sum` of values of several stages (the squared
-    norm, tied parameters) becomes a sum per stage and an all-reduce over "pp"; the loss is broadcast the same way.
+    A device holds the `vp` stages that the schedule places on it: their routines have the chunk of the stage, values that pass from one to
+    the other on one device stay in a buffer. Parameters and sums that several of them use are there once.
+
+    The update is run by every device for the parameters that it holds. A `ppc.sum` of values of several devices (the squared
+    norm, tied parameters) becomes a sum per device and an all-reduce over "pp"; the loss is broadcast the same way.
 
     Requires: local types (`ppc-partition-to-spmd`), `ppc.stage` on every op of the accumulate, values flowing as schedules
     run: forwards up the stages, backwards down, weight gradients into nothing but sums.
-    Guarantees: @step is gone; the module has a `ppcrt.program` with one device per stage, its buffers, a routine for each of the new
+    Guarantees: @step is gone; the module has a `ppcrt.program` with the plan's devices, their buffers, a routine for each of the new
     functions, and messages. A result that goes to the buffer of an argument says so with `ppc.destination`: it updates it in place.
     Buffers with slots have one until `ppc-apply-schedule`.
   }];
