@@ -24,9 +24,9 @@ static bool areTheSame(Operation *a, Operation *b) {
 namespace {
 class Ranks {
 public:
-  Ranks(GridAttr grid, ArrayRef<func::FuncOp> functions) : grid(grid) {
+  Ranks(GridAttr grid, ArrayRef<func::FuncOp> functions, Arithmetic arithmetic) : grid(grid) {
     for (auto [rank, function] : llvm::enumerate(functions))
-      machines.emplace_back(function, this->grid.context(rank));
+      machines.emplace_back(function, this->grid.context(rank), arithmetic);
   }
 
   FailureOr<SmallVector<RankValues>> run(ArrayRef<RankValues> arguments);
@@ -108,10 +108,20 @@ FailureOr<SmallVector<RankValues>> Ranks::run(ArrayRef<RankValues> arguments) {
 }
 
 FailureOr<SmallVector<RankValues>> interpretRanks(GridAttr grid, ArrayRef<func::FuncOp> functions,
-                                                  ArrayRef<RankValues> arguments) {
+                                                  ArrayRef<RankValues> arguments, Arithmetic arithmetic) {
   assert(int64_t(functions.size()) == grid.deviceCount() && functions.size() == arguments.size() &&
          "one function and one list of arguments per rank");
-  return Ranks(grid, functions).run(arguments);
+  return Ranks(grid, functions, arithmetic).run(arguments);
+}
+
+FailureOr<RankValues> interpretAlone(GridAttr grid, int64_t rank, func::FuncOp function,
+                                     ArrayRef<ReferenceTensor> arguments, Arithmetic arithmetic) {
+  RankMachine machine(function, RankGrid(grid).context(rank), arithmetic);
+  if (failed(machine.start(arguments)) || failed(machine.run()))
+    return failure();
+  if (!machine.isDone())
+    return machine.waitsAt()->emitOpError("communicates, and its rank runs alone");
+  return std::move(machine.results);
 }
 
 FailureOr<SmallVector<RankValues>> interpretSpmd(GridAttr grid, func::FuncOp function, ArrayRef<RankValues> arguments) {

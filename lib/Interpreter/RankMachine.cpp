@@ -1,5 +1,6 @@
 // One rank of an interpreted program, with an explicit stack, so that it can stop at any collective.
 #include "RankMachine.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "ppc/Interpreter/Collectives.h"
 
 namespace mlir::ppc {
@@ -41,7 +42,14 @@ LogicalResult RankMachine::run() {
   return success();
 }
 
+void RankMachine::round(ReferenceTensor &tensor, Type type) const {
+  if (arithmetic == Arithmetic::Rounded && getElementTypeOrSelf(type).isF32())
+    for (double &element : tensor.data)
+      element = float(element);
+}
+
 void RankMachine::resume(ReferenceTensor result) {
+  round(result, waitsAt()->getResult(0).getType());
   value(waitsAt()->getResult(0)) = std::move(result);
   ++frames.back().next;
 }
@@ -87,6 +95,7 @@ LogicalResult RankMachine::evaluate(Operation *op) {
   for (auto [result, tensor] : llvm::zip(op->getResults(), computed)) {
     if (failed(verifyShape(op, tensor, result.getType(), "result", result.getResultNumber())))
       return failure();
+    round(tensor, result.getType());
     value(result) = std::move(tensor);
   }
   return success();
@@ -116,8 +125,10 @@ void RankMachine::enterMicroBatch(Frame &frame, AccumulateOp accumulate) {
 void RankMachine::finishMicroBatch(Operation *terminator) {
   Frame &frame = frames.back();
   auto accumulate = cast<AccumulateOp>(frame.caller);
-  for (auto [sum, yielded] : llvm::zip_equal(frame.sums, terminator->getOperands()))
+  for (auto [sum, yielded] : llvm::zip_equal(frame.sums, terminator->getOperands())) {
     sum = combine(Combiner::Sum, {&sum, &value(yielded)});
+    round(sum, yielded.getType());
+  }
   if (++frame.microBatch < int64_t(accumulate.getMicroBatches()))
     return enterMicroBatch(frame, accumulate);
   for (auto [result, sum] : llvm::zip_equal(accumulate.getSums(), frame.sums))

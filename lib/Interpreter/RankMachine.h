@@ -9,7 +9,8 @@ namespace mlir::ppc {
 
 class RankMachine {
 public:
-  RankMachine(func::FuncOp function, ReferenceContext context) : function(function), context(std::move(context)) {}
+  RankMachine(func::FuncOp function, ReferenceContext context, Arithmetic arithmetic)
+      : function(function), context(std::move(context)), arithmetic(arithmetic) {}
 
   /// Binds the arguments; to be called first.
   LogicalResult start(ArrayRef<ReferenceTensor> arguments);
@@ -37,6 +38,8 @@ private:
   using Scope = DenseMap<Value, ReferenceTensor>;
 
   ReferenceTensor &value(Value value) { return scopes.back()[value]; }
+  /// Rounds what a value of `type` was computed to, where that is asked for.
+  void round(ReferenceTensor &tensor, Type type) const;
   LogicalResult call(Operation *caller, func::FuncOp callee, ArrayRef<ReferenceTensor> arguments);
   LogicalResult step(Operation *op);
   LogicalResult evaluate(Operation *op);
@@ -46,6 +49,7 @@ private:
 
   func::FuncOp function;
   ReferenceContext context;
+  Arithmetic arithmetic;
   SmallVector<Frame> frames;
   SmallVector<Scope> scopes;
 };

@@ -2,20 +2,18 @@
 #ifndef PPC_TEST_LIB_RANKEXECUTOR_H
 #define PPC_TEST_LIB_RANKEXECUTOR_H
 
+#include "StepValues.h"
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "ppc/Interpreter/Interpreter.h"
-#include <map>
 #include <set>
 
 namespace mlir::ppc::test {
 
 /// A tensor on every rank of a device.
 using RankTensors = SmallVector<ReferenceTensor>;
-/// Logical values by name: "parameter w", "m of w", "scalar step", "input ids".
-using NamedTensors = std::map<std::string, ReferenceTensor>;
 
 /// Memory starts as NaN, and a slot of a buffer becomes NaN again when another micro-batch first uses it, so that a
 /// value from a wrong slot, or none at all, shows in the results.

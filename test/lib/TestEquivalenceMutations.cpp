@@ -16,33 +16,6 @@ using namespace mlir::ppc::test;
 
 namespace {
 
-std::string nameOf(func::FuncOp step, unsigned i) {
-  auto label = [&](StringRef key) { return step.getArgAttrOfType<StringAttr>(i, key); };
-  if (StringAttr state = label(attr::state))
-    return state.str() + " of " + label(attr::of).str();
-  for (auto [key, role] :
-       {std::pair(attr::parameter, "parameter "), std::pair(attr::scalar, "scalar "), std::pair(attr::input, "input ")})
-    if (StringAttr name = label(key))
-      return role + name.str();
-  return "";
-}
-
-/// Values for the inputs of a step; states and scalars are positive.
-NamedTensors randomValues(func::FuncOp step, Random &random) {
-  NamedTensors values;
-  for (BlockArgument argument : step.getArguments()) {
-    unsigned number = argument.getArgNumber();
-    ReferenceTensor tensor = randomTensor(argument.getType(), random);
-    bool isIndex = isa<IntegerType>(tensorType(argument).getElementType());
-    int64_t bound = isIndex ? indexBound(argument) : 0;
-    bool positive = step.getArgAttr(number, attr::state) || step.getArgAttr(number, attr::scalar);
-    for (double &element : tensor.data)
-      element = bound ? double(random() % bound) : positive ? 1.25 + element : element;
-    values[nameOf(step, number)] = std::move(tensor);
-  }
-  return values;
-}
-
 bool same(const std::vector<std::vector<RankTensors>> &a, const std::vector<std::vector<RankTensors>> &b) {
   for (auto [stageA, stageB] : llvm::zip_equal(a, b))
     for (auto [ranksA, ranksB] : llvm::zip_equal(stageA, stageB))

@@ -11,4 +11,5 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestSpmdEquivalence();
   registerTestEquivalenceMutations();
   registerTestEquivalenceRules();
+  registerTestTimedExecution();
 }

@@ -13,6 +13,7 @@ void registerTestHostNumerics();
 void registerTestSpmdEquivalence();
 void registerTestEquivalenceMutations();
 void registerTestEquivalenceRules();
+void registerTestTimedExecution();
 
 /// All of them.
 void registerTestPasses();

@@ -1,5 +1,5 @@
-// Runs programs of the ppc dialect on numbers, in f64: one device, or all ranks of a grid. The executable meaning of a
-// program, for tests and for `--check`; slow, so for small tensors.
+// Runs programs of the ppc dialect on numbers, in f64 or rounded to f32: one device, or all ranks of a grid. The
+// executable meaning of a program, for tests and for `--check`; slow, so for small tensors.
 #ifndef PPC_INTERPRETER_INTERPRETER_H
 #define PPC_INTERPRETER_INTERPRETER_H
 
@@ -11,6 +11,11 @@ namespace mlir::ppc {
 /// Arguments or results of a function on one rank.
 using RankValues = SmallVector<ReferenceTensor>;
 
+enum class Arithmetic {
+  Exact,  ///< every number is f64
+  Rounded ///< what an op of f32 results gives is rounded to f32, also where that is infinite or zero
+};
+
 /// What `function` returns on one device. The program is made of ppc ops that have reference semantics, ppc.accumulate,
 /// func.call and func.return. Errors are reported on the op at fault.
 FailureOr<RankValues> interpret(func::FuncOp function, ArrayRef<ReferenceTensor> arguments);
@@ -20,7 +25,12 @@ FailureOr<RankValues> interpret(func::FuncOp function, ArrayRef<ReferenceTensor>
 /// collectives, or for a rank that has returned, are an error. Ranks are row-major over the axes of `grid`, outermost
 /// first; the pipeline axis "pp" may be among them.
 FailureOr<SmallVector<RankValues>> interpretRanks(GridAttr grid, ArrayRef<func::FuncOp> functions,
-                                                  ArrayRef<RankValues> arguments);
+                                                  ArrayRef<RankValues> arguments,
+                                                  Arithmetic arithmetic = Arithmetic::Exact);
+
+/// What one rank of `grid` returns from a function that does not communicate; the others need not run it.
+FailureOr<RankValues> interpretAlone(GridAttr grid, int64_t rank, func::FuncOp function,
+                                     ArrayRef<ReferenceTensor> arguments, Arithmetic arithmetic = Arithmetic::Exact);
 
 /// The same function on every rank.
 FailureOr<SmallVector<RankValues>> interpretSpmd(GridAttr grid, func::FuncOp function, ArrayRef<RankValues> arguments);
