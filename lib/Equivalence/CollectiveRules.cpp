@@ -67,8 +67,7 @@ std::string Derivation::joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr
   return "";
 }
 
-Derived Derivation::checkedType(Operation *op, Relation relation) {
-  RankedTensorType type = tensorType(op->getResult(0));
+Derived Derivation::checkedType(RankedTensorType type, Relation relation) {
   for (auto [dim, extent] : llvm::enumerate(terms[relation.term].shape))
     if (extent != kAnyExtent && axes.localSize(extent, relation.cuts[dim].axes) != type.getDimSize(dim))
       return Derived::fail("makes dimension " + Twine(dim) + " of " + Twine(type.getDimSize(dim)) +
@@ -88,14 +87,14 @@ Derived Derivation::allReduce(AllReduceOp op, Relation x) {
     if (op.getCombiner() == Combiner::LogSumExp &&
         axes.isUneven(std::max<int64_t>(1, terms[x.term].shape[dim]), cut.axes))
       cut.zeroPadding = false;
-  return checkedType(op, x);
+  return checkedType(op.getType(), x);
 }
 
 Derived Derivation::allGather(AllGatherOp op, Relation x) {
   int64_t dim = op.getDim();
   std::string error = joinBlocks(x, dim, axes.several(op.getAxes()), tensorType(op.getX()).getDimSize(dim),
                                  op.getType().getDimSize(dim));
-  return error.empty() ? checkedType(op, x) : Derived::fail(error);
+  return error.empty() ? checkedType(op.getType(), x) : Derived::fail(error);
 }
 
 Derived Derivation::reduceScatter(ReduceScatterOp op, Relation x) {
@@ -104,7 +103,7 @@ Derived Derivation::reduceScatter(ReduceScatterOp op, Relation x) {
   if (error.empty())
     error = cutFurther(x, op.getDim(), group, tensorType(op.getX()).getDimSize(op.getDim()),
                        op.getType().getDimSize(op.getDim()));
-  return error.empty() ? checkedType(op, x) : Derived::fail(error);
+  return error.empty() ? checkedType(op.getType(), x) : Derived::fail(error);
 }
 
 Derived Derivation::allToAll(AllToAllOp op, Relation x) {
@@ -117,14 +116,36 @@ Derived Derivation::allToAll(AllToAllOp op, Relation x) {
   int64_t extent = terms[x.term].shape[split];
   if (error.empty() && extent != kAnyExtent && axes.isUneven(extent, x.cuts[split].axes))
     error = "exchanges blocks of a dimension that is cut unevenly";
-  return error.empty() ? checkedType(op, x) : Derived::fail(error);
+  return error.empty() ? checkedType(op.getType(), x) : Derived::fail(error);
 }
 
 Derived Derivation::localSlice(LocalSliceOp op, Relation x) {
   int64_t dim = op.getDim();
   std::string error = cutFurther(x, dim, axes.several(op.getAxes()), tensorType(op.getX()).getDimSize(dim),
                                  op.getType().getDimSize(dim));
-  return error.empty() ? checkedType(op, x) : Derived::fail(error);
+  return error.empty() ? checkedType(op.getType(), x) : Derived::fail(error);
+}
+
+Derived Derivation::reduced(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType to) {
+  std::string error = takePending(x, group, combiner);
+  return error.empty() ? checkedType(to, x) : Derived::fail(error);
+}
+
+Derived Derivation::reducedAndCut(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType from,
+                                  RankedTensorType to) {
+  std::string error = takePending(x, group, combiner);
+  if (error.empty() && (!from.getRank() || from.getDimSize(0) != to.getDimSize(0) * axes.product(group)))
+    error = "divides into blocks that are not of dimension 0";
+  if (error.empty())
+    error = cutFurther(x, 0, group, from.getDimSize(0), to.getDimSize(0));
+  return error.empty() ? checkedType(to, x) : Derived::fail(error);
+}
+
+Derived Derivation::joined(Relation x, ArrayRef<StringAttr> group, RankedTensorType from, RankedTensorType to) {
+  if (!from.getRank() || to.getDimSize(0) != from.getDimSize(0) * axes.product(group))
+    return Derived::fail("puts blocks together that are not of dimension 0");
+  std::string error = joinBlocks(x, 0, group, from.getDimSize(0), to.getDimSize(0));
+  return error.empty() ? checkedType(to, x) : Derived::fail(error);
 }
 
 } // namespace mlir::ppc

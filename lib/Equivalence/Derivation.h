@@ -24,6 +24,13 @@ public:
   /// `operands` are of one op, which is no accumulate, terminator or all-reduce over "pp".
   Derived derive(Operation *op, ArrayRef<Relation> operands);
 
+  /// What communication of whole buffers over `group` makes of `x`, which lies in a buffer of type `from`: every rank
+  /// then has its block of type `to`. Blocks are cut and joined along dimension 0, where they lie one after the other.
+  Derived reduced(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType to);
+  Derived reducedAndCut(Relation x, ArrayRef<StringAttr> group, Combiner combiner, RankedTensorType from,
+                        RankedTensorType to);
+  Derived joined(Relation x, ArrayRef<StringAttr> group, RankedTensorType from, RankedTensorType to);
+
   TermTable &terms;
   const RankAxes axes;
 
@@ -74,7 +81,7 @@ private:
   std::string takePending(Relation &x, ArrayRef<StringAttr> group, Combiner combiner);
   std::string cutFurther(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t from, int64_t size);
   std::string joinBlocks(Relation &x, int64_t dim, ArrayRef<StringAttr> group, int64_t blockSize, int64_t size);
-  Derived checkedType(Operation *op, Relation relation);
+  Derived checkedType(RankedTensorType type, Relation relation);
 
   std::optional<StringAttr> unknownAxis(Operation *op) const;
   OpKey keyOf(Operation *op, ArrayRef<Relation> operands) const;

@@ -213,7 +213,7 @@ FailureOr<bool> StageCheck::perform(size_t stage) {
   }
   auto run = dyn_cast<RunOp>(action);
   if (!run)
-    return action->emitOpError() << "stage " << stage << ": is an action that the proof does not know", failure();
+    return transfer(stage, action);
   Function *function = functionOf(stage, action);
   if (!function || function->kind == RoutineKind::Evaluate)
     return action->emitOpError() << "stage " << stage << ": runs what is no routine of a step", failure();
@@ -315,38 +315,43 @@ LogicalResult StageCheck::call(size_t stage, Function &function, int64_t microBa
 
 /// Every addend must have come once from every micro-batch.
 LogicalResult StageCheck::completeSums(size_t stage) {
+  for (size_t buffer = 0; buffer < stages[stage].buffers.size(); ++buffer)
+    if (failed(completeSum(stage, buffer)))
+      return failure();
+  return success();
+}
+
+LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
   TermTable &terms = derivation.terms;
-  for (auto [index, slots] : llvm::enumerate(stages[stage].contents)) {
-    Content &memory = slots.front();
-    if (!memory.isSum)
-      continue;
-    Relation sum;
-    SmallVector<Addend> addends;
-    for (auto &[relation, microBatches] : memory.added) {
-      SmallVector<int64_t> sorted(microBatches);
-      llvm::sort(sorted);
-      if (!llvm::equal(sorted, llvm::seq<int64_t>(interface.microBatches))) {
-        InFlightDiagnostic diagnostic = error(stage) << describeBuffer(stage, index) << " adds up micro-batches ";
-        llvm::interleaveComma(sorted, diagnostic);
-        return diagnostic << " of " << describe(relation, terms) << ", expected each of " << interface.microBatches
-                          << " once";
-      }
-      if (addends.empty())
-        sum = relation;
-      else if (sum.cuts != relation.cuts || sum.pending != relation.pending)
-        return error(stage) << describeBuffer(stage, index)
-                            << " adds up values that lie differently: " << describe(sum, terms) << "; "
-                            << describe(relation, terms);
-      addends.push_back({terms.accumulated(relation.term, interface.microBatches), 1});
+  Content &memory = stages[stage].contents[buffer].front();
+  if (!memory.isSum)
+    return success();
+  Relation sum;
+  SmallVector<Addend> addends;
+  for (auto &[relation, microBatches] : memory.added) {
+    SmallVector<int64_t> sorted(microBatches);
+    llvm::sort(sorted);
+    if (!llvm::equal(sorted, llvm::seq<int64_t>(interface.microBatches))) {
+      InFlightDiagnostic diagnostic = error(stage) << describeBuffer(stage, buffer) << " adds up micro-batches ";
+      llvm::interleaveComma(sorted, diagnostic);
+      return diagnostic << " of " << describe(relation, terms) << ", expected each of " << interface.microBatches
+                        << " once";
     }
-    memory.isSum = false;
-    memory.isSet = !addends.empty();
     if (addends.empty())
-      continue;
-    const Term term = terms[sum.term];
-    sum.term = terms.combination(addends, term.shape, term.element);
-    memory.relation = sum;
+      sum = relation;
+    else if (sum.cuts != relation.cuts || sum.pending != relation.pending)
+      return error(stage) << describeBuffer(stage, buffer)
+                          << " adds up values that lie differently: " << describe(sum, terms) << "; "
+                          << describe(relation, terms);
+    addends.push_back({terms.accumulated(relation.term, interface.microBatches), 1});
   }
+  memory.isSum = false;
+  memory.isSet = !addends.empty();
+  if (addends.empty())
+    return success();
+  const Term term = terms[sum.term];
+  sum.term = terms.combination(addends, term.shape, term.element);
+  memory.relation = sum;
   return success();
 }
 

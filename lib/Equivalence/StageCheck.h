@@ -59,10 +59,20 @@ private:
   FailureOr<bool> perform(size_t stage);
   LogicalResult send(size_t stage, ppcrt::MessageOp message, int64_t microBatch, Operation *action);
   FailureOr<bool> receive(size_t stage, ppcrt::MessageOp message, int64_t microBatch, Operation *action);
+  /// Exchanges, copies, collectives and finite checks; false when it waits for a message.
+  FailureOr<bool> transfer(size_t stage, Operation *action);
+  FailureOr<bool> exchange(size_t stage, ppcrt::ExchangeOp action);
+  LogicalResult copy(size_t stage, ppcrt::CopyOp action);
+  LogicalResult reduceBuckets(size_t stage, ppcrt::CollectiveOp action);
+  /// The axes over which a collective communicates, of those that have several ranks.
+  FailureOr<SmallVector<StringAttr, 2>> axesOf(size_t stage, ppcrt::CollectiveOp action);
+  /// What an action finds in a buffer; a running sum must have all that is added to it.
+  FailureOr<Content> found(size_t stage, Attribute buffer, std::optional<int64_t> microBatch, Operation *action);
   LogicalResult call(size_t stage, Function &function, int64_t microBatch);
   FailureOr<Known> argument(size_t stage, Function &function, unsigned number, int64_t microBatch);
   LogicalResult store(size_t stage, Function &function, unsigned number, const Known &known, int64_t microBatch);
   LogicalResult completeSums(size_t stage);
+  LogicalResult completeSum(size_t stage, int64_t buffer);
   /// Runs the routines of this kind of all stages together: update, or evaluate, which programs may lack.
   LogicalResult finishStep(ppcrt::RoutineKind kind);
   /// Whether "evaluate" has left the loss in the metrics that are called so.
@@ -82,6 +92,7 @@ private:
   EquivalenceReport *report = nullptr;
   std::vector<Stage> stages;
   std::unique_ptr<ppcrt::ProgramSymbols> symbols;
+  llvm::SmallPtrSet<Operation *, 4> hasSent;                    ///< exchanges that wait for what they receive
   std::map<std::pair<const void *, int64_t>, Content> messages; ///< on their way: by name and micro-batch
 };
 

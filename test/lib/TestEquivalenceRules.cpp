@@ -169,8 +169,8 @@ func::FuncOp RuleTry::makeFunction(ModuleOp module, bool isLocal) {
     for (Value &value : returned)
       for (auto [axis, combiner] : reductions)
         if (isa<FloatType>(tensorType(value).getElementType()))
-          value = AllReduceOp::create(at, loc, value.getType(), value, builder.getArrayAttr({axis}),
-                                      CombinerAttr::get(op->getContext(), combiner), DenseI64ArrayAttr());
+          value = ppc::AllReduceOp::create(at, loc, value.getType(), value, builder.getArrayAttr({axis}),
+                                           CombinerAttr::get(op->getContext(), combiner), DenseI64ArrayAttr());
     for (auto [i, sharding] : llvm::enumerate(shardings)) {
       function.setArgAttr(i, attr::sharding, sharding);
       function.setArgAttr(i, attr::logicalType, TypeAttr::get(logicalArguments[i]));

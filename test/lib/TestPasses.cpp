@@ -12,4 +12,5 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestEquivalenceMutations();
   registerTestEquivalenceRules();
   registerTestTimedExecution();
+  registerTestTimeMutations();
 }

@@ -15,7 +15,8 @@ struct TimedExecutor::Preference {
 };
 
 TimedExecutor::TimedExecutor(ModuleOp module, const NamedTensors &values, RoutineNumbers &numbers, bool isEvaluation)
-    : program(module, isEvaluation), numbers(numbers), isEvaluation(isEvaluation), error(program.read()) {
+    : program(module, isEvaluation), numbers(numbers), isEvaluation(isEvaluation), error(program.read()),
+      forHosts(program.isForHosts()) {
   if (error.empty())
     initialize(values);
 }
@@ -89,11 +90,15 @@ TimedExecutor::Preference TimedExecutor::draw(Random &random, unsigned interleav
 
 bool TimedExecutor::mayBegin(size_t number) const {
   const Activity &own = activity(number);
-  if (states[number] != Waiting || llvm::any_of(own.after, [&](size_t other) { return states[other] != Past; }))
+  if (states[number] != Waiting || llvm::any_of(own.after, [&](size_t other) { return states[other] != Past; }) ||
+      llvm::any_of(own.since, [&](size_t other) { return states[other] == Waiting; }))
     return false;
-  for (size_t earlier = number - own.inOrder; inHostOrder && earlier < number; ++earlier)
-    if (states[earlier] != Past && !isa<SendOp>(activity(earlier).action))
+  for (size_t earlier = number - own.inOrder; inOrderOfIssue && earlier < number; ++earlier) {
+    Operation *action = activity(earlier).action;
+    bool blocks = forHosts ? !isa<SendOp>(action) : isa<CollectiveOp>(own.action) && isa<CollectiveOp>(action);
+    if (states[earlier] != Past && blocks)
       return false;
+  }
   return true;
 }
 
@@ -111,7 +116,7 @@ TimedOutcome TimedExecutor::run(uint64_t seed, unsigned interleaving) {
     return outcome;
   }
   Random random(seed * 7919 + interleaving);
-  inHostOrder = interleaving == 0;
+  inOrderOfIssue = interleaving == 0;
   Preference preference = draw(random, interleaving);
   memory = initial;
   states.assign(program.activities.size(), Waiting);

@@ -26,14 +26,15 @@ struct TimedOutcome {
 /// it meets must have begun before one of them ends. As late as that allows: a message or a collective takes what it
 /// sends when the first of its members ends, and each member gets its part when it ends itself; a routine reads when it
 /// ends. What an action writes is poison from its beginning to its end, scratch and sums that an update consumes stay
-/// so. Tokens of a run for parts of its work are given at its end with the others.
+/// so. Tokens of a run but its last are there when it has begun.
 class TimedExecutor {
 public:
   /// `module` has a ppcrt.program with steps, whose code works on tensors. `numbers` computes routines.
   TimedExecutor(ModuleOp module, const NamedTensors &values, RoutineNumbers &numbers, bool isEvaluation = false);
 
-  /// Draws an order and follows it, from the memory that a step finds. Number 0 is the order in which hosts go: each
-  /// device's actions one after the other as they are listed, but that nothing waits for a send without a token.
+  /// Draws an order and follows it, from the memory that a step finds. Number 0 is the order of issue: what hosts
+  /// run goes as they do, each device's actions one after the other as listed, but that nothing waits for a send
+  /// without a token; in programs of other actions a device's collectives come one after the other as listed.
   TimedOutcome run(uint64_t seed, unsigned interleaving);
   /// What lies afterwards in the buffers of parameters, states, metrics that are written, of a step in gradients too:
   /// by device, buffer and rank, one after the other.
@@ -69,11 +70,12 @@ private:
   RoutineNumbers &numbers;
   bool isEvaluation;
   std::string error; ///< why it cannot be run at all
+  bool forHosts;
   std::vector<RankMemory> initial, memory;
   std::map<size_t, RankValues> loaded; ///< what each load brings, by activity
 
   // Of the interleaving that is followed.
-  bool inHostOrder = false;
+  bool inOrderOfIssue = false;
   std::vector<State> states;
   std::vector<size_t> heads;                  ///< by queue
   std::vector<SmallVector<size_t>> running;   ///< by rank

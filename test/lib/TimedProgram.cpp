@@ -51,8 +51,10 @@ std::string TimedProgram::readDevice(size_t device, DeviceOp op) {
       activity.stream = cast<ActionOpInterface>(action).getStreamAttr().getValue();
       if (!isa_and_nonnull<StreamOp>(SymbolTable::lookupSymbolIn(op, activity.stream)))
         return describe(activity) + ": no such stream";
-      for (Value token : cast<ActionOpInterface>(action).getAfter())
-        activity.after.push_back(known.at(token.getDefiningOp()));
+      for (Value token : cast<ActionOpInterface>(action).getAfter()) {
+        bool isLast = token == token.getDefiningOp()->getResults().back();
+        (isLast ? activity.after : activity.since).push_back(known.at(token.getDefiningOp()));
+      }
       if (std::string error = readUses(activity); !error.empty())
         return describe(activity) + ": " + error;
       if (std::string error = ownConflict(activity); !error.empty())
@@ -66,6 +68,11 @@ std::string TimedProgram::readDevice(size_t device, DeviceOp op) {
     }
   }
   return "";
+}
+
+bool TimedProgram::isForHosts() const {
+  return llvm::all_of(activities,
+                      [](const Activity &own) { return isa<LoadOp, RunOp, SendOp, ReceiveOp>(own.action); });
 }
 
 std::string TimedProgram::readUses(Activity &activity) {

@@ -37,7 +37,8 @@ struct Activity {
   int64_t rank;    ///< among all ranks: row-major, devices first
   int64_t inOrder; ///< place in the list of its device
   StringRef stream = {};
-  SmallVector<size_t> after = {}; ///< whose tokens it takes
+  SmallVector<size_t> after = {}; ///< whose last tokens it takes, which are there when they have ended
+  SmallVector<size_t> since = {}; ///< whose earlier tokens, which are there when they have begun
   SmallVector<ByteUse> uses = {}; ///< each place and slot once
   SmallVector<size_t> reads = {}; ///< places in `uses`, in the order of operands, buffers or arguments
   SmallVector<size_t> writes = {};
@@ -67,6 +68,8 @@ public:
   std::vector<SmallVector<size_t>> queues;
 
   int64_t ranksOfDevice() const { return GridAttr(deviceGrid).deviceCount(); }
+  /// Whether hosts run it: nothing but loads, runs, sends and receives.
+  bool isForHosts() const;
   int64_t rankCount() const { return layouts.size() * ranksOfDevice(); }
   size_t deviceOf(int64_t rank) const { return rank / ranksOfDevice(); }
 
