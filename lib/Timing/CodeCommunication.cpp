@@ -56,6 +56,19 @@ bool ProgramGroups::isBetweenDevices(uint32_t group) const {
   return key.ranks || llvm::is_contained(axisNames(key.axes), "pp");
 }
 
+bool ProgramGroups::keepsPlaces(uint32_t group, int64_t device, int64_t other) const {
+  if (!keys[group].ranks)
+    return true; // ranks with equal coordinates on all other axes are together
+  int64_t together = 0;
+  for (Attribute set : keys[group].ranks) {
+    ArrayRef<int64_t> ranks = cast<DenseI64ArrayAttr>(set).asArrayRef();
+    together += llvm::count_if(ranks, [&](int64_t rank) {
+      return rank / ranksPerDevice == device && llvm::is_contained(ranks, rank + (other - device) * ranksPerDevice);
+    });
+  }
+  return together == ranksPerDevice;
+}
+
 std::string ProgramGroups::describe(uint32_t group) const {
   std::string text;
   llvm::raw_string_ostream os(text);

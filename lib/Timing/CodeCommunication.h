@@ -25,6 +25,8 @@ public:
   /// The devices that communicate with `device` in this group, itself among them; empty where it, or one of its ranks,
   /// is not in the group.
   ArrayRef<int64_t> members(uint32_t group, int64_t device);
+  /// Whether every rank of `device` communicates with the rank at its own place in `other`.
+  bool keepsPlaces(uint32_t group, int64_t device, int64_t other) const;
   /// Whether it joins several devices.
   bool isBetweenDevices(uint32_t group) const;
   size_t size() const { return keys.size(); }

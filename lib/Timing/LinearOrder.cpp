@@ -11,7 +11,7 @@ constexpr uint32_t kNoActivity = UINT32_MAX;
 class Sorter {
 public:
   /// `issued`: what happens one after the other beside what `events` says, of each end and begin.
-  Sorter(const StepEvents &events, const Edges &issued);
+  Sorter(const StepEvents &events, Edges issued);
 
   /// As far as it goes.
   std::vector<Event> sort();
@@ -26,14 +26,15 @@ private:
   bool isOnStreamBefore(uint32_t first, uint32_t second) const;
 
   const StepEvents &events;
-  std::vector<uint32_t> firstIssued; ///< by event, and one more: as StepEvents keeps what is later
+  std::vector<uint32_t> firstIssued; ///< by event, and one more: as StepEvents keeps what is later; waits across, too
   std::vector<Event> laterIssued;
   std::vector<uint32_t> missing; ///< by event: how many it still waits for
 };
 } // namespace
 
-Sorter::Sorter(const StepEvents &events, const Edges &issued)
+Sorter::Sorter(const StepEvents &events, Edges issued)
     : events(events), firstIssued(events.getEventCount() + 1, 0), missing(events.getEventCount(), 0) {
+  llvm::append_range(issued, events.getWaitsAcross());
   for (auto [before, after] : issued)
     ++firstIssued[before + 1];
   for (size_t event = 0; event < events.getEventCount(); ++event)
@@ -166,7 +167,7 @@ LogicalResult verifyIssueOrder(const StepEvents &events) {
   }
   if (!several)
     return success(); // the order of streams is that
-  Sorter sorter(events, issued);
+  Sorter sorter(events, std::move(issued));
   return success(sorter.sort().size() == events.getEventCount() || succeeded(sorter.explain()));
 }
 

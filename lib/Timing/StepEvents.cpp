@@ -68,7 +68,7 @@ private:
   void addMessageEnds(Operation *action, uint32_t self);
   LogicalResult joinMessages();
   LogicalResult joinCollectives();
-  LogicalResult join(uint32_t group, ArrayRef<uint32_t> own, ArrayRef<uint32_t> others, int64_t other);
+  LogicalResult join(uint32_t group, int64_t device, ArrayRef<uint32_t> own, int64_t other);
   bool areAlike(uint32_t a, uint32_t b);
   void edge(Event before, Event after) { edges.push_back({before, after}); }
   uint32_t add(Operation *op, uint32_t action, uint32_t device, uint32_t stream, uint32_t place, uint32_t groupSet);
@@ -243,17 +243,19 @@ bool EventBuilder::areAlike(uint32_t a, uint32_t b) {
          types(collective) == types(peer);
 }
 
-LogicalResult EventBuilder::join(uint32_t group, ArrayRef<uint32_t> own, ArrayRef<uint32_t> others, int64_t other) {
+LogicalResult EventBuilder::join(uint32_t group, int64_t device, ArrayRef<uint32_t> own, int64_t other) {
+  auto found = sequences.find({group, uint32_t(other)});
+  ArrayRef<uint32_t> others = found == sequences.end() ? ArrayRef<uint32_t>() : ArrayRef(found->second);
+  bool keepsPlaces = groups.keepsPlaces(group, device, other);
   for (auto [place, activity] : llvm::enumerate(own)) {
     bool isThere = place < others.size();
     if (isThere && areAlike(activity, others[place])) {
-      edge(beginOf(activity), endOf(others[place]));
+      (keepsPlaces ? edges : events.waitsAcross).push_back({beginOf(activity), endOf(others[place])});
       continue;
     }
     InFlightDiagnostic error = events.activities[activity].op->emitOpError()
-                               << "is number " << place << " over " << groups.describe(group) << " on device "
-                               << events.activities[activity].device << ", where device " << other
-                               << (isThere ? " does something else" : " does nothing");
+                               << "is number " << place << " over " << groups.describe(group) << " on device " << device
+                               << ", where device " << other << (isThere ? " does something else" : " does nothing");
     if (isThere)
       error.attachNote(events.activities[others[place]].op->getLoc()) << "its own";
     return error;
@@ -264,13 +266,9 @@ LogicalResult EventBuilder::join(uint32_t group, ArrayRef<uint32_t> own, ArrayRe
 /// The i-th of each member is one collective.
 LogicalResult EventBuilder::joinCollectives() {
   for (auto &[key, own] : sequences)
-    for (int64_t other : groups.members(key.first, key.second)) {
-      auto found = sequences.find({key.first, uint32_t(other)});
-      if (other != key.second &&
-          failed(
-              join(key.first, own, found == sequences.end() ? ArrayRef<uint32_t>() : ArrayRef(found->second), other)))
+    for (int64_t other : groups.members(key.first, key.second))
+      if (other != key.second && failed(join(key.first, key.second, own, other)))
         return failure();
-    }
   return success();
 }
 

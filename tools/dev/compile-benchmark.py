@@ -6,6 +6,11 @@ process of its own, the proof of equivalence included. Prints a table of process
 of the repetitions), wall time, peak memory and sizes, with ratios to the first row, and the processor time of each phase.
 
     compile-benchmark.py --build BUILD [--model FILE] [--layers N,N,...] [--layout "--tp 8 --pp 8 --dp 8"]
+
+With --program it measures instead what large programs take in memory and to be verified: Llama-3.1-405B in 16 stages with 512
+micro-batches, and one of as many that is written by hand with 8 chunks on each device (virtual-stages.py). More than 10 s or 300 MB fails.
+
+    compile-benchmark.py --build BUILD --program
 """
 import argparse
 import json
@@ -55,6 +60,60 @@ def compile_once(arguments, case, config, folder):
         case.phases[phase] = min(case.phases.get(phase, float("inf")), float(seconds))
 
 
+PROGRAM_SECONDS, PROGRAM_MEGABYTES = 10, 300
+
+
+def peak(command, log):
+    """Peak memory of a command in MB, its output in `log`."""
+    process = os.fork()
+    if process == 0:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        os.execv(command[0], command)
+    _, status, usage = os.wait4(process, 0)
+    with open(log) as file:
+        text = file.read()
+    if status:
+        sys.exit(f"{' '.join(command)}: failed\n{text}")
+    return usage.ru_maxrss * 1024 / 1e6, text
+
+
+def measure_programs(build):
+    """Prints a row for each program; whether all are within the bounds."""
+    opt, compiler = (os.path.join(build, "bin", name) for name in ("ppc-opt", "ppc-compile"))
+    print("| | actions | IR | ppc-verify-program | ppc-verify-arena | proof |")
+    print("|---|---|---|---|---|---|")
+    fits = True
+    with tempfile.TemporaryDirectory() as folder:
+        at = lambda name: os.path.join(folder, name)  # noqa: E731
+
+        def verify(program, verifier):
+            memory, text = peak([opt, program, f"--{verifier}", "--mlir-timing", "-o", os.devnull], at("log"))
+            found = re.search(r"([0-9.]+) +\( *[0-9.]+%\) +Verify(?:Program|Arena)Pass", text)
+            return memory - empty, float(found.group(1))
+
+        with open(at("empty.mlir"), "w") as file:
+            file.write("module {}\n")
+        empty, _ = peak([opt, at("empty.mlir"), "-o", os.devnull], at("log"))
+        layout = "--seq-len 8192 --global-batch 512 --micro-batch 1 --pp 16 --tp 8 --verbose".split()
+        model = os.path.join(ROOT, "test/Inputs/Models/llama-3.1-405b.json")
+        _, text = peak([compiler, model, *layout, "--emit=spmd", "-o", at("spmd.mlir")], at("log"))
+        proof = float(re.search(r"^verify +([0-9.]+) s", text, re.MULTILINE).group(1))
+        peak([compiler, model, *layout, "--no-verify", "--emit=device", "-o", at("device.mlir")], at("log"))
+        peak([sys.executable, os.path.join(ROOT, "tools/dev/virtual-stages.py"), "-o", at("chunks.mlir")], at("log"))
+        for name, program, laid_out, proved in [("Llama-3.1-405B, tp 8, pp 16, 512 micro-batches", "spmd.mlir", "device.mlir", proof),
+                                                ("by hand, pp 16, 8 chunks per device, 512 micro-batches", "chunks.mlir", None, None)]:
+            with open(at(program)) as file:
+                actions = sum(len(re.findall(r"^ *%\d+ = ppcrt\.", line)) for line in file)
+            memory, seconds = verify(at(program), "ppc-verify-program")
+            arena = verify(at(laid_out), "ppc-verify-arena")[1] if laid_out else None
+            cells = [f"{value:.2f} s" if value is not None else "" for value in (seconds, arena, proved)]
+            print(f"| {name} | {actions} | {memory:.0f} MB | {' | '.join(cells)} |")
+            fits = fits and memory < PROGRAM_MEGABYTES and seconds + (arena or 0) + (proved or 0) < PROGRAM_SECONDS
+    return fits
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
@@ -65,7 +124,12 @@ def main():
     parser.add_argument("--global-batch", type=int, default=512, help="sequences per step; ten times as many on ten times the ranks (512)")
     parser.add_argument("--repeat", type=int, default=5, help="compilations of each (5)")
     parser.add_argument("--bound", type=float, help="exit with status 1 when another row takes more than this times the first one")
+    parser.add_argument("--program", action="store_true", help="measure programs and their verification instead")
     arguments = parser.parse_args()
+    if arguments.program:
+        if not measure_programs(arguments.build):
+            sys.exit(f"a program is larger than {PROGRAM_MEGABYTES} MB, or takes longer than {PROGRAM_SECONDS} s to verify")
+        return
     with open(arguments.model) as file:
         config = json.load(file)
     layers = [int(number) for number in arguments.layers.split(",")]

@@ -45,6 +45,9 @@ public:
   ArrayRef<Event> getLater(Event event) const {
     return ArrayRef(later).slice(firstLater[event], firstLater[event + 1] - firstLater[event]);
   }
+  /// Waits beside those: of ranks of one device for ranks at other places of another one, in groups that list their
+  /// ranks. They can be part of a circle, but order nothing on any one rank.
+  ArrayRef<std::pair<Event, Event>> getWaitsAcross() const { return waitsAcross; }
   size_t getStreamCount() const { return streams.size(); }
   /// The actions of a stream, in order.
   ArrayRef<uint32_t> getStream(size_t stream) const { return streams[stream]; }
@@ -64,6 +67,7 @@ private:
   std::vector<Activity> activities;
   std::vector<uint32_t> firstLater; ///< by event, and one more
   std::vector<Event> later;
+  std::vector<std::pair<Event, Event>> waitsAcross;
   std::vector<std::vector<uint32_t>> streams;
   std::vector<uint32_t> firstStreams; ///< by device, and one more
   std::vector<std::vector<uint32_t>> groupSets;

@@ -86,11 +86,19 @@ LogicalResult ProgramContract::verifyAction(DeviceOp device, ActionOpInterface a
     return failure(failed(within(microBatch)) ||
                    failed(countOnce(isSent ? sends : receives, name, microBatch, action)));
   };
-  auto bound = [&](ArrayAttr names) -> LogicalResult {
-    for (auto name : names.getAsRange<FlatSymbolRefAttr>())
-      if (!symbols.buffer(device, name.getAttr()))
+  auto bound = [&](ArrayAttr names, std::optional<int64_t> microBatch) -> LogicalResult {
+    for (auto name : names.getAsRange<FlatSymbolRefAttr>()) {
+      BufferOp buffer = symbols.buffer(device, name.getAttr());
+      if (!buffer)
         return action->emitOpError() << "works on " << name << ", which is no buffer of its device";
-    return success();
+      if (buffer.hasSlots() && !microBatch) {
+        InFlightDiagnostic error = action->emitOpError()
+                                   << "works on " << name << ", which has slots, and says no micro-batch";
+        error.attachNote(buffer.getLoc()) << "the buffer";
+        return error;
+      }
+    }
+    return within(microBatch);
   };
   Operation *op = action;
   if (auto load = dyn_cast<LoadOp>(op))
@@ -105,12 +113,13 @@ LogicalResult ProgramContract::verifyAction(DeviceOp device, ActionOpInterface a
   if (auto collective = dyn_cast<CollectiveOp>(op)) {
     if (!functions.lookup<GroupOp>(collective.getGroupAttr().getAttr()))
       return op->emitOpError() << "is of group " << collective.getGroupAttr() << ", which the module does not have";
-    return failure(failed(bound(collective.getReads())) || failed(bound(collective.getWrites())));
+    return failure(failed(bound(collective.getReads(), collective.getMicroBatch())) ||
+                   failed(bound(collective.getWrites(), collective.getMicroBatch())));
   }
   if (auto copy = dyn_cast<CopyOp>(op))
-    return bound(ArrayAttr::get(op->getContext(), {copy.getFromAttr(), copy.getToAttr()}));
+    return bound(ArrayAttr::get(op->getContext(), {copy.getFromAttr(), copy.getToAttr()}), copy.getMicroBatch());
   if (auto check = dyn_cast<CheckFiniteOp>(op))
-    return bound(check.getBuffers());
+    return bound(check.getBuffers(), check.getMicroBatch());
   auto run = cast<RunOp>(op);
   RoutineOp routine = symbols.routine(device, run.getRoutineAttr().getAttr());
   if (!routine)

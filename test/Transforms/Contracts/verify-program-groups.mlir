@@ -248,3 +248,110 @@ module {
     }
   }
 }
+
+// -----
+
+// Sound: a message that comes after a collective with the same rank of the other device comes after what was before it here.
+module {
+  ppcrt.group @pairs ranks [array<i64: 0, 2>, array<i64: 1, 3>]
+  ppcrt.program @train grid <pp = 2, dp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @a
+      ppcrt.stream @b
+      ppcrt.buffer @g gradient "w" : memref<4xf32>
+      ppcrt.buffer @h gradient "v" : memref<4xf32>
+      ppcrt.buffer @x metric "x" : memref<4xf32>
+      ppcrt.buffer @y message : memref<4xf32> slots 1
+      ppcrt.routine @use forward code @use reads [@y] writes []
+      ppcrt.step {
+        %0 = ppcrt.copy @g to @x on @a
+        %1 = ppcrt.collective all_reduce sum group @pairs reads [@h] writes [@h] on @a
+        %2 = ppcrt.receive @m micro_batch 0 on @b
+        %3 = ppcrt.run @use micro_batch 0 on @b
+        %4 = ppcrt.copy @g to @x on @b
+      }
+    }
+    ppcrt.device @device1 at 1 {
+      ppcrt.stream @a
+      ppcrt.buffer @h gradient "v" : memref<4xf32>
+      ppcrt.buffer @s saved : memref<4xf32> slots 1
+      ppcrt.routine @make forward code @make reads [] writes [@s]
+      ppcrt.step {
+        %0 = ppcrt.collective all_reduce sum group @pairs reads [@h] writes [@h] on @a
+        %1 = ppcrt.run @make micro_batch 0 on @a
+        %2 = ppcrt.send @m micro_batch 0 on @a
+      }
+    }
+    ppcrt.message @m from @device1::@s after @make to @device0::@y before @use
+  }
+  func.func @make() -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @use(%x: tensor<4xf32>) attributes {ppcrt.routine = "forward"} {
+    return
+  }
+}
+
+// -----
+
+// C7: ranks that meet ranks at other places of the other device: what the message comes after happened on another rank.
+module {
+  ppcrt.group @pairs ranks [array<i64: 0, 3>, array<i64: 1, 2>]
+  ppcrt.program @train grid <pp = 2, dp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @a
+      ppcrt.stream @b
+      ppcrt.buffer @g gradient "w" : memref<4xf32>
+      ppcrt.buffer @h gradient "v" : memref<4xf32>
+      ppcrt.buffer @x metric "x" : memref<4xf32>
+      ppcrt.buffer @y message : memref<4xf32> slots 1
+      ppcrt.routine @use forward code @use reads [@y] writes []
+      ppcrt.step {
+        // expected-note @below {{which nothing orders before it: copy of @g to @x, on device 0}}
+        %0 = ppcrt.copy @g to @x on @a
+        %1 = ppcrt.collective all_reduce sum group @pairs reads [@h] writes [@h] on @a
+        %2 = ppcrt.receive @m micro_batch 0 on @b
+        %3 = ppcrt.run @use micro_batch 0 on @b
+        // expected-error @below {{may write @x (x) while it is still being written}}
+        %4 = ppcrt.copy @g to @x on @b
+      }
+    }
+    ppcrt.device @device1 at 1 {
+      ppcrt.stream @a
+      ppcrt.buffer @h gradient "v" : memref<4xf32>
+      ppcrt.buffer @s saved : memref<4xf32> slots 1
+      ppcrt.routine @make forward code @make reads [] writes [@s]
+      ppcrt.step {
+        %0 = ppcrt.collective all_reduce sum group @pairs reads [@h] writes [@h] on @a
+        %1 = ppcrt.run @make micro_batch 0 on @a
+        %2 = ppcrt.send @m micro_batch 0 on @a
+      }
+    }
+    ppcrt.message @m from @device1::@s after @make to @device0::@y before @use
+  }
+  func.func @make() -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.constant dense<1.0> : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func @use(%x: tensor<4xf32>) attributes {ppcrt.routine = "forward"} {
+    return
+  }
+}
+
+// -----
+
+// C2: a buffer with slots and no micro-batch.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @a
+      // expected-note @below {{the buffer}}
+      ppcrt.buffer @h saved : memref<4xf32> slots 2
+      ppcrt.step {
+        // expected-error @below {{works on @h, which has slots, and says no micro-batch}}
+        %0 = ppcrt.check_finite [@h] on @a
+      }
+    }
+  }
+}

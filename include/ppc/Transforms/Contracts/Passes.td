@@ -41,7 +41,7 @@ def VerifyProgramPass : Pass<"ppc-verify-program", "mlir::ModuleOp"> {
   let description = [{
     The contract at the end of partition, for the step and for the evaluation. C1: the code of each routine takes and returns what
     lies in its buffers. C2: actions name routines, streams, buffers, messages and groups that are there and, for a message, at
-    this end; micro-batches exist; tokens are of the same step. C3: a device runs the routines of each kind and chunk once for each
+    this end; micro-batches exist, and are said where a buffer has slots; tokens are of the same step. C3: a device runs the routines of each kind and chunk once for each
     micro-batch, or once for the whole step. C4: every message is sent and received, once for each micro-batch.
 
     What follows is about time: streams run beside each other unless tokens, messages and collectives order them, and messages meet,

@@ -1,0 +1,63 @@
+// Random small programs, with what must happen before what in them worked out from the definitions.
+#ifndef PPC_TEST_UNIT_TIMING_RANDOMPROGRAM_H
+#define PPC_TEST_UNIT_TIMING_RANDOMPROGRAM_H
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace mlir::ppc::test {
+
+/// Devices whose actions are copies between buffers, messages, exchanges and collectives, on random streams and with
+/// random tokens. Many of them wait for ever.
+class RandomProgram {
+public:
+  explicit RandomProgram(uint32_t seed);
+
+  /// As IR.
+  std::string text() const;
+
+  struct Action {
+    size_t device, stream;
+    std::vector<size_t> after;                     ///< numbers of actions whose tokens it takes
+    std::vector<size_t> buffers;                   ///< of the device, that it uses
+    std::string operation;                         ///< what is printed before tokens and stream
+    std::vector<std::pair<size_t, bool>> messages; ///< of the program; sent
+    std::vector<size_t> groups;                    ///< at most one
+  };
+  /// By device, in the order of issue.
+  const std::vector<Action> &getActions() const { return actions; }
+
+  /// Whether the end (or the begin) of one action comes before the begin of another one, by all paths through all
+  /// events.
+  bool endsBefore(size_t first, size_t second) const { return reach[2 * first + 1][2 * second]; }
+  bool waitsForEver() const;
+
+private:
+  struct Message {
+    size_t from, to;
+  };
+  void addMessage(size_t from, size_t to);
+  void addExchange(size_t first, size_t second);
+  void addCollective();
+  void addCopy(size_t device);
+  void insert(size_t device, Action action);
+  void addTokens();
+  void connect();
+  uint32_t below(size_t count) { return std::uniform_int_distribution<uint32_t>(0, uint32_t(count) - 1)(random); }
+
+  std::mt19937 random;
+  std::vector<std::vector<Action>> lists; ///< by device, until they are all known
+  std::vector<size_t> streamCounts;
+  std::vector<Message> messages;
+  std::vector<std::vector<size_t>> groups; ///< devices of each
+  std::vector<Action> actions;
+  std::vector<std::vector<bool>> reach; ///< between begins (2 i) and ends (2 i + 1)
+};
+
+inline constexpr size_t kBuffersPerDevice = 3;
+
+} // namespace mlir::ppc::test
+
+#endif // PPC_TEST_UNIT_TIMING_RANDOMPROGRAM_H
