@@ -35,13 +35,18 @@ LogicalResult EvaluateOp::verify() {
   if (failed(verifyActions(*this, getBody().front())))
     return failure();
   auto device = cast<DeviceOp>((*this)->getParentOp());
-  for (auto run : getBody().front().getOps<RunOp>()) {
-    RoutineOp routine = device.routine(run.getRoutineAttr().getAttr());
-    for (Attribute name : routine ? routine.getWrites() : ArrayAttr::get(getContext(), {}))
-      if (BufferOp buffer = device.buffer(cast<FlatSymbolRefAttr>(name).getAttr()))
-        if (llvm::is_contained({BufferRole::Parameter, BufferRole::State}, buffer.getRole())) // evaluate_c2
-          return run.emitOpError() << "writes " << buffer.describe() << " in an evaluation";
-  }
+  DenseMap<Attribute, BufferOp> kept; // by name
+  for (auto buffer : device.getBody().front().getOps<BufferOp>())
+    if (llvm::is_contained({BufferRole::Parameter, BufferRole::State}, buffer.getRole()))
+      kept[FlatSymbolRefAttr::get(buffer.getSymNameAttr())] = buffer;
+  DenseMap<Attribute, BufferOp> changed; // by routine: one that it writes
+  for (auto routine : device.getBody().front().getOps<RoutineOp>())
+    for (Attribute name : routine.getWrites())
+      if (BufferOp buffer = kept.lookup(name))
+        changed[FlatSymbolRefAttr::get(routine.getSymNameAttr())] = buffer;
+  for (auto run : getBody().front().getOps<RunOp>())
+    if (BufferOp buffer = changed.lookup(run.getRoutineAttr())) // evaluate_c2
+      return run.emitOpError() << "writes " << buffer.describe() << " in an evaluation";
   return success();
 }
 
