@@ -207,7 +207,7 @@ void ManifestWriter::write(StringRef planText, StringRef configText, const json:
       out.attribute(key, integer(model, key));
     out.attribute("model_parameters", integer(model, "parameters"));
     out.attribute("flops_per_token", model.getAs<FloatAttr>("flops_per_token").getValueAsDouble());
-    out.attribute("micro_batches", plan.getMicroBatches());
+    out.attribute("micro_batches", int64_t(program.getMicroBatches()));
     out.attribute("schedule", plan.getSchedule().getValue());
     if (auto precision = module->getAttrOfType<StringAttr>(attr::precision))
       out.attribute("precision", precision.getValue());

@@ -1,6 +1,7 @@
 // The rule that serves most ops: what each loop does to cuts, padding and pending sums.
 #include "Derivation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Format.h"
 
 namespace mlir::ppc {
 
@@ -70,6 +71,8 @@ Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
   if (std::optional<StringAttr> axis = unknownAxis(op))
     return Derived::fail("names axis " + axis->str() + ", which the ranks of a stage do not have");
   Derived derived = deriveAsIs(op, operands);
+  if (!derived.failed())
+    derived.error = lostFactor(op, derived.results);
   if (!derived.failed() || isLogical)
     return derived;
   SmallVector<Relation> tried(operands);
@@ -79,11 +82,48 @@ Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
       if (view.term == operands[number].term)
         continue;
       tried[number] = view;
-      if (Derived other = deriveAsIs(op, tried); !other.failed())
+      if (Derived other = deriveAsIs(op, tried); !other.failed() && lostFactor(op, other.results).empty())
         return other;
     }
   }
   return derived;
+}
+
+/// What becomes of `factor` in numbers of a type: "infinite", "not a number", "0", "denormal"; "" when it stays what it
+/// is, up to rounding.
+static StringRef fateOf(double factor, FloatType type) {
+  APFloat value(factor);
+  bool isInexact;
+  value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &isInexact);
+  return value.isNaN()                   ? "not a number"
+         : value.isInfinity()            ? "infinite"
+         : factor != 0 && value.isZero() ? "0"
+         : value.isDenormal()            ? "denormal"
+                                         : "";
+}
+
+std::string Derivation::lostFactor(Operation *op, ArrayRef<Relation> results) const {
+  auto fail = [](StringRef what, double factor, StringRef fate, FloatType type) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << what << llvm::format(" %g", factor) << ", which is " << fate << " in " << type;
+    return text;
+  };
+  for (auto [result, relation] : llvm::zip_equal(op->getResults(), results)) {
+    auto type = dyn_cast<FloatType>(getElementTypeOrSelf(result.getType()));
+    if (!type)
+      continue;
+    for (NamedAttribute attribute : op->getAttrs())
+      if (auto number = dyn_cast<FloatAttr>(attribute.getValue()))
+        if (StringRef fate = fateOf(number.getValueAsDouble(), type); !fate.empty())
+          return fail("has " + attribute.getName().str(), number.getValueAsDouble(), fate, type);
+    for (auto [term, factor] : terms[relation.term].addends)
+      if (StringRef fate = fateOf(factor, type); !fate.empty())
+        return terms.constantFactor(relation.term)
+                   ? fail("holds", factor, fate, type)
+                   : fail("multiplies " + terms[term].label + ", in all, by", factor, fate, type);
+  }
+  return "";
 }
 
 Derived Derivation::deriveAsIs(Operation *op, ArrayRef<Relation> operands) {

@@ -65,6 +65,9 @@ private:
   std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
 
   Derived deriveAsIs(Operation *op, ArrayRef<Relation> operands);
+  /// Why the element type of `op` cannot hold a constant that it multiplies by, or the product of all so far; "" when
+  /// it can.
+  std::string lostFactor(Operation *op, ArrayRef<Relation> results) const;
   Derived reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType,
                           ArrayRef<int64_t> wanted, SmallVectorImpl<int64_t> &shape);
   SmallVector<Relation> viewsAs(const Relation &x, RankedTensorType from, RankedTensorType to);

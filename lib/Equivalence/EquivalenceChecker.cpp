@@ -14,7 +14,8 @@ LogicalResult readLogical(func::FuncOp function, TermTable &terms, StepInterface
     if (!type)
       return function.emitOpError() << "has an argument that is no tensor";
     std::string name = nameOfArgument(function, argument.getArgNumber());
-    Named named{terms.argument(name, type), type};
+    Named named{terms.argument(name, type), type,
+                function.getArgAttrOfType<InitAttr>(argument.getArgNumber(), attr::init)};
     if (!interface.inputs.try_emplace(name, named).second)
       return function.emitOpError() << "has two arguments that are " << name;
     Relation relation;
@@ -31,7 +32,7 @@ LogicalResult readLogical(func::FuncOp function, TermTable &terms, StepInterface
         RankedTensorType type = tensorType(argument);
         interface.microBatch.insert(
             {name,
-             {microBatchTerm(terms, interface.inputs.find(name)->second.term, op.getMicroBatches(), type), type}});
+             {microBatchTerm(terms, interface.inputs.find(name)->second.term, op.getMicroBatches(), type), type, {}}});
       }
   });
   if (failed(walk.run()))
@@ -40,8 +41,14 @@ LogicalResult readLogical(func::FuncOp function, TermTable &terms, StepInterface
     return walk.error(walk.waitsAt()) << "is no op of a logical program";
   for (auto [number, known] : llvm::enumerate(walk.results()))
     interface.outputs.insert({nameOfResult(function, number),
-                              {known.relation.term, cast<RankedTensorType>(function.getResultTypes()[number])}});
+                              {known.relation.term, cast<RankedTensorType>(function.getResultTypes()[number]), {}}});
   return success();
+}
+
+template <typename T> std::string textOf(T value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
 }
 
 /// The program of one rank as one function.
@@ -65,6 +72,9 @@ LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const
     if (failed(relation) || (sharding ? sharding.localType(type, derivation.axes.grid) : type) != argument.getType())
       return function.emitOpError() << "takes " << name << " as " << argument.getType() << ", which is no block of "
                                     << type << " as it is declared";
+    if (auto init = function.getArgAttrOfType<InitAttr>(number, attr::init); !beginAlike(init, found->second.init))
+      return function.emitOpError() << "begins with " << name << " as " << describeInit(init)
+                                    << ", the logical program as " << describeInit(found->second.init);
     walk.define(argument, Known(*relation));
   }
   if (failed(walk.run()))
@@ -77,10 +87,17 @@ LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const
     std::string name = nameOfResult(function, number);
     auto wanted = interface.outputs.find(name);
     auto sharding = function.getResultAttrOfType<ShardingAttr>(number, attr::sharding);
-    std::string problem = wanted == interface.outputs.end()
-                              ? "is not made by the logical program"
-                              : compareOutput(wanted->second, known.relation, sharding, /*needsZeroPadding=*/true,
-                                              derivation.axes, derivation.terms);
+    RankedTensorType type =
+        typeOf(function.getResultAttr(number, attr::logicalType), function.getResultTypes()[number]);
+    std::string problem;
+    if (wanted == interface.outputs.end())
+      problem = "is not made by the logical program";
+    else if (sharding && type != wanted->second.type)
+      problem = "is declared as a block of " + textOf(type) + ", but the logical program makes " +
+                textOf(wanted->second.type);
+    else
+      problem = compareOutput(wanted->second, known.relation, sharding, /*needsZeroPadding=*/true, derivation.axes,
+                              derivation.terms);
     if (!problem.empty()) {
       valid = false;
       function.emitOpError() << name << " " << problem;
@@ -125,6 +142,8 @@ FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partiti
   }
   if (!any)
     return logical.emitError("has no function to compare with"), failure();
+  if (failed(checkDeclarations(logical, partitioned)))
+    return failure();
   return report;
 }
 

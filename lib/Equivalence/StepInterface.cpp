@@ -26,6 +26,19 @@ std::string nameOfResult(func::FuncOp function, unsigned number) {
   return kind.str() + (kind == "parameter" ? " " : " of ") + of.str();
 }
 
+bool beginAlike(InitAttr a, InitAttr b) {
+  auto kind = [](InitAttr init) { return init ? init.getKind() : InitKind::Zeros; };
+  return kind(a) == kind(b) && (kind(a) != InitKind::Normal || a.getStddev() == b.getStddev());
+}
+
+std::string describeInit(InitAttr init) {
+  if (!init)
+    return "zeros";
+  std::string text;
+  llvm::raw_string_ostream(text) << init;
+  return text;
+}
+
 std::string compareOutput(const Named &wanted, const Relation &found, ShardingAttr sharding, bool needsZeroPadding,
                           const RankAxes &axes, const TermTable &terms) {
   FailureOr<Relation> expected = axes.declared(wanted.term, wanted.type, sharding);

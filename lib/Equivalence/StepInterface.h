@@ -12,6 +12,7 @@ namespace mlir::ppc {
 struct Named {
   TermId term;
   RankedTensorType type;
+  InitAttr init; ///< of a parameter: how it begins; null: with zeros
 };
 
 struct StepInterface {
@@ -25,6 +26,10 @@ struct StepInterface {
 std::string nameOfArgument(func::FuncOp function, unsigned number);
 /// "loss", "gradient of w", "parameter w", "m of w"; without labels "result 3".
 std::string nameOfResult(func::FuncOp function, unsigned number);
+
+/// Whether two parameters begin with the same numbers, and how one begins.
+bool beginAlike(InitAttr a, InitAttr b);
+std::string describeInit(InitAttr init);
 
 /// "" when `found` is the block of `wanted` that `sharding` declares, with nothing pending and, where asked, zeros in
 /// the padding; else what is expected and what was found.

@@ -2,6 +2,7 @@
 #include "Terms.h"
 #include "llvm/Support/Format.h"
 #include <cmath>
+#include <limits>
 
 namespace mlir::ppc {
 
@@ -10,7 +11,14 @@ static double rounded(double factor) {
   if (factor == 0 || std::fabs(factor) == 1 || !std::isfinite(factor)) // of most
     return factor;
   double unit = std::pow(10.0, 12 - std::ceil(std::log10(std::fabs(factor))));
-  return std::round(factor * unit) / unit;
+  double scaled = std::round(factor * unit);
+  return std::isfinite(scaled) && unit != 0 ? scaled / unit : factor; // numbers that f64 hardly holds, as they are
+}
+
+/// Where the product of what is not 0 is 0 in f64, the smallest number: it must not cancel a term.
+static double product(double a, double b) {
+  double result = a * b;
+  return result == 0 && a != 0 && b != 0 ? std::numeric_limits<double>::denorm_min() : result;
 }
 
 TermId TermTable::argument(StringRef name, RankedTensorType type) {
@@ -25,7 +33,7 @@ TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape,
   for (auto [term, factor] : addends) {
     if (terms[term].isCombination)
       for (auto [inner, innerFactor] : terms[term].addends)
-        factors.push_back({inner, factor * innerFactor});
+        factors.push_back({inner, product(factor, innerFactor)});
     else
       factors.push_back({term, factor});
   }

@@ -28,7 +28,8 @@ def tool(build, name, *arguments):
     return done.stdout
 
 
-def run(build, scratch, plan, count, seed, log):
+def emit(build, scratch, plan):
+    """The files of a plan's logical program and of its ranks'."""
     name, model, shape, layout = plan
     if isinstance(model, dict):
         with open(os.path.join(scratch, "config.json"), "w") as file:
@@ -42,6 +43,12 @@ def run(build, scratch, plan, count, seed, log):
     logical, ranks = os.path.join(scratch, "logical.mlir"), os.path.join(scratch, "ranks.mlir")
     for form, path in (("train", logical), ("spmd", ranks)):
         tool(build, "ppc-compile", model, *shape, *options, f"--emit={form}", "-o", path)
+    return logical, ranks
+
+
+def run(build, scratch, plan, count, seed, log):
+    name = plan[0]
+    logical, ranks = emit(build, scratch, plan)
     text = tool(build, "ppc-opt", ranks, f"--test-ppc-equivalence-mutations=logical={logical} count={count} seed={seed} list={int(bool(log))}",
                 "-o", "/dev/null")
     if log:

@@ -361,12 +361,18 @@ bool Compilation::lowerTo(Emit last) {
     return false;
   if (logical && !verify(*logical))
     return false;
+  for (auto function : logical ? llvm::to_vector(logical->getOps<func::FuncOp>()) : SmallVector<func::FuncOp>())
+    function.eraseBody(); // what it declares is compared once more
   if (last < Emit::Device)
     return true;
   if (!runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm, options.profile, options.verify); }))
     return false;
   if (last < Emit::LLVM)
     return true;
+  if (logical && failed(checkDeclarations(*logical, *module)))
+    return reportError("the program declares other things to the runtime than the model says: this is an error of the "
+                       "compiler (--no-verify compiles all the same)"),
+           false;
   FailureOr<std::string> text = writeManifest(*module, planYaml, configText, mathematics);
   if (failed(text))
     return false;

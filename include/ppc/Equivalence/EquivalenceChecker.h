@@ -23,6 +23,12 @@ struct EquivalenceReport {
 /// declared.
 FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partitioned);
 
+/// The part of it that reads no code: whether what the `ppcrt.program` and the attributes of `partitioned` declare to
+/// the runtime (initial values, logical types, micro-batches, grid, `ppc.weights`, `ppc.model`) is what the function
+/// `step` of `logical` declares. A body of `step` is not needed, and later phases may have run: it can be asked again
+/// before the manifest is written. Fails with an error on each op that differs.
+LogicalResult checkDeclarations(ModuleOp logical, ModuleOp partitioned);
+
 } // namespace mlir::ppc
 
 #endif // PPC_EQUIVALENCE_EQUIVALENCECHECKER_H

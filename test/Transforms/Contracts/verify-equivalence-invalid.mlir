@@ -353,3 +353,107 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     return %2 : tensor<f32>
   }
 }
+
+// -----
+
+// A factor that is 0 in the numbers of the program: no rank can compute what the model says.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @factor_of_nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
+      // expected-error @below {{in the logical program: has factor 1e-50, which is 0 in f32}}
+      %0 = ppc.scale %x by 1.000000e-50 : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+  }
+  func.func @factor_of_nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = ppc.scale %x by 1.000000e-50 : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Two factors that f32 can hold, whose product it cannot, and one that makes up for it: equal in exact arithmetic only.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @product_of_factors(%x: tensor<4xf32>) -> tensor<4xf32> {
+      return %x : tensor<4xf32>
+    }
+  }
+  func.func @product_of_factors(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = ppc.scale %x by 1.000000e-20 : tensor<4xf32>
+    // expected-error @below {{multiplies argument 0, in all, by 1e-40, which is denormal in f32}}
+    %1 = ppc.scale %0 by 1.000000e-20 : tensor<4xf32>
+    %2 = ppc.scale %1 by 1.000000e+20 : tensor<4xf32>
+    %3 = ppc.scale %2 by 1.000000e+20 : tensor<4xf32>
+    return %3 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// The same the other way round, by a constant.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @constant_too_large(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+      return %x : tensor<4xbf16>
+    }
+  }
+  func.func @constant_too_large(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+    %c = ppc.constant dense<1.000000e+30> : tensor<4xbf16>
+    %0 = ppc.mul %x, %c : tensor<4xbf16>
+    // expected-error @below {{multiplies argument 0, in all, by 1.00051e+60, which is infinite in bf16}}
+    %1 = ppc.mul %0, %c : tensor<4xbf16>
+    return %1 : tensor<4xbf16>
+  }
+}
+
+// -----
+
+// Numbers that are lost one after the other do not cancel what they multiply.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @product_that_vanishes(%x: tensor<4xf64>) -> tensor<4xf64> {
+      %0 = ppc.constant dense<0.000000e+00> : tensor<4xf64>
+      return %0 : tensor<4xf64>
+    }
+  }
+  func.func @product_that_vanishes(%x: tensor<4xf64>) -> tensor<4xf64> {
+    %0 = ppc.scale %x by 1.000000e-200 : tensor<4xf64>
+    // expected-error @below {{which is denormal in f64}}
+    %1 = ppc.scale %0 by 1.000000e-200 : tensor<4xf64>
+    return %1 : tensor<4xf64>
+  }
+}
+
+// -----
+
+// A parameter begins as another than the model says.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @other_beginning(%w: tensor<4xf32> {ppc.parameter = "w", ppc.init = #ppc.init<normal, 0.02>}) -> tensor<4xf32> {
+      return %w : tensor<4xf32>
+    }
+  }
+  // expected-error @below {{begins with parameter w as #ppc.init<ones>, the logical program as #ppc.init<normal, 2.000000e-02>}}
+  func.func @other_beginning(%w: tensor<2xf32> {ppc.parameter = "w", ppc.init = #ppc.init<ones>, ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<4xf32>})
+      -> (tensor<2xf32> {ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<4xf32>}) {
+    return %w : tensor<2xf32>
+  }
+}
+
+// -----
+
+// The result is said to be a block of another tensor, which has equally large blocks.
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @other_extent(%x: tensor<5xf32>) -> tensor<5xf32> {
+      return %x : tensor<5xf32>
+    }
+  }
+  // expected-error @below {{result 0 is declared as a block of tensor<6xf32>, but the logical program makes tensor<5xf32>}}
+  func.func @other_extent(%x: tensor<3xf32> {ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<5xf32>})
+      -> (tensor<3xf32> {ppc.sharding = #ppc.sharding<[{tp}]>, ppc.logical_type = tensor<6xf32>}) {
+    return %x : tensor<3xf32>
+  }
+}
