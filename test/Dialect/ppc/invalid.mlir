@@ -1,14 +1,6 @@
 // Each numbered constraint of each op of a model is checked, with the numbers in the message.
 // RUN: ppc-opt %s --verify-diagnostics --split-input-file
 
-func.func @add_c1(%a: tensor<4xf32>, %b: tensor<5xf32>) {
-  // expected-error @below {{'ppc.add' op requires the same type for all operands and results}}
-  %0 = "ppc.add"(%a, %b) : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
 func.func @sum_c1() {
   // expected-error @below {{'ppc.sum' op expected 1 or more operands, but found 0}}
   %0 = "ppc.sum"() : () -> tensor<4xf32>

@@ -334,6 +334,16 @@ func.func @f(%x: memref<3xf32>, %y: memref<6xf32>, %n: memref<2xi32>, %t8: memre
 
 // -----
 
+// permute_c2
+ppcrt.group @dp axes ["dp"]
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error @below {{must return nothing or a tensor of the destination's type}}
+  %r = ppcrt.permute group @dp shift 1 ins(%x : tensor<3xf32>) outs(%x : tensor<3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
 // permute_c3
 ppcrt.group @dp axes ["dp"]
 func.func @f(%x: memref<3xf32>, %y: memref<6xf32>, %n: memref<2xi32>, %t8: memref<4xi8>) {
@@ -368,6 +378,16 @@ ppcrt.group @dp axes ["dp"]
 func.func @f(%x: memref<3xf32>, %y: memref<6xf32>, %n: memref<2xi32>, %t8: memref<4xi8>) {
   // expected-error @below {{cannot move elements of type 'i8'}}
   ppcrt.ragged_all_to_all group @dp ins(%t8, %n, %n : memref<4xi8>, memref<2xi32>, memref<2xi32>) outs(%t8 : memref<4xi8>)
+  return
+}
+
+// -----
+
+// ragged_all_to_all_c2
+ppcrt.group @dp axes ["dp"]
+func.func @f(%x: tensor<3xf32>, %n: tensor<2xi32>) {
+  // expected-error @below {{must return nothing or a tensor of the destination's type}}
+  %r = ppcrt.ragged_all_to_all group @dp ins(%x, %n, %n : tensor<3xf32>, tensor<2xi32>, tensor<2xi32>) outs(%x : tensor<3xf32>) -> tensor<2xf32>
   return
 }
 

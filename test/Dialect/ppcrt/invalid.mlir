@@ -97,3 +97,132 @@ func.func @attention_c3(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %o: 
   ppcrt.attention ins(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) outs(%o, %l : memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>) scale 5.0e-01 window 2
   return
 }
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @all_reduce_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{must return nothing or a tensor of the destination's type}}
+  %r = ppcrt.all_reduce sum group @tp outs(%a : tensor<4xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @all_gather_c1(%a: memref<4xi8>) {
+  // expected-error @below {{cannot move elements of type 'i8'}}
+  ppcrt.all_gather group @tp ins(%a : memref<4xi8>) outs(%a : memref<4xi8>)
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @all_gather_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{must return nothing or a tensor of the destination's type}}
+  %r = ppcrt.all_gather group @tp ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @reduce_scatter_c1(%a: memref<4xi8>) {
+  // expected-error @below {{cannot move elements of type 'i8'}}
+  ppcrt.reduce_scatter sum group @tp ins(%a : memref<4xi8>) outs(%a : memref<4xi8>)
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @reduce_scatter_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{must return nothing or a tensor of the destination's type}}
+  %r = ppcrt.reduce_scatter sum group @tp ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @reduce_scatter_c3(%a: memref<6xf32>, %b: memref<4xf32>) {
+  // expected-error @below {{cannot divide 'memref<6xf32>' into blocks of 'memref<4xf32>'}}
+  ppcrt.reduce_scatter sum group @tp ins(%a : memref<6xf32>) outs(%b : memref<4xf32>)
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @reduce_scatter_c3_type(%a: memref<8xf32>, %b: memref<4xf64>) {
+  // expected-error @below {{cannot divide 'memref<8xf32>' into blocks of 'memref<4xf64>'}}
+  ppcrt.reduce_scatter sum group @tp ins(%a : memref<8xf32>) outs(%b : memref<4xf64>)
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @all_to_all_c1(%a: memref<4xi8>) {
+  // expected-error @below {{cannot move elements of type 'i8'}}
+  ppcrt.all_to_all group @tp ranks 2 ins(%a : memref<4xi8>) outs(%a : memref<4xi8>)
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @all_to_all_c2(%a: tensor<4xf32>) {
+  // expected-error @below {{must return nothing or a tensor of the destination's type}}
+  %r = ppcrt.all_to_all group @tp ranks 2 ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<1x4x1x2x8xf32>, %k: tensor<1x4x1x8xf32>, %l: tensor<1x4x1x2xf32>) {
+  // expected-error @below {{must return nothing or tensors of the destinations' types}}
+  %r, %s = ppcrt.attention ins(%q, %k, %k : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>) outs(%q, %l : tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>) scale 5.0e-01 -> tensor<1x4x1x2x8xf32>, tensor<1x4x1x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward_c1(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %l: memref<1x4x1x2xf32>) {
+  // expected-error @below {{has 5 inputs and 3 outputs}}
+  ppcrt.attention_backward ins(%q, %k, %k, %q, %l : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>) outs(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) scale 5.0e-01
+  return
+}
+
+// -----
+
+func.func @attention_backward_c1_shape(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %l: memref<1x4x1x3xf32>) {
+  // expected-error @below {{has an operand of type 'memref<1x4x1x3xf32>' that does not fit q, k and v}}
+  ppcrt.attention_backward ins(%q, %k, %k, %q, %l, %q : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x3xf32>, memref<1x4x1x2x8xf32>) outs(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) scale 5.0e-01
+  return
+}
+
+// -----
+
+func.func @attention_backward_c2(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %l: memref<1x4x1x2xf64>) {
+  // expected-error @below {{has operands of element types that the runtime does not take together}}
+  ppcrt.attention_backward ins(%q, %k, %k, %q, %l, %q : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x2xf64>, memref<1x4x1x2x8xf32>) outs(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) scale 5.0e-01
+  return
+}
+
+// -----
+
+func.func @attention_backward_c3(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %l: memref<1x4x1x2xf32>) {
+  // expected-error @below {{has a window without causal}}
+  ppcrt.attention_backward ins(%q, %k, %k, %q, %l, %q : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>, memref<1x4x1x2x8xf32>) outs(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) scale 5.0e-01 window 2
+  return
+}
+
+// -----
+
+func.func @attention_backward_c4(%q: tensor<1x4x1x2x8xf32>, %k: tensor<1x4x1x8xf32>, %l: tensor<1x4x1x2xf32>) {
+  // expected-error @below {{must return nothing or tensors of the destinations' types}}
+  %r:3 = ppcrt.attention_backward ins(%q, %k, %k, %q, %l, %q : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>, tensor<1x4x1x2x8xf32>) outs(%q, %k, %k : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>) scale 5.0e-01 -> tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x2x8xf32>
+  return
+}

@@ -20,6 +20,7 @@ module {
         %3 = ppcrt.load micro_batch 1 on @compute
         %4 = ppcrt.run @forward micro_batch 1 on @compute
         %5 = ppcrt.send @m micro_batch 1 after (%4) on @to1
+        // run_c2
         // expected-error @below {{gives a micro-batch to a routine of the step}}
         %6 = ppcrt.run @update micro_batch 0 on @compute
       }
@@ -76,6 +77,7 @@ module {
       ppcrt.routine @update update code @update0 reads [] writes [@loss]
       ppcrt.step {
         %0 = ppcrt.load micro_batch 0 on @compute
+        // run_c2: none
         // expected-error @below {{says no micro-batch}}
         %1 = ppcrt.run @forward on @compute
         %2 = ppcrt.send @m micro_batch 0 after (%1) on @to1

@@ -69,6 +69,7 @@ module {
       ppcrt.buffer @x input "ids" : memref<4xi32> slots 2
       ppcrt.buffer @h saved : memref<4xf32> slots 2
       ppcrt.buffer @loss metric "loss" : memref<f32>
+      // routine_c5
       // expected-error @below {{binds @x of 'tensor<4xi32>' to argument 0 of @forward0, which is 'tensor<8xi32>'}}
       ppcrt.routine @forward forward code @forward0 reads [@x] writes [@h]
       ppcrt.routine @update update code @update0 reads [] writes [@loss]
@@ -129,6 +130,7 @@ module {
       ppcrt.buffer @x input "ids" : memref<4xi32> slots 2
       ppcrt.buffer @h saved : memref<4xf32> slots 2
       ppcrt.buffer @loss metric "loss" : memref<f32>
+      // routine_c5: kind
       // expected-error @below {{names code @forward0 that is no forward}}
       ppcrt.routine @forward forward code @forward0 reads [@x] writes [@h]
       ppcrt.routine @update update code @update0 reads [] writes [@loss]
