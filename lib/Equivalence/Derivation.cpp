@@ -113,6 +113,8 @@ std::string Derivation::lostFactor(Operation *op, ArrayRef<Relation> results) co
     auto type = dyn_cast<FloatType>(getElementTypeOrSelf(result.getType()));
     if (!type)
       continue;
+    if (type.getWidth() < 32) // whose ops compute in f32
+      type = Float32Type::get(op->getContext());
     for (NamedAttribute attribute : op->getAttrs())
       if (auto number = dyn_cast<FloatAttr>(attribute.getValue()))
         if (StringRef fate = fateOf(number.getValueAsDouble(), type); !fate.empty())

@@ -65,8 +65,8 @@ private:
   std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
 
   Derived deriveAsIs(Operation *op, ArrayRef<Relation> operands);
-  /// Why the element type of `op` cannot hold a constant that it multiplies by, or the product of all so far; "" when
-  /// it can.
+  /// Why numbers of the element type of `op`, of f32 at least, cannot hold a constant that it multiplies by, or the
+  /// product of all so far; "" when they can.
   std::string lostFactor(Operation *op, ArrayRef<Relation> results) const;
   Derived reshapeRelation(const Relation &x, RankedTensorType fromType, RankedTensorType toType,
                           ArrayRef<int64_t> wanted, SmallVectorImpl<int64_t> &shape);

@@ -402,7 +402,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
   func.func @constant_too_large(%x: tensor<4xbf16>) -> tensor<4xbf16> {
     %c = ppc.constant dense<1.000000e+30> : tensor<4xbf16>
     %0 = ppc.mul %x, %c : tensor<4xbf16>
-    // expected-error @below {{multiplies argument 0, in all, by 1.00051e+60, which is infinite in bf16}}
+    // expected-error @below {{multiplies argument 0, in all, by 1.00051e+60, which is infinite in f32}}
     %1 = ppc.mul %0, %c : tensor<4xbf16>
     return %1 : tensor<4xbf16>
   }
