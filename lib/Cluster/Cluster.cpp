@@ -1,9 +1,9 @@
 // Clusters by name, by file, and parts of them.
 #include "ppc/Cluster/Cluster.h"
+#include "ppc/Support/InputFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -43,9 +43,9 @@ int64_t Cluster::deviceCount() const {
 }
 
 llvm::Expected<Cluster> mlir::ppc::readClusterFile(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto buffer = readInputFile(path, maximumYamlBytes);
   if (!buffer)
-    return makeError(path + ": error: " + buffer.getError().message());
+    return makeError(path + ": error: " + llvm::toString(buffer.takeError()));
   return parseCluster(path, (*buffer)->getBuffer());
 }
 

@@ -6,7 +6,6 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -44,7 +43,7 @@ static void addProgram(llvm::Module &module, StringRef manifest) {
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
 }
 
-llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTargetOptions &options, StringRef path) {
+llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTargetOptions &options, raw_ostream &object) {
   llvm::LLVMContext context;
   auto machine = hostTargetMachine(options);
   if (!machine)
@@ -54,21 +53,14 @@ llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTarget
     return code.takeError();
   addProgram(**code, manifest);
   optimizeForHost(**code, **machine, options.optimize);
-  std::error_code failure;
-  llvm::raw_fd_ostream file(path, failure);
-  if (failure)
-    return llvm::createStringError(failure, "cannot write '" + path + "': " + failure.message());
+  SmallVector<char, 0> bytes; // its header is written last
+  llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  if ((*machine)->addPassesToEmitFile(passes, file, nullptr, llvm::CodeGenFileType::ObjectFile))
+  if ((*machine)->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "this machine's code generator cannot write object files");
   passes.run(**code);
-  file.flush();
-  if (file.has_error()) {
-    failure = file.error();
-    file.clear_error();
-    return llvm::createStringError(failure, "cannot write '" + path + "': " + failure.message());
-  }
+  object << stream.str();
   return llvm::Error::success();
 }
 

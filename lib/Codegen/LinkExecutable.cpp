@@ -46,22 +46,26 @@ static llvm::Expected<std::string> findRuntime(const LinkOptions &options) {
   return path;
 }
 
-llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkOptions &options) {
+llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) {
   auto linker = findLinker(options);
   if (!linker)
     return linker.takeError();
   auto runtime = findRuntime(options);
   if (!runtime)
     return runtime.takeError();
+  return LinkTools{*linker, *runtime};
+}
+
+llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkTools &tools) {
   SmallString<128> log;
   if (std::error_code failure = llvm::sys::fs::createTemporaryFile("ppc-link", "log", log))
     return llvm::createStringError("cannot make a temporary file: " + failure.message());
-  auto removeLog = llvm::make_scope_exit([&] { llvm::sys::fs::remove(log); });
-  SmallVector<StringRef> arguments{*linker,  object,      *runtime,   "-o", executable,
-                                   "-ldnnl", "-lpthread", "-lstdc++", "-lm"};
+  llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
+  SmallVector<StringRef> arguments{tools.linker, object,      tools.runtimeLibrary, "-o", executable,
+                                   "-ldnnl",     "-lpthread", "-lstdc++",           "-lm"};
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
   std::string message;
-  int status = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects, 0, 0, &message);
+  int status = llvm::sys::ExecuteAndWait(tools.linker, arguments, std::nullopt, redirects, 0, 0, &message);
   if (status == 0)
     return llvm::Error::success();
   if (auto text = llvm::MemoryBuffer::getFile(log))

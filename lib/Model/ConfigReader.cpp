@@ -1,6 +1,7 @@
 // config.json -> struct. Tables say which keys are read, which must have the one supported value, and which say nothing
 // about the computation; every other key is refused.
 #include "ConfigReader.h"
+#include "ppc/Support/InputFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -195,21 +196,29 @@ void ConfigReader::requireEvenHead(int64_t rotated) {
                 "head dimension " + llvm::Twine(rotated) + " is odd; rotary positions need pairs");
 }
 
-llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path) {
+std::string modelConfigPath(llvm::StringRef path) {
   llvm::SmallString<128> file(path);
   if (llvm::sys::fs::is_directory(path))
     llvm::sys::path::append(file, "config.json");
-  llvm::Expected<JsonReader> reader = JsonReader::fromFile(file);
-  if (!reader)
-    return reader.takeError();
-  return ConfigReader(std::move(*reader), file).read();
+  return file.str().str();
+}
+
+llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path) {
+  std::string file = modelConfigPath(path);
+  auto buffer = readInputFile(file, maximumConfigBytes);
+  if (!buffer)
+    return llvm::createStringError(file + ": " + llvm::toString(buffer.takeError()));
+  return parseModelConfig(file, (*buffer)->getBuffer());
 }
 
 llvm::Expected<ModelConfig> parseModelConfig(llvm::StringRef name, llvm::StringRef text) {
   llvm::Expected<JsonReader> reader = JsonReader::fromText(name, text);
   if (!reader)
     return reader.takeError();
-  return ConfigReader(std::move(*reader), name).read();
+  llvm::Expected<ModelConfig> config = ConfigReader(std::move(*reader), name).read();
+  if (config)
+    config->text = text.str();
+  return config;
 }
 
 llvm::Expected<ModelShape> readModelShape(llvm::StringRef path) {

@@ -1,9 +1,9 @@
 // Reads the objects of a JSON file and says exactly what is wrong with it.
 #include "ppc/Support/JsonReader.h"
 
+#include "ppc/Support/InputFile.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -38,9 +38,9 @@ static std::string display(const llvm::json::Value &value) {
 }
 
 llvm::Expected<JsonReader> JsonReader::fromFile(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto buffer = readInputFile(path, maximumConfigBytes);
   if (!buffer)
-    return llvm::createStringError(path + ": " + buffer.getError().message());
+    return llvm::createStringError(path + ": " + llvm::toString(buffer.takeError()));
   return fromText(path, (*buffer)->getBuffer());
 }
 

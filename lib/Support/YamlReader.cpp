@@ -1,11 +1,11 @@
 // Reads the mappings of a YAML file and says exactly what is wrong with it.
 #include "ppc/Support/YamlReader.h"
+#include "ppc/Support/InputFile.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Casting.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
 
@@ -14,7 +14,6 @@
 
 namespace mlir::ppc {
 
-constexpr size_t maximumBytes = 4 << 20;
 constexpr int maximumDepth = 64;
 
 struct YamlNode {
@@ -151,16 +150,16 @@ bool TreeBuilder::buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int 
 }
 
 llvm::Expected<YamlReader> YamlReader::fromFile(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto buffer = readInputFile(path, maximumYamlBytes);
   if (!buffer)
-    return llvm::createStringError(path + ": error: " + buffer.getError().message());
+    return llvm::createStringError(path + ": error: " + llvm::toString(buffer.takeError()));
   return fromText(path, (*buffer)->getBuffer());
 }
 
 llvm::Expected<YamlReader> YamlReader::fromText(llvm::StringRef name, llvm::StringRef text) {
-  if (text.size() > maximumBytes)
+  if (int64_t(text.size()) > maximumYamlBytes)
     return llvm::createStringError(name + ":1:1: error: " + llvm::Twine(text.size()) + " bytes; expected at most " +
-                                   llvm::Twine(maximumBytes));
+                                   llvm::Twine(maximumYamlBytes));
   if (size_t nul = text.find('\0'); nul != llvm::StringRef::npos)
     return llvm::createStringError(name + ":" + llvm::Twine(text.take_front(nul).count('\n') + 1) +
                                    ":1: error: a NUL byte is not text");

@@ -16,6 +16,15 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Does what an option asks for: an InputError names it.
+template <typename Function> auto forOption(const std::string &option, Function &&function) {
+  try {
+    return function();
+  } catch (const InputError &error) {
+    throw InputError(option + ": " + error.what());
+  }
+}
+
 // printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char *pattern, ...);
 

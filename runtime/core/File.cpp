@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <mutex>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,11 +80,20 @@ OutputFile::OutputFile(const std::string &path, const std::string &shown)
     throw InputError(withErrno("cannot write " + this->shown));
 }
 
-OutputFile OutputFile::join(const std::string &path, const std::string &shown) {
+OutputFile OutputFile::beside(const std::string &path) {
+  struct stat status;
+  bool replaces = stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  OutputFile result(partialPath(path), path);
+  if (replaces)
+    (void)fchmod(result.fd, status.st_mode & 0777); // where the file system has modes
+  return result;
+}
+
+OutputFile OutputFile::joinBeside(const std::string &path) {
   OutputFile result;
-  result.name = path;
-  result.shown = shown.empty() ? path : shown;
-  result.fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  result.name = partialPath(path);
+  result.shown = path;
+  result.fd = open(result.name.c_str(), O_RDWR | O_CLOEXEC);
   if (result.fd < 0)
     throw InputError(withErrno("cannot write " + result.shown +
                                ", which the first rank has created: ranks on several "
@@ -169,12 +180,104 @@ MappedFile::~MappedFile() {
   munmap(const_cast<std::byte *>(bytes), length);
 }
 
+namespace {
+
+std::string parentOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string realPath(const std::string &path) {
+  char *found = realpath(path.c_str(), nullptr);
+  std::string result = found ? found : "";
+  free(found);
+  return result;
+}
+
+// Follows links until a path is none, or names a descriptor of this process.
+std::pair<std::string, int> follow(std::string path) {
+  constexpr int mostLinks = 40; // as the system follows
+  const std::string descriptors = realPath("/proc/self/fd");
+  for (int links = 0; links < mostLinks; ++links) {
+    std::string parent = parentOf(path), name = path.substr(path.rfind('/') + 1);
+    if (!name.empty() && name.find_first_not_of("0123456789") == std::string::npos && name.size() < 9 &&
+        !descriptors.empty() && realPath(parent) == descriptors)
+      return {path, std::stoi(name)};
+    std::array<char, 4096> text;
+    ssize_t length = readlink(path.c_str(), text.data(), text.size());
+    if (length <= 0)
+      break;
+    std::string next(text.data(), size_t(length));
+    path = next.front() == '/' ? next : parent + "/" + next;
+  }
+  return {path, -1};
+}
+
+} // namespace
+
+std::string targetOf(const std::string &path) { return follow(path).first; }
+
+std::string partialPath(const std::string &path) { return targetOf(path) + ".partial"; }
+
+void completeFile(const std::string &path) { renameFile(partialPath(path), targetOf(path)); }
+
+int ownDescriptor(const std::string &path) { return follow(path).second; }
+
 bool isStream(const std::string &path) {
   struct stat status;
-  return stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
+  return ownDescriptor(path) >= 0 ||
+         (stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)));
+}
+
+int openGrowing(const std::string &path) {
+  int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0)
+    throw InputError(withErrno("cannot write " + path));
+  return fd;
+}
+
+std::vector<unsigned char> readPipe(const std::string &path) {
+  constexpr int64_t limit = int64_t(1) << 30;
+  constexpr int patience = 5000; // milliseconds
+  Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  struct stat status;
+  if (file.fd < 0 || fstat(file.fd, &status) != 0)
+    throw InputError(withErrno("cannot read " + path));
+  if (!S_ISFIFO(status.st_mode))
+    throw InputError("cannot read " + path + (S_ISDIR(status.st_mode) ? ": Is a directory" : ": a device is no data"));
+  std::vector<unsigned char> content;
+  std::array<unsigned char, 1 << 16> buffer;
+  while (true) {
+    pollfd waited{file.fd, POLLIN, 0};
+    int ready = poll(&waited, 1, patience);
+    if (ready == 0 && content.empty())
+      throw InputError(
+          format("cannot read %s: a pipe through which nothing has come for %d s", path.c_str(), patience / 1000));
+    if (ready == 0)
+      std::fprintf(stderr, "note: waiting for what comes after %zu bytes of %s\n", content.size(), path.c_str());
+    if (ready <= 0)
+      continue;
+    ssize_t count = read(file.fd, buffer.data(), buffer.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN))
+      continue;
+    if (count < 0)
+      throw InputError(withErrno("cannot read " + path));
+    if (count == 0)
+      return content;
+    content.insert(content.end(), buffer.begin(), buffer.begin() + count);
+    if (int64_t(content.size()) > limit)
+      throw InputError(format("cannot read %s: more than %s have come through the pipe: write them to a file",
+                              path.c_str(), formatBytes(double(limit)).c_str()));
+  }
 }
 
 int openStream(const std::string &path) {
+  if (int own = ownDescriptor(path); own >= 0) {
+    int fd = fcntl(own, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+      throw InputError(withErrno("cannot write " + path));
+    return fd;
+  }
   int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0 && errno == ENXIO)
     throw InputError("cannot write " + path + ": it is a pipe that nothing reads");
@@ -186,7 +289,7 @@ int openStream(const std::string &path) {
 
 NewFile::NewFile(const std::string &path)
     : path(path), stream(isStream(path)),
-      file(stream ? OutputFile::stream(openStream(path), path) : OutputFile(path + ".partial", path)) {
+      file(stream ? OutputFile::stream(openStream(path), path) : OutputFile::beside(path)) {
   partial = file.path();
 }
 
@@ -212,7 +315,7 @@ void NewFile::commit() {
   flush();
   file.sync();
   if (!stream)
-    renameFile(partial, path);
+    completeFile(path);
 }
 
 std::string readText(const std::string &path, int64_t limit) {

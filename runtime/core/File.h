@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ppcrt {
 
@@ -15,10 +16,12 @@ public:
   OutputFile() = default;
   // Creates the file, or empties it. Messages call it `shown`, or by its path when that is empty.
   explicit OutputFile(const std::string &path, const std::string &shown = "");
+  // Creates the file that is to replace `path` when it is complete, with the mode of what is there: partialPath(path).
+  static OutputFile beside(const std::string &path);
   // Takes over a descriptor of a stream, which is written in order whatever the offset.
   static OutputFile stream(int fd, const std::string &shown);
-  // Opens a file that another process, possibly on another machine, has created.
-  static OutputFile join(const std::string &path, const std::string &shown = "");
+  // Opens what another process, possibly on another machine, has created beside `path`.
+  static OutputFile joinBeside(const std::string &path);
   OutputFile(OutputFile &&other) noexcept;
   OutputFile &operator=(OutputFile &&other) noexcept;
   ~OutputFile();
@@ -58,8 +61,20 @@ private:
   int64_t length = 0;
 };
 
+// Where a path leads behind symbolic links. What replaces a file takes this name, so that a link stays one.
+std::string targetOf(const std::string &path);
+
+// What is to replace `path` until it is complete: TARGET.partial.
+std::string partialPath(const std::string &path);
+
+// Gives what was written beside `path` its name. Throws InputError.
+void completeFile(const std::string &path);
+
+// The descriptor of this process that a path names (/dev/stdout, /dev/fd/N); -1: none.
+int ownDescriptor(const std::string &path);
+
 // A file of text that is written beside its path, as PATH.partial, and takes its name when it is complete: until then
-// what had that name stays. A pipe or a character device is written directly.
+// what had that name stays. A stream is written directly.
 class NewFile {
 public:
   // Throws InputError when it cannot be written.
@@ -84,9 +99,17 @@ private:
   int64_t written = 0;
 };
 
-// Opens a pipe or a device for writing without waiting. Throws InputError when nothing reads the pipe.
+// Opens a stream for writing without waiting. Throws InputError when nothing reads the pipe.
 int openStream(const std::string &path);
+// What is written in order and in place: a pipe, a character device, what this process has open already.
 bool isStream(const std::string &path);
+
+// Opens a file that grows, whose content stays; creates it if need be. Throws InputError.
+int openGrowing(const std::string &path);
+
+// All that comes through a pipe, at most 1 GiB. What writes it has a few seconds to begin; later pauses are told.
+// Throws InputError; also for what is no pipe.
+std::vector<unsigned char> readPipe(const std::string &path);
 
 // The whole content of a regular file of at most `limit` bytes. Throws InputError.
 std::string readText(const std::string &path, int64_t limit = int64_t(1) << 30);

@@ -1,18 +1,14 @@
 // Formatting of reports.
 #include "runtime/core/Metrics.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/File.h"
 #include "runtime/core/PeakRate.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <ctime>
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace ppcrt {
@@ -35,79 +31,6 @@ static RankMemory ofStage(const Manifest &manifest, const std::vector<RankMemory
     if (manifest.grid.stageOf(int64_t(rank)) == stage)
       most = {std::max(most.arena, memory[rank].arena), std::max(most.peak, memory[rank].peak)};
   return most;
-}
-
-LineFile::LineFile(const std::string &path) : path(path) {
-  if (path.empty())
-    return;
-  stream = isStream(path);
-  fd = stream ? openStream(path) : open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0)
-    throw InputError(withErrno("cannot write " + path));
-}
-
-int64_t LineFile::keep(int64_t lines) {
-  if (fd < 0 || stream)
-    return lines;
-  int64_t found = 0, at = 0;
-  std::vector<char> block(1 << 16);
-  end = 0;
-  while (found < lines) {
-    ssize_t count = pread(fd, block.data(), block.size(), at);
-    if (count <= 0)
-      break;
-    for (ssize_t i = 0; i < count && found < lines; ++i)
-      if (block[i] == '\n') {
-        end = at + i + 1;
-        ++found;
-      }
-    at += count;
-  }
-  if (ftruncate(fd, end) != 0)
-    throw InputError(withErrno("cannot shorten " + path));
-  return found;
-}
-
-// Writes without the signal that ends a process whose pipe nobody reads.
-static bool writeQuietly(int fd, const std::string &text, int64_t offset) {
-  sigset_t pipe, before;
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe, &before);
-  int64_t done = 0;
-  while (done < int64_t(text.size())) {
-    const char *from = text.data() + done;
-    size_t left = text.size() - size_t(done);
-    ssize_t written = offset < 0 ? write(fd, from, left) : pwrite(fd, from, left, offset + done);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      break;
-    done += written;
-  }
-  int problem = errno;
-  timespec none{};
-  if (done < int64_t(text.size()) && problem == EPIPE)
-    sigtimedwait(&pipe, nullptr, &none);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = problem;
-  return done == int64_t(text.size());
-}
-
-void LineFile::write(const std::string &line) {
-  if (fd < 0)
-    return;
-  std::string text = line + "\n";
-  if (writeQuietly(fd, text, stream ? -1 : end)) {
-    end += int64_t(text.size());
-    return;
-  }
-  std::fprintf(stderr, "warning: %s: it ends with the step before this one, and training goes on\n",
-               withErrno("cannot write " + path).c_str());
-  if (!stream && ftruncate(fd, end) != 0)
-    std::fprintf(stderr, "warning: the last line of %s is not whole\n", path.c_str());
-  close(fd);
-  fd = -1;
 }
 
 Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses, double peakRate)

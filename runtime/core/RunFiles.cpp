@@ -1,12 +1,14 @@
 // Two lists of files, and what they have in common.
 #include "runtime/core/RunFiles.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 #include "runtime/core/FolderLock.h"
 #include "runtime/core/Options.h"
 
 #include <filesystem>
 #include <string>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -29,7 +31,7 @@ struct NamedFile {
   bool isRegular() const { return exists && S_ISREG(status.st_mode); }
   bool isFolder() const { return exists && S_ISDIR(status.st_mode); }
   // Whether what is written there stays nowhere.
-  bool isStream() const { return exists && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)); }
+  bool isNowhere() const { return exists && (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)); }
 };
 
 bool isSame(const NamedFile &a, const NamedFile &b) {
@@ -58,12 +60,12 @@ public:
   void check() const {
     for (const NamedFile &output : outputs)
       for (const NamedFile &input : inputs)
-        if (!output.isStream() && isSame(output, input))
+        if (!output.isNowhere() && isSame(output, input))
           throw InputError(format("%s %s: this is %s, which would be destroyed: give another name",
                                   output.option.c_str(), output.path.c_str(), describe(input).c_str()));
     for (size_t i = 0; i < outputs.size(); ++i)
       for (size_t k = 0; k < i; ++k)
-        if (!outputs[i].isStream() && isSame(outputs[i], outputs[k]) && outputs[i].option != outputs[k].option)
+        if (!outputs[i].isNowhere() && isSame(outputs[i], outputs[k]) && outputs[i].option != outputs[k].option)
           throw InputError(format("%s and %s would both write %s: give them different names", outputs[k].option.c_str(),
                                   outputs[i].option.c_str(), outputs[i].path.c_str()));
     checkKinds();
@@ -92,15 +94,23 @@ private:
         addInput(option, base + ending);
   }
 
+  // A file of weights, an index of several beside it, or a folder that holds either.
+  void addWeights(const std::string &path) {
+    addInput("--weights", path);
+    fs::path folder = fs::path(path).extension() == ".json" ? fs::path(path).parent_path() : fs::path(path);
+    if (folder.empty() && !path.empty())
+      folder = ".";
+    for (const std::string &name : namesIn(folder.string()))
+      addInput("--weights", (folder / name).string());
+  }
+
   void findInputs() {
     addInput("", "/proc/self/exe");
     addTokens("--data", options.data);
     addTokens("--eval-data", options.evalData);
     if (options.tokenizer != "bytes")
       addInput("--tokenizer", options.tokenizer);
-    addInput("--weights", options.weights);
-    for (const std::string &name : namesIn(options.weights))
-      addInput("--weights", options.weights + "/" + name);
+    addWeights(options.weights);
     for (const std::string &name : namesIn(options.checkpointDir))
       if (begins(name, "step-"))
         for (const std::string &file : namesIn(options.checkpointDir + "/" + name))
@@ -111,8 +121,8 @@ private:
     if (path.empty())
       return;
     outputs.emplace_back(option, path);
-    if (takesItsNameLater && !outputs.back().isStream())
-      outputs.emplace_back(option, path + ".partial");
+    if (takesItsNameLater && !isStream(path))
+      outputs.emplace_back(option, partialPath(path));
   }
 
   void findOutputs() {
@@ -127,6 +137,8 @@ private:
     addOutput("--save-weights", options.saveWeights, false);
     addOutput("--checkpoint-dir", options.checkpointDir, false);
     foldersEnd = outputs.size();
+    if (!options.checkpointDir.empty())
+      addOutput("--checkpoint-dir", options.checkpointDir + "/" + FolderLock::fileName, false);
     if (options.saveWeights.empty())
       return;
     for (const char *name : {"config.json", "model.safetensors", "model.safetensors.index.json"})
@@ -140,7 +152,11 @@ private:
     for (size_t i = 0; i < outputs.size(); ++i) {
       const NamedFile &output = outputs[i];
       bool folder = i >= folders && i < foldersEnd;
-      if (!output.exists || (folder ? output.isFolder() : output.isRegular() || output.isStream()))
+      if (!output.exists || (folder ? output.isFolder() : output.isNowhere()))
+        continue;
+      if (!folder && output.isRegular() && access(output.path.c_str(), W_OK) != 0)
+        throw InputError(output.option + ": " + withErrno("cannot write " + output.path));
+      if (!folder && output.isRegular())
         continue;
       throw InputError(format("%s: cannot write %s: %s", output.option.c_str(), output.path.c_str(),
                               folder              ? "it is no folder"

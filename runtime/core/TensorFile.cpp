@@ -71,9 +71,9 @@ TensorFile::TensorFile(const std::string &path, const Manifest &manifest, Role r
     : TensorFile(path, role) {
   auto [start, end] = layOut(manifest, tensors);
   struct stat status;
-  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+  if (isStream(path) || (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
     throw InputError("cannot write " + path + ": not a regular file");
-  file = OutputFile(path + ".partial", path);
+  file = OutputFile::beside(path);
   try {
     file.reserve(end);
     file.writeAt(start.data(), int64_t(start.size()), 0);
@@ -88,7 +88,7 @@ std::unique_ptr<TensorFile> TensorFile::join(const std::string &path, const Mani
   std::unique_ptr<TensorFile> result(new TensorFile(path, role));
   result->layOut(manifest, tensors);
   result->stays = true;
-  result->file = OutputFile::join(path + ".partial", path);
+  result->file = OutputFile::joinBeside(path);
   return result;
 }
 
@@ -139,7 +139,7 @@ void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const std::
 
 void TensorFile::commit() {
   file.sync();
-  renameFile(file.path(), finalPath);
+  completeFile(finalPath);
   stays = true;
 }
 

@@ -6,61 +6,22 @@
 #include "runtime/core/Tokenizer.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace ppcrt {
 namespace {
 
-// Closes a file descriptor at the end of a scope.
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0)
-      ::close(fd);
-  }
-};
-
-// All that comes through a pipe. What writes it has a few seconds to begin; later pauses are told.
-std::vector<unsigned char> readPipe(int fd, const std::string &path) {
-  constexpr int64_t limit = int64_t(1) << 30;
-  constexpr int patience = 5000; // milliseconds
-  std::vector<unsigned char> content;
-  std::array<unsigned char, 1 << 16> buffer;
-  while (true) {
-    pollfd waited{fd, POLLIN, 0};
-    int ready = poll(&waited, 1, patience);
-    if (ready == 0 && content.empty())
-      throw InputError(
-          format("cannot read %s: a pipe through which nothing has come for %d s", path.c_str(), patience / 1000));
-    if (ready == 0)
-      std::fprintf(stderr, "note: waiting for what comes after %zu bytes of %s\n", content.size(), path.c_str());
-    if (ready <= 0)
-      continue;
-    ssize_t count = ::read(fd, buffer.data(), buffer.size());
-    if (count < 0 && (errno == EINTR || errno == EAGAIN))
-      continue;
-    if (count < 0)
-      throw InputError(withErrno("cannot read " + path));
-    if (count == 0)
-      return content;
-    content.insert(content.end(), buffer.begin(), buffer.begin() + count);
-    if (int64_t(content.size()) > limit)
-      throw InputError(format("cannot read %s: more than %s have come through the pipe: write them to a file",
-                              path.c_str(), formatBytes(double(limit)).c_str()));
-  }
-}
-
 bool isFile(const std::string &path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool isPipe(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
 bool endsWith(const std::string &text, const std::string &end) {
@@ -92,17 +53,11 @@ void TokenData::open(const std::string &name) {
     byteCount = mapped->size();
     return;
   }
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-  struct stat status;
-  if (file.fd < 0 || fstat(file.fd, &status) != 0)
-    throw InputError(withErrno("cannot read " + path));
-  if (!S_ISFIFO(status.st_mode))
-    throw InputError("cannot read " + path + (S_ISDIR(status.st_mode) ? ": Is a directory" : ": a device is no data"));
-  if (!pipes)
+  if (!pipes && isPipe(path))
     throw InputError("cannot read " + path +
                      ": a pipe can be read by one process, and here each rank reads: write it "
                      "to a file");
-  held = readPipe(file.fd, path);
+  held = readPipe(path);
   bytes = held.data();
   byteCount = int64_t(held.size());
 }

@@ -93,8 +93,9 @@ void WeightFolder::commit() {
   // A folder written before may hold the other form: what readers look at first must fit what was just written.
   std::string indexPath = folder + "/model.safetensors.index.json", single = folder + "/model.safetensors";
   auto write = [](const std::string &path, const std::string &text) {
-    writeText(path + ".partial", text);
-    renameFile(path + ".partial", path);
+    NewFile file(path);
+    file.append(text);
+    file.commit();
   };
   if (index.empty()) {
     removeFile(indexPath);

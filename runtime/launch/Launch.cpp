@@ -37,7 +37,7 @@ void saveTokens(const Options &options, const Manifest &manifest) {
   DataRequest request = dataRequest(options, manifest);
   request.checkedBytes = INT64_MAX;
   TokenData tokens(request);
-  tokens.save(options.saveTokens);
+  forOption("--save-tokens", [&] { tokens.save(options.saveTokens); });
   if (!options.quiet)
     std::printf("data: %s\nwritten to %s\n", tokens.describe().c_str(), options.saveTokens.c_str());
 }

@@ -19,12 +19,17 @@ template <size_t n> static int indexOf(const char *const (&names)[n], const std:
 }
 
 // Which buffers are to be written to which files.
-static std::vector<std::pair<std::string, Role>> savedRoles(const Options &options) {
-  std::vector<std::pair<std::string, Role>> result;
+struct SavedRole {
+  const char *option;
+  std::string path;
+  Role role;
+};
+static std::vector<SavedRole> savedRoles(const Options &options) {
+  std::vector<SavedRole> result;
   if (!options.saveParameters.empty())
-    result.emplace_back(options.saveParameters, Role::Parameter);
+    result.push_back({"--save-parameters", options.saveParameters, Role::Parameter});
   if (!options.saveGradients.empty())
-    result.emplace_back(options.saveGradients, Role::Gradient);
+    result.push_back({"--save-gradients", options.saveGradients, Role::Gradient});
   return result;
 }
 
@@ -47,11 +52,7 @@ Training::Training(const ppcrt_program &program, const Manifest &manifest, const
   if (!options.profile.empty() && manifest.operations.empty())
     throw InputError("--profile: this program does not measure its operations: compile it with ppc-compile --profile");
   if (!options.profile.empty())
-    try {
-      NewFile(options.profile); // what cannot be written is known now, not after the training
-    } catch (const InputError &error) {
-      throw InputError(std::string("--profile: ") + error.what());
-    }
+    forOption("--profile", [&] { NewFile file(options.profile); }); // what cannot be written is known now, not later
   if (!options.weights.empty() && !checkpoints.hasCandidates())
     weights = std::make_unique<WeightFiles>(options.weights, manifest);
   openData(setting);
@@ -87,22 +88,26 @@ void Training::createOutputs() {
   if (options.checkMachine)
     return;
   checkpoints.prepare();
-  log = LineFile(options.log);
-  losses = LineFile(options.saveLosses);
+  log = forOption("--log", [&] { return LineFile(options.log); });
+  losses = forOption("--save-losses", [&] { return LineFile(options.saveLosses); });
   if (!options.trace.empty())
-    trace = std::make_unique<TraceFile>(options.trace);
-  for (const auto &[path, role] : savedRoles(options))
-    saved.push_back(std::make_unique<TensorFile>(path, manifest, role, logicalTensors(manifest, role)));
+    trace = forOption("--trace", [&] { return std::make_unique<TraceFile>(options.trace); });
+  for (const SavedRole &one : savedRoles(options))
+    saved.push_back(forOption(one.option, [&] {
+      return std::make_unique<TensorFile>(one.path, manifest, one.role, logicalTensors(manifest, one.role));
+    }));
   if (!options.saveWeights.empty())
-    savedWeights = std::make_unique<WeightFolder>(options.saveWeights, manifest, options.weightFileBytes,
-                                                  options.weightType == "bf16");
+    savedWeights = forOption("--save-weights", [&] {
+      return std::make_unique<WeightFolder>(options.saveWeights, manifest, options.weightFileBytes,
+                                            options.weightType == "bf16");
+    });
 }
 
 void Training::joinOutputs() {
   if (options.checkMachine)
     return;
-  for (const auto &[path, role] : savedRoles(options))
-    saved.push_back(TensorFile::join(path, manifest, role, logicalTensors(manifest, role)));
+  for (const SavedRole &one : savedRoles(options))
+    saved.push_back(TensorFile::join(one.path, manifest, one.role, logicalTensors(manifest, one.role)));
   if (!options.saveWeights.empty())
     savedWeights =
         WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes, options.weightType == "bf16");

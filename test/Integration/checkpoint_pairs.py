@@ -3,6 +3,7 @@
 differ is noted, and the same run says nothing.
 
     checkpoint_pairs.py --build BUILD [--count N] [--seed S] [--list]
+    checkpoint_pairs.py --build build/dev --count 200 --seed 1      all kinds of pairs, 3 minutes on two cores
 
 Each pair draws a model, trains it for a step with a checkpoint, changes one thing (of the model, the optimizer, the layout, the
 data, the command line) and goes on. Programs are compiled once for all pairs that need them. A thing of `REFUSED` must end the

@@ -121,7 +121,7 @@ TEST(FailureTest, ALogIntoAPipeThatNobodyReadsAnyMore) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   ProgramRun alone("1,1,1", {"--synthetic", "--steps", "3", "--quiet", "--log", pipe});
   EXPECT_EQ(alone.wait(10), 1);
-  EXPECT_EQ(alone.err(), "error: cannot write " + pipe + ": it is a pipe that nothing reads\n");
+  EXPECT_EQ(alone.err(), "error: --log: cannot write " + pipe + ": it is a pipe that nothing reads\n");
   int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ProgramRun run("1,1,1", {"--synthetic", "--steps", "200000", "--quiet", "--log", pipe});
   pollfd waited{reader, POLLIN, 0};

@@ -235,10 +235,16 @@ TEST(LaunchTest, RefusalsAreOneLineAndHappenBeforeTraining) {
        binary +
            ": byte 195 at offset 100 is not below the model's vocabulary size 131: remove such bytes or compile the "
            "model with a vocabulary of 256"},
-      {{"--data", data, "--log", missing}, 1, "cannot write " + missing + ": No such file or directory"},
-      {{"--data", data, "--save-losses", missing}, 1, "cannot write " + missing + ": No such file or directory"},
-      {{"--data", data, "--save-parameters", missing}, 1, "cannot write " + missing + ": No such file or directory"},
-      {{"--data", data, "--save-gradients", "/dev/null"}, 1, "cannot write /dev/null: not a regular file"},
+      {{"--data", data, "--log", missing}, 1, "--log: cannot write " + missing + ": No such file or directory"},
+      {{"--data", data, "--save-losses", missing},
+       1,
+       "--save-losses: cannot write " + missing + ": No such file or directory"},
+      {{"--data", data, "--save-parameters", missing},
+       1,
+       "--save-parameters: cannot write " + missing + ": No such file or directory"},
+      {{"--data", data, "--save-gradients", "/dev/null"},
+       1,
+       "--save-gradients: cannot write /dev/null: not a regular file"},
       {{"--data", data, "--save-parameters", "/tmp"}, 1, "--save-parameters: cannot write /tmp: it is a folder"},
   };
   for (const Refusal &refusal : refusals) {

@@ -110,7 +110,9 @@ TEST_F(MpiLaunchTest, WhatAllRanksFindIsSaidOnce) {
   for (const auto &[arguments, status, error] :
        {Case{{"--bogus"}, 2, "error: unknown argument \"--bogus\": see --help"},
         Case{{"--data", folder}, 1, "error: cannot read " + folder + ": No such file or directory"},
-        Case{{"--synthetic", "--log", folder}, 1, "error: cannot write " + folder + ": No such file or directory"},
+        Case{{"--synthetic", "--log", folder},
+             1,
+             "error: --log: cannot write " + folder + ": No such file or directory"},
         Case{{"--synthetic", "--transport", "local"}, 1, "error: --transport local forks the ranks in one process"}}) {
     auto run = mpirun(2, "1,2,1", arguments);
     EXPECT_EQ(run->wait(), status);

@@ -89,7 +89,8 @@ TEST(TraceTest, RanksOfMpiAreInOneFile) {
 TEST(TraceTest, AFileThatCannotBeWrittenIsNamed) {
   ProgramRun missing("1,2,1", {"--synthetic", "--steps", "3", "--trace", temporaryPath("no/such")});
   EXPECT_EQ(missing.wait(), 1);
-  EXPECT_EQ(missing.err(), "error: cannot write " + temporaryPath("no/such") + ": No such file or directory\n");
+  EXPECT_EQ(missing.err(),
+            "error: --trace: cannot write " + temporaryPath("no/such") + ": No such file or directory\n");
   ProgramRun full("1,2,1", {"--synthetic", "--steps", "3", "--trace", "/dev/full"});
   EXPECT_EQ(full.wait(), 0) << "what was trained is not lost with it";
   EXPECT_EQ(full.err().find("warning: the trace is not written: "), 0u) << full.err();

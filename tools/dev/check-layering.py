@@ -35,7 +35,7 @@ MAY_USE = {
     "Codegen": ["dialects/*", "Support"],
     "Phases": ["Sharding", "Transforms/*", "Conversion/*", "ConversionPasses", "Analysis", "Planning", "CostModel", "Model", "Cluster", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Init": ["*", "*/*"],
-    "tools/ppc-opt": ["Init"],
+    "tools/ppc-opt": ["Init", "Support"],
     "tools/ppc-compile": ["Init", "Phases", "Codegen", "Equivalence", "Import/*", "Transforms/Plan", "Analysis", "Cluster", "dialects/*", "Support"],
     "tools/ppc-plan": ["Reporting", "Planning", "Simulation", "CostModel", "Model", "Cluster", "Scheduling", "Support"],
     "tools/ppc-plan/modules": ["tools/ppc-plan", "Import/*", "Transforms/Contracts", "Analysis", "dialects/*", "Planning", "Support"],

@@ -6,13 +6,16 @@
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Model/ModelShape.h"
 #include "ppc/Reporting/TextTable.h"
+#include "ppc/Support/OutputFile.h"
 #include "ppc/Support/Units.h"
 #include "runtime/host/Threads.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <algorithm>
@@ -62,22 +65,62 @@ const char *const defaultConfig = R"({
 }
 )";
 
-llvm::Error writeFile(const std::string &path, llvm::StringRef bytes) {
-  std::error_code problem;
-  llvm::raw_fd_ostream file(path, problem);
-  if (problem)
-    return llvm::createStringError("cannot write " + path + ": " + problem.message());
-  file << bytes;
+/// The names in the folder of what is written by others: by the programs that are run, and as their standard error.
+std::vector<std::string> namesOfOthers() {
+  std::vector<std::string> names = {"compile.stderr",
+                                    "profile.stderr",
+                                    "ppc.stderr",
+                                    "steps.jsonl",
+                                    "jax_step.stderr",
+                                    "torch_step.stderr",
+                                    "torch_step--compile.stderr"};
+  if (cluster.empty())
+    names.insert(names.end(), {"machine.yaml", "machine.stderr"});
+  if (weights.empty())
+    names.insert(names.end(), {"weights.stderr", "weights/config.json", "weights/model.safetensors"});
+  for (std::string precision : {"f32", "bf16"})
+    for (std::string name : {"train-" + precision, "train-" + precision + "-profile", "profile-" + precision + ".json"})
+      names.push_back(name);
+  return names;
+}
+
+/// Declares what is read, and refuses a folder in which that would be overwritten.
+llvm::Error declareFiles(CommandFiles &files, const std::string &tools, const std::string &folder) {
+  files.reads("--config", config);
+  files.reads("--weights", weights);
+  if (llvm::sys::fs::is_directory(weights))
+    files.reads("--weights", weights + "/model.safetensors");
+  files.reads("--cluster", cluster);
+  if (auto program = llvm::sys::findProgramByName(python))
+    files.reads("--python", *program);
+  llvm::SmallVector<llvm::StringRef> words; // options of ppc-compile may name files
+  llvm::SplitString(layout, words, " =");
+  for (llvm::StringRef word : words)
+    files.reads("--layout", word);
+  files.needs("ppc-compile", tools + "/ppc-compile");
+  for (const std::string &name : namesOfOthers())
+    if (llvm::Error error = files.checkOutput("--folder", folder + "/" + name))
+      return error;
   return llvm::Error::success();
 }
 
+llvm::Error writeFile(CommandFiles &files, const std::string &path, llvm::StringRef bytes) {
+  llvm::Expected<OutputFile> file = files.writes("--folder", path);
+  if (!file)
+    return file.takeError();
+  return file->write([&](llvm::raw_ostream &out) {
+    out << bytes;
+    return llvm::Error::success();
+  });
+}
+
 /// Random ids for so many steps.
-llvm::Error writeTokens(const std::string &path, int64_t vocabulary, int64_t count) {
+llvm::Error writeTokens(CommandFiles &files, const std::string &path, int64_t vocabulary, int64_t count) {
   std::mt19937 random(1);
   std::vector<uint32_t> ids(count);
   for (uint32_t &id : ids)
     id = uint32_t(random() % uint64_t(vocabulary));
-  return writeFile(path, {reinterpret_cast<const char *>(ids.data()), ids.size() * sizeof(uint32_t)});
+  return writeFile(files, path, {reinterpret_cast<const char *>(ids.data()), ids.size() * sizeof(uint32_t)});
 }
 
 double median(std::vector<double> values) {
@@ -328,16 +371,12 @@ llvm::Expected<bool> compare(const std::string &tools, const std::string &folder
   work.weights = weights;
   work.tokens = folder + "/tokens.bin";
   work.cluster = cluster;
-  if (work.cluster.empty()) {
-    work.cluster = folder + "/machine.yaml";
-    if (llvm::Error problem =
-            runCommand({tools + "/ppc-bench", "--ranks", std::to_string(work.cores), "-o", work.cluster},
-                       folder + "/machine.stderr"))
-      return problem;
-  }
+  CommandFiles files;
+  if (llvm::Error problem = declareFiles(files, tools, folder))
+    return problem;
   if (work.config.empty()) {
     work.config = folder + "/config.json";
-    if (llvm::Error problem = writeFile(work.config, defaultConfig))
+    if (llvm::Error problem = writeFile(files, work.config, defaultConfig))
       return problem;
   }
   auto model = readModelShape(work.config);
@@ -345,8 +384,15 @@ llvm::Expected<bool> compare(const std::string &tools, const std::string &folder
     return model.takeError();
   if (llvm::sys::fs::is_directory(work.weights))
     work.weights += "/model.safetensors";
-  if (llvm::Error problem = writeTokens(work.tokens, model->vocab, work.batch * 8 * work.sequence + 1))
+  if (llvm::Error problem = writeTokens(files, work.tokens, model->vocab, work.batch * 8 * work.sequence + 1))
     return problem;
+  if (work.cluster.empty()) {
+    work.cluster = folder + "/machine.yaml";
+    if (llvm::Error problem =
+            runCommand({tools + "/ppc-bench", "--ranks", std::to_string(work.cores), "-o", work.cluster},
+                       folder + "/machine.stderr"))
+      return problem;
+  }
   bool agree = true;
   std::vector<std::string> wanted(precisions.begin(), precisions.end());
   if (wanted.empty())
@@ -376,6 +422,8 @@ int runStep(const char *program) {
   for (const std::string &precision : precisions)
     if (precision != "f32" && precision != "bf16")
       return usage("--precision is '" + precision + "', expected f32 or bf16");
+  if (folderOption.getNumOccurrences() && folderOption.empty())
+    return usage("--folder: the name of the folder is empty");
   std::signal(SIGPIPE, SIG_IGN); // a participant that is gone is noticed where it is spoken to
   llvm::SmallString<128> folder(folderOption);
   std::error_code problem = folder.empty() ? llvm::sys::fs::createUniqueDirectory("ppc-bench-step", folder)

@@ -6,10 +6,10 @@
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Reporting/TextTable.h"
 #include "ppc/Support/CommandLine.h"
+#include "ppc/Support/OutputFile.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/Process.h"
 
 #include <algorithm>
 
@@ -123,6 +123,11 @@ int usageError(const llvm::Twine &message) {
   return 2;
 }
 
+int fail(llvm::Error error) {
+  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+  return 1;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -144,21 +149,19 @@ int main(int argc, char **argv) {
     (subject == "device" ? device : network) = true;
   }
   llvm::Expected<Cluster> cluster = findCluster("local");
-  if (!cluster) {
-    llvm::errs() << "error: " << llvm::toString(cluster.takeError()) << "\n";
-    return 1;
-  }
+  if (!cluster)
+    return fail(cluster.takeError());
   int64_t count = ranks.getNumOccurrences() ? int64_t(ranks) : cluster->deviceCount();
   if (count < 1 || count > 1024)
     return usageError("--ranks is " + llvm::Twine(count) + ", expected 1 to 1024");
   if (!(seconds > 0 && seconds < 1e4))
     return usageError("--seconds: expected a number above 0");
-  std::error_code problem;
-  llvm::ToolOutputFile file(output, problem, llvm::sys::fs::OF_Text);
-  if (problem) {
-    llvm::errs() << "error: cannot write " << output << ": " << problem.message() << "\n";
-    return 1;
-  }
+  CommandFiles files;
+  files.needs("what the environment's PPC_LOCAL_CLUSTER names",
+              llvm::sys::Process::GetEnv("PPC_LOCAL_CLUSTER").value_or(""));
+  llvm::Expected<OutputFile> file = files.writes("-o", output);
+  if (!file)
+    return fail(file.takeError());
   Measurements all;
   if (device)
     addDevice(all);
@@ -175,7 +178,9 @@ int main(int argc, char **argv) {
   if (network && count > 1)
     setNetwork(cluster->groups.front().levels.front(), all, double(count), turns);
   cluster->summary = "measured by ppc-bench";
-  file.os() << writeCluster(*cluster);
-  file.keep();
-  return 0;
+  llvm::Error error = file->write([&](llvm::raw_ostream &out) {
+    out << writeCluster(*cluster);
+    return llvm::Error::success();
+  });
+  return error ? fail(std::move(error)) : 0;
 }

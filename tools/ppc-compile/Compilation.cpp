@@ -17,7 +17,6 @@
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <chrono>
 #include <ctime>
 
@@ -76,8 +75,7 @@ bool Compilation::load() {
     module = std::move(*imported);
     recordModelShape(*module, config->shape);
     flopsPerToken = modelFlopsPerToken(config->shape, options.sequenceLength);
-    if (auto text = llvm::MemoryBuffer::getFile(config->file))
-      configText = (*text)->getBuffer().str();
+    configText = config->text;
     name = config->shape.family;
   } else if (path.ends_with(".mlir")) {
     if (options.sequenceLength || options.globalBatch)
@@ -380,22 +378,15 @@ bool Compilation::lowerTo(Emit last) {
   return runPhase("codegen", [&](OpPassManager &pm) { buildHostPhase(pm); });
 }
 
-bool Compilation::writeObject(StringRef path) {
+bool Compilation::writeObject(OutputFile &output) {
   HostTargetOptions target;
   if (!options.hostCpu.empty())
     target.cpu = options.hostCpu;
   Stopwatch watch;
-  if (llvm::Error error = emitHostObject(*module, manifest, target, path))
+  if (llvm::Error error =
+          output.write([&](raw_ostream &object) { return emitHostObject(*module, manifest, target, object); }))
     return reportError(llvm::toString(std::move(error))), false;
   printTime("object", watch);
-  return true;
-}
-
-bool Compilation::link(StringRef object, StringRef executable) {
-  LinkOptions link;
-  link.programName = programName;
-  if (llvm::Error error = linkExecutable(object, executable, link))
-    return reportError(llvm::toString(std::move(error))), false;
   return true;
 }
 

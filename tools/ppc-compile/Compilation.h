@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "ppc/Support/OutputFile.h"
 #include "llvm/Support/JSON.h"
 #include <functional>
 
@@ -14,8 +15,7 @@ namespace mlir::ppc {
 /// Runs the phases in order. Every step reports its own errors, one line each, and returns false on failure.
 class Compilation {
 public:
-  Compilation(MLIRContext &context, const CompileOptions &options, std::string programName)
-      : context(context), options(options), programName(std::move(programName)) {}
+  Compilation(MLIRContext &context, const CompileOptions &options) : context(context), options(options) {}
 
   /// Reads the model and makes the plan: searched, or as it is pinned. With `singleDevice`, the plan of one rank that
   /// runs the micro-batches of the given plan.
@@ -25,9 +25,7 @@ public:
   /// Runs the phases after planning up to the one that `last` shows.
   bool lowerTo(Emit last);
   /// Writes the object file; needs Emit::LLVM.
-  bool writeObject(StringRef path);
-  /// Links it.
-  bool link(StringRef object, StringRef executable);
+  bool writeObject(OutputFile &output);
 
   ModuleOp getModule() const { return *module; }
   const std::string &plan() const { return planYaml; }
@@ -56,7 +54,6 @@ private:
 
   MLIRContext &context;
   const CompileOptions &options;
-  std::string programName;
   OwningOpRef<ModuleOp> module;
   OwningOpRef<ModuleOp> forward; // the model as it was planned; with a memory budget only
   std::string opCuts, planYaml, manifest, configText;

@@ -177,7 +177,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
 
   auto options = std::make_unique<CompileOptions>();
   options->model = model;
-  options->output = output;
+  if (output.getNumOccurrences())
+    options->output = output;
   options->emit = emit;
   options->sequenceLength = seqLen;
   options->globalBatch = globalBatch;

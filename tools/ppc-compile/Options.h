@@ -15,7 +15,7 @@ enum class Emit { Model, Train, Plan, Spmd, Ledger, Device, Program, LLVM, Objec
 
 struct CompileOptions {
   std::string model;
-  std::string output;
+  std::optional<std::string> output; // -o, if it is given
   Emit emit = Emit::Executable;
 
   // Shapes that a config does not say.

@@ -6,11 +6,13 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ProgramLedger.h"
+#include "ppc/Codegen/HostObject.h"
+#include "ppc/Import/HuggingFace.h"
 #include "ppc/InitPpc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <utility>
 
@@ -75,91 +77,115 @@ private:
   bool failed;
 };
 
-bool writeText(StringRef path, function_ref<void(raw_ostream &)> print) {
-  std::error_code problem;
-  llvm::ToolOutputFile file(path.empty() ? "-" : path, problem, llvm::sys::fs::OF_None);
-  if (problem)
-    return reportError("cannot write " + path + ": " + problem.message()), false;
-  print(file.os());
-  file.os().flush();
-  if (file.os().has_error())
-    return reportError("cannot write " + path + ": " + file.os().error().message()), false;
-  file.keep();
-  return true;
+bool fail(llvm::Error error) { return reportError(llvm::toString(std::move(error))), false; }
+
+bool writeText(OutputFile &output, function_ref<void(raw_ostream &)> print) {
+  llvm::Error error = output.write([&](raw_ostream &out) {
+    print(out);
+    return llvm::Error::success();
+  });
+  return !error || fail(std::move(error));
 }
 
-/// Finds out now, not after minutes, that the output cannot be written.
-bool checkWritable(StringRef path) {
-  int descriptor;
-  bool existed = llvm::sys::fs::exists(path);
-  if (std::error_code problem =
-          llvm::sys::fs::openFileForWrite(path, descriptor, llvm::sys::fs::CD_OpenAlways, llvm::sys::fs::OF_Append))
-    return reportError("cannot write " + path + ": " + problem.message()), false;
-  llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
-  if (!existed)
-    (void)llvm::sys::fs::remove(path);
-  return true;
+/// What a compilation has beside its model and its plan.
+struct Setting {
+  CommandFiles files;
+  LinkTools tools; // of Emit::Executable
+  ScratchFolder scratch;
+};
+
+/// Declares what is read, and opens the output: what cannot be written is known now, not after minutes.
+llvm::Expected<OutputFile> openOutput(const CompileOptions &options, const std::string &programName, Setting &setting) {
+  CommandFiles &files = setting.files;
+  files.reads("MODEL", modelConfigPath(options.model));
+  files.reads("--cluster", options.cluster);
+  files.reads("--plan", options.planFile);
+  files.needs("what the environment's PPC_LOCAL_CLUSTER names",
+              llvm::sys::Process::GetEnv("PPC_LOCAL_CLUSTER").value_or(""));
+  if (options.emit == Emit::Executable) {
+    llvm::Expected<LinkTools> tools = findLinkTools({"", "", programName});
+    if (!tools)
+      return tools.takeError();
+    files.needs("what links programs", tools->linker);
+    files.needs("the runtime library", tools->runtimeLibrary);
+    setting.tools = std::move(*tools);
+  }
+  std::string path = options.output.value_or(options.emit == Emit::Object       ? "train.o"
+                                             : options.emit == Emit::Executable ? "train"
+                                                                                : "-");
+  return files.writes(options.output ? "-o" : "the default of -o", path,
+                      options.emit == Emit::Executable ? OutputKind::Executable : OutputKind::Data);
 }
 
-bool buildExecutable(Compilation &compilation, const ScratchFolder &scratch, StringRef name, StringRef path) {
-  std::string object = scratch.file((name + ".o").str());
-  return compilation.lowerTo(Emit::LLVM) && compilation.writeObject(object) && compilation.link(object, path);
+/// Makes the program in the scratch folder.
+bool buildExecutable(Compilation &compilation, Setting &setting, StringRef name) {
+  std::string path = setting.scratch.file(name), object = path + ".o";
+  llvm::Expected<OutputFile> output = setting.files.writes("object", object);
+  if (!output)
+    return fail(output.takeError());
+  if (!compilation.lowerTo(Emit::LLVM) || !compilation.writeObject(*output))
+    return false;
+  llvm::Error error = linkExecutable(object, path, setting.tools);
+  return !error || fail(std::move(error));
+}
+
+bool copyTo(OutputFile &output, const std::string &path) {
+  auto program = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!program)
+    return reportError("cannot read " + path + ": " + program.getError().message()), false;
+  return writeText(output, [&](raw_ostream &out) { out << (*program)->getBuffer(); });
 }
 
 /// --emit=ledger.
-bool printLedger(const Compilation &compilation, StringRef output) {
+bool printLedger(const Compilation &compilation, OutputFile &output) {
   FailureOr<Ledger> emitted = programLedger(compilation.getModule());
   return succeeded(emitted) && writeText(output, [&](raw_ostream &os) { printLedgers({{"emitted", &*emitted}}, os); });
 }
 
 bool run(MLIRContext &context, const CompileOptions &options, const std::string &programName) {
-  bool isText = options.emit < Emit::Object;
-  std::string output = options.output;
-  if (!isText && output.empty())
-    output = options.emit == Emit::Object ? "train.o" : "train";
-  if (!output.empty() && output != "-" && !checkWritable(output))
-    return false;
+  Setting setting;
+  llvm::Expected<OutputFile> output = openOutput(options, programName, setting);
+  if (!output)
+    return fail(output.takeError());
 
-  Compilation compilation(context, options, programName);
+  Compilation compilation(context, options);
   if (!compilation.load())
     return false;
   if (options.emit == Emit::Model)
-    return writeText(output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });
+    return writeText(*output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });
   if (!compilation.makePlan())
     return false;
   if (options.emit == Emit::Plan && options.memory > 0 &&
       !compilation.lowerTo(Emit::Spmd)) // what backward computes again is chosen there
     return false;
   if (options.emit == Emit::Plan)
-    return writeText(output, [&](raw_ostream &os) { os << compilation.plan(); });
+    return writeText(*output, [&](raw_ostream &os) { os << compilation.plan(); });
   if (options.emit == Emit::Program)
-    return compilation.lowerTo(options.emit) && writeText(output, [&](raw_ostream &os) {
+    return compilation.lowerTo(options.emit) && writeText(*output, [&](raw_ostream &os) {
              for (Operation &op : *compilation.getModule().getBody())
                if (isa<ppcrt::GroupOp, ppcrt::ProgramOp>(op))
                  os << op << "\n";
            });
   if (options.emit == Emit::Ledger)
-    return compilation.lowerTo(options.emit) && printLedger(compilation, output);
-  if (isText)
+    return compilation.lowerTo(options.emit) && printLedger(compilation, *output);
+  if (options.emit < Emit::Object)
     return compilation.lowerTo(options.emit) &&
-           writeText(output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });
+           writeText(*output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });
   if (options.emit == Emit::Object)
-    return compilation.lowerTo(Emit::LLVM) && compilation.writeObject(output);
+    return compilation.lowerTo(Emit::LLVM) && compilation.writeObject(*output);
 
-  ScratchFolder scratch;
+  const ScratchFolder &scratch = setting.scratch;
   if (!scratch.ok())
     return reportError("cannot make a temporary folder"), false;
-  if (!buildExecutable(compilation, scratch, "train", output))
+  if (!buildExecutable(compilation, setting, "train") || !copyTo(*output, scratch.file("train")))
     return false;
   if (!options.check)
     return true;
-  Compilation single(context, options, programName);
-  std::string reference = scratch.file("single");
-  llvm::SmallString<128> absolute(output);
-  llvm::sys::fs::make_absolute(absolute);
+  Compilation single(context, options);
   return single.load() && single.makeSingleDevicePlan(compilation) &&
-         buildExecutable(single, scratch, "single-device", reference) &&
-         checkEquivalence(absolute, reference, scratch.name(), options.checkSteps, options.precision);
+         buildExecutable(single, setting, "single-device") &&
+         checkEquivalence(scratch.file("train"), scratch.file("single-device"), scratch.name(), options.checkSteps,
+                          options.precision);
 }
 
 } // namespace

@@ -2,18 +2,84 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "ppc/InitPpc.h"
+#include "ppc/Support/InputFile.h"
+#include "ppc/Support/OutputFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
 #ifdef PPC_BUILD_TESTS
 namespace mlir::ppc::test {
 void registerTestPasses(); // test/lib
 } // namespace mlir::ppc::test
 #endif
 
+using namespace mlir::ppc;
+
+/// Options of MLIR that name what MLIR itself writes.
+static constexpr llvm::StringRef outputsOfMlir[] = {"log-actions-to",           "profile-actions-to",
+                                                    "mlir-generate-reproducer", "mlir-pass-pipeline-crash-reproducer",
+                                                    "remarks-output-file",      "mlir-print-ir-tree-dir"};
+
+/// Opens -o. Every other word of the command line that names a file is an input: plans and machines are named in
+/// options of passes.
+static llvm::Expected<OutputFile> openOutput(llvm::ArrayRef<char *> arguments, llvm::StringRef path) {
+  CommandFiles files;
+  std::vector<std::pair<std::string, std::string>> outputs;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    llvm::StringRef argument = arguments[i];
+    auto [name, value] = argument.ltrim('-').split('=');
+    bool isOutput = llvm::is_contained(outputsOfMlir, name) || name == "o";
+    if (argument.starts_with("-") && isOutput) {
+      if (!argument.contains('=') && i + 1 < arguments.size())
+        value = arguments[++i];
+      if (name != "o" && value != "-") // standard error
+        outputs.emplace_back("--" + name.str(), value.str());
+      continue;
+    }
+    llvm::SmallVector<llvm::StringRef> words{argument};
+    llvm::SplitString(argument, words, " =,{}'\"");
+    for (llvm::StringRef word : words)
+      files.needs("what the command line names elsewhere", word);
+  }
+  for (const auto &[option, file] : outputs)
+    if (option != "--mlir-print-ir-tree-dir")
+      if (llvm::Error error = files.checkOutput(option, file))
+        return error;
+  return files.writes("-o", path);
+}
+
+static int fail(llvm::Error error) {
+  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+  return 1;
+}
+
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   mlir::DialectRegistry registry;
-  mlir::ppc::registerPpcDialects(registry);
-  mlir::ppc::registerPpcPasses();
+  registerPpcDialects(registry);
+  registerPpcPasses();
 #ifdef PPC_BUILD_TESTS
-  mlir::ppc::test::registerTestPasses();
+  test::registerTestPasses();
 #endif
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "PPC optimizer driver\n", registry));
+  auto [input, path] = mlir::registerAndParseCLIOptions(argc, argv, "PPC optimizer driver\n", registry);
+  mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, path, registry));
+  llvm::Expected<OutputFile> output = openOutput({argv, size_t(argc)}, path);
+  if (!output)
+    return fail(output.takeError());
+  constexpr int64_t limit = int64_t(1) << 30;
+  auto buffer = input == "-" ? readStandardInput(limit) : readInputFile(input, limit);
+  if (!buffer)
+    return fail(llvm::createStringError(input + ": " + llvm::toString(buffer.takeError())));
+  bool succeeded = false;
+  llvm::Error error = output->write([&](llvm::raw_ostream &out) {
+    succeeded = mlir::MlirOptMain(out, std::move(*buffer), registry, config).succeeded();
+    return succeeded ? llvm::Error::success() : llvm::createStringError("reported");
+  });
+  if (succeeded && error)
+    return fail(std::move(error));
+  llvm::consumeError(std::move(error));
+  return succeeded ? 0 : 1;
 }

@@ -65,7 +65,8 @@ static int writeComparison(const PlanOptions &options, const ChainReport &report
   }
 }
 
-int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const PlanReport &degrees) {
+int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const PlanReport &degrees,
+                       OutputFile &output) {
   std::optional<ModuleModel> read;
   if (!input.module) {
     llvm::Expected<ModuleModel> module = readModule(options.model, input.job);
@@ -98,10 +99,10 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
   if (best && !fastestHasNone && best->free->cost.stepTime < 0.995 * *menu)
     report.search.plans.push_back(*best->free);
   return writeOutput(
-      options, [&](llvm::raw_ostream &out) { return writeComparison(options, report, degrees, *comparisons, out); });
+      output, [&](llvm::raw_ostream &out) { return writeComparison(options, report, degrees, *comparisons, out); });
 }
 
-int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input) {
+int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input, OutputFile &output) {
   const ModuleModel &module = *input.module;
   if (!module.shape && input.cuts.empty())
     note(options.model + " is no transformer (" + module.notTransformer + "): every op is cut by itself");
@@ -124,5 +125,5 @@ int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input) {
   if (result->plans.empty())
     return fail("no plan: " + result->reason);
   ChainReport report{module.chain, input.cluster, input.stack, std::move(*result)};
-  return writeOutput(options, [&](llvm::raw_ostream &out) { return write(options, report, out); });
+  return writeOutput(output, [&](llvm::raw_ostream &out) { return write(options, report, out); });
 }

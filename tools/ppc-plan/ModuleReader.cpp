@@ -6,12 +6,17 @@
 
 using namespace mlir::ppc;
 
-llvm::Expected<ModuleModel> mlir::ppc::readModule(llvm::StringRef path, TrainingJob job) {
-  // Beside the program: <prefix>/bin/ppc-plan and <prefix>/lib/ppc-module-reader.so.
+std::string mlir::ppc::moduleLibraryPath() {
+  // <prefix>/bin/ppc-plan and <prefix>/lib/ppc-module-reader.so.
   static char anchor;
   std::string program = llvm::sys::fs::getMainExecutable(nullptr, &anchor);
   llvm::SmallString<256> library(llvm::sys::path::parent_path(llvm::sys::path::parent_path(program)));
   llvm::sys::path::append(library, "lib", "ppc-module-reader.so");
+  return library.str().str();
+}
+
+llvm::Expected<ModuleModel> mlir::ppc::readModule(llvm::StringRef path, TrainingJob job) {
+  std::string library = moduleLibraryPath();
   std::string problem;
   llvm::sys::DynamicLibrary opened = llvm::sys::DynamicLibrary::getPermanentLibrary(library.c_str(), &problem);
   if (!opened.isValid())

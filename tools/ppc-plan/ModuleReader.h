@@ -24,6 +24,9 @@ struct ModuleModel {
 /// `FILE:LINE:COLUMN: ...` of what is wrong with it; the library is missing.
 llvm::Expected<ModuleModel> readModule(llvm::StringRef path, TrainingJob job = {});
 
+/// Where that library is: beside the program.
+std::string moduleLibraryPath();
+
 /// What the library exports, by this name: false with a message when the model cannot be read.
 using ReadModuleFunction = bool (*)(const char *path, const TrainingJob *job, ModuleModel *model, std::string *error);
 constexpr const char *readModuleName = "ppcReadModule";

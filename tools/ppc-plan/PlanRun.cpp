@@ -4,11 +4,9 @@
 #include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Reporting/PlanExport.h"
 #include "ppc/Support/YamlReader.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir::ppc;
 
@@ -25,21 +23,16 @@ int mlir::ppc::fail(llvm::Error error) { return fail(llvm::toString(std::move(er
 
 void mlir::ppc::note(const llvm::Twine &message) { llvm::errs() << "note: " << message << '\n'; }
 
-int mlir::ppc::writeOutput(const PlanOptions &options, llvm::function_ref<int(llvm::raw_ostream &)> print) {
-  std::error_code problem;
-  llvm::ToolOutputFile file(options.output, problem, llvm::sys::fs::OF_None);
-  if (problem)
-    return fail("cannot write " + options.output + ": " + problem.message());
-  if (int status = print(file.os()))
-    return status;
-  file.os().flush();
-  if (file.os().has_error()) {
-    std::string text = file.os().error().message();
-    file.os().clear_error();
-    return fail("cannot write " + options.output + ": " + text);
-  }
-  file.keep();
-  return 0;
+int mlir::ppc::writeOutput(OutputFile &output, llvm::function_ref<int(llvm::raw_ostream &)> print) {
+  int status = 0;
+  llvm::Error error = output.write([&](llvm::raw_ostream &out) {
+    status = print(out);
+    return status ? llvm::createStringError("reported") : llvm::Error::success();
+  });
+  if (!status)
+    return error ? fail(std::move(error)) : 0;
+  llvm::consumeError(std::move(error));
+  return status;
 }
 
 static llvm::Expected<Cluster> readCluster(const PlanOptions &options) {
@@ -327,9 +320,9 @@ static void noteIdlePins(const PlanOptions &options, const PlanInput &input, con
 }
 
 /// Infeasible: the limit and what would be possible; programs and pages get it as data, too.
-static int reportInfeasible(const PlanOptions &options, const PlanReport &report) {
+static int reportInfeasible(const PlanOptions &options, const PlanReport &report, OutputFile &output) {
   if (options.emit == PlanOutput::Json || options.emit == PlanOutput::Html)
-    (void)writeOutput(options, [&](llvm::raw_ostream &out) {
+    (void)writeOutput(output, [&](llvm::raw_ostream &out) {
       if (options.emit == PlanOutput::Json)
         out << llvm::formatv("{0:2}\n", toJson(report));
       else
@@ -341,31 +334,12 @@ static int reportInfeasible(const PlanOptions &options, const PlanReport &report
   return 1;
 }
 
-/// What keeps the output file from being written; empty: nothing. Leaves no new file.
-static std::string checkOutput(const std::string &path) {
-  if (path == "-")
-    return "";
-  bool existed = llvm::sys::fs::exists(path);
-  std::error_code problem;
-  {
-    llvm::raw_fd_ostream file(path, problem, llvm::sys::fs::CD_OpenAlways, llvm::sys::fs::FA_Write,
-                              llvm::sys::fs::OF_Append);
-  }
-  if (problem)
-    return problem.message();
-  if (!existed)
-    (void)llvm::sys::fs::remove(path);
-  return "";
-}
-
-int mlir::ppc::plan(const PlanOptions &options) {
-  if (std::string problem = checkOutput(options.output); !problem.empty())
-    return fail("cannot write " + options.output + ": " + problem);
+int mlir::ppc::plan(const PlanOptions &options, OutputFile &output) {
   llvm::Expected<PlanInput> input = readInput(options, /*needsShape=*/false);
   if (!input)
     return fail(input.takeError());
   if (input->module && (!input->module->shape || !input->cuts.empty()))
-    return planChain(options, *input);
+    return planChain(options, *input, output);
   if (!input->job.sequence || !input->job.globalBatch)
     return fail(llvm::Twine(options.model) +
                 " does not say what a step is: give --seq-len (tokens) and --global-batch (sequences)");
@@ -377,7 +351,7 @@ int mlir::ppc::plan(const PlanOptions &options) {
   if (!report)
     return fail(report.takeError());
   if (report->plans.empty() && report->search.infeasibility)
-    return reportInfeasible(options, *report);
+    return reportInfeasible(options, *report, output);
   if (report->plans.empty())
     return fail("the search ended without a plan");
   if (llvm::Error error = addPhases(options.tuning, input->trained, *report))
@@ -389,8 +363,8 @@ int mlir::ppc::plan(const PlanOptions &options) {
     for (const std::string &text : report->search.notes)
       note(text);
   if (options.cutOps)
-    return planOps(options, *input, *report);
-  return writeOutput(options, [&](llvm::raw_ostream &out) { return writeReport(options, *report, out); });
+    return planOps(options, *input, *report, output);
+  return writeOutput(output, [&](llvm::raw_ostream &out) { return writeReport(options, *report, out); });
 }
 
 llvm::Expected<double> mlir::ppc::predictMfu(const PlanOptions &options) {

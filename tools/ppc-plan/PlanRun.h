@@ -6,6 +6,7 @@
 #include "Options.h"
 #include "ppc/Planning/TrainingSoftware.h"
 #include "ppc/Reporting/PlanReport.h"
+#include "ppc/Support/OutputFile.h"
 
 namespace mlir::ppc {
 
@@ -14,8 +15,8 @@ int fail(const llvm::Twine &message);
 int fail(llvm::Error error);
 void note(const llvm::Twine &message);
 
-/// Runs `print` on the output file. Errors: it cannot be opened or written.
-int writeOutput(const PlanOptions &options, llvm::function_ref<int(llvm::raw_ostream &)> print);
+/// Runs `print` on the output; the exit status, `print`'s if that is not 0.
+int writeOutput(OutputFile &output, llvm::function_ref<int(llvm::raw_ostream &)> print);
 
 /// What the files and names of the command line mean.
 struct PlanInput {
@@ -34,12 +35,12 @@ struct PlanInput {
 llvm::Expected<PlanInput> readInput(const PlanOptions &options, bool needsShape = true);
 
 /// Searches and writes; the exit status.
-int plan(const PlanOptions &options);
+int plan(const PlanOptions &options, OutputFile &output);
 
 /// The same for a model in MLIR whose ops are cut one by one.
-int planChain(const PlanOptions &options, const PlanInput &input);
+int planChain(const PlanOptions &options, const PlanInput &input, OutputFile &output);
 /// Cuts every op by itself around the degrees of the report's plans, and writes both.
-int planOps(const PlanOptions &options, const PlanInput &input, const PlanReport &report);
+int planOps(const PlanOptions &options, const PlanInput &input, const PlanReport &report, OutputFile &output);
 /// Writes the report as --emit says.
 int writeReport(const PlanOptions &options, const PlanReport &report, llvm::raw_ostream &out);
 

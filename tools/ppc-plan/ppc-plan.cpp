@@ -1,13 +1,15 @@
 // ppc-plan: decides how a model is laid out on a cluster, or prices layouts that are given.
 #include "PlanRun.h"
 #include "ppc/CostModel/LayoutRows.h"
+#include "ppc/Model/ModelConfig.h"
 #include "ppc/Reporting/ModelDescription.h"
 #include "ppc/Reporting/TextTable.h"
 #include "ppc/Simulation/StepSimulation.h"
+#include "ppc/Support/InputFile.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 
 using namespace mlir::ppc;
 
@@ -22,24 +24,25 @@ static std::string simulatedCell(const LayoutRow &row, const StepDetail &detail,
   return text;
 }
 
-static int evaluate(const PlanOptions &options) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.evaluateFile);
+static int evaluate(const PlanOptions &options, OutputFile &output) {
+  auto buffer = options.evaluateFile == "-" ? readStandardInput(maximumTableBytes)
+                                            : readInputFile(options.evaluateFile, maximumTableBytes);
   if (!buffer)
-    return fail(options.evaluateFile + ": " + buffer.getError().message());
+    return fail(options.evaluateFile + ": " + llvm::toString(buffer.takeError()));
   llvm::Expected<std::vector<LayoutRow>> rows = readLayoutRows(options.evaluateFile, (*buffer)->getBuffer());
   if (!rows)
     return fail(rows.takeError());
   std::vector<RowColumn> more;
   if (options.simulate)
     more.push_back({"simulated_s", simulatedCell});
-  return writeOutput(options, [&](llvm::raw_ostream &out) {
+  return writeOutput(output, [&](llvm::raw_ostream &out) {
     evaluateRows(*rows, out, more);
     return 0;
   });
 }
 
-static int listClusters(const PlanOptions &options) {
-  return writeOutput(options, [&](llvm::raw_ostream &out) {
+static int listClusters(OutputFile &output) {
+  return writeOutput(output, [&](llvm::raw_ostream &out) {
     TextTable table({"name", "devices", "device", "memory", "bf16 peak", "summary"});
     for (const ClusterPreset &preset : clusterPresets()) {
       llvm::Expected<Cluster> cluster = findCluster(preset.name);
@@ -56,7 +59,7 @@ static int listClusters(const PlanOptions &options) {
   });
 }
 
-static int describe(const PlanOptions &options) {
+static int describe(const PlanOptions &options, OutputFile &output) {
   // Sizes do not depend on the machine; any one does when none is given.
   PlanOptions complete = options;
   if (options.cluster.empty()) {
@@ -104,7 +107,7 @@ static int describe(const PlanOptions &options) {
     }
     description.budget = budget;
   }
-  return writeOutput(options, [&](llvm::raw_ostream &out) {
+  return writeOutput(output, [&](llvm::raw_ostream &out) {
     if (options.emit == PlanOutput::Json)
       out << llvm::formatv("{0:2}\n", toJson(description));
     else
@@ -113,21 +116,38 @@ static int describe(const PlanOptions &options) {
   });
 }
 
+/// What the command reads, and the output that is none of it.
+static llvm::Expected<OutputFile> openOutput(const PlanOptions &options) {
+  CommandFiles files;
+  files.reads("MODEL", modelConfigPath(options.model));
+  files.reads("--cluster", options.cluster);
+  files.reads("--stack", options.stack);
+  files.reads("--plan", options.planFile);
+  files.reads("--evaluate", options.evaluateFile);
+  files.needs("what the environment's PPC_LOCAL_CLUSTER names",
+              llvm::sys::Process::GetEnv("PPC_LOCAL_CLUSTER").value_or(""));
+  files.needs("the part of ppc-plan that reads models in MLIR", moduleLibraryPath());
+  return files.writes("-o", options.output);
+}
+
 int main(int argc, char **argv) {
   ParsedCommandLine commandLine = parseCommandLine(argc, argv);
   if (!commandLine.options)
     return commandLine.exitStatus;
   const PlanOptions &options = *commandLine.options;
+  llvm::Expected<OutputFile> output = openOutput(options);
+  if (!output)
+    return fail(output.takeError());
   if (options.listClusters)
-    return listClusters(options);
+    return listClusters(*output);
   if (options.listStacks)
-    return writeOutput(options, [](llvm::raw_ostream &out) {
+    return writeOutput(*output, [](llvm::raw_ostream &out) {
       printTrainingSoftware(out);
       return 0;
     });
   if (!options.evaluateFile.empty())
-    return evaluate(options);
+    return evaluate(options, *output);
   if (options.describe)
-    return describe(options);
-  return plan(options);
+    return describe(options, *output);
+  return plan(options, *output);
 }

@@ -10,9 +10,9 @@ namespace mlir::ppc {
 /// The version of the C ABI that compiled code follows (PPCRT_ABI_VERSION in ppcrt.h), in objects and manifests.
 inline constexpr uint32_t kAbiVersion = 2;
 
-/// Compiles `module` (LLVM dialect, as `ppc-rt-to-llvm` leaves it) to the object file `path`. It defines `ppc_program`
-/// with `manifest` and one entry for each public function. Errors name the file.
-llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTargetOptions &options, StringRef path);
+/// Compiles `module` (LLVM dialect, as `ppc-rt-to-llvm` leaves it) to an object file. It defines `ppc_program` with
+/// `manifest` and one entry for each public function.
+llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTargetOptions &options, raw_ostream &object);
 
 /// What an executable is linked with.
 struct LinkOptions {
@@ -25,8 +25,16 @@ struct LinkOptions {
   std::string programName;
 };
 
-/// Links `object` with the runtime into `executable`. Errors say what is missing and how to name it.
-llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkOptions &options);
+/// What links, and libppcrt.a.
+struct LinkTools {
+  std::string linker, runtimeLibrary;
+};
+
+/// Errors say what is missing and how to name it.
+llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options);
+
+/// Links `object` with the runtime into `executable`.
+llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkTools &tools);
 
 } // namespace mlir::ppc
 

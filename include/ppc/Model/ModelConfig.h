@@ -36,6 +36,7 @@ struct RoutingNumbers {
 
 struct ModelConfig {
   std::string file;         // for messages
+  std::string text;         // of the file, as it was read
   std::string architecture; // "LlamaForCausalLM"
   ModelShape shape;
   double normEpsilon = 1e-6;
@@ -59,6 +60,9 @@ llvm::ArrayRef<llvm::StringRef> modelArchitectures();
 
 /// Keys of a config.json of this family (model_type) that change nothing that is trained, whatever they say.
 std::vector<llvm::StringRef> ignoredModelKeys(llvm::StringRef family);
+
+/// The file of a model that is given by its config.json or by the folder that holds it.
+std::string modelConfigPath(llvm::StringRef path);
 
 /// Reads a config.json, or the one in a folder. Errors: `FILE: key "K": what is expected, what was found`; an unknown
 /// architecture lists the known ones.

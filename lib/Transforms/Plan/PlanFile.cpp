@@ -8,8 +8,8 @@
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Planning/Files/LayoutFile.h"
+#include "ppc/Support/InputFile.h"
 #include "ppc/Support/YamlReader.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLTraits.h"
 
@@ -117,9 +117,9 @@ static std::string withoutLayout(StringRef text) {
 }
 
 llvm::Expected<PlanFileSections> planFileSections(StringRef path) {
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto file = readInputFile(path, maximumYamlBytes);
   if (!file)
-    return llvm::createStringError("cannot read plan file '" + path + "': " + file.getError().message());
+    return llvm::createStringError("cannot read plan file '" + path + "': " + llvm::toString(file.takeError()));
   PlanFileSections sections;
   for (StringRef text = (*file)->getBuffer(); !text.empty();) {
     auto [line, tail] = text.split('\n');
@@ -179,9 +179,9 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module) {
     return failure();
   if (sections->layout && !sections->grid)
     return emitError(loc) << path << ": has a section 'layout:' and no 'grid:': ppc-search-plan reads it";
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  auto file = readInputFile(path, maximumYamlBytes);
   if (!file)
-    return emitError(loc) << "cannot read plan file '" << path << "': " << file.getError().message();
+    return emitError(loc) << "cannot read plan file '" << path << "': " << llvm::toString(file.takeError());
   std::string problems;
   auto collect = [](const llvm::SMDiagnostic &diagnostic, void *text) {
     llvm::raw_string_ostream os(*static_cast<std::string *>(text));

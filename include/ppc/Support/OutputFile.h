@@ -1,0 +1,91 @@
+// What a command writes. There is no other place in which tools open files for writing (tools/dev/check-files.py): no
+// output destroys what the same command reads, and what was there before stays until its successor is complete.
+#ifndef PPC_SUPPORT_OUTPUTFILE_H
+#define PPC_SUPPORT_OUTPUTFILE_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem/UniqueID.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
+namespace mlir::ppc {
+
+enum class OutputKind { Data, Executable };
+
+/// One output, which `CommandFiles` has found possible. A regular file is written beside its path, under a name that no
+/// file has, and then renamed: where that fails, is interrupted or finds no room, the old file stays. The new one has
+/// the mode of the old one, and its owner as far as that is allowed; other hard links keep the old content; a symbolic
+/// link stays one, and what it names is replaced. Standard output ("-", /dev/stdout, /dev/fd/N), pipes and character
+/// devices are written in place.
+class OutputFile {
+public:
+  OutputFile(OutputFile &&other);
+  OutputFile(const OutputFile &) = delete;
+  ~OutputFile();
+
+  /// Writes all that `print` prints. Its error is passed on and leaves the old file. Other errors name the option, the
+  /// path and what the system says.
+  llvm::Error write(llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print);
+
+  /// Whether it is written in place.
+  bool isStream() const { return descriptor >= 0; }
+
+private:
+  friend class CommandFiles;
+  OutputFile(llvm::StringRef option, llvm::StringRef path, OutputKind kind);
+  void follow();
+  std::optional<llvm::sys::fs::UniqueID> presentFile() const;
+  llvm::Error checkKind() const;
+  llvm::Error open();
+  llvm::Error openStream();
+  llvm::Error failure(const llvm::Twine &why) const;
+
+  std::string option, path; // as given
+  OutputKind kind;
+  std::string target;  // behind symbolic links; empty where the path names a descriptor of this process
+  int descriptor = -1; // of what is written in place
+};
+
+/// The files of one command, by the options that name them. All inputs are declared before the first output.
+class CommandFiles {
+public:
+  /// The running program is an input.
+  CommandFiles();
+
+  /// `path` is read because of `option`; MODEL is an option, too. What is no file is passed over: names of presets.
+  void reads(llvm::StringRef option, llvm::StringRef path);
+  /// `path` is read though no option names it. `what`: "the runtime library".
+  void needs(llvm::StringRef what, llvm::StringRef path);
+
+  /// To be called before long work begins. Refuses, by name of the option: an empty path, a folder, a special file, a
+  /// path that cannot be written, a file that is (by device and inode) an input or another output.
+  llvm::Expected<OutputFile> writes(llvm::StringRef option, llvm::StringRef path, OutputKind kind = OutputKind::Data);
+  /// The same for a file that something else will write, which may be in a folder that is not there yet.
+  llvm::Error checkOutput(llvm::StringRef option, llvm::StringRef path);
+
+private:
+  struct Input {
+    std::string what; // "what --plan reads"
+    llvm::sys::fs::UniqueID file;
+  };
+  struct Output {
+    std::string option, target;
+    std::optional<llvm::sys::fs::UniqueID> file; // that is there
+  };
+  llvm::Error add(const OutputFile &output);
+
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_SUPPORT_OUTPUTFILE_H
