@@ -3,6 +3,7 @@
 #include "ppc/Timing/BufferUses.h"
 #include "ppc/Timing/LinearOrder.h"
 #include "ppc/Timing/UseOrder.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::ppc {
 
@@ -24,6 +25,7 @@ private:
   LogicalResult use(uint32_t activity, const BufferUse &use, Clock ended);
   LogicalResult communicate(uint32_t activity, uint32_t group, Clock ended);
   LogicalResult checkContent(uint32_t activity, const BufferUse &use);
+  LogicalResult checkSum(uint32_t activity, const BufferUse &use);
   InFlightDiagnostic conflict(uint32_t activity, uint32_t earlier, const BufferUse &use);
   Operation *op(uint32_t activity) { return events.getActivities()[activity].op; }
 
@@ -31,6 +33,7 @@ private:
   BufferUses &uses;
   std::vector<size_t> firstSlot; ///< by buffer, and one more: places of slots; then those of groups, by device
   UseOrder places;
+  DenseMap<uint32_t, uint32_t> completed; ///< by buffer that is a sum: what first used it as a whole
 };
 
 std::vector<size_t> numberSlots(ArrayRef<BufferOp> buffers) {
@@ -106,11 +109,28 @@ LogicalResult ProgramTime::use(uint32_t activity, const BufferUse &use, Clock en
     return conflict(activity, *earlier, kept);
   if (buffer.getRole() == BufferRole::Scratch)
     return success();
-  if (use.isRead && failed(checkContent(activity, kept)))
+  if ((use.isRead && failed(checkContent(activity, kept))) || (buffer.isSum() && failed(checkSum(activity, kept))))
     return failure();
   if (use.isWrite)
     places.setContent(place, use.microBatch.value_or(kOfStep));
   return success();
+}
+
+/// What works for the whole step uses a sum once all micro-batches are in it; a check may look at any time.
+LogicalResult ProgramTime::checkSum(uint32_t activity, const BufferUse &use) {
+  Operation *action = op(activity);
+  bool isOfStep = llvm::TypeSwitch<Operation *, bool>(action)
+                      .Case<RunOp, CollectiveOp, CopyOp>([](auto used) { return !used.getMicroBatch(); })
+                      .Default(false);
+  if (isOfStep && use.isRead)
+    completed.try_emplace(use.buffer, activity);
+  auto user = completed.find(use.buffer);
+  if (isOfStep || !use.isWrite || user == completed.end())
+    return success();
+  InFlightDiagnostic error = action->emitOpError() << "adds to " << describeSlot(uses.getBuffers()[use.buffer], 0)
+                                                   << " after the sum has been used";
+  error.attachNote(op(user->second)->getLoc()) << "used here: " << events.describe(user->second);
+  return error;
 }
 
 LogicalResult ProgramTime::checkContent(uint32_t activity, const BufferUse &use) {

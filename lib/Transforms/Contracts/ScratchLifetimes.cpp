@@ -30,6 +30,8 @@ private:
   LogicalResult read(memref::ViewOp view);
   LogicalResult follow(Temporary &temporary);
   LogicalResult compare();
+  LogicalResult verifyFlight(ppcrt::StartOp start);
+  Value origin(Value buffer) const;
   void use(Temporary &temporary, Operation *user);
 
   Block &block;
@@ -115,9 +117,64 @@ LogicalResult ScratchCheck::compare() {
   return success();
 }
 
+/// The argument or temporary that a buffer is a view of.
+Value ScratchCheck::origin(Value buffer) const {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+    bool isTemporary = isa<memref::ViewOp>(view) && isa<BlockArgument>(view.getViewSource());
+    if (isTemporary)
+      break;
+    buffer = view.getViewSource();
+  }
+  return buffer;
+}
+
+/// Whether `op` may write `buffer`: what it does not say it may.
+static bool mayWrite(Operation *op, Value buffer) {
+  auto memory = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!memory)
+    return true;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  memory.getEffectsOnValue(buffer, effects);
+  return effects.empty() || llvm::any_of(effects, [](const MemoryEffects::EffectInstance &effect) {
+           return !isa<MemoryEffects::Read>(effect.getEffect());
+         });
+}
+
+/// Until communication has been waited for, what it reads is not written, and what it writes is not used at all.
+LogicalResult ScratchCheck::verifyFlight(ppcrt::StartOp start) {
+  llvm::SmallDenseSet<Value> ins, outs;
+  for (Value in : start.getIns())
+    ins.insert(origin(in));
+  for (Value out : start.getOuts())
+    outs.insert(origin(out));
+  auto wait = cast<ppcrt::WaitOp>(*start.getToken().user_begin()); // start_c5
+  auto verify = [&](Operation *op) -> WalkResult {
+    for (Value operand : op->getOperands()) {
+      if (!isa<BaseMemRefType>(operand.getType()) || isa<ViewLikeOpInterface>(op))
+        continue;
+      bool isOut = outs.contains(origin(operand));
+      if (!isOut && (!ins.contains(origin(operand)) || !mayWrite(op, operand)))
+        continue;
+      InFlightDiagnostic error = op->emitOpError() << (isOut ? "uses" : "may write") << " a buffer in flight";
+      error.attachNote(start.getLoc()) << "from here";
+      error.attachNote(wait.getLoc()) << "to here";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  };
+  for (Operation *op = start->getNextNode(); op && op != wait; op = op->getNextNode())
+    if (op->walk(verify).wasInterrupted())
+      return failure();
+  return success();
+}
+
 LogicalResult ScratchCheck::run() {
-  WalkResult result = block.walk(
-      [&](memref::ViewOp view) { return failed(read(view)) ? WalkResult::interrupt() : WalkResult::advance(); });
+  WalkResult result = block.walk([&](Operation *op) {
+    auto view = dyn_cast<memref::ViewOp>(op);
+    auto start = dyn_cast<ppcrt::StartOp>(op);
+    bool wrong = (view && failed(read(view))) || (start && failed(verifyFlight(start)));
+    return wrong ? WalkResult::interrupt() : WalkResult::advance();
+  });
   return failure(result.wasInterrupted() || failed(compare()));
 }
 

@@ -28,6 +28,7 @@ private:
   LogicalResult verifyCode();
   LogicalResult verifyActions(DeviceOp device, Block &actions, bool isEvaluation);
   LogicalResult verifyAction(DeviceOp device, ActionOpInterface action, bool isEvaluation);
+  LogicalResult verifySizes(DeviceOp device, CollectiveOp collective, GroupOp group);
   LogicalResult countOnce(Counts &counts, Attribute what, int64_t microBatch, Operation *action);
   LogicalResult verifyMessages(bool isEvaluation);
 
@@ -44,6 +45,42 @@ LogicalResult ProgramContract::verifyCode() {
     for (auto routine : device.getBody().front().getOps<RoutineOp>())
       if (failed(ppcrt::verifyCode(routine, symbols, functions)))
         return failure();
+  return success();
+}
+
+/// How many ranks a set of a group has; 0 where an axis is not of the grid.
+static int64_t ranksIn(GroupOp group, GridAttr grid) {
+  if (auto sets = group.getRanks())
+    return cast<DenseI64ArrayAttr>(sets->getValue().front()).size();
+  int64_t ranks = 1;
+  for (StringRef axis : axisNames(*group.getAxes())) {
+    if (!grid.has(axis))
+      return 0;
+    ranks *= axis == "pp" && group.getStages() ? int64_t(group.getStages()->size()) : grid.size(axis);
+  }
+  return ranks;
+}
+
+// C2: blocks of all ranks are as large as what they make up.
+LogicalResult ProgramContract::verifySizes(DeviceOp device, CollectiveOp collective, GroupOp group) {
+  int64_t ranks = ranksIn(group, program.getGrid());
+  for (auto [from, to] : llvm::zip_equal(collective.getReads(), collective.getWrites())) {
+    BufferOp source = symbols.buffer(device, cast<FlatSymbolRefAttr>(from).getAttr());
+    BufferOp target = symbols.buffer(device, cast<FlatSymbolRefAttr>(to).getAttr());
+    int64_t read = source.getBufferType().getNumElements(), written = target.getBufferType().getNumElements();
+    CollectiveKind kind = collective.getKind();
+    bool fits = kind == CollectiveKind::AllGather       ? written == ranks * read
+                : kind == CollectiveKind::ReduceScatter ? read == ranks * written
+                : kind == CollectiveKind::AllToAll      ? read == written && ranks && read % ranks == 0
+                                                        : true;
+    if (ranks && fits)
+      continue;
+    InFlightDiagnostic error = collective.emitOpError()
+                               << "is over sets of " << ranks << " ranks, reads " << read << " elements of " << from
+                               << " and writes " << written << " of " << to;
+    error.attachNote(group.getLoc()) << "the group";
+    return error;
+  }
   return success();
 }
 
@@ -111,10 +148,12 @@ LogicalResult ProgramContract::verifyAction(DeviceOp device, ActionOpInterface a
     return failure(failed(end(exchange.getSentAttr(), exchange.getSentMicroBatch(), true)) ||
                    failed(end(exchange.getReceivedAttr(), exchange.getReceivedMicroBatch(), false)));
   if (auto collective = dyn_cast<CollectiveOp>(op)) {
-    if (!functions.lookup<GroupOp>(collective.getGroupAttr().getAttr()))
+    auto group = functions.lookup<GroupOp>(collective.getGroupAttr().getAttr());
+    if (!group)
       return op->emitOpError() << "is of group " << collective.getGroupAttr() << ", which the module does not have";
     return failure(failed(bound(collective.getReads(), collective.getMicroBatch())) ||
-                   failed(bound(collective.getWrites(), collective.getMicroBatch())));
+                   failed(bound(collective.getWrites(), collective.getMicroBatch())) ||
+                   failed(verifySizes(device, collective, group)));
   }
   if (auto copy = dyn_cast<CopyOp>(op))
     return bound(ArrayAttr::get(op->getContext(), {copy.getFromAttr(), copy.getToAttr()}), copy.getMicroBatch());

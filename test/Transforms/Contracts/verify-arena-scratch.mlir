@@ -121,3 +121,65 @@ func.func @lost(%c: i1, %x: memref<16xf32>, %scratch: memref<128xi8>) {
   memref.copy %x, %b : memref<16xf32> to memref<16xf32>
   return
 }
+
+// -----
+
+// Sound: what is sent may be read meanwhile, and other buffers used.
+ppcrt.group @dp axes ["dp"]
+func.func @beside(%x: memref<16xf32>, %y: memref<32xf32>, %z: memref<16xf32>, %scratch: memref<128xi8>) {
+  %t = ppcrt.start all_gather group @dp ins(%x : memref<16xf32>) outs(%y : memref<32xf32>)
+  memref.copy %x, %z : memref<16xf32> to memref<16xf32>
+  ppcrt.wait %t (%x, %y : memref<16xf32>, memref<32xf32>)
+  memref.copy %z, %x : memref<16xf32> to memref<16xf32>
+  return
+}
+
+// -----
+
+// C7: what is being sent is written.
+ppcrt.group @dp axes ["dp"]
+func.func @sent(%x: memref<16xf32>, %y: memref<32xf32>, %z: memref<16xf32>) {
+  // expected-note @below {{from here}}
+  %t = ppcrt.start all_gather group @dp ins(%x : memref<16xf32>) outs(%y : memref<32xf32>)
+  // expected-error @below {{may write a buffer in flight}}
+  memref.copy %z, %x : memref<16xf32> to memref<16xf32>
+  // expected-note @below {{to here}}
+  ppcrt.wait %t (%x, %y : memref<16xf32>, memref<32xf32>)
+  return
+}
+
+// -----
+
+// C7: what arrives is read, in a loop, through a view.
+ppcrt.group @dp axes ["dp"]
+func.func @arrives(%x: memref<16xf32>, %y: memref<32xf32>, %z: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %half = memref.subview %y[0] [16] [1] : memref<32xf32> to memref<16xf32, strided<[1]>>
+  // expected-note @below {{from here}}
+  %t = ppcrt.start all_gather group @dp ins(%x : memref<16xf32>) outs(%y : memref<32xf32>)
+  scf.for %i = %c0 to %c16 step %c1 {
+    // expected-error @below {{uses a buffer in flight}}
+    %v = memref.load %half[%i] : memref<16xf32, strided<[1]>>
+    memref.store %v, %z[%i] : memref<16xf32>
+  }
+  // expected-note @below {{to here}}
+  ppcrt.wait %t (%x, %y : memref<16xf32>, memref<32xf32>)
+  return
+}
+
+// -----
+
+// C7: a call does not say what it does.
+ppcrt.group @dp axes ["dp"]
+func.func @called(%x: memref<16xf32>, %y: memref<32xf32>) {
+  // expected-note @below {{from here}}
+  %t = ppcrt.start all_gather group @dp ins(%x : memref<16xf32>) outs(%y : memref<32xf32>)
+  // expected-error @below {{may write a buffer in flight}}
+  ppcrt.call @callee(%x) : memref<16xf32>
+  // expected-note @below {{to here}}
+  ppcrt.wait %t (%x, %y : memref<16xf32>, memref<32xf32>)
+  return
+}
+func.func private @callee(%x: memref<16xf32>)

@@ -355,3 +355,40 @@ module {
     }
   }
 }
+
+// -----
+
+// C2: blocks of two ranks do not fill the result.
+module {
+  // expected-note @below {{the group}}
+  ppcrt.group @dp axes ["dp"]
+  ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @a
+      ppcrt.buffer @w parameter "w" : memref<4xf32>
+      ppcrt.buffer @full gathered : memref<12xf32>
+      ppcrt.step {
+        // expected-error @below {{is over sets of 2 ranks, reads 4 elements of @w and writes 12 of @full}}
+        %0 = ppcrt.collective all_gather group @dp reads [@w] writes [@full] on @a
+      }
+    }
+  }
+}
+
+// -----
+
+// C2: an axis that the grid does not have.
+module {
+  // expected-note @below {{the group}}
+  ppcrt.group @cp axes ["cp"]
+  ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @a
+      ppcrt.buffer @g gradient "w" : memref<4xf32>
+      ppcrt.step {
+        // expected-error @below {{is over sets of 0 ranks}}
+        %0 = ppcrt.collective all_reduce sum group @cp reads [@g] writes [@g] on @a
+      }
+    }
+  }
+}

@@ -285,3 +285,32 @@ module {
     return
   }
 }
+
+// -----
+
+// C7: the update comes before the last micro-batch has been added.
+module {
+  ppcrt.program @train grid <pp = 1> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @w parameter "w" : memref<4xf32>
+      ppcrt.buffer @g gradient "w" : memref<4xf32>
+      ppcrt.routine @backward backward code @add reads [@g] writes [@g]
+      ppcrt.routine @update update code @update reads [@w, @g] writes [@w]
+      ppcrt.step {
+        %0 = ppcrt.run @backward micro_batch 0 on @compute
+        %1 = ppcrt.check_finite [@g] on @compute
+        // expected-note @below {{used here: run of @update, on device 0}}
+        %2 = ppcrt.run @update on @compute
+        // expected-error @below {{adds to @g (gradient of w) after the sum has been used}}
+        %3 = ppcrt.run @backward micro_batch 1 on @compute
+      }
+    }
+  }
+  func.func @add(%x: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "backward"} {
+    return %x : tensor<4xf32>
+  }
+  func.func @update(%w: tensor<4xf32>, %g: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "update"} {
+    return %w : tensor<4xf32>
+  }
+}

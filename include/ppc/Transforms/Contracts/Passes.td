@@ -41,7 +41,7 @@ def VerifyProgramPass : Pass<"ppc-verify-program", "mlir::ModuleOp"> {
   let description = [{
     The contract at the end of partition, for the step and for the evaluation. C1: the code of each routine takes and returns what
     lies in its buffers. C2: actions name routines, streams, buffers, messages and groups that are there and, for a message, at
-    this end; micro-batches exist, and are said where a buffer has slots; tokens are of the same step. C3: a device runs the routines of each kind and chunk once for each
+    this end; micro-batches exist, and are said where a buffer has slots; blocks of a collective fit its ranks; tokens are of the same step. C3: a device runs the routines of each kind and chunk once for each
     micro-batch, or once for the whole step. C4: every message is sent and received, once for each micro-batch.
 
     What follows is about time: streams run beside each other unless tokens, messages and collectives order them, and messages meet,
@@ -49,7 +49,7 @@ def VerifyProgramPass : Pass<"ppc-verify-program", "mlir::ModuleOp"> {
     order. C6: nothing waits for ever: there is an order of all actions of all devices in which each comes after what it waits for, also
     when each device lets collectives happen in the order in which it issues them. C7: of two uses of a slot, one of them a
     write, one has ended when the other begins; what is read was written in this step, for the same micro-batch, or lies there from its
-    beginning.
+    beginning; sums of micro-batches are complete when what works for the whole step uses them.
 
     The program is not changed; a violation is an error at the op, with a note where the other end is; of a circle of waits at each of them.
   }];
@@ -91,7 +91,8 @@ def VerifyArenaPass : Pass<"ppc-verify-arena", "mlir::ModuleOp"> {
     (parameters, states, scalars, sums) lies apart from each other. C3: of two uses of a byte, one of them a write, one has ended when
     the other begins, whichever buffers they are of. C4: what is read was not written over by another buffer. C5: what is kept
     (parameters, states, metrics) is there at the end. C6: in the code of functions, no temporary lies on bytes of another one
-    between that one's first and last use; what is in flight is used until it has been waited for.
+    between that one's first and last use; what is in flight is used until it has been waited for. C7: what is in flight is not written
+    meanwhile, what arrives not used at all.
 
     Requires: offsets in functions (`ppc-assign-offsets`) and, if there is a program, in the arena (`ppc-assign-arena`). The program is not
     changed. Errors are at the op that uses the bytes, with a note at the other one.
