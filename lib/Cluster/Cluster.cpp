@@ -1,6 +1,7 @@
 // Clusters by name, by file, and parts of them.
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Support/InputFile.h"
+#include "ppc/Support/Limits.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -43,7 +44,7 @@ int64_t Cluster::deviceCount() const {
 }
 
 llvm::Expected<Cluster> mlir::ppc::readClusterFile(llvm::StringRef path) {
-  auto buffer = readInputFile(path, maximumYamlBytes);
+  auto buffer = readInputFile(path, limits::yamlBytes);
   if (!buffer)
     return makeError(path + ": error: " + llvm::toString(buffer.takeError()));
   return parseCluster(path, (*buffer)->getBuffer());

@@ -3,6 +3,7 @@
 #include "ppc/CostModel/MixedStep.h"
 #include "ppc/CostModel/PredictionInterval.h"
 #include "ppc/Support/CsvReader.h"
+#include "ppc/Support/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -49,13 +50,13 @@ public:
   }
   bool has(llvm::StringRef column) const { return !text(column).empty(); }
 
-  int64_t integer(llvm::StringRef column, int64_t fallback, int64_t minimum = 1) {
+  int64_t integer(llvm::StringRef column, int64_t fallback, int64_t minimum = 1, int64_t maximum = limits::modelSize) {
     llvm::StringRef cell = text(column);
     if (cell.empty())
       return fallback;
     double value = 0;
-    if (cell.getAsDouble(value) || value != std::floor(value) || value < double(minimum) || value > 1e15) {
-      fail(column, "an integer >= " + llvm::Twine(minimum));
+    if (cell.getAsDouble(value) || value != std::floor(value) || value < double(minimum) || value > double(maximum)) {
+      fail(column, "an integer from " + llvm::Twine(minimum) + " to " + llvm::Twine(maximum));
       return fallback;
     }
     return int64_t(value);
@@ -118,7 +119,7 @@ static std::shared_ptr<const T> share(llvm::StringMap<std::shared_ptr<const T>> 
 
 static ModelShape modelOfRow(RowReader &row) {
   ModelShape model;
-  model.layers = row.integer("layers", 0);
+  model.layers = row.integer("layers", 0, 1, limits::layers);
   model.hidden = row.integer("hidden", 0);
   model.heads = row.integer("heads", 0);
   model.kvHeads = row.integer("kv_heads", model.heads);
@@ -154,18 +155,18 @@ static std::string shapeKey(const RowReader &row) {
 
 static void readLayout(RowReader &row, LayoutRow &result) {
   ParallelLayout &layout = result.layout;
-  result.job.sequence = row.integer("seq_len", 0);
-  result.job.globalBatch = row.integer("global_batch", 0);
-  layout.tp = row.integer("tp", 1);
-  layout.pp = row.integer("pp", 1);
-  layout.vp = row.integer("vp", 1);
-  layout.cp = row.integer("cp", 1);
-  layout.ep = row.integer("ep", 1);
-  layout.etp = row.integer("etp", 1);
-  layout.microBatch = row.integer("micro_batch", 1);
+  result.job.sequence = row.integer("seq_len", 0, 1, limits::sequenceLength);
+  result.job.globalBatch = row.integer("global_batch", 0, 1, limits::globalBatch);
+  layout.tp = row.integer("tp", 1, 1, limits::devices);
+  layout.pp = row.integer("pp", 1, 1, limits::devices);
+  layout.vp = row.integer("vp", 1, 1, limits::devices);
+  layout.cp = row.integer("cp", 1, 1, limits::devices);
+  layout.ep = row.integer("ep", 1, 1, limits::devices);
+  layout.etp = row.integer("etp", 1, 1, limits::devices);
+  layout.microBatch = row.integer("micro_batch", 1, 1, limits::globalBatch);
   layout.sequenceParallel = row.flag("sp", false);
-  layout.zero = row.integer("zero", 0, 0);
-  layout.shardGroup = row.integer("shard_group", 0, 0);
+  layout.zero = row.integer("zero", 0, 0, 3);
+  layout.shardGroup = row.integer("shard_group", 0, 0, limits::devices);
   layout.schedule = row.has("schedule") ? row.text("schedule").str() : layout.vp > 1 ? "interleaved" : "1f1b";
   // Also where there is one stage and nothing to schedule.
   if (llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(layout.schedule); !kind) {
@@ -178,7 +179,7 @@ static void readLayout(RowReader &row, LayoutRow &result) {
     else
       row.fail("recompute", "none, selective or full");
   }
-  layout.recomputedLayers = row.integer("recomputed_layers", -1, 0);
+  layout.recomputedLayers = row.integer("recomputed_layers", -1, 0, limits::layers);
   if (row.has("offload")) {
     if (auto parsed = parseOffload(row.text("offload")))
       layout.offload = *parsed;
@@ -261,7 +262,7 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
     LayoutRow &result = rows[i];
     result.id = row.has("id") ? row.text("id").str() : std::to_string(i + 1);
     readLayout(row, result);
-    int64_t devices = row.integer("devices", 0);
+    int64_t devices = row.integer("devices", 0, 1, limits::devices);
     std::string &error = row.error;
     if (error.empty()) {
       llvm::StringRef path = row.text("model");
@@ -300,7 +301,7 @@ llvm::Expected<std::vector<LayoutRow>> mlir::ppc::readLayoutRows(llvm::StringRef
       if (layout.stageGroups.empty() && result.cluster->groups.size() > 1)
         error = llvm::toString(verifyStageGroups(*result.cluster, layout));
       int64_t all = devices ? devices : result.cluster->deviceCount(), inner = layout.tp * layout.pp * layout.cp;
-      layout.dp = row.integer("dp", std::max<int64_t>(1, all / inner));
+      layout.dp = row.integer("dp", std::max<int64_t>(1, all / inner), 1, limits::devices);
       bool chooses = !layout.stageGroups.empty(); // stages may leave devices of a group over
       if (error.empty() && layout.devices() != all && !(chooses && row.has("dp")) && (devices || !row.has("dp")))
         error =

@@ -40,7 +40,7 @@ llvm::ArrayRef<llvm::StringRef> modelArchitectures() {
 void ConfigReader::readLlamaSizes(const LlamaDefaults &defaults) {
   shape.hidden = size("hidden_size");
   shape.ffn = size("intermediate_size");
-  shape.layers = size("num_hidden_layers");
+  shape.layers = size("num_hidden_layers", std::nullopt, 1, limits::layers);
   shape.heads = size("num_attention_heads");
   mayBeNull({"num_key_value_heads"});
   bool all = !defaults.kvHeads || isNull("num_key_value_heads");
@@ -132,7 +132,7 @@ void ConfigReader::readQwen3() {
 
 void ConfigReader::readGpt2() {
   shape.hidden = size("n_embd", 768);
-  shape.layers = size("n_layer", 12);
+  shape.layers = size("n_layer", 12, 1, limits::layers);
   shape.heads = shape.kvHeads = size("n_head", 12);
   shape.vocab = size("vocab_size", 50257);
   shape.maxPositions = size("n_positions", 1024);
@@ -153,7 +153,7 @@ void ConfigReader::readGpt2() {
 void ConfigReader::readGptNeoX() {
   shape.hidden = size("hidden_size");
   shape.ffn = size("intermediate_size");
-  shape.layers = size("num_hidden_layers");
+  shape.layers = size("num_hidden_layers", std::nullopt, 1, limits::layers);
   shape.heads = shape.kvHeads = size("num_attention_heads");
   shape.vocab = size("vocab_size");
   shape.maxPositions = size("max_position_embeddings", 2048);
@@ -181,7 +181,7 @@ void ConfigReader::readBloom() {
   llvm::StringRef hiddenKey = oneOf("hidden_size", "n_embed"), headsKey = oneOf("n_head", "num_attention_heads");
   mayBeNull({"n_embed"});
   shape.hidden = size(hiddenKey);
-  shape.layers = size(oneOf("n_layer", "num_hidden_layers"));
+  shape.layers = size(oneOf("n_layer", "num_hidden_layers"), std::nullopt, 1, limits::layers);
   shape.heads = shape.kvHeads = size(headsKey);
   shape.vocab = size("vocab_size", 250880);
   readHeads(headsKey, hiddenKey);

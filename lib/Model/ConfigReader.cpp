@@ -2,6 +2,7 @@
 // about the computation; every other key is refused.
 #include "ConfigReader.h"
 #include "ppc/Support/InputFile.h"
+#include "ppc/Support/Limits.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -107,17 +108,16 @@ void ConfigReader::readCommonKeys() {
       reader.reject(key, "one of \"float32\", \"bfloat16\", \"float16\"");
   // In doubles, by the key that a person would change: the counts may not fit 64 bits.
   double layer = double(shape.hidden) * (3.0 * shape.ffn + 4.0 * shape.heads * double(shape.queryHeadDim()));
-  if (double(shape.layers) * layer + 2.0 * shape.vocab * double(shape.hidden) > 0x1p60)
+  if (double(shape.layers) * layer + 2.0 * shape.vocab * double(shape.hidden) > double(limits::parameters))
     reader.fail(reader.has("n_layer") ? "n_layer" : "num_hidden_layers",
                 "the model would have more than 2^60 parameters");
 }
 
-int64_t ConfigReader::size(llvm::StringRef key, std::optional<int64_t> fallback, int64_t least) {
-  constexpr int64_t largest = int64_t(1) << 31;
+int64_t ConfigReader::size(llvm::StringRef key, std::optional<int64_t> fallback, int64_t least, int64_t most) {
   int64_t value = reader.integer(key, least, fallback);
-  if (value > largest)
-    reader.reject(key, "at most " + llvm::Twine(largest));
-  return std::min(value, largest); // what follows multiplies sizes before the error is asked for
+  if (value > most)
+    reader.reject(key, "at most " + llvm::Twine(most));
+  return std::min(value, most); // what follows multiplies sizes before the error is asked for
 }
 
 double ConfigReader::probability(llvm::StringRef key, double fallback) {
@@ -205,7 +205,7 @@ std::string modelConfigPath(llvm::StringRef path) {
 
 llvm::Expected<ModelConfig> readModelConfig(llvm::StringRef path) {
   std::string file = modelConfigPath(path);
-  auto buffer = readInputFile(file, maximumConfigBytes);
+  auto buffer = readInputFile(file, limits::jsonBytes);
   if (!buffer)
     return llvm::createStringError(file + ": " + llvm::toString(buffer.takeError()));
   return parseModelConfig(file, (*buffer)->getBuffer());

@@ -4,6 +4,7 @@
 
 #include "ppc/Model/ModelConfig.h"
 #include "ppc/Support/JsonReader.h"
+#include "ppc/Support/Limits.h"
 
 namespace mlir::ppc {
 
@@ -72,8 +73,9 @@ private:
   void useLayerNorm(llvm::StringRef epsilonKey);
   void requireEvenHead(int64_t rotated);
 
-  /// An integer from 1 (or `least`) to 2^31.
-  int64_t size(llvm::StringRef key, std::optional<int64_t> fallback = std::nullopt, int64_t least = 1);
+  /// An integer from 1 (or `least`) to limits::modelSize (or `most`).
+  int64_t size(llvm::StringRef key, std::optional<int64_t> fallback = std::nullopt, int64_t least = 1,
+               int64_t most = limits::modelSize);
   double probability(llvm::StringRef key, double fallback);
   /// A probability; the first key with one above 0 is kept for the message of who cannot build it.
   double dropout(llvm::StringRef key, double fallback);

@@ -78,7 +78,7 @@ void ConfigReader::readDeepseekV3() {
   reader.only("rope_interleave", true);
   readLatentAttention();
   readDeepseekExperts();
-  shape.predictionLayers = size("num_nextn_predict_layers", 0, 0);
+  shape.predictionLayers = size("num_nextn_predict_layers", 0, 0, limits::layers);
 }
 
 void ConfigReader::readLatentAttention() {

@@ -1,6 +1,7 @@
 #include "ppc/Planning/PlanConstraints.h"
 
 #include "ppc/Scheduling/PipelineSchedule.h"
+#include "ppc/Support/Limits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -209,11 +210,15 @@ llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef t
   if (std::string word = spelled(text); key == PlanKey::RecomputedLayers && (word == "all" || word == "by-stage"))
     return int64_t(word == "all" ? -1 : -2);
   int64_t value = 0, least = key == PlanKey::Zero || key == PlanKey::RecomputedLayers ? 0 : 1;
-  int64_t most = key == PlanKey::Zero ? 3 : int64_t(1) << 40;
+  int64_t most = key == PlanKey::Zero               ? 3
+                 : key == PlanKey::MicroBatch       ? limits::globalBatch
+                 : key == PlanKey::RecomputedLayers ? limits::layers
+                                                    : limits::devices;
   if (text.trim().getAsInteger(10, value) || value < least || value > most)
-    return refuse(key == PlanKey::Zero               ? "0, 1, 2 or 3"
-                  : key == PlanKey::RecomputedLayers ? "a number of at least 0, all or by-stage"
-                                                     : "a number of at least " + std::to_string(least));
+    return refuse(key == PlanKey::Zero ? "0, 1, 2 or 3"
+                  : key == PlanKey::RecomputedLayers
+                      ? "a number from 0 to " + std::to_string(most) + ", all or by-stage"
+                      : "a number from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 

@@ -17,6 +17,15 @@ bool mlir::ppc::readCommandLine(int argc, const char *const *argv, llvm::StringR
   });
   if (!asksForHelp)
     arguments[0] = "error";
+  for (int i = 1; i < argc; ++i) {
+    llvm::StringRef text = argv[i];
+    if (!text.empty() && !(text.starts_with("-") && text.ends_with("=") && text.count('=') == 1))
+      continue;
+    // Nothing is no file, no name and no number.
+    llvm::errs() << "error: " << (text.empty() && i > 1 ? argv[i - 1] : text.rtrim('='))
+                 << ": expected a value, found nothing\n";
+    return false;
+  }
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::cl::ParseCommandLineOptions(argc, arguments.data(), overview, &stream))

@@ -1,5 +1,7 @@
 // Reads the objects of a JSON file and says exactly what is wrong with it.
 #include "ppc/Support/JsonReader.h"
+#include "ppc/Support/JsonText.h"
+#include "ppc/Support/Limits.h"
 
 #include "ppc/Support/InputFile.h"
 #include "llvm/ADT/Twine.h"
@@ -38,13 +40,15 @@ static std::string display(const llvm::json::Value &value) {
 }
 
 llvm::Expected<JsonReader> JsonReader::fromFile(llvm::StringRef path) {
-  auto buffer = readInputFile(path, maximumConfigBytes);
+  auto buffer = readInputFile(path, limits::jsonBytes);
   if (!buffer)
     return llvm::createStringError(path + ": " + llvm::toString(buffer.takeError()));
   return fromText(path, (*buffer)->getBuffer());
 }
 
 llvm::Expected<JsonReader> JsonReader::fromText(llvm::StringRef name, llvm::StringRef text) {
+  if (llvm::Error error = checkJsonText(name, text))
+    return std::move(error);
   llvm::Expected<llvm::json::Value> root = llvm::json::parse(text);
   if (!root) {
     // LLVM says "[3:15, byte=40]: Expected , or ] after array element"; editors jump to file:3:15.
@@ -114,9 +118,9 @@ int64_t JsonReader::integer(llvm::StringRef key, int64_t minimum, std::optional<
   }
   // getAsInteger also takes 8.0, as Python does; it refuses 8.5 and what 64 bits cannot hold.
   std::optional<int64_t> number = value->getAsInteger();
-  if (number && *number >= minimum)
+  if (number && *number >= minimum && *number <= limits::tensorElements)
     return *number;
-  reject(key, expected);
+  reject(key, number && *number > minimum ? "at most " + std::to_string(limits::tensorElements) : expected);
   return fallback.value_or(minimum);
 }
 

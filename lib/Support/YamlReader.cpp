@@ -1,6 +1,7 @@
 // Reads the mappings of a YAML file and says exactly what is wrong with it.
 #include "ppc/Support/YamlReader.h"
 #include "ppc/Support/InputFile.h"
+#include "ppc/Support/Limits.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,8 +14,6 @@
 #include <cmath>
 
 namespace mlir::ppc {
-
-constexpr int maximumDepth = 64;
 
 struct YamlNode {
   enum Kind { Null, Scalar, Sequence, Mapping } kind = Null;
@@ -92,8 +91,8 @@ bool TreeBuilder::build(llvm::yaml::Node *from, YamlNode &to, int depth) {
       where = llvm::SMLoc::getFromPointer(bracket - 1);
   }
   std::tie(to.line, to.column) = position(where);
-  if (depth > maximumDepth)
-    return fail(where, "nested deeper than " + llvm::Twine(maximumDepth) + " levels");
+  if (depth > limits::nesting)
+    return fail(where, "nested deeper than " + llvm::Twine(limits::nesting) + " levels");
   if (!from->getAnchor().empty() || llvm::isa<llvm::yaml::AliasNode>(from))
     return fail(where, "anchors and aliases are not supported; write the value out");
   if (!from->getRawTag().empty())
@@ -150,16 +149,16 @@ bool TreeBuilder::buildMapping(llvm::yaml::MappingNode &from, YamlNode &to, int 
 }
 
 llvm::Expected<YamlReader> YamlReader::fromFile(llvm::StringRef path) {
-  auto buffer = readInputFile(path, maximumYamlBytes);
+  auto buffer = readInputFile(path, limits::yamlBytes);
   if (!buffer)
     return llvm::createStringError(path + ": error: " + llvm::toString(buffer.takeError()));
   return fromText(path, (*buffer)->getBuffer());
 }
 
 llvm::Expected<YamlReader> YamlReader::fromText(llvm::StringRef name, llvm::StringRef text) {
-  if (int64_t(text.size()) > maximumYamlBytes)
+  if (text.size() > size_t(limits::yamlBytes))
     return llvm::createStringError(name + ":1:1: error: " + llvm::Twine(text.size()) + " bytes; expected at most " +
-                                   llvm::Twine(maximumYamlBytes));
+                                   llvm::Twine(limits::yamlBytes));
   if (size_t nul = text.find('\0'); nul != llvm::StringRef::npos)
     return llvm::createStringError(name + ":" + llvm::Twine(text.take_front(nul).count('\n') + 1) +
                                    ":1: error: a NUL byte is not text");
@@ -295,9 +294,11 @@ int64_t YamlReader::integer(llvm::StringRef key, int64_t minimum, std::optional<
   if (!value)
     return fallback.value_or(minimum);
   std::optional<double> number = asNumber(*value);
-  if (number && *number == std::floor(*number) && *number >= double(minimum) && *number <= 9007199254740992.0)
+  if (number && *number == std::floor(*number) && *number >= double(minimum) &&
+      *number <= double(limits::tensorElements))
     return int64_t(*number);
-  reject(key, *value, expected);
+  bool isTooLarge = number && *number > double(limits::tensorElements);
+  reject(key, *value, isTooLarge ? "at most " + std::to_string(limits::tensorElements) : expected);
   return fallback.value_or(minimum);
 }
 

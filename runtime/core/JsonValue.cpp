@@ -12,7 +12,7 @@ namespace ppcrt {
 using nlohmann::json;
 
 json parseJson(std::string_view text, const std::string &what) {
-  constexpr int depthLimit = 32;
+  constexpr int depthLimit = int(mlir::ppc::limits::nesting);
   std::vector<std::set<std::string>> keys;
   auto watch = [&](int depth, json::parse_event_t event, json &value) {
     if (depth > depthLimit)

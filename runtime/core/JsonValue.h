@@ -2,6 +2,7 @@
 // document and the path, says what was expected and what was found.
 #pragma once
 
+#include "ppc/Support/Limits.h"
 #include "runtime/core/DataType.h"
 
 #include <cstdint>
@@ -14,13 +15,14 @@
 namespace ppcrt {
 
 // Parses `text`. Throws InputError that begins with `what` for text that is not JSON, a key that is given twice in one
-// object (most readers take one of the two silently), and nesting deeper than 32.
+// object (most readers take one of the two silently), and nesting deeper than
+// limits::nesting.
 nlohmann::json parseJson(std::string_view text, const std::string &what);
 
 class JsonValue {
 public:
   // Any size or offset a program may name, in bytes or elements: products of a few of them stay within 64 bits.
-  static constexpr int64_t maxSize = int64_t(1) << 46;
+  static constexpr int64_t maxSize = mlir::ppc::limits::tensorElements;
 
   // Borrows `value`. `document` is how messages call the whole: "manifest", or a file's path.
   JsonValue(const nlohmann::json &value, std::string document, std::string path = "")

@@ -1,5 +1,6 @@
 // One table of options: parsing and help read it.
 #include "runtime/core/Options.h"
+#include "ppc/Support/Limits.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -18,12 +19,12 @@ struct Option {
   const char *help;
   Kind kind;
   void *(*field)(Options &);
-  int64_t most = 1'000'000'000; // of a Count or a Positive
+  int64_t most = mlir::ppc::limits::steps; // of a Count or a Positive
 };
 
-constexpr double mostReal = 3.4e38;   // what programs take it as
-constexpr int64_t mostThreads = 1024; // more than cores of any machine of today; libraries end at some number
-constexpr int64_t mostBytes = int64_t(1) << 46;
+constexpr double mostReal = mlir::ppc::limits::learningRate;
+constexpr int64_t mostThreads = mlir::ppc::limits::threads;
+constexpr int64_t mostBytes = mlir::ppc::limits::tensorElements;
 
 #define FIELD(name) [](Options &options) -> void * { return &options.name; }
 
@@ -117,7 +118,8 @@ double parseReal(const Option &option, const char *text) {
   char *end;
   errno = 0;
   double value = std::strtod(text, &end);
-  if (end == text || *end || errno || !(value >= 0 && value <= mostReal))
+  bool isPlain = std::strspn(text, "0123456789+-.eE") == std::strlen(text); // no "nan", no hexadecimal
+  if (!isPlain || end == text || *end || errno || !(value >= 0 && value <= mostReal))
     throw UsageError(format("%s: expected a number from 0 to %g, found \"%s\"", option.name, mostReal, text));
   return value;
 }
@@ -198,7 +200,7 @@ Options parseOptions(int argc, char **argv) {
     options.minimumLearningRate = options.learningRate / 10;
   bool fromCheckpoint = options.resume && !options.isGiven("--lr"); // which says it later
   if (options.minimumLearningRate > options.learningRate && !fromCheckpoint)
-    throw UsageError("--min-lr is larger than --lr");
+    throw UsageError(format("--min-lr %g is larger than --lr %g", options.minimumLearningRate, options.learningRate));
   if (options.warmup < 0)
     options.warmup = std::min<int64_t>(100, options.steps / 10);
   return options;

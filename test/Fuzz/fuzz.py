@@ -50,7 +50,7 @@ def fuzz(arguments, subject, unpacked):
         found = os.path.join(arguments.keep or scratch, subject)
         os.makedirs(found, exist_ok=True)
         command = [os.path.join(arguments.build, "bin/ppc-fuzz-" + subject), f"-max_total_time={arguments.seconds}", *LIMITS,
-                   "-timeout=10", "-artifact_prefix=" + os.getcwd() + f"/{subject}-", found, *corpora(subject, unpacked)]
+                   "-timeout=10", "-dict=" + os.path.join(HERE, "magnitudes.dict"), "-artifact_prefix=" + os.getcwd() + f"/{subject}-", found, *corpora(subject, unpacked)]
         before = processor_seconds()
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         used = processor_seconds() - before

@@ -205,7 +205,7 @@ TEST(LaunchTest, RefusalsAreOneLineAndHappenBeforeTraining) {
       {{"--data", data, "--steps", "0"}, 2, "--steps: expected an integer from 1 to 1000000000, found \"0\""},
       {{"--data", data, "--steps", "10x"}, 2, "--steps: expected an integer from 1 to 1000000000, found \"10x\""},
       {{"--data", data, "--lr", "nan"}, 2, "--lr: expected a number from 0 to 3.4e+38, found \"nan\""},
-      {{"--data", data, "--lr=1e-4", "--min-lr=1"}, 2, "--min-lr is larger than --lr"},
+      {{"--data", data, "--lr=1e-4", "--min-lr=1"}, 2, "--min-lr 1 is larger than --lr 0.0001"},
       {{"--data", data, "--quiet=yes"}, 2, "--quiet takes no value"},
       {{"--data", data, "--data-format", "uint8"},
        2,

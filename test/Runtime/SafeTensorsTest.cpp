@@ -74,8 +74,8 @@ TEST(SafeTensorsTest, RefusesDamagedFiles) {
             "F64, I64, U64");
   EXPECT_EQ(errorOf(file("{" + entry("x", "[4611686018427387904,4]", 0, 4) + "}", "1234")).substr(0, 12),
             "w: x.shape[0");
-  EXPECT_EQ(errorOf(file("{\"x\":" + std::string(40, '[') + std::string(40, ']') + "}", "")),
-            "w: nested deeper than 32");
+  EXPECT_EQ(errorOf(file("{\"x\":" + std::string(70, '[') + std::string(70, ']') + "}", "")),
+            "w: nested deeper than 64");
 }
 
 TEST(SafeTensorsTest, ConvertsEveryType) {

@@ -2,6 +2,7 @@
 #include "Kernels.h"
 
 #include "ppc/Reporting/TextTable.h"
+#include "ppc/Support/JsonText.h"
 #include "ppc/Support/Units.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
@@ -64,6 +65,8 @@ llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, ll
   auto file = llvm::MemoryBuffer::getFile(profile);
   if (!file)
     return llvm::createStringError(file.getError(), "cannot read " + profile);
+  if (llvm::Error error = checkJsonText(profile, (*file)->getBuffer()))
+    return error;
   llvm::Expected<llvm::json::Value> value = llvm::json::parse((*file)->getBuffer());
   if (!value)
     return value.takeError();

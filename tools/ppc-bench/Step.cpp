@@ -6,6 +6,8 @@
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Model/ModelShape.h"
 #include "ppc/Reporting/TextTable.h"
+#include "ppc/Support/CheckedOptions.h"
+#include "ppc/Support/Limits.h"
 #include "ppc/Support/OutputFile.h"
 #include "ppc/Support/Units.h"
 #include "runtime/host/Threads.h"
@@ -35,20 +37,20 @@ cl::opt<std::string> config("config", cl::sub(step), cl::value_desc("config.json
                             cl::desc("Model; default: 4 layers, hidden 512, vocabulary 32,000"));
 cl::opt<std::string> weights("weights", cl::sub(step), cl::value_desc("path"),
                              cl::desc("Weights of it, *.safetensors in f32; default: random ones, made once"));
-cl::opt<int64_t> sequence("seq-len", cl::sub(step), cl::value_desc("tokens"), cl::desc("Tokens per sequence (512)"),
-                          cl::init(512));
-cl::opt<int64_t> batch("global-batch", cl::sub(step), cl::value_desc("sequences"), cl::desc("Sequences per step (8)"),
-                       cl::init(8));
+IntegerOption sequence("seq-len", within(1, limits::sequenceLength), cl::sub(step), cl::value_desc("tokens"),
+                       cl::desc("Tokens per sequence (512)"), cl::init(512));
+IntegerOption batch("global-batch", within(1, limits::globalBatch), cl::sub(step), cl::value_desc("sequences"),
+                    cl::desc("Sequences per step (8)"), cl::init(8));
 cl::list<std::string> precisions("precision", cl::sub(step), cl::CommaSeparated, cl::value_desc("f32,bf16"),
                                  cl::desc("Precision of the products; default: f32"));
 cl::opt<std::string> layout("layout", cl::sub(step), cl::value_desc("options"),
                             cl::desc("Options for ppc-compile; default: --ranks with one rank per core"));
 cl::opt<std::string> cluster("cluster", cl::sub(step), cl::value_desc("file.yaml"),
                              cl::desc("Machine that ppc-compile plans for; default: this one, measured first"));
-cl::opt<int64_t> repeats("repeats", cl::sub(step), cl::value_desc("N"), cl::desc("Turns of each participant (5)"),
-                         cl::init(5));
-cl::opt<int64_t> stepsPerTurn("steps", cl::sub(step), cl::value_desc("N"), cl::desc("Measured steps in a turn (2)"),
-                              cl::init(2));
+IntegerOption repeats("repeats", within(1, limits::checkSteps), cl::sub(step), cl::value_desc("N"),
+                      cl::desc("Turns of each participant (5)"), cl::init(5));
+IntegerOption stepsPerTurn("steps", within(1, limits::checkSteps), cl::sub(step), cl::value_desc("N"),
+                           cl::desc("Measured steps in a turn (2)"), cl::init(2));
 cl::opt<std::string>
     python("python", cl::sub(step), cl::value_desc("program"),
            cl::desc("Python with jax and torch, either of which may be absent (python3); none: PPC alone"),
@@ -415,10 +417,9 @@ int runStep(const char *program) {
     llvm::errs() << "error: " << message << "; see ppc-bench step --help\n";
     return 2;
   };
-  for (auto &[name, value] : {std::pair("seq-len", int64_t(sequence)), std::pair("global-batch", int64_t(batch)),
-                              std::pair("repeats", int64_t(repeats)), std::pair("steps", int64_t(stepsPerTurn))})
-    if (value < 1)
-      return usage(llvm::Twine("--") + name + " is " + llvm::Twine(value) + ", expected at least 1");
+  if (sequence > limits::benchTokens / batch)
+    return usage("--seq-len " + llvm::Twine(sequence) + " times --global-batch " + llvm::Twine(batch) +
+                 " are more than " + llvm::Twine(limits::benchTokens) + " tokens");
   for (const std::string &precision : precisions)
     if (precision != "f32" && precision != "bf16")
       return usage("--precision is '" + precision + "', expected f32 or bf16");

@@ -5,7 +5,9 @@
 
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Reporting/TextTable.h"
+#include "ppc/Support/CheckedOptions.h"
 #include "ppc/Support/CommandLine.h"
+#include "ppc/Support/Limits.h"
 #include "ppc/Support/OutputFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -20,10 +22,12 @@ namespace {
 
 cl::OptionCategory category("ppc-bench");
 cl::list<std::string> subjects(cl::Positional, cl::desc("device|network ..."), cl::cat(category));
-cl::opt<int64_t> ranks("ranks", cl::desc("Ranks that run at the same time; default: one per core"), cl::value_desc("N"),
-                       cl::cat(category));
-cl::opt<double> seconds("seconds", cl::desc("About how long each measurement takes (0.25)"), cl::value_desc("s"),
-                        cl::init(0.25), cl::cat(category));
+IntegerOption ranks("ranks", within(1, limits::benchRanks),
+                    cl::desc("Ranks that run at the same time; default: one per core"), cl::value_desc("N"),
+                    cl::cat(category));
+RealOption seconds("seconds", withinReals(0, limits::benchSeconds).above(),
+                   cl::desc("About how long each measurement takes (0.25)"), cl::value_desc("s"), cl::init(0.25),
+                   cl::cat(category));
 cl::opt<std::string> output("o", cl::desc("Cluster file to write; default: standard output"),
                             cl::value_desc("file.yaml"), cl::init("-"), cl::cat(category));
 
@@ -154,8 +158,6 @@ int main(int argc, char **argv) {
   int64_t count = ranks.getNumOccurrences() ? int64_t(ranks) : cluster->deviceCount();
   if (count < 1 || count > 1024)
     return usageError("--ranks is " + llvm::Twine(count) + ", expected 1 to 1024");
-  if (!(seconds > 0 && seconds < 1e4))
-    return usageError("--seconds: expected a number above 0");
   CommandFiles files;
   files.needs("what the environment's PPC_LOCAL_CLUSTER names",
               llvm::sys::Process::GetEnv("PPC_LOCAL_CLUSTER").value_or(""));

@@ -4,8 +4,8 @@
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
 #include "ppc/Analysis/Mathematics.h"
+#include "ppc/Analysis/ModuleFile.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/Codegen/HostObject.h"
@@ -13,6 +13,7 @@
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/Phases/HostPhases.h"
+#include "ppc/Support/Heartbeat.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -82,7 +83,7 @@ bool Compilation::load() {
       return reportError(path +
                          ": --seq-len and --global-batch are for a config.json; a *.mlir says its shapes itself"),
              false;
-    module = parseSourceFile<ModuleOp>(path, &context);
+    module = readModuleFile(path, context);
     if (!module)
       return false;
     if (StringAttr symbol = module->getSymNameAttr())
@@ -97,6 +98,7 @@ bool Compilation::load() {
 }
 
 bool Compilation::runPhase(StringRef name, function_ref<void(OpPassManager &)> build) {
+  Heartbeat::doing("phase " + name.str());
   Stopwatch watch;
   PassManager pm(&context);
   // A phase ends in a pass that checks its contract, and what every op says of itself is checked once here; ppc-opt
@@ -115,6 +117,7 @@ void Compilation::printTime(StringRef phase, const Stopwatch &watch) {
 }
 
 bool Compilation::verify(ModuleOp logical) {
+  Heartbeat::doing("proof that the partitioned program computes what the model says (--no-verify leaves it out)");
   Stopwatch watch;
   FailureOr<EquivalenceReport> report = checkEquivalence(logical, *module);
   printTime("verify", watch);
@@ -379,6 +382,7 @@ bool Compilation::lowerTo(Emit last) {
 }
 
 bool Compilation::writeObject(OutputFile &output) {
+  Heartbeat::doing("machine code");
   HostTargetOptions target;
   if (!options.hostCpu.empty())
     target.cpu = options.hostCpu;

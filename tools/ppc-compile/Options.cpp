@@ -1,7 +1,9 @@
 // The command line of ppc-compile.
 #include "Options.h"
 
+#include "ppc/Support/CheckedOptions.h"
 #include "ppc/Support/CommandLine.h"
+#include "ppc/Support/Limits.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -14,15 +16,16 @@ cl::OptionCategory modelCategory("Model"), layoutCategory("Layout"), trainingCat
     outputCategory("Output");
 
 cl::opt<std::string> model(cl::Positional, cl::desc("MODEL"), cl::cat(modelCategory));
-cl::opt<int64_t> seqLen("seq-len", cl::desc("Tokens per sequence (for a config.json)"), cl::value_desc("tokens"),
-                        cl::cat(modelCategory));
-cl::opt<int64_t> globalBatch("global-batch", cl::desc("Sequences per step, over all ranks (for a config.json)"),
-                             cl::value_desc("sequences"), cl::cat(modelCategory));
+IntegerOption seqLen("seq-len", within(1, limits::sequenceLength), cl::desc("Tokens per sequence (for a config.json)"),
+                     cl::value_desc("tokens"), cl::cat(modelCategory));
+IntegerOption globalBatch("global-batch", within(1, limits::globalBatch),
+                          cl::desc("Sequences per step, over all ranks (for a config.json)"),
+                          cl::value_desc("sequences"), cl::cat(modelCategory));
 
-cl::opt<double> expertCapacity("expert-capacity-factor",
-                               cl::desc("Tokens of a sequence that an expert takes, in even shares; others are dropped "
-                                        "(for a config.json; default 0: all)"),
-                               cl::init(0), cl::cat(modelCategory));
+RealOption expertCapacity("expert-capacity-factor", withinReals(0, limits::capacityFactor),
+                          cl::desc("Tokens of a sequence that an expert takes, in even shares; others are dropped "
+                                   "(for a config.json; default 0: all)"),
+                          cl::init(0), cl::cat(modelCategory));
 
 cl::opt<std::string>
     precision("precision",
@@ -30,33 +33,37 @@ cl::opt<std::string>
                        "optimizer state in f32"),
               cl::init("f32"), cl::value_desc("f32|bf16"), cl::cat(modelCategory));
 
-cl::opt<int64_t> ranks("ranks",
-                       cl::desc("Ranks of this machine; what is not given below is searched for them. Without it: 1"),
-                       cl::value_desc("N"), cl::cat(layoutCategory));
+IntegerOption ranks("ranks", within(1, limits::ranks),
+                    cl::desc("Ranks of this machine; what is not given below is searched for them. Without it: 1"),
+                    cl::value_desc("N"), cl::cat(layoutCategory));
 cl::opt<std::string> cluster("cluster",
                              cl::desc("Machine to plan for: a file of ppc-bench; default: this machine, not measured"),
                              cl::value_desc("file.yaml"), cl::cat(layoutCategory));
-cl::opt<double> memory("memory",
-                       cl::desc("Memory that a rank may use; what backward computes again is chosen to fit. Default: "
-                                "its share of the machine's, not enforced"),
-                       cl::value_desc("GiB"), cl::cat(layoutCategory));
-cl::opt<int64_t> dp("dp", cl::desc("Data-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
-cl::opt<int64_t> tp("tp", cl::desc("Tensor-parallel degree"), cl::value_desc("N"), cl::cat(layoutCategory));
-cl::opt<int64_t> pp("pp", cl::desc("Pipeline-parallel degree: devices that layers are cut over"), cl::value_desc("N"),
-                    cl::cat(layoutCategory));
-cl::opt<int64_t> vp("vp",
-                    cl::desc("Virtual stages per pipeline device; default: as many as the schedule needs (1f1b: 1, "
-                             "interleaved: 2)"),
-                    cl::value_desc("N"), cl::cat(layoutCategory));
-cl::opt<int64_t> microBatch("micro-batch", cl::desc("Sequences per micro-batch and data-parallel rank"),
-                            cl::value_desc("sequences"), cl::cat(layoutCategory));
+RealOption memory("memory", withinReals(0, limits::memoryGiB).above(),
+                  cl::desc("Memory that a rank may use; what backward computes again is chosen to fit. Default: "
+                           "its share of the machine's, not enforced"),
+                  cl::value_desc("GiB"), cl::cat(layoutCategory));
+IntegerOption dp("dp", within(1, limits::ranks), cl::desc("Data-parallel degree"), cl::value_desc("N"),
+                 cl::cat(layoutCategory));
+IntegerOption tp("tp", within(1, limits::ranks), cl::desc("Tensor-parallel degree"), cl::value_desc("N"),
+                 cl::cat(layoutCategory));
+IntegerOption pp("pp", within(1, limits::ranks), cl::desc("Pipeline-parallel degree: devices that layers are cut over"),
+                 cl::value_desc("N"), cl::cat(layoutCategory));
+IntegerOption vp("vp", within(1, limits::layers),
+                 cl::desc("Virtual stages per pipeline device; default: as many as the schedule needs (1f1b: 1, "
+                          "interleaved: 2)"),
+                 cl::value_desc("N"), cl::cat(layoutCategory));
+IntegerOption microBatch("micro-batch", within(1, limits::globalBatch),
+                         cl::desc("Sequences per micro-batch and data-parallel rank"), cl::value_desc("sequences"),
+                         cl::cat(layoutCategory));
 cl::opt<std::string>
     sp("sp",
        cl::desc("Sequence parallelism, on or off: what lies between tensor-parallel regions is cut along the "
                 "sequence over tp"),
        cl::value_desc("on|off"), cl::ValueOptional, cl::cat(layoutCategory));
-cl::opt<int64_t> zero("zero", cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"),
-                      cl::value_desc("0|1"), cl::cat(layoutCategory));
+IntegerOption zero("zero", within(0, 1),
+                   cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"),
+                   cl::value_desc("0|1"), cl::cat(layoutCategory));
 cl::opt<std::string> schedule(
     "schedule",
     cl::desc("Pipeline schedule: gpipe, 1f1b (default without a search), interleaved (with --vp), breadth-first, "
@@ -67,8 +74,8 @@ cl::opt<std::string>
               cl::desc("What backward computes again instead of keeping it: none (default without a search), "
                        "selective (attention), full (whole layers)"),
               cl::value_desc("what"), cl::cat(layoutCategory));
-cl::list<int64_t>
-    layersPerStage("layers-per-stage", cl::CommaSeparated,
+IntegerListOption
+    layersPerStage("layers-per-stage", within(0, limits::layers), cl::CommaSeparated,
                    cl::desc("Transformer layers of each (virtual) stage, for example 3,2; default: by cost"),
                    cl::value_desc("n,n,..."), cl::cat(layoutCategory));
 cl::opt<std::string> planFile("plan", cl::desc("YAML file with the whole plan (from --emit=plan)"),
@@ -76,16 +83,19 @@ cl::opt<std::string> planFile("plan", cl::desc("YAML file with the whole plan (f
 
 cl::opt<std::string> optimizer("optimizer", cl::desc("Optimizer: adamw"), cl::init("adamw"), cl::value_desc("name"),
                                cl::cat(trainingCategory));
-cl::opt<double> beta1("beta1", cl::desc("AdamW: decay of the first moment (0.9)"), cl::init(0.9),
-                      cl::cat(trainingCategory));
-cl::opt<double> beta2("beta2", cl::desc("AdamW: decay of the second moment (0.95)"), cl::init(0.95),
-                      cl::cat(trainingCategory));
-cl::opt<double> epsilon("epsilon", cl::desc("AdamW: added to the root of the second moment (1e-8)"), cl::init(1e-8),
-                        cl::cat(trainingCategory));
-cl::opt<double> weightDecay("weight-decay", cl::desc("AdamW: decoupled weight decay, not applied to norms (0.1)"),
-                            cl::init(0.1), cl::cat(trainingCategory));
-cl::opt<double> maxNorm("max-norm", cl::desc("Clip gradients to this global norm; 0: no clipping (1.0)"), cl::init(1.0),
-                        cl::cat(trainingCategory));
+RealOption beta1("beta1", withinReals(0, 1).below(), cl::desc("AdamW: decay of the first moment (0.9)"), cl::init(0.9),
+                 cl::cat(trainingCategory));
+RealOption beta2("beta2", withinReals(0, 1).below(), cl::desc("AdamW: decay of the second moment (0.95)"),
+                 cl::init(0.95), cl::cat(trainingCategory));
+RealOption epsilon("epsilon", withinReals(limits::leastEpsilon, 1),
+                   cl::desc("AdamW: added to the root of the second moment (1e-8)"), cl::init(1e-8),
+                   cl::cat(trainingCategory));
+RealOption weightDecay("weight-decay", withinReals(0, limits::optimizerConstant),
+                       cl::desc("AdamW: decoupled weight decay, not applied to norms (0.1)"), cl::init(0.1),
+                       cl::cat(trainingCategory));
+RealOption maxNorm("max-norm", withinReals(0, limits::optimizerConstant),
+                   cl::desc("Clip gradients to this global norm; 0: no clipping (1.0)"), cl::init(1.0),
+                   cl::cat(trainingCategory));
 
 cl::opt<std::string> output("o", cl::desc("Output file; default: train, or standard output with --emit of text"),
                             cl::value_desc("file"), cl::cat(outputCategory));
@@ -110,8 +120,8 @@ cl::opt<bool> check("check",
                     cl::desc("Also compile the single-device program, run both on the same random data, and compare "
                              "losses, gradients and parameters"),
                     cl::cat(outputCategory));
-cl::opt<int64_t> checkSteps("check-steps", cl::desc("Training steps that --check compares (3)"), cl::init(3),
-                            cl::cat(outputCategory));
+IntegerOption checkSteps("check-steps", within(1, limits::checkSteps),
+                         cl::desc("Training steps that --check compares (3)"), cl::init(3), cl::cat(outputCategory));
 cl::opt<bool> noVerify(
     "no-verify",
     cl::desc("Skip the proof that the partitioned program computes what the logical program does, and the check "
@@ -149,26 +159,17 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
                                 (target == "cuda" ? "; cuda is being built" : ""))};
   if (optimizer != "adamw")
     return {nullptr, usageError("--optimizer=" + optimizer + ": this build has the optimizer adamw")};
-  for (auto [name, option] :
-       {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch), std::pair("ranks", &ranks),
-        std::pair("dp", &dp), std::pair("tp", &tp), std::pair("pp", &pp), std::pair("vp", &vp),
-        std::pair("micro-batch", &microBatch), std::pair("check-steps", &checkSteps)})
-    if (option->getNumOccurrences() && *option < 1)
-      return {nullptr, usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1")};
   if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" &&
       recompute != "auto")
     return {nullptr, usageError("--recompute is '" + recompute + "', expected none, selective, full or auto")};
   if (precision != "f32" && precision != "bf16")
     return {nullptr, usageError("--precision is '" + precision + "': compiled programs run f32 and bf16")};
-  if (memory.getNumOccurrences() && !(memory > 0 && memory < 1e9))
-    return {nullptr, usageError("--memory: expected a number of GiB above 0")};
   if (sp.getNumOccurrences() && sp.empty())
     sp = "on";
   if (!sp.empty() && sp != "on" && sp != "off")
     return {nullptr, usageError("--sp is '" + sp + "', expected on or off")};
-  if (zero < 0 || zero > 1)
-    return {nullptr, usageError("--zero is " + llvm::Twine(zero) +
-                                ": compiled programs run 0, or 1 (optimizer state cut over dp)")};
+  if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
+    return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
   if (!planFile.empty())
     for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &vp, &sp, &zero, &microBatch, &schedule,
                                                                &recompute, std::addressof(layersPerStage)})

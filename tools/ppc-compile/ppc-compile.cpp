@@ -6,9 +6,11 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ProgramLedger.h"
+#include "ppc/Analysis/UserMessage.h"
 #include "ppc/Codegen/HostObject.h"
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/InitPpc.h"
+#include "ppc/Support/Heartbeat.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -35,7 +37,7 @@ void printDiagnostic(Diagnostic &diagnostic) {
                    << ": ";
     else if (auto name = dyn_cast<NameLoc>(one.getLocation()))
       llvm::errs() << name.getName().getValue() << ": ";
-    llvm::errs() << one.str() << "\n";
+    llvm::errs() << userMessage(one) << "\n";
   };
   print(diagnostic);
   // The op behind an error is shown by a note that repeats all of it; that is for developers (ppc-opt shows it).
@@ -174,6 +176,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
   if (options.emit == Emit::Object)
     return compilation.lowerTo(Emit::LLVM) && compilation.writeObject(*output);
 
+  Heartbeat::doing("code");
   const ScratchFolder &scratch = setting.scratch;
   if (!scratch.ok())
     return reportError("cannot make a temporary folder"), false;
@@ -181,6 +184,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
     return false;
   if (!options.check)
     return true;
+  Heartbeat::doing("--check");
   Compilation single(context, options);
   return single.load() && single.makeSingleDevicePlan(compilation) &&
          buildExecutable(single, setting, "single-device") &&
@@ -199,6 +203,7 @@ int main(int argc, char **argv) {
   registerPpcDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   ScopedDiagnosticHandler handler(&context, printDiagnostic);
+  Heartbeat heartbeat("reading " + commandLine.options->model);
   if (commandLine.options->explain && !explainDecisions(context))
     return 1;
   return run(context, *commandLine.options, argv[0]) ? 0 : 1;

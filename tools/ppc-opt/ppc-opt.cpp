@@ -1,8 +1,12 @@
-// ppc-opt: mlir-opt for PPC. Runs any pass or phase on a module in textual form.
+// ppc-opt: mlir-opt for PPC. Runs any pass or phase on a module in textual form, after it was looked at: MLIR's parser
+// calls itself for each level of what it reads.
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "ppc/InitPpc.h"
+#include "ppc/Support/Heartbeat.h"
 #include "ppc/Support/InputFile.h"
+#include "ppc/Support/Limits.h"
+#include "ppc/Support/ModuleText.h"
 #include "ppc/Support/OutputFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -56,6 +60,9 @@ static int fail(llvm::Error error) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  for (int i = 1; i < argc; ++i) // pipelines of passes nest, too
+    if (llvm::Error error = checkModuleText("argument " + std::to_string(i), argv[i]))
+      return fail(std::move(error));
   mlir::DialectRegistry registry;
   registerPpcDialects(registry);
   registerPpcPasses();
@@ -69,10 +76,14 @@ int main(int argc, char **argv) {
   llvm::Expected<OutputFile> output = openOutput({argv, size_t(argc)}, path);
   if (!output)
     return fail(output.takeError());
-  constexpr int64_t limit = int64_t(1) << 30;
+  constexpr int64_t limit = limits::moduleBytes;
   auto buffer = input == "-" ? readStandardInput(limit) : readInputFile(input, limit);
   if (!buffer)
     return fail(llvm::createStringError(input + ": " + llvm::toString(buffer.takeError())));
+  if (!(*buffer)->getBuffer().starts_with("ML\xefR")) // bytecode
+    if (llvm::Error error = checkModuleText(input == "-" ? "<stdin>" : input, (*buffer)->getBuffer()))
+      return fail(std::move(error));
+  Heartbeat heartbeat("passes on " + input);
   bool succeeded = false;
   llvm::Error error = output->write([&](llvm::raw_ostream &out) {
     succeeded = mlir::MlirOptMain(out, std::move(*buffer), registry, config).succeeded();

@@ -3,6 +3,7 @@
 #include "ppc/Planning/Chain/ChainComparison.h"
 #include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Reporting/ChainReport.h"
+#include "ppc/Support/Heartbeat.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
@@ -82,6 +83,7 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
   std::vector<ParallelLayout> layouts;
   for (const ReportedPlan &plan : degrees.plans)
     layouts.push_back(plan.layout);
+  Heartbeat::doing("search for how to cut every op");
   llvm::Expected<std::vector<ChainComparison>> comparisons = compareOpCuts(request, layouts);
   if (!comparisons)
     return fail(comparisons.takeError());
@@ -114,6 +116,7 @@ int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input, Out
   request.cuts = input.cuts;
   request.memoryLimit = Bytes(options.memory);
   request.topK = options.top;
+  Heartbeat::doing("search for how to cut every op");
   bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
   if (terminal)
     llvm::errs() << "searching ...";

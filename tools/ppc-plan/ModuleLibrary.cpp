@@ -2,10 +2,11 @@
 #include "ModuleReader.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "ppc/Analysis/ModuleFile.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/ProgramChain.h"
+#include "ppc/Analysis/UserMessage.h"
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -23,7 +24,7 @@ static void describe(Diagnostic &diagnostic, std::string &error) {
   llvm::raw_string_ostream os(error);
   if (auto location = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
     os << location.getFilename().getValue() << ":" << location.getLine() << ":" << location.getColumn() << ": ";
-  os << diagnostic.str();
+  os << userMessage(diagnostic);
 }
 
 /// Sizes that names of dimensions suggest must do the work that the program does.
@@ -41,7 +42,7 @@ static std::string mismatch(const ModelShape &shape, const TrainingJob &job, con
 static OwningOpRef<ModuleOp> readFile(const char *file, const TrainingJob &job, MLIRContext &context,
                                       std::string &error) {
   if (llvm::StringRef(file).ends_with(".mlir"))
-    return parseSourceFile<ModuleOp>(file, &context);
+    return readModuleFile(file, context);
   auto refuse = [&](llvm::Error problem) {
     error = llvm::toString(std::move(problem));
     return OwningOpRef<ModuleOp>();

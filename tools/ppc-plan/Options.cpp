@@ -1,7 +1,9 @@
 // The command line of ppc-plan.
 #include "Options.h"
 
+#include "ppc/Support/CheckedOptions.h"
 #include "ppc/Support/CommandLine.h"
+#include "ppc/Support/Limits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -18,40 +20,45 @@ cl::OptionCategory jobCategory("Job and machine"), tuningCategory("Fine-tuning")
 cl::opt<std::string> model(cl::Positional, cl::desc("MODEL"), cl::cat(jobCategory));
 cl::opt<std::string> cluster("cluster", cl::desc("Machine: a preset and how many nodes (dgx-a100:32), or a YAML file"),
                              cl::value_desc("name:N|file.yaml"), cl::cat(jobCategory));
-cl::opt<int64_t> devices("devices", cl::desc("Devices to use; default: all of the cluster"), cl::value_desc("N"),
-                         cl::cat(jobCategory));
-cl::opt<int64_t> seqLen("seq-len", cl::desc("Tokens per sequence"), cl::value_desc("tokens"), cl::cat(jobCategory));
-cl::opt<int64_t> globalBatch("global-batch", cl::desc("Sequences per step, over all devices"),
-                             cl::value_desc("sequences"), cl::cat(jobCategory));
+IntegerOption devices("devices", within(1, limits::devices), cl::desc("Devices to use; default: all of the cluster"),
+                      cl::value_desc("N"), cl::cat(jobCategory));
+IntegerOption seqLen("seq-len", within(1, limits::sequenceLength), cl::desc("Tokens per sequence"),
+                     cl::value_desc("tokens"), cl::cat(jobCategory));
+IntegerOption globalBatch("global-batch", within(1, limits::globalBatch),
+                          cl::desc("Sequences per step, over all devices"), cl::value_desc("sequences"),
+                          cl::cat(jobCategory));
 cl::opt<bool> scalePositions("scale-positions",
                              cl::desc("Plan sequences that are longer than the model's positions: for a model whose "
                                       "positions are stretched to --seq-len (rope scaling, more learned rows)"),
                              cl::cat(jobCategory));
-cl::opt<double> memory("memory", cl::desc("Memory that a plan may use per device; default: what the device has"),
-                       cl::value_desc("GiB"), cl::cat(jobCategory));
+RealOption memory("memory", withinReals(0, limits::memoryGiB).above(),
+                  cl::desc("Memory that a plan may use per device; default: what the device has"),
+                  cl::value_desc("GiB"), cl::cat(jobCategory));
 cl::opt<std::string>
     stack("stack", cl::desc("Software that runs the plan: ppc (default), megatron-core, fsdp, ..., or a YAML file"),
           cl::value_desc("name|file.yaml"), cl::init("ppc"), cl::cat(jobCategory));
 
-cl::opt<int64_t> lora("lora", cl::desc("LoRA: adapters of this rank are trained, every weight is frozen"),
-                      cl::value_desc("rank"), cl::cat(tuningCategory));
-cl::opt<int64_t> baseBits("base-bits", cl::desc("With --lora: bits of a frozen weight: 16 (default), 8, or 4 (QLoRA)"),
-                          cl::value_desc("16|8|4"), cl::init(16), cl::cat(tuningCategory));
-cl::opt<int64_t> freezeLayers("freeze-layers", cl::desc("The embedding and so many first layers are not trained"),
-                              cl::value_desc("N"), cl::cat(tuningCategory));
-cl::opt<int64_t>
-    packedLength("packed-length",
-                 cl::desc("Documents of so many tokens on average fill a sequence; each attends to itself"),
-                 cl::value_desc("tokens"), cl::cat(tuningCategory));
+IntegerOption lora("lora", within(1, limits::modelSize),
+                   cl::desc("LoRA: adapters of this rank are trained, every weight is frozen"), cl::value_desc("rank"),
+                   cl::cat(tuningCategory));
+IntegerOption baseBits("base-bits", within(4, 16),
+                       cl::desc("With --lora: bits of a frozen weight: 16 (default), 8, or 4 (QLoRA)"),
+                       cl::value_desc("16|8|4"), cl::init(16), cl::cat(tuningCategory));
+IntegerOption freezeLayers("freeze-layers", within(1, limits::layers),
+                           cl::desc("The embedding and so many first layers are not trained"), cl::value_desc("N"),
+                           cl::cat(tuningCategory));
+IntegerOption packedLength("packed-length", within(1, limits::sequenceLength),
+                           cl::desc("Documents of so many tokens on average fill a sequence; each attends to itself"),
+                           cl::value_desc("tokens"), cl::cat(tuningCategory));
 cl::opt<Objective> objective(
     "objective", cl::desc("What a step optimizes"), cl::init(Objective::NextToken),
     cl::values(clEnumValN(Objective::NextToken, "next-token", "the next token (default)"),
                clEnumValN(Objective::Dpo, "dpo", "preferences in pairs of sequences, against a frozen reference"),
                clEnumValN(Objective::Grpo, "grpo", "rewards of completions that the policy generates")),
     cl::cat(tuningCategory));
-cl::opt<int64_t> promptLength("prompt-length",
-                              cl::desc("With --objective grpo: tokens of a sequence that are not generated"),
-                              cl::value_desc("tokens"), cl::cat(tuningCategory));
+IntegerOption promptLength("prompt-length", within(1, limits::sequenceLength),
+                           cl::desc("With --objective grpo: tokens of a sequence that are not generated"),
+                           cl::value_desc("tokens"), cl::cat(tuningCategory));
 
 // Pins are texts here: what a value may be is known to the planner.
 struct Pin {
@@ -117,7 +124,8 @@ cl::opt<EmitValue> emit(
     cl::cat(outputCategory));
 cl::opt<std::string> output("o", cl::desc("Where the result goes; default: standard output"), cl::value_desc("file"),
                             cl::init("-"), cl::cat(outputCategory));
-cl::opt<int64_t> top("top", cl::desc("Plans to list (5)"), cl::value_desc("K"), cl::init(5), cl::cat(outputCategory));
+IntegerOption top("top", within(1, limits::listedPlans), cl::desc("Plans to list (5)"), cl::value_desc("K"),
+                  cl::init(5), cl::cat(outputCategory));
 cl::opt<bool> brief("brief", cl::desc("The plans alone, not what other decisions would cost: quicker"),
                     cl::cat(outputCategory));
 cl::opt<bool> frontier("frontier", cl::desc("Also list the fastest plan for each amount of memory"),
@@ -132,12 +140,14 @@ cl::opt<bool> listStacks("list-stacks",
                          cl::cat(otherCategory));
 cl::opt<bool> describe("describe", cl::desc("Parameters, FLOPs, bytes of state and activations of MODEL"),
                        cl::cat(otherCategory));
-cl::opt<double> tokens("tokens", cl::desc("With --describe: tokens to train on, for device-hours (15e12)"),
-                       cl::value_desc("tokens"), cl::cat(otherCategory));
-cl::opt<double> price("price", cl::desc("With --tokens: dollars per device-hour"), cl::value_desc("dollars"),
-                      cl::cat(otherCategory));
-cl::opt<double> mfu("mfu", cl::desc("With --tokens: share of the peak that is used, in percent; default: predicted"),
-                    cl::value_desc("percent"), cl::cat(otherCategory));
+RealOption tokens("tokens", withinReals(0, limits::budget).above(),
+                  cl::desc("With --describe: tokens to train on, for device-hours (15e12)"), cl::value_desc("tokens"),
+                  cl::cat(otherCategory));
+RealOption price("price", withinReals(0, limits::budget).above(), cl::desc("With --tokens: dollars per device-hour"),
+                 cl::value_desc("dollars"), cl::cat(otherCategory));
+RealOption mfu("mfu", withinReals(0, 100).above(),
+               cl::desc("With --tokens: share of the peak that is used, in percent; default: predicted"),
+               cl::value_desc("percent"), cl::cat(otherCategory));
 cl::opt<std::string> evaluateFile("evaluate",
                                   cl::desc("Predict one row per configuration of a CSV table (- for standard input)"),
                                   cl::value_desc("rows.csv"), cl::cat(otherCategory));
@@ -178,18 +188,6 @@ static int readPins(PlanOptions &options) {
 
 /// Wrong usage: exit status 2, else 0.
 static int checkUsage() {
-  for (auto [name, option] :
-       {std::pair("seq-len", &seqLen), std::pair("global-batch", &globalBatch), std::pair("devices", &devices),
-        std::pair("top", &top), std::pair("lora", &lora), std::pair("freeze-layers", &freezeLayers),
-        std::pair("packed-length", &packedLength), std::pair("prompt-length", &promptLength)})
-    if (option->getNumOccurrences() && *option < 1)
-      return usageError(llvm::Twine("--") + name + " is " + llvm::Twine(*option) + ", expected at least 1");
-  for (auto [name, option] :
-       {std::pair("memory", &memory), std::pair("tokens", &tokens), std::pair("price", &price), std::pair("mfu", &mfu)})
-    if (option->getNumOccurrences() && !(*option > 0 && *option < 1e30))
-      return usageError(llvm::Twine("--") + name + ": expected a number above 0");
-  if (mfu.getNumOccurrences() && mfu > 100)
-    return usageError("--mfu is a percentage, expected at most 100");
   if (baseBits != 16 && baseBits != 8 && baseBits != 4)
     return usageError("--base-bits is " + llvm::Twine(baseBits) + ", expected 16, 8 or 4");
   if (promptLength.getNumOccurrences() && objective != Objective::Grpo)

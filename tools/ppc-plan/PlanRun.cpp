@@ -3,6 +3,7 @@
 #include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Reporting/PlanExport.h"
+#include "ppc/Support/Heartbeat.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -182,6 +183,14 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
   return input;
 }
 
+/// "120 grids done, 300 left, best step 1.2 s"
+static std::string progressText(const SearchProgress &progress) {
+  std::string text = llvm::formatv("{0} grids done, {1} left", progress.done, progress.left);
+  if (progress.best.value > 0)
+    text += ", best step " + toString(progress.best);
+  return text;
+}
+
 /// "plans [#####...............] 120 grids done, 300 left, best step 1.2 s", on one line of the terminal. `shown`: how
 /// much of the bar there is; it never gets shorter, though grids turn up while others are done.
 static void drawProgress(const SearchProgress &progress, double &shown) {
@@ -202,20 +211,23 @@ static void drawProgress(const SearchProgress &progress, double &shown) {
   int64_t filled = std::clamp<int64_t>(int64_t(shown * double(width)), 0, width);
   std::string bar(filled, '#');
   bar.append(width - filled, '.');
-  llvm::errs() << "\r\033[K" << progress.stage << " [" << bar << "] " << progress.done << " grids done, "
-               << progress.left << " left";
-  if (progress.best.value > 0)
-    llvm::errs() << ", best step " << toString(progress.best);
+  llvm::errs() << "\r\033[K" << progress.stage << " [" << bar << "] " << progressText(progress);
 }
 
-/// With a progress bar where standard error is a terminal.
+/// With a progress bar where standard error is a terminal; elsewhere a long search says now and then how far it is.
 static llvm::Expected<PlanSearchResult> search(PlanRequest request) {
-  if (!llvm::sys::Process::StandardErrIsDisplayed())
-    return searchPlan(request);
+  bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
+  Heartbeat::doing("search");
   double shown = 0;
-  request.progress = [&shown](const SearchProgress &progress) { drawProgress(progress, shown); };
+  request.progress = [&](const SearchProgress &progress) {
+    if (terminal)
+      drawProgress(progress, shown);
+    Heartbeat::progress(progress.stage.str() + ", " + progressText(progress), terminal);
+  };
   llvm::Expected<PlanSearchResult> result = searchPlan(request);
-  llvm::errs() << "\r\033[K";
+  if (terminal)
+    llvm::errs() << "\r\033[K";
+  Heartbeat::doing("report");
   return result;
 }
 

@@ -5,7 +5,9 @@
 #include "ppc/Reporting/ModelDescription.h"
 #include "ppc/Reporting/TextTable.h"
 #include "ppc/Simulation/StepSimulation.h"
+#include "ppc/Support/Heartbeat.h"
 #include "ppc/Support/InputFile.h"
+#include "ppc/Support/Limits.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,8 +27,8 @@ static std::string simulatedCell(const LayoutRow &row, const StepDetail &detail,
 }
 
 static int evaluate(const PlanOptions &options, OutputFile &output) {
-  auto buffer = options.evaluateFile == "-" ? readStandardInput(maximumTableBytes)
-                                            : readInputFile(options.evaluateFile, maximumTableBytes);
+  auto buffer = options.evaluateFile == "-" ? readStandardInput(limits::tableBytes)
+                                            : readInputFile(options.evaluateFile, limits::tableBytes);
   if (!buffer)
     return fail(options.evaluateFile + ": " + llvm::toString(buffer.takeError()));
   llvm::Expected<std::vector<LayoutRow>> rows = readLayoutRows(options.evaluateFile, (*buffer)->getBuffer());
@@ -138,6 +140,7 @@ int main(int argc, char **argv) {
   llvm::Expected<OutputFile> output = openOutput(options);
   if (!output)
     return fail(output.takeError());
+  Heartbeat heartbeat("reading " + (options.evaluateFile.empty() ? options.model : options.evaluateFile));
   if (options.listClusters)
     return listClusters(*output);
   if (options.listStacks)

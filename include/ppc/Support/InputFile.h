@@ -12,15 +12,10 @@
 
 namespace mlir::ppc {
 
-/// What files of a kind may have, in bytes: they are held in memory.
-constexpr int64_t maximumYamlBytes = int64_t(4) << 20;    // clusters, plans, stacks
-constexpr int64_t maximumConfigBytes = int64_t(16) << 20; // JSON
-constexpr int64_t maximumTableBytes = int64_t(256) << 20; // CSV
-
 /// The whole content of a file, null-terminated. Pipes and devices are read to their end; while the writer of a pipe
 /// writes nothing, a note on standard error says so. Errors, without the path: what the system says ("No such file or
-/// directory", "Is a directory"); more than `limit` bytes; a pipe that nothing writes for 3 seconds, or that has been
-/// read before.
+/// directory", "Is a directory"); more than `limit` bytes (ppc/Support/Limits.h); a pipe that nothing writes for 3
+/// seconds, or that has been read before.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readInputFile(llvm::StringRef path, int64_t limit);
 
 /// The same for what standard input still holds.

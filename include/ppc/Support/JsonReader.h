@@ -27,7 +27,8 @@ namespace mlir::ppc {
 /// `config.json: key "hidden_size": expected an integer >= 1, found "8"`
 class JsonReader {
 public:
-  /// The top-level object of a file. Errors: unreadable; not JSON (`config.json:3:15: expected , or ]`); not an object.
+  /// The top-level object of a file. Errors: unreadable; not JSON (`config.json:3:15: expected , or ]`); not an object;
+  /// what checkJsonText refuses.
   static llvm::Expected<JsonReader> fromFile(llvm::StringRef path);
   /// The same for text in memory; `name` is what messages call it.
   static llvm::Expected<JsonReader> fromText(llvm::StringRef name, llvm::StringRef text);

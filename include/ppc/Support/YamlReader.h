@@ -29,8 +29,8 @@ struct YamlNode;
 /// `cluster.yaml:3:14: error: key "bandwidth": expected a number > 0, found "fast"`
 class YamlReader {
 public:
-  /// The top-level mapping of a file. Errors: unreadable, longer than 4 MiB, not YAML, not a mapping, a key twice,
-  /// nested deeper than 64.
+  /// The top-level mapping of a file. Errors: unreadable, longer than limits::yamlBytes, not YAML, not a
+  /// mapping, a key twice, nested deeper than limits::nesting.
   static llvm::Expected<YamlReader> fromFile(llvm::StringRef path);
   /// The same for text in memory; `name` is what messages call it.
   static llvm::Expected<YamlReader> fromText(llvm::StringRef name, llvm::StringRef text);

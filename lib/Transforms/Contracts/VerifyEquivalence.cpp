@@ -2,7 +2,7 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Parser/Parser.h"
+#include "ppc/Analysis/ModuleFile.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 
@@ -20,7 +20,7 @@ struct VerifyEquivalencePass : impl::VerifyEquivalencePassBase<VerifyEquivalence
     OwningOpRef<ModuleOp> file;
     ModuleOp program = getOperation().lookupSymbol<ModuleOp>("logical");
     if (!logical.empty()) {
-      file = parseSourceFile<ModuleOp>(logical, &getContext());
+      file = readModuleFile(logical, getContext());
       if (!file) {
         getOperation().emitError() << "cannot read the logical program from " << logical;
         return signalPassFailure();

@@ -9,6 +9,7 @@
 #include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Support/InputFile.h"
+#include "ppc/Support/Limits.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLTraits.h"
@@ -117,7 +118,7 @@ static std::string withoutLayout(StringRef text) {
 }
 
 llvm::Expected<PlanFileSections> planFileSections(StringRef path) {
-  auto file = readInputFile(path, maximumYamlBytes);
+  auto file = readInputFile(path, limits::yamlBytes);
   if (!file)
     return llvm::createStringError("cannot read plan file '" + path + "': " + llvm::toString(file.takeError()));
   PlanFileSections sections;
@@ -179,7 +180,7 @@ FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module) {
     return failure();
   if (sections->layout && !sections->grid)
     return emitError(loc) << path << ": has a section 'layout:' and no 'grid:': ppc-search-plan reads it";
-  auto file = readInputFile(path, maximumYamlBytes);
+  auto file = readInputFile(path, limits::yamlBytes);
   if (!file)
     return emitError(loc) << "cannot read plan file '" << path << "': " << llvm::toString(file.takeError());
   std::string problems;

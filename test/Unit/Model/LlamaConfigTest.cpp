@@ -5,11 +5,15 @@
 
 using namespace mlir::ppc;
 
-/// A small valid config with `changes` spliced in; a later key wins over an earlier one of the same name.
+/// A small valid config with `changes` in place of the keys that they give.
 static std::string configWith(llvm::StringRef changes) {
-  std::string text = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
-    "intermediate_size": 160, "num_hidden_layers": 2, "num_attention_heads": 8, "vocab_size": 256)";
-  return text + (changes.empty() ? "" : ", ") + changes.str() + "}";
+  std::string text = "{" + changes.str();
+  for (llvm::StringRef member : {R"("architectures": ["LlamaForCausalLM"])", R"("model_type": "llama")",
+                                 R"("hidden_size": 64)", R"("intermediate_size": 160)", R"("num_hidden_layers": 2)",
+                                 R"("num_attention_heads": 8)", R"("vocab_size": 256)"})
+    if (!changes.contains(member.split(':').first))
+      text += (text.size() > 1 ? ", " : "") + member.str();
+  return text + "}";
 }
 
 static ModelConfig read(llvm::StringRef changes) {
@@ -62,8 +66,9 @@ TEST(LlamaConfig, RefusesByFileKeyAndValue) {
       {R"("num_attention_heads": "8")", R"(key "num_attention_heads": expected an integer >= 1, found "8")"},
       {R"("hidden_size": 0)", R"(key "hidden_size": expected an integer >= 1, found 0)"},
       {R"("vocab_size": 1e12)", R"(key "vocab_size": expected at most 2147483648, found 1000000000000)"},
-      {R"("num_hidden_layers": 2147483648, "hidden_size": 2147483648)",
+      {R"("num_hidden_layers": 4096, "hidden_size": 2147483648)",
        R"(key "num_hidden_layers": the model would have more than 2^60 parameters)"},
+      {R"("num_hidden_layers": 1000000)", R"(key "num_hidden_layers": expected at most 4096, found 1000000)"},
       {R"("num_key_value_heads": 3)", R"(key "num_key_value_heads": 3 does not divide num_attention_heads 8)"},
       {R"("hidden_size": 65)", R"(key "hidden_size": 65 is not divisible by num_attention_heads 8; say head_dim)"},
       {R"("head_dim": 7)", R"(key "head_dim": head dimension 7 is odd; rotary positions need pairs)"},

@@ -110,7 +110,8 @@ TEST(LayoutFile, ErrorsNameThePlaceTheKeyAndWhatIsPossible) {
       errorOf("grid: { dp: 2 }\n"),
       "p.yaml:1:1: error: there is no section 'layout:', which says what to pin (ppc-plan --emit plan writes one)");
   EXPECT_EQ(errorOf("layout:\n  tp: two\n"),
-            "p.yaml:2:7: error: key \"tp\": 'two' is no value of tp; expected a number of at least 1");
+            "p.yaml:2:7: error: key \"tp\": 'two' is no value of tp; expected a number from 1 to "
+            "1048576");
   EXPECT_EQ(errorOf("layout:\n  speed: 9\n")
                 .rfind("p.yaml:2:10: error: key \"speed\": unknown key 'speed' of a plan; known are ", 0),
             0u);

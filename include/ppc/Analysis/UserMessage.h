@@ -1,0 +1,17 @@
+// Diagnostics of passes, as tools say them to people who wrote a model and options, not IR.
+#ifndef PPC_ANALYSIS_USERMESSAGE_H
+#define PPC_ANALYSIS_USERMESSAGE_H
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <string>
+
+namespace mlir::ppc {
+
+/// The text without the `'func.func' op` that ops put before what they say. It stays where people wrote the op
+/// themselves: one of the ppc dialect, in a file with lines.
+std::string userMessage(Diagnostic &diagnostic);
+
+} // namespace mlir::ppc
+
+#endif // PPC_ANALYSIS_USERMESSAGE_H

@@ -1,0 +1,17 @@
+#include "ppc/Analysis/UserMessage.h"
+
+#include "mlir/IR/Location.h"
+
+using namespace mlir;
+
+std::string mlir::ppc::userMessage(Diagnostic &diagnostic) {
+  std::string text = diagnostic.str();
+  StringRef rest = text;
+  if (!rest.consume_front("'"))
+    return text;
+  auto [op, message] = rest.split("' op ");
+  if (message.empty() || op.find_first_of(" '") != StringRef::npos || !op.contains('.'))
+    return text;
+  bool isWritten = op.starts_with("ppc.") && diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
+  return isWritten ? text : message.str();
+}
