@@ -7,13 +7,13 @@
 namespace mlir::ppc::test {
 
 ArrayRef<StringRef> mutationKinds() {
-  static const StringRef kinds[] = {"drop-collective",  "duplicate-collective", "move-collective", "regroup-collective",
-                                    "change-combiner",  "change-dimension",     "change-block",    "change-scale",
-                                    "change-attribute", "swap-operands",        "other-value",     "drop-addend",
-                                    "drop-mask",        "stages-of-reduce",     "swap-results",    "swap-arguments",
-                                    "micro-batch",      "swap-actions",         "drop-message",    "repeat-action",
-                                    "swap-messages",    "message-buffer",       "fewer-slots",     "drop-action",
-                                    "insert-scale",     "change-spec",          "buffer-name",     "buffer-sharding"};
+  static const StringRef kinds[] = {
+      "drop-collective",  "duplicate-collective", "move-collective", "regroup-collective", "change-combiner",
+      "change-dimension", "change-block",         "change-scale",    "change-attribute",   "swap-operands",
+      "other-value",      "drop-addend",          "drop-mask",       "stages-of-reduce",   "swap-results",
+      "swap-arguments",   "micro-batch",          "swap-actions",    "drop-message",       "repeat-action",
+      "swap-messages",    "message-buffer",       "fewer-slots",     "drop-action",        "insert-scale",
+      "lose-factor",      "change-spec",          "buffer-name",     "buffer-sharding"};
   return kinds;
 }
 
@@ -303,6 +303,31 @@ static std::optional<std::string> insertScale(ModuleOp module, Random &random) {
   return "scaled " + textOf(op);
 }
 
+/// A factor that f32 does not have, or that leaves nothing of f32 numbers, and one that makes up for it.
+static std::optional<std::string> loseFactor(ModuleOp module, Random &random) {
+  SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) {
+    return isa<MatmulOp, AddOp, SumOp, SubOp, AllReduceOp, ScaleOp>(op) &&
+           isa<FloatType>(tensorType(op->getResult(0)).getElementType());
+  });
+  if (ops.empty())
+    return std::nullopt;
+  Operation *op = pick(ops, random);
+  static const double factors[] = {1e60, 1e-60, 1e45, 1e-45, 0x1p130, 0x1p-150};
+  double factor = factors[random() % 6];
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  Value scaled = op->getResult(0);
+  llvm::SmallPtrSet<Operation *, 2> own;
+  for (double next : {factor, 1 / factor}) {
+    scaled = ScaleOp::create(builder, op->getLoc(), scaled.getType(), scaled, builder.getF64FloatAttr(next));
+    own.insert(scaled.getDefiningOp());
+  }
+  op->getResult(0).replaceAllUsesExcept(scaled, own);
+  std::string what;
+  llvm::raw_string_ostream(what) << "scaled by " << factor << " and back " << textOf(op);
+  return what;
+}
+
 /// Two letters of one operand of a product change places.
 static std::optional<std::string> changeSpec(ModuleOp module, Random &random) {
   SmallVector<Operation *> ops = opsWhere(module, [](Operation *op) { return isa<MatmulOp>(op); });
@@ -426,6 +451,7 @@ std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random
                                                              {"drop-mask", dropMask},
                                                              {"stages-of-reduce", stagesOfReduce},
                                                              {"insert-scale", insertScale},
+                                                             {"lose-factor", loseFactor},
                                                              {"change-spec", changeSpec}};
   for (auto [name, mutation] : mutations)
     if (name == kind)

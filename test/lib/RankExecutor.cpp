@@ -17,8 +17,8 @@ static RankTensors cut(const ReferenceTensor &value, BufferOp buffer, GridAttr g
   return sharding ? cutTensor(value, sharding, grid) : RankTensors(grid.deviceCount(), value);
 }
 
-RankExecutor::RankExecutor(ModuleOp module)
-    : module(module), program(findProgram(module)), grid(program.getDeviceGrid()) {
+RankExecutor::RankExecutor(ModuleOp module, Arithmetic arithmetic)
+    : module(module), arithmetic(arithmetic), program(findProgram(module)), grid(program.getDeviceGrid()) {
   for (DeviceOp device : program.getDevices()) {
     Stage &stage = stages.emplace_back();
     stage.device = device;
@@ -91,7 +91,8 @@ std::string RankExecutor::runRoutine(Stage &stage, RunOp run) {
   SmallVector<RankValues> arguments;
   if (std::string error = gather(stage, routine, microBatch, arguments); !error.empty())
     return error;
-  FailureOr<SmallVector<RankValues>> results = interpretSpmd(grid, codeOf(routine), arguments);
+  FailureOr<SmallVector<RankValues>> results =
+      interpretRanks(grid, SmallVector<func::FuncOp>(grid.deviceCount(), codeOf(routine)), arguments, arithmetic);
   return failed(results) ? "cannot run " + run.getRoutine().str() : store(stage, routine, microBatch, *results);
 }
 
@@ -147,7 +148,7 @@ std::string RankExecutor::finish(RoutineKind kind) {
     functions.append(own.size(), codeOf(routine));
     arguments.append(own);
   }
-  FailureOr<SmallVector<RankValues>> results = interpretRanks(program.getGrid(), functions, arguments);
+  FailureOr<SmallVector<RankValues>> results = interpretRanks(program.getGrid(), functions, arguments, arithmetic);
   if (failed(results))
     return "cannot run " + stringifyRoutineKind(kind).str();
   for (auto [index, stage] : llvm::enumerate(stages)) {

@@ -20,7 +20,7 @@ using RankTensors = SmallVector<ReferenceTensor>;
 class RankExecutor {
 public:
   /// `module` has a ppcrt.program with steps, whose code works on tensors.
-  explicit RankExecutor(ModuleOp module);
+  explicit RankExecutor(ModuleOp module, Arithmetic arithmetic = Arithmetic::Exact);
 
   /// One step, or the evaluation of its samples. Once for each executor. "" or what went wrong.
   std::string run(const NamedTensors &values);
@@ -58,6 +58,7 @@ private:
   func::FuncOp codeOf(ppcrt::RoutineOp routine) { return module.lookupSymbol<func::FuncOp>(routine.getCode()); }
 
   ModuleOp module;
+  Arithmetic arithmetic;
   ppcrt::ProgramOp program;
   GridAttr grid;
   std::vector<Stage> stages;

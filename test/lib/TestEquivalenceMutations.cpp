@@ -1,5 +1,5 @@
-// Does ppc-verify-equivalence notice mistakes? Makes random ones in a partitioned program, runs the result on numbers
-// to know whether the mistake matters, and asks the checker.
+// Does ppc-verify-equivalence notice mistakes? Makes random ones in a partitioned program, runs the result on numbers,
+// in f64 and rounded to f32, to know whether the mistake matters, and asks the checker.
 #include "ProgramMutation.h"
 #include "RankExecutor.h"
 #include "TestPasses.h"
@@ -8,7 +8,6 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mlir::ppc;
@@ -16,14 +15,34 @@ using namespace mlir::ppc::test;
 
 namespace {
 
-bool same(const std::vector<std::vector<RankTensors>> &a, const std::vector<std::vector<RankTensors>> &b) {
+/// By device, buffer and rank.
+using Outputs = std::vector<std::vector<RankTensors>>;
+
+/// Sums of f32, and roundings to bf16 after them, depend on their order.
+bool same(const Outputs &a, const Outputs &b, Arithmetic arithmetic) {
+  double tolerance = arithmetic == Arithmetic::Exact ? 1e-9 : 2e-2,
+         floor = arithmetic == Arithmetic::Exact ? 1e-3 : 0.05;
   for (auto [stageA, stageB] : llvm::zip_equal(a, b))
     for (auto [ranksA, ranksB] : llvm::zip_equal(stageA, stageB))
       for (auto [tensorA, tensorB] : llvm::zip_equal(ranksA, ranksB))
-        for (auto [x, y] : llvm::zip_equal(tensorA.data, tensorB.data))
-          if (!(std::abs(x - y) <= 1e-9 * std::max({1e-3, std::abs(x), std::abs(y)})))
-            return false;
+        if (!sameNumbers(tensorA.data, tensorB.data, tolerance, floor))
+          return false;
   return true;
+}
+
+/// The numbers that ops name become what f32 has of them.
+void roundAttributes(ModuleOp module) {
+  Builder builder(module.getContext());
+  module.walk([&](Operation *op) {
+    for (NamedAttribute attribute : op->getAttrs()) {
+      if (auto number = dyn_cast<FloatAttr>(attribute.getValue()); number && number.getType().isF64())
+        op->setAttr(attribute.getName(), builder.getF64FloatAttr(float(number.getValueAsDouble())));
+      if (auto list = dyn_cast<DenseF64ArrayAttr>(attribute.getValue())) {
+        auto rounded = llvm::map_to_vector(list.asArrayRef(), [](double number) { return double(float(number)); });
+        op->setAttr(attribute.getName(), builder.getDenseF64ArrayAttr(rounded));
+      }
+    }
+  });
 }
 
 struct TestEquivalenceMutationsPass : PassWrapper<TestEquivalenceMutationsPass, OperationPass<ModuleOp>> {
@@ -50,8 +69,9 @@ struct TestEquivalenceMutationsPass : PassWrapper<TestEquivalenceMutationsPass, 
       return fail("no logical program with @step in " + logical);
     Random random(seed);
     values = randomValues(step, random);
-    if (std::string error = execute(getOperation(), expected); !error.empty())
-      return fail("the program does not run: " + error);
+    for (Arithmetic arithmetic : {Arithmetic::Exact, Arithmetic::Rounded})
+      if (std::string error = execute(getOperation(), arithmetic, expected[int(arithmetic)]); !error.empty())
+        return fail("the program does not run: " + error);
     if (failed(checkEquivalence(*whole, getOperation())))
       return fail("the program is not accepted");
     int64_t tries = 0;
@@ -76,11 +96,15 @@ private:
     signalPassFailure();
   }
 
-  using Outputs = std::vector<std::vector<RankTensors>>;
-
   /// A step and an evaluation, and what both leave. "" or what went wrong.
-  std::string execute(ModuleOp program, Outputs &outputs) {
-    RankExecutor step(program), evaluation(program);
+  std::string execute(ModuleOp program, Arithmetic arithmetic, Outputs &outputs) {
+    OwningOpRef<ModuleOp> rounded;
+    if (arithmetic == Arithmetic::Rounded) {
+      rounded = program.clone();
+      roundAttributes(*rounded);
+      program = *rounded;
+    }
+    RankExecutor step(program, arithmetic), evaluation(program, arithmetic);
     std::string error = step.run(values);
     if (error.empty())
       error = evaluation.evaluate(values);
@@ -109,9 +133,16 @@ private:
     bool accepted = succeeded(checkEquivalence(whole, *mutant));
     std::string reason = std::exchange(first, "");
     Outputs found;
-    std::string error = execute(*mutant, found);
-    bool isSame = error.empty() && same(found, expected);
+    std::string error = execute(*mutant, Arithmetic::Exact, found);
+    bool isSame = error.empty() && same(found, expected[0], Arithmetic::Exact);
     StringRef outcome = !error.empty() ? "does not run" : isSame ? "changes nothing" : "changes numbers";
+    if (isSame) {
+      found.clear();
+      error = execute(*mutant, Arithmetic::Rounded, found);
+      isSame = error.empty() && same(found, expected[1], Arithmetic::Rounded);
+      if (!isSame)
+        outcome = "changes numbers of f32 alone";
+    }
     if (!error.empty()) {
       ++broken;
       brokenNoticed += !accepted;
@@ -130,7 +161,7 @@ private:
   }
 
   NamedTensors values;
-  Outputs expected;
+  Outputs expected[2]; ///< exact, rounded
   int64_t changed = 0, noticed = 0, broken = 0, brokenNoticed = 0, harmless = 0, overcautious = 0;
   SmallVector<std::string> misses;
 };

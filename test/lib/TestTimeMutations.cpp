@@ -1,6 +1,7 @@
 // Do the verifiers notice mistakes of time? Makes random ones in a program, executes the result in many random orders
 // to know whether the mistake matters, and asks the verifiers and the proof.
 #include "GradientBuckets.h"
+#include "OffloadSaved.h"
 #include "RankExecutor.h"
 #include "TestPasses.h"
 #include "TimeMutation.h"
@@ -41,7 +42,8 @@ struct TestTimeMutationsPass : PassWrapper<TestTimeMutationsPass, OperationPass<
     registerHostDialects(registry);
   }
 
-  Option<std::string> logical{*this, "logical", llvm::cl::desc("file with the logical program, for the proof")};
+  Option<std::string> logical{*this, "logical",
+                              llvm::cl::desc("file with the logical program; default: a nested module @logical")};
   Option<std::string> only{*this, "only", llvm::cl::desc("kind of mistake; default: all")};
   Option<std::string> which{*this, "verifiers", llvm::cl::desc("pipeline of passes that look at the program"),
                             llvm::cl::init("ppc-verify-program")};
@@ -50,6 +52,8 @@ struct TestTimeMutationsPass : PassWrapper<TestTimeMutationsPass, OperationPass<
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of mistakes, values and orders"), llvm::cl::init(1)};
   Option<int64_t> number{*this, "number", llvm::cl::desc("the one mistake of this number"), llvm::cl::init(0)};
   Option<int64_t> buckets{*this, "buckets", llvm::cl::desc("reduce gradients in as many buckets"), llvm::cl::init(0)};
+  Option<int64_t> offload{*this, "offload", llvm::cl::desc("keep as many values of each device on the host"),
+                          llvm::cl::init(0)};
   Option<bool> arena{*this, "arena", llvm::cl::desc("with the offsets of the device phase"), llvm::cl::init(false)};
   Option<bool> list{*this, "list", llvm::cl::desc("print every mistake with its outcome"), llvm::cl::init(false)};
 
@@ -73,6 +77,11 @@ private:
   /// The name of what refuses the program and why; "" when nothing does.
   std::string refusal(ModuleOp program);
   void summarize();
+  /// Whether the program came with offsets.
+  bool isPlaced() {
+    return llvm::all_of(ppcrt::findProgram(getOperation()).getDevices(),
+                        [](ppcrt::DeviceOp device) { return device.getArena().has_value(); });
+  }
 
   OwningOpRef<ModuleOp> whole, device;
   NamedTensors values;
@@ -119,8 +128,13 @@ std::string TestTimeMutationsPass::prepare() {
     return "no program";
   Random random(seed);
   values = randomValues(program, random);
-  if (!logical.empty()) {
+  if (auto nested = getOperation().lookupSymbol<ModuleOp>("logical")) {
+    whole = nested.clone();
+    nested.erase();
+  }
+  if (!logical.empty())
     whole = parseSourceFile<ModuleOp>(logical, &getContext());
+  if (whole || !logical.empty()) {
     auto step = whole ? whole->lookupSymbol<func::FuncOp>("step") : func::FuncOp();
     if (!step)
       return "no logical program with @step in " + logical;
@@ -130,6 +144,8 @@ std::string TestTimeMutationsPass::prepare() {
     numbers[int(arithmetic)] = std::make_unique<RoutineNumbers>(program.getGrid(), program.getDeviceGrid(), arithmetic);
   if (buckets && failed(bucketGradients(getOperation(), buckets)))
     return "has no gradients to put into buckets";
+  if (offload && failed(offloadSaved(getOperation(), offload)))
+    return "has no values to keep on the host";
   if (arena)
     if (std::string error = placeBuffers(); !error.empty())
       return error;
@@ -193,8 +209,10 @@ std::string TestTimeMutationsPass::refusal(ModuleOp program) {
     for (auto group : program.getOps<ppcrt::GroupOp>())
       if (!placed->lookupSymbol(group.getSymNameAttr()))
         OpBuilder::atBlockBegin(placed->getBody()).clone(*group);
-    if (PassInfo::lookup("ppc-verify-arena") && run("ppc-verify-arena", *placed))
+    if (run("ppc-verify-arena", *placed))
       return "ppc-verify-arena: " + first;
+  } else if (isPlaced() && run("ppc-verify-arena", program)) {
+    return "ppc-verify-arena: " + first;
   }
   if (isProved && failed(checkEquivalence(*whole, program)))
     return "ppc-verify-equivalence: " + first;

@@ -120,7 +120,8 @@ TimedOutcome TimedExecutor::run(uint64_t seed, unsigned interleaving) {
   Preference preference = draw(random, interleaving);
   memory = initial;
   states.assign(program.activities.size(), Waiting);
-  heads.assign(program.queues.size(), 0);
+  queues = inOrderOfIssue && forHosts ? &program.hostQueues : &program.queues;
+  heads.assign(queues->size(), 0);
   running.assign(program.rankCount(), {});
   taken.assign(program.meetings.size(), {});
   kept.assign(program.activities.size(), {});
@@ -128,7 +129,7 @@ TimedOutcome TimedExecutor::run(uint64_t seed, unsigned interleaving) {
     SmallVector<std::pair<double, size_t>>
         events; // an activity of which the next thing may happen, and how much it is preferred
     bool waits = false;
-    for (auto [queue, head] : llvm::zip_equal(program.queues, heads)) {
+    for (auto [queue, head] : llvm::zip_equal(*queues, heads)) {
       if (head == queue.size())
         continue;
       waits = true;
@@ -197,7 +198,7 @@ void TimedExecutor::end(size_t number) {
     memory[own.rank].poison(own.uses[destroyed].begin(), own.uses[destroyed].end());
   states[number] = Past;
   llvm::erase(running[own.rank], number);
-  for (auto [queue, head] : llvm::zip_equal(program.queues, heads))
+  for (auto [queue, head] : llvm::zip_equal(*queues, heads))
     if (head < queue.size() && queue[head] == number)
       ++head;
 }
@@ -283,7 +284,7 @@ void TimedExecutor::fail(TimedOutcome::Kind kind, const std::string &text, const
 }
 
 void TimedExecutor::reportHang() {
-  for (auto [queue, head] : llvm::zip_equal(program.queues, heads)) {
+  for (auto [queue, head] : llvm::zip_equal(*queues, heads)) {
     if (head == queue.size())
       continue;
     const Activity &own = activity(queue[head]);

@@ -32,9 +32,9 @@ public:
   /// `module` has a ppcrt.program with steps, whose code works on tensors. `numbers` computes routines.
   TimedExecutor(ModuleOp module, const NamedTensors &values, RoutineNumbers &numbers, bool isEvaluation = false);
 
-  /// Draws an order and follows it, from the memory that a step finds. Number 0 is the order of issue: what hosts
-  /// run goes as they do, each device's actions one after the other as listed, but that nothing waits for a send
-  /// without a token; in programs of other actions a device's collectives come one after the other as listed.
+  /// Draws an order and follows it, from the memory that a step finds. Number 0 is the order of issue. What hosts run
+  /// goes as they do: each device's actions one after the other as listed, but that nothing, also no other send, waits
+  /// for a send without a token. In programs of other actions a device's collectives come one after the other.
   TimedOutcome run(uint64_t seed, unsigned interleaving);
   /// What lies afterwards in the buffers of parameters, states, metrics that are written, of a step in gradients too:
   /// by device, buffer and rank, one after the other.
@@ -77,6 +77,7 @@ private:
   // Of the interleaving that is followed.
   bool inOrderOfIssue = false;
   std::vector<State> states;
+  const std::vector<SmallVector<size_t>> *queues = nullptr;
   std::vector<size_t> heads;                  ///< by queue
   std::vector<SmallVector<size_t>> running;   ///< by rank
   std::vector<std::vector<RankValues>> taken; ///< by meeting; empty before

@@ -45,6 +45,8 @@ std::string TimedProgram::readDevice(size_t device, DeviceOp op) {
     return "a device has no " + std::string(isEvaluation ? "evaluation" : "step");
   for (int64_t local = 0; local < ranksOfDevice(); ++local) {
     DenseMap<Operation *, size_t> known;
+    size_t inOrder = hostQueues.size();
+    hostQueues.emplace_back();
     std::map<std::string, size_t> queueOf;
     for (auto [place, action] : llvm::enumerate(sequence->getRegion(0).front())) {
       Activity activity{&action, device, int64_t(device) * ranksOfDevice() + local, int64_t(place)};
@@ -63,6 +65,10 @@ std::string TimedProgram::readDevice(size_t device, DeviceOp op) {
       if (isNew)
         queues.emplace_back();
       queues[queue->second].push_back(activities.size());
+      if (isa<SendOp>(action))
+        hostQueues.push_back({activities.size()});
+      else
+        hostQueues[inOrder].push_back(activities.size());
       known[&action] = activities.size();
       activities.push_back(std::move(activity));
     }

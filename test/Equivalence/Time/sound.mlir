@@ -89,26 +89,42 @@ module {
 // -----
 
 // Buckets of gradients on a stream of their own, weights gathered beforehand, copies to the host and back; offsets that
-// share bytes where one use comes before the other.
-module {
+// share bytes where one use comes before the other. What it computes is said by the logical program.
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @step(%x: tensor<4x4xf32> {ppc.input = "x"}, %w: tensor<4x4xf32> {ppc.parameter = "w"})
+        -> (tensor<4x4xf32> {ppc.result = "parameter", ppc.of = "w"}, tensor<4x4xf32> {ppc.result = "gradient", ppc.of = "w"},
+            tensor<4x4xf32> {ppc.result = "gradient", ppc.of = "v"}, tensor<4x4xf32> {ppc.result = "gradient", ppc.of = "u"}) {
+      %0:3 = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+        %h = ppc.matmul "bh,fh->bf" %xi, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+        %dw = ppc.matmul "bf,bh->fh" %h, %xi : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+        %dv = ppc.matmul "bf,bg->fg" %h, %h : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+        %du = ppc.matmul "bh,bg->hg" %xi, %xi : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+        ppc.yield %dw, %dv, %du : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+      }
+      %1 = ppc.sub %w, %0#0 : tensor<4x4xf32>
+      return %1, %0#0, %0#1, %0#2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+    }
+  }
   ppcrt.group @dp axes ["dp"]
   // expected-remark @below {{100 orders agree (seed 1)}}
   ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
-    ppcrt.device @device0 at 0 arena 512 {
+    ppcrt.device @device0 at 0 arena 576 {
       ppcrt.stream @compute
       ppcrt.stream @dp_comm
       ppcrt.stream @copies
-      ppcrt.buffer @x input "x" : memref<4xf32> sharding <[{dp}]> slots 2 offset 0 stride 64
-      ppcrt.buffer @w parameter "w" : memref<2xf32> of tensor<4xf32> sharding <[{dp}]> offset 128
-      ppcrt.buffer @full gathered : memref<4xf32> offset 192
-      ppcrt.buffer @h saved : memref<4xf32> slots 1 offset 256 stride 64
-      ppcrt.buffer @spilled saved : memref<4xf32> slots 2 memory host
-      ppcrt.buffer @back saved : memref<4xf32> slots 1 offset 256 stride 64
-      ppcrt.buffer @dw accumulator : memref<4xf32> offset 320
-      ppcrt.buffer @db accumulator : memref<4xf32> offset 384
-      ppcrt.buffer @own gradient "w" : memref<2xf32> of tensor<4xf32> sharding <[{dp}]> offset 448
+      ppcrt.buffer @x input "x" : memref<1x4xf32> sharding <[{dp}, {}]> slots 2 offset 0 stride 64
+      ppcrt.buffer @w parameter "w" : memref<2x4xf32> of tensor<4x4xf32> sharding <[{dp}, {}]> offset 128
+      ppcrt.buffer @full gathered : memref<4x4xf32> offset 192
+      ppcrt.buffer @h saved : memref<1x4xf32> slots 1 offset 256 stride 64
+      ppcrt.buffer @spilled saved : memref<1x4xf32> slots 2 memory host
+      ppcrt.buffer @back saved : memref<1x4xf32> slots 1 offset 256 stride 64
+      ppcrt.buffer @dw accumulator : memref<4x4xf32> offset 320
+      ppcrt.buffer @dv gradient "v" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]> offset 384
+      ppcrt.buffer @du gradient "u" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]> offset 448
+      ppcrt.buffer @own gradient "w" : memref<2x4xf32> of tensor<4x4xf32> sharding <[{dp}, {}]> offset 512
       ppcrt.routine @forward forward code @multiply reads [@x, @full] writes [@h]
-      ppcrt.routine @backward backward code @gradient reads [@x, @back, @dw, @db] writes [@dw, @db]
+      ppcrt.routine @backward backward code @gradient reads [@x, @back, @dw, @dv, @du] writes [@dw, @dv, @du]
       ppcrt.routine @update update code @step reads [@w, @own] writes [@w]
       ppcrt.step {
         %0 = ppcrt.collective all_gather group @dp reads [@w] writes [@full] on @dp_comm
@@ -122,26 +138,30 @@ module {
         %8 = ppcrt.run @backward micro_batch 0 after (%7) on @compute
         %9 = ppcrt.copy @spilled to @back micro_batch 1 after (%8) on @copies
         %10 = ppcrt.run @backward micro_batch 1 after (%9) on @compute
-        %11 = ppcrt.collective all_reduce sum group @dp reads [@dw, @db] writes [@dw, @db] after (%10) on @dp_comm
+        %11 = ppcrt.collective all_reduce sum group @dp reads [@dv, @du] writes [@dv, @du] after (%10) on @dp_comm
         %12 = ppcrt.collective reduce_scatter sum group @dp reads [@dw] writes [@own] on @dp_comm
-        %13 = ppcrt.run @update after (%12) on @compute
-        ppcrt.check_finite [@own, @db] after (%13) on @copies
+        %13 = ppcrt.check_finite [@own, @dv] on @dp_comm
+        %14 = ppcrt.run @update after (%13) on @compute
       }
     }
   }
-  func.func @multiply(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
-    %0 = ppc.mul %x, %w : tensor<4xf32>
-    return %0 : tensor<4xf32>
+  func.func @multiply(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.matmul "bh,fh->bf" %x, %w : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+    return %0 : tensor<1x4xf32>
   }
-  func.func @gradient(%x: tensor<4xf32>, %h: tensor<4xf32>, %dw: tensor<4xf32>, %db: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {ppcrt.routine = "backward"} {
-    %0 = ppc.mul %x, %h : tensor<4xf32>
-    %1 = ppc.add %dw, %0 : tensor<4xf32>
-    %2 = ppc.add %db, %h : tensor<4xf32>
-    return %1, %2 : tensor<4xf32>, tensor<4xf32>
+  func.func @gradient(%x: tensor<1x4xf32>, %h: tensor<1x4xf32>, %dw: tensor<4x4xf32>, %dv: tensor<4x4xf32>, %du: tensor<4x4xf32>)
+      -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {ppcrt.routine = "backward"} {
+    %0 = ppc.matmul "bf,bh->fh" %h, %x : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+    %1 = ppc.add %dw, %0 : tensor<4x4xf32>
+    %2 = ppc.matmul "bf,bg->fg" %h, %h : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+    %3 = ppc.add %dv, %2 : tensor<4x4xf32>
+    %4 = ppc.matmul "bh,bg->hg" %x, %x : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+    %5 = ppc.add %du, %4 : tensor<4x4xf32>
+    return %1, %3, %5 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
   }
-  func.func @step(%w: tensor<2xf32>, %dw: tensor<2xf32>) -> tensor<2xf32> attributes {ppcrt.routine = "update"} {
-    %0 = ppc.sub %w, %dw : tensor<2xf32>
-    return %0 : tensor<2xf32>
+  func.func @step(%w: tensor<2x4xf32>, %dw: tensor<2x4xf32>) -> tensor<2x4xf32> attributes {ppcrt.routine = "update"} {
+    %0 = ppc.sub %w, %dw : tensor<2x4xf32>
+    return %0 : tensor<2x4xf32>
   }
 }
 
