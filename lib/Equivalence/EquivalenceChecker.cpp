@@ -51,6 +51,17 @@ template <typename T> std::string textOf(T value) {
   return text;
 }
 
+/// A step of all devices, and the evaluation where there is one.
+LogicalResult checkProgram(ppcrt::ProgramOp program, Derivation &derivation, const StepInterface &interface,
+                           EquivalenceReport &report) {
+  if (failed(StageCheck(program, derivation, interface, ppcrt::RoutineKind::Update).run(report)))
+    return failure();
+  if (llvm::none_of(program.getDevices(), [](ppcrt::DeviceOp device) { return bool(device.getEvaluate()); }))
+    return success();
+  EquivalenceReport again; // of what was counted in the step
+  return StageCheck(program, derivation, interface, ppcrt::RoutineKind::Evaluate).run(again);
+}
+
 /// The program of one rank as one function.
 LogicalResult checkFunction(func::FuncOp function, Derivation &derivation, const StepInterface &interface,
                             EquivalenceReport &report) {
@@ -135,7 +146,7 @@ FailureOr<EquivalenceReport> checkEquivalence(ModuleOp logical, ModuleOp partiti
       return failure();
     report.logicalValues += terms.size();
     Derivation derivation(terms, RankAxes{plan.getGrid()}, /*isLogical=*/false);
-    if (hasStages ? failed(StageCheck(program, derivation, interface).run(report))
+    if (hasStages ? failed(checkProgram(program, derivation, interface, report))
                   : failed(checkFunction(local, derivation, interface, report)))
       return failure();
     any = true;

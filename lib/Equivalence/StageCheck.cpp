@@ -26,8 +26,12 @@ LogicalResult StageCheck::read() {
     stage.device = device;
     if (!device.getStep())
       return error(index) << "has no step: run ppc-apply-schedule first";
-    stage.next = device.getStep().getBody().front().begin();
-    stage.end = device.getStep().getBody().front().end();
+    if (last == RoutineKind::Evaluate && !device.getEvaluate())
+      return error(index) << "has no evaluation, which another device has";
+    Block &actions =
+        last == RoutineKind::Update ? device.getStep().getBody().front() : device.getEvaluate().getBody().front();
+    stage.next = actions.begin();
+    stage.end = actions.end();
     for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
       stage.bufferByName[buffer.getSymNameAttr()] = stage.buffers.size();
       stage.buffers.push_back(buffer);
@@ -131,8 +135,8 @@ LogicalResult StageCheck::followActions() {
     progress = false;
     for (size_t stage = 0; stage < stages.size(); ++stage)
       while (stages[stage].next != stages[stage].end) {
-        // Updates of all stages run together, at the end.
-        if (Function *last = functionOf(stage, &*stages[stage].next); last && last->kind == RoutineKind::Update)
+        // The last routines of all stages run together, at the end.
+        if (Function *own = functionOf(stage, &*stages[stage].next); own && own->kind == last)
           break;
         FailureOr<bool> done = perform(stage);
         if (failed(done))
@@ -146,12 +150,13 @@ LogicalResult StageCheck::followActions() {
   }
   for (auto [index, stage] : llvm::enumerate(stages)) {
     if (stage.next == stage.end)
-      return error(index) << "does not update";
-    Function *last = functionOf(index, &*stage.next);
-    if (!last || last->kind != RoutineKind::Update)
+      return error(index) << "does not " << stringifyRoutineKind(last);
+    Function *own = functionOf(index, &*stage.next);
+    if (!own || own->kind != last)
       return stage.next->emitOpError() << "stage " << index << ": waits for ever";
     if (std::next(stage.next) != stage.end)
-      return std::next(stage.next)->emitOpError() << "stage " << index << ": comes after the update";
+      return std::next(stage.next)->emitOpError() << "stage " << index << ": comes after the "
+                                                  << (last == RoutineKind::Update ? "update" : "end of the evaluation");
   }
   if (!messages.empty()) {
     StringAttr name = StringAttr::getFromOpaquePointer(messages.begin()->first.first);
@@ -215,7 +220,7 @@ FailureOr<bool> StageCheck::perform(size_t stage) {
   if (!run)
     return transfer(stage, action);
   Function *function = functionOf(stage, action);
-  if (!function || function->kind == RoutineKind::Evaluate)
+  if (!function || llvm::is_contained({RoutineKind::Update, RoutineKind::Evaluate}, function->kind))
     return action->emitOpError() << "stage " << stage << ": runs what is no routine of a step", failure();
   if (isOfStep(function->kind) == run.getMicroBatch().has_value())
     return action->emitOpError() << "stage " << stage << ": "

@@ -12,8 +12,9 @@ namespace mlir::ppc {
 
 class StageCheck {
 public:
-  StageCheck(ppcrt::ProgramOp program, Derivation &derivation, const StepInterface &interface)
-      : program(program), derivation(derivation), interface(interface) {}
+  /// Follows the step, whose `last` routine is the update, or the evaluation.
+  StageCheck(ppcrt::ProgramOp program, Derivation &derivation, const StepInterface &interface, ppcrt::RoutineKind last)
+      : program(program), derivation(derivation), interface(interface), last(last) {}
 
   /// Fails with errors; counts in `report`.
   LogicalResult run(EquivalenceReport &report);
@@ -89,6 +90,7 @@ private:
   ppcrt::ProgramOp program;
   Derivation &derivation;
   const StepInterface &interface;
+  ppcrt::RoutineKind last;
   EquivalenceReport *report = nullptr;
   std::vector<Stage> stages;
   std::unique_ptr<ppcrt::ProgramSymbols> symbols;

@@ -17,6 +17,8 @@ struct TimedExecutor::Preference {
 TimedExecutor::TimedExecutor(ModuleOp module, const NamedTensors &values, RoutineNumbers &numbers, bool isEvaluation)
     : program(module, isEvaluation), numbers(numbers), isEvaluation(isEvaluation), error(program.read()),
       forHosts(program.isForHosts()) {
+  for (const Activity &own : program.activities)
+    longest = std::max(longest, own.inOrder);
   if (error.empty())
     initialize(values);
 }
@@ -60,27 +62,40 @@ void TimedExecutor::prepareLoad(size_t number, const NamedTensors &values) {
 TimedExecutor::Preference TimedExecutor::draw(Random &random, unsigned interleaving) const {
   auto number = [&] { return double(random() >> 11) / double(uint64_t(1) << 53); }; // in [0, 1)
   Preference preference;
-  size_t count = program.activities.size(), held = random() % std::max<size_t>(count, 1);
+  preference.any = interleaving % 8 == 1;
   int64_t slow = random() % program.rankCount();
-  preference.any = interleaving % 6 == 1;
-  for (size_t i = 0; i < count; ++i) {
+  // From somewhere on the actions of some streams take as long as they can: whatever nothing orders after them goes on
+  // beside them.
+  struct Held {
+    int64_t from;
+    double by;
+  };
+  std::map<std::pair<size_t, StringRef>, Held> held;
+  for (const Activity &own : program.activities)
+    if (auto [found, isNew] = held.try_emplace({own.device, own.stream}, Held{0, 0}); isNew && random() % 2)
+      found->second = {int64_t(random() % longest), 1 + number()};
+  for (const Activity &own : program.activities) {
     double begin = number(), end = number();
-    switch (interleaving % 6) {
+    const Held &stream = held.at({own.device, own.stream});
+    double late = own.inOrder >= stream.from ? stream.by : 0;
+    switch (interleaving % 8) {
+    case 0: // one rank lags behind
+      begin -= own.rank == slow;
+      end -= own.rank == slow;
+      break;
     case 2: // all that can be under way is
       end -= 1;
       break;
     case 3: // transfers take as long as they can, or now and then another action
-      end -= activity(i).isTransfer() || random() % 8 == 0 ? 1 : 0;
+      end -= own.isTransfer() || random() % 8 == 0 ? 1 : 0;
       break;
-    case 4: // one action and its like take as long as they can, everything else is under way beside it
-      end -= i == held ? 3 : activity(i).action == activity(held).action ? 2 : random() % 2;
+    case 7:
+      begin -= late;
       break;
-    case 5: // one action begins as late as it can
-      begin -= i == held ? 2 : random() % 16 == 0 ? 1 : 0;
+    case 1:
       break;
-    case 0: // one rank lags behind
-      begin -= activity(i).rank == slow;
-      end -= activity(i).rank == slow;
+    default:
+      end -= late;
     }
     preference.begins.push_back(begin);
     preference.ends.push_back(end);
@@ -88,9 +103,19 @@ TimedExecutor::Preference TimedExecutor::draw(Random &random, unsigned interleav
   return preference;
 }
 
+bool TimedExecutor::isPast(size_t number) const {
+  if (!inOrderOfIssue || !forHosts || !isa<SendOp>(activity(number).action))
+    return states[number] == Past;
+  for (size_t earlier = number - activity(number).inOrder; earlier <= number; ++earlier)
+    if (states[earlier] != Past && isa<SendOp>(activity(earlier).action) &&
+        activity(earlier).stream == activity(number).stream)
+      return false;
+  return true;
+}
+
 bool TimedExecutor::mayBegin(size_t number) const {
   const Activity &own = activity(number);
-  if (states[number] != Waiting || llvm::any_of(own.after, [&](size_t other) { return states[other] != Past; }) ||
+  if (states[number] != Waiting || llvm::any_of(own.after, [&](size_t other) { return !isPast(other); }) ||
       llvm::any_of(own.since, [&](size_t other) { return states[other] == Waiting; }))
     return false;
   for (size_t earlier = number - own.inOrder; inOrderOfIssue && earlier < number; ++earlier) {
@@ -164,7 +189,10 @@ void TimedExecutor::begin(size_t number) {
 }
 
 void TimedExecutor::verifyOverlap(const Activity &own) {
-  for (size_t other : running[own.rank])
+  for (size_t other : running[own.rank]) {
+    if (llvm::any_of(own.groups, [&](size_t group) { return llvm::is_contained(activity(other).groups, group); }))
+      return fail(TimedOutcome::Overlap, "communicates over the same ranks as another action at the same time", own,
+                  &activity(other));
     for (const ByteUse &theirs : activity(other).uses)
       for (const ByteUse &ours : own.uses) {
         if (!(ours.writes || theirs.writes) || ours.begin() >= theirs.end() || theirs.begin() >= ours.end())
@@ -175,6 +203,7 @@ void TimedExecutor::verifyOverlap(const Activity &own) {
         };
         return fail(TimedOutcome::Overlap, text(ours) + " while another action " + text(theirs), own, &activity(other));
       }
+  }
 }
 
 void TimedExecutor::end(size_t number) {

@@ -14,7 +14,7 @@ struct TimedOutcome {
   enum Kind {
     Ended,
     Hang,    ///< actions wait that nothing lets begin or end
-    Overlap, ///< two actions are running that touch the same bytes, one of them writing
+    Overlap, ///< two actions are running that touch the same bytes, one of them writing, or communicate in one group
     Broken   ///< a routine cannot be run on what it reads, collectives that meet differ, or the program has no meaning
   } kind = Ended;
   std::string text;
@@ -49,6 +49,8 @@ private:
   void initialize(const NamedTensors &values);
   void prepareLoad(size_t number, const NamedTensors &values);
   Preference draw(Random &random, unsigned interleaving) const;
+  /// Whether what takes its token need not wait for it. Hosts wait for earlier sends of a stream with one of them.
+  bool isPast(size_t number) const;
   bool mayBegin(size_t number) const;
   bool mayEnd(size_t number) const;
   /// Sets `outcome` where something is wrong.
@@ -71,6 +73,7 @@ private:
   bool isEvaluation;
   std::string error; ///< why it cannot be run at all
   bool forHosts;
+  int64_t longest = 1; ///< list of actions of a device
   std::vector<RankMemory> initial, memory;
   std::map<size_t, RankValues> loaded; ///< what each load brings, by activity
 

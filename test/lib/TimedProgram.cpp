@@ -11,16 +11,41 @@ TimedProgram::TimedProgram(ModuleOp module, bool isEvaluation)
     : module(module), program(findProgram(module)), grid(program.getGrid()), deviceGrid(program.getDeviceGrid()),
       isEvaluation(isEvaluation) {}
 
-bool TimedProgram::communicates(func::FuncOp code, bool betweenDevices) {
-  auto found = code.walk([&](Operation *op) {
+const TimedProgram::Communication &TimedProgram::communicationOf(func::FuncOp code) {
+  auto [known, isNew] = communications.try_emplace(code);
+  if (!isNew)
+    return known->second;
+  Communication found;
+  code.walk([&](Operation *op) {
     if (auto call = dyn_cast<func::CallOp>(op))
-      if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee()))
-        return communicates(callee, betweenDevices) ? WalkResult::interrupt() : WalkResult::advance();
+      if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee())) {
+        const Communication &inner = communicationOf(callee);
+        found.meets |= inner.meets;
+        found.betweenDevices |= inner.betweenDevices;
+        found.ops.insert(inner.ops.begin(), inner.ops.end());
+      }
     ArrayAttr axes = collectiveAxes(op);
-    bool counts = axes && (!betweenDevices || llvm::is_contained(axisNames(axes), "pp"));
-    return counts ? WalkResult::interrupt() : WalkResult::advance();
+    if (!axes)
+      return;
+    found.meets = true;
+    found.betweenDevices |= llvm::is_contained(axisNames(axes), "pp");
+    if (!isa<LocalSliceOp>(op) && llvm::none_of(found.ops, [&](Operation *other) {
+          return collectiveAxes(other) == axes && other->getAttr("stages") == op->getAttr("stages");
+        }))
+      found.ops.insert(op);
   });
-  return found.wasInterrupted();
+  return communications[code] = std::move(found);
+}
+
+/// Those of the ranks over `axes` that are on one of `stages`.
+static SmallVector<int64_t> membersOver(GridAttr grid, int64_t rank, ArrayAttr axes,
+                                        std::optional<ArrayRef<int64_t>> stages) {
+  RankGrid ranks(grid);
+  SmallVector<int64_t> members = ranks.group(rank, axisNames(axes));
+  if (stages)
+    llvm::erase_if(members,
+                   [&](int64_t member) { return !llvm::is_contained(*stages, ranks.coordinate(member, "pp")); });
+  return members;
 }
 
 std::string TimedProgram::read() {
@@ -30,7 +55,7 @@ std::string TimedProgram::read() {
     if (std::string error = layout.read(device); !error.empty())
       return error;
     for (auto routine : device.getBody().front().getOps<RoutineOp>())
-      if (func::FuncOp code = codeOf(routine); code && communicates(code, /*betweenDevices=*/true))
+      if (func::FuncOp code = codeOf(routine); code && communicationOf(code).betweenDevices)
         joined.insert(routine.getKind());
   }
   for (auto [index, device] : llvm::enumerate(devices))
@@ -141,11 +166,19 @@ std::string TimedProgram::readRun(Activity &activity, RunOp run) {
   if (FlatSymbolRefAttr scratch = activity.routine.getScratchAttr())
     if (std::string error = use(activity, scratch, run.getMicroBatch(), Destroy); !error.empty())
       return error;
+  const Communication &communication = communicationOf(activity.code);
+  for (Operation *op : communication.ops) {
+    auto reduce = dyn_cast<ppc::AllReduceOp>(op);
+    SmallVector<int64_t> members =
+        membersOver(grid, activity.rank, collectiveAxes(op), reduce ? reduce.getStages() : std::nullopt);
+    if (members.size() > 1)
+      activity.groups.push_back(numberOf(members));
+  }
   size_t local = activity.rank % ranksOfDevice();
   if (joined.count(kind))
     meet(activity, Rendezvous::Routine, nullptr, {int64_t(kind), count(nullptr, {activity.rank, int64_t(kind)})},
          activity.rank, rankCount());
-  else if (communicates(activity.code, /*betweenDevices=*/false))
+  else if (communication.meets)
     meet(activity, Rendezvous::Routine, activity.action, {}, local, ranksOfDevice());
   else
     meet(activity, Rendezvous::Routine, activity.action, {activity.rank}, 0, 1);
@@ -174,11 +207,7 @@ SmallVector<int64_t> TimedProgram::membersOf(GroupOp group, int64_t rank) const 
         return SmallVector<int64_t>(set.asArrayRef());
     return {};
   }
-  RankGrid ranks(grid);
-  SmallVector<int64_t> members = ranks.group(rank, axisNames(*group.getAxes()));
-  if (auto stages = group.getStages())
-    llvm::erase_if(members,
-                   [&](int64_t member) { return !llvm::is_contained(*stages, ranks.coordinate(member, "pp")); });
+  SmallVector<int64_t> members = membersOver(grid, rank, *group.getAxes(), group.getStages());
   return llvm::is_contained(members, rank) ? members : SmallVector<int64_t>();
 }
 
@@ -193,6 +222,8 @@ std::string TimedProgram::readCollective(Activity &activity, CollectiveOp op) {
     for (Attribute name : names)
       if (std::string error = use(activity, name, op.getMicroBatch(), access); !error.empty())
         return error;
+  if (members.size() > 1)
+    activity.groups.push_back(numberOf(members));
   size_t place = llvm::find(members, activity.rank) - members.begin();
   meet(activity, Rendezvous::Collective, group.getOperation(),
        {members.front(), count(group.getOperation(), {activity.rank})}, place, members.size());

@@ -6,6 +6,7 @@
 
 #include "TimedMemory.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 #include <set>
 
 namespace mlir::ppc::test {
@@ -43,6 +44,7 @@ struct Activity {
   SmallVector<size_t> reads = {}; ///< places in `uses`, in the order of operands, buffers or arguments
   SmallVector<size_t> writes = {};
   SmallVector<size_t> destroyed = {}; ///< whose content is lost at its end
+  SmallVector<size_t> groups = {};    ///< over which it communicates, itself or in its code: numbers of sets of ranks
   SmallVector<size_t> meetings = {};  ///< an exchange: of what it sends, of what it receives
   ppcrt::RoutineOp routine = {};      ///< of a run
   func::FuncOp code = {};
@@ -94,12 +96,22 @@ private:
   int64_t count(const void *what, ArrayRef<int64_t> key) {
     return counts[{what, std::vector<int64_t>(key.begin(), key.end())}]++;
   }
-  bool communicates(func::FuncOp code, bool betweenDevices);
+  /// What functions do together on several ranks.
+  struct Communication {
+    bool meets = false, betweenDevices = false;
+    llvm::SetVector<Operation *> ops; ///< one for each list of axes and stages
+  };
+  const Communication &communicationOf(func::FuncOp code);
+  size_t numberOf(ArrayRef<int64_t> members) {
+    return sets.try_emplace(std::vector<int64_t>(members.begin(), members.end()), sets.size()).first->second;
+  }
   func::FuncOp codeOf(ppcrt::RoutineOp routine) { return module.lookupSymbol<func::FuncOp>(routine.getCode()); }
 
   bool isEvaluation;
   std::set<ppcrt::RoutineKind> joined; ///< kinds of routines that communicate between devices
   using Key = std::pair<const void *, std::vector<int64_t>>;
+  std::map<Operation *, Communication> communications;
+  std::map<std::vector<int64_t>, size_t> sets;
   std::map<Key, int64_t> counts;
   std::map<Key, size_t> meetingByKey;
 };

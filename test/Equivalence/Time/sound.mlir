@@ -1,22 +1,38 @@
-// Programs in which nothing depends on the order: messages, exchanges, copies, collectives, slots that are used again.
+// Programs in which nothing depends on the order: messages, exchanges, copies, collectives, slots that are used again. What
+// they compute is said by logical programs.
 // RUN: ppc-opt %s --split-input-file --verify-diagnostics --test-ppc-timed-execution -o /dev/null
+// RUN: grep -v expected- %s | ppc-opt --split-input-file --ppc-verify-program --ppc-verify-equivalence -o /dev/null
 
 // Two devices, slots that are used twice, tokens as the passes write them.
-module {
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 4, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @step(%x: tensor<8x4xf32> {ppc.input = "x"}, %w: tensor<4x4xf32> {ppc.parameter = "w"})
+        -> (tensor<4x4xf32> {ppc.result = "parameter", ppc.of = "w"}, tensor<4x4xf32> {ppc.result = "gradient", ppc.of = "w"}) {
+      %0 = ppc.accumulate (%xi = %x) micro_batches(4) : (tensor<2x4xf32>) -> (tensor<4x4xf32>) {
+        %h = ppc.matmul "bh,fh->bf" %xi, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+        %g = ppc.silu %h : tensor<2x4xf32>
+        %dw = ppc.matmul "bf,bh->fh" %g, %h : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+        ppc.yield %dw : tensor<4x4xf32>
+      }
+      %1 = ppc.sub %w, %0 : tensor<4x4xf32>
+      return %1, %0 : tensor<4x4xf32>, tensor<4x4xf32>
+    }
+  }
   // expected-remark @below {{100 orders agree (seed 1)}}
   ppcrt.program @train grid <pp = 2, dp = 2> micro_batches 4 {
     ppcrt.device @device0 at 0 {
       ppcrt.stream @compute
       ppcrt.stream @to1
       ppcrt.stream @from1
-      ppcrt.buffer @x input "x" : memref<4xf32> sharding <[{dp}]> slots 2
-      ppcrt.buffer @w parameter "w" : memref<4xf32> of tensor<4xf32> sharding <[{}]>
-      ppcrt.buffer @h saved : memref<4xf32> slots 2
-      ppcrt.buffer @g message : memref<4xf32> slots 2
-      ppcrt.buffer @dw gradient "w" : memref<4xf32> of tensor<4xf32> sharding <[{}]>
+      ppcrt.buffer @x input "x" : memref<1x4xf32> sharding <[{dp}, {}]> slots 2
+      ppcrt.buffer @w parameter "w" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]>
+      ppcrt.buffer @h saved : memref<1x4xf32> slots 2
+      ppcrt.buffer @g message : memref<1x4xf32> slots 2
+      ppcrt.buffer @dw accumulator : memref<4x4xf32>
+      ppcrt.buffer @own gradient "w" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]>
       ppcrt.routine @forward forward code @multiply reads [@x, @w] writes [@h]
       ppcrt.routine @backward backward code @gradient reads [@g, @h, @dw] writes [@dw]
-      ppcrt.routine @update update code @step reads [@w, @dw] writes [@w]
+      ppcrt.routine @update update code @step reads [@w, @dw] writes [@w, @own]
       ppcrt.step {
         %0 = ppcrt.load micro_batch 0 on @compute
         %1 = ppcrt.run @forward micro_batch 0 on @compute
@@ -45,9 +61,10 @@ module {
       ppcrt.stream @compute
       ppcrt.stream @to0
       ppcrt.stream @from0
-      ppcrt.buffer @y message : memref<4xf32> slots 1
-      ppcrt.buffer @dy saved : memref<4xf32> slots 1
-      ppcrt.routine @both forward code @negate reads [@y] writes [@dy]
+      ppcrt.buffer @y message : memref<1x4xf32> slots 1
+      ppcrt.buffer @dy saved : memref<1x4xf32> slots 1
+      ppcrt.routine @both forward code @activate reads [@y] writes [@dy]
+      ppcrt.routine @update update code @nothing reads [] writes []
       ppcrt.step {
         %0 = ppcrt.receive @down micro_batch 0 on @from0
         %1 = ppcrt.run @both micro_batch 0 after (%0) on @compute
@@ -61,35 +78,39 @@ module {
         %9 = ppcrt.receive @down micro_batch 3 after (%7) on @from0
         %10 = ppcrt.run @both micro_batch 3 after (%9, %8) on @compute
         %11 = ppcrt.send @up micro_batch 3 after (%10) on @to0
+        %12 = ppcrt.run @update on @compute
       }
     }
     ppcrt.message @down from @device0::@h after @forward to @device1::@y before @both
     ppcrt.message @up from @device1::@dy after @both to @device0::@g before @backward
   }
-  func.func @multiply(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
-    %0 = ppc.mul %x, %w : tensor<4xf32>
-    return %0 : tensor<4xf32>
+  func.func @multiply(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.matmul "bh,fh->bf" %x, %w : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+    return %0 : tensor<1x4xf32>
   }
-  func.func @negate(%x: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
-    %0 = ppc.scale %x by -1.0 : tensor<4xf32>
-    return %0 : tensor<4xf32>
+  func.func @activate(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.silu %x : tensor<1x4xf32>
+    return %0 : tensor<1x4xf32>
   }
-  func.func @gradient(%g: tensor<4xf32>, %h: tensor<4xf32>, %dw: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "backward"} {
-    %0 = ppc.mul %g, %h : tensor<4xf32>
-    %1 = ppc.add %dw, %0 : tensor<4xf32>
-    return %1 : tensor<4xf32>
+  func.func @gradient(%g: tensor<1x4xf32>, %h: tensor<1x4xf32>, %dw: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {ppcrt.routine = "backward"} {
+    %0 = ppc.matmul "bf,bh->fh" %g, %h : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+    %1 = ppc.add %dw, %0 : tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
   }
-  func.func @step(%w: tensor<4xf32>, %dw: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "update"} {
-    %0 = ppc.all_reduce %dw over ["dp"] <sum> : tensor<4xf32>
-    %1 = ppc.sub %w, %0 : tensor<4xf32>
-    return %1 : tensor<4xf32>
+  func.func @step(%w: tensor<4x4xf32>, %dw: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) attributes {ppcrt.routine = "update"} {
+    %0 = ppc.all_reduce %dw over ["dp"] <sum> : tensor<4x4xf32>
+    %1 = ppc.sub %w, %0 : tensor<4x4xf32>
+    return %1, %0 : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+  func.func @nothing() attributes {ppcrt.routine = "update"} {
+    return
   }
 }
 
 // -----
 
 // Buckets of gradients on a stream of their own, weights gathered beforehand, copies to the host and back; offsets that
-// share bytes where one use comes before the other. What it computes is said by the logical program.
+// share bytes where one use comes before the other.
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
   module @logical {
     func.func @step(%x: tensor<4x4xf32> {ppc.input = "x"}, %w: tensor<4x4xf32> {ppc.parameter = "w"})
@@ -168,18 +189,29 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
 // -----
 
 // Neighbours that have something for each other exchange it.
-module {
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 1>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @step(%x: tensor<2x4xf32> {ppc.input = "x"}) -> (tensor<4x4xf32> {ppc.result = "gradient", ppc.of = "w"}) {
+      %0 = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<1x4xf32>) -> (tensor<4x4xf32>) {
+        %g = ppc.silu %xi : tensor<1x4xf32>
+        %dw = ppc.matmul "bf,bg->fg" %g, %g : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+        ppc.yield %dw : tensor<4x4xf32>
+      }
+      return %0 : tensor<4x4xf32>
+    }
+  }
   // expected-remark @below {{100 orders agree (seed 1)}}
-  ppcrt.program @train grid <pp = 2> micro_batches 2 {
+  ppcrt.program @train grid <pp = 2, dp = 1> micro_batches 2 {
     ppcrt.device @device0 at 0 {
       ppcrt.stream @compute
       ppcrt.stream @messages
-      ppcrt.buffer @x input "x" : memref<4xf32> slots 2
-      ppcrt.buffer @h saved : memref<4xf32> slots 2
-      ppcrt.buffer @g message : memref<4xf32> slots 2
-      ppcrt.buffer @sum gradient "w" : memref<4xf32>
+      ppcrt.buffer @x input "x" : memref<1x4xf32> slots 2
+      ppcrt.buffer @h saved : memref<1x4xf32> slots 2
+      ppcrt.buffer @g message : memref<1x4xf32> slots 2
+      ppcrt.buffer @sum gradient "w" : memref<4x4xf32>
       ppcrt.routine @forward forward code @copy reads [@x] writes [@h]
       ppcrt.routine @backward backward code @add reads [@g, @sum] writes [@sum]
+      ppcrt.routine @update update code @keep reads [@sum] writes [@sum]
       ppcrt.step {
         %0 = ppcrt.load micro_batch 0 on @compute
         %1 = ppcrt.run @forward micro_batch 0 on @compute
@@ -190,34 +222,44 @@ module {
         %6 = ppcrt.run @backward micro_batch 0 after (%5) on @compute
         %7 = ppcrt.receive @up micro_batch 1 on @messages
         %8 = ppcrt.run @backward micro_batch 1 after (%7) on @compute
+        %9 = ppcrt.run @update on @compute
       }
     }
     ppcrt.device @device1 at 1 {
       ppcrt.stream @compute
       ppcrt.stream @messages
-      ppcrt.buffer @y message : memref<4xf32> slots 2
-      ppcrt.buffer @dy saved : memref<4xf32> slots 2
-      ppcrt.routine @both forward code @negate reads [@y] writes [@dy]
+      ppcrt.buffer @y message : memref<1x4xf32> slots 2
+      ppcrt.buffer @dy saved : memref<1x4xf32> slots 2
+      ppcrt.routine @both forward code @activate reads [@y] writes [@dy]
+      ppcrt.routine @update update code @nothing reads [] writes []
       ppcrt.step {
         %0 = ppcrt.receive @down micro_batch 0 on @messages
         %1 = ppcrt.run @both micro_batch 0 after (%0) on @compute
         %2 = ppcrt.exchange send @up micro_batch 0 receive @down micro_batch 1 after (%1) on @messages
         %3 = ppcrt.run @both micro_batch 1 after (%2) on @compute
         %4 = ppcrt.send @up micro_batch 1 after (%3) on @messages
+        %5 = ppcrt.run @update on @compute
       }
     }
     ppcrt.message @down from @device0::@h after @forward to @device1::@y before @both
     ppcrt.message @up from @device1::@dy after @both to @device0::@g before @backward
   }
-  func.func @copy(%x: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
-    return %x : tensor<4xf32>
+  func.func @copy(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {ppcrt.routine = "forward"} {
+    return %x : tensor<1x4xf32>
   }
-  func.func @negate(%x: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
-    %0 = ppc.scale %x by -1.0 : tensor<4xf32>
-    return %0 : tensor<4xf32>
+  func.func @activate(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.silu %x : tensor<1x4xf32>
+    return %0 : tensor<1x4xf32>
   }
-  func.func @add(%g: tensor<4xf32>, %sum: tensor<4xf32>) -> tensor<4xf32> attributes {ppcrt.routine = "backward"} {
-    %0 = ppc.add %g, %sum : tensor<4xf32>
-    return %0 : tensor<4xf32>
+  func.func @add(%g: tensor<1x4xf32>, %sum: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {ppcrt.routine = "backward"} {
+    %0 = ppc.matmul "bf,bg->fg" %g, %g : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+    %1 = ppc.add %sum, %0 : tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
+  }
+  func.func @keep(%sum: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {ppcrt.routine = "update"} {
+    return %sum : tensor<4x4xf32>
+  }
+  func.func @nothing() attributes {ppcrt.routine = "update"} {
+    return
   }
 }
