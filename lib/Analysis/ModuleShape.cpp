@@ -48,6 +48,7 @@ template <typename Shape, typename Visit> static void forEachField(Shape &shape,
   visit("experts_every", shape.moe.every);
   visit("expert_groups", shape.moe.groups);
   visit("groups_per_token", shape.moe.groupsPerToken);
+  visit("normalizes_top_k", shape.moe.normalizesTopK);
   visit("shared_gate", shape.moe.sharedGate);
   visit("score_bias", shape.moe.scoreBias);
   visit("prediction_layers", shape.predictionLayers);

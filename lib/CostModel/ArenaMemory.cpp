@@ -133,10 +133,6 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size
     scratch = std::max(scratch, own);
   }
   program.f32Parameters = std::max(0.0, program.parameters + program.expertParameters - program.roundedParameters);
-  // Tensor parallelism cuts experts like any feed-forward.
-  double left = program.expertParameters * (1 - double(layout.etp) / double(layout.tp));
-  program.expertParameters -= left;
-  program.roundedParameters -= left;
   setSaved(program, kept, core);
   // And what comes from the layer behind and goes to the one before.
   program.backwardWorkspace = Bytes(scratch + 2 * sizes.passed());
@@ -144,7 +140,7 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size
 
 std::pair<Bytes, Bytes> mlir::ppc::arenaMessages(const PricingContext &context) {
   ArenaSizes sizes(context);
-  return {Bytes(sizes.wide * sizes.stream), Bytes(sizes.passed())};
+  return {Bytes(sizes.wide * sizes.stream), Bytes(sizes.wide * sizes.stream)};
 }
 
 static bool holds(llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held, LayerKind kind) {

@@ -18,7 +18,95 @@ static double travellingShare(const ExpertShape &moe, const GroupPlacement &grou
   return std::min(1.0, met / topK);
 }
 
+void TransformerLayer::enterExperts() {
+  using When = LayerTransfer::When;
+  if (layout.tp == 1)
+    return;
+  double choices = double(model.moe.topK);
+  // The gate's factor is between what shared experts give and its sum over ranks, so their parts are summed alone.
+  int64_t sums = model.moe.sharedGate ? 3 : 1;
+  if (!layout.sequenceParallel) {
+    LayerTransfer inputs = over(When::Backward, TransferKind::AllReduce, 32, tokens * hidden);
+    inputs.calls = sums;
+    build.transfers("expert input", {inputs, over(When::Backward, TransferKind::AllReduce, 32, tokens * choices)});
+    return;
+  }
+  // Tokens in f32 with their choices, which the gradient of what experts give goes by too.
+  double whole = tp * streamTokens;
+  LayerTransfer inputs = over(When::Backward, TransferKind::ReduceScatter, 32, whole * hidden);
+  inputs.calls = sums;
+  LayerOp &op =
+      build.transfers("expert input", {over(When::Forward, TransferKind::AllGather, 32, whole * hidden), inputs});
+  bool isWhole = model.moe.topK == 1 && model.moe.normalizesTopK; // the weight of a single choice is one
+  if (isWhole)
+    build.addTransfer(op, over(When::Backward, TransferKind::AllReduce, 32, tokens));
+  else
+    build.addTransfer(op, over(When::Backward, TransferKind::ReduceScatter, 32, whole * choices));
+  for (When when : {When::Forward, When::Again}) {
+    LayerTransfer chosen = over(when, TransferKind::AllGather, 32, whole * choices);
+    chosen.calls = isWhole && when == When::Again ? 1 : 2;
+    build.addTransfer(op, chosen);
+  }
+  if (!model.moe.sharedFfn)
+    return;
+  if (narrowBits() == 16)
+    build.addTransfer(op, over(When::Forward, TransferKind::AllGather, 16, whole * hidden));
+  build.addTransfer(op, over(When::AgainForWeights, TransferKind::AllGather, narrowBits(), whole * hidden));
+}
+
+void TransformerLayer::leaveExperts() {
+  using When = LayerTransfer::When;
+  if (layout.tp == 1)
+    return;
+  bool isCut = layout.sequenceParallel;
+  double whole = tp * streamTokens, elements = isCut ? whole * hidden : tokens * hidden;
+  TransferKind sum = isCut ? TransferKind::ReduceScatter : TransferKind::AllReduce;
+  bool narrowShared = model.moe.sharedFfn && (narrowBits() == 16 || model.moe.sharedGate);
+  if (model.moe.sharedGate) { // backward reads what the gate scales
+    LayerOp &shared = build.transfers("shared expert output", {over(When::Forward, sum, 32, elements)});
+    if (isCut) {
+      build.addTransfer(shared, over(When::Forward, TransferKind::AllGather, 32, whole));
+      build.addTransfer(shared, over(When::Backward, TransferKind::AllGather, 32, whole));
+    }
+  }
+  size_t first = build.result().ops.size();
+  LayerOp &op = build.transfers("expert output", {over(When::Forward, sum, 32, elements)});
+  if (isCut) {
+    build.addTransfer(op, over(When::Backward, TransferKind::AllGather, 32, elements));
+    if (narrowShared)
+      build.addTransfer(op, over(When::Backward, TransferKind::AllGather, narrowBits(), elements));
+  }
+  endLayer(first);
+}
+
+void TransformerLayer::compiledExperts() {
+  const ExpertShape &moe = model.moe;
+  norm("feed-forward norm", streamTokens, hidden);
+  build.linearBf16("router", streamTokens, double(moe.experts), hidden, Bytes(0));
+  build.stream("routing", streamTokens * double(moe.experts) * 24, streamTokens * double(moe.experts) * 16, 8, 8,
+               Bytes(0));
+  enterExperts();
+  // Every expert has a slot for each token of a sequence; what is not there is zero, and computed all the same.
+  double rows = tokens * double(moe.experts), width = largestShare(moe.ffn, layout.tp), inner = rows * width;
+  build.stream("dispatch", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
+  build.experts("expert up-projection", moe.experts, rows, 2 * width, hidden, Bytes(0));
+  build.stream("expert activation", inner * 6, inner * 10, 1, 1, Bytes(0));
+  build.experts("expert down-projection", moe.experts, rows, hidden, width, Bytes(0));
+  build.stream("combine", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
+  if (moe.sharedFfn) {
+    denseBlock(double(moe.sharedFfn), /*shared=*/true);
+    if (!moe.sharedGate)
+      endLayer(build.result().ops.size() - 1);
+  }
+  if (moe.sharedGate)
+    build.linearBf16("shared expert gate", streamTokens, 1, hidden, Bytes(0));
+  leaveExperts();
+  residual("feed-forward residual");
+}
+
 void TransformerLayer::expertBlock() {
+  if (stack.arena)
+    return compiledExperts();
   const ExpertShape &moe = model.moe;
   auto &ops = build.result().ops;
   norm("feed-forward norm", streamTokens, hidden);

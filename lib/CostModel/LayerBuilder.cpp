@@ -56,6 +56,7 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
     op.backwardKernels += kernels;
   }
   op.flops = Flops(2 * rows * n * k);
+  op.backwardFlops = 2 * op.flops;
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + weights));
   op.saved = saved * (keptShare(precision) * context.activationScale());
   op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
@@ -108,6 +109,7 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   op.forwardKernels = slices;
   op.backwardKernels = 2 * slices;
   op.flops = Flops(2 * rows * n * k);
+  op.backwardFlops = 2 * op.flops;
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + double(groups) * n * k));
   op.saved = saved * (keptShare(precision) * context.activationScale());
   op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
@@ -189,6 +191,64 @@ LayerOp &LayerBuilder::collective(llvm::StringRef name, const GroupPlacement &gr
   op.traffic = forwardBytes * context.activationScale();
   op.forwardKernels = forwardBytes.value > 0 ? int(slices) : 0;
   op.backwardKernels = backwardBytes.value > 0 ? int(slices) : 0;
+  return op;
+}
+
+static CollectiveKind collectiveKind(TransferKind kind) {
+  switch (kind) {
+  case TransferKind::AllGather:
+    return CollectiveKind::AllGather;
+  case TransferKind::ReduceScatter:
+    return CollectiveKind::ReduceScatter;
+  case TransferKind::AllToAll:
+    return CollectiveKind::AllToAll;
+  default:
+    return CollectiveKind::AllReduce;
+  }
+}
+
+TransferRow mlir::ppc::rowOf(const LayerTransfer &transfer) {
+  TransferRow row;
+  row.phase = transfer.when == LayerTransfer::When::Forward ? LedgerPhase::Forward : LedgerPhase::Backward;
+  row.kind = transfer.kind;
+  row.members = MemberSet(transfer.ranks, transfer.stride);
+  row.elementBits = transfer.elementBits;
+  row.elements = transfer.elements;
+  row.calls = transfer.calls;
+  return row;
+}
+
+static GroupPlacement placementOf(const PricingContext &context, const MemberSet &members) {
+  return placeGroup(context.cluster.levels(), std::max<int64_t>(1, members.innerStride()), members.size());
+}
+
+Seconds mlir::ppc::transferTime(const PricingContext &context, const TransferRow &row) {
+  Seconds each = collectiveTime(context.cluster, collectiveKind(row.kind), Bytes(double(row.bytes())),
+                                placementOf(context, row.members));
+  return double(row.calls) * (each / context.device().collectiveShare + context.device().collectiveMeeting);
+}
+
+void LayerBuilder::addTransfer(LayerOp &op, const LayerTransfer &transfer) {
+  op.transfers.push_back(transfer);
+  TransferRow row = rowOf(transfer);
+  Seconds time = transferTime(context, row);
+  bool forward = transfer.when == LayerTransfer::When::Forward;
+  (forward ? op.forward : op.backward) += time;
+  (forward ? op.forwardLink : op.backwardLink) += time;
+  (forward ? op.forwardKernels : op.backwardKernels) += int(transfer.calls);
+  if (transfer.when >= LayerTransfer::When::Again)
+    op.gatheredAgain += time;
+  if (forward)
+    op.traffic += Bytes(double(row.calls * row.bytes()));
+  GroupPlacement group = placementOf(context, row.members);
+  op.leavesUnit |= group.size() > group.members.front();
+}
+
+LayerOp &LayerBuilder::transfers(llvm::StringRef name, llvm::ArrayRef<LayerTransfer> transfers) {
+  LayerOp &op = add(name, OpClass::Communication);
+  op.forwardKernels = op.backwardKernels = 0;
+  for (const LayerTransfer &transfer : transfers)
+    addTransfer(op, transfer);
   return op;
 }
 

@@ -33,6 +33,9 @@ public:
   /// One collective in forward and one in backward (bytes 0: none).
   LayerOp &collective(llvm::StringRef name, const GroupPlacement &group, CollectiveKind forward, Bytes forwardBytes,
                       CollectiveKind backward, Bytes backwardBytes);
+  /// The same of compiled programs: the transfers that stand in their code. Nothing where the group is of one rank.
+  LayerOp &transfers(llvm::StringRef name, llvm::ArrayRef<LayerTransfer> transfers);
+  void addTransfer(LayerOp &op, const LayerTransfer &transfer);
   /// Runs `op`'s backward communication beside `compute`: what stays exposed replaces it.
   void hide(Seconds &communication, Seconds compute) const;
 

@@ -40,7 +40,7 @@ Seconds LayerProgram::recomputeFull() const {
   }
   Seconds total;
   for (size_t i = 0; i < end; ++i)
-    total += ops[i].forward;
+    total += ops[i].endsLayer ? Seconds(0) : ops[i].forward;
   for (const LayerOp &op : ops)
     total -= op.gatheredAgain;
   return total;
@@ -48,6 +48,11 @@ Seconds LayerProgram::recomputeFull() const {
 Seconds LayerProgram::communication() const {
   return sum<Seconds>(*this,
                       [](const LayerOp &op) { return op.kind == OpClass::Communication ? op.forward : Seconds(0); });
+}
+Seconds LayerProgram::communicationAgain() const {
+  return sum<Seconds>(*this, [](const LayerOp &op) {
+    return op.kind == OpClass::Communication && !op.endsLayer ? op.forward : Seconds(0);
+  });
 }
 Bytes LayerProgram::saved() const {
   return sum<Bytes>(*this, [](const LayerOp &op) { return op.saved; });

@@ -64,53 +64,6 @@ void Ledger::settle() {
   settleRows(memory, &MemoryRow::bytes);
 }
 
-/// Numbers by what they are of, in words; a stable order for people.
-using Entries = std::map<std::string, int64_t>;
-
-static std::string placeOf(int64_t device, LedgerPhase phase) {
-  return llvm::formatv("device {0} {1} ", device, toString(phase)).str();
-}
-
-static bool byTotal(const TransferRow &row, int64_t smallCall) {
-  return row.phase == LedgerPhase::Prepare || row.phase == LedgerPhase::Update || row.bytes() < smallCall;
-}
-
-static Entries entriesOf(const Ledger &ledger, int64_t smallCall) {
-  Entries entries;
-  for (const TransferRow &row : ledger.transfers) {
-    std::string text =
-        placeOf(row.device, row.phase) + llvm::formatv("{0} over {1}, ", toString(row.kind), row.members.text()).str();
-    if (byTotal(row, smallCall))
-      entries[text + llvm::formatv(
-                         "{0}elements of {1} bits: bytes",
-                         row.phase == LedgerPhase::Prepare || row.phase == LedgerPhase::Update ? "" : "small calls, ",
-                         row.elementBits)
-                         .str()] += row.bytes() * row.calls;
-    else
-      entries[text + llvm::formatv("{0} elements of {1} bits: calls", row.elements, row.elementBits).str()] +=
-          row.calls;
-  }
-  for (const WorkRow &row : ledger.work)
-    entries[placeOf(row.device, row.phase) + (row.attention ? "attention: FLOPs" : "products: FLOPs")] += row.flops;
-  for (const MemoryRow &row : ledger.memory)
-    entries[llvm::formatv("device {0} {1}: bytes", row.device, toString(row.kind)).str()] += row.bytes;
-  return entries;
-}
-
-std::vector<std::string> LedgerComparison::differences(const Ledger &priced, const Ledger &emitted) const {
-  Entries all = entriesOf(priced, smallCall), found = entriesOf(emitted, smallCall);
-  std::map<std::string, std::pair<int64_t, int64_t>> both;
-  for (const auto &[text, number] : all)
-    both[text].first = number;
-  for (const auto &[text, number] : found)
-    both[text].second = number;
-  std::vector<std::string> lines;
-  for (const auto &[text, numbers] : both)
-    if (numbers.first != numbers.second)
-      lines.push_back(llvm::formatv("{0}: {1} priced, {2} emitted", text, numbers.first, numbers.second).str());
-  return lines;
-}
-
 void mlir::ppc::printLedgers(llvm::ArrayRef<std::pair<llvm::StringRef, const Ledger *>> ledgers,
                              llvm::raw_ostream &out) {
   std::map<std::string, std::vector<int64_t>> lines; // cells before the numbers

@@ -8,6 +8,14 @@ static double tokensOf(const PricingContext &context) {
   return double(context.layout.microBatch) * double(context.job.sequence) / double(context.layout.cp);
 }
 
+/// Elements of the residual stream of compiled programs, of all blocks of the sequence where it is cut.
+static int64_t paddedStream(const PricingContext &context) {
+  const ParallelLayout &layout = context.layout;
+  int64_t parts = layout.sequenceParallel ? layout.tp : 1;
+  return layout.microBatch * parts * int64_t(largestShare(context.job.sequence / layout.cp, parts)) *
+         context.model.hidden;
+}
+
 LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   LayerProgram program;
   LayerBuilder build(context, program);
@@ -20,7 +28,16 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   build.stream("embedding", tokens * hidden * 2 * stream, tokens * hidden * 4 * stream, kernels, 2, Bytes(tokens * 8));
   bool whole = stack.replicatesEmbedding;
   program.parameters += context.paddedVocabulary() / (whole ? 1 : double(layout.tp)) * hidden;
-  if (layout.tp > 1 && !whole) {
+  if (layout.tp > 1 && stack.arena) {
+    using When = LayerTransfer::When;
+    if (layout.sequenceParallel)
+      build.transfers("embedding output",
+                      {{When::Forward, TransferKind::ReduceScatter, layout.tp, 1, 32, paddedStream(context)},
+                       {When::Backward, TransferKind::AllGather, layout.tp, 1, 32, paddedStream(context)}});
+    else
+      build.transfers("embedding output",
+                      {{When::Forward, TransferKind::AllReduce, layout.tp, 1, 32, paddedStream(context)}});
+  } else if (layout.tp > 1 && !whole) {
     Bytes bytes(tokens * hidden * stream);
     if (layout.sequenceParallel)
       build.collective("embedding output", context.tensorGroup, CollectiveKind::ReduceScatter, bytes,
@@ -57,7 +74,16 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
                Bytes(streamTokens * hidden * (fused ? 2 : 14)));
   program.parameters += hidden;
   Bytes activation(tokens * hidden * 2), sum(tokens * hidden * in);
-  if (layout.tp > 1) {
+  if (layout.tp > 1 && stack.arena) {
+    using When = LayerTransfer::When;
+    int64_t narrow = elementBytes(layout.precision) < 4 ? 16 : 32, elements = paddedStream(context);
+    if (layout.sequenceParallel)
+      build.transfers("head input", {{When::Forward, TransferKind::AllGather, layout.tp, 1, narrow, elements},
+                                     {When::Backward, TransferKind::ReduceScatter, layout.tp, 1, 32, elements},
+                                     {When::AgainForWeights, TransferKind::AllGather, layout.tp, 1, narrow, elements}});
+    else
+      build.transfers("head input", {{When::Backward, TransferKind::AllReduce, layout.tp, 1, 32, elements}});
+  } else if (layout.tp > 1) {
     if (layout.sequenceParallel)
       build.collective("head input", context.tensorGroup, CollectiveKind::AllGather, activation,
                        CollectiveKind::ReduceScatter, sum);
@@ -79,7 +105,10 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     build.stream("loss", logits * 34, logits * 14, 10, 3, Bytes(logits * 6));
   else // cast, log-softmax
     build.stream("loss", logits * 14, logits * 18, 4, 3, Bytes(logits * (gathered ? 8 : 6)));
-  if (layout.tp > 1 && !gathered) {
+  if (layout.tp > 1 && stack.arena) { // the logarithm of the sum of exponentials, the target's logit
+    build.transfers("loss terms",
+                    {{LayerTransfer::When::Forward, TransferKind::AllReduce, layout.tp, 1, 32, int64_t(tokens), 2}});
+  } else if (layout.tp > 1 && !gathered) {
     Bytes row(tokens * 4);
     build.collective("loss terms", context.tensorGroup, CollectiveKind::AllReduce, row, CollectiveKind::AllReduce,
                      Bytes(0));

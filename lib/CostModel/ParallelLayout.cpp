@@ -97,6 +97,34 @@ llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &
   return llvm::Error::success();
 }
 
+HeadCut mlir::ppc::cutHeads(int64_t kvHeads, int64_t groupSize, int64_t tp) {
+  int64_t heads = tp;
+  while (heads > 1 && (tp % heads || kvHeads % heads || groupSize % (tp / heads)))
+    --heads;
+  if (heads > 1)
+    return {heads, tp / heads};
+  return kvHeads % tp && groupSize % tp == 0 ? HeadCut{1, tp} : HeadCut{tp, 1};
+}
+
+std::optional<unsigned> mlir::ppc::updateCut(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> before,
+                                             int64_t parts) {
+  std::optional<unsigned> best;
+  double bestShare = 1;
+  auto block = [](int64_t extent, int64_t cuts) { return double((extent + cuts - 1) / cuts); };
+  for (unsigned dim = 0; dim < extents.size(); ++dim) {
+    int64_t after = before[dim] * parts;
+    // A block of a block is a block of the whole only where the cut is even.
+    if (after > extents[dim] || (before[dim] > 1 && extents[dim] % after))
+      continue;
+    double share = block(extents[dim], after) / block(extents[dim], before[dim]);
+    if (share < bestShare) {
+      bestShare = share;
+      best = dim;
+    }
+  }
+  return best;
+}
+
 int64_t ParallelLayout::recomputedOf(size_t stage, int64_t layers) const {
   if (recompute != Recompute::Full)
     return 0;

@@ -1,6 +1,7 @@
 #include "ppc/CostModel/StageCost.h"
 
 #include "ArenaMemory.h"
+#include "CompiledState.h"
 #include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ LayerSums mlir::ppc::sumUp(const LayerProgram &program, const Stack &stack) {
   for (const LayerOp &op : program.ops) {
     if (op.kind == OpClass::Communication) {
       sums.communication[0] += op.forward + op.backward;
-      sums.communication[1] += op.forward + op.backward + (op.forward - op.gatheredAgain);
+      sums.communication[1] += op.forward + op.backward + (op.endsLayer ? Seconds(0) : op.forward) - op.gatheredAgain;
     }
     if (op.kind == OpClass::Communication && op.leavesUnit) {
       sums.forwardLeaving += op.forwardLink;
@@ -53,7 +54,7 @@ LayerSums mlir::ppc::sumUp(const LayerProgram &program, const Stack &stack) {
     }
     sums.flops += op.flops.value * op.passes;
     sums.flopsSelective += op.flops.value * (op.passes + op.attentionCore);
-    sums.flopsFull += op.flops.value * (op.passes + 1);
+    sums.flopsFull += op.flops.value * (op.passes + !op.endsLayer);
   }
   for (size_t i = 0; i < program.meeting; ++i) {
     const LayerOp &op = program.ops[i];
@@ -206,6 +207,9 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
     const LayerProgram &program = programs.programs[kind];
     const LayerSums &sums = programs.sums[kind];
     const StateExchange exchange = exchangeOf(context, program);
+    StateSizes state;
+    if (context.stack.arena && context.isTransformer)
+      state = compiledState(context, LayerKind(kind));
     for (bool again : {false, true}) {
       LayerTimes times = timeLayer(context, program, sums, exchange, again);
       LayerPrice &price = result.prices[kind][again];
@@ -223,6 +227,7 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.expertParameters = program.expertParameters;
       price.roundedParameters = program.roundedParameters;
       price.f32Parameters = program.f32Parameters;
+      price.state = state;
       price.kept = again ? program.input : selective ? sums.savedSelective : sums.saved;
       price.keptForWeights = sums.weightOperands;
       if (context.layout.copiesActivations() && context.cluster.host.bandwidth.value > 0)
@@ -284,6 +289,7 @@ void ChunkCost::add(const LayerPrice &price, double times) {
   expertParameters += times * price.expertParameters;
   roundedParameters += times * price.roundedParameters;
   f32Parameters += times * price.f32Parameters;
+  state.add(price.state, times);
   kept += times * price.kept;
   keptForWeights += times * price.keptForWeights;
   if (working + gathered < price.working + price.gathered) {

@@ -1,5 +1,7 @@
+#include "CompiledState.h"
 #include "LayerBuilder.h"
 #include "ppc/CostModel/MixedStep.h"
+#include "ppc/CostModel/PricedLedger.h"
 #include "ppc/CostModel/StepParts.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -16,7 +18,8 @@ StepEstimator::StepEstimator(PipelineTimer::Compiled compiled)
     : state(std::make_unique<State>(State{PipelineTimer(std::move(compiled)), PipelineTime()})) {}
 StepEstimator::~StepEstimator() = default;
 
-StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, double experts) {
+StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, double experts,
+                                 llvm::ArrayRef<TransferRow> transfers) {
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
   const Device &device = context.device();
@@ -60,9 +63,13 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
                           : inBuckets(CollectiveKind::AllGather, weights, group);
     }
   };
-  exchange(dense, layout.tp, ranks, shard);
   int64_t expertRanks = std::max<int64_t>(1, layout.expertDataRanks());
-  exchange(experts, layout.ep * layout.etp, expertRanks, std::min(shard, expertRanks));
+  if (transfers.empty()) {
+    exchange(dense, layout.tp, ranks, shard);
+    exchange(experts, layout.ep * layout.etp, expertRanks, std::min(shard, expertRanks));
+  }
+  for (const TransferRow &row : transfers)
+    (row.kind == TransferKind::AllGather ? costs.gather : costs.reduction) += transferTime(context, row);
   if (ranks > 1 && layout.zero < 3)
     costs.reduction += parameters * stack.trainedShare * context.cluster.stateExchangeDelay;
 
@@ -137,6 +144,8 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
   Bytes message(tokens * double(context.model.hidden) * context.streamBytes() * context.activationScale());
   if (context.message)
     message = *context.message;
+  else if (stack.arena && context.isTransformer)
+    message = Bytes(4 * double(compiledMessage(context)) * (layout.sequenceParallel ? double(layout.tp) : 1));
   if (layout.sequenceParallel || (stack.scatterGatherSends && layout.tp > 1))
     message = message / double(layout.tp);
   int64_t stride = layout.dp * layout.tp * layout.cp;
@@ -156,6 +165,14 @@ PipelineMessages mlir::ppc::priceMessages(const PricingContext &context) {
 StepCost mlir::ppc::assembleStep(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                                  const PipelineProgram &program, const PipelineTime &time) {
   return assembleStep([&](int64_t) -> const PricingContext & { return context; }, chunks, program, time);
+}
+
+/// Of compiled programs whose parameters are known tensor by tensor.
+static std::vector<TransferRow> stateRows(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                                          llvm::ArrayRef<PipelineChunk> held, int64_t device) {
+  if (!context.stack.arena || !context.isTransformer)
+    return {};
+  return stateTransfers(context, device, deviceState(context, chunks, held));
 }
 
 /// Peak of all devices together; one that has no products in the layout's precision counts with what stands in for it.
@@ -205,7 +222,7 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
     }
     if (model.tiedEmbeddings && layout.pp > 1 && device + 1 == layout.pp)
       dense += context.paddedVocabulary() * double(model.hidden) / double(layout.tp);
-    StateCosts once = priceState(context, dense, experts);
+    StateCosts once = priceState(context, dense, experts, stateRows(context, chunks, program.chunks[device], device));
     stage.gradientReduction = once.reduction;
     stage.parameterGather = once.gather;
     stage.optimizer = once.optimizer;

@@ -2,6 +2,7 @@
 // docs/CostModel.md has the table.
 #include "TransformerLayer.h"
 #include "ArenaMemory.h"
+#include "CompiledState.h"
 
 #include <algorithm>
 
@@ -35,9 +36,84 @@ void TransformerLayer::residual(llvm::StringRef name) {
                  Bytes(elements * kept));
 }
 
+LayerTransfer TransformerLayer::over(LayerTransfer::When when, TransferKind kind, int64_t bits, double elements) const {
+  return {when, kind, layout.tp, 1, bits, int64_t(elements)};
+}
+
+void TransformerLayer::enterCompiled(llvm::StringRef name, double width) {
+  using When = LayerTransfer::When;
+  if (layout.sequenceParallel) { // blocks of the sequence are padded
+    double whole = tp * streamTokens * width;
+    build.transfers(name, {over(When::Forward, TransferKind::AllGather, narrowBits(), whole),
+                           over(When::Backward, TransferKind::ReduceScatter, 32, whole),
+                           over(When::AgainForWeights, TransferKind::AllGather, narrowBits(), whole)});
+  } else {
+    build.transfers(name, {over(When::Backward, TransferKind::AllReduce, 32, tokens * width)});
+  }
+}
+
+void TransformerLayer::leaveCompiled(llvm::StringRef name) {
+  using When = LayerTransfer::When;
+  if (!layout.sequenceParallel) {
+    build.transfers(name, {over(When::Forward, TransferKind::AllReduce, 32, tokens * hidden)});
+    return;
+  }
+  LayerOp &op =
+      build.transfers(name, {over(When::Forward, TransferKind::ReduceScatter, 32, tp * streamTokens * hidden)});
+  if (gathersGradient)
+    build.addTransfer(op, over(When::Backward, TransferKind::AllGather, narrowBits(), tp * streamTokens * hidden));
+}
+
+void TransformerLayer::enterWithKeys(double keyWidth) {
+  using When = LayerTransfer::When;
+  HeadCut cut = compiledHeads(context);
+  // Behind the sum of keys, what comes of queries and of values is still to be summed over those that share.
+  LayerTransfer keys = over(When::Backward, TransferKind::AllReduce, 32, tokens * keyWidth);
+  keys.ranks = cut.group;
+  LayerTransfer inputs = over(When::Backward, TransferKind::AllReduce, 32, tokens * hidden), others = inputs;
+  inputs.ranks = cut.group;
+  inputs.calls = 2;
+  LayerOp &op = build.transfers("attention input", {keys, inputs});
+  if (cut.heads == 1)
+    return;
+  others.ranks = cut.heads;
+  others.stride = cut.group;
+  build.addTransfer(op, others);
+}
+
+void TransformerLayer::shareKeyValueHeads(double keyWidth, double valueWidth) {
+  using When = LayerTransfer::When;
+  HeadCut cut = compiledHeads(context);
+  if (cut.group == 1 || !layout.sequenceParallel)
+    return;
+  double whole = tp * streamTokens;
+  if (cut.heads == 1) { // each projects its part of the sequence; keys are kept whole behind the rotation
+    build.transfers("keys and values",
+                    {over(When::Forward, TransferKind::AllGather, narrowBits(), whole * keyWidth),
+                     over(When::Forward, TransferKind::AllGather, narrowBits(), whole * valueWidth),
+                     over(When::Backward, TransferKind::ReduceScatter, narrowBits(), whole * keyWidth),
+                     over(When::Backward, TransferKind::ReduceScatter, narrowBits(), whole * valueWidth),
+                     over(When::Again, TransferKind::AllGather, narrowBits(), whole * valueWidth)});
+    return;
+  }
+  // Their gradients are summed over those that share a head, those of the input over the others.
+  double padded =
+      double(layout.microBatch) * double(cut.heads) * largestShare(context.job.sequence, cut.heads) * hidden;
+  LayerTransfer keys = over(When::Backward, TransferKind::AllReduce, narrowBits(), tokens * keyWidth), values = keys;
+  values.elements = int64_t(tokens * valueWidth);
+  keys.ranks = values.ranks = cut.group;
+  LayerTransfer inputs = over(When::Backward, TransferKind::ReduceScatter, 32, padded);
+  inputs.ranks = cut.heads;
+  inputs.stride = cut.group;
+  inputs.calls = 2;
+  build.transfers("keys and values", {keys, values, inputs});
+}
+
 void TransformerLayer::enterTensorParallel(llvm::StringRef name) {
   if (layout.tp == 1)
     return;
+  if (stack.arena)
+    return enterCompiled(name, hidden);
   Bytes bytes(tokens * hidden * streamBytes), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
     build.collective(name, context.tensorGroup, CollectiveKind::AllGather, gathered, CollectiveKind::ReduceScatter,
@@ -55,6 +131,8 @@ void TransformerLayer::copySequence() {
 void TransformerLayer::leaveTensorParallel(llvm::StringRef name) {
   if (layout.tp == 1)
     return;
+  if (stack.arena)
+    return leaveCompiled(name);
   copySequence();
   Bytes bytes(tokens * hidden * streamBytes), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
@@ -65,7 +143,7 @@ void TransformerLayer::leaveTensorParallel(llvm::StringRef name) {
 }
 
 void TransformerLayer::overlapTensorParallel(size_t first) {
-  if (layout.tp == 1)
+  if (layout.tp == 1 || stack.arena)
     return;
   auto &ops = build.result().ops;
   // The collective that enters runs beside the product behind it, the one that leaves beside the product before it.
@@ -188,9 +266,12 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
   build.result().ops.push_back(op);
 }
 
-void TransformerLayer::attentionOfProducts(double heads) {
-  double batch = double(layout.microBatch) * heads, queries = tokens / double(layout.microBatch),
-         keys = double(context.job.sequence);
+void TransformerLayer::attentionOfProducts(double heads, int64_t window) {
+  double batch = double(layout.microBatch) * heads, queries = tokens / double(layout.microBatch);
+  // Keys that the mask hides are not computed: pairs of a query and a key that it sees, and how many each has.
+  double sequence = double(context.job.sequence),
+         seen = window && double(window) < sequence ? double(window) : sequence;
+  double pairs = seen * (seen + 1) / 2 + (sequence - seen) * seen, keys = std::ceil(pairs / sequence);
   double scores = batch * queries * keys, outputs = tokens * heads;
   double headDim = double(model.queryHeadDim()), valueDim = double(model.valueHeadDim());
   // Forward: scores, their mask, maximum, exponential and sum row by row, weighted values. Backward: scores and
@@ -203,6 +284,11 @@ void TransformerLayer::attentionOfProducts(double heads) {
                Bytes(outputs * valueDim * 2));
   for (LayerOp &op : llvm::MutableArrayRef(build.result().ops).take_back(4))
     op.attentionCore = true;
+  auto core = llvm::MutableArrayRef(build.result().ops).take_back(4);
+  core[0].flops = Flops(2 * batch * pairs * headDim);
+  core[0].backwardFlops = 3 * core[0].flops; // scores again, gradients of queries and of keys
+  core[1].flops = Flops(2 * batch * pairs * valueDim);
+  core[1].backwardFlops = 2 * core[1].flops;
   // Probabilities and their gradients.
   build.result().backwardWorkspace =
       std::max(build.result().backwardWorkspace, Bytes(scores * 2 * 2) * context.activationScale());
@@ -259,6 +345,31 @@ void TransformerLayer::contextExchange(double kvBytes, double queryBytes, LayerO
   }
 }
 
+void TransformerLayer::enterLatents() {
+  using When = LayerTransfer::When;
+  if (layout.tp == 1)
+    return;
+  const LatentAttention &latent = model.latent;
+  double query = latent.queryRank ? double(latent.queryRank) : hidden, keyValue = double(latent.keyValueRank),
+         rope = double(latent.ropeHeadDim);
+  if (!layout.sequenceParallel) {
+    build.transfers("latents", {over(When::Backward, TransferKind::AllReduce, 32, tokens * query),
+                                over(When::Backward, TransferKind::AllReduce, 32, tokens * keyValue),
+                                over(When::Backward, TransferKind::AllReduce, 32, tokens * rope)});
+    return;
+  }
+  double whole = tp * streamTokens;
+  LayerOp &op = build.transfers("latents", {});
+  for (double width : {query, keyValue}) {
+    build.addTransfer(op, over(When::Forward, TransferKind::AllGather, narrowBits(), whole * width));
+    build.addTransfer(op, over(When::Backward, TransferKind::ReduceScatter, 32, whole * width));
+    build.addTransfer(op, over(When::AgainForWeights, TransferKind::AllGather, narrowBits(), whole * width));
+  }
+  // The part of the keys that all heads share is kept whole behind the rotation.
+  build.addTransfer(op, over(When::Forward, TransferKind::AllGather, narrowBits(), whole * rope));
+  build.addTransfer(op, over(When::Backward, TransferKind::ReduceScatter, narrowBits(), whole * rope));
+}
+
 void TransformerLayer::latentProjections() {
   const LatentAttention &latent = model.latent;
   double heads = largestShare(model.heads, layout.tp);
@@ -274,13 +385,16 @@ void TransformerLayer::latentProjections() {
                Bytes(0));
   norm("key-value norm", streamTokens, double(latent.keyValueRank));
   size_t first = build.result().ops.size();
-  enterTensorParallel("gather latents");
+  if (stack.arena)
+    enterLatents();
+  else
+    enterTensorParallel("gather latents");
   double queryInput = latent.queryRank ? double(latent.queryRank) : hidden;
   size_t up = build.result().ops.size();
   build.linear("query up-projection", tokens, heads * queryDim, queryInput, Bytes(tokens * queryInput * 2));
   build.linear("key-value up-projection", tokens, heads * keyValue, double(latent.keyValueRank),
                Bytes(tokens * double(latent.keyValueRank) * 2));
-  if (layout.tp > 1) { // the latents are narrower than the hidden state
+  if (layout.tp > 1 && !stack.arena) { // the latents are narrower than the hidden state
     double share = (queryInput + double(latent.keyValueRank + latent.ropeHeadDim)) / hidden;
     build.result().ops[first].forward = build.result().ops[first].forward * share;
     build.result().ops[first].backward = build.result().ops[first].backward * share;
@@ -296,6 +410,11 @@ void TransformerLayer::latentProjections() {
 
 void TransformerLayer::attentionBlock(int64_t layer) {
   double heads = largestShare(model.heads, layout.tp), kvHeads = largestShare(model.kvHeads, layout.tp);
+  if (stack.arena && !model.latent) {
+    HeadCut cut = compiledHeads(context);
+    kvHeads = largestShare(model.kvHeads, cut.heads);
+    heads = kvHeads * largestShare(model.heads / model.kvHeads, cut.group);
+  }
   double queryWidth = heads * double(model.queryHeadDim()), keyWidth = kvHeads * double(model.queryHeadDim());
   double valueWidth = kvHeads * double(model.valueHeadDim()), outputWidth = heads * double(model.valueHeadDim());
   norm("attention norm", streamTokens, hidden);
@@ -306,8 +425,19 @@ void TransformerLayer::attentionBlock(int64_t layer) {
     valueWidth = outputWidth;
     kvHeads = heads;
   } else {
-    enterTensorParallel("attention input");
-    build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, hidden, keptInput());
+    if (stack.arena && sumsKeysEarly(context))
+      enterWithKeys(keyWidth);
+    else
+      enterTensorParallel("attention input");
+    HeadCut cut = stack.arena ? compiledHeads(context) : HeadCut{};
+    if (cut.group > 1 && cut.heads == 1 && layout.sequenceParallel) {
+      build.linear("query projection", tokens, queryWidth, hidden, keptInput());
+      build.linear("key and value projections", streamTokens, keyWidth + valueWidth, hidden, Bytes(0), 2);
+    } else {
+      build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, hidden, keptInput());
+    }
+    if (stack.arena)
+      shareKeyValueHeads(keyWidth, valueWidth);
     if (model.queryKeyNorm)
       build.stream("query and key norm", tokens * (queryWidth + keyWidth) * 4, tokens * (queryWidth + keyWidth) * 6, 2,
                    4, Bytes(tokens * (queryWidth + keyWidth) * 2));
@@ -324,7 +454,7 @@ void TransformerLayer::attentionBlock(int64_t layer) {
   }
   bool windowed = model.slidingWindow && layer % model.slidingWindowEvery == 0;
   if (stack.attentionOfProducts) {
-    attentionOfProducts(heads);
+    attentionOfProducts(heads, windowed ? model.slidingWindow : 0);
   } else if (layout.attention == AttentionKernel::Unfused || layout.attention == AttentionKernel::FusedSoftmax) {
     unfusedAttention(heads, double(context.job.sequence));
   } else {
@@ -335,7 +465,11 @@ void TransformerLayer::attentionBlock(int64_t layer) {
     build.result().ops[attention] = priced;
   }
   build.linear("output projection", tokens, hidden, outputWidth, Bytes(tokens * outputWidth * 2));
+  size_t product = build.result().ops.size() - 1;
   leaveTensorParallel("attention output");
+  gathersGradient = !model.parallelResidual;
+  if (stack.arena && model.parallelResidual) // only the residual stream behind the layer reads it
+    endLayer(product);
   overlapTensorParallel(first);
   residual("attention residual");
 }
@@ -371,7 +505,10 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
   build.linear("feed-forward down-projection", tokens, hidden, width, Bytes(inner * 2));
   if (shared)
     return;
+  size_t product = build.result().ops.size() - 1;
   leaveTensorParallel("feed-forward output");
+  if (stack.arena)
+    endLayer(product);
   overlapTensorParallel(first);
   residual("feed-forward residual");
 }

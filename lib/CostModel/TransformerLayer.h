@@ -15,8 +15,11 @@ public:
   TransformerLayer(const PricingContext &context, LayerProgram &program)
       : context(context), model(context.model), layout(context.layout), stack(context.stack), build(context, program),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
-        streamTokens(layout.sequenceParallel ? tokens / double(layout.tp) : tokens), tp(double(layout.tp)),
-        hidden(double(model.hidden)), streamBytes(context.streamBytes()),
+        streamTokens(!layout.sequenceParallel ? tokens
+                     : stack.arena
+                         ? double(layout.microBatch) * largestShare(context.job.sequence / layout.cp, layout.tp)
+                         : tokens / double(layout.tp)),
+        tp(double(layout.tp)), hidden(double(model.hidden)), streamBytes(context.streamBytes()),
         gatheredBytes(std::min(2.0, elementBytes(layout.precision))) {}
 
   void attentionBlock(int64_t layer);
@@ -30,15 +33,34 @@ private:
   void enterTensorParallel(llvm::StringRef name);
   /// After a product whose weights are cut by rows.
   void leaveTensorParallel(llvm::StringRef name);
+  /// What stands in the code of compiled programs for both; `width`: of what is gathered, and of its gradient.
+  void enterCompiled(llvm::StringRef name, double width);
+  void leaveCompiled(llvm::StringRef name);
+  /// The entry of attention where sumsKeysEarly.
+  void enterWithKeys(double keyWidth);
+  /// What ranks that cut the query heads of one key-value head exchange of keys and values.
+  void shareKeyValueHeads(double keyWidth, double valueWidth);
+  /// Their transfers over all tensor-parallel ranks.
+  LayerTransfer over(LayerTransfer::When when, TransferKind kind, int64_t bits, double elements) const;
+  /// Experts of compiled programs, cut by their inner width like any feed-forward.
+  void compiledExperts();
+  void enterExperts();
+  void leaveExperts();
+  void enterLatents();
   /// Collectives work along the outermost dimension; a sequence behind the batch is put together or taken apart by a
   /// copy.
   void copySequence();
+  /// Backward reads nothing of what the ops from `first` on compute.
+  void endLayer(size_t first) {
+    for (LayerOp &op : llvm::MutableArrayRef(build.result().ops).drop_front(first))
+      op.endsLayer = true;
+  }
   void overlapTensorParallel(size_t first);
   /// Hides the experts' exchange, which is among the ops from `first` on.
   void overlapExchange(size_t first);
   void latentProjections();
   /// Products and passes over whole rows of scores; backward computes the scores again. No context parallelism.
-  void attentionOfProducts(double heads);
+  void attentionOfProducts(double heads, int64_t window);
   void unfusedAttention(double heads, double keys);
   void fusedAttention(double heads, double kvHeads, int64_t window);
   void contextExchange(double kvBytes, double queryBytes, LayerOp &attention);
@@ -49,12 +71,14 @@ private:
     return Bytes((gathered ? tokens : streamTokens) * hidden * 2);
   }
 
+  bool gathersGradient = true; // what leaves a region: of parallel ones the first does for both
   const PricingContext &context;
   const ModelShape &model;
   const ParallelLayout &layout;
   const Stack &stack;
   LayerBuilder build;
   double tokens, streamTokens, tp, hidden, streamBytes;
+  int64_t narrowBits() const { return elementBytes(layout.precision) < 4 ? 16 : 32; } // of what products read
   double gatheredBytes; // per element, of operands that are gathered: quantised before
 };
 

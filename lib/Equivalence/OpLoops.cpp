@@ -231,7 +231,8 @@ std::optional<OpLoops> loopsOf(Operation *op) {
       .Case([](MulOp op) { return linearIn(pointwise(op, true), {0, 1}); })
       .Case<DivOp>([](auto op) { return linearIn(pointwise(op, false), {0}); }) // 0 / 0 in the padding
       .Case<SiluBackwardOp, GeluBackwardOp>([](auto op) { return linearIn(pointwise(op, true), {1}); })
-      .Case<ConvertOp, SqrtOp, SiluOp, GeluOp, ClipScaleOp>([](auto op) { return pointwise(op, true); })
+      .Case([](ConvertOp op) { return op.widens() ? linearTogether(op) : pointwise(op, true); })
+      .Case<SqrtOp, SiluOp, GeluOp, ClipScaleOp>([](auto op) { return pointwise(op, true); })
       .Case<ExpOp, LogOp, RsqrtOp, SigmoidOp>([](auto op) { return pointwise(op, false); })
       .Case([](MatmulOp op) { return matmulLoops(op); })
       .Case([](ReduceOp op) { return reduceLoops(op); })

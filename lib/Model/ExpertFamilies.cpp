@@ -19,7 +19,7 @@ void ConfigReader::readMixtral() {
   shape.moe.experts = size("num_local_experts", 8);
   readTopK("num_local_experts", 2);
   shape.moe.ffn = shape.ffn;
-  config.routing.normalizeTopK = true;
+  shape.moe.normalizesTopK = true;
   config.routing.balanceLossFactor = reader.number("router_aux_loss_coef", 0.001);
   reader.only("router_jitter_noise", 0);
 }
@@ -31,7 +31,7 @@ void ConfigReader::readQwenExperts() {
   moe.firstLayer = moe.every - 1;
   reader.only("mlp_only_layers", llvm::json::Array{});
   mayBeNull({"mlp_only_layers"});
-  config.routing.normalizeTopK = reader.boolean("norm_topk_prob", false);
+  shape.moe.normalizesTopK = reader.boolean("norm_topk_prob", false);
   config.routing.balanceLossFactor = reader.number("router_aux_loss_coef", 0.001);
 }
 
@@ -124,7 +124,7 @@ void ConfigReader::readDeepseekExperts() {
   reader.only("topk_method", "noaux_tc");
   reader.only("scoring_func", "sigmoid");
   config.routing.sigmoid = true;
-  config.routing.normalizeTopK = reader.boolean("norm_topk_prob", true);
+  shape.moe.normalizesTopK = reader.boolean("norm_topk_prob", true);
   config.routing.scale = reader.positive("routed_scaling_factor", 2.5);
 }
 

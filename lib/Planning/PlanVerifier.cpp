@@ -56,6 +56,7 @@ std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm:
     chunk.expertParameters += price.expertParameters;
     chunk.roundedParameters += price.roundedParameters;
     chunk.f32Parameters += price.f32Parameters;
+    chunk.state.add(price.state, 1);
     chunk.kept += price.kept;
     chunk.keptForWeights += price.keptForWeights;
     if (price.working + price.gathered > chunk.working + chunk.gathered)

@@ -82,7 +82,7 @@ static TimeBreakdown breakDownTime(const ModelShape &model, const ParallelLayout
         if (op.kind != OpClass::Communication)
           time.parts[static_cast<int>(op.kind)] += count * (op.forward + op.backward + op.weightGradient);
       time[TimeKind::Recompute] +=
-          microBatches * double(again[kind]) * (program.recomputeFull() - program.communication());
+          microBatches * double(again[kind]) * (program.recomputeFull() - program.communicationAgain());
       time[TimeKind::Recompute] += microBatches * double(chunk.count[kind] - again[kind]) *
                                    program.recomputePartial(layout.recompute == Recompute::Selective);
     }

@@ -44,8 +44,8 @@ static GroupTimes byGroup(const LayerProgram &program, Seconds exposed, bool bac
   GroupTimes times;
   for (const LayerOp &op : program.ops)
     if (op.kind == OpClass::Communication)
-      times[int(op.group)] +=
-          std::max(Seconds(0), backward ? op.backward + (again ? op.forward : Seconds(0)) : op.forward);
+      times[int(op.group)] += std::max(
+          Seconds(0), backward ? op.backward + (again && !op.endsLayer ? op.forward : Seconds(0)) : op.forward);
   Seconds sum = totalTime(times);
   if (sum.value > 0)
     return scaled(times, exposed / sum);

@@ -11,6 +11,7 @@
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/InitPpc.h"
 #include "ppc/Support/Heartbeat.h"
+#include "ppc/Transforms/Plan/PlanLedger.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -139,9 +140,24 @@ bool copyTo(OutputFile &output, const std::string &path) {
 }
 
 /// --emit=ledger.
-bool printLedger(const Compilation &compilation, OutputFile &output) {
+bool printLedger(Compilation &compilation, const CompileOptions &options, OutputFile &output) {
+  llvm::Expected<Ledger> priced = planLedger(compilation.getModule(), options.cluster);
+  if (!compilation.lowerTo(options.emit)) {
+    llvm::consumeError(priced.takeError());
+    return false;
+  }
   FailureOr<Ledger> emitted = programLedger(compilation.getModule());
-  return succeeded(emitted) && writeText(output, [&](raw_ostream &os) { printLedgers({{"emitted", &*emitted}}, os); });
+  if (failed(emitted)) {
+    llvm::consumeError(priced.takeError());
+    return false;
+  }
+  SmallVector<std::pair<StringRef, const Ledger *>> columns;
+  if (priced)
+    columns.push_back({"priced", &*priced});
+  else
+    llvm::errs() << "note: not priced: " << llvm::toString(priced.takeError()) << "\n";
+  columns.push_back({"emitted", &*emitted});
+  return writeText(output, [&](raw_ostream &os) { printLedgers(columns, os); });
 }
 
 bool run(MLIRContext &context, const CompileOptions &options, const std::string &programName) {
@@ -169,7 +185,7 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
                  os << op << "\n";
            });
   if (options.emit == Emit::Ledger)
-    return compilation.lowerTo(options.emit) && printLedger(compilation, *output);
+    return printLedger(compilation, options, *output);
   if (options.emit < Emit::Object)
     return compilation.lowerTo(options.emit) &&
            writeText(*output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });

@@ -44,6 +44,11 @@ OpFoldResult ScaleOp::fold(FoldAdaptor) {
   return getFactor().convertToDouble() == 1.0 ? OpFoldResult(getX()) : OpFoldResult();
 }
 
+bool ConvertOp::widens() {
+  auto bits = [](Value value) { return tensorType(value).getElementTypeBitWidth(); };
+  return bits(getX()) < bits(getY());
+}
+
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
   if (getX().getType() == getType())
     return getX();

@@ -89,8 +89,8 @@ def Ppc_ScaleOp : Ppc_DifferentiableOp<"scale", [SameOperandsAndResultType]> {
 def Ppc_ConvertOp : Ppc_DifferentiableOp<"convert", [SameOperandsAndResultShape]> {
   let summary = "change of element type";
   let description = [{
-    Rounds to nearest even where the result has fewer bits. What is partial does not pass: a sum of rounded parts is not the
-    rounded sum.
+    Rounds to nearest even where the result has fewer bits. Then what is partial does not pass: a sum of rounded parts is not the
+    rounded sum. Where the result has no fewer bits, no number changes and partial sums pass.
 
     Example: `%y = ppc.convert %x : tensor<4x8xf32> to tensor<4x8xbf16>`
   }];
@@ -98,6 +98,10 @@ def Ppc_ConvertOp : Ppc_DifferentiableOp<"convert", [SameOperandsAndResultShape]
   let results = (outs Ppc_FloatTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// Whether every number stays what it is: from 16 bits to f32, from f32 to f64.
+    bool widens();
+  }];
 }
 
 def Ppc_SumOp : Ppc_DifferentiableOp<"sum", [SameOperandsAndResultType]> {

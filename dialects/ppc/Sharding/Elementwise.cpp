@@ -29,8 +29,8 @@ ShardingRule SiluBackwardOp::getShardingRule() {
 ShardingRule GeluBackwardOp::getShardingRule() {
   return ShardingRuleBuilder(*this).pointwise().linear(Linearity::Each, {1}).keepsZeroPadding(0).build();
 }
-// Rounding a partial sum is not rounding the sum, so nothing partial passes.
-ShardingRule ConvertOp::getShardingRule() { return pointwiseRule(*this, true); }
+// Rounding a partial sum is not rounding the sum, so nothing partial passes; widening changes no number.
+ShardingRule ConvertOp::getShardingRule() { return widens() ? linearRule(*this) : pointwiseRule(*this, true); }
 
 ShardingRule DivOp::getShardingRule() { return pointwiseRule(*this, false); } // 0 / 0
 ShardingRule ExpOp::getShardingRule() { return pointwiseRule(*this, false); }

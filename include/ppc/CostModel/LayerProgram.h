@@ -5,6 +5,7 @@
 
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/CostModel/CollectiveCost.h"
+#include "ppc/CostModel/Ledger.h"
 #include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/CostModel/Stack.h"
 
@@ -17,6 +18,17 @@ llvm::StringRef toString(OpClass kind);
 /// Whose collective a communication op is.
 enum class OpGroup { Tensor, Context, Expert, ExpertTensor };
 constexpr int opGroupCount = 4;
+
+/// A collective in the code of a compiled program, of one micro-batch: a row of its ledger before it is known how often
+/// a layer runs. Its op's seconds are computed of it.
+struct LayerTransfer {
+  /// Again: of a value that forward had already and did not keep.
+  enum class When { Forward, Backward, Again, AgainForWeights };
+  When when = When::Forward;
+  TransferKind kind = TransferKind::AllReduce;
+  int64_t ranks = 1, stride = 1; // the members of the group
+  int64_t elementBits = 32, elements = 0, calls = 1;
+};
 
 struct LayerOp {
   llvm::StringRef name; // of static storage: "qkv projection"
@@ -36,6 +48,41 @@ struct LayerOp {
   bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
   bool unrecorded = false;    // launched one by one where graphs record the rest
   bool leavesUnit = false;    // communication through network adapters
+  // Of compiled programs, for their ledger.
+  llvm::SmallVector<LayerTransfer, 0> transfers;
+  Flops backwardFlops;    // of both gradients
+  bool endsLayer = false; // backward reads nothing of it: it is not recomputed with its layer
+};
+
+/// Of compiled programs: elements of all tensors of parameters on one rank, padding included, that take part in each
+/// exchange of a step, and that are held. Sums over layers.
+struct StateSizes {
+  double reduced = 0;           // gradients summed over the data-parallel ranks
+  double reducedOverTensor = 0; // over these and all tensor-parallel ranks
+  double reducedOverShared = 0; // over these and the ranks that share a key-value head
+  double reducedOverHeads = 0;  // over these and the ranks that do not
+  double scattered = 0;         // reduce-scattered over the data-parallel ranks (ZeRO-1), all blocks
+  double gathered = 0;          // all-gathered over them, all blocks, in f32 after the update
+  double gatheredRounded = 0;   // the same, rounded, before the first micro-batch
+  // Of what all tensor-parallel ranks hold alike, where they share the work: over these, and over all ranks of a stage.
+  double reducedInTensor = 0, scatteredInTensor = 0, gatheredInTensor = 0;
+  double scatteredOverTensor = 0, gatheredOverTensor = 0;
+  double parameters = 0, states = 0, gradients = 0; // held, in f32: gradients with their accumulators
+  double prepared = 0;                              // held, rounded
+
+  unsigned cuts = 0; // which sets of axes cut gradients: bit n for the set n of bits (CompiledState.cpp)
+
+  StateSizes &add(const StateSizes &other, double times) {
+    cuts |= other.cuts;
+    for (double StateSizes::*size :
+         {&StateSizes::reduced, &StateSizes::reducedOverTensor, &StateSizes::reducedOverShared,
+          &StateSizes::reducedOverHeads, &StateSizes::scattered, &StateSizes::gathered, &StateSizes::gatheredRounded,
+          &StateSizes::parameters, &StateSizes::states, &StateSizes::gradients, &StateSizes::prepared,
+          &StateSizes::reducedInTensor, &StateSizes::scatteredInTensor, &StateSizes::gatheredInTensor,
+          &StateSizes::scatteredOverTensor, &StateSizes::gatheredOverTensor})
+      this->*size += times * (other.*size);
+    return *this;
+  }
 };
 
 /// One layer (or the embedding, or the head) on one rank.
@@ -57,7 +104,8 @@ struct LayerProgram {
   Seconds recomputePartial(bool selective) const;
   /// The whole layer, or up to the last value that backward reads; less what then need not be gathered again.
   Seconds recomputeFull() const;
-  Seconds communication() const; // exposed, of forward
+  Seconds communication() const;      // exposed, of forward
+  Seconds communicationAgain() const; // of that, what is done again where the whole layer is recomputed
   Bytes saved() const;
   Bytes savedSelective() const;
   Bytes weightOperands() const; // where weight gradients are put off: what waits for them
@@ -75,6 +123,7 @@ struct PricingContext {
   int64_t slices; // pieces that the pipeline's schedule cuts a sequence into; each runs on its own
   /// What passes between two stages per micro-batch where the model is no transformer; nothing: its residual stream.
   std::optional<Bytes> message;
+  bool isTransformer = true; // layers are those of `model`, tensor by tensor
   GroupPlacement tensorGroup, contextGroup, expertGroup, expertTensorGroup;
 
   PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,
@@ -102,6 +151,11 @@ struct PricingContext {
     return elementBytes(layout.precision) >= 4 ? layout.precision : Precision::Bf16;
   }
 };
+
+/// What a collective of a compiled program takes, all calls together: a function of its row alone.
+Seconds transferTime(const PricingContext &context, const TransferRow &row);
+/// The row of a layer's transfer, of one micro-batch.
+TransferRow rowOf(const LayerTransfer &transfer);
 
 /// What changes where weights are frozen (fine-tuning): adapters instead of weight gradients, weights that are widened
 /// before use, layers that backward does not reach. All of a built program; nothing where every weight is trained.

@@ -31,12 +31,13 @@ public:
   /// From the innermost to the outermost.
   void add(int64_t size, int64_t stride);
   int64_t size() const;
+  int64_t innerStride() const { return parts.empty() ? 1 : parts.front().second; }
   std::string text() const; // "2x4 2x16": two ranks 4 apart, twice, 16 apart; "1": a rank by itself
   bool operator==(const MemberSet &other) const { return parts == other.parts; }
   bool operator<(const MemberSet &other) const { return parts < other.parts; }
 
 private:
-  std::vector<std::pair<int64_t, int64_t>> parts; // size, stride
+  llvm::SmallVector<std::pair<int64_t, int64_t>, 2> parts; // size, stride
 };
 
 enum class TransferKind { AllReduce, AllGather, ReduceScatter, AllToAll, Message };
@@ -86,17 +87,6 @@ struct Ledger {
 
   /// Sorts rows; those of one key become one, and those of nothing none.
   void settle();
-};
-
-/// Two ledgers of one step, side by side.
-struct LedgerComparison {
-  /// Calls of fewer bytes are compared by the bytes of all of them together.
-  int64_t smallCall = 4096;
-
-  /// What differs, a line each: "device 0 forward all_gather over 2x1, 4096 elements of 32 bits: 6 calls priced, 8
-  /// emitted". In prepare and update, whose transfers are priced together, and below `smallCall`, bytes of each kind,
-  /// set of members and element type are compared. Both are settled.
-  std::vector<std::string> differences(const Ledger &priced, const Ledger &emitted) const;
 };
 
 /// A table with a header line: part (transfer, work, memory), device, phase, kind, members, element_bits, elements, and

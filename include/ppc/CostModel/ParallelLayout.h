@@ -77,6 +77,21 @@ struct ParallelLayout {
   int64_t recomputedOf(size_t stage, int64_t layers) const;
 };
 
+/// How compiled programs cut attention over tensor-parallel ranks: `heads` parts of the key-value heads, within each
+/// `group` parts of the query heads that share one. Ranks that share a key-value head are neighbours.
+struct HeadCut {
+  int64_t heads = 1, group = 1;
+};
+/// The largest part of `tp` that divides the key-value heads, if the rest divides the `groupSize` query heads of one;
+/// else by key-value heads alone, the last ranks with fewer.
+HeadCut cutHeads(int64_t kvHeads, int64_t groupSize, int64_t tp);
+
+/// The dimension of a tensor along which compiled programs cut the optimizer's state and the update `parts` ways
+/// besides the `before[d]` ways that dimension d of `extents` is cut already: where the block that is left is smallest,
+/// and among equals the outermost; nothing where no dimension has enough elements. A dimension that is cut already is
+/// cut further only evenly.
+std::optional<unsigned> updateCut(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> before, int64_t parts);
+
 /// Whether the layout can exist for the model and the job, whatever its time and memory. Errors name what does not
 /// divide or what is too large, with both numbers.
 llvm::Error verifyLayout(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout);

@@ -51,6 +51,7 @@ struct LayerPrice {
   Seconds stateExchange;                     // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
+  StateSizes state;                                // of arenas, where the model is a transformer
   Bytes kept;                                      // from forward to backward
   Bytes keptForWeights;                            // from backward to the weight gradient
   Bytes working;  // its activations while it is recomputed, and the largest temporaries
@@ -92,6 +93,7 @@ struct ChunkCost {
   Seconds stateExchange; // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
+  StateSizes state;                                // likewise
   Bytes kept;                                      // per micro-batch, from forward to backward
   Bytes keptForWeights;                            // of those, from backward to the weight gradient
   Bytes working, gathered;                         // LayerPrice's, of the layer where they are most together

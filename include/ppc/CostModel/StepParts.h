@@ -33,7 +33,9 @@ struct StateCosts {
   Seconds reduction, gather, optimizer;
   Seconds hostCopies; // of `optimizer`: offloaded gradients and weights on their way to the host and back
 };
-StateCosts priceState(const PricingContext &context, double dense, double experts);
+/// `transfers`: of compiled programs, instead of formulas over the parameters (stateTransfers).
+StateCosts priceState(const PricingContext &context, double dense, double experts,
+                      llvm::ArrayRef<TransferRow> transfers = {});
 
 /// What a stage keeps per micro-batch in flight beside its layers: what it received and sent (`keeps_stage_outputs`).
 Bytes keptStageOutputs(const PricingContext &context);

@@ -29,7 +29,6 @@ struct RopeScaling {
 /// How a router turns scores into expert weights.
 struct RoutingNumbers {
   bool sigmoid = false;         // else softmax over all experts
-  bool normalizeTopK = false;   // weights of a token's experts are divided by their sum
   double scale = 1;             // factor on the weights
   double balanceLossFactor = 0; // router_aux_loss_coef
 };

@@ -38,8 +38,9 @@ struct ExpertShape {
   // A token's experts come from at most groupsPerToken of `groups` equal groups of consecutive experts; 1: no such
   // limit.
   int64_t groups = 1, groupsPerToken = 1;
-  bool sharedGate = false; // the shared experts' output is scaled by a learned gate [hidden -> 1] (Qwen-MoE)
-  bool scoreBias = false;  // one value per expert that balances the load (DeepSeek-V3); counted with the router
+  bool normalizesTopK = false; // weights of a token's experts are divided by their sum
+  bool sharedGate = false;     // the shared experts' output is scaled by a learned gate [hidden -> 1] (Qwen-MoE)
+  bool scoreBias = false;      // one value per expert that balances the load (DeepSeek-V3); counted with the router
   explicit operator bool() const { return experts > 0; }
 };
 

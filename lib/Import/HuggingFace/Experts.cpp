@@ -27,7 +27,7 @@ Value ModelBuilder::experts(Value x, const std::string &name) {
   auto topK = create<TopKOp>(tensorOf(choices), RankedTensorType::get(choices, builder.getI32Type()), scores, bias,
                              builder.getI64IntegerAttr(moe.groups), builder.getI64IntegerAttr(moe.groupsPerToken));
   Value weights = topK.getValues();
-  if (routing.normalizeTopK) {
+  if (moe.normalizesTopK) {
     auto combiner = CombinerAttr::get(builder.getContext(), Combiner::Sum);
     Value sum = create<ReduceOp>(tensorOf({batch, sequence}), combiner, weights, builder.getDenseI64ArrayAttr({2}));
     weights = create<DivOp>(weights.getType(), weights, repeat(sum, choices, {2}));

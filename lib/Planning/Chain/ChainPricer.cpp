@@ -156,6 +156,7 @@ llvm::Expected<ChainPlan> ChainPricer::price(const ParallelLayout &asked, Templa
   TemplatePricing pricing = pricingOf(asked);
   ModelShape shape = programShape(request.model.name, int64_t(layers.size()));
   PricingContext context(shape, job, request.cluster, layout, request.stack);
+  context.isTransformer = false;
 
   // Programs of each choice; [1] recomputed.
   std::vector<std::vector<std::array<LayerPrice, 2>>> prices(chain->templates.size());

@@ -121,9 +121,9 @@ static void addRouter(const ExportInput &input, ArgumentList &out, ExportComment
   out.set("moe-router-score-function", routing.sigmoid ? "sigmoid" : "softmax");
   out.set("moe-router-dtype", "fp32");
   // Softmax over the chosen scores is softmax over all, divided by the sum of the chosen.
-  if (!routing.sigmoid && !routing.normalizeTopK)
+  if (!routing.sigmoid && !moe.normalizesTopK)
     out.flag("moe-router-pre-softmax");
-  if (routing.sigmoid && !routing.normalizeTopK && moe.topK > 1)
+  if (routing.sigmoid && !moe.normalizesTopK && moe.topK > 1)
     comments.push_back("the weights of a token's experts are divided by their sum there; the model does not do so");
   if (routing.scale != 1)
     out.set("moe-router-topk-scaling-factor", plain(routing.scale));

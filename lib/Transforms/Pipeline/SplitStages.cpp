@@ -36,6 +36,9 @@ private:
   int64_t orderOf(Value value);
   /// The buffer on `to`'s device that receives `value`.
   BufferOp receivedBuffer(Value value, Site from, Site to);
+  static bool isMadeAnywhere(Operation *op);
+  FailureOr<Value> makeHere(Operation *op, Site site, Operation *user);
+  bool isMadeElsewhere(Operation *op, Site site);
   LogicalResult cloneBody();
   LogicalResult addAccumulators();
   FailureOr<BufferOp> inputBuffer(int64_t stage, BlockArgument argument);
@@ -43,6 +46,7 @@ private:
   StepSplit &split;
   bool splitWeightGradient;
   DenseMap<Operation *, Site> sites;
+  DenseMap<std::pair<Value, int64_t>, Site> madeAgain; ///< where a device makes a value of another one again
   DenseMap<Operation *, int64_t> places;
   SmallVector<Accumulator> accumulators;   ///< of each result of the accumulate
   DenseMap<Operation *, size_t> messageTo; ///< by the buffer that receives it: its place in split.messages
@@ -144,6 +148,11 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
     result = function.argument(*buffer, value.getType());
   } else if (auto found = sites.find(op); found != sites.end()) {
     Site from = found->second;
+    auto known = madeAgain.find({value, split.placement.deviceOf(site.stage)});
+    if (known != madeAgain.end() && known->second.precedes(site))
+      from = known->second;
+    if (isMadeAnywhere(op) && from.action != RoutineKind::Prepare && !isSameDevice(from, site) && from.precedes(site))
+      return makeHere(op, site, user);
     if (from.action == RoutineKind::Prepare ? !isSameDevice(from, site) : !from.precedes(site)) {
       InFlightDiagnostic error = user->emitOpError() << "in " << site.str() << " needs a value that is not there yet";
       error.attachNote(op->getLoc()) << "it is computed in " << from.str();
@@ -158,8 +167,36 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
   return result;
 }
 
+/// Of a gather the block travels, and not what all ranks of a stage would send alike; of what is masked what is sent
+/// anyway.
+bool StepSplitter::isMadeAnywhere(Operation *op) { return isa<AllGatherOp, MaskPaddingOp>(op); }
+
+FailureOr<Value> StepSplitter::makeHere(Operation *op, Site site, Operation *user) {
+  FailureOr<Value> operand = materialize(op->getOperand(0), site, user);
+  if (failed(operand))
+    return failure();
+  StageFunction &function = functionAt(site);
+  Operation *copy = function.builder.clone(*op, function.mapping);
+  for (StringRef name : {attr::layer, attr::part, attr::stage})
+    if (Attribute attribute = user->getAttr(name))
+      copy->setAttr(name, attribute);
+  function.mapping.map(op->getResult(0), copy->getResult(0));
+  madeAgain.try_emplace({op->getResult(0), split.placement.deviceOf(site.stage)}, site);
+  return copy->getResult(0);
+}
+
+/// Made where it is used, of which nothing on its own device uses the result.
+bool StepSplitter::isMadeElsewhere(Operation *op, Site site) {
+  return isMadeAnywhere(op) && !op->use_empty() && llvm::none_of(op->getUsers(), [&](Operation *user) {
+           auto stage = user->getAttrOfType<IntegerAttr>(attr::stage);
+           return !stage || isSameDevice({stage.getInt(), site.action}, site);
+         });
+}
+
 LogicalResult StepSplitter::cloneTo(Operation *op, Site site) {
   sites[op] = site;
+  if (isMadeElsewhere(op, site))
+    return success();
   StageFunction &function = functionAt(site);
   for (Value operand : op->getOperands())
     if (failed(materialize(operand, site, op)))

@@ -3,6 +3,7 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/PlanCuts.h"
+#include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -96,8 +97,8 @@ LogicalResult PlanApplier::verify(unsigned number, RankedTensorType type, Shardi
   return success();
 }
 
-// Each axis goes where the block that is left is smallest, and among equals to the outermost dimension: there a block
-// is one piece of memory. Tensors that have too few elements for an axis stay whole along it.
+// Among equal dimensions the outermost: there a block is one piece of memory. Tensors that have too few elements for an
+// axis stay whole along it.
 ShardingAttr PlanApplier::cutForUpdate(RankedTensorType type, ShardingAttr sharding) {
   GridAttr grid = plan.getGrid();
   SmallVector<SmallVector<Attribute>> dims;
@@ -107,20 +108,9 @@ ShardingAttr PlanApplier::cutForUpdate(RankedTensorType type, ShardingAttr shard
     int64_t parts = grid.size(cast<StringAttr>(axis));
     if (parts < 2 || llvm::any_of(dims, [&](auto &axes) { return llvm::is_contained(axes, axis); }))
       continue;
-    std::optional<unsigned> best;
-    double bestShare = 1;
-    for (auto [dim, extent] : llvm::enumerate(type.getShape())) {
-      int64_t before = grid.product(ArrayAttr::get(type.getContext(), dims[dim])), after = before * parts;
-      // A block of a block is a block of the whole only where the cut is even.
-      if (after > extent || (before > 1 && extent % after))
-        continue;
-      double share = double(blockSize(extent, after)) / double(blockSize(extent, before));
-      if (share < bestShare) {
-        bestShare = share;
-        best = dim;
-      }
-    }
-    if (best)
+    auto before = llvm::map_to_vector(
+        dims, [&](auto &axes) { return int64_t(grid.product(ArrayAttr::get(type.getContext(), axes))); });
+    if (std::optional<unsigned> best = updateCut(type.getShape(), before, parts))
       dims[*best].push_back(axis);
   }
   auto cut = llvm::map_to_vector(dims, [&](auto &axes) { return ArrayAttr::get(type.getContext(), axes); });

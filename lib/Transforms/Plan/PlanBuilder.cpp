@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Analysis/PlanCuts.h"
+#include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/Planning/Chain/StageCutter.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -41,20 +42,16 @@ void PlanBuilder::addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorI
   auto cut = [&](StringRef dimension, ArrayRef<StringRef> axes) {
     dimensions.push_back(builder.getNamedAttr(dimension, builder.getStrArrayAttr(axes)));
   };
-  // The largest part of tp that divides the kv heads, if the rest divides the group.
-  int64_t byHead = tp;
-  while (byHead > 1 && (tp % byHead || kvHeads % byHead || group % (tp / byHead)))
-    --byHead;
-  bool both = kvHeads && byHead > 1 && byHead < tp;
+  HeadCut heads = cutHeads(kvHeads, group, tp);
+  bool both = kvHeads && heads.heads > 1 && heads.group > 1;
   if (both) {
-    addAxis("tp0", byHead);
-    addAxis("tp1", tp / byHead);
+    addAxis("tp0", heads.heads);
+    addAxis("tp1", heads.group);
     cut("kv_heads", {"tp0"});
     cut("head_group", {"tp1"});
   } else {
     addAxis("tp", tp);
-    bool byGroup = kvHeads && kvHeads % tp && group % tp == 0;
-    cut(byGroup ? "head_group" : "kv_heads", {"tp"});
+    cut(kvHeads && heads.group > 1 ? "head_group" : "kv_heads", {"tp"});
   }
   SmallVector<StringRef> whole = both ? SmallVector<StringRef>{"tp0", "tp1"} : SmallVector<StringRef>{"tp"};
   cut("ffn", whole);

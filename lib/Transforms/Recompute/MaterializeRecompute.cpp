@@ -27,10 +27,16 @@ public:
       if (!forward)
         users.push_back(&op);
     }
-    for (Operation *user : users)
+    for (Operation *user : users) {
+      if (Operation *same = markedTwin(user)) { // backward gathers itself what is gathered again
+        user->replaceAllUsesWith(copyOf(same, user));
+        user->erase();
+        continue;
+      }
       for (OpOperand &operand : user->getOpOperands())
         if (Operation *maker = operand.get().getDefiningOp(); maker && isMarked(maker))
           operand.set(copyOf(maker, user)->getResult(cast<OpResult>(operand.get()).getResultNumber()));
+    }
     for (Operation *op : llvm::reverse(marked)) {
       op->removeAttr(attr::recompute);
       if (op->use_empty())
@@ -41,6 +47,19 @@ public:
 
 private:
   bool isMarked(Operation *op) const { return op->getBlock() == &body && op->hasAttr(attr::recompute); }
+
+  /// A marked gather of the value that `op` gathers in the same way.
+  Operation *markedTwin(Operation *op) const {
+    auto gather = dyn_cast<AllGatherOp>(op);
+    if (!gather)
+      return nullptr;
+    for (Operation *user : gather.getX().getUsers())
+      if (auto other = dyn_cast<AllGatherOp>(user);
+          other && user != op && isMarked(user) && other.getDim() == gather.getDim() &&
+          other.getAxes() == gather.getAxes() && other.getType() == gather.getType())
+        return user;
+    return nullptr;
+  }
 
   /// The copy of a marked op, made before `user` with all that it needs, unless it is there already.
   Operation *copyOf(Operation *marked, Operation *user) {

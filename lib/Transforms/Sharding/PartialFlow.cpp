@@ -139,6 +139,25 @@ bool PartialFlow::meetsPending(Value value, StringAttr axis) {
   return meets[{value, axis}] = all;
 }
 
+/// Whether all that is computed of `value` is linear in it alone and has fewer elements together, so that it is cheaper
+/// to reduce what becomes of it (what experts give back, in slots, is combined to tokens).
+bool PartialFlow::shrinks(Value value, StringAttr axis) {
+  int64_t elements = 0;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    auto found = shardings.find(user);
+    if (found == shardings.end() || isa<AccumulateOp, ReshardOp>(user) || user->getNumResults() != 1)
+      return false;
+    const OpSharding &sharding = found->second;
+    if (sharding.rule.linearity != Linearity::Each || sharding.uses(axis) ||
+        !llvm::is_contained(sharding.rule.linearOperands, use.getOperandNumber()) ||
+        llvm::count(user->getOperands(), value) != 1)
+      return false;
+    elements += tensorType(user->getResult(0)).getNumElements();
+  }
+  return elements < tensorType(value).getNumElements();
+}
+
 // Through a product, say, with one pending operand: where what comes out meets other sums that are reduced anyway.
 bool PartialFlow::canFlowOn(Operation *op, const OpSharding &sharding) {
   std::optional<unsigned> flowing;
@@ -151,7 +170,8 @@ bool PartialFlow::canFlowOn(Operation *op, const OpSharding &sharding) {
   if (!flowing || op->getNumResults() != 1 || !llvm::is_contained(sharding.rule.linearOperands, *flowing))
     return false;
   for (auto &[axis, combiner] : used(op->getOperand(*flowing)))
-    if (combiner != Combiner::Sum || sharding.uses(axis) || !meetsPending(op->getResult(0), axis))
+    if (combiner != Combiner::Sum || sharding.uses(axis) ||
+        (!meetsPending(op->getResult(0), axis) && !shrinks(op->getOperand(*flowing), axis)))
       return false;
   return llvm::all_of(sharding.pending(0), [](auto &entry) { return entry.second == Combiner::Sum; });
 }

@@ -39,3 +39,27 @@ func.func @step(%x: tensor<4x4xf32> {ppc.input = "x"}) -> (tensor<f32> {ppc.resu
   }
   return %s : tensor<f32>
 }
+
+// -----
+
+// Backward gathers what the recomputed gather gathers: once is enough.
+// CHECK-LABEL: func.func @gathered
+func.func @gathered(%x: tensor<2x4xf32> {ppc.input = "x"}) -> (tensor<4x4xf32> {ppc.result = "loss"}) {
+  %s = ppc.accumulate (%xi = %x) micro_batches(1) : (tensor<2x4xf32>) -> tensor<4x4xf32> {
+    %a = ppc.silu %xi {ppc.part = #ppc.part<forward>, ppc.recompute} : tensor<2x4xf32>
+    %b = ppc.all_gather %a dim 0 over ["tp"] {ppc.part = #ppc.part<forward>, ppc.recompute} : tensor<2x4xf32> to tensor<4x4xf32>
+    %c = ppc.exp %b {ppc.part = #ppc.part<forward>, ppc.recompute} : tensor<4x4xf32>
+    %keep = ppc.add %c, %c {ppc.part = #ppc.part<forward>} : tensor<4x4xf32>
+    // CHECK:      ppc.add {{.*}}forward
+    // CHECK-NEXT: %[[A:.*]] = ppc.silu {{.*}}backward
+    // CHECK-NEXT: %[[B:.*]] = ppc.all_gather %[[A]] {{.*}}backward
+    // CHECK-NEXT: %[[C:.*]] = ppc.exp %[[B]] {{.*}}backward
+    // CHECK-NEXT: %[[D:.*]] = ppc.mul {{.*}}%[[C]]
+    // CHECK-NEXT: ppc.mul %[[D]], %[[B]] {{.*}}weight_gradient
+    %d = ppc.mul %keep, %c {ppc.part = #ppc.part<backward>} : tensor<4x4xf32>
+    %e = ppc.all_gather %a dim 0 over ["tp"] {ppc.part = #ppc.part<weight_gradient>} : tensor<2x4xf32> to tensor<4x4xf32>
+    %f = ppc.mul %d, %e {ppc.part = #ppc.part<weight_gradient>} : tensor<4x4xf32>
+    ppc.yield %f : tensor<4x4xf32>
+  }
+  return %s : tensor<4x4xf32>
+}

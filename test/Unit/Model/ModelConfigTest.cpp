@@ -84,11 +84,11 @@ TEST(ModelConfig, Experts) {
   EXPECT_EQ(mixtral.shape.moe.experts, 8);
   EXPECT_EQ(mixtral.shape.moe.topK, 2);
   EXPECT_EQ(mixtral.shape.moe.ffn, 14336);
-  EXPECT_TRUE(mixtral.routing.normalizeTopK);
+  EXPECT_TRUE(mixtral.shape.moe.normalizesTopK);
   ModelConfig qwen = configOf("qwen2-moe-57b");
   EXPECT_EQ(qwen.shape.moe.sharedFfn, 20480);
   EXPECT_TRUE(qwen.shape.moe.sharedGate);
-  EXPECT_FALSE(qwen.routing.normalizeTopK);
+  EXPECT_FALSE(qwen.shape.moe.normalizesTopK);
 }
 
 TEST(ModelConfig, DeepseekV3) {

@@ -9,8 +9,9 @@ def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
   let description = [{
     Cuts @step into functions `@stage<s>.forward`, `.backward`, `.weight_gradient` and `@device<d>.update`. An op of
     `ppc.accumulate` goes to the function of its `ppc.stage` and `ppc.part`; what crosses functions becomes a buffer, what
-    crosses devices a message. Backward and weight_gradient are one function where the schedule runs W right after B (nothing between
-    needs a buffer then) and `split-weight-gradient` is not given.
+    crosses devices a message: of what is gathered over ranks the block, which is gathered again where it arrives. Backward and
+    weight_gradient are one function where the schedule runs W right after B (nothing between needs a buffer then) and
+    `split-weight-gradient` is not given.
 
     A device holds the `vp` stages that the schedule places on it: their routines have the chunk of the stage, values that pass from one to
     the other on one device stay in a buffer. Parameters and sums that several of them use are there once.
@@ -25,7 +26,7 @@ def SplitStagesPass : Pass<"ppc-split-stages", "ModuleOp"> {
     Buffers with slots have one until `ppc-apply-schedule`.
   }];
   let options = [Option<"splitWeightGradient", "split-weight-gradient", "bool", "false",
-                        "put weight gradients in functions of their own">];
+                        "put weight gradients in functions of their own, whatever the schedule">];
   let dependentDialects = ["::mlir::ppc::PpcDialect", "::mlir::ppcrt::PpcRtDialect", "::mlir::func::FuncDialect"];
 }
 

@@ -46,7 +46,8 @@ def MaterializeRecomputePass : Pass<"ppc-materialize-recompute", "ModuleOp"> {
     The backward and weight-gradient ops of a `ppc.accumulate` that use the result of an op with `ppc.recompute` use a copy
     instead, with `ppc.part` backward and the layer and stage of the original. A copy uses copies of marked ops, and what is
     kept of the others. It stands before its first user, so it lives as short as it can. Collectives are copied as well: all
-    ranks of their groups run the same program, so all copy the same.
+    ranks of their groups run the same program, so all copy the same. Where backward gathers what a marked gather gathers, the
+    copy stands for both.
 
     Forward ops that only backward needed are erased. `ppc.recompute` is gone afterwards.
 

@@ -35,6 +35,7 @@ private:
   bool canFlow(Operation *op, const OpSharding &sharding);
   bool canFlowOn(Operation *op, const OpSharding &sharding);
   bool meetsPending(Value value, StringAttr axis);
+  bool shrinks(Value value, StringAttr axis);
   bool set(Value value, const Pending &pending);
 
   func::FuncOp function;

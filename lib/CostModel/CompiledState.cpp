@@ -1,0 +1,362 @@
+#include "CompiledState.h"
+
+#include "ppc/Sharding/ReshardPlanner.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir::ppc;
+
+HeadCut mlir::ppc::compiledHeads(const PricingContext &context) {
+  const ModelShape &model = context.model;
+  if (model.kvHeads < 1)
+    return {};
+  return model.latent ? cutHeads(model.heads, 1, context.layout.tp)
+                      : cutHeads(model.kvHeads, model.heads / model.kvHeads, context.layout.tp);
+}
+
+bool mlir::ppc::sumsKeysEarly(const PricingContext &context) {
+  const ParallelLayout &layout = context.layout;
+  return context.model.queryKeyNorm && compiledHeads(context).group > 1 && !layout.sequenceParallel &&
+         elementBytes(layout.precision) < 4;
+}
+
+namespace {
+
+/// Axes of a stage's ranks that can cut a gradient, as bits.
+enum GradientAxes : unsigned { DataAxis = 1, HeadAxis = 2, GroupAxis = 4, TensorAxes = HeadAxis | GroupAxis };
+
+/// A dimension of a tensor, and in how many parts and over which axes tensor parallelism cuts it.
+struct CutDimension {
+  int64_t extent, parts = 1;
+  unsigned axes = TensorAxes;
+};
+using CutShape = llvm::SmallVector<CutDimension, 5>;
+
+/// Whose ranks' parts of a gradient are summed besides those of the data-parallel ranks: nobody's; those that share a
+/// key-value head; those that do not; all tensor-parallel ranks, each of which has met a part of the sequence.
+enum class Summed { Data, SharedHeads, Heads, Tensor };
+
+/// Adds up the tensors of one part of the model.
+class StateBuilder {
+public:
+  explicit StateBuilder(const PricingContext &context)
+      : context(context), model(context.model), layout(context.layout), tp(layout.tp), cut(compiledHeads(context)),
+        narrow(elementBytes(layout.precision) < 4) {}
+
+  /// Read by products, rounded where they read less than f32.
+  void matrix(const CutShape &shape, Summed summed = Summed::Data) { add(shape, narrow, summed); }
+  /// Read as it is.
+  void plain(const CutShape &shape, Summed summed) { add(shape, false, summed); }
+  /// Whole on every rank; with sequence parallelism each meets a part of the sequence.
+  void replicated(const CutShape &shape) { plain(shape, along()); }
+  Summed along() const { return layout.sequenceParallel && tp > 1 ? Summed::Tensor : Summed::Data; }
+
+  void norm(int64_t width) {
+    replicated({{width}});
+    if (model.norm == NormKind::LayerNorm)
+      replicated({{width}});
+  }
+  void attention();
+  void latentAttention();
+  void feedForward(int64_t inner);
+  void experts();
+  void table(bool isRounded);
+
+  StateSizes sizes;
+
+private:
+  void add(const CutShape &shape, bool rounded, Summed summed);
+  void addPlanned(llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor);
+
+  const PricingContext &context;
+  const ModelShape &model;
+  const ParallelLayout &layout;
+  int64_t tp;
+  HeadCut cut;
+  bool narrow;
+};
+
+int64_t blockOf(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
+
+} // namespace
+
+void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
+  int64_t whole = 1; // on this rank
+  llvm::SmallVector<int64_t, 5> extents, before;
+  for (const CutDimension &dim : shape) {
+    whole *= blockOf(dim.extent, dim.parts);
+    extents.push_back(dim.extent);
+    before.push_back(dim.parts);
+  }
+  unsigned axes = 0; // that cut its gradient
+  for (const CutDimension &dim : shape)
+    axes |= dim.parts == 1 ? 0 : dim.axes;
+  int64_t block = whole;
+  bool isCut = false;
+  if (layout.zero >= 1 && layout.dp > 1)
+    if (std::optional<unsigned> dim = updateCut(extents, before, layout.dp)) {
+      block = whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * layout.dp);
+      isCut = true;
+    }
+  bool isWhole = llvm::all_of(shape, [](const CutDimension &dim) { return dim.parts == 1; });
+  bool overTensor = summed == Summed::Tensor || (summed == Summed::SharedHeads && cut.group == tp);
+  if (isWhole && summed != Summed::Heads && tp > 1 && layout.dp > 1 &&
+      8 * whole > 4096) // below, one collective is always the cheapest
+    addPlanned(extents, isCut ? updateCut(extents, before, layout.dp) : std::nullopt, overTensor);
+  else if (summed == Summed::Tensor && tp > 1)
+    sizes.reducedOverTensor += whole;
+  else if (summed == Summed::SharedHeads && cut.group > 1)
+    sizes.reducedOverShared += whole;
+  else if (summed == Summed::Heads && cut.heads > 1)
+    sizes.reducedOverHeads += whole;
+  else if (isCut)
+    sizes.scattered += block * layout.dp;
+  else
+    sizes.reduced += whole;
+  if (isCut)
+    axes |= DataAxis;
+  sizes.cuts |= 1u << axes;
+  if (isCut)
+    (rounded ? sizes.gatheredRounded : sizes.gathered) += block * layout.dp;
+  sizes.parameters += rounded ? block : whole;
+  sizes.states += 2 * block;
+  sizes.gradients += whole + (isCut ? block : 0);
+  if (rounded)
+    sizes.prepared += whole;
+}
+
+/// Tensor-parallel ranks that hold the same may share the sum of a large gradient: as the reshard planner says.
+void StateBuilder::addPlanned(llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor) {
+  LayoutAxis grid[] = {{"dp", layout.dp}, {"tp", tp}};
+  Layout from, to;
+  from.dims.resize(extents.size());
+  to.dims.resize(extents.size());
+  from.partial = overTensor ? std::vector<int>{0, 1} : std::vector<int>{0};
+  if (cutDim)
+    to.dims[*cutDim] = {0};
+  ReshardPlan plan = llvm::cantFail(planReshard(grid, extents, 4, from, to));
+  for (const ReshardStep &step : plan.steps) {
+    int64_t elements = 1, group = groupSize(step.axes, grid); // of a block on this rank, behind the step
+    for (int64_t extent : localShape(extents, step.result, grid))
+      elements *= extent;
+    bool data = step.axes == std::vector<int>{0}, tensor = step.axes == std::vector<int>{1};
+    switch (step.kind) {
+    case ReshardKind::AllReduce:
+      (data ? sizes.reduced : tensor ? sizes.reducedInTensor : sizes.reducedOverTensor) += elements;
+      break;
+    case ReshardKind::ReduceScatter:
+      (data ? sizes.scattered : tensor ? sizes.scatteredInTensor : sizes.scatteredOverTensor) += elements * group;
+      break;
+    case ReshardKind::AllGather: { // what is gathered is what each had, padding included
+      Layout before = step.result;
+      before.dims[step.dim].insert(before.dims[step.dim].end(), step.axes.begin(), step.axes.end());
+      int64_t block = 1;
+      for (int64_t extent : localShape(extents, before, grid))
+        block *= extent;
+      (data ? sizes.gathered : tensor ? sizes.gatheredInTensor : sizes.gatheredOverTensor) += block * group;
+      break;
+    }
+    default:
+      break;
+    }
+  }
+}
+
+void StateBuilder::attention() {
+  if (model.latent)
+    return latentAttention();
+  int64_t hidden = model.hidden, dim = model.headDim, group = model.heads / model.kvHeads;
+  bool both = cut.heads > 1 && cut.group > 1;
+  CutDimension heads{model.kvHeads, cut.heads, both ? HeadAxis : TensorAxes},
+      groups{group, cut.group, both ? GroupAxis : TensorAxes}, all{model.heads, tp};
+  bool byPart = model.family == "gpt2", byHead = model.family == "gpt_neox" || model.family == "bloom";
+  if (byPart)
+    matrix({{hidden}, {3}, all, {dim}});
+  else if (byHead)
+    matrix({all, {3}, {dim}, {hidden}});
+  if (byPart || byHead) {
+    if (model.attentionBias)
+      plain(byPart ? CutShape{{3}, all, {dim}} : CutShape{all, {3}, {dim}}, Summed::Data);
+  } else {
+    matrix({heads, groups, {dim}, {hidden}});
+    // Cut by heads too, their gradients are summed before the weights' are taken.
+    Summed summed = layout.sequenceParallel && cut.heads > 1 ? Summed::Data : Summed::SharedHeads;
+    Summed keys = sumsKeysEarly(context) ? Summed::Data : summed;
+    for (Summed each : {keys, summed})
+      matrix({heads, {dim}, {hidden}}, each);
+    if (model.attentionBias) {
+      plain({heads, groups, {dim}}, Summed::Data);
+      for (Summed each : {keys, summed})
+        plain({heads, {dim}}, each);
+    }
+    if (model.queryKeyNorm) {
+      plain({{dim}}, Summed::Tensor);
+      bool keysAreWhole = cut.group > 1 && (keys == Summed::Data);
+      plain({{dim}}, keysAreWhole ? Summed::Heads : Summed::Tensor);
+    }
+  }
+  matrix(byPart ? CutShape{heads, groups, {dim}, {hidden}} : CutShape{{hidden}, heads, groups, {dim}});
+  if (model.outputBias)
+    replicated({{hidden}});
+}
+
+void StateBuilder::latentAttention() {
+  const LatentAttention &latent = model.latent;
+  CutDimension heads{model.heads, tp};
+  int64_t width = model.queryHeadDim();
+  if (latent.queryRank) {
+    matrix({{latent.queryRank}, {model.hidden}}, along());
+    replicated({{latent.queryRank}});
+  }
+  matrix({heads, {width}, {latent.queryRank ? latent.queryRank : model.hidden}});
+  matrix({{latent.keyValueRank + latent.ropeHeadDim}, {model.hidden}}, along());
+  replicated({{latent.keyValueRank}});
+  matrix({heads, {latent.nopeHeadDim + latent.valueHeadDim}, {latent.keyValueRank}});
+  matrix({{model.hidden}, heads, {1}, {latent.valueHeadDim}});
+}
+
+void StateBuilder::feedForward(int64_t inner) {
+  int64_t hidden = model.hidden;
+  bool transposed = model.family == "gpt2";
+  CutDimension ffn{inner, tp};
+  for (int i = 0; i < (model.gated ? 2 : 1); ++i) {
+    matrix(transposed ? CutShape{{hidden}, ffn} : CutShape{ffn, {hidden}});
+    if (model.ffnBias)
+      plain({ffn}, Summed::Data);
+  }
+  matrix(transposed ? CutShape{ffn, {hidden}} : CutShape{{hidden}, ffn});
+  if (model.ffnBias)
+    replicated({{hidden}});
+}
+
+void StateBuilder::experts() {
+  const ExpertShape &moe = model.moe;
+  CutDimension ffn{moe.ffn, tp};
+  replicated({{moe.experts}, {model.hidden}}); // the router reads f32
+  matrix({{moe.experts}, {2}, ffn, {model.hidden}});
+  matrix({{moe.experts}, {model.hidden}, ffn});
+  if (moe.sharedFfn)
+    feedForward(moe.sharedFfn);
+  if (moe.sharedGate)
+    matrix({{1}, {model.hidden}}, along());
+}
+
+void StateBuilder::table(bool isRounded) {
+  add({{model.vocab, tp}, {model.hidden}}, isRounded && narrow, Summed::Data);
+}
+
+StateSizes mlir::ppc::compiledState(const PricingContext &context, LayerKind kind) {
+  const ModelShape &model = context.model;
+  StateBuilder build(context);
+  switch (kind) {
+  case LayerKind::Embedding:
+    build.table(false);
+    if (model.position == PositionKind::Learned)
+      build.replicated({{model.maxPositions}, {model.hidden}});
+    if (model.embeddingNorm)
+      build.norm(model.hidden);
+    break;
+  case LayerKind::Head:
+    build.norm(model.hidden);
+    if (!model.tiedEmbeddings)
+      build.table(true);
+    break;
+  default:
+    build.norm(model.hidden);
+    build.attention();
+    build.norm(model.hidden);
+    if (kind == LayerKind::Expert || kind == LayerKind::ExpertWindow)
+      build.experts();
+    else
+      build.feedForward(model.ffn);
+  }
+  return build.sizes;
+}
+
+DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                                   llvm::ArrayRef<PipelineChunk> held) {
+  DeviceState state;
+  bool isFirst = false;
+  for (const PipelineChunk &chunk : held) {
+    state.sizes.add(chunks[chunk.stage].state, 1);
+    isFirst |= chunk.stage == 0;
+    state.hasLoss |= chunk.stage + 1 == int64_t(chunks.size());
+  }
+  for (const ChunkCost &chunk : chunks)
+    state.allCuts |= chunk.state.cuts;
+  if (!context.model.tiedEmbeddings || !(isFirst || state.hasLoss))
+    return state;
+  StateBuilder table(context);
+  table.table(false);
+  if (state.hasLoss && elementBytes(context.layout.precision) < 4)
+    state.sizes.prepared += table.sizes.parameters;
+  if (isFirst && state.hasLoss) {
+    state.sizes.gradients += table.sizes.parameters;
+    if (held.size() > 1) // that of each virtual stage is scattered
+      state.sizes.scattered += table.sizes.scattered;
+    return state;
+  }
+  state.tied = table.sizes.states / 2;
+  if (state.hasLoss)
+    state.sizes.add(table.sizes, 1);
+  return state;
+}
+
+std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context, int64_t device,
+                                                   const DeviceState &state) {
+  const StateSizes &sizes = state.sizes;
+  const ParallelLayout &layout = context.layout;
+  std::vector<TransferRow> rows;
+  MemberSet data(layout.dp, layout.tp), tensor(layout.tp, 1);
+  HeadCut cut = compiledHeads(context);
+  auto add = [&](TransferKind kind, const MemberSet &members, double elements, int64_t calls = 1,
+                 LedgerPhase phase = LedgerPhase::Update, int64_t bits = 32) {
+    if (members.size() > 1 && elements > 0)
+      rows.push_back({device, phase, kind, members, bits, int64_t(elements), calls});
+  };
+  MemberSet everyone = tensor, sharing(cut.group, 1);
+  everyone.add(layout.dp, layout.tp);
+  sharing.add(layout.dp, layout.tp);
+  add(TransferKind::AllReduce, data, sizes.reduced);
+  add(TransferKind::AllReduce, everyone, sizes.reducedOverTensor);
+  add(TransferKind::AllReduce, sharing, sizes.reducedOverShared);
+  MemberSet others(cut.heads, cut.group);
+  others.add(layout.dp, layout.tp);
+  add(TransferKind::AllReduce, others, sizes.reducedOverHeads);
+  add(TransferKind::AllReduce, tensor, sizes.reducedInTensor);
+  add(TransferKind::ReduceScatter, tensor, sizes.scatteredInTensor);
+  add(TransferKind::ReduceScatter, everyone, sizes.scatteredOverTensor);
+  add(TransferKind::AllGather, tensor, sizes.gatheredInTensor);
+  add(TransferKind::AllGather, everyone, sizes.gatheredOverTensor);
+  add(TransferKind::ReduceScatter, data, sizes.scattered);
+  add(TransferKind::AllGather, data, sizes.gathered);
+  add(TransferKind::AllGather, data, sizes.gatheredRounded, 1, LedgerPhase::Prepare, 16);
+  int64_t stride = layout.dp * layout.tp;
+  add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
+  // Single numbers. The squared norm of all gradients: of tensors that are cut alike together, over what not all are
+  // cut over; then over the rest. And the loss. Over stages, each of these groups.
+  auto over = [&](unsigned axes) {
+    MemberSet members;
+    if (axes & GroupAxis)
+      members.add(cut.group, 1);
+    if (axes & HeadAxis)
+      members.add(cut.heads, cut.group);
+    if (axes & DataAxis)
+      members.add(layout.dp, layout.tp);
+    return members;
+  };
+  unsigned common = DataAxis | TensorAxes;
+  int64_t groups = 0;
+  for (unsigned axes = 0; axes < 8; ++axes)
+    if (state.allCuts >> axes & 1) {
+      common &= axes;
+      ++groups;
+    }
+  for (unsigned axes = 0; axes < 8; ++axes)
+    if (state.allCuts >> axes & 1)
+      add(TransferKind::AllReduce, over(axes & ~common), 1);
+  add(TransferKind::AllReduce, over(common), 1);
+  if (state.hasLoss)
+    add(TransferKind::AllReduce, data, 1);
+  add(TransferKind::AllReduce, MemberSet(layout.pp, stride), 1, 1 + groups);
+  return rows;
+}

@@ -1,0 +1,38 @@
+// The parameters of a layer of a compiled program, tensor by tensor as the importer names their dimensions
+// (lib/Import/HuggingFace): what one rank holds of them, of their gradients and of the optimizer's state, and what the
+// update moves. Exact: padding of each dimension and of each block counts.
+#ifndef PPC_LIB_COSTMODEL_COMPILEDSTATE_H
+#define PPC_LIB_COSTMODEL_COMPILEDSTATE_H
+
+#include "ppc/CostModel/StageCost.h"
+
+namespace mlir::ppc {
+
+/// How the model's heads are cut.
+HeadCut compiledHeads(const PricingContext &context);
+/// Whether ranks that share a key-value head sum the gradient of its keys before it passes their norm: behind that it
+/// is rounded, which a part of a sum must not be.
+bool sumsKeysEarly(const PricingContext &context);
+
+/// Of one layer of that kind. Depends on tp, sequenceParallel, dp, zero and precision of the layout only.
+StateSizes compiledState(const PricingContext &context, LayerKind kind);
+
+/// The parameters of one device of the pipeline axis.
+struct DeviceState {
+  StateSizes sizes;
+  double tied = 0; // elements of the gradient of a tied table that is summed over two devices
+  bool hasLoss = false;
+  unsigned allCuts = 0; // StateSizes::cuts of all devices
+};
+/// Of all layers of a device, given all virtual stages and which it holds. Tied embeddings on two devices are a table
+/// on each; on one, they have two gradients.
+DeviceState deviceState(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                        llvm::ArrayRef<PipelineChunk> held);
+
+/// What one rank of the device moves once per step: rows of prepare and update, each kind of collective with all of its
+/// elements in one call.
+std::vector<TransferRow> stateTransfers(const PricingContext &context, int64_t device, const DeviceState &state);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_COSTMODEL_COMPILEDSTATE_H

@@ -1,0 +1,97 @@
+// The planner's seconds of communication are those of the ledger's rows, and nothing else: for random models and
+// layouts of compiled programs.
+#include "ppc/CostModel/PricedLedger.h"
+#include "gtest/gtest.h"
+
+#include <map>
+#include <random>
+
+using namespace mlir::ppc;
+
+namespace {
+
+struct LedgerCase {
+  std::mt19937 random;
+  ModelShape model;
+  TrainingJob job;
+  ParallelLayout layout;
+  Stack stack = llvm::cantFail(findStack("ppc-host"));
+  Cluster cluster = llvm::cantFail(findCluster("local:64"));
+
+  explicit LedgerCase(unsigned seed) : random(seed) {
+    model.layers = 1 + pick(5);
+    model.headDim = 1 + pick(16);
+    model.kvHeads = 1 + pick(6);
+    model.heads = model.kvHeads * (1 + pick(4));
+    model.hidden = 16 * (1 + pick(8));
+    model.ffn = 1 + pick(200);
+    model.gated = pick(2);
+    model.vocab = 64 + pick(500);
+    model.tiedEmbeddings = pick(2);
+    model.queryKeyNorm = pick(2);
+    model.attentionBias = pick(2);
+    if (pick(3) == 0)
+      model.moe.experts = 4, model.moe.topK = 2, model.moe.ffn = 8 + pick(9), model.moe.sharedFfn = 8 * pick(2);
+    layout.precision = pick(2) ? Precision::F32 : Precision::Bf16;
+    layout.tp = 1 + pick(std::min<int64_t>(4, model.heads));
+    layout.pp = 1 + pick(3);
+    layout.dp = 1 + pick(3);
+    layout.sequenceParallel = layout.tp > 1 && pick(2);
+    layout.zero = pick(2);
+    layout.microBatch = 1 + pick(3);
+    layout.schedule = pick(2) ? "1f1b" : "zb1p";
+    layout.recompute = Recompute(pick(3));
+    job = {4 + pick(60), layout.dp * layout.microBatch * (1 + pick(4))};
+  }
+  int64_t pick(int64_t below) { return std::uniform_int_distribution<int64_t>(0, below - 1)(random); }
+};
+
+bool isNear(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-15; }
+
+TEST(PricedLedger, SecondsAreThoseOfTheRows) {
+  int priced = 0;
+  for (unsigned seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    LedgerCase drawn(seed);
+    StepDetail detail;
+    llvm::Expected<StepCost> cost =
+        StepEstimator().estimate(drawn.model, drawn.job, drawn.cluster, drawn.layout, drawn.stack, &detail);
+    if (!cost) { // more stages than layers
+      llvm::consumeError(cost.takeError());
+      continue;
+    }
+    ++priced;
+    PricingContext context(drawn.model, drawn.job, drawn.cluster, drawn.layout, drawn.stack);
+    Ledger ledger = priceLedger(context, detail);
+    std::map<int64_t, double> inLayers, reduced, gathered;
+    for (const TransferRow &row : ledger.transfers) {
+      if (row.kind == TransferKind::Message)
+        continue;
+      bool once = row.phase == LedgerPhase::Prepare || row.phase == LedgerPhase::Update;
+      std::map<int64_t, double> &sums = !once ? inLayers : row.kind == TransferKind::AllGather ? gathered : reduced;
+      sums[row.device] += transferTime(context, row).value;
+    }
+    double microBatches = double(drawn.layout.microBatches(drawn.job));
+    for (size_t device = 0; device < cost->stages.size(); ++device) {
+      const StageCost &stage = cost->stages[device];
+      EXPECT_TRUE(isNear(stage.communication.value * microBatches, inLayers[device]));
+      EXPECT_TRUE(isNear(stage.parameterGather.value, gathered[device]));
+      double delay = drawn.layout.dataRanks() > 1 ? drawn.cluster.stateExchangeDelay.value : 0;
+      EXPECT_EQ(delay, 0);
+      EXPECT_TRUE(isNear(stage.gradientReduction.value, reduced[device]));
+    }
+  }
+  EXPECT_GT(priced, 200);
+}
+
+TEST(PricedLedger, RowsOfOtherStacksAreNone) {
+  LedgerCase drawn(1);
+  drawn.stack = llvm::cantFail(findStack("megatron-core"));
+  drawn.layout = {};
+  drawn.job = {64, 8};
+  llvm::Expected<Ledger> ledger = priceLedger(drawn.model, drawn.job, drawn.cluster, drawn.layout, drawn.stack);
+  ASSERT_TRUE(bool(ledger));
+  EXPECT_TRUE(ledger->transfers.empty());
+}
+
+} // namespace
