@@ -31,7 +31,7 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
   if (layout.pp > 1)
     if (llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(layout.schedule); !kind)
       return llvm::toString(kind.takeError());
-    else if ((*kind)->replicas > 1 || (*kind)->slicesSequence)
+    else if (!lackedByPrograms(**kind).empty())
       return "pipeline schedule " + layout.schedule;
   if (layout.precision != Precision::F32 && layout.precision != Precision::Bf16)
     return "products in " + toString(layout.precision).str();

@@ -94,9 +94,9 @@ llvm::Expected<PipelinePlacement> PipelinePlacement::of(PlanAttr plan) {
     return kind.takeError();
   if (llvm::Error error = checkPipelineShape(**kind, shape))
     return std::move(error);
-  if ((*kind)->replicas > 1)
+  if (llvm::StringRef lacked = lackedByPrograms(**kind); !lacked.empty())
     return llvm::createStringError("compiled programs cannot run schedule " + plan.getSchedule().getValue() +
-                                   ", which needs " + (*kind)->needs);
+                                   ", which needs " + lacked);
   PipelinePlacement placement;
   placement.splits = (*kind)->splitsBackward && shape.devices > 1;
   if ((*kind)->place)

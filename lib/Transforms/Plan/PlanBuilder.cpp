@@ -150,9 +150,8 @@ LogicalResult PlanBuilder::checkSchedule() {
   llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(schedule);
   if (!kind)
     return module.emitError() << llvm::toString(kind.takeError());
-  if ((*kind)->replicas > 1)
-    return module.emitError() << "compiled programs cannot run schedule " << schedule << ", which needs "
-                              << (*kind)->needs;
+  if (llvm::StringRef lacked = lackedByPrograms(**kind); !lacked.empty())
+    return module.emitError() << "compiled programs cannot run schedule " << schedule << ", which needs " << lacked;
   if (vp == 0)
     vp = pp > 1 ? (*kind)->defaultChunks : 1;
   return success();
