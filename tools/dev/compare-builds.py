@@ -79,7 +79,7 @@ def main():
     parser.add_argument("--steps", type=int, default=20, help="steps of each run")
     parser.add_argument("--time", type=int, metavar="REPEATS", help="measure the named layouts instead")
     parser.add_argument("names", nargs="*", help="layouts; all by default")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     builds = [os.path.abspath(arguments.before), os.path.abspath(arguments.after)]
     known = [layout for layout in equivalence.LAYOUTS if not arguments.names or layout[0] in arguments.names]
     if unknown := set(arguments.names) - {layout[0] for layout in known}:
