@@ -31,16 +31,8 @@ class Case:
         self.phases = {}
 
 
-def compile_once(arguments, case, config, folder):
-    model, output, log = (os.path.join(folder, name) for name in ("config.json", "train.o", "log"))
-    with open(model, "w") as file:
-        json.dump(dict(config, num_hidden_layers=case.layers), file)
-    degrees = dict(re.findall(r"--(\w+) (\d+)", arguments.layout))
-    degrees["dp"] = str(int(degrees.get("dp", 1)) * case.ranks_factor)
-    layout = re.sub(r"--dp \d+", "", arguments.layout).split() + ["--dp", degrees["dp"]]
-    command = [os.path.join(arguments.build, "bin/ppc-compile"), model, "--seq-len", str(arguments.seq_len), "--global-batch",
-               str(arguments.global_batch * case.ranks_factor), *layout, "--emit=object", "--verbose", "-o", output]
-    start = time.monotonic()
+def run_measured(command, log):
+    """What a command used (resource.struct_rusage), and what it printed to both streams, which also goes to the file `log`."""
     process = os.fork()
     if process == 0:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -52,6 +44,20 @@ def compile_once(arguments, case, config, folder):
         text = file.read()
     if status:
         sys.exit(f"{' '.join(command)}: failed\n{text}")
+    return usage, text
+
+
+def compile_once(arguments, case, config, folder):
+    model, output, log = (os.path.join(folder, name) for name in ("config.json", "train.o", "log"))
+    with open(model, "w") as file:
+        json.dump(dict(config, num_hidden_layers=case.layers), file)
+    degrees = dict(re.findall(r"--(\w+) (\d+)", arguments.layout))
+    degrees["dp"] = str(int(degrees.get("dp", 1)) * case.ranks_factor)
+    layout = re.sub(r"--dp \d+", "", arguments.layout).split() + ["--dp", degrees["dp"]]
+    command = [os.path.join(arguments.build, "bin/ppc-compile"), model, "--seq-len", str(arguments.seq_len), "--global-batch",
+               str(arguments.global_batch * case.ranks_factor), *layout, "--emit=object", "--verbose", "-o", output]
+    start = time.monotonic()
+    usage, text = run_measured(command, log)
     case.wall.append(time.monotonic() - start)
     case.processor.append(usage.ru_utime + usage.ru_stime)
     case.memory = max(case.memory, usage.ru_maxrss / 1024)
@@ -64,18 +70,8 @@ PROGRAM_SECONDS, PROGRAM_MEGABYTES = 10, 300
 
 
 def peak(command, log):
-    """Peak memory of a command in MB, its output in `log`."""
-    process = os.fork()
-    if process == 0:
-        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(descriptor, 1)
-        os.dup2(descriptor, 2)
-        os.execv(command[0], command)
-    _, status, usage = os.wait4(process, 0)
-    with open(log) as file:
-        text = file.read()
-    if status:
-        sys.exit(f"{' '.join(command)}: failed\n{text}")
+    """Peak memory of a command in MB, and what it printed."""
+    usage, text = run_measured(command, log)
     return usage.ru_maxrss * 1024 / 1e6, text
 
 
