@@ -1,0 +1,183 @@
+// Arithmetic on f32 and f64. What the machine approximates (.approx) is computed as exactly as the host can: tests
+// against it need a tolerance of the two units in the last place that the instruction set allows.
+#include "test/CudaStandIn/Ptx/Decode.h"
+
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+namespace ptx {
+namespace {
+
+// .ftz: denormal numbers count and end as zero of their sign.
+template <class T> T flush(const Instruction &instruction, T value) {
+  return instruction.flushes && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(T(0), value) : value;
+}
+// .sat: into [0, 1], NaN becomes 0.
+template <class T> T finish(const Instruction &instruction, T value) {
+  value = flush(instruction, value);
+  if (!instruction.saturates)
+    return value;
+  return std::isnan(value) || value <= 0 ? T(0) : value >= 1 ? T(1) : value;
+}
+
+// Rounding of an instruction while it lives.
+class Rounding {
+public:
+  explicit Rounding(const Instruction &instruction) : mode(instruction.variant) {
+    if (mode)
+      std::fesetround(mode == 1 ? FE_TOWARDZERO : mode == 2 ? FE_DOWNWARD : FE_UPWARD);
+  }
+  ~Rounding() {
+    if (mode)
+      std::fesetround(FE_TONEAREST);
+  }
+
+private:
+  uint32_t mode;
+};
+// The compiler must not move arithmetic out of the life of a Rounding.
+template <class T> T opaque(T value) {
+  asm volatile("" : "+x"(value));
+  return value;
+}
+
+template <class F> struct Rounded {
+  template <class T, class... Rest> static T of(const Instruction &i, T a, Rest... rest) {
+    Rounding rounding(i);
+    return finish(i, opaque(F::apply(opaque(flush(i, a)), opaque(flush(i, rest))...)));
+  }
+};
+struct AddF {
+  template <class T> static T apply(T a, T b) { return a + b; }
+};
+struct SubtractF {
+  template <class T> static T apply(T a, T b) { return a - b; }
+};
+struct MultiplyF {
+  template <class T> static T apply(T a, T b) { return a * b; }
+};
+struct FusedF {
+  template <class T> static T apply(T a, T b, T c) { return std::fma(a, b, c); }
+};
+struct DivideF {
+  template <class T> static T apply(T a, T b) { return a / b; }
+};
+struct ReciprocalF {
+  template <class T> static T apply(T a) { return T(1) / a; }
+};
+struct SquareRootF {
+  template <class T> static T apply(T a) { return std::sqrt(a); }
+};
+struct ReciprocalRootF {
+  template <class T> static T apply(T a) { return T(1 / std::sqrt(double(a))); }
+};
+struct SineF {
+  template <class T> static T apply(T a) { return std::sin(a); }
+};
+struct CosineF {
+  template <class T> static T apply(T a) { return std::cos(a); }
+};
+struct LogF {
+  template <class T> static T apply(T a) { return std::log2(a); }
+};
+struct PowerF {
+  template <class T> static T apply(T a) { return std::exp2(a); }
+};
+struct TanhF {
+  template <class T> static T apply(T a) { return std::tanh(a); }
+};
+
+struct NegateF {
+  template <class T> static T of(const Instruction &i, T a) { return -flush(i, a); }
+};
+struct AbsoluteF {
+  template <class T> static T of(const Instruction &i, T a) { return std::fabs(flush(i, a)); }
+};
+struct CopySignF { // the sign of the first, the rest of the second
+  template <class T> static T of(const Instruction &, T a, T b) { return std::copysign(b, a); }
+};
+// A NaN loses, unless .NaN is said; -0 is below +0.
+template <bool larger> struct Extreme {
+  template <class T> static T of(const Instruction &i, T a, T b) {
+    a = flush(i, a), b = flush(i, b);
+    if (std::isnan(a) || std::isnan(b)) {
+      if (i.variant || (std::isnan(a) && std::isnan(b)))
+        return sizeof(T) == 4 ? T(bitsAs<float>(0x7fffffffu)) : std::numeric_limits<T>::quiet_NaN();
+      return std::isnan(a) ? b : a;
+    }
+    if (a == b)
+      return std::signbit(a) == larger ? b : a;
+    return (a > b) == larger ? a : b;
+  }
+};
+
+template <class T> Execute twoOperands(const std::string &name) {
+  if (name == "add")
+    return &binary<T, T, Rounded<AddF>>;
+  if (name == "sub")
+    return &binary<T, T, Rounded<SubtractF>>;
+  if (name == "mul")
+    return &binary<T, T, Rounded<MultiplyF>>;
+  if (name == "div")
+    return &binary<T, T, Rounded<DivideF>>;
+  if (name == "min")
+    return &binary<T, T, Extreme<false>>;
+  if (name == "max")
+    return &binary<T, T, Extreme<true>>;
+  if (name == "copysign")
+    return &binary<T, T, CopySignF>;
+  return nullptr;
+}
+
+template <class T> Execute oneOperand(const std::string &name) {
+  if (name == "neg")
+    return &unary<T, T, NegateF>;
+  if (name == "abs")
+    return &unary<T, T, AbsoluteF>;
+  if (name == "rcp")
+    return &unary<T, T, Rounded<ReciprocalF>>;
+  if (name == "sqrt")
+    return &unary<T, T, Rounded<SquareRootF>>;
+  if (name == "rsqrt")
+    return &unary<T, T, Rounded<ReciprocalRootF>>;
+  if (std::is_same_v<T, double>)
+    return nullptr;
+  if (name == "sin")
+    return &unary<T, T, Rounded<SineF>>;
+  if (name == "cos")
+    return &unary<T, T, Rounded<CosineF>>;
+  if (name == "lg2")
+    return &unary<T, T, Rounded<LogF>>;
+  if (name == "ex2")
+    return &unary<T, T, Rounded<PowerF>>;
+  if (name == "tanh")
+    return &unary<T, T, Rounded<TanhF>>;
+  return nullptr;
+}
+
+template <class T> Execute choose(const std::string &name, size_t operands) {
+  if (operands == 4)
+    return name == "fma" || name == "mad" ? &ternary<T, T, T, Rounded<FusedF>> : nullptr;
+  return operands == 3 ? twoOperands<T>(name) : operands == 2 ? oneOperand<T>(name) : nullptr;
+}
+
+} // namespace
+
+bool decodeFloat(Instruction &instruction) {
+  std::string name = instruction.name();
+  if (typesOf(instruction).size() != 1)
+    return false;
+  instruction.variant = instruction.has("rz") ? 1 : instruction.has("rm") ? 2 : instruction.has("rp") ? 3 : 0;
+  if (name == "min" || name == "max")
+    instruction.variant = instruction.has("NaN");
+  if (instruction.has("xorsign"))
+    return false;
+  if (instruction.type == Type::F32)
+    instruction.execute = choose<float>(name, instruction.operands.size());
+  else if (instruction.type == Type::F64)
+    instruction.execute = choose<double>(name, instruction.operands.size());
+  return instruction.execute != nullptr;
+}
+
+} // namespace ptx

@@ -1,0 +1,105 @@
+// 32 threads that execute together where they are at the same place. Lanes that diverged execute from the smallest
+// place in the code on, which lets them meet again; instructions of a whole warp wait until the lanes they name have
+// come.
+#pragma once
+
+#include "test/CudaStandIn/Ptx/Module.h"
+
+#include <deque>
+#include <type_traits>
+
+namespace ptx {
+
+class Block;
+
+constexpr int lanes = 32;
+template <class T> using Lanes = std::array<T, lanes>;
+
+class Warp {
+public:
+  Warp(Block &block, int index, int threads);
+
+  enum class State { Running, AtBarrier, Done };
+  // Executes at most so many instructions.
+  State run(int64_t limit);
+
+  Block &block;
+  const int index;
+  State state = State::Running;
+  uint32_t live; // lanes that have not ended
+
+  // The value of an operand in each lane, as T: the low bits of a register, or an immediate.
+  template <class T> Lanes<T> read(const Operand &operand) const;
+  template <class T> void write(const Operand &operand, const Lanes<T> &values, uint32_t mask);
+  uint64_t &at(int reg, int lane) { return registers[reg][lane]; }
+  uint64_t special(Special special, int lane) const;
+  // Of an operand in brackets.
+  uint64_t address(const Operand &operand, int lane) const {
+    return operand.value + (operand.reg < 0 ? 0 : registers[operand.reg][lane]);
+  }
+
+  // Asynchronous copies of each lane, in groups; the last group is open.
+  struct Copy {
+    uint64_t to, from;
+    int bytes, source; // of `bytes` the first `source` are copied, the others become zero
+  };
+  std::array<std::deque<std::vector<Copy>>, lanes> copies;
+
+  // The lane in whose name something is checked: for messages.
+  int currentLane = 0;
+  std::byte *local(int lane, uint64_t offset, int64_t bytes);
+
+private:
+  struct Group {
+    uint32_t mask = 0;
+    int place = 0;
+    int others = 0; // the smallest place of lanes that are not in it
+  };
+  Group pick() const;
+  bool gather(Group &group, const Instruction &instruction);
+  uint32_t guarded(const Instruction &instruction, uint32_t mask) const;
+  bool execute(Group &group, const Instruction &instruction);
+  // Moves the group; false if another has to be picked.
+  bool branch(Group &group, const Instruction &instruction, uint32_t taken);
+  void settle(const Group &group);
+  [[noreturn]] void stuck() const;
+
+  std::vector<Lanes<uint64_t>> registers;
+  Lanes<int> places{}; // of lanes that are not in the group that runs
+  uint32_t held = 0;   // lanes that wait for others of their warp
+  std::vector<std::byte> localMemory;
+};
+
+template <class T> Lanes<T> Warp::read(const Operand &operand) const {
+  Lanes<T> result;
+  static_assert(sizeof(T) <= 8);
+  if (operand.kind == Operand::Register) {
+    const Lanes<uint64_t> &source = registers[operand.reg];
+    for (int lane = 0; lane < lanes; ++lane)
+      std::memcpy(&result[lane], &source[lane], sizeof(T));
+    if constexpr (std::is_same_v<T, bool>)
+      for (int lane = 0; lane < lanes; ++lane)
+        result[lane] = bool(source[lane]) != operand.negated;
+    return result;
+  }
+  for (int lane = 0; lane < lanes; ++lane) {
+    uint64_t bits = operand.kind == Operand::SpecialRegister ? special(operand.special, lane) : operand.value;
+    std::memcpy(&result[lane], &bits, sizeof(T));
+    if constexpr (std::is_same_v<T, bool>)
+      result[lane] = bool(bits) != operand.negated;
+  }
+  return result;
+}
+
+template <class T> void Warp::write(const Operand &operand, const Lanes<T> &values, uint32_t mask) {
+  if (operand.kind != Operand::Register)
+    return; // "_"
+  Lanes<uint64_t> &target = registers[operand.reg];
+  for (int lane = 0; lane < lanes; ++lane) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &values[lane], sizeof(T));
+    target[lane] = mask >> lane & 1 ? bits : target[lane];
+  }
+}
+
+} // namespace ptx
