@@ -209,8 +209,8 @@ void PlanExecutor::send(const MessageEnd &end, int64_t microBatch, int stream, i
     check->beforeSend(runningStep, microBatch, buffer);
   context.traffic.messageBytes += double(buffer.bytes);
   pending[stream].push_back(
-      {place, context.transport.send(int(manifest.grid.rankAtStage(rank, end.peer)), {end.tag, microBatch},
-                                     address(buffer, microBatch), buffer.bytes)});
+      {place, context.transport.startSend(int(manifest.grid.rankAtStage(rank, end.peer)), {end.tag, microBatch},
+                                          address(buffer, microBatch), buffer.bytes)});
 }
 
 void PlanExecutor::receive(const MessageEnd &end, int64_t microBatch) {
@@ -224,9 +224,9 @@ void PlanExecutor::waitSends(int stream, int64_t place) {
   std::deque<Pending> &sends = pending[stream];
   if (sends.empty() || sends.front().place > place)
     return;
-  CommunicationTimer timer(context, {CommunicationKind::WaitForSends, -1, -1, 0});
+  CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
   for (; !sends.empty() && sends.front().place <= place; sends.pop_front())
-    context.transport.waitSend(sends.front().request);
+    context.transport.wait(sends.front().request);
 }
 
 } // namespace ppcrt

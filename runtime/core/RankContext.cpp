@@ -25,6 +25,20 @@ CommunicationTimer::~CommunicationTimer() {
     context.observer->communicated(call, start, end);
 }
 
+void RankContext::count(const Collective &call) {
+  double members = transport.groupSize(call.group), bytes = double(call.bytes());
+  double sent = call.kind == CollectiveKind::Permute     ? bytes
+                : call.kind == CollectiveKind::AllReduce ? 2 * bytes / members * (members - 1)
+                                                         : bytes * (members - 1);
+  traffic.groupBytes[call.group] += sent;
+}
+
+Communication describe(const Collective &call, int members) {
+  bool readsBlocks = call.kind == CollectiveKind::ReduceScatter || call.kind == CollectiveKind::AllToAll;
+  static_assert(int(CommunicationKind::Permute) == int(CollectiveKind::Permute), "kinds of the program in one order");
+  return {CommunicationKind(call.kind), call.group, -1, call.bytes() * (readsBlocks ? members : 1)};
+}
+
 namespace {
 
 // The context, after checking the arguments that every collective has.
@@ -37,14 +51,15 @@ RankContext &checked(ppcrt_rank *rank, const char *function, int32_t group, int6
   return context;
 }
 
-// Of a collective whose input has so many elements.
-Communication collective(CommunicationKind kind, int32_t group, int64_t elements, int32_t type) {
-  return {kind, group, -1, elements * info(DataType(type)).bytes};
+void run(RankContext &context, const Collective &call) {
+  CommunicationTimer timer(context, describe(call, context.transport.groupSize(call.group)));
+  context.count(call);
+  context.transport.run(call);
 }
 
-// Counts `perPeer` bytes for each other member.
-void count(RankContext &context, int32_t group, double perPeer) {
-  context.traffic.groupBytes[group] += perPeer * (context.transport.groupSize(group) - 1);
+int64_t start(RankContext &context, const Collective &call) {
+  context.count(call);
+  return context.transport.start(call);
 }
 
 } // namespace
@@ -59,34 +74,71 @@ int64_t ppcrt_coordinate(ppcrt_rank *rank, int32_t group) {
 }
 
 void ppcrt_all_reduce(ppcrt_rank *rank, int32_t group, void *buffer, int64_t elements, int32_t type, int32_t kind) {
-  RankContext &context = checked(rank, "ppcrt_all_reduce", group, elements, type, kind);
-  CommunicationTimer timer(context, collective(CommunicationKind::AllReduce, group, elements, type));
-  count(context, group, 2.0 * elements * info(DataType(type)).bytes / context.transport.groupSize(group));
-  context.transport.allReduce(group, buffer, elements, DataType(type), Reduction(kind));
+  run(checked(rank, "ppcrt_all_reduce", group, elements, type, kind),
+      {CollectiveKind::AllReduce, group, buffer, buffer, elements, DataType(type), Reduction(kind)});
 }
 
 void ppcrt_all_gather(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t elements, int32_t type) {
-  RankContext &context = checked(rank, "ppcrt_all_gather", group, elements, type, 0);
-  CommunicationTimer timer(context, collective(CommunicationKind::AllGather, group, elements, type));
-  count(context, group, double(elements) * info(DataType(type)).bytes);
-  context.transport.allGather(group, in, out, elements, DataType(type));
+  run(checked(rank, "ppcrt_all_gather", group, elements, type, 0),
+      {CollectiveKind::AllGather, group, in, out, elements, DataType(type)});
 }
 
 void ppcrt_reduce_scatter(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t elements, int32_t type,
                           int32_t kind) {
-  RankContext &context = checked(rank, "ppcrt_reduce_scatter", group, elements, type, kind);
-  CommunicationTimer timer(context, collective(CommunicationKind::ReduceScatter, group,
-                                               elements * context.transport.groupSize(group), type));
-  count(context, group, double(elements) * info(DataType(type)).bytes);
-  context.transport.reduceScatter(group, in, out, elements, DataType(type), Reduction(kind));
+  run(checked(rank, "ppcrt_reduce_scatter", group, elements, type, kind),
+      {CollectiveKind::ReduceScatter, group, in, out, elements, DataType(type), Reduction(kind)});
 }
 
 void ppcrt_all_to_all(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t elements, int32_t type) {
-  RankContext &context = checked(rank, "ppcrt_all_to_all", group, elements, type, 0);
-  CommunicationTimer timer(
-      context, collective(CommunicationKind::AllToAll, group, elements * context.transport.groupSize(group), type));
-  count(context, group, double(elements) * info(DataType(type)).bytes);
-  context.transport.allToAll(group, in, out, elements, DataType(type));
+  run(checked(rank, "ppcrt_all_to_all", group, elements, type, 0),
+      {CollectiveKind::AllToAll, group, in, out, elements, DataType(type)});
+}
+
+void ppcrt_permute(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t elements, int32_t type,
+                   int32_t shift) {
+  run(checked(rank, "ppcrt_permute", group, elements, type, 0),
+      {CollectiveKind::Permute, group, in, out, elements, DataType(type), Reduction::Sum, shift});
+}
+
+int64_t ppcrt_all_reduce_start(ppcrt_rank *rank, int32_t group, void *buffer, int64_t elements, int32_t type,
+                               int32_t kind) {
+  return start(checked(rank, "ppcrt_all_reduce_start", group, elements, type, kind),
+               {CollectiveKind::AllReduce, group, buffer, buffer, elements, DataType(type), Reduction(kind)});
+}
+
+int64_t ppcrt_all_gather_start(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t elements,
+                               int32_t type) {
+  return start(checked(rank, "ppcrt_all_gather_start", group, elements, type, 0),
+               {CollectiveKind::AllGather, group, in, out, elements, DataType(type)});
+}
+
+int64_t ppcrt_reduce_scatter_start(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t elements,
+                                   int32_t type, int32_t kind) {
+  return start(checked(rank, "ppcrt_reduce_scatter_start", group, elements, type, kind),
+               {CollectiveKind::ReduceScatter, group, in, out, elements, DataType(type), Reduction(kind)});
+}
+
+int64_t ppcrt_all_to_all_start(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t elements,
+                               int32_t type) {
+  return start(checked(rank, "ppcrt_all_to_all_start", group, elements, type, 0),
+               {CollectiveKind::AllToAll, group, in, out, elements, DataType(type)});
+}
+
+int64_t ppcrt_permute_start(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t elements, int32_t type,
+                            int32_t shift) {
+  return start(checked(rank, "ppcrt_permute_start", group, elements, type, 0),
+               {CollectiveKind::Permute, group, in, out, elements, DataType(type), Reduction::Sum, shift});
+}
+
+void ppcrt_wait(ppcrt_rank *rank, int64_t request) {
+  RankContext &context = RankContext::of(rank, "ppcrt_wait");
+  CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
+  context.transport.wait(request);
+}
+
+void ppcrt_reach(ppcrt_rank *rank, int64_t entry) {
+  if (ReachListener *listener = RankContext::of(rank, "ppcrt_reach").listener)
+    listener->reached(entry);
 }
 
 void ppcrt_profile(ppcrt_rank *rank, int64_t number) {

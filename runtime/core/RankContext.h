@@ -2,6 +2,7 @@
 // call.
 #pragma once
 
+#include "runtime/core/Clock.h"
 #include "runtime/core/Transport.h"
 #include "runtime/include/ppcrt.h"
 
@@ -16,18 +17,18 @@ class OperationProfile;
 // Traffic of this rank since the start.
 struct Traffic {
   // Bytes that this rank would send on a link: all-reduce 2 (n-1)/n of the buffer, all-gather (n-1) times the input,
-  // reduce-scatter and all-to-all (n-1) times the block. Indexed by group.
+  // reduce-scatter and all-to-all (n-1) times the block, permute the block. Indexed by group.
   std::vector<double> groupBytes;
   double messageBytes = 0; // sent point to point
-  double seconds = 0;      // spent in collectives and point-to-point calls, waiting included
+  double seconds = 0;      // that this rank has waited in collectives, for messages and for what it had started
 };
 
-enum class CommunicationKind : int16_t { AllReduce, AllGather, ReduceScatter, AllToAll, Send, Receive, WaitForSends };
+enum class CommunicationKind : int16_t { AllReduce, AllGather, ReduceScatter, AllToAll, Permute, Send, Receive, Wait };
 inline constexpr const char *communicationNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-                                                     "send",       "receive",    "wait_for_sends"};
+                                                     "permute",    "send",       "receive",        "wait"};
 
-// A call that communicates: of a group (-1: point to point) or of a micro-batch (-1: a collective), with the bytes of
-// the buffer that it was given.
+// Communication of a group (-1: point to point) or of a micro-batch (-1: of none), with the bytes of the buffers that
+// it was given. A wait is for what was started before, whatever it is.
 struct Communication {
   CommunicationKind kind;
   int group;
@@ -35,11 +36,20 @@ struct Communication {
   int64_t bytes;
 };
 
+// Seconds of now() everywhere.
 class CommunicationObserver {
 public:
   virtual ~CommunicationObserver() = default;
-  // Seconds of now().
+  // The rank was in a call from `begin` to `end`.
   virtual void communicated(const Communication &call, double begin, double end) = 0;
+};
+
+// Told by code of a routine that it has reached the point from which on entry `entry` of the routine's early tokens is
+// there.
+class ReachListener {
+public:
+  virtual ~ReachListener() = default;
+  virtual void reached(int64_t entry) = 0;
 };
 
 class RankContext : public ppcrt_rank {
@@ -48,14 +58,21 @@ public:
     traffic.groupBytes.resize(transport.groupCount());
   }
 
+  // Adds to the traffic what `call` sends.
+  void count(const Collective &call);
+
   Transport &transport;
   Traffic traffic;
   CommunicationObserver *observer = nullptr; // not owned
   OperationProfile *profile = nullptr;       // not owned; null: operations are not timed
+  ReachListener *listener = nullptr;         // not owned; null: no early token is waited for
 
   // What generated code was handed. Ends the process with the name of the C function that was called without a rank.
   static RankContext &of(ppcrt_rank *rank, const char *function);
 };
+
+// How observers call a collective of the program.
+Communication describe(const Collective &call, int members);
 
 // Adds the time of its life to Traffic::seconds, and tells the observer.
 class CommunicationTimer {
@@ -68,8 +85,5 @@ private:
   Communication call;
   double start;
 };
-
-// Seconds of a monotonic clock.
-double now();
 
 } // namespace ppcrt

@@ -1,113 +1,143 @@
-// The shared region's layout, and each rank's view of it.
+// Requests of a rank, and what it does while it waits.
 #include "runtime/host/LocalTransport.h"
+#include "runtime/core/Clock.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace ppcrt {
+namespace {
 
-LocalWorld::LocalWorld(const LocalWorldShape &shape) {
-  RegionLayout layout;
-  size_t ranks = shape.arenaBytes.size();
-  statuses = layout.add(ranks * sizeof(RankStatus));
-  mailbox = layout.add(shape.messages.size() * sizeof(Mail));
-  for (size_t i = 0; i < shape.messages.size(); ++i) {
-    const auto &[source, destination, key] = shape.messages[i];
-    mail.emplace(MailKey(source, destination, key.tag, key.microBatch), i);
+// Keeps RankStatus::waits for the time of a call.
+struct Waiting {
+  Waiting(RankStatus &status, const char *name, int64_t first, MessageKey key) : status(status) {
+    status.name.store(name, std::memory_order_relaxed);
+    status.first.store(first, std::memory_order_relaxed);
+    status.tag.store(key.tag, std::memory_order_relaxed);
+    status.microBatch.store(key.microBatch, std::memory_order_relaxed);
+    add(1);
   }
-  std::vector<std::vector<std::vector<int>>> allGroups = shape.groups;
-  std::vector<int> everybody(ranks);
-  std::iota(everybody.begin(), everybody.end(), 0);
-  allGroups.push_back({everybody});
-  for (const auto &instances : allGroups) {
-    groups.emplace_back();
-    for (const std::vector<int> &members : instances)
-      groups.back().push_back({members, layout.add(sizeof(SharedBarrier)), layout.add(2 * 64 * members.size()),
-                               layout.add(members.size() > 1 ? 2 * stagingBytes * members.size() : 0)});
+  ~Waiting() { add(1); }
+  void gotOn() { add(2); }
+
+private:
+  void add(uint64_t count) {
+    status.waits.store(status.waits.load(std::memory_order_relaxed) + count, std::memory_order_release);
   }
-  bounceBytes = (int64_t(64) << 20) + *std::max_element(shape.arenaBytes.begin(), shape.arenaBytes.end());
-  for (int64_t bytes : shape.arenaBytes) {
-    arenas.push_back(layout.add(bytes));
-    bounces.push_back(layout.add(bounceBytes));
-  }
-  region = std::make_unique<SharedRegion>(layout.total());
-  for (size_t rank = 0; rank < ranks; ++rank)
-    region->useLargePages(arenas[rank], shape.arenaBytes[rank]);
-}
+  RankStatus &status;
+};
+
+} // namespace
 
 LocalTransport::LocalTransport(LocalWorld &world, int rank, bool ranksHaveTheirOwnCores)
-    : world(world), me(rank), spinning(Spinning::of(ranksHaveTheirOwnCores)), links(world.groups.size()) {
-  std::byte *base = world.region->data();
+    : world(world), me(rank), spinning(Spinning::of(ranksHaveTheirOwnCores)), links(world.groups.size()),
+      bounces(world.bounceBytes) {
   for (size_t group = 0; group < world.groups.size(); ++group)
     for (const LocalWorld::Communicator &communicator : world.groups[group]) {
       auto found = std::find(communicator.members.begin(), communicator.members.end(), rank);
       if (found != communicator.members.end())
-        links[group] = {int(communicator.members.size()), int(found - communicator.members.begin()),
-                        reinterpret_cast<SharedBarrier *>(base + communicator.barrier), base + communicator.published,
-                        base + communicator.staging};
+        links[group] = {int(communicator.members.size()), int(found - communicator.members.begin()), &communicator, 0};
     }
 }
 
-LocalTransport::Announcement &LocalTransport::Link::announcement(unsigned parity, int member) const {
-  return *reinterpret_cast<Announcement *>(published + 64 * (size_t(parity) * size + member));
+LocalTransport::Request LocalTransport::keep(Pending &pending) {
+  pending.request = nextRequest++;
+  outstanding.push_back(pending);
+  return pending.request;
 }
 
-std::byte *LocalTransport::Link::stage(unsigned parity, int member) const {
-  return staging + LocalWorld::stagingBytes * (size_t(parity) * size + member);
+std::vector<LocalTransport::Pending>::iterator LocalTransport::find(Request request) {
+  auto found = std::find_if(outstanding.begin(), outstanding.end(),
+                            [&](const Pending &pending) { return pending.request == request; });
+  if (found == outstanding.end())
+    fatal("request %lld is waited for, and is not under way", (long long)request);
+  return found;
 }
 
-const void *LocalTransport::shareable(const void *in, int64_t bytes) {
-  if (world.region->contains(in, bytes))
-    return in;
-  if (bytes > world.bounceBytes)
-    fatal("a collective of %lld bytes on a buffer outside the arena exceeds the limit of %lld", (long long)bytes,
-          (long long)world.bounceBytes);
-  return __builtin_memcpy(world.region->data() + world.bounces[me], in, bytes);
+bool LocalTransport::hasEnded(const Pending &pending) {
+  if (pending.operation)
+    return pending.operation->hasEnded(pending.turn);
+  return int32_t(pending.mail->arrived.load(std::memory_order_acquire) - pending.turn) >= 0;
 }
 
-unsigned LocalTransport::meet(int group, const Announcement &mine, const void *stagedInput, int64_t stagedBytes) {
-  Link &link = this->link(group);
-  unsigned parity = link.turn++ & 1;
-  link.announcement(parity, link.index) = mine;
-  if (stagedInput)
-    __builtin_memcpy(link.stage(parity, link.index), stagedInput, stagedBytes);
-  link.barrier->wait(link.size, spinning);
-  for (int member = 0; member < link.size; ++member) {
-    const Announcement &other = link.announcement(parity, member);
-    if (other.name != mine.name || other.count != mine.count || other.type != mine.type || other.kind != mine.kind)
-      fatal("the members of group %d disagree: member %d calls %s of %lld %s (kind %d), member %d %s of %lld %s (kind "
-            "%d)",
-            group, link.index, mine.name, (long long)mine.count, info(mine.type).name, int(mine.kind), member,
-            other.name, (long long)other.count, info(other.type).name, int(other.kind));
+void LocalTransport::finish(std::vector<Pending>::iterator pending) {
+  if (pending->copyBytes)
+    __builtin_memcpy(pending->copyTo, pending->copyFrom, size_t(pending->copyBytes));
+  if (pending->bounce >= 0)
+    bounces.giveBack(pending->bounce);
+  outstanding.erase(pending);
+}
+
+bool LocalTransport::helpAny() {
+  for (const Pending &pending : outstanding)
+    if (help(pending))
+      return true;
+  return false;
+}
+
+template <typename Condition> void LocalTransport::helpUntil(const Pending &shown, double deadline, Condition done) {
+  Waiting waiting(world.status(me), shown.name, shown.first, shown.key);
+  while (!done()) {
+    uint32_t before = bell(me).load();
+    if (helpAny()) {
+      waiting.gotOn();
+      continue;
+    }
+    if (done() || (deadline < never && now() >= deadline))
+      return;
+    bell(me).waitWhile(before, spinning, deadline);
   }
-  return parity;
 }
 
-void LocalTransport::barrier(int group) {
-  Waiting waiting(world.status(me), "barrier", group);
-  if (link(group).size > 1)
-    link(group).barrier->wait(link(group).size, spinning);
+bool LocalTransport::test(Request request) {
+  if (request == endedAtOnce)
+    return true;
+  auto pending = find(request);
+  if (!hasEnded(*pending))
+    return false;
+  finish(pending);
+  return true;
 }
 
-LocalTransport::Waiting::Waiting(RankStatus &status, const char *name, int64_t first, MessageKey key) : status(status) {
-  status.name.store(name, std::memory_order_relaxed);
-  status.first.store(first, std::memory_order_relaxed);
-  status.tag.store(key.tag, std::memory_order_relaxed);
-  status.microBatch.store(key.microBatch, std::memory_order_relaxed);
-  status.waits.store(status.waits.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+void LocalTransport::wait(Request request) {
+  if (request == endedAtOnce)
+    return;
+  size_t place = size_t(find(request) - outstanding.begin()); // nothing is added or taken out meanwhile
+  helpUntil(outstanding[place], never, [&] { return hasEnded(outstanding[place]); });
+  finish(outstanding.begin() + std::ptrdiff_t(place));
 }
 
-LocalTransport::Waiting::~Waiting() {
-  status.waits.store(status.waits.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+void LocalTransport::waitAny(double deadline) {
+  auto ended = [&] {
+    bool any = false;
+    for (Pending &pending : outstanding)
+      if (!pending.isTold && hasEnded(pending))
+        any = pending.isTold = true;
+    return any;
+  };
+  auto shown = std::find_if(outstanding.begin(), outstanding.end(), [](const Pending &one) { return !one.isTold; });
+  if (shown == outstanding.end() && deadline >= never)
+    fatal("waits for communication, and none is under way");
+  if (shown != outstanding.end())
+    return helpUntil(*shown, deadline, ended);
+  // Nothing to wait for but the time.
+  for (uint32_t before = bell(me).load(); now() < deadline; before = bell(me).load())
+    bell(me).waitWhile(before, {0, 0}, deadline);
 }
 
-std::string describeWait(const RankStatus &status) {
-  std::string text = status.name.load();
-  if (status.tag >= 0)
-    return text + format(" of micro-batch %lld, tag %lld, rank %lld", (long long)status.microBatch,
-                         (long long)status.tag, (long long)status.first);
-  return text + (status.first < 0 ? " of all ranks" : format(" of group %lld", (long long)status.first));
+void LocalTransport::ringMembers(int64_t group) const {
+  for (int member : link(int(group)).communicator->members)
+    if (member != me)
+      bell(member).ring();
+}
+
+bool LocalTransport::help(const Pending &pending) {
+  if (!pending.operation)
+    return deliver(pending);
+  SharedOperation::Done done = pending.operation->help(pending.turn, link(int(pending.first)).size);
+  if (done == SharedOperation::Done::All)
+    ringMembers(pending.first);
+  return done != SharedOperation::Done::Nothing;
 }
 
 } // namespace ppcrt

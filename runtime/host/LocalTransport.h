@@ -1,82 +1,15 @@
-// Ranks on one machine, talking through one shared region. The launcher builds a LocalWorld, forks, and each rank makes
-// its LocalTransport of it; threads of one process may be ranks as well. Peers read each other's buffers in place;
-// reductions run in index order.
+// A rank of a LocalWorld. Peers read and write each other's buffers in place, and whoever waits does what there is to
+// be done for all of them (SharedOperation.h): no thread beside the ranks is needed for communication to get on
+// (docs/Rationale/ProgressInWaits.md).
 #pragma once
 
 #include "runtime/core/Transport.h"
-#include "runtime/host/Memory.h"
-#include "runtime/host/SharedWord.h"
+#include "runtime/host/BounceSpace.h"
+#include "runtime/host/LocalWorld.h"
 
-#include <atomic>
-#include <map>
-#include <memory>
-#include <string>
-#include <tuple>
 #include <vector>
 
 namespace ppcrt {
-
-// What a rank tells the launcher while it runs; lies in shared memory.
-struct RankStatus {
-  // Odd while the rank is inside a call that may wait for others, even otherwise; every such call adds 2. The fields
-  // after it say which call: `name` is a literal, `first` a group or a peer, the rest a message's key.
-  std::atomic<uint64_t> waits;
-  std::atomic<const char *> name;
-  std::atomic<int64_t> first, tag, microBatch;
-  std::atomic<int64_t> step; // the step it is in, from 1; 0 before
-  char message[2048];        // why it ended itself, see fatal(); empty: it did not
-};
-
-struct LocalWorldShape {
-  std::vector<int64_t> arenaBytes;                   // per rank
-  std::vector<std::vector<std::vector<int>>> groups; // [group][instance] = members by index; a rank is in at most one
-  struct Message {
-    int source, destination;
-    MessageKey key;
-  };
-  std::vector<Message> messages; // every message of a step
-};
-
-class LocalWorld {
-public:
-  explicit LocalWorld(const LocalWorldShape &shape);
-
-  int rankCount() const { return int(arenas.size()); }
-  std::byte *arena(int rank) const { return region->data() + arenas[rank]; } // 4096-byte aligned, zero
-  RankStatus &status(int rank) const { return reinterpret_cast<RankStatus *>(region->data() + statuses)[rank]; }
-
-private:
-  friend class LocalTransport;
-
-  // Shared between the members of one instance of a group. Members alternate between two sets of slots from call to
-  // call: whoever has passed the barrier of a call knows that nobody still reads the slots of the call before it, so a
-  // call that only writes slots before its barrier and reads them after it needs no second barrier.
-  struct Communicator {
-    std::vector<int> members;
-    size_t barrier;   // SharedBarrier
-    size_t published; // 2 x members x cache line: an Announcement
-    size_t staging;   // 2 x members x stagingBytes
-  };
-  struct Mail {
-    alignas(64) SharedWord posted; // 1 from send to receive
-    const void *address;
-    int64_t size;
-    int destination;
-    MessageKey key;
-  };
-  using MailKey = std::tuple<int, int, int64_t, int64_t>; // source, destination, tag, micro-batch
-
-  static constexpr int64_t stagingBytes = int64_t(1) << 20;
-
-  std::unique_ptr<SharedRegion> region;
-  size_t statuses;
-  std::vector<size_t> arenas;
-  std::vector<size_t> bounces; // per rank, bounceBytes each
-  int64_t bounceBytes;
-  std::vector<std::vector<Communicator>> groups; // the last one is the group of all ranks
-  std::map<MailKey, size_t> mail;                // index of a Mail
-  size_t mailbox;
-};
 
 class LocalTransport final : public Transport {
 public:
@@ -89,65 +22,76 @@ public:
   int groupSize(int group) const override { return link(group).size; }
   int groupIndex(int group) const override { return link(group).index; }
 
-  void allReduce(int group, void *buffer, int64_t count, DataType type, Reduction kind) override;
-  void allGather(int group, const void *in, void *out, int64_t count, DataType type) override;
-  void reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) override;
-  void allToAll(int group, const void *in, void *out, int64_t count, DataType type) override;
-  void barrier(int group) override;
-  void gather(const void *in, int64_t bytes, void *out) override;
-
-  // `bytes` of send must lie in the shared region.
-  int64_t send(int destination, MessageKey key, const void *bytes, int64_t size) override;
-  void waitSend(int64_t request) override;
-  void receive(int source, MessageKey key, void *bytes, int64_t size) override;
+  Request start(const Collective &call) override;
+  // `bytes` of a send must lie in the shared region. Where those of a receive do not, the sender waits for the receiver
+  // to come to a wait.
+  Request startSend(int destination, MessageKey key, const void *bytes, int64_t size) override;
+  Request startReceive(int source, MessageKey key, void *bytes, int64_t size) override;
+  bool test(Request request) override;
+  void wait(Request request) override;
+  void waitAny(double deadline) override;
 
 private:
-  // What a member tells the others before the barrier of a call; equal on all members but for the address.
-  struct Announcement {
-    const void *address; // of its input; null when that is in its staging slot
-    const char *name;    // of the call: a literal
-    int64_t count;
-    DataType type;
-    Reduction kind;
-  };
-  static_assert(sizeof(Announcement) <= 64, "one cache line");
-
   // This rank's end of a communicator.
   struct Link {
     int size = 0;
     int index = 0;
-    SharedBarrier *barrier = nullptr;
-    std::byte *published = nullptr;
-    std::byte *staging = nullptr;
-    unsigned turn = 0; // its parity is that of the next call's slots
+    const LocalWorld::Communicator *communicator = nullptr;
+    uint64_t calls = 0;
+  };
 
-    Announcement &announcement(unsigned parity, int member) const;
-    std::byte *stage(unsigned parity, int member) const;
+  struct Pending {
+    Request request = 0;
+    const char *name = nullptr; // of the call: a literal
+    int64_t first = 0;          // the group, or the peer
+    MessageKey key{-1, -1};
+    SharedOperation *operation = nullptr; // of a collective, whose communicator is that of the group `first`
+    LocalWorld::Mail *mail = nullptr;     // of a message
+    bool isSent = false;
+    uint32_t turn = 0;         // of the operation or the mail
+    void *receiveTo = nullptr; // where a message goes
+    int64_t bounce = -1;       // what is held of the bounce space
+    void *copyTo = nullptr;    // where the result goes from there
+    const void *copyFrom = nullptr;
+    int64_t copyBytes = 0;
+    bool isTold = false; // by waitAny()
   };
 
   const Link &link(int group) const { return links[group == everyRank ? links.size() - 1 : size_t(group)]; }
   Link &link(int group) { return links[group == everyRank ? links.size() - 1 : size_t(group)]; }
-  // `in`, or a copy of it that peers can read.
-  const void *shareable(const void *in, int64_t bytes);
-  // Announces a call, waits for the others to announce theirs, ends the process when they differ. Returns the parity of
-  // the slots to use.
-  unsigned meet(int group, const Announcement &mine, const void *stagedInput = nullptr, int64_t stagedBytes = 0);
-  LocalWorld::Mail &mail(int source, int destination, MessageKey key);
+  SharedWord &bell(int rank) const {
+    return reinterpret_cast<LocalWorld::Bell *>(world.region->data() + world.bells)[rank].word;
+  }
+  SharedOperation &operation(const Link &link, uint64_t call) const;
+  LocalWorld::Mail &mail(int source, int destination, MessageKey key) const;
+  bool isOutside(const void *data, int64_t bytes) const { return bytes > 0 && !world.region->contains(data, bytes); }
 
-  // Keeps RankStatus::waits for the time of a call.
-  struct Waiting {
-    Waiting(RankStatus &status, const char *name, int64_t first, MessageKey key = {-1, -1});
-    ~Waiting();
-    RankStatus &status;
-  };
+  // `call` on buffers that peers can reach: its own, or copies in the bounce space.
+  Collective reachable(const Collective &call, Pending &pending);
+  // A collective of this rank alone.
+  static void doAlone(const Collective &call);
+  Request keep(Pending &pending);
+  std::vector<Pending>::iterator find(Request request);
+
+  static bool hasEnded(const Pending &pending);
+  // Does a piece of what `pending` or any outstanding request needs, if there is one to do.
+  bool help(const Pending &pending);
+  bool helpAny();
+  // The same for a message: copies it when both of its ends have started.
+  bool deliver(const Pending &pending) const;
+  void ringMembers(int64_t group) const;
+  // Helps until `done` holds or now() has reached the deadline; tells the launcher that it waits for `shown`.
+  template <typename Condition> void helpUntil(const Pending &shown, double deadline, Condition done);
+  // Takes the result where it belongs and forgets the request.
+  void finish(std::vector<Pending>::iterator pending);
 
   LocalWorld &world;
   int me;
   Spinning spinning;
   std::vector<Link> links;
+  BounceSpace bounces;
+  std::vector<Pending> outstanding; // in the order in which they were started
+  Request nextRequest = endedAtOnce + 1;
 };
-
-// "all_reduce of group 1", "receive of micro-batch 0, tag 1, rank 2": the call that a rank is in.
-std::string describeWait(const RankStatus &status);
 
 } // namespace ppcrt

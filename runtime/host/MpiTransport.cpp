@@ -1,46 +1,22 @@
-// Collectives and messages over Open MPI.
-//
-// A reduction of large buffers goes in segments: each member gets its chunk of the segment from everybody (all-to-all),
-// adds in the order of the members, and, in an all-reduce, hands the result to everybody (all-gather). That moves
-// 2 (n-1)/n of the buffer, as much as a ring. Small buffers are gathered whole and added by everybody.
+// Requests over Open MPI, and the thread that lets them get on while the rank computes.
 #include "runtime/host/MpiTransport.h"
+#include "runtime/core/Clock.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Machine.h"
-#include "runtime/host/Reduce.h"
 
 #include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstring>
+#include <sched.h>
 
 namespace ppcrt {
 namespace {
 
-constexpr int64_t smallReduceBytes = 16 << 10; // of all members together
-constexpr int64_t segmentBytes = 4 << 20;      // of the buffer that is reduced: what stays in the cache
-constexpr int64_t partBytes = 1 << 30;         // of one message of MPI, whose counts are ints
-constexpr int64_t eagerBytes = 16 << 10;       // of messages that leave at once on every network
 constexpr std::chrono::microseconds helpEvery(200);
-constexpr int clockTag = 0; // of messages between all ranks, which are none of the program's
-
-const std::byte *at(const void *base, int64_t offset) { return static_cast<const std::byte *>(base) + offset; }
-std::byte *at(void *base, int64_t offset) { return static_cast<std::byte *>(base) + offset; }
-
-bool overlap(const void *a, const void *b, int64_t aBytes, int64_t bBytes) {
-  return at(a, 0) < at(b, bBytes) && at(b, 0) < at(a, aBytes);
-}
-
-void copyBytes(void *out, const void *in, int64_t bytes) {
-  if (bytes > 0 && out != in)
-    std::memmove(out, in, bytes);
-}
-
-std::vector<const void *> blocks(const std::byte *base, int count, int64_t bytes) {
-  std::vector<const void *> result(count);
-  for (int i = 0; i < count; ++i)
-    result[i] = base + i * bytes;
-  return result;
-}
+constexpr std::chrono::microseconds pauseUntilDeadline(20);
+constexpr int clockTag = 0;        // of messages between all ranks that are none of a collective
+constexpr int tagsOfCalls = 32000; // more calls are never under way; MPI promises tags up to 32767
 
 } // namespace
 
@@ -49,13 +25,13 @@ MpiTransport::MpiTransport(const OpenMpi &mpi, const RankShape &shape) : mpi(mpi
   mpi.Comm_size(mpi.world, &ranks);
   for (const std::vector<int> &members : shape.groups) {
     auto found = std::find(members.begin(), members.end(), me);
-    Link made{int(members.size()), int(found - members.begin()), mpi.commNull};
+    MpiGroup made{int(members.size()), int(found - members.begin()), mpi.commNull, &pool, 0};
     // Members of a group agree on its smallest rank; no two groups of one kind share it.
     int color = members.empty() ? OpenMpi::undefined : *std::min_element(members.begin(), members.end());
     mpi.Comm_split(mpi.world, color, made.index, &made.comm);
     links.push_back(made);
   }
-  links.push_back({ranks, me, mpi.world});
+  links.push_back({ranks, me, mpi.world, &pool, 0});
   mpi.Comm_dup(mpi.world, &messageComm);
 
   // Sender and receiver see the same messages between them and number them alike: in the order of their keys.
@@ -71,177 +47,172 @@ MpiTransport::MpiTransport(const OpenMpi &mpi, const RankShape &shape) : mpi(mpi
   }
   int provided;
   mpi.Query_thread(&provided);
-  if (provided >= OpenMpi::threadSerialized && !shape.messages.empty())
-    helper = std::thread([this] { helpSends(); });
+  if (provided >= OpenMpi::threadSerialized && ranks > 1)
+    helper = std::thread([this] { helpRequests(); });
 }
 
 MpiTransport::~MpiTransport() {
   if (helper.joinable()) {
     std::unique_lock<std::mutex> lock(calls);
-    ending = true;
+    isEnding = true;
     lock.unlock();
-    sendBegan.notify_one();
+    requestBegan.notify_one();
     helper.join();
   }
-  for (Link &link : links)
+  for (MpiGroup &link : links)
     if (link.comm != mpi.commNull && link.comm != mpi.world)
       mpi.Comm_free(&link.comm);
   mpi.Comm_free(&messageComm);
 }
 
-void MpiTransport::helpSends() {
+void MpiTransport::helpRequests() {
   std::unique_lock<std::mutex> lock(calls);
-  while (!ending) {
-    sendBegan.wait(lock, [this] { return helping || ending; });
-    while (helping && !ending) {
-      helping = false;
-      for (auto &[request, parts] : sends) {
-        int done = 0;
-        mpi.Testall(int(parts.size()), parts.data(), &done, OpenMpi::ignoreStatus);
-        helping |= !done;
-      }
+  while (!isEnding) {
+    requestBegan.wait(lock, [this] { return isHelping || isEnding; });
+    while (isHelping && !isEnding) {
+      if (!isWaiting)
+        isHelping = advanceAll();
       lock.unlock();
       std::this_thread::sleep_for(helpEvery);
-      lock.lock(); // a rank that is in a call moves its messages itself
+      lock.lock();
     }
   }
 }
 
-std::byte *MpiTransport::space(std::vector<std::byte> &buffer, int64_t bytes) {
-  if (int64_t(buffer.size()) < bytes)
-    buffer.resize(bytes);
-  return buffer.data();
-}
-
-void MpiTransport::gatherBlocks(const Link &link, const void *in, void *out, int64_t bytes) {
-  // Gathered in pieces where a block is larger than a count of MPI can say.
-  const void *own = in == at(out, link.index * bytes) ? OpenMpi::inPlace() : in;
-  if (bytes <= INT_MAX) {
-    mpi.Allgather(own, int(bytes), mpi.byte, out, int(bytes), mpi.byte, link.comm);
+void MpiTransport::wakeHelper() {
+  if (isHelping || !helper.joinable())
     return;
-  }
-  for (int64_t done = 0; done < bytes; done += segmentBytes) {
-    int64_t length = std::min(segmentBytes, bytes - done);
-    std::byte *piece = space(gathered, length * link.size);
-    mpi.Allgather(at(in, done), int(length), mpi.byte, piece, int(length), mpi.byte, link.comm);
-    for (int member = 0; member < link.size; ++member)
-      copyBytes(at(out, member * bytes + done), piece + member * length, length);
-  }
+  isHelping = true;
+  requestBegan.notify_one();
 }
 
-void MpiTransport::exchangeBlocks(const Link &link, const void *in, void *out, int64_t bytes) {
-  if (bytes <= INT_MAX) {
-    mpi.Alltoall(in, int(bytes), mpi.byte, out, int(bytes), mpi.byte, link.comm);
+void MpiTransport::advance(Pending &pending) {
+  while (!pending.hasEnded && pending.messages.haveEnded())
+    pending.hasEnded = !pending.exchange || !pending.exchange->next(pending.messages);
+}
+
+bool MpiTransport::advanceAll() {
+  bool some = false;
+  for (Pending &pending : outstanding) {
+    advance(pending);
+    some |= !pending.hasEnded;
+  }
+  return some;
+}
+
+MpiTransport::Request MpiTransport::keep(Pending pending) {
+  pending.request = nextRequest++;
+  outstanding.push_back(std::move(pending));
+  return outstanding.back().request;
+}
+
+MpiTransport::Pending &MpiTransport::find(Request request) {
+  auto found = std::find_if(outstanding.begin(), outstanding.end(),
+                            [&](const Pending &pending) { return pending.request == request; });
+  if (found == outstanding.end())
+    fatal("request %lld is waited for, and is not under way", (long long)request);
+  return *found;
+}
+
+void MpiTransport::forget(Request request) {
+  outstanding.erase(outstanding.begin() + (&find(request) - outstanding.data()));
+}
+
+MpiTransport::Request MpiTransport::begin(const Collective &call) {
+  MpiGroup &link = links[place(call.group)];
+  if (link.size == 1 && call.bytes() > 0 && call.out != call.in)
+    std::memmove(call.out, call.in, size_t(call.bytes()));
+  if (link.size == 1 || (call.bytes() == 0 && call.kind != CollectiveKind::Barrier))
+    return endedAtOnce;
+  Pending pending{0, MpiMessages(mpi, link.comm, clockTag + 1 + link.calls), makeExchange(call, link)};
+  link.calls = (link.calls + 1) % tagsOfCalls;
+  pending.exchange->next(pending.messages);
+  return keep(std::move(pending));
+}
+
+MpiTransport::Request MpiTransport::start(const Collective &call) {
+  std::lock_guard<std::mutex> lock(calls);
+  Request request = begin(call);
+  if (request != endedAtOnce)
+    wakeHelper();
+  return request;
+}
+
+// The helper would only be in the way.
+void MpiTransport::run(const Collective &call) {
+  Request request;
+  {
+    std::lock_guard<std::mutex> lock(calls);
+    request = begin(call);
+  }
+  wait(request);
+}
+
+MpiTransport::Request MpiTransport::startSend(int destination, MessageKey key, const void *bytes, int64_t size) {
+  std::lock_guard<std::mutex> lock(calls);
+  Pending pending{0, MpiMessages(mpi, messageComm, tag(me, destination, key)), nullptr};
+  pending.messages.send(destination, bytes, size);
+  wakeHelper();
+  return keep(std::move(pending));
+}
+
+MpiTransport::Request MpiTransport::startReceive(int source, MessageKey key, void *bytes, int64_t size) {
+  std::lock_guard<std::mutex> lock(calls);
+  Pending pending{0, MpiMessages(mpi, messageComm, tag(source, me, key)), nullptr};
+  pending.messages.receive(source, bytes, size);
+  wakeHelper();
+  return keep(std::move(pending));
+}
+
+bool MpiTransport::test(Request request) {
+  if (request == endedAtOnce)
+    return true;
+  std::lock_guard<std::mutex> lock(calls);
+  Pending &pending = find(request);
+  advance(pending);
+  if (!pending.hasEnded)
+    return false;
+  forget(request);
+  return true;
+}
+
+void MpiTransport::wait(Request request) {
+  if (request == endedAtOnce)
     return;
+  std::unique_lock<std::mutex> lock(calls);
+  isWaiting = true;
+  while (advance(find(request)), !find(request).hasEnded) {
+    advanceAll();
+    lock.unlock(); // MPI itself yields where processes share cores
+    lock.lock();
   }
-  for (int64_t done = 0; done < bytes; done += segmentBytes) {
-    int64_t length = std::min(segmentBytes, bytes - done);
-    std::byte *from = space(packed, length * link.size), *to = space(gathered, length * link.size);
-    for (int member = 0; member < link.size; ++member)
-      copyBytes(from + member * length, at(in, member * bytes + done), length);
-    mpi.Alltoall(from, int(length), mpi.byte, to, int(length), mpi.byte, link.comm);
-    for (int member = 0; member < link.size; ++member)
-      copyBytes(at(out, member * bytes + done), to + member * length, length);
-  }
+  isWaiting = false;
+  forget(request);
 }
 
-void MpiTransport::allReduce(int group, void *buffer, int64_t count, DataType type, Reduction kind) {
-  std::lock_guard<std::mutex> lock(calls);
-  const Link &link = this->link(group);
-  int64_t element = info(type).bytes, bytes = count * element;
-  if (link.size == 1 || count == 0)
-    return;
-  if (bytes * link.size <= smallReduceBytes) {
-    std::byte *all = space(gathered, bytes * link.size);
-    mpi.Allgather(buffer, int(bytes), mpi.byte, all, int(bytes), mpi.byte, link.comm);
-    reduce(buffer, blocks(all, link.size, bytes).data(), link.size, count, type, kind);
-    return;
+void MpiTransport::waitAny(double deadline) {
+  std::unique_lock<std::mutex> lock(calls);
+  if (deadline >= never &&
+      std::all_of(outstanding.begin(), outstanding.end(), [](const Pending &one) { return one.isTold; }))
+    fatal("waits for communication, and none is under way");
+  isWaiting = true;
+  for (bool any = false; !any && (deadline >= never || now() < deadline);) {
+    advanceAll();
+    for (Pending &pending : outstanding)
+      if (pending.hasEnded && !pending.isTold)
+        any = pending.isTold = true;
+    lock.unlock();
+    if (!any && deadline < never)
+      std::this_thread::sleep_for(pauseUntilDeadline);
+    lock.lock();
   }
-  int64_t segment = std::max<int64_t>(1, segmentBytes / element / link.size) * link.size;
-  for (int64_t begin = 0; begin < count; begin += segment) {
-    int64_t length = std::min(segment, count - begin);
-    int64_t chunk = (length + link.size - 1) / link.size, chunkBytes = chunk * element;
-    std::byte *values = at(buffer, begin * element), *all = space(gathered, chunkBytes * link.size);
-    bool padded = chunk * link.size != length;
-    std::byte *whole = padded ? space(packed, chunkBytes * link.size) : values;
-    if (padded) {
-      copyBytes(whole, values, length * element);
-      std::memset(whole + length * element, 0, chunkBytes * link.size - length * element);
-    }
-    mpi.Alltoall(whole, int(chunkBytes), mpi.byte, all, int(chunkBytes), mpi.byte, link.comm);
-    reduce(whole + link.index * chunkBytes, blocks(all, link.size, chunkBytes).data(), link.size, chunk, type, kind);
-    mpi.Allgather(OpenMpi::inPlace(), int(chunkBytes), mpi.byte, whole, int(chunkBytes), mpi.byte, link.comm);
-    copyBytes(values, whole, length * element);
-  }
-}
-
-void MpiTransport::allGather(int group, const void *in, void *out, int64_t count, DataType type) {
-  std::lock_guard<std::mutex> lock(calls);
-  const Link &link = this->link(group);
-  int64_t bytes = count * info(type).bytes;
-  if (link.size == 1)
-    copyBytes(out, in, bytes);
-  else if (count > 0)
-    gatherBlocks(link, in, out, bytes);
-}
-
-void MpiTransport::reduceScatter(int group, const void *in, void *out, int64_t count, DataType type, Reduction kind) {
-  std::lock_guard<std::mutex> lock(calls);
-  const Link &link = this->link(group);
-  int64_t element = info(type).bytes, bytes = count * element;
-  if (link.size == 1) {
-    copyBytes(out, in, bytes);
-    return;
-  }
-  int64_t segment = std::max<int64_t>(1, segmentBytes / element / link.size);
-  // Later segments are still read from `in`; what this member reads of its own block is gone when it is overwritten.
-  bool late = count > segment && out != at(in, link.index * bytes) && overlap(in, out, bytes * link.size, bytes);
-  std::vector<std::byte> held(late ? bytes : 0);
-  std::byte *target = late ? held.data() : static_cast<std::byte *>(out);
-  for (int64_t begin = 0; begin < count; begin += segment) {
-    int64_t length = std::min(segment, count - begin), blockBytes = length * element;
-    const void *from = in;
-    if (length != count) {
-      std::byte *pack = space(packed, blockBytes * link.size);
-      for (int member = 0; member < link.size; ++member)
-        copyBytes(pack + member * blockBytes, at(in, member * bytes + begin * element), blockBytes);
-      from = pack;
-    }
-    std::byte *all = space(gathered, blockBytes * link.size);
-    mpi.Alltoall(from, int(blockBytes), mpi.byte, all, int(blockBytes), mpi.byte, link.comm);
-    reduce(target + begin * element, blocks(all, link.size, blockBytes).data(), link.size, length, type, kind);
-  }
-  if (late)
-    copyBytes(out, held.data(), bytes);
-}
-
-void MpiTransport::allToAll(int group, const void *in, void *out, int64_t count, DataType type) {
-  std::lock_guard<std::mutex> lock(calls);
-  const Link &link = this->link(group);
-  int64_t bytes = count * info(type).bytes;
-  if (link.size == 1)
-    copyBytes(out, in, bytes);
-  else if (count > 0)
-    exchangeBlocks(link, in, out, bytes);
-}
-
-void MpiTransport::barrier(int group) {
-  std::lock_guard<std::mutex> lock(calls);
-  mpi.Barrier(link(group).comm);
-}
-
-void MpiTransport::gather(const void *in, int64_t bytes, void *out) {
-  std::lock_guard<std::mutex> lock(calls);
-  mpi.Gather(in, int(bytes), mpi.byte, out, int(bytes), mpi.byte, 0, mpi.world);
+  isWaiting = false;
 }
 
 int64_t MpiTransport::clockOffset() {
   int64_t mine = machineIdentity();
   std::vector<int64_t> all(ranks);
-  {
-    std::lock_guard<std::mutex> lock(calls);
-    mpi.Allgather(&mine, 1, mpi.int64, all.data(), 1, mpi.int64, mpi.world);
-  }
+  allGather(everyRank, &mine, all.data(), 1, DataType::I64);
   bool oneMachine = mine != 0 && std::count(all.begin(), all.end(), mine) == ranks;
   return oneMachine ? 0 : measureClockOffset();
 }
@@ -280,42 +251,6 @@ int MpiTransport::tag(int source, int destination, MessageKey key) const {
     fatal("no message with tag %lld and micro-batch %lld from rank %d to rank %d was announced", (long long)key.tag,
           (long long)key.microBatch, source, destination);
   return found->second;
-}
-
-int64_t MpiTransport::send(int destination, MessageKey key, const void *bytes, int64_t size) {
-  std::lock_guard<std::mutex> lock(calls);
-  int number = tag(me, destination, key);
-  std::vector<Handle> &parts = sends[nextSend];
-  int64_t done = 0;
-  do {
-    int64_t length = std::min(partBytes, size - done);
-    parts.push_back(mpi.requestNull);
-    mpi.Isend(at(bytes, done), int(length), mpi.byte, destination, number, messageComm, &parts.back());
-    done += length;
-  } while (done < size);
-  if (size > eagerBytes && helper.joinable()) {
-    helping = true;
-    sendBegan.notify_one();
-  }
-  return nextSend++;
-}
-
-void MpiTransport::waitSend(int64_t request) {
-  std::lock_guard<std::mutex> lock(calls);
-  auto found = sends.find(request);
-  mpi.Waitall(int(found->second.size()), found->second.data(), OpenMpi::ignoreStatus);
-  sends.erase(found);
-}
-
-void MpiTransport::receive(int source, MessageKey key, void *bytes, int64_t size) {
-  std::lock_guard<std::mutex> lock(calls);
-  int number = tag(source, me, key);
-  int64_t done = 0;
-  do {
-    int64_t length = std::min(partBytes, size - done);
-    mpi.Recv(at(bytes, done), int(length), mpi.byte, source, number, messageComm, OpenMpi::ignoreStatus);
-    done += length;
-  } while (done < size);
 }
 
 } // namespace ppcrt

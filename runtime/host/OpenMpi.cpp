@@ -42,13 +42,11 @@ OpenMpi resolve(void *library) {
   find(library, "MPI_Comm_dup", mpi.Comm_dup);
   find(library, "MPI_Comm_split", mpi.Comm_split);
   find(library, "MPI_Comm_free", mpi.Comm_free);
-  find(library, "MPI_Barrier", mpi.Barrier);
   find(library, "MPI_Bcast", mpi.Bcast);
   find(library, "MPI_Allreduce", mpi.Allreduce);
   find(library, "MPI_Allgather", mpi.Allgather);
-  find(library, "MPI_Gather", mpi.Gather);
-  find(library, "MPI_Alltoall", mpi.Alltoall);
   find(library, "MPI_Isend", mpi.Isend);
+  find(library, "MPI_Irecv", mpi.Irecv);
   find(library, "MPI_Recv", mpi.Recv);
   find(library, "MPI_Waitall", mpi.Waitall);
   find(library, "MPI_Testall", mpi.Testall);

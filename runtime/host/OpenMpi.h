@@ -29,14 +29,11 @@ struct OpenMpi {
   int (*Comm_dup)(Handle comm, Handle *out);
   int (*Comm_split)(Handle comm, int color, int key, Handle *out);
   int (*Comm_free)(Handle *comm);
-  int (*Barrier)(Handle comm);
   int (*Bcast)(void *buffer, int count, Handle type, int root, Handle comm);
   int (*Allreduce)(const void *in, void *out, int count, Handle type, Handle op, Handle comm);
   int (*Allgather)(const void *in, int inCount, Handle inType, void *out, int outCount, Handle outType, Handle comm);
-  int (*Gather)(const void *in, int inCount, Handle inType, void *out, int outCount, Handle outType, int root,
-                Handle comm);
-  int (*Alltoall)(const void *in, int inCount, Handle inType, void *out, int outCount, Handle outType, Handle comm);
   int (*Isend)(const void *buffer, int count, Handle type, int peer, int tag, Handle comm, Handle *request);
+  int (*Irecv)(void *buffer, int count, Handle type, int peer, int tag, Handle comm, Handle *request);
   int (*Recv)(void *buffer, int count, Handle type, int peer, int tag, Handle comm, void *status);
   int (*Waitall)(int count, Handle *requests, void *statuses);
   int (*Testall)(int count, Handle *requests, int *done, void *statuses);

@@ -1,12 +1,18 @@
-// Messages between ranks that can read each other's memory: the sender posts an address, the receiver copies from it.
+// Messages between ranks that can read each other's memory: both ends say where their bytes are, and who comes first
+// afterwards copies them.
 #include "runtime/core/Error.h"
 #include "runtime/host/LocalTransport.h"
 
 #include <cstring>
 
 namespace ppcrt {
+namespace {
 
-LocalWorld::Mail &LocalTransport::mail(int source, int destination, MessageKey key) {
+constexpr int64_t smallMessageBytes = 32 << 10; // copied at once by the end that starts last
+
+} // namespace
+
+LocalWorld::Mail &LocalTransport::mail(int source, int destination, MessageKey key) const {
   auto found = world.mail.find({source, destination, key.tag, key.microBatch});
   if (found == world.mail.end())
     fatal("no message with tag %lld and micro-batch %lld from rank %d to rank %d was announced", (long long)key.tag,
@@ -14,36 +20,67 @@ LocalWorld::Mail &LocalTransport::mail(int source, int destination, MessageKey k
   return reinterpret_cast<LocalWorld::Mail *>(world.region->data() + world.mailbox)[found->second];
 }
 
-int64_t LocalTransport::send(int destination, MessageKey key, const void *bytes, int64_t size) {
-  LocalWorld::Mail &entry = mail(me, destination, key);
-  if (!world.region->contains(bytes, size))
+LocalTransport::Request LocalTransport::startSend(int destination, MessageKey key, const void *bytes, int64_t size) {
+  LocalWorld::Mail &mail = this->mail(me, destination, key);
+  if (isOutside(bytes, size))
     fatal("a message to rank %d does not lie in the arena", destination);
-  if (entry.posted.load())
+  Pending pending;
+  pending.name = "send";
+  pending.first = destination;
+  pending.key = key;
+  pending.mail = &mail;
+  pending.isSent = true;
+  pending.turn = mail.sent.load(std::memory_order_relaxed) + 1;
+  if (mail.arrived.load(std::memory_order_acquire) + 1 != pending.turn)
     fatal("a message with tag %lld and micro-batch %lld to rank %d is still under way", (long long)key.tag,
           (long long)key.microBatch, destination);
-  entry.address = bytes;
-  entry.size = size;
-  entry.destination = destination;
-  entry.key = key;
-  entry.posted.store(1);
-  return &entry - reinterpret_cast<LocalWorld::Mail *>(world.region->data() + world.mailbox);
+  mail.from = bytes;
+  mail.sentBytes = size;
+  mail.sent.store(pending.turn, std::memory_order_release);
+  if (size > smallMessageBytes || !deliver(pending))
+    bell(destination).ring();
+  return keep(pending);
 }
 
-void LocalTransport::waitSend(int64_t request) {
-  LocalWorld::Mail &entry = reinterpret_cast<LocalWorld::Mail *>(world.region->data() + world.mailbox)[request];
-  Waiting waiting(world.status(me), "send", entry.destination, entry.key);
-  entry.posted.waitWhile(1, spinning);
+LocalTransport::Request LocalTransport::startReceive(int source, MessageKey key, void *bytes, int64_t size) {
+  LocalWorld::Mail &mail = this->mail(source, me, key);
+  Pending pending;
+  pending.name = "receive";
+  pending.first = source;
+  pending.key = key;
+  pending.mail = &mail;
+  pending.turn = mail.wanted.load(std::memory_order_relaxed) + 1;
+  pending.receiveTo = bytes;
+  if (mail.arrived.load(std::memory_order_acquire) + 1 != pending.turn)
+    fatal("a message with tag %lld and micro-batch %lld from rank %d is already being received", (long long)key.tag,
+          (long long)key.microBatch, source);
+  mail.to = isOutside(bytes, size) ? nullptr : bytes;
+  mail.wantedBytes = size;
+  mail.wanted.store(pending.turn, std::memory_order_release);
+  if (size > smallMessageBytes || !deliver(pending))
+    bell(source).ring();
+  return keep(pending);
 }
 
-void LocalTransport::receive(int source, MessageKey key, void *bytes, int64_t size) {
-  Waiting waiting(world.status(me), "receive", source, key);
-  LocalWorld::Mail &entry = mail(source, me, key);
-  entry.posted.waitWhile(0, spinning);
-  if (entry.size != size)
-    fatal("a message with tag %lld and micro-batch %lld from rank %d has %lld bytes, expected %lld", (long long)key.tag,
-          (long long)key.microBatch, source, (long long)entry.size, (long long)size);
-  std::memcpy(bytes, entry.address, size);
-  entry.posted.store(0);
+bool LocalTransport::deliver(const Pending &pending) const {
+  LocalWorld::Mail &mail = *pending.mail;
+  uint32_t before = pending.turn - 1;
+  if (mail.taken.load(std::memory_order_relaxed) != before ||
+      mail.sent.load(std::memory_order_acquire) != pending.turn ||
+      mail.wanted.load(std::memory_order_acquire) != pending.turn || (pending.isSent && !mail.to))
+    return false;
+  if (!mail.taken.compare_exchange_strong(before, pending.turn, std::memory_order_acq_rel))
+    return false;
+  int source = pending.isSent ? me : int(pending.first), destination = pending.isSent ? int(pending.first) : me;
+  if (mail.sentBytes != mail.wantedBytes)
+    fatal("a message with tag %lld and micro-batch %lld from rank %d has %lld bytes, rank %d expects %lld",
+          (long long)pending.key.tag, (long long)pending.key.microBatch, source, (long long)mail.sentBytes, destination,
+          (long long)mail.wantedBytes);
+  if (mail.sentBytes)
+    std::memcpy(pending.isSent ? mail.to : pending.receiveTo, mail.from, size_t(mail.sentBytes));
+  mail.arrived.store(pending.turn, std::memory_order_release);
+  bell(int(pending.first)).ring();
+  return true;
 }
 
 } // namespace ppcrt

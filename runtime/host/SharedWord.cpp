@@ -1,7 +1,10 @@
 // Spin, yield, then futex.
 #include "runtime/host/SharedWord.h"
+#include "runtime/core/Clock.h"
 
 #include <climits>
+#include <cmath>
+#include <ctime>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -16,40 +19,36 @@ void relax() {
 }
 } // namespace
 
-void SharedWord::store(uint32_t next) {
-  value.store(next, std::memory_order_seq_cst);
-  // A waiter counts itself before it looks at the value for the last time, so either it is seen here or it sees `next`.
+void SharedWord::ring() {
+  value.fetch_add(1, std::memory_order_seq_cst);
+  // A waiter counts itself before it looks at the value for the last time, so either it is seen here or it sees the
+  // change.
   if (sleepers.load(std::memory_order_seq_cst))
     syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-uint32_t SharedWord::waitWhile(uint32_t old, Spinning spinning) {
-  uint32_t now;
+void SharedWord::waitWhile(uint32_t old, Spinning spinning, double deadline) {
+  bool isTimed = deadline < Transport::never;
   for (int i = 0; i < spinning.pauses; ++i) {
-    if ((now = load()) != old)
-      return now;
+    if (load() != old)
+      return;
     relax();
   }
   for (int i = 0; i < spinning.yields; ++i) {
-    if ((now = load()) != old)
-      return now;
+    if (load() != old || (isTimed && now() >= deadline))
+      return;
     sched_yield();
   }
-  sleepers.fetch_add(1, std::memory_order_seq_cst);
-  while ((now = value.load(std::memory_order_seq_cst)) == old)
-    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value), FUTEX_WAIT, old, nullptr, nullptr, 0);
-  sleepers.fetch_sub(1, std::memory_order_relaxed);
-  return now;
-}
-
-void SharedBarrier::wait(uint32_t members, Spinning spinning) {
-  uint32_t current = generation.load();
-  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
-    arrived.store(0, std::memory_order_relaxed);
-    generation.store(current + 1);
-  } else {
-    generation.waitWhile(current, spinning);
+  timespec until{};
+  if (isTimed) {
+    double whole = std::floor(deadline);
+    until = {time_t(whole), long((deadline - whole) * 1e9)};
   }
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  while (value.load(std::memory_order_seq_cst) == old && !(isTimed && now() >= deadline))
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value), FUTEX_WAIT_BITSET, old, isTimed ? &until : nullptr,
+            nullptr, FUTEX_BITSET_MATCH_ANY); // an absolute time of the monotonic clock
+  sleepers.fetch_sub(1, std::memory_order_relaxed);
 }
 
 } // namespace ppcrt

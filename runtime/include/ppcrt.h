@@ -9,8 +9,7 @@
 // the other ranks.
 //
 // Compatibility: `PPCRT_ABI_VERSION` changes when a program of the old version can no longer run; the runtime refuses
-// other versions by name. Asynchronous collectives will be added as `ppcrt_*_start` returning a request and
-// `ppcrt_wait(request)`.
+// other versions by name.
 #ifndef PPCRT_H
 #define PPCRT_H
 
@@ -78,6 +77,29 @@ void ppcrt_reduce_scatter(ppcrt_rank *rank, int32_t group, const void *in, void 
 
 // out[j * count + i] = in[me * count + i] of member j. `in` and `out` must not overlap.
 void ppcrt_all_to_all(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count, int32_t type);
+
+// out[i] = in[i] of member (me - shift) modulo their number: each member sends to that `shift` after it. `in` and `out`
+// may be the same.
+void ppcrt_permute(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count, int32_t type,
+                   int32_t shift);
+
+// The same, begun: they return a request, and what is read or written must be left alone until ppcrt_wait() has
+// returned for it, which is called once for each request. Of the rank that is waited for nothing else is needed than
+// that it has begun, too. Calls on a group are in one order with those above. `out` of ppcrt_reduce_scatter_start may
+// overlap `in`.
+int64_t ppcrt_all_reduce_start(ppcrt_rank *rank, int32_t group, void *buffer, int64_t count, int32_t type,
+                               int32_t kind);
+int64_t ppcrt_all_gather_start(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count, int32_t type);
+int64_t ppcrt_reduce_scatter_start(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count,
+                                   int32_t type, int32_t kind);
+int64_t ppcrt_all_to_all_start(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count, int32_t type);
+int64_t ppcrt_permute_start(ppcrt_rank *rank, int32_t group, const void *in, void *out, int64_t count, int32_t type,
+                            int32_t shift);
+void ppcrt_wait(ppcrt_rank *rank, int64_t request);
+
+// The code of a routine has reached the point after which it does not touch the buffers of entry `entry` of its early
+// tokens: what was waiting for that begins. Once for each entry in a run of the routine.
+void ppcrt_reach(ppcrt_rank *rank, int64_t entry);
 
 // ---- Library calls ----
 //

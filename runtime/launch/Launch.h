@@ -5,7 +5,7 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Options.h"
 #include "runtime/core/RankEnvironment.h"
-#include "runtime/host/LocalTransport.h"
+#include "runtime/host/LocalWorld.h"
 #include "runtime/include/ppcrt.h"
 
 namespace ppcrt {

@@ -2,6 +2,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Machine.h"
 #include "runtime/host/Launcher.h"
+#include "runtime/host/LocalTransport.h"
 #include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/Training.h"

@@ -98,7 +98,7 @@ void checkMessages(const Manifest &manifest, Transport &transport, std::byte *ar
   auto peer = [&](const MessageEnd &end) { return int(manifest.grid.rankAtStage(rank, end.peer)); };
   device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
     if (end.isSent)
-      requests.push_back(transport.send(peer(end), {end.tag, microBatch}, out, bytes));
+      requests.push_back(transport.startSend(peer(end), {end.tag, microBatch}, out, bytes));
   });
   device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
     if (end.isSent)
@@ -108,7 +108,7 @@ void checkMessages(const Manifest &manifest, Transport &transport, std::byte *ar
       throw InputError(format("a message from rank %d arrived changed: the transport is not to be trusted", peer(end)));
   });
   for (int64_t request : requests)
-    transport.waitSend(request);
+    transport.wait(request);
   int64_t sent = int64_t(requests.size());
   double seconds = largest(transport, now() - start);
   transport.allReduce(Transport::everyRank, &sent, 1, DataType::I64, Reduction::Sum);

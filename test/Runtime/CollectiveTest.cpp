@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <unistd.h>
 
 using namespace ppcrt;
@@ -83,8 +84,7 @@ std::vector<std::byte> reduceDirectly(const std::vector<std::vector<std::byte>> 
   return out;
 }
 
-enum class Kind { AllReduce, AllGather, ReduceScatter, AllToAll };
-const char *const kindNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+using Kind = CollectiveKind;
 
 struct Call {
   Kind kind;
@@ -96,59 +96,83 @@ struct Call {
   uint64_t salt;
 };
 
-// Runs one call as `rank` and compares. The arena holds input and output one after the other.
-std::string check(Transport &transport, const std::vector<int> &members, std::byte *arena, const Call &call) {
-  int n = int(members.size()), me = transport.groupIndex(call.group);
-  int64_t bytes = call.count * info(call.type).bytes;
-  int64_t inBlocks = call.kind == Kind::ReduceScatter || call.kind == Kind::AllToAll ? n : 1;
-  int64_t outBlocks = call.kind == Kind::AllGather || call.kind == Kind::AllToAll ? n : 1;
-  std::vector<std::vector<std::byte>> inputs(n);
-  for (int member = 0; member < n; ++member) {
-    inputs[member].resize(inBlocks * bytes);
-    fill(inputs[member].data(), call.type, inBlocks * call.count, call.salt * 64 + members[member]);
+// A call that a rank has started, until it is compared.
+class Started {
+public:
+  // `arena` holds input and output one after the other.
+  Started(Transport &transport, const std::vector<int> &members, std::byte *arena, const Call &call)
+      : members(members), call(call), n(int(members.size())), me(transport.groupIndex(call.group)),
+        bytes(call.count * info(call.type).bytes) {
+    int64_t inBlocks = call.kind == Kind::ReduceScatter || call.kind == Kind::AllToAll ? n : 1;
+    int64_t outBlocks = call.kind == Kind::AllGather || call.kind == Kind::AllToAll ? n : 1;
+    for (int member = 0; member < n; ++member) {
+      inputs.emplace_back(inBlocks * bytes);
+      fill(inputs[member].data(), call.type, inBlocks * call.count, call.salt * 64 + members[member]);
+    }
+    outside.resize(call.inArena ? 0 : (inBlocks + outBlocks) * bytes + 1);
+    std::byte *in = call.inArena ? arena : outside.data();
+    out = in + inBlocks * bytes;
+    if (call.kind == Kind::AllReduce ||
+        (call.aliased && (call.kind == Kind::ReduceScatter || call.kind == Kind::Permute)))
+      out = in;
+    if (call.aliased && call.kind == Kind::AllGather)
+      in = out + me * bytes;
+    if (bytes)
+      std::memcpy(in, inputs[me].data(), inBlocks * bytes);
+    if (call.salt % 3 == 0)
+      usleep((call.salt * 7919 + me * 104729) % 700);
+    request = transport.start({call.kind, call.group, in, out, call.count, call.type, call.reduction, shift()});
   }
-  std::vector<std::byte> outside(call.inArena ? 0 : (inBlocks + outBlocks) * bytes + 1);
-  std::byte *in = call.inArena ? arena : outside.data(), *out = in + inBlocks * bytes;
-  if (call.kind == Kind::AllReduce || (call.aliased && call.kind == Kind::ReduceScatter))
-    out = in;
-  if (call.aliased && call.kind == Kind::AllGather)
-    in = out + me * bytes;
-  if (bytes)
-    std::memcpy(in, inputs[me].data(), inBlocks * bytes);
-  if (call.salt % 3 == 0)
-    usleep((call.salt * 7919 + me * 104729) % 700);
 
-  std::vector<std::byte> expected;
-  switch (call.kind) {
-  case Kind::AllReduce:
-    transport.allReduce(call.group, out, call.count, call.type, call.reduction);
-    expected = reduceDirectly(inputs, call.type, 0, call.count, call.reduction);
-    break;
-  case Kind::ReduceScatter:
-    transport.reduceScatter(call.group, in, out, call.count, call.type, call.reduction);
-    expected = reduceDirectly(inputs, call.type, me * call.count, call.count, call.reduction);
-    break;
-  case Kind::AllGather:
-    transport.allGather(call.group, in, out, call.count, call.type);
-    for (int member = 0; member < n; ++member)
-      expected.insert(expected.end(), inputs[member].begin(), inputs[member].end());
-    break;
-  case Kind::AllToAll:
-    transport.allToAll(call.group, in, out, call.count, call.type);
-    for (int member = 0; member < n; ++member)
-      expected.insert(expected.end(), inputs[member].begin() + me * bytes, inputs[member].begin() + (me + 1) * bytes);
-    break;
-  }
-  if (expected.empty() || std::memcmp(out, expected.data(), expected.size()) == 0)
+  // When it has ended: an empty string, or what is wrong.
+  std::string check() const {
+    std::vector<std::byte> expected = this->expected();
+    for (size_t i = 0; i < expected.size(); ++i)
+      if (out[i] != expected[i])
+        return format("%s of %lld x %s over %d members (%s, arena %d, aliased %d): element %zu differs",
+                      collectiveNames[int(call.kind)], (long long)call.count, info(call.type).name, n,
+                      call.reduction == Reduction::Sum ? "sum" : "max", call.inArena, call.aliased,
+                      i / info(call.type).bytes);
     return "";
-  for (size_t i = 0; i < expected.size(); ++i)
-    if (out[i] != expected[i])
-      return format("%s of %lld x %s over %d members (%s, arena %d, aliased %d): element %zu differs",
-                    kindNames[int(call.kind)], (long long)call.count, info(call.type).name, n,
-                    call.reduction == Reduction::Sum ? "sum" : "max", call.inArena, call.aliased,
-                    i / info(call.type).bytes);
-  return "";
-}
+  }
+
+  Transport::Request request;
+
+private:
+  int shift() const { return call.kind == Kind::Permute ? int(call.salt % 7) - 3 : 0; }
+
+  std::vector<std::byte> expected() const {
+    std::vector<std::byte> result;
+    switch (call.kind) {
+    case Kind::AllReduce:
+      return reduceDirectly(inputs, call.type, 0, call.count, call.reduction);
+    case Kind::ReduceScatter:
+      return reduceDirectly(inputs, call.type, me * call.count, call.count, call.reduction);
+    case Kind::AllGather:
+      for (int member = 0; member < n; ++member)
+        result.insert(result.end(), inputs[member].begin(), inputs[member].end());
+      break;
+    case Kind::AllToAll:
+      for (int member = 0; member < n; ++member)
+        result.insert(result.end(), inputs[member].begin() + me * bytes, inputs[member].begin() + (me + 1) * bytes);
+      break;
+    case Kind::Permute:
+      return inputs[((me - shift()) % n + n) % n];
+    case Kind::Barrier:
+    case Kind::Gather:
+      break;
+    }
+    return result;
+  }
+
+  std::vector<int> members;
+  Call call;
+  int n, me;
+  int64_t bytes;
+  std::vector<std::vector<std::byte>> inputs;
+  std::vector<std::byte> outside;
+  std::byte *out;
+};
 
 // Groups of n ranks: everybody, pairs of neighbours, and everybody in reverse order.
 LocalWorldShape worldOf(int n, int64_t arenaBytes) {
@@ -164,42 +188,80 @@ LocalWorldShape worldOf(int n, int64_t arenaBytes) {
   return shape;
 }
 
+// Does the calls, up to `together` of them at the same time, each in a part of the arena; they are waited for, or
+// tested until they have ended, in an order of this rank's own.
 std::string runCalls(const LocalWorldShape &shape, Transport &transport, std::byte *arena,
-                     const std::vector<Call> &calls) {
+                     const std::vector<Call> &calls, size_t together = 1) {
+  std::mt19937_64 random(calls.front().salt * 97 + transport.rank());
+  int64_t part = shape.arenaBytes[transport.rank()] / int64_t(together) / 64 * 64;
+  std::vector<std::unique_ptr<Started>> started(together);
+  auto finish = [&](size_t place) -> std::string {
+    if (random() % 2)
+      transport.wait(started[place]->request);
+    else
+      while (!transport.test(started[place]->request))
+        transport.waitAny(Transport::never);
+    std::string failure = started[place]->check();
+    started[place].reset();
+    return failure;
+  };
   for (size_t i = 0; i < calls.size(); ++i)
-    for (const std::vector<int> &members : shape.groups[calls[i].group])
-      if (std::find(members.begin(), members.end(), transport.rank()) != members.end())
-        if (std::string failure = check(transport, members, arena, calls[i]); !failure.empty())
-          return format("call %zu: ", i) + failure;
+    for (const std::vector<int> &members : shape.groups[calls[i].group]) {
+      if (std::find(members.begin(), members.end(), transport.rank()) == members.end())
+        continue;
+      size_t place = random() % together;
+      if (started[place])
+        if (std::string failure = finish(place); !failure.empty())
+          return format("before call %zu: ", i) + failure;
+      started[place] = std::make_unique<Started>(transport, members, arena + int64_t(place) * part, calls[i]);
+    }
+  for (size_t place = 0; place < together; ++place)
+    if (started[place])
+      if (std::string failure = finish(place); !failure.empty())
+        return failure;
   transport.barrier(Transport::everyRank);
   return "";
 }
 
 class CollectiveTest : public ::testing::TestWithParam<TransportCase> {};
 
-TEST_P(CollectiveTest, RandomCallsMatchTheDefinition) {
-  int n = GetParam().ranks;
+std::vector<Call> randomCalls(int n, int count) {
   std::mt19937_64 random(testSeed() + n);
   auto pick = [&](uint64_t bound) { return int64_t(random() % bound); };
   std::vector<Call> calls;
   const int64_t sizes[] = {1, 2, 3, 17, 33, 1000, 5000, 20000, 70000};
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < count; ++i) {
     int64_t count = pick(20) == 0 ? 0 : sizes[pick(9)] + pick(3);
-    calls.push_back({Kind(pick(4)), int(pick(3)), DataType(pick(5)), Reduction(pick(2)), count, pick(4) != 0,
+    calls.push_back({Kind(pick(5)), int(pick(3)), DataType(pick(5)), Reduction(pick(2)), count, pick(4) != 0,
                      pick(3) == 0, random() >> 8});
   }
-  LocalWorldShape shape = worldOf(n, 16 << 20);
+  return calls;
+}
+
+TEST_P(CollectiveTest, RandomCallsMatchTheDefinition) {
+  std::vector<Call> calls = randomCalls(GetParam().ranks, 150);
+  LocalWorldShape shape = worldOf(GetParam().ranks, 16 << 20);
   runOnRanks(GetParam().kind, shape,
              [&](Transport &transport, std::byte *arena) { return runCalls(shape, transport, arena, calls); });
+}
+
+// Members that wait in different orders, for results that other calls are mixed with.
+TEST_P(CollectiveTest, CallsAreUnderWayTogether) {
+  constexpr size_t together = 8;
+  std::vector<Call> calls = randomCalls(GetParam().ranks, 150);
+  LocalWorldShape shape = worldOf(GetParam().ranks, together * (16 << 20));
+  runOnRanks(GetParam().kind, shape, [&](Transport &transport, std::byte *arena) {
+    return runCalls(shape, transport, arena, calls, together);
+  });
 }
 
 TEST_P(CollectiveTest, LargeBuffers) {
   int n = GetParam().ranks;
   std::vector<Call> calls;
-  int64_t count = (int64_t(n) << 18) + 12345; // more than a staging slot for each member
+  int64_t count = (int64_t(n) << 18) + 12345; // several segments
   for (bool inArena : {true, false}) {
     calls.push_back({Kind::AllReduce, 0, DataType::F32, Reduction::Sum, count, inArena, false, calls.size()});
-    for (Kind kind : {Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll})
+    for (Kind kind : {Kind::AllGather, Kind::ReduceScatter, Kind::AllToAll, Kind::Permute})
       calls.push_back({kind, 2, DataType::I32, Reduction::Sum, 100003, inArena, inArena, calls.size()});
   }
   LocalWorldShape shape = worldOf(n, 64 << 20);

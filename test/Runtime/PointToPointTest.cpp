@@ -42,7 +42,7 @@ TEST_P(PointToPointTest, MessagesAreFoundByTheirKeysInAnyOrder) {
       std::shuffle(order.begin(), order.end(), random);
       for (int i : order) {
         std::fill_n(buffers + 256 * i, 256, contents(step, rank, i % 2, i / 2));
-        requests.push_back(transport.send((rank + 1) % n, {i % 2, i / 2}, buffers + 256 * i, 1024));
+        requests.push_back(transport.startSend((rank + 1) % n, {i % 2, i / 2}, buffers + 256 * i, 1024));
       }
       std::shuffle(order.begin(), order.end(), random);
       int source = (rank + n - 1) % n;
@@ -55,7 +55,7 @@ TEST_P(PointToPointTest, MessagesAreFoundByTheirKeysInAnyOrder) {
           return format("step %d: message %d of rank %d is wrong", step, i, source);
       }
       for (int64_t request : requests)
-        transport.waitSend(request);
+        transport.wait(request);
     }
     return "";
   });
@@ -72,10 +72,10 @@ TEST_P(PointToPointTest, SendDoesNotWait) {
     auto *sent = reinterpret_cast<int32_t *>(arena), *received = sent + count;
     for (int64_t i = 0; i < count; ++i)
       sent[i] = int32_t(i * 31 + rank);
-    int64_t request = transport.send((rank + 1) % n, {0, 0}, sent, count * int64_t(sizeof(int32_t)));
+    int64_t request = transport.startSend((rank + 1) % n, {0, 0}, sent, count * int64_t(sizeof(int32_t)));
     transport.barrier(Transport::everyRank); // reached although nobody has received
     transport.receive(source, {0, 0}, received, count * int64_t(sizeof(int32_t)));
-    transport.waitSend(request);
+    transport.wait(request);
     for (int64_t i = 0; i < count; ++i)
       if (received[i] != int32_t(i * 31 + source))
         return format("element %lld is wrong", (long long)i);
@@ -97,9 +97,9 @@ TEST_P(PointToPointTest, MessagesTravelWhileTheSenderComputes) {
     auto start = std::chrono::steady_clock::now();
     double waited = 0;
     if (rank == 0) {
-      int64_t request = transport.send(1, {0, 0}, arena, bytes);
+      int64_t request = transport.startSend(1, {0, 0}, arena, bytes);
       std::this_thread::sleep_until(start + computing);
-      transport.waitSend(request);
+      transport.wait(request);
     } else if (rank == 1) {
       transport.receive(0, {0, 0}, arena + bytes, bytes);
       waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -117,19 +117,19 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PointToPointTest,
                                            TransportCase{TransportKind::MpiOverTcp, 3}),
                          nameOf);
 
-TEST(LocalPointToPointTest, WaitSendWaitsForTheReceiver) {
+TEST(LocalPointToPointTest, WaitingForASendWaitsForTheReceiver) {
   runOnRanks(TransportKind::Local, ring(2), [](Transport &transport, std::byte *arena) -> std::string {
     auto *data = reinterpret_cast<int32_t *>(arena + 4096);
     if (transport.rank() == 0) {
       auto *flag = reinterpret_cast<int32_t *>(arena), **address = reinterpret_cast<int32_t **>(data);
       *address = flag;
-      int64_t told = transport.send(1, {1, 0}, address, sizeof *address);
-      transport.waitSend(told);
+      int64_t told = transport.startSend(1, {1, 0}, address, sizeof *address);
+      transport.wait(told);
       *data = 42;
-      int64_t request = transport.send(1, {0, 0}, data, 4);
-      transport.waitSend(request);
+      int64_t request = transport.startSend(1, {0, 0}, data, 4);
+      transport.wait(request);
       if (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != 1)
-        return "waitSend returned before the message was received";
+        return "wait returned before the message was received";
       *data = 43; // must not be seen by the receiver
       return "";
     }

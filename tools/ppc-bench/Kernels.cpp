@@ -64,7 +64,7 @@ Benchmark messageBenchmark(int64_t bytes) {
             int me = rank.rank, count = rank.count;
             return [=] {
               if (me % 2 == 0 && me + 1 < count)
-                transport->waitSend(transport->send(me + 1, {0, 0}, buffer, bytes));
+                transport->wait(transport->startSend(me + 1, {0, 0}, buffer, bytes));
               else if (me % 2)
                 transport->receive(me - 1, {0, 0}, buffer, bytes);
             };

@@ -1,0 +1,48 @@
+// The shared region's layout.
+#include "runtime/host/LocalWorld.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ppcrt {
+
+LocalWorld::LocalWorld(const LocalWorldShape &shape) {
+  RegionLayout layout;
+  size_t ranks = shape.arenaBytes.size();
+  statuses = layout.add(ranks * sizeof(RankStatus));
+  bells = layout.add(ranks * sizeof(Bell));
+  mailbox = layout.add(shape.messages.size() * sizeof(Mail));
+  for (size_t i = 0; i < shape.messages.size(); ++i) {
+    const auto &[source, destination, key] = shape.messages[i];
+    mail.emplace(MailKey(source, destination, key.tag, key.microBatch), i);
+  }
+  std::vector<std::vector<std::vector<int>>> allGroups = shape.groups;
+  std::vector<int> everybody(ranks);
+  std::iota(everybody.begin(), everybody.end(), 0);
+  allGroups.push_back({everybody});
+  for (const auto &instances : allGroups) {
+    groups.emplace_back();
+    for (const std::vector<int> &members : instances)
+      groups.back().push_back(
+          {members, layout.add(members.size() > 1 ? ringLength * SharedOperation::bytesFor(int(members.size())) : 0)});
+  }
+  bounceBytes = (int64_t(64) << 20) + *std::max_element(shape.arenaBytes.begin(), shape.arenaBytes.end());
+  for (int64_t bytes : shape.arenaBytes) {
+    arenas.push_back(layout.add(bytes));
+    bounces.push_back(layout.add(bounceBytes));
+  }
+  region = std::make_unique<SharedRegion>(layout.total());
+  for (size_t rank = 0; rank < ranks; ++rank)
+    region->useLargePages(arenas[rank], shape.arenaBytes[rank]);
+}
+
+std::string describeWait(const RankStatus &status) {
+  std::string text = status.name.load();
+  if (status.tag >= 0)
+    return text + format(" of micro-batch %lld, tag %lld, rank %lld", (long long)status.microBatch,
+                         (long long)status.tag, (long long)status.first);
+  return text + (status.first < 0 ? " of all ranks" : format(" of group %lld", (long long)status.first));
+}
+
+} // namespace ppcrt

@@ -1,0 +1,84 @@
+// The memory that ranks on one machine share: their arenas, and what they communicate through. The launcher builds it
+// and forks; threads of one process may be ranks as well.
+#pragma once
+
+#include "runtime/core/Transport.h"
+#include "runtime/host/Memory.h"
+#include "runtime/host/SharedOperation.h"
+#include "runtime/host/SharedWord.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace ppcrt {
+
+// What a rank tells the launcher while it runs; lies in shared memory.
+struct RankStatus {
+  // Odd while the rank is inside a call that may wait for others, even otherwise; every such call adds 2. The fields
+  // after it say which call: `name` is a literal, `first` a group or a peer, the rest a message's key.
+  std::atomic<uint64_t> waits;
+  std::atomic<const char *> name;
+  std::atomic<int64_t> first, tag, microBatch;
+  std::atomic<int64_t> step; // the step it is in, from 1; 0 before
+  char message[2048];        // why it ended itself, see fatal(); empty: it did not
+};
+
+struct LocalWorldShape {
+  std::vector<int64_t> arenaBytes;                   // per rank
+  std::vector<std::vector<std::vector<int>>> groups; // [group][instance] = members by index; a rank is in at most one
+  struct Message {
+    int source, destination;
+    MessageKey key;
+  };
+  std::vector<Message> messages; // every message of a step
+};
+
+class LocalWorld {
+public:
+  explicit LocalWorld(const LocalWorldShape &shape);
+
+  int rankCount() const { return int(arenas.size()); }
+  std::byte *arena(int rank) const { return region->data() + arenas[rank]; } // 4096-byte aligned, zero
+  RankStatus &status(int rank) const { return reinterpret_cast<RankStatus *>(region->data() + statuses)[rank]; }
+
+private:
+  friend class LocalTransport;
+
+  // Of one instance of a group. Its collectives lie one after the other in a ring.
+  struct Communicator {
+    std::vector<int> members;
+    size_t operations; // ringLength of them
+  };
+  // A message, again and again: each end counts its own turns.
+  struct Mail {
+    alignas(64) std::atomic<uint32_t> sent, wanted, taken, arrived;
+    const void *from; // in the region
+    void *to;         // in the region, or null where the receiver alone can reach it
+    int64_t sentBytes, wantedBytes;
+  };
+  using MailKey = std::tuple<int, int, int64_t, int64_t>; // source, destination, tag, micro-batch
+  struct alignas(64) Bell {
+    SharedWord word; // rung when something that the rank may wait for has happened
+  };
+
+  // Collectives of a group that may be under way before one that begins waits for the oldest.
+  static constexpr uint32_t ringLength = 64;
+
+  std::unique_ptr<SharedRegion> region;
+  size_t statuses, bells;
+  std::vector<size_t> arenas;
+  std::vector<size_t> bounces; // per rank, bounceBytes each
+  int64_t bounceBytes;
+  std::vector<std::vector<Communicator>> groups; // the last one is the group of all ranks
+  std::map<MailKey, size_t> mail;                // index of a Mail
+  size_t mailbox;
+};
+
+// "all_reduce of group 1", "receive of micro-batch 0, tag 1, rank 2": the call that a rank is in.
+std::string describeWait(const RankStatus &status);
+
+} // namespace ppcrt
