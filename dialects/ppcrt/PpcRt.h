@@ -84,8 +84,9 @@ ProgramOp findProgram(ModuleOp module);
 /// A use of a buffer by an action: of its slot for a micro-batch where it has slots.
 struct Access {
   BufferOp buffer;
-  std::optional<int64_t> slot; ///< which slot; none where the buffer has none
-  bool isRead, isWrite;        ///< both where old content may show in the new
+  std::optional<int64_t> slot;   ///< which slot; none where the buffer has none
+  bool isRead, isWrite;          ///< both where old content may show in the new
+  std::optional<uint32_t> early; ///< of a run: the token with which it ends, where the run gives that one
 };
 
 /// What is looked up by name in a program, again and again, in constant time. Not to be kept while ops come and go.
@@ -111,8 +112,8 @@ private:
 /// Lets one-shot bufferization handle the dialect's ops.
 void registerBufferizableOpInterfaceModels(DialectRegistry &registry);
 
-/// Whether the code of a routine takes and returns what lies in its buffers, and says that it is of its kind.
-/// `functions` are the module's.
+/// Whether the code of a routine takes and returns what lies in its buffers, says that it is of its kind, and finishes
+/// with buffers where it is said to. `functions` are the module's.
 LogicalResult verifyCode(RoutineOp routine, const ProgramSymbols &symbols, const SymbolTable &functions);
 
 } // namespace mlir::ppcrt

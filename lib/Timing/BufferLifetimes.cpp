@@ -20,7 +20,8 @@ LogicalResult BufferLifetimes::add(std::vector<Span> &spans, const StepEvents &e
       }
       for (auto [known, now] : llvm::zip_equal(span.before, here))
         known = std::min(known, now);
-      span.until[own.stream - first] = std::max(span.until[own.stream - first], own.place + 1);
+      const Activity &last = events.getActivities()[events.endOfUse(activity, use.early)];
+      span.until[last.stream - first] = std::max(span.until[last.stream - first], last.place + 1);
     }
     return success();
   });

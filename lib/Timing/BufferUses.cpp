@@ -37,7 +37,7 @@ ArrayRef<BufferUse> BufferUses::of(Operation *action) {
     for (const Access &access : accesses)
       uses.push_back({numbers.lookup(access.buffer), access.slot.value_or(0),
                       access.slot ? microBatchOf(action, access.buffer, symbols) : std::nullopt, access.isRead,
-                      access.isWrite});
+                      access.isWrite, access.early});
   };
   auto device = cast<DeviceOp>(action->getParentOp()->getParentOp());
   Operation *kind = nullptr; // that of which all do the same, each for its micro-batch

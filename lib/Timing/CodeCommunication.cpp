@@ -132,9 +132,11 @@ const CodeCommunication &CommunicationOfCode::of(StringAttr name, unsigned depth
       if (std::optional<uint32_t> group = groups.of(op)) {
         use(*group, op);
         if (groups.isBetweenDevices(*group))
-          result->between.push_back(op);
+          result->ordered.push_back(op);
         return;
       }
+      if (isa<ppcrt::ReachOp>(op))
+        result->ordered.push_back(op);
       FlatSymbolRefAttr callee;
       if (auto call = dyn_cast<func::CallOp>(op))
         callee = call.getCalleeAttr();
@@ -143,7 +145,7 @@ const CodeCommunication &CommunicationOfCode::of(StringAttr name, unsigned depth
       if (!callee)
         return;
       const CodeCommunication &inner = of(callee.getAttr(), depth + 1);
-      llvm::append_range(result->between, inner.between);
+      llvm::append_range(result->ordered, inner.ordered);
       for (auto [group, where] : llvm::zip_equal(inner.groups, inner.used))
         use(group, where);
     });

@@ -1,4 +1,4 @@
-// What the code of routines communicates, and over which groups.
+// What the code of routines communicates, over which groups, and with what it finishes early.
 #ifndef PPC_LIB_TIMING_CODECOMMUNICATION_H
 #define PPC_LIB_TIMING_CODECOMMUNICATION_H
 
@@ -48,7 +48,7 @@ private:
 
 /// What running a function communicates.
 struct CodeCommunication {
-  std::vector<Operation *> between; ///< devices, in the order in which it happens
+  std::vector<Operation *> ordered; ///< between devices, and each ppcrt.reach, in the order in which it happens
   std::vector<uint32_t> groups;     ///< all of them, ascending
   std::vector<Operation *> used;    ///< an op of each
 };

@@ -39,12 +39,11 @@ LogicalResult followClocks(const StepEvents &events, ArrayRef<Event> order,
     uint32_t row = rows[event] == kNoRow ? pool.take() : rows[event];
     uint32_t activity = activityOf(event);
     const Activity &own = events.getActivities()[activity];
-    if (own.action == activity) {
-      if (isEnd(event))
-        pool[row][own.stream] = own.place + 1;
-      else if (failed(begins(activity, pool[row])))
-        return failure();
-    }
+    bool isAction = own.action == activity;
+    if (isEnd(event) && (isAction || own.isReach()))
+      pool[row][own.stream] = own.place + 1;
+    if (!isEnd(event) && isAction && failed(begins(activity, pool[row])))
+      return failure();
     ArrayRef<Event> later = events.getLater(event);
     bool isGiven = false; // the row itself, to the last that needs it
     for (auto [i, after] : llvm::enumerate(later)) {

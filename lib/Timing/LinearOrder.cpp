@@ -109,7 +109,8 @@ std::string Sorter::reason(Event waiting, Event waitedFor) const {
   if (isOnStreamBefore(other, self))
     return "that comes after this on its stream: " + name;
   auto action = cast<ppcrt::ActionOpInterface>(own.op);
-  bool takesToken = llvm::any_of(action.getAfter(), [&](Value token) { return token.getDefiningOp() == there.op; });
+  bool takesToken = llvm::any_of(
+      action.getAfter(), [&](Value token) { return token.getDefiningOp() == events.getActivities()[there.action].op; });
   return (takesToken ? "that takes the token of this: " : "that is issued after this: ") + name;
 }
 

@@ -64,6 +64,7 @@ private:
   LogicalResult addActions(DeviceOp device, Block &actions);
   LogicalResult addTokens(ActionOpInterface action, uint32_t self);
   LogicalResult addCommunication(DeviceOp device, Operation *action, uint32_t self);
+  void addInside(const CodeCommunication &inside, uint32_t self, bool reaches);
   LogicalResult useGroup(uint32_t group, Operation *op, Operation *action, uint32_t device);
   void addMessageEnds(Operation *action, uint32_t self);
   LogicalResult joinMessages();
@@ -83,6 +84,7 @@ private:
   std::vector<std::pair<Event, Event>> edges;
   DenseMap<Operation *, uint32_t> numbers; ///< of the actions of the device that is being added
   std::vector<MessageEnd> messageEnds;
+  DenseMap<uint32_t, uint32_t> reachStreams; ///< of what is reached, by the stream of the runs
   /// What joins devices, in order, by group and device.
   llvm::MapVector<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> sequences;
   std::map<std::vector<uint32_t>, uint32_t> groupSets;
@@ -106,8 +108,19 @@ LogicalResult EventBuilder::addTokens(ActionOpInterface action, uint32_t self) {
       error.attachNote(token.getLoc()) << "given here";
       return error;
     }
-    bool isLast = cast<OpResult>(token).getResultNumber() + 1 == giver->getNumResults();
-    edge(isLast ? endOf(found->second) : beginOf(found->second), beginOf(self));
+    unsigned number = cast<OpResult>(token).getResultNumber();
+    if (number + 1 == giver->getNumResults()) {
+      edge(endOf(found->second), beginOf(self));
+      continue;
+    }
+    uint32_t reach = events.endOfUse(found->second, number);
+    if (reach == found->second) {
+      InFlightDiagnostic error =
+          action->emitOpError("waits for a token that never comes: the code does not reach what it stands for");
+      error.attachNote(token.getLoc()) << "given here";
+      return error;
+    }
+    edge(endOf(reach), beginOf(self));
   }
   return success();
 }
@@ -146,22 +159,41 @@ LogicalResult EventBuilder::addCommunication(DeviceOp device, Operation *action,
       if (failed(useGroup(group, op, action, number)))
         return failure();
     used = inside.groups;
-    Event at = beginOf(self);
-    for (Operation *op : inside.between) {
-      const Activity own = events.activities[self];
-      uint32_t inner = add(op, self, number, own.stream, own.place, 0);
-      edge(at, beginOf(inner));
-      at = endOf(inner);
-      sequences[{*groups.of(op), number}].push_back(inner);
-    }
-    if (!inside.between.empty())
-      edge(at, endOf(self));
+    addInside(inside, self, /*reaches=*/run.getNumResults() > 1);
   }
   auto [set, isNew] = groupSets.try_emplace(used, events.groupSets.size());
   if (isNew)
     events.groupSets.push_back(used);
   events.groupSetOf[self] = set->second;
   return success();
+}
+
+/// What happens in the code of a run, in its order.
+void EventBuilder::addInside(const CodeCommunication &inside, uint32_t self, bool reaches) {
+  Event at = beginOf(self);
+  const Activity own = events.activities[self];
+  for (Operation *op : inside.ordered) {
+    auto reach = dyn_cast<ReachOp>(op);
+    if (reach && !reaches)
+      continue; // nobody can wait for it
+    uint32_t inner;
+    if (reach) {
+      auto [stream, isNew] = reachStreams.try_emplace(own.stream, events.streams.size());
+      if (isNew)
+        events.streams.emplace_back();
+      std::vector<uint32_t> &onStream = events.streams[stream->second];
+      inner = add(op, self, own.device, stream->second, onStream.size(), 0);
+      onStream.push_back(inner);
+      events.reached[{self, uint32_t(reach.getEntry())}] = inner;
+    } else {
+      inner = add(op, self, own.device, own.stream, own.place, 0);
+      sequences[{*groups.of(op), own.device}].push_back(inner);
+    }
+    edge(at, beginOf(inner));
+    at = endOf(inner);
+  }
+  if (at != beginOf(self))
+    edge(at, endOf(self));
 }
 
 void EventBuilder::addMessageEnds(Operation *action, uint32_t self) {

@@ -1,6 +1,7 @@
 // Mistakes of time.
 #include "TimeMutation.h"
 #include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -9,7 +10,7 @@ namespace mlir::ppc::test {
 using namespace ppcrt;
 
 ArrayRef<StringRef> timeMutationKinds() {
-  static const StringRef kinds[] = {"wait", "token", "slot", "offset", "bucket", "stream", "group", "order"};
+  static const StringRef kinds[] = {"wait", "token", "slot", "offset", "bucket", "stream", "group", "order", "early"};
   return kinds;
 }
 
@@ -31,7 +32,8 @@ public:
         {"wait", &TimeMutation::dropToken},      {"token", &TimeMutation::changeToken},
         {"slot", &TimeMutation::changeSlots},    {"offset", &TimeMutation::changeOffset},
         {"bucket", &TimeMutation::changeBucket}, {"stream", &TimeMutation::changeStream},
-        {"group", &TimeMutation::changeGroup},   {"order", &TimeMutation::changeOrder}};
+        {"group", &TimeMutation::changeGroup},   {"order", &TimeMutation::changeOrder},
+        {"early", &TimeMutation::changeEarly}};
     for (auto [name, mutation] : mutations)
       if (name == kind)
         if (std::optional<std::string> what = (this->*mutation)())
@@ -72,6 +74,10 @@ private:
   std::optional<std::string> changeGroup();
   std::optional<std::string> changeOrder();
   std::optional<std::string> swapMessages();
+  std::optional<std::string> changeEarly();
+  std::optional<std::string> changeEarlyToken();
+  std::optional<std::string> moveReach(func::FuncOp code);
+  std::optional<std::string> moveEarlyBuffer(RoutineOp routine, func::FuncOp code);
 
   ModuleOp module;
   Random &random;
@@ -305,6 +311,94 @@ std::optional<std::string> TimeMutation::changeOrder() {
   std::string what = "before " + describe(all[to]) + " comes " + describe(action);
   action->moveBefore(all[to]);
   return what;
+}
+
+/// Another early token of the same run.
+std::optional<std::string> TimeMutation::changeEarlyToken() {
+  auto isEarly = [](Value token) { return token != token.getDefiningOp()->getResults().back(); };
+  auto waiting = actionsWhere([&](Operation *action) { return llvm::any_of(action->getOperands(), isEarly); });
+  if (waiting.empty())
+    return std::nullopt;
+  Operation *action = pick(waiting);
+  size_t number = llvm::find_if(action->getOperands(), isEarly) - action->operand_begin();
+  auto old = cast<OpResult>(action->getOperand(number));
+  Value other = old.getOwner()->getResult(random() % (old.getOwner()->getNumResults() - 1));
+  if (other == old)
+    return std::nullopt;
+  std::string what = "another early token in " + describe(action);
+  action->setOperand(number, other);
+  return what;
+}
+
+/// The code says earlier, or later, that it has finished with buffers, or two say what the other one does.
+std::optional<std::string> TimeMutation::moveReach(func::FuncOp code) {
+  SmallVector<ReachOp> reaches(code.getOps<ReachOp>());
+  if (reaches.empty())
+    return std::nullopt;
+  ReachOp reach = pick(reaches), other = pick(reaches);
+  std::string what = "in @" + code.getSymName().str() + " ";
+  if (random() % 3 == 0) {
+    if (reach == other)
+      return std::nullopt;
+    uint64_t entry = reach.getEntry();
+    what += "exchanged entries: " + describe(reach) + " and " + describe(other);
+    reach.setEntry(other.getEntry());
+    other.setEntry(entry);
+    return what;
+  }
+  SmallVector<Operation *> ops;
+  for (Operation &op : code.front())
+    ops.push_back(&op);
+  Operation *to = pick(ops);
+  if (to == reach || to == reach->getNextNode())
+    return std::nullopt;
+  what += "before " + describe(to) + " comes " + describe(reach);
+  if (to->isBeforeInBlock(reach)) // values that are not there yet are left out
+    reach.getValuesMutable().assign(llvm::filter_to_vector(reach.getValues(), [&](Value value) {
+      return !value.getDefiningOp() || value.getDefiningOp()->isBeforeInBlock(to);
+    }));
+  reach->moveBefore(to);
+  return what;
+}
+
+/// An entry covers one buffer more, one that another entry had where there is one.
+std::optional<std::string> TimeMutation::moveEarlyBuffer(RoutineOp routine, func::FuncOp code) {
+  SmallVector<SmallVector<Attribute>> entries;
+  for (Attribute entry : routine.getEarlyAttr())
+    entries.emplace_back(cast<ArrayAttr>(entry).getValue());
+  size_t written = random() % routine.getWrites().size(), entry = random() % entries.size();
+  Attribute buffer = routine.getWrites()[written];
+  Value value = code.front().getTerminator()->getOperand(written);
+  if (llvm::is_contained(entries[entry], buffer))
+    return std::nullopt;
+  for (SmallVector<Attribute> &others : entries)
+    llvm::erase(others, buffer);
+  entries[entry].push_back(buffer);
+  for (auto reach : code.getOps<ReachOp>()) {
+    SmallVector<Value> values(reach.getValues());
+    llvm::erase(values, value);
+    bool isMade = !value.getDefiningOp() || value.getDefiningOp()->isBeforeInBlock(reach);
+    if (reach.getEntry() == entry && isMade)
+      values.push_back(value);
+    reach.getValuesMutable().assign(values);
+  }
+  routine.setEarlyAttr(builder.getArrayAttr(
+      llvm::map_to_vector(entries, [&](ArrayRef<Attribute> list) -> Attribute { return builder.getArrayAttr(list); })));
+  return describe(routine) + " covers more";
+}
+
+std::optional<std::string> TimeMutation::changeEarly() {
+  if (random() % 3 == 0)
+    return changeEarlyToken();
+  SmallVector<RoutineOp> routines;
+  for (auto routine : device.getBody().front().getOps<RoutineOp>())
+    if (routine.getEarly())
+      routines.push_back(routine);
+  if (routines.empty())
+    return std::nullopt;
+  RoutineOp routine = pick(routines);
+  auto code = module.lookupSymbol<func::FuncOp>(routine.getCode());
+  return random() % 2 ? moveReach(code) : moveEarlyBuffer(routine, code);
 }
 
 } // namespace

@@ -11,7 +11,7 @@ using namespace ppcrt;
 /// Which event is taken of those that may be: the one with the highest number, or any.
 struct TimedExecutor::Preference {
   bool any = false;
-  std::vector<double> begins, ends;
+  std::vector<double> begins, reaches, ends;
 };
 
 TimedExecutor::TimedExecutor(ModuleOp module, const NamedTensors &values, RoutineNumbers &numbers, bool isEvaluation)
@@ -98,6 +98,7 @@ TimedExecutor::Preference TimedExecutor::draw(Random &random, unsigned interleav
       end -= late;
     }
     preference.begins.push_back(begin);
+    preference.reaches.push_back(own.reaches.empty() ? 0 : number());
     preference.ends.push_back(end);
   }
   return preference;
@@ -116,7 +117,10 @@ bool TimedExecutor::isPast(size_t number) const {
 bool TimedExecutor::mayBegin(size_t number) const {
   const Activity &own = activity(number);
   if (states[number] != Waiting || llvm::any_of(own.after, [&](size_t other) { return !isPast(other); }) ||
-      llvm::any_of(own.since, [&](size_t other) { return states[other] == Waiting; }))
+      llvm::any_of(own.since, [&](std::pair<size_t, size_t> token) {
+        ArrayRef<size_t> known = ArrayRef(activity(token.first).reaches).take_front(reached[token.first]);
+        return !llvm::is_contained(known, token.second);
+      }))
     return false;
   for (size_t earlier = number - own.inOrder; inOrderOfIssue && earlier < number; ++earlier) {
     Operation *action = activity(earlier).action;
@@ -127,11 +131,21 @@ bool TimedExecutor::mayBegin(size_t number) const {
   return true;
 }
 
+bool TimedExecutor::allHaveBegun(const Activity &own) const {
+  return llvm::all_of(own.meetings, [&](size_t meeting) {
+    return llvm::all_of(program.meetings[meeting].members,
+                        [&](std::optional<size_t> member) { return member && states[*member] != Waiting; });
+  });
+}
+
+bool TimedExecutor::mayReach(size_t number) const {
+  const Activity &own = activity(number);
+  return states[number] == Running && reached[number] < own.reaches.size() && allHaveBegun(own);
+}
+
 bool TimedExecutor::mayEnd(size_t number) const {
-  return states[number] == Running && llvm::all_of(activity(number).meetings, [&](size_t meeting) {
-           return llvm::all_of(program.meetings[meeting].members,
-                               [&](std::optional<size_t> member) { return member && states[*member] != Waiting; });
-         });
+  const Activity &own = activity(number);
+  return states[number] == Running && reached[number] == own.reaches.size() && allHaveBegun(own);
 }
 
 TimedOutcome TimedExecutor::run(uint64_t seed, unsigned interleaving) {
@@ -150,6 +164,9 @@ TimedOutcome TimedExecutor::run(uint64_t seed, unsigned interleaving) {
   running.assign(program.rankCount(), {});
   taken.assign(program.meetings.size(), {});
   kept.assign(program.activities.size(), {});
+  reached.assign(program.activities.size(), 0);
+  takenEarly.assign(program.meetings.size(), {});
+  finished.assign(program.activities.size(), {});
   while (outcome.kind == TimedOutcome::Ended) {
     SmallVector<std::pair<double, size_t>>
         events; // an activity of which the next thing may happen, and how much it is preferred
@@ -161,6 +178,8 @@ TimedOutcome TimedExecutor::run(uint64_t seed, unsigned interleaving) {
       size_t number = queue[head];
       if (mayBegin(number))
         events.push_back({preference.begins[number], number});
+      else if (mayReach(number))
+        events.push_back({preference.reaches[number], number});
       else if (mayEnd(number))
         events.push_back({preference.ends[number], number});
     }
@@ -171,7 +190,10 @@ TimedOutcome TimedExecutor::run(uint64_t seed, unsigned interleaving) {
       break;
     }
     size_t next = preference.any ? events[random() % events.size()].second : llvm::max_element(events)->second;
-    states[next] == Waiting ? begin(next) : end(next);
+    if (states[next] == Waiting)
+      begin(next);
+    else
+      reached[next] < activity(next).reaches.size() ? reach(next) : end(next);
   }
   return outcome;
 }
@@ -195,6 +217,8 @@ void TimedExecutor::verifyOverlap(const Activity &own) {
                   &activity(other));
     for (const ByteUse &theirs : activity(other).uses)
       for (const ByteUse &ours : own.uses) {
+        if (theirs.early && *theirs.early < reached[other])
+          continue;
         if (!(ours.writes || theirs.writes) || ours.begin() >= theirs.end() || theirs.begin() >= ours.end())
           continue;
         auto text = [](const ByteUse &use) {
@@ -204,6 +228,27 @@ void TimedExecutor::verifyOverlap(const Activity &own) {
         return fail(TimedOutcome::Overlap, text(ours) + " while another action " + text(theirs), own, &activity(other));
       }
   }
+}
+
+/// All members take what they finish with here from what lies there when the first of them comes to it.
+void TimedExecutor::reach(size_t number) {
+  const Activity &own = activity(number);
+  size_t meeting = own.meetings.back(), place = reached[number];
+  const Rendezvous &met = program.meetings[meeting];
+  if (takenEarly[meeting].size() == place) {
+    std::vector<RankValues> results(met.members.size());
+    takeRoutine(met, results);
+    takenEarly[meeting].push_back(std::move(results));
+    for (std::optional<size_t> member : met.members)
+      for (auto [read, use] : llvm::enumerate(activity(*member).reads))
+        if (activity(*member).uses[use].early == place)
+          finished[*member][read] = argument(*member, read);
+  }
+  if (outcome.kind != TimedOutcome::Ended)
+    return;
+  const RankValues &values = takenEarly[meeting][place][llvm::find(met.members, number) - met.members.begin()];
+  write(own, values, place);
+  ++reached[number];
 }
 
 void TimedExecutor::end(size_t number) {
@@ -218,11 +263,11 @@ void TimedExecutor::end(size_t number) {
                 [llvm::find(program.meetings[meeting].members, number) - program.meetings[meeting].members.begin()];
   };
   if (isa<LoadOp>(own.action))
-    writeAll(own, loaded[number]);
+    write(own, loaded[number]);
   else if (isa<CopyOp>(own.action))
-    writeAll(own, readAll(own));
+    write(own, readAll(own));
   else if (!own.meetings.empty())
-    writeAll(own, part(own.meetings.back())); // of an exchange what it receives; nothing for a sender
+    write(own, part(own.meetings.back())); // of an exchange what it receives; nothing for a sender
   for (size_t destroyed : own.destroyed)
     memory[own.rank].poison(own.uses[destroyed].begin(), own.uses[destroyed].end());
   states[number] = Past;
@@ -232,16 +277,25 @@ void TimedExecutor::end(size_t number) {
       ++head;
 }
 
+ReferenceTensor TimedExecutor::argument(size_t number, size_t read) const {
+  if (auto known = finished[number].find(read); known != finished[number].end())
+    return known->second;
+  const ByteUse &use = activity(number).uses[activity(number).reads[read]];
+  return memory[activity(number).rank].read(*use.place, use.slot);
+}
+
 RankValues TimedExecutor::readAll(const Activity &own) const {
   return llvm::map_to_vector(
       own.reads, [&](size_t read) { return memory[own.rank].read(*own.uses[read].place, own.uses[read].slot); });
 }
 
-void TimedExecutor::writeAll(const Activity &own, ArrayRef<ReferenceTensor> values) {
+void TimedExecutor::write(const Activity &own, ArrayRef<ReferenceTensor> values, std::optional<size_t> early) {
   if (values.size() != own.writes.size())
     return fail(TimedOutcome::Broken, "gives another number of values than it has buffers", own);
   for (auto [write, value] : llvm::zip_equal(own.writes, values)) {
     const ByteUse &use = own.uses[write];
+    if (use.early != early)
+      continue;
     if (value.size() != use.place->elements)
       return fail(TimedOutcome::Broken, "gives a value of another size than its buffer", own);
     memory[own.rank].write(*use.place, use.slot, value.data);
@@ -270,15 +324,23 @@ void TimedExecutor::takeRoutine(const Rendezvous &meeting, std::vector<RankValue
     const Activity &own = activity(*member);
     functions.push_back(own.code);
     digest = test::digest(digest, func::FuncOp(own.code).getSymName());
-    for (size_t read : own.reads)
-      digest = test::digest(digest, memory[own.rank].cells(*own.uses[read].place, own.uses[read].slot));
+    for (auto [i, read] : llvm::enumerate(own.reads)) {
+      auto known = finished[*member].find(i);
+      digest = known == finished[*member].end()
+                   ? test::digest(digest, memory[own.rank].cells(*own.uses[read].place, own.uses[read].slot))
+                   : test::digest(digest, known->second.data);
+    }
   }
   const Activity &first = activity(*meeting.members.front());
   int64_t local = meeting.members.size() == 1 ? first.rank % program.ranksOfDevice() : 0;
   digest.second += local; // which blocks it works on
   const SmallVector<RankValues> *values = numbers.run(functions, local, digest, [&] {
-    return llvm::map_to_vector(meeting.members,
-                               [&](std::optional<size_t> member) { return readAll(activity(*member)); });
+    return llvm::map_to_vector(meeting.members, [&](std::optional<size_t> member) {
+      RankValues values;
+      for (size_t read = 0; read < activity(*member).reads.size(); ++read)
+        values.push_back(argument(*member, read));
+      return values;
+    });
   });
   if (!values)
     return fail(TimedOutcome::Broken, "cannot be run on what it reads", first);

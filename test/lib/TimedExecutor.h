@@ -26,7 +26,7 @@ struct TimedOutcome {
 /// it meets must have begun before one of them ends. As late as that allows: a message or a collective takes what it
 /// sends when the first of its members ends, and each member gets its part when it ends itself; a routine reads when it
 /// ends. What an action writes is poison from its beginning to its end, scratch and sums that an update consumes stay
-/// so. Tokens of a run but its last are there when it has begun.
+/// so. Where code reaches what an early token stands for, what it has finished with is read and written at the latest.
 class TimedExecutor {
 public:
   /// `module` has a ppcrt.program with steps, whose code works on tensors. `numbers` computes routines.
@@ -52,17 +52,25 @@ private:
   /// Whether what takes its token need not wait for it. Hosts wait for earlier sends of a stream with one of them.
   bool isPast(size_t number) const;
   bool mayBegin(size_t number) const;
+  /// Whether its code may go on to where it finishes with some of its buffers.
+  bool mayReach(size_t number) const;
   bool mayEnd(size_t number) const;
+  bool allHaveBegun(const Activity &activity) const;
   /// Sets `outcome` where something is wrong.
   void begin(size_t number);
+  void reach(size_t number);
   void end(size_t number);
   void verifyOverlap(const Activity &activity);
   /// What each member gets.
   void take(size_t meeting);
   void takeRoutine(const Rendezvous &meeting, std::vector<RankValues> &results);
+  /// What a routine reads: of what its code has finished with, what was there then.
+  ReferenceTensor argument(size_t number, size_t read) const;
   void takeCollective(const Rendezvous &meeting, std::vector<RankValues> &results);
   RankValues readAll(const Activity &activity) const;
-  void writeAll(const Activity &activity, ArrayRef<ReferenceTensor> values);
+  /// Of `values`, one for each of its writes, those that are there with the reach of that place; by default with its
+  /// end.
+  void write(const Activity &activity, ArrayRef<ReferenceTensor> values, std::optional<size_t> early = std::nullopt);
   void reportHang();
   void fail(TimedOutcome::Kind kind, const std::string &text, const Activity &at, const Activity *other = nullptr);
   Activity &activity(size_t number) { return program.activities[number]; }
@@ -85,6 +93,9 @@ private:
   std::vector<SmallVector<size_t>> running;   ///< by rank
   std::vector<std::vector<RankValues>> taken; ///< by meeting; empty before
   std::vector<RankValues> kept;               ///< of collectives, by activity: what was there when it began
+  std::vector<size_t> reached;                ///< by activity: how many of `reaches`
+  std::vector<std::vector<std::vector<RankValues>>> takenEarly; ///< by meeting of a routine and place in `reaches`
+  std::vector<std::map<size_t, ReferenceTensor>> finished;      ///< by activity and place in its reads: arguments
   TimedOutcome outcome;
 };
 

@@ -79,8 +79,13 @@ std::string TimedProgram::readDevice(size_t device, DeviceOp op) {
       if (!isa_and_nonnull<StreamOp>(SymbolTable::lookupSymbolIn(op, activity.stream)))
         return describe(activity) + ": no such stream";
       for (Value token : cast<ActionOpInterface>(action).getAfter()) {
-        bool isLast = token == token.getDefiningOp()->getResults().back();
-        (isLast ? activity.after : activity.since).push_back(known.at(token.getDefiningOp()));
+        size_t giver = known.at(token.getDefiningOp()), entry = cast<OpResult>(token).getResultNumber();
+        if (token == token.getDefiningOp()->getResults().back())
+          activity.after.push_back(giver);
+        else if (llvm::is_contained(activities[giver].reaches, entry))
+          activity.since.push_back({giver, entry});
+        else
+          return describe(activity) + ": waits for a token that stands for nothing";
       }
       if (std::string error = readUses(activity); !error.empty())
         return describe(activity) + ": " + error;
@@ -166,6 +171,9 @@ std::string TimedProgram::readRun(Activity &activity, RunOp run) {
   if (FlatSymbolRefAttr scratch = activity.routine.getScratchAttr())
     if (std::string error = use(activity, scratch, run.getMicroBatch(), Destroy); !error.empty())
       return error;
+  if (run.getNumResults() > 1)
+    if (std::string error = readReaches(activity); !error.empty())
+      return error;
   const Communication &communication = communicationOf(activity.code);
   for (Operation *op : communication.ops) {
     auto reduce = dyn_cast<ppc::AllReduceOp>(op);
@@ -183,6 +191,46 @@ std::string TimedProgram::readRun(Activity &activity, RunOp run) {
   else
     meet(activity, Rendezvous::Routine, activity.action, {activity.rank}, 0, 1);
   return "";
+}
+
+std::string TimedProgram::readReaches(Activity &activity) {
+  Block &block = activity.code.front();
+  RoutineOp routine = activity.routine;
+  DenseMap<Operation *, size_t> order;
+  for (Operation &op : block)
+    order[&op] = order.size();
+  auto isUsedAfter = [&](Value value, Operation *reach) {
+    Operation *made = value.getDefiningOp();
+    return (made && order.at(made) > order.at(reach)) || llvm::any_of(value.getUsers(), [&](Operation *user) {
+             return order.at(block.findAncestorOpInBlock(*user)) > order.at(reach) && !isa<func::ReturnOp>(user);
+           });
+  };
+  for (auto reach : block.getOps<ReachOp>()) {
+    size_t entry = reach.getEntry();
+    if (!routine.getEarly() || entry >= routine.getEarly()->size() || llvm::is_contained(activity.reaches, entry))
+      return "reaches what it cannot";
+    for (Attribute name : cast<ArrayAttr>((*routine.getEarly())[entry])) {
+      bool isFinished = true;
+      size_t buffer = activity.uses.size();
+      for (auto [i, read] : llvm::enumerate(routine.getReads()))
+        if (read == name) {
+          buffer = activity.reads[i];
+          isFinished &= !isUsedAfter(block.getArgument(i), reach);
+        }
+      for (auto [i, written] : llvm::enumerate(routine.getWrites()))
+        if (written == name) {
+          buffer = activity.writes[i];
+          isFinished &= !isUsedAfter(block.getTerminator()->getOperand(i), reach);
+        }
+      if (buffer == activity.uses.size())
+        return "finishes with what it does not use";
+      if (isFinished)
+        activity.uses[buffer].early = activity.reaches.size();
+    }
+    activity.reaches.push_back(entry);
+  }
+  bool all = activity.reaches.size() + 1 == activity.action->getNumResults();
+  return all ? "" : "gives another number of tokens than its code reaches";
 }
 
 std::string TimedProgram::readMessage(Activity &activity, FlatSymbolRefAttr name, int64_t microBatch, bool isSent) {

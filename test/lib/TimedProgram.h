@@ -11,11 +11,12 @@
 
 namespace mlir::ppc::test {
 
-/// Bytes of a rank that an action touches from its beginning to its end.
+/// Bytes of a rank that an action touches from its beginning to its end, or until its code has finished with them.
 struct ByteUse {
   const BufferPlace *place;
   int64_t slot;
   bool reads, writes;
+  std::optional<size_t> early = std::nullopt; ///< place in `reaches` with which it ends
 
   int64_t begin() const { return place->begin(slot); }
   int64_t end() const { return begin() + place->bytes(); }
@@ -39,9 +40,10 @@ struct Activity {
   int64_t inOrder; ///< place in the list of its device
   StringRef stream = {};
   SmallVector<size_t> after = {}; ///< whose last tokens it takes, which are there when they have ended
-  SmallVector<size_t> since = {}; ///< whose earlier tokens, which are there when they have begun
-  SmallVector<ByteUse> uses = {}; ///< each place and slot once
-  SmallVector<size_t> reads = {}; ///< places in `uses`, in the order of operands, buffers or arguments
+  SmallVector<std::pair<size_t, size_t>> since = {}; ///< whose earlier tokens, and for which entries
+  SmallVector<size_t> reaches = {}; ///< entries for which it gives tokens, in the order in which its code reaches them
+  SmallVector<ByteUse> uses = {};   ///< each place and slot once
+  SmallVector<size_t> reads = {};   ///< places in `uses`, in the order of operands, buffers or arguments
   SmallVector<size_t> writes = {};
   SmallVector<size_t> destroyed = {}; ///< whose content is lost at its end
   SmallVector<size_t> groups = {};    ///< over which it communicates, itself or in its code: numbers of sets of ranks
@@ -83,6 +85,8 @@ private:
   std::string readRun(Activity &activity, ppcrt::RunOp run);
   std::string readMessage(Activity &activity, FlatSymbolRefAttr name, int64_t microBatch, bool isSent);
   std::string readCollective(Activity &activity, ppcrt::CollectiveOp op);
+  /// What a run with early tokens has finished with when. A value that code uses, or makes, after it said so is not.
+  std::string readReaches(Activity &activity);
   enum Access { Read, Write, Destroy };
   std::string use(Activity &activity, Attribute name, std::optional<int64_t> microBatch, Access access);
   /// Two uses of its own on the same bytes, of which one writes: "" or what they are.

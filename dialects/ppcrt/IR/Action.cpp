@@ -117,7 +117,7 @@ public:
         known.isRead |= isRead, known.isWrite |= isWrite;
         return;
       }
-    accesses.push_back({buffer, slot, isRead, isWrite});
+    accesses.push_back({buffer, slot, isRead, isWrite, std::nullopt});
   }
   void add(Attribute name, std::optional<int64_t> microBatch, bool isRead, bool isWrite) {
     add(symbols.buffer(device, cast<FlatSymbolRefAttr>(name).getAttr()), microBatch, isRead, isWrite);
@@ -154,7 +154,7 @@ void RunOp::getAccesses(ProgramSymbols &symbols, SmallVectorImpl<Access> &access
     if (buffer.hasSlots())
       slot = getMicroBatch().value_or(0) % buffer.getSlotCount();
     places[name] = accesses.size();
-    accesses.push_back({buffer, slot, isRead, isWrite});
+    accesses.push_back({buffer, slot, isRead, isWrite, std::nullopt});
   };
   for (Attribute name : routine.getReads())
     bind(name, true, routine.getKind() == RoutineKind::Update); // which reduces gradients in place
@@ -162,6 +162,11 @@ void RunOp::getAccesses(ProgramSymbols &symbols, SmallVectorImpl<Access> &access
     bind(name, false, true);
   if (FlatSymbolRefAttr scratch = routine.getScratchAttr())
     bind(scratch, false, true);
+  if (ArrayAttr early = routine.getEarlyAttr(); early)
+    for (auto [entry, buffers] : llvm::enumerate(early))
+      for (Attribute name : cast<ArrayAttr>(buffers))
+        if (auto known = places.find(name); known != places.end())
+          accesses[known->second].early = entry;
 }
 
 void SendOp::getAccesses(ProgramSymbols &symbols, SmallVectorImpl<Access> &accesses) {

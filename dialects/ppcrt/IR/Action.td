@@ -72,13 +72,15 @@ def PpcRt_RunOp : PpcRt_Action<"run", (ins FlatSymbolRefAttr:$routine, OptionalA
                                "$routine (`micro_batch` $micro_batch^)?"> {
   let summary = "runs a routine";
   let description = [{
-    For one micro-batch, whose slots its buffers stand for; a routine of the whole step for none. It may give several tokens,
-    for parts of its work that end earlier; the last one is for all of it.
+    For one micro-batch, whose slots its buffers stand for; a routine of the whole step for none. The last token is for all of its
+    work. It may give one more for each entry of the routine's `early`, in that order, in front of the last: such a token is there
+    when the code has reached that `ppcrt.reach`, and with it the uses of the entry's buffers by this run have ended.
 
     C1: the micro-batch is not negative. C2: routines of a micro-batch say which, those of the whole step say none
-    (`ppc-verify-program`, which finds the routine).
+    (`ppc-verify-program`, which finds the routine). C3: it gives at most one token, or as many and one more as `early` of the routine
+    has entries (there, too).
 
-    Example: `%0 = ppcrt.run @forward micro_batch 0 after (%x) on @compute`
+    Example: `%0 = ppcrt.run @forward micro_batch 0 after (%x) on @compute`, `%1:3 = ppcrt.run @backward micro_batch 3 on @compute`
   }];
   let hasVerifier = 1;
 }

@@ -3,7 +3,6 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -190,6 +189,13 @@ SmallVector<FlatSymbolRefAttr> RoutineOp::getCallOrder() {
   return order;
 }
 
+std::optional<uint32_t> RoutineOp::getEarlyEntry(FlatSymbolRefAttr buffer) {
+  for (auto [entry, buffers] : llvm::enumerate(getEarly() ? getEarlyAttr().getValue() : ArrayRef<Attribute>()))
+    if (llvm::is_contained(cast<ArrayAttr>(buffers), buffer))
+      return uint32_t(entry);
+  return std::nullopt;
+}
+
 LogicalResult RoutineOp::verify() {
   if (int64_t(getChunk()) < 0) // routine_c1
     return emitOpError() << "is of chunk " << int64_t(getChunk());
@@ -200,6 +206,17 @@ LogicalResult RoutineOp::verify() {
   for (Attribute buffer : getWrites())
     if (!written.insert(buffer).second) // routine_c2
       return emitOpError() << "writes " << buffer << " twice";
+  llvm::SmallDenseSet<Attribute> finished;
+  for (auto [entry, buffers] : llvm::enumerate(getEarly() ? getEarlyAttr().getValue() : ArrayRef<Attribute>())) {
+    if (cast<ArrayAttr>(buffers).empty()) // routine_c6
+      return emitOpError() << "has no buffer in entry " << entry << " of 'early'";
+    for (Attribute buffer : cast<ArrayAttr>(buffers)) {
+      bool isBound = read.contains(buffer) || written.contains(buffer);
+      if (!isBound || !finished.insert(buffer).second)
+        return emitOpError() << "has " << buffer << " in entry " << entry << " of 'early', "
+                             << (isBound ? "where it was before" : "and neither reads nor writes it");
+    }
+  }
   return success();
 }
 
@@ -248,44 +265,6 @@ LogicalResult ProgramOp::verifyRoutine(const ProgramSymbols &symbols, mlir::Symb
   if (!functions.lookup(routine.getCodeAttr().getAttr())) // routine_c4
     return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is not in the module";
   return success();
-}
-
-std::optional<RoutineKind> ppcrt::routineKindOf(Operation *function) {
-  auto kind = function->getAttrOfType<StringAttr>(kRoutineAttr);
-  return kind ? symbolizeRoutineKind(kind.getValue()) : std::nullopt;
-}
-
-LogicalResult ppcrt::verifyCode(RoutineOp routine, const ProgramSymbols &symbols, const SymbolTable &functions) {
-  auto code = functions.lookup<FunctionOpInterface>(routine.getCodeAttr().getAttr()); // routine_c5
-  if (!code || code.isExternal())
-    return routine.emitOpError() << "names code " << routine.getCodeAttr() << ", which is no function with a body";
-  if (routineKindOf(code) != routine.getKind()) {
-    InFlightDiagnostic error = routine.emitOpError() << "names code " << routine.getCodeAttr() << " that is no "
-                                                     << stringifyRoutineKind(routine.getKind());
-    error.attachNote(code.getLoc()) << "declared here";
-    return error;
-  }
-  DeviceOp device = routine.getDevice();
-  auto compare = [&](StringRef what, ArrayRef<Type> types, ArrayRef<Attribute> names) -> LogicalResult {
-    if (types.size() != names.size())
-      return routine.emitOpError() << "binds " << names.size() << " buffers to " << types.size() << " " << what
-                                   << "s of " << routine.getCodeAttr();
-    for (auto [i, type, name] : llvm::enumerate(types, names)) {
-      BufferOp buffer = symbols.buffer(device, cast<FlatSymbolRefAttr>(name).getAttr());
-      Type expected = isa<TensorType>(type) ? Type(buffer.getTensorType()) : Type(buffer.getBufferType());
-      if (expected != type)
-        return routine.emitOpError() << "binds " << name << " of " << expected << " to " << what << " " << i << " of "
-                                     << routine.getCodeAttr() << ", which is " << type;
-    }
-    return success();
-  };
-  bool onTensors = code.getNumResults() || llvm::any_of(code.getArgumentTypes(), llvm::IsaPred<RankedTensorType>);
-  if (!onTensors) {
-    auto order = routine.getCallOrder();
-    return compare("argument", code.getArgumentTypes(), SmallVector<Attribute>(order.begin(), order.end()));
-  }
-  return failure(failed(compare("argument", code.getArgumentTypes(), routine.getReads().getValue())) ||
-                 failed(compare("result", code.getResultTypes(), routine.getWrites().getValue())));
 }
 
 LogicalResult ProgramOp::verifyMessage(const ProgramSymbols &symbols, MessageOp message) {

@@ -168,6 +168,8 @@ def PpcRt_BufferOp : PpcRt_Op<"buffer", [Symbol, HasParent<"DeviceOp">]> {
   }];
 }
 
+def PpcRt_BufferLists : TypedArrayAttrBase<FlatSymbolRefArrayAttr, "lists of buffers">;
+
 def PpcRt_RoutineOp : PpcRt_Op<"routine", [Symbol, HasParent<"DeviceOp">]> {
   let summary = "a function of the module, bound to buffers of the device";
   let description = [{
@@ -181,13 +183,23 @@ def PpcRt_RoutineOp : PpcRt_Op<"routine", [Symbol, HasParent<"DeviceOp">]> {
     buffer with slots. C4: the code is in the module. C5: the code is a function with a body whose `ppcrt.routine` is this kind, and takes and
     returns what lies in the buffers (at the end of the partition and of the device phase).
 
-    Example: `ppcrt.routine @forward forward chunk 0 code @stage0.forward reads [@tokens, @w] writes [@h] scratch @scratch0`
+    `early` lists buffers with which the code has finished before its end: a run may give a token for each entry, which is there when
+    the code has reached the `ppcrt.reach` of that number. From there on the run does not use these buffers.
+
+    C6: entries of `early` name buffers that are bound, other than scratch, at least one each; none is named twice. C7: the code has one
+    `ppcrt.reach` for each entry and no other, which takes what lies in these buffers, in order: what is returned to one that is
+    written, the argument of one that is only read. C8: after it the code uses neither these arguments nor what is returned there.
+    (C7 and C8 where C5 is checked.)
+
+    Example: `ppcrt.routine @forward forward chunk 0 code @stage0.forward reads [@tokens, @w] writes [@h] scratch @scratch0`,
+    `ppcrt.routine @backward backward code @stage0.backward reads [@h, @g0, @g1] writes [@g0, @g1] early [[@g1], [@g0]]`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, PpcRt_RoutineKindAttr:$kind, DefaultValuedAttr<I64Attr, "0">:$chunk,
                        FlatSymbolRefAttr:$code, FlatSymbolRefArrayAttr:$reads, FlatSymbolRefArrayAttr:$writes,
-                       OptionalAttr<FlatSymbolRefAttr>:$scratch);
+                       OptionalAttr<FlatSymbolRefAttr>:$scratch, OptionalAttr<PpcRt_BufferLists>:$early);
   let assemblyFormat = [{
-    $sym_name $kind (`chunk` $chunk^)? `code` $code `reads` $reads `writes` $writes (`scratch` $scratch^)? attr-dict
+    $sym_name $kind (`chunk` $chunk^)? `code` $code `reads` $reads `writes` $writes (`scratch` $scratch^)? (`early` $early^)?
+    attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -195,6 +207,9 @@ def PpcRt_RoutineOp : PpcRt_Op<"routine", [Symbol, HasParent<"DeviceOp">]> {
     bool isOfStep();
     /// The buffers that the function takes, in order: reads, writes that are not read, scratch.
     ::llvm::SmallVector<::mlir::FlatSymbolRefAttr> getCallOrder();
+    /// The entry of `early` that names `buffer`; none where no entry does.
+    ::std::optional<uint32_t> getEarlyEntry(::mlir::FlatSymbolRefAttr buffer);
+    size_t getEarlyCount() { return getEarly() ? getEarly()->size() : 0; }
     DeviceOp getDevice();
   }];
 }

@@ -12,6 +12,7 @@ struct BufferUse {
   int64_t slot;                      ///< 0 where it has none
   std::optional<int64_t> microBatch; ///< whose value it is; none where the buffer has no slots or the action says none
   bool isRead, isWrite;
+  std::optional<uint32_t> early = std::nullopt; ///< of a run: the token with which it ends, if given
 };
 
 /// The buffers of a program, numbered, and what each action does with them: ActionOpInterface::getAccesses, asked once

@@ -6,10 +6,11 @@
 
 namespace mlir::ppc {
 
-/// By stream of the program how many of its actions have ended, whatever else may or may not have happened.
+/// By stream of the program how many of its actions have ended, or of what they reach, whatever else may or may not
+/// have happened.
 using Clock = ArrayRef<uint32_t>;
 
-/// Whether an action has ended by then.
+/// Whether an action, or what is reached in the code of one, has ended by then.
 inline bool hasEnded(const Activity &action, Clock clock) { return clock[action.stream] > action.place; }
 
 /// Calls `begins` for each action, in `order` (findLinearOrder), with what has ended when it begins. Stops where that

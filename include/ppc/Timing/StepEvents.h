@@ -6,13 +6,17 @@
 
 namespace mlir::ppc {
 
-/// An action of a device, or communication between devices in the code that an action runs. It begins and it ends.
+/// An action of a device, or what happens in the code that an action runs: communication between devices, or that it
+/// finishes with some of its buffers (`ppcrt.reach`). It begins and it ends.
 struct Activity {
-  Operation *op;   ///< the action; for communication in code, the op there
+  Operation *op;   ///< the action; of what happens in code, the op there
   uint32_t action; ///< the activity of the action: itself, or the one that runs the code
   uint32_t device; ///< its place in the program
   uint32_t stream; ///< streams of all devices are numbered together
   uint32_t place;  ///< of the action among those of its stream, from 0
+
+  /// Whether the code of an action finishes here with buffers. What a stream's actions reach is a stream of its own.
+  bool isReach() const { return isa<ppcrt::ReachOp>(op); }
 };
 
 /// The begin or the end of an activity.
@@ -25,17 +29,18 @@ inline bool isEnd(Event event) { return event % 2; }
 /// The events of a step, or of an evaluation, and for each which others come later because of it. That follows from the
 /// program alone, whatever runs it:
 /// - an action begins when the one before it on its stream has ended, and the tokens that it takes are there. The last
-///   token of a run is there when the run has ended; what the others stand for is not said, so that they are there
-///   when it has begun;
+///   token of a run is there when the run has ended, the others when its code has reached what they stand for;
 /// - messages meet: a send does not end before its receive has begun, nor a receive before its send has begun;
 /// - so do collectives: none of a group's devices ends one before all have begun it. The i-th of one device is the i-th
 ///   of the others;
-/// - communication between devices in the code of a routine happens in its order between begin and end of the run.
-///   (Within a device all ranks run one program: what they do together they reach in one order.)
+/// - communication between devices in the code of a routine, and what the code reaches, happens in its order between
+///   begin and end of the run. (Within a device all ranks run one program: what they do together they reach in one
+///   order.)
 class StepEvents {
 public:
   /// Fails with an error at the op, and notes where the other end is: a message that nobody sends or receives, a token
-  /// of another step, a group that the device is not in, collectives of which members do not do the same.
+  /// of another step or of what the code does not reach, a group that the device is not in, collectives of which
+  /// members do not do the same.
   static FailureOr<StepEvents> build(ppcrt::ProgramOp program, const ppcrt::ProgramSymbols &symbols, bool isEvaluation);
 
   /// By device, in the order in which actions are issued; what is in the code of an action follows it.
@@ -49,11 +54,17 @@ public:
   /// ranks. They can be part of a circle, but order nothing on any one rank.
   ArrayRef<std::pair<Event, Event>> getWaitsAcross() const { return waitsAcross; }
   size_t getStreamCount() const { return streams.size(); }
-  /// The actions of a stream, in order.
+  /// The actions of a stream, or what they reach, in order.
   ArrayRef<uint32_t> getStream(size_t stream) const { return streams[stream]; }
   size_t getDeviceCount() const { return firstStreams.size() - 1; }
   /// The streams of a device are [first, first of the next device).
   uint32_t firstStream(size_t device) const { return firstStreams[device]; }
+
+  /// The activity with whose end a use ends: the one of its action, or where the code finishes early with what is used.
+  uint32_t endOfUse(uint32_t activity, std::optional<uint32_t> early) const {
+    auto found = early ? reached.find({activity, *early}) : reached.end();
+    return found == reached.end() ? activity : found->second;
+  }
 
   /// The groups over which an activity that is an action communicates, itself or in its code: numbers.
   ArrayRef<uint32_t> getGroups(uint32_t activity) const;
@@ -71,7 +82,8 @@ private:
   std::vector<std::vector<uint32_t>> streams;
   std::vector<uint32_t> firstStreams; ///< by device, and one more
   std::vector<std::vector<uint32_t>> groupSets;
-  std::vector<uint32_t> groupSetOf; ///< by activity
+  std::vector<uint32_t> groupSetOf;                          ///< by activity
+  DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> reached; ///< by run and entry
   size_t groupCount = 0;
 };
 

@@ -13,25 +13,27 @@ class UseOrder {
 public:
   UseOrder(const StepEvents &events, size_t placeCount) : events(events), places(placeCount) {}
 
-  /// Adds a use by the action that begins at `clock`. Of any two uses, one of them a write, one must have ended when
-  /// the other begins; returns the earlier use with which that is not so, which may be one by the same action.
-  std::optional<uint32_t> add(size_t place, uint32_t activity, Clock clock, bool isWrite);
+  /// Adds a use by the action that begins at `clock`, which ends with `last` (StepEvents::endOfUse). Of any two uses,
+  /// one of them a write, one must have ended when the other begins; returns the action of the earlier use with which
+  /// that is not so, which may be one by the same action.
+  std::optional<uint32_t> add(size_t place, uint32_t last, Clock clock, bool isWrite);
 
   /// What lies in a place: a number that the caller gives meaning; kNothing before anything was written.
   static constexpr int64_t kNothing = -1;
   int64_t content(size_t place) const { return places[place].content; }
   /// The action that wrote it; none where it lay there from the beginning, or where there is nothing.
   std::optional<uint32_t> writer(size_t place) const {
-    return places[place].writer == kNone ? std::nullopt : std::optional(places[place].writer);
+    uint32_t last = places[place].writer;
+    return last == kNone ? std::nullopt : std::optional(events.getActivities()[last].action);
   }
   void setContent(size_t place, int64_t content) { places[place].content = content; }
 
 private:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Place {
-    uint32_t writer = kNone;
+    uint32_t writer = kNone; ///< with what the write ends
     int64_t content = kNothing;
-    SmallVector<uint32_t, 2> readers; ///< since it was written, of each stream the last
+    SmallVector<uint32_t, 2> readers; ///< with what reads since then end, of each stream the last
   };
 
   const StepEvents &events;

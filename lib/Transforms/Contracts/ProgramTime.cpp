@@ -105,7 +105,7 @@ LogicalResult ProgramTime::use(uint32_t activity, const BufferUse &use, Clock en
   size_t place = firstSlot[use.buffer] + use.slot;
   BufferOp buffer = uses.getBuffers()[use.buffer];
   BufferUse kept = use; // messages ask for the uses of others
-  if (std::optional<uint32_t> earlier = places.add(place, activity, ended, use.isWrite))
+  if (std::optional<uint32_t> earlier = places.add(place, events.endOfUse(activity, use.early), ended, use.isWrite))
     return conflict(activity, *earlier, kept);
   if (buffer.getRole() == BufferRole::Scratch)
     return success();

@@ -170,7 +170,7 @@ void ArenaCheck::noteWriter(InFlightDiagnostic &error, size_t cell) {
 LogicalResult ArenaCheck::use(uint32_t activity, const BufferUse &use, Clock ended) {
   size_t slot = cells.number(use.buffer, use.slot);
   for (size_t cell : cells.cells(slot)) {
-    if (std::optional<uint32_t> earlier = places.add(cell, activity, ended, use.isWrite))
+    if (std::optional<uint32_t> earlier = places.add(cell, events.endOfUse(activity, use.early), ended, use.isWrite))
       return conflict(activity, slot, cell, *earlier);
     int64_t found = places.content(cell);
     if (use.isRead && found != UseOrder::kNothing && found != int64_t(slot)) {

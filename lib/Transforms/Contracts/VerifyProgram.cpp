@@ -169,6 +169,12 @@ LogicalResult ProgramContract::verifyAction(DeviceOp device, ActionOpInterface a
     error.attachNote(routine.getLoc()) << "the routine";
     return error;
   }
+  if (run.getNumResults() > 1 && run.getNumResults() != routine.getEarlyCount() + 1) { // run_c3
+    InFlightDiagnostic error = run.emitOpError() << "gives " << run.getNumResults() << " tokens, expected one, or "
+                                                 << routine.getEarlyCount() << " early ones and the last";
+    error.attachNote(routine.getLoc()) << "the routine";
+    return error;
+  }
   if ((routine.getKind() == RoutineKind::Evaluate) != isEvaluation &&
       llvm::is_contained({RoutineKind::Evaluate, RoutineKind::Update}, routine.getKind()))
     return run.emitOpError() << "runs " << run.getRoutineAttr() << " in a step of the other kind";

@@ -17,7 +17,8 @@ namespace {
 bool isBindable(func::FuncOp function) {
   return ppcrt::routineKindOf(function) && !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
          llvm::all_of(function.getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); }) &&
-         llvm::all_of(function.front().without_terminator(), [](Operation &op) { return isa<func::CallOp>(op); });
+         llvm::all_of(function.front().without_terminator(),
+                      [](Operation &op) { return isa<func::CallOp, ppcrt::ReachOp>(op); });
 }
 
 MemRefType bufferType(Type type) {
@@ -37,6 +38,8 @@ private:
   void makeArguments();
   void findLastUses();
   LogicalResult bind(func::CallOp call, unsigned index);
+  /// What is reached lies where it is returned.
+  LogicalResult bind(ppcrt::ReachOp reach, unsigned index);
   void writeResults();
 
   /// Whether nothing needs what lies in `buffer` after call `index`.
@@ -148,6 +151,25 @@ LogicalResult Binder::bind(func::CallOp call, unsigned index) {
   return success();
 }
 
+LogicalResult Binder::bind(ppcrt::ReachOp reach, unsigned index) {
+  SmallVector<Value> buffers;
+  for (Value value : reach.getValues()) {
+    Value &place = places[value];
+    auto returned = llvm::find_if(value.getUses(), [](OpOperand &use) { return isa<func::ReturnOp>(use.getOwner()); });
+    Value destination = returned == value.use_end() ? place : destinations[returned->getOperandNumber()];
+    if (place != destination) {
+      if (!isFree(destination, index))
+        return reach.emitOpError("finishes with a buffer in which something else lies that is needed later");
+      copy(place, destination);
+      place = destination;
+      occupants[destination] = value;
+    }
+    buffers.push_back(place);
+  }
+  ppcrt::ReachOp::create(builder, reach.getLoc(), reach.getEntry(), buffers);
+  return success();
+}
+
 // What is not yet where it is returned is copied there, by way of another buffer where a copy overwrites what one still
 // reads.
 void Binder::writeResults() {
@@ -172,9 +194,11 @@ LogicalResult Binder::run() {
   makeArguments();
   findLastUses();
   unsigned index = 0;
-  for (auto call : function.getOps<func::CallOp>())
-    if (failed(bind(call, ++index)))
+  for (Operation &op : function.front().without_terminator()) {
+    auto call = dyn_cast<func::CallOp>(op);
+    if (failed(call ? bind(call, ++index) : bind(cast<ppcrt::ReachOp>(op), ++index)))
       return failure();
+  }
   writeResults();
   func::ReturnOp::create(builder, function.getLoc());
   symbols.erase(function);

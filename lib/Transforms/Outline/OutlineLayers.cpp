@@ -93,7 +93,8 @@ void copyReturnedConstants(func::FuncOp function) {
     }
 }
 
-/// All ops but constants, in order: runs of ops of one layer and of ops that have none. Before and after the
+/// All ops but constants, in order: runs of ops of one layer and of ops that have none, none of which goes on past a
+/// ppcrt.reach. Before and after the
 /// micro-batches, where ops go by parameter, each op on more than scalars, and each full group of summands, is one of
 /// its own.
 SmallVector<Group> groupsOf(func::FuncOp function) {
@@ -106,6 +107,10 @@ SmallVector<Group> groupsOf(func::FuncOp function) {
     if (isConstant(&op)) {
       if (llvm::any_of(op.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); }))
         groups.push_back({"constant_body", {&op}});
+      continue;
+    }
+    if (isa<ppcrt::ReachOp>(op)) {
+      open.reset();
       continue;
     }
     bool isAlone =

@@ -124,7 +124,7 @@ void StageProgram::finish() {
     function->finish();
     ppcrt::RoutineOp::create(builder, device.getLoc(), PipelinePlacement::routineName(kind, chunk), kind, chunk,
                              function->function.getSymName(), names(function->reads), names(function->writes),
-                             FlatSymbolRefAttr());
+                             FlatSymbolRefAttr(), ArrayAttr());
   }
 }
 

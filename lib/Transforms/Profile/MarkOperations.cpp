@@ -141,8 +141,8 @@ struct MarkOperationsPass : impl::MarkOperationsPassBase<MarkOperationsPass> {
         action = function.getName().split("_body").first;
       SmallVector<Operation *> work;
       for (Operation &op : function.getBody().front())
-        if (isa<linalg::LinalgOp, memref::CopyOp>(op) ||
-            (isa_and_nonnull<ppcrt::PpcRtDialect>(op.getDialect()) && !isa<ppcrt::CallOp, ppcrt::CoordinateOp>(op)))
+        if (isa<linalg::LinalgOp, memref::CopyOp>(op) || (isa_and_nonnull<ppcrt::PpcRtDialect>(op.getDialect()) &&
+                                                          !isa<ppcrt::CallOp, ppcrt::ReachOp, ppcrt::CoordinateOp>(op)))
           work.push_back(&op);
       if (work.empty()) // calls of bodies only
         continue;

@@ -226,3 +226,27 @@ func.func @attention_backward_c4(%q: tensor<1x4x1x2x8xf32>, %k: tensor<1x4x1x8xf
   %r:3 = ppcrt.attention_backward ins(%q, %k, %k, %q, %l, %q : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>, tensor<1x4x1x2x8xf32>) outs(%q, %k, %k : tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>) scale 5.0e-01 -> tensor<1x4x1x2x8xf32>, tensor<1x4x1x8xf32>, tensor<1x4x1x2x8xf32>
   return
 }
+
+// -----
+
+func.func @reach_c1(%x: memref<4xf32>) attributes {ppcrt.routine = "backward"} {
+  // expected-error @below {{is entry -1}}
+  ppcrt.reach -1 (%x : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @reach_c2() attributes {ppcrt.routine = "backward"} {
+  // expected-error @below {{finishes with no buffer}}
+  ppcrt.reach 0 ()
+  return
+}
+
+// -----
+
+func.func @reach_c3(%x: memref<4xf32>) {
+  // expected-error @below {{is in no block of the code of a routine}}
+  ppcrt.reach 0 (%x : memref<4xf32>)
+  return
+}

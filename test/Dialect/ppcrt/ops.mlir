@@ -47,3 +47,12 @@ func.func @attention(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %o: mem
   ppcrt.attention_backward ins(%q, %k, %k, %o, %l, %o, %s : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>, memref<1x4x1x2x8xf32>, memref<1x2xf32>) outs(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) scale 5.0e-01
   return
 }
+
+// CHECK-LABEL: func.func @reach
+func.func @reach(%x: memref<8xf32>, %y: tensor<4x2xf32>) attributes {ppcrt.routine = "backward"} {
+  // CHECK: ppcrt.reach 1(%{{.*}} : memref<8xf32>)
+  ppcrt.reach 1 (%x : memref<8xf32>)
+  // CHECK: ppcrt.reach 0(%{{.*}}, %{{.*}} : tensor<4x2xf32>, memref<8xf32>)
+  ppcrt.reach 0 (%y, %x : tensor<4x2xf32>, memref<8xf32>)
+  return
+}

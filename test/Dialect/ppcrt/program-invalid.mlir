@@ -341,6 +341,44 @@ func.func private @code()
 
 // -----
 
+// routine_c6
+ppcrt.program @train grid <pp = 1> micro_batches 2 {
+  ppcrt.device @device0 at 0 {
+    ppcrt.buffer @a accumulator : memref<4xf32>
+    ppcrt.buffer @s scratch : memref<64xi8>
+    // expected-error @below {{has @s in entry 0 of 'early', and neither reads nor writes it}}
+    ppcrt.routine @r backward code @code reads [@a] writes [@a] scratch @s early [[@s]]
+  }
+}
+func.func private @code()
+
+// -----
+
+// routine_c6: twice
+ppcrt.program @train grid <pp = 1> micro_batches 2 {
+  ppcrt.device @device0 at 0 {
+    ppcrt.buffer @a accumulator : memref<4xf32>
+    ppcrt.buffer @b accumulator : memref<4xf32>
+    // expected-error @below {{has @a in entry 1 of 'early', where it was before}}
+    ppcrt.routine @r backward code @code reads [@a, @b] writes [@a] early [[@a], [@b, @a]]
+  }
+}
+func.func private @code()
+
+// -----
+
+// routine_c6: none
+ppcrt.program @train grid <pp = 1> micro_batches 2 {
+  ppcrt.device @device0 at 0 {
+    ppcrt.buffer @a accumulator : memref<4xf32>
+    // expected-error @below {{has no buffer in entry 1 of 'early'}}
+    ppcrt.routine @r backward code @code reads [@a] writes [@a] early [[@a], []]
+  }
+}
+func.func private @code()
+
+// -----
+
 // message_c1
 ppcrt.program @train grid <pp = 2> micro_batches 2 {
   ppcrt.device @device0 at 0 {

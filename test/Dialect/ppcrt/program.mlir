@@ -30,7 +30,8 @@ ppcrt.program @train grid <pp = 2, dp = 2> micro_batches 4 {
     ppcrt.routine @forward forward code @code reads [@ids, @w] writes [@h] scratch @scratch
     // Several routines of a kind, and several chunks.
     ppcrt.routine @backward backward code @code reads [@g, @h, @dw] writes [@dw]
-    ppcrt.routine @backward_last backward code @code reads [@g, @h, @dw] writes [@dw]
+    // CHECK: ppcrt.routine @backward_last backward code @code reads [@g, @h, @dw] writes [@dw] early {{\[\[}}@dw]]
+    ppcrt.routine @backward_last backward code @code reads [@g, @h, @dw] writes [@dw] early [[@dw]]
     // CHECK: ppcrt.routine @forward1 forward chunk 1 code @code reads [] writes []
     ppcrt.routine @forward1 forward chunk 1 code @code reads [] writes []
     ppcrt.routine @update update code @code reads [@dw] writes [@w, @loss]

@@ -263,3 +263,72 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 1>, stages = [0], schedule 
     return
   }
 }
+
+// -----
+
+// Gradients are summed between ranks while the code that made them computes the next ones.
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "1f1b", micro_batches = 2, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @step(%x: tensor<4x4xf32> {ppc.input = "x"}, %w: tensor<4x4xf32> {ppc.parameter = "w"})
+        -> (tensor<4x4xf32> {ppc.result = "parameter", ppc.of = "w"}, tensor<4x4xf32> {ppc.result = "gradient", ppc.of = "w"},
+            tensor<4x4xf32> {ppc.result = "gradient", ppc.of = "v"}, tensor<4x4xf32> {ppc.result = "gradient", ppc.of = "u"}) {
+      %0:3 = ppc.accumulate (%xi = %x) micro_batches(2) : (tensor<2x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+        %h = ppc.silu %xi : tensor<2x4xf32>
+        %dw = ppc.matmul "bf,bh->fh" %h, %h : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+        %dv = ppc.matmul "bf,bg->fg" %xi, %xi : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+        %du = ppc.matmul "bh,bg->hg" %xi, %h : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+        ppc.yield %dw, %dv, %du : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+      }
+      %1 = ppc.sub %w, %0#0 : tensor<4x4xf32>
+      return %1, %0#0, %0#1, %0#2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+    }
+  }
+  ppcrt.group @dp axes ["dp"]
+  // expected-remark @below {{100 orders agree (seed 1)}}
+  ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 2 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @dp_comm
+      ppcrt.buffer @x input "x" : memref<1x4xf32> sharding <[{dp}, {}]> slots 1
+      ppcrt.buffer @w parameter "w" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]>
+      ppcrt.buffer @h saved : memref<1x4xf32> slots 1
+      ppcrt.buffer @dw gradient "w" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]>
+      ppcrt.buffer @dv gradient "v" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]>
+      ppcrt.buffer @du gradient "u" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]>
+      ppcrt.routine @forward forward code @activate reads [@x] writes [@h]
+      ppcrt.routine @backward backward code @gradient reads [@x, @h, @dw, @dv, @du] writes [@dw, @dv, @du] early [[@du, @dv], [@dw]]
+      ppcrt.routine @update update code @step reads [@w, @dw] writes [@w]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+        %2 = ppcrt.run @backward micro_batch 0 on @compute
+        %3 = ppcrt.load micro_batch 1 on @compute
+        %4 = ppcrt.run @forward micro_batch 1 on @compute
+        %5:3 = ppcrt.run @backward micro_batch 1 on @compute
+        %6 = ppcrt.collective all_reduce sum group @dp reads [@dv, @du] writes [@dv, @du] after (%5#0) on @dp_comm
+        %7 = ppcrt.collective all_reduce sum group @dp reads [@dw] writes [@dw] after (%5#1) on @dp_comm
+        %8 = ppcrt.run @update after (%7) on @compute
+      }
+    }
+  }
+  func.func @activate(%x: tensor<1x4xf32>) -> tensor<1x4xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.silu %x : tensor<1x4xf32>
+    return %0 : tensor<1x4xf32>
+  }
+  func.func @gradient(%x: tensor<1x4xf32>, %h: tensor<1x4xf32>, %dw: tensor<4x4xf32>, %dv: tensor<4x4xf32>, %du: tensor<4x4xf32>)
+      -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {ppcrt.routine = "backward"} {
+    %0 = ppc.matmul "bf,bg->fg" %x, %x : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+    %1 = ppc.add %dv, %0 : tensor<4x4xf32>
+    %2 = ppc.matmul "bh,bg->hg" %x, %h : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+    %3 = ppc.add %du, %2 : tensor<4x4xf32>
+    ppcrt.reach 0 (%3, %1 : tensor<4x4xf32>, tensor<4x4xf32>)
+    %4 = ppc.matmul "bf,bh->fh" %h, %h : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<4x4xf32>
+    %5 = ppc.add %dw, %4 : tensor<4x4xf32>
+    ppcrt.reach 1 (%5 : tensor<4x4xf32>)
+    return %5, %1, %3 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+  }
+  func.func @step(%w: tensor<4x4xf32>, %dw: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {ppcrt.routine = "update"} {
+    %0 = ppc.sub %w, %dw : tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}

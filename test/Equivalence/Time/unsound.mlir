@@ -470,3 +470,64 @@ module {
     return %0 : tensor<4xf32>
   }
 }
+
+// -----
+
+// A sum between ranks begins when the code has finished with the other gradient.
+module {
+  ppcrt.group @dp axes ["dp"]
+  ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @dp_comm
+      ppcrt.buffer @x input "x" : memref<4xf32> slots 1
+      ppcrt.buffer @v gradient "v" : memref<4xf32>
+      ppcrt.buffer @w gradient "w" : memref<4xf32>
+      ppcrt.routine @backward backward code @gradient reads [@x, @v, @w] writes [@v, @w] early [[@v], [@w]]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        // expected-note @below {{the other}}
+        %1:3 = ppcrt.run @backward micro_batch 0 on @compute
+        // expected-error @below {{overlap in order}}
+        %2 = ppcrt.collective all_reduce sum group @dp reads [@w] writes [@w] after (%1#0) on @dp_comm
+      }
+    }
+  }
+  func.func @gradient(%x: tensor<4xf32>, %v: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {ppcrt.routine = "backward"} {
+    %0 = ppc.add %v, %x : tensor<4xf32>
+    ppcrt.reach 0 (%0 : tensor<4xf32>)
+    %1 = ppc.add %w, %x : tensor<4xf32>
+    ppcrt.reach 1 (%1 : tensor<4xf32>)
+    return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// A sum between ranks begins before the code has used the gradient for the last time.
+module {
+  ppcrt.group @dp axes ["dp"]
+  ppcrt.program @train grid <pp = 1, dp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.stream @dp_comm
+      ppcrt.buffer @x input "x" : memref<4xf32> slots 1
+      ppcrt.buffer @v gradient "v" : memref<4xf32>
+      ppcrt.buffer @w gradient "w" : memref<4xf32>
+      ppcrt.routine @backward backward code @gradient reads [@x, @v, @w] writes [@v, @w] early [[@v]]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        // expected-note @below {{the other}}
+        %1:2 = ppcrt.run @backward micro_batch 0 on @compute
+        // expected-error @below {{overlap in order}}
+        %2 = ppcrt.collective all_reduce sum group @dp reads [@v] writes [@v] after (%1#0) on @dp_comm
+      }
+    }
+  }
+  func.func @gradient(%x: tensor<4xf32>, %v: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {ppcrt.routine = "backward"} {
+    %0 = ppc.add %v, %x : tensor<4xf32>
+    ppcrt.reach 0 (%0 : tensor<4xf32>)
+    %1 = ppc.add %w, %0 : tensor<4xf32>
+    return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  }
+}

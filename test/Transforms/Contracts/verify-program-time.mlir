@@ -78,31 +78,6 @@ module {
 
 // -----
 
-// C7: an early token of a run does not say that the run has ended.
-module {
-  ppcrt.program @train grid <pp = 1> micro_batches 1 {
-    ppcrt.device @device0 at 0 {
-      ppcrt.stream @compute
-      ppcrt.stream @copies
-      ppcrt.buffer @h saved : memref<4xf32> slots 1
-      ppcrt.buffer @spilled saved : memref<4xf32> slots 1 memory host
-      ppcrt.routine @forward forward code @make reads [] writes [@h]
-      ppcrt.step {
-        // expected-note @below {{which nothing orders before it}}
-        %0, %1 = ppcrt.run @forward micro_batch 0 on @compute
-        // expected-error @below {{may read slot 0 of @h (saved) while it is still being written}}
-        %2 = ppcrt.copy @h to @spilled micro_batch 0 after (%0) on @copies
-      }
-    }
-  }
-  func.func @make() -> tensor<4xf32> attributes {ppcrt.routine = "forward"} {
-    %0 = ppc.constant dense<1.0> : tensor<4xf32>
-    return %0 : tensor<4xf32>
-  }
-}
-
-// -----
-
 // C7: read before it was written.
 module {
   ppcrt.program @train grid <pp = 1> micro_batches 1 {

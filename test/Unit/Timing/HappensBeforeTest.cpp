@@ -81,19 +81,20 @@ TEST_F(HappensBefore, BuffersAreApartWhereAllUsesAre) {
     FailureOr<BufferLifetimes> lifetimes = BufferLifetimes::compute(program, symbols, uses);
     ASSERT_TRUE(succeeded(lifetimes));
     auto usesOf = [&](size_t device, size_t buffer) {
-      std::vector<size_t> result;
+      std::vector<std::pair<size_t, size_t>> result; // what it begins with, and what it ends with
       for (auto [number, action] : llvm::enumerate(random.getActions()))
-        if (action.device == device && llvm::is_contained(action.buffers, buffer))
-          result.push_back(number);
+        for (auto [used, last] : llvm::zip_equal(action.buffers, action.lasts))
+          if (action.device == device && used == buffer)
+            result.push_back({number, last});
       return result;
     };
     for (size_t device = 0; device < program.getDevices().size(); ++device)
       for (size_t a = 0; a < kBuffersPerDevice; ++a)
         for (size_t b = 0; b < a; ++b) {
-          std::vector<size_t> ofA = usesOf(device, a), ofB = usesOf(device, b);
-          auto allBefore = [&](const std::vector<size_t> &first, const std::vector<size_t> &second) {
-            return llvm::all_of(first, [&](size_t one) {
-              return llvm::all_of(second, [&](size_t other) { return random.endsBefore(one, other); });
+          auto ofA = usesOf(device, a), ofB = usesOf(device, b);
+          auto allBefore = [&](const auto &first, const auto &second) {
+            return llvm::all_of(first, [&](auto one) {
+              return llvm::all_of(second, [&](auto other) { return random.endsBefore(one.second, other.first); });
             });
           };
           EXPECT_EQ(lifetimes->areApart(uses.firstBuffer(device) + a, uses.firstBuffer(device) + b),
@@ -110,19 +111,21 @@ TEST_F(HappensBefore, UsesThatNothingOrdersAreFound) {
     bool expected = false; // of any two uses of a buffer, here each a write
     for (auto [i, one] : llvm::enumerate(random.getActions()))
       for (auto [j, other] : llvm::enumerate(random.getActions()))
-        for (size_t buffer : one.buffers)
-          expected |= i < j && one.device == other.device && llvm::is_contained(other.buffers, buffer) &&
-                      !random.endsBefore(i, j) && !random.endsBefore(j, i);
+        for (auto [buffer, last] : llvm::zip_equal(one.buffers, one.lasts))
+          for (auto [otherBuffer, otherLast] : llvm::zip_equal(other.buffers, other.lasts))
+            expected |= i < j && one.device == other.device && buffer == otherBuffer && !random.endsBefore(last, j) &&
+                        !random.endsBefore(otherLast, i);
     FailureOr<StepEvents> events = StepEvents::build(program, symbols, /*isEvaluation=*/false);
     ASSERT_TRUE(succeeded(events));
     FailureOr<std::vector<Event>> order = findLinearOrder(*events);
     ASSERT_TRUE(succeeded(order));
-    UseOrder places(*events, program.getDevices().size() * kBuffersPerDevice);
+    BufferUses uses(program, symbols);
+    UseOrder places(*events, uses.getBuffers().size());
     LogicalResult found = followClocks(*events, *order, [&](uint32_t activity, Clock ended) {
-      const RandomProgram::Action &action = random.getActions()[activity];
-      return success(llvm::none_of(action.buffers, [&](size_t buffer) {
-        return places.add(action.device * kBuffersPerDevice + buffer, activity, ended, /*isWrite=*/true).has_value();
-      }));
+      for (const BufferUse &use : uses.of(events->getActivities()[activity].op))
+        if (places.add(use.buffer, events->endOfUse(activity, use.early), ended, /*isWrite=*/true))
+          return failure();
+      return success();
     });
     EXPECT_EQ(failed(found), expected);
     (expected ? races : ordered)++;

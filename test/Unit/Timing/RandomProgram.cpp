@@ -13,9 +13,11 @@ RandomProgram::RandomProgram(uint32_t seed) : random(seed) {
   lists.resize(devices);
   size_t things = 1 + below(9);
   for (size_t i = 0; i < things; ++i) {
-    size_t first = below(devices), kind = below(6);
+    size_t first = below(devices), kind = below(7);
     size_t second = devices > 1 ? (first + 1 + below(devices - 1)) % devices : first;
-    if (kind < 2 || first == second)
+    if (kind == 6)
+      addRun(first);
+    else if (kind < 2 || first == second)
       addCopy(first);
     else if (kind < 4)
       addMessage(first, second);
@@ -24,8 +26,7 @@ RandomProgram::RandomProgram(uint32_t seed) : random(seed) {
     else
       addCollective();
   }
-  for (const std::vector<Action> &list : lists)
-    actions.insert(actions.end(), list.begin(), list.end());
+  number();
   addTokens();
   connect();
 }
@@ -42,6 +43,45 @@ void RandomProgram::insert(size_t device, Action action) {
 void RandomProgram::addCopy(size_t device) {
   size_t from = below(kBuffersPerDevice), to = (from + 1 + below(kBuffersPerDevice - 1)) % kBuffersPerDevice;
   insert(device, {0, 0, {}, {from, to}, "copy @b" + std::to_string(from) + " to @b" + std::to_string(to), {}, {}});
+}
+
+void RandomProgram::addRun(size_t device) {
+  Action action;
+  action.operation = "run";
+  for (size_t buffer = 0; buffer < kBuffersPerDevice; ++buffer)
+    if (below(3))
+      action.buffers.push_back(buffer);
+  for (size_t buffer : action.buffers)
+    if (below(3)) {
+      if (action.early.empty() || below(2))
+        action.early.emplace_back();
+      action.early.back().push_back(buffer);
+    }
+  for (size_t entry = 0; entry < action.early.size(); ++entry)
+    action.reaches.insert(action.reaches.begin() + below(entry + 1), entry);
+  insert(device, action);
+}
+
+void RandomProgram::number() {
+  for (const std::vector<Action> &list : lists)
+    for (Action action : list) {
+      size_t run = actions.size();
+      for (size_t buffer : action.buffers) {
+        action.lasts.push_back(run);
+        for (size_t place = 0; place < action.reaches.size(); ++place)
+          if (llvm::is_contained(action.early[action.reaches[place]], buffer))
+            action.lasts.back() = run + 1 + place;
+      }
+      actions.push_back(action);
+      for (size_t entry : action.reaches) {
+        Action reached;
+        reached.device = action.device;
+        reached.stream = action.stream;
+        reached.run = run;
+        reached.entry = entry;
+        actions.push_back(reached);
+      }
+    }
 }
 
 static std::string messageText(size_t number) { return "@m" + std::to_string(number) + " micro_batch 0"; }
@@ -87,7 +127,7 @@ void RandomProgram::addCollective() {
 
 void RandomProgram::addTokens() {
   for (size_t i = 0; i < actions.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
+    for (size_t j = 0; j < i && actions[i].run == SIZE_MAX; ++j)
       if (actions[j].device == actions[i].device && !below(5))
         actions[i].after.push_back(j);
 }
@@ -99,12 +139,18 @@ void RandomProgram::connect() {
   std::map<std::pair<size_t, size_t>, std::vector<size_t>> collectives; // by group and device
   for (size_t i = 0; i < actions.size(); ++i) {
     reach[begin(i)][end(i)] = true;
+    if (actions[i].run != SIZE_MAX) {
+      reach[actions[i].run == i - 1 ? begin(i - 1) : end(i - 1)][begin(i)] = true;
+      reach[end(i)][end(actions[i].run)] = true;
+      continue;
+    }
     for (size_t token : actions[i].after)
       reach[end(token)][begin(i)] = true;
     for (size_t group : actions[i].groups)
       collectives[{group, actions[i].device}].push_back(i);
     for (size_t j = 0; j < actions.size(); ++j) {
-      if (j < i && actions[j].device == actions[i].device && actions[j].stream == actions[i].stream)
+      if (j < i && actions[j].run == SIZE_MAX && actions[j].device == actions[i].device &&
+          actions[j].stream == actions[i].stream)
         reach[end(j)][begin(i)] = true;
       for (auto [message, isSent] : actions[i].messages)
         if (llvm::is_contained(actions[j].messages, std::pair(message, !isSent)))
@@ -127,6 +173,33 @@ bool RandomProgram::waitsForEver() const {
     if (reach[event][event])
       return true;
   return false;
+}
+
+/// Code that returns what it takes, and on the way has finished with it.
+static void writeCode(size_t number, const RandomProgram::Action &action, llvm::raw_ostream &os) {
+  os << "func.func @code" << number << "(";
+  llvm::interleaveComma(action.buffers, os, [&](size_t buffer) { os << "%b" << buffer << ": tensor<4xf32>"; });
+  os << ")";
+  auto types = [&](size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      os << (i ? ", " : "") << "tensor<4xf32>";
+  };
+  auto values = [&](const std::vector<size_t> &buffers) {
+    llvm::interleaveComma(buffers, os, [&](size_t buffer) { os << "%b" << buffer; });
+    os << (buffers.empty() ? "" : " : ");
+    types(buffers.size());
+  };
+  os << " -> (";
+  types(action.buffers.size());
+  os << ") attributes {ppcrt.routine = \"forward\"} {\n";
+  for (size_t entry : action.reaches) {
+    os << "ppcrt.reach " << entry << " (";
+    values(action.early[entry]);
+    os << ")\n";
+  }
+  os << "return ";
+  values(action.buffers);
+  os << "\n}\n";
 }
 
 std::string RandomProgram::text() const {
@@ -153,14 +226,36 @@ std::string RandomProgram::text() const {
         os << "ppcrt.buffer @in" << number << " message : memref<4xf32> slots 1\nppcrt.routine @use" << number
            << " forward code @use reads [@in" << number << "] writes []\n";
     }
+    auto list = [&](ArrayRef<size_t> buffers) {
+      os << "[";
+      llvm::interleaveComma(buffers, os, [&](size_t buffer) { os << "@b" << buffer; });
+      os << "]";
+    };
+    for (auto [number, action] : llvm::enumerate(actions)) {
+      if (action.device != device || action.operation != "run")
+        continue;
+      os << "ppcrt.routine @run" << number << " forward code @code" << number << " reads ";
+      list(action.buffers);
+      os << " writes ";
+      list(action.buffers);
+      os << " early [";
+      llvm::interleaveComma(action.early, os, list);
+      os << "]\n";
+    }
     os << "ppcrt.step {\n";
     for (auto [number, action] : llvm::enumerate(actions)) {
-      if (action.device != device)
+      if (action.device != device || action.run != SIZE_MAX)
         continue;
-      os << "%t" << number << " = ppcrt." << action.operation;
+      os << "%t" << number << ":" << action.reaches.size() + 1 << " = ppcrt." << action.operation;
+      if (action.operation == "run")
+        os << " @run" << number << " micro_batch 0";
       if (!action.after.empty()) {
         os << " after (";
-        llvm::interleaveComma(action.after, os, [&](size_t token) { os << "%t" << token; });
+        llvm::interleaveComma(action.after, os, [&](size_t token) {
+          bool isReached = actions[token].run != SIZE_MAX;
+          os << "%t" << (isReached ? actions[token].run : token) << "#"
+             << (isReached ? actions[token].entry : actions[token].reaches.size());
+        });
         os << ")";
       }
       os << " on @s" << action.stream << "\n";
@@ -170,7 +265,11 @@ std::string RandomProgram::text() const {
   for (auto [number, message] : llvm::enumerate(messages))
     os << "ppcrt.message @m" << number << " from @d" << message.from << "::@out" << number << " after @make" << number
        << " to @d" << message.to << "::@in" << number << " before @use" << number << "\n";
-  os << "}\nfunc.func private @make() -> tensor<4xf32>\nfunc.func private @use(tensor<4xf32>)\n}\n";
+  os << "}\n";
+  for (auto [number, action] : llvm::enumerate(actions))
+    if (action.operation == "run")
+      writeCode(number, action, os);
+  os << "func.func private @make() -> tensor<4xf32>\nfunc.func private @use(tensor<4xf32>)\n}\n";
   return result;
 }
 

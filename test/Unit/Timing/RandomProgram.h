@@ -9,8 +9,8 @@
 
 namespace mlir::ppc::test {
 
-/// Devices whose actions are copies between buffers, messages, exchanges and collectives, on random streams and with
-/// random tokens. Many of them wait for ever.
+/// Devices whose actions are copies between buffers, messages, exchanges, collectives and runs that finish early with
+/// some of their buffers, on random streams and with random tokens. Many of them wait for ever.
 class RandomProgram {
 public:
   explicit RandomProgram(uint32_t seed);
@@ -25,8 +25,12 @@ public:
     std::string operation;                         ///< what is printed before tokens and stream
     std::vector<std::pair<size_t, bool>> messages; ///< of the program; sent
     std::vector<size_t> groups;                    ///< at most one
+    std::vector<std::vector<size_t>> early = {};   ///< of a run: buffers of each entry
+    std::vector<size_t> reaches = {};              ///< its entries, in the order of its code
+    std::vector<size_t> lasts = {};                ///< of each of `buffers`, the number of what the use ends with
+    size_t run = SIZE_MAX, entry = 0; ///< of what the code of a run reaches: the number of the run; which entry
   };
-  /// By device, in the order of issue.
+  /// By device, in the order of issue; what the code of a run reaches follows it.
   const std::vector<Action> &getActions() const { return actions; }
 
   /// Whether the end (or the begin) of one action comes before the begin of another one, by all paths through all
@@ -42,6 +46,8 @@ private:
   void addExchange(size_t first, size_t second);
   void addCollective();
   void addCopy(size_t device);
+  void addRun(size_t device);
+  void number();
   void insert(size_t device, Action action);
   void addTokens();
   void connect();
