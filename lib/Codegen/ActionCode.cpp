@@ -17,12 +17,15 @@ private:
   void numberParts();
   void addMessages();
   FailureOr<ActionCode> encode(Block &actions);
+  FailureOr<int64_t> numberOf(CollectiveOp op);
+  static CodedAction::Dependence dependence(Value token, int64_t distance);
   int64_t place(StringAttr name) { return devices.lookup(name); }
 
   ProgramOp program;
   DeviceOp device;
   DeviceCode code;
   DenseMap<Attribute, int64_t> devices, routines, streams, messages; ///< numbers, by name
+  DenseMap<DictionaryAttr, int64_t> collectives;                     ///< numbers, by all but the micro-batch
 };
 
 void ActionEncoder::numberParts() {
@@ -44,6 +47,28 @@ void ActionEncoder::addMessages() {
     code.messages.push_back({isSent ? place(message.getReceiver()) : -1, isSent ? -1 : place(message.getSender()),
                              end.getLeafReference(), int64_t(tag)});
   }
+}
+
+FailureOr<int64_t> ActionEncoder::numberOf(CollectiveOp op) {
+  if (op.getKind() == CollectiveKind::RaggedAllToAll || op.getKind() == CollectiveKind::Permute)
+    return op.emitOpError("is no collective of programs for hosts yet: ") << stringifyCollectiveKind(op.getKind());
+  Builder builder(op.getContext());
+  SmallVector<NamedAttribute> fields{
+      builder.getNamedAttr("kind", op.getKindAttr()), builder.getNamedAttr("group", op.getGroupAttr()),
+      builder.getNamedAttr("reads", op.getReadsAttr()), builder.getNamedAttr("writes", op.getWritesAttr())};
+  if (op.getReductionAttr())
+    fields.push_back(builder.getNamedAttr("reduction", op.getReductionAttr()));
+  auto [place, isNew] = collectives.try_emplace(builder.getDictionaryAttr(fields), int64_t(code.collectives.size()));
+  if (isNew)
+    code.collectives.push_back(
+        {op.getKindAttr(), op.getReductionAttr(), op.getGroupAttr(), op.getReadsAttr(), op.getWritesAttr()});
+  return place->second;
+}
+
+CodedAction::Dependence ActionEncoder::dependence(Value token, int64_t distance) {
+  auto result = cast<OpResult>(token);
+  bool isEnd = result.getResultNumber() + 1 == result.getOwner()->getNumResults();
+  return {distance, isEnd ? std::nullopt : std::optional<int64_t>(result.getResultNumber())};
 }
 
 FailureOr<ActionCode> ActionEncoder::encode(Block &actions) {
@@ -68,12 +93,19 @@ FailureOr<ActionCode> ActionEncoder::encode(Block &actions) {
       coded.what = CodedAction::Receive;
       coded.number = messages.lookup(receive.getMessageAttr().getAttr());
       coded.microBatch = receive.getMicroBatch();
+    } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
+      FailureOr<int64_t> number = numberOf(collective);
+      if (failed(number))
+        return failure();
+      coded.what = CodedAction::Collective;
+      coded.number = *number;
+      coded.microBatch = collective.getMicroBatch() ? int64_t(*collective.getMicroBatch()) : -1;
     } else {
       return op.emitOpError("is no action of programs for hosts yet"), failure();
     }
     int64_t own = places.size();
     for (Value token : action.getAfter())
-      coded.after.push_back(own - places.lookup(token.getDefiningOp()));
+      coded.after.push_back(dependence(token, own - places.lookup(token.getDefiningOp())));
     places[&op] = own;
     result.push_back(std::move(coded));
   }
@@ -134,8 +166,16 @@ void writeActionCode(const ActionCode &actions, llvm::json::OStream &out) {
     out.array([&] {
       for (int64_t number : {action.what, action.stream, action.number, action.microBatch})
         out.value(number);
-      for (int64_t distance : action.after)
-        out.value(distance);
+      for (const CodedAction::Dependence &after : action.after) {
+        if (!after.token) {
+          out.value(after.distance);
+          continue;
+        }
+        out.array([&] {
+          out.value(after.distance);
+          out.value(*after.token);
+        });
+      }
     });
   };
   for (size_t i = 0; i < actions.size();) {

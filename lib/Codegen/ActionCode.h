@@ -7,12 +7,18 @@
 
 namespace mlir::ppc {
 
-/// One action: what it does, on which stream, with which routine or message, for which micro-batch (-1: none), and how
-/// many actions before it in the list those are that it comes after.
+/// One action: what it does, on which stream, with which routine, message or collective, for which micro-batch (-1:
+/// none), and what must be there before it begins.
 struct CodedAction {
-  enum What : int64_t { Load, Run, Send, Receive };
+  enum What : int64_t { Load, Run, Send, Receive, Collective };
+  /// The end of an action so many places before it in the list, or an early token of it.
+  struct Dependence {
+    int64_t distance;
+    std::optional<int64_t> token;
+    bool operator==(const Dependence &other) const { return distance == other.distance && token == other.token; }
+  };
   int64_t what, stream, number, microBatch;
-  SmallVector<int64_t> after;
+  SmallVector<Dependence> after;
 
   /// Whether the other does the same for a micro-batch that is `step` later.
   bool isRepeatedBy(const CodedAction &other, int64_t step) const {
@@ -29,15 +35,25 @@ struct DeviceCode {
     StringAttr buffer;
     int64_t tag; ///< the same at both ends
   };
+  /// Communication of a group on buffers of the device; equal actions share one.
+  struct Collective {
+    ppcrt::CollectiveKindAttr kind;
+    ppcrt::ReductionKindAttr reduction; ///< null: none
+    FlatSymbolRefAttr group;
+    ArrayAttr reads, writes;
+  };
   SmallVector<Message> messages;
+  SmallVector<Collective> collectives;
   ActionCode step, evaluate;
 };
 
 /// Fails at an action or buffer that programs for hosts do not have yet.
 FailureOr<DeviceCode> encodeActions(ppcrt::ProgramOp program, ppcrt::DeviceOp device);
 
-/// Writes an array's items: `[what, stream, number, micro-batch, after...]`, and for `count` times the same items, each
-/// time for micro-batches that are `step` later, `{"repeat": count, "step": step, "actions": [...]}` (docs/Runtime.md).
+/// Writes an array's items: `[what, stream, number, micro-batch, after...]`, where `after` has a distance for an end,
+/// and
+/// `[distance, token]` for an early token; and for `count` times the same items, each time for micro-batches that are
+/// `step` later, `{"repeat": count, "step": step, "actions": [...]}` (docs/Runtime.md).
 void writeActionCode(const ActionCode &actions, llvm::json::OStream &out);
 
 } // namespace mlir::ppc

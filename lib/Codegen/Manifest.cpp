@@ -26,6 +26,7 @@ private:
   void writeParameters();
   void writeDevice(ppcrt::DeviceOp device, const DeviceCode &actions);
   void writeBuffer(ppcrt::BufferOp buffer);
+  void writeCollective(const DeviceCode::Collective &collective, const DenseMap<Attribute, int64_t> &buffers);
   void writeShape(StringRef key, ArrayRef<int64_t> shape);
   void writeStrings(StringRef key, ArrayAttr strings);
   void writeValue(Attribute value);
@@ -155,6 +156,32 @@ void ManifestWriter::writeBuffer(ppcrt::BufferOp buffer) {
   });
 }
 
+void ManifestWriter::writeCollective(const DeviceCode::Collective &collective,
+                                     const DenseMap<Attribute, int64_t> &buffers) {
+  auto writeBuffers = [&](StringRef key, ArrayAttr names) {
+    writeShape(key, llvm::map_to_vector(names.getAsRange<FlatSymbolRefAttr>(),
+                                        [&](FlatSymbolRefAttr name) { return buffers.lookup(name.getAttr()); }));
+  };
+  out.object([&] {
+    out.attribute("kind", ppcrt::stringifyCollectiveKind(collective.kind.getValue()));
+    if (collective.reduction)
+      out.attribute("reduction", ppcrt::stringifyReductionKind(collective.reduction.getValue()));
+    out.attribute("group", ppcrt::groupNumber(program, collective.group));
+    writeBuffers("reads", collective.reads);
+    writeBuffers("writes", collective.writes);
+  });
+}
+
+/// Tokens of a routine's runs beside that of their end.
+int64_t earlyTokensOf(ppcrt::DeviceOp device, ppcrt::RoutineOp routine) {
+  int64_t most = 0;
+  device.getBody().walk([&](ppcrt::RunOp run) {
+    if (run.getRoutineAttr().getAttr() == routine.getSymNameAttr())
+      most = std::max<int64_t>(most, int64_t(run->getNumResults()) - 1);
+  });
+  return most;
+}
+
 void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actions) {
   DenseMap<Attribute, int64_t> buffers; // numbers, by name
   out.object([&] {
@@ -170,6 +197,8 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
         out.object([&] {
           out.attribute("kind", ppcrt::stringifyRoutineKind(routine.getKind()));
           out.attribute("entry", routine.getCode());
+          if (int64_t early = earlyTokensOf(device, routine))
+            out.attribute("early_tokens", early);
           writeShape("buffers", llvm::map_to_vector(routine.getCallOrder(), [&](FlatSymbolRefAttr name) {
                        return buffers.lookup(name.getAttr());
                      }));
@@ -188,6 +217,10 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
           out.attribute("tag", message.tag);
         });
     });
+    out.attributeArray("collectives", [&] {
+      for (const DeviceCode::Collective &collective : actions.collectives)
+        writeCollective(collective, buffers);
+    });
     auto writeActions = [&](StringRef key, const ActionCode &list) {
       out.attributeArray(key, [&] { writeActionCode(list, out); });
     };
@@ -199,7 +232,7 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
 
 void ManifestWriter::write(StringRef planText, StringRef configText, const json::Object &mathematics) {
   out.object([&] {
-    out.attribute("format", 2);
+    out.attribute("format", 3);
     out.attribute("abi", kAbiVersion);
     out.attribute("model", text(model, "name"));
     out.attribute("plan", planText);

@@ -17,6 +17,7 @@ public:
 
 private:
   Action readAction(const Value &value, int64_t place) const;
+  Dependence readDependence(const Value &value, int64_t place) const;
   int readNumber(const Value &value, ActionKind kind) const;
   Repetition readRepetition(const Value &value) const;
   void count(const Value &value, const Repetition &part);
@@ -32,6 +33,8 @@ int ActionReader::readNumber(const Value &value, ActionKind kind) const {
     return int(value.integer(0, 0));
   case ActionKind::Run:
     return int(value.integer(0, int64_t(device.routines.size()) - 1));
+  case ActionKind::Collective:
+    return int(value.integer(0, int64_t(device.collectives.size()) - 1));
   case ActionKind::Send:
   case ActionKind::Receive:
     break;
@@ -40,6 +43,18 @@ int ActionReader::readNumber(const Value &value, ActionKind kind) const {
   if (device.messages[number].isSent != (kind == ActionKind::Send))
     value.fail(format("message %d is %s by this device", number, kind == ActionKind::Send ? "received" : "sent"));
   return number;
+}
+
+// Of an action at `place`: a distance, or [distance, number of an early token].
+Dependence ActionReader::readDependence(const Value &value, int64_t place) const {
+  if (place == 0)
+    value.fail("the first action comes after none");
+  if (!value.isArray())
+    return {value.integer(1, place), Dependence::end};
+  std::vector<Value> items = value.list();
+  if (items.size() != 2)
+    value.fail("expected [distance, number of an early token]");
+  return {items[0].integer(1, place), items[1].integer(0, Routine::mostEarlyTokens - 1)};
 }
 
 // `place` is how many actions come before it, in the first turn.
@@ -51,12 +66,12 @@ Action ActionReader::readAction(const Value &value, int64_t place) const {
   action.kind = ActionKind(items[0].integer(0, actionKindCount - 1));
   action.stream = int(items[1].integer(0, int64_t(device.streams.size()) - 1));
   action.number = readNumber(items[2], action.kind);
-  bool ofStep = action.kind == ActionKind::Run && isOfStep(device.routines[action.number].kind);
+  bool ofStep = (action.kind == ActionKind::Run && isOfStep(device.routines[action.number].kind)) ||
+                (action.kind == ActionKind::Collective &&
+                 !device.buffers[device.collectives[action.number].reads.front()].hasSlots);
   action.microBatch = ofStep ? items[3].integer(-1, -1) : items[3].integer(0, microBatches - 1);
   for (size_t i = 4; i < items.size(); ++i) {
-    if (place == 0)
-      items[i].fail("the first action comes after none");
-    action.after.push_back(items[i].integer(1, place));
+    action.after.push_back(readDependence(items[i], place));
   }
   return action;
 }

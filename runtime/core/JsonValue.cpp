@@ -66,6 +66,7 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
 bool JsonValue::isNull() const { return value->is_null(); }
 bool JsonValue::isString() const { return value->is_string(); }
 bool JsonValue::isObject() const { return value->is_object(); }
+bool JsonValue::isArray() const { return value->is_array(); }
 
 bool JsonValue::boolean() const {
   if (!value->is_boolean())

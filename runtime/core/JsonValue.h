@@ -38,6 +38,7 @@ public:
   bool isNull() const;
   bool isString() const;
   bool isObject() const;
+  bool isArray() const;
   bool boolean() const;
   std::string string() const;
   int64_t integer(int64_t least, int64_t most = maxSize) const;

@@ -160,7 +160,9 @@ Buffer readBuffer(const Value &value, const Manifest &manifest, int64_t arenaByt
 
 Routine readRoutine(const Value &value, const Device &device) {
   Routine routine{
-      RoutineKind(value.at("kind").choice(routineKindNames, routineKindCount)), value.at("entry").string(), {}};
+      RoutineKind(value.at("kind").choice(routineKindNames, routineKindCount)), value.at("entry").string(), {}, 0};
+  if (value.has("early_tokens"))
+    routine.earlyTokens = value.at("early_tokens").integer(0, Routine::mostEarlyTokens);
   for (const Value &buffer : value.at("buffers").list()) {
     routine.buffers.push_back(int(buffer.integer(0, int64_t(device.buffers.size()) - 1)));
     if (isOfStep(routine.kind) && device.buffers[routine.buffers.back()].hasSlots)
@@ -182,6 +184,67 @@ MessageEnd readMessage(const Value &value, const Device &device, int64_t self, i
   return end;
 }
 
+// Elements of a list of buffers' numbers, each with one slot or of a type with others.
+std::vector<int> readBuffers(const Value &value, const Device &device) {
+  std::vector<int> result;
+  for (const Value &buffer : value.list()) {
+    result.push_back(int(buffer.integer(0, int64_t(device.buffers.size()) - 1)));
+    if (device.buffers[size_t(result.back())].role == Role::Scratch)
+      buffer.fail("scratch cannot be communicated");
+  }
+  return result;
+}
+
+// What is wrong with a call on these buffers; empty: nothing.
+std::string wrongSizes(CollectiveKind kind, const Buffer &in, const Buffer &out, int64_t members) {
+  int64_t read = elementCount(in.shape), written = elementCount(out.shape);
+  if (in.type != out.type)
+    return format("reads %s and writes %s", info(in.type).name, info(out.type).name);
+  if (in.hasSlots != out.hasSlots)
+    return "reads and writes a buffer with slots and one without";
+  bool fits = kind == CollectiveKind::AllGather       ? written == read * members
+              : kind == CollectiveKind::ReduceScatter ? read == written * members
+              : kind == CollectiveKind::AllToAll      ? read == written && read % members == 0
+                                                      : read == written;
+  if (fits)
+    return "";
+  return format("%s over %lld ranks cannot read %lld elements and write %lld", collectiveNames[int(kind)],
+                (long long)members, (long long)read, (long long)written);
+}
+
+CollectiveCall readCollective(const Value &value, const Manifest &manifest, const Device &device, int64_t self) {
+  static const char *const reductions[] = {"sum", "max"};
+  CollectiveCall call;
+  call.kind = CollectiveKind(value.at("kind").choice(collectiveNames, int(CollectiveKind::AllToAll) + 1));
+  bool reduces = call.kind == CollectiveKind::AllReduce || call.kind == CollectiveKind::ReduceScatter;
+  if (reduces)
+    call.reduction = Reduction(value.at("reduction").choice(reductions, 2));
+  else if (value.has("reduction"))
+    value.at("reduction").fail(format("%s has none", collectiveNames[int(call.kind)]));
+  call.group = int(value.at("group").integer(0, int64_t(manifest.groups.size()) - 1));
+  int64_t rank = manifest.grid.rankAtStage(0, self);
+  int64_t members = int64_t(groupMembers(manifest.grid, manifest.groups[size_t(call.group)], rank).size());
+  if (members == 0)
+    value.at("group").fail(format("the ranks of device %lld are not in group %d", (long long)self, call.group));
+  call.reads = readBuffers(value.at("reads"), device);
+  call.writes = readBuffers(value.at("writes"), device);
+  if (call.reads.empty() || call.reads.size() != call.writes.size())
+    value.fail(format("%zu \"reads\" and %zu \"writes\": expected as many of both, at least one", call.reads.size(),
+                      call.writes.size()));
+  bool slots = device.buffers[size_t(call.reads.front())].hasSlots;
+  for (size_t i = 0; i < call.reads.size(); ++i) {
+    const Buffer &in = device.buffers[size_t(call.reads[i])], &out = device.buffers[size_t(call.writes[i])];
+    std::string wrong = wrongSizes(call.kind, in, out, members);
+    if (wrong.empty() && in.hasSlots != slots)
+      wrong = "some of the buffers have slots and others have none";
+    if (wrong.empty() && call.reads[i] == call.writes[i] && call.kind != CollectiveKind::AllReduce && members > 1)
+      wrong = format("%s cannot write what it reads", collectiveNames[int(call.kind)]);
+    if (!wrong.empty())
+      value.fail(format("call %zu: ", i) + wrong);
+  }
+  return call;
+}
+
 Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
   Device device;
   device.arenaBytes = value.at("arena_bytes").integer(0);
@@ -193,6 +256,9 @@ Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
     device.streams.push_back(stream.string());
   for (const Value &message : value.at("messages").list())
     device.messages.push_back(readMessage(message, device, self, manifest.grid.stageCount()));
+  if (value.has("collectives"))
+    for (const Value &collective : value.at("collectives").list())
+      device.collectives.push_back(readCollective(collective, manifest, device, self));
   device.step = readActions(value.at("step"), device, manifest.microBatches);
   if (value.has("evaluate"))
     device.evaluate = readActions(value.at("evaluate"), device, manifest.microBatches);
@@ -201,8 +267,8 @@ Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
 
 Manifest readManifest(const Value &top) {
   Manifest manifest;
-  if (top.at("format").integer(0) != 2)
-    top.at("format").fail("this runtime reads format 2 only: compile the program again");
+  if (top.at("format").integer(0) != 3)
+    top.at("format").fail("this runtime reads format 3 only: compile the program again");
   if (int64_t abi = top.at("abi").integer(0); abi != PPCRT_ABI_VERSION)
     top.at("abi").fail(
         format("%lld is the C interface of another version, this runtime has ABI %d: compile the program "

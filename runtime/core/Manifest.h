@@ -7,6 +7,7 @@
 #include "runtime/core/DataType.h"
 #include "runtime/core/Grid.h"
 #include "runtime/core/RunIdentity.h"
+#include "runtime/core/Transport.h"
 #include "runtime/core/WeightMap.h"
 
 #include <optional>
@@ -61,9 +62,12 @@ inline bool isOfStep(RoutineKind kind) {
 
 // A function of the program with the buffers that it works on. A device may have several of one kind.
 struct Routine {
+  static constexpr int64_t mostEarlyTokens = 64;
+
   RoutineKind kind;
   std::string entry;
   std::vector<int> buffers; // indices into Device::buffers; those of a whole step use none with slots
+  int64_t earlyTokens = 0;  // that its code gives before it ends, with ppcrt_reach
 };
 
 // An end of a message: what lies in `buffer` goes to, or comes from, the rank of device `peer` that has the same other
@@ -75,15 +79,35 @@ struct MessageEnd {
   int64_t tag; // the same at both ends, and of no other message
 };
 
-enum class ActionKind { Load, Run, Send, Receive };
-inline constexpr int actionKindCount = 4;
+// Communication of a group on whole buffers, one call for each i: what reads[i] holds is read, writes[i] is written. An
+// all-reduce reads and writes buffers of one type and shape, which may be one.
+struct CollectiveCall {
+  CollectiveKind kind; // one of the first four
+  Reduction reduction = Reduction::Sum;
+  int group;                      // this device's ranks are in it
+  std::vector<int> reads, writes; // indices into Device::buffers, of sizes that the kind asks for
+};
+
+enum class ActionKind { Load, Run, Send, Receive, Collective };
+inline constexpr int actionKindCount = 5;
+
+// Whether the rank itself does such an action, one after the other; all others are communication, which goes on.
+inline bool isOfRank(ActionKind kind) { return kind == ActionKind::Load || kind == ActionKind::Run; }
+
+// The end of an action so many places before in the list, or an early token of it, by its number.
+struct Dependence {
+  static constexpr int64_t end = -1;
+
+  int64_t distance;
+  int64_t token = end;
+};
 
 struct Action {
   ActionKind kind;
   int stream;
-  int number;                 // index into routines (Run) or messages (Send, Receive)
-  int64_t microBatch;         // -1: of the whole step
-  std::vector<int64_t> after; // so many actions before it in the list are those that must have ended
+  int number;                    // index into routines (Run), messages (Send, Receive) or collectives (Collective)
+  int64_t microBatch;            // -1: of the whole step
+  std::vector<Dependence> after; // what must be there before it begins
 };
 
 // Actions that are done `repeat` times, each time for micro-batches that are `step` later.
@@ -117,6 +141,7 @@ struct Device {
   std::vector<Routine> routines;
   std::vector<std::string> streams; // what is on one stream is done one after the other
   std::vector<MessageEnd> messages;
+  std::vector<CollectiveCall> collectives;
   ActionList step;
   std::optional<ActionList> evaluate; // leaves the loss where a step would, and changes nothing that a step keeps
 
@@ -170,10 +195,12 @@ struct Manifest {
 //   M3 every message has one end where it is sent and one where it is received, of equal size, which carry the same
 //      micro-batches, each once, in a step and in an evaluation; an evaluation carries none that a step does not;
 //   M4 no action uses a slot of a buffer for a micro-batch after one has used it for another that came later to it; the
-//      inputs of a micro-batch are loaded before they are used.
+//      inputs of a micro-batch are loaded before they are used;
+//   M5 an early token that an action takes is one that the routine of that place gives;
+//   M6 devices whose ranks are in one group have the same collectives over it, in the order of their lists.
 Manifest parseManifest(std::string_view text);
 
-// The part of parseManifest that relates values to one another (M1 to M4).
+// The part of parseManifest that relates values to one another (M1 to M6).
 void checkManifest(const Manifest &manifest);
 
 } // namespace ppcrt

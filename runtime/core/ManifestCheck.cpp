@@ -1,4 +1,4 @@
-// The invariants M1 to M4 of a manifest.
+// The invariants of a manifest.
 #include "runtime/core/Error.h"
 #include "runtime/core/Manifest.h"
 
@@ -99,7 +99,7 @@ void checkOverlap(const Device &device, size_t deviceIndex) {
 struct SlotUse {
   int64_t slots;
   bool isInput;
-  std::vector<bool> users; // loads, routines, messages: by userOf()
+  std::vector<bool> users; // loads, routines, messages, collectives: by userOf()
 };
 
 class SlotCheck {
@@ -113,9 +113,11 @@ public:
 
 private:
   size_t userOf(const Action &action) const {
-    return action.kind == ActionKind::Load  ? 0
-           : action.kind == ActionKind::Run ? 1 + action.number
-                                            : 1 + device.routines.size() + action.number;
+    size_t number = size_t(action.number), messages = 1 + device.routines.size();
+    return action.kind == ActionKind::Load         ? 0
+           : action.kind == ActionKind::Run        ? 1 + number
+           : action.kind == ActionKind::Collective ? messages + device.messages.size() + number
+                                                   : messages + number;
   }
   void run(const SlotUse &use, const ActionList &list, const char *name) const;
 
@@ -126,7 +128,8 @@ private:
 
 SlotCheck::SlotCheck(const Device &device, size_t deviceIndex, int64_t microBatches)
     : device(device), deviceIndex(deviceIndex) {
-  size_t loads = 0, userCount = 1 + device.routines.size() + device.messages.size();
+  size_t loads = 0, messages = 1 + device.routines.size(), collectives = messages + device.messages.size();
+  size_t userCount = collectives + device.collectives.size();
   std::vector<std::vector<bool>> users(device.buffers.size(), std::vector<bool>(userCount));
   for (size_t i = 0; i < device.buffers.size(); ++i)
     users[i][loads] = device.buffers[i].role == Role::Input;
@@ -134,7 +137,11 @@ SlotCheck::SlotCheck(const Device &device, size_t deviceIndex, int64_t microBatc
     for (int buffer : device.routines[i].buffers)
       users[buffer][1 + i] = true;
   for (size_t i = 0; i < device.messages.size(); ++i)
-    users[device.messages[i].buffer][1 + device.routines.size() + i] = true;
+    users[device.messages[i].buffer][messages + i] = true;
+  for (size_t i = 0; i < device.collectives.size(); ++i)
+    for (const std::vector<int> *buffers : {&device.collectives[i].reads, &device.collectives[i].writes})
+      for (int buffer : *buffers)
+        users[size_t(buffer)][collectives + i] = true;
   std::set<std::pair<int64_t, std::vector<bool>>> known;
   for (size_t i = 0; i < device.buffers.size(); ++i) {
     const Buffer &buffer = device.buffers[i];
@@ -162,6 +169,65 @@ void SlotCheck::run(const SlotUse &use, const ActionList &list, const char *name
                   (long long)microBatch, (long long)last, (long long)use.slots));
     last = microBatch;
   });
+}
+
+// M5.
+void checkTokens(const Device &device, size_t deviceIndex, const ActionList &list, const char *name) {
+  std::vector<uint8_t> given; // early tokens of each place
+  given.reserve(size_t(list.count));
+  list.forEach([&](int64_t place, const Action &action, int64_t) {
+    for (const Dependence &after : action.after)
+      if (int64_t there = given[size_t(place - after.distance)]; after.token >= there)
+        fail(deviceIndex, name, size_t(place),
+             format("takes early token %lld of the action %lld before it, which gives %lld", (long long)after.token,
+                    (long long)after.distance, (long long)there));
+    given.push_back(action.kind == ActionKind::Run ? uint8_t(device.routines[size_t(action.number)].earlyTokens) : 0);
+  });
+}
+
+// What the devices of a group must agree on.
+struct CollectiveShape {
+  CollectiveKind kind;
+  Reduction reduction;
+  std::vector<std::pair<DataType, int64_t>> calls; // elements read
+
+  bool operator==(const CollectiveShape &other) const {
+    return kind == other.kind && reduction == other.reduction && calls == other.calls;
+  }
+};
+
+std::vector<CollectiveShape> shapesOver(const Device &device, int group, const ActionList &list) {
+  std::vector<CollectiveShape> result;
+  list.forEach([&](int64_t, const Action &action, int64_t) {
+    if (action.kind != ActionKind::Collective || device.collectives[size_t(action.number)].group != group)
+      return;
+    const CollectiveCall &call = device.collectives[size_t(action.number)];
+    result.push_back({call.kind, call.reduction, {}});
+    for (int number : call.reads) {
+      const Buffer &buffer = device.buffers[size_t(number)];
+      result.back().calls.emplace_back(buffer.type, elementCount(buffer.shape));
+    }
+  });
+  return result;
+}
+
+// M6, for groups that hold ranks of several devices.
+void checkCollectives(const Manifest &manifest) {
+  for (size_t number = 0; number < manifest.groups.size(); ++number) {
+    const GroupSpec &group = manifest.groups[number];
+    if (std::find(group.axes.begin(), group.axes.end(), manifest.grid.stageAxisIndex()) == group.axes.end())
+      continue;
+    int64_t first = group.stages.empty() ? 0 : group.stages.front();
+    std::vector<CollectiveShape> expected =
+        shapesOver(manifest.devices[size_t(first)], int(number), manifest.devices[size_t(first)].step);
+    for (size_t d = 0; d < manifest.devices.size(); ++d)
+      if (bool isMember = group.stages.empty() ||
+                          std::find(group.stages.begin(), group.stages.end(), int64_t(d)) != group.stages.end();
+          isMember && !(shapesOver(manifest.devices[d], int(number), manifest.devices[d].step) == expected))
+        throw InputError(format("manifest: devices[%zu].step: its collectives over group %zu are not those of device "
+                                "%lld, which is in the group, too",
+                                d, number, (long long)first));
+  }
 }
 
 // Micro-batches from `begin` to before `end`.
@@ -286,10 +352,14 @@ void checkManifest(const Manifest &manifest) {
     checkOverlap(device, i);
     const SlotCheck slots(device, i, manifest.microBatches);
     slots.run(device.step, "step");
+    checkTokens(device, i, device.step, "step");
+    if (device.evaluate)
+      checkTokens(device, i, *device.evaluate, "evaluate");
     if (device.evaluate)
       slots.run(*device.evaluate, "evaluate");
   }
   checkMessages(manifest);
+  checkCollectives(manifest);
 }
 
 } // namespace ppcrt

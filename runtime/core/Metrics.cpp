@@ -41,6 +41,7 @@ Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log,
 }
 
 void Metrics::report(const StepReport &report, const Traffic &traffic) {
+  (reported == 0 ? firstWaited : otherWaited) += traffic.waitedSeconds - previous.waitedSeconds;
   (reported++ == 0 ? firstSeconds : otherSeconds) += report.seconds;
   log.write(jsonLine(report, traffic));
   losses.write(format("%.9g", report.loss));
@@ -113,7 +114,9 @@ std::string Metrics::jsonLine(const StepReport &report, const Traffic &traffic) 
     line["predicted_peak_memory_bytes"] = bytes;
   if (double bytes = largest(manifest.plannedMemoryBytes); bytes > 0)
     line["planned_memory_bytes"] = bytes;
-  line["communication_s"] = traffic.seconds - previous.seconds;
+  // Of the first rank: how long it has waited, and how long communication on streams was under way.
+  line["exposed_communication_s"] = traffic.waitedSeconds - previous.waitedSeconds;
+  line["stream_communication_s"] = traffic.carriedSeconds - previous.carriedSeconds;
   nlohmann::ordered_json bytes = nlohmann::ordered_json::object();
   for (size_t group = 0; group < manifest.groups.size(); ++group) {
     std::string name;
@@ -154,6 +157,7 @@ void Metrics::summarize(const StepReport &last) {
   std::printf("done: %lld steps, loss %.7g, %.0f tokens/s, %.2f ms/step", (long long)last.step, last.loss,
               tokensPerStep() * steps / seconds, seconds / steps * 1e3);
   std::printf("%s", predictionText().c_str());
+  std::printf(", exposed communication %.2f ms", (reported > 1 ? otherWaited : firstWaited) / steps * 1e3);
   if (manifest.flopsPerToken > 0)
     std::printf(", %.1f GFLOP/s", manifest.flopsPerToken * tokensPerStep() * steps / seconds * 1e-9);
   if (double percent = utilization(seconds / steps); percent > 0)

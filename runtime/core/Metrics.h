@@ -56,6 +56,7 @@ private:
   int64_t printEvery;
   int64_t reported = 0; // steps
   double firstSeconds = 0, otherSeconds = 0;
+  double firstWaited = 0, otherWaited = 0; // for communication, in these
   double lastDrawing = 0;
   bool warned = false;
   Traffic previous;

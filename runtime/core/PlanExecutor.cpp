@@ -51,10 +51,10 @@ void checkEntries(const Manifest &manifest, const ppcrt_program &program) {
 PlanExecutor::PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context,
                            std::byte *arena, const TokenSource &tokens, ExecutionObserver *observer)
     : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), context(context), arena(arena),
-      tokens(&tokens), observer(observer), rank(context.transport.rank()), step(instructionsOf(device.step)),
-      pending(device.streams.size()) {
+      tokens(&tokens), observer(observer), rank(context.transport.rank()), step(device.step, device.streams.size()),
+      communication(manifest, context, arena) {
   if (device.evaluate)
-    evaluation = instructionsOf(*device.evaluate);
+    evaluation = ActionOrder(*device.evaluate, device.streams.size());
   for (const Routine &routine : device.routines)
     functions.push_back(findEntry(program, routine.entry));
   for (const Buffer &buffer : device.buffers)
@@ -63,18 +63,9 @@ PlanExecutor::PlanExecutor(const Manifest &manifest, const ppcrt_program &progra
           &buffer, Block(manifest.grid, rank, {manifest.microBatchSize(), manifest.sequenceLength}, buffer.cuts));
 }
 
-// All else that an action comes after has ended when it is issued.
-PlanExecutor::Instructions PlanExecutor::instructionsOf(const ActionList &actions) {
-  Instructions result;
-  result.list.reserve(actions.count);
-  actions.forEach([&](int64_t place, const Action &action, int64_t microBatch) {
-    size_t firstWait = result.waits.size();
-    for (int64_t distance : action.after)
-      if (const Action &earlier = *result.list[place - distance].action; earlier.kind == ActionKind::Send)
-        result.waits.emplace_back(earlier.stream, place - distance);
-    result.list.push_back({&action, microBatch, firstWait, result.waits.size()});
-  });
-  return result;
+void PlanExecutor::watch(FiniteCheck *finiteCheck) {
+  check = finiteCheck;
+  communication.watch(finiteCheck);
 }
 
 void PlanExecutor::initializeParameters(uint64_t seed, const WeightFiles *weights) {
@@ -116,11 +107,13 @@ double PlanExecutor::evaluate(int64_t batch, const TokenSource &samples) {
   ExecutionObserver *ownObserver = std::exchange(observer, nullptr);
   CommunicationObserver *communicationObserver = std::exchange(context.observer, nullptr);
   OperationProfile *ownProfile = std::exchange(context.profile, nullptr);
-  FiniteCheck *ownCheck = std::exchange(check, nullptr);
+  FiniteCheck *ownCheck = check;
+  watch(nullptr);
   Traffic traffic = context.traffic;
   beginStep(batch + 1, 0);
   perform(evaluation);
-  tokens = ownTokens, observer = ownObserver, check = ownCheck;
+  tokens = ownTokens, observer = ownObserver;
+  watch(ownCheck);
   context.observer = communicationObserver, context.profile = ownProfile, context.traffic = traffic;
   return metric("loss");
 }
@@ -137,28 +130,34 @@ void PlanExecutor::beginStep(int64_t number, double learningRate) {
   }
 }
 
-void PlanExecutor::perform(const Instructions &instructions) {
-  for (size_t place = 0; place < instructions.list.size(); ++place) {
-    const auto &[action, microBatch, firstWait, endOfWaits] = instructions.list[place];
-    for (size_t i = firstWait; i < endOfWaits; ++i)
-      waitSends(instructions.waits[i].first, instructions.waits[i].second);
-    switch (action->kind) {
-    case ActionKind::Load:
+void PlanExecutor::perform(ActionOrder &order) {
+  order.reset();
+  performed = &order;
+  communication.follow(order, runningStep);
+  RoutineListener *ownListener = context.listener;
+  context.listener = this;
+  for (place = 0; place < order.size(); ++place) {
+    const auto &[action, microBatch] = order.at(place);
+    if (!isOfRank(action->kind))
+      continue;
+    communication.carryOn();
+    communication.waitUntilMayBegin(place);
+    order.begin(place);
+    if (action->kind == ActionKind::Load)
       load(microBatch);
-      break;
-    case ActionKind::Run:
-      run(device.routines[action->number], functions[action->number], microBatch);
-      break;
-    case ActionKind::Send:
-      send(device.messages[action->number], microBatch, action->stream, int64_t(place));
-      break;
-    case ActionKind::Receive:
-      receive(device.messages[action->number], microBatch);
-      break;
-    }
+    else
+      run(device.routines[size_t(action->number)], functions[size_t(action->number)], microBatch);
+    order.end(place);
   }
-  for (size_t stream = 0; stream < pending.size(); ++stream)
-    waitSends(int(stream), int64_t(instructions.list.size()));
+  communication.waitForAll();
+  context.listener = ownListener;
+}
+
+void PlanExecutor::reached(int64_t entry) {
+  if (entry < 0 || entry >= device.routines[size_t(performed->at(place).action->number)].earlyTokens)
+    fatal("ppcrt_reach: the routine has no early token %lld", (long long)entry);
+  performed->reach(place, entry);
+  communication.carryOn();
 }
 
 void PlanExecutor::load(int64_t microBatch) {
@@ -200,33 +199,6 @@ void PlanExecutor::run(const Routine &routine, ppcrt_function function, int64_t 
   }
   if (check && routine.kind == RoutineKind::Forward)
     check->afterForward(runningStep, microBatch);
-}
-
-void PlanExecutor::send(const MessageEnd &end, int64_t microBatch, int stream, int64_t place) {
-  const Buffer &buffer = device.buffers[end.buffer];
-  CommunicationTimer timer(context, {CommunicationKind::Send, -1, microBatch, buffer.bytes});
-  if (check)
-    check->beforeSend(runningStep, microBatch, buffer);
-  context.traffic.messageBytes += double(buffer.bytes);
-  pending[stream].push_back(
-      {place, context.transport.startSend(int(manifest.grid.rankAtStage(rank, end.peer)), {end.tag, microBatch},
-                                          address(buffer, microBatch), buffer.bytes)});
-}
-
-void PlanExecutor::receive(const MessageEnd &end, int64_t microBatch) {
-  const Buffer &buffer = device.buffers[end.buffer];
-  CommunicationTimer timer(context, {CommunicationKind::Receive, -1, microBatch, buffer.bytes});
-  context.transport.receive(int(manifest.grid.rankAtStage(rank, end.peer)), {end.tag, microBatch},
-                            address(buffer, microBatch), buffer.bytes);
-}
-
-void PlanExecutor::waitSends(int stream, int64_t place) {
-  std::deque<Pending> &sends = pending[stream];
-  if (sends.empty() || sends.front().place > place)
-    return;
-  CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
-  for (; !sends.empty() && sends.front().place <= place; sends.pop_front())
-    context.transport.wait(sends.front().request);
 }
 
 } // namespace ppcrt

@@ -1,14 +1,15 @@
-// One rank's training: does the actions of its device in the order of the manifest. Sends are started and run on; an
-// action that comes after one waits for it first.
+// One rank's training. The rank itself does what its device loads and runs, in the order of the manifest, and waits
+// before each of these for the tokens that it takes; communication on other streams begins as soon as it may: after
+// each of these, where code gives an early token or has communicated, and while the rank waits.
 #pragma once
 
 #include "runtime/core/Manifest.h"
 #include "runtime/core/RankContext.h"
+#include "runtime/core/StreamCommunication.h"
 #include "runtime/core/TokenSource.h"
 #include "runtime/include/ppcrt.h"
 
 #include <cstddef>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ public:
   virtual void end() = 0;
 };
 
-class PlanExecutor {
+class PlanExecutor : private RoutineListener {
 public:
   // `arena` holds the device's arena_bytes and is zero. Everything is borrowed for the life of this object.
   PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context, std::byte *arena,
@@ -44,7 +45,7 @@ public:
   void initializeParameters(uint64_t seed, const WeightFiles *weights = nullptr);
 
   // Looks for values that are not finite from now on. Borrowed; null: not any more.
-  void watch(FiniteCheck *finiteCheck) { check = finiteCheck; }
+  void watch(FiniteCheck *finiteCheck);
 
   // Runs step `step` (from 1).
   StepResult run(int64_t step, double learningRate);
@@ -57,30 +58,12 @@ public:
   double evaluate(int64_t batch, const TokenSource &samples);
 
 private:
-  // An action of this device, and for which sends it waits: up to those places in the list, on those streams.
-  struct Instruction {
-    const Action *action;
-    int64_t microBatch;
-    size_t firstWait, endOfWaits; // in Instructions::waits
-  };
-  struct Instructions {
-    std::vector<Instruction> list;
-    std::vector<std::pair<int, int64_t>> waits; // stream, place
-  };
-  // A send that has begun, and where it is in the list.
-  struct Pending {
-    int64_t place, request;
-  };
-
-  static Instructions instructionsOf(const ActionList &actions);
-  void perform(const Instructions &instructions);
+  void perform(ActionOrder &order);
   void beginStep(int64_t step, double learningRate);
   void load(int64_t microBatch);
   void run(const Routine &routine, ppcrt_function function, int64_t microBatch);
-  void send(const MessageEnd &end, int64_t microBatch, int stream, int64_t place);
-  void receive(const MessageEnd &end, int64_t microBatch);
-  // Waits for the sends of a stream up to a place in the list.
-  void waitSends(int stream, int64_t place);
+  void reached(int64_t entry) override;
+  void communicated() override { communication.carryOn(); }
   float metric(const char *name) const;
   void fillInput(const Buffer &buffer, const Block &block, int64_t microBatch);
   void checkTokens(int64_t sample, int64_t first, int64_t count, const int32_t *ids) const;
@@ -95,11 +78,13 @@ private:
   FiniteCheck *check = nullptr;
   int64_t rank;
   int64_t runningStep = 0;
-  Instructions step, evaluation;
+  ActionOrder step, evaluation;
+  StreamCommunication communication;
+  ActionOrder *performed = nullptr;      // the one of both that is under way
+  int64_t place = ActionOrder::none;     // of what the rank does in it
   std::vector<ppcrt_function> functions; // [routine]
   std::vector<void *> arguments;         // of the call that is made
   std::vector<std::pair<const Buffer *, Block>> inputs;
-  std::vector<std::deque<Pending>> pending; // [stream]: sends that are not waited for yet, in order
 };
 
 } // namespace ppcrt

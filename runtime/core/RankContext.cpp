@@ -20,7 +20,7 @@ CommunicationTimer::CommunicationTimer(RankContext &context, const Communication
 
 CommunicationTimer::~CommunicationTimer() {
   double end = now();
-  context.traffic.seconds += end - start;
+  context.traffic.waitedSeconds += end - start;
   if (context.observer)
     context.observer->communicated(call, start, end);
 }
@@ -52,9 +52,13 @@ RankContext &checked(ppcrt_rank *rank, const char *function, int32_t group, int6
 }
 
 void run(RankContext &context, const Collective &call) {
-  CommunicationTimer timer(context, describe(call, context.transport.groupSize(call.group)));
-  context.count(call);
-  context.transport.run(call);
+  {
+    CommunicationTimer timer(context, describe(call, context.transport.groupSize(call.group)));
+    context.count(call);
+    context.transport.run(call);
+  }
+  if (context.listener)
+    context.listener->communicated();
 }
 
 int64_t start(RankContext &context, const Collective &call) {
@@ -132,12 +136,16 @@ int64_t ppcrt_permute_start(ppcrt_rank *rank, int32_t group, const void *in, voi
 
 void ppcrt_wait(ppcrt_rank *rank, int64_t request) {
   RankContext &context = RankContext::of(rank, "ppcrt_wait");
-  CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
-  context.transport.wait(request);
+  {
+    CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
+    context.transport.wait(request);
+  }
+  if (context.listener)
+    context.listener->communicated();
 }
 
 void ppcrt_reach(ppcrt_rank *rank, int64_t entry) {
-  if (ReachListener *listener = RankContext::of(rank, "ppcrt_reach").listener)
+  if (RoutineListener *listener = RankContext::of(rank, "ppcrt_reach").listener)
     listener->reached(entry);
 }
 

@@ -19,8 +19,9 @@ struct Traffic {
   // Bytes that this rank would send on a link: all-reduce 2 (n-1)/n of the buffer, all-gather (n-1) times the input,
   // reduce-scatter and all-to-all (n-1) times the block, permute the block. Indexed by group.
   std::vector<double> groupBytes;
-  double messageBytes = 0; // sent point to point
-  double seconds = 0;      // that this rank has waited in collectives, for messages and for what it had started
+  double messageBytes = 0;   // sent point to point
+  double waitedSeconds = 0;  // that this rank has waited in collectives, for messages and for what it had started
+  double carriedSeconds = 0; // from the beginning to the end of what was on streams, however much of it was waited for
 };
 
 enum class CommunicationKind : int16_t { AllReduce, AllGather, ReduceScatter, AllToAll, Permute, Send, Receive, Wait };
@@ -42,14 +43,19 @@ public:
   virtual ~CommunicationObserver() = default;
   // The rank was in a call from `begin` to `end`.
   virtual void communicated(const Communication &call, double begin, double end) = 0;
+  // What was on a stream of the device (by its number) from `begin` on has ended by `end`; of several sends that were
+  // under way, from the end of the one before it.
+  virtual void carried(const Communication &call, int stream, double begin, double end) = 0;
 };
 
-// Told by code of a routine that it has reached the point from which on entry `entry` of the routine's early tokens is
-// there.
-class ReachListener {
+// Told of what the code of a routine does while it runs.
+class RoutineListener {
 public:
-  virtual ~ReachListener() = default;
+  virtual ~RoutineListener() = default;
+  // It has come to the point from which on early token `entry` is there.
   virtual void reached(int64_t entry) = 0;
+  // A call that communicates has returned: streams may get on.
+  virtual void communicated() = 0;
 };
 
 class RankContext : public ppcrt_rank {
@@ -65,7 +71,7 @@ public:
   Traffic traffic;
   CommunicationObserver *observer = nullptr; // not owned
   OperationProfile *profile = nullptr;       // not owned; null: operations are not timed
-  ReachListener *listener = nullptr;         // not owned; null: no early token is waited for
+  RoutineListener *listener = nullptr;       // not owned; null: nobody asks
 
   // What generated code was handed. Ends the process with the name of the C function that was called without a rank.
   static RankContext &of(ppcrt_rank *rank, const char *function);
@@ -74,7 +80,7 @@ public:
 // How observers call a collective of the program.
 Communication describe(const Collective &call, int members);
 
-// Adds the time of its life to Traffic::seconds, and tells the observer.
+// Adds the time of its life to Traffic::waitedSeconds, and tells the observer.
 class CommunicationTimer {
 public:
   CommunicationTimer(RankContext &context, const Communication &call);

@@ -8,12 +8,13 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <unistd.h>
 
 namespace ppcrt {
 namespace {
 
-constexpr const char *trackNames[] = {"steps", "computation", "communication"};
+constexpr const char *trackNames[] = {"steps", "computation", "waiting for communication"};
 
 int64_t nanoseconds(double seconds) { return int64_t(seconds * 1e9); }
 
@@ -48,11 +49,10 @@ std::vector<std::string> groupNames(const Manifest &manifest) {
 
 std::string sliceText(const TraceSlice &slice, int rank, int64_t origin, const std::vector<std::string> &groups) {
   std::string name, arguments = format("\"step\":%d", slice.step);
-  if (slice.track == TraceSlice::Track::Steps)
+  if (slice.track == TraceSlice::Steps)
     name = format("step %d", slice.step);
   else
-    name =
-        slice.track == TraceSlice::Track::Computation ? routineKindNames[slice.name] : communicationNames[slice.name];
+    name = slice.track == TraceSlice::Computation ? routineKindNames[slice.name] : communicationNames[slice.name];
   if (slice.microBatch >= 0)
     arguments += format(",\"micro_batch\":%d", slice.microBatch);
   if (slice.group >= 0) {
@@ -66,15 +66,30 @@ std::string sliceText(const TraceSlice &slice, int rank, int64_t origin, const s
                 name.c_str(), arguments.c_str());
 }
 
+std::set<int> communicatingStreams(const Device &device) {
+  std::set<int> result;
+  for (const Repetition &part : device.step.parts)
+    for (const Action &action : part.actions)
+      if (!isOfRank(action.kind))
+        result.insert(action.stream);
+  return result;
+}
+
 void writeNames(const Manifest &manifest, const std::vector<HostName> &hosts, TraceFile &file) {
   for (size_t rank = 0; rank < hosts.size(); ++rank) {
     file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_name\",\"args\":{\"name\":\"%s on %s\"}}", rank,
                       escaped(manifest.grid.describe(int64_t(rank))).c_str(), escaped(hosts[rank].text).c_str()));
     file.write(
         format("{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%zu}}", rank, rank));
-    for (int track = 0; track < 3; ++track)
+    auto name = [&](int track, const std::string &text) {
       file.write(format("{\"ph\":\"M\",\"pid\":%zu,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
-                        rank, track, trackNames[track]));
+                        rank, track, text.c_str()));
+    };
+    for (int track = 0; track < TraceSlice::Streams; ++track)
+      name(track, trackNames[track]);
+    const Device &device = manifest.deviceOf(int64_t(rank));
+    for (int stream : communicatingStreams(device))
+      name(TraceSlice::Streams + stream, "stream " + escaped(device.streams[size_t(stream)]));
   }
 }
 
@@ -93,7 +108,7 @@ void TraceRecorder::beginStep(int64_t now) {
 }
 
 void TraceRecorder::endStep() {
-  add({nanoseconds(stepBegin), nanoseconds(now()), 0, step, -1, -1, TraceSlice::Track::Steps, 0});
+  add({nanoseconds(stepBegin), nanoseconds(now()), 0, step, -1, -1, TraceSlice::Steps, 0});
 }
 
 void TraceRecorder::begin(const char *what, int64_t ofMicroBatch) {
@@ -106,15 +121,19 @@ void TraceRecorder::begin(const char *what, int64_t ofMicroBatch) {
 }
 
 void TraceRecorder::end() {
-  add({nanoseconds(routineBegin), nanoseconds(now()), 0, step, microBatch, -1, TraceSlice::Track::Computation,
-       routine});
+  add({nanoseconds(routineBegin), nanoseconds(now()), 0, step, microBatch, -1, TraceSlice::Computation, routine});
   microBatch = -1;
 }
 
 void TraceRecorder::communicated(const Communication &call, double begin, double end) {
   add({nanoseconds(begin), nanoseconds(end), call.bytes, step,
-       call.microBatch >= 0 ? int32_t(call.microBatch) : microBatch, call.group, TraceSlice::Track::Communication,
+       call.microBatch >= 0 ? int32_t(call.microBatch) : microBatch, call.group, TraceSlice::Waiting,
        int16_t(call.kind)});
+}
+
+void TraceRecorder::carried(const Communication &call, int stream, double begin, double end) {
+  add({nanoseconds(begin), nanoseconds(end), call.bytes, step, int32_t(call.microBatch), call.group,
+       int16_t(TraceSlice::Streams + stream), int16_t(call.kind)});
 }
 
 void TraceFile::write(const std::string &event) {

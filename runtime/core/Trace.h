@@ -1,5 +1,6 @@
-// What a rank does when, for `--trace`: slices of computation and of communication, kept in memory while the run lasts
-// and then written by the first rank into one file that Perfetto (ui.perfetto.dev) and chrome://tracing show.
+// What a rank does when, for `--trace`: slices of computation, of communication and of waiting for it, kept in memory
+// while the run lasts and then written by the first rank into one file that Perfetto (ui.perfetto.dev) and
+// chrome://tracing show.
 #pragma once
 
 #include "runtime/core/File.h"
@@ -13,14 +14,15 @@ namespace ppcrt {
 
 // One slice. Ranks hand them to each other byte by byte.
 struct TraceSlice {
-  enum class Track : int16_t { Steps, Computation, Communication };
+  // What follows is one track for each stream of the device that communicates, in their order.
+  enum Track : int16_t { Steps, Computation, Waiting, Streams };
 
   int64_t begin, end; // nanoseconds of the rank's monotonic clock
   int64_t bytes;      // that the call was given; 0: not said
   int32_t step;       // from 1
   int32_t microBatch; // -1: of none
   int32_t group;      // of a collective; -1: of none
-  Track track;
+  int16_t track;
   int16_t name; // index into routineKindNames or communicationNames
 };
 
@@ -35,6 +37,7 @@ public:
   void begin(const char *what, int64_t microBatch) override;
   void end() override;
   void communicated(const Communication &call, double begin, double end) override;
+  void carried(const Communication &call, int stream, double begin, double end) override;
 
   const std::vector<TraceSlice> &slices() const { return recorded; }
   int64_t omitted() const { return beyond; }
@@ -69,8 +72,9 @@ private:
 };
 
 // Every rank calls it with what it has recorded; the first, which has the file, writes it all, on its own clock: a
-// process for each rank, with tracks for steps, computation and communication. Times count from the first slice.
-// Returns how many slices had no room in some recorder; warns when the file cannot be written.
+// process for each rank, with tracks for steps, computation, what it waited in, and each stream that communicates.
+// Times count from the first slice. Returns how many slices had no room in some recorder; warns when the file cannot be
+// written.
 int64_t mergeTraces(const TraceRecorder &recorder, const Manifest &manifest, Transport &transport, TraceFile *file);
 
 } // namespace ppcrt

@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-// 1: functions took no rank, a process was one.
-#define PPCRT_ABI_VERSION 2
+// 1: functions took no rank, a process was one. 2: collectives were no actions, and routines gave no early tokens.
+#define PPCRT_ABI_VERSION 3
 
 // A rank: its transport, what it counts, who watches it. Owned by the runtime, used by one thread at a time, and valid
 // for the call that it was given to.

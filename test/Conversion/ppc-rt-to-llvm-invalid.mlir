@@ -1,4 +1,4 @@
-// RUN: ppc-opt %s --ppc-rt-to-llvm --verify-diagnostics
+// RUN: ppc-opt %s --ppc-rt-to-llvm --verify-diagnostics --split-input-file
 
 func.func @stage0.forward(%x: memref<64xi8>, %y: memref<4xf32>) attributes {ppcrt.routine = "forward"} {
   %c0 = arith.constant 0 : index
@@ -9,5 +9,16 @@ func.func @stage0.forward(%x: memref<64xi8>, %y: memref<4xf32>) attributes {ppcr
   return
 }
 func.func private @body(%a: memref<4xf32>) {
+  return
+}
+
+// -----
+
+ppcrt.group @tp axes ["tp"]
+func.func @stage0.forward(%x: memref<4xf32>, %y: memref<4xf32>) attributes {ppcrt.routine = "forward"} {
+  // expected-error @below {{cannot begin all_to_all in programs for hosts yet}}
+  // expected-error @below {{failed to legalize}}
+  %0 = ppcrt.start all_to_all group @tp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  ppcrt.wait %0 (%x, %y : memref<4xf32>, memref<4xf32>)
   return
 }

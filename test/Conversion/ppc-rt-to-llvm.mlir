@@ -103,3 +103,32 @@ func.func @stage0.backward(%a: memref<4xf32>) attributes {ppcrt.routine = "backw
   func.call @abs(%n) : (i64) -> ()
   return
 }
+
+// -----
+
+// A token is the number of a request; a start is no question, which could be asked once for two.
+// CHECK: llvm.func internal @body(%[[RANK:[^:]*]]: !llvm.ptr,
+// CHECK:   %[[FIRST:.*]] = llvm.call @ppcrt_all_gather_start(%[[RANK]], %{{[^:]*}}) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, i32) -> i64
+// CHECK:   %[[SECOND:.*]] = llvm.call @ppcrt_all_reduce_start(%[[RANK]], %{{[^:]*}}) : (!llvm.ptr, i32, !llvm.ptr, i64, i32, i32) -> i64
+// CHECK:   llvm.call @ppcrt_wait(%[[RANK]], %[[SECOND]])
+// CHECK:   llvm.call @ppcrt_wait(%[[RANK]], %[[FIRST]])
+// CHECK:   %[[THIRD:.*]] = llvm.call @ppcrt_reduce_scatter_start(%[[RANK]], %{{[^:]*}}) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, i32, i32) -> i64
+// CHECK:   %[[FOURTH:.*]] = llvm.call @ppcrt_permute_start(%[[RANK]], %{{[^:]*}}) : (!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, i32, i32) -> i64
+// CHECK:   llvm.call @ppcrt_wait(%[[RANK]], %[[THIRD]])
+// CHECK:   llvm.call @ppcrt_wait(%[[RANK]], %[[FOURTH]])
+ppcrt.group @tp axes ["tp"]
+func.func @stage0.forward(%x: memref<4xf32>, %y: memref<8xf32>, %z: memref<4xf32>, %v: memref<4xf32>) attributes {ppcrt.routine = "forward"} {
+  ppcrt.call @body(%x, %y, %z, %v) : memref<4xf32>, memref<8xf32>, memref<4xf32>, memref<4xf32>
+  return
+}
+func.func private @body(%x: memref<4xf32>, %y: memref<8xf32>, %z: memref<4xf32>, %v: memref<4xf32>) {
+  %0 = ppcrt.start all_gather group @tp ins(%x : memref<4xf32>) outs(%y : memref<8xf32>)
+  %1 = ppcrt.start all_reduce sum group @tp outs(%z : memref<4xf32>)
+  ppcrt.wait %1 (%z : memref<4xf32>)
+  ppcrt.wait %0 (%x, %y : memref<4xf32>, memref<8xf32>)
+  %2 = ppcrt.start reduce_scatter sum group @tp ins(%y : memref<8xf32>) outs(%x : memref<4xf32>)
+  %3 = ppcrt.start permute group @tp shift 1 ins(%z : memref<4xf32>) outs(%v : memref<4xf32>)
+  ppcrt.wait %2 (%y, %x : memref<8xf32>, memref<4xf32>)
+  ppcrt.wait %3 (%z, %v : memref<4xf32>, memref<4xf32>)
+  return
+}

@@ -207,9 +207,11 @@ void lossBackward(ppcrt_rank *, void **b) {
 }
 
 // One parameter's reduction, squared norm of its logical gradient, and momentum step.
+// `reduces`: the gradient is of this rank's samples alone.
 double updateParameter(ppcrt_rank *rank, float *value, float *gradient, float *momentum, int count, bool cut,
-                       float rate) {
-  ppcrt_all_reduce(rank, Dp, gradient, count, PPCRT_F32, PPCRT_SUM);
+                       float rate, bool reduces = true) {
+  if (reduces)
+    ppcrt_all_reduce(rank, Dp, gradient, count, PPCRT_F32, PPCRT_SUM);
   double squares = 0;
   for (int i = 0; i < count; ++i) {
     squares += double(gradient[i]) * gradient[i];
@@ -250,6 +252,19 @@ const ppcrt_entry oneStage[] = {
        squares += updateParameter(rank, as(b[5]), as(b[7]), as(b[9]), headSize, false, *as(b[0]));
        finishUpdate(rank, b, squares);
      }},
+    // For actions that reduce gradients: an early token says that of the head's nothing is added any more.
+    {"stage0.backward.early",
+     [](ppcrt_rank *rank, void **b) {
+       lossBackward(rank, b + 2);
+       ppcrt_reach(rank, 0);
+       embedGradient(rank, as(b[0]), as<int32_t>(b[1]), as(b[7]));
+     }},
+    {"stage0.update.reduced",
+     [](ppcrt_rank *rank, void **b) {
+       double squares = updateParameter(rank, as(b[4]), as(b[6]), as(b[8]), embeddingSize(), true, *as(b[0]), false);
+       squares += updateParameter(rank, as(b[5]), as(b[7]), as(b[9]), headSize, false, *as(b[0]), false);
+       finishUpdate(rank, b, squares);
+     }},
 };
 
 const ppcrt_entry twoStages[] = {
@@ -272,7 +287,7 @@ const ppcrt_entry twoStages[] = {
 std::string bigramManifest(int pp, int dp, int tp) {
   layout = {pp, dp, tp};
   json manifest = {
-      {"format", 2},
+      {"format", 3},
       {"abi", PPCRT_ABI_VERSION},
       {"model", "bigram"},
       {"plan", "schedule: gpipe\n"},

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 using namespace ppcrt;
 using namespace ppcrt::test;
@@ -14,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-// Rank 1 of 2 with nobody else: messages arrive as zeros.
+// Rank 1 of 2 with nobody else: messages arrive at once, as zeros, and leave when somebody waits.
 class RecordingTransport final : public Transport {
 public:
   int rank() const override { return 1; }
@@ -25,19 +27,24 @@ public:
   Request start(const Collective &) override { return endedAtOnce; }
   Request startSend(int to, MessageKey key, const void *, int64_t) override {
     log += format("send %lld to %d; ", (long long)key.microBatch, to);
-    return key.microBatch + 1;
+    outstanding.push_back(key.microBatch + 1);
+    return outstanding.back();
   }
   Request startReceive(int from, MessageKey key, void *bytes, int64_t size) override {
     log += format("receive %lld from %d; ", (long long)key.microBatch, from);
     std::memset(bytes, 0, size);
     return endedAtOnce;
   }
-  bool test(Request request) override { return request == endedAtOnce; }
-  void wait(Request request) override {
-    if (request != endedAtOnce)
-      log += format("wait %lld; ", (long long)request - 1);
+  bool test(Request request) override {
+    return std::find(outstanding.begin(), outstanding.end(), request) == outstanding.end();
   }
-  void waitAny(double) override {}
+  void wait(Request) override {}
+  // Only the last one that was sent ends.
+  void waitAny(double) override {
+    log += format("wait %lld; ", (long long)outstanding.back() - 1);
+    outstanding.pop_back();
+  }
+  std::vector<Request> outstanding;
   std::string log;
 };
 
@@ -61,8 +68,10 @@ json sequentialManifest(int slots) {
     for (int m : {0, 1, -1})
       for (json action : device["step"])
         if (action[3] == m) {
-          if (slots == 1 && !ordered.empty() && action[0] == 0) // loads where the last one may still be sent from
+          if (slots == 1 && m == 1 && action[0] == 0) // loads where the last one may still be sent from
             action.push_back(1);
+          if (slots == 1 && m == 1 && action[0] == 3) // receives where the last one is still read
+            action.push_back(3);
           ordered.push_back(action);
         }
     device["step"] = ordered;
@@ -89,14 +98,15 @@ protected:
 };
 
 TEST_F(ExecutorTest, ASlotIsNotReusedBeforeItsMessagesAreGone) {
-  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; wait 0; "
-                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; update -1; wait 1; ";
+  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; receive 1 from 0; wait 0; "
+                     "forward 1; backward 1; send 1 to 0; update -1; wait 1; ";
   EXPECT_EQ(log(sequentialManifest(1)), step + step);
 }
 
+// Receives begin as soon as their slots are free, and a send does not wait for the one before it.
 TEST_F(ExecutorTest, OtherSlotsAreUsedAtOnce) {
-  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; "
-                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; update -1; wait 0; wait 1; ";
+  std::string step = "receive 0 from 0; receive 1 from 0; forward 0; backward 0; send 0 to 0; "
+                     "forward 1; backward 1; send 1 to 0; update -1; wait 1; wait 0; ";
   EXPECT_EQ(log(sequentialManifest(2)), step + step);
 }
 
@@ -104,8 +114,8 @@ TEST_F(ExecutorTest, OtherSlotsAreUsedAtOnce) {
 TEST_F(ExecutorTest, WhatComesAfterASendComesAfterThoseBeforeItOnItsStream) {
   json manifest = sequentialManifest(2);
   manifest["devices"][1]["step"].back().push_back(1);
-  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; "
-                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; wait 0; wait 1; update -1; ";
+  std::string step = "receive 0 from 0; receive 1 from 0; forward 0; backward 0; send 0 to 0; "
+                     "forward 1; backward 1; send 1 to 0; wait 1; wait 0; update -1; ";
   EXPECT_EQ(log(manifest), step + step);
 }
 
@@ -116,8 +126,8 @@ TEST_F(ExecutorTest, OtherStreamsAreNotWaitedFor) {
   json &actions = device["step"];
   actions[9][1] = 3; // the second send
   actions.back().push_back(1);
-  std::string step = "receive 0 from 0; forward 0; backward 0; send 0 to 0; "
-                     "receive 1 from 0; forward 1; backward 1; send 1 to 0; wait 1; update -1; wait 0; ";
+  std::string step = "receive 0 from 0; receive 1 from 0; forward 0; backward 0; send 0 to 0; "
+                     "forward 1; backward 1; send 1 to 0; wait 1; update -1; wait 0; ";
   EXPECT_EQ(log(manifest), step + step);
 }
 
@@ -152,7 +162,7 @@ TEST(ProgramTest, RefusalsNameWhatIsWrong) {
     old.abi_version = version;
     EXPECT_EQ(
         refusalOf(old),
-        format("error: the program was compiled for ABI %u, this runtime has ABI 2: compile it again\n", version));
+        format("error: the program was compiled for ABI %u, this runtime has ABI 3: compile it again\n", version));
   }
   empty.entry_count = 0;
   EXPECT_EQ(refusalOf(empty),

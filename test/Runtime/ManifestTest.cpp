@@ -31,11 +31,14 @@ struct Mistake {
 // Actions of device 0: 0 load 0, forward 0, send 0, 3 load 1, forward 1, send 1, 6 receive 0, backward 0, 8 receive 1,
 // backward 1, 10 update. Of device 1: 0 load 0, receive 0, forward 0, 3 load 1, ...
 const Mistake mistakes[] = {
-    {"/format", "1", "manifest: format: this runtime reads format 2 only: compile the program again"},
+    {"/format", "1", "manifest: format: this runtime reads format 3 only: compile the program again"},
+    {"/format", "2", "manifest: format: this runtime reads format 3 only: compile the program again"},
     {"/abi", "1",
-     "manifest: abi: 1 is the C interface of another version, this runtime has ABI 2: compile the program again"},
+     "manifest: abi: 1 is the C interface of another version, this runtime has ABI 3: compile the program again"},
+    {"/abi", "2",
+     "manifest: abi: 2 is the C interface of another version, this runtime has ABI 3: compile the program again"},
     {"/abi", "7",
-     "manifest: abi: 7 is the C interface of another version, this runtime has ABI 2: compile the program again"},
+     "manifest: abi: 7 is the C interface of another version, this runtime has ABI 3: compile the program again"},
     {"/axes", "", "manifest: top level: missing key \"axes\""},
     {"/axes/1/size", "0", "manifest: axes[1].size: expected an integer from 1 to 1024, found 0"},
     {"/axes/1/size", "2000000000", "manifest: axes[1].size: expected an integer from 1 to 1024, found 2000000000"},
@@ -110,7 +113,7 @@ const Mistake mistakes[] = {
     {"/devices/1/messages/0/tag", "9", "manifest: devices[0].messages[0]: no device receives tag 0"},
     {"/devices/0/messages/0/buffer", "3",
      "manifest: devices[0].messages[0]: sends 128 bytes, but devices[1].messages[0] receives 1536"},
-    {"/devices/0/step/0/0", "4", "manifest: devices[0].step[0][0]: expected an integer from 0 to 3, found 4"},
+    {"/devices/0/step/0/0", "5", "manifest: devices[0].step[0][0]: expected an integer from 0 to 4, found 5"},
     {"/devices/0/step/0/1", "3", "manifest: devices[0].step[0][1]: expected an integer from 0 to 2, found 3"},
     {"/devices/0/step/0/3", "2", "manifest: devices[0].step[0][3]: expected an integer from 0 to 1, found 2"},
     {"/devices/0/step/0/4", "1", "manifest: devices[0].step[0][4]: the first action comes after none"},
@@ -136,6 +139,16 @@ const Mistake mistakes[] = {
      "manifest: devices[0].step[0].actions: expected at least one action"},
     {"/devices/0/step/0", "{\"repeat\": 4000000, \"step\": 0, \"actions\": [[0, 0, 0, 0], [0, 0, 0, 0]]}",
      "manifest: devices[0].step[0]: more than 4194304 actions in a list"},
+    {"/devices/0/step/2/4", "[1]", "manifest: devices[0].step[2][4]: expected [distance, number of an early token]"},
+    {"/devices/0/step/2/4", "[1, 64]",
+     "manifest: devices[0].step[2][4][1]: expected an integer from 0 to 63, found 64"},
+    {"/devices/0/step/2/4", "[3, 0]", "manifest: devices[0].step[2][4][0]: expected an integer from 1 to 2, found 3"},
+    {"/devices/0/step/2/4", "[1, 0]",
+     "manifest: devices[0].step[2]: takes early token 0 of the action 1 before it, which gives 0"},
+    {"/devices/0/routines/0/early_tokens", "65",
+     "manifest: devices[0].routines[0].early_tokens: expected an integer from 0 to 64, found 65"},
+    {"/devices/0/step/10", "[4, 0, 0, -1]",
+     "manifest: devices[0].step[10][2]: expected an integer from 0 to -1, found 0"},
     {"/predicted", "{\"peak_memory_bytes\": [1]}",
      "manifest: predicted.peak_memory_bytes: expected one value for each of 2 devices"},
 };
@@ -152,8 +165,8 @@ std::string actionsOf(const json &manifest) {
   parseManifest(manifest.dump()).devices[0].step.forEach([&](int64_t place, const Action &action, int64_t microBatch) {
     text += format("%lld: %d %d %d %lld after", (long long)place, int(action.kind), action.stream, action.number,
                    (long long)microBatch);
-    for (int64_t distance : action.after)
-      text += format(" %lld", (long long)distance);
+    for (const Dependence &after : action.after)
+      text += format(" %lld.%lld", (long long)after.distance, (long long)after.token);
     text += "\n";
   });
   return text;
@@ -185,6 +198,53 @@ TEST(ManifestTest, MistakesNameTheirKey) {
       parent.erase(pointer.back());
     EXPECT_EQ(errorOf(manifest.dump()), mistake.error) << mistake.pointer << " = " << mistake.value;
   }
+}
+
+// Of a collective of device 0 that sums the gradient of E over dp, in an action after the last backward.
+const Mistake collectiveMistakes[] = {
+    {"/kind", "\"permute\"",
+     "manifest: devices[0].collectives[0].kind: unknown value \"permute\"; known: all_reduce, all_gather, "
+     "reduce_scatter, all_to_all"},
+    {"/reduction", "", "manifest: devices[0].collectives[0]: missing key \"reduction\""},
+    {"/kind", "\"all_gather\"", "manifest: devices[0].collectives[0].reduction: all_gather has none"},
+    {"/group", "3", "manifest: devices[0].collectives[0].group: expected an integer from 0 to 2, found 3"},
+    {"/reads", "[]",
+     "manifest: devices[0].collectives[0]: 0 \"reads\" and 1 \"writes\": expected as many of both, at "
+     "least one"},
+    {"/reads/0", "10", "manifest: devices[0].collectives[0].reads[0]: expected an integer from 0 to 9, found 10"},
+    {"/reads/0", "6",
+     "manifest: devices[0].collectives[0]: call 0: all_reduce over 2 ranks cannot read 1 elements and "
+     "write 792"},
+    {"/reads/0", "3", "manifest: devices[0].collectives[0]: call 0: reads i32 and writes f32"},
+    {"/reads/0", "4",
+     "manifest: devices[0].collectives[0]: call 0: reads and writes a buffer with slots and one "
+     "without"},
+    {"/kind", "\"reduce_scatter\"",
+     "manifest: devices[0].collectives[0]: call 0: reduce_scatter over 2 ranks cannot read 792 elements and write 792"},
+    {"/group", "2",
+     "manifest: devices[1].step: its collectives over group 2 are not those of device 0, which is in "
+     "the group, too"},
+};
+
+TEST(ManifestTest, MistakesOfCollectivesNameTheirKey) {
+  json original = json::parse(test::bigramManifest(2, 2, 2));
+  json &device = original["devices"][0];
+  device["collectives"] = {
+      {{"kind", "all_reduce"}, {"reduction", "sum"}, {"group", 1}, {"reads", {1}}, {"writes", {1}}}};
+  device["step"].insert(device["step"].begin() + 10, json::array({4, 1, 0, -1, 1}));
+  EXPECT_EQ(errorOf(original.dump()), "no error");
+  for (const Mistake &mistake : collectiveMistakes) {
+    json manifest = original;
+    json::json_pointer pointer("/devices/0/collectives/0" + std::string(mistake.pointer));
+    if (*mistake.value)
+      manifest[pointer] = json::parse(mistake.value);
+    else
+      manifest[pointer.parent_pointer()].erase(pointer.back());
+    EXPECT_EQ(errorOf(manifest.dump()), mistake.error) << mistake.pointer << " = " << mistake.value;
+  }
+  json manifest = original;
+  manifest["devices"][0]["step"][10][3] = 0;
+  EXPECT_EQ(errorOf(manifest.dump()), "manifest: devices[0].step[10][3]: expected an integer from -1 to -1, found 0");
 }
 
 TEST(ManifestTest, BrokenJsonNamesTheByte) {

@@ -6,6 +6,8 @@
 #include "test/Runtime/BigramProgram.h"
 #include "test/Runtime/Ranks.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -123,6 +125,57 @@ INSTANTIATE_TEST_SUITE_P(Layouts, ThreadRanksTest, ::testing::Values("1,1,2", "2
                            name.erase(std::remove(name.begin(), name.end(), ','), name.end());
                            return "pp_dp_tp_" + name;
                          });
+
+// The gradients of the head are reduced while the last backward goes on, those of the embedding after it.
+std::string overlapped(const std::string &text) {
+  enum { GradientE = 1, GradientW = 5, Dp = 1, Collective = 4, Stream = 1 };
+  nlohmann::json manifest = nlohmann::json::parse(text);
+  for (nlohmann::json &device : manifest["devices"]) {
+    for (nlohmann::json &routine : device["routines"]) {
+      if (routine["entry"] == "stage0.update")
+        routine["entry"] = "stage0.update.reduced";
+      if (routine["entry"] != "stage0.backward")
+        continue;
+      routine["entry"] = "stage0.backward.early";
+      routine["early_tokens"] = 1;
+    }
+    for (int gradient : {GradientW, GradientE})
+      device["collectives"].push_back(
+          {{"kind", "all_reduce"}, {"reduction", "sum"}, {"group", Dp}, {"reads", {gradient}}, {"writes", {gradient}}});
+    nlohmann::json &step = device["step"], update = step.back();
+    step.back() = {Collective, Stream, 0, -1, {1, 0}};
+    step.push_back({Collective, Stream, 1, -1, 2});
+    update.push_back(1);
+    step.push_back(update);
+  }
+  return manifest.dump();
+}
+
+TEST(OverlapTest, CollectivesOnStreamsGiveTheSameBits) {
+  for (const char *layout : {"1,2,1", "1,2,2", "1,4,1"}) {
+    const ppcrt_program &program = bigramProgram(layout);
+    std::string text(program.manifest, program.manifest_size);
+    Manifest manifests[] = {parseManifest(text), parseManifest(overlapped(text))};
+    std::vector<Outcome> outcomes[2];
+    for (int i = 0; i < 2; ++i) {
+      checkEntries(manifests[i], program);
+      LocalWorld world(worldShape(manifests[i]));
+      outcomes[i].resize(size_t(world.rankCount()));
+      std::vector<std::thread> threads;
+      for (int rank = 0; rank < world.rankCount(); ++rank)
+        threads.emplace_back([&, rank] {
+          LocalTransport transport(world, rank);
+          outcomes[i][size_t(rank)] = train(manifests[i], program, transport, world.arena(rank), 5);
+        });
+      for (std::thread &thread : threads)
+        thread.join();
+    }
+    for (size_t rank = 0; rank < outcomes[0].size(); ++rank) {
+      EXPECT_EQ(outcomes[0][rank].losses, outcomes[1][rank].losses) << layout << ", rank " << rank;
+      EXPECT_TRUE(outcomes[0][rank] == outcomes[1][rank]) << layout << ", rank " << rank;
+    }
+  }
+}
 
 // Each caller's turns are its own: every index once, however many call at the same time.
 TEST(ThreadTurnsTest, TurnsOfTwoRanksAreNotMixed) {

@@ -8,7 +8,7 @@
 namespace mlir::ppc {
 
 /// The version of the C ABI that compiled code follows (PPCRT_ABI_VERSION in ppcrt.h), in objects and manifests.
-inline constexpr uint32_t kAbiVersion = 2;
+inline constexpr uint32_t kAbiVersion = 3;
 
 /// Compiles `module` (LLVM dialect, as `ppc-rt-to-llvm` leaves it) to an object file. It defines `ppc_program` with
 /// `manifest` and one entry for each public function.

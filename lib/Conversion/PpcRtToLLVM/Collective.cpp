@@ -17,7 +17,7 @@ struct CoordinateLowering : ConvertOpToLLVMPattern<ppcrt::CoordinateOp> {
   LogicalResult matchAndRewrite(ppcrt::CoordinateOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
     Value group = constant(rewriter, op, rewriter.getI32Type(), ppcrt::groupNumber(op, op.getGroupAttr()));
     rewriter.replaceOp(
-        op, callRuntime(rewriter, op, "ppcrt_coordinate", rewriter.getI64Type(), {rankOf(rewriter, op), group}));
+        op, askRuntime(rewriter, op, "ppcrt_coordinate", rewriter.getI64Type(), {rankOf(rewriter, op), group}));
     return success();
   }
 };

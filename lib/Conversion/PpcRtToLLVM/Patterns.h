@@ -22,8 +22,13 @@ Value rankOf(ConversionPatternRewriter &rewriter, Operation *op);
 /// Calls the runtime function `name` of the C ABI, which it declares in the module when needed.
 LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
                          ValueRange arguments);
+/// The same for a question about a rank, whose answer never changes.
+LLVM::CallOp askRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
+                        ValueRange arguments);
 
 void populateLibrary(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
+/// What is started and waited for, and marks of how far code has come.
+void populateAsynchronous(LLVMTypeConverter &converter, RewritePatternSet &patterns);
 void populateRuntimeCollective(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
 
 /// The functions of a stage that only call bodies (`ppcrt.call`), as tables: body, number of operands, and for each

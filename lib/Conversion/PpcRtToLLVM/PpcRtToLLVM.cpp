@@ -28,14 +28,19 @@ LLVM::CallOp callRuntime(ConversionPatternRewriter &rewriter, Operation *op, Str
                                             llvm::to_vector(arguments.getTypes()));
     function = LLVM::LLVMFuncOp::create(rewriter, module.getLoc(), name, type);
     function.setNoUnwind(true);
-    if (result) { // a question about a rank: the answer never changes
-      function.setWillReturn(true);
-      auto none = LLVM::ModRefInfo::NoModRef;
-      function.setMemoryEffectsAttr(
-          LLVM::MemoryEffectsAttr::get(rewriter.getContext(), {none, none, none, none, none, none}));
-    }
   }
   return LLVM::CallOp::create(rewriter, op->getLoc(), function, arguments);
+}
+
+LLVM::CallOp askRuntime(ConversionPatternRewriter &rewriter, Operation *op, StringRef name, Type result,
+                        ValueRange arguments) {
+  LLVM::CallOp call = callRuntime(rewriter, op, name, result, arguments);
+  auto function = op->getParentOfType<ModuleOp>().lookupSymbol<LLVM::LLVMFuncOp>(name);
+  auto none = LLVM::ModRefInfo::NoModRef;
+  function.setWillReturn(true);
+  function.setMemoryEffectsAttr(
+      LLVM::MemoryEffectsAttr::get(rewriter.getContext(), {none, none, none, none, none, none}));
+  return call;
 }
 
 namespace {
@@ -54,6 +59,7 @@ struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
     RewritePatternSet patterns(&getContext());
     populateLibrary(converter, patterns);
     populateRuntimeCollective(converter, patterns);
+    populateAsynchronous(converter, patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);

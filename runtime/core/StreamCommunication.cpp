@@ -1,0 +1,125 @@
+// Starting and ending.
+#include "runtime/core/StreamCommunication.h"
+#include "runtime/core/Clock.h"
+#include "runtime/core/FiniteCheck.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ppcrt {
+
+StreamCommunication::StreamCommunication(const Manifest &manifest, RankContext &context, std::byte *arena)
+    : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), context(context), arena(arena),
+      flights(device.streams.size()), landed(device.streams.size()) {}
+
+void StreamCommunication::follow(ActionOrder &next, int64_t number) {
+  order = &next;
+  step = number;
+}
+
+void StreamCommunication::carryOn() {
+  while (carryOnOnce()) {
+  }
+}
+
+// Whether anything has changed, with which more may begin.
+bool StreamCommunication::carryOnOnce() {
+  bool changed = false;
+  for (int stream = 0; stream < int(flights.size()); ++stream) {
+    changed |= land(stream);
+    int64_t place = order->next(stream);
+    if (place == ActionOrder::none || isOfRank(order->at(place).action->kind) || !order->mayBegin(place))
+      continue;
+    order->begin(place);
+    begin(place, flights[size_t(stream)].emplace_back());
+    land(stream);
+    changed = true;
+  }
+  return changed;
+}
+
+template <typename Condition> void StreamCommunication::waitUntil(Condition done) {
+  carryOn();
+  if (done())
+    return;
+  CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
+  while (!done()) {
+    context.transport.waitAny(Transport::never);
+    carryOn();
+  }
+}
+
+void StreamCommunication::waitUntilMayBegin(int64_t place) {
+  if (!order->mayBegin(place))
+    waitUntil([&] { return order->mayBegin(place); });
+}
+
+void StreamCommunication::waitForAll() {
+  if (!order->haveAllEnded())
+    waitUntil([&] { return order->haveAllEnded(); });
+}
+
+bool StreamCommunication::land(int stream) {
+  bool any = false;
+  for (std::deque<Flight> &queue = flights[size_t(stream)]; !queue.empty(); queue.pop_front()) {
+    Flight &flight = queue.front();
+    std::vector<Transport::Request> &requests = flight.requests;
+    requests.erase(std::remove_if(requests.begin(), requests.end(),
+                                  [&](Transport::Request request) { return context.transport.test(request); }),
+                   requests.end());
+    if (!requests.empty())
+      return any;
+    double &before = landed[size_t(stream)], begin = std::max(flight.begin, before), end = now();
+    before = end;
+    context.traffic.carriedSeconds += end - begin;
+    if (context.observer)
+      context.observer->carried(flight.what, stream, begin, end);
+    order->end(flight.place);
+    any = true;
+  }
+  return any;
+}
+
+void StreamCommunication::begin(int64_t place, Flight &flight) {
+  const auto &[action, microBatch] = order->at(place);
+  flight.place = place;
+  flight.begin = now();
+  if (action->kind == ActionKind::Collective)
+    return beginCollective(device.collectives[size_t(action->number)], microBatch, flight);
+  const MessageEnd &end = device.messages[size_t(action->number)];
+  const Buffer &buffer = device.buffers[size_t(end.buffer)];
+  int peer = int(manifest.grid.rankAtStage(context.transport.rank(), end.peer));
+  flight.what = {end.isSent ? CommunicationKind::Send : CommunicationKind::Receive, -1, microBatch, buffer.bytes};
+  if (!end.isSent) {
+    flight.requests = {
+        context.transport.startReceive(peer, {end.tag, microBatch}, address(buffer, microBatch), buffer.bytes)};
+    return;
+  }
+  if (check)
+    check->beforeSend(step, microBatch, buffer);
+  context.traffic.messageBytes += double(buffer.bytes);
+  flight.requests = {
+      context.transport.startSend(peer, {end.tag, microBatch}, address(buffer, microBatch), buffer.bytes)};
+}
+
+void StreamCommunication::beginCollective(const CollectiveCall &bucket, int64_t microBatch, Flight &flight) {
+  int members = context.transport.groupSize(bucket.group);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < bucket.reads.size(); ++i) {
+    const Buffer &in = device.buffers[size_t(bucket.reads[i])], &out = device.buffers[size_t(bucket.writes[i])];
+    Collective call{bucket.kind, bucket.group, address(in, microBatch), address(out, microBatch),
+                    0,           in.type,      bucket.reduction};
+    int64_t read = elementCount(in.shape), written = elementCount(out.shape);
+    call.count = bucket.kind == CollectiveKind::ReduceScatter ? written
+                 : bucket.kind == CollectiveKind::AllToAll    ? read / members
+                                                              : read;
+    if (bucket.kind == CollectiveKind::AllReduce && call.in != call.out)
+      call.in = std::memcpy(call.out, call.in, size_t(in.bytes));
+    context.count(call);
+    bytes += describe(call, members).bytes;
+    flight.requests.push_back(context.transport.start(call));
+  }
+  flight.what = {CommunicationKind(bucket.kind), bucket.group, microBatch, bytes};
+}
+
+} // namespace ppcrt

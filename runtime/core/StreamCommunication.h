@@ -1,0 +1,61 @@
+// Communication on the streams of a device: begins what may begin and notices what has ended, while the rank itself
+// runs routines.
+#pragma once
+
+#include "runtime/core/ActionOrder.h"
+#include "runtime/core/RankContext.h"
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+namespace ppcrt {
+
+class FiniteCheck;
+
+class StreamCommunication {
+public:
+  // Everything is borrowed. `arena` is that of the rank of `context`.
+  StreamCommunication(const Manifest &manifest, RankContext &context, std::byte *arena);
+
+  // Looks at what is sent from now on. Borrowed; null: not any more.
+  void watch(FiniteCheck *finiteCheck) { check = finiteCheck; }
+
+  // From now on the actions are those of `order`, of which none has begun. `step` is for messages.
+  void follow(ActionOrder &order, int64_t step);
+  // Ends what has ended and begins what may begin, as far as that goes without waiting.
+  void carryOn();
+  // Returns when the action may begin, and counts the time that it waits.
+  void waitUntilMayBegin(int64_t place);
+  // Returns when all actions of the order have ended.
+  void waitForAll();
+
+private:
+  // An action that has begun.
+  struct Flight {
+    int64_t place;
+    std::vector<Transport::Request> requests; // that have not ended
+    Communication what;
+    double begin;
+  };
+
+  template <typename Condition> void waitUntil(Condition done);
+  bool carryOnOnce();
+  // Ends those of a stream that have ended; whether there were some.
+  bool land(int stream);
+  void begin(int64_t place, Flight &flight);
+  void beginCollective(const CollectiveCall &call, int64_t microBatch, Flight &flight);
+  std::byte *address(const Buffer &buffer, int64_t microBatch) const { return arena + buffer.start(microBatch); }
+
+  const Manifest &manifest;
+  const Device &device;
+  RankContext &context;
+  std::byte *arena;
+  FiniteCheck *check = nullptr;
+  ActionOrder *order = nullptr;
+  int64_t step = 0;
+  std::vector<std::deque<Flight>> flights; // [stream], in order
+  std::vector<double> landed;              // [stream]: when the last one ended
+};
+
+} // namespace ppcrt
