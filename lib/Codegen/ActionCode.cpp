@@ -80,8 +80,6 @@ FailureOr<ActionCode> ActionEncoder::encode(Block &actions) {
     if (auto load = dyn_cast<LoadOp>(op)) {
       coded.microBatch = load.getMicroBatch();
     } else if (auto run = dyn_cast<RunOp>(op)) {
-      if (run.getNumResults() > 1)
-        return run.emitOpError("gives early tokens, which programs for hosts do not have yet"), failure();
       coded.what = CodedAction::Run;
       coded.number = routines.lookup(run.getRoutineAttr().getAttr());
       coded.microBatch = run.getMicroBatch() ? int64_t(*run.getMicroBatch()) : -1;

@@ -172,16 +172,6 @@ void ManifestWriter::writeCollective(const DeviceCode::Collective &collective,
   });
 }
 
-/// Tokens of a routine's runs beside that of their end.
-int64_t earlyTokensOf(ppcrt::DeviceOp device, ppcrt::RoutineOp routine) {
-  int64_t most = 0;
-  device.getBody().walk([&](ppcrt::RunOp run) {
-    if (run.getRoutineAttr().getAttr() == routine.getSymNameAttr())
-      most = std::max<int64_t>(most, int64_t(run->getNumResults()) - 1);
-  });
-  return most;
-}
-
 void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actions) {
   DenseMap<Attribute, int64_t> buffers; // numbers, by name
   out.object([&] {
@@ -197,8 +187,8 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
         out.object([&] {
           out.attribute("kind", ppcrt::stringifyRoutineKind(routine.getKind()));
           out.attribute("entry", routine.getCode());
-          if (int64_t early = earlyTokensOf(device, routine))
-            out.attribute("early_tokens", early);
+          if (ArrayAttr early = routine.getEarlyAttr())
+            out.attribute("early_tokens", int64_t(early.size()));
           writeShape("buffers", llvm::map_to_vector(routine.getCallOrder(), [&](FlatSymbolRefAttr name) {
                        return buffers.lookup(name.getAttr());
                      }));

@@ -132,3 +132,34 @@ func.func private @body(%x: memref<4xf32>, %y: memref<8xf32>, %z: memref<4xf32>,
   ppcrt.wait %3 (%z, %v : memref<4xf32>, memref<4xf32>)
   return
 }
+
+// -----
+
+// An early token: between calls of a table, and in code.
+// CHECK: llvm.func internal @ppc_reach.1(%[[RANK:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr) {
+// CHECK:   %[[ENTRY:.*]] = llvm.mlir.constant(1 : i64)
+// CHECK:   llvm.call @ppcrt_reach(%[[RANK]], %[[ENTRY]])
+// CHECK: llvm.mlir.global internal constant @stage0.backward.calls(dense<[0, 1, 0, 0, 1, 0, 0, 1, 1, 0]> : tensor<10xi64>)
+func.func @stage0.backward(%x: memref<4xf32>, %y: memref<4xf32>) attributes {ppcrt.routine = "backward"} {
+  ppcrt.call @body(%x) : memref<4xf32>
+  ppcrt.reach 1 (%x : memref<4xf32>)
+  ppcrt.call @body(%y) : memref<4xf32>
+  return
+}
+func.func private @body(%x: memref<4xf32>) {
+  return
+}
+
+// -----
+
+// CHECK: llvm.func internal @stage0.backward.body(%[[RANK:[^:]*]]: !llvm.ptr,
+// CHECK:   llvm.store
+// CHECK:   llvm.call @ppcrt_reach(%[[RANK]], %{{.*}})
+// CHECK:   llvm.store
+func.func @stage0.backward(%x: memref<f32>, %y: memref<f32>) attributes {ppcrt.routine = "backward"} {
+  %zero = arith.constant 0.0 : f32
+  memref.store %zero, %x[] : memref<f32>
+  ppcrt.reach 0 (%x : memref<f32>)
+  memref.store %zero, %y[] : memref<f32>
+  return
+}

@@ -1,4 +1,4 @@
-// Communication that code begins and waits for: a token is the number of a request.
+// Communication that code begins and waits for, where a token is the number of a request; and early tokens.
 #include "Patterns.h"
 
 #include "dialects/ppcrt/PpcRt.h"
@@ -51,11 +51,22 @@ struct WaitLowering : ConvertOpToLLVMPattern<ppcrt::WaitOp> {
   }
 };
 
+struct ReachLowering : ConvertOpToLLVMPattern<ppcrt::ReachOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(ppcrt::ReachOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
+    Value entry = LLVM::ConstantOp::create(rewriter, op.getLoc(), rewriter.getI64Type(), int64_t(op.getEntry()));
+    callRuntime(rewriter, op, "ppcrt_reach", {}, {rankOf(rewriter, op), entry});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 } // namespace
 
 void populateAsynchronous(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
   converter.addConversion([](ppcrt::TokenType type) -> Type { return IntegerType::get(type.getContext(), 64); });
-  patterns.add<StartLowering, WaitLowering>(converter);
+  patterns.add<StartLowering, WaitLowering, ReachLowering>(converter);
 }
 
 } // namespace mlir::ppc

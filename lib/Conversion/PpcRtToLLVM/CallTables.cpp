@@ -70,16 +70,28 @@ static std::optional<std::pair<int64_t, int64_t>> placeOf(Value value) {
 LogicalResult CallTables::extract(ModuleOp module) {
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
     if (!function->hasAttr(ppcrt::kRoutineAttr) || function.isExternal() ||
-        !llvm::all_of(function.front().without_terminator(),
-                      [](Operation &op) { return isa<ppcrt::CallOp, memref::ViewOp, arith::ConstantOp>(op); }))
+        !llvm::all_of(function.front().without_terminator(), [](Operation &op) {
+          return isa<ppcrt::CallOp, ppcrt::ReachOp, memref::ViewOp, arith::ConstantOp>(op);
+        }))
       continue;
     Table &table = tables.emplace_back();
     table.name = function.getSymNameAttr();
-    for (auto call : function.getOps<ppcrt::CallOp>()) {
+    auto addCall = [&](StringAttr body, int64_t operands) {
       ++table.calls;
-      bodies.insert(call.getCalleeAttr().getAttr());
-      table.numbers.push_back(llvm::find(bodies, call.getCalleeAttr().getAttr()) - bodies.begin());
-      table.numbers.push_back(call.getNumOperands());
+      bodies.insert(body);
+      table.numbers.push_back(llvm::find(bodies, body) - bodies.begin());
+      table.numbers.push_back(operands);
+    };
+    for (Operation &op : function.front()) {
+      if (auto reach = dyn_cast<ppcrt::ReachOp>(op)) {
+        auto name = StringAttr::get(module.getContext(), "ppc_reach." + Twine(reach.getEntry()));
+        reaches[name] = int64_t(reach.getEntry());
+        addCall(name, 0);
+      }
+      auto call = dyn_cast<ppcrt::CallOp>(op);
+      if (!call)
+        continue;
+      addCall(call.getCalleeAttr().getAttr(), call.getNumOperands());
       mostOperands = std::max<int64_t>(mostOperands, call.getNumOperands());
       for (Value operand : call.getOperands()) {
         auto place = placeOf(operand);
@@ -93,6 +105,23 @@ LogicalResult CallTables::extract(ModuleOp module) {
     function.erase();
   }
   return success();
+}
+
+/// A body that gives an early token.
+static LLVM::LLVMFuncOp makeReach(ImplicitLocOpBuilder &b, ModuleOp module, StringAttr name, int64_t entry) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), none = LLVM::LLVMVoidType::get(b.getContext());
+  b.setInsertionPointToStart(module.getBody());
+  auto runtime = module.lookupSymbol<LLVM::LLVMFuncOp>("ppcrt_reach");
+  if (!runtime)
+    runtime = LLVM::LLVMFuncOp::create(b, "ppcrt_reach", LLVM::LLVMFunctionType::get(none, {pointer, b.getI64Type()}));
+  auto function = LLVM::LLVMFuncOp::create(b, name.getValue(), LLVM::LLVMFunctionType::get(none, {pointer, pointer}),
+                                           LLVM::Linkage::Internal);
+  Block *block = function.addEntryBlock(b);
+  b.setInsertionPointToStart(block);
+  Value number = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(entry));
+  LLVM::CallOp::create(b, runtime, ValueRange{block->getArgument(0), number});
+  LLVM::ReturnOp::create(b, ValueRange());
+  return function;
 }
 
 void CallTables::emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMFuncOp, StringRef)> makeEntry) {
@@ -110,7 +139,9 @@ void CallTables::emit(ModuleOp module, function_ref<LLVM::LLVMFuncOp(LLVM::LLVMF
 
   SmallVector<LLVM::LLVMFuncOp> entries; // of the bodies
   for (StringAttr body : bodies)
-    entries.push_back(makeEntry(symbols.lookup<LLVM::LLVMFuncOp>(body), (body.getValue() + ".entry").str()));
+    entries.push_back(reaches.contains(body)
+                          ? makeReach(b, module, body, reaches.lookup(body))
+                          : makeEntry(symbols.lookup<LLVM::LLVMFuncOp>(body), (body.getValue() + ".entry").str()));
   b.setInsertionPointToStart(module.getBody());
   Type arrayType = LLVM::LLVMArrayType::get(pointer, entries.size());
   auto list =

@@ -32,7 +32,8 @@ void populateAsynchronous(LLVMTypeConverter &converter, RewritePatternSet &patte
 void populateRuntimeCollective(const LLVMTypeConverter &converter, RewritePatternSet &patterns);
 
 /// The functions of a stage that only call bodies (`ppcrt.call`), as tables: body, number of operands, and for each
-/// operand the number of a buffer of the stage's function and an offset in bytes.
+/// operand the number of a buffer of the stage's function and an offset in bytes. `ppcrt.reach` is a body without
+/// operands.
 class CallTables {
 public:
   /// Takes such functions out of the module, before conversion.
@@ -49,6 +50,7 @@ private:
   };
   SmallVector<Table> tables;
   llvm::SetVector<StringAttr> bodies;
+  DenseMap<StringAttr, int64_t> reaches; ///< those of them that give an early token, with its number
   int64_t mostOperands = 0;
 };
 
