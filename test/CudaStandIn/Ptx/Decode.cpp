@@ -3,6 +3,7 @@
 #include "test/CudaStandIn/Ptx/Fault.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 namespace ptx {
 namespace {
@@ -56,6 +57,32 @@ const std::unordered_map<std::string_view, Decode> &families() {
   return table;
 }
 
+// Every modifier that some family understands. Others change what an instruction means in a way that nobody here knows.
+bool isKnown(const std::string &modifier) {
+  static const std::unordered_set<std::string_view> known = {
+      // rounding, special values, precision
+      "rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "ftz", "sat", "satfinite", "relu", "NaN", "approx",
+      "full", "noftz",
+      // whole numbers and bits
+      "lo", "hi", "wide", "l", "r", "wrap", "clamp", "shiftamt", "cc",
+      // comparisons, classes of numbers
+      "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "ls", "hs", "finite",
+      "infinite", "number", "notanumber", "normal", "subnormal",
+      // spaces and memory
+      "global", "shared", "shared::cta", "local", "param", "param::entry", "const", "to", "nc", "ca", "cg", "cs", "lu",
+      "cv", "wb", "wt", "volatile", "relaxed", "weak", "acquire", "release", "acq_rel", "sc", "gpu", "cta", "sys", "gl",
+      "v2", "v4", "v8", "L1", "L2", "L1::no_allocate", "L1::evict_last", "L1::evict_first", "L1::evict_normal",
+      "L1::evict_unchanged", "L2::64B", "L2::128B", "L2::256B", "L2::evict_last", "L2::evict_first", "L2::evict_normal",
+      "launch_dependents", "wait",
+      // atomic operations, reductions, votes, shuffles
+      "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec", "popc", "all", "any", "uni", "ballot", "up",
+      "down", "bfly", "idx", "abs", "sync", "aligned", "warp", "arrive", "red",
+      // asynchronous copies and matrices
+      "async", "commit_group", "wait_group", "wait_all", "m8n8", "x1", "x2", "x4", "trans", "row", "col", "m16n8k16",
+      "m16n8k8", "m16n8k4"};
+  return known.count(modifier) || typeNamed(modifier);
+}
+
 } // namespace
 
 std::vector<Type> typesOf(const Instruction &instruction) {
@@ -69,6 +96,10 @@ std::vector<Type> typesOf(const Instruction &instruction) {
 bool hasOperands(const Instruction &instruction, size_t count) { return instruction.operands.size() == count; }
 
 void decode(Instruction &instruction) {
+  for (const std::string &modifier : instruction.modifiers)
+    if (!isKnown(modifier))
+      throw ParseError(instruction.line,
+                       "'." + modifier + "' of instruction '" + instruction.opcode + "' is not known here");
   std::vector<Type> types = typesOf(instruction);
   if (!types.empty()) {
     instruction.type = types.front();

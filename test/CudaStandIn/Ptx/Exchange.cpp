@@ -3,6 +3,7 @@
 #include "test/CudaStandIn/Ptx/Fault.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace ptx {
@@ -125,6 +126,25 @@ template <class T> void reduce(Warp &warp, const Instruction &instruction, uint3
   warp.write(instruction.operands[0], result, mask);
 }
 
+// Of f32: a NaN loses, unless .NaN is said. -0 is below +0.
+void reduceFloat(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  Lanes<float> a = warp.read<float>(instruction.operands[1]), result;
+  if (instruction.has("abs"))
+    for (float &value : a)
+      value = std::fabs(value);
+  auto before = [](float x, float y) { return x < y || (x == y && std::signbit(x) && !std::signbit(y)); };
+  bool anyNaN = false;
+  float value = bitsAs<float>(0x7fffffffu);
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    float next = a[__builtin_ctz(rest)];
+    anyNaN |= std::isnan(next);
+    if (std::isnan(value) || (instruction.variant == Minimum ? before(next, value) : before(value, next)))
+      value = next;
+  }
+  result.fill(anyNaN && instruction.has("NaN") ? bitsAs<float>(0x7fffffffu) : value);
+  warp.write(instruction.operands[0], result, mask);
+}
+
 void activeMask(Warp &warp, const Instruction &instruction, uint32_t mask) {
   Lanes<uint32_t> result;
   result.fill(mask);
@@ -180,6 +200,8 @@ bool decodeExchange(Instruction &instruction) {
   }
   if (name != "redux" || !setVariant(instruction, reductionNames))
     return false;
+  if (instruction.type == Type::F32)
+    return (instruction.variant == Minimum || instruction.variant == Maximum) && together(instruction, 3, &reduceFloat);
   bool sign = instruction.type == Type::S32,
        word = sign || instruction.type == Type::U32 || instruction.type == Type::B32;
   return word && together(instruction, 3, sign ? &reduce<int32_t> : &reduce<uint32_t>);

@@ -5,6 +5,7 @@
 #include <cfenv>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace ptx {
 namespace {
@@ -162,6 +163,45 @@ template <class T> Execute choose(const std::string &name, size_t operands) {
   return operands == 3 ? twoOperands<T>(name) : operands == 2 ? oneOperand<T>(name) : nullptr;
 }
 
+// Pairs of f32: one operation for each half of 64 bits.
+template <class F> void onPairs(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  Lanes<uint64_t> in[3] = {}, result;
+  for (size_t i = 1; i < instruction.operands.size(); ++i)
+    in[i - 1] = warp.read<uint64_t>(instruction.operands[i]);
+  for (int lane = 0; lane < lanes; ++lane) {
+    uint64_t both = 0;
+    for (int part = 0; part < 2; ++part) {
+      auto value = [&](int operand) { return bitsAs<float>(uint32_t(in[operand][lane] >> (32 * part))); };
+      float one;
+      if constexpr (std::is_same_v<F, FusedF>)
+        one = Rounded<F>::of(instruction, value(0), value(1), value(2));
+      else
+        one = Rounded<F>::of(instruction, value(0), value(1));
+      both |= uint64_t(bitsAs<uint32_t>(one)) << (32 * part);
+    }
+    result[lane] = both;
+  }
+  warp.write(instruction.operands[0], result, mask);
+}
+
+Execute pairs(const std::string &name, size_t operands) {
+  if (operands == 4)
+    return name == "fma" ? &onPairs<FusedF> : nullptr;
+  if (operands != 3)
+    return nullptr;
+  return name == "add"   ? &onPairs<AddF>
+         : name == "sub" ? &onPairs<SubtractF>
+         : name == "mul" ? &onPairs<MultiplyF>
+                         : nullptr;
+}
+
+// The largest or smallest of three.
+template <bool larger> struct ExtremeOfThree {
+  static float of(const Instruction &i, float a, float b, float c) {
+    return Extreme<larger>::of(i, Extreme<larger>::of(i, a, b), c);
+  }
+};
+
 } // namespace
 
 bool decodeFloat(Instruction &instruction) {
@@ -173,7 +213,12 @@ bool decodeFloat(Instruction &instruction) {
     instruction.variant = instruction.has("NaN");
   if (instruction.has("xorsign"))
     return false;
-  if (instruction.type == Type::F32)
+  if (instruction.type == Type::F32x2)
+    instruction.execute = pairs(name, instruction.operands.size());
+  else if (instruction.type == Type::F32 && instruction.operands.size() == 4 && (name == "min" || name == "max"))
+    instruction.execute = name == "max" ? &ternary<float, float, float, ExtremeOfThree<true>>
+                                        : &ternary<float, float, float, ExtremeOfThree<false>>;
+  else if (instruction.type == Type::F32)
     instruction.execute = choose<float>(name, instruction.operands.size());
   else if (instruction.type == Type::F64)
     instruction.execute = choose<double>(name, instruction.operands.size());

@@ -21,7 +21,7 @@ constexpr Entry entries[] = {
     {"u32", 4, false, false},  {"u64", 8, false, false},   {"s8", 1, true, false},   {"s16", 2, true, false},
     {"s32", 4, true, false},   {"s64", 8, true, false},    {"f16", 2, true, true},   {"f16x2", 4, true, true},
     {"bf16", 2, true, true},   {"bf16x2", 4, true, true},  {"tf32", 4, true, true},  {"f32", 4, true, true},
-    {"f64", 8, true, true},
+    {"f32x2", 8, true, true},  {"f64", 8, true, true},
 };
 
 // A format of 16 bits: `fraction` bits of it, exponents from `least` (of the smallest normal number) to `bias`.

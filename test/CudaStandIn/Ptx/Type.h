@@ -29,6 +29,7 @@ enum class Type : uint8_t {
   BF16x2,
   TF32,
   F32,
+  F32x2,
   F64,
 };
 
