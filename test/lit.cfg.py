@@ -26,6 +26,12 @@ config.substitutions += [
 if shutil.which("mpirun", path="/usr/bin"):
     config.available_features.add("mpirun")
 
+# NVIDIA's assembler, where the CUDA Toolkit is installed: PTX is then assembled, too.
+ptxas = shutil.which("ptxas", path="/usr/bin:/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
+
 # The page of ppc-plan is looked at where there is a browser that runs without a window.
 browser = shutil.which("chromium", path="/usr/bin") or shutil.which("google-chrome", path="/usr/bin")
 if browser:

@@ -17,6 +17,9 @@ public:
   static llvm::Expected<std::unique_ptr<HostProgram>> compile(ModuleOp module);
   ~HostProgram();
 
+  /// What keeps a function from being run: nothing.
+  std::string notExecuted(func::FuncOp) const { return ""; }
+
   /// Runs `function` (of the module that was compiled) on `arguments[r]` for each rank r. Buffers have guards behind
   /// them, and scratch and results start as NaN.
   llvm::Expected<SmallVector<SmallVector<ReferenceTensor>>> run(func::FuncOp function,

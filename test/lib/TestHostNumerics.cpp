@@ -1,7 +1,9 @@
 // ppc-test-host-numerics: compiles each public function for the host, runs it on random numbers on one or several
-// ranks, and compares with the interpreter.
+// ranks, and compares with the interpreter. ppc-test-kernel-numerics: the same on one rank, of kernels in PTX on the
+// stand-in for a GPU.
 #include "HostProgram.h"
 #include "HostRuntime.h"
+#include "KernelProgram.h"
 #include "TestPasses.h"
 
 #include "mlir/Pass/Pass.h"
@@ -13,15 +15,33 @@
 namespace mlir::ppc::test {
 namespace {
 
-struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestHostNumericsPass)
-  TestHostNumericsPass() = default;
-  TestHostNumericsPass(const TestHostNumericsPass &other) : PassWrapper(other) {}
-  StringRef getArgument() const override { return "ppc-test-host-numerics"; }
-  StringRef getDescription() const override { return "compare host code with the interpreter on random numbers"; }
+/// What is common to all ways of running a function: random arguments, and the comparison.
+template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPass<Program>, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestNumericsPass)
+  static constexpr bool onHost = std::is_same_v<Program, HostProgram>;
+  using Base = PassWrapper<TestNumericsPass<Program>, OperationPass<ModuleOp>>;
+  using Base::getOperation;
+  TestNumericsPass() = default;
+  TestNumericsPass(const TestNumericsPass &other) : Base(other) {}
+  StringRef getArgument() const override { return onHost ? "ppc-test-host-numerics" : "ppc-test-kernel-numerics"; }
+  StringRef getDescription() const override {
+    return onHost ? "compare host code with the interpreter on random numbers"
+                  : "compare kernels in PTX, executed by the stand-in, with the interpreter on random numbers";
+  }
 
-  Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("ranks along the axis tp"), llvm::cl::init(1)};
-  Option<uint64_t> seed{*this, "seed", llvm::cl::desc("seed of the random numbers"), llvm::cl::init(1)};
+  Pass::Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("ranks along the axis tp"), llvm::cl::init(1)};
+  Pass::Option<uint64_t> seed{*this, "seed", llvm::cl::desc("seed of the random numbers"), llvm::cl::init(1)};
+
+  Pass::Option<std::string> chip{*this, "chip", llvm::cl::desc("chip that kernels are compiled for"),
+                                 llvm::cl::init("sm_80")};
+  Pass::Option<std::string> ptx{*this, "ptx", llvm::cl::desc("file that the PTX of kernels is written to")};
+
+  llvm::Expected<std::unique_ptr<Program>> compile() {
+    if constexpr (onHost)
+      return Program::compile(getOperation());
+    else
+      return Program::compile(getOperation(), chip, ptx);
+  }
 
   /// Random values for an argument: `test.range = [low, high]` or [-1, 1); integers in [0, `test.below`). With
   /// `test.value` that number. Representable in the element type.
@@ -49,7 +69,7 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
     return tensor;
   }
 
-  LogicalResult compare(func::FuncOp function, HostProgram &program, uint64_t seed) {
+  LogicalResult compare(func::FuncOp function, Program &program, uint64_t seed) {
     std::mt19937_64 random(seed);
     SmallVector<SmallVector<ReferenceTensor>> arguments(ranks);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -60,7 +80,8 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
                              ? arguments[0][i]
                              : randomArgument(function, i, random));
     }
-    auto grid = GridAttr::get(&getContext(), {StringAttr::get(&getContext(), "tp")}, {int64_t(ranks)});
+    MLIRContext *context = function.getContext();
+    auto grid = GridAttr::get(context, {StringAttr::get(context, "tp")}, {int64_t(ranks)});
     FailureOr<SmallVector<RankValues>> wanted = interpretSpmd(grid, function, arguments);
     if (failed(wanted))
       return failure();
@@ -90,17 +111,21 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
 
   void runOnOperation() override {
     // Collectives of the interpreter and of the compiler ask the plan for group sizes only when blocks are padded.
-    auto program = HostProgram::compile(getOperation());
+    auto program = compile();
     if (!program) {
       getOperation().emitError(llvm::toString(program.takeError()));
-      return signalPassFailure();
+      return this->signalPassFailure();
     }
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    for (auto function : getOperation().template getOps<func::FuncOp>()) {
       if (!function.isPublic())
         continue;
+      if (std::string missing = (*program)->notExecuted(function); !missing.empty()) {
+        llvm::outs() << "@" << function.getSymName() << " not executed: " << missing << "\n";
+        continue;
+      }
       for (uint64_t round = 0; round < 3; ++round)
         if (failed(compare(function, **program, seed + round)))
-          return signalPassFailure();
+          return this->signalPassFailure();
       llvm::outs() << "@" << function.getSymName() << " agrees on " << ranks << " ranks (seeds " << seed << " to "
                    << seed + 2 << ")\n";
     }
@@ -108,6 +133,9 @@ struct TestHostNumericsPass : PassWrapper<TestHostNumericsPass, OperationPass<Mo
 };
 } // namespace
 
-void registerTestHostNumerics() { PassRegistration<TestHostNumericsPass>(); }
+void registerTestHostNumerics() {
+  PassRegistration<TestNumericsPass<HostProgram>>();
+  PassRegistration<TestNumericsPass<KernelProgram>>();
+}
 
 } // namespace mlir::ppc::test

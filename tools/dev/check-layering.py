@@ -34,6 +34,7 @@ MAY_USE = {
     "ConversionPasses": [],  # one list of passes for all conversions
     "Import/*": ["Sharding", "dialects/ppc", "Interfaces", "Model", "Support"],
     "Codegen": ["dialects/*", "Support"],
+    "Target": ["dialects/*", "Interfaces", "Support"],
     "Phases": ["Sharding", "Transforms/*", "Conversion/*", "ConversionPasses", "Analysis", "Planning", "CostModel", "Model", "Cluster", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Init": ["*", "*/*"],
     "tools/ppc-opt": ["Init", "Support"],

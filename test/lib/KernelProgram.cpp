@@ -1,0 +1,260 @@
+// The device phase, kernels, PTX, and its execution.
+#include "KernelProgram.h"
+#include "HostRuntime.h"
+#include "dialects/ppcrt/PpcRt.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "ppc/Phases/HostPhases.h"
+#include "ppc/Target/Cuda/Kernel.h"
+#include "ppc/Target/Cuda/Ptx.h"
+#include "test/CudaStandIn/Ptx/Fault.h"
+#include "test/CudaStandIn/Ptx/Launch.h"
+
+#include <cstring>
+
+namespace mlir::ppc::test {
+namespace {
+
+llvm::Error kernelError(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+int64_t byteSize(ShapedType type) { return type.getNumElements() * (type.getElementTypeBitWidth() / 8); }
+
+/// One element as the bits of its type.
+template <typename F> void withElement(Type element, F f) {
+  if (element.isF32())
+    f(float());
+  else if (element.isF64())
+    f(double());
+  else if (element.isBF16())
+    f(Bf16());
+  else if (element.isInteger(32))
+    f(int32_t());
+  else
+    f(int64_t());
+}
+
+void write(const ReferenceTensor &tensor, Type element, std::byte *data) {
+  withElement(element, [&](auto zero) {
+    for (auto [i, value] : llvm::enumerate(tensor.data)) {
+      auto bits = decltype(zero)(value);
+      std::memcpy(data + i * sizeof bits, &bits, sizeof bits);
+    }
+  });
+}
+
+ReferenceTensor read(RankedTensorType type, const std::byte *data) {
+  ReferenceTensor tensor = ReferenceTensor::zeros(type);
+  withElement(type.getElementType(), [&](auto bits) {
+    for (auto [i, value] : llvm::enumerate(tensor.data)) {
+      std::memcpy(&bits, data + i * sizeof bits, sizeof bits);
+      value = double(bits);
+    }
+  });
+  return tensor;
+}
+
+/// What is neither a kernel nor of no consequence on a device.
+bool isExecuted(Operation *op) {
+  return cuda::isKernelOp(op) ||
+         isa<memref::ViewOp, memref::GetGlobalOp, memref::LoadOp, func::CallOp, ppcrt::CallOp, func::ReturnOp>(op) ||
+         isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(op);
+}
+
+/// Programs for GPUs do not.
+bool usesDoubles(func::FuncOp function) {
+  return llvm::any_of(function.getArgumentTypes(), [](Type type) { return getElementTypeOrSelf(type).isF64(); });
+}
+
+/// The function that is called, if any is.
+StringRef calleeOf(Operation *op) {
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return call.getCallee();
+  if (auto call = dyn_cast<ppcrt::CallOp>(op))
+    return call.getCallee();
+  return {};
+}
+
+} // namespace
+
+struct KernelProgram::State {
+  OwningOpRef<ModuleOp> module;
+  llvm::DenseMap<Operation *, cuda::Kernel> kernels;
+  llvm::StringMap<std::string> missing; // by function
+  std::unique_ptr<ptx::Module> code;
+
+  llvm::Error build(StringRef chip, StringRef ptx);
+  llvm::Error launch(Operation *op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory);
+  llvm::Error call(func::FuncOp function, ArrayRef<uint64_t> arguments, ptx::GlobalMemory &memory);
+};
+
+KernelProgram::KernelProgram(std::unique_ptr<State> state) : state(std::move(state)) {}
+KernelProgram::~KernelProgram() = default;
+
+llvm::Expected<std::unique_ptr<KernelProgram>> KernelProgram::compile(ModuleOp module, StringRef chip, StringRef ptx) {
+  auto state = std::make_unique<State>();
+  state->module = OwningOpRef<ModuleOp>(module.clone());
+  for (auto function : state->module->getOps<func::FuncOp>())
+    if (function.isPublic() && !function->hasAttr(ppcrt::kRoutineAttr))
+      function->setAttr(ppcrt::kRoutineAttr, StringAttr::get(module.getContext(), "forward"));
+  PassManager device(module.getContext());
+  buildDevicePhase(device);
+  if (failed(device.run(*state->module)))
+    return kernelError("the device phase failed");
+  if (auto failure = state->build(chip, ptx))
+    return std::move(failure);
+  return std::unique_ptr<KernelProgram>(new KernelProgram(std::move(state)));
+}
+
+llvm::Error KernelProgram::State::build(StringRef chipName, StringRef ptx) {
+  MLIRContext *context = module->getContext();
+  context->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  OwningOpRef<ModuleOp> texts = ModuleOp::create(module->getLoc());
+  for (auto function : module->getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    SmallVector<Operation *> ops;
+    if (usesDoubles(function)) {
+      missing[function.getSymName()] = "f64";
+      continue;
+    }
+    for (Operation &op : function.getBody().front()) {
+      if (!isExecuted(&op) && missing[function.getSymName()].empty())
+        missing[function.getSymName()] = op.getName().getStringRef().str();
+      if (cuda::isKernelOp(&op))
+        ops.push_back(&op);
+    }
+    for (Operation *op : ops) {
+      auto kernel = cuda::buildLoopKernel(op, *texts, ("kernel" + llvm::Twine(kernels.size())).str());
+      if (failed(kernel))
+        return kernelError("a kernel of " + function.getSymName() + " cannot be built");
+      kernels[op] = *kernel;
+    }
+  }
+  PassManager lower(context);
+  cuda::buildLowerKernels(lower);
+  if (failed(lower.run(*texts)))
+    return kernelError("the kernels cannot be lowered");
+  auto chip = cuda::chipNamed(chipName);
+  if (!chip)
+    return chip.takeError();
+  auto text = cuda::emitPtx(*texts, *chip);
+  if (!text)
+    return text.takeError();
+  if (!ptx.empty()) {
+    std::error_code failure;
+    llvm::raw_fd_ostream(ptx, failure) << *text;
+    if (failure)
+      return kernelError("cannot write '" + ptx + "': " + failure.message());
+  }
+  try {
+    code = ptx::parse(*text);
+  } catch (const ptx::ParseError &failure) {
+    return kernelError(llvm::Twine("PTX: ") + failure.what() + "\n" + *text);
+  }
+  code->load([](int64_t, int64_t) { return 0; }, [](uint64_t, const std::vector<uint8_t> &) {});
+  return llvm::Error::success();
+}
+
+std::string KernelProgram::notExecuted(func::FuncOp function) const {
+  std::string found;
+  SmallVector<StringRef> pending{function.getSymName()};
+  llvm::SmallDenseSet<StringRef> seen;
+  while (!pending.empty() && found.empty()) {
+    StringRef name = pending.pop_back_val();
+    if (!seen.insert(name).second)
+      continue;
+    found = state->missing.lookup(name);
+    if (auto device = state->module->lookupSymbol<func::FuncOp>(name))
+      device.walk([&](Operation *op) {
+        if (StringRef callee = calleeOf(op); !callee.empty())
+          pending.push_back(callee);
+      });
+  }
+  return found;
+}
+
+llvm::Error KernelProgram::State::launch(Operation *op, const llvm::DenseMap<Value, uint64_t> &addresses,
+                                         ptx::GlobalMemory &memory) {
+  const cuda::Kernel &kernel = kernels.at(op);
+  const ptx::Function &function = *code->kernels.at(kernel.name);
+  std::vector<uint64_t> parameters;
+  for (Value buffer : kernel.buffers)
+    parameters.push_back(addresses.lookup(buffer));
+  ptx::LaunchShape shape;
+  shape.grid[0] = uint32_t(kernel.blocks);
+  shape.block[0] = uint32_t(kernel.threads);
+  try {
+    ptx::launch(function, shape, reinterpret_cast<const std::byte *>(parameters.data()), memory);
+  } catch (const ptx::Fault &fault) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    op->print(stream);
+    return kernelError(llvm::Twine(fault.what()) + " in " + text);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error KernelProgram::State::call(func::FuncOp function, ArrayRef<uint64_t> arguments, ptx::GlobalMemory &memory) {
+  llvm::DenseMap<Value, uint64_t> addresses;
+  for (auto [argument, address] : llvm::zip(function.getArguments(), arguments))
+    addresses[argument] = address;
+  for (Operation &op : function.getBody().front()) {
+    if (auto view = dyn_cast<memref::ViewOp>(op)) {
+      addresses[view] = addresses.lookup(view.getSource()) + uint64_t(*getConstantIntValue(view.getByteShift()));
+    } else if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
+      auto values = module->lookupSymbol<memref::GlobalOp>(global.getName()).getConstantInitValue();
+      ArrayRef<char> raw = cast<DenseElementsAttr>(values).getRawData();
+      int64_t bytes = byteSize(global.getType());
+      addresses[global] = memory.allocate(bytes);
+      std::byte *data = memory.find(addresses[global], bytes);
+      for (int64_t i = 0; i < bytes; ++i) // a splat is there once
+        data[i] = std::byte(raw[i % raw.size()]);
+    } else if (StringRef callee = calleeOf(&op); !callee.empty()) {
+      auto operands = llvm::map_to_vector(op.getOperands(), [&](Value value) { return addresses.lookup(value); });
+      if (auto failure = call(module->lookupSymbol<func::FuncOp>(callee), operands, memory))
+        return failure;
+    } else if (cuda::isKernelOp(&op)) {
+      if (auto failure = launch(&op, addresses, memory))
+        return failure;
+    } else if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
+      addresses[op.getResult(0)] = addresses.lookup(view.getViewSource()); // its offset is in its type
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<SmallVector<SmallVector<ReferenceTensor>>>
+KernelProgram::run(func::FuncOp function, ArrayRef<SmallVector<ReferenceTensor>> arguments) {
+  if (arguments.size() != 1)
+    return kernelError("kernels are executed on one rank");
+  ptx::GlobalMemory memory;
+  auto device = state->module->lookupSymbol<func::FuncOp>(function.getSymName());
+  SmallVector<uint64_t> buffers;
+  for (Type type : device.getArgumentTypes()) {
+    int64_t bytes = byteSize(cast<ShapedType>(type));
+    buffers.push_back(memory.allocate(bytes));
+    std::memset(memory.find(buffers.back(), bytes), 0xff, size_t(bytes));
+  }
+  auto data = [&](unsigned i) {
+    return memory.find(buffers[i], byteSize(cast<ShapedType>(device.getArgumentTypes()[i])));
+  };
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    write(arguments[0][i], cast<RankedTensorType>(type).getElementType(), data(i));
+  if (auto failure = state->call(device, buffers, memory))
+    return std::move(failure);
+  SmallVector<ReferenceTensor> results;
+  unsigned next = function.getNumArguments();
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    auto updated = function.getResultAttrOfType<IntegerAttr>(i, attr::destination);
+    results.push_back(read(cast<RankedTensorType>(type), data(updated ? updated.getInt() : next++)));
+  }
+  return SmallVector<SmallVector<ReferenceTensor>>{results};
+}
+
+} // namespace mlir::ppc::test
