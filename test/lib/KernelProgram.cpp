@@ -15,6 +15,7 @@
 #include "test/CudaStandIn/Ptx/Launch.h"
 
 #include <cstring>
+#include <map>
 
 namespace mlir::ppc::test {
 namespace {
@@ -62,13 +63,56 @@ ReferenceTensor read(RankedTensorType type, const std::byte *data) {
 /// What is neither a kernel nor of no consequence on a device.
 bool isExecuted(Operation *op) {
   return cuda::isKernelOp(op) ||
-         isa<memref::ViewOp, memref::GetGlobalOp, memref::LoadOp, func::CallOp, ppcrt::CallOp, func::ReturnOp>(op) ||
+         isa<ppcrt::GemmOp, ppcrt::CoordinateOp, memref::ViewOp, memref::GetGlobalOp, memref::LoadOp, func::CallOp,
+             ppcrt::CallOp, func::ReturnOp>(op) ||
          isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(op);
 }
 
 /// Programs for GPUs do not.
 bool usesDoubles(func::FuncOp function) {
   return llvm::any_of(function.getArgumentTypes(), [](Type type) { return getElementTypeOrSelf(type).isF64(); });
+}
+
+/// What a library does: sums in f64, rounded once.
+void multiply(ppcrt::GemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory) {
+  auto bytesOf = [&](Value buffer) {
+    return memory.find(addresses.lookup(buffer), byteSize(cast<ShapedType>(buffer.getType())));
+  };
+  auto element = [&](Value buffer, int64_t place) {
+    double value = 0;
+    withElement(getElementTypeOrSelf(buffer.getType()), [&](auto bits) {
+      std::memcpy(&bits, bytesOf(buffer) + place * int64_t(sizeof bits), sizeof bits);
+      value = double(bits);
+    });
+    return value;
+  };
+  ArrayRef<int64_t> sizes = op.getSizes(), strides = op.getStrides(), loops = op.getLoops();
+  std::map<int64_t, double> sums; // by place in C
+  SmallVector<int64_t> counts;
+  for (size_t i = 0; i < loops.size(); i += 4)
+    counts.push_back(loops[i]);
+  int64_t iterations = ShapedType::getNumElements(counts);
+  for (int64_t number = 0; number < iterations; ++number) {
+    int64_t a = 0, b = 0, c = 0, rest = number;
+    for (size_t i = counts.size(); i-- > 0; rest /= counts[i]) {
+      int64_t at = rest % counts[i];
+      a += at * loops[4 * i + 1], b += at * loops[4 * i + 2], c += at * loops[4 * i + 3];
+    }
+    for (int64_t i = 0; i < sizes[0]; ++i)
+      for (int64_t j = 0; j < sizes[1]; ++j) {
+        int64_t place = c + i * strides[4] + j * strides[5];
+        double &sum = sums.try_emplace(place, op.getAccumulate() ? element(op.getOut(), place) : 0.0).first->second;
+        for (int64_t k = 0; k < sizes[2]; ++k)
+          sum += element(op.getA(), a + i * strides[0] + k * strides[1]) *
+                 element(op.getB(), b + k * strides[2] + j * strides[3]);
+      }
+  }
+  withElement(getElementTypeOrSelf(op.getOut().getType()), [&](auto bits) {
+    for (auto [place, sum] : sums) {
+      bits = decltype(bits)(sum);
+      std::memcpy(bytesOf(op.getOut()) + place * int64_t(sizeof bits), &bits, sizeof bits);
+    }
+  });
 }
 
 /// The function that is called, if any is.
@@ -84,7 +128,7 @@ StringRef calleeOf(Operation *op) {
 
 struct KernelProgram::State {
   OwningOpRef<ModuleOp> module;
-  llvm::DenseMap<Operation *, cuda::Kernel> kernels;
+  llvm::DenseMap<Operation *, SmallVector<cuda::Kernel>> kernels;
   llvm::StringMap<std::string> missing; // by function
   std::unique_ptr<ptx::Module> code;
 
@@ -130,7 +174,7 @@ llvm::Error KernelProgram::State::build(StringRef chipName, StringRef ptx) {
         ops.push_back(&op);
     }
     for (Operation *op : ops) {
-      auto kernel = cuda::buildLoopKernel(op, *texts, ("kernel" + llvm::Twine(kernels.size())).str());
+      auto kernel = cuda::buildKernels(op, *texts, ("kernel" + llvm::Twine(kernels.size())).str());
       if (failed(kernel))
         return kernelError("a kernel of " + function.getSymName() + " cannot be built");
       kernels[op] = *kernel;
@@ -181,21 +225,22 @@ std::string KernelProgram::notExecuted(func::FuncOp function) const {
 
 llvm::Error KernelProgram::State::launch(Operation *op, const llvm::DenseMap<Value, uint64_t> &addresses,
                                          ptx::GlobalMemory &memory) {
-  const cuda::Kernel &kernel = kernels.at(op);
-  const ptx::Function &function = *code->kernels.at(kernel.name);
-  std::vector<uint64_t> parameters;
-  for (Value buffer : kernel.buffers)
-    parameters.push_back(addresses.lookup(buffer));
-  ptx::LaunchShape shape;
-  shape.grid[0] = uint32_t(kernel.blocks);
-  shape.block[0] = uint32_t(kernel.threads);
-  try {
-    ptx::launch(function, shape, reinterpret_cast<const std::byte *>(parameters.data()), memory);
-  } catch (const ptx::Fault &fault) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    op->print(stream);
-    return kernelError(llvm::Twine(fault.what()) + " in " + text);
+  for (const cuda::Kernel &kernel : kernels.at(op)) {
+    const ptx::Function &function = *code->kernels.at(kernel.name);
+    std::vector<uint64_t> parameters;
+    for (Value operand : kernel.operands) // the coordinate of the only rank is 0
+      parameters.push_back(addresses.lookup(operand));
+    ptx::LaunchShape shape;
+    shape.grid[0] = uint32_t(kernel.blocks);
+    shape.block[0] = uint32_t(kernel.threads);
+    try {
+      ptx::launch(function, shape, reinterpret_cast<const std::byte *>(parameters.data()), memory);
+    } catch (const ptx::Fault &fault) {
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      op->print(stream);
+      return kernelError(llvm::Twine(fault.what()) + " in " + text);
+    }
   }
   return llvm::Error::success();
 }
@@ -219,6 +264,8 @@ llvm::Error KernelProgram::State::call(func::FuncOp function, ArrayRef<uint64_t>
       auto operands = llvm::map_to_vector(op.getOperands(), [&](Value value) { return addresses.lookup(value); });
       if (auto failure = call(module->lookupSymbol<func::FuncOp>(callee), operands, memory))
         return failure;
+    } else if (auto product = dyn_cast<ppcrt::GemmOp>(op)) {
+      multiply(product, addresses, memory);
     } else if (cuda::isKernelOp(&op)) {
       if (auto failure = launch(&op, addresses, memory))
         return failure;

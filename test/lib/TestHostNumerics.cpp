@@ -32,6 +32,8 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
   Pass::Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("ranks along the axis tp"), llvm::cl::init(1)};
   Pass::Option<uint64_t> seed{*this, "seed", llvm::cl::desc("seed of the random numbers"), llvm::cl::init(1)};
 
+  Pass::Option<double> rounding{
+      *this, "rounding", llvm::cl::desc("what is lost beside the last rounding, as test.rounding"), llvm::cl::init(0)};
   Pass::Option<std::string> chip{*this, "chip", llvm::cl::desc("chip that kernels are compiled for"),
                                  llvm::cl::init("sm_80")};
   Pass::Option<std::string> ptx{*this, "ptx", llvm::cl::desc("file that the PTX of kernels is written to")};
@@ -43,8 +45,8 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
       return Program::compile(getOperation(), chip, ptx);
   }
 
-  /// Random values for an argument: `test.range = [low, high]` or [-1, 1); integers in [0, `test.below`). With
-  /// `test.value` that number. Representable in the element type.
+  /// Random values for an argument: `test.range = [low, high]` or [-1, 1); integers in [0, `test.below`) or [0, 8).
+  /// With `test.value` that number. Representable in the element type.
   ReferenceTensor randomArgument(func::FuncOp function, unsigned index, std::mt19937_64 &random) {
     auto type = cast<RankedTensorType>(function.getArgumentTypes()[index]);
     ReferenceTensor tensor = ReferenceTensor::zeros(type);
@@ -57,8 +59,8 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
     auto fixed = function.getArgAttrOfType<FloatAttr>(index, "test.value");
     for (double &value : tensor.data) {
       value = std::uniform_real_distribution<double>(low, high)(random);
-      if (below)
-        value = double(random() % uint64_t(below.getInt()));
+      if (below || type.getElementType().isInteger())
+        value = double(random() % uint64_t(below ? below.getInt() : 8));
       if (fixed)
         value = fixed.getValueAsDouble();
       if (type.getElementType().isF32())
@@ -96,6 +98,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
                                                                  : 1e-5;
         if (auto rounding = function->getAttrOfType<FloatAttr>("test.rounding"))
           tolerance += rounding.getValueAsDouble();
+        tolerance += this->rounding;
         for (auto [j, pair] : llvm::enumerate(llvm::zip((*wanted)[rank][i].data, (*got)[rank][i].data))) {
           auto [expected, actual] = pair;
           bool close =

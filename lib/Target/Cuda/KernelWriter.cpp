@@ -1,6 +1,7 @@
 // What all kernels have in common: parameters, values from outside, accesses of memory.
 #include "KernelWriter.h"
 
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -33,7 +34,7 @@ LogicalResult KernelWriter::collectBuffers() {
     }
     return WalkResult::advance();
   });
-  kernel.buffers.assign(buffers.begin(), buffers.end());
+  kernel.operands.assign(buffers.begin(), buffers.end());
   return failure(result.wasInterrupted());
 }
 
@@ -43,13 +44,13 @@ LogicalResult KernelWriter::begin() {
   MLIRContext *context = op->getContext();
   auto pointer = LLVM::LLVMPointerType::get(context, kGlobalSpace);
   auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(kernel.buffers.size(), pointer));
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(kernel.operands.size(), pointer));
   b.setInsertionPointToEnd(kernels.getBody());
   function = LLVM::LLVMFuncOp::create(b, kernel.name, type);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
-  for (auto [buffer, argument] : llvm::zip(kernel.buffers, entry->getArguments()))
+  for (auto [buffer, argument] : llvm::zip(kernel.operands, entry->getArguments()))
     map.map(buffer, argument);
   WalkResult result = op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
@@ -64,13 +65,19 @@ LogicalResult KernelWriter::capture(Value value) {
   if (map.contains(value))
     return success();
   Operation *producer = value.getDefiningOp();
+  if (isa_and_nonnull<ppcrt::CoordinateOp>(producer)) { // what differs from rank to rank
+    kernel.operands.push_back(value);
+    Value number = function.getBody().addArgument(b.getI64Type(), op->getLoc());
+    map.map(value, arith::IndexCastOp::create(b, b.getIndexType(), number).getResult());
+    return success();
+  }
   bool isScalarLoad = isa_and_nonnull<memref::LoadOp>(producer);
   if (!producer || producer->getNumRegions() || (!isScalarLoad && !isMemoryEffectFree(producer)))
     return op->emitError() << "a kernel cannot compute again what it takes from outside: " << value;
   for (Value operand : producer->getOperands()) {
     if (isa<MemRefType>(operand.getType()) && !map.contains(operand)) {
       // A buffer that only this value reads.
-      kernel.buffers.push_back(operand);
+      kernel.operands.push_back(operand);
       map.map(operand,
               function.getBody().addArgument(LLVM::LLVMPointerType::get(op->getContext(), kGlobalSpace), op->getLoc()));
       continue;

@@ -60,6 +60,9 @@ private:
   LogicalResult capture(Value value);
 };
 
+/// Attention is one kernel; its gradients are two, of queries, and of keys and values.
+FailureOr<SmallVector<Kernel>> buildAttentionKernels(Operation *op, ModuleOp kernels, StringRef name);
+
 /// Loops over a generic op, one iteration of its parallel loops a thread, reductions inside.
 void writeLoops(KernelWriter &w, linalg::GenericOp generic);
 /// Other loops: in one thread, but for an innermost loop over columns.

@@ -1,6 +1,8 @@
 // One op of loops on buffers -> a kernel: which shape it has, and the two that take any loops.
 #include "KernelWriter.h"
 
+#include "dialects/ppcrt/PpcRt.h"
+
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -107,7 +109,7 @@ void writeSequential(KernelWriter &w, scf::ForOp loop) {
 }
 
 bool isKernelOp(Operation *op) {
-  if (isa<linalg::LinalgOp, memref::CopyOp>(op))
+  if (isa<linalg::LinalgOp, memref::CopyOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp>(op))
     return true;
   if (!isa<scf::ForOp>(op))
     return false;
@@ -133,7 +135,9 @@ static FailureOr<Operation *> withLoops(Operation *op) {
   return op->emitError("no loops are known for it");
 }
 
-FailureOr<Kernel> buildLoopKernel(Operation *op, ModuleOp kernels, StringRef name) {
+FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, StringRef name) {
+  if (isa<ppcrt::AttentionOp, ppcrt::AttentionBackwardOp>(op))
+    return buildAttentionKernels(op, kernels, name);
   FailureOr<Operation *> loops = withLoops(op);
   if (failed(loops))
     return failure();
@@ -153,7 +157,7 @@ FailureOr<Kernel> buildLoopKernel(Operation *op, ModuleOp kernels, StringRef nam
     writeElementwise(w, generic, width);
   else
     writeLoops(w, generic);
-  return w.finish();
+  return SmallVector<Kernel>{w.finish()};
 }
 
 } // namespace mlir::ppc::cuda

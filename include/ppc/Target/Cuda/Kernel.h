@@ -15,20 +15,24 @@ namespace mlir::ppc::cuda {
 /// How a kernel is launched. All sizes are known when it is compiled.
 struct Kernel {
   std::string name;
-  /// What it is called with, in order: memrefs of the function that held the op, whose first bytes are the arguments.
-  SmallVector<Value> buffers;
+  /// What it is called with, in order, as values of the function that held the op: memrefs, whose first bytes'
+  /// addresses are the arguments, and results of `ppcrt.coordinate`, which are of 64 bits.
+  SmallVector<Value> operands;
   /// Blocks, and threads of each.
   int64_t blocks = 1, threads = 1;
 };
 
-/// True for ops that become a kernel each: `linalg` ops on memrefs, `memref.copy`, and `scf.for` without calls inside.
+/// True for ops that become kernels: `linalg` ops on memrefs, `memref.copy`, `scf.for` without calls inside, attention
+/// and its gradients.
 bool isKernelOp(Operation *op);
 
-/// Appends the kernel of `op` to `kernels` under `name`. Parallel loops of a `linalg` op are given to threads, one
-/// iteration each; loops of reductions run inside, in their order, so that sums are the same from run to run. Other
-/// loops run in one thread, but for an innermost loop whose iterations touch columns of their own, which are given to
-/// threads. Values from outside other than memrefs are computed again inside; what cannot be is an error at the op.
-FailureOr<Kernel> buildLoopKernel(Operation *op, ModuleOp kernels, StringRef name);
+/// Appends the kernels of `op` to `kernels`, under names that begin with `name`, in the order in which they are
+/// launched. Most ops become one. Parallel loops are given to threads, side by side where their elements lie side by
+/// side; rows are reduced by a warp or a block in a fixed tree, other reductions run inside of a thread in their order,
+/// so that sums are the same from run to run. Loops that are no `linalg` op run in one thread, but for an innermost
+/// loop whose iterations touch columns of their own. Values from outside other than memrefs are computed again inside;
+/// what cannot be is an error at the op.
+FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, StringRef name);
 
 } // namespace mlir::ppc::cuda
 
