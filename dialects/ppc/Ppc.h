@@ -15,6 +15,7 @@
 #include "ppc/Interfaces/DifferentiableOpInterface.h"
 #include "ppc/Interfaces/ReferenceOpInterface.h"
 #include "ppc/Interfaces/ShardingRuleOpInterface.h"
+#include "ppc/Interfaces/StrategyOpInterface.h"
 
 #include "dialects/ppc/IR/PpcDialect.h.inc"
 #include "dialects/ppc/IR/PpcEnums.h.inc"

@@ -92,10 +92,14 @@ private:
   template <typename OpTy>
   void addAttention(const TransferRow &place, OpTy op, int64_t keyWidths, int64_t valueWidths) {
     ArrayRef<int64_t> q = tensorType(op.getQ()).getShape(), k = tensorType(op.getK()).getShape();
-    int64_t pairs = 0;
-    for (int64_t query = 0; query < q[1]; ++query) {
-      int64_t last = op.getCausal() ? query + 1 + k[1] - q[1] : k[1];
-      pairs += op.getWindow() ? std::min<int64_t>(last, *op.getWindow()) : last;
+    int64_t queries = op.getQueries() ? op.getQueries()->getExtent() : q[1], pairs = 0;
+    for (int64_t first = 0; first < queries; first += q[1]) { // of the block that has most
+      int64_t own = 0;
+      for (int64_t query = first; query < std::min(first + q[1], queries); ++query) {
+        int64_t last = op.getCausal() ? query + 1 + k[1] - queries : k[1];
+        own += op.getWindow() ? std::min<int64_t>(last, *op.getWindow()) : last;
+      }
+      pairs = std::max(pairs, own);
     }
     int64_t width = keyWidths * k[3] + valueWidths * tensorType(op.getV()).getDimSize(3);
     addWork(place, true, 2.0 * double(pairs * q[0] * q[2] * q[3] * width));

@@ -86,7 +86,10 @@ OpLoops attentionLoops(AttentionOp op) {
   if (op.getSlopes())
     loops.operands.push_back(kSlopes);
   loops.results = {kOut, kRow};
-  loops.whole = "stdv"; // positions are counted from the first query and key
+  loops.whole = "tdv"; // each query looks at all keys
+  loops.indexed = 's'; // whose position decides which of them it sees
+  loops.block = op.getQueries().value_or(BlockAttr());
+  loops.indexedPaddingIsZero = true;
   loops.keepsZero = {false, false};
   return loops;
 }
@@ -97,7 +100,10 @@ OpLoops attentionBackwardLoops(AttentionBackwardOp op) {
   if (op.getSlopes())
     loops.operands.push_back(kSlopes);
   loops.results = {kQuery, kKey, kValue};
-  loops.whole = "stdv";
+  loops.whole = "tdv";
+  loops.indexed = 's'; // each query adds to the gradients of the keys and values that it sees
+  loops.block = op.getQueries().value_or(BlockAttr());
+  loops.indexedPaddingIsZero = true;
   loops.summed = "g"; // the heads of a group share keys and values
   loops.keepsZero = {true, true, true};
   return loops;
@@ -249,7 +255,10 @@ std::optional<OpLoops> loopsOf(Operation *op) {
       .Case([](EmbeddingBackwardOp op) { return embeddingBackwardLoops(op); })
       .Case([](RotaryOp op) {
         OpLoops loops = linearIn(pointwise(op, true), {0});
-        loops.whole = {loops.results[0][1], loops.results[0].back()}; // positions, and the pairs of a head
+        loops.whole = loops.results[0].back(); // the pairs of a head
+        loops.indexed = loops.results[0][1];   // positions
+        loops.block = op.getPositions().value_or(BlockAttr());
+        loops.indexedPaddingIsZero = true;
         return loops;
       })
       .Case([](PickOp op) { return linearIn(classLoops(op, op.getClasses()), {0}); })

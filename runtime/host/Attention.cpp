@@ -11,19 +11,21 @@
 
 namespace ppcrt {
 
-AttentionShape::AttentionShape(const int64_t *desc, double scale)
+AttentionShape::AttentionShape(const int64_t *desc, double scale, int64_t first)
     : type(DataType(desc[1])), batch(desc[2]), queries(desc[3]), keys(desc[4]), heads(desc[5]), groups(desc[6]),
-      keyDim(desc[7]), valueDim(desc[8]), causal(desc[9] != 0), window(desc[10]), scale(scale) {
-  if (desc[0] != 1)
-    fatal("ppcrt_attention: descriptor version %lld, this runtime knows 1", (long long)desc[0]);
+      keyDim(desc[7]), valueDim(desc[8]), causal(desc[9] != 0), window(desc[10]), scale(scale), first(first) {
+  if (desc[0] != 2)
+    fatal("ppcrt_attention: descriptor version %lld, this runtime knows 2", (long long)desc[0]);
   if (type != DataType::F32 && type != DataType::F64 && type != DataType::BF16)
     fatal("ppcrt_attention: type %lld is none of f32, f64 and bf16", (long long)desc[1]);
   for (int i = 2; i <= 10; ++i)
     if (desc[i] < 0)
       fatal("ppcrt_attention: size %lld is negative", (long long)desc[i]);
-  if (causal && keys < queries)
-    fatal("ppcrt_attention: %lld keys for %lld causal queries", (long long)keys, (long long)queries);
+  if (causal && first < 0)
+    fatal("ppcrt_attention: the first of the causal queries is at position %lld among the keys", (long long)first);
 }
+
+int64_t AttentionShape::realQueries() const { return std::clamp<int64_t>(keys - first, 0, queries); }
 
 int64_t AttentionShape::firstKey(int64_t query) const {
   return causal && window ? std::max<int64_t>(0, position(query) - window + 1) : 0;
@@ -83,6 +85,12 @@ public:
     int64_t blocks = (shape.queries + rows - 1) / rows, heads = shape.heads * shape.groups;
     forEach(shape.batch * heads * blocks, [&](int64_t i) {
       Tile tile = tileOf(i / blocks / heads, i / blocks % heads, i % blocks * rows);
+      for (int64_t i = tile.rows; i < tile.rows + tile.padding; ++i) {
+        lse[tile.lse + i * lseRow()] = 0;
+        std::fill_n(out + tile.out + i * outRow, shape.valueDim, T{});
+      }
+      if (!tile.rows)
+        return;
       Sum *scores = scratch<Sum>(0, rows * width), *result = scratch<Sum>(2, rows * shape.valueDim), sums[maxRows];
       multiply<T, Sum>(false, tile.rows, tile.width, shape.keyDim, {q + tile.q, qRow, 1}, {k + tile.k, 1, kRow},
                        {scores, width, 1});
@@ -123,6 +131,7 @@ private:
   // A block of queries of one head and the keys that any of them sees: offsets of its first elements.
   struct Tile {
     int64_t head, query, rows; // head: of all groups
+    int64_t padding;           // rows behind them whose results are zero
     int64_t firstKey, width;   // no more keys than there are
     int64_t q, k, v, out, lse;
   };
@@ -130,6 +139,10 @@ private:
   void backwardOfTile(const Tile &tile, const T *q, const T *k, const T *v, const T *out, const Sum *lse, const T *dout,
                       const Sum *slopes, T *dq, Sum *keySums, Sum *valueSums) {
     int64_t keyDim = shape.keyDim, valueDim = shape.valueDim;
+    for (int64_t i = tile.rows; i < tile.rows + tile.padding; ++i)
+      std::fill_n(dq + tile.q + i * qRow, keyDim, T{});
+    if (!tile.rows)
+      return;
     Sum *powers = scratch<Sum>(0, rows * width), *gradients = scratch<Sum>(1, rows * width),
         *result = scratch<Sum>(2, rows * keyDim);
     Matrix<const T> queries{q + tile.q, qRow, 1}, keys{k + tile.k, kRow, 1}, values{v + tile.v, vRow, 1},
@@ -191,9 +204,11 @@ private:
     Tile tile;
     tile.head = head;
     tile.query = query;
-    tile.rows = std::min(rows, shape.queries - query);
-    tile.firstKey = shape.firstKey(query) / keyBlock * keyBlock;
-    tile.width = std::min(shape.keys, roundUp(shape.lastKey(query + tile.rows - 1), keyBlock)) - tile.firstKey;
+    tile.rows = std::clamp<int64_t>(shape.realQueries() - query, 0, rows);
+    tile.padding = std::min(rows, shape.queries - query) - tile.rows;
+    tile.firstKey = tile.rows ? shape.firstKey(query) / keyBlock * keyBlock : 0;
+    tile.width =
+        tile.rows ? std::min(shape.keys, roundUp(shape.lastKey(query + tile.rows - 1), keyBlock)) - tile.firstKey : 0;
     int64_t firstQuery = b * shape.queries + query, firstKey = b * shape.keys + tile.firstKey,
             keyHead = head / shape.groups;
     tile.q = firstQuery * qRow + head * shape.keyDim;
@@ -232,18 +247,18 @@ void backward(const AttentionShape &shape, const void *q, const void *k, const v
 
 using namespace ppcrt;
 
-extern "C" void ppcrt_attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v,
-                                const void *slopes, void *out, void *lse) {
-  AttentionShape shape(desc, scale);
+extern "C" void ppcrt_attention(const int64_t *desc, double scale, int64_t first, const void *q, const void *k,
+                                const void *v, const void *slopes, void *out, void *lse) {
+  AttentionShape shape(desc, scale, first);
   (shape.type == DataType::F32   ? forward<float, float>
    : shape.type == DataType::F64 ? forward<double, double>
                                  : forward<Bf16, float>)(shape, q, k, v, slopes, out, lse);
 }
 
-extern "C" void ppcrt_attention_backward(const int64_t *desc, double scale, const void *q, const void *k, const void *v,
-                                         const void *out, const void *lse, const void *dout, const void *slopes,
-                                         void *dq, void *dk, void *dv) {
-  AttentionShape shape(desc, scale);
+extern "C" void ppcrt_attention_backward(const int64_t *desc, double scale, int64_t first, const void *q, const void *k,
+                                         const void *v, const void *out, const void *lse, const void *dout,
+                                         const void *slopes, void *dq, void *dk, void *dv) {
+  AttentionShape shape(desc, scale, first);
   (shape.type == DataType::F32   ? backward<float, float>
    : shape.type == DataType::F64 ? backward<double, double>
                                  : backward<Bf16, float>)(shape, q, k, v, out, lse, dout, slopes, dq, dk, dv);

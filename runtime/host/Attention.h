@@ -17,12 +17,15 @@ struct AttentionShape {
   bool causal;
   int64_t window; // 0: none
   double scale;
+  int64_t first; // position of the first query among the keys
 
-  // Calls fatal() on a descriptor that is not valid.
-  AttentionShape(const int64_t *desc, double scale);
+  // Calls fatal() on a descriptor or a position that is not valid.
+  AttentionShape(const int64_t *desc, double scale, int64_t first);
 
-  // Query i sees the keys [firstKey(i), lastKey(i)).
-  int64_t position(int64_t query) const { return query + keys - queries; }
+  // Queries behind these are padding.
+  int64_t realQueries() const;
+  // Query i, which is real, sees the keys [firstKey(i), lastKey(i)).
+  int64_t position(int64_t query) const { return first + query; }
   int64_t firstKey(int64_t query) const;
   int64_t lastKey(int64_t query) const;
 };

@@ -118,14 +118,16 @@ void ppcrt_reach(ppcrt_rank *rank, int64_t entry);
 void ppcrt_gemm(const int64_t *desc, const void *a, const void *b, void *c);
 
 // Attention (docs of ppc.attention) on row-major tensors of one type:
-//   [0] version 1  [1] type (F32, F64, or BF16 with `slopes` and `lse` in f32)  [2] batch  [3] queries  [4] keys  [5]
+//   [0] version 2  [1] type (F32, F64, or BF16 with `slopes` and `lse` in f32)  [2] batch  [3] queries  [4] keys  [5]
 //   kv heads  [6] query heads of each  [7] dim of queries and keys  [8] dim of values  [9] causal  [10] window, 0: none
-// `slopes` may be null. Outputs overlap no inputs.
-void ppcrt_attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes,
-                     void *out, void *lse);
-void ppcrt_attention_backward(const int64_t *desc, double scale, const void *q, const void *k, const void *v,
-                              const void *out, const void *lse, const void *dout, const void *slopes, void *dq,
-                              void *dk, void *dv);
+// `first` is the position of the first query among the keys (>= 0 where causal): queries may be a block of others, a
+// different one on each rank. Queries at or past the last key are padding: they are not read, their results are zero,
+// and they add nothing to the gradients of keys and values. `slopes` may be null. Outputs overlap no inputs.
+void ppcrt_attention(const int64_t *desc, double scale, int64_t first, const void *q, const void *k, const void *v,
+                     const void *slopes, void *out, void *lse);
+void ppcrt_attention_backward(const int64_t *desc, double scale, int64_t first, const void *q, const void *k,
+                              const void *v, const void *out, const void *lse, const void *dout, const void *slopes,
+                              void *dq, void *dk, void *dv);
 
 // ---- Measuring ----
 

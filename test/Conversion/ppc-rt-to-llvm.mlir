@@ -31,18 +31,19 @@ func.func @stage0.forward(%a: memref<4x8xf32>, %b: memref<8x4xf32>, %c: memref<4
 
 // -----
 
-// Attention: version, type, batch, queries, keys, kv heads, groups, head dim, value dim, causal, window; null stands for slopes
-// that there are not.
-// CHECK-DAG: llvm.mlir.global private constant @[[WIDE:ppc_attention_.*]](dense<[1, 0, 2, 4, 6, 1, 3, 8, 5, 0, 0]> : tensor<11xi64>)
-// CHECK-DAG: llvm.mlir.global private constant @[[NARROW:ppc_attention_.*]](dense<[1, 4, 1, 4, 4, 2, 2, 8, 8, 1, 3]> : tensor<11xi64>)
+// Attention: version, type, batch, queries, keys, kv heads, groups, head dim, value dim, causal, window; the position of the first
+// query; null stands for slopes that there are not.
+// CHECK-DAG: llvm.mlir.global private constant @[[WIDE:ppc_attention_.*]](dense<[2, 0, 2, 4, 6, 1, 3, 8, 5, 0, 0]> : tensor<11xi64>)
+// CHECK-DAG: llvm.mlir.global private constant @[[NARROW:ppc_attention_.*]](dense<[2, 4, 1, 4, 4, 2, 2, 8, 8, 1, 3]> : tensor<11xi64>)
 // CHECK: llvm.func internal @stage0.forward.body(
 // CHECK:   %[[DESC:.*]] = llvm.mlir.addressof @[[WIDE]]
 // CHECK:   %[[SCALE:.*]] = llvm.mlir.constant(5.000000e-01 : f64)
+// CHECK:   %[[FIRST:.*]] = llvm.mlir.constant(2 : i64) : i64
 // CHECK:   %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK:   llvm.call @ppcrt_attention(%[[DESC]], %[[SCALE]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[NULL]], %{{[^,]*}}, %{{[^,]*}}) :
+// CHECK:   llvm.call @ppcrt_attention(%[[DESC]], %[[SCALE]], %[[FIRST]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[NULL]], %{{[^,]*}}, %{{[^,]*}}) :
 // CHECK:   llvm.mlir.addressof @[[NARROW]]
 // CHECK-NOT: llvm.mlir.zero
-// CHECK:   llvm.call @ppcrt_attention_backward(%{{([^,]*, ){11}[^,]*}}) :
+// CHECK:   llvm.call @ppcrt_attention_backward(%{{([^,]*, ){12}[^,]*}}) :
 func.func @stage0.forward(%q: memref<2x4x1x3x8xf32>, %k: memref<2x6x1x8xf32>, %v: memref<2x6x1x5xf32>, %o: memref<2x4x1x3x5xf32>,
     %l: memref<2x4x1x3xf32>, %h: memref<1x4x2x2x8xbf16>, %n: memref<1x4x2x8xbf16>, %m: memref<1x4x2x2xf32>, %s: memref<2x2xf32>)
     attributes {ppcrt.routine = "forward"} {

@@ -71,3 +71,14 @@ func.func @narrow_rows(%q: tensor<1x4x1x2x8xbf16>, %k: tensor<1x4x1x8xbf16>, %do
   %dq, %dk, %dv = ppc.attention_backward %q, %k, %k, %out, %lse, %dout scale 5.0e-01 causal slopes %slopes as tensor<1x2xbf16> : tensor<1x4x1x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x2x8xbf16>, tensor<1x4x1x2xbf16>
   return %dk : tensor<1x4x1x8xbf16>
 }
+
+// Where the block of queries begins is known when it runs: the third rank of the axis cp holds queries 8 to 11, behind two more keys.
+// CHECK-LABEL: func.func @block_of_queries
+// CHECK:         %[[C:.*]] = ppcrt.coordinate group
+// CHECK:         %[[START:.*]] = arith.muli %[[C]], %c4{{.*}} : index
+// CHECK:         %[[FIRST:.*]] = arith.addi %[[START]], %c2{{.*}} : index
+// CHECK:         ppcrt.attention ins({{.*}}) outs({{.*}}) scale 5.000000e-01 causal first %[[FIRST]]
+func.func @block_of_queries(%q: tensor<1x4x1x2x8xf32>, %k: tensor<1x14x1x8xf32>) -> tensor<1x4x1x2x8xf32> {
+  %out, %lse = ppc.attention %q, %k, %k scale 5.0e-01 causal queries <[cp], 12> : tensor<1x4x1x2x8xf32>, tensor<1x14x1x8xf32>, tensor<1x14x1x8xf32> -> tensor<1x4x1x2x8xf32>, tensor<1x4x1x2xf32>
+  return %out : tensor<1x4x1x2x8xf32>
+}

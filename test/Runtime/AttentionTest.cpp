@@ -1,5 +1,5 @@
 // ppcrt_attention and its gradients against the definition in f64: random shapes, windows, groups and slopes, sizes
-// that are no multiples of a tile, one query, more keys than queries.
+// that are no multiples of a tile, one query, more keys than queries, blocks of queries with padding.
 #include "runtime/core/DataType.h"
 #include "runtime/host/Threads.h"
 #include "runtime/include/ppcrt.h"
@@ -15,12 +15,14 @@ namespace {
 struct Shape {
   int64_t batch, queries, keys, heads, groups, keyDim, valueDim, causal, window;
   bool slopes;
+  int64_t first = -1; // position of the first query among the keys; -1: the last query is at the last key
+  int64_t firstQuery() const { return first < 0 ? keys - queries : first; }
 };
 
 std::ostream &operator<<(std::ostream &out, const Shape &s) {
   return out << "batch " << s.batch << ", queries " << s.queries << ", keys " << s.keys << ", heads " << s.heads
              << " x " << s.groups << ", dims " << s.keyDim << " and " << s.valueDim << ", causal " << s.causal
-             << ", window " << s.window << ", slopes " << s.slopes;
+             << ", window " << s.window << ", slopes " << s.slopes << ", first at " << s.firstQuery();
 }
 
 struct Result {
@@ -53,7 +55,9 @@ Result definition(const Shape &s, const Operands &in, double scale) {
            std::vector<double>(in.k.size()), std::vector<double>(in.v.size())};
   for (int64_t row = 0; row < rows; ++row) {
     int64_t head = row % heads, query = row / heads % s.queries, b = row / heads / s.queries,
-            own = query + s.keys - s.queries;
+            own = query + s.firstQuery();
+    if (own >= s.keys)
+      continue; // padding
     auto keyRow = [&](int64_t j) { return (b * s.keys + j) * s.heads + head / s.groups; };
     auto sees = [&](int64_t j) { return !s.causal || (j <= own && (!s.window || j > own - s.window)); };
     std::vector<double> p(s.keys), dp(s.keys);
@@ -112,7 +116,7 @@ template <typename T> std::vector<double> wide(const std::vector<T> &values) {
 
 // T: of operands and results; Row: of logarithms and slopes.
 template <typename T, typename Row> Result call(int32_t type, const Shape &s, const Operands &in, double scale) {
-  const int64_t desc[] = {1,        type,     s.batch,    s.queries, s.keys,  s.heads,
+  const int64_t desc[] = {2,        type,     s.batch,    s.queries, s.keys,  s.heads,
                           s.groups, s.keyDim, s.valueDim, s.causal,  s.window};
   std::vector<T> q = typed<T>(in.q), k = typed<T>(in.k), v = typed<T>(in.v), dout = typed<T>(in.dout);
   std::vector<Row> slopes = typed<Row>(in.slopes);
@@ -120,9 +124,14 @@ template <typename T, typename Row> Result call(int32_t type, const Shape &s, co
   T garbage = convert<T>(std::nan(""));
   std::vector<T> out(dout.size(), garbage), dq(q.size(), garbage), dk(k.size(), garbage), dv(v.size(), garbage);
   std::vector<Row> lse(s.batch * s.queries * s.heads * s.groups, Row(NAN));
-  ppcrt_attention(desc, scale, q.data(), k.data(), v.data(), slope, out.data(), lse.data());
-  ppcrt_attention_backward(desc, scale, q.data(), k.data(), v.data(), out.data(), lse.data(), dout.data(), slope,
-                           dq.data(), dk.data(), dv.data());
+  for (int64_t row = 0; row < int64_t(lse.size()); ++row) // padding is not looked at
+    if (row / (s.heads * s.groups) % s.queries + s.firstQuery() >= s.keys) {
+      std::fill_n(q.begin() + row * s.keyDim, s.keyDim, garbage);
+      std::fill_n(dout.begin() + row * s.valueDim, s.valueDim, garbage);
+    }
+  ppcrt_attention(desc, scale, s.firstQuery(), q.data(), k.data(), v.data(), slope, out.data(), lse.data());
+  ppcrt_attention_backward(desc, scale, s.firstQuery(), q.data(), k.data(), v.data(), out.data(), lse.data(),
+                           dout.data(), slope, dq.data(), dk.data(), dv.data());
   return {wide(out), wide(lse), wide(dq), wide(dk), wide(dv)};
 }
 
@@ -180,7 +189,54 @@ TEST(Attention, AgreesWithItsDefinitionOnRandomShapes) {
     shape.keys = shape.queries + size(100) - 1;
     if (shape.causal && random() % 2)
       shape.window = size(shape.keys + 10);
+    if (random() % 2) // some of the first blocks, or one that is padding in part or as a whole
+      shape.first = size(shape.keys + 5) - 1;
     compare(shape, seed);
+  }
+}
+
+// Queries cut in blocks: the blocks' results are those of the whole, gradients of keys and values add up to them.
+TEST(Attention, BlocksOfQueriesMakeTheWhole) {
+  const int64_t queries = 150, blocks = 4, local = 38; // the last block has two rows of padding
+  for (int64_t window : {0, 50}) {
+    Shape shape{2, queries, queries + 3, 2, 2, 8, 6, 1, window, true};
+    std::mt19937_64 random(1);
+    Operands in = draw(shape, random);
+    Result whole = call<double, double>(PPCRT_F64, shape, in, 0.3), sum = whole;
+    std::fill(sum.dk.begin(), sum.dk.end(), 0);
+    std::fill(sum.dv.begin(), sum.dv.end(), 0);
+    int64_t heads = shape.heads * shape.groups;
+    for (int64_t block = 0; block < blocks; ++block) {
+      Shape part = shape;
+      part.queries = local;
+      part.first = 3 + block * local;
+      auto forRows = [&](auto body) { // rows of the block and of the whole
+        for (int64_t b = 0; b < shape.batch; ++b)
+          for (int64_t i = 0; i < local && block * local + i < queries; ++i)
+            for (int64_t head = 0; head < heads; ++head)
+              body((b * local + i) * heads + head, (b * queries + block * local + i) * heads + head);
+      };
+      int64_t rows = shape.batch * local * heads;
+      Operands mine{std::vector<double>(rows * 8), in.k, in.v, in.slopes, std::vector<double>(rows * 6)};
+      forRows([&](int64_t to, int64_t from) {
+        std::copy_n(in.q.begin() + from * 8, 8, mine.q.begin() + to * 8);
+        std::copy_n(in.dout.begin() + from * 6, 6, mine.dout.begin() + to * 6);
+      });
+      Result got = call<double, double>(PPCRT_F64, part, mine, 0.3);
+      forRows([&](int64_t mineAt, int64_t at) {
+        std::copy_n(got.out.begin() + mineAt * 6, 6, sum.out.begin() + at * 6);
+        std::copy_n(got.dq.begin() + mineAt * 8, 8, sum.dq.begin() + at * 8);
+        sum.lse[at] = got.lse[mineAt];
+      });
+      for (size_t i = 0; i < got.dk.size(); ++i)
+        sum.dk[i] += got.dk[i];
+      for (size_t i = 0; i < got.dv.size(); ++i)
+        sum.dv[i] += got.dv[i];
+    }
+    for (auto [found, expected] :
+         {std::pair(&sum.out, &whole.out), std::pair(&sum.lse, &whole.lse), std::pair(&sum.dq, &whole.dq),
+          std::pair(&sum.dk, &whole.dk), std::pair(&sum.dv, &whole.dv)})
+      EXPECT_LT(difference(*found, *expected), 1e-12) << shape;
   }
 }
 

@@ -147,16 +147,18 @@ void gemm(const int64_t *desc, const void *a, const void *b, void *c) {
   return desc[1] == 0 ? products<float, float>(numbers, a, b, c) : products<double, double>(numbers, a, b, c);
 }
 
-/// Attention query by query; calls `body(query head, query, first key, last key, powers that sum to 1, logarithm of
-/// their sum)`.
+/// Attention query by query, of those that are no padding; calls `body(query head, query, first key, last key, powers
+/// that sum to 1, logarithm of their sum)`.
 template <typename T, typename Row>
-void attentionRows(const int64_t *desc, double scale, const T *q, const T *k, const Row *slopes,
+void attentionRows(const int64_t *desc, double scale, int64_t position, const T *q, const T *k, const Row *slopes,
                    const std::function<void(int64_t, int64_t, int64_t, int64_t, std::vector<double> &, double)> &body) {
   int64_t batch = desc[2], queries = desc[3], keys = desc[4], groups = desc[6], heads = desc[5] * groups, dim = desc[7];
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < queries; ++i)
       for (int64_t head = 0; head < heads; ++head) {
-        int64_t row = (b * queries + i) * heads + head, own = i + keys - queries;
+        int64_t row = (b * queries + i) * heads + head, own = position + i;
+        if (own >= keys)
+          continue;
         std::vector<double> scores(keys);
         double largest = -HUGE_VAL, sum = 0;
         int64_t last = desc[9] ? own + 1 : keys,
@@ -177,10 +179,13 @@ void attentionRows(const int64_t *desc, double scale, const T *q, const T *k, co
 }
 
 template <typename T, typename Row>
-void attendRows(const int64_t *desc, double scale, const T *q, const T *k, const T *v, const Row *slopes, T *out,
-                Row *lse) {
+void attendRows(const int64_t *desc, double scale, int64_t position, const T *q, const T *k, const T *v,
+                const Row *slopes, T *out, Row *lse) {
+  int64_t rows = desc[2] * desc[3] * desc[5] * desc[6];
+  std::fill(lse, lse + rows, Row(0));
+  std::fill(out, out + rows * desc[8], T(0));
   attentionRows<T, Row>(
-      desc, scale, q, k, slopes,
+      desc, scale, position, q, k, slopes,
       [&](int64_t row, int64_t keyRow, int64_t first, int64_t last, std::vector<double> &p, double logarithm) {
         lse[row] = Row(logarithm);
         for (int64_t d = 0; d < desc[8]; ++d) {
@@ -193,11 +198,12 @@ void attendRows(const int64_t *desc, double scale, const T *q, const T *k, const
 }
 
 template <typename T, typename Row>
-void attendRowsBackward(const int64_t *desc, double scale, const T *q, const T *k, const T *v, const T *dout,
-                        const Row *slopes, T *dq, T *dk, T *dv) {
+void attendRowsBackward(const int64_t *desc, double scale, int64_t position, const T *q, const T *k, const T *v,
+                        const T *dout, const Row *slopes, T *dq, T *dk, T *dv) {
   int64_t heads = desc[5], dim = desc[7], width = desc[8], keyRows = desc[2] * desc[4] * heads;
   std::vector<double> keySums(keyRows * dim), valueSums(keyRows * width);
-  attentionRows<T, Row>(desc, scale, q, k, slopes,
+  std::fill(dq, dq + desc[2] * desc[3] * heads * desc[6] * dim, T(0));
+  attentionRows<T, Row>(desc, scale, position, q, k, slopes,
                         [&](int64_t row, int64_t keyRow, int64_t first, int64_t last, std::vector<double> &p, double) {
                           std::vector<double> dp(desc[4]);
                           double delta = 0;
@@ -228,30 +234,31 @@ template <typename T> const T *as(const void *data) { return static_cast<const T
 template <typename T> T *as(void *data) { return static_cast<T *>(data); }
 
 template <typename T, typename Row>
-void attend(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes,
-            void *out, void *lse) {
-  attendRows<T, Row>(desc, scale, as<T>(q), as<T>(k), as<T>(v), as<Row>(slopes), as<T>(out), as<Row>(lse));
+void attend(const int64_t *desc, double scale, int64_t first, const void *q, const void *k, const void *v,
+            const void *slopes, void *out, void *lse) {
+  attendRows<T, Row>(desc, scale, first, as<T>(q), as<T>(k), as<T>(v), as<Row>(slopes), as<T>(out), as<Row>(lse));
 }
 
 template <typename T, typename Row>
-void attendBackward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *,
-                    const void *, const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
-  attendRowsBackward<T, Row>(desc, scale, as<T>(q), as<T>(k), as<T>(v), as<T>(dout), as<Row>(slopes), as<T>(dq),
+void attendBackward(const int64_t *desc, double scale, int64_t first, const void *q, const void *k, const void *v,
+                    const void *, const void *, const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
+  attendRowsBackward<T, Row>(desc, scale, first, as<T>(q), as<T>(k), as<T>(v), as<T>(dout), as<Row>(slopes), as<T>(dq),
                              as<T>(dk), as<T>(dv));
 }
 
-void attention(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *slopes,
-               void *out, void *lse) {
+void attention(const int64_t *desc, double scale, int64_t first, const void *q, const void *k, const void *v,
+               const void *slopes, void *out, void *lse) {
   auto run = desc[1] == 0 ? attend<float, float> : desc[1] == 1 ? attend<double, double> : attend<Bf16, float>;
-  run(desc, scale, q, k, v, slopes, out, lse);
+  run(desc, scale, first, q, k, v, slopes, out, lse);
 }
 
-void attentionBackward(const int64_t *desc, double scale, const void *q, const void *k, const void *v, const void *out,
-                       const void *lse, const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
+void attentionBackward(const int64_t *desc, double scale, int64_t first, const void *q, const void *k, const void *v,
+                       const void *out, const void *lse, const void *dout, const void *slopes, void *dq, void *dk,
+                       void *dv) {
   auto run = desc[1] == 0   ? attendBackward<float, float>
              : desc[1] == 1 ? attendBackward<double, double>
                             : attendBackward<Bf16, float>;
-  run(desc, scale, q, k, v, out, lse, dout, slopes, dq, dk, dv);
+  run(desc, scale, first, q, k, v, out, lse, dout, slopes, dq, dk, dv);
 }
 
 } // namespace

@@ -107,7 +107,7 @@ void RuleTry::cutLoops() {
     cut(operands, rule.operands);
     if (!cut(results, rule.results) && !keepsReductions)
       reductions.push_back({axis, rule.factors[factor].combiner});
-    for (StringRef name : {"rows", "classes", "experts"})
+    for (StringRef name : {"rows", "classes", "experts", "positions", "queries"})
       if (!keepsBlock && llvm::is_contained(op->getRegisteredInfo()->getAttributeNames(), builder.getStringAttr(name)))
         block = builder.getNamedAttr(
             name, BlockAttr::get(op->getContext(), builder.getArrayAttr({axis}), rule.factors[factor].size));
@@ -195,7 +195,7 @@ bool RuleTry::draw() {
     return false;
   for (int axis = 0; axis < 2; ++axis)
     extents.push_back(chance(30) ? -1 : sizes[number(sizes.size())]);
-  for (StringRef name : {"rows", "classes", "experts"})
+  for (StringRef name : {"rows", "classes", "experts", "positions", "queries"})
     if (llvm::is_contained(op->getRegisteredInfo()->getAttributeNames(), builder.getStringAttr(name)) && chance(80))
       block = builder.getNamedAttr(name, BlockAttr::get(context, builder.getArrayAttr({grid.getNames()[number(2)]}),
                                                         sizes[number(sizes.size())]));

@@ -142,6 +142,10 @@ private:
         if (draw(random, 0, 3) == 0) // most results lie as the program likes
           function.setResultAttr(number, attr::sharding, randomSharding(cast<RankedTensorType>(type), grid, 0, random));
     }
+    module.walk([&](StrategyOpInterface op) {
+      SmallVector<StringRef> names = op.getStrategies();
+      (void)op.chooseStrategy(names[draw(random, 0, names.size() - 1)]);
+    });
   }
 
   LogicalResult run(ModuleOp module, ArrayRef<std::unique_ptr<Pass> (*)()> passes) {

@@ -11,9 +11,10 @@ FailureOr<Value> AttentionOp::buildGradient(OpBuilder &builder, unsigned operand
     return emitOpError("cannot be differentiated through 'lse', only through 'out'");
   if (operand == 3)
     return Value();
-  auto backward = AttentionBackwardOp::create(
-      builder, getLoc(), TypeRange{getQ().getType(), getK().getType(), getV().getType()}, getQ(), getK(), getV(),
-      getOut(), getLse(), dy[0], getSlopes(), getScaleAttr(), getCausalAttr(), getWindowAttr());
+  auto backward =
+      AttentionBackwardOp::create(builder, getLoc(), TypeRange{getQ().getType(), getK().getType(), getV().getType()},
+                                  getQ(), getK(), getV(), getOut(), getLse(), dy[0], getSlopes(), getScaleAttr(),
+                                  getCausalAttr(), getWindowAttr(), getStrategyAttr(), getQueriesAttr());
   return Value(backward->getResult(operand));
 }
 

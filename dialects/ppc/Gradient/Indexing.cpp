@@ -20,7 +20,7 @@ SmallVector<Value> EmbeddingOp::keptForGradient(unsigned operand) {
 // A rotation: its transpose is the rotation backwards.
 FailureOr<Value> RotaryOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<Value> dy) {
   return RotaryOp::create(builder, getLoc(), dy[0].getType(), dy[0], getFrequenciesAttr(), getOffsetAttr(),
-                          getInterleavedAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr())
+                          getInterleavedAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr(), getPositionsAttr())
       .getResult();
 }
 SmallVector<Value> RotaryOp::keptForGradient(unsigned) { return {}; }

@@ -14,7 +14,7 @@ void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Valu
   out.push_back(tensorType(v).getShape().back());
   build(builder, state, withShape(type, out), RankedTensorType::get(row, sumType(type.getElementType())), q, k, v,
         slopes, builder.getF64FloatAttr(scale), causal ? builder.getUnitAttr() : UnitAttr(),
-        window ? builder.getI64IntegerAttr(window) : IntegerAttr());
+        window ? builder.getI64IntegerAttr(window) : IntegerAttr(), AttentionStrategyAttr(), BlockAttr());
 }
 
 template <typename OpTy> static LogicalResult verifyAttention(OpTy op) {
@@ -36,9 +36,11 @@ template <typename OpTy> static LogicalResult verifyAttention(OpTy op) {
     return op.emitOpError() << "'lse' must be " << withShape(q, row) << ", found " << op.getLse().getType();
   if (q.getElementType() != k.getElementType() || q.getElementType() != v.getElementType()) // attention_c3
     return op.emitOpError() << "element types differ: " << q << ", " << k << " and " << v;
-  if (op.getCausal() && k.getDimSize(1) < q.getDimSize(1)) // attention_c4
+  std::optional<BlockAttr> block = op.getQueries();
+  int64_t queries = block ? block->getExtent() : q.getDimSize(1);
+  if (op.getCausal() && k.getDimSize(1) < queries) // attention_c4
     return op.emitOpError() << "causal attention needs at least as many keys as queries, found " << k.getDimSize(1)
-                            << " keys and " << q.getDimSize(1) << " queries";
+                            << " keys and " << queries << " queries";
   if (std::optional<int64_t> window = op.getWindow()) // attention_c5
     if (!op.getCausal() || *window < 1)
       return op.emitOpError() << "window is " << *window << (op.getCausal() ? "" : " without 'causal'")
@@ -47,8 +49,39 @@ template <typename OpTy> static LogicalResult verifyAttention(OpTy op) {
   if (op.getSlopes() && op.getSlopes().getType() != slopes && // attention_c6
       op.getSlopes().getType() != RankedTensorType::get(slopes.getShape(), sum))
     return op.emitOpError() << "'slopes' must be " << slopes << ", found " << op.getSlopes().getType();
+  if (block && queries < q.getDimSize(1)) // attention_c7
+    return op.emitOpError() << "holds " << q.getDimSize(1) << " queries as a block of " << queries;
+  if (block && op.getStrategy())
+    return op.emitOpError() << "holds a block of the queries and has strategy " << op.getStrategyAttr()
+                            << " still; partitioning takes it away";
   return success();
 }
+
+template <typename OpTy> static LogicalResult choose(OpTy op, StringRef name) {
+  std::optional<AttentionStrategy> strategy = symbolizeAttentionStrategy(name);
+  if (!strategy)
+    return failure();
+  if (*strategy == AttentionStrategy::Whole)
+    op.removeStrategyAttr();
+  else
+    op.setStrategy(*strategy);
+  return success();
+}
+
+static SmallVector<StringRef> attentionStrategies() {
+  return {stringifyAttentionStrategy(AttentionStrategy::Whole), stringifyAttentionStrategy(AttentionStrategy::Gather)};
+}
+
+template <typename OpTy> static StringRef chosen(OpTy op) {
+  return stringifyAttentionStrategy(op.getStrategy().value_or(AttentionStrategy::Whole));
+}
+
+SmallVector<StringRef> AttentionOp::getStrategies() { return attentionStrategies(); }
+StringRef AttentionOp::getChosenStrategy() { return chosen(*this); }
+LogicalResult AttentionOp::chooseStrategy(StringRef name) { return choose(*this, name); }
+SmallVector<StringRef> AttentionBackwardOp::getStrategies() { return attentionStrategies(); }
+StringRef AttentionBackwardOp::getChosenStrategy() { return chosen(*this); }
+LogicalResult AttentionBackwardOp::chooseStrategy(StringRef name) { return choose(*this, name); }
 
 LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
 LogicalResult AttentionBackwardOp::verify() { return verifyAttention(*this); }

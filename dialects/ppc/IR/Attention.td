@@ -2,9 +2,9 @@
 #ifndef PPC_IR_ATTENTION_TD
 #define PPC_IR_ATTENTION_TD
 
-include "dialects/ppc/IR/PpcDialect.td"
+include "dialects/ppc/IR/PpcAttrs.td"
 
-def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention"> {
+def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [DeclareOpInterfaceMethods<StrategyOpInterface>]> {
   let summary = "scaled dot-product attention with grouped heads";
   let description = [{
     `q` is `[batch, query, kv head, group, head dim]`, `k` is `[batch, key, kv head, head dim]` and `v`
@@ -14,49 +14,71 @@ def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention"> {
     `out_i = sum_j e^{s_j - lse_i} v_j`. Without `slopes` (ALiBi, Press et al., 2021; one per query head) the slope is 0;
     slopes are constants and receive no gradient.
 
+    With `queries`, the op holds one block of the queries and all keys: local query i is query `start + i` of the block's extent Q,
+    at key position `p = start + i + keys - Q`. Rows past the extent are padding; their results are zero.
+
+    `strategy` says how ranks share the op where the sequence is cut. `<whole>`, or none: nobody cuts it. `<gather>`: queries may
+    be cut; keys and values are gathered, and their gradients, to which each block of queries adds, are reduced to blocks again:
+    ```
+    device 0: q0 k0 v0          q0 k v    out0          dq0 (part of dk, dv)        dq0 dk0 dv0
+    device 1: q1 k1 v1    ->    q1 k v    out1    ->    dq1 (part of dk, dv)   ->   dq1 dk1 dv1
+    ```
+
     C1: ranks are 5, 4, 4; batch, kv head and head dim agree; keys and values are equally many.
     C2: `out` is `q` with the value dim for the head dim; `lse` is `[batch, query, kv head, group]`. Scores and powers are f32
     at least; powers are rounded to the type of `v` for their product.
     C3: element types are equal; `lse` and `slopes` may have f32 where the others have 16 bits. C4: with `causal`, there are at
-    least as many keys as queries.
-    C5: `window` is at least 1 and goes with `causal`. C6: `slopes` is `[kv head, group]`.
+    least as many keys as queries (as the extent of `queries`).
+    C5: `window` is at least 1 and goes with `causal`. C6: `slopes` is `[kv head, group]`. C7: the extent of `queries` is no less than
+    the queries of the op, and `strategy` is gone where there is such a block.
 
     Example: `%out, %lse = ppc.attention %q, %k, %v scale 5.000000e-01 causal window 4 : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>`
   }];
   let arguments = (ins Ppc_FloatTensor:$q, Ppc_FloatTensor:$k, Ppc_FloatTensor:$v, Optional<Ppc_FloatTensor>:$slopes,
-                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
+                       F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       OptionalAttr<Ppc_AttentionStrategyAttr>:$strategy, OptionalAttr<Ppc_BlockAttr>:$queries);
   let results = (outs Ppc_FloatTensor:$out, Ppc_FloatTensor:$lse);
   let builders = [
     OpBuilder<(ins "::mlir::Value":$q, "::mlir::Value":$k, "::mlir::Value":$v, "double":$scale, "bool":$causal,
                    CArg<"::mlir::Value", "{}">:$slopes, CArg<"int64_t", "0">:$window)>
   ];
   let assemblyFormat = [{
-    $q `,` $k `,` $v `scale` $scale (`causal` $causal^)? (`window` $window^)? (`slopes` $slopes^ `as` type($slopes))? attr-dict
+    $q `,` $k `,` $v `scale` $scale (`causal` $causal^)? (`window` $window^)? (`slopes` $slopes^ `as` type($slopes))?
+    (`strategy` $strategy^)? (`queries` $queries^)? attr-dict
     `:` type($q) `,` type($k) `,` type($v) `->` type($out) `,` type($lse)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = "bool setFactorBlock(unsigned factor, ::mlir::Attribute block);";
 }
 
 def Ppc_AttentionBackwardOp : Ppc_FinalOp<"attention_backward", "second derivatives are not built", [
-    AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>]> {
+    DeclareOpInterfaceMethods<StrategyOpInterface>, AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>,
+    AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>]> {
   let summary = "gradients of attention";
   let description = [{
     With `p_ij = e^{s_ij - lse_i}` recomputed and `delta_i = dout_i . out_i`: `dv_j = sum_i p_ij dout_i`,
     `ds_ij = p_ij (dout_i . v_j - delta_i)`, `dq_i = scale * sum_j ds_ij k_j`, `dk_j = scale * sum_i ds_ij q_i`
-    (Dao et al., FlashAttention, 2022); sums over i also run over the groups of a kv head. C1 to C6 as `attention`.
-    Gradients have the types of q, k, v. Created by autodiff.
+    (Dao et al., FlashAttention, 2022); sums over i also run over the groups of a kv head. C1 to C7 as `attention`.
+    `queries` and `strategy` as there: a block of queries gives its part of `dk` and `dv`. Gradients have the types of q, k, v.
+    Created by autodiff.
 
     Example: `%dq, %dk, %dv = ppc.attention_backward %q, %k, %v, %out, %lse, %dout scale 5.000000e-01 causal : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>`
   }];
   let arguments = (ins Ppc_FloatTensor:$q, Ppc_FloatTensor:$k, Ppc_FloatTensor:$v, Ppc_FloatTensor:$out, Ppc_FloatTensor:$lse,
                        Ppc_FloatTensor:$dout, Optional<Ppc_FloatTensor>:$slopes, F64Attr:$scale, UnitAttr:$causal,
-                       OptionalAttr<I64Attr>:$window);
+                       OptionalAttr<I64Attr>:$window, OptionalAttr<Ppc_AttentionStrategyAttr>:$strategy,
+                       OptionalAttr<Ppc_BlockAttr>:$queries);
   let results = (outs Ppc_FloatTensor:$dq, Ppc_FloatTensor:$dk, Ppc_FloatTensor:$dv);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout `scale` $scale (`causal` $causal^)? (`window` $window^)?
-    (`slopes` $slopes^ `as` type($slopes))? attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse)
+    (`slopes` $slopes^ `as` type($slopes))? (`strategy` $strategy^)? (`queries` $queries^)? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef noGradientReason() { return "second derivatives are not built"; }
+    bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
+  }];
 }
 
 #endif // PPC_IR_ATTENTION_TD

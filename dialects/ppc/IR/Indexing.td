@@ -45,19 +45,21 @@ def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {
     With n `frequencies` (radians per position), rotates the pairs (i, i + n) of the 2n elements of the last dimension that
     start at `offset` by the angle `position * frequencies[i]`, position being the index along dimension 1 (Su et al., 2021;
     pairs as in Hugging Face's LLaMA); the other elements stay. `interleaved`: the pairs are (2i, 2i + 1). `inverse` rotates
-    backwards. C1: rank at least 3. C2: the rotated elements lie within the last dimension.
+    backwards. With `positions`, the op holds one block of them, whose first is its start; past the block's extent the result is
+    zero. C1: rank at least 3. C2: the rotated elements lie within the last dimension.
 
     Example: `%y = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x8x3x4xf32>`
   }];
   let arguments = (ins Ppc_FloatTensor:$x, DenseF64ArrayAttr:$frequencies, DefaultValuedAttr<I64Attr, "0">:$offset,
-                       UnitAttr:$interleaved, UnitAttr:$inverse);
+                       UnitAttr:$interleaved, UnitAttr:$inverse, OptionalAttr<Ppc_BlockAttr>:$positions);
   let results = (outs Ppc_FloatTensor:$y);
   let assemblyFormat = [{
     $x `frequencies` custom<ExactDoubles>($frequencies) (`offset` $offset^)? (`interleaved` $interleaved^)? (`inverse` $inverse^)?
-    attr-dict `:` type($x)
+    (`positions` $positions^)? attr-dict `:` type($x)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    bool setFactorBlock(unsigned factor, ::mlir::Attribute block);
     /// The elements of the last dimension that pair `i` rotates.
     std::pair<int64_t, int64_t> pair(int64_t i) {
       int64_t count = getFrequencies().size(), first = int64_t(getOffset()) + (getInterleaved() ? 2 * i : i);

@@ -19,6 +19,10 @@ def Ppc_PartAttr : EnumAttr<Ppc_Dialect, Ppc_Part, "part"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Ppc_AttentionStrategyAttr : EnumAttr<Ppc_Dialect, Ppc_AttentionStrategy, "attention_strategy"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Ppc_GridAttr : Ppc_Attr<"Grid", "grid"> {
   let summary = "named axes of devices";
   let description = [{

@@ -9,6 +9,7 @@ include "ppc/Interfaces/ShardingRuleOpInterface.td"
 include "ppc/Interfaces/CostOpInterface.td"
 include "ppc/Interfaces/DifferentiableOpInterface.td"
 include "ppc/Interfaces/ReferenceOpInterface.td"
+include "ppc/Interfaces/StrategyOpInterface.td"
 
 def Ppc_Dialect : Dialect {
   let name = "ppc";

@@ -17,5 +17,10 @@ def Ppc_InitKind : I32Enum<"InitKind", "how a parameter is initialised", [
     I32EnumCase<"Normal", 2, "normal">]> {
   let cppNamespace = "::mlir::ppc";
 }
+def Ppc_AttentionStrategy : I32Enum<"AttentionStrategy", "how attention is computed where the sequence is cut", [
+    I32EnumCase<"Whole", 0, "whole">,
+    I32EnumCase<"Gather", 1, "gather">]> {
+  let cppNamespace = "::mlir::ppc";
+}
 
 #endif // PPC_IR_PPCENUMS_TD

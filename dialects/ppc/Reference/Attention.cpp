@@ -1,5 +1,5 @@
 // Values of attention and of its gradients, query by query.
-#include "dialects/ppc/Ppc.h"
+#include "dialects/ppc/Reference/BlockSpan.h"
 #include <cmath>
 
 using namespace mlir;
@@ -17,10 +17,14 @@ struct Query {
 };
 
 template <typename OpTy>
-static void forEachQuery(OpTy op, const ReferenceTensor &q, const ReferenceTensor &k, function_ref<void(Query)> body) {
-  int64_t hidden = k.shape[1] - q.shape[1]; // keys in front of the first query
+static void forEachQuery(OpTy op, const ReferenceTensor &q, const ReferenceTensor &k, Context context,
+                         function_ref<void(Query)> body) {
+  BlockSpan block(op.getQueries(), q.shape[1], context);
+  int64_t hidden = k.shape[1] - block.extent; // keys in front of the first query
   forEachIndex(ArrayRef(q.shape).drop_back(), [&](ArrayRef<int64_t> at) {
-    int64_t position = at[1] + hidden, first = op.getWindow() ? position - *op.getWindow() + 1 : 0;
+    if (block.isPadding(at[1]))
+      return;
+    int64_t position = block.offset + at[1] + hidden, first = op.getWindow() ? position - *op.getWindow() + 1 : 0;
     body({at[0], at[1], at[2], at[3], std::max<int64_t>(0, first), op.getCausal() ? position + 1 : k.shape[1],
           position});
   });
@@ -40,12 +44,12 @@ static double score(double scale, const ReferenceTensor &q, const ReferenceTenso
   return scale * dot(q, k, at, j) + (slopes ? slopes->at({at.h, at.g}) * double(j - at.position) : 0);
 }
 
-LogicalResult AttentionOp::evaluate(Operands operands, Context, Results results) {
+LogicalResult AttentionOp::evaluate(Operands operands, Context context, Results results) {
   const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2];
   const ReferenceTensor *slopes = getSlopes() ? &operands[3] : nullptr;
   double scale = getScale().convertToDouble();
   ReferenceTensor out = ReferenceTensor::zeros(getOut().getType()), lse = ReferenceTensor::zeros(getLse().getType());
-  forEachQuery(*this, q, k, [&](Query at) {
+  forEachQuery(*this, q, k, context, [&](Query at) {
     std::vector<double> scores;
     for (int64_t j = at.first; j < at.end; ++j)
       scores.push_back(score(scale, q, k, slopes, at, j));
@@ -62,13 +66,13 @@ LogicalResult AttentionOp::evaluate(Operands operands, Context, Results results)
   return success();
 }
 
-LogicalResult AttentionBackwardOp::evaluate(Operands operands, Context, Results results) {
+LogicalResult AttentionBackwardOp::evaluate(Operands operands, Context context, Results results) {
   const ReferenceTensor &q = operands[0], &k = operands[1], &v = operands[2], &out = operands[3], &lse = operands[4],
                         &dout = operands[5];
   const ReferenceTensor *slopes = getSlopes() ? &operands[6] : nullptr;
   double scale = getScale().convertToDouble();
   ReferenceTensor dq(q.shape), dk(k.shape), dv(v.shape);
-  forEachQuery(*this, q, k, [&](Query at) {
+  forEachQuery(*this, q, k, context, [&](Query at) {
     double delta = 0;
     for (int64_t d = 0; d < v.shape[3]; ++d)
       delta += dout.at({at.b, at.i, at.h, at.g, d}) * out.at({at.b, at.i, at.h, at.g, d});

@@ -44,15 +44,22 @@ LogicalResult EmbeddingBackwardOp::evaluate(Operands operands, Context context, 
   });
 }
 
-LogicalResult RotaryOp::evaluate(Operands operands, Context, Results results) {
+LogicalResult RotaryOp::evaluate(Operands operands, Context context, Results results) {
   const ReferenceTensor &x = operands[0];
-  ReferenceTensor y = x;
+  BlockSpan block(getPositions(), x.shape[1], context);
+  ReferenceTensor y = ReferenceTensor::zeros(getType());
+  forEachIndex(x.shape, [&](ArrayRef<int64_t> at) {
+    if (!block.isPadding(at[1]))
+      y.at(at) = x.at(at);
+  });
   SmallVector<int64_t> pairs(x.shape);
   pairs.back() = getFrequencies().size();
   forEachIndex(pairs, [&](ArrayRef<int64_t> at) {
+    if (block.isPadding(at[1]))
+      return;
     SmallVector<int64_t> first(at), second(at);
     std::tie(first.back(), second.back()) = pair(at.back());
-    double angle = (getInverse() ? -1 : 1) * double(at[1]) * getFrequencies()[at.back()];
+    double angle = (getInverse() ? -1 : 1) * double(block.offset + at[1]) * getFrequencies()[at.back()];
     y.at(first) = x.at(first) * std::cos(angle) - x.at(second) * std::sin(angle);
     y.at(second) = x.at(second) * std::cos(angle) + x.at(first) * std::sin(angle);
   });

@@ -1,5 +1,5 @@
-// Sharding rules of attention: batch, kv heads and groups may be cut; queries and keys are one piece (ring and
-// all-to-all forms are strategies of their own).
+// Sharding rules of attention: batch, kv heads and groups may be cut, and queries where the strategy gathers keys and
+// values; keys are one piece (ring and all-to-all forms are strategies of their own).
 #include "dialects/ppc/Ppc.h"
 #include "ppc/Interfaces/ShardingRuleBuilder.h"
 
@@ -10,8 +10,19 @@ static const SmallVector<StringRef> kQuery = {"b", "s", "k", "g", "d"}, kKey = {
                                     kValue = {"b", "t", "k", "v"}, kOut = {"b", "s", "k", "g", "v"},
                                     kRow = {"b", "s", "k", "g"}, kHead = {"k", "g"};
 
-static ShardingRuleBuilder wholeSequences(ShardingRuleBuilder builder) {
-  return builder.replicate("s").replicate("t").replicate("d").replicate("v");
+static ShardingRuleBuilder wholeSequences(ShardingRuleBuilder builder, std::optional<AttentionStrategy> strategy) {
+  if (strategy != AttentionStrategy::Gather)
+    builder.replicate("s");
+  return builder.replicate("t").replicate("d").replicate("v");
+}
+
+/// Takes note of a block of the queries.
+template <typename OpTy> static bool setQueries(OpTy op, unsigned factor, Attribute block) {
+  if (op.getShardingRule().operands[0][1].front() != factor)
+    return false;
+  op.removeStrategyAttr(); // chosen
+  op.setQueriesAttr(cast<BlockAttr>(block));
+  return true;
 }
 
 ShardingRule AttentionOp::getShardingRule() {
@@ -20,17 +31,21 @@ ShardingRule AttentionOp::getShardingRule() {
   if (getSlopes())
     builder.operand(3, kHead);
   // A padded group sees the real values of its kv head: its output is not zero.
-  return wholeSequences(builder.result(0, kOut).result(1, kRow)).build();
+  return wholeSequences(builder.result(0, kOut).result(1, kRow), getStrategy()).build();
 }
+
+bool AttentionOp::setFactorBlock(unsigned factor, Attribute block) { return setQueries(*this, factor, block); }
 
 ShardingRule AttentionBackwardOp::getShardingRule() {
   ShardingRuleBuilder builder(*this);
   builder.operand(0, kQuery).operand(1, kKey).operand(2, kValue).operand(3, kOut).operand(4, kRow).operand(5, kOut);
   if (getSlopes())
     builder.operand(6, kHead);
-  return wholeSequences(builder.result(0, kQuery).result(1, kKey).result(2, kValue))
+  return wholeSequences(builder.result(0, kQuery).result(1, kKey).result(2, kValue), getStrategy())
       .keepsZeroPadding(0)
       .keepsZeroPadding(1)
       .keepsZeroPadding(2)
       .build();
 }
+
+bool AttentionBackwardOp::setFactorBlock(unsigned factor, Attribute block) { return setQueries(*this, factor, block); }

@@ -51,9 +51,15 @@ ShardingRule RotaryOp::getShardingRule() {
   SmallVector<StringRef> names = dimensionNames(getType().getRank());
   return ShardingRuleBuilder(*this)
       .pointwise()
-      .replicate(names[1])
       .replicate(names.back())
       .linear(Linearity::Joint, {0})
       .keepsZeroPadding(0)
       .build();
+}
+
+bool RotaryOp::setFactorBlock(unsigned factor, Attribute block) {
+  if (factor != 1) // pointwise: loop i walks dimension i
+    return false;
+  setPositionsAttr(cast<BlockAttr>(block));
+  return true;
 }

@@ -75,11 +75,13 @@ static LogicalResult verifyAttention(Operation *op, OperandRange ins, OperandRan
     expected.push_back(heads);
   llvm::append_range(expected, backward ? SmallVector<SmallVector<int64_t>>{expected[0], expected[1], expected[2]}
                                         : SmallVector<SmallVector<int64_t>>{out, rows});
-  for (auto [value, shape] : llvm::zip(op->getOperands(), expected))
+  SmallVector<Value> buffers(ins);
+  llvm::append_range(buffers, outs);
+  for (auto [value, shape] : llvm::zip_equal(buffers, expected))
     if (typeOf(value).getShape() != ArrayRef(shape))
       return op->emitOpError() << "has an operand of type " << value.getType() << " that does not fit q, k and v";
-  for (auto [i, value] : llvm::enumerate(op->getOperands())) { // attention_c2
-    bool isRow = (backward ? i == 4 : i + 1 == op->getNumOperands()) || (ins.size() > plain && i == plain);
+  for (auto [i, value] : llvm::enumerate(buffers)) { // attention_c2
+    bool isRow = (backward ? i == 4 : i + 1 == buffers.size()) || (ins.size() > plain && i == plain);
     Type element = q.getElementType(), row = element.isBF16() ? Float32Type::get(op->getContext()) : element;
     if (!isa<Float32Type, Float64Type, BFloat16Type>(element) ||
         typeOf(value).getElementType() != (isRow ? row : element))

@@ -32,14 +32,14 @@ def PpcRt_GemmOp : PpcRt_DestinationOp<"gemm"> {
 // An op with several inputs and several `outs` operands, none of whose old content matters.
 class PpcRt_AttentionLikeOp<string mnemonic> : PpcRt_Op<mnemonic, [
     AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let arguments = (ins Variadic<PpcRt_Buffer>:$ins, Variadic<PpcRt_Buffer>:$outs, F64Attr:$scale, UnitAttr:$causal,
-                       OptionalAttr<I64Attr>:$window);
+  let arguments = (ins Variadic<PpcRt_Buffer>:$ins, Variadic<PpcRt_Buffer>:$outs, Optional<Index>:$first, F64Attr:$scale,
+                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
   let results = (outs Variadic<AnyStaticShapeTensor>:$result);
   let hasVerifier = 1;
   let extraClassDeclaration = "::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }";
   let assemblyFormat = [{
     `ins` `(` $ins `:` type($ins) `)` `outs` `(` $outs `:` type($outs) `)` `scale` $scale (`causal` $causal^)? (`window` $window^)?
-    attr-dict (`->` type($result)^)?
+    (`first` $first^)? attr-dict (`->` type($result)^)?
   }];
 }
 
@@ -48,7 +48,9 @@ def PpcRt_AttentionOp : PpcRt_AttentionLikeOp<"attention"> {
   let description = [{
     `ins` are q `[batch, query, kv head, group, dim]`, k `[batch, key, kv head, dim]`, v `[batch, key, kv head, value dim]` and, if
     scores have slopes, those `[kv head, group]`; `outs` are the result `[batch, query, kv head, group, value dim]` and the
-    logarithms of the sums of powers `[batch, query, kv head, group]`: what `ppc.attention` says.
+    logarithms of the sums of powers `[batch, query, kv head, group]`: what `ppc.attention` says. `first` is the position of the first
+    query among the keys, for queries that are a block of others; rows at or past the last key are padding, and their results zero.
+    Without it, the last query is at the last key.
 
     C1: three or four inputs and two outputs of these shapes. C2: one element type, f32 or f64; or bf16, with logarithms and slopes in f32. C3: `window` goes with `causal`.
     C4: results have the types of the destinations.

@@ -51,8 +51,8 @@ struct GemmLowering : ConvertOpToLLVMPattern<ppcrt::GemmOp> {
   }
 };
 
-/// ppcrt_attention(descriptor, scale, q, k, v, slopes or null, ...), and its backward form with the slopes after the
-/// inputs too.
+/// ppcrt_attention(descriptor, scale, position of the first query, q, k, v, slopes or null, ...), and its backward form
+/// with the slopes after the inputs too.
 template <typename OpTy> struct AttentionLowering : ConvertOpToLLVMPattern<OpTy> {
   using ConvertOpToLLVMPattern<OpTy>::ConvertOpToLLVMPattern;
 
@@ -64,7 +64,7 @@ template <typename OpTy> struct AttentionLowering : ConvertOpToLLVMPattern<OpTy>
       return rewriter.notifyMatchFailure(op, "works on tensors");
     auto v = cast<MemRefType>(op.getIns()[2].getType());
     Location loc = op.getLoc();
-    int64_t numbers[] = {1,
+    int64_t numbers[] = {2,
                          *ppcrt::elementTypeCode(q.getElementType()),
                          q.getDimSize(0),
                          q.getDimSize(1),
@@ -77,7 +77,10 @@ template <typename OpTy> struct AttentionLowering : ConvertOpToLLVMPattern<OpTy>
                          int64_t(op.getWindow().value_or(0))};
     SmallVector<Value> arguments{
         LLVM::AddressOfOp::create(rewriter, loc, descriptorGlobal(rewriter, op, "ppc_attention", numbers)),
-        LLVM::ConstantOp::create(rewriter, loc, op.getScaleAttr())};
+        LLVM::ConstantOp::create(rewriter, loc, op.getScaleAttr()),
+        op.getFirst()
+            ? adaptor.getFirst()
+            : LLVM::ConstantOp::create(rewriter, loc, rewriter.getI64IntegerAttr(v.getDimSize(1) - q.getDimSize(1)))};
     auto add = [&](OperandRange buffers, ValueRange descriptors) {
       for (auto [buffer, descriptor] : llvm::zip(buffers, descriptors))
         arguments.push_back(

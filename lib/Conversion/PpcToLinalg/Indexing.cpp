@@ -91,14 +91,18 @@ struct EmbeddingBackwardPattern : OpRewritePattern<EmbeddingBackwardOp> {
 };
 
 /// y[j] = x[j] cosine[j] + x[partner[j]] sine[j] for each element j of a row: the tables hold signs, and 1 and 0 where
-/// an element stays. Computed here in f64.
+/// an element stays. Computed here in f64. Where positions are cut, the constants are of all blocks, with zeros in the
+/// padding, and each rank takes its rows.
 struct RotaryTables {
   Value cosine, sine; // [position, element], the elements in the shape `row`
   SmallVector<int64_t> partner;
 };
 RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) {
   auto type = tensorType(op.getX());
-  int64_t length = type.getDimSize(1), width = type.getShape().back();
+  std::optional<BlockAttr> block = op.getPositions();
+  int64_t local = type.getDimSize(1), width = type.getShape().back(), extent = block ? block->getExtent() : local;
+  int64_t length = block ? local * groupSize(op, block->getAxes(), extent, local) : local;
+  Value start = block ? blockStart(b, op, block->getAxes(), local) : Value();
   Type element = sumType(type.getElementType());
   auto constant = [&](ArrayRef<double> values) -> Value {
     SmallVector<int64_t> shape{length};
@@ -107,15 +111,25 @@ RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) 
     auto table = element.isF64()
                      ? DenseElementsAttr::get(tableType, values)
                      : DenseElementsAttr::get(tableType, ArrayRef(std::vector<float>(values.begin(), values.end())));
-    return arith::ConstantOp::create(b, tableType, table);
+    Value all = arith::ConstantOp::create(b, tableType, table);
+    if (!block)
+      return all;
+    shape.front() = local;
+    return mapLoops(b, RankedTensorType::get(shape, element), {}, [&](ScalarBuilder &s, ValueRange) -> Value {
+      SmallVector<Value> at{s.addIndex(start, s.loopIndex(0))};
+      for (size_t i = 1; i < shape.size(); ++i)
+        at.push_back(s.loopIndex(i));
+      return tensor::ExtractOp::create(s, all, at);
+    });
   };
-  std::vector<double> cosines(length * width, 1), sines(length * width, 0);
+  std::vector<double> cosines(length * width, 0), sines(length * width, 0);
+  std::fill(cosines.begin(), cosines.begin() + extent * width, 1);
   RotaryTables tables;
   tables.partner = llvm::to_vector(llvm::seq<int64_t>(0, width));
   for (auto [i, frequency] : llvm::enumerate(op.getFrequencies())) {
     auto [first, second] = op.pair(i);
     std::swap(tables.partner[first], tables.partner[second]);
-    for (int64_t position = 0; position < length; ++position) {
+    for (int64_t position = 0; position < extent; ++position) {
       double angle = (op.getInverse() ? -1.0 : 1.0) * double(position) * frequency;
       cosines[position * width + first] = cosines[position * width + second] = std::cos(angle);
       sines[position * width + first] = -std::sin(angle);

@@ -3,6 +3,7 @@
 
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::ppc {
@@ -14,6 +15,21 @@ Value withType(PatternRewriter &rewriter, Value value, Type element) {
   return type.getElementType() == element
              ? value
              : ConvertOp::create(rewriter, value.getLoc(), withElement(type, element), value);
+}
+
+/// Where a block of queries begins among the keys, on the rank that runs this; null where the op holds all of them.
+template <typename OpTy> Value firstPosition(PatternRewriter &rewriter, OpTy op) {
+  std::optional<BlockAttr> block = op.getQueries();
+  if (!block)
+    return {};
+  Location loc = op.getLoc();
+  int64_t local = tensorType(op.getQ()).getDimSize(1),
+          hidden = tensorType(op.getK()).getDimSize(1) - block->getExtent();
+  auto index = [&](int64_t value) { return arith::ConstantIndexOp::create(rewriter, loc, value); };
+  FlatSymbolRefAttr group = ppcrt::findOrAddGroup(op->template getParentOfType<ModuleOp>(), block->getAxes());
+  Value coordinate = ppcrt::CoordinateOp::create(rewriter, loc, rewriter.getIndexType(), group);
+  Value start = arith::MulIOp::create(rewriter, loc, coordinate, index(local));
+  return hidden ? Value(arith::AddIOp::create(rewriter, loc, start, index(hidden))) : start;
 }
 
 template <typename OpTy, typename CallTy> struct AttentionPattern : OpRewritePattern<OpTy> {
@@ -38,8 +54,8 @@ template <typename OpTy, typename CallTy> struct AttentionPattern : OpRewritePat
       outs.push_back(tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(),
                                              cast<RankedTensorType>(types.back()).getElementType()));
     }
-    auto call = CallTy::create(rewriter, op.getLoc(), types, ins, outs, op.getScaleAttr(), op.getCausalAttr(),
-                               op.getWindowAttr());
+    auto call = CallTy::create(rewriter, op.getLoc(), types, ins, outs, firstPosition(rewriter, op), op.getScaleAttr(),
+                               op.getCausalAttr(), op.getWindowAttr());
     SmallVector<Value> results;
     for (auto [value, type] : llvm::zip(call->getResults(), op->getResultTypes()))
       results.push_back(withType(rewriter, value, cast<RankedTensorType>(type).getElementType()));

@@ -31,6 +31,8 @@ LogicalResult SpmdRewriter::run() {
   function.walk([](Operation *op) {
     for (StringRef name : {attr::shardings, attr::factors, attr::operandShardings})
       op->removeAttr(name);
+    if (auto chosen = dyn_cast<StrategyOpInterface>(op)) // what one rank computes, its types and blocks say
+      (void)chosen.chooseStrategy(chosen.getStrategies().front());
   });
   function.setFunctionType(FunctionType::get(context, function.front().getArgumentTypes(),
                                              function.front().getTerminator()->getOperandTypes()));

@@ -1,4 +1,4 @@
-// Each numbered constraint of micro-batches, placement, collectives and attributes is checked.
+// Each numbered constraint of micro-batches, placement, collectives, attributes and cut sequences is checked.
 // RUN: ppc-opt %s --verify-diagnostics --split-input-file --allow-unregistered-dialect
 
 func.func @accumulate_c1(%x: tensor<7x4xf32>) {
@@ -279,3 +279,36 @@ func.func @local_slice_c2(%x: tensor<5x8xf32>) {
 
 // expected-error @below {{parameter "w" must have a #ppc.sharding, found 1 : i64}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {w = 1}>} : () -> ()
+
+// -----
+
+func.func @attention_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op holds 8 queries as a block of 7}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 causal queries <[cp], 7> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c7_strategy(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x16x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op holds a block of the queries and has strategy #ppc.attention_strategy<gather> still; partitioning takes it away}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 causal strategy <gather> queries <[cp], 16> : tensor<2x8x2x3x4xf32>, tensor<2x16x2x4xf32>, tensor<2x16x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+// Queries of all blocks count.
+func.func @attention_c4_block(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>) {
+  // expected-error @below {{'ppc.attention' op causal attention needs at least as many keys as queries, found 8 keys and 16 queries}}
+  %0:2 = ppc.attention %q, %k, %k scale 0.5 causal queries <[cp], 16> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %lse: tensor<2x8x2x3xf32>) {
+  // expected-error @below {{'ppc.attention_backward' op holds 8 queries as a block of 7}}
+  %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 queries <[cp], 7> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  return
+}

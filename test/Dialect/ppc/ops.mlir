@@ -107,6 +107,11 @@ func.func @attention(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf32>, %v: ten
   %out3, %lse3 = ppc.attention %q, %k, %narrow scale 5.000000e-01 causal window 4 slopes %slopes as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32> -> tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
   // CHECK: ppc.attention_backward {{.*}} scale 5.000000e-01 causal window 4 slopes %{{.*}} as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32>, tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
   %dq3, %dk3, %dv3 = ppc.attention_backward %q, %k, %narrow, %out3, %lse3, %out3 scale 5.000000e-01 causal window 4 slopes %slopes as tensor<2x3xf32> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x1xf32>, tensor<2x8x2x3x1xf32>, tensor<2x8x2x3xf32>
+  // How ranks share it, and a block of the queries.
+  // CHECK: ppc.attention {{.*}} scale 5.000000e-01 causal strategy <gather> : tensor<2x8x2x3x4xf32>
+  %out4, %lse4 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <gather> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32> -> tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
+  // CHECK: ppc.attention_backward {{.*}} scale 5.000000e-01 queries <[cp], 16> : tensor<2x8x2x3x4xf32>
+  %dq4, %dk4, %dv4 = ppc.attention_backward %q, %k, %v, %out, %lse, %out scale 5.000000e-01 queries <[cp], 16> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   return
 }
 
@@ -126,6 +131,8 @@ func.func @indexing(%table: tensor<131x16xf32>, %ids: tensor<2x8xi32>, %x: tenso
   %5 = ppc.rotary %4 frequencies [1.0, 0.01] inverse : tensor<2x8x3x4xf32>
   // CHECK: ppc.rotary %{{.*}} frequencies [1.000000e+00] offset 1 interleaved inverse : tensor<2x8x3x4xf32>
   %6 = ppc.rotary %4 frequencies [1.0] offset 1 interleaved inverse : tensor<2x8x3x4xf32>
+  // CHECK: ppc.rotary %{{.*}} frequencies [1.000000e+00] positions <[cp, tp], 30> : tensor<2x8x3x4xf32>
+  %7 = ppc.rotary %4 frequencies [1.0] positions <[cp, tp], 30> : tensor<2x8x3x4xf32>
   return
 }
 

@@ -43,6 +43,9 @@ func.func private @nothing()
 func.func @attention(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %o: memref<1x4x1x2x8xf32>, %l: memref<1x4x1x2xf32>, %s: memref<1x2xf32>) {
   // CHECK: ppcrt.attention ins(%{{.*}}, %{{.*}}, %{{.*}} : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) outs(%{{.*}}, %{{.*}} : memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>) scale 5.000000e-01 causal window 2
   ppcrt.attention ins(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) outs(%o, %l : memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>) scale 5.0e-01 causal window 2
+  // CHECK: ppcrt.attention ins({{.*}}) outs({{.*}}) scale 5.000000e-01 causal first %{{.*}}{{$}}
+  %first = arith.constant 3 : index
+  ppcrt.attention ins(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) outs(%o, %l : memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>) scale 5.0e-01 causal first %first
   // CHECK: ppcrt.attention_backward ins({{.*}}, memref<1x2xf32>) outs({{.*}}) scale 5.000000e-01{{$}}
   ppcrt.attention_backward ins(%q, %k, %k, %o, %l, %o, %s : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>, memref<1x4x1x2x8xf32>, memref<1x2xf32>) outs(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) scale 5.0e-01
   return

@@ -209,9 +209,75 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
   }
   func.func @positions_count_from_zero(%x: tensor<2x4x3x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}, {}]>, ppc.logical_type = tensor<2x8x3x4xf32>})
       -> (tensor<2x4x3x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}, {}, {}]>, ppc.logical_type = tensor<2x8x3x4xf32>}) {
-    // expected-error @below {{needs all of a dimension that is cut over {tp}}}
+    // expected-error @below {{goes by index along a dimension that is cut over {tp} and is not told which block it holds}}
     %0 = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x4x3x4xf32>
     return %0 : tensor<2x4x3x4xf32>
+  }
+}
+
+// -----
+
+// Context parallelism: a block of the queries whose positions count from zero.
+module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @queries_count_from_zero(%q: tensor<2x8x1x2x4xf32>, %k: tensor<2x8x1x4xf32>) -> tensor<2x8x1x2x4xf32> {
+      %o, %lse = ppc.attention %q, %k, %k scale 0.5 causal : tensor<2x8x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x8x1x2x4xf32>, tensor<2x8x1x2xf32>
+      return %o : tensor<2x8x1x2x4xf32>
+    }
+  }
+  func.func @queries_count_from_zero(
+      %q: tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>},
+      %k: tensor<2x4x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>})
+      -> (tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>}) {
+    %all = ppc.all_gather %k dim 1 over ["cp"] : tensor<2x4x1x4xf32> to tensor<2x8x1x4xf32>
+    // expected-error @below {{goes by index along a dimension that is cut over {cp} and is not told which block it holds}}
+    %o, %lse = ppc.attention %q, %all, %all scale 0.5 causal : tensor<2x4x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
+    return %o : tensor<2x4x1x2x4xf32>
+  }
+}
+
+// -----
+
+// Keys and values of the rank's own block of the sequence only.
+module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @keys_not_gathered(%q: tensor<2x8x1x2x4xf32>, %k: tensor<2x8x1x4xf32>) -> tensor<2x8x1x2x4xf32> {
+      %o, %lse = ppc.attention %q, %k, %k scale 0.5 causal : tensor<2x8x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x8x1x2x4xf32>, tensor<2x8x1x2xf32>
+      return %o : tensor<2x8x1x2x4xf32>
+    }
+  }
+  func.func @keys_not_gathered(
+      %q: tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>},
+      %k: tensor<2x4x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>})
+      -> (tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>}) {
+    // expected-error @below {{combines blocks of two different loops that are cut over the same axis cp}}
+    %o, %lse = ppc.attention %q, %k, %k scale 0.5 queries <[cp], 8> : tensor<2x4x1x2x4xf32>, tensor<2x4x1x4xf32>, tensor<2x4x1x4xf32> -> tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
+    return %o : tensor<2x4x1x2x4xf32>
+  }
+}
+
+// -----
+
+// Each rank adds to the gradients of all keys; nobody puts the parts together.
+module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @key_gradients_not_reduced(%q: tensor<2x8x1x2x4xf32>, %k: tensor<2x8x1x4xf32>, %do: tensor<2x8x1x2x4xf32>) -> tensor<2x8x1x4xf32> {
+      %o, %lse = ppc.attention %q, %k, %k scale 0.5 causal : tensor<2x8x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x8x1x2x4xf32>, tensor<2x8x1x2xf32>
+      %dq, %dk, %dv = ppc.attention_backward %q, %k, %k, %o, %lse, %do scale 0.5 causal : tensor<2x8x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x2x4xf32>, tensor<2x8x1x2xf32>
+      return %dk : tensor<2x8x1x4xf32>
+    }
+  }
+  func.func @key_gradients_not_reduced(
+      %q: tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>},
+      %k: tensor<2x4x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>},
+      %do: tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>})
+      -> (tensor<2x4x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>}) {
+    %all = ppc.all_gather %k dim 1 over ["cp"] : tensor<2x4x1x4xf32> to tensor<2x8x1x4xf32>
+    %o, %lse = ppc.attention %q, %all, %all scale 0.5 causal queries <[cp], 8> : tensor<2x4x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
+    %dq, %dk, %dv = ppc.attention_backward %q, %all, %all, %o, %lse, %do scale 0.5 causal queries <[cp], 8> : tensor<2x4x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32>, tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
+    // expected-error @below {{cuts over cp what differs over it: its operand is result 1 of attention_backward, pending over cp (sum)}}
+    %mine = ppc.local_slice %dk dim 1 over ["cp"] : tensor<2x8x1x4xf32> to tensor<2x4x1x4xf32>
+    return %mine : tensor<2x4x1x4xf32>
   }
 }
 

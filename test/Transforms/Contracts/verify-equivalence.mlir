@@ -114,3 +114,39 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
     return %3, %m2, %v2 : tensor<6xf32>, tensor<3xf32>, tensor<3xf32>
   }
 }
+
+// -----
+
+// Context parallelism by gathered keys and values: a block of the queries against all keys; gradients of keys are parts of sums
+// that become blocks again. Positions are those of the block.
+// CHECK-LABEL: func.func @gathered_keys
+module attributes {ppc.plan = #ppc.plan<grid = <cp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @gathered_keys(%q: tensor<2x8x1x2x4xf32>, %k: tensor<2x8x1x4xf32>, %do: tensor<2x8x1x2x4xf32>) -> (tensor<2x8x1x2x4xf32>, tensor<2x8x1x2x4xf32>, tensor<2x8x1x4xf32>) {
+      %r = ppc.rotary %k frequencies [1.0, 0.1] : tensor<2x8x1x4xf32>
+      %o, %lse = ppc.attention %q, %r, %k scale 0.5 causal window 3 : tensor<2x8x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x8x1x2x4xf32>, tensor<2x8x1x2xf32>
+      %dq, %dr, %dv = ppc.attention_backward %q, %r, %k, %o, %lse, %do scale 0.5 causal window 3 : tensor<2x8x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x2x4xf32>, tensor<2x8x1x2xf32>
+      %b = ppc.rotary %dr frequencies [1.0, 0.1] inverse : tensor<2x8x1x4xf32>
+      %dk = ppc.add %b, %dv : tensor<2x8x1x4xf32>
+      return %o, %dq, %dk : tensor<2x8x1x2x4xf32>, tensor<2x8x1x2x4xf32>, tensor<2x8x1x4xf32>
+    }
+  }
+  func.func @gathered_keys(
+      %q: tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>},
+      %k: tensor<2x4x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>},
+      %do: tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>})
+      -> (tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>},
+          tensor<2x4x1x2x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}, {}]>, ppc.logical_type = tensor<2x8x1x2x4xf32>},
+          tensor<2x4x1x4xf32> {ppc.sharding = #ppc.sharding<[{}, {cp}, {}, {}]>, ppc.logical_type = tensor<2x8x1x4xf32>}) {
+    %r = ppc.rotary %k frequencies [1.0, 0.1] positions <[cp], 8> : tensor<2x4x1x4xf32>
+    %keys = ppc.all_gather %r dim 1 over ["cp"] : tensor<2x4x1x4xf32> to tensor<2x8x1x4xf32>
+    %values = ppc.all_gather %k dim 1 over ["cp"] : tensor<2x4x1x4xf32> to tensor<2x8x1x4xf32>
+    %o, %lse = ppc.attention %q, %keys, %values scale 0.5 causal window 3 queries <[cp], 8> : tensor<2x4x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32> -> tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
+    %dq, %dr, %dv = ppc.attention_backward %q, %keys, %values, %o, %lse, %do scale 0.5 causal window 3 queries <[cp], 8> : tensor<2x4x1x2x4xf32>, tensor<2x8x1x4xf32>, tensor<2x8x1x4xf32>, tensor<2x4x1x2x4xf32>, tensor<2x4x1x2xf32>
+    %mine = ppc.reduce_scatter %dr dim 1 over ["cp"] <sum> : tensor<2x8x1x4xf32> to tensor<2x4x1x4xf32>
+    %dvalues = ppc.reduce_scatter %dv dim 1 over ["cp"] <sum> : tensor<2x8x1x4xf32> to tensor<2x4x1x4xf32>
+    %b = ppc.rotary %mine frequencies [1.0, 0.1] inverse positions <[cp], 8> : tensor<2x4x1x4xf32>
+    %dk = ppc.add %b, %dvalues : tensor<2x4x1x4xf32>
+    return %o, %dq, %dk : tensor<2x4x1x2x4xf32>, tensor<2x4x1x2x4xf32>, tensor<2x4x1x4xf32>
+  }
+}

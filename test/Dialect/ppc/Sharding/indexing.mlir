@@ -11,11 +11,11 @@ func.func @embedding(%table: tensor<7x4xf32>, %ids: tensor<2x5xi32>, %dy: tensor
 }
 
 func.func @rotary(%x: tensor<2x5x3x4xf32>) {
-  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d1: replicated, d3: replicated}, 8 cuts}}
+  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d3: replicated}, 15 cuts}}
   %0 = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x5x3x4xf32>
-  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d1: replicated, d3: replicated}, 8 cuts}}
+  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d3: replicated}, 15 cuts}}
   %1 = ppc.rotary %x frequencies [1.0, 0.01] inverse : tensor<2x5x3x4xf32>
-  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d1: replicated, d3: replicated}, 8 cuts}}
+  // expected-remark @below {{([d0, d1, d2, d3]) -> ([d0, d1, d2, d3]) {d3: replicated}, 15 cuts}}
   %2 = ppc.rotary %x frequencies [1.0] offset 1 interleaved : tensor<2x5x3x4xf32>
   return
 }
