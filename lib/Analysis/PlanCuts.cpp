@@ -23,4 +23,11 @@ DictionaryAttr argumentCuts(PlanAttr plan) {
   return DictionaryAttr::get(plan.getContext(), cuts);
 }
 
+std::optional<StringRef> sequenceStrategy(PlanAttr plan) {
+  auto axes = plan.getDimensions().getAs<ArrayAttr>("sequence");
+  if (!axes || plan.getGrid().product(axes) == 1)
+    return std::nullopt;
+  return stringifyAttentionStrategy(AttentionStrategy::Gather);
+}
+
 } // namespace mlir::ppc

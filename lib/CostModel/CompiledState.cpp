@@ -92,16 +92,16 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
     axes |= dim.parts == 1 ? 0 : dim.axes;
   int64_t block = whole;
   bool isCut = false;
-  if (layout.zero >= 1 && layout.dp > 1)
-    if (std::optional<unsigned> dim = updateCut(extents, before, layout.dp)) {
-      block = whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * layout.dp);
+  if (layout.zero >= 1 && layout.dataRanks() > 1)
+    if (std::optional<unsigned> dim = updateCut(extents, before, layout.dataRanks())) {
+      block = whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * layout.dataRanks());
       isCut = true;
     }
   bool isWhole = llvm::all_of(shape, [](const CutDimension &dim) { return dim.parts == 1; });
   bool overTensor = summed == Summed::Tensor || (summed == Summed::SharedHeads && cut.group == tp);
-  if (isWhole && summed != Summed::Heads && tp > 1 && layout.dp > 1 &&
+  if (isWhole && summed != Summed::Heads && tp > 1 && layout.dataRanks() > 1 &&
       8 * whole > 4096) // below, one collective is always the cheapest
-    addPlanned(extents, isCut ? updateCut(extents, before, layout.dp) : std::nullopt, overTensor);
+    addPlanned(extents, isCut ? updateCut(extents, before, layout.dataRanks()) : std::nullopt, overTensor);
   else if (summed == Summed::Tensor && tp > 1)
     sizes.reducedOverTensor += whole;
   else if (summed == Summed::SharedHeads && cut.group > 1)
@@ -109,14 +109,14 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
   else if (summed == Summed::Heads && cut.heads > 1)
     sizes.reducedOverHeads += whole;
   else if (isCut)
-    sizes.scattered += block * layout.dp;
+    sizes.scattered += block * layout.dataRanks();
   else
     sizes.reduced += whole;
   if (isCut)
     axes |= DataAxis;
   sizes.cuts |= 1u << axes;
   if (isCut)
-    (rounded ? sizes.gatheredRounded : sizes.gathered) += block * layout.dp;
+    (rounded ? sizes.gatheredRounded : sizes.gathered) += block * layout.dataRanks();
   sizes.parameters += rounded ? block : whole;
   sizes.states += 2 * block;
   sizes.gradients += whole + (isCut ? block : 0);
@@ -126,7 +126,7 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
 
 /// Tensor-parallel ranks that hold the same may share the sum of a large gradient: as the reshard planner says.
 void StateBuilder::addPlanned(llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor) {
-  LayoutAxis grid[] = {{"dp", layout.dp}, {"tp", tp}};
+  LayoutAxis grid[] = {{"data", layout.dataRanks()}, {"tp", tp}};
   Layout from, to;
   from.dims.resize(extents.size());
   to.dims.resize(extents.size());
@@ -306,7 +306,7 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   const StateSizes &sizes = state.sizes;
   const ParallelLayout &layout = context.layout;
   std::vector<TransferRow> rows;
-  MemberSet data(layout.dp, layout.tp), tensor(layout.tp, 1);
+  MemberSet data(layout.dataRanks(), layout.tp), tensor(layout.tp, 1);
   HeadCut cut = compiledHeads(context);
   auto add = [&](TransferKind kind, const MemberSet &members, double elements, int64_t calls = 1,
                  LedgerPhase phase = LedgerPhase::Update, int64_t bits = 32) {
@@ -314,13 +314,13 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
       rows.push_back({device, phase, kind, members, bits, int64_t(elements), calls});
   };
   MemberSet everyone = tensor, sharing(cut.group, 1);
-  everyone.add(layout.dp, layout.tp);
-  sharing.add(layout.dp, layout.tp);
+  everyone.add(layout.dataRanks(), layout.tp);
+  sharing.add(layout.dataRanks(), layout.tp);
   add(TransferKind::AllReduce, data, sizes.reduced);
   add(TransferKind::AllReduce, everyone, sizes.reducedOverTensor);
   add(TransferKind::AllReduce, sharing, sizes.reducedOverShared);
   MemberSet others(cut.heads, cut.group);
-  others.add(layout.dp, layout.tp);
+  others.add(layout.dataRanks(), layout.tp);
   add(TransferKind::AllReduce, others, sizes.reducedOverHeads);
   add(TransferKind::AllReduce, tensor, sizes.reducedInTensor);
   add(TransferKind::ReduceScatter, tensor, sizes.scatteredInTensor);
@@ -330,7 +330,7 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   add(TransferKind::ReduceScatter, data, sizes.scattered);
   add(TransferKind::AllGather, data, sizes.gathered);
   add(TransferKind::AllGather, data, sizes.gatheredRounded, 1, LedgerPhase::Prepare, 16);
-  int64_t stride = layout.dp * layout.tp;
+  int64_t stride = layout.dataRanks() * layout.tp;
   add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
   // Single numbers. The squared norm of all gradients: of tensors that are cut alike together, over what not all are
   // cut over; then over the rest. And the loss. Over stages, each of these groups.
@@ -341,7 +341,7 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
     if (axes & HeadAxis)
       members.add(cut.heads, cut.group);
     if (axes & DataAxis)
-      members.add(layout.dp, layout.tp);
+      members.add(layout.dataRanks(), layout.tp);
     return members;
   };
   unsigned common = DataAxis | TensorAxes;

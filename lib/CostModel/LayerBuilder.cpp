@@ -211,7 +211,7 @@ TransferRow mlir::ppc::rowOf(const LayerTransfer &transfer) {
   TransferRow row;
   row.phase = transfer.when == LayerTransfer::When::Forward ? LedgerPhase::Forward : LedgerPhase::Backward;
   row.kind = transfer.kind;
-  row.members = MemberSet(transfer.ranks, transfer.stride);
+  row.members = transfer.members();
   row.elementBits = transfer.elementBits;
   row.elements = transfer.elements;
   row.calls = transfer.calls;

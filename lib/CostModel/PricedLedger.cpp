@@ -33,8 +33,8 @@ public:
 private:
   void addTransfer(const LayerTransfer &transfer, int64_t layers, int64_t again, int64_t recomputed) {
     auto row = [&](LedgerPhase phase, int64_t times) {
-      ledger.transfers.push_back({device, phase, transfer.kind, MemberSet(transfer.ranks, transfer.stride),
-                                  transfer.elementBits, transfer.elements, transfer.calls * times * microBatches});
+      ledger.transfers.push_back({device, phase, transfer.kind, transfer.members(), transfer.elementBits,
+                                  transfer.elements, transfer.calls * times * microBatches});
     };
     switch (transfer.when) {
     case LayerTransfer::When::Forward:
@@ -79,14 +79,14 @@ private:
 int64_t mlir::ppc::compiledMessage(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
   int64_t parts = layout.sequenceParallel ? layout.tp : 1;
-  return layout.microBatch * int64_t(largestShare(context.job.sequence, parts)) * context.model.hidden;
+  return layout.microBatch * int64_t(largestShare(context.job.sequence / layout.cp, parts)) * context.model.hidden;
 }
 
 Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &detail) {
   Ledger ledger;
   const ParallelLayout &layout = context.layout;
   const std::vector<ChunkCost> &chunks = detail.costs.chunks;
-  int64_t microBatches = layout.microBatches(context.job), stride = layout.dp * layout.tp;
+  int64_t microBatches = layout.microBatches(context.job), stride = layout.dataRanks() * layout.tp;
   auto message = [&](int64_t device, LedgerPhase phase, int64_t to) {
     if (to != device) // else it stays where it is
       ledger.transfers.push_back({device, phase, TransferKind::Message, MemberSet(2, (to - device) * stride), 32,

@@ -4,6 +4,8 @@
 #include "ArenaMemory.h"
 #include "CompiledState.h"
 
+#include "ppc/Sharding/ReshardPlanner.h"
+
 #include <algorithm>
 
 using namespace mlir::ppc;
@@ -81,32 +83,74 @@ void TransformerLayer::enterWithKeys(double keyWidth) {
   build.addTransfer(op, others);
 }
 
+void TransformerLayer::gatherSequence(LayerOp &op, int64_t ranks, int64_t stride, double elements) {
+  using When = LayerTransfer::When;
+  for (When when : {When::Forward, When::Again})
+    build.addTransfer(op, {when, TransferKind::AllGather, ranks, stride, narrowBits(), int64_t(elements)});
+}
+
+void TransformerLayer::scatterSequence(LayerOp &op, int64_t ranks, int64_t stride, double elements) {
+  build.addTransfer(
+      op, {LayerTransfer::When::Backward, TransferKind::ReduceScatter, ranks, stride, narrowBits(), int64_t(elements)});
+}
+
+bool TransformerLayer::sumsAtOnce(int64_t sharing, double elements) const {
+  LayoutAxis grid[] = {{"sequence", layout.cp}, {"sharing", sharing}};
+  Layout from, to;
+  from.dims.resize(2);
+  from.partial = {0, 1};
+  to.dims = {{0}, {}};
+  int64_t rows = layout.cp, columns = int64_t(elements) / layout.cp;
+  ReshardPlan plan = llvm::cantFail(planReshard(grid, {rows, columns}, narrowBits() / 8, from, to));
+  return plan.steps.front().axes.size() == 2;
+}
+
 void TransformerLayer::shareKeyValueHeads(double keyWidth, double valueWidth) {
   using When = LayerTransfer::When;
   HeadCut cut = compiledHeads(context);
-  if (cut.group == 1 || !layout.sequenceParallel)
+  if (layout.cp == 1 && (cut.group == 1 || !layout.sequenceParallel))
     return;
-  double whole = tp * streamTokens;
-  if (cut.heads == 1) { // each projects its part of the sequence; keys are kept whole behind the rotation
-    build.transfers("keys and values",
-                    {over(When::Forward, TransferKind::AllGather, narrowBits(), whole * keyWidth),
-                     over(When::Forward, TransferKind::AllGather, narrowBits(), whole * valueWidth),
-                     over(When::Backward, TransferKind::ReduceScatter, narrowBits(), whole * keyWidth),
-                     over(When::Backward, TransferKind::ReduceScatter, narrowBits(), whole * valueWidth),
-                     over(When::Again, TransferKind::AllGather, narrowBits(), whole * valueWidth)});
+  LayerOp &op = build.transfers("keys and values", {});
+  if (cut.group > 1 && cut.heads == 1 && layout.sequenceParallel) { // each projects its part of the sequence
+    for (double width : {keyWidth, valueWidth}) {
+      double elements = double(layout.cp) * tp * streamTokens * width;
+      gatherSequence(op, layout.cp * layout.tp, 1, elements);
+      scatterSequence(op, layout.cp * layout.tp, 1, elements);
+    }
     return;
   }
-  // Their gradients are summed over those that share a head, those of the input over the others.
-  double padded =
-      double(layout.microBatch) * double(cut.heads) * largestShare(context.job.sequence, cut.heads) * hidden;
-  LayerTransfer keys = over(When::Backward, TransferKind::AllReduce, narrowBits(), tokens * keyWidth), values = keys;
-  values.elements = int64_t(tokens * valueWidth);
+  double keyElements = double(layout.cp) * tokens * keyWidth, valueElements = double(layout.cp) * tokens * valueWidth;
+  // Summed over those that share a head: values where they leave attention, keys behind the rotation.
+  bool sums = cut.group > 1 && layout.sequenceParallel,
+       atOnce = sums && layout.cp > 1 && sumsAtOnce(cut.group, valueElements);
+  if (layout.cp > 1) {
+    gatherSequence(op, layout.cp, layout.tp, keyElements);
+    gatherSequence(op, layout.cp, layout.tp, valueElements);
+    scatterSequence(op, layout.cp, layout.tp, keyElements);
+    if (!atOnce)
+      scatterSequence(op, layout.cp, layout.tp, valueElements);
+  }
+  if (!sums)
+    return;
+  LayerTransfer keys = over(When::Backward, TransferKind::AllReduce, model.queryKeyNorm ? 32 : narrowBits(),
+                            tokens * keyWidth),
+                values = over(When::Backward, TransferKind::AllReduce, narrowBits(), tokens * valueWidth);
   keys.ranks = values.ranks = cut.group;
+  if (atOnce) {
+    values.outerRanks = layout.cp;
+    values.outerStride = layout.tp;
+    values.elements = int64_t(valueElements);
+  }
+  build.addTransfer(op, keys);
+  build.addTransfer(op, values);
+  // The gradients of the input, over the others.
+  double padded = double(layout.microBatch) * double(cut.heads) *
+                  largestShare(context.job.sequence / layout.cp, cut.heads) * hidden;
   LayerTransfer inputs = over(When::Backward, TransferKind::ReduceScatter, 32, padded);
   inputs.ranks = cut.heads;
   inputs.stride = cut.group;
   inputs.calls = 2;
-  build.transfers("keys and values", {keys, values, inputs});
+  build.addTransfer(op, inputs);
 }
 
 void TransformerLayer::enterTensorParallel(llvm::StringRef name) {
@@ -271,7 +315,12 @@ void TransformerLayer::attentionOfProducts(double heads, int64_t window) {
   // Keys that the mask hides are not computed: pairs of a query and a key that it sees, and how many each has.
   double sequence = double(context.job.sequence),
          seen = window && double(window) < sequence ? double(window) : sequence;
-  double pairs = seen * (seen + 1) / 2 + (sequence - seen) * seen, keys = std::ceil(pairs / sequence);
+  auto pairsOf = [&](double first) { // that the first queries see
+    double few = std::min(first, seen);
+    return few * (few + 1) / 2 + (first - few) * seen;
+  };
+  // Where the sequence is cut, of the rank that does most: the one with its end.
+  double pairs = pairsOf(sequence) - pairsOf(sequence - queries), keys = std::ceil(pairs / queries);
   double scores = batch * queries * keys, outputs = tokens * heads;
   double headDim = double(model.queryHeadDim()), valueDim = double(model.valueHeadDim());
   // Forward: scores, their mask, maximum, exponential and sum row by row, weighted values. Backward: scores and
@@ -424,6 +473,8 @@ void TransformerLayer::attentionBlock(int64_t layer) {
     keyWidth = queryWidth;
     valueWidth = outputWidth;
     kvHeads = heads;
+    if (stack.arena)
+      shareKeyValueHeads(keyWidth, valueWidth);
   } else {
     if (stack.arena && sumsKeysEarly(context))
       enterWithKeys(keyWidth);

@@ -38,7 +38,14 @@ private:
   void leaveCompiled(llvm::StringRef name);
   /// The entry of attention where sumsKeysEarly.
   void enterWithKeys(double keyWidth);
-  /// What ranks that cut the query heads of one key-value head exchange of keys and values.
+  /// Keys or values of a cut sequence, `elements` of all blocks: gathered for attention and again for its gradients;
+  /// and these scattered.
+  void gatherSequence(LayerOp &op, int64_t ranks, int64_t stride, double elements);
+  void scatterSequence(LayerOp &op, int64_t ranks, int64_t stride, double elements);
+  /// Whether gradients of values that are to be summed over `sharing` ranks and scattered over the context-parallel
+  /// ones are so few that one sum over all of them is cheaper; the rest is dropped.
+  bool sumsAtOnce(int64_t sharing, double elements) const;
+  /// What ranks that cut the query heads of one key-value head, or the sequence, exchange of keys and values.
   void shareKeyValueHeads(double keyWidth, double valueWidth);
   /// Their transfers over all tensor-parallel ranks.
   LayerTransfer over(LayerTransfer::When when, TransferKind kind, int64_t bits, double elements) const;

@@ -30,7 +30,8 @@ def families():
     layouts = ["--dp 2 --tp 2 --micro-batch 2", "--tp 4 --micro-batch 2", "--tp 3 --micro-batch 4", "--pp 2 --tp 2 --micro-batch 2",
                "--dp 2 --pp 2 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --pp 2 --micro-batch 1 --recompute full",
                "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1", "--ranks 4",
-               "--dp 2 --tp 2 --pp 2 --micro-batch 1 --sp --zero 1 --precision bf16"]
+               "--dp 2 --tp 2 --pp 2 --micro-batch 1 --sp --zero 1 --precision bf16",
+               "--cp 4 --micro-batch 2", "--dp 2 --cp 2 --tp 2 --pp 2 --micro-batch 1 --sp --zero 1 --precision bf16"]
     return [(os.path.basename(config)[:-5] + " " + layout, config, ["--seq-len", "8", "--global-batch", "8"], layout)
             for config in sorted(glob.glob(os.path.join(CASES, "*.json"))) for layout in layouts]
 
@@ -49,6 +50,10 @@ def small():
         ("recompute tp2 pp2", LLAMA, shape, "--tp 2 --pp 2 --micro-batch 2 --recompute full"),
         ("llama dp2 tp2 sp zero", LLAMA, shape, "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1"),
         ("uneven dp2 tp2 pp2 sp zero", UNEVEN, shape, "--dp 2 --tp 2 --pp 2 --micro-batch 2 --sp --zero 1"),
+        ("llama dp2 cp2 tp2", LLAMA, shape, "--dp 2 --cp 2 --tp 2 --micro-batch 2"),
+        ("uneven cp2 tp2 sp zero", UNEVEN, shape, "--cp 2 --tp 2 --micro-batch 2 --sp --zero 1"),
+        ("bloom cp2 pp2", case("bloom"), shape, "--cp 2 --pp 2 --micro-batch 2"),
+        ("window cp4", case("sliding-window"), ["--seq-len", "8", "--global-batch", "4"], "--cp 4 --micro-batch 2"),
         ("experts over tp", case("mixtral"), ["--seq-len", "4", "--global-batch", "4"], "--plan tp"),
         ("experts over dp", case("mixtral"), ["--seq-len", "4", "--global-batch", "4", "--expert-capacity-factor", "1"], "--plan dp"),
         ("deepseek dp2 tp2", case("deepseek-v3"), shape, "--dp 2 --tp 2 --micro-batch 2"),

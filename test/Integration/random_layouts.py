@@ -87,7 +87,11 @@ def draw_layout(pick):
     layout = ["--dp", dp, "--tp", tp, "--pp", pp, "--micro-batch", micro_batch, "--schedule", pick.choice(schedules),
               "--recompute", pick.choice(["none", "none", "selective", "full"]), "--sp=" + pick.choice(["on", "off"]),
               "--zero", pick.choice([0, 1])]
-    shape = ["--seq-len", pick.choice([4, 7, 16]), "--global-batch", dp * micro_batch * micro_batches]
+    sequence = pick.choice([4, 7, 16])
+    shape = ["--seq-len", sequence, "--global-batch", dp * micro_batch * micro_batches]
+    # Of a generator of its own, so that a seed draws the rest as it did before there were cuts of the sequence.
+    parts = [parts for parts in (2, 4, 7) if sequence % parts == 0 and dp * tp * pp * parts <= 16]
+    layout += ["--cp", random.Random(" ".join(str(option) for option in layout + shape)).choice([1, 1, *parts])]
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
     shape += ["--epsilon", 1e-5]
     return [str(option) for option in layout], [str(option) for option in shape]

@@ -166,14 +166,15 @@ void Compilation::notePlan() const {
 bool Compilation::checkDegrees(int64_t ranks) {
   int64_t product = 1;
   std::string names;
-  for (auto [name, degree] :
-       {std::pair("--dp ", options.dp), std::pair("--tp ", options.tp), std::pair("--pp ", options.pp)})
+  for (auto [name, degree] : {std::pair("--dp ", options.dp), std::pair("--cp ", options.cp),
+                              std::pair("--tp ", options.tp), std::pair("--pp ", options.pp)})
     if (degree) {
       product *= *degree;
       names += (names.empty() ? "" : " x ") + (name + std::to_string(*degree));
     }
   if (options.dp && options.tp && options.pp && product != ranks)
-    return reportError("the layout needs " + Twine(product) + " ranks (dp x tp x pp), --ranks gives " + Twine(ranks)),
+    return reportError("the layout needs " + Twine(product) + " ranks (dp x cp x tp x pp), --ranks gives " +
+                       Twine(ranks)),
            false;
   if (ranks % product)
     return reportError("--ranks " + Twine(ranks) + " is no multiple of " + names + " = " + Twine(product)), false;
@@ -191,7 +192,8 @@ bool Compilation::makePlan() {
     if (search && !ranks)
       return reportError(options.planFile + ": say with --ranks for how many ranks the plan is to be completed"), false;
   }
-  if (!ranks && !options.cluster.empty() && options.planFile.empty() && !(options.dp || options.tp || options.pp)) {
+  if (!ranks && !options.cluster.empty() && options.planFile.empty() &&
+      !(options.dp || options.cp || options.tp || options.pp)) {
     llvm::Expected<Cluster> machine = findCluster(options.cluster);
     if (!machine)
       return reportError(llvm::toString(machine.takeError())), false;
@@ -208,6 +210,7 @@ bool Compilation::makePlan() {
     plan.memory = options.memory;
     plan.planFile = options.planFile;
     plan.dp = options.dp.value_or(0);
+    plan.cp = options.cp.value_or(0);
     plan.tp = options.tp.value_or(0);
     plan.pp = options.pp.value_or(0);
     plan.vp = options.vp.value_or(0);
@@ -228,6 +231,7 @@ bool Compilation::makePlan() {
   MakePlanPassOptions plan;
   plan.planFile = options.planFile;
   plan.dp = options.dp.value_or(1);
+  plan.cp = options.cp.value_or(1);
   plan.tp = options.tp.value_or(1);
   plan.pp = options.pp.value_or(1);
   plan.vp = options.vp.value_or(0);
@@ -243,7 +247,7 @@ bool Compilation::makePlan() {
       }))
     return false;
   if (ranks && ranks != rankCount())
-    return reportError("the layout needs " + Twine(rankCount()) + " ranks (dp x tp x pp), --ranks gives " +
+    return reportError("the layout needs " + Twine(rankCount()) + " ranks (dp x cp x tp x pp), --ranks gives " +
                        Twine(ranks)),
            false;
   return true;

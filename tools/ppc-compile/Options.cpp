@@ -5,6 +5,7 @@
 #include "ppc/Support/CommandLine.h"
 #include "ppc/Support/Limits.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace cl = llvm::cl;
@@ -47,6 +48,11 @@ IntegerOption dp("dp", within(1, limits::ranks), cl::desc("Data-parallel degree"
                  cl::cat(layoutCategory));
 IntegerOption tp("tp", within(1, limits::ranks), cl::desc("Tensor-parallel degree"), cl::value_desc("N"),
                  cl::cat(layoutCategory));
+cl::opt<std::string>
+    cp("cp",
+       cl::desc("Context-parallel degree: parts of each sequence. Attention gathers keys and values (=gather, the "
+                "only strategy)"),
+       cl::value_desc("N[=gather]"), cl::cat(layoutCategory));
 IntegerOption pp("pp", within(1, limits::ranks), cl::desc("Pipeline-parallel degree: devices that layers are cut over"),
                  cl::value_desc("N"), cl::cat(layoutCategory));
 IntegerOption vp("vp", within(1, limits::layers),
@@ -141,6 +147,18 @@ int usageError(const llvm::Twine &message) {
   return 2;
 }
 
+/// The degree of `--cp N[=gather]`; on a mistake, says it in `problem`.
+int64_t contextDegree(llvm::StringRef text, std::string &problem) {
+  auto [number, strategy] = text.split('=');
+  int64_t degree = 0;
+  if (number.getAsInteger(10, degree) || degree < 1 || degree > limits::ranks)
+    problem = llvm::formatv("--cp is '{0}', expected a number from 1 to {1}, or N=gather", text, limits::ranks).str();
+  else if (text.contains('=') && strategy != "gather")
+    problem =
+        llvm::formatv("--cp is '{0}': compiled programs have the strategy gather, and no '{1}'", text, strategy).str();
+  return degree;
+}
+
 } // namespace
 
 ParsedCommandLine parseCommandLine(int argc, char **argv) {
@@ -168,11 +186,15 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     sp = "on";
   if (!sp.empty() && sp != "on" && sp != "off")
     return {nullptr, usageError("--sp is '" + sp + "', expected on or off")};
+  std::string problem;
+  int64_t parts = cp.getNumOccurrences() ? contextDegree(cp, problem) : 1;
+  if (!problem.empty())
+    return {nullptr, usageError(problem)};
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
     return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
   if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &pp, &vp, &sp, &zero, &microBatch, &schedule,
-                                                               &recompute, std::addressof(layersPerStage)})
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &cp, &pp, &vp, &sp, &zero, &microBatch,
+                                                               &schedule, &recompute, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -192,6 +214,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
                                std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
     if (option->getNumOccurrences())
       *field = *option;
+  if (cp.getNumOccurrences())
+    options->cp = parts;
   options->sp = sp;
   options->schedule = schedule;
   options->recompute = recompute == "auto" ? std::string() : recompute.getValue();

@@ -22,6 +22,10 @@ ArrayAttr updateCuts(PlanAttr plan);
 /// The plan's `dimensions` without these names.
 DictionaryAttr argumentCuts(PlanAttr plan);
 
+/// The strategy (`StrategyOpInterface`) of ops that need whole sequences, by name: `gather`, the one that there is,
+/// where the plan cuts the dimension "sequence" of the inputs; nothing where it does not.
+std::optional<StringRef> sequenceStrategy(PlanAttr plan);
+
 } // namespace mlir::ppc
 
 #endif // PPC_ANALYSIS_PLANCUTS_H

@@ -28,6 +28,13 @@ struct LayerTransfer {
   TransferKind kind = TransferKind::AllReduce;
   int64_t ranks = 1, stride = 1; // the members of the group
   int64_t elementBits = 32, elements = 0, calls = 1;
+  int64_t outerRanks = 1, outerStride = 1; // where the group has two axes that do not continue each other
+
+  MemberSet members() const {
+    MemberSet set(ranks, stride);
+    set.add(outerRanks, outerStride);
+    return set;
+  }
 };
 
 struct LayerOp {

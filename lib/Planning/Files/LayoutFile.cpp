@@ -15,13 +15,15 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
   struct {
     PlanKey key;
     const char *what;
-  } one[] = {{PlanKey::Cp, "context parallelism"},
-             {PlanKey::Ep, "expert parallelism"},
+  } one[] = {{PlanKey::Ep, "expert parallelism"},
              {PlanKey::Etp, "tensor parallelism inside experts"},
              {PlanKey::Offload, "offload"}};
   for (auto [key, what] : one)
     if (int64_t value = planValue(layout, key); value != planNeutralValue(key))
       return part(what, key, value);
+  if (layout.cp > 1 && layout.contextKind != ContextKind::AllGather)
+    return part("context parallelism other than by gathered keys and values", PlanKey::Context,
+                int64_t(layout.contextKind));
   if (!llvm::all_equal(layout.stageGroups))
     return "stages on several groups of devices (stage_groups)";
   if (layout.zero > 1)
@@ -41,6 +43,8 @@ std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
 std::string mlir::ppc::notRunnable(const ModelShape &model, const ParallelLayout &layout) {
   if (std::string part = notRunnable(layout); !part.empty())
     return part;
+  if (layout.cp > 1 && model.moe)
+    return "experts with context parallelism (cp " + std::to_string(layout.cp) + ")";
   // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
   int64_t group = model.heads / model.kvHeads, byHead = layout.tp;
   while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
@@ -91,6 +95,8 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, const
   bool byGroup = !both && model.kvHeads % layout.tp && group % layout.tp == 0;
   std::string whole = both ? "[ tp0, tp1 ]" : "[ tp ]";
   out << "grid: { dp: " << layout.dp;
+  if (layout.cp > 1)
+    out << ", cp: " << layout.cp;
   if (both)
     out << ", tp0: " << byHead << ", tp1: " << layout.tp / byHead << " }\n";
   else
@@ -109,12 +115,12 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, const
     out << "kv_heads: [ tp0 ], head_group: [ tp1 ]";
   else
     out << (byGroup ? "head_group: [ tp ]" : "kv_heads: [ tp ]");
-  out << ", vocab: " << whole << " }\n";
+  out << (layout.cp > 1 ? ", sequence: [ cp ]" : "") << ", vocab: " << whole << " }\n";
   writeRecompute(layout, first, model.layers, out);
   if (layout.sequenceParallel && layout.tp > 1)
     out << "activations: { sequence: " << whole << " }   # what lies between tensor-parallel regions\n";
-  if (layout.zero == 1 && layout.dp > 1)
-    out << "update: [ dp ]   # what cuts the optimizer's state besides\n";
+  if (layout.zero == 1 && layout.dataRanks() > 1)
+    out << "update: [ dp" << (layout.cp > 1 ? ", cp" : "") << " ]   # what cuts the optimizer's state besides\n";
 }
 
 void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,

@@ -27,6 +27,7 @@ public:
                                       << "', which the model does not have";
     setArgAttrs(function, attr::sharding, [&](unsigned number) { return shardings[number]; });
     gatherRounded();
+    chooseStrategies();
     return assignStages();
   }
 
@@ -44,6 +45,7 @@ private:
   FailureOr<ShardingAttr> shardingFromDimensions(unsigned number, RankedTensorType type);
   ShardingAttr cutForUpdate(RankedTensorType type, ShardingAttr sharding);
   void gatherRounded();
+  void chooseStrategies();
   LogicalResult assignStages();
 
   func::FuncOp function;
@@ -97,22 +99,24 @@ LogicalResult PlanApplier::verify(unsigned number, RankedTensorType type, Shardi
   return success();
 }
 
-// Among equal dimensions the outermost: there a block is one piece of memory. Tensors that have too few elements for an
-// axis stay whole along it.
+// Among equal dimensions the outermost: there a block is one piece of memory. The axes cut one dimension together, so
+// that a gradient is reduced in one step. Tensors that have too few elements for them stay whole.
 ShardingAttr PlanApplier::cutForUpdate(RankedTensorType type, ShardingAttr sharding) {
   GridAttr grid = plan.getGrid();
   SmallVector<SmallVector<Attribute>> dims;
   for (ArrayAttr axes : sharding.getDims())
     dims.emplace_back(axes.begin(), axes.end());
-  for (Attribute axis : updateCuts(plan)) {
-    int64_t parts = grid.size(cast<StringAttr>(axis));
-    if (parts < 2 || llvm::any_of(dims, [&](auto &axes) { return llvm::is_contained(axes, axis); }))
-      continue;
-    auto before = llvm::map_to_vector(
-        dims, [&](auto &axes) { return int64_t(grid.product(ArrayAttr::get(type.getContext(), axes))); });
-    if (std::optional<unsigned> best = updateCut(type.getShape(), before, parts))
-      dims[*best].push_back(axis);
-  }
+  SmallVector<Attribute> free = llvm::filter_to_vector(updateCuts(plan), [&](Attribute axis) {
+    return grid.size(cast<StringAttr>(axis)) > 1 &&
+           llvm::none_of(dims, [&](auto &axes) { return llvm::is_contained(axes, axis); });
+  });
+  auto partsOf = [&](ArrayRef<Attribute> axes) {
+    return int64_t(grid.product(ArrayAttr::get(type.getContext(), axes)));
+  };
+  auto before = llvm::map_to_vector(dims, [&](auto &axes) { return partsOf(axes); });
+  if (!free.empty())
+    if (std::optional<unsigned> best = updateCut(type.getShape(), before, partsOf(free)))
+      dims[*best].append(free);
   auto cut = llvm::map_to_vector(dims, [&](auto &axes) { return ArrayAttr::get(type.getContext(), axes); });
   return ShardingAttr::get(type.getContext(), cut, {}, {});
 }
@@ -171,6 +175,12 @@ void PlanApplier::gatherRounded() {
       copy.replaceAllUsesExcept(gather, gather);
     }
   }
+}
+
+/// Where inputs are cut along the sequence, ops that can share one with others are told how.
+void PlanApplier::chooseStrategies() {
+  if (std::optional<StringRef> strategy = sequenceStrategy(plan))
+    function.walk([&](StrategyOpInterface op) { (void)op.chooseStrategy(*strategy); });
 }
 
 LogicalResult PlanApplier::assignStages() {

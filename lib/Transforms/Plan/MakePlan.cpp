@@ -14,7 +14,8 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
 
   void runOnOperation() override {
     PlanDegrees degrees{
-        dp, tp, pp, vp, microBatch, schedule, recompute, {}, llvm::to_vector(layersPerStage), sequenceParallel, zero};
+        dp,   tp, pp, vp, microBatch, schedule, recompute, {}, llvm::to_vector(layersPerStage), sequenceParallel,
+        zero, cp};
     FailureOr<PlanAttr> plan =
         planFile.empty() ? buildPlan(getOperation(), degrees) : readPlanFile(planFile, getOperation());
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))

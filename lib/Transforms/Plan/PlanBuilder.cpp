@@ -21,6 +21,7 @@ private:
   void addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes,
                      SmallVectorImpl<NamedAttribute> &dimensions);
   LogicalResult checkDegrees();
+  LogicalResult checkContext(int64_t sequence);
   /// That programs run it; sets `vp` where it is not given.
   LogicalResult checkSchedule();
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
@@ -130,7 +131,7 @@ FailureOr<DictionaryAttr> PlanBuilder::recomputeOf(ArrayRef<int64_t> stages, int
 
 LogicalResult PlanBuilder::checkDegrees() {
   for (auto [name, value] : {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp), std::pair("vp", vp),
-                             std::pair("micro-batch", microBatch)})
+                             std::pair("cp", cp), std::pair("micro-batch", microBatch)})
     if (value < 1)
       return module.emitError() << name << " is " << value << ", expected at least 1";
   if (zero < 0 || zero > 1)
@@ -143,6 +144,27 @@ LogicalResult PlanBuilder::checkDegrees() {
   if (sequenceParallel && tp > sequence && tp > 1)
     return module.emitError() << "sequence parallelism cannot cut sequences of " << sequence << " tokens over tp "
                               << tp;
+  return checkContext(sequence);
+}
+
+/// Inputs are not padded, and blocks of blocks must not be: neither of the ranks of cp nor of those of tp in them.
+LogicalResult PlanBuilder::checkContext(int64_t sequence) {
+  if (cp == 1)
+    return success();
+  if (!sequence)
+    return module.emitError(
+        "no argument has a dimension called \"sequence\" in ppc.dims, which context parallelism cuts");
+  if (sequence % cp)
+    return module.emitError() << "context parallelism cannot cut sequences of " << sequence << " tokens evenly over cp "
+                              << cp << ": it must divide them";
+  if (sequenceParallel && sequence / cp % tp)
+    return module.emitError() << "sequence parallelism cannot cut the " << sequence / cp
+                              << " tokens of a sequence on each of cp " << cp << " ranks evenly over tp " << tp
+                              << ": leave one of the two out, or use degrees whose product divides " << sequence;
+  if (module.walk([](Operation *op) { return isa<DispatchOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+          .wasInterrupted())
+    return module.emitError() << "compiled programs cannot run experts with context parallelism (cp " << cp
+                              << "): the tokens of a sequence wait for their experts in one queue";
   return success();
 }
 
@@ -184,14 +206,20 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   SmallVector<StringAttr> names = {builder.getStringAttr("dp")};
   SmallVector<int64_t> sizes = {dp};
   SmallVector<NamedAttribute> dimensions = {builder.getNamedAttr("batch", builder.getStrArrayAttr({"dp"}))};
+  if (cp > 1) {
+    names.push_back(builder.getStringAttr("cp"));
+    sizes.push_back(cp);
+    dimensions.push_back(builder.getNamedAttr("sequence", builder.getStrArrayAttr({"cp"})));
+  }
+  SmallVector<Attribute> dataAxes(names.begin(), names.end());
   addTensorAxes(names, sizes, dimensions);
   auto grid = GridAttr::get(module.getContext(), names, sizes);
-  if (sequenceParallel && tp > 1) // over all axes but dp, which stands first
-    dimensions.push_back(
-        builder.getNamedAttr((kActivationPrefix + "sequence").str(),
-                             builder.getArrayAttr(SmallVector<Attribute>(names.begin() + 1, names.end()))));
-  if (zero && dp > 1)
-    dimensions.push_back(builder.getNamedAttr(kUpdateName, builder.getStrArrayAttr({"dp"})));
+  if (sequenceParallel && tp > 1)
+    dimensions.push_back(builder.getNamedAttr(
+        (kActivationPrefix + "sequence").str(),
+        builder.getArrayAttr(SmallVector<Attribute>(names.begin() + dataAxes.size(), names.end()))));
+  if (zero && dp * cp > 1)
+    dimensions.push_back(builder.getNamedAttr(kUpdateName, builder.getArrayAttr(dataAxes)));
   auto plan = PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid,
                                    ArrayRef<int64_t>(*stages), vp, builder.getStringAttr(schedule), microBatches,
                                    builder.getDictionaryAttr(dimensions), builder.getDictionaryAttr({}), *recomputed);

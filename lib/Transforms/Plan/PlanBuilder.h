@@ -20,11 +20,13 @@ struct PlanDegrees {
   SmallVector<int64_t>
       layersPerStage;            // of each virtual stage, without embedding and head; empty: the least slowest by FLOPs
   bool sequenceParallel = false; // activations between tensor-parallel regions are cut along the sequence over tp
-  int64_t zero = 0;              // 1: optimizer state and update are cut over dp
+  int64_t zero = 0;              // 1: optimizer state and update are cut over dp and cp
+  int64_t cp = 1;                // parts of each sequence
 };
 
 /// Errors, at the module: a degree below 1, a batch that does not divide, stages that do not fit the layers, an unknown
-/// schedule, zero above 1, a sequence shorter than tp with sequence parallelism.
+/// schedule, zero above 1, a sequence shorter than tp with sequence parallelism, or that does not divide by cp (then by
+/// cp x tp), cp with experts.
 FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees);
 
 /// Whether the batch divides into the plan's micro-batches.

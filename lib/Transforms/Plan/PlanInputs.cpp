@@ -50,6 +50,8 @@ std::string refusedPin(const PlanConstraints &constraints, Precision precision) 
   for (int key = 0; key < planKeyCount; ++key)
     if (constraints.isPinned(PlanKey(key)))
       setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
+  if (!constraints.isPinned(PlanKey::Context))
+    layout.contextKind = ContextKind::AllGather;
   if (layout.precision != precision)
     return ("products in " + toString(layout.precision) + " where --precision says " + toString(precision)).str();
   return notRunnable(layout);
@@ -110,17 +112,20 @@ llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs)
   };
   layout.dp = parts("batch");
   layout.tp = parts("ffn");
+  layout.cp = parts("sequence");
+  layout.contextKind = ContextKind::AllGather; // what attention does with a cut sequence
   layout.pp = plan.getPipelineDevices();
   layout.vp = plan.getVp();
   if (!plan.getParameters().empty())
     return llvm::createStringError("the plan cuts parameter '" + plan.getParameters().begin()->getName().getValue() +
                                    "' on its own");
-  if (layout.dp * layout.tp != plan.getGrid().deviceCount() || parts("vocab") != layout.tp ||
+  if (layout.dp * layout.cp * layout.tp != plan.getGrid().deviceCount() || parts("vocab") != layout.tp ||
       parts("kv_heads") * parts("head_group") != layout.tp)
     return llvm::createStringError(
-        llvm::formatv("the plan cuts batch {0} ways, ffn {1}, vocab {2} and heads {3} on {4} ranks of a stage",
-                      layout.dp, layout.tp, parts("vocab"), parts("kv_heads") * parts("head_group"),
-                      plan.getGrid().deviceCount())
+        llvm::formatv(
+            "the plan cuts batch {0} ways, sequence {1}, ffn {2}, vocab {3} and heads {4} on {5} ranks of a stage",
+            layout.dp, layout.cp, layout.tp, parts("vocab"), parts("kv_heads") * parts("head_group"),
+            plan.getGrid().deviceCount())
             .str());
   DictionaryAttr activations = activationCuts(plan);
   int64_t sequenceParts = 1;
@@ -132,7 +137,7 @@ llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs)
       return llvm::createStringError("the plan cuts activations along '" + entry.getName().getValue() + "'");
   }
   int64_t stateParts = plan.getGrid().product(updateCuts(plan));
-  if ((sequenceParts > 1 && sequenceParts != layout.tp) || (stateParts > 1 && stateParts != layout.dp))
+  if ((sequenceParts > 1 && sequenceParts != layout.tp) || (stateParts > 1 && stateParts != layout.dataRanks()))
     return llvm::createStringError(
         llvm::formatv("the plan cuts activations {0} ways along the sequence and optimizer state {1} ways",
                       sequenceParts, stateParts)

@@ -53,9 +53,10 @@ private:
 
 llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   constraints.pin(PlanKey::Devices, ranks);
-  for (auto [key, value] : {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
-                            std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::Vp, vp.getValue()),
-                            std::pair(PlanKey::MicroBatch, microBatch.getValue())})
+  for (auto [key, value] :
+       {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
+        std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::Vp, vp.getValue()),
+        std::pair(PlanKey::Cp, cp.getValue()), std::pair(PlanKey::MicroBatch, microBatch.getValue())})
     if (value > 0)
       constraints.pin(key, value);
   if (!schedule.empty())
@@ -78,11 +79,16 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (std::string part = refusedPin(constraints, precisionOf(getOperation())); !part.empty())
     return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
   // What is refused anyway need not be looked at.
-  for (StringRef key : {"cp", "ep", "etp", "offload"})
+  for (StringRef key : {"ep", "etp", "offload"})
     if (llvm::Error error = constraints.forbid(key))
       return error;
   for (int64_t stage : {2, 3})
     constraints.forbid(PlanKey::Zero, stage);
+  for (ContextKind kind : {ContextKind::Ring, ContextKind::Ulysses})
+    constraints.forbid(PlanKey::Context, int64_t(kind));
+  if (cp == 0 && !logicalDimension(getOperation(), "sequence")) // nothing to cut
+    if (llvm::Error error = constraints.forbid("cp"))
+      return error;
   if (sequenceParallel.empty() && !logicalDimension(getOperation(), "sequence")) // nothing to cut
     if (llvm::Error error = constraints.forbid("sp"))
       return error;
@@ -205,6 +211,7 @@ FailureOr<PlanDegrees> SearchPlanPass::decide() {
     degrees.recomputedLayers.assign(best.pp * best.vp, best.recomputedLayers);
   if (best.pp > 1)
     degrees.layersPerStage.assign(best.stageLayers.begin(), best.stageLayers.end());
+  degrees.cp = best.cp;
   degrees.sequenceParallel = best.sequenceParallel;
   degrees.zero = best.zero;
   return degrees;
@@ -231,7 +238,7 @@ void SearchPlanPass::explain(const PlanSearchResult &result) {
     remark::analysis(loc, remarkOpts("runner-up")) << summary(result.plans[1]);
   for (const PlanAlternative &alternative : result.alternatives) {
     if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule,
-                             PlanKey::Recompute, PlanKey::SequenceParallel, PlanKey::Zero},
+                             PlanKey::Recompute, PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::Cp},
                             alternative.key))
       continue; // nothing to decide
     std::string decision = (toString(alternative.key) + " " + alternative.chosen).str();

@@ -206,6 +206,13 @@ bool PartialFlow::visit(Operation *op) {
     return changed;
   }
 
+  for (Value operand : op->getOperands()) { // over axes that cut the op nothing is pending; over others it may stay
+    Pending keep = used(operand);
+    for (StringAttr axis : llvm::to_vector(llvm::make_first_range(keep)))
+      if (sharding.uses(axis))
+        keep.erase(axis);
+    changed |= reduce(operand, keep);
+  }
   Pending flowing;
   if (canFlow(op, sharding) && sharding.rule.linearity == Linearity::Each) {
     for (Value operand : op->getOperands()) // the one that is pending

@@ -119,11 +119,13 @@ LogicalResult ShardingPropagation::readMicroBatches() {
         rows->pop_back();
     }
     if (rows)
-      rowAxes.insert(rows->begin(), rows->end());
+      inputAxes.insert(rows->begin(), rows->end());
     for (auto [operand, argument] : llvm::zip(accumulate.getInputs(), accumulate.getBody().getArguments())) {
       if (closed.contains(operand)) // slices of arguments lie like the arguments
         axesOf[argument] = SmallVector<AxisList>(dims(operand));
       axesOf[argument][0] = *rows;
+      for (const AxisList &axes : axesOf[argument])
+        inputAxes.insert(axes.begin(), axes.end());
       closed.insert(argument);
     }
     return WalkResult::advance();
@@ -242,13 +244,14 @@ bool ShardingPropagation::extend(Value value, unsigned dim, ArrayRef<StringAttr>
   return true;
 }
 
-// What a micro-batch yields over the axes of its rows is pending: there it cannot be cut over them, only afterwards.
+// What a micro-batch yields over the axes that cut its inputs is pending: there it cannot be cut over them, only
+// afterwards.
 bool ShardingPropagation::unifyYielded(Value yielded, Value result) {
   bool changed = false;
   for (unsigned dim = 0; dim < dims(yielded).size(); ++dim) {
     changed |= extend(result, dim, AxisList(dims(yielded)[dim]));
     AxisList axes(dims(result)[dim]);
-    axes.truncate(llvm::find_if(axes, [&](StringAttr axis) { return rowAxes.contains(axis); }) - axes.begin());
+    axes.truncate(llvm::find_if(axes, [&](StringAttr axis) { return inputAxes.contains(axis); }) - axes.begin());
     changed |= extend(yielded, dim, axes);
   }
   return changed;

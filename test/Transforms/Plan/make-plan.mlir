@@ -8,6 +8,10 @@
 // RUN: sed 's/8x8xf32> {ppc.input = "x", ppc.dims = \["batch", "hidden"\]/8x8xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]/' %s > %t.mlir
 // RUN: ppc-opt %t.mlir --ppc-make-plan="tp=6 sp" | FileCheck %s --check-prefix=SEQUENCE
 // RUN: ppc-opt %t.mlir --ppc-make-plan="sp zero=1" | FileCheck %s --check-prefix=ALONE
+// RUN: ppc-opt %t.mlir --ppc-make-plan="dp=2 cp=4 tp=2 sp zero=1" | FileCheck %s --check-prefix=CONTEXT
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=3" 2>&1 | FileCheck %s --check-prefix=CONTEXT-UNEVEN
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=4 tp=3 sp" 2>&1 | FileCheck %s --check-prefix=CONTEXT-SEQUENCE
+// RUN: not ppc-opt %s --ppc-make-plan="cp=2" 2>&1 | FileCheck %s --check-prefix=CONTEXT-NAMELESS
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="tp=9 sp" 2>&1 | FileCheck %s --check-prefix=SHORT
 // RUN: not ppc-opt %s --ppc-make-plan="tp=2 sp" 2>&1 | FileCheck %s --check-prefix=NAMELESS
 // RUN: not ppc-opt %s --ppc-make-plan="zero=2" 2>&1 | FileCheck %s --check-prefix=ZERO
@@ -28,6 +32,11 @@
 // SEQUENCE: activations.sequence = ["tp0", "tp1"], batch = ["dp"]
 // ALONE-NOT: activations
 // ALONE-NOT: update
+// CONTEXT: grid = <dp = 2, cp = 4, tp = 2>
+// CONTEXT-SAME: activations.sequence = ["tp"], batch = ["dp"], ffn = ["tp"], head_group = ["tp"], sequence = ["cp"], "update.*" = ["dp", "cp"]
+// CONTEXT-UNEVEN: error: context parallelism cannot cut sequences of 8 tokens evenly over cp 3: it must divide them
+// CONTEXT-SEQUENCE: error: sequence parallelism cannot cut the 2 tokens of a sequence on each of cp 4 ranks evenly over tp 3: leave one of the two out
+// CONTEXT-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which context parallelism cuts
 // SHORT: error: sequence parallelism cannot cut sequences of 8 tokens over tp 9
 // NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which sequence parallelism cuts
 // ZERO: error: zero is 2: compiled programs can cut the optimizer's state (1) or nothing (0)

@@ -13,13 +13,13 @@
 // CLUSTER: error: unknown cluster 'moon'
 
 // A file may pin the layout; what programs cannot run is named.
-// RUN: printf 'layout: { tp: 2, cp: 2 }\n' > %t.cp.yaml
+// RUN: printf 'layout: { tp: 2, cp: 2, context: ring }\n' > %t.cp.yaml
 // RUN: not ppc-opt %s --ppc-search-plan="ranks=4 plan-file=%t.cp.yaml" 2>&1 | FileCheck %s --check-prefix=CP
 // RUN: printf 'layout:\n  dp: 2\n  zero: 2\ngrid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\n' > %t.zero.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.zero.yaml" 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: printf 'layout: { tp: 2 }\n' > %t.tp.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.tp.yaml" 2>&1 | FileCheck %s --check-prefix=GRID
-// CP: error: {{.*}}cp.yaml: compiled programs cannot run context parallelism (cp 2)
+// CP: error: {{.*}}cp.yaml: compiled programs cannot run context parallelism other than by gathered keys and values (context ring)
 // ZERO: error: {{.*}}zero.yaml: compiled programs cannot run gradients or parameters cut over data-parallel ranks (zero 2)
 // GRID: error: {{.*}}tp.yaml: has a section 'layout:' and no 'grid:'
 

@@ -11,6 +11,10 @@
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=4 zero=1},ppc-phase-train,test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
 // RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=2 tp=2 pp=2 sp zero=1},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
 
+// The sequence over ranks of its own, by itself and with everything else.
+// RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{cp=3},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
+// RUN: ppc-opt %s --pass-pipeline='builtin.module(ppc-make-plan{dp=2 cp=3 tp=2 pp=2 zero=1},ppc-phase-train{micro-batches=2},test-ppc-spmd-equivalence)' -o /dev/null 2>&1 | FileCheck %s
+
 // CHECK: remark: 1 layouts compute what one device does
 // expected-remark @below {{20 layouts compute what one device does}}
 module {

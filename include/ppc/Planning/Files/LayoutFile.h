@@ -29,7 +29,7 @@ llvm::Error readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, b
 llvm::Error parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints,
                             bool isAlone = true);
 
-/// The first part of a layout that ppc-compile cannot run, in words ("context parallelism (cp 2)"); empty: it can.
+/// The first part of a layout that ppc-compile cannot run, in words ("expert parallelism (ep 2)"); empty: it can.
 std::string notRunnable(const ParallelLayout &layout);
 /// The same, with what depends on the model: heads and widths that its tensor parallelism does not cut.
 std::string notRunnable(const ModelShape &model, const ParallelLayout &layout);

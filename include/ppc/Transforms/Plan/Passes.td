@@ -9,11 +9,11 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
   let description = [{
     Writes `#ppc.plan` on the module from pinned degrees of parallelism, or from a plan file.
 
-    - The grid is dp x tp. The batch is cut over dp; feed-forward, vocabulary and heads over tp. Heads are cut by kv head
+    - The grid is dp x tp, or dp x cp x tp. The batch is cut over dp, the sequence of the inputs over cp; feed-forward, vocabulary and heads over tp. Heads are cut by kv head
       where tp divides their number, else by query head within the group, else by both on two axes tp0 x tp1 whose
       product is tp, else by kv head with padding.
     - `sp`: what lies between tensor-parallel regions is cut along the sequence over the axes of tp. `zero` 1: the optimizer's
-      state and the update are cut over dp.
+      state and the update are cut over dp and cp.
     - Micro-batches: global batch / (dp * micro-batch), which must divide.
     - Stages: `layers-per-stage` if given, else the cut with the least slowest stage by the FLOPs of the layers.
 
@@ -33,7 +33,8 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     ListOption<"layersPerStage", "layers-per-stage", "int64_t",
                "layers of each virtual stage, not counting embedding and head (they go to the first and last stage)">,
     Option<"sequenceParallel", "sp", "bool", "false", "cut activations between tensor-parallel regions along the sequence">,
-    Option<"zero", "zero", "int64_t", "0", "1: cut the optimizer's state over dp; 0: nothing">,
+    Option<"zero", "zero", "int64_t", "0", "1: cut the optimizer's state over dp and cp; 0: nothing">,
+    Option<"cp", "cp", "int64_t", "1", "context-parallel degree: parts of each sequence; attention gathers keys and values">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">];
 }
 
@@ -42,7 +43,7 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
   let description = [{
     Searches the layouts of the module's model (`ppc.shape`, or what `ppc.dims` and `ppc.layer` say) on `ranks` devices of a
     cluster, exactly, and writes the one with the least predicted time per step that fits in memory as `#ppc.plan`; of those within
-    1 % of it, which predictions do not tell apart, the one that takes least memory. What an option pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor, sequence and
+    1 % of it, which predictions do not tell apart, the one that takes least memory. What an option pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor, sequence, context and
     pipeline parallelism and ZeRO-1 in f32 or bf16 with the schedules gpipe, 1f1b, zb1p and zb2p.
 
     Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, for each decision the best plan
@@ -69,6 +70,7 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     ListOption<"layersPerStage", "layers-per-stage", "int64_t", "pinned layers of each stage, without embedding and head">,
     Option<"sequenceParallel", "sp", "std::string", "\"\"", "pinned sequence parallelism: on or off; empty: searched">,
     Option<"zero", "zero", "int64_t", "-1", "pinned ZeRO stage: 0 or 1; -1: searched">,
+    Option<"cp", "cp", "int64_t", "0", "pinned context-parallel degree; 0: searched">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin what they say">];
 }
 
@@ -91,9 +93,10 @@ def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
   let description = [{
     Each argument with `ppc.dims` gets `ppc.sharding`: its parameter's entry in the plan's `parameters`, else the axes that
     `dimensions` gives to its dimensions. Other arguments are replicated. Optimizer state lies like its parameter, cut over the
-    axes of `update` besides (each along the dimension where the smallest block is left), unless `states` says it. A parameter of
+    axes of `update` besides (together along the dimension where the smallest block is left), unless `states` says it. A parameter of
     which micro-batches read nothing but what is rounded before them (`ppc.convert`) lies like its state, and the rounded values are
-    gathered (`ppc.reshard`). Each op with `ppc.layer` gets `ppc.stage`.
+    gathered (`ppc.reshard`). Where inputs are cut along the dimension "sequence", ops with strategies for that get theirs
+    (`StrategyOpInterface`: attention gathers keys and values). Each op with `ppc.layer` gets `ppc.stage`.
 
     Requires: `#ppc.plan` on the module, from `ppc-search-plan`, `ppc-make-plan` or a person.
     Guarantees: shardings that are legal for the grid: no axis twice, no dimension with fewer elements than devices; or an

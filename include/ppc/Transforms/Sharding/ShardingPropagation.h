@@ -51,7 +51,7 @@ private:
   DenseMap<Value, SmallVector<AxisList>> axesOf;
   DenseSet<Value> closed;                    ///< arguments: what they say is all there is
   SmallVector<std::pair<Value, Value>> same; ///< yielded value and result of ppc.accumulate
-  DenseSet<StringAttr> rowAxes;              ///< axes that cut the rows of micro-batches
+  DenseSet<StringAttr> inputAxes;            ///< axes that cut the inputs of micro-batches
   SmallVector<ShardingAttr> demands;
 };
 
