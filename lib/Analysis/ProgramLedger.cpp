@@ -71,10 +71,13 @@ private:
 
   LogicalResult addTransfer(Operation *op, TransferRow row, TransferKind kind, ArrayAttr axesOf, Value part,
                             bool isBlock, DenseI64ArrayAttr stages = {}) {
+    return addTransfer(op, std::move(row), kind, axesOf, tensorType(part), isBlock, stages);
+  }
+  LogicalResult addTransfer(Operation *op, TransferRow row, TransferKind kind, ArrayAttr axesOf, RankedTensorType type,
+                            bool isBlock, DenseI64ArrayAttr stages = {}) {
     FailureOr<MemberSet> set = members(op, axesOf, stages);
     if (failed(set))
       return failure();
-    RankedTensorType type = tensorType(part);
     row.kind = kind;
     row.elementBits = bitsOf(type);
     row.elements = type.getNumElements() * (isBlock ? set->size() : 1);
@@ -159,14 +162,36 @@ private:
         ++runs[run.getRoutineAttr().getAttr()];
       else if (auto send = dyn_cast<ppcrt::SendOp>(action))
         ++sends[send.getMessageAttr().getAttr()];
-      else if (!isa<ppcrt::LoadOp, ppcrt::ReceiveOp>(action))
-        return action.emitOpError() << "is not counted: programs for hosts load, run, send and receive";
+      else if (auto collective = dyn_cast<ppcrt::CollectiveOp>(action)) {
+        if (failed(addBucket(device, collective)))
+          return failure();
+      } else if (!isa<ppcrt::LoadOp, ppcrt::ReceiveOp>(action))
+        return action.emitOpError() << "is not counted: programs load, run, send, receive and reduce buckets";
     }
     for (auto [name, count] : runs)
       if (failed(readRoutine(symbols.routine(device, name), device.getAt(), count)))
         return failure();
     for (auto [name, count] : sends)
       addMessage(device, symbols.message(name), count);
+    return success();
+  }
+
+  /// A row for each buffer, in the phase of the update, where the price has them.
+  LogicalResult addBucket(ppcrt::DeviceOp device, ppcrt::CollectiveOp collective) {
+    auto group = module.lookupSymbol<ppcrt::GroupOp>(collective.getGroup());
+    bool isScatter = collective.getKind() == ppcrt::CollectiveKind::ReduceScatter;
+    if (!group || !group.getAxes() || (!isScatter && collective.getKind() != ppcrt::CollectiveKind::AllReduce))
+      return collective.emitOpError("is not counted: buckets are reduced over axes");
+    TransferRow place;
+    place.device = device.getAt();
+    place.phase = LedgerPhase::Update;
+    place.calls = 1;
+    for (Attribute name : collective.getWrites()) {
+      ppcrt::BufferOp buffer = symbols.buffer(device, cast<FlatSymbolRefAttr>(name).getAttr());
+      if (failed(addTransfer(collective, place, isScatter ? TransferKind::ReduceScatter : TransferKind::AllReduce,
+                             group.getAxesAttr(), buffer.getTensorType(), isScatter, group.getStagesAttr())))
+        return failure();
+    }
     return success();
   }
 

@@ -9,11 +9,12 @@
 #include "ppc/Transforms/Fusion/Passes.h"
 #include "ppc/Transforms/Memory/Passes.h"
 #include "ppc/Transforms/Outline/Passes.h"
+#include "ppc/Transforms/Overlap/Passes.h"
 #include "ppc/Transforms/Profile/Passes.h"
 
 namespace mlir::ppc {
 
-void buildDevicePhase(OpPassManager &pm, bool profile, bool verifyArena) {
+void buildDevicePhase(OpPassManager &pm, bool profile, bool verifyArena, bool overlap) {
   if (profile)
     pm.addPass(createNameOperationsPass());
   // No pass before ppc-to-ppc-rt may drop or merge ops: the collectives of the model dialect are values without
@@ -44,6 +45,8 @@ void buildDevicePhase(OpPassManager &pm, bool profile, bool verifyArena) {
   pm.addPass(createCanonicalizerPass()); // drops copies of a buffer to itself
   pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
   pm.addPass(createCanonicalizerPass());
+  if (overlap)
+    pm.addPass(createStartCollectivesPass());
   pm.addPass(createAssignOffsetsPass());
   pm.addPass(createVerifyDevicePass());
   // Now that each function's scratch is known, the arena of each stage can be laid out.

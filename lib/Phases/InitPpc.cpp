@@ -8,6 +8,7 @@
 #include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
 #include "ppc/Transforms/Contracts/Passes.h"
+#include "ppc/Transforms/Overlap/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Precision/Passes.h"
@@ -25,6 +26,7 @@ void registerPpcPasses() {
   registerPpcArenaPasses();
   registerPpcAutodiffPasses();
   registerPpcContractsPasses();
+  registerPpcOverlapPasses();
   registerPpcPipelinePasses();
   registerPpcPlanPasses();
   registerPpcPrecisionPasses();

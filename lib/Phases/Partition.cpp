@@ -1,13 +1,14 @@
 // plan -> partition: one program per stage, local shapes, explicit collectives and messages.
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Contracts/Passes.h"
+#include "ppc/Transforms/Overlap/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 #include "ppc/Transforms/Recompute/Passes.h"
 #include "ppc/Transforms/Sharding/Passes.h"
 
 namespace mlir::ppc {
 
-void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep) {
+void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep, bool overlap, StringRef cluster) {
   pm.addPass(createPartitionToSpmdPass());
   pm.addPass(createSimplifyCollectivesPass());
   // On what each rank really keeps, collectives included.
@@ -19,6 +20,8 @@ void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep) {
   pm.addPass(createVerifySpmdPass());
   pm.addPass(createSplitStagesPass());
   pm.addPass(createApplySchedulePass());
+  if (overlap)
+    pm.addPass(createOverlapReductionsPass(OverlapReductionsPassOptions{cluster.str()}));
   pm.addPass(createVerifyProgramPass());
 }
 

@@ -1,6 +1,8 @@
 // One step of all devices on all ranks, on numbers.
 #include "RankExecutor.h"
+#include "TimedCollectives.h"
 #include "ppc/Interpreter/Collectives.h"
+#include "ppc/Interpreter/RankGrid.h"
 #include "ppc/Interpreter/ShardedTensors.h"
 #include <limits>
 
@@ -96,6 +98,46 @@ std::string RankExecutor::runRoutine(Stage &stage, RunOp run) {
   return failed(results) ? "cannot run " + run.getRoutine().str() : store(stage, routine, microBatch, *results);
 }
 
+std::string RankExecutor::runCollective(Stage &stage, CollectiveOp op) {
+  auto group = module.lookupSymbol<GroupOp>(op.getGroup());
+  if (!group || !group.getAxes() || group.getStages() || llvm::is_contained(axisNames(*group.getAxes()), "pp"))
+    return "no group of ranks of a device";
+  int64_t microBatch = op.getMicroBatch() ? int64_t(*op.getMicroBatch()) : 0;
+  auto tensorsOf = [&](Attribute name) { return memory(stage, cast<FlatSymbolRefAttr>(name).getValue(), microBatch); };
+  if (!llvm::all_of(op.getReads(), tensorsOf) || !llvm::all_of(op.getWrites(), tensorsOf))
+    return "no such buffer";
+  RankGrid ranks(grid);
+  std::vector<RankValues> left(grid.deviceCount());
+  for (int64_t rank = 0; rank < grid.deviceCount(); ++rank) {
+    SmallVector<int64_t> members = ranks.group(rank, axisNames(*group.getAxes()));
+    if (members.front() != rank)
+      continue;
+    SmallVector<RankValues> operands(members.size());
+    for (auto [member, own] : llvm::zip_equal(members, operands))
+      for (Attribute name : op.getReads())
+        own.push_back((*tensorsOf(name))[member]);
+    std::vector<RankValues> results(members.size());
+    bool rounds = arithmetic == Arithmetic::Rounded;
+    if (std::string error = evaluateBuckets(op.getKind(), op.getReduction(), operands, rounds, results); !error.empty())
+      return error;
+    for (auto [member, result] : llvm::zip_equal(members, results))
+      left[member] = std::move(result);
+  }
+  for (auto [number, name] : llvm::enumerate(op.getWrites())) {
+    RankTensors &tensors = *tensorsOf(name);
+    auto type = stage.buffers[stage.places.at(cast<FlatSymbolRefAttr>(name).getValue().str())].getTensorType();
+    tensors.clear();
+    for (const RankValues &own : left) {
+      ReferenceTensor tensor(type.getShape());
+      if (own[number].size() != tensor.size())
+        return "leaves a value of another size than its buffer";
+      tensor.data = own[number].data;
+      tensors.push_back(std::move(tensor));
+    }
+  }
+  return "";
+}
+
 std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool &waits) {
   Stage &stage = stages[index];
   Operation *action = stage.actions[stage.next];
@@ -105,6 +147,9 @@ std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool
   if (auto load = dyn_cast<LoadOp>(action))
     return exists(load.getMicroBatch()) ? this->load(stage, load.getMicroBatch(), values)
                                         : "there is no such micro-batch";
+  if (auto collective = dyn_cast<CollectiveOp>(action))
+    return exists(collective.getMicroBatch().value_or(0)) ? runCollective(stage, collective)
+                                                          : "there is no such micro-batch";
   auto send = dyn_cast<SendOp>(action);
   auto receive = dyn_cast<ReceiveOp>(action);
   if (!send && !receive)

@@ -46,6 +46,7 @@ private:
   std::string perform(size_t stage, const NamedTensors &values, bool &waits);
   std::string load(Stage &stage, int64_t microBatch, const NamedTensors &values);
   std::string runRoutine(Stage &stage, ppcrt::RunOp run);
+  std::string runCollective(Stage &stage, ppcrt::CollectiveOp op);
   std::string gather(Stage &stage, ppcrt::RoutineOp routine, int64_t microBatch, SmallVector<RankValues> &arguments);
   std::string store(Stage &stage, ppcrt::RoutineOp routine, int64_t microBatch, ArrayRef<RankValues> results);
   /// Memory as a step finds it.

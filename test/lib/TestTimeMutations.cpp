@@ -1,6 +1,5 @@
 // Do the verifiers notice mistakes of time? Makes random ones in a program, executes the result in many random orders
 // to know whether the mistake matters, and asks the verifiers and the proof.
-#include "GradientBuckets.h"
 #include "OffloadSaved.h"
 #include "RankExecutor.h"
 #include "TestPasses.h"
@@ -14,6 +13,7 @@
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Phases/HostPhases.h"
 #include "ppc/Transforms/Contracts/Passes.h"
+#include "ppc/Transforms/Overlap/Passes.h"
 #include <set>
 
 using namespace mlir;
@@ -69,6 +69,8 @@ private:
   /// Values, offsets, numbers of the program without mistakes. "" or what is wrong with it.
   std::string prepare();
   std::string placeBuffers();
+  /// False where nothing is reduced in buckets then.
+  bool reduceInBuckets();
   std::string compareWithPlainExecution();
   void judge(StringRef kind, int64_t number, Random &random);
   /// Executes steps and evaluations. The first outcome that is not as expected, whose kind is Ended for other numbers;
@@ -108,6 +110,16 @@ std::string TestTimeMutationsPass::placeBuffers() {
   return "";
 }
 
+bool TestTimeMutationsPass::reduceInBuckets() {
+  OwningOpRef<ModuleOp> overlapped = getOperation().clone();
+  PassManager passes(&getContext());
+  passes.addPass(createOverlapReductionsPass(OverlapReductionsPassOptions{"", buckets}));
+  if (failed(passes.run(*overlapped)))
+    return false;
+  getOperation().getBodyRegion().takeBody(overlapped->getBodyRegion());
+  return getOperation().walk([](ppcrt::CollectiveOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 std::string TestTimeMutationsPass::compareWithPlainExecution() {
   TimedExecutor timed(getOperation(), values, *numbers.at(0));
   TimedOutcome outcome = timed.run(seed, 0);
@@ -142,7 +154,7 @@ std::string TestTimeMutationsPass::prepare() {
   }
   for (Arithmetic arithmetic : {Arithmetic::Exact, Arithmetic::Rounded})
     numbers[int(arithmetic)] = std::make_unique<RoutineNumbers>(program.getGrid(), program.getDeviceGrid(), arithmetic);
-  if (buckets && failed(bucketGradients(getOperation(), buckets)))
+  if (buckets && !reduceInBuckets())
     return "has no gradients to put into buckets";
   if (offload && failed(offloadSaved(getOperation(), offload)))
     return "has no values to keep on the host";

@@ -288,8 +288,12 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
   SmallVector<int64_t> most;              // that there is to save, per stage and micro-batch
   while (ok && !fits) {
     module = planned->clone();
-    ok = runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep); }) &&
-         runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm, /*profile=*/false, /*verifyArena=*/false); });
+    ok = runPhase(
+             "partition",
+             [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, options.overlap, options.cluster); }) &&
+         runPhase("device", [&](OpPassManager &pm) {
+           buildDevicePhase(pm, /*profile=*/false, /*verifyArena=*/false, options.overlap);
+         });
     if (!ok)
       break;
     SmallVector<ppcrt::DeviceOp> devices = ppcrt::findProgram(*module).getDevices();
@@ -360,7 +364,8 @@ bool Compilation::lowerTo(Emit last) {
   OwningOpRef<ModuleOp> logical = options.verify ? OwningOpRef<ModuleOp>(module->clone()) : nullptr;
   SmallVector<int64_t> bytesNotToKeep;
   if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) || !fitMemory(bytesNotToKeep) ||
-      !runPhase("partition", [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep); }))
+      !runPhase("partition",
+                [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, options.overlap, options.cluster); }))
     return false;
   if (!bytesNotToKeep.empty() && !priceChosen())
     return false;
@@ -370,7 +375,8 @@ bool Compilation::lowerTo(Emit last) {
     function.eraseBody(); // what it declares is compared once more
   if (last < Emit::Device)
     return true;
-  if (!runPhase("device", [&](OpPassManager &pm) { buildDevicePhase(pm, options.profile, options.verify); }))
+  if (!runPhase("device",
+                [&](OpPassManager &pm) { buildDevicePhase(pm, options.profile, options.verify, options.overlap); }))
     return false;
   if (last < Emit::LLVM)
     return true;

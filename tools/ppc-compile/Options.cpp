@@ -70,6 +70,11 @@ cl::opt<std::string>
 IntegerOption zero("zero", within(0, 1),
                    cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"),
                    cl::value_desc("0|1"), cl::cat(layoutCategory));
+cl::opt<std::string>
+    overlap("overlap",
+            cl::desc("Communication beside computation, on or off (default): gradients are reduced in buckets while "
+                     "backward goes on"),
+            cl::init("off"), cl::value_desc("on|off"), cl::cat(layoutCategory));
 cl::opt<std::string> schedule(
     "schedule",
     cl::desc("Pipeline schedule: gpipe, 1f1b (default without a search), interleaved (with --vp), breadth-first, "
@@ -190,6 +195,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   int64_t parts = cp.getNumOccurrences() ? contextDegree(cp, problem) : 1;
   if (!problem.empty())
     return {nullptr, usageError(problem)};
+  if (overlap != "on" && overlap != "off")
+    return {nullptr, usageError("--overlap is '" + overlap + "', expected on or off")};
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
     return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
   if (!planFile.empty())
@@ -217,6 +224,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (cp.getNumOccurrences())
     options->cp = parts;
   options->sp = sp;
+  options->overlap = overlap == "on";
   options->schedule = schedule;
   options->recompute = recompute == "auto" ? std::string() : recompute.getValue();
   options->layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());

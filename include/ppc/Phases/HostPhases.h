@@ -12,8 +12,9 @@ namespace mlir::ppc {
 
 /// partition -> device: bodies outlined and merged, loops fused, buffers at offsets in one scratch per function.
 /// With `profile` the program notes when each operation begins (ppc-mark-operations). `verifyArena` checks the layout
-/// of memory afterwards (ppc-verify-arena).
-void buildDevicePhase(OpPassManager &pm, bool profile = false, bool verifyArena = true);
+/// of memory afterwards (ppc-verify-arena). `overlap`: collectives of bodies run beside what does not need them
+/// (ppc-start-collectives).
+void buildDevicePhase(OpPassManager &pm, bool profile = false, bool verifyArena = true, bool overlap = false);
 
 /// device -> host code: LLVM dialect, entries `void name(void **buffers)`, calls of the runtime.
 void buildHostPhase(OpPassManager &pm);

@@ -32,7 +32,10 @@ void buildTrainPhase(OpPassManager &pm, const TrainOptions &options);
 void buildPlanPhase(OpPassManager &pm);
 /// plan -> partition: one program per stage, local shapes, explicit collectives and messages. `bytesNotToKeep`: per
 /// stage, how much less than what the plan keeps from forward to backward, per micro-batch; empty: the plan as it is.
-void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep = {});
+/// `overlap`: communication goes beside computation where that pays on `cluster`, as findCluster takes it (empty: this
+/// machine).
+void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep = {}, bool overlap = false,
+                         StringRef cluster = "");
 
 /// Registers `ppc-phase-*` for textual pipelines.
 void registerPpcPhases();

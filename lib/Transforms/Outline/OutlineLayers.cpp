@@ -38,7 +38,9 @@ void orderByLayer(Block &block) {
         return;
       ops.push_back(&op);
     }
-  for (bool ascending : {true, false}) {
+  // What is reached was put where layers fall, as in backward.
+  bool reaches = llvm::any_of(ops, llvm::IsaPred<ppcrt::ReachOp>);
+  for (bool ascending : {!reaches, reaches}) {
     SmallVector<Operation *> sorted = ops;
     llvm::stable_sort(sorted, [&](Operation *a, Operation *b) {
       return ascending ? *layerOf(a) < *layerOf(b) : *layerOf(a) > *layerOf(b);

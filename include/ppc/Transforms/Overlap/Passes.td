@@ -1,0 +1,49 @@
+// Passes that put communication beside computation.
+#ifndef PPC_TRANSFORMS_OVERLAP_PASSES_TD
+#define PPC_TRANSFORMS_OVERLAP_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OverlapReductionsPass : Pass<"ppc-overlap-reductions", "ModuleOp"> {
+  let summary = "reduce gradients between ranks while backward computes the next ones";
+  let description = [{
+    Takes all-reduces and reduce-scatters of sums of micro-batches out of the update: they become `ppcrt.collective` actions in
+    buckets, on a stream for each group, after what adds to these sums last. Where that is a run that goes on afterwards, its routine says
+    when it has finished with a bucket (`early`, `ppcrt.reach` behind the layer of the bucket's last gradient), and the run of the last
+    micro-batch gives tokens for that. What is reduced and scattered goes to the buffer of the gradient, so that no memory is added.
+
+    Which gradients are a bucket is decided by cost: the estimated times at which layers of the remaining runs finish theirs, and the time
+    of a collective of so many bytes over these ranks of `cluster`. A bucket more must save 1 % of what reducing all at once takes. A group
+    whose reductions would begin after the last run in any case stays in the update.
+
+    Stays in the update: what is no sum of micro-batches or is combined before (over stages, say), what an evaluation reads (the loss),
+    groups over which micro-batches communicate themselves, blocks that do not lie one after the other in memory.
+
+    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same sums, in the same order of ranks; every
+    bucket's stream order is that of the list. Remarks of the category `ppc-overlap` say what moved, and how much of it is estimated
+    to be hidden.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">,
+    Option<"buckets", "buckets", "int64_t", "0", "as many buckets for each group, whatever they cost; 0: by cost">];
+  let statistics = [Statistic<"moved", "reductions-moved", "reductions taken out of updates">,
+                    Statistic<"made", "buckets-made", "collective actions added">];
+  let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
+}
+
+def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
+  let summary = "let collectives of bodies run beside independent ops";
+  let description = [{
+    An all-reduce, all-gather or reduce-scatter in the block of a function becomes a `ppcrt.start` behind the last op before it that touches
+    its buffers, and a `ppcrt.wait` in front of the first one after it that does, where products, attention or loops lie in between:
+    the weight gradient beside the sum of the input gradient, say. Neither moves past other communication, so that the order of
+    what a rank communicates stays the same.
+
+    Requires: buffers (one-shot bufferization), of which different arguments and allocations do not overlap. Before `ppc-assign-offsets`: what is
+    in flight lives until it has been waited for. Remarks of the category `ppc-overlap` count what moved.
+  }];
+  let statistics = [Statistic<"started", "collectives-started", "collectives that run beside other ops">];
+  let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
+}
+
+#endif // PPC_TRANSFORMS_OVERLAP_PASSES_TD

@@ -1,0 +1,137 @@
+// ppc-start-collectives: collectives of bodies begin as early and are waited for as late as their buffers allow, where
+// there is work in between.
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "ppc/Transforms/Overlap/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_STARTCOLLECTIVESPASS
+#include "ppc/Transforms/Overlap/Passes.h.inc"
+
+namespace {
+
+/// A collective on buffers, as ppcrt.start takes it.
+struct Transfer {
+  ppcrt::CollectiveKind kind;
+  ppcrt::ReductionKindAttr reduction;
+  FlatSymbolRefAttr group;
+  SmallVector<Value> ins, outs;
+};
+
+std::optional<Transfer> transferOf(Operation *op) {
+  auto reductionOf = [&](ppcrt::ReductionKind kind) { return ppcrt::ReductionKindAttr::get(op->getContext(), kind); };
+  using Kind = ppcrt::CollectiveKind;
+  auto found = llvm::TypeSwitch<Operation *, std::optional<Transfer>>(op)
+                   .Case([&](ppcrt::AllReduceOp reduce) -> std::optional<Transfer> {
+                     return Transfer{
+                         Kind::AllReduce, reductionOf(reduce.getKind()), reduce.getGroupAttr(), {}, {reduce.getOut()}};
+                   })
+                   .Case([&](ppcrt::AllGatherOp gather) -> std::optional<Transfer> {
+                     return Transfer{Kind::AllGather, {}, gather.getGroupAttr(), {gather.getX()}, {gather.getOut()}};
+                   })
+                   .Case([&](ppcrt::ReduceScatterOp scatter) -> std::optional<Transfer> {
+                     return Transfer{Kind::ReduceScatter,
+                                     reductionOf(scatter.getKind()),
+                                     scatter.getGroupAttr(),
+                                     {scatter.getX()},
+                                     {scatter.getOut()}};
+                   })
+                   .Default(std::nullopt);
+  if (!found || op->getNumResults() || !isa<MemRefType>(found->outs.front().getType()))
+    return std::nullopt;
+  return found;
+}
+
+/// The buffer that `value` is a view of.
+Value rootOf(Value value) {
+  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
+    value = view.getViewSource();
+  return value;
+}
+
+/// Whether `op` may run while what has these roots is in flight: it neither touches it, nor communicates itself, which
+/// has an order.
+bool isIndependent(Operation *op, const llvm::SmallDenseSet<Value> &inFlight) {
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [&](const MemoryEffects::EffectInstance &effect) {
+           return effect.getValue() && !inFlight.contains(rootOf(effect.getValue()));
+         });
+}
+
+bool isWork(Operation *op) {
+  return isa<ppcrt::GemmOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp, linalg::LinalgOp>(op);
+}
+
+/// How far a collective can begin before and be waited for after its place.
+struct Flight {
+  Operation *behind = nullptr; ///< it begins after this op; null: at the beginning of the block
+  Operation *before = nullptr; ///< it is waited for in front of this one
+  int64_t work = 0;            ///< ops that do work meanwhile
+};
+
+Flight findFlight(Operation *op, const Transfer &transfer) {
+  llvm::SmallDenseSet<Value> roots, values;
+  for (ArrayRef<Value> list : {ArrayRef(transfer.ins), ArrayRef(transfer.outs)})
+    for (Value value : list) {
+      roots.insert(rootOf(value));
+      values.insert(value);
+    }
+  Flight flight;
+  flight.behind = op->getPrevNode();
+  while (flight.behind && isIndependent(flight.behind, roots) &&
+         llvm::none_of(flight.behind->getResults(), [&](Value result) { return values.contains(result); })) {
+    flight.work += isWork(flight.behind);
+    flight.behind = flight.behind->getPrevNode();
+  }
+  flight.before = op->getNextNode();
+  for (; isIndependent(flight.before, roots); flight.before = flight.before->getNextNode())
+    flight.work += isWork(flight.before);
+  return flight;
+}
+
+struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      int64_t own = 0, work = 0;
+      for (Operation &op : llvm::make_early_inc_range(function.front()))
+        if (std::optional<Transfer> transfer = transferOf(&op))
+          if (Flight flight = findFlight(&op, *transfer); flight.work) {
+            start(&op, *transfer, flight);
+            ++own;
+            work += flight.work;
+          }
+      started += own;
+      if (own)
+        remark::passed(function.getLoc(), remark::RemarkOpts::name("collectives").category("ppc-overlap"))
+            << llvm::formatv("{0}: {1} collectives run beside {2} ops", function.getSymName(), own, work).str();
+    }
+  }
+
+  void start(Operation *op, const Transfer &transfer, const Flight &flight) {
+    OpBuilder at(op);
+    if (flight.behind)
+      at.setInsertionPointAfter(flight.behind);
+    else
+      at.setInsertionPointToStart(op->getBlock());
+    auto begun = ppcrt::StartOp::create(at, op->getLoc(), ppcrt::TokenType::get(op->getContext()),
+                                        ppcrt::CollectiveKindAttr::get(op->getContext(), transfer.kind),
+                                        transfer.reduction, transfer.group, IntegerAttr(), transfer.ins, transfer.outs);
+    at.setInsertionPoint(flight.before);
+    SmallVector<Value> buffers(transfer.ins);
+    llvm::append_range(buffers, transfer.outs);
+    ppcrt::WaitOp::create(at, op->getLoc(), begun.getToken(), buffers);
+    op->erase();
+  }
+};
+
+} // namespace
+} // namespace mlir::ppc

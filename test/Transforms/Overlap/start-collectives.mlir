@@ -1,0 +1,52 @@
+// Collectives of bodies begin behind what their buffers need and are waited for in front of what needs them.
+// RUN: ppc-opt %s --ppc-start-collectives --ppc-verify-arena | FileCheck %s
+
+ppcrt.group @tp axes ["tp"]
+ppcrt.group @dp axes ["dp"]
+
+// The weight gradient runs beside the sum of the input gradient.
+// CHECK-LABEL: func.func @backward
+func.func @backward(%dy: memref<8x4xf32>, %x: memref<8x6xf32>, %w: memref<4x6xf32>, %dx: memref<8x6xf32>, %dw: memref<4x6xf32>, %out: memref<8x6xf32>) {
+  // CHECK: linalg.matmul ins(%[[DY:.*]], %[[W:.*]] : {{.*}}) outs(%[[DX:.*]] : memref<8x6xf32>)
+  linalg.matmul ins(%dy, %w : memref<8x4xf32>, memref<4x6xf32>) outs(%dx : memref<8x6xf32>)
+  // CHECK-NEXT: %[[T:.*]] = ppcrt.start all_reduce sum group @tp outs(%[[DX]] : memref<8x6xf32>)
+  // CHECK-NEXT: linalg.generic
+  // CHECK: ppcrt.wait %[[T]](%[[DX]] : memref<8x6xf32>)
+  // CHECK-NEXT: memref.copy %[[DX]]
+  linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2, d0)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]} ins(%dy, %x : memref<8x4xf32>, memref<8x6xf32>) outs(%dw : memref<4x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  ppcrt.all_reduce sum group @tp outs(%dx : memref<8x6xf32>)
+  memref.copy %dx, %out : memref<8x6xf32> to memref<8x6xf32>
+  return
+}
+
+// A view of the buffer is the buffer; nothing is left to run beside it.
+// CHECK-LABEL: func.func @view
+func.func @view(%x: memref<8xf32>, %y: memref<4xf32>) {
+  // CHECK: ppcrt.all_reduce
+  // CHECK-NOT: ppcrt.start
+  ppcrt.all_reduce sum group @tp outs(%x : memref<8xf32>)
+  %part = memref.subview %x[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
+  linalg.copy ins(%part : memref<4xf32, strided<[1]>>) outs(%y : memref<4xf32>)
+  return
+}
+
+// Communication keeps its order: the second one ends the first, and neither begins before the one in front of it.
+// CHECK-LABEL: func.func @order
+func.func @order(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<16xf32>, %a: memref<8xf32>, %b: memref<8xf32>) {
+  // CHECK: %[[T:.*]] = ppcrt.start all_reduce sum group @tp outs(%{{.*}} : memref<8xf32>)
+  // CHECK-NEXT: linalg.copy
+  // CHECK-NEXT: ppcrt.wait %[[T]]
+  // CHECK-NEXT: ppcrt.all_gather group @dp
+  // CHECK-NEXT: linalg.copy
+  ppcrt.all_reduce sum group @tp outs(%x : memref<8xf32>)
+  linalg.copy ins(%a : memref<8xf32>) outs(%b : memref<8xf32>)
+  ppcrt.all_gather group @dp ins(%y : memref<8xf32>) outs(%z : memref<16xf32>)
+  linalg.copy ins(%y : memref<8xf32>) outs(%x : memref<8xf32>)
+  return
+}
