@@ -41,8 +41,10 @@ Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log,
 }
 
 void Metrics::report(const StepReport &report, const Traffic &traffic) {
-  (reported == 0 ? firstWaited : otherWaited) += traffic.waitedSeconds - previous.waitedSeconds;
-  (reported++ == 0 ? firstSeconds : otherSeconds) += report.seconds;
+  bool isFirst = reported++ == 0 || report.prepares;
+  counted += !isFirst;
+  (isFirst ? firstWaited : otherWaited) += traffic.waitedSeconds - previous.waitedSeconds;
+  (isFirst ? firstSeconds : otherSeconds) += report.seconds;
   log.write(jsonLine(report, traffic));
   losses.write(format("%.9g", report.loss));
   previous = traffic;
@@ -143,7 +145,7 @@ void Metrics::drawProgress(int64_t step, double loss) {
   lastDrawing = now();
   constexpr int width = 30;
   int filled = int(width * step / options.steps);
-  double left = reported > 1 ? otherSeconds / double(reported - 1) * double(options.steps - step) : 0;
+  double left = counted > 0 ? otherSeconds / double(counted) * double(options.steps - step) : 0;
   std::fprintf(stderr, "\r[%s%s] %lld/%lld loss %.4f, %.0f s left\033[K", std::string(filled, '#').c_str(),
                std::string(width - filled, '.').c_str(), (long long)step, (long long)options.steps, loss, left);
   std::fflush(stderr);
@@ -152,12 +154,12 @@ void Metrics::drawProgress(int64_t step, double loss) {
 void Metrics::summarize(const StepReport &last) {
   if (options.quiet)
     return;
-  double steps = reported > 1 ? double(reported - 1) : 1;
-  double seconds = reported > 1 ? otherSeconds : firstSeconds;
+  double steps = counted > 0 ? double(counted) : double(std::max<int64_t>(reported, 1));
+  double seconds = counted > 0 ? otherSeconds : firstSeconds;
   std::printf("done: %lld steps, loss %.7g, %.0f tokens/s, %.2f ms/step", (long long)last.step, last.loss,
               tokensPerStep() * steps / seconds, seconds / steps * 1e3);
   std::printf("%s", predictionText().c_str());
-  std::printf(", exposed communication %.2f ms", (reported > 1 ? otherWaited : firstWaited) / steps * 1e3);
+  std::printf(", exposed communication %.2f ms", (counted > 0 ? otherWaited : firstWaited) / steps * 1e3);
   if (manifest.flopsPerToken > 0)
     std::printf(", %.1f GFLOP/s", manifest.flopsPerToken * tokensPerStep() * steps / seconds * 1e-9);
   if (double percent = utilization(seconds / steps); percent > 0)

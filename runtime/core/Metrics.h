@@ -24,6 +24,7 @@ struct StepReport {
   double seconds;
   std::vector<RankMemory> memory; // of each rank, as last measured
   bool measured;                  // in this step
+  bool prepares;                  // a step that is not counted: it measures what later ones are held to
   bool evaluated;                 // after this step
   double evalLoss;                // mean of the batches that were evaluated
 };
@@ -55,6 +56,7 @@ private:
   bool progress; // a bar on stderr
   int64_t printEvery;
   int64_t reported = 0; // steps
+  int64_t counted = 0;  // of them, for the closing lines
   double firstSeconds = 0, otherSeconds = 0;
   double firstWaited = 0, otherWaited = 0; // for communication, in these
   double lastDrawing = 0;

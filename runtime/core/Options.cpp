@@ -82,6 +82,10 @@ const Option table[] = {
      FIELD(onNotFinite)},
     {"--log", "FILE", "write one JSON object for each step", Kind::Text, FIELD(log)},
     {"--trace", "FILE", "write what each rank does when, for ui.perfetto.dev", Kind::Text, FIELD(trace)},
+    {"--emulate", "FILE", "run as on links and bodies of the speeds that FILE gives (docs/Emulation.md)", Kind::Text,
+     FIELD(emulate)},
+    {"--save-durations", "FILE", "write how long bodies take under --emulate as JSON", Kind::Text,
+     FIELD(saveDurations)},
     {"--profile", "FILE", "write the time of each operation as JSON (programs of ppc-compile --profile)", Kind::Text,
      FIELD(profile)},
     {"--save-parameters", "FILE", "write the parameters after the last step as safetensors", Kind::Text,
@@ -188,6 +192,10 @@ Options parseOptions(int argc, char **argv) {
                      " says that they are made already");
   if (!options.saveTokens.empty() && options.data.empty())
     throw UsageError("--save-tokens needs --data FILE");
+  if (!options.saveDurations.empty() && options.emulate.empty())
+    throw UsageError("--save-durations needs --emulate FILE");
+  if (!options.emulate.empty() && options.threads > 1)
+    throw UsageError("--emulate measures one thread of each rank: leave --threads out");
   for (const char *name : {"--eval-every", "--eval-batches"})
     if (options.isGiven(name) && options.evalData.empty())
       throw UsageError(format("%s needs --eval-data FILE", name));

@@ -33,6 +33,8 @@ struct Options {
   std::string log;
   std::string trace;
   std::string profile;
+  std::string emulate;
+  std::string saveDurations;
   std::string saveParameters;
   std::string saveGradients;
   std::string saveLosses;

@@ -1,5 +1,6 @@
 // The step loop of one rank.
 #include "runtime/core/PlanExecutor.h"
+#include "runtime/core/EmulatedBodies.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/FiniteCheck.h"
 #include "runtime/core/Initialization.h"
@@ -108,12 +109,14 @@ double PlanExecutor::evaluate(int64_t batch, const TokenSource &samples) {
   CommunicationObserver *communicationObserver = std::exchange(context.observer, nullptr);
   OperationProfile *ownProfile = std::exchange(context.profile, nullptr);
   FiniteCheck *ownCheck = check;
+  EmulatedBodies *ownBodies = std::exchange(bodies, nullptr);
   watch(nullptr);
   Traffic traffic = context.traffic;
   beginStep(batch + 1, 0);
   perform(evaluation);
   tokens = ownTokens, observer = ownObserver;
   watch(ownCheck);
+  bodies = ownBodies;
   context.observer = communicationObserver, context.profile = ownProfile, context.traffic = traffic;
   return metric("loss");
 }
@@ -156,8 +159,21 @@ void PlanExecutor::perform(ActionOrder &order) {
 void PlanExecutor::reached(int64_t entry) {
   if (entry < 0 || entry >= device.routines[size_t(performed->at(place).action->number)].earlyTokens)
     fatal("ppcrt_reach: the routine has no early token %lld", (long long)entry);
+  if (bodies)
+    bodies->endPiece();
   performed->reach(place, entry);
+  communicated();
+}
+
+void PlanExecutor::communicates() {
+  if (bodies)
+    bodies->endPiece();
+}
+
+void PlanExecutor::communicated() {
   communication.carryOn();
+  if (bodies)
+    bodies->beginPiece();
 }
 
 void PlanExecutor::load(int64_t microBatch) {
@@ -195,7 +211,11 @@ void PlanExecutor::run(const Routine &routine, ppcrt_function function, int64_t 
     arguments.clear();
     for (int buffer : routine.buffers)
       arguments.push_back(address(device.buffers[buffer], microBatch));
+    if (bodies)
+      bodies->beginRoutine(size_t(&routine - device.routines.data()));
     function(&context, arguments.data());
+    if (bodies)
+      bodies->endRoutine();
   }
   if (check && routine.kind == RoutineKind::Forward)
     check->afterForward(runningStep, microBatch);

@@ -15,6 +15,7 @@
 
 namespace ppcrt {
 
+class EmulatedBodies;
 class FiniteCheck;
 class WeightFiles;
 
@@ -47,6 +48,10 @@ public:
   // Looks for values that are not finite from now on. Borrowed; null: not any more.
   void watch(FiniteCheck *finiteCheck);
 
+  // Holds routines to emulated times from now on. Borrowed. `streams()` is what it lets get on meanwhile.
+  void emulate(EmulatedBodies *emulatedBodies) { bodies = emulatedBodies; }
+  StreamCommunication &streams() { return communication; }
+
   // Runs step `step` (from 1).
   StepResult run(int64_t step, double learningRate);
 
@@ -63,7 +68,8 @@ private:
   void load(int64_t microBatch);
   void run(const Routine &routine, ppcrt_function function, int64_t microBatch);
   void reached(int64_t entry) override;
-  void communicated() override { communication.carryOn(); }
+  void communicates() override;
+  void communicated() override;
   float metric(const char *name) const;
   void fillInput(const Buffer &buffer, const Block &block, int64_t microBatch);
   void checkTokens(int64_t sample, int64_t first, int64_t count, const int32_t *ids) const;
@@ -76,6 +82,7 @@ private:
   const TokenSource *tokens;
   ExecutionObserver *observer;
   FiniteCheck *check = nullptr;
+  EmulatedBodies *bodies = nullptr;
   int64_t rank;
   int64_t runningStep = 0;
   ActionOrder step, evaluation;

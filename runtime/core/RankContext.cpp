@@ -51,17 +51,28 @@ RankContext &checked(ppcrt_rank *rank, const char *function, int32_t group, int6
   return context;
 }
 
-void run(RankContext &context, const Collective &call) {
-  {
-    CommunicationTimer timer(context, describe(call, context.transport.groupSize(call.group)));
-    context.count(call);
-    context.transport.run(call);
+// Tells the listener of a call for the time of its life.
+struct Announced {
+  explicit Announced(RoutineListener *listener) : listener(listener) {
+    if (listener)
+      listener->communicates();
   }
-  if (context.listener)
-    context.listener->communicated();
+  ~Announced() {
+    if (listener)
+      listener->communicated();
+  }
+  RoutineListener *listener;
+};
+
+void run(RankContext &context, const Collective &call) {
+  Announced announced(context.listener);
+  CommunicationTimer timer(context, describe(call, context.transport.groupSize(call.group)));
+  context.count(call);
+  context.transport.run(call);
 }
 
 int64_t start(RankContext &context, const Collective &call) {
+  Announced announced(context.listener);
   context.count(call);
   return context.transport.start(call);
 }
@@ -136,12 +147,9 @@ int64_t ppcrt_permute_start(ppcrt_rank *rank, int32_t group, const void *in, voi
 
 void ppcrt_wait(ppcrt_rank *rank, int64_t request) {
   RankContext &context = RankContext::of(rank, "ppcrt_wait");
-  {
-    CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
-    context.transport.wait(request);
-  }
-  if (context.listener)
-    context.listener->communicated();
+  Announced announced(context.listener);
+  CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
+  context.transport.wait(request);
 }
 
 void ppcrt_reach(ppcrt_rank *rank, int64_t entry) {

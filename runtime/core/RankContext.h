@@ -54,7 +54,8 @@ public:
   virtual ~RoutineListener() = default;
   // It has come to the point from which on early token `entry` is there.
   virtual void reached(int64_t entry) = 0;
-  // A call that communicates has returned: streams may get on.
+  // A call that communicates begins, and has returned: streams may get on.
+  virtual void communicates() = 0;
   virtual void communicated() = 0;
 };
 

@@ -110,6 +110,7 @@ private:
     addTokens("--eval-data", options.evalData);
     if (options.tokenizer != "bytes")
       addInput("--tokenizer", options.tokenizer);
+    addInput("--emulate", options.emulate);
     addWeights(options.weights);
     for (const std::string &name : namesIn(options.checkpointDir))
       if (begins(name, "step-"))
@@ -130,6 +131,7 @@ private:
     addOutput("--save-losses", options.saveLosses, false);
     addOutput("--trace", options.trace, true);
     addOutput("--profile", options.profile, true);
+    addOutput("--save-durations", options.saveDurations, true);
     addOutput("--save-parameters", options.saveParameters, true);
     addOutput("--save-gradients", options.saveGradients, true);
     addOutput("--save-tokens", options.saveTokens, true);

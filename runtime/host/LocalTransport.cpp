@@ -54,10 +54,27 @@ std::vector<LocalTransport::Pending>::iterator LocalTransport::find(Request requ
   return found;
 }
 
-bool LocalTransport::hasEnded(const Pending &pending) {
-  if (pending.operation)
-    return pending.operation->hasEnded(pending.turn);
-  return int32_t(pending.mail->arrived.load(std::memory_order_acquire) - pending.turn) >= 0;
+bool LocalTransport::hasEnded(Pending &pending) const {
+  const LocalWorld::Mail *mail = pending.mail;
+  if (world.links && !pending.transfer) {
+    if (pending.operation)
+      pending.transfer = pending.operation->transferOf(pending.turn);
+    else if (mail->routed.load(std::memory_order_acquire) == pending.turn)
+      pending.transfer = mail->transfer.load(std::memory_order_relaxed);
+    if (!pending.transfer)
+      return false;
+  }
+  bool isThere = pending.operation ? pending.operation->hasEnded(pending.turn)
+                                   : int32_t(mail->arrived.load(std::memory_order_acquire) - pending.turn) >= 0;
+  return isThere && (!world.links || world.links->isDelivered(*pending.transfer));
+}
+
+uint64_t LocalTransport::beginTransfer(const LinkLayout::Route *route, const WireUse &use) const {
+  return world.links && route ? world.links->begin(*route, use) : 0;
+}
+
+double LocalTransport::nextLook(double deadline) const {
+  return world.links ? std::min(deadline, world.links->nextDelivery()) : deadline;
 }
 
 void LocalTransport::finish(std::vector<Pending>::iterator pending) {
@@ -85,7 +102,7 @@ template <typename Condition> void LocalTransport::helpUntil(const Pending &show
     }
     if (done() || (deadline < never && now() >= deadline))
       return;
-    bell(me).waitWhile(before, spinning, deadline);
+    bell(me).waitWhile(before, spinning, nextLook(deadline));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/host/BounceSpace.h"
 #include "runtime/host/LocalWorld.h"
 
+#include <optional>
 #include <vector>
 
 namespace ppcrt {
@@ -48,10 +49,11 @@ private:
     SharedOperation *operation = nullptr; // of a collective, whose communicator is that of the group `first`
     LocalWorld::Mail *mail = nullptr;     // of a message
     bool isSent = false;
-    uint32_t turn = 0;         // of the operation or the mail
-    void *receiveTo = nullptr; // where a message goes
-    int64_t bounce = -1;       // what is held of the bounce space
-    void *copyTo = nullptr;    // where the result goes from there
+    uint32_t turn = 0;                // of the operation or the mail
+    std::optional<uint64_t> transfer; // on emulated links, once it is known
+    void *receiveTo = nullptr;        // where a message goes
+    int64_t bounce = -1;              // what is held of the bounce space
+    void *copyTo = nullptr;           // where the result goes from there
     const void *copyFrom = nullptr;
     int64_t copyBytes = 0;
     bool isTold = false; // by waitAny()
@@ -73,7 +75,10 @@ private:
   Request keep(Pending &pending);
   std::vector<Pending>::iterator find(Request request);
 
-  static bool hasEnded(const Pending &pending);
+  bool hasEnded(Pending &pending) const;
+  // What both ends of a message, or all members, have begun takes its time on emulated links from now on.
+  uint64_t beginTransfer(const LinkLayout::Route *route, const WireUse &use) const;
+  void match(const Pending &pending) const;
   // Does a piece of what `pending` or any outstanding request needs, if there is one to do.
   bool help(const Pending &pending);
   bool helpAny();
@@ -82,6 +87,7 @@ private:
   void ringMembers(int64_t group) const;
   // Helps until `done` holds or now() has reached the deadline; tells the launcher that it waits for `shown`.
   template <typename Condition> void helpUntil(const Pending &shown, double deadline, Condition done);
+  double nextLook(double deadline) const;
   // Takes the result where it belongs and forgets the request.
   void finish(std::vector<Pending>::iterator pending);
 

@@ -7,12 +7,12 @@
 
 namespace ppcrt {
 
-LocalWorld::LocalWorld(const LocalWorldShape &shape) {
-  RegionLayout layout;
+LocalWorld::LocalWorld(const LocalWorldShape &shape) : layout(shape.links) {
+  RegionLayout parts;
   size_t ranks = shape.arenaBytes.size();
-  statuses = layout.add(ranks * sizeof(RankStatus));
-  bells = layout.add(ranks * sizeof(Bell));
-  mailbox = layout.add(shape.messages.size() * sizeof(Mail));
+  statuses = parts.add(ranks * sizeof(RankStatus));
+  bells = parts.add(ranks * sizeof(Bell));
+  mailbox = parts.add(shape.messages.size() * sizeof(Mail));
   for (size_t i = 0; i < shape.messages.size(); ++i) {
     const auto &[source, destination, key] = shape.messages[i];
     mail.emplace(MailKey(source, destination, key.tag, key.microBatch), i);
@@ -25,14 +25,16 @@ LocalWorld::LocalWorld(const LocalWorldShape &shape) {
     groups.emplace_back();
     for (const std::vector<int> &members : instances)
       groups.back().push_back(
-          {members, layout.add(members.size() > 1 ? ringLength * SharedOperation::bytesFor(int(members.size())) : 0)});
+          {members, parts.add(members.size() > 1 ? ringLength * SharedOperation::bytesFor(int(members.size())) : 0)});
   }
   bounceBytes = (int64_t(64) << 20) + *std::max_element(shape.arenaBytes.begin(), shape.arenaBytes.end());
   for (int64_t bytes : shape.arenaBytes) {
-    arenas.push_back(layout.add(bytes));
-    bounces.push_back(layout.add(bounceBytes));
+    arenas.push_back(parts.add(bytes));
+    bounces.push_back(parts.add(bounceBytes));
   }
-  region = std::make_unique<SharedRegion>(layout.total());
+  region = std::make_unique<SharedRegion>(parts.total());
+  if (!layout.empty())
+    links = std::make_unique<EmulatedLinks>(layout, region->data() + table);
   for (size_t rank = 0; rank < ranks; ++rank)
     region->useLargePages(arenas[rank], shape.arenaBytes[rank]);
 }

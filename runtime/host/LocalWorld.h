@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Transport.h"
+#include "runtime/host/EmulatedLinks.h"
 #include "runtime/host/Memory.h"
 #include "runtime/host/SharedOperation.h"
 #include "runtime/host/SharedWord.h"
@@ -35,6 +36,7 @@ struct LocalWorldShape {
     MessageKey key;
   };
   std::vector<Message> messages; // every message of a step
+  LinkLayout links;              // empty: memory alone
 };
 
 class LocalWorld {
@@ -51,13 +53,15 @@ private:
   // Of one instance of a group. Its collectives lie one after the other in a ring.
   struct Communicator {
     std::vector<int> members;
-    size_t operations; // ringLength of them
+    size_t operations;              // ringLength of them
+    const LinkLayout::Route *route; // null: what it moves takes no time on a link
   };
   // A message, again and again: each end counts its own turns.
   struct Mail {
-    alignas(64) std::atomic<uint32_t> sent, wanted, taken, arrived;
-    const void *from; // in the region
-    void *to;         // in the region, or null where the receiver alone can reach it
+    alignas(64) std::atomic<uint32_t> sent, wanted, matched, routed, taken, arrived;
+    std::atomic<uint64_t> transfer; // on emulated links, of the turn `routed`
+    const void *from;               // in the region
+    void *to;                       // in the region, or null where the receiver alone can reach it
     int64_t sentBytes, wantedBytes;
   };
   using MailKey = std::tuple<int, int, int64_t, int64_t>; // source, destination, tag, micro-batch
@@ -68,7 +72,9 @@ private:
   // Collectives of a group that may be under way before one that begins waits for the oldest.
   static constexpr uint32_t ringLength = 64;
 
+  LinkLayout layout;
   std::unique_ptr<SharedRegion> region;
+  std::unique_ptr<EmulatedLinks> links; // null: memory alone
   size_t statuses, bells;
   std::vector<size_t> arenas;
   std::vector<size_t> bounces; // per rank, bounceBytes each

@@ -36,7 +36,8 @@ LocalTransport::Request LocalTransport::startSend(int destination, MessageKey ke
           (long long)key.microBatch, destination);
   mail.from = bytes;
   mail.sentBytes = size;
-  mail.sent.store(pending.turn, std::memory_order_release);
+  mail.sent.store(pending.turn, std::memory_order_seq_cst);
+  match(pending);
   if (size > smallMessageBytes || !deliver(pending))
     bell(destination).ring();
   return keep(pending);
@@ -56,10 +57,27 @@ LocalTransport::Request LocalTransport::startReceive(int source, MessageKey key,
           (long long)key.microBatch, source);
   mail.to = isOutside(bytes, size) ? nullptr : bytes;
   mail.wantedBytes = size;
-  mail.wanted.store(pending.turn, std::memory_order_release);
+  mail.wanted.store(pending.turn, std::memory_order_seq_cst);
+  match(pending);
   if (size > smallMessageBytes || !deliver(pending))
     bell(source).ring();
   return keep(pending);
+}
+
+// By the end that starts last; where both think so, by one of them.
+void LocalTransport::match(const Pending &pending) const {
+  LocalWorld::Mail &mail = *pending.mail;
+  uint32_t before = pending.turn - 1;
+  if (!world.links || mail.sent.load(std::memory_order_seq_cst) != pending.turn ||
+      mail.wanted.load(std::memory_order_seq_cst) != pending.turn ||
+      !mail.matched.compare_exchange_strong(before, pending.turn, std::memory_order_acq_rel))
+    return;
+  int peer = int(pending.first);
+  const LinkLayout::Route &route =
+      world.layout.messages[size_t(pending.isSent ? me : peer)][size_t(pending.isSent ? peer : me)];
+  mail.transfer.store(beginTransfer(&route, {double(mail.sentBytes), 1}), std::memory_order_relaxed);
+  mail.routed.store(pending.turn, std::memory_order_release);
+  bell(peer).ring();
 }
 
 bool LocalTransport::deliver(const Pending &pending) const {

@@ -69,16 +69,27 @@ bool SharedOperation::arrive(uint32_t turn, int members, int index, const Collec
   if (int(arrived.fetch_add(1, std::memory_order_acq_rel)) + 1 != members)
     return false;
   checkAgreement(members, index);
+  return true;
+}
+
+void SharedOperation::open(uint32_t turn, int members, uint64_t ofLinks) {
+  const Entry &call = entries()[0];
   int64_t count = cut(call.kind, call.count, call.type, members).parts();
   if (count > int64_t(UINT32_MAX))
     fatal("a %s of %lld %s is too large", collectiveNames[int(call.kind)], (long long)call.count, info(call.type).name);
   arrived.store(0, std::memory_order_relaxed); // until the next turn nobody looks
   parts.store(uint32_t(count), std::memory_order_relaxed);
   left.store(uint32_t(count), std::memory_order_relaxed);
+  transfer.store(ofLinks, std::memory_order_relaxed);
   taken.store(uint64_t(turn + 1) << 32, std::memory_order_release);
   if (count == 0)
     ended.store(turn + 1, std::memory_order_release);
-  return true;
+}
+
+std::optional<uint64_t> SharedOperation::transferOf(uint32_t turn) const {
+  if (uint32_t(taken.load(std::memory_order_acquire) >> 32) != turn + 1)
+    return std::nullopt;
+  return transfer.load(std::memory_order_relaxed);
 }
 
 SharedOperation::Done SharedOperation::help(uint32_t turn, int members) {

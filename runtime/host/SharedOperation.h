@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace ppcrt {
 
@@ -24,8 +25,12 @@ public:
   bool hasEnded(uint32_t turn) const { return int32_t(ended.load(std::memory_order_acquire) - turn) > 0; }
 
   // Member `index` begins the turn, which is free; the buffers of `call` lie in shared memory. True for the last of the
-  // members, with which the work is there. Ends the process when the members' calls differ.
+  // members, who says with open() that the work is there. Ends the process when the members' calls differ.
   bool arrive(uint32_t turn, int members, int index, const Collective &call);
+  // `transfer`: what EmulatedLinks::begin() gave for it, or 0.
+  void open(uint32_t turn, int members, uint64_t transfer);
+  // Of the turn, once it is open: the transfer; until then nothing.
+  std::optional<uint64_t> transferOf(uint32_t turn) const;
 
   enum class Done { Nothing, Part, All };
   // Takes the next part of the turn and does it. Nothing: it is not there yet, or all parts are taken. All: it was the
@@ -56,6 +61,7 @@ private:
   std::atomic<uint32_t> ended;               // turns
   alignas(64) std::atomic<uint64_t> taken;   // (1 + turn) << 32 | parts that were taken
   std::atomic<uint32_t> parts, left;         // of this turn: all, and those that are not done
+  std::atomic<uint64_t> transfer;
 };
 
 } // namespace ppcrt

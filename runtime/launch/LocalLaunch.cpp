@@ -4,6 +4,7 @@
 #include "runtime/host/Launcher.h"
 #include "runtime/host/LocalTransport.h"
 #include "runtime/host/Threads.h"
+#include "runtime/launch/EmulatedWorld.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/Training.h"
 
@@ -11,6 +12,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <sys/prctl.h>
 
 namespace ppcrt {
 
@@ -51,6 +53,8 @@ int runRank(Training &training, LocalWorld &world, int rank, int threads) {
   setFatalMessageBuffer(status.message, sizeof status.message);
   try {
     setLibraryThreads(threads);
+    if (training.isEmulated())
+      prctl(PR_SET_TIMERSLACK, 1000UL); // nanoseconds: sleep until deadlines, and not 50 us longer
     LocalTransport transport(world, rank, world.rankCount() <= availableCores());
     training.run(transport, world.arena(rank), status.step);
   } catch (const std::exception &error) {
@@ -62,13 +66,21 @@ int runRank(Training &training, LocalWorld &world, int rank, int threads) {
 } // namespace
 
 int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Options &options) {
-  int threads = options.threads ? int(options.threads) : std::max(1, availableCores() / int(manifest.grid.rankCount()));
+  std::optional<Emulation> emulation;
+  if (!options.emulate.empty())
+    emulation = readEmulation(options.emulate, manifest);
+  int threads = options.threads ? int(options.threads)
+                : emulation     ? 1
+                                : std::max(1, availableCores() / int(manifest.grid.rankCount()));
   std::optional<FolderLock> lock; // the ranks hold it with this process
   if (!options.checkpointDir.empty() && !options.checkMachine)
     lock.emplace(options.checkpointDir);
-  Training training(program, manifest, options, {"local", threads, lock ? &*lock : nullptr});
+  Training training(program, manifest, options,
+                    {"local", threads, lock ? &*lock : nullptr, emulation ? &*emulation : nullptr});
   training.createOutputs();
   LocalWorldShape shape = worldShape(manifest);
+  if (emulation)
+    shape.links = linkLayout(*emulation, manifest, shape);
   checkMemory(shape);
   LocalWorld world(shape);
   LaunchedRanks ranks;

@@ -203,6 +203,9 @@ private:
 
 int launchMpi(const ppcrt_program &program, const Manifest &manifest, const Options &options,
               const std::optional<RankEnvironment> &environment) {
+  if (!options.emulate.empty())
+    throw InputError(
+        "--emulate knows ranks that share one machine: start the program alone, or with --transport local");
   return MpiRun(program, manifest, options, OpenMpi::load()).run(environment);
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/core/OperationProfile.h"
 #include "runtime/core/PeakRate.h"
 #include "runtime/host/Memory.h"
+#include "runtime/host/Threads.h"
 #include "runtime/launch/MachineCheck.h"
 
 #include <algorithm>
@@ -48,7 +49,8 @@ DataRequest dataRequest(const Options &options, const Manifest &manifest) {
 
 Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &given,
                    const RunSetting &setting)
-    : program(program), manifest(manifest), options(given), checkpoints(manifest, options, setting.lock) {
+    : program(program), manifest(manifest), options(given), emulation(setting.emulation),
+      checkpoints(manifest, options, setting.lock) {
   if (!options.profile.empty() && manifest.operations.empty())
     throw InputError("--profile: this program does not measure its operations: compile it with ppc-compile --profile");
   if (!options.profile.empty())
@@ -130,6 +132,10 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   if (!done)
     executor.initializeParameters(options.seed, weights.get());
   weights.reset();
+  std::unique_ptr<EmulatedBodies> bodies;
+  if (emulation)
+    bodies = std::make_unique<EmulatedBodies>(*emulation, manifest, transport, executor.streams(), availableCores());
+  executor.emulate(bodies.get());
   std::unique_ptr<OperationProfile> profile;
   if (!options.profile.empty())
     profile = std::make_unique<OperationProfile>(manifest.operations.size());
@@ -149,6 +155,9 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
   }
   for (int64_t step = done + 1; step <= options.steps; ++step) {
     runningStep = step;
+    if (bodies)
+      bodies->beginStep();
+    report.prepares = bodies && bodies->isCalibrating();
     double start = now();
     report.step = step;
     report.learningRate = schedule.at(step);
@@ -187,7 +196,36 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     savedWeights->writeBlocks(manifest, transport.rank(), arena);
   if (metrics && done < options.steps)
     metrics->summarize(report);
+  if (bodies)
+    concludeEmulation(*bodies, transport);
   transport.barrier(Transport::everyRank); // nobody leaves before all have written
+}
+
+void Training::concludeEmulation(const EmulatedBodies &bodies, Transport &transport) const {
+  constexpr double mostLate = 0.01;
+  EmulatedBodies::Lateness lateness = bodies.lateness();
+  if (transport.rank() != 0)
+    return;
+  if (bodies.isCalibrating())
+    throw InputError(format("--emulate: the first %lld steps measure how long bodies take: --steps %lld has none after "
+                            "them",
+                            (long long)EmulatedBodies::calibrationSteps, (long long)options.steps));
+  double share = lateness.all ? double(lateness.late) / double(lateness.all) : 0;
+  std::string text =
+      format("%lld of %lld bodies were late (%.2f %%)", (long long)lateness.late, (long long)lateness.all, 100 * share);
+  if (share > mostLate)
+    throw InputError("--emulate: " + text +
+                     ", and the steps are not those of the emulated machine: give a larger "
+                     "slowdown, or leave the machine alone");
+  if (!options.quiet)
+    std::printf("emulation: bodies take %.3g times as long as here, %s\n", bodies.slowdownOfBodies(), text.c_str());
+  if (options.saveDurations.empty())
+    return;
+  forOption("--save-durations", [&] {
+    NewFile file(options.saveDurations);
+    file.append(durationsText(manifest, bodies.slowdownOfBodies(), bodies.allDurations()));
+    file.commit();
+  });
 }
 
 int64_t Training::evaluationBatches() const {

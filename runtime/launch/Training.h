@@ -2,6 +2,7 @@
 // come to be is no matter here: see Launch.h.
 #pragma once
 
+#include "runtime/core/EmulatedBodies.h"
 #include "runtime/core/Metrics.h"
 #include "runtime/core/Options.h"
 #include "runtime/core/PlanExecutor.h"
@@ -26,6 +27,7 @@ struct RunSetting {
   const char *transport; // "local" or "mpi"
   int threads;           // of a rank
   FolderLock *lock;      // of --checkpoint-dir, borrowed; null where there is none or another process has it
+  const Emulation *emulation = nullptr; // borrowed; null: as fast as this machine is
 };
 
 class Training {
@@ -41,6 +43,8 @@ public:
   // there.
   void joinOutputs();
 
+  bool isEmulated() const { return emulation; }
+
   // Runs all steps as the rank of `transport`. `arena` is zero; `step` follows the step that runs, from 1.
   void run(Transport &transport, std::byte *arena, std::atomic<int64_t> &step);
 
@@ -53,11 +57,15 @@ private:
   int64_t evaluationBatches() const;
   // The mean loss of the batches to evaluate; where it `speaks`, it says every few seconds how far it is.
   double evaluate(PlanExecutor &executor, bool speaks) const;
+  // What the emulation has come to; the first rank says it and writes --save-durations. Throws InputError when too many
+  // bodies were late.
+  void concludeEmulation(const EmulatedBodies &bodies, Transport &transport) const;
   void measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const;
 
   const ppcrt_program &program;
   const Manifest &manifest;
   Options options; // as given, or as the checkpoint says
+  const Emulation *emulation;
   Checkpointing checkpoints;
   LineFile log, losses;
   std::unique_ptr<TraceFile> trace; // where the outputs were created, and a descendant's
