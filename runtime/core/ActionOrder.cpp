@@ -1,3 +1,4 @@
+// Counting what has begun and ended.
 #include "runtime/core/ActionOrder.h"
 
 #include <algorithm>

@@ -34,7 +34,7 @@ std::vector<uint32_t> checksumsOf(const std::vector<std::byte> &content) {
 
 } // namespace
 
-CheckpointWriter::CheckpointWriter(const Manifest &manifest, int64_t rank, const std::byte *arena,
+CheckpointWriter::CheckpointWriter(const Manifest &manifest, int64_t rank, const DeviceMemory &memory,
                                    const std::string &folder) {
   const Grid &grid = manifest.grid;
   int64_t stage = grid.stageOf(rank);
@@ -51,10 +51,11 @@ CheckpointWriter::CheckpointWriter(const Manifest &manifest, int64_t rank, const
     }
     if (count == 0)
       continue;
-    piece.content.reserve(count * element);
+    piece.content.resize(size_t(count * element));
+    int64_t filled = 0;
     block.forEachRun([&](int64_t local, int64_t, int64_t length) {
-      const std::byte *from = arena + buffer.offset + local * element;
-      piece.content.insert(piece.content.end(), from, from + length * element);
+      memory.copyOut(buffer.offset + local * element, piece.content.data() + filled, length * element);
+      filled += length * element;
     });
     pieces.push_back(std::move(piece));
   }

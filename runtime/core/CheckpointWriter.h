@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/core/Checkpoint.h"
+#include "runtime/core/DeviceMemory.h"
 
 #include <atomic>
 #include <string>
@@ -14,7 +15,7 @@ class CheckpointWriter {
 public:
   // Copies the rank's blocks of parameters and states (without padding), each from the first stage that holds it, and
   // starts to write them to `folder`, which it makes when it is absent.
-  CheckpointWriter(const Manifest &manifest, int64_t rank, const std::byte *arena, const std::string &folder);
+  CheckpointWriter(const Manifest &manifest, int64_t rank, const DeviceMemory &memory, const std::string &folder);
   ~CheckpointWriter();
 
   bool isDone() const { return done; }

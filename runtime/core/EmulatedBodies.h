@@ -38,6 +38,7 @@ public:
     int64_t late, all; // pieces
   };
   Lateness lateness() const;
+  // Against this machine; 0 where the times are given.
   double slowdownOfBodies() const { return slowdown; }
   // [device][routine][piece], in seconds; after calibration.
   const std::vector<DeviceDurations> &allDurations() const { return durations; }
@@ -53,7 +54,7 @@ private:
   int cores;
   size_t device;
   int64_t step = 0; // of those that this object has seen
-  double slowdown = 1;
+  double slowdown = 0;
   DeviceDurations measured; // the least so far
   std::vector<DeviceDurations> durations;
   size_t routine = 0, piece = 0;

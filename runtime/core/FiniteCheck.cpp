@@ -56,25 +56,33 @@ int64_t firstNotFinite(const std::byte *data, DataType type, int64_t count) {
   return -1;
 }
 
-FiniteCheck::FiniteCheck(const Manifest &manifest, Transport &transport, const std::byte *arena, bool stops)
-    : manifest(manifest), device(manifest.deviceOf(transport.rank())), transport(transport), arena(arena),
+FiniteCheck::FiniteCheck(const Manifest &manifest, Transport &transport, const DeviceMemory &memory, bool stops)
+    : manifest(manifest), device(manifest.deviceOf(transport.rank())), transport(transport), memory(memory),
       stops(stops) {}
 
 std::string FiniteCheck::finding(const Buffer &buffer, int64_t microBatch) const {
   if (buffer.role == Role::Scratch)
     return "";
-  const std::byte *data = address(buffer, microBatch);
-  int64_t index = firstNotFinite(data, buffer.type, elementCount(buffer.shape));
+  constexpr int64_t most = int64_t(32) << 10; // bytes looked at at a time: what stays in the cache
+  alignas(8) std::byte piece[most];
+  int64_t element = info(buffer.type).bytes, index = -1, begin = 0;
+  for (int64_t length; begin < buffer.bytes; begin += length) {
+    length = std::min(most, buffer.bytes - begin);
+    memory.copyOut(buffer.start(microBatch) + begin, piece, length);
+    if ((index = firstNotFinite(piece, buffer.type, length / element)) >= 0)
+      break;
+  }
   if (index < 0)
     return "";
+  double value = valueAt(piece, buffer.type, index);
+  index += begin / element;
   const char *what = buffer.role == Role::Gradient  ? "the gradient of "
                      : buffer.role == Role::Message ? "a message"
                                                     : "";
   std::string name = buffer.name.empty() ? "" : "\"" + buffer.name + "\"";
   if (name.empty() && buffer.role == Role::Saved)
     name = "an intermediate result";
-  return what + name +
-         format(" is %g at element %lld of this rank's block", valueAt(data, buffer.type, index), (long long)index);
+  return what + name + format(" is %g at element %lld of this rank's block", value, (long long)index);
 }
 
 std::string FiniteCheck::firstOfForward(int64_t microBatch) const {

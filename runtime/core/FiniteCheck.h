@@ -3,6 +3,7 @@
 // looked at once something is wrong.
 #pragma once
 
+#include "runtime/core/DeviceMemory.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Transport.h"
 
@@ -18,7 +19,7 @@ class FiniteCheck {
 public:
   // `stops`: whether the first finding ends the process, naming step and tensor; else it is a warning, once. Everything
   // is borrowed.
-  FiniteCheck(const Manifest &manifest, Transport &transport, const std::byte *arena, bool stops);
+  FiniteCheck(const Manifest &manifest, Transport &transport, const DeviceMemory &memory, bool stops);
 
   // The losses that the micro-batch has added to; when they are not finite, which tensor of the device is the first.
   void afterForward(int64_t step, int64_t microBatch);
@@ -28,7 +29,6 @@ public:
   void afterUpdate(int64_t step, double loss, double gradNorm);
 
 private:
-  const std::byte *address(const Buffer &buffer, int64_t microBatch) const { return arena + buffer.start(microBatch); }
   // "the tensor "X" is nan at element 3 of this rank's block", or empty.
   std::string finding(const Buffer &buffer, int64_t microBatch) const;
   std::string firstOfForward(int64_t microBatch) const;
@@ -37,7 +37,7 @@ private:
   const Manifest &manifest;
   const Device &device;
   Transport &transport;
-  const std::byte *arena;
+  const DeviceMemory &memory;
   bool stops;
   bool reported = false;
   bool searched = false; // the gradients, by all ranks

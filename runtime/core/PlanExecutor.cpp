@@ -7,7 +7,6 @@
 #include "runtime/core/WeightFiles.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace ppcrt {
@@ -18,12 +17,6 @@ ppcrt_function findEntry(const ppcrt_program &program, const std::string &name) 
     if (name == program.entries[i].name)
       return program.entries[i].function;
   return nullptr;
-}
-
-float readFloat(const std::byte *data) {
-  float value;
-  std::memcpy(&value, data, sizeof value);
-  return value;
 }
 
 // Brackets a piece of work for the observer.
@@ -50,10 +43,10 @@ void checkEntries(const Manifest &manifest, const ppcrt_program &program) {
 }
 
 PlanExecutor::PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context,
-                           std::byte *arena, const TokenSource &tokens, ExecutionObserver *observer)
-    : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), context(context), arena(arena),
+                           DeviceMemory &memory, const TokenSource &tokens, ExecutionObserver *observer)
+    : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), context(context), memory(memory),
       tokens(&tokens), observer(observer), rank(context.transport.rank()), step(device.step, device.streams.size()),
-      communication(manifest, context, arena) {
+      communication(manifest, context, memory) {
   if (device.evaluate)
     evaluation = ActionOrder(*device.evaluate, device.streams.size());
   for (const Routine &routine : device.routines)
@@ -75,10 +68,12 @@ void PlanExecutor::initializeParameters(uint64_t seed, const WeightFiles *weight
       continue;
     const Parameter &parameter = manifest.parameters[buffer.parameter];
     Block block(manifest.grid, rank, parameter.shape, buffer.cuts);
+    std::vector<std::byte> content(size_t(buffer.bytes));
     if (weights)
-      weights->load(buffer, block, address(buffer, 0));
+      weights->load(buffer, block, content.data());
     else
-      initialize(address(buffer, 0), buffer, parameter, block, seed);
+      initialize(content.data(), buffer, parameter, block, seed);
+    memory.copyIn(buffer.offset, content.data(), buffer.bytes);
   }
 }
 
@@ -94,7 +89,7 @@ StepResult PlanExecutor::run(int64_t number, double learningRate) {
 float PlanExecutor::metric(const char *name) const {
   for (const Buffer &buffer : device.buffers)
     if (buffer.role == Role::Metric && buffer.name == name)
-      return readFloat(address(buffer, 0));
+      return memory.read<float>(buffer.offset);
   return 0;
 }
 
@@ -125,11 +120,9 @@ void PlanExecutor::beginStep(int64_t number, double learningRate) {
   runningStep = number;
   for (const Buffer &buffer : device.buffers) {
     if (buffer.role == Role::Gradient || buffer.role == Role::Accumulator)
-      std::memset(address(buffer, 0), 0, buffer.bytes);
-    if (buffer.role == Role::Scalar) {
-      float value = float(buffer.name == "step" ? double(number) : learningRate);
-      std::memcpy(address(buffer, 0), &value, sizeof value);
-    }
+      memory.clear(buffer.offset, buffer.bytes);
+    if (buffer.role == Role::Scalar)
+      memory.write(buffer.offset, float(buffer.name == "step" ? double(number) : learningRate));
   }
 }
 
@@ -182,7 +175,8 @@ void PlanExecutor::load(int64_t microBatch) {
 }
 
 void PlanExecutor::fillInput(const Buffer &buffer, const Block &block, int64_t microBatch) {
-  auto *out = reinterpret_cast<int32_t *>(address(buffer, microBatch));
+  ids.assign(size_t(elementCount(buffer.shape)), 0);
+  int32_t *out = ids.data();
   int64_t length = manifest.sequenceLength;
   int64_t firstSample = (runningStep - 1) * manifest.globalBatch + microBatch * manifest.microBatchSize();
   int64_t shift = buffer.name == "targets"; // a target is the token after
@@ -194,6 +188,7 @@ void PlanExecutor::fillInput(const Buffer &buffer, const Block &block, int64_t m
       local += count, logical += count, run -= count;
     }
   });
+  memory.copyIn(buffer.start(microBatch), ids.data(), buffer.bytes);
 }
 
 // The program looks up what it is given; an id beyond the vocabulary would read other memory.
@@ -210,7 +205,7 @@ void PlanExecutor::run(const Routine &routine, ppcrt_function function, int64_t 
     // A function may not keep the array, but it may change it.
     arguments.clear();
     for (int buffer : routine.buffers)
-      arguments.push_back(address(device.buffers[buffer], microBatch));
+      arguments.push_back(memory.address(device.buffers[buffer].start(microBatch)));
     if (bodies)
       bodies->beginRoutine(size_t(&routine - device.routines.data()));
     function(&context, arguments.data());

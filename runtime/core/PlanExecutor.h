@@ -3,6 +3,7 @@
 // each of these, where code gives an early token or has communicated, and while the rank waits.
 #pragma once
 
+#include "runtime/core/DeviceMemory.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/RankContext.h"
 #include "runtime/core/StreamCommunication.h"
@@ -38,8 +39,8 @@ public:
 
 class PlanExecutor : private RoutineListener {
 public:
-  // `arena` holds the device's arena_bytes and is zero. Everything is borrowed for the life of this object.
-  PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context, std::byte *arena,
+  // `memory` holds the device's arena_bytes and is zero. Everything is borrowed for the life of this object.
+  PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context, DeviceMemory &memory,
                const TokenSource &tokens, ExecutionObserver *observer = nullptr);
 
   // Fills this rank's blocks of the parameters, from files when there are some; states stay zero.
@@ -73,12 +74,11 @@ private:
   float metric(const char *name) const;
   void fillInput(const Buffer &buffer, const Block &block, int64_t microBatch);
   void checkTokens(int64_t sample, int64_t first, int64_t count, const int32_t *ids) const;
-  std::byte *address(const Buffer &buffer, int64_t microBatch) const { return arena + buffer.start(microBatch); }
 
   const Manifest &manifest;
   const Device &device;
   RankContext &context;
-  std::byte *arena;
+  DeviceMemory &memory;
   const TokenSource *tokens;
   ExecutionObserver *observer;
   FiniteCheck *check = nullptr;
@@ -91,6 +91,7 @@ private:
   int64_t place = ActionOrder::none;     // of what the rank does in it
   std::vector<ppcrt_function> functions; // [routine]
   std::vector<void *> arguments;         // of the call that is made
+  std::vector<int32_t> ids;              // of the input that is filled
   std::vector<std::pair<const Buffer *, Block>> inputs;
 };
 

@@ -4,12 +4,11 @@
 #include "runtime/core/FiniteCheck.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ppcrt {
 
-StreamCommunication::StreamCommunication(const Manifest &manifest, RankContext &context, std::byte *arena)
-    : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), context(context), arena(arena),
+StreamCommunication::StreamCommunication(const Manifest &manifest, RankContext &context, DeviceMemory &memory)
+    : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), context(context), memory(memory),
       flights(device.streams.size()), landed(device.streams.size()) {}
 
 void StreamCommunication::follow(ActionOrder &next, int64_t number) {
@@ -114,7 +113,9 @@ void StreamCommunication::beginCollective(const CollectiveCall &bucket, int64_t 
                  : bucket.kind == CollectiveKind::AllToAll    ? read / members
                                                               : read;
     if (bucket.kind == CollectiveKind::AllReduce && call.in != call.out)
-      call.in = std::memcpy(call.out, call.in, size_t(in.bytes));
+      memory.copy(out.start(microBatch), in.start(microBatch), in.bytes);
+    if (bucket.kind == CollectiveKind::AllReduce)
+      call.in = call.out;
     context.count(call);
     bytes += describe(call, members).bytes;
     flight.requests.push_back(context.transport.start(call));

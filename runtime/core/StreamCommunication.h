@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/ActionOrder.h"
+#include "runtime/core/DeviceMemory.h"
 #include "runtime/core/RankContext.h"
 
 #include <cstddef>
@@ -15,8 +16,8 @@ class FiniteCheck;
 
 class StreamCommunication {
 public:
-  // Everything is borrowed. `arena` is that of the rank of `context`.
-  StreamCommunication(const Manifest &manifest, RankContext &context, std::byte *arena);
+  // Everything is borrowed. `memory` is that of the rank of `context`.
+  StreamCommunication(const Manifest &manifest, RankContext &context, DeviceMemory &memory);
 
   // Looks at what is sent from now on. Borrowed; null: not any more.
   void watch(FiniteCheck *finiteCheck) { check = finiteCheck; }
@@ -45,12 +46,14 @@ private:
   bool land(int stream);
   void begin(int64_t place, Flight &flight);
   void beginCollective(const CollectiveCall &call, int64_t microBatch, Flight &flight);
-  std::byte *address(const Buffer &buffer, int64_t microBatch) const { return arena + buffer.start(microBatch); }
+  std::byte *address(const Buffer &buffer, int64_t microBatch) const {
+    return memory.address(buffer.start(microBatch));
+  }
 
   const Manifest &manifest;
   const Device &device;
   RankContext &context;
-  std::byte *arena;
+  DeviceMemory &memory;
   FiniteCheck *check = nullptr;
   ActionOrder *order = nullptr;
   int64_t step = 0;

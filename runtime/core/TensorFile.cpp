@@ -114,13 +114,15 @@ void TensorFile::writeElements(const std::byte *data, DataType type, int64_t fro
   }
 }
 
-void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const {
+void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const DeviceMemory &memory) const {
   const Grid &grid = manifest.grid;
   for (const auto &[parameter, places] : placesOf) {
     auto [stage, buffer] = owningBuffer(manifest, role, parameter);
     if (stage != grid.stageOf(rank) || !writesBlock(grid, rank, *buffer))
       continue;
     const std::vector<Place> &list = places;
+    std::vector<std::byte> content(size_t(buffer->bytes));
+    memory.copyOut(buffer->offset, content.data(), buffer->bytes);
     Block(grid, rank, manifest.parameters[parameter].shape, buffer->cuts)
         .forEachRun([&, buffer = buffer](int64_t local, int64_t logical, int64_t length) {
           auto place = std::upper_bound(list.begin(), list.end(), logical,
@@ -130,7 +132,7 @@ void TensorFile::writeBlocks(const Manifest &manifest, int64_t rank, const std::
           for (; place != list.end() && place->begin < logical + length; ++place) {
             int64_t from = std::max(logical, place->begin), to = std::min(logical + length, place->end);
             if (from < to)
-              writeElements(arena + buffer->offset, buffer->type, local + from - logical, local + to - logical, *place,
+              writeElements(content.data(), buffer->type, local + from - logical, local + to - logical, *place,
                             from - place->begin);
           }
         });

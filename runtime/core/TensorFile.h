@@ -2,6 +2,7 @@
 // is known beforehand, so every rank writes its own blocks where they belong.
 #pragma once
 
+#include "runtime/core/DeviceMemory.h"
 #include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
 
@@ -51,7 +52,7 @@ public:
 
   // Writes the blocks that `rank` is the one to write, where its stage is the first that holds the tensor. Called in
   // each rank. Throws InputError when the disk is full.
-  void writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const;
+  void writeBlocks(const Manifest &manifest, int64_t rank, const DeviceMemory &memory) const;
 
   // Gives the file its name; called once, after all ranks are done.
   void commit();

@@ -82,9 +82,9 @@ WeightFolder::WeightFolder(const std::string &path, const Manifest &manifest, in
     index = nlohmann::json({{"metadata", {{"total_size", total}}}, {"weight_map", map}}).dump(2) + "\n";
 }
 
-void WeightFolder::writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const {
+void WeightFolder::writeBlocks(const Manifest &manifest, int64_t rank, const DeviceMemory &memory) const {
   for (const auto &file : files)
-    file->writeBlocks(manifest, rank, arena);
+    file->writeBlocks(manifest, rank, memory);
 }
 
 void WeightFolder::commit() {

@@ -21,7 +21,7 @@ public:
                                             bool round = false);
 
   // As in TensorFile.
-  void writeBlocks(const Manifest &manifest, int64_t rank, const std::byte *arena) const;
+  void writeBlocks(const Manifest &manifest, int64_t rank, const DeviceMemory &memory) const;
 
   // Gives the files their names, then writes index and config.json.
   void commit();

@@ -21,12 +21,16 @@ LocalWorld::LocalWorld(const LocalWorldShape &shape) : layout(shape.links) {
   std::vector<int> everybody(ranks);
   std::iota(everybody.begin(), everybody.end(), 0);
   allGroups.push_back({everybody});
-  for (const auto &instances : allGroups) {
+  for (size_t group = 0; group < allGroups.size(); ++group) {
     groups.emplace_back();
-    for (const std::vector<int> &members : instances)
+    for (size_t i = 0; i < allGroups[group].size(); ++i) {
+      const std::vector<int> &members = allGroups[group][i];
+      size_t bytes = members.size() > 1 ? ringLength * SharedOperation::bytesFor(int(members.size())) : 0;
       groups.back().push_back(
-          {members, parts.add(members.size() > 1 ? ringLength * SharedOperation::bytesFor(int(members.size())) : 0)});
+          {members, parts.add(bytes), group < layout.groups.size() ? &layout.groups[group][i] : nullptr});
+    }
   }
+  size_t table = parts.add(layout.empty() ? 0 : EmulatedLinks::sharedBytes());
   bounceBytes = (int64_t(64) << 20) + *std::max_element(shape.arenaBytes.begin(), shape.arenaBytes.end());
   for (int64_t bytes : shape.arenaBytes) {
     arenas.push_back(parts.add(bytes));

@@ -24,6 +24,12 @@ std::string dataName(const Options &options) {
   return options.data + (options.data.empty() || options.tokenizer == "bytes" ? "" : " through " + options.tokenizer);
 }
 
+void loadBlock(const Checkpoint &checkpoint, const Buffer &buffer, const Block &block, DeviceMemory &memory) {
+  std::vector<std::byte> content(size_t(buffer.bytes));
+  checkpoint.load(buffer, block, content.data());
+  memory.copyIn(buffer.offset, content.data(), buffer.bytes);
+}
+
 std::string show(const Difference &difference) {
   return difference.name + " is " + difference.here + " here, " + difference.there + " in the checkpoint";
 }
@@ -176,14 +182,14 @@ int64_t Checkpointing::largest(Transport &transport, int64_t value) {
   return value;
 }
 
-bool Checkpointing::tryLoad(const Checkpoint &checkpoint, Transport &transport, std::byte *arena) {
+bool Checkpointing::tryLoad(const Checkpoint &checkpoint, Transport &transport, DeviceMemory &memory) {
   std::string problem;
   int64_t rank = transport.rank(), ranks = transport.rankCount();
   try {
     for (const Buffer &buffer : manifest.deviceOf(rank).buffers)
       if (buffer.role == Role::Parameter || buffer.role == Role::State)
-        checkpoint.load(buffer, Block(manifest.grid, rank, manifest.parameters[buffer.parameter].shape, buffer.cuts),
-                        arena + buffer.offset);
+        loadBlock(checkpoint, buffer,
+                  Block(manifest.grid, rank, manifest.parameters[buffer.parameter].shape, buffer.cuts), memory);
   } catch (const InputError &error) {
     problem = error.what();
   }
@@ -193,7 +199,7 @@ bool Checkpointing::tryLoad(const Checkpoint &checkpoint, Transport &transport, 
   return first == 0;
 }
 
-int64_t Checkpointing::resume(Transport &transport, std::byte *arena) {
+int64_t Checkpointing::resume(Transport &transport, DeviceMemory &memory) {
   int64_t result = 0, refused = 0;
   if (options.checkpointDir.empty())
     return 0;
@@ -205,7 +211,7 @@ int64_t Checkpointing::resume(Transport &transport, std::byte *arena) {
     if (largest(transport, step) != step || -largest(transport, -step) != step)
       fatal("the ranks do not see the same checkpoints in %s: it must be on a file system that they share",
             options.checkpointDir.c_str());
-    if (tryLoad(*candidate, transport, arena)) {
+    if (tryLoad(*candidate, transport, memory)) {
       result = step;
       break;
     }
@@ -225,7 +231,7 @@ int64_t Checkpointing::resume(Transport &transport, std::byte *arena) {
   return result;
 }
 
-void Checkpointing::afterStep(Transport &transport, const std::byte *arena, int64_t step) {
+void Checkpointing::afterStep(Transport &transport, const DeviceMemory &memory, int64_t step) {
   if (options.checkpointDir.empty())
     return;
   bool last = step == options.steps, due = last || (options.checkpointEvery && step % options.checkpointEvery == 0);
@@ -233,17 +239,17 @@ void Checkpointing::afterStep(Transport &transport, const std::byte *arena, int6
     complete(transport, /*wait=*/due);
   if (!due)
     return;
-  begin(transport, arena, step);
+  begin(transport, memory, step);
   if (last || options.checkpointWait)
     complete(transport, /*wait=*/true);
 }
 
-void Checkpointing::begin(Transport &transport, const std::byte *arena, int64_t step) {
+void Checkpointing::begin(Transport &transport, const DeviceMemory &memory, int64_t step) {
   underWay.info = {step,          manifest.model,       manifest.sequenceLength,     manifest.globalBatch,
                    options.seed,  options.learningRate, options.minimumLearningRate, options.warmup,
                    options.steps, dataName(options),    fileBytes(options.data),     options.order,
                    identity};
-  writer = std::make_unique<CheckpointWriter>(manifest, transport.rank(), arena, folder.partialPath(step));
+  writer = std::make_unique<CheckpointWriter>(manifest, transport.rank(), memory, folder.partialPath(step));
 }
 
 void Checkpointing::giveUp(const std::string &why) {

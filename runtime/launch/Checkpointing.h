@@ -31,10 +31,10 @@ public:
   // All ranks call each of these together.
   // Fills the arena from the last checkpoint that all ranks can read; returns its step, 0 when the run starts at the
   // beginning. Ends the process when checkpoints turn out to be damaged and none is left.
-  int64_t resume(Transport &transport, std::byte *arena);
+  int64_t resume(Transport &transport, DeviceMemory &memory);
   // To be called after every step. Completes the checkpoint under way once all ranks have written theirs, and begins
   // the next when it is due.
-  void afterStep(Transport &transport, const std::byte *arena, int64_t step);
+  void afterStep(Transport &transport, const DeviceMemory &memory, int64_t step);
 
   bool hasCandidates() const { return !candidates.empty(); }
 
@@ -43,8 +43,8 @@ private:
   void adopt(const CheckpointInfo &info);
   // What makes the checkpoint one of another run.
   std::vector<Difference> differencesFrom(const CheckpointInfo &info) const;
-  bool tryLoad(const Checkpoint &checkpoint, Transport &transport, std::byte *arena);
-  void begin(Transport &transport, const std::byte *arena, int64_t step);
+  bool tryLoad(const Checkpoint &checkpoint, Transport &transport, DeviceMemory &memory);
+  void begin(Transport &transport, const DeviceMemory &memory, int64_t step);
   void complete(Transport &transport, bool wait);
   void giveUp(const std::string &why);
   // The largest of the ranks' values.

@@ -1,8 +1,10 @@
+// One port for each rank, or for those that share one; a ring for each group.
 #include "runtime/launch/EmulatedWorld.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace ppcrt {
 namespace {

@@ -1,6 +1,7 @@
 // Ranks forked by this process: everything that can be refused is checked before a rank exists.
 #include "runtime/core/Error.h"
 #include "runtime/core/Machine.h"
+#include "runtime/host/HostMemory.h"
 #include "runtime/host/Launcher.h"
 #include "runtime/host/LocalTransport.h"
 #include "runtime/host/Threads.h"
@@ -48,7 +49,7 @@ void checkMemory(const LocalWorldShape &shape) {
                             formatBytes(double(machineMemoryBytes())).c_str()));
 }
 
-int runRank(Training &training, LocalWorld &world, int rank, int threads) {
+int runRank(Training &training, LocalWorld &world, int rank, int64_t arenaBytes, int threads) {
   RankStatus &status = world.status(rank);
   setFatalMessageBuffer(status.message, sizeof status.message);
   try {
@@ -56,7 +57,8 @@ int runRank(Training &training, LocalWorld &world, int rank, int threads) {
     if (training.isEmulated())
       prctl(PR_SET_TIMERSLACK, 1000UL); // nanoseconds: sleep until deadlines, and not 50 us longer
     LocalTransport transport(world, rank, world.rankCount() <= availableCores());
-    training.run(transport, world.arena(rank), status.step);
+    HostMemory memory(world.arena(rank), arenaBytes);
+    training.run(transport, memory, status.step);
   } catch (const std::exception &error) {
     fatal("%s", error.what());
   }
@@ -85,7 +87,7 @@ int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Op
   LocalWorld world(shape);
   LaunchedRanks ranks;
   ranks.count = world.rankCount();
-  ranks.body = [&](int rank) { return runRank(training, world, rank, threads); };
+  ranks.body = [&](int rank) { return runRank(training, world, rank, shape.arenaBytes[size_t(rank)], threads); };
   ranks.describe = [&](int rank) {
     int64_t step = world.status(rank).step;
     return manifest.grid.describe(rank) + (step ? format(" in step %lld", (long long)step) : "");

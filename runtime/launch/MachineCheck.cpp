@@ -86,11 +86,12 @@ void checkGroups(const Manifest &manifest, Transport &transport) {
 }
 
 // Every message of a step, with a few bytes each: first all are sent, then all are received.
-void checkMessages(const Manifest &manifest, Transport &transport, std::byte *arena) {
+void checkMessages(const Manifest &manifest, Transport &transport, DeviceMemory &memory) {
   constexpr int64_t bytes = 64;
   int rank = transport.rank();
-  std::byte *out = arena, *in = arena + bytes; // every arena has at least a page
-  std::memset(out, rank & 0xff, bytes);
+  std::byte *out = memory.address(0), *in = memory.address(bytes); // every arena has at least a page
+  const std::vector<uint8_t> content(bytes, uint8_t(rank & 0xff));
+  memory.copyIn(0, content.data(), bytes);
   transport.barrier(Transport::everyRank);
   double start = now();
   std::vector<int64_t> requests;
@@ -104,7 +105,8 @@ void checkMessages(const Manifest &manifest, Transport &transport, std::byte *ar
     if (end.isSent)
       return;
     transport.receive(peer(end), {end.tag, microBatch}, in, bytes);
-    if (in[0] != std::byte(peer(end) & 0xff) || in[bytes - 1] != in[0])
+    auto first = memory.read<uint8_t>(bytes), last = memory.read<uint8_t>(2 * bytes - 1);
+    if (first != uint8_t(peer(end) & 0xff) || last != first)
       throw InputError(format("a message from rank %d arrived changed: the transport is not to be trusted", peer(end)));
   });
   for (int64_t request : requests)
@@ -118,10 +120,10 @@ void checkMessages(const Manifest &manifest, Transport &transport, std::byte *ar
 
 } // namespace
 
-void checkMachine(const Manifest &manifest, Transport &transport, std::byte *arena) {
+void checkMachine(const Manifest &manifest, Transport &transport, DeviceMemory &memory) {
   checkMemory(manifest, transport);
   checkGroups(manifest, transport);
-  checkMessages(manifest, transport, arena);
+  checkMessages(manifest, transport, memory);
   transport.barrier(Transport::everyRank);
   if (transport.rank() == 0)
     std::printf("machine check passed: %d ranks\n", transport.rankCount());

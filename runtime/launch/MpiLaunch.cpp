@@ -2,7 +2,7 @@
 // that they end together and the first that has something to say says it once.
 #include "runtime/core/Error.h"
 #include "runtime/core/Machine.h"
-#include "runtime/host/Memory.h"
+#include "runtime/host/HostMemory.h"
 #include "runtime/host/MpiTransport.h"
 #include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"
@@ -180,9 +180,10 @@ private:
     setLibraryThreads(threads());
     SharedRegion arena(manifest.deviceOf(rank).arenaBytes);
     arena.useLargePages(0, arena.size());
+    HostMemory memory(arena.data(), manifest.deviceOf(rank).arenaBytes);
     MpiTransport transport(mpi, rankShape(manifest, rank));
     try {
-      training.run(transport, arena.data(), running.step);
+      training.run(transport, memory, running.step);
     } catch (const std::exception &error) {
       fatal("%s", error.what()); // the others are in the middle of their work
     }

@@ -115,20 +115,20 @@ void Training::joinOutputs() {
         WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes, options.weightType == "bf16");
 }
 
-void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> &runningStep) {
+void Training::run(Transport &transport, DeviceMemory &memory, std::atomic<int64_t> &runningStep) {
   if (options.checkMachine)
-    return checkMachine(manifest, transport, arena);
+    return checkMachine(manifest, transport, memory);
   RankContext context(transport);
   std::unique_ptr<TraceRecorder> recorder;
   if (!options.trace.empty())
     recorder = std::make_unique<TraceRecorder>();
   context.observer = recorder.get();
-  PlanExecutor executor(manifest, program, context, arena, *tokens, recorder.get());
+  PlanExecutor executor(manifest, program, context, memory, *tokens, recorder.get());
   if (heldOut && !executor.canEvaluate())
     throw InputError("--eval-data: the program has no function that evaluates: compile it again");
-  FiniteCheck finiteCheck(manifest, transport, arena, options.onNotFinite == "stop");
+  FiniteCheck finiteCheck(manifest, transport, memory, options.onNotFinite == "stop");
   executor.watch(&finiteCheck);
-  int64_t done = checkpoints.resume(transport, arena);
+  int64_t done = checkpoints.resume(transport, memory);
   if (!done)
     executor.initializeParameters(options.seed, weights.get());
   weights.reset();
@@ -179,21 +179,21 @@ void Training::run(Transport &transport, std::byte *arena, std::atomic<int64_t> 
     report.gradNorm = result.gradNorm;
     report.measured = step == done + 1 || step == options.steps;
     if (report.measured)
-      measureMemory(transport, arena, report);
+      measureMemory(transport, memory, report);
     if (metrics)
       metrics->report(report, context.traffic);
-    checkpoints.afterStep(transport, arena, step);
+    checkpoints.afterStep(transport, memory, step);
   }
   if (profile)
     profile->write(manifest, transport, options.profile, std::max<int64_t>(1, options.steps - done - 1), profiled);
   for (const auto &file : saved)
-    file->writeBlocks(manifest, transport.rank(), arena);
+    file->writeBlocks(manifest, transport.rank(), memory);
   if (recorder)
     if (int64_t omitted = mergeTraces(*recorder, manifest, transport, trace.get()); omitted > 0 && metrics)
       std::fprintf(stderr, "warning: %s lacks the last %lld slices of a rank: trace fewer steps\n",
                    options.trace.c_str(), (long long)omitted);
   if (savedWeights)
-    savedWeights->writeBlocks(manifest, transport.rank(), arena);
+    savedWeights->writeBlocks(manifest, transport.rank(), memory);
   if (metrics && done < options.steps)
     metrics->summarize(report);
   if (bodies)
@@ -218,7 +218,10 @@ void Training::concludeEmulation(const EmulatedBodies &bodies, Transport &transp
                      ", and the steps are not those of the emulated machine: give a larger "
                      "slowdown, or leave the machine alone");
   if (!options.quiet)
-    std::printf("emulation: bodies take %.3g times as long as here, %s\n", bodies.slowdownOfBodies(), text.c_str());
+    std::printf("emulation: bodies take %s, %s\n",
+                bodies.slowdownOfBodies() > 0 ? format("%.3g times as long as here", bodies.slowdownOfBodies()).c_str()
+                                              : "the given times",
+                text.c_str());
   if (options.saveDurations.empty())
     return;
   forOption("--save-durations", [&] {
@@ -248,8 +251,8 @@ double Training::evaluate(PlanExecutor &executor, bool speaks) const {
   return sum / double(batches);
 }
 
-void Training::measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const {
-  RankMemory mine{residentBytes(arena, manifest.deviceOf(transport.rank()).arenaBytes), peakResidentBytes()};
+void Training::measureMemory(Transport &transport, const DeviceMemory &memory, StepReport &report) const {
+  RankMemory mine{memory.touchedBytes(), peakResidentBytes()};
   report.memory.resize(transport.rank() == 0 ? transport.rankCount() : 0);
   transport.gather(&mine, sizeof mine, report.memory.data());
 }

@@ -45,8 +45,8 @@ public:
 
   bool isEmulated() const { return emulation; }
 
-  // Runs all steps as the rank of `transport`. `arena` is zero; `step` follows the step that runs, from 1.
-  void run(Transport &transport, std::byte *arena, std::atomic<int64_t> &step);
+  // Runs all steps as the rank of `transport`. `memory` is zero; `step` follows the step that runs, from 1.
+  void run(Transport &transport, DeviceMemory &memory, std::atomic<int64_t> &step);
 
   // Gives the files their names; where createOutputs() was called, after every rank's run() has returned.
   void commitOutputs();
@@ -60,7 +60,7 @@ private:
   // What the emulation has come to; the first rank says it and writes --save-durations. Throws InputError when too many
   // bodies were late.
   void concludeEmulation(const EmulatedBodies &bodies, Transport &transport) const;
-  void measureMemory(Transport &transport, const std::byte *arena, StepReport &report) const;
+  void measureMemory(Transport &transport, const DeviceMemory &memory, StepReport &report) const;
 
   const ppcrt_program &program;
   const Manifest &manifest;

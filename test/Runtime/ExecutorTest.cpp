@@ -1,6 +1,7 @@
 // The order in which a rank does things, seen from a transport that writes it down.
 #include "runtime/core/Error.h"
 #include "runtime/core/PlanExecutor.h"
+#include "runtime/host/HostMemory.h"
 #include "test/Runtime/BigramProgram.h"
 
 #include <gtest/gtest.h>
@@ -87,9 +88,10 @@ protected:
     RecordingTransport transport;
     RankContext context(transport);
     std::vector<std::byte> arena(manifest.devices[1].arenaBytes);
+    HostMemory memory(arena.data(), int64_t(arena.size()));
     RandomTokens tokens(sequenceLength, vocabulary, 0);
     Recorder recorder(transport.log);
-    PlanExecutor executor(manifest, bigramProgram("2,1,1"), context, arena.data(), tokens, &recorder);
+    PlanExecutor executor(manifest, bigramProgram("2,1,1"), context, memory, tokens, &recorder);
     executor.initializeParameters(0);
     for (int turn = 0; turn < 2; ++turn)
       evaluates ? void(executor.evaluate(turn, tokens)) : void(executor.run(turn + 1, 0.1));

@@ -1,6 +1,7 @@
 // Ranks that are threads of one process, several programs' worth of them at once: nothing of a rank belongs to the
 // process.
 #include "runtime/core/PlanExecutor.h"
+#include "runtime/host/HostMemory.h"
 #include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"
 #include "test/Runtime/BigramProgram.h"
@@ -39,7 +40,8 @@ Outcome train(const Manifest &manifest, const ppcrt_program &program, Transport 
   setLibraryThreads(1); // also where a process is forked that had threads
   RankContext context(transport);
   RandomTokens tokens(sequenceLength, vocabulary, seed);
-  PlanExecutor executor(manifest, program, context, arena, tokens);
+  HostMemory memory(arena, manifest.deviceOf(transport.rank()).arenaBytes);
+  PlanExecutor executor(manifest, program, context, memory, tokens);
   executor.initializeParameters(seed);
   Outcome outcome;
   for (int step = 1; step <= steps; ++step)
