@@ -132,6 +132,9 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size
       own += narrow * sizes.whole;
     scratch = std::max(scratch, own);
   }
+  if (layout.cp > 1) // keys and values of all blocks, their gradients, and one of these once more in the ranks' order
+    scratch = std::max(scratch, wide * sizes.stream + narrow * (queries + outputs) +
+                                    narrow * double(layout.cp) * (2 * (keys + values) + std::max(keys, values)));
   program.f32Parameters = std::max(0.0, program.parameters + program.expertParameters - program.roundedParameters);
   setSaved(program, kept, core);
   // And what comes from the layer behind and goes to the one before.
