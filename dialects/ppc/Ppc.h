@@ -16,6 +16,7 @@
 #include "ppc/Interfaces/ReferenceOpInterface.h"
 #include "ppc/Interfaces/ShardingRuleOpInterface.h"
 #include "ppc/Interfaces/StrategyOpInterface.h"
+#include "ppc/Sharding/AxisRole.h"
 
 #include "dialects/ppc/IR/PpcDialect.h.inc"
 #include "dialects/ppc/IR/PpcEnums.h.inc"

@@ -3,24 +3,13 @@
 namespace mlir::ppc {
 
 DictionaryAttr activationCuts(PlanAttr plan) {
-  SmallVector<NamedAttribute> cuts;
-  for (NamedAttribute entry : plan.getDimensions())
-    if (StringRef name = entry.getName(); name.consume_front(kActivationPrefix))
-      cuts.emplace_back(StringAttr::get(plan.getContext(), name), entry.getValue());
-  return DictionaryAttr::get(plan.getContext(), cuts);
+  DictionaryAttr cuts = plan.getActivations();
+  return cuts ? cuts : DictionaryAttr::get(plan.getContext());
 }
 
 ArrayAttr updateCuts(PlanAttr plan) {
-  auto axes = plan.getDimensions().getAs<ArrayAttr>(kUpdateName);
+  ArrayAttr axes = plan.getUpdate();
   return axes ? axes : ArrayAttr::get(plan.getContext(), {});
-}
-
-DictionaryAttr argumentCuts(PlanAttr plan) {
-  SmallVector<NamedAttribute> cuts;
-  for (NamedAttribute entry : plan.getDimensions())
-    if (entry.getName() != kUpdateName && !entry.getName().getValue().starts_with(kActivationPrefix))
-      cuts.push_back(entry);
-  return DictionaryAttr::get(plan.getContext(), cuts);
 }
 
 std::optional<StringRef> sequenceStrategy(PlanAttr plan) {

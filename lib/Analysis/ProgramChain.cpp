@@ -139,7 +139,7 @@ static TemplateChain markBatch(const ChainModel &model) {
   return chain;
 }
 
-void writeFactors(const ProgramChain &program, const OpCuts &cuts, int64_t dp) {
+void writeFactors(const ProgramChain &program, const OpCuts &cuts, ArrayRef<StringRef> dataAxes) {
   MLIRContext *context = func::FuncOp(program.function).getContext();
   TemplateChain chain = markBatch(program.model);
   std::vector<int> layers = program.model.layers();
@@ -152,8 +152,9 @@ void writeFactors(const ProgramChain &program, const OpCuts &cuts, int64_t dp) {
         continue;
       OpSharding sharding = OpSharding::uncut(op);
       for (auto [factor, list] : llvm::zip_equal(data.factors, sharding.axes))
-        if (factor.isData && !factor.needsReplication && dp > 1)
-          list.push_back(StringAttr::get(context, "dp"));
+        if (factor.isData && !factor.needsReplication)
+          for (StringRef axis : dataAxes)
+            list.push_back(StringAttr::get(context, axis));
       for (auto [axis, factor] : llvm::enumerate(strategy.axes))
         if (factor >= 0)
           sharding.axes[factor].push_back(StringAttr::get(context, cuts.axes[axis].name));
@@ -169,8 +170,8 @@ FailureOr<OpCuts> readFactors(const ProgramChain &program, PlanAttr plan) {
       }))
     return cuts;
   GridAttr grid = plan.getGrid();
-  for (auto [name, size] : llvm::zip(grid.getNames(), grid.getSizes()))
-    if (name.getValue() != "dp")
+  for (auto [name, size, role] : llvm::zip(grid.getNames(), grid.getSizes(), grid.getRoles()))
+    if (role != AxisRole::Data)
       cuts.axes.push_back({name.str(), size});
   for (const ExtractedTemplates::Layer &layer : program.templates.layers) {
     std::vector<OpStrategy> &strategies = cuts.layers.emplace_back();

@@ -3,8 +3,8 @@
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
-#include "ppc/Phases/HostPhases.h"
 #include "ppc/Phases/Phases.h"
+#include "ppc/Phases/TargetPhases.h"
 #include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
 #include "ppc/Transforms/Contracts/Passes.h"
@@ -19,7 +19,7 @@ namespace mlir::ppc {
 
 void registerPpcDialects(DialectRegistry &registry) {
   registry.insert<PpcDialect, func::FuncDialect>();
-  registerHostDialects(registry);
+  registerTargetDialects(registry);
 }
 
 void registerPpcPasses() {
@@ -33,7 +33,7 @@ void registerPpcPasses() {
   registerPpcRecomputePasses();
   registerPpcShardingPasses();
   registerPpcPhases();
-  registerHostPhases();
+  registerTargetPhases();
 
   // Upstream passes that people combine with ours.
   registerCanonicalizerPass();

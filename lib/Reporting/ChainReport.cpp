@@ -80,6 +80,14 @@ void mlir::ppc::printChainPlans(const ChainReport &report, llvm::raw_ostream &ou
                percentText(plan.cost.exposedCommunication / plan.cost.stepTime),
                fixedText(plan.cost.tokensPerSecondPerDevice, 1), layoutText(plan)});
   table.print(out);
+  if (isOwnStack(report.stack)) {
+    out << "ppc-compile";
+    for (auto [number, plan] : llvm::enumerate(report.search.plans)) {
+      std::string part = lackedBy(defaultTarget(), report.model, plan);
+      out << (number ? "; " : " ") << number + 1 << ": " << (part.empty() ? "runs it" : "cannot run " + part);
+    }
+    out << '\n';
+  }
   const ChainPlan &best = report.search.plans.front();
   out << "\nhow the best plan cuts ops, with the times of one micro-batch\n";
   printOpCuts(report.model, best, out);
@@ -186,16 +194,23 @@ llvm::json::Value mlir::ppc::toJson(const ChainReport &report) {
       layers.push_back(
           json::Object{{"first", int64_t(run.first)}, {"count", int64_t(run.count)}, {"ops", std::move(ops)}});
     }
-    plans.push_back(json::Object{{"layout", toJson(plan.layout)},
-                                 {"summary", layoutText(plan)},
-                                 {"axes", std::move(axes)},
-                                 {"step_time_s", plan.cost.stepTime.value},
-                                 {"mfu", plan.cost.mfu},
-                                 {"samples_per_s_per_device", plan.cost.tokensPerSecondPerDevice},
-                                 {"peak_memory_bytes", plan.cost.peakMemory.value},
-                                 {"bubble", plan.cost.bubble},
-                                 {"fits", plan.cost.fits},
-                                 {"layers", std::move(layers)}});
+    json::Object object{{"layout", toJson(plan.layout)},
+                        {"summary", layoutText(plan)},
+                        {"axes", std::move(axes)},
+                        {"step_time_s", plan.cost.stepTime.value},
+                        {"mfu", plan.cost.mfu},
+                        {"samples_per_s_per_device", plan.cost.tokensPerSecondPerDevice},
+                        {"peak_memory_bytes", plan.cost.peakMemory.value},
+                        {"bubble", plan.cost.bubble},
+                        {"fits", plan.cost.fits},
+                        {"layers", std::move(layers)}};
+    if (isOwnStack(report.stack)) {
+      std::string part = lackedBy(defaultTarget(), report.model, plan);
+      object["compiled"] = part.empty();
+      if (!part.empty())
+        object["not_compiled"] = part;
+    }
+    plans.push_back(std::move(object));
   }
   for (const SearchCount &row : report.search.table)
     table.push_back(json::Object{{"name", row.name}, {"count", row.count}});

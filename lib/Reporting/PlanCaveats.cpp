@@ -1,8 +1,8 @@
 // What must stand beside a predicted number: what it counts, on what it was never tried, and whether anything runs it
 // today.
-#include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Reporting/PlanReport.h"
 #include "ppc/Reporting/TextTable.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -40,7 +40,10 @@ static bool isHost(const Cluster &cluster) {
   });
 }
 
-bool mlir::ppc::isOwnStack(const Stack &stack) { return stack.name == "ppc" || stack.name == "ppc-host"; }
+bool mlir::ppc::isOwnStack(const Stack &stack) {
+  return stack.name == "ppc" ||
+         llvm::any_of(targetCapabilities(), [&](const auto *target) { return stack.name == target->stack; });
+}
 
 std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
   if (stack.name != "ppc" || isHost(cluster))
@@ -52,5 +55,5 @@ std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
 std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayout &layout) {
   if (report.tuning.isAny())
     return tuningText(report.tuning);
-  return notRunnable(report.model, layout);
+  return lackedBy(defaultTarget(), report.model, layout);
 }

@@ -229,10 +229,6 @@ static llvm::Error refuse(const Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-llvm::StringRef lackedByPrograms(const PipelineScheduleKind &kind) {
-  return kind.replicas > 1 ? "two copies of the model" : kind.slicesSequence ? "sequences in slices" : "";
-}
-
 llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRef name) {
   for (const PipelineScheduleKind &kind : pipelineScheduleKinds())
     if (kind.name == name || llvm::is_contained(kind.aliases, name))

@@ -7,6 +7,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Casting.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
 
@@ -302,6 +303,27 @@ int64_t YamlReader::integer(llvm::StringRef key, int64_t minimum, std::optional<
   return fallback.value_or(minimum);
 }
 
+int64_t YamlReader::integerWithin(llvm::StringRef key, int64_t minimum, int64_t maximum,
+                                  std::optional<int64_t> fallback) {
+  int64_t value = integer(key, minimum, fallback);
+  if (value > maximum && !failed())
+    fail(key, "expected at most " + llvm::Twine(maximum) + ", found " + llvm::Twine(value));
+  return std::min(value, maximum);
+}
+
+std::vector<int64_t> YamlReader::integers(llvm::StringRef key, int64_t minimum, int64_t maximum) {
+  std::vector<int64_t> result;
+  for (double number : numbers(key)) {
+    if (!(number >= double(minimum) && number <= double(maximum) && number == std::floor(number))) {
+      fail(key, "expected whole numbers from " + llvm::Twine(minimum) + " to " + llvm::Twine(maximum) + ", found " +
+                    llvm::formatv("{0}", number).str());
+      return {};
+    }
+    result.push_back(int64_t(number));
+  }
+  return result;
+}
+
 /// 0.5, 1e-6: with no more digits than needed.
 static std::string plain(double number) {
   char text[32];
@@ -421,6 +443,30 @@ std::vector<std::string> YamlReader::strings(llvm::StringRef key) {
       return record(item, "key \"" + key + "\": expected a list of names, found " + display(item)),
              std::vector<std::string>();
     result.push_back(item.text);
+  }
+  return result;
+}
+
+std::vector<std::vector<std::string>> YamlReader::stringLists(llvm::StringRef key) {
+  std::vector<std::vector<std::string>> result;
+  const YamlNode *value = read(key, true, "");
+  if (!value)
+    return result;
+  auto refuse = [&](const YamlNode &found) {
+    record(found, "key \"" + key + "\": expected a list of lists of names, found " + display(found));
+    return std::vector<std::vector<std::string>>();
+  };
+  if (value->kind != YamlNode::Sequence)
+    return refuse(*value);
+  for (const YamlNode &list : value->items) {
+    if (list.kind != YamlNode::Sequence)
+      return refuse(list);
+    std::vector<std::string> &names = result.emplace_back();
+    for (const YamlNode &item : list.items) {
+      if (item.kind != YamlNode::Scalar)
+        return refuse(item);
+      names.push_back(item.text);
+    }
   }
   return result;
 }

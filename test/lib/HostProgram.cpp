@@ -6,7 +6,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "ppc/Codegen/HostModule.h"
-#include "ppc/Phases/HostPhases.h"
+#include "ppc/Phases/TargetPhases.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -120,14 +120,14 @@ llvm::Expected<std::unique_ptr<HostProgram>> HostProgram::compile(ModuleOp modul
     if (function.isPublic() && !function->hasAttr(ppcrt::kRoutineAttr))
       function->setAttr(ppcrt::kRoutineAttr, StringAttr::get(module.getContext(), "forward"));
   PassManager device(module.getContext());
-  buildDevicePhase(device);
+  buildDevicePhase(device, hostTarget());
   if (failed(device.run(*copy)))
     return error("the device phase failed");
   for (auto function : copy->getOps<func::FuncOp>())
     if (function->hasAttr(ppcrt::kRoutineAttr))
       state->scratch[function.getSymName()] = cast<MemRefType>(function.getArgumentTypes().back()).getNumElements();
   PassManager host(module.getContext());
-  buildHostPhase(host);
+  hostTarget().addCodePasses(host);
   if (failed(host.run(*copy)))
     return error("the host phase failed");
 

@@ -8,7 +8,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Pass/PassManager.h"
-#include "ppc/Phases/HostPhases.h"
+#include "ppc/Phases/TargetPhases.h"
 #include "ppc/Target/Cuda/Kernel.h"
 #include "ppc/Target/Cuda/Ptx.h"
 #include "test/CudaStandIn/Ptx/Fault.h"
@@ -147,7 +147,7 @@ llvm::Expected<std::unique_ptr<KernelProgram>> KernelProgram::compile(ModuleOp m
     if (function.isPublic() && !function->hasAttr(ppcrt::kRoutineAttr))
       function->setAttr(ppcrt::kRoutineAttr, StringAttr::get(module.getContext(), "forward"));
   PassManager device(module.getContext());
-  buildDevicePhase(device);
+  buildDevicePhase(device, hostTarget());
   if (failed(device.run(*state->module)))
     return kernelError("the device phase failed");
   if (auto failure = state->build(chip, ptx))

@@ -12,5 +12,6 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestEquivalenceMutations();
   registerTestEquivalenceRules();
   registerTestTimedExecution();
+  registerTestPlanFiles();
   registerTestTimeMutations();
 }

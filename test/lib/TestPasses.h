@@ -14,6 +14,7 @@ void registerTestSpmdEquivalence();
 void registerTestEquivalenceMutations();
 void registerTestEquivalenceRules();
 void registerTestTimedExecution();
+void registerTestPlanFiles();
 void registerTestTimeMutations();
 
 /// All of them.

@@ -6,7 +6,6 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "ppc/Analysis/OpSharding.h"
-#include "ppc/Analysis/PlanCuts.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Interpreter/Interpreter.h"
 #include "ppc/Interpreter/ShardedTensors.h"
@@ -115,16 +114,16 @@ private:
   void randomize(ModuleOp module, Random &random) {
     MLIRContext *context = &getContext();
     GridAttr grid = randomGrid(context, random);
-    SmallVector<NamedAttribute> dimensions;
+    SmallVector<NamedAttribute> activations;
     SmallVector<StringAttr> axes(grid.getNames());
     std::shuffle(axes.begin(), axes.end(), random);
     axes.truncate(draw(random, 0, axes.size()));
     for (StringRef name : {"sequence", "hidden"}) // of inputs, where they have it
       if (!axes.empty() && draw(random, 0, 1))
-        dimensions.emplace_back(StringAttr::get(context, kActivationPrefix + name), toArrayAttr(context, axes));
+        activations.emplace_back(StringAttr::get(context, name), toArrayAttr(context, axes));
     module->setAttr(attr::plan, PlanAttr::get(context, grid, ArrayRef<int64_t>{0}, 1, StringAttr::get(context, "1f1b"),
-                                              1, DictionaryAttr::get(context, dimensions), DictionaryAttr::get(context),
-                                              DictionaryAttr()));
+                                              1, DictionaryAttr::get(context), DictionaryAttr::get(context),
+                                              DictionaryAttr(), DictionaryAttr::get(context, activations)));
     module.walk([&](Operation *op) { // everything is on one stage
       if (op->hasAttr(attr::layer))
         op->setAttr(attr::stage, IntegerAttr::get(IntegerType::get(context, 64), 0));

@@ -11,7 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
-#include "ppc/Phases/HostPhases.h"
+#include "ppc/Phases/TargetPhases.h"
 #include "ppc/Transforms/Contracts/Passes.h"
 #include "ppc/Transforms/Overlap/Passes.h"
 #include <set>
@@ -39,7 +39,7 @@ struct TestTimeMutationsPass : PassWrapper<TestTimeMutationsPass, OperationPass<
   }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<PpcDialect, func::FuncDialect>();
-    registerHostDialects(registry);
+    registerTargetDialects(registry);
   }
 
   Option<std::string> logical{*this, "logical",
@@ -101,7 +101,7 @@ private:
 std::string TestTimeMutationsPass::placeBuffers() {
   device = getOperation().clone();
   PassManager phase(&getContext());
-  buildDevicePhase(phase);
+  buildDevicePhase(phase, hostTarget());
   if (failed(phase.run(*device)))
     return "the device phase fails";
   ppcrt::ProgramOp own = ppcrt::findProgram(getOperation());

@@ -8,11 +8,10 @@
 #include "ppc/Analysis/ModuleFile.h"
 #include "ppc/Analysis/ModuleShape.h"
 #include "ppc/Cluster/Cluster.h"
-#include "ppc/Codegen/HostObject.h"
 #include "ppc/Codegen/Manifest.h"
 #include "ppc/Equivalence/EquivalenceChecker.h"
 #include "ppc/Import/HuggingFace.h"
-#include "ppc/Phases/HostPhases.h"
+#include "ppc/Phases/TargetPhases.h"
 #include "ppc/Support/Heartbeat.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
@@ -205,6 +204,7 @@ bool Compilation::makePlan() {
   PricePlanPassOptions price{options.cluster};
   if (search) {
     SearchPlanPassOptions plan;
+    plan.target = options.target->capabilities().name.str();
     plan.ranks = ranks;
     plan.cluster = options.cluster;
     plan.memory = options.memory;
@@ -229,6 +229,7 @@ bool Compilation::makePlan() {
     return true;
   }
   MakePlanPassOptions plan;
+  plan.target = options.target->capabilities().name.str();
   plan.planFile = options.planFile;
   plan.dp = options.dp.value_or(1);
   plan.cp = options.cp.value_or(1);
@@ -292,7 +293,7 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
              "partition",
              [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, options.overlap, options.cluster); }) &&
          runPhase("device", [&](OpPassManager &pm) {
-           buildDevicePhase(pm, /*profile=*/false, /*verifyArena=*/false, options.overlap);
+           buildDevicePhase(pm, *options.target, /*profile=*/false, /*verifyArena=*/false, options.overlap);
          });
     if (!ok)
       break;
@@ -375,8 +376,9 @@ bool Compilation::lowerTo(Emit last) {
     function.eraseBody(); // what it declares is compared once more
   if (last < Emit::Device)
     return true;
-  if (!runPhase("device",
-                [&](OpPassManager &pm) { buildDevicePhase(pm, options.profile, options.verify, options.overlap); }))
+  if (!runPhase("device", [&](OpPassManager &pm) {
+        buildDevicePhase(pm, *options.target, options.profile, options.verify, options.overlap);
+      }))
     return false;
   if (last < Emit::LLVM)
     return true;
@@ -384,21 +386,18 @@ bool Compilation::lowerTo(Emit last) {
     return reportError("the program declares other things to the runtime than the model says: this is an error of the "
                        "compiler (--no-verify compiles all the same)"),
            false;
-  FailureOr<std::string> text = writeManifest(*module, planYaml, configText, mathematics);
+  FailureOr<std::string> text = options.target->describeProgram(*module, {planYaml, configText, mathematics});
   if (failed(text))
     return false;
   manifest = std::move(*text);
-  return runPhase("codegen", [&](OpPassManager &pm) { buildHostPhase(pm); });
+  return runPhase("codegen", [&](OpPassManager &pm) { options.target->addCodePasses(pm); });
 }
 
 bool Compilation::writeObject(OutputFile &output) {
   Heartbeat::doing("machine code");
-  HostTargetOptions target;
-  if (!options.hostCpu.empty())
-    target.cpu = options.hostCpu;
   Stopwatch watch;
-  if (llvm::Error error =
-          output.write([&](raw_ostream &object) { return emitHostObject(*module, manifest, target, object); }))
+  if (llvm::Error error = output.write(
+          [&](raw_ostream &object) { return options.target->writeObject(*module, manifest, options.hostCpu, object); }))
     return reportError(llvm::toString(std::move(error))), false;
   printTime("object", watch);
   return true;

@@ -28,11 +28,11 @@ RealOption expertCapacity("expert-capacity-factor", withinReals(0, limits::capac
                                    "(for a config.json; default 0: all)"),
                           cl::init(0), cl::cat(modelCategory));
 
-cl::opt<std::string>
-    precision("precision",
-              cl::desc("What matrix products read: f32 (default), or bf16, with sums, parameters, gradients and "
-                       "optimizer state in f32"),
-              cl::init("f32"), cl::value_desc("f32|bf16"), cl::cat(modelCategory));
+cl::opt<std::string> precision("precision",
+                               cl::desc("What matrix products read: f32 (default where no --plan says it), or bf16, "
+                                        "with sums, parameters, gradients and "
+                                        "optimizer state in f32"),
+                               cl::init("f32"), cl::value_desc("f32|bf16"), cl::cat(modelCategory));
 
 IntegerOption ranks("ranks", within(1, limits::ranks),
                     cl::desc("Ranks of this machine; what is not given below is searched for them. Without it: 1"),
@@ -123,7 +123,7 @@ cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"
                               clEnumValN(Emit::Object, "object", "an object file (-o)")),
                    cl::cat(outputCategory));
 cl::opt<std::string> target("target", cl::desc("Device family: host (cuda is being built, and refused)"),
-                            cl::init("host"), cl::value_desc("name"), cl::cat(outputCategory));
+                            cl::init(defaultTarget().name.str()), cl::value_desc("name"), cl::cat(outputCategory));
 cl::opt<std::string> hostCpu("host-cpu",
                              cl::desc("CPU to generate code for, for example x86-64-v3; default: this machine's"),
                              cl::value_desc("name"), cl::cat(outputCategory));
@@ -177,16 +177,18 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     return {nullptr, 2};
   if (model.empty())
     return {nullptr, usageError("no MODEL given")};
-  if (target != "host")
-    return {nullptr, usageError("--target=" + target + ": this build has the target host" +
-                                (target == "cuda" ? "; cuda is being built" : ""))};
+  llvm::Expected<const Target *> knownTarget = findTarget(target);
+  if (!knownTarget)
+    return {nullptr, usageError(llvm::toString(knownTarget.takeError()))};
+  const TargetCapabilities &capabilities = (*knownTarget)->capabilities();
   if (optimizer != "adamw")
     return {nullptr, usageError("--optimizer=" + optimizer + ": this build has the optimizer adamw")};
   if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" &&
       recompute != "auto")
     return {nullptr, usageError("--recompute is '" + recompute + "', expected none, selective, full or auto")};
-  if (precision != "f32" && precision != "bf16")
-    return {nullptr, usageError("--precision is '" + precision + "': compiled programs run f32 and bf16")};
+  if (llvm::none_of(capabilities.precisions, [](Precision known) { return toString(known) == precision; }))
+    return {nullptr,
+            usageError("--precision is '" + precision + "': compiled programs run " + precisionsText(capabilities))};
   if (sp.getNumOccurrences() && sp.empty())
     sp = "on";
   if (!sp.empty() && sp != "on" && sp != "off")
@@ -214,6 +216,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->globalBatch = globalBatch;
   options->expertCapacityFactor = expertCapacity;
   options->precision = precision;
+  options->isPrecisionGiven = precision.getNumOccurrences() > 0;
   options->cluster = cluster;
   options->memory = memory * 0x1p30;
   for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp),
@@ -234,6 +237,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->train.epsilon = epsilon;
   options->train.weightDecay = weightDecay;
   options->train.maxNorm = maxNorm;
+  options->target = *knownTarget;
   options->hostCpu = hostCpu;
   options->check = check;
   options->checkSteps = checkSteps;

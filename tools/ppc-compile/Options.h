@@ -3,6 +3,7 @@
 #define PPC_TOOLS_COMPILE_OPTIONS_H
 
 #include "ppc/Phases/Phases.h"
+#include "ppc/Target/Target.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct CompileOptions {
   int64_t globalBatch = 0;
   double expertCapacityFactor = 0; // 0: experts take every token
   std::string precision = "f32";   // of what products read: f32 or bf16
+  bool isPrecisionGiven = false;   // else a plan file may say it
 
   // The machine, and pins. With ranks or a cluster, what is unset is searched; without, it is 1.
   std::string cluster; // empty: this machine
@@ -37,6 +39,7 @@ struct CompileOptions {
 
   TrainOptions train;
   std::string hostCpu; // empty: this machine's
+  const Target *target = nullptr;
   bool check = false;
   int64_t checkSteps = 3;
   bool verify = true; // prove that the partitioned program computes what the logical one does

@@ -7,10 +7,10 @@
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ProgramLedger.h"
 #include "ppc/Analysis/UserMessage.h"
-#include "ppc/Codegen/HostObject.h"
 #include "ppc/Import/HuggingFace.h"
 #include "ppc/InitPpc.h"
 #include "ppc/Support/Heartbeat.h"
+#include "ppc/Transforms/Plan/PlanFile.h"
 #include "ppc/Transforms/Plan/PlanLedger.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -106,7 +106,7 @@ llvm::Expected<OutputFile> openOutput(const CompileOptions &options, const std::
   files.needs("what the environment's PPC_LOCAL_CLUSTER names",
               llvm::sys::Process::GetEnv("PPC_LOCAL_CLUSTER").value_or(""));
   if (options.emit == Emit::Executable) {
-    llvm::Expected<LinkTools> tools = findLinkTools({"", "", programName});
+    llvm::Expected<LinkTools> tools = options.target->findLinkTools({"", "", programName});
     if (!tools)
       return tools.takeError();
     files.needs("what links programs", tools->linker);
@@ -121,14 +121,14 @@ llvm::Expected<OutputFile> openOutput(const CompileOptions &options, const std::
 }
 
 /// Makes the program in the scratch folder.
-bool buildExecutable(Compilation &compilation, Setting &setting, StringRef name) {
+bool buildExecutable(Compilation &compilation, const Target &target, Setting &setting, StringRef name) {
   std::string path = setting.scratch.file(name), object = path + ".o";
   llvm::Expected<OutputFile> output = setting.files.writes("object", object);
   if (!output)
     return fail(output.takeError());
   if (!compilation.lowerTo(Emit::LLVM) || !compilation.writeObject(*output))
     return false;
-  llvm::Error error = linkExecutable(object, path, setting.tools);
+  llvm::Error error = target.link(object, path, setting.tools);
   return !error || fail(std::move(error));
 }
 
@@ -158,6 +158,19 @@ bool printLedger(Compilation &compilation, const CompileOptions &options, Output
     llvm::errs() << "note: not priced: " << llvm::toString(priced.takeError()) << "\n";
   columns.push_back({"emitted", &*emitted});
   return writeText(output, [&](raw_ostream &os) { printLedgers(columns, os); });
+}
+
+/// The precision that the plan file says, where the command line does not; a plan of none or of one that the target
+/// lacks is refused later, by what reads it.
+void takePlannedPrecision(CompileOptions &options) {
+  if (options.planFile.empty() || options.isPrecisionGiven)
+    return;
+  llvm::Expected<PlanFileSections> sections = planFileSections(options.planFile);
+  if (!sections)
+    return llvm::consumeError(sections.takeError());
+  if (llvm::any_of(options.target->capabilities().precisions,
+                   [&](Precision known) { return toString(known) == sections->precision; }))
+    options.precision = sections->precision;
 }
 
 bool run(MLIRContext &context, const CompileOptions &options, const std::string &programName) {
@@ -196,14 +209,14 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
   const ScratchFolder &scratch = setting.scratch;
   if (!scratch.ok())
     return reportError("cannot make a temporary folder"), false;
-  if (!buildExecutable(compilation, setting, "train") || !copyTo(*output, scratch.file("train")))
+  if (!buildExecutable(compilation, *options.target, setting, "train") || !copyTo(*output, scratch.file("train")))
     return false;
   if (!options.check)
     return true;
   Heartbeat::doing("--check");
   Compilation single(context, options);
   return single.load() && single.makeSingleDevicePlan(compilation) &&
-         buildExecutable(single, setting, "single-device") &&
+         buildExecutable(single, *options.target, setting, "single-device") &&
          checkEquivalence(scratch.file("train"), scratch.file("single-device"), scratch.name(), options.checkSteps,
                           options.precision);
 }
@@ -222,5 +235,6 @@ int main(int argc, char **argv) {
   Heartbeat heartbeat("reading " + commandLine.options->model);
   if (commandLine.options->explain && !explainDecisions(context))
     return 1;
+  takePlannedPrecision(*commandLine.options);
   return run(context, *commandLine.options, argv[0]) ? 0 : 1;
 }

@@ -79,6 +79,7 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
   ChainRequest request{module.chain, input.cluster, input.stack};
   request.base = input.base;
   request.constraints = input.constraints;
+  request.target = options.programs;
   request.memoryLimit = Bytes(options.memory);
   std::vector<ParallelLayout> layouts;
   for (const ReportedPlan &plan : degrees.plans)
@@ -112,6 +113,9 @@ int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input, Out
     note("the time/memory frontier is not searched where every op is cut by itself; --memory gives one plan of it");
   ChainRequest request{module.chain, input.cluster, input.stack};
   request.base = input.base;
+  request.target = options.programs;
+  if (const TargetCapabilities *target = options.programs)
+    request.refuse = [target](const ParallelLayout &layout) { return lackedAroundOps(*target, layout); };
   request.constraints = input.constraints;
   request.cuts = input.cuts;
   request.memoryLimit = Bytes(options.memory);

@@ -38,6 +38,11 @@ cl::opt<std::string>
     stack("stack", cl::desc("Software that runs the plan: ppc (default), megatron-core, fsdp, ..., or a YAML file"),
           cl::value_desc("name|file.yaml"), cl::init("ppc"), cl::cat(jobCategory));
 
+cl::opt<std::string> target("target",
+                            cl::desc("Plan only what programs of ppc-compile for this device family run, and as they "
+                                     "run it: host"),
+                            cl::value_desc("name"), cl::cat(jobCategory));
+
 IntegerOption lora("lora", within(1, limits::modelSize),
                    cl::desc("LoRA: adapters of this rank are trained, every weight is frozen"), cl::value_desc("rank"),
                    cl::cat(tuningCategory));
@@ -190,6 +195,8 @@ static int readPins(PlanOptions &options) {
 static int checkUsage() {
   if (baseBits != 16 && baseBits != 8 && baseBits != 4)
     return usageError("--base-bits is " + llvm::Twine(baseBits) + ", expected 16, 8 or 4");
+  if (target.getNumOccurrences() && int(EmitValue(emit)) >= firstTarget)
+    return usageError("--target plans what programs of ppc-compile run; --emit writes for another one");
   if (promptLength.getNumOccurrences() && objective != Objective::Grpo)
     return usageError("--prompt-length belongs to --objective grpo");
   int instead = int(listClusters) + int(listStacks) + int(describe) + int(!evaluateFile.empty());
@@ -250,6 +257,14 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->memory = memory * 0x1p30;
   options->tuning = {lora, baseBits, freezeLayers, packedLength, objective, promptLength};
   options->stack = stack;
+  if (target.getNumOccurrences()) {
+    llvm::Expected<const TargetCapabilities *> known = findTargetCapabilities(target);
+    if (!known)
+      return {nullptr, usageError(llvm::toString(known.takeError()))};
+    options->programs = *known;
+    if (!stack.getNumOccurrences())
+      options->stack = (*known)->stack.str();
+  }
   options->planFile = planFile;
   options->cutOps = cutOps;
   int value = int(EmitValue(emit));

@@ -4,6 +4,7 @@
 
 #include "ppc/Planning/FineTuning.h"
 #include "ppc/Reporting/PlanExport.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,7 @@ struct PlanOptions {
 
   FineTuning tuning;
   std::string stack = "ppc";
+  const TargetCapabilities *programs = nullptr; // only what programs of this target run; null: everything
   std::vector<std::pair<std::string, std::string>> pins, forbids; // key and value; a forbid may have none
   std::string planFile;
   bool cutOps = false; // every op by itself, also in transformers

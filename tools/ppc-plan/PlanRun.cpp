@@ -2,6 +2,7 @@
 
 #include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Planning/Files/LayoutFile.h"
+#include "ppc/Planning/TargetLimits.h"
 #include "ppc/Reporting/PlanExport.h"
 #include "ppc/Support/Heartbeat.h"
 #include "ppc/Support/YamlReader.h"
@@ -135,6 +136,11 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
   input.software = softwareOf(input.stack);
   if (input.software)
     limitToSoftware(*input.software, input.constraints);
+  if (options.programs && input.software)
+    return llvm::createStringError("--target " + options.programs->name + " plans programs of ppc-compile, --stack " +
+                                   options.stack + " is " + input.software->title + ": give one of them");
+  if (options.programs)
+    limitToTarget(*options.programs, input.constraints);
   // 16-bit products where the device has them; programs for the host compute in f32.
   const Device &device = input.cluster.device();
   bool host = llvm::StringRef(device.architecture).starts_with("x86");
@@ -147,6 +153,8 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
     if (input.base.attention != input.stack.attention)
       input.base.attention = defaultAttention(group.device, input.stack);
   }
+  if (options.programs)
+    input.base.attention = options.programs->attention;
   if (input.module && input.module->precision == Precision::Fp16)
     input.base.precision = Precision::Fp16;
   Bytes largest;
@@ -235,6 +243,8 @@ static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input)
   bool whole = options.emit == PlanOutput::Html || options.emit == PlanOutput::Json;
   bool lists = whole || options.emit == PlanOutput::Table; // others write the best plan alone
   std::function<std::string(const ParallelLayout &)> refuse;
+  if (const TargetCapabilities *target = options.programs)
+    refuse = [target, &input](const ParallelLayout &layout) { return lackedBy(*target, input.model, layout); };
   if (input.software)
     refuse = [&input](const ParallelLayout &layout) { return lackingPart(*input.software, input.model, layout); };
   return {input.model,
@@ -298,7 +308,7 @@ int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report,
   case PlanOutput::Plan: {
     out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime)
         << " per step, " << toString(best.cost.peakMemory) << " per device (predicted)\n";
-    writeLayoutFile(report.model, report.job, best.layout, out);
+    writeLayoutFile(report.model, report.job, best.layout, options.programs ? *options.programs : defaultTarget(), out);
     return 0;
   }
   case PlanOutput::Json:

@@ -6,6 +6,38 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
+/// `, recompute = {...}, activations = {...}, update = [...]`, any of them, in any order, each once.
+static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recompute, DictionaryAttr &activations,
+                                       ArrayAttr &update) {
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef name;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    auto parseOnce = [&](auto &field) -> ParseResult {
+      if (field)
+        return parser.emitError(loc) << "'" << name << "' is there twice";
+      return parser.parseAttribute(field);
+    };
+    bool isKnown = llvm::is_contained({"recompute", "activations", "update"}, name);
+    if (!isKnown)
+      return parser.emitError(loc) << "unknown field '" << name << "', expected recompute, activations or update";
+    if (name == "recompute" ? parseOnce(recompute) : name == "update" ? parseOnce(update) : parseOnce(activations))
+      return failure();
+  }
+  return success();
+}
+
+static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, DictionaryAttr activations,
+                                ArrayAttr update) {
+  if (recompute)
+    printer << ", recompute = " << recompute;
+  if (activations)
+    printer << ", activations = " << activations;
+  if (update)
+    printer << ", update = " << update;
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/ppc/IR/PpcAttrs.cpp.inc"
 
@@ -45,11 +77,24 @@ static void printAxes(AsmPrinter &printer, ArrayAttr axes) {
 Attribute GridAttr::parse(AsmParser &parser, Type) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;
+  SmallVector<AxisRole> roles;
   auto parseOne = [&]() -> ParseResult {
-    std::string name;
+    std::string name, role;
     int64_t size;
     if (parser.parseKeywordOrString(&name) || parser.parseEqual() || parser.parseInteger(size))
       return failure();
+    roles.push_back(defaultAxisRole(name));
+    if (succeeded(parser.parseOptionalColon())) {
+      SMLoc roleLoc = parser.getCurrentLocation();
+      if (parser.parseKeywordOrString(&role))
+        return failure();
+      std::optional<AxisRole> known = parseAxisRole(role);
+      if (!known)
+        return parser.emitError(roleLoc)
+               << "unknown role '" << role
+               << "' of a grid axis, expected data, tensor, context, expert, replica or stage";
+      roles.back() = *known;
+    }
     names.push_back(StringAttr::get(parser.getContext(), name));
     sizes.push_back(size);
     return success();
@@ -57,21 +102,26 @@ Attribute GridAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseOne))
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, sizes);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), names, sizes, roles);
 }
 
 void GridAttr::print(AsmPrinter &printer) const {
   printer << "<";
-  llvm::interleaveComma(llvm::zip(getNames(), getSizes()), printer, [&](auto axis) {
-    printer.printKeywordOrString(std::get<0>(axis).getValue());
-    printer << " = " << std::get<1>(axis);
+  llvm::interleaveComma(llvm::zip(getNames(), getSizes(), getRoles()), printer, [&](auto axis) {
+    auto [name, size, role] = axis;
+    printer.printKeywordOrString(name.getValue());
+    printer << " = " << size;
+    if (role != defaultAxisRole(name.getValue()))
+      printer << " : " << toString(role);
   });
   printer << ">";
 }
 
 LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names,
-                               ArrayRef<int64_t> sizes) {
+                               ArrayRef<int64_t> sizes, ArrayRef<AxisRole> roles) {
   llvm::StringSet<> seen;
+  if (roles.size() != names.size())
+    return emitError() << "grid has " << names.size() << " axes and " << roles.size() << " roles";
   for (auto [name, size] : llvm::zip_equal(names, sizes)) {
     if (!seen.insert(name.getValue()).second)
       return emitError() << "grid axis " << name << " appears twice";
@@ -90,6 +140,21 @@ int64_t GridAttr::size(StringRef axis) const {
 
 bool GridAttr::has(StringRef axis) const {
   return llvm::any_of(getNames(), [&](StringAttr name) { return name.getValue() == axis; });
+}
+
+AxisRole GridAttr::role(StringRef axis) const {
+  for (auto [name, role] : llvm::zip(getNames(), getRoles()))
+    if (name.getValue() == axis)
+      return role;
+  return defaultAxisRole(axis);
+}
+
+int64_t GridAttr::product(AxisRole role) const {
+  int64_t count = 1;
+  for (auto [size, known] : llvm::zip(getSizes(), getRoles()))
+    if (known == role)
+      count *= size;
+  return count;
 }
 
 int64_t GridAttr::deviceCount() const {
@@ -284,7 +349,12 @@ static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitErro
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, GridAttr grid, ArrayRef<int64_t> stages,
                                int64_t vp, StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
-                               DictionaryAttr parameters, DictionaryAttr recompute) {
+                               DictionaryAttr parameters, DictionaryAttr recompute, DictionaryAttr activations,
+                               ArrayAttr update) {
+  for (auto [name, role] : llvm::zip(grid.getNames(), grid.getRoles()))
+    if (role == AxisRole::Stage)
+      return emitError() << "grid axis " << name
+                         << " has the role stage: pipeline devices are what a plan's stages say";
   if (stages.empty() || stages.front() != 0)
     return emitError() << "a plan's stages start with layer 0";
   for (size_t i = 1; i < stages.size(); ++i)
@@ -295,19 +365,31 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
     return emitError() << "vp is " << vp << ", which does not divide the plan's " << stages.size() << " stages";
   if (microBatches < 1)
     return emitError() << "micro_batches is " << microBatches << ", expected at least 1";
-  for (NamedAttribute dimension : dimensions) {
-    auto axes = dyn_cast<ArrayAttr>(dimension.getValue());
+  auto verifyAxes = [&](const Twine &what, Attribute value) -> LogicalResult {
+    auto axes = dyn_cast<ArrayAttr>(value);
     if (!axes || !llvm::all_of(axes, [](Attribute axis) { return isa<StringAttr>(axis); }))
-      return emitError() << "dimension " << dimension.getName() << " must name a list of axes, found "
-                         << dimension.getValue();
+      return emitError() << what << " must name a list of axes, found " << value;
     for (StringRef axis : axisNames(axes))
       if (!grid.has(axis))
-        return emitError() << "dimension " << dimension.getName() << " is cut over axis \"" << axis
-                           << "\", which the grid does not have";
-  }
+        return emitError() << what << " is cut over axis \"" << axis << "\", which the grid does not have";
+    return success();
+  };
+  for (NamedAttribute dimension : dimensions)
+    if (failed(verifyAxes("dimension \"" + dimension.getName().getValue() + "\"", dimension.getValue())))
+      return failure();
+  for (NamedAttribute dimension : activations ? activations : DictionaryAttr::get(grid.getContext()))
+    if (failed(verifyAxes("dimension \"" + dimension.getName().getValue() + "\" of activations", dimension.getValue())))
+      return failure();
+  if (update && failed(verifyAxes("the update", update)))
+    return failure();
   for (NamedAttribute parameter : parameters)
     if (!isa<ShardingAttr>(parameter.getValue()))
       return emitError() << "parameter " << parameter.getName() << " must have a #ppc.sharding, found "
                          << parameter.getValue();
   return recompute ? verifyRecompute(emitError, recompute) : success();
+}
+
+PlanAttr PlanAttr::withRecompute(DictionaryAttr recompute) const {
+  return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
+             getParameters(), recompute, getActivations(), getUpdate());
 }

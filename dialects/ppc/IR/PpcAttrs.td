@@ -28,14 +28,31 @@ def Ppc_GridAttr : Ppc_Attr<"Grid", "grid"> {
   let description = [{
     The axes of one pipeline stage's devices, outermost first, for example `#ppc.grid<dp = 2, tp = 4>`. Names are unique,
     sizes are at least one. The pipeline axis is not part of it: `#ppc.plan` says how many stages there are.
+
+    Each axis has a role (`ppc/Sharding/AxisRole.h`): dp is `data`, cp `context`, ep `expert`, any other name `tensor`, unless it says
+    one: `#ppc.grid<rows = 2 : data, spare = 2 : replica>`.
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$sizes);
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names, ArrayRefParameter<"int64_t">:$sizes,
+                        ArrayRefParameter<"::mlir::ppc::AxisRole">:$roles);
+  let skipDefaultBuilders = 1;
+  let builders = [AttrBuilder<(ins "::llvm::ArrayRef<::mlir::StringAttr>":$names, "::llvm::ArrayRef<int64_t>":$sizes,
+                                   CArg<"::llvm::ArrayRef<::mlir::ppc::AxisRole>", "{}">:$roles), [{
+    // Without roles: those of the names.
+    ::llvm::SmallVector<::mlir::ppc::AxisRole> said(roles);
+    for (::mlir::StringAttr name : names.drop_front(said.size()))
+      said.push_back(defaultAxisRole(name));
+    return $_get($_ctxt, names, sizes, ::llvm::ArrayRef<::mlir::ppc::AxisRole>(said));
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Size of `axis`; 1 for an axis that the grid does not have.
     int64_t size(::llvm::StringRef axis) const;
     bool has(::llvm::StringRef axis) const;
+    /// That of its name for an axis that the grid does not have.
+    AxisRole role(::llvm::StringRef axis) const;
+    /// Product of the sizes of the axes of that role.
+    int64_t product(AxisRole role) const;
     /// Number of devices in the grid.
     int64_t deviceCount() const;
     /// Product of the sizes of `axes` (an array of strings).
@@ -104,6 +121,10 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     - `recompute`, where backward computes anything again: layers (`"3"` or `"1-8"`) to what of them: `"full"`, `"selective"`
       (attention), or a list of op names, `["silu", "matmul.3"]`: all of a kind, or one by its place among those of its kind in the
       forward of the layer, from 0. Read by `ppc-select-recompute`.
+    - `activations`, where there are any: dimension name to axes, of what is computed from the inputs, wherever nothing else cuts it
+      over these axes (sequence parallelism: `{sequence = ["tp"]}`). Read by `ppc-propagate-shardings`.
+    - `update`, where there are any: axes that cut the optimizer's state and the update, each along the dimension where the smallest
+      block is left, besides what cuts their parameter (ZeRO-1: `["dp"]`).
 
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
   }];
@@ -114,16 +135,32 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                         "int64_t":$micro_batches,
                         "::mlir::DictionaryAttr":$dimensions,
                         "::mlir::DictionaryAttr":$parameters,
-                        OptionalParameter<"::mlir::DictionaryAttr">:$recompute);
+                        OptionalParameter<"::mlir::DictionaryAttr">:$recompute,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$activations,
+                        OptionalParameter<"::mlir::ArrayAttr">:$update);
+  let skipDefaultBuilders = 1;
+  let builders = [AttrBuilder<(ins "::mlir::ppc::GridAttr":$grid, "::llvm::ArrayRef<int64_t>":$stages, "int64_t":$vp,
+                                   "::mlir::StringAttr":$schedule, "int64_t":$micro_batches,
+                                   "::mlir::DictionaryAttr":$dimensions, "::mlir::DictionaryAttr":$parameters,
+                                   CArg<"::mlir::DictionaryAttr", "{}">:$recompute,
+                                   CArg<"::mlir::DictionaryAttr", "{}">:$activations,
+                                   CArg<"::mlir::ArrayAttr", "{}">:$update), [{
+    // Nothing is said in one way.
+    auto orNull = [](auto attribute) { return attribute && attribute.empty() ? decltype(attribute)() : attribute; };
+    return $_get($_ctxt, grid, stages, vp, schedule, micro_batches, dimensions, parameters, orNull(recompute),
+                 orNull(activations), orNull(update));
+  }]>];
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` (`vp` `=` $vp^ `,`)? `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
     `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters
-    (`,` `recompute` `=` $recompute^)? `>`
+    `` custom<OptionalFields>($recompute, $activations, $update) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Coordinates of the pipeline axis: each holds `vp` of the stages.
     int64_t getPipelineDevices() const { return int64_t(getStages().size()) / getVp(); }
+    /// The same plan with other layers or ops to compute again; null: none.
+    PlanAttr withRecompute(::mlir::DictionaryAttr recompute) const;
   }];
 }
 

@@ -45,7 +45,8 @@ LogicalResult GroupOp::verify() {
 SmallVector<DeviceOp> ProgramOp::getDevices() { return llvm::to_vector(getBody().front().getOps<DeviceOp>()); }
 
 ppc::GridAttr ProgramOp::getDeviceGrid() {
-  return ppc::GridAttr::get(getContext(), getGrid().getNames().drop_front(), getGrid().getSizes().drop_front());
+  return ppc::GridAttr::get(getContext(), getGrid().getNames().drop_front(), getGrid().getSizes().drop_front(),
+                            getGrid().getRoles().drop_front());
 }
 
 LogicalResult ProgramOp::verify() {

@@ -43,8 +43,8 @@ PlanAttr makePlanAttr(const ProgramChain &program, const ChainLayout &layout, co
 /// The same of a plan. Its stages must begin at numbered layers.
 PlanAttr makePlanAttr(const ProgramChain &program, const ChainPlan &plan);
 
-/// `ppc.factors` on the ops of the layers that the cuts say; the batch is cut over "dp" besides.
-void writeFactors(const ProgramChain &program, const OpCuts &cuts, int64_t dp);
+/// `ppc.factors` on the ops of the layers that the cuts say; the batch is cut over `dataAxes` besides.
+void writeFactors(const ProgramChain &program, const OpCuts &cuts, ArrayRef<StringRef> dataAxes);
 /// How ops are cut by their `ppc.factors`; empty where none has any. Fails as OpSharding::read does.
 FailureOr<OpCuts> readFactors(const ProgramChain &program, PlanAttr plan);
 

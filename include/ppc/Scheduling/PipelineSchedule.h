@@ -144,9 +144,6 @@ struct PipelineScheduleKind {
 };
 llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds();
 
-/// What compiled programs lack to run the schedule: "two copies of the model". Empty: they run it.
-llvm::StringRef lackedByPrograms(const PipelineScheduleKind &kind);
-
 /// The kind of that name or alias. Error: lists the known names.
 llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRef name);
 

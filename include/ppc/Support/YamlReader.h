@@ -42,6 +42,9 @@ public:
 
   /// Each reads one key. A key that is absent or null gives the fall-back; without one that is an error.
   int64_t integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback = std::nullopt);
+  /// The same of at most `maximum`.
+  int64_t integerWithin(llvm::StringRef key, int64_t minimum, int64_t maximum,
+                        std::optional<int64_t> fallback = std::nullopt);
   /// A number within [minimum, maximum].
   double number(llvm::StringRef key, double minimum, double maximum, std::optional<double> fallback = std::nullopt);
   /// A finite number > 0.
@@ -58,6 +61,10 @@ public:
   /// The numbers of a list; none when absent or null. Anything else is an error.
   std::vector<double> numbers(llvm::StringRef key);
   std::vector<std::string> strings(llvm::StringRef key);
+  /// The lists of names of a list: `[ [ dp ], [] ]`.
+  std::vector<std::vector<std::string>> stringLists(llvm::StringRef key);
+  /// The integers within [minimum, maximum] of a list.
+  std::vector<int64_t> integers(llvm::StringRef key, int64_t minimum, int64_t maximum);
 
   /// Records an unknown key, with the keys that were asked for as what is possible.
   void finish();

@@ -94,13 +94,13 @@ TemplatePricing ChainPricer::pricingOf(const ParallelLayout &layout) const {
   pricing.gradientBytes = stack.gradientBytes;
   pricing.regather = request.regather;
   pricing.allowLayout = request.allowLayout;
-  if (request.compiled)
+  if (request.target)
     pricing.allowLayout = cutsRowsEvenly(axes);
   pricing.allowStrategy = [this](const OpTemplate &layer, const TemplateOp &op, const OpStrategy &strategy) {
     size_t index = size_t(&layer - chain->templates.data()), number = size_t(&op - layer.ops.data());
     if (cuts[index] && !isAsSaid(strategy, (*cuts[index])[number]))
       return false;
-    if (request.compiled && !isCompilable(op, strategy))
+    if (request.target && !runs(*request.target, op, strategy))
       return false;
     return !request.allowStrategy || request.allowStrategy(layer, op, strategy);
   };

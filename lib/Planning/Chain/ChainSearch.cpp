@@ -24,12 +24,23 @@ OpCuts ChainPlan::cuts() const {
   return cuts;
 }
 
-std::string mlir::ppc::notRunnable(const ChainModel &model, const OpCuts &cuts) {
+std::string mlir::ppc::lackedAroundOps(const TargetCapabilities &target, const ParallelLayout &layout) {
+  if (layout.zero > 0)
+    return "state cut over data-parallel ranks where every op is cut by itself";
+  return lackedBy(target, layout);
+}
+
+std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ChainModel &model, const ChainPlan &plan) {
+  std::string part = lackedAroundOps(target, plan.layout);
+  return part.empty() ? lackedBy(target, model, plan.cuts()) : part;
+}
+
+std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ChainModel &model, const OpCuts &cuts) {
   std::vector<int> layers = model.layers();
   for (size_t layer = 0; layer < cuts.layers.size(); ++layer)
     for (size_t number = 0; number < cuts.layers[layer].size(); ++number) {
       const TemplateOp &op = model.chain.templates[layers[layer]].ops[number];
-      if (const OpStrategy &strategy = cuts.layers[layer][number]; !isCompilable(op, strategy))
+      if (const OpStrategy &strategy = cuts.layers[layer][number]; !runs(target, op, strategy))
         return llvm::formatv("{0} of layer {1} cut as {2}", op.name, layer, toString(op, strategy, cuts.axes)).str();
     }
   return "";

@@ -28,9 +28,13 @@ std::string toString(const TemplateOp &op, const OpStrategy &strategy, llvm::Arr
 
 static bool lacks(const DimFactors &dims, int factor) { return !llvm::is_contained(dims, factor); }
 
-bool isCompilable(const TemplateOp &op, const OpStrategy &strategy) {
-  return llvm::none_of(strategy.axes, [&](int choice) {
-    return choice == OpStrategy::ring || choice == OpStrategy::gather || (choice >= 0 && op.factors[choice].positional);
+bool runs(const TargetCapabilities &target, const TemplateOp &op, const OpStrategy &strategy) {
+  return llvm::all_of(strategy.axes, [&](int choice) {
+    if (choice == OpStrategy::ring)
+      return target.ringAttention;
+    if (choice == OpStrategy::gather)
+      return target.gatherAttention;
+    return choice < 0 || !op.factors[choice].positional || target.positionalCuts;
   });
 }
 

@@ -1,62 +1,11 @@
 #include "ppc/Planning/Files/LayoutFile.h"
 
-#include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir::ppc;
-
-std::string mlir::ppc::notRunnable(const ParallelLayout &layout) {
-  auto part = [](const llvm::Twine &what, PlanKey key, int64_t value) {
-    return (what + " (" + toString(key) + " " + planValueText(key, value) + ")").str();
-  };
-  struct {
-    PlanKey key;
-    const char *what;
-  } one[] = {{PlanKey::Ep, "expert parallelism"},
-             {PlanKey::Etp, "tensor parallelism inside experts"},
-             {PlanKey::Offload, "offload"}};
-  for (auto [key, what] : one)
-    if (int64_t value = planValue(layout, key); value != planNeutralValue(key))
-      return part(what, key, value);
-  if (layout.cp > 1 && layout.contextKind != ContextKind::AllGather)
-    return part("context parallelism other than by gathered keys and values", PlanKey::Context,
-                int64_t(layout.contextKind));
-  if (!llvm::all_equal(layout.stageGroups))
-    return "stages on several groups of devices (stage_groups)";
-  if (layout.zero > 1)
-    return part("gradients or parameters cut over data-parallel ranks", PlanKey::Zero, layout.zero);
-  if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks())
-    return part("state cut over some of the data-parallel ranks", PlanKey::ShardGroup, layout.shardGroup);
-  if (layout.pp > 1)
-    if (llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(layout.schedule); !kind)
-      return llvm::toString(kind.takeError());
-    else if (!lackedByPrograms(**kind).empty())
-      return "pipeline schedule " + layout.schedule;
-  if (layout.precision != Precision::F32 && layout.precision != Precision::Bf16)
-    return "products in " + toString(layout.precision).str();
-  return "";
-}
-
-std::string mlir::ppc::notRunnable(const ModelShape &model, const ParallelLayout &layout) {
-  if (std::string part = notRunnable(layout); !part.empty())
-    return part;
-  if (layout.cp > 1 && model.moe)
-    return "experts with context parallelism (cp " + std::to_string(layout.cp) + ")";
-  // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
-  int64_t group = model.heads / model.kvHeads, byHead = layout.tp;
-  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
-    --byHead;
-  bool divides = byHead > 1 || group % layout.tp == 0;
-  if (!divides && layout.tp > model.kvHeads)
-    return llvm::formatv("{0} key-value heads of {1} query heads each on tp {2}", model.kvHeads, group, layout.tp);
-  if (layout.tp > model.ffn || layout.tp > model.vocab)
-    return llvm::formatv("a feed-forward width of {0} or a vocabulary of {1} on tp {2}", model.ffn, model.vocab,
-                         layout.tp);
-  return "";
-}
 
 static std::string listText(llvm::ArrayRef<int64_t> numbers) {
   std::vector<std::string> texts;
@@ -124,9 +73,9 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, const
 }
 
 void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
-                                llvm::raw_ostream &out) {
+                                const TargetCapabilities &target, llvm::raw_ostream &out) {
   bool cut = layout.pp * layout.vp == 1 || int64_t(layout.stageLayers.size()) == layout.pp * layout.vp;
-  std::string missing = cut ? notRunnable(model, layout) : "stages that are cut by the stack";
+  std::string missing = cut ? lackedBy(target, model, layout) : "stages that are cut by the stack";
   if (missing.empty())
     writeRunnable(model, job, layout, out);
   else

@@ -16,8 +16,6 @@ namespace {
 
 using namespace ppcrt;
 
-constexpr int64_t kAlignment = 64;
-
 /// Gives each routine of `device` a buffer for the scratch of its code.
 LogicalResult addScratch(DeviceOp device, const SymbolTable &functions) {
   for (auto buffer : device.getBody().front().getOps<BufferOp>())
@@ -40,8 +38,8 @@ LogicalResult addScratch(DeviceOp device, const SymbolTable &functions) {
 /// Places the buffers of one device, each as low as those before it allow.
 class ArenaLayout {
 public:
-  ArenaLayout(DeviceOp device, uint32_t firstBuffer, const BufferLifetimes &lifetimes)
-      : device(device), firstBuffer(firstBuffer), lifetimes(lifetimes) {}
+  ArenaLayout(DeviceOp device, uint32_t firstBuffer, const BufferLifetimes &lifetimes, int64_t alignment)
+      : device(device), firstBuffer(firstBuffer), lifetimes(lifetimes), alignment(alignment) {}
 
   void run();
 
@@ -58,6 +56,7 @@ private:
   DeviceOp device;
   uint32_t firstBuffer;
   const BufferLifetimes &lifetimes;
+  int64_t alignment;          ///< bytes
   SmallVector<Placed> apart;  ///< from everything
   SmallVector<Placed> shared; ///< that may share, by where they begin
   int64_t apartEnd = 0, end = 0;
@@ -77,7 +76,7 @@ bool ArenaLayout::mayShare(const Placed &placed, uint32_t number, BufferOp buffe
 }
 
 void ArenaLayout::place(uint32_t number, BufferOp buffer) {
-  int64_t stride = llvm::alignTo(buffer.getBytes(), kAlignment), bytes = stride * buffer.getSlotCount();
+  int64_t stride = llvm::alignTo(buffer.getBytes(), alignment), bytes = stride * buffer.getSlotCount();
   int64_t begin = apartEnd;
   if (isGoneAfterUse(buffer)) {
     for (const Placed &placed : shared) { // ascending: the first gap that is wide enough
@@ -134,7 +133,13 @@ void ArenaLayout::run() {
 
 namespace {
 struct AssignArenaPass : impl::AssignArenaPassBase<AssignArenaPass> {
+  using AssignArenaPassBase::AssignArenaPassBase;
+
   void runOnOperation() override {
+    if (alignment < 1 || !llvm::isPowerOf2_64(alignment)) {
+      getOperation().emitError() << "alignment is " << alignment.getValue() << ", expected a power of 2";
+      return signalPassFailure();
+    }
     ProgramOp program = findProgram(getOperation());
     if (!program)
       return; // plain functions, no program of a plan
@@ -153,7 +158,7 @@ struct AssignArenaPass : impl::AssignArenaPassBase<AssignArenaPass> {
     if (failed(lifetimes))
       return signalPassFailure();
     for (auto [number, device] : llvm::enumerate(program.getDevices()))
-      ArenaLayout(device, uses.firstBuffer(number), *lifetimes).run();
+      ArenaLayout(device, uses.firstBuffer(number), *lifetimes, alignment).run();
   }
 };
 } // namespace

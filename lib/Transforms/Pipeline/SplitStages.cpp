@@ -294,9 +294,11 @@ struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
     Location loc = getOperation().getLoc();
     SmallVector<StringAttr> names = {builder.getStringAttr("pp")};
     SmallVector<int64_t> sizes = {plan.getPipelineDevices()};
+    SmallVector<AxisRole> roles = {AxisRole::Stage};
+    llvm::append_range(roles, plan.getGrid().getRoles());
     llvm::append_range(names, plan.getGrid().getNames());
     llvm::append_range(sizes, plan.getGrid().getSizes());
-    auto program = ppcrt::ProgramOp::create(builder, loc, "train", GridAttr::get(&getContext(), names, sizes),
+    auto program = ppcrt::ProgramOp::create(builder, loc, "train", GridAttr::get(&getContext(), names, sizes, roles),
                                             plan.getMicroBatches());
     builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
     for (int64_t device = 0; device < sizes.front(); ++device)

@@ -1,6 +1,7 @@
 // The program of one device while it is being built.
 #include "StageProgram.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 namespace mlir::ppc {
 
@@ -94,7 +95,7 @@ llvm::Expected<PipelinePlacement> PipelinePlacement::of(PlanAttr plan) {
     return kind.takeError();
   if (llvm::Error error = checkPipelineShape(**kind, shape))
     return std::move(error);
-  if (llvm::StringRef lacked = lackedByPrograms(**kind); !lacked.empty())
+  if (llvm::StringRef lacked = lackedBy(defaultTarget(), **kind); !lacked.empty())
     return llvm::createStringError("compiled programs cannot run schedule " + plan.getSchedule().getValue() +
                                    ", which needs " + lacked);
   PipelinePlacement placement;

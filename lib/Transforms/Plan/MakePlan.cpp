@@ -16,11 +16,16 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
     PlanDegrees degrees{
         dp,   tp, pp, vp, microBatch, schedule, recompute, {}, llvm::to_vector(layersPerStage), sequenceParallel,
         zero, cp};
-    FailureOr<PlanAttr> plan =
-        planFile.empty() ? buildPlan(getOperation(), degrees) : readPlanFile(planFile, getOperation());
+    llvm::Expected<const TargetCapabilities *> capabilities = findTargetCapabilities(target);
+    if (!capabilities) {
+      getOperation().emitError() << llvm::toString(capabilities.takeError());
+      return signalPassFailure();
+    }
+    FailureOr<PlanAttr> plan = planFile.empty() ? buildPlan(getOperation(), degrees, **capabilities)
+                                                : readPlanFile(planFile, getOperation(), **capabilities);
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
       return signalPassFailure();
-    if (!planFile.empty() && failed(readOpCuts(planFile, getOperation(), *plan)))
+    if (!planFile.empty() && failed(readOpCuts(planFile, getOperation(), *plan, **capabilities)))
       return signalPassFailure();
     getOperation()->setAttr(attr::plan, *plan);
   }

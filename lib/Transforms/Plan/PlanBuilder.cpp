@@ -2,7 +2,6 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/ModuleShape.h"
-#include "ppc/Analysis/PlanCuts.h"
 #include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/Planning/Chain/StageCutter.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
@@ -13,7 +12,8 @@ namespace {
 
 class PlanBuilder : PlanDegrees {
 public:
-  PlanBuilder(ModuleOp module, const PlanDegrees &degrees) : PlanDegrees(degrees), module(module) {}
+  PlanBuilder(ModuleOp module, const PlanDegrees &degrees, const TargetCapabilities &target)
+      : PlanDegrees(degrees), module(module), target(target) {}
   FailureOr<PlanAttr> build();
 
 private:
@@ -30,6 +30,7 @@ private:
   FailureOr<DictionaryAttr> recomputeOf(ArrayRef<int64_t> stages, int64_t layers);
 
   ModuleOp module;
+  const TargetCapabilities &target;
 };
 
 void PlanBuilder::addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes,
@@ -134,7 +135,7 @@ LogicalResult PlanBuilder::checkDegrees() {
                              std::pair("cp", cp), std::pair("micro-batch", microBatch)})
     if (value < 1)
       return module.emitError() << name << " is " << value << ", expected at least 1";
-  if (zero < 0 || zero > 1)
+  if (!llvm::is_contained(target.zero, zero))
     return module.emitError() << "zero is " << zero
                               << ": compiled programs can cut the optimizer's state (1) or nothing (0)";
   int64_t sequence = logicalDimension(module, "sequence");
@@ -172,7 +173,7 @@ LogicalResult PlanBuilder::checkSchedule() {
   llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(schedule);
   if (!kind)
     return module.emitError() << llvm::toString(kind.takeError());
-  if (llvm::StringRef lacked = lackedByPrograms(**kind); !lacked.empty())
+  if (llvm::StringRef lacked = lackedBy(target, **kind); !lacked.empty())
     return module.emitError() << "compiled programs cannot run schedule " << schedule << ", which needs " << lacked;
   if (vp == 0)
     vp = pp > 1 ? (*kind)->defaultChunks : 1;
@@ -214,15 +215,15 @@ FailureOr<PlanAttr> PlanBuilder::build() {
   SmallVector<Attribute> dataAxes(names.begin(), names.end());
   addTensorAxes(names, sizes, dimensions);
   auto grid = GridAttr::get(module.getContext(), names, sizes);
+  DictionaryAttr activations;
   if (sequenceParallel && tp > 1)
-    dimensions.push_back(builder.getNamedAttr(
-        (kActivationPrefix + "sequence").str(),
-        builder.getArrayAttr(SmallVector<Attribute>(names.begin() + dataAxes.size(), names.end()))));
-  if (zero && dp * cp > 1)
-    dimensions.push_back(builder.getNamedAttr(kUpdateName, builder.getArrayAttr(dataAxes)));
-  auto plan = PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid,
-                                   ArrayRef<int64_t>(*stages), vp, builder.getStringAttr(schedule), microBatches,
-                                   builder.getDictionaryAttr(dimensions), builder.getDictionaryAttr({}), *recomputed);
+    activations = builder.getDictionaryAttr(builder.getNamedAttr(
+        "sequence", builder.getArrayAttr(SmallVector<Attribute>(names.begin() + dataAxes.size(), names.end()))));
+  ArrayAttr update = zero && dp * cp > 1 ? builder.getArrayAttr(dataAxes) : ArrayAttr();
+  auto plan =
+      PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid, ArrayRef<int64_t>(*stages),
+                           vp, builder.getStringAttr(schedule), microBatches, builder.getDictionaryAttr(dimensions),
+                           builder.getDictionaryAttr({}), *recomputed, activations, update);
   if (!plan)
     return failure();
   return plan;
@@ -241,8 +242,8 @@ LogicalResult checkBatch(ModuleOp module, PlanAttr plan) {
   return success();
 }
 
-FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees) {
-  return PlanBuilder(module, degrees).build();
+FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees, const TargetCapabilities &target) {
+  return PlanBuilder(module, degrees, target).build();
 }
 
 } // namespace mlir::ppc

@@ -4,6 +4,7 @@
 #define PPC_LIB_TRANSFORMS_PLAN_PLANBUILDER_H
 
 #include "dialects/ppc/Ppc.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 #include <string>
 
@@ -25,9 +26,9 @@ struct PlanDegrees {
 };
 
 /// Errors, at the module: a degree below 1, a batch that does not divide, stages that do not fit the layers, an unknown
-/// schedule, zero above 1, a sequence shorter than tp with sequence parallelism, or that does not divide by cp (then by
-/// cp x tp), cp with experts.
-FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees);
+/// schedule, what programs of the target lack, a sequence shorter than tp with sequence parallelism, or that does not
+/// divide by cp (then by cp x tp), cp with experts.
+FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees, const TargetCapabilities &target);
 
 /// Whether the batch divides into the plan's micro-batches.
 LogicalResult checkBatch(ModuleOp module, PlanAttr plan);

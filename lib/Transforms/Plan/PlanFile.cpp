@@ -8,150 +8,49 @@
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Planning/Files/LayoutFile.h"
+#include "ppc/Planning/Files/PlanSections.h"
 #include "ppc/Support/InputFile.h"
 #include "ppc/Support/Limits.h"
 #include "ppc/Support/YamlReader.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/YAMLTraits.h"
-
-namespace {
-
-// Reading does not keep the order of a map's keys (see orderAxes).
-struct AxisSizes : std::vector<std::pair<std::string, int64_t>> {};
-struct Axes : std::vector<std::string> {};
-struct Cuts : std::vector<Axes> {};
-struct Layers : std::vector<int64_t> {};
-struct DimensionAxes : std::vector<std::pair<std::string, Axes>> {};
-struct LayerChoices : std::vector<std::pair<std::string, std::string>> {};
-struct ParameterAxes : std::vector<std::pair<std::string, Cuts>> {};
-
-struct PlanText {
-  AxisSizes grid;
-  Layers stages;
-  int64_t vp = 1;
-  std::string schedule;
-  int64_t microBatches = 0;
-  DimensionAxes dimensions;
-  ParameterAxes parameters;
-  LayerChoices recompute; // layers to a mode, or to op names with commas between
-  DimensionAxes activations;
-  Axes update;
-};
-
-} // namespace
-
-namespace llvm::yaml {
-
-template <typename List> struct FlowTraits {
-  static size_t size(IO &, List &list) { return list.size(); }
-  static auto &element(IO &, List &list, size_t index) {
-    if (index >= list.size())
-      list.resize(index + 1);
-    return list[index];
-  }
-  static const bool flow = true;
-};
-template <> struct SequenceTraits<Axes> : FlowTraits<Axes> {};
-template <> struct SequenceTraits<Cuts> : FlowTraits<Cuts> {};
-template <> struct SequenceTraits<Layers> : FlowTraits<Layers> {};
-
-template <typename Map> struct OrderedMapTraits {
-  static void inputOne(IO &io, StringRef key, Map &map) {
-    map.emplace_back();
-    map.back().first = key.str();
-    io.mapRequired(map.back().first.c_str(), map.back().second);
-  }
-  static void output(IO &io, Map &map) {
-    for (auto &[key, value] : map)
-      io.mapRequired(key.c_str(), value);
-  }
-};
-template <> struct CustomMappingTraits<AxisSizes> : OrderedMapTraits<AxisSizes> {};
-template <> struct CustomMappingTraits<DimensionAxes> : OrderedMapTraits<DimensionAxes> {};
-template <> struct CustomMappingTraits<ParameterAxes> : OrderedMapTraits<ParameterAxes> {};
-
-template <> struct CustomMappingTraits<LayerChoices> : OrderedMapTraits<LayerChoices> {};
-
-template <> struct MappingTraits<PlanText> {
-  static void mapping(IO &io, PlanText &plan) {
-    io.mapRequired("grid", plan.grid);
-    io.mapRequired("stages", plan.stages);
-    io.mapOptional("vp", plan.vp, int64_t(1));
-    io.mapRequired("schedule", plan.schedule);
-    io.mapRequired("micro_batches", plan.microBatches);
-    io.mapOptional("dimensions", plan.dimensions);
-    io.mapOptional("parameters", plan.parameters);
-    if (!io.outputting() || !plan.recompute.empty())
-      io.mapOptional("recompute", plan.recompute);
-    if (!io.outputting() || !plan.activations.empty())
-      io.mapOptional("activations", plan.activations);
-    io.mapOptional("update", plan.update);
-  }
-};
-
-} // namespace llvm::yaml
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::ppc {
 
-static ArrayAttr axesAttr(Builder &builder, const Axes &axes) {
+static ArrayAttr axesAttr(Builder &builder, const PlanSections::Axes &axes) {
   SmallVector<StringRef> names(axes.begin(), axes.end());
   return builder.getStrArrayAttr(names);
 }
 
-/// Whether a line begins the section of that name at the top of the file.
-static bool beginsSection(StringRef line, StringRef name) {
-  return line.consume_front(name) && line.ltrim().starts_with(":");
-}
-
-/// Blanks the lines of the sections `layout:`, which says the plan in ppc-plan's terms, and `ops:`.
-static std::string withoutLayout(StringRef text) {
-  std::string rest;
-  bool inside = false;
-  while (!text.empty()) {
-    auto [line, tail] = text.split('\n');
-    text = tail;
-    if (!line.empty() && line.front() != ' ' && line.front() != '#')
-      inside = beginsSection(line, "layout") || beginsSection(line, "ops");
-    rest += inside ? "\n" : (line + "\n").str();
-  }
-  return rest;
-}
-
 llvm::Expected<PlanFileSections> planFileSections(StringRef path) {
-  auto file = readInputFile(path, limits::yamlBytes);
+  auto text = readInputFile(path, limits::yamlBytes);
+  if (!text)
+    return llvm::createStringError("cannot read plan file '" + path + "': " + llvm::toString(text.takeError()));
+  llvm::Expected<YamlReader> file = YamlReader::fromText(path, (*text)->getBuffer());
   if (!file)
-    return llvm::createStringError("cannot read plan file '" + path + "': " + llvm::toString(file.takeError()));
-  PlanFileSections sections;
-  for (StringRef text = (*file)->getBuffer(); !text.empty();) {
-    auto [line, tail] = text.split('\n');
-    text = tail;
-    sections.grid |= beginsSection(line, "grid");
-    sections.layout |= beginsSection(line, "layout");
-    sections.ops |= beginsSection(line, "ops");
-  }
+    return file.takeError();
+  PlanFileSections sections{file->has("grid"), file->has("layout"), file->has("ops"), ""};
+  if (std::optional<YamlReader> layout = file->mapping("layout"))
+    sections.precision = layout->string("precision", "");
   return sections;
 }
 
+/// `FILE:LINE:COLUMN: error: MESSAGE` of readers without the word, which diagnostics say.
+static std::string withoutKind(llvm::Error error) {
+  std::string text = llvm::toString(std::move(error));
+  if (size_t at = text.find(": error: "); at != std::string::npos)
+    text.erase(at + 1, strlen(" error:"));
+  return text;
+}
+
 /// The layout that a file says beside its grid may hold what the grid cannot.
-static LogicalResult checkLayout(StringRef path, ModuleOp module) {
+static LogicalResult checkLayout(StringRef path, ModuleOp module, const TargetCapabilities &target) {
   Location loc = module.getLoc();
   PlanConstraints constraints;
   if (llvm::Error error = readLayoutFile(path, constraints, /*isAlone=*/false))
     return emitError(loc) << llvm::toString(std::move(error));
-  if (std::string part = refusedPin(constraints, precisionOf(module)); !part.empty())
+  if (std::string part = refusedPin(target, constraints, precisionOf(module)); !part.empty())
     return emitError(loc) << path << ": compiled programs cannot run " << part;
   return success();
-}
-
-/// Puts the axes in the order of the file: ranks are numbered by it, the last axis innermost.
-static llvm::Error orderAxes(YamlReader &file, AxisSizes &grid) {
-  std::optional<YamlReader> axes = file.mapping("grid");
-  if (!axes)
-    return file.takeError();
-  std::vector<std::string> names = axes->keys();
-  auto place = [&](const auto &axis) { return llvm::find(names, axis.first) - names.begin(); };
-  llvm::sort(grid, [&](const auto &a, const auto &b) { return place(a) < place(b); });
-  return llvm::Error::success();
 }
 
 /// "full" stays what it is, "silu, mul" becomes a list.
@@ -171,78 +70,118 @@ static std::string recomputeText(Attribute choice) {
   return llvm::join(axisNames(cast<ArrayAttr>(choice)), ", ");
 }
 
-FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module) {
+/// What is wrong with an op that a plan names among those to compute again. Collectives come with partitioning.
+static std::string lackedOp(ModuleOp module, LayerRange layers, StringRef name) {
+  auto [kind, place] = name.split('.');
+  std::string full = ("ppc." + kind).str();
+  std::optional<RegisteredOperationName> known = RegisteredOperationName::lookup(full, module.getContext());
+  int64_t number = 0;
+  if (!known || (name.contains('.') && (place.getAsInteger(10, number) || number < 0)))
+    return ("there is no op '" + name + "'").str();
+  if (module.getOps<func::FuncOp>().empty() ||
+      llvm::is_contained({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "local_slice"}, kind))
+    return "";
+  llvm::DenseMap<int64_t, int64_t> count; // by layer
+  module.walk([&](Operation *op) {
+    auto layer = op->getAttrOfType<IntegerAttr>(attr::layer);
+    if (layer && layers.contains(layer.getInt()) && op->getName().getStringRef() == full)
+      ++count[layer.getInt()];
+  });
+  if (llvm::any_of(count, [&](auto &entry) { return entry.second > number; }))
+    return "";
+  return ("forward of these layers has no op '" + name + "'").str();
+}
+
+/// What a plan can be checked against: the arguments of the one function, and its layers.
+static PlannedProgram plannedProgram(ModuleOp module) {
+  PlannedProgram program;
+  program.lackedOp = [module](int64_t first, int64_t last, StringRef name) {
+    return lackedOp(module, {first, last}, name);
+  };
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  if (functions.size() != 1)
+    return program;
+  func::FuncOp function = functions.front();
+  function.walk([&](Operation *op) {
+    program.hasExperts |= isa<DispatchOp>(op);
+    if (auto layer = op->getAttrOfType<IntegerAttr>(attr::layer))
+      program.lastLayer = std::max(program.lastLayer, layer.getInt());
+  });
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type)
+      continue;
+    PlannedProgram::Argument &known = program.arguments.emplace_back();
+    known.extents.assign(type.getShape().begin(), type.getShape().end());
+    if (auto name = function.getArgAttrOfType<StringAttr>(number, attr::input)) {
+      known.kind = PlannedProgram::Argument::Input;
+      known.name = name.str();
+    } else if (auto name = function.getArgAttrOfType<StringAttr>(number, attr::parameter)) {
+      known.kind = PlannedProgram::Argument::Parameter;
+      known.name = name.str();
+    }
+    auto dims = function.getArgAttrOfType<ArrayAttr>(number, attr::dims);
+    if (dims && int64_t(dims.size()) == type.getRank())
+      for (StringRef name : axisNames(dims))
+        known.dimensions.push_back(name.str());
+  }
+  return program;
+}
+
+static PlanAttr planAttr(const PlanSections &plan, function_ref<InFlightDiagnostic()> emitError, MLIRContext *context) {
+  Builder builder(context);
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  SmallVector<AxisRole> roles;
+  for (const PlanSections::Axis &axis : plan.grid) {
+    names.push_back(builder.getStringAttr(axis.name));
+    sizes.push_back(axis.size);
+    roles.push_back(axis.role);
+  }
+  auto grid = GridAttr::getChecked(emitError, context, ArrayRef<StringAttr>(names), ArrayRef<int64_t>(sizes),
+                                   ArrayRef<AxisRole>(roles));
+  if (!grid)
+    return {};
+  auto dictionary = [&](const std::vector<PlanSections::DimensionCut> &cuts) {
+    NamedAttrList entries;
+    for (const PlanSections::DimensionCut &cut : cuts)
+      entries.set(cut.dimension, axesAttr(builder, cut.axes));
+    return entries.getDictionary(context);
+  };
+  NamedAttrList parameters, recompute;
+  for (const PlanSections::ParameterCut &cut : plan.parameters) {
+    auto dims = llvm::map_to_vector(cut.dimensions, [&](const auto &axes) { return axesAttr(builder, axes); });
+    auto sharding = ShardingAttr::getChecked(emitError, context, ArrayRef<ArrayAttr>(dims), ArrayRef<StringAttr>(),
+                                             ArrayRef<Combiner>());
+    if (!sharding)
+      return {};
+    parameters.set(cut.parameter, sharding);
+  }
+  for (const PlanSections::RecomputedLayers &rule : plan.recompute)
+    recompute.set(rule.layers, recomputeAttr(builder, rule.what));
+  return PlanAttr::getChecked(emitError, context, grid, ArrayRef<int64_t>(plan.stages), plan.vp,
+                              builder.getStringAttr(plan.schedule), plan.microBatches, dictionary(plan.dimensions),
+                              parameters.getDictionary(context), recompute.getDictionary(context),
+                              dictionary(plan.activations), axesAttr(builder, plan.update));
+}
+
+FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target) {
   Location loc = module.getLoc();
   llvm::Expected<PlanFileSections> sections = planFileSections(path);
   if (!sections)
-    return emitError(loc) << llvm::toString(sections.takeError());
-  if (sections->layout && failed(checkLayout(path, module)))
+    return emitError(loc) << withoutKind(sections.takeError());
+  if (sections->layout && failed(checkLayout(path, module, target)))
     return failure();
   if (sections->layout && !sections->grid)
     return emitError(loc) << path << ": has a section 'layout:' and no 'grid:': ppc-search-plan reads it";
-  auto file = readInputFile(path, limits::yamlBytes);
+  llvm::Expected<YamlReader> file = YamlReader::fromFile(path);
   if (!file)
-    return emitError(loc) << "cannot read plan file '" << path << "': " << llvm::toString(file.takeError());
-  std::string problems;
-  auto collect = [](const llvm::SMDiagnostic &diagnostic, void *text) {
-    llvm::raw_string_ostream os(*static_cast<std::string *>(text));
-    os << (os.str().empty() ? "" : "; ") << diagnostic.getLineNo() << ":" << diagnostic.getColumnNo() + 1 << ": "
-       << diagnostic.getMessage();
-  };
-  std::string body = withoutLayout((*file)->getBuffer());
-  // This reader comes first: the other one follows lists in lists to the end of the stack.
-  llvm::Expected<YamlReader> reader = YamlReader::fromText(path, body);
-  if (!reader)
-    return emitError(loc) << llvm::toString(reader.takeError());
-  llvm::yaml::Input input(body, nullptr, collect, &problems);
-  PlanText text;
-  input >> text;
-  if (input.error())
-    return emitError(loc) << path << ":" << (problems.empty() ? " is no plan: the file is empty" : problems);
-  if (llvm::Error error = orderAxes(*reader, text.grid))
-    return emitError(loc) << llvm::toString(std::move(error));
-
-  MLIRContext *context = loc.getContext();
-  Builder builder(context);
-  auto checked = [&] { return emitError(loc) << path << ": "; };
-  SmallVector<StringAttr> names;
-  SmallVector<int64_t> sizes;
-  for (auto &[name, size] : text.grid) {
-    names.push_back(builder.getStringAttr(name));
-    sizes.push_back(size);
-  }
-  auto grid = GridAttr::getChecked(checked, context, ArrayRef<StringAttr>(names), ArrayRef<int64_t>(sizes));
-  if (!grid)
-    return failure();
-  SmallVector<NamedAttribute> dimensions, parameters;
-  for (auto &[name, axes] : text.dimensions)
-    dimensions.push_back(builder.getNamedAttr(name, axesAttr(builder, axes)));
-  for (auto &[name, axes] : text.activations)
-    dimensions.push_back(builder.getNamedAttr(kActivationPrefix.str() + name, axesAttr(builder, axes)));
-  if (!text.update.empty())
-    dimensions.push_back(builder.getNamedAttr(kUpdateName, axesAttr(builder, text.update)));
-  for (auto &[name, dims] : text.parameters) {
-    SmallVector<ArrayAttr> cut;
-    for (const Axes &axes : dims) {
-      for (const std::string &axis : axes)
-        if (!grid.has(axis))
-          return emitError(loc) << path << ": parameter '" << name << "' is cut over axis '" << axis
-                                << "', which the grid does not have";
-      cut.push_back(axesAttr(builder, axes));
-    }
-    auto sharding = ShardingAttr::getChecked(checked, context, ArrayRef<ArrayAttr>(cut), ArrayRef<StringAttr>(),
-                                             ArrayRef<Combiner>());
-    if (!sharding)
-      return failure();
-    parameters.push_back(builder.getNamedAttr(name, sharding));
-  }
-  SmallVector<NamedAttribute> recompute;
-  for (auto &[layers, choice] : text.recompute)
-    recompute.push_back(builder.getNamedAttr(layers, recomputeAttr(builder, choice)));
-  auto plan = PlanAttr::getChecked(checked, context, grid, ArrayRef<int64_t>(text.stages), text.vp,
-                                   builder.getStringAttr(text.schedule), text.microBatches,
-                                   builder.getDictionaryAttr(dimensions), builder.getDictionaryAttr(parameters),
-                                   recompute.empty() ? DictionaryAttr() : builder.getDictionaryAttr(recompute));
+    return emitError(loc) << withoutKind(file.takeError());
+  llvm::Expected<PlanSections> text = readPlanSections(std::move(*file), plannedProgram(module), target);
+  if (!text)
+    return emitError(loc) << withoutKind(text.takeError());
+  PlanAttr plan = planAttr(*text, [&] { return emitError(loc) << path << ": "; }, loc.getContext());
   if (!plan)
     return failure();
   return plan;
@@ -260,45 +199,47 @@ std::string predictionText(DictionaryAttr prediction) {
   return text;
 }
 
-std::string planText(PlanAttr plan) {
-  PlanText text;
-  auto copyAxes = [](ArrayAttr axes) {
-    Axes names;
+static PlanSections planSections(PlanAttr plan) {
+  PlanSections text;
+  auto namesOf = [](ArrayAttr axes) {
+    PlanSections::Axes names;
     for (StringRef axis : axisNames(axes))
       names.push_back(axis.str());
     return names;
   };
-  for (auto [name, size] : llvm::zip(plan.getGrid().getNames(), plan.getGrid().getSizes()))
-    text.grid.emplace_back(name.str(), size);
+  GridAttr grid = plan.getGrid();
+  for (auto [name, size, role] : llvm::zip(grid.getNames(), grid.getSizes(), grid.getRoles()))
+    text.grid.push_back({name.str(), size, role});
   text.stages.assign(plan.getStages().begin(), plan.getStages().end());
   text.vp = plan.getVp();
   text.schedule = plan.getSchedule().str();
   text.microBatches = plan.getMicroBatches();
-  auto copyDimensions = [&](DictionaryAttr from, DimensionAxes &to) {
-    for (NamedAttribute dimension : from)
-      to.emplace_back(dimension.getName().str(), copyAxes(cast<ArrayAttr>(dimension.getValue())));
+  auto cutsOf = [&](DictionaryAttr from) {
+    std::vector<PlanSections::DimensionCut> cuts;
+    for (NamedAttribute entry : from)
+      cuts.push_back({entry.getName().str(), namesOf(cast<ArrayAttr>(entry.getValue()))});
+    return cuts;
   };
-  copyDimensions(argumentCuts(plan), text.dimensions);
-  copyDimensions(activationCuts(plan), text.activations);
-  text.update = copyAxes(updateCuts(plan));
+  text.dimensions = cutsOf(plan.getDimensions());
+  text.activations = cutsOf(activationCuts(plan));
+  text.update = namesOf(updateCuts(plan));
   for (NamedAttribute parameter : plan.getParameters()) {
-    Cuts dims;
+    PlanSections::ParameterCut &cut = text.parameters.emplace_back();
+    cut.parameter = parameter.getName().str();
     for (ArrayAttr axes : cast<ShardingAttr>(parameter.getValue()).getDims())
-      dims.push_back(copyAxes(axes));
-    text.parameters.emplace_back(parameter.getName().str(), dims);
+      cut.dimensions.push_back(namesOf(axes));
   }
   if (plan.getRecompute())
     for (NamedAttribute rule : plan.getRecompute())
-      text.recompute.emplace_back(rule.getName().str(), recomputeText(rule.getValue()));
-  std::string result;
-  llvm::raw_string_ostream os(result);
-  llvm::yaml::Output output(os);
-  output << text;
-  // The document markers say nothing.
-  StringRef body = result;
-  body.consume_front("---\n");
-  body.consume_back("...\n");
-  return body.rtrim().str() + "\n";
+      text.recompute.push_back({rule.getName().str(), recomputeText(rule.getValue())});
+  return text;
+}
+
+std::string planText(PlanAttr plan) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  writePlanSections(planSections(plan), out);
+  return text;
 }
 
 std::string opCutsText(ModuleOp module, PlanAttr plan) {
@@ -320,7 +261,7 @@ std::string opCutsText(ModuleOp module, PlanAttr plan) {
   return text;
 }
 
-LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan) {
+LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan, const TargetCapabilities &target) {
   llvm::Expected<PlanFileSections> sections = planFileSections(path);
   if (!sections)
     return module.emitError() << llvm::toString(sections.takeError());
@@ -332,12 +273,14 @@ LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan) {
   llvm::Expected<OpCuts> cuts = mlir::ppc::readOpCuts(path, program->model);
   if (!cuts)
     return module.emitError() << llvm::toString(cuts.takeError());
-  if (std::string part = notRunnable(program->model, *cuts); !part.empty())
+  if (std::string part = lackedBy(target, program->model, *cuts); !part.empty())
     return module.emitError() << path << ": compiled programs cannot run " << part;
   GridAttr grid = plan.getGrid();
-  int64_t dp = 1, product = 1;
-  for (auto [name, size] : llvm::zip(grid.getNames(), grid.getSizes()))
-    (name.getValue() == "dp" ? dp : product) *= size;
+  SmallVector<StringRef> dataAxes;
+  for (auto [name, size, role] : llvm::zip(grid.getNames(), grid.getSizes(), grid.getRoles()))
+    if (role == AxisRole::Data && size > 1)
+      dataAxes.push_back(name);
+  int64_t product = grid.deviceCount() / grid.product(AxisRole::Data);
   for (const LayoutAxis &axis : cuts->axes) {
     StringAttr name = StringAttr::get(module.getContext(), axis.name);
     if (!grid.has(name) || grid.size(name) != axis.size)
@@ -346,8 +289,9 @@ LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan) {
     product /= axis.size;
   }
   if (product != 1)
-    return module.emitError() << path << ": section 'ops:' does not name all axes of the grid but dp";
-  writeFactors(*program, *cuts, dp);
+    return module.emitError() << path
+                              << ": section 'ops:' does not name all axes of the grid but those that cut the batch";
+  writeFactors(*program, *cuts, dataAxes);
   return success();
 }
 

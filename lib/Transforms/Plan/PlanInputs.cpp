@@ -9,7 +9,7 @@ namespace mlir::ppc {
 
 PlanRequest PlanInputs::request() const {
   PlanRequest request{model, job, cluster, stack, base, {}, Bytes(0)};
-  request.refuse = [this](const ParallelLayout &layout) { return notRunnable(model, layout); };
+  request.refuse = [this](const ParallelLayout &layout) { return lackedBy(target, model, layout); };
   return request;
 }
 
@@ -21,7 +21,8 @@ llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks) {
   return machine;
 }
 
-llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks) {
+llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks,
+                                      const TargetCapabilities &target) {
   llvm::Expected<ModelShape> model = modelShapeOf(module);
   if (!model)
     return model.takeError();
@@ -35,16 +36,16 @@ llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_
     return llvm::createStringError("cluster " + machine->name +
                                    " has groups of different devices; programs are built for one kind: ask for "
                                    "as many ranks as its first group has");
-  llvm::Expected<Stack> stack = findStack("ppc-host");
+  llvm::Expected<Stack> stack = findStack(target.stack);
   if (!stack)
     return stack.takeError();
-  PlanInputs inputs{std::move(*model), *job, std::move(*machine), std::move(*stack), {}};
+  PlanInputs inputs{std::move(*model), *job, std::move(*machine), std::move(*stack), target, {}};
   inputs.base.precision = precisionOf(module);
-  inputs.base.attention = AttentionKernel::Unfused;
+  inputs.base.attention = target.attention;
   return inputs;
 }
 
-std::string refusedPin(const PlanConstraints &constraints, Precision precision) {
+std::string refusedPin(const TargetCapabilities &target, const PlanConstraints &constraints, Precision precision) {
   ParallelLayout layout;
   layout.precision = precision;
   for (int key = 0; key < planKeyCount; ++key)
@@ -54,7 +55,7 @@ std::string refusedPin(const PlanConstraints &constraints, Precision precision) 
     layout.contextKind = ContextKind::AllGather;
   if (layout.precision != precision)
     return ("products in " + toString(layout.precision) + " where --precision says " + toString(precision)).str();
-  return notRunnable(layout);
+  return lackedBy(target, layout);
 }
 
 /// The recomputation of a plan that treats all layers alike, or of each stage some first ones.

@@ -5,6 +5,7 @@
 
 #include "dialects/ppc/Ppc.h"
 #include "ppc/Planning/PlanSearch.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 namespace mlir::ppc {
 
@@ -13,6 +14,7 @@ struct PlanInputs {
   TrainingJob job;
   Cluster cluster; // as many devices as ranks
   Stack stack;
+  const TargetCapabilities &target;
   ParallelLayout base; // the program's precision, no recomputation
 
   /// A request over these inputs, which must outlive it.
@@ -21,14 +23,15 @@ struct PlanInputs {
 
 /// `cluster`: as findCluster takes it; empty: this machine. Errors: what modelShapeOf, findCluster and clusterOfRanks
 /// say.
-llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks);
+llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks,
+                                      const TargetCapabilities &target = defaultTarget());
 
 /// `ranks` devices of that cluster.
 llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks);
 
-/// What compiled programs cannot run of what a file pins: without the model, and only what is pinned; empty: nothing.
-/// `precision`: the program's.
-std::string refusedPin(const PlanConstraints &constraints, Precision precision);
+/// What programs of the target cannot run of what a file pins: without the model, and only what is pinned; empty:
+/// nothing. `precision`: the program's.
+std::string refusedPin(const TargetCapabilities &target, const PlanConstraints &constraints, Precision precision);
 
 /// The layout that a plan means. Errors: the plan cuts something that degrees of parallelism do not say.
 llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs);

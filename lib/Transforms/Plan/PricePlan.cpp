@@ -89,17 +89,17 @@ llvm::Error PricePlanPass::priceOps(PlanAttr plan, int64_t ranks) {
   llvm::Expected<Cluster> machine = planMachine(cluster, ranks);
   if (!machine)
     return machine.takeError();
-  llvm::Expected<Stack> stack = findStack("ppc-host");
+  llvm::Expected<Stack> stack = findStack(defaultTarget().stack);
   if (!stack)
     return stack.takeError();
   ChainRequest request{program->model, *machine, *stack};
   request.base.precision = program->precision;
   request.cuts = std::move(*cuts);
-  request.compiled = true;
+  request.target = &defaultTarget();
   request.memoryLimit = Bytes(1e18); // what it takes, not whether that fits
   ParallelLayout layout = request.base;
-  for (auto [name, size] : llvm::zip(plan.getGrid().getNames(), plan.getGrid().getSizes()))
-    (name.getValue() == "dp" ? layout.dp : layout.tp) *= size;
+  layout.dp = plan.getGrid().product(AxisRole::Data);
+  layout.tp = plan.getGrid().deviceCount() / layout.dp;
   layout.pp = plan.getPipelineDevices();
   layout.vp = plan.getVp();
   layout.schedule = plan.getSchedule().str();

@@ -53,9 +53,7 @@ PlanAttr withoutNamedOps(PlanAttr plan) {
   for (NamedAttribute rule : plan.getRecompute())
     if (isa<StringAttr>(rule.getValue()))
       rules.append(rule);
-  return PlanAttr::get(plan.getContext(), plan.getGrid(), plan.getStages(), plan.getVp(), plan.getSchedule(),
-                       plan.getMicroBatches(), plan.getDimensions(), plan.getParameters(),
-                       rules.empty() ? DictionaryAttr() : rules.getDictionary(plan.getContext()));
+  return plan.withRecompute(rules.getDictionary(plan.getContext()));
 }
 
 llvm::Expected<StepCost> priceWithOps(const PlanInputs &inputs, const ParallelLayout &layout,

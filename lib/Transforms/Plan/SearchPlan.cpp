@@ -6,6 +6,7 @@
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Planning/Files/LayoutFile.h"
+#include "ppc/Planning/TargetLimits.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,6 +28,12 @@ struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
   using SearchPlanPassBase::SearchPlanPassBase;
 
   void runOnOperation() override {
+    llvm::Expected<const TargetCapabilities *> found = findTargetCapabilities(target);
+    if (!found) {
+      getOperation().emitError() << llvm::toString(found.takeError());
+      return signalPassFailure();
+    }
+    capabilities = *found;
     FailureOr<bool> byOp = isPlannedByOp();
     if (failed(byOp) || (*byOp && failed(searchOps())))
       return signalPassFailure();
@@ -35,7 +42,7 @@ struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
     FailureOr<PlanDegrees> degrees = decide();
     if (failed(degrees))
       return signalPassFailure();
-    FailureOr<PlanAttr> plan = buildPlan(getOperation(), *degrees);
+    FailureOr<PlanAttr> plan = buildPlan(getOperation(), *degrees, *capabilities);
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
       return signalPassFailure();
     getOperation()->setAttr(attr::plan, *plan);
@@ -49,6 +56,8 @@ private:
   llvm::Error readPins(PlanConstraints &constraints);
   void explain(const PlanSearchResult &result);
   LogicalResult reportInfeasible(const PlanSearchResult &result);
+
+  const TargetCapabilities *capabilities = nullptr;
 };
 
 llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
@@ -76,16 +85,9 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (!planFile.empty())
     if (llvm::Error error = readLayoutFile(planFile, constraints))
       return error;
-  if (std::string part = refusedPin(constraints, precisionOf(getOperation())); !part.empty())
+  if (std::string part = refusedPin(*capabilities, constraints, precisionOf(getOperation())); !part.empty())
     return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
-  // What is refused anyway need not be looked at.
-  for (StringRef key : {"ep", "etp", "offload"})
-    if (llvm::Error error = constraints.forbid(key))
-      return error;
-  for (int64_t stage : {2, 3})
-    constraints.forbid(PlanKey::Zero, stage);
-  for (ContextKind kind : {ContextKind::Ring, ContextKind::Ulysses})
-    constraints.forbid(PlanKey::Context, int64_t(kind));
+  limitToTarget(*capabilities, constraints);                    // what is refused anyway need not be looked at
   if (cp == 0 && !logicalDimension(getOperation(), "sequence")) // nothing to cut
     if (llvm::Error error = constraints.forbid("cp"))
       return error;
@@ -124,22 +126,20 @@ LogicalResult SearchPlanPass::searchOps() {
   llvm::Expected<Cluster> machine = planMachine(cluster, ranks);
   if (!machine)
     return refuse(machine.takeError());
-  llvm::Expected<Stack> stack = findStack("ppc-host");
+  llvm::Expected<Stack> stack = findStack(capabilities->stack);
   if (!stack)
     return refuse(stack.takeError());
   ChainRequest request{program->model, *machine, *stack};
   request.base.precision = program->precision;
   request.memoryLimit = Bytes(memory);
-  request.compiled = true;
+  request.target = capabilities;
   request.timeTolerance = indistinctTimes;
   request.refuse = [&](const ParallelLayout &layout) {
     if (layout.pp > 1 && !program->isNumbered())
       return std::string("pipeline stages of ops without ppc.layer");
-    if (layout.zero > 0)
-      return std::string("state cut over data-parallel ranks where every op is cut by itself");
     if (layout.recompute != Recompute::None && !recomputeLayers(*program, layout.recompute))
       return std::string("recomputation of layers without ppc.layer");
-    return notRunnable(layout);
+    return lackedAroundOps(*capabilities, layout);
   };
   if (llvm::Error error = readPins(request.constraints))
     return refuse(std::move(error));
@@ -147,7 +147,7 @@ LogicalResult SearchPlanPass::searchOps() {
     llvm::Expected<OpCuts> cuts = readOpCuts(planFile, program->model);
     if (!cuts)
       return refuse(cuts.takeError());
-    if (std::string part = notRunnable(program->model, *cuts); !part.empty())
+    if (std::string part = lackedBy(*capabilities, program->model, *cuts); !part.empty())
       return getOperation().emitError() << planFile << ": compiled programs cannot run " << part;
     request.cuts = std::move(*cuts);
   }
@@ -161,7 +161,7 @@ LogicalResult SearchPlanPass::searchOps() {
   if (failed(checkBatch(getOperation(), plan)))
     return failure();
   getOperation()->setAttr(attr::plan, plan);
-  writeFactors(*program, best.cuts(), best.layout.dp);
+  writeFactors(*program, best.cuts(), best.layout.dp > 1 ? ArrayRef<StringRef>{"dp"} : ArrayRef<StringRef>());
   auto describe = [](const ChainPlan &plan) {
     std::string axes = axesText(plan.axes);
     return llvm::formatv("{0}{1}: {2} per step, {3} per rank", toString(plan.layout), axes.empty() ? "" : ", " + axes,
@@ -181,7 +181,7 @@ LogicalResult SearchPlanPass::searchOps() {
 FailureOr<PlanDegrees> SearchPlanPass::decide() {
   if (ranks < 1)
     return getOperation().emitError() << "ranks is " << ranks.getValue() << ", expected at least 1";
-  llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
+  llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks, *capabilities);
   if (!inputs)
     return getOperation().emitError() << llvm::toString(inputs.takeError());
   PlanRequest request = inputs->request();

@@ -128,10 +128,7 @@ private:
       }
       rules.set(name, choice);
     }
-    getOperation()->setAttr(
-        attr::plan, PlanAttr::get(&getContext(), plan.getGrid(), plan.getStages(), plan.getVp(), plan.getSchedule(),
-                                  plan.getMicroBatches(), plan.getDimensions(), plan.getParameters(),
-                                  rules.empty() ? DictionaryAttr() : rules.getDictionary(&getContext())));
+    getOperation()->setAttr(attr::plan, plan.withRecompute(rules.getDictionary(&getContext())));
   }
 };
 

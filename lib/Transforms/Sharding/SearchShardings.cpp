@@ -93,7 +93,7 @@ LogicalResult SearchShardingsPass::search() {
   pricing.regather = false; // partitioned programs keep what they gather
   pricing.allowLayout = cutsRowsEvenly(axes);
   pricing.allowStrategy = [](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) {
-    return isCompilable(op, strategy);
+    return runs(defaultTarget(), op, strategy);
   };
   TemplateSearch search(pricing, chain);
   llvm::Expected<TemplateSearchResult> result = search.run(Bytes(double(memoryLimit)));
@@ -107,7 +107,7 @@ LogicalResult SearchShardingsPass::search() {
   OpCuts cuts{axes, {}};
   for (const TemplateSearchResult::Layer &layer : result->layers)
     cuts.layers.push_back(result->choices[layer.index][layer.choice].strategies);
-  writeFactors(*program, cuts, dp);
+  writeFactors(*program, cuts, dp > 1 ? ArrayRef<StringRef>{"dp"} : ArrayRef<StringRef>());
   return report(program->templates, *result, search);
 }
 

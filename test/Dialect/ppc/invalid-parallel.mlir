@@ -312,3 +312,28 @@ func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf
   %0:3 = ppc.attention_backward %q, %k, %k, %q, %lse, %q scale 0.5 queries <[cp], 7> : tensor<2x8x2x3x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x3x4xf32>, tensor<2x8x2x3xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{dimension "sequence" of activations is cut over axis "tp", which the grid does not have}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, activations = {sequence = ["tp"]}>} : () -> ()
+
+// -----
+
+// expected-error @below {{dimension "sequence" of activations must name a list of axes, found 1 : i64}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, activations = {sequence = 1}>} : () -> ()
+
+// -----
+
+// expected-error @below {{the update is cut over axis "tp", which the grid does not have}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, update = ["tp"]>} : () -> ()
+
+// -----
+
+// expected-error @below {{grid axis "pp" has the role stage: pipeline devices are what a plan's stages say}}
+"test.op"() {plan = #ppc.plan<grid = <pp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}>} : () -> ()
+
+// -----
+
+// expected-error @below {{unknown role 'columns' of a grid axis, expected data, tensor, context, expert, replica or stage}}
+"test.op"() {grid = #ppc.grid<dp = 2 : columns>} : () -> ()

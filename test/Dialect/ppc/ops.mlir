@@ -253,6 +253,9 @@ func.func @attributes() attributes {
   test.parts = [#ppc.part<forward>, #ppc.part<backward>, #ppc.part<weight_gradient>, #ppc.part<update>],
   // CHECK-SAME: test.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0, 3], schedule = "1f1b", micro_batches = 4, dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}>
   test.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0, 3], schedule = "1f1b", micro_batches = 4, dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}>,
+  // Roles that the names say are not printed.
+  // CHECK-SAME: test.roles = #ppc.grid<rows = 2 : data, dp = 2, cp = 2, spare = 2 : replica>
+  test.roles = #ppc.grid<rows = 2 : data, dp = 2 : data, cp = 2 : context, spare = 2 : replica>,
   // CHECK-SAME: test.shardings = [#ppc.sharding<[]>, #ppc.sharding<[{dp, tp}, {}]>, #ppc.sharding<[{dp}, {}], partial = {tp: sum, ep: max}>]
   test.shardings = [#ppc.sharding<[]>, #ppc.sharding<[{dp, tp}, {}]>, #ppc.sharding<[{dp}, {}], partial = {tp: sum, ep: max}>]} {
   return

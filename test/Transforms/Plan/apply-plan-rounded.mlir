@@ -12,7 +12,7 @@
 // CHECK:   ppc.matmul {{.*}} %{{.*}}, %[[GATHERED]]
 // CHECK:   ppc.matmul {{.*}} %{{.*}}, %[[U]]
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0], schedule = "gpipe", micro_batches = 2,
-                                        dimensions = {batch = ["dp"], ffn = ["tp"], "update.*" = ["dp"]}, parameters = {}>} {
+                                        dimensions = {batch = ["dp"], ffn = ["tp"]}, parameters = {}, update = ["dp"]>} {
   func.func @step(%x: tensor<8x8xbf16> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},
                   %w: tensor<8x8xf32> {ppc.parameter = "w", ppc.dims = ["ffn", "hidden"]},
                   %u: tensor<8x8xf32> {ppc.parameter = "u", ppc.dims = ["ffn", "hidden"]}) -> tensor<f32> {

@@ -1,5 +1,5 @@
 // RUN: ppc-opt %s --ppc-apply-plan | FileCheck %s
-// RUN: sed 's/ffn = \["tp"\]/ffn = ["tp"], "update.*" = ["dp"]/' %s > %t.mlir
+// RUN: sed 's/\[{}, {dp}\]>}>} {/[{}, {dp}]>}, update = ["dp"]>} {/' %s > %t.mlir
 // RUN: ppc-opt %t.mlir --ppc-apply-plan | FileCheck %s --check-prefix=UPDATE
 
 // CHECK-LABEL: func.func @step

@@ -28,12 +28,12 @@
 // GROUP-SAME: head_group = ["tp"]
 // PADDED: kv_heads = ["tp"]
 // What lies between tensor-parallel regions, and the optimizer's state.
-// STATE: ffn = ["tp"], head_group = ["tp"], "update.*" = ["dp"], vocab = ["tp"]
-// SEQUENCE: activations.sequence = ["tp0", "tp1"], batch = ["dp"]
+// STATE: ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}, parameters = {}, update = ["dp"]>
+// SEQUENCE: activations = {sequence = ["tp0", "tp1"]}
 // ALONE-NOT: activations
 // ALONE-NOT: update
 // CONTEXT: grid = <dp = 2, cp = 4, tp = 2>
-// CONTEXT-SAME: activations.sequence = ["tp"], batch = ["dp"], ffn = ["tp"], head_group = ["tp"], sequence = ["cp"], "update.*" = ["dp", "cp"]
+// CONTEXT-SAME: batch = ["dp"], ffn = ["tp"], head_group = ["tp"], sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {sequence = ["tp"]}, update = ["dp", "cp"]>
 // CONTEXT-UNEVEN: error: context parallelism cannot cut sequences of 8 tokens evenly over cp 3: it must divide them
 // CONTEXT-SEQUENCE: error: sequence parallelism cannot cut the 2 tokens of a sequence on each of cp 4 ranks evenly over tp 3: leave one of the two out
 // CONTEXT-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which context parallelism cuts

@@ -19,13 +19,13 @@
 // CHECK-NEXT: update: [ dp ]
 
 // AGAIN: ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0, 1], schedule = "gpipe", micro_batches = 2,
-// AGAIN-SAME: dimensions = {activations.sequence = ["tp"], batch = ["dp"], "update.*" = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}>
+// AGAIN-SAME: dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}, activations = {sequence = ["tp"]}, update = ["dp"]>
 // BATCH: global batch of 4 sequences is no multiple of dp 8
 
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0, 1], schedule = "gpipe", micro_batches = 2,
-                                        dimensions = {activations.sequence = ["tp"], batch = ["dp"], "update.*" = ["dp"]},
-                                        parameters = {w = #ppc.sharding<[{tp}, {}]>}>} {
-  func.func @loss(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},
+                                        dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>},
+                                        activations = {sequence = ["tp"]}, update = ["dp"]>} {
+  func.func @loss(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]},
                   %w: tensor<8x8xf32> {ppc.parameter = "w", ppc.dims = ["ffn", "hidden"]}) -> tensor<f32> {
     %0 = ppc.matmul "bh,fh->bf" %x, %w {ppc.layer = 0 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
     %1 = ppc.reduce #ppc.combiner<sum> %0 dims [0, 1] {ppc.layer = 1 : i64} : tensor<4x8xf32> to tensor<f32>

@@ -75,7 +75,7 @@ module attributes {ppc.plan = #plan} {
 
 // Activations that no axis of tp cuts otherwise are cut along the sequence; the inputs stay, and so does what has no features.
 #plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1,
-                  dimensions = {activations.sequence = ["tp"]}, parameters = {}>
+                  dimensions = {}, parameters = {}, activations = {sequence = ["tp"]}>
 module attributes {ppc.plan = #plan} {
   // CHECK-LABEL: func.func @activations
   func.func @activations(%x: tensor<2x8xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]},

@@ -344,13 +344,13 @@ TEST(ChainSearch, CutsLongSequencesInAttention) {
   ChainRequest request{model, machine, stack};
   request.constraints.pin(PlanKey::Tp, 8);
   auto free = searchChainPlan(request);
-  request.compiled = true;
+  request.target = &defaultTarget();
   auto compiled = searchChainPlan(request);
   ASSERT_TRUE(bool(free) && bool(compiled) && !free->plans.empty() && !compiled->plans.empty());
   const ChainPlan &plan = free->plans.front();
   EXPECT_LT(plan.cost.stepTime.value, 0.75 * compiled->plans.front().cost.stepTime.value);
-  EXPECT_NE(notRunnable(model, plan.cuts()), "");
-  EXPECT_EQ(notRunnable(model, compiled->plans.front().cuts()), "");
+  EXPECT_NE(lackedBy(defaultTarget(), model, plan.cuts()), "");
+  EXPECT_EQ(lackedBy(defaultTarget(), model, compiled->plans.front().cuts()), "");
   OpCuts cuts = plan.cuts();
   bool found = false;
   for (auto [op, strategy] : llvm::zip_equal(plan.chain->templates[1].ops, cuts.layers[1])) {

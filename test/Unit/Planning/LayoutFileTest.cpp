@@ -1,6 +1,7 @@
 #include "ppc/Planning/Files/LayoutFile.h"
 
 #include "../Support/TextMutation.h"
+#include "ppc/Planning/TargetLimits.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "gtest/gtest.h"
 
@@ -22,7 +23,7 @@ static ModelShape model() {
 static std::string textOf(const ParallelLayout &layout) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  writeLayoutFile(model(), {128, 4096}, layout, out);
+  writeLayoutFile(model(), {128, 4096}, layout, defaultTarget(), out);
   return text;
 }
 
@@ -79,7 +80,7 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   layout.pp = 2;
   layout.precision = Precision::F32;
   layout.stageLayers = {9, 7};
-  EXPECT_EQ(notRunnable(layout), "");
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "");
   // 8 ranks over 4 key-value heads with 2 query heads each: both are cut.
   std::string text = textOf(layout);
   EXPECT_NE(text.find("grid: { dp: 2, tp0: 4, tp1: 2 }\nstages: [ 0, 10 ]"), std::string::npos) << text;
@@ -89,13 +90,33 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   EXPECT_EQ(text.find("update"), std::string::npos) << text;
   layout.sequenceParallel = true;
   layout.zero = 1;
-  EXPECT_EQ(notRunnable(layout), "");
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "");
   text = textOf(layout);
   EXPECT_NE(text.find("activations: { sequence: [ tp0, tp1 ] }"), std::string::npos) << text;
   EXPECT_NE(text.find("update: [ dp ]"), std::string::npos) << text;
   layout.zero = 2;
-  EXPECT_EQ(notRunnable(layout), "gradients or parameters cut over data-parallel ranks (zero 2)");
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "gradients or parameters cut over data-parallel ranks (zero 2)");
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
+}
+
+// What a search need not look at is lacked by programs, whatever else a layout says.
+TEST(TargetLimits, RefuseOnlyWhatProgramsLack) {
+  std::mt19937 random(11);
+  int refused = 0, lacked = 0;
+  for (int i = 0; i < 2000; ++i) {
+    ParallelLayout layout = randomLayout(random);
+    PlanConstraints constraints;
+    limitToTarget(defaultTarget(), constraints);
+    bool isRefused = constraints.violation(layout).has_value();
+    std::string part = lackedBy(defaultTarget(), layout);
+    refused += isRefused;
+    lacked += !part.empty();
+    // A schedule means nothing without a pipeline.
+    if (isRefused && layout.pp > 1)
+      EXPECT_NE(part, "") << toString(layout);
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_GE(lacked, refused / 2);
 }
 
 static std::string errorOf(llvm::StringRef text) {

@@ -2,6 +2,7 @@
 // all of it.
 #include "ppc/Planning/Files/LayoutFile.h"
 #include "ppc/Planning/PlanSearch.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 #include "gtest/gtest.h"
 
@@ -41,7 +42,7 @@ protected:
 
   PlanRequest request(const ModelShape &model, double memory = 0) {
     PlanRequest request{model, job, cluster, stack, base, {}, Bytes(memory)};
-    request.refuse = [](const ParallelLayout &layout) { return notRunnable(layout); };
+    request.refuse = [](const ParallelLayout &layout) { return lackedBy(defaultTarget(), layout); };
     request.constraints.pin(PlanKey::Devices, cluster.deviceCount());
     return request;
   }
@@ -94,7 +95,7 @@ TEST_F(RunnablePlans, searchFindsTheLeastOfAll) {
       PlanRequest asked = request(model);
       PlanSearchResult result = llvm::cantFail(searchPlan(asked));
       ASSERT_FALSE(result.plans.empty());
-      EXPECT_EQ(notRunnable(result.plans.front().layout), "");
+      EXPECT_EQ(lackedBy(defaultTarget(), result.plans.front().layout), "");
       EXPECT_EQ(result.plans.front().layout.devices(), 4);
       EXPECT_NEAR(result.plans.front().cost.stepTime.value, leastOfAll(asked), 1e-9 * leastOfAll(asked))
           << layers << " " << kvHeads;

@@ -70,3 +70,20 @@ TEST(YamlReader, RefusesWhatIsNotOneMapping) {
   EXPECT_NE(errorOf(llvm::StringRef("a: \0 1", 6)), "");
   EXPECT_NE(errorOf("a: " + std::string(10000, '[')), "");
 }
+
+TEST(YamlReader, ListsAndLimitsSayWhatIsPossible) {
+  YamlReader reader = parsed("a: [ [ x, y ], [ ] ]\nb: [ 1, 3 ]\nc: 9\nd: [ x, [ y ] ]\ne: [ 1.5 ]\n");
+  EXPECT_EQ(reader.stringLists("a"), (std::vector<std::vector<std::string>>{{"x", "y"}, {}}));
+  EXPECT_EQ(reader.integers("b", 0, 3), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(reader.integerWithin("c", 1, 9), 9);
+  EXPECT_FALSE(reader.failed());
+  reader.integerWithin("c", 1, 8);
+  EXPECT_EQ(llvm::toString(reader.takeError()), "f.yaml:3:4: error: key \"c\": expected at most 8, found 9");
+  reader.stringLists("d");
+  EXPECT_EQ(llvm::toString(reader.takeError()),
+            "f.yaml:4:6: error: key \"d\": expected a list of lists of names, found \"x\"");
+  reader.integers("b", 2, 9);
+  EXPECT_NE(llvm::toString(reader.takeError()).find("expected whole numbers from 2 to 9"), std::string::npos);
+  reader.integers("e", 0, 9);
+  EXPECT_NE(llvm::toString(reader.takeError()).find("key \"e\""), std::string::npos);
+}

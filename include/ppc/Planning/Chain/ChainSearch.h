@@ -54,9 +54,8 @@ struct ChainRequest {
   int mostAxes = 2;
   /// What was gathered for forward may be gathered again for backward; programs that PPC partitions keep it.
   bool regather = false;
-  /// Only what programs that PPC partitions can run: rows of inputs cut evenly, sequences whole in attention
-  /// (isCompilable).
-  bool compiled = false;
+  /// Only what programs of this target run: ops cut as they may be (`runs`), rows of inputs evenly. Null: everything.
+  const TargetCapabilities *target = nullptr;
   /// Names the part of a layout that cannot be run; empty: it can.
   std::function<std::string(const ParallelLayout &)> refuse = {};
   /// Restrict how ops are cut (a menu to compare with); empty: everything.
@@ -89,8 +88,12 @@ struct ChainSearchResult {
 /// Errors: a request that is wrong in itself.
 llvm::Expected<ChainSearchResult> searchChainPlan(const ChainRequest &request);
 
-/// The first op whose cut PPC cannot partition yet, in words; empty: it can.
-std::string notRunnable(const ChainModel &model, const OpCuts &cuts);
+/// What programs of the target cannot run of a layout around ops that are cut by themselves, in words; empty: nothing.
+std::string lackedAroundOps(const TargetCapabilities &target, const ParallelLayout &layout);
+/// Of that and of how the plan cuts ops.
+std::string lackedBy(const TargetCapabilities &target, const ChainModel &model, const ChainPlan &plan);
+/// The first op whose cut programs of the target cannot run, in words; empty: they run them.
+std::string lackedBy(const TargetCapabilities &target, const ChainModel &model, const OpCuts &cuts);
 
 /// For `allowLayout`: compiled programs cut the rows of inputs evenly (ppc-propagate-shardings).
 std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)>

@@ -4,6 +4,7 @@
 #define PPC_PLANNING_CHAIN_OPSTRATEGY_H
 
 #include "ppc/Planning/Chain/OpTemplate.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 namespace mlir::ppc {
 
@@ -21,8 +22,8 @@ struct OpStrategy {
   bool operator==(const OpStrategy &other) const { return axes == other.axes; }
 };
 
-/// Whether programs that PPC partitions can be cut so: nothing positional, no part of a sequence in attention.
-bool isCompilable(const TemplateOp &op, const OpStrategy &strategy);
+/// Whether programs of the target run an op that is cut so.
+bool runs(const TargetCapabilities &target, const TemplateOp &op, const OpStrategy &strategy);
 
 /// `{f: tp0, h: tp1}`, `{x: pending}`, `{ring: tp}`; `{}`: the same work everywhere.
 std::string toString(const TemplateOp &op, const OpStrategy &strategy, llvm::ArrayRef<LayoutAxis> grid);

@@ -13,13 +13,14 @@
 
 #include "ppc/Model/ModelShape.h"
 #include "ppc/Planning/PlanConstraints.h"
+#include "ppc/Target/TargetCapabilities.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mlir::ppc {
 
-/// Writes the section `layout:` and, where ppc-compile can run the layout, the sections that it reads.
+/// Writes the section `layout:` and, where programs of the target run the layout, the sections that ppc-compile reads.
 void writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
-                     llvm::raw_ostream &out);
+                     const TargetCapabilities &target, llvm::raw_ostream &out);
 
 /// Pins what the file says; what it leaves out stays open. Errors: `FILE:LINE:COLUMN: error: ...` for what is not YAML,
 /// an unknown key or value; no section `layout:`; `stage_layers` that are no list of numbers >= 0. `isAlone`: nobody
@@ -28,11 +29,6 @@ llvm::Error readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, b
 /// The same for text in memory; `name` is what messages call it.
 llvm::Error parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints,
                             bool isAlone = true);
-
-/// The first part of a layout that ppc-compile cannot run, in words ("expert parallelism (ep 2)"); empty: it can.
-std::string notRunnable(const ParallelLayout &layout);
-/// The same, with what depends on the model: heads and widths that its tensor parallelism does not cut.
-std::string notRunnable(const ModelShape &model, const ParallelLayout &layout);
 
 } // namespace mlir::ppc
 

@@ -13,12 +13,13 @@ def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
     in the step and in the evaluation, by happens-before (docs/Program.md); scratch also where all uses are on one stream, since
     nothing in it outlives a run. Each lies in the first gap that it fits in; the arena is never larger than with one scratch for each
     stream. Everything else lies apart: the runtime looks at saved values and messages when something went wrong. Offsets are multiples
-    of 64 bytes; buffers in the memory of the host have none. `ppc-verify-arena` checks the result without trusting this pass.
+    of `alignment`; buffers in the memory of the host have none. `ppc-verify-arena` checks the result without trusting this pass.
 
     Requires: a `ppcrt.program` with steps (`ppc-apply-schedule`) whose code has its scratch as last argument
     (`ppc-assign-offsets`). A module without a program is left as it is.
     Guarantees: each buffer has its offset, with slots also the stride; each routine has its `scratch`; each device its `arena`.
   }];
+  let options = [Option<"alignment", "alignment", "int64_t", "64", "bytes that offsets and strides are multiples of">];
 }
 
 #endif // PPC_TRANSFORMS_ARENA_PASSES_TD

@@ -35,6 +35,7 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     Option<"sequenceParallel", "sp", "bool", "false", "cut activations between tensor-parallel regions along the sequence">,
     Option<"zero", "zero", "int64_t", "0", "1: cut the optimizer's state over dp and cp; 0: nothing">,
     Option<"cp", "cp", "int64_t", "1", "context-parallel degree: parts of each sequence; attention gathers keys and values">,
+    Option<"target", "target", "std::string", "\"host\"", "device family whose programs run the plan">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">];
 }
 
@@ -43,8 +44,8 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
   let description = [{
     Searches the layouts of the module's model (`ppc.shape`, or what `ppc.dims` and `ppc.layer` say) on `ranks` devices of a
     cluster, exactly, and writes the one with the least predicted time per step that fits in memory as `#ppc.plan`; of those within
-    1 % of it, which predictions do not tell apart, the one that takes least memory. What an option pins is kept. Layouts that compiled programs cannot run are not considered: everything but data, tensor, sequence, context and
-    pipeline parallelism and ZeRO-1 in f32 or bf16 with the schedules gpipe, 1f1b, zb1p and zb2p.
+    1 % of it, which predictions do not tell apart, the one that takes least memory. What an option pins is kept. Layouts that
+    programs of the target cannot run are not considered (docs/Layouts.md).
 
     Remarks (`--remarks-filter=ppc-plan`): the plan and its lower bound, the runner-up, for each decision the best plan
     that decides otherwise, and the fastest plan where another one is chosen for its memory.
@@ -71,6 +72,7 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Option<"sequenceParallel", "sp", "std::string", "\"\"", "pinned sequence parallelism: on or off; empty: searched">,
     Option<"zero", "zero", "int64_t", "-1", "pinned ZeRO stage: 0 or 1; -1: searched">,
     Option<"cp", "cp", "int64_t", "0", "pinned context-parallel degree; 0: searched">,
+    Option<"target", "target", "std::string", "\"host\"", "device family whose programs run the plan">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin what they say">];
 }
 

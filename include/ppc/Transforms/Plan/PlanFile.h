@@ -1,13 +1,5 @@
-// A plan as a YAML file that people edit:
-//
-//   grid: { dp: 2, tp: 2 }
-//   stages: [ 0, 3 ]            # first layer of each stage; 0 is the embedding
-//   schedule: 1f1b
-//   micro_batches: 8
-//   dimensions: { batch: [ dp ], ffn: [ tp ], kv_heads: [ tp ], vocab: [ tp ] }
-//   parameters:                 # exceptions: per dimension the axes that cut it
-//     model.norm.weight: [ [ dp ] ]
-//   ops: ...                    # how single ops are cut (ppc/Planning/Files/ChainPlanFile.h)
+// Plans from and to YAML files: the sections that the compiler reads (ppc/Planning/Files/PlanSections.h), and how
+// single ops are cut (ppc/Planning/Files/ChainPlanFile.h).
 //
 // A file that ppc-plan wrote says the same and more in a section `layout:`. Beside a grid it is only looked at for what
 // compiled programs cannot run; alone it is for ppc-search-plan.
@@ -16,17 +8,20 @@
 
 #include "dialects/ppc/Ppc.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "ppc/Target/TargetCapabilities.h"
 #include <string>
 
 namespace mlir::ppc {
 
 /// Reads a plan file for the program in `module`, which must have the precision that the file says, if it does. Fails
 /// with errors that name file, line and column.
-FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module);
+FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target = defaultTarget());
 
-/// Which of the two forms a file holds. Errors: it cannot be read.
+/// Which sections a file has, and the precision that `layout:` says; empty: none. Errors: it cannot be read, or is no
+/// YAML.
 struct PlanFileSections {
   bool grid = false, layout = false, ops = false;
+  std::string precision;
 };
 llvm::Expected<PlanFileSections> planFileSections(StringRef path);
 
@@ -40,7 +35,7 @@ std::string planText(PlanAttr plan);
 std::string opCutsText(ModuleOp module, PlanAttr plan);
 /// The other way: `ppc.factors` from the section `ops:` of a file; nothing where it has none. Fails, with errors at the
 /// module, as readOpCuts does, and where the axes are not those of the plan's grid.
-LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan);
+LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan, const TargetCapabilities &target);
 
 } // namespace mlir::ppc
 

@@ -69,7 +69,7 @@ def PropagateShardingsPass : Pass<"ppc-propagate-shardings", "mlir::ModuleOp"> {
 
     Requires: `ppc.plan` on the module; `ppc.sharding` on function arguments (`ppc-apply-plan` writes it; without it an
     argument is replicated).
-    What the plan says of activations (`"activations.sequence" = ["tp"]` among its dimensions) comes last: an op that has a dimension of
+    What the plan says of activations (`activations = {sequence = ["tp"]}`) comes last: an op that has a dimension of
     that name, as the inputs name theirs, and features besides, and that none of these axes cuts yet, is cut along it. Gradients lie like
     the optimizer's state.
 

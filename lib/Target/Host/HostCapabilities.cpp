@@ -1,0 +1,25 @@
+// What programs for hosts run: a rank is a process on CPU cores (docs/Layouts.md).
+#include "ppc/Target/TargetCapabilities.h"
+
+using namespace mlir::ppc;
+
+const TargetCapabilities &mlir::ppc::hostCapabilities() {
+  static constexpr Precision precisions[] = {Precision::F32, Precision::Bf16};
+  static constexpr int64_t zero[] = {0, 1};
+  static constexpr ContextKind contexts[] = {ContextKind::AllGather};
+  static constexpr Offload offloads[] = {Offload::None};
+  static constexpr Recompute recomputes[] = {Recompute::None, Recompute::Selective, Recompute::Full};
+  static const TargetCapabilities host = [] {
+    TargetCapabilities target{"host", "ppc-host"};
+    target.attention = AttentionKernel::Unfused;
+    target.alignment = 64; // a line of the caches, and the widest vector
+    target.precisions = precisions;
+    target.virtualStages = true;
+    target.zero = zero;
+    target.contexts = contexts;
+    target.offloads = offloads;
+    target.recomputes = recomputes;
+    return target;
+  }();
+  return host;
+}

@@ -1,0 +1,16 @@
+#include "ppc/Target/Target.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+ArrayRef<const Target *> ppc::targets() {
+  static const Target *const all[] = {&hostTarget()};
+  return all;
+}
+
+llvm::Expected<const Target *> ppc::findTarget(StringRef name) {
+  llvm::Expected<const TargetCapabilities *> known = findTargetCapabilities(name);
+  if (!known)
+    return known.takeError();
+  return *llvm::find_if(targets(), [&](const Target *target) { return &target->capabilities() == *known; });
+}

@@ -1,0 +1,98 @@
+#include "ppc/Target/TargetCapabilities.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir::ppc;
+
+llvm::ArrayRef<const TargetCapabilities *> mlir::ppc::targetCapabilities() {
+  static const TargetCapabilities *const targets[] = {&hostCapabilities()};
+  return targets;
+}
+
+llvm::Expected<const TargetCapabilities *> mlir::ppc::findTargetCapabilities(llvm::StringRef name) {
+  for (const TargetCapabilities *target : targetCapabilities())
+    if (target->name == name)
+      return target;
+  std::string known =
+      llvm::join(llvm::map_range(targetCapabilities(), [](const auto *target) { return target->name.str(); }), ", ");
+  return llvm::createStringError("--target=" + name + ": this build has the target" +
+                                 (targetCapabilities().size() > 1 ? "s " : " ") + known +
+                                 (name == "cuda" ? "; cuda is being built" : ""));
+}
+
+llvm::StringRef mlir::ppc::lackedBy(const TargetCapabilities &target, const PipelineScheduleKind &kind) {
+  if (kind.replicas > target.modelCopies)
+    return "two copies of the model";
+  if (kind.slicesSequence && !target.sequenceSlices)
+    return "sequences in slices";
+  return kind.minChunks > 1 && !target.virtualStages ? "several stages per pipeline device" : "";
+}
+
+/// Whether programs run this value of the key at all, whatever the others are, and what it is called.
+static std::string lackedValue(const TargetCapabilities &target, const ParallelLayout &layout) {
+  auto with = [](llvm::StringRef what, llvm::StringRef key, const llvm::Twine &value) {
+    return (what + " (" + key + " " + value + ")").str();
+  };
+  if (layout.cp > 1 && target.contexts.empty())
+    return with("context parallelism", "cp", llvm::Twine(layout.cp));
+  if (layout.cp > 1 && !llvm::is_contained(target.contexts, layout.contextKind))
+    return with("context parallelism other than by gathered keys and values", "context", toString(layout.contextKind));
+  if (layout.ep > 1 && !target.experts)
+    return with("expert parallelism", "ep", llvm::Twine(layout.ep));
+  if (layout.etp > 1 && !target.expertTensor)
+    return with("tensor parallelism inside experts", "etp", llvm::Twine(layout.etp));
+  if (!llvm::is_contained(target.offloads, layout.offload))
+    return with("offload", "offload", toString(layout.offload));
+  if (!llvm::is_contained(target.recomputes, layout.recompute))
+    return with("recomputation", "recompute", toString(layout.recompute));
+  if (!target.deviceGroups && !llvm::all_equal(layout.stageGroups))
+    return "stages on several groups of devices (stage_groups)";
+  if (!llvm::is_contained(target.zero, layout.zero))
+    return with("gradients or parameters cut over data-parallel ranks", "zero", llvm::Twine(layout.zero));
+  if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks() && !target.shardGroups)
+    return with("state cut over some of the data-parallel ranks", "shard_group", llvm::Twine(layout.shardGroup));
+  return "";
+}
+
+std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ParallelLayout &layout) {
+  if (std::string part = lackedValue(target, layout); !part.empty())
+    return part;
+  if (layout.vp > 1 && !target.virtualStages)
+    return "several stages per pipeline device (vp " + std::to_string(layout.vp) + ")";
+  if (layout.pp > 1) {
+    llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(layout.schedule);
+    if (!kind)
+      return llvm::toString(kind.takeError());
+    if (!lackedBy(target, **kind).empty())
+      return "pipeline schedule " + layout.schedule;
+  }
+  if (!llvm::is_contained(target.precisions, layout.precision))
+    return "products in " + toString(layout.precision).str();
+  return "";
+}
+
+std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ModelShape &model,
+                                const ParallelLayout &layout) {
+  if (std::string part = lackedBy(target, layout); !part.empty())
+    return part;
+  if (layout.cp > 1 && model.moe && !target.expertsOfCutSequences)
+    return "experts with context parallelism (cp " + std::to_string(layout.cp) + ")";
+  // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
+  int64_t group = model.heads / model.kvHeads, byHead = layout.tp;
+  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
+    --byHead;
+  bool divides = byHead > 1 || group % layout.tp == 0;
+  if (!divides && layout.tp > model.kvHeads)
+    return llvm::formatv("{0} key-value heads of {1} query heads each on tp {2}", model.kvHeads, group, layout.tp);
+  if (layout.tp > model.ffn || layout.tp > model.vocab)
+    return llvm::formatv("a feed-forward width of {0} or a vocabulary of {1} on tp {2}", model.ffn, model.vocab,
+                         layout.tp);
+  return "";
+}
+
+std::string mlir::ppc::precisionsText(const TargetCapabilities &target) {
+  return llvm::join(llvm::map_range(target.precisions, [](Precision precision) { return toString(precision).str(); }),
+                    " and ");
+}
