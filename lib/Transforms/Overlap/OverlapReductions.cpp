@@ -49,7 +49,6 @@ public:
         precision(precisionOf(cast<ModuleOp>(functions.getOp()))) {}
 
   void run();
-  int64_t moved = 0, made = 0;
 
 private:
   void findRuns();
@@ -280,7 +279,6 @@ void DeviceOverlap::addCollectives() {
                                            FlatSymbolRefAttr::get(context, bucket.stream));
     lastOf[bucket.stream] = collective->getResult(0);
     before = collective;
-    ++made;
   }
   SmallVector<Value> tokens(updateRun.getAfter());
   for (auto [stream, token] : lastOf)
@@ -310,10 +308,8 @@ void DeviceOverlap::run() {
   makeEarly();
   func::FuncOp code = codeOf(update);
   for (const Bucket &bucket : buckets)
-    for (const Ready *part : bucket.parts) {
+    for (const Ready *part : bucket.parts)
       takeOut(part->reduction, update, code);
-      ++moved;
-    }
   addCollectives();
 }
 
@@ -337,10 +333,7 @@ struct OverlapReductionsPass : impl::OverlapReductionsPassBase<OverlapReductions
     SymbolTable functions(module);
     ProgramSymbols symbols(program);
     for (DeviceOp device : program.getDevices()) {
-      DeviceOverlap overlap(device, symbols, functions, *machine, buckets);
-      overlap.run();
-      moved += overlap.moved;
-      made += overlap.made;
+      DeviceOverlap(device, symbols, functions, *machine, buckets).run();
     }
   }
 

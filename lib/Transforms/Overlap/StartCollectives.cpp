@@ -109,7 +109,6 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
             ++own;
             work += flight.work;
           }
-      started += own;
       if (own)
         remark::passed(function.getLoc(), remark::RemarkOpts::name("collectives").category("ppc-overlap"))
             << llvm::formatv("{0}: {1} collectives run beside {2} ops", function.getSymName(), own, work).str();

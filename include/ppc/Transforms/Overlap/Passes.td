@@ -26,8 +26,6 @@ def OverlapReductionsPass : Pass<"ppc-overlap-reductions", "ModuleOp"> {
   let options = [
     Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">,
     Option<"buckets", "buckets", "int64_t", "0", "as many buckets for each group, whatever they cost; 0: by cost">];
-  let statistics = [Statistic<"moved", "reductions-moved", "reductions taken out of updates">,
-                    Statistic<"made", "buckets-made", "collective actions added">];
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
 }
 
@@ -42,7 +40,6 @@ def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
     Requires: buffers (one-shot bufferization), of which different arguments and allocations do not overlap. Before `ppc-assign-offsets`: what is
     in flight lives until it has been waited for. Remarks of the category `ppc-overlap` count what moved.
   }];
-  let statistics = [Statistic<"started", "collectives-started", "collectives that run beside other ops">];
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
 }
 
