@@ -92,7 +92,7 @@ bool LocalTransport::helpAny() {
   return false;
 }
 
-template <typename Condition> void LocalTransport::helpUntil(const Pending &shown, double deadline, Condition done) {
+void LocalTransport::helpUntil(const Pending &shown, double deadline, const std::function<bool()> &done) {
   Waiting waiting(world.status(me), shown.name, shown.first, shown.key);
   while (!done()) {
     uint32_t before = bell(me).load();

@@ -7,6 +7,7 @@
 #include "runtime/host/BounceSpace.h"
 #include "runtime/host/LocalWorld.h"
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -86,7 +87,7 @@ private:
   bool deliver(const Pending &pending) const;
   void ringMembers(int64_t group) const;
   // Helps until `done` holds or now() has reached the deadline; tells the launcher that it waits for `shown`.
-  template <typename Condition> void helpUntil(const Pending &shown, double deadline, Condition done);
+  void helpUntil(const Pending &shown, double deadline, const std::function<bool()> &done);
   double nextLook(double deadline) const;
   // Takes the result where it belongs and forgets the request.
   void finish(std::vector<Pending>::iterator pending);
