@@ -72,7 +72,7 @@ static std::string explainSchedules(const PlanRequest &request, const BoundedSpa
   llvm::Expected<StepSchedule> schedule = resolveSchedule(request.job, layout);
   llvm::Error error = schedule ? checkPipelineShape(*schedule->kind, schedule->shape) : schedule.takeError();
   if (error)
-    return llvm::toString(std::move(error));
+    return "no schedule is left, as for " + toString(layout) + ": " + llvm::toString(std::move(error));
   return llvm::formatv("the constraints leave no schedule for pp {0} and {1} micro-batches of {2}", layout.pp,
                        layout.microBatches(request.job), layout.microBatch)
       .str();
@@ -191,7 +191,9 @@ Infeasibility mlir::ppc::explainShape(const PlanRequest &request, SearchEngine &
     }
   result.reason = checkPins(request);
   if (result.reason.empty() && product > devices)
-    result.reason = llvm::formatv("{0} needs {1} devices, there are {2}", factors, product, devices).str();
+    result.reason = llvm::formatv("{0} needs {1} devices, there are {2} of cluster {3}", factors, product, devices,
+                                  request.cluster.name)
+                        .str();
   if (result.reason.empty())
     result.reason =
         llvm::formatv(

@@ -144,9 +144,9 @@ double JsonReader::positive(llvm::StringRef key, std::optional<double> fallback)
     return fallback.value_or(1);
   }
   std::optional<double> number = value->getAsNumber();
-  if (number && std::isfinite(*number) && *number > 0)
+  if (number && *number >= limits::leastEpsilon && *number <= limits::learningRate)
     return *number;
-  reject(key, "a number > 0");
+  reject(key, number && *number > 0 ? "a number that 32 bits hold" : "a number > 0");
   return fallback.value_or(1);
 }
 

@@ -1,5 +1,6 @@
 // Formatting of reports.
 #include "runtime/core/Metrics.h"
+#include "ppc/Support/Limits.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/PeakRate.h"
 
@@ -56,6 +57,8 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
   if (options.quiet)
     return;
   bool print = reported == 1 || report.evaluated || report.step == options.steps || report.step % printEvery == 0;
+  silent += report.seconds;
+  print |= !options.printEvery && silent >= mlir::ppc::limits::silentSeconds; // many steps by 50 may be long
   if (progress && print)
     std::fprintf(stderr, "\r\033[K");
   if (print) {
@@ -67,6 +70,7 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
       std::printf(" eval_loss %.7g", report.evalLoss);
     std::printf("\n");
     std::fflush(stdout);
+    silent = 0;
   }
   if (progress)
     drawProgress(report.step, report.loss);

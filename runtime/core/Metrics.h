@@ -60,6 +60,7 @@ private:
   double firstSeconds = 0, otherSeconds = 0;
   double firstWaited = 0, otherWaited = 0; // for communication, in these
   double lastDrawing = 0;
+  double silent = 0; // seconds of steps since a line was printed
   bool warned = false;
   Traffic previous;
 };

@@ -43,7 +43,7 @@ struct Options {
   std::string saveWeights;
   std::string weightType = "f32";
   int64_t weightFileBytes = int64_t(5) << 30;
-  int64_t printEvery = 0; // 0: about 50 lines
+  int64_t printEvery = 0; // 0: about 50 lines, and one every 6 s
   int64_t threads = 0;    // 0: cores / ranks
   bool quiet = false;
   bool showPlan = false;

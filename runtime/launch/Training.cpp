@@ -1,5 +1,6 @@
 // Preparation, the step loop, and what is measured in it.
 #include "runtime/launch/Training.h"
+#include "ppc/Support/Limits.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/FiniteCheck.h"
@@ -237,12 +238,11 @@ int64_t Training::evaluationBatches() const {
 }
 
 double Training::evaluate(PlanExecutor &executor, bool speaks) const {
-  constexpr double secondsBetweenNotes = 10;
   int64_t batches = evaluationBatches();
   double sum = 0, start = now(), told = start;
   for (int64_t batch = 0; batch < batches; ++batch) {
     sum += executor.evaluate(batch, *heldOut);
-    if (!speaks || now() - told < secondsBetweenNotes)
+    if (!speaks || now() - told < mlir::ppc::limits::silentSeconds)
       continue;
     told = now();
     std::fprintf(stderr, "note: %lld of %lld batches are evaluated, about %.0f s left\n", (long long)batch + 1,

@@ -42,7 +42,7 @@ public:
   /// Each reads one key. A key that is absent or null gives the fall-back; without one that is an error.
   int64_t integer(llvm::StringRef key, int64_t minimum, std::optional<int64_t> fallback = std::nullopt);
   double number(llvm::StringRef key, std::optional<double> fallback = std::nullopt);
-  /// A number > 0.
+  /// A number > 0, in 32 bits too.
   double positive(llvm::StringRef key, std::optional<double> fallback = std::nullopt);
   bool boolean(llvm::StringRef key, std::optional<bool> fallback = std::nullopt);
   std::string string(llvm::StringRef key, std::optional<std::string> fallback = std::nullopt);

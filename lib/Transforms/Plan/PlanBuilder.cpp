@@ -5,6 +5,7 @@
 #include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/Planning/Chain/StageCutter.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
+#include "ppc/Support/Limits.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ppc {
@@ -66,8 +67,8 @@ FailureOr<SmallVector<LayerCost>> PlanBuilder::layerCosts() {
     auto layer = op->getAttrOfType<IntegerAttr>(attr::layer);
     if (!layer)
       return WalkResult::advance();
-    if (layer.getInt() < 0) {
-      op->emitOpError() << "has ppc.layer " << layer.getInt() << ", expected 0 or more";
+    if (layer.getInt() < 0 || layer.getInt() > limits::moduleOps) {
+      op->emitOpError() << "has ppc.layer " << layer.getInt() << ", expected 0 to " << limits::moduleOps;
       return WalkResult::interrupt();
     }
     if (size_t(layer.getInt()) >= flops.size())
@@ -89,7 +90,7 @@ FailureOr<SmallVector<int64_t>> PlanBuilder::cutStagesByPins(ArrayRef<LayerCost>
   if (layersPerStage.empty()) {
     llvm::Expected<StageCut> cut = cutStages(layers, pp * vp);
     if (!cut)
-      return module.emitError() << llvm::toString(cut.takeError());
+      return module.emitError() << llvm::toString(cut.takeError()) << " (pp " << pp << " x vp " << vp << ")";
     return llvm::to_vector(cut->firstLayer);
   }
   if (int64_t(layersPerStage.size()) != pp * vp)
@@ -197,7 +198,8 @@ FailureOr<PlanAttr> PlanBuilder::build() {
     return failure();
   int64_t microBatches = batch / (dp * microBatch);
   if (auto known = makePipelineSchedule(schedule, {pp, microBatches, vp}); !known)
-    return module.emitError() << llvm::toString(known.takeError());
+    return module.emitError() << llvm::toString(known.takeError()) << " (pp " << pp << " x vp " << vp << ", "
+                              << microBatches << " micro-batches of " << microBatch << " sequences)";
 
   FailureOr<DictionaryAttr> recomputed = recomputeOf(*stages, int64_t(layers->size()) - 2);
   if (failed(recomputed))

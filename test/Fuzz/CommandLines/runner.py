@@ -151,7 +151,8 @@ def names_something(message, bench, case, texts):
     said = set(re.findall(r"[a-z0-9_]{2,}", message.lower())) - {"error", "the", "for", "and"}
     given = {value for _, value in case["options"] if value and value.isdigit()} & set(re.findall(r"\d+", message))
     short = {word for word in bench.arguments(case) if re.fullmatch(r"-\w|\.", word)}  # -o, and the folder here
-    return bool(words & said) or bool(given) or any(f" {word}:" in message for word in short)
+    missing = re.search(r"(?<![\w-])--[a-z]", message)  # an option that was not given
+    return bool(words & said) or bool(given) or bool(missing) or any(f" {word}:" in message for word in short)
 
 
 def judge(bench, case, outcome, texts):

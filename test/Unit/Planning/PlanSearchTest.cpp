@@ -317,7 +317,9 @@ TEST(PlanSearch, SaysWhatBindsAndWhatIsNearest) {
   EXPECT_EQ(heads.limit, Infeasibility::Limit::Shape);
   EXPECT_EQ(heads.reason, "tp 64 is more than the 32 heads");
   Infeasibility chunks = reasonOf({{"pp", "4"}, {"schedule", "zbv"}, {"vp", "3"}});
-  EXPECT_EQ(chunks.reason.substr(0, 23), "pipeline schedule \"zbv\"");
+  EXPECT_EQ(chunks.reason.substr(0, 29), "no schedule is left, as for d");
+  EXPECT_NE(chunks.reason.find("vp 3"), std::string::npos);
+  EXPECT_NE(chunks.reason.find("pipeline schedule \"zbv\""), std::string::npos);
   ASSERT_FALSE(chunks.relaxations.empty());
   request.refuse = [](const ParallelLayout &) { return std::string("everything"); };
   Infeasibility refused = reasonOf({});
