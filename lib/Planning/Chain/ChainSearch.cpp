@@ -255,7 +255,7 @@ void ChainSearch::expand(const Grid &grid) {
       break; // nothing must be
     llvm::Expected<ChainPlan> plan = pricer.plan(layout, limit);
     if (!plan) {
-      impossible = llvm::toString(plan.takeError());
+      impossible = toString(layout) + ": " + llvm::toString(plan.takeError());
       continue;
     }
     fits |= plan->cost.fits;
@@ -315,7 +315,7 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
                         toString(limit), toString(smallest->cost.peakMemory), toString(smallest->layout))
               .str();
     else if (!impossible.empty())
-      result.reason = impossible;
+      result.reason = "no layout can be run as asked; the last one tried was " + impossible;
     else if (!refused.empty())
       result.reason = "every layout needs " + refused;
     else
