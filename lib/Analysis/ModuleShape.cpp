@@ -28,6 +28,7 @@ template <typename Shape, typename Visit> static void forEachField(Shape &shape,
   visit("ffn_bias", shape.ffnBias);
   visit("query_key_norm", shape.queryKeyNorm);
   visit("embedding_norm", shape.embeddingNorm);
+  visit("scales_embedding", shape.scalesEmbedding);
   visit("position", shape.position);
   visit("rotary_fraction", shape.rotaryFraction);
   visit("max_positions", shape.maxPositions);

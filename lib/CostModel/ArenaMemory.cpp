@@ -1,4 +1,5 @@
 #include "ArenaMemory.h"
+#include "CompiledState.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -95,6 +96,11 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size
   bool cut = layout.sequenceParallel;
   double wide = sizes.wide, narrow = sizes.narrow, tokens = sizes.tokens;
   double heads = largestShare(model.heads, layout.tp), kvHeads = largestShare(model.kvHeads, layout.tp);
+  if (!model.latent) { // padded
+    HeadCut parts = compiledHeads(context);
+    kvHeads = largestShare(model.kvHeads, parts.heads);
+    heads = kvHeads * largestShare(model.heads / model.kvHeads, parts.group);
+  }
   double queries = tokens * heads * double(model.queryHeadDim()),
          keys = tokens * kvHeads * double(model.queryHeadDim());
   double values = tokens * kvHeads * double(model.valueHeadDim()),

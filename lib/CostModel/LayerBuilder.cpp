@@ -26,6 +26,22 @@ static double keptShare(Precision precision) { return std::min(1.0, std::max(1.0
 
 static int64_t extent(double value) { return std::max<int64_t>(1, std::llround(std::ceil(value - 1e-9))); }
 
+Seconds mlir::ppc::productTime(const Device &device, const LayerProduct &product) {
+  const GemmShape &shape = product.shape;
+  Seconds each = product.groups ? groupedGemmTime(device, product.precision, product.groups, shape.m, shape.n, shape.k)
+                                : gemmTime(device, product.precision, shape);
+  return double(product.calls) * each;
+}
+
+void LayerBuilder::multiply(LayerOp &op, const LayerProduct &product) {
+  Seconds time = productTime(context.device(), product);
+  (product.when == When::Forward    ? op.forward
+   : product.when == When::Backward ? op.backward
+                                    : op.weightGradient) += time;
+  if (context.stack.arena)
+    op.products.push_back(product);
+}
+
 LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved,
                                int kernels) {
   const Device &device = context.device();
@@ -33,9 +49,9 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   kernels *= slices;
   int64_t m = extent(rows / slices), columns = extent(n * slices / kernels), depth = extent(k);
   LayerOp &op = add(name, OpClass::Gemm);
-  op.forward = kernels * gemmTime(device, precision, {1, m, columns, depth});
-  op.backward = kernels * gemmTime(device, precision, {1, m, depth, columns});
-  op.weightGradient = kernels * gemmTime(device, precision, {1, columns, depth, m, /*outerK=*/true});
+  multiply(op, {When::Forward, precision, {1, m, columns, depth}, 0, 0, kernels});
+  multiply(op, {When::Backward, precision, {1, m, depth, columns}, 0, 0, kernels});
+  multiply(op, {When::WeightGradient, precision, {1, columns, depth, m, /*outerK=*/true}, 0, 0, kernels});
   op.forwardCut = op.forward;
   op.backwardCut = op.backward;
   if (context.stack.overlapTensorParallel && context.layout.tp > 2) {
@@ -56,7 +72,6 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
     op.backwardKernels += kernels;
   }
   op.flops = Flops(2 * rows * n * k);
-  op.backwardFlops = 2 * op.flops;
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + weights));
   op.saved = saved * (keptShare(precision) * context.activationScale());
   op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
@@ -96,20 +111,17 @@ LayerOp &LayerBuilder::linearBf16(llvm::StringRef name, double rows, double n, d
 }
 
 LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved) {
-  const Device &device = context.device();
   Precision precision = context.layout.precision;
   int slices = int(context.slices);
   int64_t m = extent(rows / slices), columns = extent(n), depth = extent(k);
   LayerOp &op = add(name, OpClass::Gemm);
-  op.forward = slices * groupedGemmTime(device, precision, groups, m, columns, depth);
-  op.backward = slices * groupedGemmTime(device, precision, groups, m, depth, columns);
-  op.weightGradient =
-      slices *
-      gemmTime(device, precision, {groups, columns, depth, extent(rows / slices / double(groups)), /*outerK=*/true});
+  multiply(op, {When::Forward, precision, {1, m, columns, depth}, groups, 0, slices});
+  multiply(op, {When::Backward, precision, {1, m, depth, columns}, groups, 0, slices});
+  int64_t each = extent(rows / slices / double(groups));
+  multiply(op, {When::WeightGradient, precision, {groups, columns, depth, each, /*outerK=*/true}, 0, 0, slices});
   op.forwardKernels = slices;
   op.backwardKernels = 2 * slices;
   op.flops = Flops(2 * rows * n * k);
-  op.backwardFlops = 2 * op.flops;
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + double(groups) * n * k));
   op.saved = saved * (keptShare(precision) * context.activationScale());
   op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
@@ -134,15 +146,16 @@ void LayerBuilder::quantizeExperts(int64_t groups, double rows, double n, double
   op.backwardKernels = 2 * op.forwardKernels;
 }
 
-LayerOp &LayerBuilder::batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved) {
-  const Device &device = context.device();
+LayerOp &LayerBuilder::batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved,
+                               int64_t skipped) {
   int64_t b = extent(batch), rows = extent(m), columns = extent(n), depth = extent(k);
+  Precision precision = context.activationPrecision();
   LayerOp &op = add(name, OpClass::Gemm);
-  op.forward = gemmTime(device, context.activationPrecision(), {b, rows, columns, depth});
-  op.backward = gemmTime(device, context.activationPrecision(), {b, rows, depth, columns}) +
-                gemmTime(device, context.activationPrecision(), {b, columns, depth, rows, /*outerK=*/true});
+  multiply(op, {When::Forward, precision, {b, rows, columns, depth}, 0, skipped});
+  multiply(op, {When::Backward, precision, {b, rows, depth, columns}, 0, skipped});
+  multiply(op, {When::Backward, precision, {b, columns, depth, rows, /*outerK=*/true}, 0, skipped});
   op.backwardKernels = 2;
-  op.flops = Flops(2 * batch * m * n * k);
+  op.flops = Flops(2 * batch * (m * n * k - double(skipped)));
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * batch * (m * n + m * k + n * k));
   op.saved = saved * context.activationScale();
   return op;

@@ -25,8 +25,10 @@ public:
   /// `gradient`: whether kernels of their own do it for the operand and for the gradient of the result.
   LayerOp &experts(llvm::StringRef name, int64_t groups, double rows, double n, double k, Bytes saved);
   void quantizeExperts(int64_t groups, double rows, double n, double k, bool operand, bool gradient);
-  /// A product of activations, in bf16: forward, and the gradients of both operands.
-  LayerOp &batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved);
+  /// A product of activations, in bf16: forward, and the gradients of both operands. `skipped`: as of LayerProduct.
+  LayerOp &batched(llvm::StringRef name, double batch, double m, double n, double k, Bytes saved, int64_t skipped = 0);
+  /// A product that `op` does besides what it did so far.
+  void multiply(LayerOp &op, const LayerProduct &product);
   /// Memory-bound kernels: bytes read and written in forward and backward, spread over that many kernels.
   LayerOp &stream(llvm::StringRef name, double forwardBytes, double backwardBytes, int forwardKernels,
                   int backwardKernels, Bytes saved);
@@ -42,6 +44,7 @@ public:
   LayerProgram &result() { return program; }
 
 private:
+  using When = LayerProduct::When;
   LayerOp &product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved,
                    int kernels);
   /// Operands, gradients and weights (elements of each) brought to the layout's precision, if it is below 16 bits.

@@ -2,6 +2,7 @@
 
 #include "CompiledState.h"
 #include "LayerBuilder.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <numeric>
 
@@ -9,77 +10,127 @@ using namespace mlir::ppc;
 
 namespace {
 
-/// Writes down what the layers of one device do.
-class DeviceLedger {
-public:
-  DeviceLedger(Ledger &ledger, int64_t device, int64_t microBatches, bool splitBackward, bool selective)
-      : ledger(ledger), device(device), microBatches(microBatches), selective(selective),
-        weightPhase(splitBackward ? LedgerPhase::WeightGradient : LedgerPhase::Backward) {}
+/// Layers of one kind on one device.
+struct LayersOf {
+  int64_t device;
+  const LayerProgram &program;
+  int64_t layers, recomputed; // of the former, as a whole
+  bool isAlone; // an embedding without a norm, a factor or layers on its stage, where all of backward is the gradient
+                // of weights
+};
 
-  /// `layers` of them, of which `recomputed` are computed again as a whole.
-  /// `isAlone`: an embedding without a norm or layers on its stage, where all of backward is the gradient of weights.
-  void add(const LayerProgram &program, int64_t layers, int64_t recomputed, bool isAlone) {
-    for (const LayerOp &op : program.ops) {
-      int64_t again = op.endsLayer ? 0 : recomputed;
+/// Writes down how often what stands in programs of layers is done in a step.
+class LayerRows {
+public:
+  LayerRows(const PricingContext &context, const StepDetail &detail)
+      : microBatches(context.layout.microBatches(context.job)),
+        selective(context.layout.recompute == Recompute::Selective),
+        weightPhase(detail.schedule->splitsBackward ? LedgerPhase::WeightGradient : LedgerPhase::Backward) {}
+
+  void addTransfers(const LayersOf &place, std::vector<TransferRow> &rows) const {
+    for (const LayerOp &op : place.program.ops)
       for (LayerTransfer transfer : op.transfers) {
-        if (isAlone && transfer.when == LayerTransfer::When::Backward)
+        if (place.isAlone && transfer.when == LayerTransfer::When::Backward)
           transfer.when = LayerTransfer::When::AgainForWeights;
-        addTransfer(transfer, layers, again, recomputed);
+        addTransfer(place, transfer, op.endsLayer ? 0 : place.recomputed, rows);
       }
-      addWork(op, layers, selective && op.attentionCore ? layers : again);
+  }
+
+  void addProducts(const LayersOf &place, std::vector<ProductRow> &rows) const {
+    for (const LayerOp &op : place.program.ops) {
+      int64_t again = selective && op.attentionCore ? place.layers : op.endsLayer ? 0 : place.recomputed;
+      for (const LayerProduct &product : op.products) {
+        auto row = [&](LedgerPhase phase, int64_t times) {
+          rows.push_back({place.device, phase, op.attentionCore, product, times * microBatches});
+        };
+        switch (product.when) {
+        case LayerProduct::When::Forward:
+          row(LedgerPhase::Forward, place.layers);
+          row(LedgerPhase::Backward, again);
+          break;
+        case LayerProduct::When::Backward:
+          row(LedgerPhase::Backward, place.layers);
+          break;
+        case LayerProduct::When::WeightGradient:
+          row(weightPhase, place.layers);
+          break;
+        }
+      }
     }
   }
 
 private:
-  void addTransfer(const LayerTransfer &transfer, int64_t layers, int64_t again, int64_t recomputed) {
-    auto row = [&](LedgerPhase phase, int64_t times) {
-      ledger.transfers.push_back({device, phase, transfer.kind, transfer.members(), transfer.elementBits,
-                                  transfer.elements, transfer.calls * times * microBatches});
+  void addTransfer(const LayersOf &place, const LayerTransfer &transfer, int64_t again,
+                   std::vector<TransferRow> &rows) const {
+    auto add = [&](LedgerPhase phase, int64_t times) {
+      TransferRow row = rowOf(transfer);
+      row.device = place.device;
+      row.phase = phase;
+      row.calls *= times * microBatches;
+      rows.push_back(row);
     };
     switch (transfer.when) {
     case LayerTransfer::When::Forward:
-      row(LedgerPhase::Forward, layers);
-      row(LedgerPhase::Backward, again);
+      add(LedgerPhase::Forward, place.layers);
+      add(LedgerPhase::Backward, again);
       break;
     case LayerTransfer::When::Backward:
-      row(LedgerPhase::Backward, layers);
+      add(LedgerPhase::Backward, place.layers);
       break;
     case LayerTransfer::When::Again:
-      row(LedgerPhase::Backward, layers - recomputed);
+      add(LedgerPhase::Backward, place.layers - place.recomputed);
       break;
     case LayerTransfer::When::AgainForWeights:
-      row(weightPhase, layers - recomputed);
+      add(weightPhase, place.layers - place.recomputed);
       break;
     }
   }
 
-  void addWork(const LayerOp &op, int64_t layers, int64_t again) {
-    bool attention = op.attentionCore;
-    auto row = [&](LedgerPhase phase, double flops) {
-      ledger.work.push_back({device, phase, attention, int64_t(flops) * microBatches});
-    };
-    row(LedgerPhase::Forward, double(layers) * op.flops.value);
-    row(LedgerPhase::Backward, double(again) * op.flops.value);
-    if (attention) {
-      row(LedgerPhase::Backward, double(layers) * op.backwardFlops.value);
-      return;
-    }
-    row(LedgerPhase::Backward, double(layers) * op.backwardFlops.value / 2);
-    row(weightPhase, double(layers) * op.backwardFlops.value / 2);
-  }
-
-  Ledger &ledger;
-  int64_t device, microBatches;
+  int64_t microBatches;
   bool selective;
   LedgerPhase weightPhase;
 };
 
 } // namespace
 
+/// Every kind of layer of every virtual stage.
+template <typename Visit>
+static void forEachLayers(const PricingContext &context, const StepDetail &detail, Visit visit) {
+  for (auto [device, held] : llvm::enumerate(detail.chunks))
+    for (const PipelineChunk &chunk : held) {
+      const ChunkCost &cost = detail.costs.chunks[chunk.stage];
+      bool isAlone =
+          cost.count[int(LayerKind::Embedding)] == std::accumulate(cost.count.begin(), cost.count.end(), int64_t(0)) &&
+          !context.model.embeddingNorm && !context.model.scalesEmbedding;
+      for (int kind = 0; kind < layerKinds; ++kind)
+        if (cost.count[kind])
+          visit(
+              LayersOf{int64_t(device), detail.costs.programs[kind], cost.count[kind], cost.recomputed[kind], isAlone});
+    }
+}
+
+std::vector<ProductRow> mlir::ppc::priceProducts(const PricingContext &context, const StepDetail &detail) {
+  std::vector<ProductRow> rows;
+  LayerRows layers(context, detail);
+  forEachLayers(context, detail, [&](const LayersOf &place) { layers.addProducts(place, rows); });
+  return rows;
+}
+
 int64_t mlir::ppc::compiledMessage(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
   int64_t parts = layout.sequenceParallel ? layout.tp : 1;
   return layout.microBatch * int64_t(largestShare(context.job.sequence / layout.cp, parts)) * context.model.hidden;
+}
+
+/// Bytes of the slots of micro-batches on a device: of each virtual stage as many as its schedule needs.
+static double slotBytes(const StepDetail &detail, llvm::ArrayRef<int64_t> slots, int64_t device) {
+  double bytes = 0;
+  for (const PipelineChunk &chunk : detail.chunks[device]) {
+    const ChunkCost &cost = detail.costs.chunks[chunk.stage];
+    bytes += double(slots[chunk.stage]) *
+             (cost.kept + (detail.schedule->splitsBackward ? cost.keptForWeights : Bytes(0))).value;
+  }
+  return bytes;
 }
 
 Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &detail) {
@@ -92,21 +143,22 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
       ledger.transfers.push_back({device, phase, TransferKind::Message, MemberSet(2, (to - device) * stride), 32,
                                   compiledMessage(context), microBatches});
   };
+  std::vector<int64_t> slots;
+  llvm::StringRef name = layout.pp == 1 ? llvm::StringRef(layout.schedule) : detail.schedule->name;
+  if (llvm::Expected<PipelineSchedule> schedule = makePipelineSchedule(name, detail.shape))
+    slots = slotsPerStage(*schedule);
+  else
+    llvm::consumeError(schedule.takeError());
   std::vector<int64_t> deviceOf(chunks.size());
   for (int64_t device = 0; device < layout.pp; ++device)
     for (const PipelineChunk &chunk : detail.chunks[device])
       deviceOf[chunk.stage] = device;
+  LayerRows layers(context, detail);
+  forEachLayers(context, detail, [&](const LayersOf &place) { layers.addTransfers(place, ledger.transfers); });
+  for (const ProductRow &row : priceProducts(context, detail))
+    ledger.work.push_back({row.device, row.phase, row.attention, row.product.flops() * row.product.calls * row.times});
   for (int64_t device = 0; device < layout.pp; ++device) {
-    DeviceLedger rows(ledger, device, microBatches, detail.schedule->splitsBackward,
-                      layout.recompute == Recompute::Selective);
     for (const PipelineChunk &chunk : detail.chunks[device]) {
-      const ChunkCost &cost = chunks[chunk.stage];
-      bool isAlone =
-          cost.count[int(LayerKind::Embedding)] == std::accumulate(cost.count.begin(), cost.count.end(), int64_t(0)) &&
-          !context.model.embeddingNorm;
-      for (int kind = 0; kind < layerKinds; ++kind)
-        if (cost.count[kind])
-          rows.add(detail.costs.programs[kind], cost.count[kind], cost.recomputed[kind], isAlone);
       if (chunk.stage > 0)
         message(device, LedgerPhase::Backward, deviceOf[chunk.stage - 1]);
       if (chunk.stage + 1 < int64_t(chunks.size()))
@@ -119,6 +171,8 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
     memory(MemoryRow::Kind::State, 4 * state.sizes.states);
     memory(MemoryRow::Kind::Gradients, 4 * state.sizes.gradients);
     memory(MemoryRow::Kind::Prepared, 2 * state.sizes.prepared);
+    if (!slots.empty())
+      memory(MemoryRow::Kind::Slots, slotBytes(detail, slots, device));
   }
   ledger.settle();
   return ledger;

@@ -325,19 +325,17 @@ void TransformerLayer::attentionOfProducts(double heads, int64_t window) {
   double headDim = double(model.queryHeadDim()), valueDim = double(model.valueHeadDim());
   // Forward: scores, their mask, maximum, exponential and sum row by row, weighted values. Backward: scores and
   // probabilities again, and both products in both operands.
-  LayerOp &scoresProduct = build.batched("attention scores", batch, queries, keys, headDim, Bytes(0));
-  scoresProduct.backward += scoresProduct.forward;
-  build.batched("attention values", batch, queries, valueDim, keys, Bytes(0));
+  auto skipped = [&](double width) { return int64_t((queries * keys - pairs) * width); };
+  LayerOp &scoresProduct = build.batched("attention scores", batch, queries, keys, headDim, Bytes(0), skipped(headDim));
+  GemmShape again{int64_t(batch), int64_t(queries), int64_t(keys), int64_t(headDim)};
+  build.multiply(scoresProduct,
+                 {LayerProduct::When::Backward, context.activationPrecision(), again, 0, skipped(headDim)});
+  build.batched("attention values", batch, queries, valueDim, keys, Bytes(0), skipped(valueDim));
   build.stream("attention softmax", scores * 2 * 6, scores * 2 * 6, 4, 2, Bytes(outputs * 2));
   build.stream("attention rows", outputs * valueDim * 2 * 2, outputs * valueDim * 2 * 2, 1, 1,
                Bytes(outputs * valueDim * 2));
   for (LayerOp &op : llvm::MutableArrayRef(build.result().ops).take_back(4))
     op.attentionCore = true;
-  auto core = llvm::MutableArrayRef(build.result().ops).take_back(4);
-  core[0].flops = Flops(2 * batch * pairs * headDim);
-  core[0].backwardFlops = 3 * core[0].flops; // scores again, gradients of queries and of keys
-  core[1].flops = Flops(2 * batch * pairs * valueDim);
-  core[1].backwardFlops = 2 * core[1].flops;
   // Probabilities and their gradients.
   build.result().backwardWorkspace =
       std::max(build.result().backwardWorkspace, Bytes(scores * 2 * 2) * context.activationScale());

@@ -86,6 +86,7 @@ void ConfigReader::readGemma() {
   config.normEpsilon = reader.positive("rms_norm_eps", 1e-6);
   config.normWeightOffset = 1;
   config.embeddingScale = std::sqrt(double(shape.hidden));
+  shape.scalesEmbedding = true;
   shape.tiedEmbeddings = reader.boolean("tie_word_embeddings", true);
   shape.attentionBias = shape.outputBias = reader.boolean("attention_bias", false);
   config.attentionDropout = dropout("attention_dropout", 0);

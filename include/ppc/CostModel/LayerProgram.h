@@ -37,6 +37,21 @@ struct LayerTransfer {
   }
 };
 
+/// A product of matrices in the code of a compiled program, of one micro-batch: its seconds and its row in the ledger
+/// are functions of it alone.
+struct LayerProduct {
+  enum class When { Forward, Backward, WeightGradient };
+  When when = When::Forward;
+  Precision precision = Precision::F32; // asked for
+  GemmShape shape;
+  int64_t groups = 0;  // experts that share shape.m rows evenly in one call; 0: no experts
+  int64_t skipped = 0; // multiply-adds of a batch that are not done: of pairs of a query and a key that a mask hides
+  int64_t calls = 1;
+
+  /// Of one call.
+  int64_t flops() const { return 2 * shape.batch * (shape.m * shape.n * shape.k - skipped); }
+};
+
 struct LayerOp {
   llvm::StringRef name; // of static storage: "qkv projection"
   OpClass kind = OpClass::Stream;
@@ -57,7 +72,7 @@ struct LayerOp {
   bool leavesUnit = false;    // communication through network adapters
   // Of compiled programs, for their ledger.
   llvm::SmallVector<LayerTransfer, 0> transfers;
-  Flops backwardFlops;    // of both gradients
+  llvm::SmallVector<LayerProduct, 0> products;
   bool endsLayer = false; // backward reads nothing of it: it is not recomputed with its layer
 };
 
@@ -161,6 +176,8 @@ struct PricingContext {
 
 /// What a collective of a compiled program takes, all calls together: a function of its row alone.
 Seconds transferTime(const PricingContext &context, const TransferRow &row);
+/// What a product takes, all calls together: a function of it alone.
+Seconds productTime(const Device &device, const LayerProduct &product);
 /// The row of a layer's transfer, of one micro-batch.
 TransferRow rowOf(const LayerTransfer &transfer);
 

@@ -7,6 +7,17 @@
 
 namespace mlir::ppc {
 
+/// A product as often as a rank of a device of the pipeline axis does it in a step. The seconds of products are those
+/// of these rows (productTime), and the FLOPs of a ledger are theirs added up.
+struct ProductRow {
+  int64_t device = 0;
+  LedgerPhase phase = LedgerPhase::Forward;
+  bool attention = false;
+  LayerProduct product;
+  int64_t times = 0; // that its calls are done
+};
+std::vector<ProductRow> priceProducts(const PricingContext &context, const StepDetail &detail);
+
 /// Of a step that StepEstimator priced for a stack with `arena`: transfers of each layer as often as it runs, what it
 /// computes and what it computes again; messages; the update. Settled.
 Ledger priceLedger(const PricingContext &context, const StepDetail &detail);

@@ -60,8 +60,9 @@ struct ModelShape {
   bool attentionBias = false; // of the query, key and value projections
   bool outputBias = false;    // of the attention's output projection
   bool ffnBias = false;
-  bool queryKeyNorm = false;  // RMSNorm over each head of queries and keys; the weight has headDim values
-  bool embeddingNorm = false; // a norm right after the embedding (BLOOM)
+  bool queryKeyNorm = false;    // RMSNorm over each head of queries and keys; the weight has headDim values
+  bool embeddingNorm = false;   // a norm right after the embedding (BLOOM)
+  bool scalesEmbedding = false; // the embedding's rows are multiplied by a factor (Gemma)
   PositionKind position = PositionKind::Rotary;
   double rotaryFraction = 1;      // of each head that carries the rotary position (GPT-NeoX: 0.25)
   int64_t maxPositions = 0;       // rows of learned positions, limit of the sequence length; 0: unlimited

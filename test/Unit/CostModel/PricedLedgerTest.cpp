@@ -84,6 +84,52 @@ TEST(PricedLedger, SecondsAreThoseOfTheRows) {
   EXPECT_GT(priced, 200);
 }
 
+/// A machine on which only products and collectives take time.
+void takeTimeOnlyForRows(Cluster &cluster) {
+  Device &device = cluster.groups.front().device;
+  device.memoryBandwidth = BytesPerSecond(1e40);
+  device.launchFloor = Seconds(0);
+  device.communicationShare = 0;
+}
+
+TEST(PricedLedger, SecondsOfProductsAreThoseOfTheRows) {
+  int priced = 0, attention = 0, recomputed = 0;
+  for (unsigned seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    LedgerCase drawn(seed);
+    takeTimeOnlyForRows(drawn.cluster);
+    StepDetail detail;
+    llvm::Expected<StepCost> cost =
+        StepEstimator().estimate(drawn.model, drawn.job, drawn.cluster, drawn.layout, drawn.stack, &detail);
+    if (!cost) { // more stages than layers
+      llvm::consumeError(cost.takeError());
+      continue;
+    }
+    ++priced;
+    PricingContext context(drawn.model, drawn.job, drawn.cluster, drawn.layout, drawn.stack);
+    std::map<int64_t, double> seconds;
+    std::map<std::tuple<int64_t, LedgerPhase, bool>, int64_t> flops;
+    for (const ProductRow &row : priceProducts(context, detail)) {
+      seconds[row.device] += double(row.times) * productTime(context.device(), row.product).value;
+      flops[{row.device, row.phase, row.attention}] += row.times * row.product.calls * row.product.flops();
+      attention += row.attention;
+    }
+    recomputed += drawn.layout.recompute != Recompute::None;
+    double microBatches = double(drawn.layout.microBatches(drawn.job));
+    for (size_t device = 0; device < cost->stages.size(); ++device) {
+      const StageCost &stage = cost->stages[device];
+      Seconds all = stage.forward + stage.backward + stage.weightGradient - stage.communication;
+      EXPECT_TRUE(isNear(all.value * microBatches, seconds[device]))
+          << all.value * microBatches << " " << seconds[device];
+    }
+    for (const WorkRow &row : priceLedger(context, detail).work)
+      EXPECT_EQ(row.flops, (flops[{row.device, row.phase, row.attention}]));
+  }
+  EXPECT_GT(priced, 200);
+  EXPECT_GT(attention, 200);
+  EXPECT_GT(recomputed, 100);
+}
+
 TEST(PricedLedger, RowsOfOtherStacksAreNone) {
   LedgerCase drawn(1);
   drawn.stack = llvm::cantFail(findStack("megatron-core"));
