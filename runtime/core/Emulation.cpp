@@ -65,11 +65,11 @@ std::vector<DeviceDurations> readDurations(const Value &value, const Manifest &m
   if (devices.size() != manifest.devices.size())
     value.at("devices").fail(format("has %zu devices, the program %zu", devices.size(), manifest.devices.size()));
   for (size_t d = 0; d < devices.size(); ++d) {
-    checkKeys(devices[d], {"routines"});
-    std::vector<Value> routines = devices[d].at("routines").list();
+    checkKeys(devices[d], {"bodies"});
+    std::vector<Value> routines = devices[d].at("bodies").list();
     const std::vector<Routine> &known = manifest.devices[d].routines;
     if (routines.size() != known.size())
-      devices[d].at("routines").fail(format("has %zu routines, the program %zu", routines.size(), known.size()));
+      devices[d].at("bodies").fail(format("has %zu bodies, the program %zu routines", routines.size(), known.size()));
     result.emplace_back();
     for (size_t r = 0; r < routines.size(); ++r) {
       checkKeys(routines[r], {"entry", "pieces_s"});
@@ -137,7 +137,7 @@ std::string durationsText(const Manifest &manifest, double slowdown, const std::
     nlohmann::ordered_json routines = nlohmann::ordered_json::array();
     for (size_t r = 0; r < durations[d].size(); ++r)
       routines.push_back({{"entry", manifest.devices[d].routines[r].entry}, {"pieces_s", durations[d][r]}});
-    devices.push_back({{"routines", routines}});
+    devices.push_back({{"bodies", routines}});
   }
   return nlohmann::ordered_json{{"slowdown", slowdown}, {"devices", devices}}.dump(1) + "\n";
 }

@@ -143,8 +143,8 @@ TEST(EmulationFileTest, MistakesNameFileAndKey) {
       {R"({"links": [{"name": "a", "axes": ["dp"], "bytes_per_s": 1e9, "rate": 1}]})",
        ": links[0]: unknown key \"rate\"; known: name, axes, shared_by, bytes_per_s, latency_s"},
       {net + R"(, "durations": {"devices": []}})", ": durations.devices: has 0 devices, the program 2"},
-      {net + R"(, "durations": {"devices": [{"routines": []}, {"routines": []}]}})",
-       ": durations.devices[0].routines: has 0 routines, the program 3"},
+      {net + R"(, "durations": {"devices": [{"bodies": []}, {"bodies": []}]}})",
+       ": durations.devices[0].bodies: has 0 bodies, the program 3 routines"},
   };
   for (const Mistake &mistake : mistakes) {
     std::string path = written("emulation.json", mistake.text);
@@ -174,7 +174,7 @@ TEST(EmulationRunTest, DurationsAreWrittenAndTaken) {
   json text = json::parse(readFile(durations)), second = json::parse(std::string(emulatedLinks) + "}");
   ASSERT_EQ(text["devices"].size(), 2u);
   double forward = 0;
-  for (const json &routine : text["devices"][0]["routines"])
+  for (const json &routine : text["devices"][0]["bodies"])
     if (routine["entry"] == "stage0.forward")
       for (double piece : routine["pieces_s"])
         forward += piece;

@@ -17,7 +17,7 @@ OUTPUTS = {
     "ppc-opt": {"-o", "--log-actions-to", "--profile-actions-to", "--mlir-generate-reproducer", "--mlir-pass-pipeline-crash-reproducer",
                 "--remarks-output-file", "--mlir-print-ir-tree-dir"},
     "program": {"--log", "--trace", "--profile", "--save-parameters", "--save-gradients", "--save-losses", "--save-tokens", "--save-weights",
-                "--checkpoint-dir"},
+                "--checkpoint-dir", "--save-durations"},
 }
 INPUTS = {
     "ppc-compile": {"--cluster", "--plan"},
@@ -25,7 +25,7 @@ INPUTS = {
     "ppc-bench": set(),
     "ppc-bench step": {"--config", "--weights", "--cluster", "--python", "--layout"},
     "ppc-opt": {"--irdl-file", "--load-dialect-plugin", "--load-pass-plugin"},
-    "program": {"--data", "--eval-data", "--tokenizer", "--weights"},
+    "program": {"--data", "--eval-data", "--tokenizer", "--weights", "--emulate"},
 }
 VALUES = {
     "ppc-compile": set("--cp --dp --tp --pp --vp --sp --zero --layers-per-stage --memory --micro-batch --overlap --ranks --recompute --schedule "
@@ -33,7 +33,7 @@ VALUES = {
                        "--epsilon --max-norm --optimizer --weight-decay".split()),
     "ppc-plan": set("--base-bits --freeze-layers --lora --objective --packed-length --prompt-length --mfu --price --tokens --devices "
                     "--global-batch --memory --seq-len --attention --cp --dp --ep --etp --forbid --micro-batch --offload --pin --pp --precision "
-                    "--recompute --schedule --shard-group --sp --tp --vp --zero --emit --explain --top".split()),
+                    "--recompute --schedule --shard-group --sp --tp --vp --zero --emit --explain --target --top".split()),
     "ppc-bench": {"--ranks", "--seconds"},
     "ppc-bench step": {"--global-batch", "--precision", "--repeats", "--seq-len", "--steps"},
     "ppc-opt": set(),
@@ -177,6 +177,8 @@ class Commands:
         yield Command("program, resumed", [self.program, *steps, "--synthetic", "--checkpoint-dir", self.path("run"), "--resume"],
                       [os.path.join(run, name) for name in sorted(os.listdir(run))], files, folders={"--save-weights": ["config.json", "model.safetensors"]})
         yield Command("program, tokens", [self.program, "--data", self.text], [self.text, self.program], ["--save-tokens"], writes=True)
+        network = self.write("network.json", '{"links": []}')
+        yield Command("program, emulated", [self.program, *steps, "--synthetic", "--emulate", network], [network], ["--save-durations"])
         yield Command("program, writing", [self.program, *steps, "--synthetic"], [], files, writes=True, **growing)
 
 

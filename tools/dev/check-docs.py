@@ -23,6 +23,7 @@ NOT_RUN = {
     "installs packages": "setup.sh itself is run by check.sh",
     "builds everything": "check.sh has just done so",
     "takes minutes": "run by hand before a release",
+    "needs a machine that does nothing else": "bodies that end late end the run; test/Runtime emulates",
     "needs mpirun": "test/Integration/mpi.test runs such commands where mpirun is installed",
     "downloads a framework": "the golden files in the tree are its result",
 }

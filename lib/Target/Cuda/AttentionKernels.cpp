@@ -303,7 +303,7 @@ FailureOr<SmallVector<Kernel>> buildAttentionKernels(Operation *op, ModuleOp ker
     ValueRange ins = forward.getIns();
     Value slopes = ins.size() > 3 ? ins[3] : Value();
     if (failed(add("", [&](KernelWriter &w) {
-          AttentionWriter(w, ins, Value(), forward.getScale().convertToDouble(), forward.getCausal(),
+          AttentionWriter(w, ins, forward.getFirst(), forward.getScale().convertToDouble(), forward.getCausal(),
                           forward.getWindow())
               .forward(forward.getOuts()[0], forward.getOuts()[1], slopes);
         })))
@@ -314,7 +314,7 @@ FailureOr<SmallVector<Kernel>> buildAttentionKernels(Operation *op, ModuleOp ker
   ValueRange ins = backward.getIns(), outs = backward.getOuts();
   Value slopes = ins.size() > 6 ? ins[6] : Value();
   auto writer = [&](KernelWriter &w) {
-    return AttentionWriter(w, ins, Value(), backward.getScale().convertToDouble(), backward.getCausal(),
+    return AttentionWriter(w, ins, backward.getFirst(), backward.getScale().convertToDouble(), backward.getCausal(),
                            backward.getWindow());
   };
   if (failed(add("_queries", [&](KernelWriter &w) { writer(w).queryGradient(outs[0], slopes); })) ||
