@@ -164,12 +164,14 @@ private:
     }
     TemplateOp sum = rows;
     sum.name = "log_sum_exp";
+    sum.followsOperand = true;
     sum.factors.back().combiner = Combiner::LogSumExp;
     sum.operands = {logits}, sum.operandFactors = {all}, sum.savedOperands = {true};
     sum.results = {lse}, sum.resultFactors = {kept}, sum.savedResults = {true};
     addOp(std::move(sum), nullptr);
     TemplateOp choose = rows;
     choose.name = "pick";
+    choose.followsOperand = true;
     choose.operands = {logits, targets}, choose.operandFactors = {all, kept}, choose.savedOperands = {true, true};
     choose.results = {pick}, choose.resultFactors = {kept}, choose.savedResults = {false};
     addOp(std::move(choose), nullptr);

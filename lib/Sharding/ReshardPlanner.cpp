@@ -216,9 +216,7 @@ llvm::Expected<ReshardPlan> planReshard(llvm::ArrayRef<LayoutAxis> grid, llvm::A
                                         const ReshardCosts &costs) {
   if (llvm::Error error = verifyEnds(grid, shape, from, to))
     return std::move(error);
-  ReshardGraph graph(grid, shape.vec(), elementBytes, [&](const ReshardStep &step) {
-    return step.bytes + (step.kind == ReshardKind::Slice ? costs.bytesPerSlice : costs.bytesPerCollective);
-  });
+  ReshardGraph graph(grid, shape.vec(), elementBytes, [&](const ReshardStep &step) { return costs.of(step); });
   Layout source = withoutTrivialAxes(from, grid), target = withoutTrivialAxes(to, grid);
   ReshardPlan plan;
   plan.cost = graph.distance(source, target);

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compares what the planner prices of compiled programs with what they do: the rows of both ledgers (docs/Ledger.md).
 
-    ledger.py --build BUILD [--random N] [--seed S] [--verbose] [NAME...]
+    ledger.py --build BUILD [--random N] [--searches N] [--seed S] [--verbose] [NAME...]
 
 Programs are compiled as far as their partition: the layouts of equivalence.py (a name, or a part of one, selects), layouts for the
-models of Reference/Cases, and N random models and layouts as random_layouts.py draws them, each with the seed that draws it again.
+models of Reference/Cases, N random models and layouts as random_layouts.py draws them, each with the seed that draws it again, and the
+final plans of N searches of each kind: over grids of a transformer, over groups of devices (planned for a machine of two kinds, run
+on one), over the ops of programs that are no transformer.
 
 Calls of SMALL bytes and more must be equally many, of each kind, group of ranks, element type and size, in each phase of each
 device. Smaller ones, and those of prepare and update, which are priced together, must move equally many bytes of each kind, group and
@@ -29,6 +31,19 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SMALL = 4096
 CASES = ["--dp 2 --tp 2 --micro-batch 2", "--tp 2 --sp=on --pp 2 --micro-batch 2", "--dp 2 --zero 1 --tp 2 --sp=on --micro-batch 1 --recompute full",
          "--dp 2 --tp 3 --pp 2 --micro-batch 1 --schedule zb1p --recompute selective", "--dp 2 --zero 1 --tp 4 --micro-batch 2"]
+
+
+GROUPS = """name: two kinds
+summary: two fast cores beside two slow ones
+groups:
+  - device: { kind: x86-64 }
+    levels:
+      - { name: shared-memory, kind: shared-memory, size: 2 }
+  - device: { kind: x86-64, peak: { f32: 115e9, bf16: 240e9 } }
+    levels:
+      - { name: shared-memory, kind: shared-memory, size: 2 }
+between: { name: shared-memory, kind: shared-memory, size: 2 }
+"""
 
 
 def entry(row):
@@ -78,10 +93,90 @@ def drawn(scratch, seed):
     return path, shape + layout, f"--seed {seed}: {model['model_type']} {' '.join(shape + layout)}"
 
 
+def searched(scratch, seed):
+    """A random model, planned for random ranks."""
+    path, options, name = drawn(scratch, seed)
+    shape = options[:options.index("--dp")]
+    ranks = random.Random(seed).choice(["2", "4", "6", "8", "12"])
+    return path, [*shape, "--ranks", ranks], f"search, {name.split(':')[0]} --ranks {ranks}: {name}"
+
+
+def grouped(build, scratch, seed):
+    """A random model, planned for two kinds of machines; None: there is no such plan, or none that programs run."""
+    path, options, name = drawn(scratch, seed)
+    shape = options[:options.index("--dp")]
+    cluster, plan = os.path.join(scratch, "groups.yaml"), os.path.join(scratch, f"{seed}.plan.yaml")
+    with open(cluster, "w") as file:
+        file.write(GROUPS)
+    wanted = [option for key in ("--seq-len", "--global-batch") for option in (key, shape[shape.index(key) + 1])]
+    precision = "bf16" if "bf16" in shape else "f32"
+    command = [os.path.join(build, "bin/ppc-plan"), path, *wanted, "--precision", precision, "--cluster", cluster, "--stack", "ppc-host",
+               "--forbid=cp,ep,etp,offload,zero=2,zero=3", "--pin=devices=4", "--emit", "plan", "-o", plan]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    if done.returncode:
+        return None
+    with open(plan) as file:
+        lines = [line for line in file if "stage_groups:" not in line]
+    with open(plan, "w") as file:
+        file.writelines(lines)
+    return path, [*shape, "--ranks", "4", "--plan", plan], f"search over groups, {name}"
+
+
+def towers(scratch, seed):
+    """A random program that no recipe knows, as test/Inputs/Programs/two-towers.mlir, with random pins."""
+    pick = random.Random(seed)
+    batch, tokens, layers = pick.choice([4, 8, 16]), pick.choice([4, 8, 16]), pick.randint(1, 4)
+    stream, wide, narrow, vocab = pick.choice([16, 48]), pick.choice([32, 96, 256]), pick.choice([8, 20, 64]), pick.choice([64, 256])
+    arguments, body, x = [], [], "%x0"
+
+    def parameter(name, rows, columns, shape):
+        arguments.append(f'%{name}: tensor<{shape}xf32> {{ppc.parameter = "{name}", ppc.dims = ["{rows}", "{columns}"], '
+                         'ppc.init = #ppc.init<normal, 0.2>}')
+
+    at, of = [f"{batch}x{tokens}x{width}" for width in (stream, wide, narrow)], 'tensor<{}xf32>'.format
+    parameter("table", "vocab", "stream", f"{vocab}x{stream}")
+    body.append(f"%x0 = ppc.embedding %table, %ids {{ppc.layer = 0 : i64}} : ({of(f'{vocab}x{stream}')}, tensor<{batch}x{tokens}xi32>) -> {of(at[0])}")
+    for i in range(1, layers + 1):
+        def add(text):
+            body.append(text.replace("#", str(i)))
+
+        def product(result, spec, x, weight, shapes):
+            add(f'%{result}# = ppc.matmul "{spec}" {x}, %{weight}# {{ppc.layer = # : i64}} : ({of(shapes[0])}, {of(shapes[1])}) -> {of(shapes[2])}')
+
+        for name, rows, columns, shape in (("u", "wide", "stream", f"{wide}x{stream}"), ("w", "stream", "wide", f"{stream}x{wide}"),
+                                           ("g", "narrow", "stream", f"{narrow}x{stream}"), ("n", "stream", "narrow", f"{stream}x{narrow}")):
+            parameter(f"{name}{i}", rows, columns, shape)
+        product("a", "bsh,wh->bsw", x, "u", (at[0], f"{wide}x{stream}", at[1]))
+        add(f"%b# = ppc.silu %a# {{ppc.layer = # : i64}} : {of(at[1])}")
+        add(f"%c# = ppc.mul %a#, %b# {{ppc.layer = # : i64}} : {of(at[1])}")
+        product("d", "bsw,hw->bsh", "%c#", "w", (at[1], f"{stream}x{wide}", at[0]))
+        product("e", "bsh,nh->bsn", x, "g", (at[0], f"{narrow}x{stream}", at[2]))
+        add(f"%f# = ppc.silu %e# {{ppc.layer = # : i64}} : {of(at[2])}")
+        product("y", "bsn,hn->bsh", "%f#", "n", (at[2], f"{stream}x{narrow}", at[0]))
+        add(f"%z# = ppc.add %d#, %y# {{ppc.layer = # : i64}} : {of(at[0])}")
+        add(f"%x# = ppc.add {x}, %z# {{ppc.layer = # : i64}} : {of(at[0])}")
+        x = f"%x{i}"
+    parameter("head", "vocab", "stream", f"{vocab}x{stream}")
+    logits, last = f"{batch}x{tokens}x{vocab}", f"{{ppc.layer = {layers + 1} : i64}}"
+    body.append(f'%logits = ppc.matmul "bsh,vh->bsv" {x}, %head {last} : ({of(at[0])}, {of(f"{vocab}x{stream}")}) -> {of(logits)}')
+    body.append(f"%nll, %lse = ppc.cross_entropy %logits, %targets {last} : ({of(logits)}, tensor<{batch}x{tokens}xi32>) -> "
+                f"({of(f'{batch}x{tokens}')}, {of(f'{batch}x{tokens}')})")
+    body.append(f"%sum = ppc.reduce #ppc.combiner<sum> %nll dims [0, 1] {last} : {of(f'{batch}x{tokens}')} to tensor<f32>")
+    body.append(f"%loss = ppc.scale %sum by {1 / (batch * tokens):e} {last} : tensor<f32>")
+    inputs = [f'%{name}: tensor<{batch}x{tokens}xi32> {{ppc.input = "{name}", ppc.dims = ["batch", "seq"]}}' for name in ("ids", "targets")]
+    path = os.path.join(scratch, f"{seed}.mlir")
+    with open(path, "w") as file:
+        file.write("func.func @loss(" + ",\n    ".join(inputs + arguments) + ") -> tensor<f32> {\n  " + "\n  ".join(body) +
+                   "\n  return %loss : tensor<f32>\n}\n")
+    options = ["--ranks", pick.choice(["2", "4", "8"]), *pick.choice([[], [], ["--tp", "2"], ["--pp", "2"], ["--dp", "2"], ["--tp", "4"]])]
+    return path, options, f"search over ops, --seed {seed}: {' '.join(options)}, {layers} layers of {batch}x{tokens}, {stream}, {wide}, {narrow}, {vocab}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     parser.add_argument("--random", type=int, default=0, help="random models and layouts besides")
+    parser.add_argument("--searches", type=int, default=0, help="final plans of each kind of search besides")
     parser.add_argument("--seed", type=int, default=1, help="of the first of them")
     parser.add_argument("--verbose", action="store_true", help="print every layout, and all that differs")
     parser.add_argument("names", nargs="*")
@@ -97,6 +192,9 @@ def main():
                     cases.append((path, options.split(), f"{os.path.basename(path)[:-5]} {layout} {precision}"))
         cases = [case for case in cases if not arguments.names or any(name in case[2] for name in arguments.names)]
         cases += [drawn(scratch, seed) for seed in range(arguments.seed, arguments.seed + arguments.random)]
+        seeds = range(arguments.seed, arguments.seed + arguments.searches)
+        cases += [searched(scratch, seed) for seed in seeds] + [towers(scratch, seed) for seed in seeds]
+        cases += [case for case in pool.map(lambda seed: grouped(arguments.build, scratch, seed), seeds) if case]
         jobs = [(name, pool.submit(check, arguments.build, path, options)) for path, options, name in cases]
         for name, job in jobs:
             outcome, lines = job.result()

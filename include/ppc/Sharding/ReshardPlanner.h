@@ -49,6 +49,10 @@ void forEachReshardStep(llvm::ArrayRef<LayoutAxis> grid, llvm::ArrayRef<int64_t>
 struct ReshardCosts {
   double bytesPerCollective = 4096; // latency of a collective, as the bytes that could have been sent meanwhile
   double bytesPerSlice = 1;         // only prefers fewer steps
+
+  double of(const ReshardStep &step) const {
+    return step.bytes + (step.kind == ReshardKind::Slice ? bytesPerSlice : bytesPerCollective);
+  }
 };
 
 struct ReshardPlan {

@@ -93,6 +93,7 @@ TemplatePricing ChainPricer::pricingOf(const ParallelLayout &layout) const {
                        (layout.zero >= 1 ? optimizer / shards : optimizer);
   pricing.gradientBytes = stack.gradientBytes;
   pricing.regather = request.regather;
+  pricing.compiled = request.target != nullptr;
   pricing.allowLayout = request.allowLayout;
   if (request.target)
     pricing.allowLayout = cutsRowsEvenly(axes);

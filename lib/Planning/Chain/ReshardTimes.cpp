@@ -60,8 +60,8 @@ GroupPlacement placeAxes(llvm::ArrayRef<ClusterLevel> levels, llvm::ArrayRef<Lay
   return placement;
 }
 
-ReshardTimes::ReshardTimes(const Cluster &cluster, llvm::ArrayRef<LayoutAxis> grid, int64_t stride)
-    : cluster(cluster), grid(grid) {
+ReshardTimes::ReshardTimes(const Cluster &cluster, llvm::ArrayRef<LayoutAxis> grid, int64_t stride, bool compiled)
+    : cluster(cluster), grid(grid), compiled(compiled) {
   std::vector<ClusterLevel> joined = joinedLevels(cluster);
   for (unsigned set = 0; set < (1u << grid.size()); ++set) {
     std::vector<int> axes;
@@ -111,14 +111,33 @@ Seconds ReshardTimes::time(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, 
   if (!std::includes(from.partial.begin(), from.partial.end(), to.partial.begin(), to.partial.end()) ||
       (bothPartial && from.combiner != to.combiner))
     return Seconds(std::numeric_limits<double>::infinity());
+  if (!compiled)
+    return Seconds(graphOf(shape, elementBytes, from).distance(from, to));
+  auto [known, isNew] =
+      sums.try_emplace({&graphOf(shape, elementBytes, from), from.dims, from.partial, to.dims, to.partial}, Seconds(0));
+  if (isNew)
+    for (const ReshardStep &step : steps(shape, elementBytes, from, to))
+      known->second += stepTime(step);
+  return known->second;
+}
+
+std::vector<ReshardStep> ReshardTimes::steps(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, const Layout &from,
+                                             const Layout &to) {
+  if (from == to)
+    return {};
+  return graphOf(shape, elementBytes, from).path(from, to);
+}
+
+ReshardGraph &ReshardTimes::graphOf(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, const Layout &from) {
   std::vector<int64_t> key = shape.vec();
   key.push_back(elementBytes);
   key.push_back(from.partial.empty() ? -1 : int64_t(from.combiner));
   std::unique_ptr<ReshardGraph> &graph = graphs[key];
   if (!graph)
-    graph = std::make_unique<ReshardGraph>(grid, shape.vec(), elementBytes,
-                                           [this](const ReshardStep &step) { return stepTime(step).value; });
-  return Seconds(graph->distance(from, to));
+    graph = std::make_unique<ReshardGraph>(grid, shape.vec(), elementBytes, [this](const ReshardStep &step) {
+      return compiled ? ReshardCosts().of(step) : stepTime(step).value;
+    });
+  return *graph;
 }
 
 } // namespace mlir::ppc

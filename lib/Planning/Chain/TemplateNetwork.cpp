@@ -17,8 +17,11 @@ static double tensorElements(const TemplateValue &value, const DimFactors &dims,
   return product;
 }
 
-static OpSeconds productSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
-                                llvm::ArrayRef<int64_t> local) {
+using ProductTime = LayerProduct::When;
+
+/// A product of matrices and the gradients that flow through it.
+static llvm::SmallVector<LayerProduct, 0> matrixProducts(const TemplatePricing &pricing, const OpTemplate &layer,
+                                                         const TemplateOp &op, llvm::ArrayRef<int64_t> local) {
   GemmShape shape;
   for (auto [number, size] : llvm::enumerate(local)) {
     bool left = llvm::is_contained(op.operandFactors[0], int(number));
@@ -27,20 +30,61 @@ static OpSeconds productSeconds(const TemplatePricing &pricing, const OpTemplate
     int64_t &extent = left && right ? (result ? shape.batch : shape.k) : left ? shape.m : shape.n;
     extent *= size;
   }
-  const Device &device = pricing.cluster.device();
-  OpSeconds seconds;
-  seconds.forward = gemmTime(device, pricing.precision, shape);
+  llvm::SmallVector<LayerProduct, 0> products{{ProductTime::Forward, pricing.precision, shape}};
   auto addGradient = [&](int operand, const GemmShape &gradient) {
     const TemplateValue &value = layer.values[op.operands[operand]];
-    if (!value.hasGradient)
-      return;
-    Seconds time = gemmTime(device, pricing.precision, gradient);
-    seconds.backward += time;
-    if (value.kind == TemplateValueKind::Parameter)
-      seconds.ofWeights += time;
+    bool isWeight = value.kind == TemplateValueKind::Parameter;
+    if (value.hasGradient)
+      products.push_back({isWeight ? ProductTime::WeightGradient : ProductTime::Backward, pricing.precision, gradient});
   };
   addGradient(0, {shape.batch, shape.m, shape.k, shape.n});
   addGradient(1, {shape.batch, shape.n, shape.k, shape.m, /*outerK=*/true});
+  return products;
+}
+
+/// Fused attention as the products that it computes: of pairs of a query and a key that it sees.
+static llvm::SmallVector<LayerProduct, 0> attentionProducts(const TemplatePricing &pricing, const TemplateOp &op,
+                                                            llvm::ArrayRef<int64_t> local) {
+  const AttentionFactors &roles = op.attention;
+  auto size = [&](int factor) { return factor >= 0 ? local[factor] : 1; };
+  int64_t batch = size(roles.batch) * size(roles.kvHeads) * size(roles.group), queries = size(roles.queries),
+          keys = size(roles.keys), keyWidth = size(roles.headDim),
+          valueWidth = roles.valueDim >= 0 ? size(roles.valueDim) : keyWidth, pairs = 0;
+  for (int64_t query = 0; query < queries; ++query) {
+    int64_t last = roles.causal ? std::clamp<int64_t>(query + 1 + keys - queries, 0, keys) : keys;
+    pairs += roles.window ? std::min(last, roles.window) : last;
+  }
+  llvm::SmallVector<LayerProduct, 0> products;
+  auto add = [&](ProductTime when, int64_t width, int64_t calls) {
+    products.push_back(
+        {when, pricing.precision, {batch, queries, keys, width}, 0, (queries * keys - pairs) * width, calls});
+  };
+  add(ProductTime::Forward, keyWidth, 1);
+  add(ProductTime::Forward, valueWidth, 1);
+  add(ProductTime::Backward, keyWidth, 3); // scores again, gradients of queries and of keys
+  add(ProductTime::Backward, valueWidth, 2);
+  return products;
+}
+
+llvm::SmallVector<LayerProduct, 0> productsOf(const TemplatePricing &pricing, const OpTemplate &layer,
+                                              const TemplateOp &op, const OpStrategy &strategy) {
+  std::vector<int64_t> local = localFactorSizes(op, strategy, pricing.grid);
+  if (op.kernel == TemplateKernel::Product)
+    return matrixProducts(pricing, layer, op, local);
+  if (op.kernel == TemplateKernel::Attention)
+    return attentionProducts(pricing, op, local);
+  return {};
+}
+
+static OpSeconds productSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
+                                llvm::ArrayRef<int64_t> local) {
+  OpSeconds seconds;
+  for (const LayerProduct &product : matrixProducts(pricing, layer, op, local)) {
+    Seconds time = productTime(pricing.cluster.device(), product);
+    (product.when == ProductTime::Forward ? seconds.forward : seconds.backward) += time;
+    if (product.when == ProductTime::WeightGradient)
+      seconds.ofWeights += time;
+  }
   return seconds;
 }
 
@@ -293,6 +337,7 @@ void TemplateNetwork::addConversions() {
       use.variable = opVariables[opNumber];
       use.op = int(opNumber);
       use.saved = op.savedOperands[number];
+      use.asMade = pricing.compiled && op.followsOperand && number == 0;
       for (const OpStrategy &strategy : opStrategies[opNumber]) {
         Layout gradient;
         if (layer.values[value].hasGradient)
@@ -322,6 +367,8 @@ void TemplateNetwork::convertForOne(int number, const Use &use) {
   for (const Layout &made : maker.layouts)
     for (const Need &need : use.needs) {
       auto [keep, again] = waysToHold(value, made, need.value, conversion(value, made, need), use.saved);
+      if (use.asMade && need.value.dims != made.dims)
+        keep = again = TableCost::impossible();
       table.push_back(keep);
       others.push_back(again);
     }
@@ -331,7 +378,8 @@ void TemplateNetwork::convertForOne(int number, const Use &use) {
 /// The cheapest way to make all of `forms` (indices into the matrices): each of what is made or of another form.
 TemplateNetwork::Conversion TemplateNetwork::cheapestTree(llvm::ArrayRef<int> forms,
                                                           llvm::ArrayRef<Conversion> fromMade,
-                                                          llvm::ArrayRef<std::vector<Conversion>> fromForm) {
+                                                          llvm::ArrayRef<std::vector<Conversion>> fromForm,
+                                                          std::vector<size_t> *parents) {
   Conversion best{TableCost::impossible().time, 0};
   size_t count = forms.size();
   std::vector<size_t> parent(count, count); // count: what is made
@@ -348,8 +396,11 @@ TemplateNetwork::Conversion TemplateNetwork::cheapestTree(llvm::ArrayRef<int> fo
     if (sum.sum() >= best.sum())
       return;
     if (node == count) {
-      if (isTree())
-        best = sum;
+      if (!isTree())
+        return;
+      best = sum;
+      if (parents)
+        *parents = parent;
       return;
     }
     for (size_t from = count + 1; from-- > 0;) {
@@ -405,6 +456,7 @@ void TemplateNetwork::convertForSeveral(int number, llvm::ArrayRef<Use> uses) {
     for (const Need &to : needs)
       row.push_back(between(value, from, to));
   bool saved = llvm::any_of(uses, [](const Use &use) { return use.saved; });
+  bool asMade = llvm::any_of(uses, [](const Use &use) { return use.asMade; });
   std::vector<TableCost> keeping(maker.layouts.size() * sets.size()), again(keeping.size());
   std::map<std::pair<std::vector<std::vector<int>>, std::vector<int>>, size_t>
       rows; // makers with one layout share a row
@@ -426,6 +478,8 @@ void TemplateNetwork::convertForSeveral(int number, llvm::ArrayRef<Use> uses) {
         layouts.push_back(needs[form].value);
       std::tie(keeping[row + entry], again[row + entry]) =
           waysToHold(value, made, layouts, cheapestTree(forms, fromMade, fromForm), saved);
+      if (asMade && llvm::any_of(layouts, [&](const Layout &layout) { return layout.dims != made.dims; }))
+        keeping[row + entry] = again[row + entry] = TableCost::impossible();
     }
   }
   costs.addCosts(maker.variable, variable, std::move(keeping), std::move(again));
@@ -443,6 +497,40 @@ void TemplateNetwork::convertForSeveral(int number, llvm::ArrayRef<Use> uses) {
   formsOf[number] = {variable, std::move(needs), std::move(sets)};
 }
 
+// The last user's comes first, and each is added to the sum of those before it. While all are alike, the sum stays as
+// they are; from the first other one on it is what is wanted, and each is brought to that by itself.
+std::vector<ReshardStep> TemplateNetwork::gradientSteps(llvm::ArrayRef<Use> users, const TemplateValue &value,
+                                                        const Layout &wanted, const std::vector<int> &assignment) {
+  std::vector<ReshardStep> steps;
+  auto bring = [&](const Layout &from) {
+    llvm::append_range(steps, times.steps(value.shape, value.elementBytes, from, wanted));
+  };
+  std::optional<Layout> open;
+  for (const Use &use : llvm::reverse(users)) {
+    const Layout &gradient = use.needs[assignment[use.variable]].gradient;
+    if (&use == &users.back())
+      open = gradient;
+    else if (!open || *open != gradient) {
+      if (open)
+        bring(*open);
+      open.reset();
+      bring(gradient);
+    }
+  }
+  if (open)
+    bring(*open);
+  return steps;
+}
+
+void TemplateNetwork::addSteps(const TemplateValue &value, const Need &from, const Need &to, Movement &movement) {
+  if (!pricing.compiled)
+    return;
+  llvm::append_range(movement.forwardSteps, times.steps(value.shape, value.elementBytes, from.value, to.value));
+  if (value.hasGradient)
+    llvm::append_range(movement.gradientSteps,
+                       times.steps(value.shape, value.elementBytes, to.gradient, from.gradient));
+}
+
 std::vector<Movement> TemplateNetwork::movements(const std::vector<int> &assignment, double pricePerByte) {
   std::vector<Movement> result;
   for (auto [number, value] : llvm::enumerate(layer.values)) {
@@ -452,10 +540,14 @@ std::vector<Movement> TemplateNetwork::movements(const std::vector<int> &assignm
     const Use &first = uses[number].front();
     std::vector<Layout> layouts;
     Conversion moved;
+    Movement movement;
+    Layout wanted = made; // as `conversion` has it
+    wanted.partial.clear();
     if (formsOf[number].variable < 0) {
       const Need &need = first.needs[assignment[first.variable]];
       moved = conversion(value, made, need);
       layouts.push_back(need.value);
+      addSteps(value, {made, wanted}, need, movement);
     } else {
       const Forms &forms = formsOf[number];
       llvm::ArrayRef<int> set = forms.sets[assignment[forms.variable]];
@@ -470,7 +562,17 @@ std::vector<Movement> TemplateNetwork::movements(const std::vector<int> &assignm
         for (int to : set)
           row.push_back(between(value, forms.needs[form], forms.needs[to]));
       }
-      moved = cheapestTree(all, fromMade, fromForm);
+      std::vector<size_t> parents;
+      moved = cheapestTree(all, fromMade, fromForm, &parents);
+      for (auto [form, parent] : llvm::zip(set, parents))
+        addSteps(value, parent == set.size() ? Need{made, wanted} : forms.needs[set[parent]], forms.needs[form],
+                 movement);
+    }
+    if (pricing.compiled && value.hasGradient && value.kind != TemplateValueKind::Parameter) {
+      movement.gradientSteps = gradientSteps(uses[number], value, wanted, assignment);
+      moved.gradient = 0;
+      for (const ReshardStep &step : movement.gradientSteps)
+        moved.gradient += times.stepTime(step).value;
     }
     bool saved = llvm::any_of(uses[number], [](const Use &use) { return use.saved; });
     auto [keep, again] = waysToHold(value, made, layouts, moved, saved);
@@ -479,7 +581,6 @@ std::vector<Movement> TemplateNetwork::movements(const std::vector<int> &assignm
     ways.others = {again};
     TableCost way = ways.at(0, pricePerByte);
     bool isAgain = way.time > keep.time;
-    Movement movement;
     movement.value = int(number);
     movement.user = first.op;
     movement.forward = Seconds(moved.forward);

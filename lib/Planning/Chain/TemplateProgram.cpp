@@ -78,7 +78,24 @@ private:
     op.traffic = movement.traffic;
     op.forwardKernels = movement.forward.value > 0;
     op.backwardKernels = (movement.gradient.value > 0) + (movement.again.value > 0);
+    addTransfers(movement, op);
     transfers.push_back({&movement, result.program.ops.size() - 1});
+  }
+
+  /// The rows of a compiled program's ledger. What parameters' gradients move is once per step (ChainLedger.h).
+  void addTransfers(const Movement &movement, LayerOp &op) const {
+    const TemplateValue &value = layer.values[movement.value];
+    using When = LayerTransfer::When;
+    for (const ReshardStep &step : movement.forwardSteps)
+      if (std::optional<LayerTransfer> transfer = transferOf(step, value.shape, value.elementBytes, pricing.grid))
+        op.transfers.push_back(*transfer);
+    if (value.kind == TemplateValueKind::Parameter)
+      return;
+    for (const ReshardStep &step : movement.gradientSteps)
+      if (std::optional<LayerTransfer> transfer = transferOf(step, value.shape, value.elementBytes, pricing.grid)) {
+        transfer->when = When::Backward;
+        op.transfers.push_back(*transfer);
+      }
   }
 
   /// Written and read by fused elementwise kernels only, so that it never reaches memory.
@@ -107,6 +124,8 @@ private:
                                                               : OpClass::Stream;
     LayerOp &op = add(data.name, kind);
     places[number] = int(result.program.ops.size()) - 1;
+    if (pricing.compiled)
+      op.products = productsOf(pricing, layer, data, choice.strategies[number]);
     op.forward = seconds.forward;
     op.weightGradient = seconds.ofWeights;
     op.backward = seconds.backward - seconds.ofWeights;
@@ -256,6 +275,43 @@ private:
   TemplateProgram result;
 };
 } // namespace
+
+std::optional<LayerTransfer> mlir::ppc::transferOf(const ReshardStep &step, llvm::ArrayRef<int64_t> shape,
+                                                   int64_t elementBytes, llvm::ArrayRef<LayoutAxis> grid,
+                                                   int64_t stride) {
+  LayerTransfer transfer;
+  transfer.ranks = groupSize(step.axes, grid);
+  transfer.elementBits = 8 * elementBytes;
+  if (step.kind == ReshardKind::Slice || transfer.ranks == 1)
+    return std::nullopt;
+  transfer.stride = stride;
+  int innermost = *llvm::max_element(step.axes); // axes lie next to each other: there are two at most, or all
+  for (size_t axis = innermost + 1; axis < grid.size(); ++axis)
+    transfer.stride *= grid[axis].size;
+  Layout part = step.result;
+  switch (step.kind) {
+  case ReshardKind::AllReduce:
+    transfer.kind = TransferKind::AllReduce;
+    break;
+  case ReshardKind::ReduceScatter:
+    transfer.kind = TransferKind::ReduceScatter;
+    transfer.elements = transfer.ranks;
+    break;
+  case ReshardKind::AllGather: // the block that each had
+    transfer.kind = TransferKind::AllGather;
+    transfer.elements = transfer.ranks;
+    llvm::append_range(part.dims[step.dim], step.axes);
+    break;
+  default: // what each had
+    transfer.kind = TransferKind::AllToAll;
+    part.dims[step.dim].resize(part.dims[step.dim].size() - step.axes.size());
+    llvm::append_range(part.dims[step.fromDim], step.axes);
+  }
+  transfer.elements = std::max<int64_t>(1, transfer.elements);
+  for (int64_t extent : localShape(shape, part, grid))
+    transfer.elements *= extent;
+  return transfer;
+}
 
 TemplateProgram mlir::ppc::buildTemplateProgram(const TemplatePricing &pricing, const PricingContext &context,
                                                 const OpTemplate &layer, TemplateNetwork &network,

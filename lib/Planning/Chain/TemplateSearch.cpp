@@ -21,7 +21,7 @@ struct TemplateSearch::Chained {
 };
 
 TemplateSearch::TemplateSearch(const TemplatePricing &pricing, const TemplateChain &chain)
-    : pricing(pricing), chain(chain), times(pricing.cluster, pricing.grid, pricing.stride) {
+    : pricing(pricing), chain(chain), times(pricing.cluster, pricing.grid, pricing.stride, pricing.compiled) {
   for (const OpTemplate &layer : chain.templates)
     networks.push_back(std::make_unique<TemplateNetwork>(pricing, layer, times));
 }

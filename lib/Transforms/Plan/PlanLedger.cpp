@@ -1,7 +1,9 @@
 #include "ppc/Transforms/Plan/PlanLedger.h"
 
+#include "OpsPrice.h"
 #include "PlanInputs.h"
 #include "ppc/CostModel/PricedLedger.h"
+#include "ppc/Planning/Chain/ChainLedger.h"
 
 namespace mlir::ppc {
 
@@ -9,13 +11,12 @@ llvm::Expected<Ledger> planLedger(ModuleOp module, StringRef cluster) {
   auto plan = module->getAttrOfType<PlanAttr>(attr::plan);
   if (!plan)
     return llvm::createStringError("the module has no ppc.plan");
-  bool cutsOps = module
-                     .walk([](Operation *op) {
-                       return op->hasAttr(attr::factors) ? WalkResult::interrupt() : WalkResult::advance();
-                     })
-                     .wasInterrupted();
-  if (cutsOps)
-    return llvm::createStringError("the plan cuts ops by themselves, not by degrees of parallelism");
+  if (cutsOps(module)) {
+    llvm::Expected<OpsPrice> price = priceOps(module, cluster);
+    if (!price)
+      return price.takeError();
+    return chainLedger(price->plan, price->batch);
+  }
   int64_t ranks = plan.getGrid().deviceCount() * plan.getPipelineDevices();
   llvm::Expected<PlanInputs> inputs = planInputs(module, cluster, ranks);
   if (!inputs)

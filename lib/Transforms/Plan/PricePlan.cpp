@@ -1,8 +1,8 @@
 // What the plan of a module will take, as the planner predicts it.
+#include "OpsPrice.h"
 #include "PlanInputs.h"
 #include "RecomputeTime.h"
 #include "mlir/IR/Remarks.h"
-#include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Transforms/Plan/Passes.h"
 
 namespace mlir::ppc {
@@ -30,7 +30,7 @@ struct PricePlanPass : impl::PricePlanPassBase<PricePlanPass> {
 private:
   llvm::Error price(PlanAttr plan);
   /// Where ops are cut by themselves: as the search prices them, with nothing left to choose.
-  llvm::Error priceOps(PlanAttr plan, int64_t ranks);
+  llvm::Error predictOps();
   void predict(const std::string &layout, const Cluster &machine, const StepCost &cost, bool knowsMemory = true);
 };
 
@@ -52,12 +52,8 @@ void PricePlanPass::predict(const std::string &layout, const Cluster &machine, c
 
 llvm::Error PricePlanPass::price(PlanAttr plan) {
   int64_t ranks = plan.getGrid().deviceCount() * plan.getPipelineDevices();
-  if (getOperation()
-          .walk([](Operation *op) {
-            return op->hasAttr(attr::factors) ? WalkResult::interrupt() : WalkResult::advance();
-          })
-          .wasInterrupted())
-    return priceOps(plan, ranks);
+  if (cutsOps(getOperation()))
+    return predictOps();
   llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
   if (!inputs)
     return inputs.takeError();
@@ -79,57 +75,13 @@ llvm::Error PricePlanPass::price(PlanAttr plan) {
   return llvm::Error::success();
 }
 
-llvm::Error PricePlanPass::priceOps(PlanAttr plan, int64_t ranks) {
-  FailureOr<ProgramChain> program = readProgramChain(getOperation());
-  if (failed(program))
-    return llvm::createStringError("the program cannot be read as a chain of layers");
-  FailureOr<OpCuts> cuts = readFactors(*program, plan);
-  if (failed(cuts))
-    return llvm::createStringError("ops cannot be cut as ppc.factors say");
-  llvm::Expected<Cluster> machine = planMachine(cluster, ranks);
-  if (!machine)
-    return machine.takeError();
-  llvm::Expected<Stack> stack = findStack(defaultTarget().stack);
-  if (!stack)
-    return stack.takeError();
-  ChainRequest request{program->model, *machine, *stack};
-  request.base.precision = program->precision;
-  request.cuts = std::move(*cuts);
-  request.target = &defaultTarget();
-  request.memoryLimit = Bytes(1e18); // what it takes, not whether that fits
-  ParallelLayout layout = request.base;
-  layout.dp = plan.getGrid().product(AxisRole::Data);
-  layout.tp = plan.getGrid().deviceCount() / layout.dp;
-  layout.pp = plan.getPipelineDevices();
-  layout.vp = plan.getVp();
-  layout.schedule = plan.getSchedule().str();
-  layout.microBatch = std::max<int64_t>(1, program->model.batch / (layout.dp * plan.getMicroBatches()));
-  ArrayRef<int64_t> first = plan.getStages();
-  auto layersBefore = [&](size_t stage) {
-    return stage < first.size() ? llvm::lower_bound(program->numbers, first[stage]) - program->numbers.begin()
-                                : int64_t(program->numbers.size());
-  };
-  for (size_t stage = 0; first.size() > 1 && stage < first.size(); ++stage)
-    layout.stageLayers.push_back(layersBefore(stage + 1) - layersBefore(stage) - (stage == 0) -
-                                 (stage + 1 == first.size()));
-  if (plan.getRecompute() && !plan.getRecompute().empty()) {
-    for (Recompute recompute : {Recompute::Selective, Recompute::Full})
-      if (plan.getRecompute() == recomputeLayers(*program, recompute))
-        layout.recompute = recompute;
-    if (layout.recompute == Recompute::None)
-      return llvm::createStringError("the plan recomputes other layers than all but the first and the last");
-  }
-  request.constraints.pinAll(layout);
-  request.constraints.relax(PlanKey::ShardGroup);
-  llvm::Expected<ChainSearchResult> result = searchChainPlan(request);
-  if (!result)
-    return result.takeError();
-  if (result->plans.empty())
-    return llvm::createStringError(result->reason);
-  const ChainPlan &priced = result->plans.front();
-  std::string axes = axesText(priced.axes);
-  predict(toString(priced.layout) + (axes.empty() ? "" : ", " + axes) + ", ops cut by themselves", *machine,
-          priced.cost);
+llvm::Error PricePlanPass::predictOps() {
+  llvm::Expected<OpsPrice> price = priceOps(getOperation(), cluster);
+  if (!price)
+    return price.takeError();
+  std::string axes = axesText(price->plan.axes);
+  predict(toString(price->plan.layout) + (axes.empty() ? "" : ", " + axes) + ", ops cut by themselves", price->machine,
+          price->plan.cost);
   return llvm::Error::success();
 }
 

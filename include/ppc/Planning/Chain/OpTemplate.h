@@ -63,6 +63,8 @@ struct TemplateOp {
   std::vector<bool> savedOperands;    // per operand: kept for backward
   std::vector<bool> savedResults;     // per result
   AttentionFactors attention;
+  /// Programs that PPC partitions cut it as its first operand is made: it is a part of an op of the program.
+  bool followsOperand = false;
 };
 
 /// One layer. Ops are in program order: an op comes after those that compute its operands.

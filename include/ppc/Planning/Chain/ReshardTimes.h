@@ -1,6 +1,6 @@
 // Seconds to bring tensors from one layout to another on a cluster: the fastest sequence of the reshard planner's
-// steps, each priced by CollectiveCost where the group of its axes lies. Answers are kept, so that a search may ask for
-// every pair.
+// steps, or the one that compiled programs take, each step priced by CollectiveCost where the group of its axes lies.
+// Answers are kept, so that a search may ask for every pair.
 #ifndef PPC_PLANNING_CHAIN_RESHARDTIMES_H
 #define PPC_PLANNING_CHAIN_RESHARDTIMES_H
 
@@ -20,20 +20,29 @@ GroupPlacement placeAxes(llvm::ArrayRef<ClusterLevel> levels, llvm::ArrayRef<Lay
 
 class ReshardTimes {
 public:
-  /// References must outlive this.
-  ReshardTimes(const Cluster &cluster, llvm::ArrayRef<LayoutAxis> grid, int64_t stride = 1);
+  /// References must outlive this. `compiled`: the steps that ppc-insert-reshards takes, which count bytes
+  /// (planReshard), instead of the fastest.
+  ReshardTimes(const Cluster &cluster, llvm::ArrayRef<LayoutAxis> grid, int64_t stride = 1, bool compiled = false);
 
   /// Infinite where no sequence exists (a complete value never becomes partial again).
   Seconds time(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, const Layout &from, const Layout &to);
+  /// The steps that this time is of. Requires: a finite time.
+  std::vector<ReshardStep> steps(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, const Layout &from,
+                                 const Layout &to);
   /// The step's collective as training jobs see it: with the device's `collectiveShare` and `collectiveMeeting`.
   Seconds stepTime(const ReshardStep &step);
   llvm::ArrayRef<LayoutAxis> axes() const { return grid; }
 
 private:
+  ReshardGraph &graphOf(llvm::ArrayRef<int64_t> shape, int64_t elementBytes, const Layout &from);
+
   const Cluster &cluster;
   llvm::ArrayRef<LayoutAxis> grid;
+  bool compiled;
   std::vector<GroupPlacement> placements;                               // by the set of axes, as bits
   std::map<std::vector<int64_t>, std::unique_ptr<ReshardGraph>> graphs; // of the layouts of one shape
+  using Cut = std::vector<std::vector<int>>;
+  std::map<std::tuple<const ReshardGraph *, Cut, std::vector<int>, Cut, std::vector<int>>, Seconds> sums; // of compiled
 };
 
 } // namespace mlir::ppc

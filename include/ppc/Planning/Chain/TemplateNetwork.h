@@ -3,7 +3,7 @@
 #ifndef PPC_PLANNING_CHAIN_TEMPLATENETWORK_H
 #define PPC_PLANNING_CHAIN_TEMPLATENETWORK_H
 
-#include "ppc/CostModel/KernelCost.h"
+#include "ppc/CostModel/LayerProgram.h"
 #include "ppc/Planning/Chain/CostNetwork.h"
 #include "ppc/Planning/Chain/OpStrategy.h"
 #include "ppc/Planning/Chain/ReshardTimes.h"
@@ -30,6 +30,8 @@ struct TemplatePricing {
   /// What was gathered for forward may be dropped and gathered again for backward, activations and parameters, where
   /// that is better (sequence parallelism and ZeRO-3 do so). Without, it is kept.
   bool regather = true;
+  /// Values move as in programs that PPC partitions (ReshardTimes).
+  bool compiled = false;
   /// Restrict what is tried (a pin, a menu); empty: everything.
   std::function<bool(const OpTemplate &, const TemplateOp &, const OpStrategy &)> allowStrategy = {};
   std::function<bool(const OpTemplate &, const TemplateValue &, const Layout &)> allowLayout = {};
@@ -40,6 +42,10 @@ struct OpSeconds {
   Seconds forward, backward; // backward with the gradients of weights
   Seconds ofWeights;         // of backward: gradients of parameters, which may wait
 };
+/// The products that an op's kernels are, with what attention computes of them: what compiled programs do. The seconds
+/// of a product are those of these.
+llvm::SmallVector<LayerProduct, 0> productsOf(const TemplatePricing &pricing, const OpTemplate &layer,
+                                              const TemplateOp &op, const OpStrategy &strategy);
 OpSeconds kernelSeconds(const TemplatePricing &pricing, const OpTemplate &layer, const TemplateOp &op,
                         const OpStrategy &strategy);
 
@@ -61,6 +67,8 @@ struct Movement {
   Seconds again;             // in backward: what was gathered for forward is gathered again, for `forward` seconds
   Bytes traffic;             // of the layouts that differ from the one it is made in
   Bytes kept;                // of an activation, from forward to backward; of a parameter, copies and their gradients
+  std::vector<ReshardStep> forwardSteps,
+      gradientSteps; // that these are the seconds of; a parameter's gradient's per step
 };
 
 class TemplateNetwork {
@@ -102,6 +110,7 @@ private:
     int variable, op; // op -1: an output of the layer
     std::vector<Need> needs;
     bool saved = false;
+    bool asMade = false; // in the layout that it is made in
   };
 
   void addOps();
@@ -116,8 +125,15 @@ private:
   };
   Conversion conversion(const TemplateValue &value, const Layout &made, const Need &need);
   Conversion between(const TemplateValue &value, const Need &from, const Need &to);
+  /// `parents`, if given: of each form the place in `forms` of the one that it is made of; forms.size(): of what is
+  /// made.
   static Conversion cheapestTree(llvm::ArrayRef<int> forms, llvm::ArrayRef<Conversion> fromMade,
-                                 llvm::ArrayRef<std::vector<Conversion>> fromForm);
+                                 llvm::ArrayRef<std::vector<Conversion>> fromForm,
+                                 std::vector<size_t> *parents = nullptr);
+  /// How compiled programs add up the gradients of a value's users.
+  std::vector<ReshardStep> gradientSteps(llvm::ArrayRef<Use> users, const TemplateValue &value, const Layout &wanted,
+                                         const std::vector<int> &assignment);
+  void addSteps(const TemplateValue &value, const Need &from, const Need &to, Movement &movement);
   std::pair<TableCost, TableCost> waysToHold(const TemplateValue &value, const Layout &made,
                                              llvm::ArrayRef<Layout> forms, Conversion conversion, bool saved) const;
   double localBytes(const TemplateValue &value, const Layout &layout) const;

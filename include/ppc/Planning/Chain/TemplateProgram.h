@@ -17,6 +17,11 @@ struct TemplateProgram {
   Bytes copies;         // of parameters in other layouts than they are stored in, and their gradients; per step
 };
 
+/// The row of a reshard step in compiled programs, of forward; none where nothing moves. The innermost axis's ranks are
+/// `stride` apart.
+std::optional<LayerTransfer> transferOf(const ReshardStep &step, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                                        llvm::ArrayRef<LayoutAxis> grid, int64_t stride = 1);
+
 /// `context` says what the stack overlaps and fuses; its layout's tp is the size of the whole grid of `pricing`.
 /// `pricePerByte`: at which the choice was made.
 TemplateProgram buildTemplateProgram(const TemplatePricing &pricing, const PricingContext &context,

@@ -8,8 +8,8 @@
 
 namespace mlir::ppc {
 
-/// The ledger of the module's `ppc.plan` on that cluster (as ppc-price-plan takes it). Errors: the plan or the model is
-/// none that the planner prices by degrees of parallelism.
+/// The ledger of the module's `ppc.plan` on that cluster (as ppc-price-plan takes it), before its backward is built.
+/// Errors: the plan or the model is none that the planner prices.
 llvm::Expected<Ledger> planLedger(ModuleOp module, StringRef cluster);
 
 } // namespace mlir::ppc
