@@ -11,6 +11,7 @@ DEPTHS = [33, 70, 1000, 20000, 200000]
 NUMBERS = ["0", "-1", "1", "3", "7", "4096", "65537", "1000000", "2147483647", "2147483648", "4294967296", "1000000000000", "4611686018427387904",
            "9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551616", "1e15", "1e18", "1e308", "1e-308", "1e999", "0.5",
            "-0.0", "nan", "inf", "-inf", "", "null", "true", "many", "0x7fffffff"]
+LONGEST = 64 << 20  # characters that lines are repeated to
 SPECIAL = ["fifo", "full", "zero", "null", "folder", "empty", "sparse", "missing", "unreadable", "binary", "itself"]
 BRACKETS = [("[", "]"), ('{"a":', "}"), ("[[],", "]"), ("{a: ", "}"), ("(", ")"), ("<", ">")]
 
@@ -125,7 +126,8 @@ def apply(text, edits, suffix):
         elif kind == "repeat":
             lines = text.split("\n")
             at = arguments[0] % len(lines)
-            text = "\n".join(lines[:at] + [lines[at]] * arguments[1] + lines[at + 1:])
+            most = max(1, LONGEST // max(1, len(lines[at])))
+            text = "\n".join(lines[:at] + [lines[at]] * min(arguments[1], most) + lines[at + 1:])
     return text
 
 
