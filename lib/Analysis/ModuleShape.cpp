@@ -29,6 +29,7 @@ template <typename Shape, typename Visit> static void forEachField(Shape &shape,
   visit("query_key_norm", shape.queryKeyNorm);
   visit("embedding_norm", shape.embeddingNorm);
   visit("scales_embedding", shape.scalesEmbedding);
+  visit("offset_norms", shape.offsetNorms);
   visit("position", shape.position);
   visit("rotary_fraction", shape.rotaryFraction);
   visit("max_positions", shape.maxPositions);

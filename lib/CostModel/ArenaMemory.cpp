@@ -13,15 +13,19 @@ struct ArenaSizes {
   explicit ArenaSizes(const PricingContext &context)
       : model(context.model), layout(context.layout), narrow(2 * context.activationScale()),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
-        stream(tokens * double(model.hidden) / (layout.sequenceParallel ? double(layout.tp) : 1)),
-        whole(tokens * double(model.hidden)) {}
+        streamTokens(double(layout.microBatch) *
+                     largestShare(context.job.sequence / layout.cp, layout.sequenceParallel ? layout.tp : 1)),
+        stream(streamTokens * double(model.hidden)), whole(tokens * double(model.hidden)) {}
 
   const ModelShape &model;
   const ParallelLayout &layout;
-  double narrow;   // an element that products read
-  double wide = 4; // of the residual stream, of sums and of logits
-  double tokens;
-  double stream, whole; // elements of the residual stream, cut along the sequence and not
+  double narrow;               // an element that products read
+  double wide = 4;             // of the residual stream, of sums and of logits
+  double tokens, streamTokens; // of which the latter are this rank's block where the sequence is cut, padded
+  double stream, whole;        // elements of the residual stream, of these tokens
+
+  /// What backward keeps of a norm's weight where a constant is added to it.
+  double normWeight() const { return model.offsetNorms ? wide * double(model.hidden) : 0; }
 
   /// Gradients that layers pass to each other: along the cut sequence in f32 also gathered already, since nothing is
   /// rounded before.
@@ -46,7 +50,8 @@ static void setSaved(LayerProgram &program, double bytes, double attentionBytes)
 void mlir::ppc::setEmbeddingArenaBytes(const PricingContext &context, LayerProgram &program) {
   ArenaSizes sizes(context);
   // Ids, and what a norm behind the embedding reads.
-  setSaved(program, 4 * sizes.tokens + (sizes.model.embeddingNorm ? sizes.wide * sizes.stream : 0), 0);
+  double norm = sizes.model.embeddingNorm ? sizes.wide * sizes.stream + sizes.normWeight() : 0;
+  setSaved(program, 4 * sizes.tokens + norm, 0);
   // The gradient that comes from the first layer, and gathered where it is cut along the sequence.
   program.backwardWorkspace = Bytes(sizes.wide * (sizes.stream + (sizes.layout.sequenceParallel ? sizes.whole : 0)));
   program.f32Parameters = program.parameters;
@@ -54,9 +59,10 @@ void mlir::ppc::setEmbeddingArenaBytes(const PricingContext &context, LayerProgr
 
 void mlir::ppc::setHeadArenaBytes(const PricingContext &context, LayerProgram &program) {
   ArenaSizes sizes(context);
-  double logits = sizes.tokens * context.paddedVocabulary() / double(sizes.layout.tp);
+  double logits = sizes.tokens * largestShare(sizes.model.vocab, sizes.layout.tp);
   // The residual stream, the norm's result, logits, targets and the logarithms of the sums.
-  setSaved(program, (sizes.wide + sizes.narrow) * sizes.stream + sizes.wide * logits + 8 * sizes.tokens, 0);
+  setSaved(program,
+           (sizes.wide + sizes.narrow) * sizes.stream + sizes.normWeight() + sizes.wide * logits + 8 * sizes.tokens, 0);
   // Gradients of the logits, of the norm's result, and of the stream.
   double scratch = sizes.narrow * logits + sizes.wide * sizes.whole + sizes.passed();
   if (sizes.layout.sequenceParallel) // the norm's result gathered again; its gradient's block
@@ -68,28 +74,30 @@ void mlir::ppc::setHeadArenaBytes(const PricingContext &context, LayerProgram &p
 /// Experts have places for every token each, and the router reads f32.
 static double expertBytes(const ArenaSizes &sizes, double parts) {
   const ModelShape &model = sizes.model;
-  double tp = double(sizes.layout.tp), rows = sizes.tokens * double(model.moe.experts), hidden = double(model.hidden);
+  double rows = sizes.tokens * double(model.moe.experts), hidden = double(model.hidden);
   double bytes = rows * (sizes.wide * hidden + sizes.narrow * hidden +
                          sizes.narrow * 2 * parts * largestShare(model.moe.ffn, sizes.layout.tp));
-  bytes += sizes.stream / hidden * 4 * double(model.moe.experts + 3 * model.moe.topK);
+  // Scores; of each choice its expert, its weight, and what weights were before their sum divides them.
+  int64_t ofChoices = 2 + model.moe.normalizesTopK + model.moe.scoreBias;
+  bool isWhole = model.moe.topK == 1 && model.moe.normalizesTopK; // as of TransformerLayer::enterExperts
+  bytes += sizes.streamTokens * 4 * double(model.moe.experts + model.moe.topK);
+  bytes += (isWhole ? sizes.tokens : sizes.streamTokens) * 4 * double((ofChoices - 1) * model.moe.topK);
   bool sharesRounded = model.moe.sharedFfn && sizes.narrow < sizes.wide;
   bytes += sizes.stream * (sharesRounded ? sizes.wide : sizes.wide - sizes.narrow); // of the norm's result
   if (model.moe.sharedFfn)
-    bytes += sizes.narrow * 2 * parts * sizes.tokens * double(model.moe.sharedFfn) / tp;
-  if (model.moe.sharedGate)
-    bytes += 2 * sizes.wide * sizes.stream;
+    bytes += sizes.narrow * 2 * parts * sizes.tokens * largestShare(model.moe.sharedFfn, sizes.layout.tp);
+  if (model.moe.sharedGate) // what it scales, the gate for each element, and for each token
+    bytes += 2 * sizes.wide * sizes.stream + sizes.wide * sizes.tokens;
   return bytes;
 }
 
-/// What ops keep by their builders' account.
-static double savedBy(llvm::ArrayRef<LayerOp> ops) {
-  double sum = 0;
-  for (const LayerOp &op : ops)
-    sum += op.attentionCore ? 0 : op.saved.value;
-  return sum;
+/// Of the bottlenecks what their norms read and give.
+static double latentBytes(const ArenaSizes &sizes) {
+  const LatentAttention &latent = sizes.model.latent;
+  return sizes.streamTokens * (sizes.wide + sizes.narrow) * double(latent.queryRank + latent.keyValueRank);
 }
 
-void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size_t feedForward, LayerProgram &program) {
+void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, LayerProgram &program) {
   ArenaSizes sizes(context);
   const ModelShape &model = sizes.model;
   const ParallelLayout &layout = sizes.layout;
@@ -110,7 +118,13 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size
   if (model.queryKeyNorm)
     kept += wide * (queries + keys);
   if (model.latent)
-    kept = savedBy(llvm::ArrayRef(program.ops).take_front(feedForward));
+    kept += latentBytes(sizes);
+  if (cut && !model.latent && compiledHeads(context).group > 1 && compiledHeads(context).heads == 1) {
+    kept += narrow * sizes.streamTokens * kvHeads * double(model.valueHeadDim()); // its block of the values
+    if (layout.recompute != Recompute::Selective)                                 // gathered again
+      kept -= narrow * values;
+  }
+  kept += (model.parallelResidual ? 1 : 2) * sizes.normWeight();
   double core = narrow * outputs + wide * tokens * heads;
   // The gradient of what attention was added to, those of the inputs of three products before they are one, and of two
   // of queries, keys and values.
@@ -142,6 +156,7 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, size
     scratch = std::max(scratch, wide * sizes.stream + narrow * (queries + outputs) +
                                     narrow * double(layout.cp) * (2 * (keys + values) + std::max(keys, values)));
   program.f32Parameters = std::max(0.0, program.parameters + program.expertParameters - program.roundedParameters);
+  program.input = Bytes(wide * sizes.stream);
   setSaved(program, kept, core);
   // And what comes from the layer behind and goes to the one before.
   program.backwardWorkspace = Bytes(scratch + 2 * sizes.passed());

@@ -11,8 +11,8 @@
 namespace mlir::ppc {
 
 void setEmbeddingArenaBytes(const PricingContext &context, LayerProgram &program);
-/// `layer`: as for buildLayer. `feedForward`: the first op behind attention.
-void setArenaBytes(const PricingContext &context, int64_t layer, size_t feedForward, LayerProgram &program);
+/// `layer`: as for buildLayer.
+void setArenaBytes(const PricingContext &context, int64_t layer, LayerProgram &program);
 void setHeadArenaBytes(const PricingContext &context, LayerProgram &program);
 
 /// A message of forward and one of backward between stages.

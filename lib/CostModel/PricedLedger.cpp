@@ -122,16 +122,60 @@ int64_t mlir::ppc::compiledMessage(const PricingContext &context) {
   return layout.microBatch * int64_t(largestShare(context.job.sequence / layout.cp, parts)) * context.model.hidden;
 }
 
-/// Bytes of the slots of micro-batches on a device: of each virtual stage as many as its schedule needs.
-static double slotBytes(const StepDetail &detail, llvm::ArrayRef<int64_t> slots, int64_t device) {
-  double bytes = 0;
-  for (const PipelineChunk &chunk : detail.chunks[device]) {
-    const ChunkCost &cost = detail.costs.chunks[chunk.stage];
-    bytes += double(slots[chunk.stage]) *
-             (cost.kept + (detail.schedule->splitsBackward ? cost.keptForWeights : Bytes(0))).value;
+namespace {
+
+/// Bytes that a device holds once for each slot of a micro-batch. Nothing is known where weight gradients run by
+/// themselves (what waits for them is priced by the schedule's worst moment, StepMemory.cpp, not buffer by buffer), and
+/// where blocks of the sequence are padded (values are kept before and behind the mask of their padding).
+class SlotBytes {
+public:
+  SlotBytes(const PricingContext &context, const StepDetail &detail) : context(context), detail(detail) {
+    const ParallelLayout &layout = context.layout;
+    llvm::StringRef name = layout.pp == 1 ? llvm::StringRef(layout.schedule) : detail.schedule->name;
+    llvm::Expected<PipelineSchedule> made = makePipelineSchedule(name, detail.shape);
+    if (!made)
+      llvm::consumeError(made.takeError());
+    else if (!detail.schedule->splitsBackward && !(layout.sequenceParallel && context.job.sequence % layout.tp)) {
+      schedule = std::move(*made);
+      slots = slotsPerStage(*schedule);
+    }
   }
-  return bytes;
-}
+  bool isKnown() const { return schedule.has_value(); }
+
+  double of(int64_t device) const {
+    double bytes = 0, message = 4 * double(compiledMessage(context)),
+           input = 4 * double(context.layout.microBatch) * double(context.job.sequence); // ids, or targets
+    llvm::SmallVector<int64_t, 2> held;
+    for (const PipelineChunk &chunk : detail.chunks[device]) {
+      held.push_back(chunk.stage);
+      bytes += double(slots[chunk.stage]) * detail.costs.chunks[chunk.stage].kept.value;
+    }
+    // What two of its stages use together has slots of its own: messages that stay here, once instead of with the one
+    // that sends and with the one that receives; inputs of the first stage and of the last.
+    int64_t last = int64_t(detail.costs.chunks.size()) - 1;
+    for (int64_t stage : held)
+      if (llvm::is_contained(held, stage + 1))
+        bytes += 2 * message * double(together(device, stage, stage + 1) - slots[stage] - slots[stage + 1]);
+    if (last > 0 && llvm::is_contained(held, 0) && llvm::is_contained(held, last))
+      bytes += input * double(2 * together(device, 0, last) - slots[0] - slots[last]);
+    return bytes;
+  }
+
+private:
+  int64_t together(int64_t device, int64_t stage, int64_t other) const {
+    std::vector<PipelineAction> own;
+    llvm::copy_if(schedule->devices[device], std::back_inserter(own),
+                  [&](const PipelineAction &action) { return action.stage == stage || action.stage == other; });
+    return leastSlots(own, std::max(slots[stage], slots[other]));
+  }
+
+  const PricingContext &context;
+  const StepDetail &detail;
+  std::optional<PipelineSchedule> schedule;
+  std::vector<int64_t> slots;
+};
+
+} // namespace
 
 Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &detail) {
   Ledger ledger;
@@ -143,12 +187,7 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
       ledger.transfers.push_back({device, phase, TransferKind::Message, MemberSet(2, (to - device) * stride), 32,
                                   compiledMessage(context), microBatches});
   };
-  std::vector<int64_t> slots;
-  llvm::StringRef name = layout.pp == 1 ? llvm::StringRef(layout.schedule) : detail.schedule->name;
-  if (llvm::Expected<PipelineSchedule> schedule = makePipelineSchedule(name, detail.shape))
-    slots = slotsPerStage(*schedule);
-  else
-    llvm::consumeError(schedule.takeError());
+  SlotBytes slots(context, detail);
   std::vector<int64_t> deviceOf(chunks.size());
   for (int64_t device = 0; device < layout.pp; ++device)
     for (const PipelineChunk &chunk : detail.chunks[device])
@@ -171,8 +210,8 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
     memory(MemoryRow::Kind::State, 4 * state.sizes.states);
     memory(MemoryRow::Kind::Gradients, 4 * state.sizes.gradients);
     memory(MemoryRow::Kind::Prepared, 2 * state.sizes.prepared);
-    if (!slots.empty())
-      memory(MemoryRow::Kind::Slots, slotBytes(detail, slots, device));
+    if (slots.isKnown())
+      memory(MemoryRow::Kind::Slots, slots.of(device));
   }
   ledger.settle();
   return ledger;

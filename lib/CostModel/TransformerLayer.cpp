@@ -567,7 +567,6 @@ LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer)
   program.recomputeStopsEarly = context.stack.recomputeStopsEarly;
   TransformerLayer build(context, program);
   build.attentionBlock(layer);
-  size_t feedForward = program.ops.size();
   if (context.model.hasExperts(layer))
     build.expertBlock();
   else
@@ -577,7 +576,7 @@ LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer)
   double input = tokens * double(context.model.hidden) * context.streamBytes();
   program.input = Bytes(layout.sequenceParallel ? input / double(layout.tp) : input) * context.activationScale();
   if (context.stack.arena)
-    setArenaBytes(context, layer, feedForward, program);
+    setArenaBytes(context, layer, program);
   freezeWeights(context, program, /*isLayer=*/true);
   return program;
 }

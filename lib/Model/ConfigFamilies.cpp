@@ -85,6 +85,7 @@ void ConfigReader::readGemma() {
   readGemmaActivation();
   config.normEpsilon = reader.positive("rms_norm_eps", 1e-6);
   config.normWeightOffset = 1;
+  shape.offsetNorms = true;
   config.embeddingScale = std::sqrt(double(shape.hidden));
   shape.scalesEmbedding = true;
   shape.tiedEmbeddings = reader.boolean("tie_word_embeddings", true);

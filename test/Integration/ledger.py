@@ -61,7 +61,7 @@ def differences(table):
     """Lines for what is priced and not emitted, or the other way around."""
     totals = collections.defaultdict(lambda: [0, 0])
     rows = list(csv.DictReader(table.splitlines()))
-    for row in (row for row in rows if row["kind"] != "slots"):
+    for row in (row for row in rows if row["kind"] != "slots" or int(row["priced"])):
         what, each = entry(row)
         for side, column in enumerate(("priced", "emitted")):
             totals[what][side] += each * int(row[column])

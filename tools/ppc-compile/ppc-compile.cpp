@@ -151,6 +151,8 @@ bool printLedger(Compilation &compilation, const CompileOptions &options, Output
     llvm::consumeError(priced.takeError());
     return false;
   }
+  if (priced && options.memory > 0) // which values backward computes again is chosen behind the plan
+    llvm::erase_if(priced->memory, [](const MemoryRow &row) { return row.kind == MemoryRow::Kind::Slots; });
   SmallVector<std::pair<StringRef, const Ledger *>> columns;
   if (priced)
     columns.push_back({"priced", &*priced});

@@ -63,6 +63,7 @@ struct ModelShape {
   bool queryKeyNorm = false;    // RMSNorm over each head of queries and keys; the weight has headDim values
   bool embeddingNorm = false;   // a norm right after the embedding (BLOOM)
   bool scalesEmbedding = false; // the embedding's rows are multiplied by a factor (Gemma)
+  bool offsetNorms = false;     // norms scale by one more than their weight (Gemma)
   PositionKind position = PositionKind::Rotary;
   double rotaryFraction = 1;      // of each head that carries the rotary position (GPT-NeoX: 0.25)
   int64_t maxPositions = 0;       // rows of learned positions, limit of the sequence length; 0: unlimited

@@ -36,6 +36,7 @@ private:
   int64_t orderOf(Value value);
   /// The buffer on `to`'s device that receives `value`.
   BufferOp receivedBuffer(Value value, Site from, Site to);
+  static bool isConstant(Operation *op);
   static bool isMadeAnywhere(Operation *op);
   FailureOr<Value> makeHere(Operation *op, Site site, Operation *user);
   bool isMadeElsewhere(Operation *op, Site site);
@@ -131,10 +132,13 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
     return mapped;
   Value result;
   Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
-    Operation *copy = function.builder.clone(*constant);
-    if (Attribute layer = user->getAttr(attr::layer))
-      copy->setAttr(attr::layer, layer);
+  if (isConstant(op)) {
+    if (isa<LocalSliceOp>(op) && failed(materialize(op->getOperand(0), site, user)))
+      return failure();
+    Operation *copy = function.builder.clone(*op, function.mapping);
+    for (StringRef name : {attr::layer, attr::part, attr::stage})
+      if (Attribute attribute = user->getAttr(name); attribute && (name == attr::layer || op->hasAttr(name)))
+        copy->setAttr(name, attribute);
     result = copy->getResult(0);
   } else if (!op && value.getParentBlock() == &split.accumulate.getBody().front()) {
     FailureOr<BufferOp> buffer = inputBuffer(site.stage, cast<BlockArgument>(value));
@@ -165,6 +169,12 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
   }
   function.mapping.map(value, result);
   return result;
+}
+
+/// A constant, or a rank's block of one: written anew wherever it is needed, and kept for nobody.
+bool StepSplitter::isConstant(Operation *op) {
+  auto slice = dyn_cast_or_null<LocalSliceOp>(op);
+  return isa_and_nonnull<ConstantOp>(slice ? slice.getX().getDefiningOp() : op);
 }
 
 /// Of a gather the block travels, and not what all ranks of a stage would send alike; of what is masked what is sent
@@ -214,7 +224,7 @@ LogicalResult StepSplitter::cloneBody() {
       return failure();
   }
   for (Operation &op : split.accumulate.getBody().front().without_terminator()) {
-    if (isa<ConstantOp>(op))
+    if (isConstant(&op))
       continue;
     FailureOr<Site> site = siteOf(&op);
     if (failed(site) || failed(cloneTo(&op, *site)))

@@ -79,7 +79,12 @@ def used_processor(pid):
         return 0.0
 
 
-def watch(process, outcome):
+def is_quiet(case):
+    """Whether a trained program is told to say little."""
+    return case["tool"] == "program" and any(name in ("--quiet", "--print-every") for name, _ in case["options"])
+
+
+def watch(process, outcome, may_be_silent):
     """Reads what it says until it ends, is silent for too long or takes too long."""
     pieces, start = [], time.monotonic()
     last, length, at_last = start, 0, 0.0
@@ -101,7 +106,7 @@ def watch(process, outcome):
             now = time.monotonic()
             spent = used_processor(process.pid) - at_last
             # On a machine that does other things, silence counts by the processor time that it took; none at all is waiting.
-            if now - last > SILENCE and (spent > 0.6 * SILENCE or spent < 0.5 or now - last > 3 * SILENCE):
+            if not may_be_silent and now - last > SILENCE and (spent > 0.6 * SILENCE or spent < 0.5 or now - last > 3 * SILENCE):
                 outcome.silent = now - last
                 break
             if now - start > LONGEST:
@@ -134,7 +139,7 @@ def run(bench, case):
         texts = bench.write(case, folder)
         process = subprocess.Popen([bench.tool(case["tool"]), *bench.arguments(case)], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True, preexec_fn=limits)
-        watch(process, outcome)
+        watch(process, outcome, is_quiet(case))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
