@@ -242,7 +242,7 @@ double Training::evaluate(PlanExecutor &executor, bool speaks) const {
   double sum = 0, start = now(), told = start;
   for (int64_t batch = 0; batch < batches; ++batch) {
     sum += executor.evaluate(batch, *heldOut);
-    if (!speaks || now() - told < mlir::ppc::limits::silentSeconds)
+    if (!speaks || now() - told < mlir::ppc::limits::silentSeconds / 2.0) // the step before it said nothing either
       continue;
     told = now();
     std::fprintf(stderr, "note: %lld of %lld batches are evaluated, about %.0f s left\n", (long long)batch + 1,

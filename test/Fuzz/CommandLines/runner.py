@@ -155,6 +155,7 @@ def names_something(message, bench, case, texts):
     words |= {word.replace("_", " ") for word in words}
     said = set(re.findall(r"[a-z0-9_]{2,}", message.lower())) - {"error", "the", "for", "and"}
     given = {value for _, value in case["options"] if value and value.isdigit()} & set(re.findall(r"\d+", message))
+    given |= {value for _, value in case["options"] if value and len(value) > 1 and not value.isdigit() and f" {value}" in message}
     short = {word for word in bench.arguments(case) if re.fullmatch(r"-\w|\.", word)}  # -o, and the folder here
     missing = re.search(r"(?<![\w-])--[a-z]", message)  # an option that was not given
     return bool(words & said) or bool(given) or bool(missing) or any(f" {word}:" in message for word in short)
