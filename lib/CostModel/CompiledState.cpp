@@ -352,7 +352,7 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
       ++groups;
     }
   for (unsigned axes = 0; axes < 8; ++axes)
-    if (sizes.cuts >> axes & 1)
+    if (state.allCuts >> axes & 1)
       add(TransferKind::AllReduce, over(axes & ~common), 1);
   add(TransferKind::AllReduce, over(common), 1);
   if (state.hasLoss)
