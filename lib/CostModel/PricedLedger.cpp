@@ -125,8 +125,9 @@ int64_t mlir::ppc::compiledMessage(const PricingContext &context) {
 namespace {
 
 /// Bytes that a device holds once for each slot of a micro-batch. Nothing is known where weight gradients run by
-/// themselves (what waits for them is priced by the schedule's worst moment, StepMemory.cpp, not buffer by buffer), and
-/// where blocks of the sequence are padded (values are kept before and behind the mask of their padding).
+/// themselves (what waits for them is priced by the schedule's worst moment, StepMemory.cpp, not buffer by buffer),
+/// where the sequence is cut over ranks of its own, and where its blocks are padded (values are kept before and behind
+/// the mask of their padding).
 class SlotBytes {
 public:
   SlotBytes(const PricingContext &context, const StepDetail &detail) : context(context), detail(detail) {
@@ -135,7 +136,8 @@ public:
     llvm::Expected<PipelineSchedule> made = makePipelineSchedule(name, detail.shape);
     if (!made)
       llvm::consumeError(made.takeError());
-    else if (!detail.schedule->splitsBackward && !(layout.sequenceParallel && context.job.sequence % layout.tp)) {
+    else if (!detail.schedule->splitsBackward && layout.cp == 1 &&
+             !(layout.sequenceParallel && context.job.sequence % layout.tp)) {
       schedule = std::move(*made);
       slots = slotsPerStage(*schedule);
     }
