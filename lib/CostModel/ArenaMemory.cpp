@@ -120,9 +120,10 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
   if (model.latent)
     kept += latentBytes(sizes);
   if (cut && !model.latent && compiledHeads(context).group > 1 && compiledHeads(context).heads == 1) {
-    kept += narrow * sizes.streamTokens * kvHeads * double(model.valueHeadDim()); // its block of the values
-    if (layout.recompute != Recompute::Selective)                                 // gathered again
-      kept -= narrow * values;
+    // Its block of keys and values; all of them are gathered again, but for attention that is computed again.
+    kept += narrow * sizes.streamTokens * kvHeads * double(model.queryHeadDim() + model.valueHeadDim());
+    if (layout.recompute != Recompute::Selective)
+      kept -= narrow * (keys + values);
   }
   kept += (model.parallelResidual ? 1 : 2) * sizes.normWeight();
   double core = narrow * outputs + wide * tokens * heads;
