@@ -196,9 +196,11 @@ bool PlanChecker::isUsed(llvm::StringRef axis) {
            });
   };
   if (std::optional<YamlReader> ops = file.mapping("ops"))
-    if (std::optional<YamlReader> axes = ops->mapping("axes"))
-      if (axes->has(axis))
-        return true;
+    if (std::optional<YamlReader> axes = ops->mapping("axes"); axes && axes->has(axis))
+      for (const std::string &layer : ops->keys()) // axes that no op is cut over cut nothing
+        if (layer != "axes")
+          if (std::optional<YamlReader> cuts = ops->mapping(layer); cuts && !cuts->keys().empty())
+            return true;
   return has(plan.update) ||
          llvm::any_of(plan.dimensions, [&](const auto &cut) { return has(cut.axes) && exists(cut.dimension); }) ||
          llvm::any_of(plan.activations, [&](const auto &cut) { return has(cut.axes); }) ||
