@@ -100,9 +100,10 @@ void LocalTransport::helpUntil(const Pending &shown, double deadline, const std:
       waiting.gotOn();
       continue;
     }
+    double look = nextLook(deadline); // before done(): nobody rings for what links deliver
     if (done() || (deadline < never && now() >= deadline))
       return;
-    bell(me).waitWhile(before, spinning, nextLook(deadline));
+    bell(me).waitWhile(before, spinning, look);
   }
 }
 
