@@ -19,8 +19,9 @@
 extern "C" {
 #endif
 
-// 1: functions took no rank, a process was one. 2: collectives were no actions, and routines gave no early tokens.
-#define PPCRT_ABI_VERSION 3
+// 1: functions took no rank, a process was one. 2: collectives were no actions, and routines gave no early tokens. 3:
+// programs were for hosts.
+#define PPCRT_ABI_VERSION 4
 
 // A rank: its transport, what it counts, who watches it. Owned by the runtime, used by one thread at a time, and valid
 // for the call that it was given to.
@@ -38,13 +39,34 @@ typedef struct {
   ppcrt_function function;
 } ppcrt_entry;
 
+// The kernels of a program for GPUs, for one chip: PTX, which newer chips run too (but for chips whose name ends in a
+// letter), or machine code. Each image has all kernels of manifest["code"].
+enum { PPCRT_PTX = 0, PPCRT_CUBIN = 1 };
+typedef struct {
+  const char *chip; // "sm_80", "sm_90a"
+  uint32_t kind;
+  const void *data; // of PTX: not necessarily terminated by a zero byte
+  uint64_t size;    // bytes
+} ppcrt_image;
+
+// What kernels of a program for GPUs read and nothing writes: it is copied to the device before the first step.
+typedef struct {
+  const char *name; // as in manifest["code"]["constants"], in that order
+  const void *data;
+  uint64_t size; // bytes
+} ppcrt_constant;
+
 // The one symbol of a compiled object, named `ppc_program`. Everything it points to has static lifetime.
 typedef struct {
-  uint32_t abi_version;   // PPCRT_ABI_VERSION of the compiler that wrote it
-  const char *manifest;   // JSON, UTF-8, not necessarily terminated by a zero byte; docs/Runtime.md describes it
-  uint64_t manifest_size; // bytes
-  const ppcrt_entry *entries;
+  uint32_t abi_version;       // PPCRT_ABI_VERSION of the compiler that wrote it
+  const char *manifest;       // JSON, UTF-8, not necessarily terminated by a zero byte; docs/Runtime.md describes it
+  uint64_t manifest_size;     // bytes
+  const ppcrt_entry *entries; // none where manifest["target"] is no host: its routines are bodies of manifest["code"]
   uint64_t entry_count;
+  const ppcrt_image *images; // none of a program for hosts, nor constants
+  uint64_t image_count;
+  const ppcrt_constant *constants;
+  uint64_t constant_count;
 } ppcrt_program;
 
 extern const ppcrt_program ppc_program;

@@ -164,7 +164,7 @@ TEST(ProgramTest, RefusalsNameWhatIsWrong) {
     old.abi_version = version;
     EXPECT_EQ(
         refusalOf(old),
-        format("error: the program was compiled for ABI %u, this runtime has ABI 3: compile it again\n", version));
+        format("error: the program was compiled for ABI %u, this runtime has ABI 4: compile it again\n", version));
   }
   empty.entry_count = 0;
   EXPECT_EQ(refusalOf(empty),

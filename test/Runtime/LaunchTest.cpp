@@ -181,7 +181,7 @@ TEST(LaunchTest, HelpVersionAndPlan) {
   EXPECT_EQ(help.wait(), 0);
   EXPECT_NE(help.out().find("--save-parameters FILE"), std::string::npos);
   EXPECT_EQ(version.wait(), 0);
-  EXPECT_EQ(version.out(), "ppc program: model bigram, 2 ranks, ABI 3\n");
+  EXPECT_EQ(version.out(), "ppc program: model bigram, 2 ranks, ABI 4\n");
   EXPECT_EQ(plan.wait(), 0);
   EXPECT_EQ(plan.out(), "schedule: gpipe\n");
 }

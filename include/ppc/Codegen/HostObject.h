@@ -8,11 +8,27 @@
 namespace mlir::ppc {
 
 /// The version of the C ABI that compiled code follows (PPCRT_ABI_VERSION in ppcrt.h), in objects and manifests.
-inline constexpr uint32_t kAbiVersion = 3;
+inline constexpr uint32_t kAbiVersion = 4;
 
 /// Compiles `module` (LLVM dialect, as `ppc-rt-to-llvm` leaves it) to an object file. It defines `ppc_program` with
 /// `manifest` and one entry for each public function.
 llvm::Error emitHostObject(ModuleOp module, StringRef manifest, const HostTargetOptions &options, raw_ostream &object);
+
+/// The kernels of a program for one chip (ppcrt_image).
+struct DeviceImage {
+  std::string chip;
+  bool isMachineCode = false; // else PTX
+  std::string content;
+};
+/// What kernels read and nothing writes (ppcrt_constant). Borrowed.
+struct DeviceConstant {
+  StringRef name;
+  ArrayRef<char> content;
+};
+
+/// An object file of a program that has no code for hosts. It defines `ppc_program`.
+llvm::Error emitDeviceObject(StringRef manifest, ArrayRef<DeviceImage> images, ArrayRef<DeviceConstant> constants,
+                             raw_ostream &object);
 
 /// What an executable is linked with.
 struct LinkOptions {
