@@ -40,6 +40,8 @@ struct Access;
 #define GET_OP_CLASSES
 #include "dialects/ppcrt/IR/Library.h.inc"
 #define GET_OP_CLASSES
+#include "dialects/ppcrt/IR/Launch.h.inc"
+#define GET_OP_CLASSES
 #include "dialects/ppcrt/IR/Collective.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/ppcrt/IR/Call.h.inc"
@@ -62,6 +64,9 @@ bool isOfStep(RoutineKind kind);
 
 /// Number of `type` in the runtime's C ABI (0 f32, 1 f64, 2 i32, 3 i64, 4 bf16); none for a type it does not know.
 std::optional<int32_t> elementTypeCode(Type type);
+
+/// What ppcrt_gemm is given beside the matrices (runtime/include/ppcrt.h), version 2.
+SmallVector<int64_t> gemmDescriptor(GemmOp op);
 
 /// What holds of the destination of communication: `op` returns nothing or a tensor of its type, and its elements are
 /// of a type that the runtime knows.

@@ -15,10 +15,11 @@ namespace json = llvm::json;
 class ManifestWriter {
 public:
   ManifestWriter(ModuleOp module, PlanAttr plan, DictionaryAttr model, ppcrt::ProgramOp program,
-                 ArrayRef<DeviceCode> code, json::OStream &out)
-      : module(module), plan(plan), model(model), program(program), code(code), out(out) {}
+                 ArrayRef<DeviceCode> actions, json::OStream &out)
+      : module(module), plan(plan), model(model), program(program), actions(actions), out(out) {}
 
-  void write(StringRef planText, StringRef configText, const json::Object &mathematics);
+  void write(StringRef target, StringRef planText, StringRef configText, const json::Object &mathematics,
+             std::optional<json::Object> code);
 
 private:
   void writeAxes();
@@ -43,7 +44,7 @@ private:
   PlanAttr plan;
   DictionaryAttr model;
   ppcrt::ProgramOp program;
-  ArrayRef<DeviceCode> code; ///< of each device
+  ArrayRef<DeviceCode> actions; ///< of each device
   json::OStream &out;
 };
 
@@ -220,10 +221,12 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
   });
 }
 
-void ManifestWriter::write(StringRef planText, StringRef configText, const json::Object &mathematics) {
+void ManifestWriter::write(StringRef target, StringRef planText, StringRef configText, const json::Object &mathematics,
+                           std::optional<json::Object> code) {
   out.object([&] {
     out.attribute("format", 3);
     out.attribute("abi", kAbiVersion);
+    out.attribute("target", target);
     out.attribute("model", text(model, "name"));
     out.attribute("plan", planText);
     for (StringRef key : {"sequence_length", "global_batch", "vocabulary"})
@@ -263,16 +266,18 @@ void ManifestWriter::write(StringRef planText, StringRef configText, const json:
       out.attribute("config", configText);
     out.attribute("mathematics", json::Value(json::Object(mathematics)));
     out.attributeArray("devices", [&] {
-      for (auto [device, actions] : llvm::zip_equal(program.getDevices(), code))
-        writeDevice(device, actions);
+      for (auto [device, own] : llvm::zip_equal(program.getDevices(), actions))
+        writeDevice(device, own);
     });
+    if (code)
+      out.attribute("code", json::Value(std::move(*code)));
   });
 }
 
 } // namespace
 
-FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, StringRef configText,
-                                     const json::Object &mathematics) {
+FailureOr<std::string> writeManifest(ModuleOp module, StringRef target, StringRef planText, StringRef configText,
+                                     const json::Object &mathematics, std::optional<json::Object> code) {
   auto plan = module->getAttrOfType<PlanAttr>(attr::plan);
   auto model = module->getAttrOfType<DictionaryAttr>("ppc.model");
   ppcrt::ProgramOp program = ppcrt::findProgram(module);
@@ -282,14 +287,14 @@ FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, String
                                   : !model ? "ppc.model"
                                            : "a ppcrt.program")
                               << " in the module";
-  SmallVector<DeviceCode> code;
+  SmallVector<DeviceCode> actionsOfDevices;
   for (ppcrt::DeviceOp device : program.getDevices()) {
     if (!device.getArena() || !device.getStep())
       return device.emitOpError("cannot be written to a manifest before it is scheduled and laid out");
     FailureOr<DeviceCode> actions = encodeActions(program, device);
     if (failed(actions))
       return failure();
-    code.push_back(std::move(*actions));
+    actionsOfDevices.push_back(std::move(*actions));
   }
   for (auto group : module.getOps<ppcrt::GroupOp>())
     if (!group.getAxes())
@@ -297,7 +302,8 @@ FailureOr<std::string> writeManifest(ModuleOp module, StringRef planText, String
   std::string result;
   llvm::raw_string_ostream os(result);
   json::OStream out(os);
-  ManifestWriter(module, plan, model, program, code, out).write(planText, configText, mathematics);
+  ManifestWriter(module, plan, model, program, actionsOfDevices, out)
+      .write(target, planText, configText, mathematics, std::move(code));
   return result;
 }
 

@@ -48,8 +48,8 @@ bool mlir::ppc::isOwnStack(const Stack &stack) {
 std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
   if (stack.name != "ppc" || isHost(cluster))
     return "";
-  return "stack ppc is what PPC's programs are designed to do on such devices: programs run on hosts today, the CUDA "
-         "target is being built";
+  return "stack ppc is what PPC's programs are designed to do on such devices: programs run on hosts today, no GPU "
+         "has run those of the CUDA target yet";
 }
 
 std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayout &layout) {

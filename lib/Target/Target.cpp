@@ -3,8 +3,12 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
+llvm::Expected<std::string> Target::kernelText(ModuleOp, StringRef) const {
+  return llvm::createStringError("programs for " + capabilities().name + " have no kernels; give --target=cuda");
+}
+
 ArrayRef<const Target *> ppc::targets() {
-  static const Target *const all[] = {&hostTarget()};
+  static const Target *const all[] = {&hostTarget(), &cudaTarget()};
   return all;
 }
 

@@ -7,7 +7,7 @@
 using namespace mlir::ppc;
 
 llvm::ArrayRef<const TargetCapabilities *> mlir::ppc::targetCapabilities() {
-  static const TargetCapabilities *const targets[] = {&hostCapabilities()};
+  static const TargetCapabilities *const targets[] = {&hostCapabilities(), &cudaCapabilities()};
   return targets;
 }
 
@@ -18,8 +18,7 @@ llvm::Expected<const TargetCapabilities *> mlir::ppc::findTargetCapabilities(llv
   std::string known =
       llvm::join(llvm::map_range(targetCapabilities(), [](const auto *target) { return target->name.str(); }), ", ");
   return llvm::createStringError("--target=" + name + ": this build has the target" +
-                                 (targetCapabilities().size() > 1 ? "s " : " ") + known +
-                                 (name == "cuda" ? "; cuda is being built" : ""));
+                                 (targetCapabilities().size() > 1 ? "s " : " ") + known);
 }
 
 llvm::StringRef mlir::ppc::lackedBy(const TargetCapabilities &target, const PipelineScheduleKind &kind) {

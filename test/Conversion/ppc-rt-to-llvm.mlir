@@ -1,7 +1,7 @@
 // RUN: ppc-opt %s --ppc-rt-to-llvm --split-input-file | FileCheck %s
 
 // Equal products share one descriptor.
-// CHECK: llvm.mlir.global private constant @[[DESC:ppc_gemm_.*]](dense<[1, 0, 1, 4, 4, 8, 8, 1, 4, 1, 4, 1, 0]> : tensor<13xi64>)
+// CHECK: llvm.mlir.global private constant @[[DESC:ppc_gemm_.*]](dense<[2, 0, 1, 0, 4, 4, 8, 8, 1, 4, 1, 4, 1, 0]> : tensor<14xi64>)
 // CHECK-NOT: llvm.mlir.global
 
 // CHECK: llvm.func @stage0.forward(%[[RANK:.*]]: !llvm.ptr, %[[BUFFERS:.*]]: !llvm.ptr) {

@@ -18,7 +18,7 @@ QUICK = ["nan", "-1", "0", "9223372036854775807"]  # of passes, which parse by t
 NUMBERS = {"N", "F", "K", "GiB", "tokens", "sequences", "rank", "number", "percent", "dollars", "s", "0|1", "0|1|2|3", "16|8|4", "n,n,...", "long", "int"}
 TEXTS = {"file", "name", "what", "on|off", "N[=gather]", "f32|bf16", "name|file.yaml", "name:N|file.yaml", "file.yaml", "key=value", "key[=value]", "value", "string",
          "none|selective|full|auto", "none|optimizer|activations|auto", "f32|bf16|fp16|fp8|...", "unfused|flash1|flash2|flash3|...", "FILE", "FOLDER",
-         "PATH", "rows.csv", "config.json", "path", "options", "folder", "program", "f32,bf16", "FILE.bin", "bytes|FILE", "filename", "file.csv", "cpu"}
+         "PATH", "rows.csv", "config.json", "path", "options", "folder", "program", "f32,bf16", "FILE.bin", "bytes|FILE", "filename", "file.csv", "cpu", "names"}
 SECONDS = 10
 
 CONFIG = """{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 4,

@@ -120,13 +120,19 @@ cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"
                               clEnumValN(Emit::Device, "device", "fused, with buffers at fixed offsets"),
                               clEnumValN(Emit::Program, "program", "buffers, routines and actions of each device"),
                               clEnumValN(Emit::LLVM, "llvm", "the LLVM dialect"),
+                              clEnumValN(Emit::Ptx, "ptx", "the kernels, as PTX of each architecture"),
                               clEnumValN(Emit::Object, "object", "an object file (-o)")),
                    cl::cat(outputCategory));
-cl::opt<std::string> target("target", cl::desc("Device family: host (cuda is being built, and refused)"),
+cl::opt<std::string> target("target", cl::desc("Device family: host, or cuda for NVIDIA GPUs"),
                             cl::init(defaultTarget().name.str()), cl::value_desc("name"), cl::cat(outputCategory));
 cl::opt<std::string> hostCpu("host-cpu",
                              cl::desc("CPU to generate code for, for example x86-64-v3; default: this machine's"),
                              cl::value_desc("name"), cl::cat(outputCategory));
+cl::opt<std::string>
+    cudaArch("cuda-arch",
+             cl::desc("Architectures of GPUs to generate kernels for, with commas between: sm_80, sm_90a, sm_100a "
+                      "(default: all); sm_80, which newer ones run too, is always among them"),
+             cl::value_desc("names"), cl::cat(outputCategory));
 cl::opt<bool> check("check",
                     cl::desc("Also compile the single-device program, run both on the same random data, and compare "
                              "losses, gradients and parameters"),
@@ -172,7 +178,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (!readCommandLine(
           argc, argv,
           "Compiles a model into one executable that trains it on hosts: a rank is a process on CPU cores.\n"
-          "The target for CUDA devices is being built, and refused until it is there.\n\n"
+          "The target for CUDA devices is being built: no GPU has run its programs yet.\n\n"
           "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect.\n"))
     return {nullptr, 2};
   if (model.empty())
@@ -181,6 +187,12 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (!knownTarget)
     return {nullptr, usageError(llvm::toString(knownTarget.takeError()))};
   const TargetCapabilities &capabilities = (*knownTarget)->capabilities();
+  bool isCuda = *knownTarget == &cudaTarget();
+  if (cl::opt<std::string> &other = isCuda ? hostCpu : cudaArch; other.getNumOccurrences())
+    return {nullptr, usageError("--" + other.ArgStr + " has no meaning with --target=" + capabilities.name)};
+  const std::string &processors = isCuda ? cudaArch : hostCpu;
+  if (llvm::Error error = (*knownTarget)->checkProcessors(processors))
+    return {nullptr, usageError("--" + (isCuda ? cudaArch : hostCpu).ArgStr + ": " + llvm::toString(std::move(error)))};
   if (optimizer != "adamw")
     return {nullptr, usageError("--optimizer=" + optimizer + ": this build has the optimizer adamw")};
   if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" &&
@@ -238,7 +250,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->train.weightDecay = weightDecay;
   options->train.maxNorm = maxNorm;
   options->target = *knownTarget;
-  options->hostCpu = hostCpu;
+  options->processors = processors;
   options->check = check;
   options->checkSteps = checkSteps;
   options->verify = !noVerify;

@@ -12,7 +12,7 @@
 namespace mlir::ppc {
 
 /// Where to stop, in the order of the phases.
-enum class Emit { Model, Train, Plan, Spmd, Ledger, Device, Program, LLVM, Object, Executable };
+enum class Emit { Model, Train, Plan, Spmd, Ledger, Device, Program, LLVM, Ptx, Object, Executable };
 
 struct CompileOptions {
   std::string model;
@@ -38,7 +38,7 @@ struct CompileOptions {
   std::string planFile;
 
   TrainOptions train;
-  std::string hostCpu; // empty: this machine's
+  std::string processors; // as Target::writeObject
   const Target *target = nullptr;
   bool check = false;
   int64_t checkSteps = 3;

@@ -201,6 +201,12 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
            });
   if (options.emit == Emit::Ledger)
     return printLedger(compilation, options, *output);
+  if (options.emit == Emit::Ptx) {
+    if (!compilation.lowerTo(Emit::LLVM))
+      return false;
+    llvm::Expected<std::string> text = options.target->kernelText(compilation.getModule(), options.processors);
+    return text ? writeText(*output, [&](raw_ostream &os) { os << *text; }) : fail(text.takeError());
+  }
   if (options.emit < Emit::Object)
     return compilation.lowerTo(options.emit) &&
            writeText(*output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });

@@ -238,7 +238,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
           "Decides how a model is trained on a cluster: every degree of parallelism, the pipeline, what is\n"
           "recomputed, with the predicted time and memory. Needs no accelerator, and makes no program: ppc-compile "
           "makes\n"
-          "those that run on hosts; the target for CUDA devices is being built.\n\n"
+          "those that run on hosts; no GPU has run those of the target for CUDA devices yet.\n\n"
           "MODEL is a Hugging Face config.json, a folder that holds one, or a *.mlir in the ppc dialect: any program "
           "that\n"
           "computes a loss. Where it is no transformer, every op is cut by itself.\n"))

@@ -2,6 +2,7 @@
 #include "dialects/ppcrt/PpcRt.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::ppcrt;
@@ -52,6 +53,16 @@ LogicalResult GemmOp::verify() {
   if (getResult().size() > 1 || (getResult().size() == 1 && getResult()[0].getType() != c)) // gemm_c5
     return emitOpError() << "must return nothing or a tensor of the destination's type";
   return success();
+}
+
+SmallVector<int64_t> mlir::ppcrt::gemmDescriptor(GemmOp op) {
+  auto code = [](Value buffer) { return int64_t(*elementTypeCode(getElementTypeOrSelf(buffer.getType()))); };
+  SmallVector<int64_t> numbers{2, code(op.getA()), op.getAccumulate(), code(op.getOut())};
+  llvm::append_range(numbers, op.getSizes());
+  llvm::append_range(numbers, op.getStrides());
+  numbers.push_back(int64_t(op.getLoops().size()) / 4);
+  llvm::append_range(numbers, op.getLoops());
+  return numbers;
 }
 
 /// The shapes that q, k and v imply, in the order of the operands: of the inputs, then of the outputs.

@@ -20,6 +20,10 @@ void PpcRtDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "dialects/ppcrt/IR/Launch.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "dialects/ppcrt/IR/Collective.cpp.inc"
       >();
   addOperations<

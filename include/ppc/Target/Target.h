@@ -39,10 +39,15 @@ public:
   /// What the runtime must know of the program (docs/Runtime.md). Fails, with errors at the op, at actions and buffers
   /// that programs of the target do not have.
   virtual FailureOr<std::string> describeProgram(ModuleOp module, const ProgramTexts &texts) const = 0;
-  /// The object file of a module that `addCodePasses` left. `processor`: one of LLVM's list; empty: that of the machine
-  /// that compiles.
-  virtual llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processor,
+  /// Whether these are processors that `writeObject` takes; the error names the one that is not.
+  virtual llvm::Error checkProcessors(StringRef processors) const = 0;
+  /// The object file of a module that `addCodePasses` left. `processors`: of hosts one of LLVM's list (empty: that of
+  /// the machine that compiles), of GPUs chips with commas between (empty: all that PPC compiles for).
+  virtual llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processors,
                                   raw_ostream &object) const = 0;
+  /// The kernels of such a module as their assembler takes them, for each of the processors. Error: the target has
+  /// none.
+  virtual llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processors) const;
 
   /// What links its programs. Errors say what is missing and how to name it.
   virtual llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) const = 0;
@@ -56,6 +61,8 @@ llvm::Expected<const Target *> findTarget(StringRef name);
 
 /// Programs for hosts (hostCapabilities).
 const Target &hostTarget();
+/// Programs for NVIDIA GPUs (cudaCapabilities).
+const Target &cudaTarget();
 
 } // namespace mlir::ppc
 

@@ -42,6 +42,8 @@ struct TargetCapabilities {
 
 /// Programs for hosts: a rank is a process on CPU cores.
 const TargetCapabilities &hostCapabilities();
+/// Programs for NVIDIA GPUs: a rank is a device.
+const TargetCapabilities &cudaCapabilities();
 
 /// Of all targets of this build, the one first that is taken where none is named.
 llvm::ArrayRef<const TargetCapabilities *> targetCapabilities();

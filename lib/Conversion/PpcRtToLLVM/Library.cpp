@@ -27,21 +27,10 @@ struct GemmLowering : ConvertOpToLLVMPattern<ppcrt::GemmOp> {
 
   LogicalResult matchAndRewrite(ppcrt::GemmOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast<MemRefType>(op.getOut().getType());
-    if (!type)
+    if (!isa<MemRefType>(op.getOut().getType()))
       return rewriter.notifyMatchFailure(op, "works on tensors");
-    Type element = cast<ShapedType>(op.getA().getType()).getElementType();
-    SmallVector<int64_t> numbers{1, *ppcrt::elementTypeCode(element), op.getAccumulate()};
-    if (element != type.getElementType() || element.isBF16()) {
-      numbers.front() = 2;
-      numbers.push_back(*ppcrt::elementTypeCode(type.getElementType()));
-    }
-    llvm::append_range(numbers, op.getSizes());
-    llvm::append_range(numbers, op.getStrides());
-    numbers.push_back(op.getLoops().size() / 4);
-    llvm::append_range(numbers, op.getLoops());
-    SmallVector<Value> arguments{
-        LLVM::AddressOfOp::create(rewriter, op.getLoc(), descriptorGlobal(rewriter, op, "ppc_gemm", numbers))};
+    SmallVector<Value> arguments{LLVM::AddressOfOp::create(
+        rewriter, op.getLoc(), descriptorGlobal(rewriter, op, "ppc_gemm", ppcrt::gemmDescriptor(op)))};
     for (auto [buffer, descriptor] : llvm::zip(op->getOperands(), adaptor.getOperands()))
       arguments.push_back(
           getStridedElementPtr(rewriter, op.getLoc(), cast<MemRefType>(buffer.getType()), descriptor, {}));

@@ -250,3 +250,80 @@ func.func @reach_c3(%x: memref<4xf32>) {
   ppcrt.reach 0 (%x : memref<4xf32>)
   return
 }
+
+// -----
+
+module @kernels {
+  func.func private @k(memref<4xf32>, index)
+}
+func.func @launch_c1(%x: memref<4xf32>, %n: index) {
+  // expected-error @below {{has 0 blocks of 32 threads}}
+  ppcrt.launch @kernels::@k blocks 0 threads 32 (%x, %n) reads [0] writes [] : memref<4xf32>, index
+  return
+}
+
+// -----
+
+module @kernels {
+  func.func private @k(memref<4xf32>, index)
+}
+func.func @launch_c1(%x: memref<4xf32>, %n: index) {
+  // expected-error @below {{has 1 blocks of 1025 threads}}
+  ppcrt.launch @kernels::@k blocks 1 threads 1025 (%x, %n) reads [0] writes [] : memref<4xf32>, index
+  return
+}
+
+// -----
+
+module @kernels {
+  func.func private @k(memref<4xf32>, index)
+}
+func.func @launch_c2(%x: memref<4xf32>, %n: index) {
+  // expected-error @below {{reads or writes operand 1, which is no memref}}
+  ppcrt.launch @kernels::@k blocks 1 threads 32 (%x, %n) reads [0] writes [1] : memref<4xf32>, index
+  return
+}
+
+// -----
+
+module @kernels {
+  func.func private @k(memref<4xf32>, index)
+}
+func.func @launch_c2(%x: memref<4xf32>, %n: index) {
+  // expected-error @below {{names operand 0 after 0}}
+  ppcrt.launch @kernels::@k blocks 1 threads 32 (%x, %n) reads [0, 0] writes [] : memref<4xf32>, index
+  return
+}
+
+// -----
+
+module @kernels {
+  func.func private @k(memref<4xf32>, index)
+}
+func.func @launch_c2(%x: memref<4xf32>, %n: index) {
+  // expected-error @below {{neither reads nor writes operand 0}}
+  ppcrt.launch @kernels::@k blocks 1 threads 32 (%x, %n) reads [] writes [] : memref<4xf32>, index
+  return
+}
+
+// -----
+
+module @kernels {
+  func.func private @k(memref<4xf32>, index)
+}
+func.func @launch_c3(%x: memref<4xf32>, %n: index) {
+  // expected-error @below {{needs a function @kernels::@k with 1 parameters}}
+  ppcrt.launch @kernels::@k blocks 1 threads 32 (%x) reads [0] writes [] : memref<4xf32>
+  return
+}
+
+// -----
+
+module @kernels {
+  func.func private @k(memref<4xf32>, index)
+}
+func.func @launch_c3(%x: memref<4xf32>, %n: index) {
+  // expected-error @below {{needs a function @kernels::@other with 1 parameters}}
+  ppcrt.launch @kernels::@other blocks 1 threads 32 (%x) reads [0] writes [] : memref<4xf32>
+  return
+}

@@ -59,3 +59,15 @@ func.func @reach(%x: memref<8xf32>, %y: tensor<4x2xf32>) attributes {ppcrt.routi
   ppcrt.reach 0 (%y, %x : tensor<4x2xf32>, memref<8xf32>)
   return
 }
+
+// CHECK-LABEL: module @kernels
+module @kernels {
+  func.func private @double(memref<8xf32>, memref<8xf32>, index)
+}
+
+// CHECK-LABEL: func.func @launch
+func.func @launch(%x: memref<8xf32>, %y: memref<8xf32>, %n: index) {
+  // CHECK: ppcrt.launch @kernels::@double blocks 2 threads 128(%{{.*}}, %{{.*}}, %{{.*}}) reads [0] writes [0, 1] : memref<8xf32>, memref<8xf32>, index
+  ppcrt.launch @kernels::@double blocks 2 threads 128 (%x, %y, %n) reads [0] writes [0, 1] : memref<8xf32>, memref<8xf32>, index
+  return
+}

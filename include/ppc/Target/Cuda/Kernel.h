@@ -9,6 +9,9 @@
 #define PPC_TARGET_CUDA_KERNEL_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
 
 namespace mlir::ppc::cuda {
 
@@ -33,6 +36,14 @@ bool isKernelOp(Operation *op);
 /// loop whose iterations touch columns of their own. Values from outside other than memrefs are computed again inside;
 /// what cannot be is an error at the op.
 FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, StringRef name);
+
+/// The name of the module that holds the kernels of a module.
+inline constexpr StringLiteral kKernelsName = "kernels";
+
+/// `ppc-outline-kernels`: each such op of a function becomes launches (`ppcrt.launch`) of kernels in the module
+/// `kernels`, which holds each kernel once, by its code. Runs after `ppc-assign-offsets`. An error is at the op that no
+/// kernel can be made of.
+std::unique_ptr<Pass> createOutlineKernelsPass();
 
 } // namespace mlir::ppc::cuda
 

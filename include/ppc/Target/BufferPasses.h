@@ -1,0 +1,21 @@
+// What all targets lower bodies to first: linalg loops, `ppcrt` products, attention and communication on buffers at
+// fixed offsets.
+#ifndef PPC_TARGET_BUFFERPASSES_H
+#define PPC_TARGET_BUFFERPASSES_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace mlir::ppc {
+
+/// Bodies of ppc ops on tensors -> ops on buffers, whose temporaries lie at offsets in one scratch each. `overlap`:
+/// collectives run beside what does not need them.
+void addBufferPasses(OpPassManager &pm, bool overlap);
+/// The passes by name.
+void registerBufferPasses();
+/// Their dialects, and what bufferization must know of them.
+void registerBufferDialects(DialectRegistry &registry);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TARGET_BUFFERPASSES_H

@@ -1,0 +1,125 @@
+// Programs for GPUs: loops of bodies become kernels, and functions a table of what is launched.
+#include "DeviceCode.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Transforms/Passes.h"
+#include "ppc/Codegen/Manifest.h"
+#include "ppc/Target/BufferPasses.h"
+#include "ppc/Target/Cuda/Kernel.h"
+#include "ppc/Target/Cuda/Ptx.h"
+#include "ppc/Target/Target.h"
+
+using namespace mlir;
+using namespace mlir::ppc;
+
+namespace {
+
+class CudaTarget : public Target {
+public:
+  const TargetCapabilities &capabilities() const override { return cudaCapabilities(); }
+  void registerDialects(DialectRegistry &registry) const override;
+  void registerPasses() const override;
+  void addBodyPasses(OpPassManager &pm, bool overlap) const override;
+  void addCodePasses(OpPassManager &pm) const override;
+  FailureOr<std::string> describeProgram(ModuleOp module, const ProgramTexts &texts) const override;
+  llvm::Error checkProcessors(StringRef processors) const override;
+  llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processors,
+                          raw_ostream &object) const override;
+  llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processor) const override;
+  llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) const override {
+    return ppc::findLinkTools(options);
+  }
+  llvm::Error link(StringRef object, StringRef executable, const LinkTools &tools) const override {
+    return linkExecutable(object, executable, tools);
+  }
+};
+
+/// The chips of a list with commas; all of them where it is empty.
+llvm::Expected<SmallVector<cuda::Chip>> chipsOf(StringRef names) {
+  if (names.empty())
+    return SmallVector<cuda::Chip>(cuda::knownChips());
+  SmallVector<cuda::Chip> chips;
+  for (StringRef name : llvm::split(names, ',')) {
+    llvm::Expected<cuda::Chip> chip = cuda::chipNamed(name.trim());
+    if (!chip)
+      return chip.takeError();
+    if (llvm::none_of(chips, [&](const cuda::Chip &other) { return other.name == chip->name; }))
+      chips.push_back(*chip);
+  }
+  return chips;
+}
+
+/// PTX of the kernels of a module; nothing where it has none.
+llvm::Expected<std::string> ptxOf(ModuleOp module, const cuda::Chip &chip) {
+  auto kernels = module.lookupSymbol<ModuleOp>(cuda::kKernelsName);
+  return kernels ? cuda::emitPtx(kernels, chip) : std::string();
+}
+
+} // namespace
+
+void CudaTarget::registerDialects(DialectRegistry &registry) const {
+  registerBufferDialects(registry);
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+}
+
+void CudaTarget::registerPasses() const {
+  registerBufferPasses();
+  mlir::registerPass([] { return cuda::createOutlineKernelsPass(); });
+}
+
+void CudaTarget::addBodyPasses(OpPassManager &pm, bool overlap) const {
+  addBufferPasses(pm, overlap);
+  pm.addPass(cuda::createOutlineKernelsPass());
+  pm.addPass(createCanonicalizerPass()); // what was computed for kernels alone
+}
+
+void CudaTarget::addCodePasses(OpPassManager &pm) const { cuda::buildLowerKernels(pm.nest<ModuleOp>()); }
+
+FailureOr<std::string> CudaTarget::describeProgram(ModuleOp module, const ProgramTexts &texts) const {
+  FailureOr<llvm::json::Object> code = cuda::describeCode(module);
+  if (failed(code))
+    return failure();
+  return writeManifest(module, capabilities().name, texts.plan, texts.config, texts.mathematics, std::move(*code));
+}
+
+llvm::Error CudaTarget::checkProcessors(StringRef processors) const { return chipsOf(processors).takeError(); }
+
+llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, StringRef processors,
+                                    raw_ostream &object) const {
+  llvm::Expected<SmallVector<cuda::Chip>> chips = chipsOf(processors);
+  if (!chips)
+    return chips.takeError();
+  // PTX of the oldest chip is the only form that carries forward: that of an "a" runs on its own architecture alone.
+  const cuda::Chip &oldest = cuda::knownChips().front();
+  if (llvm::none_of(*chips, [&](const cuda::Chip &chip) { return chip.name == oldest.name; }))
+    chips->insert(chips->begin(), oldest);
+  SmallVector<DeviceImage> images;
+  for (const cuda::Chip &chip : *chips) {
+    llvm::Expected<std::string> text = ptxOf(module, chip);
+    if (!text)
+      return text.takeError();
+    images.push_back({chip.name, false, std::move(*text)});
+  }
+  std::vector<std::vector<char>> expanded;
+  return emitDeviceObject(description, images, cuda::constantsOf(module, expanded), object);
+}
+
+llvm::Expected<std::string> CudaTarget::kernelText(ModuleOp module, StringRef processors) const {
+  llvm::Expected<SmallVector<cuda::Chip>> chips = chipsOf(processors);
+  if (!chips)
+    return chips.takeError();
+  std::string all;
+  for (const cuda::Chip &chip : *chips) {
+    llvm::Expected<std::string> text = ptxOf(module, chip);
+    if (!text)
+      return text.takeError();
+    all += *text;
+  }
+  return all;
+}
+
+const Target &ppc::cudaTarget() {
+  static const CudaTarget cuda;
+  return cuda;
+}

@@ -1,0 +1,235 @@
+// Loops of device functions -> launches of kernels. Equal kernels are there once.
+#include "ppc/Target/Cuda/Kernel.h"
+
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/xxhash.h"
+
+namespace mlir::ppc::cuda {
+namespace {
+
+/// What a kernel does with the buffer that a parameter points to, from the accesses in its code. What is not followed
+/// counts as both.
+struct Use {
+  bool reads = false, writes = false;
+};
+
+Use useOf(Value pointer) {
+  Use use;
+  SmallVector<Value> pending{pointer};
+  llvm::SmallDenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    for (OpOperand &operand : value.getUses()) {
+      Operation *user = operand.getOwner();
+      if (isa<LLVM::LoadOp>(user))
+        use.reads = true;
+      else if (auto store = dyn_cast<LLVM::StoreOp>(user); store && store.getAddr() == value)
+        use.writes = true;
+      else if (isa<LLVM::GEPOp>(user))
+        pending.push_back(user->getResult(0));
+      else
+        return {true, true};
+    }
+  }
+  return use;
+}
+
+/// The shared memory of a kernel, which has a name of its own.
+SmallVector<std::pair<LLVM::AddressOfOp, LLVM::GlobalOp>> sharedMemoryOf(LLVM::LLVMFuncOp function) {
+  SmallVector<std::pair<LLVM::AddressOfOp, LLVM::GlobalOp>> found;
+  function->walk([&](LLVM::AddressOfOp address) {
+    auto kernels = function->getParentOfType<ModuleOp>();
+    found.emplace_back(address, kernels.lookupSymbol<LLVM::GlobalOp>(address.getGlobalName()));
+  });
+  return found;
+}
+
+/// The text of a kernel but its name.
+std::string contentOf(LLVM::LLVMFuncOp function, const Kernel &kernel) {
+  std::string text = std::to_string(kernel.blocks) + "x" + std::to_string(kernel.threads) + "\n";
+  StringAttr name = function.getSymNameAttr();
+  function.setSymName("kernel");
+  llvm::raw_string_ostream stream(text);
+  function->print(stream, OpPrintingFlags().useLocalScope());
+  function.setSymNameAttr(name);
+  for (auto [address, shared] : sharedMemoryOf(function))
+    shared->print(stream, OpPrintingFlags().useLocalScope());
+  return text;
+}
+
+/// What a person who looks at a profile reads.
+StringRef kindOf(Operation *op) {
+  if (isa<ppcrt::AttentionOp>(op))
+    return "attention";
+  if (isa<ppcrt::AttentionBackwardOp>(op))
+    return "attention_backward";
+  if (isa<memref::CopyOp>(op))
+    return "copy";
+  if (isa<linalg::FillOp>(op))
+    return "fill";
+  return isa<scf::ForOp>(op) ? "loops" : "elementwise";
+}
+
+/// The loads outside of `op` that it computes with: a kernel repeats them, and what is computed from them.
+SmallVector<memref::LoadOp> repeatedLoads(Operation *op) {
+  SmallVector<memref::LoadOp> loads;
+  SmallVector<Value> pending;
+  llvm::SmallDenseSet<Value> seen;
+  auto add = [&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && producer->getBlock() == op->getBlock() && seen.insert(operand).second)
+        pending.push_back(operand);
+  };
+  op->walk(add);
+  while (!pending.empty()) {
+    Operation *producer = pending.pop_back_val().getDefiningOp();
+    if (auto load = dyn_cast<memref::LoadOp>(producer))
+      loads.push_back(load);
+    else if (isMemoryEffectFree(producer))
+      add(producer);
+  }
+  return loads;
+}
+
+/// What a kernel loads again must still be there: nothing may have written to its buffer since.
+LogicalResult checkLoads(Block &block) {
+  llvm::DenseMap<Operation *, Operation *> overwritten; // loads so far -> the first op that writes there, or null
+  for (Operation &op : block) {
+    if (isKernelOp(&op))
+      for (memref::LoadOp load : repeatedLoads(&op))
+        if (Operation *write = overwritten.lookup(load)) {
+          InFlightDiagnostic error = op.emitError("computes with what was loaded before its buffer was written again");
+          error.attachNote(load.getLoc()) << "loaded here";
+          error.attachNote(write->getLoc()) << "written here";
+          return error;
+        }
+    auto effects = getEffectsRecursively(&op);
+    for (auto &[load, write] : overwritten) {
+      Value buffer = cast<memref::LoadOp>(load).getMemref();
+      auto writes = [&](const MemoryEffects::EffectInstance &effect) {
+        return isa<MemoryEffects::Write>(effect.getEffect()) && (!effect.getValue() || effect.getValue() == buffer);
+      };
+      if (!write && effects && llvm::any_of(*effects, writes))
+        write = &op;
+    }
+    if (isa<memref::LoadOp>(op))
+      overwritten[&op] = nullptr;
+  }
+  return success();
+}
+
+class KernelOutliner {
+public:
+  explicit KernelOutliner(ModuleOp module) : module(module) {
+    OpBuilder builder(module.getBodyRegion());
+    kernels = ModuleOp::create(builder, module.getLoc(), kKernelsName);
+  }
+
+  LogicalResult run(func::FuncOp function) {
+    if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
+      return success();
+    if (failed(checkLoads(function.front())))
+      return failure();
+    for (Operation &op : llvm::make_early_inc_range(function.front())) {
+      if (!isKernelOp(&op))
+        continue;
+      FailureOr<SmallVector<Kernel>> built = buildKernels(&op, kernels, "kernel_without_name");
+      if (failed(built))
+        return failure();
+      for (Kernel &kernel : *built)
+        launch(op, kernel);
+      op.erase();
+    }
+    return success();
+  }
+
+  /// A module without kernels has no module of kernels.
+  void finish() {
+    if (kernels.getBody()->empty())
+      kernels.erase();
+  }
+
+private:
+  void launch(Operation &op, Kernel &kernel) {
+    auto function = kernels.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
+    SmallVector<int64_t> reads, writes;
+    for (auto [place, operand] : llvm::enumerate(kernel.operands)) {
+      if (!isa<MemRefType>(operand.getType()))
+        continue;
+      Use use = useOf(function.getArgument(unsigned(place)));
+      if (use.reads || !use.writes) // a parameter that is not used is no harm to read
+        reads.push_back(int64_t(place));
+      if (use.writes)
+        writes.push_back(int64_t(place));
+    }
+    StringAttr name = unify(function, kernel, kindOf(&op));
+    OpBuilder builder(&op);
+    auto symbol = SymbolRefAttr::get(kernels.getSymNameAttr(), {FlatSymbolRefAttr::get(name)});
+    ppcrt::LaunchOp::create(builder, op.getLoc(), symbol, uint64_t(kernel.blocks), uint64_t(kernel.threads),
+                            kernel.operands, reads, writes);
+  }
+
+  /// The name of the one kernel with this code; `function` is it, or goes.
+  StringAttr unify(LLVM::LLVMFuncOp function, const Kernel &kernel, StringRef kind) {
+    std::string content = contentOf(function, kernel);
+    auto [known, isNew] = names.try_emplace(content);
+    auto shared = sharedMemoryOf(function);
+    if (!isNew) {
+      llvm::SmallSetVector<Operation *, 1> globals;
+      for (auto [address, global] : shared)
+        globals.insert(global);
+      function.erase();
+      for (Operation *global : globals)
+        global->erase();
+      return known->second;
+    }
+    uint64_t hash = llvm::xxh3_64bits(content);
+    std::string name;
+    do // two contents with one hash
+      name = (kind + "_" + llvm::utohexstr(hash++, /*LowerCase=*/true, 16)).str();
+    while (kernels.lookupSymbol(name));
+    function.setSymName(name);
+    for (auto [address, global] : shared) {
+      if (global.getSymName().starts_with(kernel.name)) // once, however many addresses are taken
+        global.setSymName(name + global.getSymName().drop_front(kernel.name.size()).str());
+      address.setGlobalName(global.getSymName());
+    }
+    return known->second = function.getSymNameAttr();
+  }
+
+  ModuleOp module, kernels;
+  llvm::StringMap<StringAttr> names; // by content
+};
+
+struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineKernelsPass)
+  StringRef getArgument() const override { return "ppc-outline-kernels"; }
+  StringRef getDescription() const override { return "Loops of device functions become launches of kernels"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() override {
+    KernelOutliner outliner(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(outliner.run(function)))
+        return signalPassFailure();
+    outliner.finish();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createOutlineKernelsPass() { return std::make_unique<OutlineKernelsPass>(); }
+
+} // namespace mlir::ppc::cuda
