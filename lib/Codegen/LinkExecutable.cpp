@@ -1,9 +1,8 @@
 // Linking: the machine's own C compiler, the object, and libppcrt.a.
 #include "ppc/Codegen/HostObject.h"
+#include "ppc/Codegen/RunTool.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
@@ -57,23 +56,11 @@ llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) {
 }
 
 llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkTools &tools) {
-  SmallString<128> log;
-  if (std::error_code failure = llvm::sys::fs::createTemporaryFile("ppc-link", "log", log))
-    return llvm::createStringError("cannot make a temporary file: " + failure.message());
-  llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
-  SmallVector<StringRef> arguments{tools.linker, object,      tools.runtimeLibrary, "-o", executable,
-                                   "-ldnnl",     "-lpthread", "-lstdc++",           "-lm"};
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log), StringRef(log)};
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(tools.linker, arguments, std::nullopt, redirects, 0, 0, &message);
-  if (status == 0)
+  llvm::Expected<std::string> printed =
+      runTool({tools.linker, object, tools.runtimeLibrary, "-o", executable, "-ldnnl", "-lpthread", "-lstdc++", "-lm"});
+  if (printed)
     return llvm::Error::success();
-  if (auto text = llvm::MemoryBuffer::getFile(log))
-    message += (*text)->getBuffer().rtrim().str();
-  std::string command;
-  for (StringRef argument : arguments)
-    command += (command.empty() ? "" : " ") + argument.str();
-  return llvm::createStringError("linking '" + executable + "' failed: " + command + "\n" + message);
+  return llvm::createStringError("linking '" + executable + "' " + llvm::toString(printed.takeError()));
 }
 
 } // namespace mlir::ppc

@@ -3,9 +3,12 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-llvm::Expected<std::string> Target::kernelText(ModuleOp, StringRef) const {
-  return llvm::createStringError("programs for " + capabilities().name + " have no kernels; give --target=cuda");
+static llvm::Error noKernels(const Target &target) {
+  return llvm::createStringError("programs for " + target.capabilities().name + " have no kernels; give --target=cuda");
 }
+
+llvm::Expected<std::string> Target::kernelText(ModuleOp, StringRef) const { return noKernels(*this); }
+llvm::Expected<std::string> Target::kernelTable(ModuleOp, StringRef) const { return noKernels(*this); }
 
 ArrayRef<const Target *> ppc::targets() {
   static const Target *const all[] = {&hostTarget(), &cudaTarget()};

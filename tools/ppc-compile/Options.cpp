@@ -121,6 +121,8 @@ cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"
                               clEnumValN(Emit::Program, "program", "buffers, routines and actions of each device"),
                               clEnumValN(Emit::LLVM, "llvm", "the LLVM dialect"),
                               clEnumValN(Emit::Ptx, "ptx", "the kernels, as PTX of each architecture"),
+                              clEnumValN(Emit::Kernels, "kernels",
+                                         "the kernels, and what they take of each architecture, as CSV"),
                               clEnumValN(Emit::Object, "object", "an object file (-o)")),
                    cl::cat(outputCategory));
 cl::opt<std::string> target("target", cl::desc("Device family: host, or cuda for NVIDIA GPUs"),

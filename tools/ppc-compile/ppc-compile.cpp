@@ -201,10 +201,11 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
            });
   if (options.emit == Emit::Ledger)
     return printLedger(compilation, options, *output);
-  if (options.emit == Emit::Ptx) {
+  if (options.emit == Emit::Ptx || options.emit == Emit::Kernels) {
     if (!compilation.lowerTo(Emit::LLVM))
       return false;
-    llvm::Expected<std::string> text = options.target->kernelText(compilation.getModule(), options.processors);
+    auto print = options.emit == Emit::Ptx ? &Target::kernelText : &Target::kernelTable;
+    llvm::Expected<std::string> text = (options.target->*print)(compilation.getModule(), options.processors);
     return text ? writeText(*output, [&](raw_ostream &os) { os << *text; }) : fail(text.takeError());
   }
   if (options.emit < Emit::Object)

@@ -48,6 +48,8 @@ public:
   /// The kernels of such a module as their assembler takes them, for each of the processors. Error: the target has
   /// none.
   virtual llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processors) const;
+  /// The kernels of such a module and what they take on each of the processors, as CSV. Error: the target has none.
+  virtual llvm::Expected<std::string> kernelTable(ModuleOp module, StringRef processors) const;
 
   /// What links its programs. Errors say what is missing and how to name it.
   virtual llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) const = 0;

@@ -1,11 +1,13 @@
 // Programs for GPUs: loops of bodies become kernels, and functions a table of what is launched.
 #include "DeviceCode.h"
 
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/Passes.h"
 #include "ppc/Codegen/Manifest.h"
 #include "ppc/Target/BufferPasses.h"
+#include "ppc/Target/Cuda/Assembler.h"
 #include "ppc/Target/Cuda/Kernel.h"
 #include "ppc/Target/Cuda/Ptx.h"
 #include "ppc/Target/Target.h"
@@ -26,7 +28,8 @@ public:
   llvm::Error checkProcessors(StringRef processors) const override;
   llvm::Error writeObject(ModuleOp module, StringRef description, StringRef processors,
                           raw_ostream &object) const override;
-  llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processor) const override;
+  llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processors) const override;
+  llvm::Expected<std::string> kernelTable(ModuleOp module, StringRef processors) const override;
   llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) const override {
     return ppc::findLinkTools(options);
   }
@@ -94,29 +97,84 @@ llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, Stri
   const cuda::Chip &oldest = cuda::knownChips().front();
   if (llvm::none_of(*chips, [&](const cuda::Chip &chip) { return chip.name == oldest.name; }))
     chips->insert(chips->begin(), oldest);
+  std::optional<std::string> assembler = cuda::findAssembler();
   SmallVector<DeviceImage> images;
   for (const cuda::Chip &chip : *chips) {
     llvm::Expected<std::string> text = ptxOf(module, chip);
     if (!text)
       return text.takeError();
-    images.push_back({chip.name, false, std::move(*text)});
+    if (assembler && !text->empty()) {
+      llvm::Expected<cuda::Assembled> assembled = cuda::assemble(*assembler, *text, chip);
+      if (!assembled)
+        return assembled.takeError();
+      images.push_back({chip.name, true, std::move(assembled->machineCode)});
+    }
+    if (!assembler || chip.name == oldest.name)
+      images.push_back({chip.name, false, std::move(*text)});
   }
   std::vector<std::vector<char>> expanded;
   return emitDeviceObject(description, images, cuda::constantsOf(module, expanded), object);
 }
 
-llvm::Expected<std::string> CudaTarget::kernelText(ModuleOp module, StringRef processors) const {
+/// Calls `body(chip, its PTX)` for each of the processors.
+static llvm::Error forEachChip(ModuleOp module, StringRef processors,
+                               function_ref<llvm::Error(const cuda::Chip &, StringRef)> body) {
   llvm::Expected<SmallVector<cuda::Chip>> chips = chipsOf(processors);
   if (!chips)
     return chips.takeError();
-  std::string all;
   for (const cuda::Chip &chip : *chips) {
     llvm::Expected<std::string> text = ptxOf(module, chip);
     if (!text)
       return text.takeError();
-    all += *text;
+    if (llvm::Error error = body(chip, *text))
+      return error;
   }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> CudaTarget::kernelText(ModuleOp module, StringRef processors) const {
+  std::string all;
+  llvm::Error error = forEachChip(module, processors, [&](const cuda::Chip &, StringRef text) {
+    all += text;
+    return llvm::Error::success();
+  });
+  if (error)
+    return std::move(error);
   return all;
+}
+
+llvm::Expected<std::string> CudaTarget::kernelTable(ModuleOp module, StringRef processors) const {
+  std::optional<std::string> assembler = cuda::findAssembler();
+  llvm::MapVector<StringRef, SmallVector<ppcrt::LaunchOp>> launches;
+  module.walk([&](ppcrt::LaunchOp launch) { launches[launch.getKernel().getLeafReference()].push_back(launch); });
+  std::string table;
+  llvm::raw_string_ostream out(table);
+  if (!assembler)
+    out << "# ptxas is not installed: registers, spills and shared memory are not known\n";
+  out << "architecture,kernel,blocks,threads,launches in bodies,registers,spilled bytes,shared bytes\n";
+  llvm::Error error = forEachChip(module, processors, [&](const cuda::Chip &chip, StringRef text) -> llvm::Error {
+    llvm::StringMap<cuda::KernelResources> resources;
+    if (assembler && !text.empty()) {
+      llvm::Expected<cuda::Assembled> assembled = cuda::assemble(*assembler, text, chip);
+      if (!assembled)
+        return assembled.takeError();
+      for (cuda::KernelResources &kernel : assembled->kernels)
+        resources[kernel.kernel] = kernel;
+    }
+    for (auto &[name, places] : launches) {
+      out << chip.name << "," << name << "," << places.front().getBlocks() << "," << places.front().getThreads() << ","
+          << places.size();
+      if (auto known = resources.find(name); known != resources.end())
+        out << "," << known->second.registers << "," << known->second.spillBytes << "," << known->second.sharedBytes;
+      else
+        out << ",,,";
+      out << "\n";
+    }
+    return llvm::Error::success();
+  });
+  if (error)
+    return std::move(error);
+  return table;
 }
 
 const Target &ppc::cudaTarget() {

@@ -1,0 +1,81 @@
+#include "ppc/Target/Cuda/Assembler.h"
+
+#include "ppc/Codegen/RunTool.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+
+namespace mlir::ppc::cuda {
+
+std::optional<std::string> findAssembler() {
+  if (auto path = llvm::sys::findProgramByName("ptxas"))
+    return *path;
+  SmallVector<std::string> toolkits;
+  for (const char *name : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"})
+    if (std::optional<std::string> toolkit = llvm::sys::Process::GetEnv(name); toolkit && !toolkit->empty())
+      toolkits.push_back(*toolkit);
+  toolkits.push_back("/usr/local/cuda");
+  for (const std::string &toolkit : toolkits) {
+    SmallString<128> path(toolkit);
+    llvm::sys::path::append(path, "bin", "ptxas");
+    if (llvm::sys::fs::can_execute(path))
+      return path.str().str();
+  }
+  return std::nullopt;
+}
+
+std::vector<KernelResources> readResources(StringRef log) {
+  std::vector<KernelResources> kernels;
+  llvm::Regex entry("Compiling entry function '([^']+)'"), spills("([0-9]+) bytes spill stores, ([0-9]+) bytes spill"),
+      registers("Used ([0-9]+) registers"), shared("([0-9]+) bytes smem");
+  SmallVector<StringRef> found;
+  auto number = [&](unsigned i) {
+    int64_t value = 0;
+    found[i].getAsInteger(10, value);
+    return value;
+  };
+  for (StringRef line : llvm::split(log, '\n')) {
+    if (entry.match(line, &found))
+      kernels.push_back({found[1].str()});
+    if (kernels.empty())
+      continue;
+    if (spills.match(line, &found))
+      kernels.back().spillBytes = number(1) + number(2);
+    if (registers.match(line, &found))
+      kernels.back().registers = number(1);
+    if (shared.match(line, &found))
+      kernels.back().sharedBytes = number(1);
+  }
+  return kernels;
+}
+
+llvm::Expected<Assembled> assemble(StringRef assembler, StringRef ptx, const Chip &chip) {
+  SmallString<128> source, result;
+  int descriptor = 0;
+  if (std::error_code failure = llvm::sys::fs::createTemporaryFile("ppc-kernels", "ptx", descriptor, source))
+    return llvm::createStringError("cannot make a temporary file: " + failure.message());
+  llvm::scope_exit removeSource([&] { llvm::sys::fs::remove(source); });
+  llvm::raw_fd_ostream text(descriptor, /*shouldClose=*/true);
+  text << ptx;
+  text.close();
+  if (std::error_code failure = text.error()) {
+    text.clear_error();
+    return llvm::createStringError("cannot write '" + source.str() + "': " + failure.message());
+  }
+  if (std::error_code failure = llvm::sys::fs::createTemporaryFile("ppc-kernels", "cubin", result))
+    return llvm::createStringError("cannot make a temporary file: " + failure.message());
+  llvm::scope_exit removeResult([&] { llvm::sys::fs::remove(result); });
+  llvm::Expected<std::string> log = runTool({assembler, "-v", "-arch", chip.name, source, "-o", result});
+  if (!log)
+    return log.takeError();
+  auto code = llvm::MemoryBuffer::getFile(result, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!code)
+    return llvm::createStringError("cannot read '" + result.str() + "': " + code.getError().message());
+  return Assembled{(*code)->getBuffer().str(), readResources(*log)};
+}
+
+} // namespace mlir::ppc::cuda
