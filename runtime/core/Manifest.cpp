@@ -158,7 +158,24 @@ Buffer readBuffer(const Value &value, const Manifest &manifest, int64_t arenaByt
   return buffer;
 }
 
-Routine readRoutine(const Value &value, const Device &device) {
+// The body of a program for GPUs that a routine is.
+void checkBody(const Value &value, const DeviceCode &code, const Routine &routine) {
+  int number = code.bodyNamed(routine.entry);
+  if (number < 0)
+    value.at("entry").fail("no body named \"" + routine.entry + "\" in \"code\"");
+  const Body &body = code.bodies[size_t(number)];
+  if (body.arguments != int(routine.buffers.size()))
+    value.at("buffers").fail(format("%zu of them for \"%s\", which takes %d", routine.buffers.size(),
+                                    routine.entry.c_str(), body.arguments));
+  bool fits = int64_t(body.earlyTokens.size()) == routine.earlyTokens;
+  for (int64_t entry : body.earlyTokens)
+    fits &= entry < routine.earlyTokens;
+  if (!fits)
+    value.fail(format("%lld early tokens, but \"%s\" reaches %zu, or others", (long long)routine.earlyTokens,
+                      routine.entry.c_str(), body.earlyTokens.size()));
+}
+
+Routine readRoutine(const Value &value, const Manifest &manifest, const Device &device) {
   Routine routine{
       RoutineKind(value.at("kind").choice(routineKindNames, routineKindCount)), value.at("entry").string(), {}, 0};
   if (value.has("early_tokens"))
@@ -169,6 +186,8 @@ Routine readRoutine(const Value &value, const Device &device) {
       buffer.fail(format("\"%s\" belongs to no micro-batch and cannot use a buffer with slots",
                          routineKindNames[int(routine.kind)]));
   }
+  if (manifest.target == Target::Cuda)
+    checkBody(value, manifest.code, routine);
   return routine;
 }
 
@@ -251,7 +270,7 @@ Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
   for (const Value &buffer : value.at("buffers").list())
     device.buffers.push_back(readBuffer(buffer, manifest, device.arenaBytes));
   for (const Value &routine : value.at("routines").list())
-    device.routines.push_back(readRoutine(routine, device));
+    device.routines.push_back(readRoutine(routine, manifest, device));
   for (const Value &stream : value.at("streams").list())
     device.streams.push_back(stream.string());
   for (const Value &message : value.at("messages").list())
@@ -281,6 +300,12 @@ Manifest readManifest(const Value &top) {
     top.at("axes").fail("the first axis must be \"pp\"");
   for (const Value &group : top.at("groups").list())
     manifest.groups.push_back(readGroup(group, manifest.grid));
+  if (top.has("target")) {
+    static const char *const targets[] = {"host", "cuda"};
+    manifest.target = Target(top.at("target").choice(targets, 2));
+  }
+  if (manifest.target == Target::Cuda)
+    manifest.code = readDeviceCode(top.at("code"), int64_t(manifest.groups.size()));
   manifest.sequenceLength = top.at("sequence_length").integer(1, 1 << 30);
   manifest.globalBatch = top.at("global_batch").integer(1, 1 << 30);
   manifest.microBatches = top.at("micro_batches").integer(1, manifest.globalBatch);

@@ -5,6 +5,7 @@
 
 #include "runtime/core/Block.h"
 #include "runtime/core/DataType.h"
+#include "runtime/core/DeviceCode.h"
 #include "runtime/core/Grid.h"
 #include "runtime/core/RunIdentity.h"
 #include "runtime/core/Transport.h"
@@ -60,7 +61,11 @@ inline bool isOfStep(RoutineKind kind) {
   return kind == RoutineKind::Prepare || kind == RoutineKind::Update || kind == RoutineKind::Evaluate;
 }
 
-// A function of the program with the buffers that it works on. A device may have several of one kind.
+// What the ranks of a program compute on.
+enum class Target { Host, Cuda };
+
+// A function of the program, or a body of its code for GPUs, with the buffers that it works on. A device may have
+// several of one kind.
 struct Routine {
   static constexpr int64_t mostEarlyTokens = 64;
 
@@ -162,6 +167,8 @@ struct Operation {
 };
 
 struct Manifest {
+  Target target = Target::Host;
+  DeviceCode code; // of a program for GPUs
   std::string model;
   std::string plan; // YAML text
   Grid grid;
@@ -197,7 +204,9 @@ struct Manifest {
 //   M4 no action uses a slot of a buffer for a micro-batch after one has used it for another that came later to it; the
 //      inputs of a micro-batch are loaded before they are used;
 //   M5 an early token that an action takes is one that the routine of that place gives;
-//   M6 devices whose ranks are in one group have the same collectives over it, in the order of their lists.
+//   M6 devices whose ranks are in one group have the same collectives over it, in the order of their lists;
+//   M7 a routine of a program for GPUs is a body that takes as many arguments as it has buffers, and reaches all of its
+//      early tokens.
 Manifest parseManifest(std::string_view text);
 
 // The part of parseManifest that relates values to one another (M1 to M6).

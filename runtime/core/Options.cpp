@@ -99,6 +99,8 @@ const Option table[] = {
      Kind::Positive, FIELD(printEvery)},
     {"--threads", "N", "threads of each rank, at most 1024 (default: cores / ranks)", Kind::Positive, FIELD(threads),
      mostThreads},
+    {"--share-devices", nullptr, "let several ranks use one GPU where there are fewer GPUs than ranks", Kind::Flag,
+     FIELD(shareDevices)},
     {"--quiet", nullptr, "print nothing but errors and warnings", Kind::Flag, FIELD(quiet)},
     {"--show-plan", nullptr, "print the plan inside and exit", Kind::Flag, FIELD(showPlan)},
     {"--check-machine", nullptr, "check transport, memory and data, and exit", Kind::Flag, FIELD(checkMachine)},

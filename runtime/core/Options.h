@@ -45,6 +45,7 @@ struct Options {
   int64_t weightFileBytes = int64_t(5) << 30;
   int64_t printEvery = 0; // 0: about 50 lines, and one every 6 s
   int64_t threads = 0;    // 0: cores / ranks
+  bool shareDevices = false;
   bool quiet = false;
   bool showPlan = false;
   bool checkMachine = false;

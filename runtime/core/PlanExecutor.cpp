@@ -12,13 +12,6 @@
 namespace ppcrt {
 namespace {
 
-ppcrt_function findEntry(const ppcrt_program &program, const std::string &name) {
-  for (uint64_t i = 0; i < program.entry_count; ++i)
-    if (name == program.entries[i].name)
-      return program.entries[i].function;
-  return nullptr;
-}
-
 // Brackets a piece of work for the observer.
 struct Observed {
   ExecutionObserver *observer;
@@ -34,23 +27,13 @@ struct Observed {
 
 } // namespace
 
-void checkEntries(const Manifest &manifest, const ppcrt_program &program) {
-  for (size_t d = 0; d < manifest.devices.size(); ++d)
-    for (size_t i = 0; i < manifest.devices[d].routines.size(); ++i)
-      if (const Routine &routine = manifest.devices[d].routines[i]; !findEntry(program, routine.entry))
-        throw InputError(format("manifest: devices[%zu].routines[%zu].entry: the program has no function \"%s\"", d, i,
-                                routine.entry.c_str()));
-}
-
-PlanExecutor::PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context,
-                           DeviceMemory &memory, const TokenSource &tokens, ExecutionObserver *observer)
-    : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), context(context), memory(memory),
-      tokens(&tokens), observer(observer), rank(context.transport.rank()), step(device.step, device.streams.size()),
-      communication(manifest, context, memory) {
+PlanExecutor::PlanExecutor(const Manifest &manifest, RoutineCode &code, RankContext &context, DeviceMemory &memory,
+                           const TokenSource &tokens, ExecutionObserver *observer)
+    : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), code(code), context(context),
+      memory(memory), tokens(&tokens), observer(observer), rank(context.transport.rank()),
+      step(device.step, device.streams.size()), communication(manifest, context, memory) {
   if (device.evaluate)
     evaluation = ActionOrder(*device.evaluate, device.streams.size());
-  for (const Routine &routine : device.routines)
-    functions.push_back(findEntry(program, routine.entry));
   for (const Buffer &buffer : device.buffers)
     if (buffer.role == Role::Input)
       inputs.emplace_back(
@@ -142,7 +125,7 @@ void PlanExecutor::perform(ActionOrder &order) {
     if (action->kind == ActionKind::Load)
       load(microBatch);
     else
-      run(device.routines[size_t(action->number)], functions[size_t(action->number)], microBatch);
+      run(size_t(action->number), microBatch);
     order.end(place);
   }
   communication.waitForAll();
@@ -199,7 +182,8 @@ void PlanExecutor::checkTokens(int64_t sample, int64_t first, int64_t count, con
                               (long long)sample, ids[i], (long long)manifest.vocabulary));
 }
 
-void PlanExecutor::run(const Routine &routine, ppcrt_function function, int64_t microBatch) {
+void PlanExecutor::run(size_t number, int64_t microBatch) {
+  const Routine &routine = device.routines[number];
   {
     Observed observed(observer, routineKindNames[int(routine.kind)], microBatch);
     // A function may not keep the array, but it may change it.
@@ -207,8 +191,8 @@ void PlanExecutor::run(const Routine &routine, ppcrt_function function, int64_t 
     for (int buffer : routine.buffers)
       arguments.push_back(memory.address(device.buffers[buffer].start(microBatch)));
     if (bodies)
-      bodies->beginRoutine(size_t(&routine - device.routines.data()));
-    function(&context, arguments.data());
+      bodies->beginRoutine(number);
+    code.run(context, number, arguments.data());
     if (bodies)
       bodies->endRoutine();
   }

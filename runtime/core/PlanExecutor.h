@@ -6,9 +6,9 @@
 #include "runtime/core/DeviceMemory.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/RankContext.h"
+#include "runtime/core/RoutineCode.h"
 #include "runtime/core/StreamCommunication.h"
 #include "runtime/core/TokenSource.h"
-#include "runtime/include/ppcrt.h"
 
 #include <cstddef>
 #include <utility>
@@ -19,9 +19,6 @@ namespace ppcrt {
 class EmulatedBodies;
 class FiniteCheck;
 class WeightFiles;
-
-// Throws InputError when the manifest names a function that the program does not have.
-void checkEntries(const Manifest &manifest, const ppcrt_program &program);
 
 struct StepResult {
   float loss = 0;     // as the update function reports them; 0 when it does not
@@ -39,8 +36,9 @@ public:
 
 class PlanExecutor : private RoutineListener {
 public:
-  // `memory` holds the device's arena_bytes and is zero. Everything is borrowed for the life of this object.
-  PlanExecutor(const Manifest &manifest, const ppcrt_program &program, RankContext &context, DeviceMemory &memory,
+  // `memory` holds the device's arena_bytes and is zero; `code` is of the rank's device. Everything is borrowed for the
+  // life of this object.
+  PlanExecutor(const Manifest &manifest, RoutineCode &code, RankContext &context, DeviceMemory &memory,
                const TokenSource &tokens, ExecutionObserver *observer = nullptr);
 
   // Fills this rank's blocks of the parameters, from files when there are some; states stay zero.
@@ -67,7 +65,7 @@ private:
   void perform(ActionOrder &order);
   void beginStep(int64_t step, double learningRate);
   void load(int64_t microBatch);
-  void run(const Routine &routine, ppcrt_function function, int64_t microBatch);
+  void run(size_t routine, int64_t microBatch);
   void reached(int64_t entry) override;
   void communicates() override;
   void communicated() override;
@@ -77,6 +75,7 @@ private:
 
   const Manifest &manifest;
   const Device &device;
+  RoutineCode &code;
   RankContext &context;
   DeviceMemory &memory;
   const TokenSource *tokens;
@@ -87,11 +86,10 @@ private:
   int64_t runningStep = 0;
   ActionOrder step, evaluation;
   StreamCommunication communication;
-  ActionOrder *performed = nullptr;      // the one of both that is under way
-  int64_t place = ActionOrder::none;     // of what the rank does in it
-  std::vector<ppcrt_function> functions; // [routine]
-  std::vector<void *> arguments;         // of the call that is made
-  std::vector<int32_t> ids;              // of the input that is filled
+  ActionOrder *performed = nullptr;  // the one of both that is under way
+  int64_t place = ActionOrder::none; // of what the rank does in it
+  std::vector<void *> arguments;     // of the call that is made
+  std::vector<int32_t> ids;          // of the input that is filled
   std::vector<std::pair<const Buffer *, Block>> inputs;
 };
 

@@ -2,11 +2,13 @@
 #include "runtime/host/Launcher.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,5 +171,40 @@ private:
 } // namespace
 
 int runRanks(const LaunchedRanks &ranks) { return Family(ranks).run(); }
+
+std::string problemInProcess(const std::function<void()> &work) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw InputError(withErrno("cannot make a pipe"));
+  std::fflush(nullptr); // or the child would write it again
+  pid_t child = fork();
+  if (child < 0)
+    throw InputError(withErrno("cannot start a process"));
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    std::string problem;
+    try {
+      work();
+    } catch (const std::exception &error) {
+      problem = error.what();
+    }
+    bool told = write(ends[1], problem.data(), problem.size()) == ssize_t(problem.size());
+    _exit(told ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string problem;
+  char part[512];
+  for (ssize_t count; (count = read(ends[0], part, sizeof part)) > 0 || (count < 0 && errno == EINTR);)
+    problem.append(part, size_t(std::max<ssize_t>(count, 0)));
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  if (problem.empty() && status != 0)
+    return WIFSIGNALED(status)
+               ? format("a process was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)))
+               : format("a process ended with status %d", WEXITSTATUS(status));
+  return problem;
+}
 
 } // namespace ppcrt

@@ -25,4 +25,8 @@ struct LaunchedRanks {
 // single-threaded.
 int runRanks(const LaunchedRanks &ranks);
 
+// Does `work` in a process of its own, of which nothing stays: the message of what it has thrown, or empty. The caller
+// must be single-threaded.
+std::string problemInProcess(const std::function<void()> &work);
+
 } // namespace ppcrt

@@ -42,6 +42,14 @@ void saveTokens(const Options &options, const Manifest &manifest) {
     std::printf("data: %s\nwritten to %s\n", tokens.describe().c_str(), options.saveTokens.c_str());
 }
 
+// Options that a program for GPUs does not have, or no other.
+void checkTarget(const Manifest &manifest, const Options &options) {
+  if (manifest.target == Target::Cuda && !options.emulate.empty())
+    throw InputError("--emulate holds the routines of processors to times, and this program is for GPUs");
+  if (manifest.target != Target::Cuda && options.shareDevices)
+    throw InputError("--share-devices: this program is for no GPU: leave the option out");
+}
+
 int start(const ppcrt_program &program, int argc, char **argv, const std::optional<RankEnvironment> &environment) {
   bool speaks = !environment || environment->rank == 0;
   Options options = parseOptions(argc, argv);
@@ -72,6 +80,7 @@ int start(const ppcrt_program &program, int argc, char **argv, const std::option
     return 0;
   }
   checkEntries(manifest, program);
+  checkTarget(manifest, options);
   return launch(program, manifest, options, environment);
 }
 

@@ -1,6 +1,7 @@
 // Ranks forked by this process: everything that can be refused is checked before a rank exists.
 #include "runtime/core/Error.h"
 #include "runtime/core/Machine.h"
+#include "runtime/cuda/CudaRank.h"
 #include "runtime/host/HostMemory.h"
 #include "runtime/host/Launcher.h"
 #include "runtime/host/LocalTransport.h"
@@ -49,7 +50,8 @@ void checkMemory(const LocalWorldShape &shape) {
                             formatBytes(double(machineMemoryBytes())).c_str()));
 }
 
-int runRank(Training &training, LocalWorld &world, int rank, int64_t arenaBytes, int threads) {
+int runRank(const ppcrt_program &program, const Manifest &manifest, Training &training, LocalWorld &world, int rank,
+            int threads) {
   RankStatus &status = world.status(rank);
   setFatalMessageBuffer(status.message, sizeof status.message);
   try {
@@ -57,12 +59,26 @@ int runRank(Training &training, LocalWorld &world, int rank, int64_t arenaBytes,
     if (training.isEmulated())
       prctl(PR_SET_TIMERSLACK, 1000UL); // nanoseconds: sleep until deadlines, and not 50 us longer
     LocalTransport transport(world, rank, world.rankCount() <= availableCores());
-    HostMemory memory(world.arena(rank), arenaBytes);
-    training.run(transport, memory, status.step);
+    if (manifest.target == Target::Cuda) {
+      cuda::CudaRank gpu(program, manifest, transport, world.arena(rank), rank);
+      training.run(gpu.transport(), gpu.memory(), gpu.code(), status.step);
+    } else {
+      const Device &device = manifest.deviceOf(rank);
+      HostMemory memory(world.arena(rank), device.arenaBytes);
+      HostFunctions code(device, program);
+      training.run(transport, memory, code, status.step);
+    }
   } catch (const std::exception &error) {
     fatal("%s", error.what());
   }
   return 0;
+}
+
+// In a process of its own, as a driver that is initialized here could not be used by ranks that are forked later.
+void checkDevicesAside(const ppcrt_program &program, const LocalWorldShape &shape, bool mayShare) {
+  if (std::string problem = problemInProcess([&] { cuda::checkDevices(program, shape.arenaBytes, mayShare); });
+      !problem.empty())
+    throw InputError(problem);
 }
 
 } // namespace
@@ -77,17 +93,18 @@ int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Op
   std::optional<FolderLock> lock; // the ranks hold it with this process
   if (!options.checkpointDir.empty() && !options.checkMachine)
     lock.emplace(options.checkpointDir);
-  Training training(program, manifest, options,
-                    {"local", threads, lock ? &*lock : nullptr, emulation ? &*emulation : nullptr});
-  training.createOutputs();
   LocalWorldShape shape = worldShape(manifest);
+  if (manifest.target == Target::Cuda)
+    checkDevicesAside(program, shape, options.shareDevices);
+  Training training(manifest, options, {"local", threads, lock ? &*lock : nullptr, emulation ? &*emulation : nullptr});
+  training.createOutputs();
   if (emulation)
     shape.links = linkLayout(*emulation, manifest, shape);
   checkMemory(shape);
   LocalWorld world(shape);
   LaunchedRanks ranks;
   ranks.count = world.rankCount();
-  ranks.body = [&](int rank) { return runRank(training, world, rank, shape.arenaBytes[size_t(rank)], threads); };
+  ranks.body = [&](int rank) { return runRank(program, manifest, training, world, rank, threads); };
   ranks.describe = [&](int rank) {
     int64_t step = world.status(rank).step;
     return manifest.grid.describe(rank) + (step ? format(" in step %lld", (long long)step) : "");

@@ -2,6 +2,7 @@
 // that they end together and the first that has something to say says it once.
 #include "runtime/core/Error.h"
 #include "runtime/core/Machine.h"
+#include "runtime/cuda/CudaRank.h"
 #include "runtime/host/HostMemory.h"
 #include "runtime/host/MpiTransport.h"
 #include "runtime/host/Threads.h"
@@ -71,12 +72,13 @@ public:
     if (!agree([&] {
           learnMachines();
           checkMemory();
+          checkGpus();
           if (rank == 0 && !options.checkpointDir.empty() && !options.checkMachine)
             lock.emplace(options.checkpointDir);
         }) ||
         !agree([&] {
-          training = std::make_unique<Training>(program, manifest, options,
-                                                RunSetting{"mpi", threads(), lock ? &*lock : nullptr});
+          training =
+              std::make_unique<Training>(manifest, options, RunSetting{"mpi", threads(), lock ? &*lock : nullptr});
         }) ||
         !agree([&] {
           if (rank == 0)
@@ -174,16 +176,34 @@ private:
                  neighbours.size(), formatBytes(needed).c_str(), formatBytes(double(machineMemoryBytes())).c_str()));
   }
 
+  // By one rank of each machine, which speaks for the others.
+  void checkGpus() const {
+    if (manifest.target != Target::Cuda || neighbours.front() != rank)
+      return;
+    std::vector<int64_t> arenaBytes;
+    for (int neighbour : neighbours)
+      arenaBytes.push_back(manifest.deviceOf(neighbour).arenaBytes);
+    cuda::checkDevices(program, arenaBytes, options.shareDevices);
+  }
+
   int threads() const { return options.threads ? int(options.threads) : std::max(1, availableCores() / sharing); }
 
   void train(Training &training) {
     setLibraryThreads(threads());
     SharedRegion arena(manifest.deviceOf(rank).arenaBytes);
     arena.useLargePages(0, arena.size());
-    HostMemory memory(arena.data(), manifest.deviceOf(rank).arenaBytes);
+    const Device &device = manifest.deviceOf(rank);
     MpiTransport transport(mpi, rankShape(manifest, rank));
     try {
-      training.run(transport, memory, running.step);
+      if (manifest.target == Target::Cuda) {
+        auto index = std::find(neighbours.begin(), neighbours.end(), rank) - neighbours.begin();
+        cuda::CudaRank gpu(program, manifest, transport, arena.data(), int(index));
+        training.run(gpu.transport(), gpu.memory(), gpu.code(), running.step);
+      } else {
+        HostMemory memory(arena.data(), device.arenaBytes);
+        HostFunctions code(device, program);
+        training.run(transport, memory, code, running.step);
+      }
     } catch (const std::exception &error) {
       fatal("%s", error.what()); // the others are in the middle of their work
     }

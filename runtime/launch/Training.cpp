@@ -48,10 +48,8 @@ DataRequest dataRequest(const Options &options, const Manifest &manifest) {
   return request;
 }
 
-Training::Training(const ppcrt_program &program, const Manifest &manifest, const Options &given,
-                   const RunSetting &setting)
-    : program(program), manifest(manifest), options(given), emulation(setting.emulation),
-      checkpoints(manifest, options, setting.lock) {
+Training::Training(const Manifest &manifest, const Options &given, const RunSetting &setting)
+    : manifest(manifest), options(given), emulation(setting.emulation), checkpoints(manifest, options, setting.lock) {
   if (!options.profile.empty() && manifest.operations.empty())
     throw InputError("--profile: this program does not measure its operations: compile it with ppc-compile --profile");
   if (!options.profile.empty())
@@ -116,7 +114,7 @@ void Training::joinOutputs() {
         WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes, options.weightType == "bf16");
 }
 
-void Training::run(Transport &transport, DeviceMemory &memory, std::atomic<int64_t> &runningStep) {
+void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code, std::atomic<int64_t> &runningStep) {
   if (options.checkMachine)
     return checkMachine(manifest, transport, memory);
   RankContext context(transport);
@@ -124,7 +122,7 @@ void Training::run(Transport &transport, DeviceMemory &memory, std::atomic<int64
   if (!options.trace.empty())
     recorder = std::make_unique<TraceRecorder>();
   context.observer = recorder.get();
-  PlanExecutor executor(manifest, program, context, memory, *tokens, recorder.get());
+  PlanExecutor executor(manifest, code, context, memory, *tokens, recorder.get());
   if (heldOut && !executor.canEvaluate())
     throw InputError("--eval-data: the program has no function that evaluates: compile it again");
   FiniteCheck finiteCheck(manifest, transport, memory, options.onNotFinite == "stop");
@@ -144,7 +142,9 @@ void Training::run(Transport &transport, DeviceMemory &memory, std::atomic<int64
   double profiled = 0;
   LearningRate schedule{options.learningRate, options.minimumLearningRate, options.warmup, options.steps};
   std::unique_ptr<Metrics> metrics;
-  double peakRate = options.quiet && options.log.empty() ? 0 : measurePeakRate(transport, manifest.precision);
+  // Of the processor: that of a GPU is not measured.
+  bool rates = manifest.target == Target::Host && !(options.quiet && options.log.empty());
+  double peakRate = rates ? measurePeakRate(transport, manifest.precision) : 0;
   StepReport report{};
   transport.barrier(Transport::everyRank);
   if (transport.rank() == 0) {

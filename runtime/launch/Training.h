@@ -32,9 +32,9 @@ struct RunSetting {
 
 class Training {
 public:
-  // Reads and checks the data and what to begin with: weights, checkpoints. `program` and `manifest` are borrowed.
+  // Reads and checks the data and what to begin with: weights, checkpoints. `manifest` is borrowed.
   // Throws InputError.
-  Training(const ppcrt_program &program, const Manifest &manifest, const Options &options, const RunSetting &setting);
+  Training(const Manifest &manifest, const Options &options, const RunSetting &setting);
 
   // Opens the files that the run writes. Once for each run, in the launcher or in the first rank: throws InputError
   // when one of them cannot be written.
@@ -45,8 +45,9 @@ public:
 
   bool isEmulated() const { return emulation; }
 
-  // Runs all steps as the rank of `transport`. `memory` is zero; `step` follows the step that runs, from 1.
-  void run(Transport &transport, DeviceMemory &memory, std::atomic<int64_t> &step);
+  // Runs all steps as the rank of `transport`. `memory` is zero, and `code` that of the rank's device; `step` follows
+  // the step that runs, from 1.
+  void run(Transport &transport, DeviceMemory &memory, RoutineCode &code, std::atomic<int64_t> &step);
 
   // Gives the files their names; where createOutputs() was called, after every rank's run() has returned.
   void commitOutputs();
@@ -62,7 +63,6 @@ private:
   void concludeEmulation(const EmulatedBodies &bodies, Transport &transport) const;
   void measureMemory(Transport &transport, const DeviceMemory &memory, StepReport &report) const;
 
-  const ppcrt_program &program;
   const Manifest &manifest;
   Options options; // as given, or as the checkpoint says
   const Emulation *emulation;

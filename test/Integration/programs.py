@@ -12,10 +12,10 @@ class Failed(Exception):
         self.command, self.status = command, status
 
 
-def run(command, timeout=120):
+def run(command, timeout=120, env=None):
     """Runs a command and returns what it printed; raises Failed with all of it when it fails."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=timeout, text=True)
+                          timeout=timeout, text=True, env=env)
     if done.returncode != 0:
         text = " ".join(map(str, command))
         raise Failed(f"exit status {done.returncode} from: {text}\n{done.stdout}", text, done.returncode)

@@ -315,8 +315,15 @@ const ppcrt_program &bigramProgram(const std::string &text) {
   int pp = 1, dp = 1, tp = 1;
   std::sscanf(text.c_str(), "%d,%d,%d", &pp, &dp, &tp);
   manifest = bigramManifest(pp, dp, tp);
-  program = {PPCRT_ABI_VERSION, manifest.data(), manifest.size(), pp == 1 ? oneStage : twoStages,
-             pp == 1 ? std::size(oneStage) : std::size(twoStages)};
+  program = {PPCRT_ABI_VERSION,
+             manifest.data(),
+             manifest.size(),
+             pp == 1 ? oneStage : twoStages,
+             pp == 1 ? std::size(oneStage) : std::size(twoStages),
+             nullptr,
+             0,
+             nullptr,
+             0};
   return program;
 }
 

@@ -45,7 +45,8 @@ TEST(DeviceMemoryTest, NothingButCodeAndTransportsUsesAddresses) {
   RankContext context(transport);
   RandomTokens tokens(sequenceLength, vocabulary, 1);
   FarMemory memory(device.arenaBytes);
-  PlanExecutor executor(manifest, program, context, memory, tokens);
+  HostFunctions code(device, program);
+  PlanExecutor executor(manifest, code, context, memory, tokens);
   executor.initializeParameters(3);
   const Buffer *parameter = nullptr, *gradient = nullptr;
   for (const Buffer &buffer : device.buffers) {

@@ -91,7 +91,8 @@ protected:
     HostMemory memory(arena.data(), int64_t(arena.size()));
     RandomTokens tokens(sequenceLength, vocabulary, 0);
     Recorder recorder(transport.log);
-    PlanExecutor executor(manifest, bigramProgram("2,1,1"), context, memory, tokens, &recorder);
+    HostFunctions code(manifest.devices[1], bigramProgram("2,1,1"));
+    PlanExecutor executor(manifest, code, context, memory, tokens, &recorder);
     executor.initializeParameters(0);
     for (int turn = 0; turn < 2; ++turn)
       evaluates ? void(executor.evaluate(turn, tokens)) : void(executor.run(turn + 1, 0.1));

@@ -1,5 +1,5 @@
 // ppcrt_gemm against the definition: random sizes, strides, loops and accumulation.
-#include "runtime/host/Gemm.h"
+#include "runtime/core/GemmProblem.h"
 #include "test/Runtime/Ranks.h"
 
 #include <cmath>

@@ -41,7 +41,8 @@ Outcome train(const Manifest &manifest, const ppcrt_program &program, Transport 
   RankContext context(transport);
   RandomTokens tokens(sequenceLength, vocabulary, seed);
   HostMemory memory(arena, manifest.deviceOf(transport.rank()).arenaBytes);
-  PlanExecutor executor(manifest, program, context, memory, tokens);
+  HostFunctions code(manifest.deviceOf(transport.rank()), program);
+  PlanExecutor executor(manifest, code, context, memory, tokens);
   executor.initializeParameters(seed);
   Outcome outcome;
   for (int step = 1; step <= steps; ++step)

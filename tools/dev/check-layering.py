@@ -46,7 +46,8 @@ MAY_USE = {
     "runtime/include": [],
     "runtime/core": ["runtime/include"],  # any kind of device, any transport
     "runtime/host": ["runtime/core", "runtime/include"],
-    "runtime/launch": ["runtime/host", "runtime/core", "runtime/include"],
+    "runtime/cuda": ["runtime/core", "runtime/include"],
+    "runtime/launch": ["runtime/host", "runtime/cuda", "runtime/core", "runtime/include"],
     "test": ["*", "*/*", "*/*/*"],
 }
 

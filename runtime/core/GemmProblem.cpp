@@ -1,5 +1,5 @@
 // Descriptor to normal form.
-#include "runtime/host/Gemm.h"
+#include "runtime/core/GemmProblem.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>

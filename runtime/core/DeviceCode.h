@@ -1,0 +1,102 @@
+// The routines of a program for GPUs as data: bodies, which are lists of what is issued one after the other, and the
+// kernels and constants that these use. docs/Runtime.md describes the JSON form.
+#pragma once
+
+#include "runtime/core/Transport.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ppcrt {
+
+class JsonValue;
+
+// How a kernel of the images is launched: always on one grid of one dimension.
+struct Kernel {
+  std::string name; // of the symbol; unique
+  int64_t blocks, threads;
+  int64_t sharedBytes; // of dynamic shared memory
+};
+
+struct Constant {
+  std::string name; // unique
+  int64_t bytes;
+};
+
+// Where something lies: `bytes` behind the beginning of an argument of the body, or of a constant.
+struct CodePlace {
+  bool isConstant = false;
+  int number = 0;
+  int64_t bytes = 0;
+};
+
+// An operand of a kernel, 8 bytes: an address, or the rank's index in a group.
+struct KernelOperand {
+  CodePlace place;
+  int group = -1; // at least 0: the index in it, as ppcrt_coordinate gives it
+};
+
+struct KernelLaunch {
+  int kernel;
+  std::vector<KernelOperand> operands;
+};
+
+// ppcrt_gemm's descriptor, of version 2 and valid.
+struct MatrixProduct {
+  std::vector<int64_t> descriptor;
+  CodePlace a, b, c;
+};
+
+// Another body with these arguments.
+struct BodyCall {
+  int body; // less than that of the body it is in
+  std::vector<CodePlace> arguments;
+};
+
+// A collective of ppcrt.h: run, or begun where it has a token. An all-reduce has one place as `in` and `out`.
+struct BodyExchange {
+  CollectiveKind kind; // up to Permute
+  int group;
+  Reduction reduction = Reduction::Sum;
+  DataType type;
+  int64_t count;
+  int shift = 0;
+  CodePlace in, out;
+  int token = -1;
+};
+
+// For the exchange that was begun with the token.
+struct BodyWait {
+  int token;
+};
+
+// An early token of the routine is there.
+struct BodyReach {
+  int64_t entry;
+};
+
+using BodyOperation = std::variant<KernelLaunch, MatrixProduct, BodyCall, BodyExchange, BodyWait, BodyReach>;
+
+struct Body {
+  std::string name; // unique
+  int arguments;
+  std::vector<BodyOperation> operations;
+  int tokens = 0;                   // all numbers of tokens are less
+  std::vector<int64_t> earlyTokens; // that it reaches, those of bodies that it calls included
+};
+
+struct DeviceCode {
+  std::vector<Kernel> kernels;
+  std::vector<Constant> constants;
+  std::vector<Body> bodies;
+
+  // Index into `bodies`, -1 if none has the name.
+  int bodyNamed(const std::string &name) const;
+};
+
+// Reads manifest["code"] and checks it: numbers are in range, calls have the arguments that the body takes, exchanges
+// that are begun are waited for once, in the same body. Throws InputError naming the key.
+DeviceCode readDeviceCode(const JsonValue &value, int64_t groupCount);
+
+} // namespace ppcrt

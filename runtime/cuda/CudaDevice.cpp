@@ -1,0 +1,94 @@
+// Context, stream, memory.
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/core/Error.h"
+
+namespace ppcrt::cuda {
+
+CudaDevice::CudaDevice(const Driver &driver, int number) : driver(driver), number(number) {
+  int device = 0, major = 0, minor = 0;
+  char text[128] = {};
+  driver.check(driver.deviceGet(&device, number), "cuDeviceGet");
+  driver.check(driver.deviceGetName(text, sizeof text - 1, device), "cuDeviceGetName");
+  driver.check(driver.deviceGetAttribute(&major, computeCapabilityMajor, device), "cuDeviceGetAttribute");
+  driver.check(driver.deviceGetAttribute(&minor, computeCapabilityMinor, device), "cuDeviceGetAttribute");
+  name = text;
+  architecture = major * 10 + minor;
+  driver.check(driver.primaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+  driver.check(driver.ctxSetCurrent(context), "cuCtxSetCurrent");
+  constexpr unsigned nonBlocking = 1; // it does not wait for the stream of nobody
+  driver.check(driver.streamCreate(&stream, nonBlocking), "cuStreamCreate");
+}
+
+CudaDevice::~CudaDevice() {
+  driver.streamDestroy(stream);
+  driver.primaryCtxRelease(number);
+}
+
+void CudaDevice::check(Status status, const char *what) const {
+  if (status == success)
+    return;
+  try {
+    driver.check(status, what);
+  } catch (const InputError &error) {
+    throw InputError(format("GPU %d: %s%s", number, error.what(),
+                            current ? (" while \"" + *current +
+                                       "\" is run (with CUDA_LAUNCH_BLOCKING=1 in the environment that is where it "
+                                       "failed, otherwise there or before)")
+                                          .c_str()
+                                    : ""));
+  }
+}
+
+int64_t CudaDevice::availableBytes() const {
+  size_t available = 0, total = 0;
+  check(driver.memGetInfo(&available, &total), "cuMemGetInfo");
+  return int64_t(available);
+}
+
+Address CudaDevice::allocate(int64_t bytes, const char *what) {
+  Address address = 0;
+  Status status = driver.memAlloc(&address, size_t(bytes));
+  if (status == outOfMemory)
+    throw InputError(format("GPU %d (%s): %s needs %s, and %s are free: compile for more GPUs, a smaller micro-batch, "
+                            "or recomputation",
+                            number, name.c_str(), what, formatBytes(double(bytes)).c_str(),
+                            formatBytes(double(availableBytes())).c_str()));
+  check(status, "cuMemAlloc");
+  clear(address, bytes);
+  return address;
+}
+
+void CudaDevice::clear(Address to, int64_t bytes) {
+  if (bytes)
+    check(driver.memsetAsync(to, 0, size_t(bytes), stream), "cuMemsetD8Async");
+}
+
+void CudaDevice::copy(Address to, Address from, int64_t bytes) {
+  if (bytes)
+    check(driver.copyAsync(to, from, size_t(bytes), stream), "cuMemcpyDtoDAsync");
+}
+
+void CudaDevice::copyIn(Address to, const void *from, int64_t bytes) {
+  if (!bytes)
+    return;
+  check(driver.copyInAsync(to, from, size_t(bytes), stream), "cuMemcpyHtoDAsync");
+  finish();
+}
+
+void CudaDevice::copyOut(Address from, void *to, int64_t bytes) {
+  if (!bytes)
+    return;
+  check(driver.copyOutAsync(to, from, size_t(bytes), stream), "cuMemcpyDtoHAsync");
+  finish();
+}
+
+void CudaDevice::finish() { check(driver.streamSynchronize(stream), "cuStreamSynchronize"); }
+
+void CudaDevice::launch(FunctionHandle *function, int64_t blocks, int64_t threads, int64_t sharedBytes,
+                        void **parameters) {
+  check(driver.launchKernel(function, unsigned(blocks), 1, 1, unsigned(threads), 1, 1, unsigned(sharedBytes), stream,
+                            parameters, nullptr),
+        "cuLaunchKernel");
+}
+
+} // namespace ppcrt::cuda

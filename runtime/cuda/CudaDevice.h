@@ -1,0 +1,51 @@
+// A GPU as one rank uses it: a context, one stream on which everything is done in the order in which it is issued, and
+// memory. Used by one thread. Everything throws InputError that names the call and the body that was issued last.
+#pragma once
+
+#include "runtime/cuda/Driver.h"
+
+#include <string>
+
+namespace ppcrt::cuda {
+
+class CudaDevice {
+public:
+  // `driver` is borrowed; `number` counts from 0.
+  CudaDevice(const Driver &driver, int number);
+  ~CudaDevice();
+  CudaDevice(const CudaDevice &) = delete;
+  CudaDevice &operator=(const CudaDevice &) = delete;
+
+  const Driver &driver;
+  const int number;
+  std::string name;
+  int architecture = 0; // major * 10 + minor of its compute capability: 80, 103
+  StreamHandle *stream = nullptr;
+
+  // Bytes that can be allocated now.
+  int64_t availableBytes() const;
+  // Zeros, from a multiple of 256 on. `what` is for the error that names how much there is.
+  Address allocate(int64_t bytes, const char *what);
+  void free(Address address) { driver.memFree(address); }
+
+  // Issued; the host may not count on it before finish().
+  void clear(Address to, int64_t bytes);
+  void copy(Address to, Address from, int64_t bytes);
+  void launch(FunctionHandle *function, int64_t blocks, int64_t threads, int64_t sharedBytes, void **parameters);
+  // Done when they return.
+  void copyIn(Address to, const void *from, int64_t bytes);
+  void copyOut(Address from, void *to, int64_t bytes);
+  // All that was issued is done.
+  void finish();
+
+  // The body whose operations are issued now, for messages: of a fault the driver says only later that there was one.
+  // Borrowed; null: none.
+  void issuing(const std::string *body) { current = body ? body : current; }
+  void check(Status status, const char *what) const;
+
+private:
+  ContextHandle *context = nullptr;
+  const std::string *current = nullptr;
+};
+
+} // namespace ppcrt::cuda

@@ -1,0 +1,39 @@
+// Making a rank, and looking at the machine before.
+#include "runtime/cuda/CudaRank.h"
+#include "runtime/core/Error.h"
+
+namespace ppcrt::cuda {
+
+CudaRank::CudaRank(const ppcrt_program &program, const Manifest &manifest, Transport &host, std::byte *mirror,
+                   int index)
+    : device(driver, index % driver.deviceCount()), bodies(device, program, manifest, manifest.deviceOf(host.rank())),
+      arena(device, manifest.deviceOf(host.rank()).arenaBytes), staged(host, arena, mirror) {
+  RankContext context(staged);
+  bodies.rehearse(context, arena);
+}
+
+void checkDevices(const ppcrt_program &program, const std::vector<int64_t> &arenaBytes, bool mayShare) {
+  Driver driver;
+  int ranks = int(arenaBytes.size()), count = driver.deviceCount();
+  if (ranks > count && !mayShare)
+    throw InputError(
+        format("%d ranks are to run on this machine, which has %d GPU%s: compile for fewer, or let several "
+               "share one with --share-devices",
+               ranks, count, count == 1 ? "" : "s"));
+  for (int number = 0; number < std::min(ranks, count); ++number) {
+    CudaDevice device(driver, number);
+    if (program.image_count && imagesFor(program, device.architecture).empty())
+      Kernels(device, program, {Kernel{"", 1, 1, 0}}); // which says so
+    int64_t needed = 0, sharing = 0;
+    for (int rank = number; rank < ranks; rank += count, ++sharing)
+      needed += arenaBytes[size_t(rank)];
+    if (int64_t available = device.availableBytes(); needed > available)
+      throw InputError(
+          format("GPU %d (%s): the arenas of %lld rank%s need %s, and %s are free: compile for more GPUs, a "
+                 "smaller micro-batch, or recomputation",
+                 number, device.name.c_str(), (long long)sharing, sharing == 1 ? "" : "s",
+                 formatBytes(double(needed)).c_str(), formatBytes(double(available)).c_str()));
+  }
+}
+
+} // namespace ppcrt::cuda

@@ -1,0 +1,33 @@
+// All that a rank has on a GPU, made in the order in which it has to be there before the first step.
+#pragma once
+
+#include "runtime/cuda/Bodies.h"
+#include "runtime/cuda/CudaMemory.h"
+#include "runtime/cuda/StagedTransport.h"
+
+namespace ppcrt::cuda {
+
+class CudaRank {
+public:
+  // The rank of `host`, which is number `index` of those on this machine: they take its GPUs in turns. `mirror` is
+  // memory of the host as long as the arena and a page, which `host` can send from. Everything is borrowed. Throws
+  // InputError.
+  CudaRank(const ppcrt_program &program, const Manifest &manifest, Transport &host, std::byte *mirror, int index);
+
+  Transport &transport() { return staged; }
+  DeviceMemory &memory() { return arena; }
+  RoutineCode &code() { return bodies; }
+
+private:
+  Driver driver;
+  CudaDevice device;
+  Bodies bodies;
+  CudaMemory arena;
+  StagedTransport staged;
+};
+
+// What ranks of this machine with these arenas need of its GPUs: enough of them, unless ranks may share them, that can
+// run the program, with enough memory. Throws InputError. It initializes the driver, which does not survive a fork.
+void checkDevices(const ppcrt_program &program, const std::vector<int64_t> &arenaBytes, bool mayShare);
+
+} // namespace ppcrt::cuda

@@ -1,0 +1,71 @@
+// NVIDIA's driver: libcuda.so.1, loaded when a program for GPUs starts. Declared here is what the runtime uses of it,
+// so that PPC is built on machines without the CUDA Toolkit; programs link nothing of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ppcrt::cuda {
+
+// Types of cuda.h: handles, and numbers for enums.
+using Status = int; // 0: success
+using Address = uint64_t;
+struct ContextHandle;
+struct StreamHandle;
+struct ModuleHandle;
+struct FunctionHandle;
+
+// Attributes of devices and functions, and errors that are told apart.
+inline constexpr int computeCapabilityMajor = 75, computeCapabilityMinor = 76;
+inline constexpr int mostDynamicSharedBytes = 8;
+inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100;
+
+// name, the symbol that has the form which is declared here, result and arguments.
+#define PPC_CUDA_DRIVER_FUNCTIONS(ENTRY)                                                                               \
+  ENTRY(init, cuInit, (unsigned flags))                                                                                \
+  ENTRY(driverGetVersion, cuDriverGetVersion, (int *version))                                                          \
+  ENTRY(getErrorName, cuGetErrorName, (Status status, const char **text))                                              \
+  ENTRY(getErrorString, cuGetErrorString, (Status status, const char **text))                                          \
+  ENTRY(deviceGetCount, cuDeviceGetCount, (int *count))                                                                \
+  ENTRY(deviceGet, cuDeviceGet, (int *device, int ordinal))                                                            \
+  ENTRY(deviceGetName, cuDeviceGetName, (char *name, int length, int device))                                          \
+  ENTRY(deviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, int device))                             \
+  ENTRY(primaryCtxRetain, cuDevicePrimaryCtxRetain, (ContextHandle * *context, int device))                            \
+  ENTRY(primaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (int device))                                                 \
+  ENTRY(ctxSetCurrent, cuCtxSetCurrent, (ContextHandle * context))                                                     \
+  ENTRY(memGetInfo, cuMemGetInfo_v2, (size_t *available, size_t *total))                                               \
+  ENTRY(memAlloc, cuMemAlloc_v2, (Address * address, size_t bytes))                                                    \
+  ENTRY(memFree, cuMemFree_v2, (Address address))                                                                      \
+  ENTRY(memsetAsync, cuMemsetD8Async, (Address to, unsigned char value, size_t bytes, StreamHandle *stream))           \
+  ENTRY(copyInAsync, cuMemcpyHtoDAsync_v2, (Address to, const void *from, size_t bytes, StreamHandle *stream))         \
+  ENTRY(copyOutAsync, cuMemcpyDtoHAsync_v2, (void *to, Address from, size_t bytes, StreamHandle *stream))              \
+  ENTRY(copyAsync, cuMemcpyDtoDAsync_v2, (Address to, Address from, size_t bytes, StreamHandle *stream))               \
+  ENTRY(streamCreate, cuStreamCreate, (StreamHandle * *stream, unsigned flags))                                        \
+  ENTRY(streamDestroy, cuStreamDestroy_v2, (StreamHandle * stream))                                                    \
+  ENTRY(streamSynchronize, cuStreamSynchronize, (StreamHandle * stream))                                               \
+  ENTRY(moduleLoadData, cuModuleLoadData, (ModuleHandle * *module, const void *image))                                 \
+  ENTRY(moduleUnload, cuModuleUnload, (ModuleHandle * module))                                                         \
+  ENTRY(moduleGetFunction, cuModuleGetFunction, (FunctionHandle * *function, ModuleHandle * module, const char *name)) \
+  ENTRY(funcSetAttribute, cuFuncSetAttribute, (FunctionHandle * function, int attribute, int value))                   \
+  ENTRY(launchKernel, cuLaunchKernel,                                                                                  \
+        (FunctionHandle * function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,  \
+         unsigned blockZ, unsigned sharedBytes, StreamHandle *stream, void **parameters, void **extra))
+
+class Driver {
+public:
+  // Throws InputError: there is no driver, it is too old, it finds no GPU.
+  Driver();
+
+  int deviceCount() const { return devices; }
+  // Throws InputError with the name of the error when a call, which is `what`, has failed.
+  void check(Status status, const char *what) const;
+
+#define ENTRY(name, symbol, arguments) Status(*name) arguments = nullptr;
+  PPC_CUDA_DRIVER_FUNCTIONS(ENTRY)
+#undef ENTRY
+
+private:
+  int devices = 0;
+};
+
+} // namespace ppcrt::cuda

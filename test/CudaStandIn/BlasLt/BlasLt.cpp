@@ -1,0 +1,263 @@
+// A stand-in of cuBLASLt: the functions that the runtime uses, as cublasLt.h declares them. Products are plain loops on
+// the memory of the stand-in of the driver, and done when its stream does them. It checks what cuBLASLt relies on:
+// sizes, alignments that the preference has promised, the workspace that the algorithm asked for, places within
+// allocations.
+#include "test/CudaStandIn/Driver/Machine.h"
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+using standin::Machine;
+
+namespace {
+
+enum BlasStatus { Success = 0, InvalidArgument = 7, ExecutionFailed = 13, NotSupported = 15 };
+enum Type { F32 = 0, F64 = 1, Bf16 = 14 };
+enum Compute { Compute32 = 68, Compute64 = 70 };
+
+struct Matmul {
+  int compute, scale;
+  int32_t transposed[2] = {};
+};
+struct Layout {
+  int type;
+  uint64_t rows, columns;
+  int64_t leading;
+  int32_t batch = 1;
+  int64_t stride = 0;
+};
+struct Preference {
+  uint64_t workspace = 0;
+  uint32_t alignments[4] = {256, 256, 256, 256};
+};
+struct Algorithm {
+  uint64_t mark;
+  uint32_t alignments[4];
+  uint64_t workspace;
+  uint64_t rest[4];
+};
+struct Result {
+  Algorithm algorithm;
+  size_t workspace;
+  int state;
+  float waves;
+  int reserved[4];
+};
+static_assert(sizeof(Algorithm) == 64);
+
+constexpr uint64_t mark = 0x70706374;
+constexpr uint64_t neededWorkspace = 4096;
+
+int64_t bytesOf(int type) { return type == F64 ? 8 : type == Bf16 ? 2 : 4; }
+
+double load(int type, const std::byte *at) {
+  if (type == F64) {
+    double value;
+    std::memcpy(&value, at, 8);
+    return value;
+  }
+  uint32_t bits = 0;
+  std::memcpy(type == Bf16 ? reinterpret_cast<std::byte *>(&bits) + 2 : reinterpret_cast<std::byte *>(&bits), at,
+              size_t(bytesOf(type)));
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+void store(int type, std::byte *at, double value) {
+  if (type == F64) {
+    std::memcpy(at, &value, 8);
+    return;
+  }
+  auto single = float(value);
+  uint32_t bits;
+  std::memcpy(&bits, &single, 4);
+  if (type == F32) {
+    std::memcpy(at, &bits, 4);
+    return;
+  }
+  bool isNan = (bits & 0x7fffffff) > 0x7f800000;
+  auto half = uint16_t(isNan ? (bits >> 16 | 0x40) : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  std::memcpy(at, &half, 2);
+}
+
+// Element (row, column) of batch entry b lies at (b * stride + column * leading + row).
+const std::byte *find(const Layout &layout, uint64_t address, int32_t entry, const char *what) {
+  int64_t size = bytesOf(layout.type), extent = (int64_t(layout.columns) - 1) * layout.leading + int64_t(layout.rows);
+  uint64_t first = address + uint64_t(entry * layout.stride * size);
+  const std::byte *found = Machine::get().memory.find(first, extent * size);
+  if (!found) {
+    char text[128];
+    std::snprintf(text, sizeof text, "cublasLtMatmul: %s, %lld bytes at 0x%llx, is not in one allocation", what,
+                  static_cast<long long>(extent * size), static_cast<unsigned long long>(first));
+    throw ptx::Fault(ptx::FaultKind::OutOfBounds, text);
+  }
+  return found;
+}
+
+// All of it in rows, transposed if asked for.
+std::vector<double> unpack(const Layout &layout, const std::byte *from, bool transposed) {
+  std::vector<double> values(size_t(layout.rows * layout.columns));
+  for (uint64_t column = 0; column < layout.columns; ++column)
+    for (uint64_t row = 0; row < layout.rows; ++row)
+      values[transposed ? column * layout.rows + row : row * layout.columns + column] =
+          load(layout.type, from + (int64_t(column) * layout.leading + int64_t(row)) * bytesOf(layout.type));
+  return values;
+}
+
+struct Product {
+  Matmul description;
+  Layout a, b, d;
+  uint64_t addressA, addressB, addressD;
+  double alpha, beta;
+
+  uint64_t m() const { return d.rows; }
+  uint64_t n() const { return d.columns; }
+  uint64_t k() const { return description.transposed[0] ? a.rows : a.columns; }
+
+  bool isConsistent() const {
+    bool fits = (description.transposed[0] ? a.columns : a.rows) == m() &&
+                (description.transposed[1] ? b.rows : b.columns) == n() &&
+                (description.transposed[1] ? b.columns : b.rows) == k() && a.batch == d.batch && b.batch == d.batch;
+    for (const Layout *layout : {&a, &b, &d})
+      fits &= layout->rows > 0 && layout->columns > 0 && layout->leading >= int64_t(layout->rows);
+    bool types = description.compute == Compute64
+                     ? a.type == F64 && b.type == F64 && d.type == F64 && description.scale == F64
+                     : description.compute == Compute32 && description.scale == F32 && a.type == b.type &&
+                           ((a.type == F32 && d.type == F32) || (a.type == Bf16 && (d.type == F32 || d.type == Bf16)));
+    return fits && types;
+  }
+
+  void run() const {
+    for (int32_t entry = 0; entry < d.batch; ++entry) {
+      std::vector<double> left = unpack(a, find(a, addressA, entry, "A"), description.transposed[0]);
+      std::vector<double> right = unpack(b, find(b, addressB, entry, "B"), description.transposed[1]);
+      std::vector<double> row(n());
+      auto *out = const_cast<std::byte *>(find(d, addressD, entry, "D"));
+      for (uint64_t i = 0; i < m(); ++i) {
+        std::fill(row.begin(), row.end(), 0.0);
+        for (uint64_t l = 0; l < k(); ++l)
+          for (uint64_t j = 0; j < n(); ++j)
+            row[j] += left[i * k() + l] * right[l * n() + j];
+        for (uint64_t j = 0; j < n(); ++j) {
+          std::byte *at = out + (int64_t(j) * d.leading + int64_t(i)) * bytesOf(d.type);
+          store(d.type, at, alpha * row[j] + (beta != 0 ? beta * load(d.type, at) : 0));
+        }
+      }
+    }
+  }
+};
+
+template <typename T> int set(T &field, const void *value, size_t bytes) {
+  if (bytes != sizeof(T))
+    return InvalidArgument;
+  std::memcpy(&field, value, bytes);
+  return Success;
+}
+
+} // namespace
+
+extern "C" {
+
+int cublasLtCreate(void **handle) {
+  static int one;
+  *handle = &one;
+  return Machine::get().contexts ? Success : 1;
+}
+int cublasLtDestroy(void *) { return Success; }
+
+int cublasLtMatmulDescCreate(Matmul **description, int compute, int scale) {
+  *description = new Matmul{compute, scale, {}};
+  return Success;
+}
+int cublasLtMatmulDescDestroy(Matmul *description) {
+  delete description;
+  return Success;
+}
+int cublasLtMatmulDescSetAttribute(Matmul *description, int attribute, const void *value, size_t bytes) {
+  constexpr int first = 3; // TRANSA, then TRANSB
+  return attribute < first || attribute > first + 1 ? InvalidArgument
+                                                    : set(description->transposed[attribute - first], value, bytes);
+}
+
+int cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows, uint64_t columns, int64_t leading) {
+  *layout = new Layout{type, rows, columns, leading};
+  return Success;
+}
+int cublasLtMatrixLayoutDestroy(Layout *layout) {
+  delete layout;
+  return Success;
+}
+int cublasLtMatrixLayoutSetAttribute(Layout *layout, int attribute, const void *value, size_t bytes) {
+  constexpr int batchCount = 5, batchStride = 6;
+  return attribute == batchCount    ? set(layout->batch, value, bytes)
+         : attribute == batchStride ? set(layout->stride, value, bytes)
+                                    : InvalidArgument;
+}
+
+int cublasLtMatmulPreferenceCreate(Preference **preference) {
+  *preference = new Preference;
+  return Success;
+}
+int cublasLtMatmulPreferenceDestroy(Preference *preference) {
+  delete preference;
+  return Success;
+}
+int cublasLtMatmulPreferenceSetAttribute(Preference *preference, int attribute, const void *value, size_t bytes) {
+  constexpr int workspace = 1, firstAlignment = 5;
+  if (attribute == workspace)
+    return set(preference->workspace, value, bytes);
+  return attribute < firstAlignment || attribute > firstAlignment + 3
+             ? InvalidArgument
+             : set(preference->alignments[attribute - firstAlignment], value, bytes);
+}
+
+int cublasLtMatmulAlgoGetHeuristic(void *, Matmul *description, Layout *a, Layout *b, Layout *c, Layout *d,
+                                   Preference *preference, int wanted, Result *results, int *found) {
+  *found = 0;
+  if (wanted < 1 || c != d)
+    return InvalidArgument;
+  if (!(Product{*description, *a, *b, *d, 0, 0, 0, 1, 0}).isConsistent())
+    return InvalidArgument;
+  for (int i = 0; i < 4; ++i) // what lies on no multiple of its elements is read by no kernel
+    if (preference->alignments[i] < bytesOf(i < 2 ? a->type : d->type))
+      return NotSupported;
+  results[0] = {};
+  results[0].algorithm.mark = mark;
+  std::memcpy(results[0].algorithm.alignments, preference->alignments, sizeof preference->alignments);
+  results[0].workspace = results[0].algorithm.workspace =
+      preference->workspace >= neededWorkspace ? neededWorkspace : uint64_t(0);
+  *found = 1;
+  return Success;
+}
+
+int cublasLtMatmul(void *, Matmul *description, const void *alpha, uint64_t a, Layout *layoutA, uint64_t b,
+                   Layout *layoutB, const void *beta, uint64_t c, Layout *layoutC, uint64_t d, Layout *layoutD,
+                   const Algorithm *algorithm, uint64_t workspace, size_t workspaceBytes, standin::Stream *stream) {
+  Machine &machine = Machine::get();
+  if (machine.status() || !stream)
+    return ExecutionFailed;
+  double factors[2];
+  const void *given[2] = {alpha, beta};
+  for (int i = 0; i < 2; ++i)
+    factors[i] = load(description->scale, static_cast<const std::byte *>(given[i]));
+  Product product{*description, *layoutA, *layoutB, *layoutD, a, b, d, factors[0], factors[1]};
+  bool holds = product.isConsistent() && c == d && layoutC == layoutD && algorithm->mark == mark &&
+               workspaceBytes >= algorithm->workspace;
+  uint64_t addresses[4] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i)
+    if (addresses[i] % algorithm->alignments[i]) {
+      machine.fail(standin::MisalignedAddress,
+                   "cublasLtMatmul: operand " + std::to_string(i) + " is not aligned as the preference has promised");
+      return ExecutionFailed;
+    }
+  if (algorithm->workspace && !machine.memory.find(workspace, int64_t(algorithm->workspace)))
+    holds = false;
+  if (!holds)
+    return InvalidArgument;
+  machine.enqueue(stream, [product] { product.run(); });
+  return machine.status() ? ExecutionFailed : Success;
+}
+
+} // extern "C"

@@ -1,0 +1,226 @@
+// The functions of the driver that the runtime uses, as cuda.h declares them: devices, contexts, memory, streams,
+// events.
+#include "test/CudaStandIn/Driver/Machine.h"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace standin;
+
+namespace {
+
+// A place that the device may use, or a fault.
+std::byte *bytesAt(uint64_t address, size_t bytes, const char *what) {
+  if (std::byte *found = Machine::get().memory.find(address, int64_t(bytes)))
+    return found;
+  char text[96];
+  std::snprintf(text, sizeof text, "%s: %zu bytes at 0x%llx are not in one allocation", what, bytes,
+                static_cast<unsigned long long>(address));
+  throw ptx::Fault(ptx::FaultKind::OutOfBounds, text);
+}
+
+int enqueue(Stream *stream, Work work) {
+  Machine &machine = Machine::get();
+  if (int status = machine.status())
+    return status;
+  if (!stream)
+    return machine.fail(InvalidHandle, "the default stream is not used here");
+  machine.enqueue(stream, std::move(work));
+  return machine.status();
+}
+
+} // namespace
+
+extern "C" {
+
+int cuInit(unsigned) {
+  Machine &machine = Machine::get();
+  if (!machine.devices)
+    return NoDevice;
+  machine.initialize();
+  return Success;
+}
+
+int cuDriverGetVersion(int *version) {
+  *version = Machine::get().version;
+  return Success;
+}
+
+int cuGetErrorName(int status, const char **text) {
+  switch (status) {
+#define NAME(value, name)                                                                                              \
+  case value:                                                                                                          \
+    *text = #name;                                                                                                     \
+    return Success;
+    NAME(Success, CUDA_SUCCESS)
+    NAME(InvalidValue, CUDA_ERROR_INVALID_VALUE)
+    NAME(OutOfMemory, CUDA_ERROR_OUT_OF_MEMORY)
+    NAME(NotInitialized, CUDA_ERROR_NOT_INITIALIZED)
+    NAME(NoDevice, CUDA_ERROR_NO_DEVICE)
+    NAME(InvalidDevice, CUDA_ERROR_INVALID_DEVICE)
+    NAME(InvalidContext, CUDA_ERROR_INVALID_CONTEXT)
+    NAME(NoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU)
+    NAME(InvalidPtx, CUDA_ERROR_INVALID_PTX)
+    NAME(InvalidHandle, CUDA_ERROR_INVALID_HANDLE)
+    NAME(NotFound, CUDA_ERROR_NOT_FOUND)
+    NAME(NotReady, CUDA_ERROR_NOT_READY)
+    NAME(IllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS)
+    NAME(LaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT)
+    NAME(MisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS)
+    NAME(LaunchFailed, CUDA_ERROR_LAUNCH_FAILED)
+    NAME(NotPermitted, CUDA_ERROR_NOT_PERMITTED)
+#undef NAME
+  default:
+    *text = nullptr;
+    return InvalidValue;
+  }
+}
+
+int cuGetErrorString(int status, const char **text) {
+  const char *name;
+  *text = "error of a stand-in";
+  return cuGetErrorName(status, &name);
+}
+
+int cuDeviceGetCount(int *count) {
+  *count = Machine::get().devices;
+  return Success;
+}
+
+int cuDeviceGet(int *device, int ordinal) {
+  *device = ordinal;
+  return ordinal >= 0 && ordinal < Machine::get().devices ? Success : InvalidDevice;
+}
+
+int cuDeviceGetName(char *name, int length, int) {
+  std::snprintf(name, size_t(length), "stand-in");
+  return Success;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+  constexpr int major = 75, minor = 76;
+  int chip = Machine::get().chip;
+  if (attribute != major && attribute != minor)
+    return InvalidValue;
+  *value = attribute == major ? chip / 10 : chip % 10;
+  return Success;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+  Machine &machine = Machine::get();
+  ++machine.contexts;
+  *context = &machine;
+  return machine.status();
+}
+
+int cuDevicePrimaryCtxRelease_v2(int) {
+  Machine &machine = Machine::get();
+  if (machine.contexts-- == 1) {
+    machine.finishAll();
+    machine.endSteps();
+  }
+  return machine.status();
+}
+
+int cuCtxSetCurrent(void *context) { return context ? Machine::get().status() : InvalidContext; }
+
+int cuCtxSynchronize() {
+  Machine &machine = Machine::get();
+  return machine.mayPrepare("cuCtxSynchronize") ? machine.finishAll() : machine.status();
+}
+
+int cuMemGetInfo_v2(size_t *available, size_t *total) {
+  Machine &machine = Machine::get();
+  *available = size_t(machine.capacity - machine.used);
+  *total = size_t(machine.capacity);
+  return machine.contexts ? machine.status() : InvalidContext;
+}
+
+int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+  Machine &machine = Machine::get();
+  if (!machine.contexts)
+    return InvalidContext;
+  if (!bytes)
+    return InvalidValue;
+  if (machine.status() || !machine.mayPrepare("cuMemAlloc"))
+    return machine.status();
+  if (bytes > size_t(machine.capacity - machine.used))
+    return OutOfMemory;
+  *address = allocate(machine, int64_t(bytes));
+  return Success;
+}
+
+int cuMemFree_v2(uint64_t address) {
+  Machine &machine = Machine::get();
+  machine.finishAll();
+  if (!machine.memory.free(address))
+    return InvalidValue;
+  machine.used -= machine.sizes[address];
+  return machine.status();
+}
+
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, Stream *stream) {
+  return enqueue(stream, [=] { std::memset(bytesAt(to, bytes, "cuMemsetD8Async"), value, bytes); });
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, Stream *stream) {
+  return enqueue(stream, [=] { std::memcpy(bytesAt(to, bytes, "cuMemcpyHtoDAsync"), from, bytes); });
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Stream *stream) {
+  return enqueue(stream, [=] { std::memcpy(to, bytesAt(from, bytes, "cuMemcpyDtoHAsync"), bytes); });
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, Stream *stream) {
+  return enqueue(stream, [=] {
+    std::memmove(bytesAt(to, bytes, "cuMemcpyDtoDAsync"), bytesAt(from, bytes, "cuMemcpyDtoDAsync"), bytes);
+  });
+}
+
+int cuStreamCreate(Stream **stream, unsigned) {
+  Machine &machine = Machine::get();
+  *stream = machine.addStream();
+  return machine.status();
+}
+
+int cuStreamDestroy_v2(Stream *stream) {
+  Machine::get().removeStream(stream);
+  return Machine::get().status();
+}
+
+int cuStreamSynchronize(Stream *stream) { return Machine::get().finish(stream); }
+
+int cuStreamQuery(Stream *stream) {
+  int status = Machine::get().status();
+  return status ? status : stream->items.empty() ? Success : NotReady;
+}
+
+int cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
+  Machine::get().await(stream, event);
+  return Machine::get().status();
+}
+
+int cuEventCreate(Event **event, unsigned) {
+  *event = new Event;
+  return Machine::get().status();
+}
+
+int cuEventDestroy_v2(Event *event) {
+  Machine::get().finish(event);
+  delete event;
+  return Machine::get().status();
+}
+
+int cuEventRecord(Event *event, Stream *stream) {
+  Machine::get().record(stream, event);
+  return Machine::get().status();
+}
+
+int cuEventSynchronize(Event *event) { return Machine::get().finish(event); }
+
+int cuEventQuery(Event *event) {
+  int status = Machine::get().status();
+  return status ? status : Machine::get().hasHappened(*event) ? Success : NotReady;
+}
+
+} // extern "C"

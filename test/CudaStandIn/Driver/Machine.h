@@ -1,0 +1,113 @@
+// The GPU that there is not: memory, and streams whose work is done as late as is legal, which is when somebody waits
+// for it; or, with PPC_STANDIN_SEED=N in the environment, some of it earlier, in an order that N draws. After the first
+// kernel was launched what a program must not do while it trains is a fault: allocate, load, change attributes, wait
+// for a whole device.
+//
+// PPC_STANDIN_DEVICES (1), PPC_STANDIN_CHIP (80), PPC_STANDIN_MEMORY (bytes; 16 GiB) and PPC_STANDIN_VERSION (13000, as
+// cuDriverGetVersion says it) are what the machine has.
+#pragma once
+
+#include "test/CudaStandIn/Ptx/Fault.h"
+#include "test/CudaStandIn/Ptx/GlobalMemory.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+
+namespace standin {
+
+using Work = std::function<void()>; // throws ptx::Fault
+
+struct Stream;
+
+struct Event {
+  uint64_t recorded = 0, reached = 0; // how often it was issued, and how often it has happened
+  std::deque<Stream *> streams;       // of those that have not happened
+};
+
+struct Stream {
+  struct Item {
+    Work work;
+    Event *records = nullptr, *awaits = nullptr;
+    uint64_t turn = 0; // of the event
+  };
+  std::deque<Item> items;
+};
+
+// Numbers of cuda.h.
+enum Status {
+  Success = 0,
+  InvalidValue = 1,
+  OutOfMemory = 2,
+  NotInitialized = 3,
+  NoDevice = 100,
+  InvalidDevice = 101,
+  InvalidContext = 201,
+  NoBinaryForGpu = 209,
+  InvalidPtx = 218,
+  InvalidHandle = 400,
+  NotFound = 500,
+  NotReady = 600,
+  IllegalAddress = 700,
+  LaunchTimeout = 702,
+  MisalignedAddress = 716,
+  LaunchFailed = 719,
+  NotPermitted = 800,
+};
+
+class Machine {
+public:
+  // The one of this process.
+  static Machine &get();
+
+  int devices, chip, version;
+  int64_t capacity, used = 0;
+  ptx::GlobalMemory memory;
+  std::map<uint64_t, int64_t> sizes; // of allocations
+
+  // 0, or the error that nothing gets past: of a fault, or of a process that is not the one which called cuInit.
+  int status() const;
+  bool isInitialized = false;
+  int contexts = 0;
+  void initialize();
+  // What is done from now on has to be legal in a step.
+  void beginStep() { inStep = true; }
+  void endSteps() { inStep = false; }
+  // A fault if `call` is made in a step.
+  bool mayPrepare(const char *call);
+  // Says what is wrong, which every later call returns.
+  int fail(int status, const std::string &what);
+
+  Stream *addStream();
+  void removeStream(Stream *stream);
+  void enqueue(Stream *stream, Work work);
+  void record(Stream *stream, Event *event);
+  void await(Stream *stream, Event *event);
+  bool hasHappened(const Event &event) const { return event.reached == event.recorded; }
+  // Until all of it is done; the status.
+  int finish(Stream *stream);
+  int finish(Event *event);
+  int finishAll();
+  uint64_t draw() { return random(); }
+
+private:
+  Machine();
+  bool perform(Stream *stream); // the first item; false if there is none, or nothing may be done any more
+  void reach(Event *event, uint64_t turn);
+  void wander();
+
+  std::map<Stream *, std::unique_ptr<Stream>> streams;
+  std::mt19937_64 random;
+  bool wanders = false, blocks = false, inStep = false;
+  int failure = 0;
+  int process = 0; // that called cuInit
+};
+
+// Rows of 0xcd bytes: what nobody has written.
+uint64_t allocate(Machine &machine, int64_t bytes);
+
+} // namespace standin

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Trains programs for GPUs on a stand-in of a GPU, which executes their final PTX, and compares them with programs for this machine.
+
+    cuda.py --build BUILD [--steps N] [--seed N] [ROW...]
+
+Of every row the program of --target cuda must have the losses of that of --target host in each step, within TOLERANCE (relative), and
+nothing may be done in a step that has to be done before it (test/CudaStandIn/Driver). --seed draws the order in which the stand-in does
+what has been issued; without it everything is done as late as is legal. A name of a row, or a part of one, selects. No GPU is used, and
+none of the results is one of a GPU.
+"""
+import argparse
+import os
+import sys
+import tempfile
+import time
+
+import programs
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOLERANCE = {"f32": 1e-5, "bf16": 1e-2}
+SHAPE = ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1"]
+
+# name -> configuration, options of the layout, precision
+ROWS = {
+    "llama": ("Inputs/even.json", ["--ranks", "1"], "f32"),
+    "llama-dp2": ("Inputs/even.json", ["--dp", "2"], "f32"),
+}
+
+
+def standing_in(build, seed):
+    """The environment of a machine with a GPU, as far as programs see."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib/cuda-stand-in")}
+    if seed:
+        environment["PPC_STANDIN_SEED"] = str(seed)
+    return environment
+
+
+def losses(program, text, steps, *options, **environment):
+    path = program + ".losses"
+    programs.run([program, "--data", text, "--steps", steps, "--lr", "3e-3", "--seed", "1", "--quiet", "--save-losses", path, *options],
+                 timeout=300, **environment)
+    with open(path) as file:
+        return [float(line) for line in file]
+
+
+def difference(build, scratch, name, steps, seed):
+    """The largest relative difference of a loss, and what training took."""
+    config, layout, precision = ROWS[name]
+    options = [*SHAPE, *layout, "--precision", precision]
+    text = os.path.join(scratch, "text")
+    trained = {}
+    for target in ("host", "cuda"):
+        program = os.path.join(scratch, f"{name}-{target}")
+        programs.compile_model(build, os.path.join(HERE, config), [*options, "--target", target], program)
+        start = time.monotonic()
+        trained[target] = losses(program, text, steps, *(["--share-devices"] if target == "cuda" else []),
+                                 env=standing_in(build, seed))
+        seconds = time.monotonic() - start
+    pairs = list(zip(trained["host"], trained["cuda"]))
+    if len(pairs) != steps or len(set(trained["host"])) < 2:
+        raise programs.Failed(f"{len(pairs)} losses of {steps} steps: {pairs}")
+    return max(abs(a - b) / abs(a) for a, b in pairs), seconds
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile and lib/cuda-stand-in")
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="of the order in which the stand-in does things")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    names = [name for name in ROWS if not arguments.names or any(part in name for part in arguments.names)]
+    if not names:
+        parser.error("no row has such a name")
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        with open(os.path.join(scratch, "text"), "wb") as file:
+            file.write(programs.english(20000))
+        for name in names:
+            try:
+                largest, seconds = difference(os.path.realpath(arguments.build), scratch, name, arguments.steps, arguments.seed)
+            except programs.Failed as failure:
+                print(f"{name:20} FAILED\n    {failure}")
+                failed += 1
+                continue
+            good = largest <= TOLERANCE[ROWS[name][2]]
+            failed += not good
+            print(f"{name:20} {'ok' if good else 'WRONG'}: losses of {arguments.steps} steps differ by {largest:.1e} at most, {seconds:.1f} s",
+                  flush=True)
+    print(f"{len(names) - failed} of {len(names)} programs for GPUs train as those for this machine, on a stand-in")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
