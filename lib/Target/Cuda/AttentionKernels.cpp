@@ -2,7 +2,7 @@
 // dimension; scores are sums over lanes in a fixed tree, and gradients of keys and values add queries in their order:
 // the same bits from run to run. In f32 throughout, whatever the operands are; for products by tensor cores there is
 // another form.
-#include "KernelWriter.h"
+#include "AttentionProblem.h"
 
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -16,17 +16,12 @@ constexpr int64_t kRowsOfBlock = 4;
 /// A row of a head in the registers of a warp: element lane + 32 i in register i.
 using Row = SmallVector<Value>;
 
-class AttentionWriter {
+class AttentionWriter : AttentionProblem {
 public:
-  AttentionWriter(KernelWriter &w, ValueRange ins, Value first, double scale, bool causal,
-                  std::optional<int64_t> window)
-      : w(w), b(w.b), ins(ins), first(first), scale(scale), causal(causal), window(window) {
-    ArrayRef<int64_t> q = shapeOf(ins[0]), v = shapeOf(ins[2]);
-    batch = q[0], queries = q[1], heads = q[2], groups = q[3], keyDim = q[4];
-    keys = shapeOf(ins[1])[1], valueDim = v[3];
-  }
+  AttentionWriter(KernelWriter &w, const AttentionProblem &problem) : AttentionProblem(problem), w(w), b(w.b) {}
 
-  void forward(Value out, Value logarithms, Value slopes) {
+  void forward() {
+    Value out = outs[0], logarithms = outs[1];
     begin(batch * queries * heads * groups);
     SmallVector<Value> at = w.delinearize(row, {batch, queries, heads, groups});
     ArrayRef<Value> indices = at;
@@ -59,12 +54,13 @@ public:
   }
 
   /// The gradient of queries. ins: q, k, v, out, logarithms, gradient of out.
-  void queryGradient(Value dq, Value slopes) {
+  void queryGradient() {
+    Value dq = outs[0];
     begin(batch * queries * heads * groups);
     SmallVector<Value> at = w.delinearize(row, {batch, queries, heads, groups});
     ArrayRef<Value> indices = at;
     enterReal(at[1], [&] { writeRow(dq, indices, Row(registers(keyDim), number(0)), keyDim); });
-    QueryRow query = readQuery(indices, slopes);
+    QueryRow query = readQuery(indices);
     ValueRange sums = overKeys(at[1], Row(registers(keyDim), number(0)), [&](Value key, ValueRange so) {
       Row keyRow = readRow(ins[1], {at[0], key, at[2]}, keyDim), value = readRow(ins[2], {at[0], key, at[2]}, valueDim);
       auto [power, gradient] = ofScore(query, keyRow, value, key, at);
@@ -77,7 +73,8 @@ public:
   }
 
   /// The gradients of keys and values: a row adds all queries that see it.
-  void keyGradients(Value dk, Value dv, Value slopes) {
+  void keyGradients() {
+    Value dk = outs[1], dv = outs[2];
     begin(batch * keys * heads);
     SmallVector<Value> at = w.delinearize(row, {batch, keys, heads});
     Row keyRow = readRow(ins[1], at, keyDim), value = readRow(ins[2], at, valueDim);
@@ -92,7 +89,7 @@ public:
         OpBuilder::InsertionGuard inner(b);
         b.setInsertionPointToStart(overQueries.getBody());
         SmallVector<Value> place{at[0], overQueries.getInductionVar(), at[2], overGroups.getInductionVar()};
-        QueryRow query = readQuery(place, slopes);
+        QueryRow query = readQuery(place);
         auto [power, gradient] = ofScore(query, keyRow, value, at[1], place);
         Row next;
         ValueRange so = overQueries.getRegionIterArgs();
@@ -110,7 +107,6 @@ public:
   }
 
 private:
-  static ArrayRef<int64_t> shapeOf(Value memref) { return cast<MemRefType>(memref.getType()).getShape(); }
   static int64_t registers(int64_t dim) { return llvm::divideCeil(dim, kWarp); }
 
   Value number(float value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); }
@@ -134,14 +130,14 @@ private:
       auto guard = scf::IfOp::create(b, compare(arith::CmpIPredicate::ult, row, w.index(rows)), false);
       b.setInsertionPointToStart(guard.thenBlock());
     }
-    start = first ? w.map.lookup(first) : w.index(causal ? keys - queries : 0);
+    place0 = start(w);
   }
 
   /// What follows is for queries that are not padding; for padding, `otherwise`.
   template <typename F> void enterReal(Value query, F otherwise) {
     if (!first)
       return;
-    Value real = compare(arith::CmpIPredicate::slt, add_(start, query), w.index(keys));
+    Value real = compare(arith::CmpIPredicate::slt, add_(place0, query), w.index(keys));
     auto choice = scf::IfOp::create(b, real, /*withElseRegion=*/true);
     b.setInsertionPointToStart(choice.elseBlock());
     otherwise();
@@ -202,7 +198,7 @@ private:
   template <typename F> ValueRange overKeys(Value query, ValueRange carried, F body) {
     Value from = w.index(0), to = w.index(keys);
     if (causal) {
-      Value own = add_(start, query);
+      Value own = add_(place0, query);
       to = arith::MinSIOp::create(b, add_(own, w.index(1)), to);
       if (window)
         from = arith::MaxSIOp::create(b, add_(own, w.index(1 - *window)), from);
@@ -217,11 +213,11 @@ private:
   /// The queries that see a key, [from, to): real ones.
   std::pair<Value, Value> queriesOf(Value key) {
     Value from = w.index(0), to = w.index(queries);
-    Value real = arith::SubIOp::create(b, w.index(keys), start); // so many are not padding
+    Value real = arith::SubIOp::create(b, w.index(keys), place0); // so many are not padding
     if (first)
       to = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, to, real), from);
     if (causal) {
-      Value own = arith::SubIOp::create(b, key, start); // the query at this key
+      Value own = arith::SubIOp::create(b, key, place0); // the query at this key
       from = arith::MaxSIOp::create(b, own, from);
       if (window)
         to = arith::MinSIOp::create(b, to, arith::MaxSIOp::create(b, add_(own, w.index(*window)), w.index(0)));
@@ -238,7 +234,7 @@ private:
     Value score = mul(dot(query, keyRow), number(float(scale)));
     if (!slope)
       return score;
-    Value distance = arith::SubIOp::create(b, key, add_(start, place));
+    Value distance = arith::SubIOp::create(b, key, add_(place0, place));
     Value wideDistance =
         arith::SIToFPOp::create(b, b.getF32Type(), arith::IndexCastOp::create(b, b.getI32Type(), distance));
     return fma(slope, wideDistance, score);
@@ -248,7 +244,7 @@ private:
     Row elements, outGradient;
     Value logarithm, delta, slope; // delta: the sum of out times its gradient
   };
-  QueryRow readQuery(ValueRange at, Value slopes) {
+  QueryRow readQuery(ValueRange at) {
     QueryRow query;
     query.elements = readRow(ins[0], at, keyDim);
     query.outGradient = readRow(ins[5], at, valueDim);
@@ -268,13 +264,7 @@ private:
 
   KernelWriter &w;
   ImplicitLocOpBuilder &b;
-  SmallVector<Value> ins;
-  Value first;
-  double scale;
-  bool causal;
-  std::optional<int64_t> window;
-  int64_t batch, queries, heads, groups, keys, keyDim, valueDim;
-  Value row, lane, start;
+  Value row, lane, place0; // place0: of the first query among the keys
 };
 
 /// Operands may be of f32, or of bf16 with logarithms and slopes in f32.
@@ -300,25 +290,27 @@ FailureOr<SmallVector<Kernel>> buildAttentionKernels(Operation *op, ModuleOp ker
     return success();
   };
   if (auto forward = dyn_cast<ppcrt::AttentionOp>(op)) {
-    ValueRange ins = forward.getIns();
-    Value slopes = ins.size() > 3 ? ins[3] : Value();
+    AttentionProblem problem(forward);
     if (failed(add("", [&](KernelWriter &w) {
-          AttentionWriter(w, ins, forward.getFirst(), forward.getScale().convertToDouble(), forward.getCausal(),
-                          forward.getWindow())
-              .forward(forward.getOuts()[0], forward.getOuts()[1], slopes);
+          fitsTensorCores(problem) ? writeTiledAttention(w, problem) : AttentionWriter(w, problem).forward();
         })))
       return failure();
     return result;
   }
-  auto backward = cast<ppcrt::AttentionBackwardOp>(op);
-  ValueRange ins = backward.getIns(), outs = backward.getOuts();
-  Value slopes = ins.size() > 6 ? ins[6] : Value();
-  auto writer = [&](KernelWriter &w) {
-    return AttentionWriter(w, ins, backward.getFirst(), backward.getScale().convertToDouble(), backward.getCausal(),
-                           backward.getWindow());
-  };
-  if (failed(add("_queries", [&](KernelWriter &w) { writer(w).queryGradient(outs[0], slopes); })) ||
-      failed(add("_keys", [&](KernelWriter &w) { writer(w).keyGradients(outs[1], outs[2], slopes); })))
+  AttentionProblem problem(cast<ppcrt::AttentionBackwardOp>(op));
+  if (fitsTensorCores(problem)) {
+    // Sums of both gradients in the registers of a thread, as far as it has them.
+    bool together = problem.keyDim + problem.valueDim <= 320;
+    auto keys = [&](bool ofKeys, bool ofValues) {
+      return [&problem, ofKeys, ofValues](KernelWriter &w) { writeTiledKeyGradients(w, problem, ofKeys, ofValues); };
+    };
+    if (failed(add("_queries", [&](KernelWriter &w) { writeTiledQueryGradient(w, problem); })) ||
+        failed(add("_keys", keys(true, together))) || (!together && failed(add("_values", keys(false, true)))))
+      return failure();
+    return result;
+  }
+  if (failed(add("_queries", [&](KernelWriter &w) { AttentionWriter(w, problem).queryGradient(); })) ||
+      failed(add("_keys", [&](KernelWriter &w) { AttentionWriter(w, problem).keyGradients(); })))
     return failure();
   return result;
 }

@@ -9,8 +9,6 @@
 
 namespace mlir::ppc::cuda {
 
-constexpr unsigned kGlobalSpace = 1;
-
 static bool isOutside(Value value, Operation *op) { return !op->isAncestor(value.getParentBlock()->getParentOp()); }
 
 KernelWriter::KernelWriter(Operation *op, ModuleOp kernels, StringRef name)

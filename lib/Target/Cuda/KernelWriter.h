@@ -13,6 +13,7 @@
 namespace mlir::ppc::cuda {
 
 constexpr int64_t kWarp = 32;
+constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3; // of addresses
 
 class KernelWriter {
 public:

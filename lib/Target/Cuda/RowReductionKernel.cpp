@@ -13,7 +13,6 @@ namespace {
 constexpr int64_t kWarpsOfBlock = 8;
 /// From this length on a row has a block.
 constexpr int64_t kLongRow = 2048;
-constexpr unsigned kSharedSpace = 3;
 
 /// y = combine(y, x): the op that combines, and x.
 struct Combination {

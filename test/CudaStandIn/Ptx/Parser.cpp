@@ -172,10 +172,12 @@ void Parser::function(bool isKernel) {
     performance(*result);
   names.open();
   cursor.expect('{');
+  int64_t outside = sharedBytes; // a kernel has what the module declares before it, and its own
   body(*result);
   result->registerCount = names.registerCount();
   resolveLabels(*result);
   finishShared(*result);
+  sharedBytes = outside;
   std::string name = result->name;
   if (!module->kernels.emplace(name, std::move(result)).second)
     cursor.fail("kernel '" + name + "' is defined twice");

@@ -1,0 +1,360 @@
+// Gradients of attention by tensor cores. A block keeps 16 rows for each warp: queries with the gradients of their
+// results, or keys with their values; and goes over tiles of the other two, in their order. With scores computed again:
+//   P = 2^(scale q k - logarithm),  dP = dout v,  dS = P (dP - delta) scale,  delta = the sum of out dout,
+//   dq = dS k,  dk = dS' q,  dv = P' dout
+// (Dao, FlashAttention-2, 2023, algorithm 2, with two passes in the place of sums in memory): the same bits from run to
+// run.
+#include "AttentionProblem.h"
+#include "TensorTiles.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+namespace mlir::ppc::cuda {
+namespace {
+
+constexpr double kLog2E = 1.44269504088896340736;
+
+/// Two tiles of the same rows: of keys and values, or of queries and the gradients of their results.
+struct TilePair {
+  Tile first, second;
+  int64_t bytes() const { return first.bytes() + second.bytes(); }
+};
+
+class GradientTiles {
+public:
+  using Registers = TensorTiles::Registers;
+
+  GradientTiles(KernelWriter &w, const AttentionProblem &problem, bool ofQueries, bool ofKeys, bool ofValues)
+      : w(w), b(w.b), p(problem), ofQueries(ofQueries), ofKeys(ofKeys), ofValues(ofValues) {}
+
+  void write() {
+    chooseSizes();
+    int64_t rows = ofQueries ? p.queries : p.keys, tiles = llvm::divideCeil(rows, kept());
+    w.kernel.threads = warps * kWarp;
+    w.kernel.blocks = p.batch * p.heads * (ofQueries ? p.groups : 1) * tiles;
+    t.emplace(w);
+    SmallVector<Value> at = w.delinearize(w.asIndex(w.block()), {p.batch, p.heads, ofQueries ? p.groups : 1, tiles});
+    batch = at[0], head = at[1], group = at[2];
+    firstOfBlock = times(at[3], kept());
+    start = p.start(w);
+    keptRow = arith::MulIOp::create(b, t->warp, w.i32(16));
+    Value own = w.asIndex(arith::ShRUIOp::create(b, t->lane, w.i32(2)));
+    ownRows[0] = plus(plus(firstOfBlock, w.asIndex(keptRow)), own);
+    ownRows[1] = plus(ownRows[0], w.index(8));
+    shared = t->declareShared(sharedBytes());
+    if (ofQueries) {
+      slope = slopeOf(group);
+      for (int row : {0, 1}) {
+        Value query = clamped(ownRows[row]);
+        logarithm[row] = t->mul(w.load(p.ins[4], queryAt(query)), t->number(float(kLog2E)));
+      }
+    }
+    copy(ofQueries, keptTiles(), firstOfBlock);
+    t->endGroup();
+    if (ofQueries) {
+      t->waitForGroups(0);
+      t->barrier();
+      for (int row : {0, 1})
+        delta[row] = deltaOfRow(clamped(ownRows[row]));
+    }
+    finish(ofQueries ? overTiles(zeroSums()) : overGroups());
+  }
+
+private:
+  int64_t kept() const { return 16 * warps; }
+  static TilePair pairOf(Value base, int64_t rows, int64_t keyDim, int64_t valueDim, TensorTiles *t) {
+    Tile first{base, rows, keyDim};
+    return {first, {t ? t->at(base, first.bytes()) : Value(), rows, valueDim}};
+  }
+  TilePair keptTiles() { return pairOf(shared, kept(), p.keyDim, p.valueDim, &*t); }
+  int64_t bytesOf(int64_t rows) const { return pairOf({}, rows, p.keyDim, p.valueDim, nullptr).bytes(); }
+  /// Behind the tiles: deltas and logarithms of a tile of queries.
+  int64_t statisticsBytes() const { return ofQueries ? 0 : 2 * int64_t(sizeof(float)) * moved; }
+  int64_t sharedBytes() const { return bytesOf(kept()) + stages * bytesOf(moved) + statisticsBytes(); }
+
+  /// As many rows as fit, and two stages, so that one is filled while the other one is used, where they do.
+  void chooseSizes() {
+    for (warps = 4; warps >= 1; warps /= 2)
+      for (int64_t rows : {32, 16})
+        for (int64_t count : {2, 1}) {
+          moved = rows, stages = count;
+          if (sharedBytes() <= kStaticSharedBytes)
+            return;
+        }
+  }
+
+  Value plus(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value minus(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
+  Value times(Value x, int64_t y) { return arith::MulIOp::create(b, x, w.index(y)); }
+  Value least(Value x, Value y) { return arith::MinSIOp::create(b, x, y); }
+  Value most(Value x, Value y) { return arith::MaxSIOp::create(b, x, y); }
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) { return arith::CmpIOp::create(b, predicate, x, y); }
+  Value both(Value x, Value y) { return x ? arith::AndIOp::create(b, x, y).getResult() : y; }
+  Value clamped(Value query) { return least(query, w.index(p.queries - 1)); }
+  SmallVector<Value> queryAt(Value query) { return {batch, query, head, group}; }
+  Value slopeOf(Value ofGroup) {
+    return p.slopes ? t->mul(w.load(p.slopes, {head, ofGroup}), t->number(float(kLog2E))) : Value();
+  }
+  Value column() { return w.asIndex(arith::MulIOp::create(b, laneOfRow(), w.i32(2))); }
+  Value laneOfRow() { return arith::AndIOp::create(b, t->lane, w.i32(3)); }
+
+  void copy(bool queries, TilePair tiles, Value first) {
+    auto query = [&](Value row) { return queryAt(row); };
+    auto key = [&](Value row) { return SmallVector<Value>{batch, row, head}; };
+    function_ref<SmallVector<Value>(Value)> place = key;
+    if (queries)
+      place = query;
+    int64_t limit = queries ? p.queries : p.keys;
+    t->copyRows(tiles.first, p.ins[queries ? 0 : 1], first, limit, place);
+    t->copyRows(tiles.second, p.ins[queries ? 5 : 2], first, limit, place);
+  }
+  TilePair movedTiles(Value tile) {
+    Value base = t->at(shared, bytesOf(kept()));
+    if (stages > 1) {
+      Value odd = arith::AndIOp::create(b, tile, w.index(1));
+      base = t->at(base, arith::IndexCastOp::create(b, b.getI32Type(), times(odd, bytesOf(moved))));
+    }
+    return pairOf(base, moved, p.keyDim, p.valueDim, &*t);
+  }
+
+  /// The sum of a query's result times its gradient, by the four lanes of its row.
+  Value deltaOfRow(Value query) { return t->sumOfRow(partOfDelta(query, column(), 8)); }
+  Value partOfDelta(Value query, Value first, int64_t step) {
+    auto loop = scf::ForOp::create(b, first, w.index(p.valueDim), w.index(step), t->number(0));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> place = queryAt(query);
+    place.push_back(loop.getInductionVar());
+    auto wide = [&](Value memref) {
+      return arith::ExtFOp::create(b, VectorType::get({2}, b.getF32Type()), w.load(memref, place, 2)).getResult();
+    };
+    Value x = wide(p.ins[3]), y = wide(p.ins[5]), sum = loop.getRegionIterArgs()[0];
+    for (int64_t i : {0, 1})
+      sum = t->fma(LLVM::ExtractElementOp::create(b, x, w.i32(i)), LLVM::ExtractElementOp::create(b, y, w.i32(i)), sum);
+    scf::YieldOp::create(b, sum);
+    return loop.getResult(0);
+  }
+
+  // ---- What is gone over ----
+
+  /// The rows of the other kind that meet a row of the block, as tiles [from, to).
+  std::pair<Value, Value> tilesOfBlock() {
+    Value from = w.index(0), to = w.index(ofQueries ? p.keys : p.queries), none = from, end = to;
+    if (ofQueries && p.causal) {
+      Value place = plus(start, firstOfBlock);
+      to = most(least(plus(place, w.index(kept())), end), none);
+      if (p.window)
+        from = least(most(plus(place, w.index(1 - *p.window)), none), end);
+    }
+    if (!ofQueries) {
+      if (p.first) // the others are padding
+        to = most(least(minus(w.index(p.keys), start), end), none);
+      if (p.causal)
+        from = most(minus(firstOfBlock, start), none);
+      if (p.window)
+        to = most(least(minus(plus(firstOfBlock, w.index(kept() - 1 + *p.window)), start), to), none);
+    }
+    auto tile = [&](Value row) { return arith::DivUIOp::create(b, row, w.index(moved)).getResult(); };
+    return {tile(from), tile(plus(to, w.index(moved - 1)))};
+  }
+
+  Registers zeroSums() { return t->zeros(((ofQueries || ofKeys ? p.keyDim : 0) + (ofValues ? p.valueDim : 0)) / 2); }
+
+  ValueRange overGroups() {
+    auto loop = scf::ForOp::create(b, w.index(0), w.index(p.groups), w.index(1), zeroSums());
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    group = loop.getInductionVar();
+    slope = slopeOf(group);
+    ValueRange sums = overTiles(Registers(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end()));
+    scf::YieldOp::create(b, sums);
+    return loop.getResults();
+  }
+
+  ValueRange overTiles(Registers carried) {
+    auto [from, to] = tilesOfBlock();
+    if (stages > 1) {
+      copy(!ofQueries, movedTiles(from), times(from, moved));
+      t->endGroup();
+    }
+    auto loop = scf::ForOp::create(b, from, to, w.index(1), carried);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value tile = loop.getInductionVar();
+    if (stages > 1) {
+      Value next = plus(tile, w.index(1));
+      OpBuilder::InsertionGuard inner(b);
+      auto more = scf::IfOp::create(b, compare(arith::CmpIPredicate::slt, next, to), /*withElseRegion=*/false);
+      b.setInsertionPointToStart(more.thenBlock());
+      copy(!ofQueries, movedTiles(next), times(next, moved));
+    } else {
+      copy(!ofQueries, movedTiles(tile), times(tile, moved));
+    }
+    t->endGroup();
+    if (!ofQueries)
+      storeStatistics(tile);
+    t->waitForGroups(stages > 1 ? 1 : 0);
+    t->barrier();
+    Registers sums = useTile(tile, loop.getRegionIterArgs());
+    t->barrier();
+    scf::YieldOp::create(b, sums);
+    return loop.getResults();
+  }
+
+  /// Logarithms and deltas of a tile of queries, by eight lanes each.
+  void storeStatistics(Value tile) {
+    Value thread = plus(times(w.asIndex(t->warp), kWarp), w.asIndex(t->lane));
+    constexpr int64_t lanes = 8;
+    Value part = arith::RemUIOp::create(b, thread, w.index(lanes));
+    for (int64_t done = 0; done < moved * lanes; done += w.kernel.threads) {
+      Value own = plus(arith::DivUIOp::create(b, thread, w.index(lanes)), w.index(done / lanes));
+      Value inTile = least(own, w.index(moved - 1));
+      Value query = clamped(plus(times(tile, moved), inTile));
+      Value sum = t->sumOfRow(partOfDelta(query, times(part, 2), 2 * lanes));
+      sum = t->add(sum, NVVM::ShflOp::create(b, b.getF32Type(), w.i32(-1), sum, w.i32(4), w.i32(kWarp - 1),
+                                             NVVM::ShflKind::bfly, UnitAttr()));
+      Value base = t->at(shared, bytesOf(kept()) + stages * bytesOf(moved));
+      auto at = [&](Value row) {
+        return t->at(base, arith::IndexCastOp::create(b, b.getI32Type(), times(row, sizeof(float))));
+      };
+      OpBuilder::InsertionGuard guard(b);
+      Value leads = arith::AndIOp::create(b, compare(arith::CmpIPredicate::eq, part, w.index(0)),
+                                          compare(arith::CmpIPredicate::ult, own, w.index(moved)));
+      b.setInsertionPointToStart(scf::IfOp::create(b, leads, /*withElseRegion=*/false).thenBlock());
+      Value logarithm = t->mul(w.load(p.ins[4], queryAt(query)), t->number(float(kLog2E)));
+      LLVM::StoreOp::create(b, sum, at(own));
+      LLVM::StoreOp::create(b, logarithm, at(plus(own, w.index(moved))));
+    }
+  }
+  /// The delta (0) or the logarithm (1) of a query of the tile.
+  Value statistic(int which, Value row) {
+    Value base = t->at(shared, bytesOf(kept()) + stages * bytesOf(moved));
+    Value place = times(plus(row, w.index(which * moved)), sizeof(float));
+    return LLVM::LoadOp::create(b, b.getF32Type(), t->at(base, arith::IndexCastOp::create(b, b.getI32Type(), place)));
+  }
+
+  /// left' right, [8 columns]: the kept rows of one tile times the rows of another.
+  SmallVector<Registers> products(Tile left, Tile right) {
+    SmallVector<Registers> sums(moved / 8, t->zeros());
+    for (int64_t k = 0; k < left.dim / 16; k += 2) {
+      Registers one = t->left(left, keptRow, k), other;
+      if (16 * (k + 2) <= left.dim)
+        other = t->left(left, keptRow, k + 1);
+      for (int64_t n = 0; n < moved / 8; ++n) {
+        Registers columns = t->rightOfRows(right, n, k);
+        sums[n] = t->multiply(one, columns[0], columns[1], sums[n]);
+        if (columns.size() > 2)
+          sums[n] = t->multiply(other, columns[2], columns[3], sums[n]);
+      }
+    }
+    return sums;
+  }
+
+  Registers useTile(Value tile, ValueRange so) {
+    TilePair kept = keptTiles(), other = movedTiles(tile);
+    SmallVector<Registers> powers = products(kept.first, other.first);
+    SmallVector<Registers> gradients = products(kept.second, other.second);
+    Value firstColumn = column();
+    for (int64_t n = 0; n < moved / 8; ++n)
+      for (int element = 0; element < 4; ++element) {
+        Value inTile = plus(firstColumn, w.index(8 * n + element % 2));
+        Value row = ownRows[element / 2], movedRow = plus(times(tile, moved), inTile);
+        Value query = ofQueries ? row : movedRow, key = ofQueries ? movedRow : row;
+        Value minusDelta = ofQueries ? delta[element / 2] : statistic(0, inTile);
+        Value power =
+            powerOf(powers[n][element], query, key, ofQueries ? logarithm[element / 2] : statistic(1, inTile));
+        Value gradient = t->mul(power, t->sub(gradients[n][element], minusDelta));
+        powers[n][element] = power;
+        gradients[n][element] = t->mul(gradient, t->number(float(p.scale)));
+      }
+    Registers sums(so.begin(), so.end());
+    if (ofQueries || ofKeys)
+      addTo(sums, 0, gradients, other.first);
+    if (ofValues)
+      addTo(sums, ofKeys ? p.keyDim / 2 : 0, powers, other.second);
+    return sums;
+  }
+
+  /// 2^(score - logarithm); 0 where the query does not see the key, or one of both is not there.
+  Value powerOf(Value score, Value query, Value key, Value ofQuery) {
+    score = t->mul(score, t->number(float(p.scale * kLog2E)));
+    Value place = plus(start, query);
+    if (slope) {
+      Value distance = arith::IndexCastOp::create(b, b.getI32Type(), minus(key, place));
+      score = t->fma(slope, arith::SIToFPOp::create(b, b.getF32Type(), distance), score);
+    }
+    Value seen;
+    auto below = [&](Value x, int64_t limit) {
+      seen = both(seen, compare(arith::CmpIPredicate::slt, x, w.index(limit)));
+    };
+    if (p.keys % (ofQueries ? moved : kept()))
+      below(key, p.keys);
+    if (p.queries % (ofQueries ? kept() : moved))
+      below(query, p.queries);
+    if (p.first)
+      below(place, p.keys);
+    if (p.causal)
+      seen = both(seen, compare(arith::CmpIPredicate::sle, key, place));
+    if (p.window)
+      seen = both(seen, compare(arith::CmpIPredicate::sgt, key, minus(place, w.index(*p.window))));
+    Value power = t->exp2(t->sub(score, ofQuery));
+    return seen ? arith::SelectOp::create(b, seen, power, t->number(0)).getResult() : power;
+  }
+
+  /// Adds factors (rounded) times the rows of a tile to the sums from `first` on.
+  void addTo(Registers &sums, int64_t first, ArrayRef<Registers> factors, Tile tile) {
+    for (int64_t k = 0; k < moved / 16; ++k) {
+      Registers left = t->leftOfSums(factors, k);
+      for (int64_t n = 0; n < tile.dim / 8; n += 2) {
+        Registers columns = t->rightOfColumns(tile, k, n);
+        for (int64_t half : {0, 1}) {
+          MutableArrayRef<Value> sum = MutableArrayRef<Value>(sums).slice(first + 4 * (n + half), 4);
+          llvm::copy(t->multiply(left, columns[2 * half], columns[2 * half + 1], SmallVector<Value>(sum)), sum.begin());
+        }
+      }
+    }
+  }
+
+  void finish(ValueRange sums) {
+    for (int row : {0, 1}) {
+      OpBuilder::InsertionGuard guard(b);
+      Value inside = compare(arith::CmpIPredicate::slt, ownRows[row], w.index(ofQueries ? p.queries : p.keys));
+      b.setInsertionPointToStart(scf::IfOp::create(b, inside, /*withElseRegion=*/false).thenBlock());
+      auto write = [&](Value memref, int64_t dim, int64_t first) {
+        for (int64_t n = 0; n < dim / 8; ++n) {
+          SmallVector<Value> place = ofQueries ? queryAt(ownRows[row]) : SmallVector<Value>{batch, ownRows[row], head};
+          place.push_back(plus(column(), w.index(8 * n)));
+          w.store(t->bf16Pair(sums[first + 4 * n + 2 * row], sums[first + 4 * n + 2 * row + 1]), memref, place, 2);
+        }
+      };
+      if (ofQueries)
+        write(p.outs[0], p.keyDim, 0);
+      if (ofKeys)
+        write(p.outs[1], p.keyDim, 0);
+      if (ofValues)
+        write(p.outs[2], p.valueDim, ofKeys ? p.keyDim / 2 : 0);
+    }
+  }
+
+  KernelWriter &w;
+  ImplicitLocOpBuilder &b;
+  const AttentionProblem &p;
+  bool ofQueries, ofKeys, ofValues;
+  int64_t warps = 0, moved = 0, stages = 0; // rows of a tile that moves, and how many such tiles there are
+  std::optional<TensorTiles> t;
+  Value batch, head, group, firstOfBlock, start, shared, slope;
+  Value keptRow;                            // of this warp, the first one
+  Value ownRows[2], logarithm[2], delta[2]; // of this lane; the last two of queries
+};
+
+} // namespace
+
+void writeTiledQueryGradient(KernelWriter &w, const AttentionProblem &problem) {
+  GradientTiles(w, problem, true, false, false).write();
+}
+
+void writeTiledKeyGradients(KernelWriter &w, const AttentionProblem &problem, bool ofKeys, bool ofValues) {
+  GradientTiles(w, problem, false, ofKeys, ofValues).write();
+}
+
+} // namespace mlir::ppc::cuda
