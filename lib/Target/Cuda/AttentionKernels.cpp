@@ -300,7 +300,7 @@ FailureOr<SmallVector<Kernel>> buildAttentionKernels(Operation *op, ModuleOp ker
   AttentionProblem problem(cast<ppcrt::AttentionBackwardOp>(op));
   if (fitsTensorCores(problem)) {
     // Sums of both gradients in the registers of a thread, as far as it has them.
-    bool together = problem.keyDim + problem.valueDim <= 320;
+    bool together = problem.keyDim + problem.valueDim <= 256;
     auto keys = [&](bool ofKeys, bool ofValues) {
       return [&problem, ofKeys, ofValues](KernelWriter &w) { writeTiledKeyGradients(w, problem, ofKeys, ofValues); };
     };
