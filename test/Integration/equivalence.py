@@ -118,10 +118,10 @@ LAYOUTS = [
 ]
 
 
-def train_program(program, text, steps):
+def train_program(program, text, steps, flags=()):
     """Trains; returns the losses, the gradient norms and the parameters."""
     saved = program + ".safetensors"
-    log = programs.train(program, text, steps, lr="1e-3", warmup="5", seed="1", save_parameters=saved)
+    log = programs.train(program, text, steps, flags, lr="1e-3", warmup="5", seed="1", save_parameters=saved)
     losses, norms = [line["loss"] for line in log], [line["grad_norm"] for line in log]
     if len(losses) != steps:
         raise programs.Failed(f"{program}: the log has {len(losses)} losses, not {steps}")

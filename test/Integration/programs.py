@@ -28,12 +28,12 @@ def compile_model(build, model, options, output):
     return output
 
 
-def train(program, data, steps, **options):
-    """Trains; an option `save_parameters` becomes --save-parameters. Returns the lines of --log as dictionaries."""
+def train(program, data, steps, flags=(), **options):
+    """Trains; `flags` are given as they are, an option `save_parameters` becomes --save-parameters. Returns the lines of --log as dictionaries."""
     log = program + ".jsonl"
     if os.path.exists(log):
         os.remove(log)
-    command = [program, "--data", data, "--steps", steps, "--log", log]
+    command = [program, "--data", data, "--steps", steps, "--log", log, *flags]
     for name, value in options.items():
         command += ["--" + name.replace("_", "-"), value]
     run(command)

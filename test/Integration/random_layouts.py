@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Draws random small models of all families and random layouts, trains each, and compares it with the single-rank run.
 
-    random_layouts.py --build BUILD [--count N] [--seed S]
+    random_layouts.py --build BUILD [--count N] [--seed S] [--target cuda]
 
 Every case prints the seed that draws it alone (`--seed S --count 1`). A layout that ppc-compile refuses with an error counts as
-refused; a crash, a failed run and a difference count as failed. Tolerances are those of equivalence.py.
+refused; a crash, a failed run and a difference count as failed. Tolerances are those of equivalence.py. With --target cuda programs
+for GPUs, on the stand-in that executes their PTX, are compared with the single-rank program for this machine.
 """
 import argparse
 import json
@@ -13,6 +14,7 @@ import random
 import sys
 import tempfile
 
+import cuda
 import equivalence
 import programs
 
@@ -97,7 +99,7 @@ def draw_layout(pick):
     return [str(option) for option in layout], [str(option) for option in shape]
 
 
-def check(build, scratch, seed):
+def check(build, scratch, seed, target="host"):
     """Draws and runs one case; returns its description, its outcome (ok, refused, failed) and details."""
     pick = random.Random(seed)
     model = draw_model(pick)
@@ -112,13 +114,14 @@ def check(build, scratch, seed):
     with open(config, "w") as file:
         json.dump({key: value for key, value in model.items() if value is not None}, file)
 
-    def train(name, options):
+    def train(name, options, flags=()):
         program = programs.compile_model(build, config, shape + options, os.path.join(scratch, name))
-        return equivalence.train_program(program, os.path.join(scratch, "text"), STEPS)
+        return equivalence.train_program(program, os.path.join(scratch, "text"), STEPS, flags)
 
+    flags = ["--share-devices"] if target == "cuda" else []
     try:
         expected = train("single", ["--ranks", "1"])
-        problems, errors = equivalence.compare(train("parallel", layout), expected, equivalence.precision_of(shape))
+        problems, errors = equivalence.compare(train("parallel", layout + ["--target", target], flags), expected, equivalence.precision_of(shape))
     except programs.Failed as failure:
         refused = failure.status == 1 and "ppc-compile" in failure.command and "error:" in str(failure)
         return text, "refused" if refused else "failed", [str(failure)]
@@ -130,14 +133,17 @@ def main():
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, help="of the first case; the next ones follow (default: drawn and printed)")
+    parser.add_argument("--target", choices=["host", "cuda"], default="host", help="of the parallel program")
     arguments = parser.parse_args()
+    if arguments.target == "cuda":
+        os.environ.update(cuda.standing_in(os.path.realpath(arguments.build), 0))
     first = random.SystemRandom().randrange(10 ** 6) if arguments.seed is None else arguments.seed
     outcomes = {"ok": 0, "refused": 0, "failed": 0}
     with tempfile.TemporaryDirectory() as scratch:
         with open(os.path.join(scratch, "text"), "wb") as file:
             file.write(programs.english(20000))
         for seed in range(first, first + arguments.count):
-            text, outcome, details = check(arguments.build, scratch, seed)
+            text, outcome, details = check(arguments.build, scratch, seed, arguments.target)
             outcomes[outcome] += 1
             print(f"--seed {seed}: {outcome}: {text}\n    " + "\n    ".join(details).replace("\n", "\n    "), flush=True)
     print(f"{outcomes['ok']} equal the single-rank run, {outcomes['refused']} refused, {outcomes['failed']} failed")
