@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains programs for GPUs on a stand-in of a GPU, which executes their final PTX, and compares them with programs for this machine.
 
-    cuda.py --build BUILD [--steps N] [--seed N] [ROW...]
+    cuda.py --build BUILD [--steps N] [--seed N] [--jobs N] [ROW...]
 
 Of every row the program of --target cuda must have the losses of that of --target host in each step, within TOLERANCE (relative), and
 nothing may be done in a step that has to be done before it (test/CudaStandIn/Driver). --seed draws the order in which the stand-in does
@@ -9,6 +9,8 @@ what has been issued; without it everything is done as late as is legal. A name 
 none of the results is one of a GPU.
 """
 import argparse
+import concurrent.futures
+import json
 import os
 import sys
 import tempfile
@@ -20,11 +22,40 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOLERANCE = {"f32": 1e-5, "bf16": 1e-2}
 SHAPE = ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1"]
 
-# name -> configuration, options of the layout, precision
+# name -> family (of Reference/Cases, or a file), options of the layout, precision
 ROWS = {
-    "llama": ("Inputs/even.json", ["--ranks", "1"], "f32"),
-    "llama-dp2": ("Inputs/even.json", ["--dp", "2"], "f32"),
+    "llama": ("llama", ["--ranks", "1"], "f32"),
+    "llama-bf16": ("llama", ["--ranks", "1"], "bf16"),
+    "llama-dp2": ("llama", ["--dp", "2"], "f32"),
+    "llama-tp2-sp": ("llama", ["--tp", "2", "--sp"], "f32"),
+    "llama-tp2-sp-bf16": ("llama", ["--tp", "2", "--sp"], "bf16"),
+    "llama-pp2": ("llama", ["--pp", "2", "--schedule", "1f1b"], "f32"),
+    "llama-pp2-zb1p": ("llama", ["--pp", "2", "--schedule", "zb1p"], "f32"),
+    "llama-zero1": ("llama", ["--dp", "2", "--zero", "1"], "f32"),
+    "llama-cp2": ("llama", ["--cp", "2"], "f32"),
+    "llama-8": ("llama", ["--pp", "2", "--dp", "2", "--tp", "2", "--sp", "--schedule", "1f1b", "--zero", "1"], "f32"),
+    "qwen3": ("qwen3", ["--ranks", "1"], "f32"),
+    "qwen3-tp2": ("qwen3", ["--tp", "2"], "f32"),
+    "gpt2": ("gpt2", ["--ranks", "1"], "f32"),
+    "gpt2-dp2": ("gpt2", ["--dp", "2"], "f32"),
+    "gemma": ("gemma", ["--ranks", "1"], "f32"),
+    "gemma-pp2": ("gemma", ["--pp", "2", "--schedule", "1f1b"], "f32"),
+    "qwen3-moe": ("qwen3-moe", ["--ranks", "1"], "f32"),
+    "deepseek-v3": ("deepseek-v3", ["--ranks", "1"], "f32"),
 }
+
+
+def configuration(scratch, family):
+    """The path of a model: with a vocabulary for text."""
+    if family == "llama":
+        return os.path.join(HERE, "Inputs/even.json")
+    folder = os.path.join(scratch, family)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(HERE, "Reference/Cases", family + ".json")) as file:
+        config = {**json.load(file), "vocab_size": 131}
+    with open(os.path.join(folder, "config.json"), "w") as file:
+        json.dump(config, file)
+    return folder
 
 
 def standing_in(build, seed):
@@ -45,13 +76,13 @@ def losses(program, text, steps, *options, **environment):
 
 def difference(build, scratch, name, steps, seed):
     """The largest relative difference of a loss, and what training took."""
-    config, layout, precision = ROWS[name]
+    family, layout, precision = ROWS[name]
     options = [*SHAPE, *layout, "--precision", precision]
     text = os.path.join(scratch, "text")
     trained = {}
     for target in ("host", "cuda"):
         program = os.path.join(scratch, f"{name}-{target}")
-        programs.compile_model(build, os.path.join(HERE, config), [*options, "--target", target], program)
+        programs.compile_model(build, configuration(scratch, family), [*options, "--target", target], program)
         start = time.monotonic()
         trained[target] = losses(program, text, steps, *(["--share-devices"] if target == "cuda" else []),
                                  env=standing_in(build, seed))
@@ -67,18 +98,21 @@ def main():
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile and lib/cuda-stand-in")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="of the order in which the stand-in does things")
+    parser.add_argument("--jobs", type=int, default=2, help="programs run at a time")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     names = [name for name in ROWS if not arguments.names or any(part in name for part in arguments.names)]
     if not names:
         parser.error("no row has such a name")
     failed = 0
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         with open(os.path.join(scratch, "text"), "wb") as file:
             file.write(programs.english(20000))
-        for name in names:
+        build = os.path.realpath(arguments.build)
+        runs = [(name, pool.submit(difference, build, scratch, name, arguments.steps, arguments.seed)) for name in names]
+        for name, future in runs:
             try:
-                largest, seconds = difference(os.path.realpath(arguments.build), scratch, name, arguments.steps, arguments.seed)
+                largest, seconds = future.result()
             except programs.Failed as failure:
                 print(f"{name:20} FAILED\n    {failure}")
                 failed += 1
