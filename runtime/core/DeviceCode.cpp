@@ -13,7 +13,7 @@ namespace {
 using Value = JsonValue;
 
 constexpr int64_t mostBlocks = std::numeric_limits<int32_t>::max(), mostThreads = 1024, mostShared = 227 * 1024,
-                  mostTokens = 1 << 20, mostEarlyTokens = 64;
+                  mostTokens = 1 << 20, mostEarlyTokens = 64, mostParameters = 4096 / 8;
 
 class BodyReader {
 public:
@@ -76,6 +76,10 @@ KernelLaunch BodyReader::readLaunch(const Value &value, const Items &items) cons
   KernelLaunch launch{int(items[1].integer(0, int64_t(code.kernels.size()) - 1)), {}};
   for (size_t i = 2; i < items.size(); ++i)
     launch.operands.push_back(readOperand(items[i]));
+  const Kernel &kernel = code.kernels[size_t(launch.kernel)];
+  if (int64_t(launch.operands.size()) != kernel.parameters)
+    value.fail(format("%zu operands for \"%s\", which takes %lld", launch.operands.size(), kernel.name.c_str(),
+                      (long long)kernel.parameters));
   return launch;
 }
 
@@ -223,7 +227,7 @@ DeviceCode readDeviceCode(const JsonValue &value, int64_t groupCount) {
   DeviceCode code;
   for (const Value &item : value.at("kernels").list()) {
     Kernel kernel{item.at("name").string(), item.at("blocks").integer(1, mostBlocks),
-                  item.at("threads").integer(1, mostThreads),
+                  item.at("threads").integer(1, mostThreads), item.at("parameters").integer(0, mostParameters),
                   item.has("shared") ? item.at("shared").integer(0, mostShared) : 0};
     checkUnique(item, code.kernels, kernel.name);
     code.kernels.push_back(std::move(kernel));

@@ -16,6 +16,7 @@ class JsonValue;
 struct Kernel {
   std::string name; // of the symbol; unique
   int64_t blocks, threads;
+  int64_t parameters;  // of 8 bytes
   int64_t sharedBytes; // of dynamic shared memory
 };
 

@@ -92,6 +92,7 @@ LogicalResult CodeWriter::writeLaunch(ppcrt::LaunchOp launch, json::Array &opera
     kernels.push_back(json::Object{{"name", name.getValue()},
                                    {"blocks", int64_t(launch.getBlocks())},
                                    {"threads", int64_t(launch.getThreads())},
+                                   {"parameters", int64_t(launch.getOperands().size())},
                                    {"shared", 0}});
   json::Array operation{"launch", known->second};
   for (Value operand : launch.getOperands()) {
