@@ -19,7 +19,7 @@ struct GemmProblem {
   int64_t m, n, k;
   int64_t aRow, aCol, bRow, bCol, cRow, cCol; // strides in elements
   int loopCount;
-  Loop loops[maxLoops + 2];
+  Loop loops[maxLoops + 3]; // dimensions may become loops
 
   // Calls fatal() on a descriptor that is not valid.
   explicit GemmProblem(const int64_t *desc);

@@ -35,6 +35,11 @@ void loopOverColumns(GemmProblem &p) {
   p.n = 1;
 }
 
+void loopOverSums(GemmProblem &p) {
+  p.loops[p.loopCount++] = {p.k, p.aCol, p.bRow, 0};
+  p.k = 1;
+}
+
 int64_t powerOfTwoIn(int64_t bytes) { return bytes ? bytes & -bytes : int64_t(256); }
 
 class Planner {
@@ -51,7 +56,7 @@ public:
       throw InputError("sums over loops with results of bf16 would be rounded more than once");
     takeLoops();
     if (result.calls() > mostCalls)
-      throw InputError(format("it would be %lld calls", (long long)result.calls()));
+      throw InputError(format("it would be more than %lld calls", (long long)mostCalls));
     align();
     return result;
   }
@@ -73,16 +78,20 @@ private:
   void chooseMatrices() {
     GemmProblem &p = problem;
     if (!asColumns(p.m, p.n, p.cRow, p.cCol, result.out)) {
-      if (!asColumns(p.n, p.m, p.cCol, p.cRow, result.out))
+      result.exchanged = asColumns(p.n, p.m, p.cCol, p.cRow, result.out);
+      if (result.exchanged)
+        p = p.transposed();
+      else
         loopOverRows(p);
-      p = p.transposed();
-      result.exchanged = true;
     }
     ColumnMatrix ignored;
     if (!asOperand(p.m, p.k, p.aRow, p.aCol, ignored))
       loopOverRows(p);
     if (!asOperand(p.k, p.n, p.bRow, p.bCol, ignored))
       loopOverColumns(p);
+    // Of a sum over what one operand lacks, each term is a product of its own.
+    if (!asOperand(p.m, p.k, p.aRow, p.aCol, ignored) || !asOperand(p.k, p.n, p.bRow, p.bCol, ignored))
+      loopOverSums(p);
     if (!asColumns(p.m, p.n, p.cRow, p.cCol, result.out) || !asOperand(p.m, p.k, p.aRow, p.aCol, result.left) ||
         !asOperand(p.k, p.n, p.bRow, p.bCol, result.right))
       throw InputError("its strides are none of a matrix");
