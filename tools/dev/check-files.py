@@ -23,7 +23,8 @@ READS = r"O_RDONLY|ifstream|getFile|getFileOrSTDIN|getFileSlice|getOpenFile|getS
 # The places, and others with the words that they may use and why.
 PLACES = {"lib/Support/OutputFile.cpp": WRITES + "|O_RDONLY", "lib/Support/InputFile.cpp": READS, "runtime/core/File.cpp": WRITES + "|" + READS}
 OTHERS = {
-    "lib/Codegen/LinkExecutable.cpp": ("createTemporaryFile|getFile", "what the linker says, in a file of its own"),
+    "lib/Codegen/RunTool.cpp": ("createTemporaryFile|getFile", "what a linker or an assembler says, in a file of its own"),
+    "lib/Target/Cuda/Assembler.cpp": ("createTemporaryFile|getFile|raw_fd_ostream", "what the assembler takes and gives, in files of their own"),
     "runtime/core/FolderLock.cpp": ("O_RDWR|O_CREAT|O_RDONLY", "the lock of a folder must be one file that stays: it is taken, not written beside"),
     "runtime/core/Machine.cpp": ("ifstream", "what the system says in /proc"),
     "tools/ppc-bench/ProcessMemory.cpp": ("ifstream", "what the system says in /proc"),

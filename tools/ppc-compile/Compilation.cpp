@@ -140,19 +140,27 @@ void Compilation::recordPlan() {
   if (std::string cuts = opCutsText(*module, plan); !cuts.empty()) // before differentiation, for good
     opCuts = std::move(cuts);
   planYaml = planText(plan) + opCuts;
-  if (DictionaryAttr predicted = prediction())
+  if (DictionaryAttr predicted = prediction(); predicted && !isPricedAsProcessors())
     planYaml += predictionText(predicted);
 }
 
 DictionaryAttr Compilation::prediction() const { return (*module)->getAttrOfType<DictionaryAttr>("ppc.prediction"); }
+
+/// Of GPUs nothing is known where no cluster is named, so that nothing is predicted for them.
+bool Compilation::isPricedAsProcessors() const { return options.target != &hostTarget() && options.cluster.empty(); }
 
 void Compilation::notePlan() const {
   DictionaryAttr predicted = prediction();
   if (!predicted)
     return;
   ArrayRef<int64_t> memory = predicted.getAs<DenseI64ArrayAttr>("memory_bytes").asArrayRef();
-  llvm::errs() << "note: plan: " << predicted.getAs<StringAttr>("layout").getValue() << "; predicted "
-               << toString(Seconds(predicted.getAs<FloatAttr>("step_time_s").getValueAsDouble())) << " per step";
+  llvm::errs() << "note: plan: " << predicted.getAs<StringAttr>("layout").getValue();
+  if (isPricedAsProcessors()) {
+    llvm::errs() << "; chosen as for processors of this machine: name the GPUs with --cluster\n";
+    return;
+  }
+  llvm::errs() << "; predicted " << toString(Seconds(predicted.getAs<FloatAttr>("step_time_s").getValueAsDouble()))
+               << " per step";
   if (!memory.empty())
     llvm::errs() << ", " << toString(Bytes(double(*llvm::max_element(memory)))) << " per rank";
   if (predicted.contains("unmeasured"))
@@ -386,6 +394,8 @@ bool Compilation::lowerTo(Emit last) {
     return reportError("the program declares other things to the runtime than the model says: this is an error of the "
                        "compiler (--no-verify compiles all the same)"),
            false;
+  if (isPricedAsProcessors())
+    (*module)->removeAttr("ppc.prediction");
   FailureOr<std::string> text = options.target->describeProgram(*module, {planYaml, configText, mathematics});
   if (failed(text))
     return false;

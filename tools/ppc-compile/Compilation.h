@@ -51,6 +51,7 @@ private:
   DictionaryAttr prediction() const;
   /// Says which plan was chosen.
   void notePlan() const;
+  bool isPricedAsProcessors() const;
 
   MLIRContext &context;
   const CompileOptions &options;
