@@ -63,4 +63,12 @@ int64_t availableMemoryBytes() {
   return std::min(available, leftInGroup());
 }
 
+bool isStopped(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text); // "1234 (name) T ...", where the name may hold anything
+  size_t end = text.rfind(") ");
+  return end != std::string::npos && end + 2 < text.size() && (text[end + 2] == 'T' || text[end + 2] == 't');
+}
+
 } // namespace ppcrt

@@ -22,4 +22,7 @@ int64_t machineMemoryBytes();
 // container's, a batch job's) leaves.
 int64_t availableMemoryBytes();
 
+// Whether a process of this machine is stopped, by a signal or by a debugger.
+bool isStopped(int process);
+
 } // namespace ppcrt

@@ -43,8 +43,10 @@ struct Options {
   std::string saveWeights;
   std::string weightType = "f32";
   int64_t weightFileBytes = int64_t(5) << 30;
-  int64_t printEvery = 0; // 0: about 50 lines, and one every 6 s
-  int64_t threads = 0;    // 0: cores / ranks
+  int64_t printEvery = 0;   // 0: about 50 lines, and one every 6 s
+  double slowRank = 20;     // times the usual time of an action; 0: no rank is named
+  double slowRankAfter = 6; // seconds
+  int64_t threads = 0;      // 0: cores / ranks
   bool shareDevices = false;
   bool quiet = false;
   bool showPlan = false;

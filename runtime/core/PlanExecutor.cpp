@@ -4,6 +4,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/FiniteCheck.h"
 #include "runtime/core/Initialization.h"
+#include "runtime/core/RankProgress.h"
 #include "runtime/core/WeightFiles.h"
 
 #include <algorithm>
@@ -119,16 +120,22 @@ void PlanExecutor::perform(ActionOrder &order) {
     const auto &[action, microBatch] = order.at(place);
     if (!isOfRank(action->kind))
       continue;
+    bool loads = action->kind == ActionKind::Load;
+    if (context.marks)
+      context.marks->begin(loads ? device.routines.size() : size_t(action->number), microBatch,
+                           context.traffic.waitedSeconds);
     communication.carryOn();
     communication.waitUntilMayBegin(place);
     order.begin(place);
-    if (action->kind == ActionKind::Load)
+    if (loads)
       load(microBatch);
     else
       run(size_t(action->number), microBatch);
     order.end(place);
   }
   communication.waitForAll();
+  if (context.marks)
+    context.marks->end(context.traffic.waitedSeconds);
   context.listener = ownListener;
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/core/RankContext.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/OperationProfile.h"
+#include "runtime/core/RankProgress.h"
 
 #include <chrono>
 
@@ -16,11 +17,16 @@ RankContext &RankContext::of(ppcrt_rank *rank, const char *function) {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 CommunicationTimer::CommunicationTimer(RankContext &context, const Communication &call)
-    : context(context), call(call), start(now()) {}
+    : context(context), call(call), start(now()) {
+  if (context.marks)
+    context.marks->waits(start);
+}
 
 CommunicationTimer::~CommunicationTimer() {
   double end = now();
   context.traffic.waitedSeconds += end - start;
+  if (context.marks)
+    context.marks->goesOn(end);
   if (context.observer)
     context.observer->communicated(call, start, end);
 }

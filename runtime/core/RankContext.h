@@ -13,6 +13,7 @@ struct ppcrt_rank {};
 namespace ppcrt {
 
 class OperationProfile;
+class ProgressMarks;
 
 // Traffic of this rank since the start.
 struct Traffic {
@@ -73,6 +74,7 @@ public:
   CommunicationObserver *observer = nullptr; // not owned
   OperationProfile *profile = nullptr;       // not owned; null: operations are not timed
   RoutineListener *listener = nullptr;       // not owned; null: nobody asks
+  ProgressMarks *marks = nullptr;            // not owned; null: nobody watches
 
   // What generated code was handed. Ends the process with the name of the C function that was called without a rank.
   static RankContext &of(ppcrt_rank *rank, const char *function);
@@ -81,7 +83,7 @@ public:
 // How observers call a collective of the program.
 Communication describe(const Collective &call, int members);
 
-// Adds the time of its life to Traffic::waitedSeconds, and tells the observer.
+// Adds the time of its life to Traffic::waitedSeconds, and tells the observer and the marks.
 class CommunicationTimer {
 public:
   CommunicationTimer(RankContext &context, const Communication &call);

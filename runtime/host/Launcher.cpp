@@ -104,7 +104,8 @@ private:
       now.push_back(ranks.waits(int(rank)));
       waiting &= children[rank] == 0 || now.back() % 2 == 1;
     }
-    stillLooks = waiting && now == before ? stillLooks + 1 : 0;
+    bool someStopped = ranks.look(children);
+    stillLooks = waiting && now == before && !someStopped ? stillLooks + 1 : 0;
     before = now;
     if (stillLooks < ranks.patience)
       return false;

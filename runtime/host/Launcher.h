@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace ppcrt {
 
@@ -18,6 +19,9 @@ struct LaunchedRanks {
   std::function<uint64_t(int rank)> waits;
   std::function<std::string(int rank)> describeWait;
   int patience = 20;
+  // Called about once in a second with the process of each rank, 0 for one that has ended; true when one is stopped:
+  // then it is not that they wait for each other.
+  std::function<bool(const std::vector<int> &processes)> look = [](const std::vector<int> &) { return false; };
 };
 
 // Returns 0 when every rank returned 0; 1 after one `error:` line that names the first rank that failed, or all of them

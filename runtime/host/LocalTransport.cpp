@@ -6,29 +6,6 @@
 #include <algorithm>
 
 namespace ppcrt {
-namespace {
-
-// Keeps RankStatus::waits for the time of a call.
-struct Waiting {
-  Waiting(RankStatus &status, const char *name, int64_t first, MessageKey key) : status(status) {
-    status.name.store(name, std::memory_order_relaxed);
-    status.first.store(first, std::memory_order_relaxed);
-    status.tag.store(key.tag, std::memory_order_relaxed);
-    status.microBatch.store(key.microBatch, std::memory_order_relaxed);
-    add(1);
-  }
-  ~Waiting() { add(1); }
-  void gotOn() { add(2); }
-
-private:
-  void add(uint64_t count) {
-    status.waits.store(status.waits.load(std::memory_order_relaxed) + count, std::memory_order_release);
-  }
-  RankStatus &status;
-};
-
-} // namespace
-
 LocalTransport::LocalTransport(LocalWorld &world, int rank, bool ranksHaveTheirOwnCores)
     : world(world), me(rank), spinning(Spinning::of(ranksHaveTheirOwnCores)), links(world.groups.size()),
       bounces(world.bounceBytes) {

@@ -43,12 +43,4 @@ LocalWorld::LocalWorld(const LocalWorldShape &shape) : layout(shape.links) {
     region->useLargePages(arenas[rank], shape.arenaBytes[rank]);
 }
 
-std::string describeWait(const RankStatus &status) {
-  std::string text = status.name.load();
-  if (status.tag >= 0)
-    return text + format(" of micro-batch %lld, tag %lld, rank %lld", (long long)status.microBatch,
-                         (long long)status.tag, (long long)status.first);
-  return text + (status.first < 0 ? " of all ranks" : format(" of group %lld", (long long)status.first));
-}
-
 } // namespace ppcrt

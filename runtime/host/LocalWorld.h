@@ -2,6 +2,7 @@
 // and forks; threads of one process may be ranks as well.
 #pragma once
 
+#include "runtime/core/RankProgress.h"
 #include "runtime/core/Transport.h"
 #include "runtime/host/EmulatedLinks.h"
 #include "runtime/host/Memory.h"
@@ -18,14 +19,8 @@
 namespace ppcrt {
 
 // What a rank tells the launcher while it runs; lies in shared memory.
-struct RankStatus {
-  // Odd while the rank is inside a call that may wait for others, even otherwise; every such call adds 2. The fields
-  // after it say which call: `name` is a literal, `first` a group or a peer, the rest a message's key.
-  std::atomic<uint64_t> waits;
-  std::atomic<const char *> name;
-  std::atomic<int64_t> first, tag, microBatch;
-  std::atomic<int64_t> step; // the step it is in, from 1; 0 before
-  char message[2048];        // why it ended itself, see fatal(); empty: it did not
+struct RankStatus : RankProgress {
+  char message[2048]; // why it ended itself, see fatal(); empty: it did not
 };
 
 struct LocalWorldShape {
@@ -83,8 +78,5 @@ private:
   std::map<MailKey, size_t> mail;                // index of a Mail
   size_t mailbox;
 };
-
-// "all_reduce of group 1", "receive of micro-batch 0, tag 1, rank 2": the call that a rank is in.
-std::string describeWait(const RankStatus &status);
 
 } // namespace ppcrt

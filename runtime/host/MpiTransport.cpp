@@ -8,12 +8,14 @@
 #include <chrono>
 #include <climits>
 #include <cstring>
+#include <optional>
 #include <sched.h>
 
 namespace ppcrt {
 namespace {
 
 constexpr std::chrono::microseconds helpEvery(200);
+constexpr std::chrono::milliseconds tellEvery(100); // where nothing is under way
 constexpr std::chrono::microseconds pauseUntilDeadline(20);
 constexpr int clockTag = 0;        // of messages between all ranks that are none of a collective
 constexpr int tagsOfCalls = 32000; // more calls are never under way; MPI promises tags up to 32767
@@ -59,19 +61,37 @@ MpiTransport::~MpiTransport() {
     requestBegan.notify_one();
     helper.join();
   }
+  if (watching)
+    watching->finish();
   for (MpiGroup &link : links)
     if (link.comm != mpi.commNull && link.comm != mpi.world)
       mpi.Comm_free(&link.comm);
   mpi.Comm_free(&messageComm);
 }
 
+void MpiTransport::watch(RankProgress &ownProgress, RankWatch watch, bool quiet) {
+  if (!helper.joinable())
+    return;
+  std::lock_guard<std::mutex> lock(calls);
+  progress = &ownProgress;
+  watching = std::make_unique<MpiProgress>(mpi, ownProgress, std::move(watch), quiet);
+}
+
+void MpiTransport::tellProgress() {
+  if (watching)
+    watching->exchange(now());
+}
+
 void MpiTransport::helpRequests() {
   std::unique_lock<std::mutex> lock(calls);
   while (!isEnding) {
-    requestBegan.wait(lock, [this] { return isHelping || isEnding; });
+    requestBegan.wait_for(lock, tellEvery, [this] { return isHelping || isEnding; });
+    tellProgress();
     while (isHelping && !isEnding) {
-      if (!isWaiting)
+      if (!isWaiting) {
         isHelping = advanceAll();
+        tellProgress();
+      }
       lock.unlock();
       std::this_thread::sleep_for(helpEvery);
       lock.lock();
@@ -87,8 +107,10 @@ void MpiTransport::wakeHelper() {
 }
 
 void MpiTransport::advance(Pending &pending) {
-  while (!pending.hasEnded && pending.messages.haveEnded())
+  while (!pending.hasEnded && pending.messages.haveEnded()) {
     pending.hasEnded = !pending.exchange || !pending.exchange->next(pending.messages);
+    ++rounds;
+  }
 }
 
 bool MpiTransport::advanceAll() {
@@ -98,6 +120,13 @@ bool MpiTransport::advanceAll() {
     some |= !pending.hasEnded;
   }
   return some;
+}
+
+bool MpiTransport::helpOnce() {
+  uint64_t before = rounds;
+  advanceAll();
+  tellProgress();
+  return rounds != before;
 }
 
 MpiTransport::Request MpiTransport::keep(Pending pending) {
@@ -124,7 +153,8 @@ MpiTransport::Request MpiTransport::begin(const Collective &call) {
     std::memmove(call.out, call.in, size_t(call.bytes()));
   if (link.size == 1 || (call.bytes() == 0 && call.kind != CollectiveKind::Barrier))
     return endedAtOnce;
-  Pending pending{0, MpiMessages(mpi, link.comm, clockTag + 1 + link.calls), makeExchange(call, link)};
+  Pending pending{0, MpiMessages(mpi, link.comm, clockTag + 1 + link.calls), makeExchange(call, link),
+                  collectiveNames[int(call.kind)], call.group};
   link.calls = (link.calls + 1) % tagsOfCalls;
   pending.exchange->next(pending.messages);
   return keep(std::move(pending));
@@ -150,7 +180,7 @@ void MpiTransport::run(const Collective &call) {
 
 MpiTransport::Request MpiTransport::startSend(int destination, MessageKey key, const void *bytes, int64_t size) {
   std::lock_guard<std::mutex> lock(calls);
-  Pending pending{0, MpiMessages(mpi, messageComm, tag(me, destination, key)), nullptr};
+  Pending pending{0, MpiMessages(mpi, messageComm, tag(me, destination, key)), nullptr, "send", destination, key};
   pending.messages.send(destination, bytes, size);
   wakeHelper();
   return keep(std::move(pending));
@@ -158,7 +188,7 @@ MpiTransport::Request MpiTransport::startSend(int destination, MessageKey key, c
 
 MpiTransport::Request MpiTransport::startReceive(int source, MessageKey key, void *bytes, int64_t size) {
   std::lock_guard<std::mutex> lock(calls);
-  Pending pending{0, MpiMessages(mpi, messageComm, tag(source, me, key)), nullptr};
+  Pending pending{0, MpiMessages(mpi, messageComm, tag(source, me, key)), nullptr, "receive", source, key};
   pending.messages.receive(source, bytes, size);
   wakeHelper();
   return keep(std::move(pending));
@@ -181,8 +211,11 @@ void MpiTransport::wait(Request request) {
     return;
   std::unique_lock<std::mutex> lock(calls);
   isWaiting = true;
+  const Pending &shown = find(request); // nothing is added or taken out meanwhile
+  Waiting waiting(*progress, shown.name, shown.first, shown.key);
   while (advance(find(request)), !find(request).hasEnded) {
-    advanceAll();
+    if (helpOnce())
+      waiting.gotOn();
     lock.unlock(); // MPI itself yields where processes share cores
     lock.lock();
   }
@@ -192,12 +225,16 @@ void MpiTransport::wait(Request request) {
 
 void MpiTransport::waitAny(double deadline) {
   std::unique_lock<std::mutex> lock(calls);
-  if (deadline >= never &&
-      std::all_of(outstanding.begin(), outstanding.end(), [](const Pending &one) { return one.isTold; }))
+  auto shown = std::find_if(outstanding.begin(), outstanding.end(), [](const Pending &one) { return !one.isTold; });
+  if (deadline >= never && shown == outstanding.end())
     fatal("waits for communication, and none is under way");
+  std::optional<Waiting> waiting;
+  if (shown != outstanding.end())
+    waiting.emplace(*progress, shown->name, shown->first, shown->key);
   isWaiting = true;
   for (bool any = false; !any && (deadline >= never || now() < deadline);) {
-    advanceAll();
+    if (helpOnce() && waiting)
+      waiting->gotOn();
     for (Pending &pending : outstanding)
       if (pending.hasEnded && !pending.isTold)
         any = pending.isTold = true;

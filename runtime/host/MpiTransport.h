@@ -4,6 +4,7 @@
 
 #include "runtime/core/Transport.h"
 #include "runtime/host/MpiExchange.h"
+#include "runtime/host/MpiProgress.h"
 #include "runtime/host/OpenMpi.h"
 
 #include <condition_variable>
@@ -33,6 +34,11 @@ public:
   MpiTransport(const OpenMpi &mpi, const RankShape &shape);
   ~MpiTransport() override;
 
+  // From now on all ranks are watched, until the end of this object, which then waits for those of the others. Every
+  // rank calls it, with nothing under way; `ownProgress` is borrowed. Does nothing for a rank alone, and where MPI
+  // allows no second thread.
+  void watch(RankProgress &ownProgress, RankWatch watch, bool quiet);
+
   int rank() const override { return me; }
   int rankCount() const override { return ranks; }
   int groupCount() const override { return int(links.size()) - 1; }
@@ -58,6 +64,9 @@ private:
     Request request;
     MpiMessages messages;                  // of the round that is under way
     std::unique_ptr<MpiExchange> exchange; // null: a message
+    const char *name;                      // of the call: a literal
+    int64_t first;                         // the group, or the peer
+    MessageKey key{-1, -1};
     bool hasEnded = false;
     bool isTold = false; // by waitAny()
   };
@@ -71,11 +80,14 @@ private:
   Pending &find(Request request);
   void forget(Request request);
   // Lets a request get on as far as it can without waiting.
-  static void advance(Pending &pending);
+  void advance(Pending &pending);
   // Lets all of them; whether some have not ended.
   bool advanceAll();
   void helpRequests();
   void wakeHelper();
+  // While the rank waits: whether something has got on.
+  bool helpOnce();
+  void tellProgress();
 
   const OpenMpi &mpi;
   int me, ranks;
@@ -87,8 +99,12 @@ private:
   std::mutex calls;                 // held in every call of MPI, and for all that follows
   std::vector<Pending> outstanding; // in the order in which they were started
   Request nextRequest = endedAtOnce + 1;
-  std::condition_variable requestBegan; // or the end of this object
-  bool isWaiting = false;               // the rank itself lets requests get on
+  uint64_t rounds = 0;      // messages and rounds of collectives that have ended
+  RankProgress unwatched{}; // where nobody asks
+  RankProgress *progress = &unwatched;
+  std::unique_ptr<MpiProgress> watching; // or null
+  std::condition_variable requestBegan;  // or the end of this object
+  bool isWaiting = false;                // the rank itself lets requests get on
   bool isHelping = false, isEnding = false;
   std::thread helper;
 };

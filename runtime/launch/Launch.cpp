@@ -5,6 +5,7 @@
 #include "runtime/core/RunFiles.h"
 #include "runtime/launch/Training.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <unistd.h>
@@ -92,6 +93,11 @@ void waitForTheFirst(const std::optional<RankEnvironment> &environment) {
 }
 
 } // namespace
+
+RankWatch::Limits watchLimits(const Options &options) {
+  return {options.slowRank, std::max(options.slowRankAfter, 1.0)};
+}
+
 } // namespace ppcrt
 
 int ppcrt_main(const ppcrt_program *program, int argc, char **argv) {

@@ -5,6 +5,7 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Options.h"
 #include "runtime/core/RankEnvironment.h"
+#include "runtime/core/RankWatch.h"
 #include "runtime/host/LocalWorld.h"
 #include "runtime/include/ppcrt.h"
 
@@ -12,6 +13,9 @@ namespace ppcrt {
 
 // What the ranks of a program share when they are on one machine: arenas, groups, the messages of a step.
 LocalWorldShape worldShape(const Manifest &manifest);
+
+// What the options say of ranks that hold up others. `slowRank` is above 0.
+RankWatch::Limits watchLimits(const Options &options);
 
 // Forks all ranks on this machine (LocalTransport).
 int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Options &options);

@@ -1,4 +1,5 @@
 // Ranks forked by this process: everything that can be refused is checked before a rank exists.
+#include "runtime/core/Clock.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Machine.h"
 #include "runtime/cuda/CudaRank.h"
@@ -61,18 +62,49 @@ int runRank(const ppcrt_program &program, const Manifest &manifest, Training &tr
     LocalTransport transport(world, rank, world.rankCount() <= availableCores());
     if (manifest.target == Target::Cuda) {
       cuda::CudaRank gpu(program, manifest, transport, world.arena(rank), rank);
-      training.run(gpu.transport(), gpu.memory(), gpu.code(), status.step);
+      training.run(gpu.transport(), gpu.memory(), gpu.code(), status);
     } else {
       const Device &device = manifest.deviceOf(rank);
       HostMemory memory(world.arena(rank), device.arenaBytes);
       HostFunctions code(device, program);
-      training.run(transport, memory, code, status.step);
+      training.run(transport, memory, code, status);
     }
   } catch (const std::exception &error) {
     fatal("%s", error.what());
   }
   return 0;
 }
+
+// Names ranks that hold up the others, from the launcher.
+class LocalWatch {
+public:
+  LocalWatch(const Manifest &manifest, const Options &options, const LocalWorld &world)
+      : world(world), isOff(options.slowRank <= 0 || options.checkMachine), quiet(options.quiet),
+        ranks(manifest, watchLimits(options), "its process is stopped"), lastSeenRunning(size_t(world.rankCount())) {}
+
+  // LaunchedRanks::look.
+  bool look(const std::vector<int> &processes) {
+    double time = now();
+    bool someStopped = false;
+    std::vector<RankWatch::Look> looks{processes.size()};
+    for (size_t rank = 0; rank < processes.size(); ++rank) {
+      bool isThere = processes[rank] != 0, stopped = isThere && isStopped(processes[rank]);
+      someStopped |= stopped;
+      if (!stopped)
+        lastSeenRunning[rank] = time;
+      looks[rank] = {snapshot(world.status(int(rank)), time), time - lastSeenRunning[rank], isThere};
+    }
+    if (!isOff)
+      print(ranks.look(looks, time), quiet);
+    return someStopped;
+  }
+
+private:
+  const LocalWorld &world;
+  bool isOff, quiet;
+  RankWatch ranks;
+  std::vector<double> lastSeenRunning; // [rank]: seconds
+};
 
 // In a process of its own, as a driver that is initialized here could not be used by ranks that are forked later.
 void checkDevicesAside(const ppcrt_program &program, const LocalWorldShape &shape, bool mayShare) {
@@ -111,7 +143,9 @@ int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Op
   };
   ranks.message = [&](int rank) { return std::string(world.status(rank).message); };
   ranks.waits = [&](int rank) { return world.status(rank).waits.load(); };
-  ranks.describeWait = [&](int rank) { return describeWait(world.status(rank)); };
+  ranks.describeWait = [&](int rank) { return describeWait(snapshot(world.status(rank), now())); };
+  LocalWatch watch(manifest, options, world);
+  ranks.look = [&](const std::vector<int> &processes) { return watch.look(processes); };
   int status = runRanks(ranks);
   if (status == 0)
     training.commitOutputs();

@@ -35,12 +35,12 @@ RankShape rankShape(const Manifest &manifest, int rank) {
 struct RunningRank {
   const OpenMpi &mpi;
   std::string who;
-  std::atomic<int64_t> step{0};
+  RankProgress progress{};
 };
 
 [[noreturn]] void endAllRanks(void *context, const char *message) {
   const RunningRank &rank = *static_cast<RunningRank *>(context);
-  int64_t step = rank.step;
+  int64_t step = rank.progress.step;
   std::fprintf(stderr, "error: %s%s: %s\n", rank.who.c_str(),
                step ? format(" in step %lld", (long long)step).c_str() : "", message);
   std::fflush(nullptr);
@@ -136,9 +136,9 @@ private:
   // An older program on one of the machines, or other options there, would compute nonsense together.
   void checkSameProgram() const {
     std::string text(program.manifest, program.manifest_size);
-    text += format(" %lld %llu %.17g %s %d %lld %lld", (long long)options.steps, (unsigned long long)options.seed,
+    text += format(" %lld %llu %.17g %s %d %lld %lld %d", (long long)options.steps, (unsigned long long)options.seed,
                    options.learningRate, options.order.c_str(), options.evalData.empty(), (long long)options.evalEvery,
-                   (long long)options.evalBatches);
+                   (long long)options.evalBatches, options.slowRank > 0);
     auto mine = int64_t(std::hash<std::string>()(text)), first = mine;
     mpi.Bcast(&first, 1, mpi.int64, 0, mpi.world);
     if (mine != first)
@@ -194,15 +194,20 @@ private:
     arena.useLargePages(0, arena.size());
     const Device &device = manifest.deviceOf(rank);
     MpiTransport transport(mpi, rankShape(manifest, rank));
+    if (options.slowRank > 0 && !options.checkMachine)
+      transport.watch(running.progress,
+                      RankWatch(manifest, watchLimits(options),
+                                "nothing is heard of its process: it is stopped, or cannot be reached"),
+                      options.quiet);
     try {
       if (manifest.target == Target::Cuda) {
         auto index = std::find(neighbours.begin(), neighbours.end(), rank) - neighbours.begin();
         cuda::CudaRank gpu(program, manifest, transport, arena.data(), int(index));
-        training.run(gpu.transport(), gpu.memory(), gpu.code(), running.step);
+        training.run(gpu.transport(), gpu.memory(), gpu.code(), running.progress);
       } else {
         HostMemory memory(arena.data(), device.arenaBytes);
         HostFunctions code(device, program);
-        training.run(transport, memory, code, running.step);
+        training.run(transport, memory, code, running.progress);
       }
     } catch (const std::exception &error) {
       fatal("%s", error.what()); // the others are in the middle of their work

@@ -114,10 +114,12 @@ void Training::joinOutputs() {
         WeightFolder::join(options.saveWeights, manifest, options.weightFileBytes, options.weightType == "bf16");
 }
 
-void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code, std::atomic<int64_t> &runningStep) {
+void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code, RankProgress &progress) {
   if (options.checkMachine)
     return checkMachine(manifest, transport, memory);
   RankContext context(transport);
+  ProgressMarks marks(progress, manifest.deviceOf(transport.rank()).routines.size());
+  context.marks = &marks;
   std::unique_ptr<TraceRecorder> recorder;
   if (!options.trace.empty())
     recorder = std::make_unique<TraceRecorder>();
@@ -155,7 +157,7 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
     metrics = std::make_unique<Metrics>(manifest, options, log, losses, peakRate);
   }
   for (int64_t step = done + 1; step <= options.steps; ++step) {
-    runningStep = step;
+    progress.step = step;
     if (bodies)
       bodies->beginStep();
     report.prepares = bodies && bodies->isCalibrating();

@@ -6,6 +6,7 @@
 #include "runtime/core/Metrics.h"
 #include "runtime/core/Options.h"
 #include "runtime/core/PlanExecutor.h"
+#include "runtime/core/RankProgress.h"
 #include "runtime/core/TensorFile.h"
 #include "runtime/core/TokenData.h"
 #include "runtime/core/Trace.h"
@@ -13,7 +14,6 @@
 #include "runtime/core/WeightFolder.h"
 #include "runtime/launch/Checkpointing.h"
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -45,9 +45,9 @@ public:
 
   bool isEmulated() const { return emulation; }
 
-  // Runs all steps as the rank of `transport`. `memory` is zero, and `code` that of the rank's device; `step` follows
-  // the step that runs, from 1.
-  void run(Transport &transport, DeviceMemory &memory, RoutineCode &code, std::atomic<int64_t> &step);
+  // Runs all steps as the rank of `transport`, and tells `progress` of it. `memory` is zero, and `code` that of the
+  // rank's device.
+  void run(Transport &transport, DeviceMemory &memory, RoutineCode &code, RankProgress &progress);
 
   // Gives the files their names; where createOutputs() was called, after every rank's run() has returned.
   void commitOutputs();

@@ -1,5 +1,6 @@
 // Forked ranks, and ranks that mpirun starts.
 #include "test/Runtime/Ranks.h"
+#include "runtime/core/Clock.h"
 #include "runtime/host/Launcher.h"
 #include "runtime/host/MpiTransport.h"
 
@@ -153,7 +154,7 @@ int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBo
   ranks.describe = [](int rank) { return "rank " + std::to_string(rank); };
   ranks.message = [&](int rank) { return std::string(world.status(rank).message); };
   ranks.waits = [&](int rank) { return world.status(rank).waits.load(); };
-  ranks.describeWait = [&](int rank) { return describeWait(world.status(rank)); };
+  ranks.describeWait = [&](int rank) { return describeWait(snapshot(world.status(rank), now())); };
   ranks.patience = 3;
   return runRanks(ranks);
 }

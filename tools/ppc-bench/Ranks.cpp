@@ -116,7 +116,7 @@ std::vector<TurnTime> runBenchmarks(const std::vector<Benchmark> &benchmarks, in
   launched.describe = [](int rank) { return "rank " + std::to_string(rank); };
   launched.message = [&](int rank) { return std::string(world.status(rank).message); };
   launched.waits = [&](int rank) { return world.status(rank).waits.load(); };
-  launched.describeWait = [&](int rank) { return describeWait(world.status(rank)); };
+  launched.describeWait = [&](int rank) { return describeWait(snapshot(world.status(rank), ppcrt::now())); };
   if (ppcrt::runRanks(launched) != 0)
     return {};
   const Board &board = *reinterpret_cast<const Board *>(world.arena(0) + windowBytes);

@@ -67,7 +67,8 @@ PLANNER = {"--cluster": ["dgx-a100:1", "dgx-a100:2", "gpus.yaml", "hosts.yaml"],
 PROGRAM = {"--data": ["corpus.txt"], "--eval-data": ["corpus.txt"], "--eval-every": ["1"], "--eval-batches": ["1"], "--steps": ["1", "2"],
            "--lr": ["1e-3"], "--min-lr": ["1e-4"], "--warmup": ["0", "1"], "--seed": ["1"], "--threads": ["1", "2"], "--print-every": ["1"],
            "--weight-file-bytes": ["100000"], "--checkpoint-every": ["1"], "--checkpoint-keep": ["1"], "--quiet": None, "--order": ["random", "shuffle"],
-           "--data-format": ["text", "uint16"], "--on-not-finite": ["continue"], "--check-machine": None}
+           "--data-format": ["text", "uint16"], "--on-not-finite": ["continue"],
+           "--slow-rank": ["0", "5"], "--slow-rank-after": ["60"], "--check-machine": None}
 PASSES = ["--canonicalize", "--cse", "--ppc-phase-import", "--ppc-phase-train", "--ppc-phase-plan", "--ppc-phase-partition", "--ppc-phase-device",
           "--ppc-phase-host", "--ppc-verify-model", "--ppc-verify-spmd", "--ppc-verify-program", "--mlir-print-op-generic", "--split-input-file"]
 PASS_OPTIONS = {"--ppc-make-plan": ["dp", "tp", "pp", "vp", "micro-batch", "zero", "layers-per-stage"], "--ppc-append-optimizer": ["beta1", "epsilon", "max-norm"],

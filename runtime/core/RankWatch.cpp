@@ -1,0 +1,128 @@
+// Times against their usual ones, and the words for it.
+#include "runtime/core/RankWatch.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace ppcrt {
+namespace {
+
+constexpr double longestGap = 3; // seconds between two looks of a watcher that was not held up itself
+constexpr int mostWaiting = 4;   // ranks that are listed
+
+} // namespace
+
+RankWatch::RankWatch(const Manifest &manifest, Limits limits, std::string stillness)
+    : manifest(manifest), limits(limits), stillness(std::move(stillness)), accused(size_t(manifest.grid.rankCount())) {}
+
+double RankWatch::lateAfter(const RankSnapshot &rank) const {
+  if (rank.usual > 0)
+    return std::max(limits.least, limits.factor * rank.usual);
+  if (manifest.predictionMeasured && manifest.predictedStepSeconds > 0)
+    return std::max(limits.least, limits.factor * manifest.predictedStepSeconds);
+  return Limits::unknown * limits.least;
+}
+
+bool RankWatch::isLate(const Look &look, double still, double now) const {
+  if (still >= limits.least)
+    return true;
+  bool works = look.isJudged && look.rank.action > 0 && !look.rank.waitsInAction && !look.rank.isInCall();
+  return works && std::min(look.rank.age, now - judgedFrom) >= lateAfter(look.rank);
+}
+
+std::string RankWatch::describeAction(int64_t rank, const RankSnapshot &snapshot) const {
+  if (snapshot.action == 0)
+    return snapshot.step ? "between two steps" : "before the first step";
+  const Device &device = manifest.deviceOf(rank);
+  std::string text = "loading";
+  if (size_t(snapshot.action) <= device.routines.size()) {
+    const Routine &routine = device.routines[size_t(snapshot.action - 1)];
+    text = routineKindNames[int(routine.kind)];
+    if (routine.entry != text)
+      text += " (" + routine.entry + ")";
+  }
+  if (snapshot.actionMicroBatch >= 0)
+    text += format(" of micro-batch %lld", (long long)snapshot.actionMicroBatch);
+  return text;
+}
+
+std::string RankWatch::accusation(int64_t rank, const Look &look, double seconds) const {
+  const RankSnapshot &snapshot = look.rank;
+  std::string text = manifest.grid.describe(rank) + " has not got on for " + format("%.1f s in ", seconds) +
+                     describeAction(rank, snapshot);
+  if (snapshot.step)
+    text += format(", step %lld", (long long)snapshot.step);
+  if (snapshot.isInCall())
+    text += ", " + describeWait(snapshot);
+  if (snapshot.usual > 0)
+    text += format(" (usually %.3g s)", snapshot.usual);
+  return look.still >= limits.least ? text + "; " + stillness : text;
+}
+
+std::string RankWatch::describeWaiting(const std::vector<Look> &ranks, const std::vector<bool> &late) const {
+  std::string text;
+  int count = 0;
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    if (const Look &look = ranks[rank]; look.isThere && !late[rank] && look.rank.isInCall())
+      if (++count <= mostWaiting)
+        text += (count == 1 ? "; waiting: " : ", ") + format("rank %zu in ", rank) + describeWait(look.rank);
+  return count > mostWaiting ? text + format(" and %d more", count - mostWaiting) : text;
+}
+
+std::vector<RankWatch::Remark> RankWatch::look(const std::vector<Look> &ranks, double now) {
+  if (now - lastLook > longestGap)
+    judgedFrom = now;
+  lastLook = now;
+  std::vector<Remark> remarks;
+  std::vector<bool> late(ranks.size());
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    late[rank] = ranks[rank].isThere && isLate(ranks[rank], std::min(ranks[rank].still, now - judgedFrom), now);
+  std::string waiting = describeWaiting(ranks, late);
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const Look &look = ranks[rank];
+    Accused &one = accused[rank];
+    bool hasGotOn = one.since > 0 && !late[rank] && (one.wasStill ? look.still <= 0 : look.rank.marks != one.marks);
+    if (hasGotOn && look.isThere)
+      remarks.push_back({manifest.grid.describe(int64_t(rank)) + " goes on", false});
+    if (hasGotOn || !look.isThere)
+      one.since = 0;
+    if (!late[rank] || one.since > 0 || now < one.quietUntil)
+      continue;
+    double seconds = std::max(look.still, look.rank.waitsInAction || look.rank.isInCall() ? 0.0 : look.rank.age);
+    remarks.push_back({accusation(int64_t(rank), look, std::min(seconds, now - judgedFrom)) + waiting, true});
+    one.pause = std::max(limits.least, 2 * one.pause);
+    one.since = now, one.quietUntil = now + one.pause, one.marks = look.rank.marks, one.wasStill = look.still > 0;
+  }
+  lookForStandstill(ranks, now, remarks);
+  return remarks;
+}
+
+void RankWatch::lookForStandstill(const std::vector<Look> &ranks, double now, std::vector<Remark> &remarks) {
+  uint64_t sum = 0;
+  bool all = true, any = false;
+  for (const Look &look : ranks) {
+    sum += look.rank.marks + look.rank.waits;
+    all &= !look.isThere || (look.isJudged && look.rank.isInCall() && look.still <= 0);
+    any |= look.isThere;
+  }
+  if (!all || !any || sum != std::exchange(lastSum, sum) || standsSince < judgedFrom) {
+    standsSince = now;
+    isStandstillSaid = false;
+  }
+  if (isStandstillSaid || now - standsSince < Limits::unknown * limits.least)
+    return;
+  isStandstillSaid = true;
+  remarks.push_back({format("all ranks wait for others, and none has got on for %.1f s", now - standsSince) +
+                         describeWaiting(ranks, std::vector<bool>(ranks.size())),
+                     true});
+}
+
+void print(const std::vector<RankWatch::Remark> &remarks, bool quiet) {
+  for (const RankWatch::Remark &remark : remarks)
+    if (remark.isWarning || !quiet)
+      std::fprintf(stderr, "%s: %s\n", remark.isWarning ? "warning" : "note", remark.text.c_str());
+}
+
+} // namespace ppcrt

@@ -1,0 +1,71 @@
+// Who holds up a run: judges what ranks tell of themselves. A rank is named when its action takes many times as long as
+// it usually does, or when its process does not run; one that waits for others is not. Knows no transport.
+#pragma once
+
+#include "runtime/core/Manifest.h"
+#include "runtime/core/RankProgress.h"
+
+#include <string>
+#include <vector>
+
+namespace ppcrt {
+
+class RankWatch {
+public:
+  // An action is late after `factor` times its usual time, and no earlier than after `least` seconds; one that has not
+  // been timed yet, after `factor` times the predicted time of a step, or `unknown` times `least` where that was not
+  // predicted by measured speeds. A process is still after `least` seconds.
+  struct Limits {
+    double factor, least;
+    static constexpr double unknown = 10;
+  };
+
+  // Of a rank at one moment.
+  struct Look {
+    RankSnapshot rank;
+    double still = 0;     // seconds for which its process has not run, or has not been heard of
+    bool isThere = false; // has begun and not ended
+    bool isJudged = true; // by the time of its action; false: only by that of its process
+  };
+
+  // `manifest` is borrowed. `stillness` says what a process is that does not run: "its process is stopped".
+  RankWatch(const Manifest &manifest, Limits limits, std::string stillness);
+
+  struct Remark {
+    std::string text; // one line without its end
+    bool isWarning;   // or a note
+  };
+  // What is to be said of the ranks, [rank]; `now` in seconds. A watcher that was held up itself accuses nobody of the
+  // time for which it did not look. Called about once in a second, at least once in `least` / 2.
+  std::vector<Remark> look(const std::vector<Look> &ranks, double now);
+
+private:
+  struct Accused {
+    double since = 0; // when it was named; 0: it is not
+    double quietUntil = 0, pause = 0;
+    uint64_t marks = 0;
+    bool wasStill = false;
+  };
+
+  double lateAfter(const RankSnapshot &rank) const;
+  bool isLate(const Look &look, double still, double now) const;
+  std::string describeAction(int64_t rank, const RankSnapshot &snapshot) const;
+  std::string describeWaiting(const std::vector<Look> &ranks, const std::vector<bool> &late) const;
+  std::string accusation(int64_t rank, const Look &look, double seconds) const;
+  void lookForStandstill(const std::vector<Look> &ranks, double now, std::vector<Remark> &remarks);
+
+  const Manifest &manifest;
+  Limits limits;
+  std::string stillness;
+  std::vector<Accused> accused;
+  double lastLook = 0;
+  double judgedFrom = 0;  // time before it does not count
+  uint64_t lastSum = 0;   // of all marks and waits
+  double standsSince = 0; // when it last changed, or somebody did not wait
+  bool isStandstillSaid = false;
+};
+
+// Prints remarks to the standard error, notes only where it is not `quiet`.
+void print(const std::vector<RankWatch::Remark> &remarks, bool quiet);
+
+} // namespace ppcrt

@@ -1,0 +1,207 @@
+// Who is named when a run is held up: by what ranks tell, and in whole runs over both transports.
+#include "runtime/core/RankWatch.h"
+#include "test/Runtime/BigramProgram.h"
+#include "test/Runtime/ProgramRun.h"
+#include "test/Runtime/Ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
+
+using namespace ppcrt;
+using namespace ppcrt::test;
+
+namespace {
+
+constexpr RankWatch::Limits limits{10, 2};
+
+// Ranks of the bigram program on which time goes by; `run` says what is remarked.
+class Ranks {
+public:
+  Ranks() : manifest(parseManifest(bigramManifest(2, 1, 2))), watch(manifest, limits, "its process is stopped") {
+    for (RankWatch::Look &look : looks) {
+      look.isThere = true;
+      look.rank.step = 3, look.rank.action = 1, look.rank.usual = 0.01;
+    }
+  }
+
+  void gotOn(int rank) { looks[rank].rank.age = 0, looks[rank].rank.marks += 2; }
+  void waits(int rank, const char *name, int64_t first) {
+    RankSnapshot &snapshot = looks[rank].rank;
+    snapshot.waits += snapshot.waits % 2 == 0;
+    snapshot.waitsInAction = 1, snapshot.first = first, snapshot.tag = -1;
+    std::strcpy(snapshot.name, name);
+  }
+  // Ranks 0 to 3 get on every half second but for those of `held`.
+  std::string run(double seconds, const std::vector<int> &held) {
+    std::string text;
+    for (double end = time + seconds; time < end; time += 0.5) {
+      for (int rank = 0; rank < 4; ++rank) {
+        looks[rank].rank.age += 0.5;
+        if (std::find(held.begin(), held.end(), rank) == held.end())
+          gotOn(rank);
+      }
+      for (const RankWatch::Remark &remark : watch.look(looks, time))
+        text += (remark.isWarning ? "W " : "N ") + remark.text + "\n";
+    }
+    return text;
+  }
+
+  Manifest manifest;
+  RankWatch watch;
+  std::vector<RankWatch::Look> looks{4};
+  double time = 100;
+};
+
+TEST(RankWatchTest, ALateRankIsNamedOnceWithItsAction) {
+  Ranks ranks;
+  EXPECT_EQ(ranks.run(20, {}), "");
+  ranks.looks[2].rank.actionMicroBatch = 1;
+  ranks.waits(0, "all_reduce", 0);
+  std::string text = ranks.run(20, {0, 2});
+  EXPECT_EQ(text,
+            "W rank 2 (pp=1 dp=0 tp=0) has not got on for 2.0 s in forward (stage1.forward) of micro-batch 1, step 3 "
+            "(usually 0.01 s); waiting: rank 0 in all_reduce of group 0\n");
+  EXPECT_EQ(ranks.run(1, {0}), "N rank 2 (pp=1 dp=0 tp=0) goes on\n");
+}
+
+TEST(RankWatchTest, LongActionsMayTakeLong) {
+  Ranks ranks;
+  ranks.looks[1].rank.usual = 3;
+  EXPECT_EQ(ranks.run(29, {1}), "");
+  EXPECT_NE(ranks.run(2, {1}), "");
+}
+
+TEST(RankWatchTest, AnActionThatWasNeverTimedMayTakeThePredictedStep) {
+  Ranks ranks;
+  ranks.looks[1].rank.usual = 0;
+  ranks.manifest.predictedStepSeconds = 0;
+  EXPECT_EQ(ranks.run(19.5, {1}), "");
+  EXPECT_NE(ranks.run(2, {1}), "");
+  Ranks predicted;
+  predicted.looks[1].rank.usual = 0;
+  predicted.manifest.predictedStepSeconds = 0.5;
+  EXPECT_EQ(predicted.run(5, {1}), "");
+  EXPECT_NE(predicted.run(2, {1}), "");
+}
+
+TEST(RankWatchTest, AStoppedProcessIsNamedEvenWhileItWaits) {
+  Ranks ranks;
+  ranks.run(3, {});
+  ranks.waits(3, "receive", 1);
+  ranks.looks[3].still = 2.5;
+  std::string text = ranks.run(3, {3});
+  EXPECT_EQ(text.find("W rank 3 "), 0u) << text;
+  EXPECT_NE(text.find("; its process is stopped"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\n'), text.size() - 1) << text;
+}
+
+TEST(RankWatchTest, AWatcherThatWasHeldUpAccusesNobody) {
+  Ranks ranks;
+  ranks.run(3, {});
+  ranks.time += 60; // as when a terminal has stopped all of them
+  for (RankWatch::Look &look : ranks.looks)
+    look.rank.age += 60, look.still = 60;
+  EXPECT_EQ(ranks.run(1, {0, 1, 2, 3}), "");
+}
+
+// Whatever ranks do, the one that waits is not named, and one that is named was late or still.
+TEST(RankWatchTest, OnlyThoseThatHoldUpOthersAreNamed) {
+  std::mt19937_64 random(testSeed());
+  auto draw = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
+  for (int turn = 0; turn < 200; ++turn) {
+    Ranks ranks;
+    ranks.run(3, {});
+    for (int look = 0; look < 50; ++look) {
+      for (int rank = 0; rank < 4; ++rank) {
+        RankSnapshot &snapshot = ranks.looks[rank].rank;
+        snapshot.waitsInAction = draw(1) < 0.5;
+        snapshot.action = draw(1) < 0.8;
+        snapshot.age = draw(5), snapshot.usual = draw(0.4), snapshot.marks += draw(1) < 0.5 ? 2 : 0;
+        ranks.looks[rank].still = draw(1) < 0.3 ? draw(4) : 0;
+      }
+      ranks.time += draw(2.5);
+      for (const RankWatch::Remark &remark : ranks.watch.look(ranks.looks, ranks.time)) {
+        if (!remark.isWarning)
+          continue;
+        const RankWatch::Look &named = ranks.looks[std::stoi(remark.text.substr(strlen("rank ")))];
+        bool isLate = named.rank.action && !named.rank.waitsInAction &&
+                      named.rank.age >= std::max(limits.least, limits.factor * named.rank.usual);
+        EXPECT_TRUE(isLate || named.still >= limits.least) << remark.text;
+      }
+    }
+  }
+}
+
+// The same number is never torn: what a reader sees is one action, of which the rank wrote all.
+TEST(RankWatchTest, SnapshotsAreOfOneAction) {
+  RankProgress progress{};
+  std::atomic<bool> ends{false};
+  std::thread writer([&] {
+    ProgressMarks marks(progress, 8);
+    for (int64_t i = 0; !ends; ++i)
+      marks.begin(size_t(i % 8), i % 8, 0);
+  });
+  for (int look = 0; look < 100000; ++look)
+    if (RankSnapshot seen = snapshot(progress, 0); seen.action && seen.marks % 2 == 0)
+      EXPECT_EQ(seen.action, seen.actionMicroBatch + 1);
+  ends = true;
+  writer.join();
+}
+
+std::vector<std::string> watched(const std::string &after) {
+  return {"--synthetic", "--steps", "100000000", "--print-every", "1000000000", "--slow-rank-after", after};
+}
+
+class StoppedRankTest : public ::testing::TestWithParam<TransportKind> {
+protected:
+  void SetUp() override {
+    if (std::string reason = whyNot(GetParam()); !reason.empty())
+      GTEST_SKIP() << reason;
+  }
+  std::unique_ptr<ProgramRun> start(const char *layout, const std::string &after) {
+    if (GetParam() == TransportKind::Local)
+      return std::make_unique<ProgramRun>(layout, watched(after));
+    return std::make_unique<ProgramRun>(std::vector<std::string>{"mpirun", "-n", "4"}, mpirunEnvironment(), layout,
+                                        watched(after));
+  }
+};
+
+bool waitForError(const ProgramRun &run, const std::string &text, double seconds = 30) {
+  for (double waited = 0; waited < seconds; waited += 0.02) {
+    if (run.err().find(text) != std::string::npos)
+      return true;
+    usleep(20000);
+  }
+  return false;
+}
+
+TEST_P(StoppedRankTest, IsNamedAndTheOthersAreNot) {
+  for (const char *layout : {"1,2,2", "2,1,2"})
+    for (int rank : {0, 2}) {
+      std::unique_ptr<ProgramRun> run = start(layout, "1");
+      ASSERT_TRUE(run->waitForOutput("step 1 "));
+      std::vector<pid_t> ranks = run->ranks();
+      ASSERT_EQ(ranks.size(), 4u);
+      kill(ranks[rank], SIGSTOP);
+      std::string who = "rank " + std::to_string(rank) + " (";
+      EXPECT_TRUE(waitForError(*run, "warning: " + who)) << run->err();
+      EXPECT_NE(run->err().find("stopped"), std::string::npos) << run->err();
+      kill(ranks[rank], SIGCONT);
+      EXPECT_TRUE(waitForError(*run, "note: " + who)) << run->err();
+      std::string text = run->err();
+      EXPECT_EQ(text.find("warning: "), text.rfind("warning: ")) << text;
+      EXPECT_EQ(text.find("warning: " + who), text.find("warning: ")) << text;
+      kill(run->launcher(), SIGTERM);
+      run->wait(20);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, StoppedRankTest, ::testing::Values(TransportKind::Local, TransportKind::Mpi),
+                         [](const auto &info) { return std::string(transportKindNames[int(info.param)]); });
+
+} // namespace
