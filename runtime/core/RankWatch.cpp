@@ -9,13 +9,14 @@
 namespace ppcrt {
 namespace {
 
-constexpr double longestGap = 3; // seconds between two looks of a watcher that was not held up itself
-constexpr int mostWaiting = 4;   // ranks that are listed
+constexpr double gapInPauses = 3;
+constexpr int mostWaiting = 4; // ranks that are listed
 
 } // namespace
 
-RankWatch::RankWatch(const Manifest &manifest, Limits limits, std::string stillness)
-    : manifest(manifest), limits(limits), stillness(std::move(stillness)), accused(size_t(manifest.grid.rankCount())) {}
+RankWatch::RankWatch(const Manifest &manifest, Limits limits, std::string stillness, double pause)
+    : manifest(manifest), limits(limits), stillness(std::move(stillness)), longestGap(gapInPauses * pause),
+      accused(size_t(manifest.grid.rankCount())) {}
 
 double RankWatch::lateAfter(const RankSnapshot &rank) const {
   if (rank.usual > 0)
@@ -36,11 +37,11 @@ std::string RankWatch::describeAction(int64_t rank, const RankSnapshot &snapshot
   if (snapshot.action == 0)
     return snapshot.step ? "between two steps" : "before the first step";
   const Device &device = manifest.deviceOf(rank);
-  std::string text = "loading";
+  std::string text = "in loading";
   if (size_t(snapshot.action) <= device.routines.size()) {
     const Routine &routine = device.routines[size_t(snapshot.action - 1)];
-    text = routineKindNames[int(routine.kind)];
-    if (routine.entry != text)
+    text = std::string("in ") + routineKindNames[int(routine.kind)];
+    if (routine.entry != routineKindNames[int(routine.kind)])
       text += " (" + routine.entry + ")";
   }
   if (snapshot.actionMicroBatch >= 0)
@@ -50,7 +51,7 @@ std::string RankWatch::describeAction(int64_t rank, const RankSnapshot &snapshot
 
 std::string RankWatch::accusation(int64_t rank, const Look &look, double seconds) const {
   const RankSnapshot &snapshot = look.rank;
-  std::string text = manifest.grid.describe(rank) + " has not got on for " + format("%.1f s in ", seconds) +
+  std::string text = manifest.grid.describe(rank) + " has not got on for " + format("%.1f s ", seconds) +
                      describeAction(rank, snapshot);
   if (snapshot.step)
     text += format(", step %lld", (long long)snapshot.step);

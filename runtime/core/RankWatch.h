@@ -28,15 +28,16 @@ public:
     bool isJudged = true; // by the time of its action; false: only by that of its process
   };
 
-  // `manifest` is borrowed. `stillness` says what a process is that does not run: "its process is stopped".
-  RankWatch(const Manifest &manifest, Limits limits, std::string stillness);
+  // `manifest` is borrowed. `stillness` says what a process is that does not run: "its process is stopped"; `pause`:
+  // seconds from one look to the next.
+  RankWatch(const Manifest &manifest, Limits limits, std::string stillness, double pause);
 
   struct Remark {
     std::string text; // one line without its end
     bool isWarning;   // or a note
   };
-  // What is to be said of the ranks, [rank]; `now` in seconds. A watcher that was held up itself accuses nobody of the
-  // time for which it did not look. Called about once in a second, at least once in `least` / 2.
+  // What is to be said of the ranks, [rank]; `now` in seconds. A watcher that was held up itself, for more than a few
+  // pauses, accuses nobody of that time.
   std::vector<Remark> look(const std::vector<Look> &ranks, double now);
 
 private:
@@ -57,6 +58,7 @@ private:
   const Manifest &manifest;
   Limits limits;
   std::string stillness;
+  double longestGap; // seconds between two looks of a watcher that was not held up itself
   std::vector<Accused> accused;
   double lastLook = 0;
   double judgedFrom = 0;  // time before it does not count

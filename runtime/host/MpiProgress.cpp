@@ -20,7 +20,7 @@ MpiProgress::MpiProgress(const OpenMpi &mpi, const RankProgress &own, RankWatch 
   mpi.Comm_dup(mpi.world, &comm);
   mpi.Comm_rank(comm, &me);
   mpi.Comm_size(comm, &ranks);
-  every = std::max(leastPause, pausePerRank * ranks);
+  every = pause(ranks);
   others.resize(me == 0 ? size_t(ranks - 1) : me == 1 ? 1 : 0);
   for (size_t i = 0; i < others.size(); ++i) {
     others[i].rank = me == 0 ? int(i) + 1 : 0;
@@ -28,6 +28,8 @@ MpiProgress::MpiProgress(const OpenMpi &mpi, const RankProgress &own, RankWatch 
     listen(others[i]);
   }
 }
+
+double MpiProgress::pause(int ranks) { return std::max(leastPause, pausePerRank * ranks); }
 
 bool MpiProgress::isDone(Handle &request) const {
   int done = 0;

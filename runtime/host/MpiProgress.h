@@ -11,6 +11,9 @@ namespace ppcrt {
 
 class MpiProgress {
 public:
+  // Seconds between two words of a rank, of so many.
+  static double pause(int ranks);
+
   // Every rank makes one, of at least two, and ends it with finish(). `own` is borrowed. What the watch says is
   // printed, notes where it is not `quiet`.
   MpiProgress(const OpenMpi &mpi, const RankProgress &own, RankWatch watch, bool quiet);

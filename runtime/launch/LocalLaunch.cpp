@@ -80,7 +80,8 @@ class LocalWatch {
 public:
   LocalWatch(const Manifest &manifest, const Options &options, const LocalWorld &world)
       : world(world), isOff(options.slowRank <= 0 || options.checkMachine), quiet(options.quiet),
-        ranks(manifest, watchLimits(options), "its process is stopped"), lastSeenRunning(size_t(world.rankCount())) {}
+        ranks(manifest, watchLimits(options), "its process is stopped", 1), lastSeenRunning(size_t(world.rankCount())) {
+  }
 
   // LaunchedRanks::look.
   bool look(const std::vector<int> &processes) {

@@ -197,7 +197,8 @@ private:
     if (options.slowRank > 0 && !options.checkMachine)
       transport.watch(running.progress,
                       RankWatch(manifest, watchLimits(options),
-                                "nothing is heard of its process: it is stopped, or cannot be reached"),
+                                "nothing is heard of its process: it is stopped, or cannot be reached",
+                                MpiProgress::pause(size)),
                       options.quiet);
     try {
       if (manifest.target == Target::Cuda) {

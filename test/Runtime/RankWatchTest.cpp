@@ -22,7 +22,7 @@ constexpr RankWatch::Limits limits{10, 2};
 // Ranks of the bigram program on which time goes by; `run` says what is remarked.
 class Ranks {
 public:
-  Ranks() : manifest(parseManifest(bigramManifest(2, 1, 2))), watch(manifest, limits, "its process is stopped") {
+  Ranks() : manifest(parseManifest(bigramManifest(2, 1, 2))), watch(manifest, limits, "its process is stopped", 1) {
     for (RankWatch::Look &look : looks) {
       look.isThere = true;
       look.rank.step = 3, look.rank.action = 1, look.rank.usual = 0.01;
