@@ -4,6 +4,8 @@
 
 namespace ppcrt::cuda {
 
+static constexpr unsigned nonBlocking = 1; // of streams: they do not wait for the stream of nobody
+
 CudaDevice::CudaDevice(const Driver &driver, int number) : driver(driver), number(number) {
   int device = 0, major = 0, minor = 0;
   char text[128] = {};
@@ -15,13 +17,27 @@ CudaDevice::CudaDevice(const Driver &driver, int number) : driver(driver), numbe
   architecture = major * 10 + minor;
   driver.check(driver.primaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
   driver.check(driver.ctxSetCurrent(context), "cuCtxSetCurrent");
-  constexpr unsigned nonBlocking = 1; // it does not wait for the stream of nobody
   driver.check(driver.streamCreate(&stream, nonBlocking), "cuStreamCreate");
 }
 
 CudaDevice::~CudaDevice() {
   driver.streamDestroy(stream);
   driver.primaryCtxRelease(number);
+}
+
+StreamHandle *CudaDevice::addStream() {
+  int least = 0, most = 0;
+  StreamHandle *added = nullptr;
+  check(driver.getPriorities(&least, &most), "cuCtxGetStreamPriorityRange");
+  check(driver.streamCreateWithPriority(&added, nonBlocking, most), "cuStreamCreateWithPriority");
+  return added;
+}
+
+EventHandle *CudaDevice::addEvent() {
+  constexpr unsigned withoutTimes = 2;
+  EventHandle *event = nullptr;
+  check(driver.eventCreate(&event, withoutTimes), "cuEventCreate");
+  return event;
 }
 
 void CudaDevice::check(Status status, const char *what) const {

@@ -38,6 +38,15 @@ public:
   // All that was issued is done.
   void finish();
 
+  // A stream beside the rank's, for communication: what is on it goes first. The caller destroys it, as it does events.
+  StreamHandle *addStream();
+  EventHandle *addEvent();
+  // The event happens when all that is on the stream has been done; a stream goes on when it has happened.
+  void record(EventHandle *event, StreamHandle *on) { check(driver.eventRecord(event, on), "cuEventRecord"); }
+  void await(StreamHandle *waits, EventHandle *event) {
+    check(driver.streamWaitEvent(waits, event, 0), "cuStreamWaitEvent");
+  }
+
   // The body whose operations are issued now, for messages: of a fault the driver says only later that there was one.
   // Borrowed; null: none.
   void issuing(const std::string *body) { current = body ? body : current; }

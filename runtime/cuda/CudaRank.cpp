@@ -4,16 +4,32 @@
 
 namespace ppcrt::cuda {
 
+// Nothing else of a rank is there before all ranks have these.
+static std::unique_ptr<Communicators> makeCommunicators(CudaDevice &device, const Manifest &manifest, Transport &host,
+                                                        std::byte *mirror, bool share) {
+  std::unique_ptr<Communicators> made;
+  if (!share && host.rankCount() > 1)
+    made = std::make_unique<Communicators>(device, manifest, host, mirror);
+  host.barrier(Transport::everyRank);
+  return made;
+}
+
 CudaRank::CudaRank(const ppcrt_program &program, const Manifest &manifest, Transport &host, std::byte *mirror,
-                   int index)
-    : device(driver, index % driver.deviceCount()), bodies(device, program, manifest, manifest.deviceOf(host.rank())),
+                   int index, bool share)
+    : device(driver, index % driver.deviceCount()),
+      communicators(makeCommunicators(device, manifest, host, mirror, share)),
+      bodies(device, program, manifest, manifest.deviceOf(host.rank())),
       arena(device, manifest.deviceOf(host.rank()).arenaBytes), staged(host, arena, mirror) {
-  RankContext context(staged);
+  if (communicators)
+    connected.emplace(device, *communicators, arena, staged);
+  RankContext context(transport());
   bodies.rehearse(context, arena);
 }
 
 void checkDevices(const ppcrt_program &program, const std::vector<int64_t> &arenaBytes, bool mayShare) {
   Driver driver;
+  if (arenaBytes.size() > 1 && !mayShare)
+    Nccl();
   int ranks = int(arenaBytes.size()), count = driver.deviceCount();
   if (ranks > count && !mayShare)
     throw InputError(
@@ -23,7 +39,7 @@ void checkDevices(const ppcrt_program &program, const std::vector<int64_t> &aren
   for (int number = 0; number < std::min(ranks, count); ++number) {
     CudaDevice device(driver, number);
     if (program.image_count && imagesFor(program, device.architecture).empty())
-      Kernels(device, program, {Kernel{"", 1, 1, 0}}); // which says so
+      Kernels(device, program, {Kernel{"", 1, 1, 0, 0}}); // which says so
     int64_t needed = 0, sharing = 0;
     for (int rank = number; rank < ranks; rank += count, ++sharing)
       needed += arenaBytes[size_t(rank)];

@@ -3,7 +3,11 @@
 
 #include "runtime/cuda/Bodies.h"
 #include "runtime/cuda/CudaMemory.h"
+#include "runtime/cuda/NcclTransport.h"
 #include "runtime/cuda/StagedTransport.h"
+
+#include <memory>
+#include <optional>
 
 namespace ppcrt::cuda {
 
@@ -12,18 +16,22 @@ public:
   // The rank of `host`, which is number `index` of those on this machine: they take its GPUs in turns. `mirror` is
   // memory of the host as long as the arena and a page, which `host` can send from. Everything is borrowed. Throws
   // InputError.
-  CudaRank(const ppcrt_program &program, const Manifest &manifest, Transport &host, std::byte *mirror, int index);
+  CudaRank(const ppcrt_program &program, const Manifest &manifest, Transport &host, std::byte *mirror, int index,
+           bool share);
 
-  Transport &transport() { return staged; }
+  // NCCL, where ranks do not `share` GPUs; else memory of the host.
+  Transport &transport() { return connected ? static_cast<Transport &>(*connected) : staged; }
   DeviceMemory &memory() { return arena; }
   RoutineCode &code() { return bodies; }
 
 private:
   Driver driver;
   CudaDevice device;
+  std::unique_ptr<Communicators> communicators; // null: ranks share GPUs, or there is one
   Bodies bodies;
   CudaMemory arena;
   StagedTransport staged;
+  std::optional<NcclTransport> connected;
 };
 
 // What ranks of this machine with these arenas need of its GPUs: enough of them, unless ranks may share them, that can

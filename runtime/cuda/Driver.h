@@ -14,11 +14,12 @@ struct ContextHandle;
 struct StreamHandle;
 struct ModuleHandle;
 struct FunctionHandle;
+struct EventHandle;
 
 // Attributes of devices and functions, and errors that are told apart.
 inline constexpr int computeCapabilityMajor = 75, computeCapabilityMinor = 76;
 inline constexpr int mostDynamicSharedBytes = 8;
-inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100;
+inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100, notReady = 600;
 
 // name, the symbol that has the form which is declared here, result and arguments.
 #define PPC_CUDA_DRIVER_FUNCTIONS(ENTRY)                                                                               \
@@ -41,6 +42,13 @@ inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100;
   ENTRY(copyOutAsync, cuMemcpyDtoHAsync_v2, (void *to, Address from, size_t bytes, StreamHandle *stream))              \
   ENTRY(copyAsync, cuMemcpyDtoDAsync_v2, (Address to, Address from, size_t bytes, StreamHandle *stream))               \
   ENTRY(streamCreate, cuStreamCreate, (StreamHandle * *stream, unsigned flags))                                        \
+  ENTRY(streamCreateWithPriority, cuStreamCreateWithPriority, (StreamHandle * *stream, unsigned flags, int priority))  \
+  ENTRY(getPriorities, cuCtxGetStreamPriorityRange, (int *least, int *most))                                           \
+  ENTRY(streamWaitEvent, cuStreamWaitEvent, (StreamHandle * stream, EventHandle * event, unsigned flags))              \
+  ENTRY(eventCreate, cuEventCreate, (EventHandle * *event, unsigned flags))                                            \
+  ENTRY(eventRecord, cuEventRecord, (EventHandle * event, StreamHandle * stream))                                      \
+  ENTRY(eventQuery, cuEventQuery, (EventHandle * event))                                                               \
+  ENTRY(eventDestroy, cuEventDestroy_v2, (EventHandle * event))                                                        \
   ENTRY(streamDestroy, cuStreamDestroy_v2, (StreamHandle * stream))                                                    \
   ENTRY(streamSynchronize, cuStreamSynchronize, (StreamHandle * stream))                                               \
   ENTRY(moduleLoadData, cuModuleLoadData, (ModuleHandle * *module, const void *image))                                 \

@@ -203,7 +203,7 @@ private:
     try {
       if (manifest.target == Target::Cuda) {
         auto index = std::find(neighbours.begin(), neighbours.end(), rank) - neighbours.begin();
-        cuda::CudaRank gpu(program, manifest, transport, arena.data(), int(index));
+        cuda::CudaRank gpu(program, manifest, transport, arena.data(), int(index), options.shareDevices);
         training.run(gpu.transport(), gpu.memory(), gpu.code(), running.progress);
       } else {
         HostMemory memory(arena.data(), device.arenaBytes);

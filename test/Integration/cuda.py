@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains programs for GPUs on a stand-in of a GPU, which executes their final PTX, and compares them with programs for this machine.
 
-    cuda.py --build BUILD [--steps N] [--seed N] [--jobs N] [ROW...]
+    cuda.py --build BUILD [--steps N] [--seed N] [--links host|nccl] [--jobs N] [ROW...]
 
 Of every row the program of --target cuda must have the losses of that of --target host in each step, within TOLERANCE (relative), and
 nothing may be done in a step that has to be done before it (test/CudaStandIn/Driver). --seed draws the order in which the stand-in does
@@ -58,9 +58,9 @@ def configuration(scratch, family):
     return folder
 
 
-def standing_in(build, seed):
-    """The environment of a machine with a GPU, as far as programs see."""
-    environment = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib/cuda-stand-in")}
+def standing_in(build, seed, devices=1):
+    """The environment of a machine with GPUs, as far as programs see."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib/cuda-stand-in"), "PPC_STANDIN_DEVICES": str(devices)}
     if seed:
         environment["PPC_STANDIN_SEED"] = str(seed)
     return environment
@@ -74,7 +74,7 @@ def losses(program, text, steps, *options, **environment):
         return [float(line) for line in file]
 
 
-def difference(build, scratch, name, steps, seed):
+def difference(build, scratch, name, steps, seed, links):
     """The largest relative difference of a loss, and what training took."""
     family, layout, precision = ROWS[name]
     options = [*SHAPE, *layout, "--precision", precision]
@@ -84,8 +84,8 @@ def difference(build, scratch, name, steps, seed):
         program = os.path.join(scratch, f"{name}-{target}")
         programs.compile_model(build, configuration(scratch, family), [*options, "--target", target], program)
         start = time.monotonic()
-        trained[target] = losses(program, text, steps, *(["--share-devices"] if target == "cuda" else []),
-                                 env=standing_in(build, seed))
+        trained[target] = losses(program, text, steps, *(["--share-devices"] if target == "cuda" and links == "host" else []),
+                                 env=standing_in(build, seed, 8 if links == "nccl" else 1))
         seconds = time.monotonic() - start
     pairs = list(zip(trained["host"], trained["cuda"]))
     if len(pairs) != steps or len(set(trained["host"])) < 2:
@@ -98,6 +98,8 @@ def main():
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile and lib/cuda-stand-in")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0, help="of the order in which the stand-in does things")
+    parser.add_argument("--links", choices=["host", "nccl"], default="host",
+                        help="ranks share a GPU and communicate through the host (default), or have one each and a stand-in of NCCL")
     parser.add_argument("--jobs", type=int, default=2, help="programs run at a time")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
@@ -109,7 +111,7 @@ def main():
         with open(os.path.join(scratch, "text"), "wb") as file:
             file.write(programs.english(20000))
         build = os.path.realpath(arguments.build)
-        runs = [(name, pool.submit(difference, build, scratch, name, arguments.steps, arguments.seed)) for name in names]
+        runs = [(name, pool.submit(difference, build, scratch, name, arguments.steps, arguments.seed, arguments.links)) for name in names]
         for name, future in runs:
             try:
                 largest, seconds = future.result()

@@ -26,7 +26,9 @@ namespace {
 // Runs `body` where libcuda.so.1 and libcublasLt.so.13 are the stand-ins; what it throws.
 std::string onStandIn(const std::function<void()> &body) {
   return problemInProcess([&] {
-    for (const char *name : {"/libcuda.so.1", "/libcublasLt.so.13"}) // found by these names from now on
+    setenv("PPC_STANDIN_DEVICES", "2", 1);
+    for (const char *name :
+         {"/libcuda.so.1", "/libcublasLt.so.13", "/libnccl.so.2"}) // found by these names from now on
       if (!dlopen((std::string(PPC_CUDA_STAND_IN_FOLDER) + name).c_str(), RTLD_NOW | RTLD_GLOBAL))
         throw InputError(dlerror());
     body();
@@ -333,8 +335,10 @@ json smallManifest(const json &operations) {
           {"devices", {device}}};
 }
 
-// What is wrong after two ranks have run the body once: in the first, or by `look` at what they have in the buffer.
-std::string runSmall(const char *operations, const std::function<std::string(const std::vector<float> &, int)> &look) {
+// What rank `number` of two finds wrong after it has run a body of these operations once, by `look` at what it then has
+// in the buffer.
+using Look = std::function<std::string(const std::vector<float> &values, int rank)>;
+void runRank(LocalWorld &world, int number, const char *operations, bool shares, const Look &look) {
   std::string text = smallManifest(json::parse(operations)).dump();
   std::vector<float> ones(32, 1);
   ppcrt_image image{"sm_80", PPCRT_PTX, ptx, std::strlen(ptx)};
@@ -342,33 +346,36 @@ std::string runSmall(const char *operations, const std::function<std::string(con
   ppcrt_program program{PPCRT_ABI_VERSION, text.data(), text.size(), nullptr, 0, &image, 1, &constant, 1};
   Manifest manifest = parseManifest(text);
   checkEntries(manifest, program);
-  LocalWorld world(worldShape(manifest));
-  auto rank = [&](int number) {
-    LocalTransport transport(world, number);
-    CudaRank gpu(program, manifest, transport, world.arena(number), number);
-    RankContext context(gpu.transport());
-    std::vector<void *> buffers = {gpu.memory().address(0), gpu.memory().address(128)};
-    gpu.code().run(context, 0, buffers.data());
-    std::vector<float> values(32);
-    gpu.memory().copyOut(0, values.data(), 128);
-    if (std::string problem = look(values, number); !problem.empty())
-      throw InputError(problem);
-  };
-  // The second rank in a process of its own, beside the first.
+  LocalTransport transport(world, number);
+  CudaRank gpu(program, manifest, transport, world.arena(number), number, shares);
+  RankContext context(gpu.transport());
+  std::vector<void *> buffers = {gpu.memory().address(0), gpu.memory().address(128)};
+  gpu.code().run(context, 0, buffers.data());
+  std::vector<float> values(32);
+  gpu.memory().copyOut(0, values.data(), 128);
+  if (std::string problem = look(values, number); !problem.empty())
+    throw InputError(problem);
+}
+
+// What is wrong in the first of two ranks, or that something is in the second, each in a process of its own.
+std::string runSmall(const char *operations, bool shares, const Look &look, const char *ofSecond = nullptr) {
+  std::string text = smallManifest(json::parse(operations)).dump();
+  LocalWorld world(worldShape(parseManifest(text)));
   return onStandIn([&] {
     pid_t child = fork();
     if (child == 0) {
-      std::string problem = problemInProcess([&] { rank(1); });
+      std::string problem =
+          problemInProcess([&] { runRank(world, 1, ofSecond ? ofSecond : operations, shares, look); });
       _exit(problem.empty() ? 0 : 1);
     }
+    int status = 0;
     try {
-      rank(0);
+      runRank(world, 0, operations, shares, look);
     } catch (...) {
       kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
+      waitpid(child, &status, 0);
       throw;
     }
-    int status = 0;
     waitpid(child, &status, 0);
     if (status)
       throw InputError("the second rank has failed");
@@ -382,24 +389,56 @@ std::string expectAll(const std::vector<float> &values, float value) {
   return "";
 }
 
-TEST(BodiesTest, LaunchCallAndCommunicate) {
+// Whether ranks share a GPU, or have one each and NCCL.
+class BodiesTest : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Links, BodiesTest, ::testing::Bool(), [](const ::testing::TestParamInfo<bool> &info) {
+  return std::string(info.param ? "Host" : "Nccl");
+});
+
+TEST_P(BodiesTest, LaunchCallAndCommunicate) {
   // Both add 1 and their coordinate, and what they have is added up: 1 + 2.
   EXPECT_EQ(runSmall(R"([["call", 0, [0, 0], ["constant", 0, 0]], ["all_reduce", 0, "sum", "f32", 32, [0, 0]]])",
-                     [](const std::vector<float> &values, int) { return expectAll(values, 3); }),
+                     GetParam(), [](const std::vector<float> &values, int) { return expectAll(values, 3); }),
             "");
   // Begun, with a kernel on other buffers meanwhile, and each then has what the other one had.
   EXPECT_EQ(runSmall(R"([["call", 0, [1, 0], ["constant", 0, 0]],
                          ["start", 0, ["permute", 0, "f32", 32, 1, [1, 0], [0, 0]]], ["wait", 0],
                          ["launch", 0, [0, 0], ["constant", 0, 0], ["coordinate", 0]]])",
-                     [](const std::vector<float> &values, int rank) { return expectAll(values, 3); }),
+                     GetParam(), [](const std::vector<float> &values, int) { return expectAll(values, 3); }),
+            "");
+  // Halves of both are summed in each, and gathered again; the largest of each number; halves change places.
+  EXPECT_EQ(runSmall(R"([["call", 0, [0, 0], ["constant", 0, 0]],
+                         ["reduce_scatter", 0, "sum", "f32", 16, [0, 0], [1, 0]],
+                         ["all_gather", 0, "f32", 16, [1, 0], [0, 0]],
+                         ["launch", 0, [0, 0], ["constant", 0, 0], ["coordinate", 0]],
+                         ["all_reduce", 0, "max", "f32", 32, [0, 0]],
+                         ["all_to_all", 0, "f32", 16, [0, 0], [1, 0]],
+                         ["launch", 0, [0, 0], [1, 0], ["coordinate", 0]]])",
+                     GetParam(),
+                     [](const std::vector<float> &values, int rank) { return expectAll(values, 10.0f + float(rank)); }),
             "");
 }
 
-TEST(BodiesTest, AFaultOfAKernelNamesTheBody) {
-  std::string problem = runSmall(R"([["launch", 1, [0, 0]], ["all_reduce", 0, "sum", "f32", 32, [0, 0]]])",
+TEST_P(BodiesTest, AFaultOfAKernelNamesTheBody) {
+  std::string problem = runSmall(R"([["launch", 1, [0, 0]], ["all_reduce", 0, "sum", "f32", 32, [0, 0]]])", GetParam(),
                                  [](const std::vector<float> &, int) { return std::string(); });
-  EXPECT_NE(problem.find("GPU 0: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << problem;
+  EXPECT_NE(problem.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << problem;
+  EXPECT_NE(problem.find("GPU 0: "), std::string::npos) << problem;
   EXPECT_NE(problem.find("while \"outer\" is run"), std::string::npos) << problem;
+}
+
+TEST(NcclTest, MembersThatCallDifferentThingsAreTold) {
+  ::testing::internal::CaptureStderr();
+  std::string problem = runSmall(
+      R"([["all_reduce", 0, "sum", "f32", 32, [0, 0]]])", /*shares=*/false,
+      [](const std::vector<float> &, int) { return std::string(); },
+      R"([["all_gather", 0, "f32", 8, [0, 0], [1, 0]]])");
+  std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(problem.find("CUDA_ERROR_LAUNCH_FAILED"), std::string::npos) << problem;
+  EXPECT_NE(said.find("member 0 calls all-reduce of 32 elements of type 7, reduction 0 while member 1 calls all-gather "
+                      "of 8"),
+            std::string::npos)
+      << said;
 }
 
 } // namespace

@@ -161,6 +161,7 @@ template <typename T> int set(T &field, const void *value, size_t bytes) {
 extern "C" {
 
 int cublasLtCreate(void **handle) {
+  standin::Lock lock(Machine::get().mutex);
   static int one;
   *handle = &one;
   return Machine::get().contexts ? Success : 1;
@@ -235,6 +236,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *, Matmul *description, Layout *a, Layou
 int cublasLtMatmul(void *, Matmul *description, const void *alpha, uint64_t a, Layout *layoutA, uint64_t b,
                    Layout *layoutB, const void *beta, uint64_t c, Layout *layoutC, uint64_t d, Layout *layoutD,
                    const Algorithm *algorithm, uint64_t workspace, size_t workspaceBytes, standin::Stream *stream) {
+  standin::Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   if (machine.status() || !stream)
     return ExecutionFailed;

@@ -34,6 +34,7 @@ int enqueue(Stream *stream, Work work) {
 extern "C" {
 
 int cuInit(unsigned) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   if (!machine.devices)
     return NoDevice;
@@ -42,6 +43,7 @@ int cuInit(unsigned) {
 }
 
 int cuDriverGetVersion(int *version) {
+  Lock lock(Machine::get().mutex);
   *version = Machine::get().version;
   return Success;
 }
@@ -83,11 +85,13 @@ int cuGetErrorString(int status, const char **text) {
 }
 
 int cuDeviceGetCount(int *count) {
+  Lock lock(Machine::get().mutex);
   *count = Machine::get().devices;
   return Success;
 }
 
 int cuDeviceGet(int *device, int ordinal) {
+  Lock lock(Machine::get().mutex);
   *device = ordinal;
   return ordinal >= 0 && ordinal < Machine::get().devices ? Success : InvalidDevice;
 }
@@ -98,6 +102,7 @@ int cuDeviceGetName(char *name, int length, int) {
 }
 
 int cuDeviceGetAttribute(int *value, int attribute, int) {
+  Lock lock(Machine::get().mutex);
   constexpr int major = 75, minor = 76;
   int chip = Machine::get().chip;
   if (attribute != major && attribute != minor)
@@ -107,6 +112,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   ++machine.contexts;
   *context = &machine;
@@ -114,6 +120,7 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
 }
 
 int cuDevicePrimaryCtxRelease_v2(int) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   if (machine.contexts-- == 1) {
     machine.finishAll();
@@ -122,14 +129,19 @@ int cuDevicePrimaryCtxRelease_v2(int) {
   return machine.status();
 }
 
-int cuCtxSetCurrent(void *context) { return context ? Machine::get().status() : InvalidContext; }
+int cuCtxSetCurrent(void *context) {
+  Lock lock(Machine::get().mutex);
+  return context ? Machine::get().status() : InvalidContext;
+}
 
 int cuCtxSynchronize() {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   return machine.mayPrepare("cuCtxSynchronize") ? machine.finishAll() : machine.status();
 }
 
 int cuMemGetInfo_v2(size_t *available, size_t *total) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   *available = size_t(machine.capacity - machine.used);
   *total = size_t(machine.capacity);
@@ -137,6 +149,7 @@ int cuMemGetInfo_v2(size_t *available, size_t *total) {
 }
 
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   if (!machine.contexts)
     return InvalidContext;
@@ -151,6 +164,7 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
 }
 
 int cuMemFree_v2(uint64_t address) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   machine.finishAll();
   if (!machine.memory.free(address))
@@ -160,14 +174,17 @@ int cuMemFree_v2(uint64_t address) {
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, Stream *stream) {
+  Lock lock(Machine::get().mutex);
   return enqueue(stream, [=] { std::memset(bytesAt(to, bytes, "cuMemsetD8Async"), value, bytes); });
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, Stream *stream) {
+  Lock lock(Machine::get().mutex);
   return enqueue(stream, [=] { std::memcpy(bytesAt(to, bytes, "cuMemcpyHtoDAsync"), from, bytes); });
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Stream *stream) {
+  Lock lock(Machine::get().mutex);
   return enqueue(stream, [=] { std::memcpy(to, bytesAt(from, bytes, "cuMemcpyDtoHAsync"), bytes); });
 }
 
@@ -178,47 +195,69 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, Stream *strea
 }
 
 int cuStreamCreate(Stream **stream, unsigned) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   *stream = machine.addStream();
   return machine.status();
 }
 
+int cuStreamCreateWithPriority(Stream **stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
+
+int cuCtxGetStreamPriorityRange(int *least, int *most) {
+  *least = 0, *most = -5;
+  return Success;
+}
+
 int cuStreamDestroy_v2(Stream *stream) {
+  Lock lock(Machine::get().mutex);
   Machine::get().removeStream(stream);
   return Machine::get().status();
 }
 
-int cuStreamSynchronize(Stream *stream) { return Machine::get().finish(stream); }
+int cuStreamSynchronize(Stream *stream) {
+  Lock lock(Machine::get().mutex);
+  return Machine::get().finish(stream);
+}
 
 int cuStreamQuery(Stream *stream) {
+  Lock lock(Machine::get().mutex);
   int status = Machine::get().status();
   return status ? status : stream->items.empty() ? Success : NotReady;
 }
 
 int cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
+  Lock lock(Machine::get().mutex);
   Machine::get().await(stream, event);
   return Machine::get().status();
 }
 
 int cuEventCreate(Event **event, unsigned) {
+  Lock lock(Machine::get().mutex);
   *event = new Event;
   return Machine::get().status();
 }
 
 int cuEventDestroy_v2(Event *event) {
+  Lock lock(Machine::get().mutex);
   Machine::get().finish(event);
   delete event;
   return Machine::get().status();
 }
 
 int cuEventRecord(Event *event, Stream *stream) {
+  Lock lock(Machine::get().mutex);
   Machine::get().record(stream, event);
   return Machine::get().status();
 }
 
-int cuEventSynchronize(Event *event) { return Machine::get().finish(event); }
+int cuEventSynchronize(Event *event) {
+  Lock lock(Machine::get().mutex);
+  return Machine::get().finish(event);
+}
 
 int cuEventQuery(Event *event) {
+  Lock lock(Machine::get().mutex);
+  Machine::get().approach(event);
   int status = Machine::get().status();
   return status ? status : Machine::get().hasHappened(*event) ? Success : NotReady;
 }

@@ -1,9 +1,11 @@
 #include "test/CudaStandIn/Driver/Machine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <unistd.h>
 
 namespace standin {
@@ -13,6 +15,8 @@ int64_t setting(const char *name, int64_t otherwise) {
   const char *text = std::getenv(name);
   return text && *text ? std::strtoll(text, nullptr, 10) : otherwise;
 }
+
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 int statusOf(ptx::FaultKind kind) {
   switch (kind) {
@@ -77,46 +81,89 @@ void Machine::removeStream(Stream *stream) {
 }
 
 void Machine::enqueue(Stream *stream, Work work) {
-  stream->items.push_back({std::move(work), nullptr, nullptr, 0});
+  stream->items.push_back({[work = std::move(work)] {
+                             work();
+                             return true;
+                           },
+                           nullptr, nullptr, 0, false, 0});
   if (blocks)
     finish(stream);
   wander();
 }
 
+void Machine::enqueueWithOthers(Stream *stream, Attempt attempt) {
+  stream->items.push_back({std::move(attempt), nullptr, nullptr, 0, true, seconds()});
+  if (!isKeptOn)
+    std::thread([this] { keepOn(); }).detach();
+  isKeptOn = true;
+  wander();
+}
+
 void Machine::record(Stream *stream, Event *event) {
-  event->streams.push_back(stream);
-  stream->items.push_back({nullptr, event, nullptr, ++event->recorded});
+  event->pending[++event->recorded] = stream;
+  stream->items.push_back({nullptr, event, nullptr, event->recorded, false, 0});
   wander();
 }
 
 void Machine::await(Stream *stream, Event *event) {
-  stream->items.push_back({nullptr, nullptr, event, event->recorded});
+  stream->items.push_back({nullptr, nullptr, event, event->recorded, false, 0});
   wander();
 }
 
-void Machine::reach(Event *event, uint64_t turn) {
-  while (event->reached < turn && perform(event->streams.front()))
-    ;
+bool Machine::reach(Event *event, uint64_t turn) {
+  while (event->pending.count(turn))
+    if (!perform(event->pending[turn]))
+      return false;
+  return true;
 }
 
 bool Machine::perform(Stream *stream) {
-  if (stream->items.empty() || failure)
+  if (stream->items.empty() || failure || stream->isBusy)
     return false;
-  Stream::Item item = std::move(stream->items.front());
-  stream->items.pop_front();
-  if (item.awaits)
-    reach(item.awaits, item.turn);
-  if (item.records) {
-    item.records->reached = item.turn;
-    item.records->streams.pop_front();
-  }
+  Stream::Item &item = stream->items.front();
+  stream->isBusy = true; // while it waits for others, which may wait for it
+  bool done = true;
   try {
-    if (item.work && !failure)
-      item.work();
+    done = (!item.awaits || reach(item.awaits, item.turn)) && (!item.attempt || item.attempt());
   } catch (const ptx::Fault &fault) {
     fail(statusOf(fault.kind), fault.what());
   }
+  stream->isBusy = false;
+  if (!done)
+    return false;
+  if (item.records)
+    item.records->pending.erase(item.turn);
+  stream->items.pop_front();
   return true;
+}
+
+void Machine::approach(Event *event) {
+  if (!hasHappened(*event) && !perform(event->pending[event->recorded]))
+    letOthersOn(event->pending[event->recorded]);
+}
+
+void Machine::letOthersOn(Stream *but) {
+  for (auto &[address, stream] : streams)
+    if (address != but && !stream->items.empty() && stream->items.front().needsOthers)
+      perform(address);
+  mutex.unlock();
+  usleep(100);
+  mutex.lock();
+}
+
+void Machine::keepOn() {
+  constexpr double late = 1e-3;
+  for (;; usleep(500)) {
+    Lock lock(mutex);
+    for (auto &[address, stream] : streams) {
+      auto wanted = std::find_if(stream->items.begin(), stream->items.end(),
+                                 [](const Stream::Item &item) { return item.needsOthers; });
+      if (wanted == stream->items.end() || seconds() - wanted->issued < late)
+        continue;
+      for (auto count = wanted - stream->items.begin(); count >= 0 && perform(address); --count)
+        ;
+    }
+  }
 }
 
 void Machine::wander() {
@@ -128,13 +175,17 @@ void Machine::wander() {
 }
 
 int Machine::finish(Stream *stream) {
-  while (perform(stream))
-    ;
+  while (!stream->items.empty() && !status())
+    if (!perform(stream))
+      letOthersOn(stream);
   return status();
 }
 
 int Machine::finish(Event *event) {
-  reach(event, event->recorded);
+  uint64_t turn = event->recorded;
+  while (event->pending.count(turn) && !status())
+    if (!reach(event, turn))
+      letOthersOn(event->pending[turn]);
   return status();
 }
 

@@ -15,27 +15,33 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 
 namespace standin {
 
-using Work = std::function<void()>; // throws ptx::Fault
+using Work = std::function<void()>;    // throws ptx::Fault
+using Attempt = std::function<bool()>; // the same; false: it has to be tried again, as others have not come yet
+using Lock = std::lock_guard<std::recursive_mutex>;
 
 struct Stream;
 
 struct Event {
-  uint64_t recorded = 0, reached = 0; // how often it was issued, and how often it has happened
-  std::deque<Stream *> streams;       // of those that have not happened
+  uint64_t recorded = 0;                // how often it was issued
+  std::map<uint64_t, Stream *> pending; // of these, those that have not happened, and where they will
 };
 
 struct Stream {
   struct Item {
-    Work work;
+    Attempt attempt;
     Event *records = nullptr, *awaits = nullptr;
     uint64_t turn = 0; // of the event
+    bool needsOthers = false;
+    double issued = 0; // seconds
   };
   std::deque<Item> items;
+  bool isBusy = false; // with the first of them
 };
 
 // Numbers of cuda.h.
@@ -85,9 +91,13 @@ public:
   Stream *addStream();
   void removeStream(Stream *stream);
   void enqueue(Stream *stream, Work work);
+  // What other processes take part in. It is tried, too, when nobody waits for it for a while, as they may.
+  void enqueueWithOthers(Stream *stream, Attempt attempt);
   void record(Stream *stream, Event *event);
   void await(Stream *stream, Event *event);
-  bool hasHappened(const Event &event) const { return event.reached == event.recorded; }
+  bool hasHappened(const Event &event) const { return !event.pending.count(event.recorded); }
+  // A piece of what comes before it: who asks again and again sees it happen.
+  void approach(Event *event);
   // Until all of it is done; the status.
   int finish(Stream *stream);
   int finish(Event *event);
@@ -96,12 +106,23 @@ public:
 
 private:
   Machine();
-  bool perform(Stream *stream); // the first item; false if there is none, or nothing may be done any more
-  void reach(Event *event, uint64_t turn);
+
+public:
+  // Held by whoever uses anything here.
+  std::recursive_mutex mutex;
+
+private:
+  // The first item; false if there is none, it has to be tried again, or nothing may be done any more.
+  bool perform(Stream *stream);
+  bool reach(Event *event, uint64_t turn);
+  // Lets others come: of this process those on other streams, of other processes all.
+  void letOthersOn(Stream *but);
+  void keepOn();
   void wander();
 
   std::map<Stream *, std::unique_ptr<Stream>> streams;
   std::mt19937_64 random;
+  bool isKeptOn = false; // by a thread of its own
   bool wanders = false, blocks = false, inStep = false;
   int failure = 0;
   int process = 0; // that called cuInit

@@ -35,6 +35,7 @@ bool runsHere(const std::string &target) {
 extern "C" {
 
 int cuModuleLoadData(LoadedModule **loaded, const void *image) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   if (!machine.contexts)
     return InvalidContext;
@@ -66,12 +67,14 @@ int cuModuleLoadData(LoadedModule **loaded, const void *image) {
 }
 
 int cuModuleUnload(LoadedModule *module) {
+  Lock lock(Machine::get().mutex);
   Machine::get().finishAll();
   delete module;
   return Machine::get().status();
 }
 
 int cuModuleGetFunction(LoadedFunction **function, LoadedModule *module, const char *name) {
+  Lock lock(Machine::get().mutex);
   auto found = module->functions.find(name);
   if (found == module->functions.end())
     return NotFound;
@@ -90,6 +93,7 @@ int cuModuleGetGlobal_v2(uint64_t *address, size_t *bytes, LoadedModule *module,
 }
 
 int cuFuncSetAttribute(LoadedFunction *function, int attribute, int value) {
+  Lock lock(Machine::get().mutex);
   constexpr int mostDynamicShared = 8, mostShared = 227 << 10;
   Machine &machine = Machine::get();
   if (machine.status() || !machine.mayPrepare("cuFuncSetAttribute"))
@@ -103,6 +107,7 @@ int cuFuncSetAttribute(LoadedFunction *function, int attribute, int value) {
 int cuLaunchKernel(LoadedFunction *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                    unsigned blockY, unsigned blockZ, unsigned sharedBytes, Stream *stream, void **parameters,
                    void **extra) {
+  Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   if (int status = machine.status())
     return status;

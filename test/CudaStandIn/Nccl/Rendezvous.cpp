@@ -1,0 +1,58 @@
+#include "test/CudaStandIn/Nccl/Rendezvous.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace standin {
+
+Rendezvous::Rendezvous(const std::string &name, int members, int index) : members(members), index(index) {
+  if (members < 1 || members > mostMembers || index < 0 || index >= members)
+    throw std::runtime_error("member " + std::to_string(index) + " of " + std::to_string(members));
+  constexpr size_t headerBytes = (sizeof(Header) + 4095) / 4096 * 4096;
+  size_t bytes = headerBytes + size_t(members) * slotBytes;
+  int file = shm_open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0 || ftruncate(file, off_t(bytes)) != 0)
+    throw std::runtime_error("no shared memory named " + name);
+  void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  close(file);
+  if (mapped == MAP_FAILED)
+    throw std::runtime_error("cannot map " + name);
+  header = static_cast<Header *>(mapped);
+  slots = static_cast<std::byte *>(mapped) + headerBytes;
+  ++header->joined;
+  while (header->joined < members)
+    usleep(200);
+  if (index == 0)
+    shm_unlink(name.c_str()); // all have it
+}
+
+bool Rendezvous::isFree(uint64_t turn) const {
+  return std::all_of(header->members, header->members + members,
+                     [&](const Member &member) { return member.taken + 1 >= turn; });
+}
+
+void Rendezvous::post(uint64_t turn, const CallFacts &facts, const std::vector<uint64_t> &bytesTo) {
+  Member &me = header->members[index];
+  me.facts = facts;
+  std::copy(bytesTo.begin(), bytesTo.end(), me.bytesTo);
+  me.posted = turn;
+}
+
+bool Rendezvous::haveAllPosted(uint64_t turn) const {
+  return std::all_of(header->members, header->members + members,
+                     [&](const Member &member) { return member.posted >= turn; });
+}
+
+void Rendezvous::leave(uint64_t turn) { header->members[index].taken = turn; }
+
+uint64_t Rendezvous::offsetTo(int from, int to) const {
+  uint64_t offset = 0;
+  for (int member = 0; member < to; ++member)
+    offset += bytesTo(from, member);
+  return offset;
+}
+
+} // namespace standin

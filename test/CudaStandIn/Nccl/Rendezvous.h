@@ -1,0 +1,63 @@
+// A communicator of processes of one machine: shared memory in which each member posts what it calls, with its data,
+// and takes what the others have posted. A call begins when a stream comes to it, and ends when all members have come.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace standin {
+
+enum class CallKind : int32_t { AllReduce, AllGather, ReduceScatter, Exchange };
+
+// What members that call the same say alike; but for exchanges, which name their ends.
+struct CallFacts {
+  CallKind kind;
+  int32_t type, reduction;
+  uint64_t count;
+  bool operator==(const CallFacts &other) const {
+    return kind == other.kind && type == other.type && reduction == other.reduction && count == other.count;
+  }
+};
+
+class Rendezvous {
+public:
+  static constexpr int mostMembers = 64;
+  static constexpr uint64_t slotBytes = uint64_t(64) << 20; // of what a member posts; only what is used takes memory
+
+  // Returns when all members have come. Throws std::runtime_error.
+  Rendezvous(const std::string &name, int members, int index);
+
+  const int members, index;
+
+  // Whether everybody has taken what was posted in the turn before.
+  bool isFree(uint64_t turn) const;
+  // `bytesTo[j]`: of an exchange, what goes to member j; their data lie one after the other.
+  void post(uint64_t turn, const CallFacts &facts, const std::vector<uint64_t> &bytesTo);
+  bool haveAllPosted(uint64_t turn) const;
+  void leave(uint64_t turn);
+
+  std::byte *slot(int member) const { return slots + uint64_t(member) * slotBytes; }
+  const CallFacts &factsOf(int member) const { return header->members[member].facts; }
+  // What lies in the slot of `from` for `to`.
+  uint64_t bytesTo(int from, int to) const { return header->members[from].bytesTo[to]; }
+  uint64_t offsetTo(int from, int to) const;
+
+private:
+  struct Member {
+    std::atomic<uint64_t> posted, taken;
+    CallFacts facts;
+    uint64_t bytesTo[mostMembers];
+  };
+  struct Header {
+    std::atomic<int> joined;
+    Member members[mostMembers];
+  };
+
+  Header *header;
+  std::byte *slots;
+};
+
+} // namespace standin
