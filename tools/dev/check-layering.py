@@ -30,7 +30,7 @@ MAY_USE = {
     "Interpreter": ["Sharding", "dialects/*", "Interfaces", "Support"],
     "Equivalence": ["Sharding", "dialects/*", "Interfaces", "Support"],  # shares nothing with what it checks
     "Timing": ["Sharding", "dialects/*", "Interfaces", "Support"],  # knows neither schedules nor allocators
-    "Transforms/*": ["TargetCapabilities", "Sharding", "Equivalence", "Timing", "Analysis", "Planning", "CostModel", "Model", "Cluster", "Scheduling", "dialects/*", "Interfaces", "Support"],
+    "Transforms/*": ["TargetCapabilities", "Sharding", "Equivalence", "Timing", "Analysis", "Planning", "Simulation", "CostModel", "Model", "Cluster", "Scheduling", "dialects/*", "Interfaces", "Support"],
     "Conversion/*": ["Sharding", "dialects/*", "Interfaces", "Support", "ConversionPasses"],
     "ConversionPasses": [],  # one list of passes for all conversions
     "Import/*": ["Sharding", "dialects/ppc", "Interfaces", "Model", "Support"],

@@ -43,4 +43,24 @@ def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
 }
 
+def SimulateProgramPass : Pass<"ppc-simulate-program", "ModuleOp"> {
+  let summary = "print how long a step of a program takes on emulated links, and how much of it is exposed communication";
+  let description = [{
+    Replays the step of a `ppcrt.program`, rank by rank: its actions on streams, behind their tokens and early tokens, messages and
+    collectives on the links of `emulation`, and in the code of routines what is communicated, started and waited for between pieces of
+    computation, which take the times of `durations`. Nothing is estimated. What a program says that is run with `--emulate` and the
+    same two files is to be the same (docs/Emulation.md).
+
+    Prints to standard error, as CSV, a row for each rank: `rank`, `step_s`, `exposed_s` (of the step, while the rank computes nothing), in
+    seconds, means of `steps` steps that follow each other. The program is not changed.
+
+    Requires: a module as `ppc-phase-device` leaves it (`ppc-compile --emit=device`), with groups over axes and no communication in
+    loops.
+  }];
+  let options = [
+    Option<"emulation", "emulation", "std::string", "", "file with links, as for --emulate of programs">,
+    Option<"durations", "durations", "std::string", "", "file that --save-durations of the program has written; default: those in `emulation`">,
+    Option<"steps", "steps", "int64_t", "8", "steps that are replayed, from 1 to 10000">];
+}
+
 #endif // PPC_TRANSFORMS_OVERLAP_PASSES_TD

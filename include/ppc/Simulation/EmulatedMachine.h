@@ -1,0 +1,35 @@
+// Links and durations as programs take them with `--emulate FILE` and write them with `--save-durations`
+// (docs/Emulation.md), for a replay of the same step.
+#ifndef PPC_SIMULATION_EMULATEDMACHINE_H
+#define PPC_SIMULATION_EMULATEDMACHINE_H
+
+#include "ppc/Simulation/StepProgram.h"
+#include "llvm/Support/Error.h"
+
+namespace mlir::ppc {
+
+/// Each rank has a port, or those share one that differ in axes of `sharedBy` only. It sends and receives at the rate
+/// at the same time.
+struct EmulatedLink {
+  std::vector<int32_t> axes, sharedBy; // of StepProgram::axes
+  BytesPerSecond rate;                 // of a port, each way; above 0
+  Seconds latency;                     // of each step of an algorithm
+};
+
+struct EmulatedMachine {
+  std::vector<EmulatedLink> links;
+  std::vector<std::vector<std::vector<Seconds>>> pieces; // [device][routine][piece]
+
+  /// The first link that has all of these axes; null where there is none.
+  const EmulatedLink *linkOver(const std::vector<int32_t> &axes) const;
+};
+
+/// `durations` may be empty where `emulation` holds them. Errors name the file and the key: unreadable, keys that are
+/// missing or unknown, axes that the program has not, a group or messages without a link, other devices, routines or
+/// pieces than the program's.
+llvm::Expected<EmulatedMachine> readEmulatedMachine(const StepProgram &program, llvm::StringRef emulation,
+                                                    llvm::StringRef durations);
+
+} // namespace mlir::ppc
+
+#endif // PPC_SIMULATION_EMULATEDMACHINE_H
