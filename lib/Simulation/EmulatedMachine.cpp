@@ -169,12 +169,12 @@ bool MachineReader::readDurations(const json::Value &top, json::Path path) {
     return refuse(ofDevices, "the program has another number of devices");
   machine.pieces.assign(devices->size(), {});
   for (auto [d, device] : llvm::enumerate(*devices)) {
-    Fields ofDevice(device, ofDevices.index(d), {"bodies"});
+    json::Path own = ofDevices.index(d), ofBodies = own.field("bodies"); // a path refers to the one it is made of
+    Fields ofDevice(device, own, {"bodies"});
     const json::Array *bodies = ofDevice ? ofDevice.list("bodies") : nullptr;
     if (!bodies)
       return false;
     const std::vector<StepRoutine> &known = program.devices[d].routines;
-    json::Path ofBodies = ofDevices.index(d).field("bodies");
     if (bodies->size() != known.size())
       return refuse(ofBodies, "the program has another number of routines");
     for (auto [r, body] : llvm::enumerate(*bodies))

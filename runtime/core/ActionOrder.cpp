@@ -24,6 +24,8 @@ void ActionOrder::reset() {
     stream.begun = stream.ended = 0;
   reached.assign(entries.size(), 0);
   ended.assign(entries.size(), false);
+  endMoments.assign(entries.size(), 0);
+  reachMoments.assign(entries.size(), {});
   endedCount = firstOpen = 0;
 }
 
@@ -52,7 +54,31 @@ bool ActionOrder::mayBegin(int64_t place) {
   return action.kind == ActionKind::Send && firstOpen >= place;
 }
 
-void ActionOrder::end(int64_t place) {
+void ActionOrder::reach(int64_t place, int64_t token, double moment) {
+  reached[size_t(place)] |= uint64_t(1) << token;
+  std::vector<double> &moments = reachMoments[size_t(place)];
+  moments.resize(std::max(moments.size(), size_t(token) + 1));
+  moments[size_t(token)] = moment;
+}
+
+double ActionOrder::readyAt(int64_t place) const {
+  const std::vector<int64_t> &onStream = streams[size_t(at(place).action->stream)].places;
+  auto own = std::lower_bound(onStream.begin(), onStream.end(), place);
+  double ready = own == onStream.begin() ? 0 : endMoments[size_t(*(own - 1))];
+  for (size_t i = firstToken[size_t(place)]; i < firstToken[size_t(place) + 1]; ++i) {
+    const Token &token = tokens[i];
+    ready = std::max(ready, token.number == Dependence::end ? endMoments[size_t(token.place)]
+                                                            : reachMoments[size_t(token.place)][size_t(token.number)]);
+  }
+  return ready;
+}
+
+double ActionOrder::latest() const {
+  return endMoments.empty() ? 0 : *std::max_element(endMoments.begin(), endMoments.end());
+}
+
+void ActionOrder::end(int64_t place, double moment) {
+  endMoments[size_t(place)] = moment;
   ++streams[size_t(at(place).action->stream)].ended;
   ended[size_t(place)] = true;
   ++endedCount;

@@ -33,9 +33,14 @@ public:
   bool mayBegin(int64_t place);
   void begin(int64_t place) { ++streams[size_t(at(place).action->stream)].begun; }
   // An early token of the action, by its number (0 to 63), is there.
-  void reach(int64_t place, int64_t token) { reached[size_t(place)] |= uint64_t(1) << token; }
+  // `moment`: when, where time is emulated (Transport::setMoment).
+  void reach(int64_t place, int64_t token, double moment);
   // The action has ended, as those before it on its stream have: all of its tokens are there.
-  void end(int64_t place);
+  void end(int64_t place, double moment);
+  // Of an action that may begin: the latest moment of what it had to wait for. 0 where nothing has one.
+  double readyAt(int64_t place) const;
+  // The latest moment of all.
+  double latest() const;
   bool haveAllEnded() const { return endedCount == size(); }
 
 private:
@@ -55,8 +60,10 @@ private:
   std::vector<Token> tokens;
   std::vector<size_t> firstToken; // [place], and one more: in `tokens`
   std::vector<Stream> streams;
-  std::vector<uint64_t> reached; // [place]: early tokens that are there, by bit
-  std::vector<bool> ended;       // [place]
+  std::vector<uint64_t> reached;                 // [place]: early tokens that are there, by bit
+  std::vector<bool> ended;                       // [place]
+  std::vector<double> endMoments;                // [place]
+  std::vector<std::vector<double>> reachMoments; // [place][token]
   int64_t endedCount = 0;
   int64_t firstOpen = 0; // of those that are not sends, the first that has not ended
 };

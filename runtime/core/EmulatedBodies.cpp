@@ -11,7 +11,8 @@ namespace ppcrt {
 namespace {
 
 constexpr double leastBody = 5e-3; // seconds of a forward or backward
-constexpr double wakeUp = 150e-6;  // seconds in which a rank goes on: a wait that is shorter is none
+constexpr double mostLate = 0.03;  // of the shortest forward or backward: a piece is late that ends so much later
+constexpr double pause = 5e-3;     // seconds between steps for which a rank did something else: a checkpoint, say
 
 double threadSeconds() {
   timespec time;
@@ -27,13 +28,19 @@ EmulatedBodies::EmulatedBodies(const Emulation &emulation, const Manifest &manif
                                StreamCommunication &communication, int cores)
     : emulation(emulation), manifest(manifest), transport(transport), communication(communication), cores(cores),
       device(size_t(manifest.grid.stageOf(transport.rank()))), measured(manifest.devices[device].routines.size()),
-      durations(emulation.durations) {}
+      durations(emulation.durations) {
+  std::string which;
+  if (!isCalibrating())
+    tolerance = mostLate * shortestBody(which);
+}
 
 void EmulatedBodies::beginStep() {
   if (step++ == calibrationSteps && isCalibrating()) {
     agree();
     choose();
   }
+  if (double time = now(); !isCalibrating() && time - emulatedNow > pause)
+    emulatedNow = time;
 }
 
 // The mean over the ranks of each device, whose code is the same.
@@ -63,9 +70,8 @@ void EmulatedBodies::agree() {
   }
 }
 
-void EmulatedBodies::choose() {
+double EmulatedBodies::shortestBody(std::string &which) const {
   double shortest = 1e30;
-  std::string which;
   for (size_t d = 0; d < durations.size(); ++d)
     for (size_t r = 0; r < durations[d].size(); ++r) {
       const Routine &known = manifest.devices[d].routines[r];
@@ -75,6 +81,12 @@ void EmulatedBodies::choose() {
       shortest = seconds;
       which = known.entry;
     }
+  return shortest;
+}
+
+void EmulatedBodies::choose() {
+  std::string which;
+  double shortest = shortestBody(which);
   double least = std::max(2.0 * double(manifest.grid.rankCount()) / cores, leastBody / shortest);
   if (emulation.slowdown > 0 && emulation.slowdown < least)
     throw InputError(format("--emulate: a slowdown of %g is too little for %lld ranks on %d cores, where \"%s\" takes "
@@ -86,6 +98,7 @@ void EmulatedBodies::choose() {
     for (Pieces &pieces : routines)
       for (double &seconds : pieces)
         seconds *= slowdown;
+  tolerance = mostLate * slowdown * shortest;
 }
 
 void EmulatedBodies::beginRoutine(size_t number) {
@@ -101,8 +114,7 @@ void EmulatedBodies::beginPiece() {
     pieceBegin = threadSeconds();
     return;
   }
-  double time = now();
-  pieceBegin = time - emulatedNow < wakeUp ? emulatedNow : time;
+  pieceBegin = emulatedNow;
 }
 
 void EmulatedBodies::endPiece() {
@@ -122,11 +134,7 @@ void EmulatedBodies::endPiece() {
                             manifest.devices[device].routines[routine].entry.c_str(), known.size()));
   double deadline = pieceBegin + known[number];
   ++pieces;
-  if (double time = now(); time > deadline) {
-    late += time > deadline + wakeUp;
-    emulatedNow = time > deadline + wakeUp ? time : deadline;
-    return;
-  }
+  late += now() > deadline + tolerance;
   for (communication.carryOn(); now() < deadline; communication.carryOn())
     transport.waitAny(deadline);
   emulatedNow = deadline;

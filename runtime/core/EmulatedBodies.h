@@ -6,6 +6,7 @@
 #include "runtime/core/Emulation.h"
 #include "runtime/core/StreamCommunication.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -32,6 +33,10 @@ public:
   // A piece ends: returns when its time has come, and lets communication on streams get on until then.
   void endPiece();
   void beginPiece();
+  // In emulated time the rank has come to where it is at moment(); 0 while pieces are measured. What it waited for
+  // ended at `other`, so it goes on no earlier.
+  double moment() const { return isCalibrating() ? 0 : emulatedNow; }
+  void arrive(double other) { emulatedNow = std::max(emulatedNow, other); }
 
   // Of all ranks together; every rank calls it.
   struct Lateness {
@@ -46,6 +51,8 @@ public:
 private:
   void agree();
   void choose();
+  // The seconds of the forward or backward that takes least, and which that is.
+  double shortestBody(std::string &which) const;
 
   const Emulation &emulation;
   const Manifest &manifest;
@@ -55,11 +62,12 @@ private:
   size_t device;
   int64_t step = 0; // of those that this object has seen
   double slowdown = 0;
+  double tolerance = 0;     // seconds after which a piece is late
   DeviceDurations measured; // the least so far
   std::vector<DeviceDurations> durations;
   size_t routine = 0, piece = 0;
   double pieceBegin = 0;  // on the clock of the thread while it is measured, else when it began in emulated time
-  double emulatedNow = 0; // the deadline that was kept last
+  double emulatedNow = 0; // when the rank has come to where it is
   int64_t late = 0, pieces = 0;
 };
 

@@ -126,16 +126,20 @@ void PlanExecutor::perform(ActionOrder &order) {
                            context.traffic.waitedSeconds);
     communication.carryOn();
     communication.waitUntilMayBegin(place);
+    if (bodies)
+      bodies->arrive(order.readyAt(place));
     order.begin(place);
     if (loads)
       load(microBatch);
     else
       run(size_t(action->number), microBatch);
-    order.end(place);
+    order.end(place, moment());
   }
   communication.waitForAll();
   if (context.marks)
     context.marks->end(context.traffic.waitedSeconds);
+  if (bodies)
+    bodies->arrive(order.latest());
   context.listener = ownListener;
 }
 
@@ -144,16 +148,21 @@ void PlanExecutor::reached(int64_t entry) {
     fatal("ppcrt_reach: the routine has no early token %lld", (long long)entry);
   if (bodies)
     bodies->endPiece();
-  performed->reach(place, entry);
-  communicated();
+  performed->reach(place, entry, moment());
+  communicated(0);
 }
+
+double PlanExecutor::moment() const { return bodies ? bodies->moment() : 0; }
 
 void PlanExecutor::communicates() {
   if (bodies)
     bodies->endPiece();
+  context.transport.setMoment(moment());
 }
 
-void PlanExecutor::communicated() {
+void PlanExecutor::communicated(double ended) {
+  if (bodies)
+    bodies->arrive(ended);
   communication.carryOn();
   if (bodies)
     bodies->beginPiece();

@@ -68,7 +68,10 @@ private:
   void run(size_t routine, int64_t microBatch);
   void reached(int64_t entry) override;
   void communicates() override;
-  void communicated() override;
+  void communicated(double moment) override;
+  void waits() override { communication.carryOn(); }
+  // When the rank has come to where it is, in emulated time; 0 in other.
+  double moment() const;
   float metric(const char *name) const;
   void fillInput(const Buffer &buffer, const Block &block, int64_t microBatch);
   void checkTokens(int64_t sample, int64_t first, int64_t count, const int32_t *ids) const;

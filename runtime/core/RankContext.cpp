@@ -65,16 +65,30 @@ struct Announced {
   }
   ~Announced() {
     if (listener)
-      listener->communicated();
+      listener->communicated(moment);
   }
   RoutineListener *listener;
+  double moment = 0; // when what was waited for ended
 };
+
+// Returns when the request has ended. Streams get on meanwhile. When that was.
+double waitFor(RankContext &context, Transport::Request request) {
+  if (!context.listener) {
+    context.transport.wait(request);
+    return 0;
+  }
+  while (!context.transport.test(request)) {
+    context.transport.waitAny(Transport::never);
+    context.listener->waits();
+  }
+  return context.transport.lastEnd();
+}
 
 void run(RankContext &context, const Collective &call) {
   Announced announced(context.listener);
   CommunicationTimer timer(context, describe(call, context.transport.groupSize(call.group)));
   context.count(call);
-  context.transport.run(call);
+  announced.moment = waitFor(context, context.transport.start(call));
 }
 
 int64_t start(RankContext &context, const Collective &call) {
@@ -155,7 +169,7 @@ void ppcrt_wait(ppcrt_rank *rank, int64_t request) {
   RankContext &context = RankContext::of(rank, "ppcrt_wait");
   Announced announced(context.listener);
   CommunicationTimer timer(context, {CommunicationKind::Wait, -1, -1, 0});
-  context.transport.wait(request);
+  announced.moment = waitFor(context, request);
 }
 
 void ppcrt_reach(ppcrt_rank *rank, int64_t entry) {

@@ -55,9 +55,12 @@ public:
   virtual ~RoutineListener() = default;
   // It has come to the point from which on early token `entry` is there.
   virtual void reached(int64_t entry) = 0;
-  // A call that communicates begins, and has returned: streams may get on.
+  // A call that communicates begins, and has returned: streams may get on. `moment`: when what it waited for ended, on
+  // emulated links (Transport::lastEnd); else 0.
   virtual void communicates() = 0;
-  virtual void communicated() = 0;
+  virtual void communicated(double moment) = 0;
+  // It waits, and something has ended: the same.
+  virtual void waits() = 0;
 };
 
 class RankContext : public ppcrt_rank {

@@ -64,7 +64,12 @@ bool StreamCommunication::land(int stream) {
     Flight &flight = queue.front();
     std::vector<Transport::Request> &requests = flight.requests;
     requests.erase(std::remove_if(requests.begin(), requests.end(),
-                                  [&](Transport::Request request) { return context.transport.test(request); }),
+                                  [&](Transport::Request request) {
+                                    if (!context.transport.test(request))
+                                      return false;
+                                    flight.moment = std::max(flight.moment, context.transport.lastEnd());
+                                    return true;
+                                  }),
                    requests.end());
     if (!requests.empty())
       return any;
@@ -73,7 +78,7 @@ bool StreamCommunication::land(int stream) {
     context.traffic.carriedSeconds += end - begin;
     if (context.observer)
       context.observer->carried(flight.what, stream, begin, end);
-    order->end(flight.place);
+    order->end(flight.place, flight.moment);
     any = true;
   }
   return any;
@@ -83,6 +88,8 @@ void StreamCommunication::begin(int64_t place, Flight &flight) {
   const auto &[action, microBatch] = order->at(place);
   flight.place = place;
   flight.begin = now();
+  flight.moment = order->readyAt(place);
+  context.transport.setMoment(flight.moment);
   if (action->kind == ActionKind::Collective)
     return beginCollective(device.collectives[size_t(action->number)], microBatch, flight);
   const MessageEnd &end = device.messages[size_t(action->number)];

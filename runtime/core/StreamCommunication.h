@@ -38,6 +38,7 @@ private:
     std::vector<Transport::Request> requests; // that have not ended
     Communication what;
     double begin;
+    double moment = 0; // when it began, then when it ended, where time is emulated
   };
 
   template <typename Condition> void waitUntil(Condition done);

@@ -69,6 +69,15 @@ public:
   // now() has reached `deadline`; `never` waits for a request, of which there must be one then.
   virtual void waitAny(double deadline) = 0;
   static constexpr double never = 1e300;
+
+  // On emulated links, moments (seconds of now()) are those of the emulated machine, at which this rank may come a
+  // little late: what it starts begins at the latest moment that an end of it was given. Elsewhere these say nothing.
+  //
+  // When what is started next begins; 0: when it is started.
+  virtual void setMoment(double) {}
+  // When the request ended that wait() or test() said to have ended last; 0: not known.
+  virtual double lastEnd() const { return 0; }
+
   // wait(start(call)).
   virtual void run(const Collective &call) { wait(start(call)); }
 

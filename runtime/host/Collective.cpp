@@ -104,8 +104,10 @@ LocalTransport::Request LocalTransport::start(const Collective &call) {
   for (Pending &other : outstanding) // whose number on the links is about to be overwritten
     if (other.operation == &operation)
       hasEnded(other);
-  if (operation.arrive(pending.turn, link.size, link.index, reachable(call, pending))) {
-    operation.open(pending.turn, link.size, beginTransfer(link.communicator->route, wireUse(call, link.size)));
+  if (operation.arrive(pending.turn, link.size, link.index, reachable(call, pending), startMoment())) {
+    operation.open(
+        pending.turn, link.size,
+        beginTransfer(link.communicator->route, wireUse(call, link.size), operation.latestMoment(link.size)));
     if (operation.isSmall(link.size))
       while (operation.help(pending.turn, link.size) != SharedOperation::Done::Nothing) {
       }

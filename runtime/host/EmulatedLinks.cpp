@@ -90,6 +90,8 @@ void EmulatedLinks::advance(double until) {
         count(transfer, 1);
         changed = true;
       } else if (transfer.latencyEnds <= before && transfer.bytes <= instant * rateOf(transfer)) {
+        // What began before it was told of may have ended before.
+        table.delivered[transfer.number % capacity] = table.time + std::min(0.0, transfer.bytes) / rateOf(transfer);
         count(transfer, -1);
         transfer.number = 0;
         changed = true;
@@ -102,12 +104,11 @@ void EmulatedLinks::advance(double until) {
   }
 }
 
-uint64_t EmulatedLinks::begin(const LinkLayout::Route &route, const WireUse &use) {
+uint64_t EmulatedLinks::begin(const LinkLayout::Route &route, const WireUse &use, double moment) {
   if (route.ports.empty() || use.bytes <= 0)
     return 0;
   Locked locked(table);
-  double start = now();
-  advance(start);
+  advance(now());
   int place = 0;
   while (place < table.used && table.transfers[place].number)
     ++place;
@@ -115,9 +116,11 @@ uint64_t EmulatedLinks::begin(const LinkLayout::Route &route, const WireUse &use
     fatal("more than %d transfers are under way on emulated links", capacity);
   table.used = std::max(table.used, place + 1);
   Transfer &transfer = table.transfers[place];
-  transfer = {++table.begun, std::max(start, table.time) + route.latency * use.steps, use.bytes, &route};
-  if (transfer.latencyEnds <= table.time)
+  transfer = {++table.begun, moment + route.latency * use.steps, use.bytes, &route};
+  if (transfer.latencyEnds <= table.time) {
     count(transfer, 1);
+    transfer.bytes -= (table.time - transfer.latencyEnds) * rateOf(transfer);
+  }
   return transfer.number;
 }
 

@@ -43,9 +43,12 @@ public:
   static size_t sharedBytes() { return sizeof(Table); }
   static constexpr int mostPorts = 4096;
 
-  // A transfer begins; its number, from 1 on. 0: it takes no time.
-  uint64_t begin(const LinkLayout::Route &route, const WireUse &use);
+  // A transfer begins at `moment`, which is past; its number, from 1 on. 0: it takes no time. What it would have moved
+  // since then counts as moved; what others have is left as it is.
+  uint64_t begin(const LinkLayout::Route &route, const WireUse &use, double moment);
   bool isDelivered(uint64_t transfer);
+  // When that was; known until 4096 others have begun after it.
+  double deliveredAt(uint64_t transfer) const { return table.delivered[transfer % capacity]; }
   // The time at which the next one will be, if none begins before; Transport::never when none is under way.
   double nextDelivery();
 
@@ -63,7 +66,8 @@ private:
     double time; // up to which bytes have moved
     int used;    // places up to the last transfer
     Transfer transfers[capacity];
-    int flows[mostPorts]; // through each port, of transfers whose latency is over
+    double delivered[capacity]; // by number, when transfers have ended
+    int flows[mostPorts];       // through each port, of transfers whose latency is over
   };
   class Locked;
 

@@ -46,8 +46,15 @@ bool LocalTransport::hasEnded(Pending &pending) const {
   return isThere && (!world.links || world.links->isDelivered(*pending.transfer));
 }
 
-uint64_t LocalTransport::beginTransfer(const LinkLayout::Route *route, const WireUse &use) const {
-  return world.links && route ? world.links->begin(*route, use) : 0;
+uint64_t LocalTransport::beginTransfer(const LinkLayout::Route *route, const WireUse &use, double begin) const {
+  return world.links && route ? world.links->begin(*route, use, begin) : 0;
+}
+
+double LocalTransport::startMoment() const {
+  if (!world.links)
+    return 0;
+  double time = now();
+  return moment > 0 && moment < time ? moment : time;
 }
 
 double LocalTransport::nextLook(double deadline) const {
@@ -59,6 +66,7 @@ void LocalTransport::finish(std::vector<Pending>::iterator pending) {
     __builtin_memcpy(pending->copyTo, pending->copyFrom, size_t(pending->copyBytes));
   if (pending->bounce >= 0)
     bounces.giveBack(pending->bounce);
+  ended = world.links && pending->transfer.value_or(0) ? world.links->deliveredAt(*pending->transfer) : 0;
   outstanding.erase(pending);
 }
 
@@ -85,8 +93,10 @@ void LocalTransport::helpUntil(const Pending &shown, double deadline, const std:
 }
 
 bool LocalTransport::test(Request request) {
-  if (request == endedAtOnce)
+  if (request == endedAtOnce) {
+    ended = 0;
     return true;
+  }
   auto pending = find(request);
   if (!hasEnded(*pending))
     return false;
@@ -95,8 +105,10 @@ bool LocalTransport::test(Request request) {
 }
 
 void LocalTransport::wait(Request request) {
-  if (request == endedAtOnce)
+  if (request == endedAtOnce) {
+    ended = 0;
     return;
+  }
   size_t place = size_t(find(request) - outstanding.begin()); // nothing is added or taken out meanwhile
   helpUntil(outstanding[place], never, [&] { return hasEnded(outstanding[place]); });
   finish(outstanding.begin() + std::ptrdiff_t(place));

@@ -32,6 +32,8 @@ public:
   bool test(Request request) override;
   void wait(Request request) override;
   void waitAny(double deadline) override;
+  void setMoment(double next) override { moment = next; }
+  double lastEnd() const override { return ended; }
 
 private:
   // This rank's end of a communicator.
@@ -78,7 +80,9 @@ private:
 
   bool hasEnded(Pending &pending) const;
   // What both ends of a message, or all members, have begun takes its time on emulated links from now on.
-  uint64_t beginTransfer(const LinkLayout::Route *route, const WireUse &use) const;
+  uint64_t beginTransfer(const LinkLayout::Route *route, const WireUse &use, double begin) const;
+  // When what this rank starts begins, on emulated links.
+  double startMoment() const;
   void match(const Pending &pending) const;
   // Does a piece of what `pending` or any outstanding request needs, if there is one to do.
   bool help(const Pending &pending);
@@ -99,6 +103,7 @@ private:
   BounceSpace bounces;
   std::vector<Pending> outstanding; // in the order in which they were started
   Request nextRequest = endedAtOnce + 1;
+  double moment = 0, ended = 0; // setMoment() and lastEnd()
 };
 
 } // namespace ppcrt

@@ -58,6 +58,7 @@ private:
     const void *from;               // in the region
     void *to;                       // in the region, or null where the receiver alone can reach it
     int64_t sentBytes, wantedBytes;
+    double sentAt, wantedAt; // moments
   };
   using MailKey = std::tuple<int, int, int64_t, int64_t>; // source, destination, tag, micro-batch
   struct alignas(64) Bell {

@@ -3,6 +3,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/host/LocalTransport.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ppcrt {
@@ -36,6 +37,7 @@ LocalTransport::Request LocalTransport::startSend(int destination, MessageKey ke
           (long long)key.microBatch, destination);
   mail.from = bytes;
   mail.sentBytes = size;
+  mail.sentAt = startMoment();
   mail.sent.store(pending.turn, std::memory_order_seq_cst);
   match(pending);
   if (size > smallMessageBytes || !deliver(pending))
@@ -57,6 +59,7 @@ LocalTransport::Request LocalTransport::startReceive(int source, MessageKey key,
           (long long)key.microBatch, source);
   mail.to = isOutside(bytes, size) ? nullptr : bytes;
   mail.wantedBytes = size;
+  mail.wantedAt = startMoment();
   mail.wanted.store(pending.turn, std::memory_order_seq_cst);
   match(pending);
   if (size > smallMessageBytes || !deliver(pending))
@@ -75,7 +78,8 @@ void LocalTransport::match(const Pending &pending) const {
   int peer = int(pending.first);
   const LinkLayout::Route &route =
       world.layout.messages[size_t(pending.isSent ? me : peer)][size_t(pending.isSent ? peer : me)];
-  mail.transfer.store(beginTransfer(&route, {double(mail.sentBytes), 1}), std::memory_order_relaxed);
+  mail.transfer.store(beginTransfer(&route, {double(mail.sentBytes), 1}, std::max(mail.sentAt, mail.wantedAt)),
+                      std::memory_order_relaxed);
   mail.routed.store(pending.turn, std::memory_order_release);
   bell(peer).ring();
 }

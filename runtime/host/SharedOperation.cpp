@@ -57,7 +57,7 @@ void SharedOperation::checkAgreement(int members, int index) const {
   }
 }
 
-bool SharedOperation::arrive(uint32_t turn, int members, int index, const Collective &call) {
+bool SharedOperation::arrive(uint32_t turn, int members, int index, const Collective &call, double moment) {
   entries()[index] = {static_cast<const std::byte *>(call.in),
                       static_cast<std::byte *>(call.out),
                       call.count,
@@ -65,11 +65,19 @@ bool SharedOperation::arrive(uint32_t turn, int members, int index, const Collec
                       call.shift,
                       call.type,
                       call.reduction,
-                      call.kind};
+                      call.kind,
+                      moment};
   if (int(arrived.fetch_add(1, std::memory_order_acq_rel)) + 1 != members)
     return false;
   checkAgreement(members, index);
   return true;
+}
+
+double SharedOperation::latestMoment(int members) const {
+  double latest = 0;
+  for (int member = 0; member < members; ++member)
+    latest = std::max(latest, entries()[member].moment);
+  return latest;
 }
 
 void SharedOperation::open(uint32_t turn, int members, uint64_t ofLinks) {

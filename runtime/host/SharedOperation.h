@@ -24,9 +24,12 @@ public:
   bool isFree(uint32_t turn) const { return ended.load(std::memory_order_acquire) == turn; }
   bool hasEnded(uint32_t turn) const { return int32_t(ended.load(std::memory_order_acquire) - turn) > 0; }
 
-  // Member `index` begins the turn, which is free; the buffers of `call` lie in shared memory. True for the last of the
-  // members, who says with open() that the work is there. Ends the process when the members' calls differ.
-  bool arrive(uint32_t turn, int members, int index, const Collective &call);
+  // Member `index` begins the turn, which is free, at `moment`; the buffers of `call` lie in shared memory. True for
+  // the last of the members, who says with open() that the work is there. Ends the process when the members' calls
+  // differ.
+  bool arrive(uint32_t turn, int members, int index, const Collective &call, double moment);
+  // The latest moment of those at which the members have arrived; for the one who opens.
+  double latestMoment(int members) const;
   // `transfer`: what EmulatedLinks::begin() gave for it, or 0.
   void open(uint32_t turn, int members, uint64_t transfer);
   // Of the turn, once it is open: the transfer; until then nothing.
@@ -50,6 +53,7 @@ private:
     DataType type;
     Reduction reduction;
     CollectiveKind kind;
+    double moment;
   };
 
   Entry *entries() { return reinterpret_cast<Entry *>(this + 1); }

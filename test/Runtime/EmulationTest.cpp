@@ -32,7 +32,7 @@ protected:
     double start = now();
     std::vector<uint64_t> numbers;
     for (const auto &[route, use] : all)
-      numbers.push_back(links.begin(route, use));
+      numbers.push_back(links.begin(route, use, start));
     std::vector<double> result(all.size(), -1);
     while (std::count(result.begin(), result.end(), -1)) {
       for (size_t i = 0; i < all.size(); ++i)
@@ -79,6 +79,22 @@ TEST_F(EmulatedLinksTest, TransfersShareTheirPort) {
       EXPECT_LT(found[i], bytes / rate + tolerance) << "turn " << turn << ", transfer " << i;
     }
     EXPECT_LT(found.back(), 0.06 + tolerance) << "another port is not slowed down";
+  }
+}
+
+// Who tells the links late when a transfer began loses nothing: alone it ends when it would have, even if that is past.
+TEST_F(EmulatedLinksTest, WhatIsToldLateEndsInTime) {
+  LinkLayout layout{{rate}, {}, {}};
+  LinkLayout::Route route{{{0, 1}}, latency};
+  for (double late : {0.005, 0.03, 0.2}) {
+    std::vector<std::byte> shared(EmulatedLinks::sharedBytes());
+    EmulatedLinks links(layout, shared.data());
+    double moment = now() - late;
+    uint64_t transfer = links.begin(route, {50e3, 2}, moment);
+    while (!links.isDelivered(transfer)) {
+    }
+    EXPECT_NEAR(links.deliveredAt(transfer), moment + 2 * latency + 0.05, 1e-6) << late << " s late";
+    EXPECT_LT(now(), std::max(moment + late, moment + 2 * latency + 0.05) + tolerance);
   }
 }
 
