@@ -5,7 +5,8 @@ A small LLaMA over data, tensor, sequence and pipeline parallelism, with a shard
 ranks exchange both f32 and bf16, is trained with forked
 ranks, under mpirun on this machine, under mpirun over TCP, and, where network namespaces can be made, on two hosts of
 their own: namespaces with a link between them and other host names, so that only TCP connects their ranks. Losses and
-parameters must be equal to the last bit.
+parameters must be equal to the last bit; so must those of the program with communication beside computation (--overlap=on), which is
+run with forked ranks, under mpirun and over TCP.
 Says what it skips when mpirun is not installed, or when this user may not make namespaces.
 """
 import argparse
@@ -100,26 +101,30 @@ def main():
         path = lambda name: os.path.join(scratch, name)
         with open(path("text"), "wb") as file:
             file.write(programs.english(20000))
-        program = programs.compile_model(arguments.build, MODEL, SHAPE + LAYOUT, path("train"))
-        train = [program, "--data", path("text"), "--steps", str(STEPS), "--quiet"]
+        train, beside = [[programs.compile_model(arguments.build, MODEL, [*SHAPE, *LAYOUT, "--overlap=" + state], path("train." + state)),
+                          "--data", path("text"), "--steps", str(STEPS), "--quiet"] for state in ("off", "on")]
         programs.run([*train, *outputs(path("forked"))])
-        os.environ.update(processes.MPI_ENVIRONMENT)
 
-        def compare(name, command):
+        def compare(name, command, train=train):
             try:
-                programs.run([*command, "-n", str(RANKS), *train, *outputs(path(name))])
+                programs.run([*command, *train, *outputs(path(name))])
                 found = differences(path(name), path("forked"))
             except programs.Failed as failure:
                 found = [str(failure)]
             print(f"{'FAILED' if found else 'ok':6} {name}: {STEPS} steps on {RANKS} ranks")
             problems.extend(found)
 
-        compare("mpirun", ["mpirun"])
-        compare("tcp", ["mpirun", "--mca", "btl", "tcp,self"])
+        compare("forked-overlap", [], beside)
+        os.environ.update(processes.MPI_ENVIRONMENT)
+        tcp = ["mpirun", "--mca", "btl", "tcp,self", "-n", str(RANKS)]
+        compare("mpirun", ["mpirun", "-n", str(RANKS)])
+        compare("tcp", tcp)
+        compare("mpirun-overlap", ["mpirun", "-n", str(RANKS)], beside)
+        compare("tcp-overlap", tcp, beside)
         hosts = Hosts(scratch)
         try:
             with hosts:
-                compare("hosts", hosts.mpirun())
+                compare("hosts", [*hosts.mpirun(), "-n", str(RANKS)])
         except (OSError, subprocess.CalledProcessError) as failure:
             print(f"skipped: network namespaces cannot be made here ({failure})")
     for problem in problems:
