@@ -1,5 +1,6 @@
 #include "ppc/Planning/Files/LayoutFile.h"
 
+#include "ppc/Planning/Files/PlanPreset.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,62 +15,35 @@ static std::string listText(llvm::ArrayRef<int64_t> numbers) {
   return "[ " + llvm::join(texts, ", ") + " ]";
 }
 
-/// Layers that backward computes again, from the first layer of each stage on.
-static void writeRecompute(const ParallelLayout &layout, llvm::ArrayRef<int64_t> first, int64_t layers,
-                           llvm::raw_ostream &out) {
-  if (layout.recompute == Recompute::None)
-    return;
-  std::vector<std::string> rules;
-  for (size_t stage = 0; stage < first.size(); ++stage) {
-    int64_t begin = std::max<int64_t>(first[stage], 1),
-            end = (stage + 1 < first.size() ? first[stage + 1] : layers + 1) - 1;
-    if (layout.recompute == Recompute::Full)
-      end = begin + layout.recomputedOf(stage, end - begin + 1) - 1;
-    if (begin <= end)
-      rules.push_back((std::to_string(begin) + "-" + std::to_string(end) + ": " + toString(layout.recompute)).str());
-  }
-  if (!rules.empty())
-    out << "recompute: { " << llvm::join(rules, ", ") << " }\n";
-}
-
 /// The sections that ppc-compile reads: the grid, which logical dimensions its axes cut, where stages begin.
-static void writeRunnable(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
+static void writeRunnable(const ModelShape &model, const TrainingJob &job, ParallelLayout layout,
                           llvm::raw_ostream &out) {
-  int64_t group = model.kvHeads ? model.heads / model.kvHeads : 1;
-  // Heads are cut by key-value head, by query head within a group, or by both on two axes.
-  int64_t byHead = layout.tp;
-  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
-    --byHead;
-  bool both = byHead > 1 && byHead < layout.tp;
-  bool byGroup = !both && model.kvHeads % layout.tp && group % layout.tp == 0;
-  std::string whole = both ? "[ tp0, tp1 ]" : "[ tp ]";
-  out << "grid: { dp: " << layout.dp;
-  if (layout.cp > 1)
-    out << ", cp: " << layout.cp;
-  if (both)
-    out << ", tp0: " << byHead << ", tp1: " << layout.tp / byHead << " }\n";
-  else
-    out << ", tp: " << layout.tp << " }\n";
+  if (layout.pp == 1)
+    layout.schedule = "1f1b";
   std::vector<int64_t> first{0};
   int64_t next = 1;
   for (size_t i = 0; i + 1 < layout.stageLayers.size(); ++i)
     first.push_back(next += layout.stageLayers[i]);
-  out << "stages: " << listText(first) << "   # first layer of each; 0 is the embedding\n";
-  if (layout.vp > 1)
-    out << "vp: " << layout.vp << "   # virtual stages per pipeline device\n";
-  out << "schedule: " << (layout.pp == 1 ? "1f1b" : layout.schedule) << "\nmicro_batches: " << layout.microBatches(job)
-      << '\n'
-      << "dimensions: { batch: [ dp ], ffn: " << whole << ", ";
-  if (both)
-    out << "kv_heads: [ tp0 ], head_group: [ tp1 ]";
-  else
-    out << (byGroup ? "head_group: [ tp ]" : "kv_heads: [ tp ]");
-  out << (layout.cp > 1 ? ", sequence: [ cp ]" : "") << ", vocab: " << whole << " }\n";
-  writeRecompute(layout, first, model.layers, out);
-  if (layout.sequenceParallel && layout.tp > 1)
-    out << "activations: { sequence: " << whole << " }   # what lies between tensor-parallel regions\n";
-  if (layout.zero == 1 && layout.dataRanks() > 1)
-    out << "update: [ dp" << (layout.cp > 1 ? ", cp" : "") << " ]   # what cuts the optimizer's state besides\n";
+  PlanSections plan = expandLayout(layout, presetModel(model, job), first);
+  auto axes = [](const PlanSections::Axes &names) { return "[ " + llvm::join(names, ", ") + " ]"; };
+  auto rows = [&](llvm::StringRef section, const auto &all, auto text, llvm::StringRef comment = "") {
+    std::vector<std::string> texts;
+    for (const auto &each : all)
+      texts.push_back(text(each));
+    if (!texts.empty())
+      out << section << ": { " << llvm::join(texts, ", ") << " }" << comment << "\n";
+  };
+  auto cut = [&](const PlanSections::DimensionCut &each) { return each.dimension + ": " + axes(each.axes); };
+  rows("grid", plan.grid, [](const auto &axis) { return axis.name + ": " + std::to_string(axis.size); });
+  out << "stages: " << listText(plan.stages) << "   # first layer of each; 0 is the embedding\n";
+  if (plan.vp > 1)
+    out << "vp: " << plan.vp << "   # virtual stages per pipeline device\n";
+  out << "schedule: " << plan.schedule << "\nmicro_batches: " << plan.microBatches << '\n';
+  rows("dimensions", plan.dimensions, cut);
+  rows("recompute", plan.recompute, [](const auto &rule) { return rule.layers + ": " + rule.what; });
+  rows("activations", plan.activations, cut, "   # what lies between tensor-parallel regions");
+  if (!plan.update.empty())
+    out << "update: " << axes(plan.update) << "   # what cuts the optimizer's state besides\n";
 }
 
 void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,

@@ -13,21 +13,37 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
   using MakePlanPassBase::MakePlanPassBase;
 
   void runOnOperation() override {
-    PlanDegrees degrees{
-        dp,   tp, pp, vp, microBatch, schedule, recompute, {}, llvm::to_vector(layersPerStage), sequenceParallel,
-        zero, cp};
+    FailureOr<ParallelLayout> layout = pinnedLayout();
+    if (failed(layout))
+      return signalPassFailure();
     llvm::Expected<const TargetCapabilities *> capabilities = findTargetCapabilities(target);
     if (!capabilities) {
       getOperation().emitError() << llvm::toString(capabilities.takeError());
       return signalPassFailure();
     }
-    FailureOr<PlanAttr> plan = planFile.empty() ? buildPlan(getOperation(), degrees, **capabilities)
+    FailureOr<PlanAttr> plan = planFile.empty() ? buildPlan(getOperation(), *layout, **capabilities)
                                                 : readPlanFile(planFile, getOperation(), **capabilities);
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
       return signalPassFailure();
     if (!planFile.empty() && failed(readOpCuts(planFile, getOperation(), *plan, **capabilities)))
       return signalPassFailure();
     getOperation()->setAttr(attr::plan, *plan);
+  }
+
+private:
+  FailureOr<ParallelLayout> pinnedLayout() {
+    ParallelLayout layout;
+    layout.dp = dp, layout.tp = tp, layout.pp = pp, layout.vp = vp, layout.cp = cp;
+    layout.microBatch = microBatch;
+    layout.schedule = schedule;
+    layout.sequenceParallel = sequenceParallel;
+    layout.zero = zero;
+    layout.stageLayers.assign(layersPerStage.begin(), layersPerStage.end());
+    std::optional<Recompute> wanted = parseRecompute(recompute);
+    if (!wanted)
+      return getOperation().emitError() << "recompute is '" << recompute << "', expected none, selective or full";
+    layout.recompute = *wanted;
+    return layout;
   }
 };
 

@@ -1,9 +1,10 @@
 #include "PlanBuilder.h"
 
+#include "PlanAttrSections.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "ppc/Analysis/ModuleShape.h"
-#include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/Planning/Chain/StageCutter.h"
+#include "ppc/Planning/Files/PlanPreset.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Support/Limits.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -11,55 +12,23 @@
 namespace mlir::ppc {
 namespace {
 
-class PlanBuilder : PlanDegrees {
+class PlanBuilder : ParallelLayout {
 public:
-  PlanBuilder(ModuleOp module, const PlanDegrees &degrees, const TargetCapabilities &target)
-      : PlanDegrees(degrees), module(module), target(target) {}
+  PlanBuilder(ModuleOp module, const ParallelLayout &layout, const TargetCapabilities &target)
+      : ParallelLayout(layout), module(module), target(target) {}
   FailureOr<PlanAttr> build();
 
 private:
-  /// Axes of the tensor-parallel part of the grid, and what they cut.
-  void addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes,
-                     SmallVectorImpl<NamedAttribute> &dimensions);
   LogicalResult checkDegrees();
   LogicalResult checkContext(int64_t sequence);
   /// That programs run it; sets `vp` where it is not given.
   LogicalResult checkSchedule();
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
   FailureOr<SmallVector<LayerCost>> layerCosts();
-  /// Null: everything is kept.
-  FailureOr<DictionaryAttr> recomputeOf(ArrayRef<int64_t> stages, int64_t layers);
 
   ModuleOp module;
   const TargetCapabilities &target;
 };
-
-void PlanBuilder::addTensorAxes(SmallVectorImpl<StringAttr> &names, SmallVectorImpl<int64_t> &sizes,
-                                SmallVectorImpl<NamedAttribute> &dimensions) {
-  Builder builder(module.getContext());
-  int64_t kvHeads = logicalDimension(module, "kv_heads"), group = logicalDimension(module, "head_group");
-  auto addAxis = [&](StringRef name, int64_t size) {
-    names.push_back(builder.getStringAttr(name));
-    sizes.push_back(size);
-  };
-  auto cut = [&](StringRef dimension, ArrayRef<StringRef> axes) {
-    dimensions.push_back(builder.getNamedAttr(dimension, builder.getStrArrayAttr(axes)));
-  };
-  HeadCut heads = cutHeads(kvHeads, group, tp);
-  bool both = kvHeads && heads.heads > 1 && heads.group > 1;
-  if (both) {
-    addAxis("tp0", heads.heads);
-    addAxis("tp1", heads.group);
-    cut("kv_heads", {"tp0"});
-    cut("head_group", {"tp1"});
-  } else {
-    addAxis("tp", tp);
-    cut(kvHeads && heads.group > 1 ? "head_group" : "kv_heads", {"tp"});
-  }
-  SmallVector<StringRef> whole = both ? SmallVector<StringRef>{"tp0", "tp1"} : SmallVector<StringRef>{"tp"};
-  cut("ffn", whole);
-  cut("vocab", whole);
-}
 
 FailureOr<SmallVector<LayerCost>> PlanBuilder::layerCosts() {
   SmallVector<double> flops;
@@ -87,18 +56,18 @@ FailureOr<SmallVector<LayerCost>> PlanBuilder::layerCosts() {
 }
 
 FailureOr<SmallVector<int64_t>> PlanBuilder::cutStagesByPins(ArrayRef<LayerCost> layers) {
-  if (layersPerStage.empty()) {
+  if (stageLayers.empty()) {
     llvm::Expected<StageCut> cut = cutStages(layers, pp * vp);
     if (!cut)
       return module.emitError() << llvm::toString(cut.takeError()) << " (pp " << pp << " x vp " << vp << ")";
     return llvm::to_vector(cut->firstLayer);
   }
-  if (int64_t(layersPerStage.size()) != pp * vp)
-    return module.emitError() << "layers-per-stage names " << layersPerStage.size() << " stages, "
+  if (int64_t(stageLayers.size()) != pp * vp)
+    return module.emitError() << "layers-per-stage names " << stageLayers.size() << " stages, "
                               << (vp > 1 ? "pp x vp" : "pp") << " is " << pp * vp;
   int64_t next = 1, between = std::max<int64_t>(layers.size(), 2) - 2; // embedding and head stand at the ends
   SmallVector<int64_t> first;
-  for (int64_t count : layersPerStage) {
+  for (int64_t count : stageLayers) {
     first.push_back(first.empty() ? 0 : next);
     if (count < 0)
       return module.emitError() << "layers-per-stage has a stage of " << count << " layers";
@@ -107,28 +76,6 @@ FailureOr<SmallVector<int64_t>> PlanBuilder::cutStagesByPins(ArrayRef<LayerCost>
   if (next - 1 != between)
     return module.emitError() << "layers-per-stage adds up to " << next - 1 << " layers, the model has " << between;
   return first;
-}
-
-FailureOr<DictionaryAttr> PlanBuilder::recomputeOf(ArrayRef<int64_t> stages, int64_t layers) {
-  if (!llvm::is_contained({"none", "selective", "full"}, recompute))
-    return module.emitError() << "recompute is '" << recompute << "', expected none, selective or full";
-  if (recompute == "none" || layers < 1)
-    return DictionaryAttr();
-  Builder builder(module.getContext());
-  SmallVector<NamedAttribute> rules;
-  auto add = [&](int64_t first, int64_t last) {
-    if (first <= last)
-      rules.push_back(
-          builder.getNamedAttr(llvm::formatv("{0}-{1}", first, last).str(), builder.getStringAttr(recompute)));
-  };
-  if (recomputedLayers.empty())
-    add(1, layers);
-  for (auto [stage, count] : llvm::enumerate(recomputedLayers)) {
-    int64_t first = std::max<int64_t>(stages[stage], 1),
-            end = stage + 1 < stages.size() ? stages[stage + 1] : layers + 1;
-    add(first, std::min(first + count, end) - 1);
-  }
-  return rules.empty() ? DictionaryAttr() : builder.getDictionaryAttr(rules);
 }
 
 LogicalResult PlanBuilder::checkDegrees() {
@@ -201,31 +148,10 @@ FailureOr<PlanAttr> PlanBuilder::build() {
     return module.emitError() << llvm::toString(known.takeError()) << " (pp " << pp << " x vp " << vp << ", "
                               << microBatches << " micro-batches of " << microBatch << " sequences)";
 
-  FailureOr<DictionaryAttr> recomputed = recomputeOf(*stages, int64_t(layers->size()) - 2);
-  if (failed(recomputed))
-    return failure();
-
-  Builder builder(module.getContext());
-  SmallVector<StringAttr> names = {builder.getStringAttr("dp")};
-  SmallVector<int64_t> sizes = {dp};
-  SmallVector<NamedAttribute> dimensions = {builder.getNamedAttr("batch", builder.getStrArrayAttr({"dp"}))};
-  if (cp > 1) {
-    names.push_back(builder.getStringAttr("cp"));
-    sizes.push_back(cp);
-    dimensions.push_back(builder.getNamedAttr("sequence", builder.getStrArrayAttr({"cp"})));
-  }
-  SmallVector<Attribute> dataAxes(names.begin(), names.end());
-  addTensorAxes(names, sizes, dimensions);
-  auto grid = GridAttr::get(module.getContext(), names, sizes);
-  DictionaryAttr activations;
-  if (sequenceParallel && tp > 1)
-    activations = builder.getDictionaryAttr(builder.getNamedAttr(
-        "sequence", builder.getArrayAttr(SmallVector<Attribute>(names.begin() + dataAxes.size(), names.end()))));
-  ArrayAttr update = zero && dp * cp > 1 ? builder.getArrayAttr(dataAxes) : ArrayAttr();
-  auto plan =
-      PlanAttr::getChecked([&] { return module.emitError(); }, module.getContext(), grid, ArrayRef<int64_t>(*stages),
-                           vp, builder.getStringAttr(schedule), microBatches, builder.getDictionaryAttr(dimensions),
-                           builder.getDictionaryAttr({}), *recomputed, activations, update);
+  PresetModel model{logicalDimension(module, "kv_heads"), logicalDimension(module, "head_group"),
+                    std::max<int64_t>(layers->size(), 2) - 2, batch};
+  PlanAttr plan =
+      planAttr(expandLayout(*this, model, *stages), [&] { return module.emitError(); }, module.getContext());
   if (!plan)
     return failure();
   return plan;
@@ -244,8 +170,8 @@ LogicalResult checkBatch(ModuleOp module, PlanAttr plan) {
   return success();
 }
 
-FailureOr<PlanAttr> buildPlan(ModuleOp module, const PlanDegrees &degrees, const TargetCapabilities &target) {
-  return PlanBuilder(module, degrees, target).build();
+FailureOr<PlanAttr> buildPlan(ModuleOp module, const ParallelLayout &layout, const TargetCapabilities &target) {
+  return PlanBuilder(module, layout, target).build();
 }
 
 } // namespace mlir::ppc

@@ -1,5 +1,6 @@
 // Plans from and to YAML.
 #include "ppc/Transforms/Plan/PlanFile.h"
+#include "PlanAttrSections.h"
 #include "PlanInputs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -129,7 +130,7 @@ static PlannedProgram plannedProgram(ModuleOp module) {
   return program;
 }
 
-static PlanAttr planAttr(const PlanSections &plan, function_ref<InFlightDiagnostic()> emitError, MLIRContext *context) {
+PlanAttr planAttr(const PlanSections &plan, function_ref<InFlightDiagnostic()> emitError, MLIRContext *context) {
   Builder builder(context);
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;
@@ -199,7 +200,7 @@ std::string predictionText(DictionaryAttr prediction) {
   return text;
 }
 
-static PlanSections planSections(PlanAttr plan) {
+PlanSections planSections(PlanAttr plan) {
   PlanSections text;
   auto namesOf = [](ArrayAttr axes) {
     PlanSections::Axes names;

@@ -1,8 +1,8 @@
 #include "PlanInputs.h"
 
+#include "PlanAttrSections.h"
 #include "ppc/Analysis/ModuleShape.h"
-#include "ppc/Analysis/PlanCuts.h"
-#include "ppc/Planning/Files/LayoutFile.h"
+#include "ppc/Planning/Files/PlanPreset.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ppc {
@@ -58,104 +58,8 @@ std::string refusedPin(const TargetCapabilities &target, const PlanConstraints &
   return lackedBy(target, layout);
 }
 
-/// The recomputation of a plan that treats all layers alike, or of each stage some first ones.
-static llvm::Error recomputeOf(PlanAttr plan, int64_t layers, ParallelLayout &layout) {
-  if (!plan.getRecompute())
-    return llvm::Error::success();
-  std::vector<Recompute> choices(layers + 1, Recompute::None);
-  for (NamedAttribute rule : plan.getRecompute()) {
-    auto mode = dyn_cast<StringAttr>(rule.getValue());
-    if (!mode)
-      return llvm::createStringError("the plan names the ops to recompute of layers " + rule.getName().getValue() +
-                                     " one by one");
-    LayerRange range = *parseLayerRange(rule.getName());
-    for (int64_t layer = 1; layer <= layers; ++layer)
-      if (range.contains(layer))
-        choices[layer] = *parseRecompute(mode.getValue());
-  }
-  ArrayRef<int64_t> first = plan.getStages();
-  SmallVector<int64_t> counts;
-  std::optional<int64_t> most, fewest; // recomputed layers of stages; of stages that keep some
-  for (size_t stage = 0; stage < first.size(); ++stage) {
-    int64_t begin = std::max<int64_t>(first[stage], 1),
-            end = std::min(stage + 1 < first.size() ? first[stage + 1] : layers + 1, layers + 1);
-    int64_t count = 0;
-    while (begin + count < end && choices[begin + count] != Recompute::None)
-      ++count;
-    for (int64_t layer = begin; layer < end; ++layer) {
-      if ((layer < begin + count) != (choices[layer] != Recompute::None))
-        return llvm::createStringError(
-            llvm::formatv("the plan recomputes layer {0} and not those before it on its stage", layer).str());
-      if (choices[layer] != Recompute::None)
-        layout.recompute = choices[layer];
-    }
-    counts.push_back(count);
-    most = std::max(most.value_or(0), count);
-    if (begin + count < end)
-      fewest = std::min(fewest.value_or(count), count);
-  }
-  if (!fewest) // no stage keeps anything
-    return llvm::Error::success();
-  if (layout.recompute == Recompute::Selective)
-    return llvm::createStringError("the plan recomputes attention of some layers and not of others");
-  if (*fewest == *most)
-    layout.recomputedLayers = *most;
-  else
-    layout.stageRecomputedLayers.assign(counts.begin(), counts.end());
-  return llvm::Error::success();
-}
-
-llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs) {
-  ParallelLayout layout = inputs.base;
-  auto parts = [&](StringRef dimension) {
-    auto axes = plan.getDimensions().getAs<ArrayAttr>(dimension);
-    return axes ? plan.getGrid().product(axes) : 1;
-  };
-  layout.dp = parts("batch");
-  layout.tp = parts("ffn");
-  layout.cp = parts("sequence");
-  layout.contextKind = ContextKind::AllGather; // what attention does with a cut sequence
-  layout.pp = plan.getPipelineDevices();
-  layout.vp = plan.getVp();
-  if (!plan.getParameters().empty())
-    return llvm::createStringError("the plan cuts parameter '" + plan.getParameters().begin()->getName().getValue() +
-                                   "' on its own");
-  if (layout.dp * layout.cp * layout.tp != plan.getGrid().deviceCount() || parts("vocab") != layout.tp ||
-      parts("kv_heads") * parts("head_group") != layout.tp)
-    return llvm::createStringError(
-        llvm::formatv(
-            "the plan cuts batch {0} ways, sequence {1}, ffn {2}, vocab {3} and heads {4} on {5} ranks of a stage",
-            layout.dp, layout.cp, layout.tp, parts("vocab"), parts("kv_heads") * parts("head_group"),
-            plan.getGrid().deviceCount())
-            .str());
-  DictionaryAttr activations = activationCuts(plan);
-  int64_t sequenceParts = 1;
-  for (NamedAttribute entry : activations) {
-    int64_t cuts = plan.getGrid().product(cast<ArrayAttr>(entry.getValue()));
-    if (entry.getName() == "sequence")
-      sequenceParts = cuts;
-    else if (cuts > 1)
-      return llvm::createStringError("the plan cuts activations along '" + entry.getName().getValue() + "'");
-  }
-  int64_t stateParts = plan.getGrid().product(updateCuts(plan));
-  if ((sequenceParts > 1 && sequenceParts != layout.tp) || (stateParts > 1 && stateParts != layout.dataRanks()))
-    return llvm::createStringError(
-        llvm::formatv("the plan cuts activations {0} ways along the sequence and optimizer state {1} ways",
-                      sequenceParts, stateParts)
-            .str());
-  layout.sequenceParallel = sequenceParts > 1;
-  layout.zero = stateParts > 1;
-  layout.microBatch = inputs.job.globalBatch / (layout.dp * plan.getMicroBatches());
-  layout.schedule = plan.getSchedule().str();
-  if (llvm::Error error = recomputeOf(plan, inputs.model.layers, layout))
-    return std::move(error);
-  ArrayRef<int64_t> first = plan.getStages();
-  for (size_t stage = 0; first.size() > 1 && stage < first.size(); ++stage) {
-    int64_t begin = std::max<int64_t>(first[stage], 1);
-    int64_t end = std::max<int64_t>(stage + 1 < first.size() ? first[stage + 1] : inputs.model.layers + 1, 1);
-    layout.stageLayers.push_back(std::min(end, inputs.model.layers + 1) - std::min(begin, inputs.model.layers + 1));
-  }
-  return layout;
+llvm::Expected<ParallelLayout> degreesOf(PlanAttr plan, const PlanInputs &inputs) {
+  return layoutOfPlan(planSections(plan), presetModel(inputs.model, inputs.job), inputs.base);
 }
 
 } // namespace mlir::ppc

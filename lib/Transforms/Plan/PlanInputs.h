@@ -33,8 +33,8 @@ llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks);
 /// nothing. `precision`: the program's.
 std::string refusedPin(const TargetCapabilities &target, const PlanConstraints &constraints, Precision precision);
 
-/// The layout that a plan means. Errors: the plan cuts something that degrees of parallelism do not say.
-llvm::Expected<ParallelLayout> layoutOf(PlanAttr plan, const PlanInputs &inputs);
+/// The layout that expands to a plan, as layoutOfPlan gives it. Errors: the plan is not of degrees of parallelism.
+llvm::Expected<ParallelLayout> degreesOf(PlanAttr plan, const PlanInputs &inputs);
 
 } // namespace mlir::ppc
 

@@ -21,7 +21,7 @@ llvm::Expected<Ledger> planLedger(ModuleOp module, StringRef cluster) {
   llvm::Expected<PlanInputs> inputs = planInputs(module, cluster, ranks);
   if (!inputs)
     return inputs.takeError();
-  llvm::Expected<ParallelLayout> layout = layoutOf(plan, *inputs);
+  llvm::Expected<ParallelLayout> layout = degreesOf(plan, *inputs);
   if (!layout)
     return layout.takeError();
   return priceLedger(inputs->model, inputs->job, inputs->cluster, *layout, inputs->stack);

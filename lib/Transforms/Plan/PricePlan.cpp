@@ -58,7 +58,7 @@ llvm::Error PricePlanPass::price(PlanAttr plan) {
   if (!inputs)
     return inputs.takeError();
   RecomputeShares again = recomputeShares(getOperation(), plan);
-  llvm::Expected<ParallelLayout> layout = layoutOf(withoutNamedOps(plan), *inputs);
+  llvm::Expected<ParallelLayout> layout = degreesOf(withoutNamedOps(plan), *inputs);
   if (!layout)
     return layout.takeError();
   if (!again.empty()) {

@@ -39,10 +39,10 @@ struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
       return signalPassFailure();
     if (*byOp)
       return;
-    FailureOr<PlanDegrees> degrees = decide();
-    if (failed(degrees))
+    FailureOr<ParallelLayout> layout = decide();
+    if (failed(layout))
       return signalPassFailure();
-    FailureOr<PlanAttr> plan = buildPlan(getOperation(), *degrees, *capabilities);
+    FailureOr<PlanAttr> plan = buildPlan(getOperation(), *layout, *capabilities);
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
       return signalPassFailure();
     getOperation()->setAttr(attr::plan, *plan);
@@ -52,7 +52,7 @@ private:
   /// Whether the model is no transformer, or a file says how its ops are cut.
   FailureOr<bool> isPlannedByOp();
   LogicalResult searchOps();
-  FailureOr<PlanDegrees> decide();
+  FailureOr<ParallelLayout> decide();
   llvm::Error readPins(PlanConstraints &constraints);
   void explain(const PlanSearchResult &result);
   LogicalResult reportInfeasible(const PlanSearchResult &result);
@@ -178,7 +178,7 @@ LogicalResult SearchPlanPass::searchOps() {
   return success();
 }
 
-FailureOr<PlanDegrees> SearchPlanPass::decide() {
+FailureOr<ParallelLayout> SearchPlanPass::decide() {
   if (ranks < 1)
     return getOperation().emitError() << "ranks is " << ranks.getValue() << ", expected at least 1";
   llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks, *capabilities);
@@ -195,26 +195,10 @@ FailureOr<PlanDegrees> SearchPlanPass::decide() {
   if (result->plans.empty())
     return reportInfeasible(*result);
   explain(*result);
-  const ParallelLayout &best = result->plans.front().layout;
-  PlanDegrees degrees{best.dp,
-                      best.tp,
-                      best.pp,
-                      best.vp,
-                      best.microBatch,
-                      best.pp > 1 ? best.schedule : "1f1b",
-                      toString(best.recompute).str(),
-                      {},
-                      {}};
-  if (best.recompute == Recompute::Full && !best.stageRecomputedLayers.empty())
-    degrees.recomputedLayers.assign(best.stageRecomputedLayers.begin(), best.stageRecomputedLayers.end());
-  else if (best.recompute == Recompute::Full && best.recomputedLayers >= 0)
-    degrees.recomputedLayers.assign(best.pp * best.vp, best.recomputedLayers);
-  if (best.pp > 1)
-    degrees.layersPerStage.assign(best.stageLayers.begin(), best.stageLayers.end());
-  degrees.cp = best.cp;
-  degrees.sequenceParallel = best.sequenceParallel;
-  degrees.zero = best.zero;
-  return degrees;
+  ParallelLayout best = result->plans.front().layout;
+  if (best.pp == 1) // its one stage holds all layers
+    best.schedule = "1f1b", best.stageLayers.clear();
+  return best;
 }
 
 LogicalResult SearchPlanPass::reportInfeasible(const PlanSearchResult &result) {

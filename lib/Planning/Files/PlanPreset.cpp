@@ -1,0 +1,207 @@
+#include "ppc/Planning/Files/PlanPreset.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir::ppc;
+
+PresetModel mlir::ppc::presetModel(const ModelShape &model, const TrainingJob &job) {
+  PresetModel result{model.kvHeads, model.kvHeads ? model.heads / model.kvHeads : 0, model.layers, job.globalBatch};
+  if (model.latent) // each head has keys of its own
+    result.kvHeads = model.heads, result.headGroup = 0;
+  return result;
+}
+
+//===-- Expanding ---------------------------------------------------------===//
+
+static PlanSections::Axes addTensorAxes(const ParallelLayout &layout, const PresetModel &model, PlanSections &plan,
+                                        std::vector<PlanSections::DimensionCut> &heads) {
+  auto addAxis = [&](llvm::StringRef name, int64_t size) {
+    plan.grid.push_back({name.str(), size, defaultAxisRole(name)});
+  };
+  HeadCut cut = cutHeads(model.kvHeads, model.headGroup, layout.tp);
+  if (!model.kvHeads || cut.heads == 1 || cut.group == 1) {
+    addAxis("tp", layout.tp);
+    heads = {{model.kvHeads && cut.group > 1 ? "head_group" : "kv_heads", {"tp"}}};
+    return {"tp"};
+  }
+  addAxis("tp0", cut.heads);
+  addAxis("tp1", cut.group);
+  heads = {{"kv_heads", {"tp0"}}, {"head_group", {"tp1"}}};
+  return {"tp0", "tp1"};
+}
+
+/// The layers of a stage, first and last; none where it is larger.
+static std::pair<int64_t, int64_t> layersOf(llvm::ArrayRef<int64_t> firstLayers, size_t stage, int64_t layers) {
+  int64_t end = stage + 1 < firstLayers.size() ? firstLayers[stage + 1] : layers + 1;
+  return {std::max<int64_t>(firstLayers[stage], 1), std::min(end, layers + 1) - 1};
+}
+
+/// Layers that backward computes again, from the first layer of each stage on.
+static void expandRecompute(const ParallelLayout &layout, const PresetModel &model, PlanSections &plan) {
+  if (layout.recompute == Recompute::None)
+    return;
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    auto [first, last] = layersOf(plan.stages, stage, model.layers);
+    if (layout.recompute == Recompute::Full)
+      last = std::min(last, first + layout.recomputedOf(stage, last - first + 1) - 1);
+    if (first > last)
+      continue;
+    if (!ranges.empty() && ranges.back().second + 1 == first)
+      ranges.back().second = last;
+    else
+      ranges.emplace_back(first, last);
+  }
+  for (auto [first, last] : ranges)
+    plan.recompute.push_back({llvm::formatv("{0}-{1}", first, last).str(), toString(layout.recompute).str()});
+}
+
+PlanSections mlir::ppc::expandLayout(const ParallelLayout &layout, const PresetModel &model,
+                                     llvm::ArrayRef<int64_t> firstLayers) {
+  PlanSections plan;
+  plan.stages = firstLayers.vec();
+  plan.vp = layout.vp;
+  plan.schedule = layout.schedule;
+  plan.microBatches = model.globalBatch / (layout.dp * layout.microBatch);
+  PlanSections::Axes data{"dp"};
+  plan.grid.push_back({"dp", layout.dp, AxisRole::Data});
+  if (layout.cp > 1) {
+    plan.grid.push_back({"cp", layout.cp, AxisRole::Context});
+    data.push_back("cp");
+  }
+  std::vector<PlanSections::DimensionCut> heads;
+  PlanSections::Axes tensor = addTensorAxes(layout, model, plan, heads);
+  plan.dimensions = {{"batch", {"dp"}}, {"ffn", tensor}};
+  plan.dimensions.insert(plan.dimensions.end(), heads.begin(), heads.end());
+  if (layout.cp > 1)
+    plan.dimensions.push_back({"sequence", {"cp"}});
+  plan.dimensions.push_back({"vocab", tensor});
+  expandRecompute(layout, model, plan);
+  if (layout.sequenceParallel && layout.tp > 1)
+    plan.activations.push_back({"sequence", tensor});
+  if (layout.zero && layout.dataRanks() > 1)
+    plan.update = data;
+  return plan;
+}
+
+//===-- The other way -----------------------------------------------------===//
+
+static int64_t partsOf(const PlanSections &plan, const PlanSections::Axes &axes) {
+  int64_t parts = 1;
+  for (const PlanSections::Axis &axis : plan.grid)
+    if (llvm::is_contained(axes, axis.name))
+      parts *= axis.size;
+  return parts;
+}
+
+/// Into how many parts each thing is cut, by what people call it. Heads count as one: key-value heads and those of a
+/// group are cut alike by whoever says so, and each expansion has one way.
+static std::map<std::string, int64_t> allParts(const PlanSections &plan) {
+  std::map<std::string, int64_t> parts;
+  auto add = [&](const std::string &what, int64_t count) {
+    if (count > 1)
+      parts.try_emplace(what, 1).first->second *= count;
+  };
+  for (const PlanSections::DimensionCut &cut : plan.dimensions)
+    add(cut.dimension == "kv_heads" || cut.dimension == "head_group" ? "heads" : cut.dimension,
+        partsOf(plan, cut.axes));
+  for (const PlanSections::DimensionCut &cut : plan.activations)
+    add("activations along '" + cut.dimension + "'", partsOf(plan, cut.axes));
+  add("optimizer state", partsOf(plan, plan.update));
+  for (const PlanSections::Axis &axis : plan.grid)
+    add("the ranks of a stage", axis.size);
+  return parts;
+}
+
+/// The recomputation of a plan that treats all layers alike, or of each stage some first ones.
+static llvm::Error readRecompute(const PlanSections &plan, int64_t layers, ParallelLayout &layout) {
+  std::vector<Recompute> choices(size_t(layers) + 1, Recompute::None);
+  for (const PlanSections::RecomputedLayers &rule : plan.recompute) {
+    std::optional<Recompute> mode = parseRecompute(rule.what);
+    if (!mode)
+      return llvm::createStringError("the plan names the ops to recompute of layers " + rule.layers + " one by one");
+    auto [first, last] = llvm::StringRef(rule.layers).split('-');
+    int64_t from = 0, to = 0;
+    if (first.getAsInteger(10, from))
+      continue;
+    if (last.empty() || last.getAsInteger(10, to))
+      to = from;
+    for (int64_t layer = std::max<int64_t>(from, 1); layer <= std::min(to, layers); ++layer)
+      choices[size_t(layer)] = *mode;
+  }
+  llvm::SmallVector<int64_t> counts;
+  std::optional<int64_t> fewest; // of stages that keep some
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage) {
+    auto [first, last] = layersOf(plan.stages, stage, layers);
+    int64_t count = 0;
+    while (first + count <= last && choices[size_t(first + count)] != Recompute::None)
+      ++count;
+    for (int64_t layer = first; layer <= last; ++layer) {
+      if ((layer < first + count) != (choices[size_t(layer)] != Recompute::None))
+        return llvm::createStringError(
+            llvm::formatv("the plan recomputes layer {0} and not those before it on its stage", layer).str());
+      if (choices[size_t(layer)] != Recompute::None)
+        layout.recompute = choices[size_t(layer)];
+    }
+    counts.push_back(count);
+    if (first + count <= last)
+      fewest = std::min(fewest.value_or(count), count);
+  }
+  if (!fewest) // no stage keeps anything
+    return llvm::Error::success();
+  if (layout.recompute == Recompute::Selective)
+    return llvm::createStringError("the plan recomputes attention of some layers and not of others");
+  if (int64_t most = *llvm::max_element(counts); *fewest == most)
+    layout.recomputedLayers = most;
+  else
+    layout.stageRecomputedLayers.assign(counts.begin(), counts.end());
+  return llvm::Error::success();
+}
+
+llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan, const PresetModel &model,
+                                                       const ParallelLayout &base) {
+  if (!plan.parameters.empty())
+    return llvm::createStringError("the plan cuts parameter '" + plan.parameters.front().parameter + "' on its own");
+  std::map<std::string, int64_t> said = allParts(plan);
+  auto parts = [&](const std::string &what) {
+    auto it = said.find(what);
+    return it == said.end() ? int64_t(1) : it->second;
+  };
+  ParallelLayout layout = base;
+  layout.dp = parts("batch");
+  layout.tp = parts("ffn");
+  layout.cp = parts("sequence");
+  layout.contextKind = ContextKind::AllGather; // what attention does with a cut sequence
+  layout.vp = plan.vp;
+  layout.pp = int64_t(plan.stages.size()) / plan.vp;
+  layout.sequenceParallel = !plan.activations.empty() && parts("activations along 'sequence'") > 1;
+  layout.zero = parts("optimizer state") > 1;
+  layout.schedule = plan.schedule;
+  if (model.globalBatch % (layout.dp * plan.microBatches))
+    return llvm::createStringError(llvm::formatv("a batch of {0} is no multiple of {1} micro-batches on dp {2}",
+                                                 model.globalBatch, plan.microBatches, layout.dp)
+                                       .str());
+  layout.microBatch = model.globalBatch / (layout.dp * plan.microBatches);
+  if (llvm::Error error = readRecompute(plan, model.layers, layout))
+    return std::move(error);
+  for (size_t stage = 0; plan.stages.size() > 1 && stage < plan.stages.size(); ++stage) {
+    auto [first, last] = layersOf(plan.stages, stage, model.layers);
+    layout.stageLayers.push_back(std::max<int64_t>(0, last - first + 1));
+  }
+  std::map<std::string, int64_t> expanded = allParts(expandLayout(layout, model, plan.stages));
+  std::set<std::string> all;
+  for (const auto &side : {said, expanded})
+    for (const auto &[what, count] : side)
+      all.insert(what);
+  for (const std::string &what : all)
+    if (int64_t other = expanded.count(what) ? expanded[what] : 1; parts(what) != other)
+      return llvm::createStringError(
+          llvm::formatv("the plan cuts {0} into {1} parts, where dp {2}, tp {3}, cp {4} would cut it into {5}", what,
+                        parts(what), layout.dp, layout.tp, layout.cp, other)
+              .str());
+  return layout;
+}
