@@ -73,7 +73,7 @@ struct Announced {
 
 // Returns when the request has ended. Streams get on meanwhile. When that was.
 double waitFor(RankContext &context, Transport::Request request) {
-  if (!context.listener) {
+  if (!context.listener || !context.transport.waitBlocks()) {
     context.transport.wait(request);
     return 0;
   }

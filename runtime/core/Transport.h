@@ -65,6 +65,8 @@ public:
   virtual bool test(Request request) = 0;
   // Returns when it has ended. While it waits, all outstanding requests of this rank get on.
   virtual void wait(Request request) = 0;
+  // Whether wait() does so; else it returns at once, and what the rank issues on its device afterwards waits.
+  virtual bool waitBlocks() const { return true; }
   // Lets all outstanding requests get on, and returns when one of them has ended since waitAny() said so of it, or when
   // now() has reached `deadline`; `never` waits for a request, of which there must be one then.
   virtual void waitAny(double deadline) = 0;

@@ -29,6 +29,7 @@ public:
   Request startReceive(int source, MessageKey key, void *bytes, int64_t size) override;
   bool test(Request request) override;
   void wait(Request request) override;
+  bool waitBlocks() const override { return false; }
   void waitAny(double deadline) override;
   int64_t clockOffset() override { return staged.clockOffset(); }
 
