@@ -24,6 +24,7 @@ NOT_RUN = {
     "builds everything": "check.sh has just done so",
     "takes minutes": "run by hand before a release",
     "needs a machine that does nothing else": "bodies that end late end the run; test/Runtime emulates",
+    "needs a GPU": "test/Target/Cuda/gpu-check.test runs such commands on the stand-in",
     "needs mpirun": "test/Integration/mpi.test runs such commands where mpirun is installed",
     "downloads a framework": "the golden files in the tree are its result",
 }

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Tries the programs of this folder on the GPUs of this machine (tools/dev/gpu-check/pack.py has made it).
+
+    run.py [-o FILE] [--without-large]
+
+Each small program is trained, and its losses are compared with those of the same program for hosts. Then steps of the large model are
+timed, beside PyTorch where that is installed with CUDA. The table comes last, and goes to FILE as JSON (results.json here). Needs the
+driver, cuBLASLt (of a toolkit, or of PyTorch's packages) and Python, nothing else.
+"""
+import argparse
+import glob
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+
+def environment():
+    """Own libraries first, then those that the system and PyTorch's packages have."""
+    folders = [os.path.join(HERE, "lib"), *os.environ.get("LD_LIBRARY_PATH", "").split(":"), "/usr/local/cuda/lib64"]
+    for path in sys.path:
+        folders += glob.glob(os.path.join(path, "nvidia/*/lib"))
+    return {**os.environ, "LD_LIBRARY_PATH": ":".join(folder for folder in folders if folder)}
+
+
+def machine():
+    """The chip and the driver, in words."""
+    try:
+        done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True, text=True, timeout=30)
+        return sorted(set(done.stdout.strip().splitlines())) if done.returncode == 0 else ["nvidia-smi: " + done.stderr.strip()]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [f"nvidia-smi: {error}"]
+
+
+def train(name, steps, *options):
+    """The lines of --log, or what was said in the place of them."""
+    log = os.path.join(HERE, name + ".log")
+    if os.path.exists(log):
+        os.remove(log)
+    command = [os.path.join(HERE, name), "--steps", str(steps), "--log", log, "--quiet", "--share-devices", *options]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=environment())
+    except subprocess.TimeoutExpired:
+        return "not done after 240 s"
+    if done.returncode:
+        return done.stderr.strip() or f"exit status {done.returncode}"
+    with open(log) as file:
+        return [json.loads(line) for line in file]
+
+
+def compare(name, row, steps):
+    start = time.monotonic()
+    lines = train(name, steps, "--data", os.path.join(HERE, "text"), "--lr", "3e-3", "--seed", "1")
+    result = {"name": name, "seconds": round(time.monotonic() - start, 1)}
+    if isinstance(lines, str):
+        return {**result, "ok": False, "said": lines}
+    differences = [abs(line["loss"] - wanted) / abs(wanted) for line, wanted in zip(lines, row["losses"])]
+    complete = len(differences) == len(row["losses"])
+    return {**result, "ok": complete and max(differences) <= row["tolerance"], "difference": max(differences), "tolerance": row["tolerance"]}
+
+
+def flops_of_token(config, sequence):
+    """6 N + 12 L H Q T / 2: of products, and of attention over half of the keys."""
+    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    layer = hidden * hidden * (2 + 2 * config["num_key_value_heads"] / heads) + 3 * hidden * config["intermediate_size"]
+    return 6 * (config["num_hidden_layers"] * layer + hidden * config["vocab_size"]) + 6 * config["num_hidden_layers"] * hidden * sequence
+
+
+def time_large(large):
+    lines = train("large", 12, "--synthetic")
+    if isinstance(lines, str):
+        return {"ok": False, "said": lines}
+    seconds = statistics.median(line["step_time_s"] for line in lines[2:])
+    tokens = large["global-batch"] * large["seq-len"]
+    result = {"ok": True, "ms": 1e3 * seconds, "tokens_per_s": tokens / seconds,
+              "tflops": flops_of_token(large["config"], large["seq-len"]) * tokens / seconds / 1e12}
+    try:
+        done = subprocess.run([sys.executable, os.path.join(HERE, "torch_step.py"), os.path.join(HERE, "facts.json")], capture_output=True,
+                              text=True, timeout=240)
+        result["torch"] = json.loads(done.stdout) if done.returncode == 0 else {"said": done.stderr.strip().splitlines()[-1:]}
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        result["torch"] = {"said": str(error)}
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", dest="output", default=os.path.join(HERE, "results.json"))
+    parser.add_argument("--without-large", action="store_true")
+    arguments = parser.parse_args()
+    with open(os.path.join(HERE, "facts.json")) as file:
+        facts = json.load(file)
+    results = {"machine": machine(), "date": time.strftime("%Y-%m-%d"), "rows": []}
+    for name, row in facts["rows"].items():
+        results["rows"].append(compare(name, row, facts["steps"]))
+        print(f"{name} done", file=sys.stderr, flush=True)
+    if "large" in facts and not arguments.without_large:
+        results["large"] = time_large(facts["large"])
+    with open(arguments.output, "w") as file:
+        json.dump(results, file, indent=1)
+    print(f"# {'; '.join(results['machine'])}; {results['date']}")
+    for row in results["rows"]:
+        what = f"losses differ by {row['difference']:.1e} of {row['tolerance']:.0e}" if "difference" in row else row["said"].splitlines()[-1]
+        print(f"{row['name']:20} {'ok' if row['ok'] else 'WRONG':6} {row['seconds']:6.1f} s  {what}")
+    if large := results.get("large"):
+        print(f"1.1B LLaMA, bf16, 8 x 2048 tokens: {large['ms']:.0f} ms per step, {large['tokens_per_s']:.0f} tokens/s, {large['tflops']:.0f} TFLOP/s"
+              if large["ok"] else f"1.1B LLaMA: {large['said']}")
+        if torch := large.get("torch"):
+            print(f"the same in PyTorch {torch['version']}: {torch['ms']:.0f} ms per step" if "ms" in torch else f"PyTorch: {torch['said']}")
+    good = sum(row["ok"] for row in results["rows"])
+    print(f"{good} of {len(results['rows'])} programs train as on a host")
+    return good != len(results["rows"]) or not results.get("large", {"ok": True})["ok"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
