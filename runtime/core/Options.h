@@ -48,6 +48,7 @@ struct Options {
   double slowRankAfter = 6; // seconds
   int64_t threads = 0;      // 0: cores / ranks
   bool shareDevices = false;
+  std::string launches = "graphs"; // or "plain"
   bool quiet = false;
   bool showPlan = false;
   bool checkMachine = false;

@@ -33,53 +33,95 @@ Bodies::Bodies(CudaDevice &cuda, const ppcrt_program &program, const Manifest &m
 }
 
 Bodies::~Bodies() {
+  for (const auto &[key, recorded] : graphs)
+    for (const Recorded::Step &step : recorded.steps)
+      if (step.graph)
+        cuda.driver.graphInstanceDestroy(step.graph);
   for (Address constant : constants)
     cuda.free(constant);
 }
 
 void Bodies::run(RankContext &context, size_t number, void **buffers) {
-  Arguments arguments;
+  std::pair<size_t, Arguments> key(number, {});
   for (size_t i = 0; i < device.routines[number].buffers.size(); ++i)
-    arguments.push_back(reinterpret_cast<Address>(buffers[i]));
-  runBody({context, false}, bodyOf[number], arguments);
+    key.second.push_back(reinterpret_cast<Address>(buffers[i]));
+  cuda.issuing(&code.bodies[size_t(bodyOf[number])].name);
+  if (auto recorded = graphs.find(key); recorded != graphs.end())
+    return runRecorded(context, recorded->second);
+  Run run{context, Mode::Run, {}};
+  runBody(run, bodyOf[number], key.second);
+}
+
+Bodies::Arguments Bodies::argumentsOf(size_t routine, const DeviceMemory &memory, int64_t microBatch) const {
+  Arguments arguments;
+  for (int buffer : device.routines[routine].buffers)
+    arguments.push_back(reinterpret_cast<Address>(memory.address(device.buffers[size_t(buffer)].start(microBatch))));
+  return arguments;
 }
 
 void Bodies::rehearse(RankContext &context, const DeviceMemory &memory) {
-  for (size_t number = 0; number < device.routines.size(); ++number) {
-    Arguments arguments;
-    for (int buffer : device.routines[number].buffers)
-      arguments.push_back(reinterpret_cast<Address>(memory.address(device.buffers[size_t(buffer)].offset)));
-    runBody({context, true}, bodyOf[number], arguments);
-  }
+  Run run{context, Mode::Rehearse, {}};
+  for (size_t number = 0; number < device.routines.size(); ++number)
+    runBody(run, bodyOf[number], argumentsOf(number, memory, 0));
   cuda.finish();
 }
 
-void Bodies::runBody(const Run &run, int number, const Arguments &arguments) {
-  const Body &body = code.bodies[size_t(number)];
-  std::vector<int64_t> requests(size_t(body.tokens), -1);
-  for (size_t i = 0; i < body.operations.size(); ++i) {
-    const BodyOperation &operation = body.operations[i];
-    cuda.issuing(&body.name);
-    if (const auto *launch = std::get_if<KernelLaunch>(&operation))
-      perform(run, *launch, arguments);
-    else if (const auto *product = std::get_if<MatrixProduct>(&operation))
-      products.run(numberOf[size_t(number)][i], at(product->a, arguments), at(product->b, arguments),
-                   at(product->c, arguments));
-    else if (const auto *call = std::get_if<BodyCall>(&operation))
-      perform(run, *call, arguments);
-    else if (run.rehearses)
-      continue;
-    else if (const auto *collective = std::get_if<BodyExchange>(&operation))
-      exchange(run.context, *collective, arguments, requests);
-    else if (const auto *wait = std::get_if<BodyWait>(&operation))
-      ppcrt_wait(&run.context, std::exchange(requests[size_t(wait->token)], -1));
-    else
-      ppcrt_reach(&run.context, std::get<BodyReach>(operation).entry);
-  }
+void Bodies::makeGraphs(RankContext &context, const DeviceMemory &memory, int64_t microBatches) {
+  for (size_t number = 0; number < device.routines.size(); ++number)
+    for (int64_t microBatch = 0; microBatch < microBatches; ++microBatch) {
+      Arguments arguments = argumentsOf(number, memory, microBatch);
+      auto [found, isNew] = graphs.try_emplace({number, arguments});
+      if (!isNew)
+        continue;
+      Run run{context, Mode::Record, {}, &found->second};
+      runBody(run, bodyOf[number], arguments);
+      closeGraph(found->second);
+    }
 }
 
-void Bodies::perform(const Run &run, const KernelLaunch &launch, const Arguments &arguments) {
-  if (run.rehearses)
+void Bodies::closeGraph(Recorded &recorded) {
+  if (isGraphOpen)
+    recorded.steps.push_back({cuda.endGraph(), nullptr, {}, 0});
+  isGraphOpen = false;
+}
+
+void Bodies::runRecorded(RankContext &context, const Recorded &recorded) {
+  Run run{context, Mode::Run, std::vector<int64_t>(recorded.tokens, -1)};
+  for (const Recorded::Step &step : recorded.steps)
+    if (step.graph)
+      cuda.launch(step.graph);
+    else
+      communicate(run, *step.operation, step.arguments, step.firstToken);
+}
+
+void Bodies::runBody(Run &run, int number, const Arguments &arguments) {
+  const Body &body = code.bodies[size_t(number)];
+  size_t firstToken = run.recorded ? std::exchange(run.recorded->tokens, run.recorded->tokens + size_t(body.tokens))
+                                   : run.requests.size();
+  run.requests.resize(firstToken + size_t(body.tokens), -1);
+  for (size_t i = 0; i < body.operations.size(); ++i) {
+    const BodyOperation &operation = body.operations[i];
+    const auto *kernel = std::get_if<KernelLaunch>(&operation);
+    const auto *product = std::get_if<MatrixProduct>(&operation);
+    cuda.issuing(&body.name);
+    if ((kernel || product) && run.recorded && !std::exchange(isGraphOpen, true))
+      cuda.beginGraph();
+    if (kernel)
+      launch(run, *kernel, arguments);
+    else if (product)
+      products.run(numberOf[size_t(number)][i], at(product->a, arguments), at(product->b, arguments),
+                   at(product->c, arguments));
+    else if (const auto *inner = std::get_if<BodyCall>(&operation))
+      call(run, *inner, arguments);
+    else
+      communicate(run, operation, arguments, firstToken);
+  }
+  if (!run.recorded)
+    run.requests.resize(firstToken);
+}
+
+void Bodies::launch(const Run &run, const KernelLaunch &launch, const Arguments &arguments) {
+  if (run.mode == Mode::Rehearse)
     return;
   values.clear();
   for (const KernelOperand &operand : launch.operands)
@@ -91,20 +133,35 @@ void Bodies::perform(const Run &run, const KernelLaunch &launch, const Arguments
   kernels.launch(launch.kernel, parameters.data());
 }
 
-void Bodies::perform(const Run &run, const BodyCall &call, const Arguments &arguments) {
+void Bodies::call(Run &run, const BodyCall &call, const Arguments &arguments) {
   Arguments inner;
   for (const CodePlace &place : call.arguments)
     inner.push_back(at(place, arguments));
   runBody(run, call.body, inner);
 }
 
+void Bodies::communicate(Run &run, const BodyOperation &operation, const Arguments &arguments, size_t firstToken) {
+  if (run.mode == Mode::Rehearse)
+    return;
+  if (run.mode == Mode::Record) {
+    closeGraph(*run.recorded);
+    run.recorded->steps.push_back({nullptr, &operation, arguments, firstToken});
+    return;
+  }
+  int64_t none = -1;
+  if (const auto *call = std::get_if<BodyExchange>(&operation))
+    exchange(run.context, *call, arguments, call->token < 0 ? none : run.requests[firstToken + size_t(call->token)]);
+  else if (const auto *wait = std::get_if<BodyWait>(&operation))
+    ppcrt_wait(&run.context, std::exchange(run.requests[firstToken + size_t(wait->token)], -1));
+  else
+    ppcrt_reach(&run.context, std::get<BodyReach>(operation).entry);
+}
+
 // Transports take addresses of the device.
-void Bodies::exchange(RankContext &context, const BodyExchange &call, const Arguments &arguments,
-                      std::vector<int64_t> &requests) {
+void Bodies::exchange(RankContext &context, const BodyExchange &call, const Arguments &arguments, int64_t &request) {
   auto *in = reinterpret_cast<void *>(at(call.in, arguments)), *out = reinterpret_cast<void *>(at(call.out, arguments));
   bool begins = call.token >= 0;
   int type = int(call.type), kind = int(call.reduction);
-  int64_t request = -1;
   switch (call.kind) {
   case CollectiveKind::AllReduce:
     begins ? void(request = ppcrt_all_reduce_start(&context, call.group, out, call.count, type, kind))
@@ -126,8 +183,6 @@ void Bodies::exchange(RankContext &context, const BodyExchange &call, const Argu
     begins ? void(request = ppcrt_permute_start(&context, call.group, in, out, call.count, type, call.shift))
            : ppcrt_permute(&context, call.group, in, out, call.count, type, call.shift);
   }
-  if (begins)
-    requests[size_t(call.token)] = request;
 }
 
 } // namespace ppcrt::cuda

@@ -7,7 +7,9 @@
 #include "runtime/cuda/Kernels.h"
 #include "runtime/cuda/Products.h"
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ppcrt::cuda {
@@ -25,19 +27,41 @@ public:
   // The products alone of all routines, on an arena of zeros, which stays one: what libraries put off until their first
   // call is done before the first step.
   void rehearse(RankContext &context, const DeviceMemory &memory);
+  // Makes graphs of all routines on the buffers of each of the micro-batches, of which those share one whose slots are
+  // the same; run() then launches these.
+  void makeGraphs(RankContext &context, const DeviceMemory &memory, int64_t microBatches);
 
 private:
-  struct Run {
-    RankContext &context;
-    bool rehearses;
-  };
   using Arguments = std::vector<Address>;
 
-  void runBody(const Run &run, int number, const Arguments &arguments);
-  void perform(const Run &run, const KernelLaunch &launch, const Arguments &arguments);
-  void perform(const Run &run, const BodyCall &call, const Arguments &arguments);
-  void exchange(RankContext &context, const BodyExchange &exchange, const Arguments &arguments,
-                std::vector<int64_t> &requests);
+  // A routine on certain buffers: graphs of what lies between its communication, and that.
+  struct Recorded {
+    struct Step {
+      GraphInstanceHandle *graph;     // or null:
+      const BodyOperation *operation; // with what its body was called with
+      Arguments arguments;
+      size_t firstToken;
+    };
+    std::vector<Step> steps;
+    size_t tokens = 0;
+  };
+
+  enum class Mode { Run, Rehearse, Record };
+  struct Run {
+    RankContext &context;
+    Mode mode;
+    std::vector<int64_t> requests; // [token] of all bodies that are under way
+    Recorded *recorded = nullptr;
+  };
+
+  Arguments argumentsOf(size_t routine, const DeviceMemory &memory, int64_t microBatch) const;
+  void runBody(Run &run, int number, const Arguments &arguments);
+  void launch(const Run &run, const KernelLaunch &launch, const Arguments &arguments);
+  void call(Run &run, const BodyCall &call, const Arguments &arguments);
+  void communicate(Run &run, const BodyOperation &operation, const Arguments &arguments, size_t firstToken);
+  void exchange(RankContext &context, const BodyExchange &exchange, const Arguments &arguments, int64_t &request);
+  void runRecorded(RankContext &context, const Recorded &recorded);
+  void closeGraph(Recorded &recorded);
   Address at(const CodePlace &place, const Arguments &arguments) const {
     return (place.isConstant ? constants : arguments)[size_t(place.number)] + Address(place.bytes);
   }
@@ -48,10 +72,12 @@ private:
   Kernels kernels;
   Products products;
   std::vector<Address> constants;
-  std::vector<int> bodyOf;                // [routine]
-  std::vector<std::vector<int>> numberOf; // [body][operation]: of a product in `products`
-  std::vector<uint64_t> values;           // of the operands of a launch
-  std::vector<void *> parameters;         // their addresses
+  std::vector<int> bodyOf;                                 // [routine]
+  std::vector<std::vector<int>> numberOf;                  // [body][operation]: of a product in `products`
+  std::map<std::pair<size_t, Arguments>, Recorded> graphs; // by routine and its buffers
+  bool isGraphOpen = false;
+  std::vector<uint64_t> values;   // of the operands of a launch
+  std::vector<void *> parameters; // their addresses
 };
 
 } // namespace ppcrt::cuda

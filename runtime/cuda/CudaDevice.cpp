@@ -40,6 +40,21 @@ EventHandle *CudaDevice::addEvent() {
   return event;
 }
 
+void CudaDevice::beginGraph() {
+  constexpr int ofThisThread = 1;
+  check(driver.beginCapture(stream, ofThisThread), "cuStreamBeginCapture");
+}
+
+GraphInstanceHandle *CudaDevice::endGraph() {
+  GraphHandle *graph = nullptr;
+  GraphInstanceHandle *instance = nullptr;
+  check(driver.endCapture(stream, &graph), "cuStreamEndCapture");
+  Status status = driver.graphInstantiate(&instance, graph, 0);
+  driver.graphDestroy(graph);
+  check(status, "cuGraphInstantiate");
+  return instance;
+}
+
 void CudaDevice::check(Status status, const char *what) const {
   if (status == success)
     return;

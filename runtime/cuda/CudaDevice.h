@@ -47,6 +47,11 @@ public:
     check(driver.streamWaitEvent(waits, event, 0), "cuStreamWaitEvent");
   }
 
+  // What is launched and multiplied in between is not done, but becomes a graph, which the caller destroys.
+  void beginGraph();
+  GraphInstanceHandle *endGraph();
+  void launch(GraphInstanceHandle *graph) { check(driver.graphLaunch(graph, stream), "cuGraphLaunch"); }
+
   // The body whose operations are issued now, for messages: of a fault the driver says only later that there was one.
   // Borrowed; null: none.
   void issuing(const std::string *body) { current = body ? body : current; }

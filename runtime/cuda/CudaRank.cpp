@@ -15,15 +15,17 @@ static std::unique_ptr<Communicators> makeCommunicators(CudaDevice &device, cons
 }
 
 CudaRank::CudaRank(const ppcrt_program &program, const Manifest &manifest, Transport &host, std::byte *mirror,
-                   int index, bool share)
+                   int index, CudaUse use)
     : device(driver, index % driver.deviceCount()),
-      communicators(makeCommunicators(device, manifest, host, mirror, share)),
+      communicators(makeCommunicators(device, manifest, host, mirror, use.sharesDevices)),
       bodies(device, program, manifest, manifest.deviceOf(host.rank())),
       arena(device, manifest.deviceOf(host.rank()).arenaBytes), staged(host, arena, mirror) {
   if (communicators)
     connected.emplace(device, *communicators, arena, staged);
   RankContext context(transport());
   bodies.rehearse(context, arena);
+  if (use.makesGraphs)
+    bodies.makeGraphs(context, arena, manifest.microBatches);
 }
 
 void checkDevices(const ppcrt_program &program, const std::vector<int64_t> &arenaBytes, bool mayShare) {

@@ -11,15 +11,20 @@
 
 namespace ppcrt::cuda {
 
+struct CudaUse {
+  bool sharesDevices; // several ranks may use one GPU, and communicate through memory of the host
+  bool makesGraphs;   // of routines, before the first step; false: each operation is issued by itself
+};
+
 class CudaRank {
 public:
   // The rank of `host`, which is number `index` of those on this machine: they take its GPUs in turns. `mirror` is
   // memory of the host as long as the arena and a page, which `host` can send from. Everything is borrowed. Throws
   // InputError.
   CudaRank(const ppcrt_program &program, const Manifest &manifest, Transport &host, std::byte *mirror, int index,
-           bool share);
+           CudaUse use);
 
-  // NCCL, where ranks do not `share` GPUs; else memory of the host.
+  // NCCL, where ranks do not share GPUs; else memory of the host.
   Transport &transport() { return connected ? static_cast<Transport &>(*connected) : staged; }
   DeviceMemory &memory() { return arena; }
   RoutineCode &code() { return bodies; }

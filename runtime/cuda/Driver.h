@@ -15,6 +15,8 @@ struct StreamHandle;
 struct ModuleHandle;
 struct FunctionHandle;
 struct EventHandle;
+struct GraphHandle;
+struct GraphInstanceHandle;
 
 // Attributes of devices and functions, and errors that are told apart.
 inline constexpr int computeCapabilityMajor = 75, computeCapabilityMinor = 76;
@@ -51,6 +53,13 @@ inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100, notReady =
   ENTRY(eventDestroy, cuEventDestroy_v2, (EventHandle * event))                                                        \
   ENTRY(streamDestroy, cuStreamDestroy_v2, (StreamHandle * stream))                                                    \
   ENTRY(streamSynchronize, cuStreamSynchronize, (StreamHandle * stream))                                               \
+  ENTRY(beginCapture, cuStreamBeginCapture_v2, (StreamHandle * stream, int mode))                                      \
+  ENTRY(endCapture, cuStreamEndCapture, (StreamHandle * stream, GraphHandle * *graph))                                 \
+  ENTRY(graphInstantiate, cuGraphInstantiateWithFlags,                                                                 \
+        (GraphInstanceHandle * *instance, GraphHandle * graph, unsigned long long flags))                              \
+  ENTRY(graphLaunch, cuGraphLaunch, (GraphInstanceHandle * instance, StreamHandle * stream))                           \
+  ENTRY(graphDestroy, cuGraphDestroy, (GraphHandle * graph))                                                           \
+  ENTRY(graphInstanceDestroy, cuGraphExecDestroy, (GraphInstanceHandle * instance))                                    \
   ENTRY(moduleLoadData, cuModuleLoadData, (ModuleHandle * *module, const void *image))                                 \
   ENTRY(moduleUnload, cuModuleUnload, (ModuleHandle * module))                                                         \
   ENTRY(moduleGetFunction, cuModuleGetFunction, (FunctionHandle * *function, ModuleHandle * module, const char *name)) \

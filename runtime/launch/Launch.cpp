@@ -47,8 +47,9 @@ void saveTokens(const Options &options, const Manifest &manifest) {
 void checkTarget(const Manifest &manifest, const Options &options) {
   if (manifest.target == Target::Cuda && !options.emulate.empty())
     throw InputError("--emulate holds the routines of processors to times, and this program is for GPUs");
-  if (manifest.target != Target::Cuda && options.shareDevices)
-    throw InputError("--share-devices: this program is for no GPU: leave the option out");
+  for (const char *name : {"--share-devices", "--launches"})
+    if (manifest.target != Target::Cuda && options.isGiven(name))
+      throw InputError(format("%s: this program is for no GPU: leave the option out", name));
 }
 
 int start(const ppcrt_program &program, int argc, char **argv, const std::optional<RankEnvironment> &environment) {

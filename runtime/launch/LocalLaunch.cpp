@@ -52,7 +52,7 @@ void checkMemory(const LocalWorldShape &shape) {
 }
 
 int runRank(const ppcrt_program &program, const Manifest &manifest, Training &training, LocalWorld &world, int rank,
-            int threads, bool shareDevices) {
+            int threads, const Options &options) {
   RankStatus &status = world.status(rank);
   setFatalMessageBuffer(status.message, sizeof status.message);
   try {
@@ -61,7 +61,8 @@ int runRank(const ppcrt_program &program, const Manifest &manifest, Training &tr
       prctl(PR_SET_TIMERSLACK, 1000UL); // nanoseconds: sleep until deadlines, and not 50 us longer
     LocalTransport transport(world, rank, world.rankCount() <= availableCores());
     if (manifest.target == Target::Cuda) {
-      cuda::CudaRank gpu(program, manifest, transport, world.arena(rank), rank, shareDevices);
+      cuda::CudaRank gpu(program, manifest, transport, world.arena(rank), rank,
+                         {options.shareDevices, options.launches == "graphs"});
       training.run(gpu.transport(), gpu.memory(), gpu.code(), status);
     } else {
       const Device &device = manifest.deviceOf(rank);
@@ -137,9 +138,7 @@ int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Op
   LocalWorld world(shape);
   LaunchedRanks ranks;
   ranks.count = world.rankCount();
-  ranks.body = [&](int rank) {
-    return runRank(program, manifest, training, world, rank, threads, options.shareDevices);
-  };
+  ranks.body = [&](int rank) { return runRank(program, manifest, training, world, rank, threads, options); };
   ranks.describe = [&](int rank) {
     int64_t step = world.status(rank).step;
     return manifest.grid.describe(rank) + (step ? format(" in step %lld", (long long)step) : "");

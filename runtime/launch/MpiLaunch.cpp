@@ -203,7 +203,8 @@ private:
     try {
       if (manifest.target == Target::Cuda) {
         auto index = std::find(neighbours.begin(), neighbours.end(), rank) - neighbours.begin();
-        cuda::CudaRank gpu(program, manifest, transport, arena.data(), int(index), options.shareDevices);
+        cuda::CudaRank gpu(program, manifest, transport, arena.data(), int(index),
+                           {options.shareDevices, options.launches == "graphs"});
         training.run(gpu.transport(), gpu.memory(), gpu.code(), running.progress);
       } else {
         HostMemory memory(arena.data(), device.arenaBytes);

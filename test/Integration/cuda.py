@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains programs for GPUs on a stand-in of a GPU, which executes their final PTX, and compares them with programs for this machine.
 
-    cuda.py --build BUILD [--steps N] [--seed N] [--links host|nccl] [--jobs N] [ROW...]
+    cuda.py --build BUILD [--steps N] [--seed N] [--links host|nccl] [--launches graphs|plain] [--jobs N] [ROW...]
 
 Of every row the program of --target cuda must have the losses of that of --target host in each step, within TOLERANCE (relative), and
 nothing may be done in a step that has to be done before it (test/CudaStandIn/Driver). --seed draws the order in which the stand-in does
@@ -74,7 +74,7 @@ def losses(program, text, steps, *options, **environment):
         return [float(line) for line in file]
 
 
-def difference(build, scratch, name, steps, seed, links):
+def difference(build, scratch, name, steps, seed, links, launches):
     """The largest relative difference of a loss, and what training took."""
     family, layout, precision = ROWS[name]
     options = [*SHAPE, *layout, "--precision", precision]
@@ -84,7 +84,8 @@ def difference(build, scratch, name, steps, seed, links):
         program = os.path.join(scratch, f"{name}-{target}")
         programs.compile_model(build, configuration(scratch, family), [*options, "--target", target], program)
         start = time.monotonic()
-        trained[target] = losses(program, text, steps, *(["--share-devices"] if target == "cuda" and links == "host" else []),
+        trained[target] = losses(program, text, steps, *(["--launches", launches] if target == "cuda" else []),
+                                 *(["--share-devices"] if target == "cuda" and links == "host" else []),
                                  env=standing_in(build, seed, 8 if links == "nccl" else 1))
         seconds = time.monotonic() - start
     pairs = list(zip(trained["host"], trained["cuda"]))
@@ -100,6 +101,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the order in which the stand-in does things")
     parser.add_argument("--links", choices=["host", "nccl"], default="host",
                         help="ranks share a GPU and communicate through the host (default), or have one each and a stand-in of NCCL")
+    parser.add_argument("--launches", choices=["graphs", "plain"], default="graphs", help="as programs take it")
     parser.add_argument("--jobs", type=int, default=2, help="programs run at a time")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
@@ -111,7 +113,8 @@ def main():
         with open(os.path.join(scratch, "text"), "wb") as file:
             file.write(programs.english(20000))
         build = os.path.realpath(arguments.build)
-        runs = [(name, pool.submit(difference, build, scratch, name, arguments.steps, arguments.seed, arguments.links)) for name in names]
+        runs = [(name, pool.submit(difference, build, scratch, name, arguments.steps, arguments.seed, arguments.links,
+                                   arguments.launches)) for name in names]
         for name, future in runs:
             try:
                 largest, seconds = future.result()

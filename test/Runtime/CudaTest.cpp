@@ -338,7 +338,7 @@ json smallManifest(const json &operations) {
 // What rank `number` of two finds wrong after it has run a body of these operations once, by `look` at what it then has
 // in the buffer.
 using Look = std::function<std::string(const std::vector<float> &values, int rank)>;
-void runRank(LocalWorld &world, int number, const char *operations, bool shares, const Look &look) {
+void runRank(LocalWorld &world, int number, const char *operations, bool shares, bool graphs, const Look &look) {
   std::string text = smallManifest(json::parse(operations)).dump();
   std::vector<float> ones(32, 1);
   ppcrt_image image{"sm_80", PPCRT_PTX, ptx, std::strlen(ptx)};
@@ -347,7 +347,7 @@ void runRank(LocalWorld &world, int number, const char *operations, bool shares,
   Manifest manifest = parseManifest(text);
   checkEntries(manifest, program);
   LocalTransport transport(world, number);
-  CudaRank gpu(program, manifest, transport, world.arena(number), number, shares);
+  CudaRank gpu(program, manifest, transport, world.arena(number), number, {shares, graphs});
   RankContext context(gpu.transport());
   std::vector<void *> buffers = {gpu.memory().address(0), gpu.memory().address(128)};
   gpu.code().run(context, 0, buffers.data());
@@ -358,19 +358,20 @@ void runRank(LocalWorld &world, int number, const char *operations, bool shares,
 }
 
 // What is wrong in the first of two ranks, or that something is in the second, each in a process of its own.
-std::string runSmall(const char *operations, bool shares, const Look &look, const char *ofSecond = nullptr) {
+std::string runSmall(const char *operations, bool shares, bool graphs, const Look &look,
+                     const char *ofSecond = nullptr) {
   std::string text = smallManifest(json::parse(operations)).dump();
   LocalWorld world(worldShape(parseManifest(text)));
   return onStandIn([&] {
     pid_t child = fork();
     if (child == 0) {
       std::string problem =
-          problemInProcess([&] { runRank(world, 1, ofSecond ? ofSecond : operations, shares, look); });
+          problemInProcess([&] { runRank(world, 1, ofSecond ? ofSecond : operations, shares, graphs, look); });
       _exit(problem.empty() ? 0 : 1);
     }
     int status = 0;
     try {
-      runRank(world, 0, operations, shares, look);
+      runRank(world, 0, operations, shares, graphs, look);
     } catch (...) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
@@ -389,22 +390,27 @@ std::string expectAll(const std::vector<float> &values, float value) {
   return "";
 }
 
-// Whether ranks share a GPU, or have one each and NCCL.
-class BodiesTest : public ::testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Links, BodiesTest, ::testing::Bool(), [](const ::testing::TestParamInfo<bool> &info) {
-  return std::string(info.param ? "Host" : "Nccl");
-});
+// Whether ranks share a GPU, or have one each and NCCL; and whether routines are graphs.
+class BodiesTest : public ::testing::TestWithParam<std::tuple<bool, bool>> {
+protected:
+  bool shares = std::get<0>(GetParam()), graphs = std::get<1>(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Links, BodiesTest, ::testing::Combine(::testing::Bool(), ::testing::Bool()),
+                         [](const ::testing::TestParamInfo<std::tuple<bool, bool>> &info) {
+                           return std::string(std::get<0>(info.param) ? "Host" : "Nccl") +
+                                  (std::get<1>(info.param) ? "Graphs" : "Plain");
+                         });
 
 TEST_P(BodiesTest, LaunchCallAndCommunicate) {
   // Both add 1 and their coordinate, and what they have is added up: 1 + 2.
   EXPECT_EQ(runSmall(R"([["call", 0, [0, 0], ["constant", 0, 0]], ["all_reduce", 0, "sum", "f32", 32, [0, 0]]])",
-                     GetParam(), [](const std::vector<float> &values, int) { return expectAll(values, 3); }),
+                     shares, graphs, [](const std::vector<float> &values, int) { return expectAll(values, 3); }),
             "");
   // Begun, with a kernel on other buffers meanwhile, and each then has what the other one had.
   EXPECT_EQ(runSmall(R"([["call", 0, [1, 0], ["constant", 0, 0]],
                          ["start", 0, ["permute", 0, "f32", 32, 1, [1, 0], [0, 0]]], ["wait", 0],
                          ["launch", 0, [0, 0], ["constant", 0, 0], ["coordinate", 0]]])",
-                     GetParam(), [](const std::vector<float> &values, int) { return expectAll(values, 3); }),
+                     shares, graphs, [](const std::vector<float> &values, int) { return expectAll(values, 3); }),
             "");
   // Halves of both are summed in each, and gathered again; the largest of each number; halves change places.
   EXPECT_EQ(runSmall(R"([["call", 0, [0, 0], ["constant", 0, 0]],
@@ -414,14 +420,14 @@ TEST_P(BodiesTest, LaunchCallAndCommunicate) {
                          ["all_reduce", 0, "max", "f32", 32, [0, 0]],
                          ["all_to_all", 0, "f32", 16, [0, 0], [1, 0]],
                          ["launch", 0, [0, 0], [1, 0], ["coordinate", 0]]])",
-                     GetParam(),
+                     shares, graphs,
                      [](const std::vector<float> &values, int rank) { return expectAll(values, 10.0f + float(rank)); }),
             "");
 }
 
 TEST_P(BodiesTest, AFaultOfAKernelNamesTheBody) {
-  std::string problem = runSmall(R"([["launch", 1, [0, 0]], ["all_reduce", 0, "sum", "f32", 32, [0, 0]]])", GetParam(),
-                                 [](const std::vector<float> &, int) { return std::string(); });
+  std::string problem = runSmall(R"([["launch", 1, [0, 0]], ["all_reduce", 0, "sum", "f32", 32, [0, 0]]])", shares,
+                                 graphs, [](const std::vector<float> &, int) { return std::string(); });
   EXPECT_NE(problem.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << problem;
   EXPECT_NE(problem.find("GPU 0: "), std::string::npos) << problem;
   EXPECT_NE(problem.find("while \"outer\" is run"), std::string::npos) << problem;
@@ -430,7 +436,7 @@ TEST_P(BodiesTest, AFaultOfAKernelNamesTheBody) {
 TEST(NcclTest, MembersThatCallDifferentThingsAreTold) {
   ::testing::internal::CaptureStderr();
   std::string problem = runSmall(
-      R"([["all_reduce", 0, "sum", "f32", 32, [0, 0]]])", /*shares=*/false,
+      R"([["all_reduce", 0, "sum", "f32", 32, [0, 0]]])", /*shares=*/false, /*graphs=*/true,
       [](const std::vector<float> &, int) { return std::string(); },
       R"([["all_gather", 0, "f32", 8, [0, 0], [1, 0]]])");
   std::string said = ::testing::internal::GetCapturedStderr();

@@ -71,6 +71,7 @@ int cuGetErrorName(int status, const char **text) {
     NAME(MisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS)
     NAME(LaunchFailed, CUDA_ERROR_LAUNCH_FAILED)
     NAME(NotPermitted, CUDA_ERROR_NOT_PERMITTED)
+    NAME(CaptureUnsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
 #undef NAME
   default:
     *text = nullptr;

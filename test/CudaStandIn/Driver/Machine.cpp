@@ -81,6 +81,10 @@ void Machine::removeStream(Stream *stream) {
 }
 
 void Machine::enqueue(Stream *stream, Work work) {
+  if (stream->captured) {
+    stream->captured->push_back(std::move(work));
+    return;
+  }
   stream->items.push_back({[work = std::move(work)] {
                              work();
                              return true;
@@ -92,6 +96,10 @@ void Machine::enqueue(Stream *stream, Work work) {
 }
 
 void Machine::enqueueWithOthers(Stream *stream, Attempt attempt) {
+  if (stream->captured) {
+    fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
+    return;
+  }
   stream->items.push_back({std::move(attempt), nullptr, nullptr, 0, true, seconds()});
   if (!isKeptOn)
     std::thread([this] { keepOn(); }).detach();
@@ -100,12 +108,20 @@ void Machine::enqueueWithOthers(Stream *stream, Attempt attempt) {
 }
 
 void Machine::record(Stream *stream, Event *event) {
+  if (stream->captured) {
+    fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
+    return;
+  }
   event->pending[++event->recorded] = stream;
   stream->items.push_back({nullptr, event, nullptr, event->recorded, false, 0});
   wander();
 }
 
 void Machine::await(Stream *stream, Event *event) {
+  if (stream->captured) {
+    fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
+    return;
+  }
   stream->items.push_back({nullptr, nullptr, event, event->recorded, false, 0});
   wander();
 }
@@ -175,6 +191,8 @@ void Machine::wander() {
 }
 
 int Machine::finish(Stream *stream) {
+  if (stream->captured)
+    return fail(CaptureUnsupported, "nobody can wait for a stream while a graph is made of it");
   while (!stream->items.empty() && !status())
     if (!perform(stream))
       letOthersOn(stream);

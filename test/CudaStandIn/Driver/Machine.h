@@ -18,6 +18,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <vector>
 
 namespace standin {
 
@@ -41,7 +42,8 @@ struct Stream {
     double issued = 0; // seconds
   };
   std::deque<Item> items;
-  bool isBusy = false; // with the first of them
+  bool isBusy = false;                   // with the first of them
+  std::vector<Work> *captured = nullptr; // where what is issued goes instead, while a graph is made
 };
 
 // Numbers of cuda.h.
@@ -63,6 +65,7 @@ enum Status {
   MisalignedAddress = 716,
   LaunchFailed = 719,
   NotPermitted = 800,
+  CaptureUnsupported = 900,
 };
 
 class Machine {

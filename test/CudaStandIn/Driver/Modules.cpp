@@ -117,7 +117,8 @@ int cuLaunchKernel(LoadedFunction *function, unsigned gridX, unsigned gridY, uns
   if (sharedBytes > function->dynamicShared)
     return machine.fail(InvalidValue, "kernel '" + code.name + "' gets " + std::to_string(sharedBytes) +
                                           " bytes of dynamic shared memory, and no attribute allows that");
-  machine.beginStep();
+  if (!stream->captured)
+    machine.beginStep();
   auto bytes = std::make_shared<std::vector<std::byte>>(size_t(code.parameterBytes));
   for (size_t i = 0; i < code.parameters.size(); ++i)
     std::memcpy(bytes->data() + code.parameters[i].address, parameters[i], size_t(code.parameters[i].bytes));
