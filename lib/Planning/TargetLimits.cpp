@@ -34,3 +34,17 @@ void mlir::ppc::limitToTarget(const TargetCapabilities &target, PlanConstraints 
                              toString(key).str();
                     });
 }
+
+std::string mlir::ppc::refusedPin(const TargetCapabilities &target, const PlanConstraints &constraints,
+                                  Precision precision) {
+  ParallelLayout layout;
+  layout.precision = precision;
+  for (int key = 0; key < planKeyCount; ++key)
+    if (constraints.isPinned(PlanKey(key)))
+      setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
+  if (!constraints.isPinned(PlanKey::Context))
+    layout.contextKind = ContextKind::AllGather;
+  if (layout.precision != precision)
+    return ("products in " + toString(layout.precision) + " where --precision says " + toString(precision)).str();
+  return lackedBy(target, layout);
+}

@@ -11,6 +11,10 @@ namespace mlir::ppc {
 /// what is lacking. What depends on several decisions together, or on the model, is left to `lackedBy`.
 void limitToTarget(const TargetCapabilities &target, PlanConstraints &constraints);
 
+/// What programs of the target cannot run of what is pinned: without the model, and only what is pinned; empty:
+/// nothing. `precision`: the program's.
+std::string refusedPin(const TargetCapabilities &target, const PlanConstraints &constraints, Precision precision);
+
 } // namespace mlir::ppc
 
 #endif // PPC_PLANNING_TARGETLIMITS_H

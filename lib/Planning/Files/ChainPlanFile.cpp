@@ -1,5 +1,6 @@
 #include "ppc/Planning/Files/ChainPlanFile.h"
 
+#include "ppc/Support/Limits.h"
 #include "ppc/Support/YamlReader.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -90,7 +91,8 @@ static std::optional<std::pair<int64_t, int64_t>> parseLayers(llvm::StringRef te
 namespace {
 class CutsReader {
 public:
-  CutsReader(YamlReader file, const ChainModel &model) : file(std::move(file)), model(model), layers(model.layers()) {}
+  CutsReader(YamlReader file, const ChainModel &model, const TargetCapabilities *target)
+      : file(std::move(file)), model(model), target(target), layers(model.layers()) {}
 
   llvm::Expected<OpCuts> read() {
     std::optional<YamlReader> section = file.mapping("ops");
@@ -112,7 +114,7 @@ private:
     if (!axes)
       return section.failHere("there is no 'axes:', which names the axes that cut ops");
     for (const std::string &name : axes->keys())
-      cuts.axes.push_back({name, axes->integer(name, 1)});
+      cuts.axes.push_back({name, axes->integerWithin(name, 1, limits::devices)});
     if (cuts.axes.empty() || cuts.axes.size() > 4)
       section.fail("axes", "expected one axis to four");
   }
@@ -178,22 +180,29 @@ private:
       ops.fail(
           key,
           "the op cannot be cut so: a loop has too few elements, cannot be cut, or would be summed up in two ways");
+    else if (target && !runs(*target, op, asked))
+      ops.fail(
+          key,
+          llvm::formatv("compiled programs cannot run {0} cut as {1}", op.name, toString(op, asked, cuts.axes)).str());
     strategies[number] = asked;
   }
 
   YamlReader file;
   const ChainModel &model;
+  const TargetCapabilities *target; // or null
   std::vector<int> layers;
   OpCuts cuts;
 };
 } // namespace
 
-llvm::Expected<OpCuts> mlir::ppc::readOpCuts(llvm::StringRef path, const ChainModel &model) {
+llvm::Expected<OpCuts> mlir::ppc::readOpCuts(llvm::StringRef path, const ChainModel &model,
+                                             const TargetCapabilities *target) {
   llvm::Expected<YamlReader> file = YamlReader::fromFile(path);
-  return file ? CutsReader(std::move(*file), model).read() : file.takeError();
+  return file ? CutsReader(std::move(*file), model, target).read() : file.takeError();
 }
 
-llvm::Expected<OpCuts> mlir::ppc::parseOpCuts(llvm::StringRef name, llvm::StringRef text, const ChainModel &model) {
+llvm::Expected<OpCuts> mlir::ppc::parseOpCuts(llvm::StringRef name, llvm::StringRef text, const ChainModel &model,
+                                              const TargetCapabilities *target) {
   llvm::Expected<YamlReader> file = YamlReader::fromText(name, text);
-  return file ? CutsReader(std::move(*file), model).read() : file.takeError();
+  return file ? CutsReader(std::move(*file), model, target).read() : file.takeError();
 }

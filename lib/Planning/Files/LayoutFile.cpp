@@ -1,6 +1,7 @@
 #include "ppc/Planning/Files/LayoutFile.h"
 
 #include "ppc/Planning/Files/PlanPreset.h"
+#include "ppc/Planning/TargetLimits.h"
 #include "ppc/Support/YamlReader.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -112,7 +113,32 @@ static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) 
               "cuts of single parameters are for ppc-compile; where there is a section 'layout:' they are not read");
 }
 
-static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints, bool isAlone) {
+/// What programs cannot run, at the key that says it, or with which what the keys before it say cannot be run.
+static void checkRuns(YamlReader &layout, const LayoutFileUse &use) {
+  std::vector<std::string> names;
+  PlanConstraints all;
+  for (const std::string &name : layout.keys())
+    if (!llvm::is_contained({"stage_groups", "stage_layers", "stage_recomputed_layers"}, name)) {
+      llvm::cantFail(all.pin(name, layout.string(name))); // as it was pinned before
+      names.push_back(name);
+    }
+  std::string part = refusedPin(*use.target, all, use.precision);
+  if (part.empty())
+    return;
+  for (bool isAlone : {true, false}) {
+    PlanConstraints some;
+    for (const std::string &name : names) {
+      if (isAlone)
+        some = PlanConstraints();
+      llvm::cantFail(some.pin(name, layout.string(name)));
+      if (refusedPin(*use.target, some, use.precision) == part)
+        return layout.fail(name, "compiled programs cannot run " + part);
+    }
+  }
+  layout.failHere("compiled programs cannot run " + part);
+}
+
+static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints, const LayoutFileUse &use) {
   std::optional<YamlReader> layout = file.mapping("layout");
   if (llvm::Error error = file.takeError())
     return error;
@@ -155,18 +181,20 @@ static llvm::Error pinLayout(YamlReader file, PlanConstraints &constraints, bool
     else if (llvm::Error error = constraints.pin("recompute", "full"))
       layout->fail(key, llvm::toString(std::move(error)));
   }
-  if (isAlone && !layout->failed())
+  if (use.target && !layout->failed())
+    checkRuns(*layout, use);
+  if (use.isAlone && !layout->failed())
     checkRunnable(file, constraints);
   return layout->takeError();
 }
 
-llvm::Error mlir::ppc::readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, bool isAlone) {
+llvm::Error mlir::ppc::readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, const LayoutFileUse &use) {
   llvm::Expected<YamlReader> file = YamlReader::fromFile(path);
-  return file ? pinLayout(*file, constraints, isAlone) : file.takeError();
+  return file ? pinLayout(*file, constraints, use) : file.takeError();
 }
 
 llvm::Error mlir::ppc::parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints,
-                                       bool isAlone) {
+                                       const LayoutFileUse &use) {
   llvm::Expected<YamlReader> file = YamlReader::fromText(name, text);
-  return file ? pinLayout(*file, constraints, isAlone) : file.takeError();
+  return file ? pinLayout(*file, constraints, use) : file.takeError();
 }

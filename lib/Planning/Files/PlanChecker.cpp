@@ -241,6 +241,24 @@ void PlanChecker::checkRoles() {
   }
 }
 
+void PlanChecker::checkOps() {
+  std::optional<YamlReader> ops = file.mapping("ops"), axes = ops ? ops->mapping("axes") : std::nullopt;
+  if (!axes)
+    return;
+  for (const std::string &name : axes->keys()) {
+    auto axis = llvm::find_if(plan.grid, [&](const auto &known) { return known.name == name; });
+    int64_t size = axes->integerWithin(name, 1, limits::devices);
+    if (axis == plan.grid.end() || axis->size != size)
+      return axes->fail(name, llvm::formatv("the grid has no axis '{0}' of {1}", name, size).str());
+    if (axis->role == AxisRole::Data && size > 1)
+      return axes->fail(name, "cuts the batch, and no ops besides");
+  }
+  for (const PlanSections::Axis &axis : plan.grid)
+    if (axis.role != AxisRole::Data && axis.size > 1 && !axes->has(axis.name))
+      return ops->fail("axes", "expected all axes of the grid but those that cut the batch; '" + axis.name +
+                                   "' is not among them");
+}
+
 void PlanChecker::check() {
   checkPipeline();
   checkNames("dimensions", plan.dimensions, /*ofInputs=*/false);
@@ -251,4 +269,5 @@ void PlanChecker::check() {
     checkArgument(argument);
   checkBatch();
   checkRoles();
+  checkOps();
 }

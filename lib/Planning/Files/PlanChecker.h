@@ -23,6 +23,8 @@ private:
   void checkArgument(const PlannedProgram::Argument &argument);
   void checkBatch();
   void checkRoles();
+  /// That the axes of the section `ops:` are those of the grid that do not cut the batch.
+  void checkOps();
   /// Fails where no rank has a part of something, at the key of a section.
   void checkParts(YamlReader &section, llvm::StringRef key, const PlanSections::Axes &axes,
                   const PlannedProgram::Argument &argument, size_t dimension);

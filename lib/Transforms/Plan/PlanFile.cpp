@@ -35,8 +35,7 @@ llvm::Expected<PlanFileSections> planFileSections(StringRef path) {
   return sections;
 }
 
-/// `FILE:LINE:COLUMN: error: MESSAGE` of readers without the word, which diagnostics say.
-static std::string withoutKind(llvm::Error error) {
+std::string withoutKind(llvm::Error error) {
   std::string text = llvm::toString(std::move(error));
   if (size_t at = text.find(": error: "); at != std::string::npos)
     text.erase(at + 1, strlen(" error:"));
@@ -47,10 +46,8 @@ static std::string withoutKind(llvm::Error error) {
 static LogicalResult checkLayout(StringRef path, ModuleOp module, const TargetCapabilities &target) {
   Location loc = module.getLoc();
   PlanConstraints constraints;
-  if (llvm::Error error = readLayoutFile(path, constraints, /*isAlone=*/false))
-    return emitError(loc) << llvm::toString(std::move(error));
-  if (std::string part = refusedPin(target, constraints, precisionOf(module)); !part.empty())
-    return emitError(loc) << path << ": compiled programs cannot run " << part;
+  if (llvm::Error error = readLayoutFile(path, constraints, {/*isAlone=*/false, &target, precisionOf(module)}))
+    return emitError(loc) << withoutKind(std::move(error));
   return success();
 }
 
@@ -265,33 +262,20 @@ std::string opCutsText(ModuleOp module, PlanAttr plan) {
 LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan, const TargetCapabilities &target) {
   llvm::Expected<PlanFileSections> sections = planFileSections(path);
   if (!sections)
-    return module.emitError() << llvm::toString(sections.takeError());
+    return module.emitError() << withoutKind(sections.takeError());
   if (!sections->ops)
     return success();
   FailureOr<ProgramChain> program = readProgramChain(module);
   if (failed(program))
     return failure();
-  llvm::Expected<OpCuts> cuts = mlir::ppc::readOpCuts(path, program->model);
+  llvm::Expected<OpCuts> cuts = mlir::ppc::readOpCuts(path, program->model, &target);
   if (!cuts)
-    return module.emitError() << llvm::toString(cuts.takeError());
-  if (std::string part = lackedBy(target, program->model, *cuts); !part.empty())
-    return module.emitError() << path << ": compiled programs cannot run " << part;
+    return module.emitError() << withoutKind(cuts.takeError());
   GridAttr grid = plan.getGrid();
   SmallVector<StringRef> dataAxes;
   for (auto [name, size, role] : llvm::zip(grid.getNames(), grid.getSizes(), grid.getRoles()))
     if (role == AxisRole::Data && size > 1)
       dataAxes.push_back(name);
-  int64_t product = grid.deviceCount() / grid.product(AxisRole::Data);
-  for (const LayoutAxis &axis : cuts->axes) {
-    StringAttr name = StringAttr::get(module.getContext(), axis.name);
-    if (!grid.has(name) || grid.size(name) != axis.size)
-      return module.emitError() << path << ": section 'ops:' has an axis '" << axis.name << "' of " << axis.size
-                                << ", which the grid does not have";
-    product /= axis.size;
-  }
-  if (product != 1)
-    return module.emitError() << path
-                              << ": section 'ops:' does not name all axes of the grid but those that cut the batch";
   writeFactors(*program, *cuts, dataAxes);
   return success();
 }

@@ -45,19 +45,6 @@ llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_
   return inputs;
 }
 
-std::string refusedPin(const TargetCapabilities &target, const PlanConstraints &constraints, Precision precision) {
-  ParallelLayout layout;
-  layout.precision = precision;
-  for (int key = 0; key < planKeyCount; ++key)
-    if (constraints.isPinned(PlanKey(key)))
-      setPlanValue(layout, PlanKey(key), constraints.pinned(PlanKey(key)));
-  if (!constraints.isPinned(PlanKey::Context))
-    layout.contextKind = ContextKind::AllGather;
-  if (layout.precision != precision)
-    return ("products in " + toString(layout.precision) + " where --precision says " + toString(precision)).str();
-  return lackedBy(target, layout);
-}
-
 llvm::Expected<ParallelLayout> degreesOf(PlanAttr plan, const PlanInputs &inputs) {
   return layoutOfPlan(planSections(plan), presetModel(inputs.model, inputs.job), inputs.base);
 }

@@ -29,10 +29,6 @@ llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_
 /// `ranks` devices of that cluster.
 llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks);
 
-/// What programs of the target cannot run of what a file pins: without the model, and only what is pinned; empty:
-/// nothing. `precision`: the program's.
-std::string refusedPin(const TargetCapabilities &target, const PlanConstraints &constraints, Precision precision);
-
 /// The layout that expands to a plan, as layoutOfPlan gives it. Errors: the plan is not of degrees of parallelism.
 llvm::Expected<ParallelLayout> degreesOf(PlanAttr plan, const PlanInputs &inputs);
 

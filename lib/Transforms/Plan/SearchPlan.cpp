@@ -83,10 +83,11 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (!constraints.stageLayers.empty() && vp <= 1)
     constraints.pin(PlanKey::Pp, constraints.stageLayers.size());
   if (!planFile.empty())
-    if (llvm::Error error = readLayoutFile(planFile, constraints))
+    if (llvm::Error error =
+            readLayoutFile(planFile, constraints, {/*isAlone=*/true, capabilities, precisionOf(getOperation())}))
       return error;
   if (std::string part = refusedPin(*capabilities, constraints, precisionOf(getOperation())); !part.empty())
-    return llvm::createStringError((planFile.empty() ? "" : planFile + ": ") + "compiled programs cannot run " + part);
+    return llvm::createStringError("compiled programs cannot run " + part);
   limitToTarget(*capabilities, constraints);                    // what is refused anyway need not be looked at
   if (cp == 0 && !logicalDimension(getOperation(), "sequence")) // nothing to cut
     if (llvm::Error error = constraints.forbid("cp"))
@@ -117,7 +118,7 @@ FailureOr<bool> SearchPlanPass::isPlannedByOp() {
 }
 
 LogicalResult SearchPlanPass::searchOps() {
-  auto refuse = [&](llvm::Error error) { return getOperation().emitError() << llvm::toString(std::move(error)); };
+  auto refuse = [&](llvm::Error error) { return getOperation().emitError() << withoutKind(std::move(error)); };
   if (ranks < 1)
     return getOperation().emitError() << "ranks is " << ranks.getValue() << ", expected at least 1";
   FailureOr<ProgramChain> program = readProgramChain(getOperation());
@@ -144,11 +145,9 @@ LogicalResult SearchPlanPass::searchOps() {
   if (llvm::Error error = readPins(request.constraints))
     return refuse(std::move(error));
   if (!planFile.empty()) {
-    llvm::Expected<OpCuts> cuts = readOpCuts(planFile, program->model);
+    llvm::Expected<OpCuts> cuts = readOpCuts(planFile, program->model, capabilities);
     if (!cuts)
       return refuse(cuts.takeError());
-    if (std::string part = lackedBy(*capabilities, program->model, *cuts); !part.empty())
-      return getOperation().emitError() << planFile << ": compiled programs cannot run " << part;
     request.cuts = std::move(*cuts);
   }
   llvm::Expected<ChainSearchResult> result = searchChainPlan(request);
@@ -188,7 +187,7 @@ FailureOr<ParallelLayout> SearchPlanPass::decide() {
   request.memoryLimit = Bytes(memory);
   request.timeTolerance = indistinctTimes;
   if (llvm::Error error = readPins(request.constraints))
-    return getOperation().emitError() << llvm::toString(std::move(error));
+    return getOperation().emitError() << withoutKind(std::move(error));
   llvm::Expected<PlanSearchResult> result = searchPlan(request);
   if (!result)
     return getOperation().emitError() << llvm::toString(result.takeError());

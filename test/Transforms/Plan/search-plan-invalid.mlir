@@ -19,8 +19,8 @@
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.zero.yaml" 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: printf 'layout: { tp: 2 }\n' > %t.tp.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.tp.yaml" 2>&1 | FileCheck %s --check-prefix=GRID
-// CP: error: {{.*}}cp.yaml: compiled programs cannot run context parallelism other than by gathered keys and values (context ring)
-// ZERO: error: {{.*}}zero.yaml: compiled programs cannot run gradients or parameters cut over data-parallel ranks (zero 2)
+// CP: error: {{.*}}cp.yaml:1:{{[0-9]+}}: key "context": compiled programs cannot run context parallelism other than by gathered keys and values (context ring)
+// ZERO: error: {{.*}}zero.yaml:3:9: key "zero": compiled programs cannot run gradients or parameters cut over data-parallel ranks (zero 2)
 // GRID: error: {{.*}}tp.yaml: has a section 'layout:' and no 'grid:'
 
 module attributes {ppc.shape = {layers = 2 : i64, hidden = 64 : i64, heads = 4 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, ffn = 128 : i64,

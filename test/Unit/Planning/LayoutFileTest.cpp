@@ -210,7 +210,7 @@ TEST(LayoutFile, SectionsOfTheCompilerMustSayTheSame) {
     std::string edited = text;
     edited.replace(edited.find(from), std::string(from).size(), to);
     PlanConstraints constraints;
-    llvm::Error error = parseLayoutFile("p.yaml", edited, constraints, /*isAlone=*/false);
+    llvm::Error error = parseLayoutFile("p.yaml", edited, constraints, {/*isAlone=*/false});
     EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
   }
 }

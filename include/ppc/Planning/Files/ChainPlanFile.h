@@ -23,10 +23,12 @@ void writeChainPlan(const ChainModel &model, const ChainPlan &plan, llvm::raw_os
 
 /// The section `ops:` of a file; empty cuts where it has none. Errors: `FILE:LINE:COLUMN: error: ...` for what is not
 /// YAML; a layer, op, loop or axis that does not exist; an op of another name than the model has there; a loop that
-/// cannot be cut so.
-llvm::Expected<OpCuts> readOpCuts(llvm::StringRef path, const ChainModel &model);
+/// cannot be cut so, or that programs of the target, if there is one, do not cut so.
+llvm::Expected<OpCuts> readOpCuts(llvm::StringRef path, const ChainModel &model,
+                                  const TargetCapabilities *target = nullptr);
 /// The same for text in memory; `name` is what messages call it.
-llvm::Expected<OpCuts> parseOpCuts(llvm::StringRef name, llvm::StringRef text, const ChainModel &model);
+llvm::Expected<OpCuts> parseOpCuts(llvm::StringRef name, llvm::StringRef text, const ChainModel &model,
+                                   const TargetCapabilities *target = nullptr);
 
 } // namespace mlir::ppc
 

@@ -22,13 +22,22 @@ namespace mlir::ppc {
 void writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,
                      const TargetCapabilities &target, llvm::raw_ostream &out);
 
+/// What a file is read for.
+struct LayoutFileUse {
+  /// Nobody reads the compiler's sections of the file; that they say something else is an error then, too.
+  bool isAlone = true;
+  /// What programs of this target, with products in `precision`, cannot run is an error; null: it may be planned.
+  const TargetCapabilities *target = nullptr;
+  Precision precision = Precision::F32;
+};
+
 /// Pins what the file says; what it leaves out stays open. Errors: `FILE:LINE:COLUMN: error: ...` for what is not YAML,
-/// an unknown key or value; no section `layout:`; `stage_layers` that are no list of numbers >= 0. `isAlone`: nobody
-/// reads the compiler's sections of the file; that they say something else is an error then, too.
-llvm::Error readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, bool isAlone = true);
+/// an unknown key or value, what the use refuses; no section `layout:`; `stage_layers` that are no list of numbers >=
+/// 0.
+llvm::Error readLayoutFile(llvm::StringRef path, PlanConstraints &constraints, const LayoutFileUse &use = {});
 /// The same for text in memory; `name` is what messages call it.
 llvm::Error parseLayoutFile(llvm::StringRef name, llvm::StringRef text, PlanConstraints &constraints,
-                            bool isAlone = true);
+                            const LayoutFileUse &use = {});
 
 } // namespace mlir::ppc
 

@@ -33,9 +33,12 @@ std::string planText(PlanAttr plan);
 
 /// The section `ops:` of a module before differentiation: what `ppc.factors` on its ops say; empty where no op has any.
 std::string opCutsText(ModuleOp module, PlanAttr plan);
-/// The other way: `ppc.factors` from the section `ops:` of a file; nothing where it has none. Fails, with errors at the
-/// module, as readOpCuts does, and where the axes are not those of the plan's grid.
+/// The other way: `ppc.factors` from the section `ops:` of a file, from which `plan` was read; nothing where it has
+/// none. Fails, with errors at the module, as readOpCuts does.
 LogicalResult readOpCuts(StringRef path, ModuleOp module, PlanAttr plan, const TargetCapabilities &target);
+
+/// `FILE:LINE:COLUMN: error: MESSAGE` of readers without the word, which diagnostics say.
+std::string withoutKind(llvm::Error error);
 
 } // namespace mlir::ppc
 
