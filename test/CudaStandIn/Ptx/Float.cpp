@@ -49,6 +49,14 @@ template <class F> struct Rounded {
     return finish(i, opaque(F::apply(opaque(flush(i, a)), opaque(flush(i, rest))...)));
   }
 };
+// The same to the nearest, of instructions with neither .ftz nor .sat: most are.
+template <class F> struct Nearest {
+  template <class T, class... Rest> static T of(const Instruction &, T a, Rest... rest) { return F::apply(a, rest...); }
+};
+bool isNearest(const Instruction &instruction) {
+  return !instruction.variant && !instruction.flushes && !instruction.saturates;
+}
+
 struct AddF {
   template <class T> static T apply(T a, T b) { return a + b; }
 };
@@ -113,7 +121,7 @@ template <bool larger> struct Extreme {
   }
 };
 
-template <class T> Execute twoOperands(const std::string &name) {
+template <class T, template <class> class Rounded> Execute twoOperands(const std::string &name) {
   if (name == "add")
     return &binary<T, T, Rounded<AddF>>;
   if (name == "sub")
@@ -157,10 +165,16 @@ template <class T> Execute oneOperand(const std::string &name) {
   return nullptr;
 }
 
-template <class T> Execute choose(const std::string &name, size_t operands) {
+template <class T, template <class> class Rounded> Execute chooseRounded(const std::string &name, size_t operands) {
   if (operands == 4)
     return name == "fma" || name == "mad" ? &ternary<T, T, T, Rounded<FusedF>> : nullptr;
-  return operands == 3 ? twoOperands<T>(name) : operands == 2 ? oneOperand<T>(name) : nullptr;
+  return operands == 3 ? twoOperands<T, Rounded>(name) : operands == 2 ? oneOperand<T>(name) : nullptr;
+}
+
+template <class T> Execute choose(const Instruction &instruction) {
+  size_t operands = instruction.operands.size();
+  return isNearest(instruction) ? chooseRounded<T, Nearest>(instruction.name(), operands)
+                                : chooseRounded<T, Rounded>(instruction.name(), operands);
 }
 
 // Pairs of f32: one operation for each half of 64 bits.
@@ -219,9 +233,9 @@ bool decodeFloat(Instruction &instruction) {
     instruction.execute = name == "max" ? &ternary<float, float, float, ExtremeOfThree<true>>
                                         : &ternary<float, float, float, ExtremeOfThree<false>>;
   else if (instruction.type == Type::F32)
-    instruction.execute = choose<float>(name, instruction.operands.size());
+    instruction.execute = choose<float>(instruction);
   else if (instruction.type == Type::F64)
-    instruction.execute = choose<double>(name, instruction.operands.size());
+    instruction.execute = choose<double>(instruction);
   return instruction.execute != nullptr;
 }
 
