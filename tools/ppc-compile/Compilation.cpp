@@ -131,9 +131,13 @@ bool Compilation::verify(ModuleOp logical) {
 bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> build) {
   if (!runPhase(phase, build))
     return false;
+  if (options.overlap && !singleDevice) // no plan file says it
+    (*module)->setAttr(attr::plan, (*module)->getAttrOfType<PlanAttr>(attr::plan).withOverlap(true));
   recordPlan();
   return true;
 }
+
+bool Compilation::overlaps() const { return (*module)->getAttrOfType<PlanAttr>(attr::plan).overlaps(); }
 
 void Compilation::recordPlan() {
   auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
@@ -297,11 +301,10 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
   SmallVector<int64_t> most;              // that there is to save, per stage and micro-batch
   while (ok && !fits) {
     module = planned->clone();
-    ok = runPhase(
-             "partition",
-             [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, options.overlap, options.cluster); }) &&
+    ok = runPhase("partition",
+                  [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, overlaps(), options.cluster); }) &&
          runPhase("device", [&](OpPassManager &pm) {
-           buildDevicePhase(pm, *options.target, /*profile=*/false, /*verifyArena=*/false, options.overlap);
+           buildDevicePhase(pm, *options.target, /*profile=*/false, /*verifyArena=*/false, overlaps());
          });
     if (!ok)
       break;
@@ -374,7 +377,7 @@ bool Compilation::lowerTo(Emit last) {
   SmallVector<int64_t> bytesNotToKeep;
   if (!runPhase("plan", [&](OpPassManager &pm) { buildPlanPhase(pm); }) || !fitMemory(bytesNotToKeep) ||
       !runPhase("partition",
-                [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, options.overlap, options.cluster); }))
+                [&](OpPassManager &pm) { buildPartitionPhase(pm, bytesNotToKeep, overlaps(), options.cluster); }))
     return false;
   if (!bytesNotToKeep.empty() && !priceChosen())
     return false;
@@ -385,7 +388,7 @@ bool Compilation::lowerTo(Emit last) {
   if (last < Emit::Device)
     return true;
   if (!runPhase("device", [&](OpPassManager &pm) {
-        buildDevicePhase(pm, *options.target, options.profile, options.verify, options.overlap);
+        buildDevicePhase(pm, *options.target, options.profile, options.verify, overlaps());
       }))
     return false;
   if (last < Emit::LLVM)

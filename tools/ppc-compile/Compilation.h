@@ -43,6 +43,7 @@ private:
   bool priceChosen();
   /// Writes the plan as text, prediction included.
   void recordPlan();
+  bool overlaps() const; // communication beside computation, as the plan of the module says
   /// Proves that the partitioned module computes what `logical` does.
   bool verify(ModuleOp logical);
   struct Stopwatch;

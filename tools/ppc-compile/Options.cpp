@@ -216,8 +216,9 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
     return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
   if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &cp, &pp, &vp, &sp, &zero, &microBatch,
-                                                               &schedule, &recompute, std::addressof(layersPerStage)})
+    for (cl::Option *pin :
+         std::initializer_list<cl::Option *>{&dp, &tp, &cp, &pp, &vp, &sp, &zero, &microBatch, &schedule, &recompute,
+                                             &overlap, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 

@@ -30,8 +30,8 @@ struct CompileOptions {
   std::string cluster; // empty: this machine
   double memory = 0;   // bytes per rank; 0: its share of the machine's
   std::optional<int64_t> ranks, dp, cp, tp, pp, vp, microBatch, zero;
-  std::string sp; // on, off; empty: unset
-  bool overlap = false;
+  std::string sp;        // on, off; empty: unset
+  bool overlap = false;  // without a plan file, which says it
   std::string schedule;  // empty: unset
   std::string recompute; // empty: unset
   std::vector<int64_t> layersPerStage;

@@ -8,7 +8,7 @@ using namespace mlir::ppc;
 
 /// `, recompute = {...}, activations = {...}, update = [...]`, any of them, in any order, each once.
 static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recompute, DictionaryAttr &activations,
-                                       ArrayAttr &update) {
+                                       ArrayAttr &update, BoolAttr &overlap) {
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
     SMLoc loc = parser.getCurrentLocation();
@@ -19,23 +19,29 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
         return parser.emitError(loc) << "'" << name << "' is there twice";
       return parser.parseAttribute(field);
     };
-    bool isKnown = llvm::is_contained({"recompute", "activations", "update"}, name);
+    bool isKnown = llvm::is_contained({"recompute", "activations", "update", "overlap"}, name);
     if (!isKnown)
-      return parser.emitError(loc) << "unknown field '" << name << "', expected recompute, activations or update";
-    if (name == "recompute" ? parseOnce(recompute) : name == "update" ? parseOnce(update) : parseOnce(activations))
+      return parser.emitError(loc) << "unknown field '" << name
+                                   << "', expected recompute, activations, update or overlap";
+    if (name == "recompute" ? parseOnce(recompute)
+        : name == "update"  ? parseOnce(update)
+        : name == "overlap" ? parseOnce(overlap)
+                            : parseOnce(activations))
       return failure();
   }
   return success();
 }
 
 static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, DictionaryAttr activations,
-                                ArrayAttr update) {
+                                ArrayAttr update, BoolAttr overlap) {
   if (recompute)
     printer << ", recompute = " << recompute;
   if (activations)
     printer << ", activations = " << activations;
   if (update)
     printer << ", update = " << update;
+  if (overlap)
+    printer << ", overlap = " << overlap;
 }
 
 #define GET_ATTRDEF_CLASSES
@@ -350,7 +356,7 @@ static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitErro
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, GridAttr grid, ArrayRef<int64_t> stages,
                                int64_t vp, StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
                                DictionaryAttr parameters, DictionaryAttr recompute, DictionaryAttr activations,
-                               ArrayAttr update) {
+                               ArrayAttr update, BoolAttr) {
   for (auto [name, role] : llvm::zip(grid.getNames(), grid.getRoles()))
     if (role == AxisRole::Stage)
       return emitError() << "grid axis " << name
@@ -391,5 +397,10 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
 
 PlanAttr PlanAttr::withRecompute(DictionaryAttr recompute) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
-             getParameters(), recompute, getActivations(), getUpdate());
+             getParameters(), recompute, getActivations(), getUpdate(), overlaps());
+}
+
+PlanAttr PlanAttr::withOverlap(bool overlap) const {
+  return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
+             getParameters(), getRecompute(), getActivations(), getUpdate(), overlap);
 }

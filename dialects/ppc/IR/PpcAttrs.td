@@ -125,6 +125,7 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
       over these axes (sequence parallelism: `{sequence = ["tp"]}`). Read by `ppc-propagate-shardings`.
     - `update`, where there are any: axes that cut the optimizer's state and the update, each along the dimension where the smallest
       block is left, besides what cuts their parameter (ZeRO-1: `["dp"]`).
+    - `overlap = true` where communication goes beside computation (`ppc-overlap-reductions`, `ppc-start-collectives`); without it none does.
 
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
   }];
@@ -137,23 +138,25 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                         "::mlir::DictionaryAttr":$parameters,
                         OptionalParameter<"::mlir::DictionaryAttr">:$recompute,
                         OptionalParameter<"::mlir::DictionaryAttr">:$activations,
-                        OptionalParameter<"::mlir::ArrayAttr">:$update);
+                        OptionalParameter<"::mlir::ArrayAttr">:$update,
+                        OptionalParameter<"::mlir::BoolAttr">:$overlap);
   let skipDefaultBuilders = 1;
   let builders = [AttrBuilder<(ins "::mlir::ppc::GridAttr":$grid, "::llvm::ArrayRef<int64_t>":$stages, "int64_t":$vp,
                                    "::mlir::StringAttr":$schedule, "int64_t":$micro_batches,
                                    "::mlir::DictionaryAttr":$dimensions, "::mlir::DictionaryAttr":$parameters,
                                    CArg<"::mlir::DictionaryAttr", "{}">:$recompute,
                                    CArg<"::mlir::DictionaryAttr", "{}">:$activations,
-                                   CArg<"::mlir::ArrayAttr", "{}">:$update), [{
+                                   CArg<"::mlir::ArrayAttr", "{}">:$update,
+                                   CArg<"bool", "false">:$overlap), [{
     // Nothing is said in one way.
     auto orNull = [](auto attribute) { return attribute && attribute.empty() ? decltype(attribute)() : attribute; };
     return $_get($_ctxt, grid, stages, vp, schedule, micro_batches, dimensions, parameters, orNull(recompute),
-                 orNull(activations), orNull(update));
+                 orNull(activations), orNull(update), overlap ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr());
   }]>];
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` (`vp` `=` $vp^ `,`)? `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
     `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters
-    `` custom<OptionalFields>($recompute, $activations, $update) `>`
+    `` custom<OptionalFields>($recompute, $activations, $update, $overlap) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -161,6 +164,9 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     int64_t getPipelineDevices() const { return int64_t(getStages().size()) / getVp(); }
     /// The same plan with other layers or ops to compute again; null: none.
     PlanAttr withRecompute(::mlir::DictionaryAttr recompute) const;
+    /// Whether communication goes beside computation; and the same plan where it does, or not.
+    bool overlaps() const { return getOverlap() && getOverlap().getValue(); }
+    PlanAttr withOverlap(bool overlap) const;
   }];
 }
 

@@ -74,6 +74,8 @@ void mlir::ppc::writePlanSections(const PlanSections &plan, llvm::raw_ostream &o
   section("activations", plan.activations, cut);
   if (!plan.update.empty())
     out << "update: " << axisList(plan.update) << '\n';
+  if (plan.overlap)
+    out << "overlap: on\n";
 }
 
 //===-- Reading -----------------------------------------------------------===//
@@ -92,6 +94,10 @@ public:
     readRecompute();
     readCuts("activations", plan.activations);
     plan.update = axesOf(file, "update");
+    std::string overlap = file.string("overlap", "off");
+    plan.overlap = overlap == "on";
+    if (!plan.overlap && overlap != "off")
+      file.fail("overlap", "expected on or off, found '" + overlap + "'");
     for (llvm::StringRef other : {"roles", "layout", "ops"}) // who reads these checks them
       (void)file.mapping(other);
     file.finish();

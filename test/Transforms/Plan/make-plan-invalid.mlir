@@ -17,6 +17,9 @@
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: many\n' > %t.type.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.type.yaml" 2>&1 | FileCheck %s --check-prefix=TYPE
 // TYPE: error: {{.*}}type.yaml:4:16: key "micro_batches": expected an integer >= 1, found "many"
+// RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\noverlap: maybe\n' > %t.overlap.yaml
+// RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.overlap.yaml" 2>&1 | FileCheck %s --check-prefix=OVERLAP
+// OVERLAP: error: {{.*}}overlap.yaml:5:10: key "overlap": expected on or off, found 'maybe'
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\nstage: 2\n' > %t.key.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.key.yaml" 2>&1 | FileCheck %s --check-prefix=KEY
 // KEY: error: {{.*}}key.yaml:5:1: unknown key "stage"; possible: grid

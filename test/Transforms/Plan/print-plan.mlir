@@ -17,14 +17,15 @@
 // CHECK-NEXT: activations:
 // CHECK-NEXT: sequence: [ tp ]
 // CHECK-NEXT: update: [ dp ]
+// CHECK-NEXT: overlap: on
 
 // AGAIN: ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0, 1], schedule = "gpipe", micro_batches = 2,
-// AGAIN-SAME: dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}, activations = {sequence = ["tp"]}, update = ["dp"]>
+// AGAIN-SAME: dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>}, activations = {sequence = ["tp"]}, update = ["dp"], overlap = true>
 // BATCH: global batch of 4 sequences is no multiple of dp 8
 
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 4>, stages = [0, 1], schedule = "gpipe", micro_batches = 2,
                                         dimensions = {batch = ["dp"]}, parameters = {w = #ppc.sharding<[{tp}, {}]>},
-                                        activations = {sequence = ["tp"]}, update = ["dp"]>} {
+                                        activations = {sequence = ["tp"]}, update = ["dp"], overlap = true>} {
   func.func @loss(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]},
                   %w: tensor<8x8xf32> {ppc.parameter = "w", ppc.dims = ["ffn", "hidden"]}) -> tensor<f32> {
     %0 = ppc.matmul "bh,fh->bf" %x, %w {ppc.layer = 0 : i64} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>

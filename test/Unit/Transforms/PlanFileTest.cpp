@@ -67,6 +67,7 @@ dimensions: { batch: [ dp ] }
 recompute: { 0-3: full, 4: "silu, mul" }
 activations: { sequence: [ tp ] }
 update: [ dp ]
+overlap: on
 ops:
   axes: { tp: 2 }
   layer 1: {}

@@ -12,6 +12,7 @@
 //   recompute: { 1-8: full }    # layers: none, selective, full, or names of ops with commas between
 //   activations: { sequence: [ tp ] }
 //   update: [ dp ]
+//   overlap: on                 # communication beside computation: on, or off (where it is not said)
 //
 // Other sections of a file are `layout:` (LayoutFile.h) and `ops:` (ChainPlanFile.h).
 #ifndef PPC_PLANNING_FILES_PLANSECTIONS_H
@@ -54,6 +55,7 @@ struct PlanSections {
   std::vector<ParameterCut> parameters;
   std::vector<RecomputedLayers> recompute;
   Axes update;
+  bool overlap = false;
 };
 
 /// What a plan is for, as far as it is known.
