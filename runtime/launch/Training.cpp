@@ -119,7 +119,7 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
     return checkMachine(manifest, transport, memory);
   RankContext context(transport);
   ProgressMarks marks(progress, manifest.deviceOf(transport.rank()).routines.size());
-  context.marks = &marks;
+  context.marks = options.slowRank > 0 ? &marks : nullptr;
   std::unique_ptr<TraceRecorder> recorder;
   if (!options.trace.empty())
     recorder = std::make_unique<TraceRecorder>();
