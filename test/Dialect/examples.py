@@ -41,7 +41,11 @@ def check(example):
         groups = set(re.findall(r"[^.]group @(\w+)", example))
         symbols -= set(re.findall(r"ppcrt\.group @(\w+)", example))
         lines += [f'ppcrt.group @{name} axes ["{name}"]' for name in groups]
-        lines += [f'func.func private @{name}({re.split(" : ", example)[-1]})' for name in symbols - groups]
+        taken = re.split(" : ", example)[-1]
+        nested = re.findall(r"@(\w+)::@(\w+)", example)
+        symbols -= {name for pair in nested for name in pair}
+        lines += [f"module @{outer} {{ func.func private @{inner}({taken}) }}" for outer, inner in nested]
+        lines += [f"func.func private @{name}({taken})" for name in symbols - groups]
         status, printed = parse("\n".join(lines) + "\n" + example + "\n")
         if status == 0 or INSIDE.get(example.split()[0], "\0") in printed:
             return None
