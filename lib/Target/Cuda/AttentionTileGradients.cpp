@@ -20,12 +20,12 @@ struct TilePair {
   int64_t bytes() const { return first.bytes() + second.bytes(); }
 };
 
-class GradientTiles {
+class GradientTiles : TileIndices {
 public:
   using Registers = TensorTiles::Registers;
 
   GradientTiles(KernelWriter &w, const AttentionProblem &problem, bool ofQueries, bool ofKeys, bool ofValues)
-      : w(w), b(w.b), p(problem), ofQueries(ofQueries), ofKeys(ofKeys), ofValues(ofValues) {}
+      : TileIndices(w), p(problem), ofQueries(ofQueries), ofKeys(ofKeys), ofValues(ofValues) {}
 
   void write() {
     chooseSizes();
@@ -83,13 +83,6 @@ private:
         }
   }
 
-  Value plus(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value minus(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-  Value times(Value x, int64_t y) { return arith::MulIOp::create(b, x, w.index(y)); }
-  Value least(Value x, Value y) { return arith::MinSIOp::create(b, x, y); }
-  Value most(Value x, Value y) { return arith::MaxSIOp::create(b, x, y); }
-  Value compare(arith::CmpIPredicate predicate, Value x, Value y) { return arith::CmpIOp::create(b, predicate, x, y); }
-  Value both(Value x, Value y) { return x ? arith::AndIOp::create(b, x, y).getResult() : y; }
   Value clamped(Value query) { return least(query, w.index(p.queries - 1)); }
   SmallVector<Value> queryAt(Value query) { return {batch, query, head, group}; }
   Value slopeOf(Value ofGroup) {
@@ -336,8 +329,6 @@ private:
     }
   }
 
-  KernelWriter &w;
-  ImplicitLocOpBuilder &b;
   const AttentionProblem &p;
   bool ofQueries, ofKeys, ofValues;
   int64_t warps = 0, moved = 0, stages = 0; // rows of a tile that moves, and how many such tiles there are

@@ -25,11 +25,11 @@ bool fitsTensorCores(const AttentionProblem &problem) {
 
 namespace {
 
-class AttentionTiles {
+class AttentionTiles : TileIndices {
 public:
   static constexpr int64_t warps = 4, rowsOfWarp = 16, rowsOfBlock = warps * rowsOfWarp;
 
-  AttentionTiles(KernelWriter &w, const AttentionProblem &problem) : w(w), b(w.b), p(problem) {}
+  AttentionTiles(KernelWriter &w, const AttentionProblem &problem) : TileIndices(w), p(problem) {}
 
   void write() {
     int64_t tiles = llvm::divideCeil(p.queries, rowsOfBlock);
@@ -57,13 +57,6 @@ public:
 private:
   using Registers = TensorTiles::Registers;
 
-  Value plus(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value minus(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-  Value times(Value x, int64_t y) { return arith::MulIOp::create(b, x, w.index(y)); }
-  Value least(Value x, Value y) { return arith::MinSIOp::create(b, x, y); }
-  Value most(Value x, Value y) { return arith::MaxSIOp::create(b, x, y); }
-  Value compare(arith::CmpIPredicate predicate, Value x, Value y) { return arith::CmpIOp::create(b, predicate, x, y); }
-  Value both(Value x, Value y) { return x ? arith::AndIOp::create(b, x, y).getResult() : y; }
   Value clamped(Value query) { return least(query, w.index(p.queries - 1)); }
   SmallVector<Value> indicesOf(Value query) { return {batch, query, head, group}; }
 
@@ -227,8 +220,6 @@ private:
     }
   }
 
-  KernelWriter &w;
-  ImplicitLocOpBuilder &b;
   const AttentionProblem &p;
   std::optional<TensorTiles> t;
   int64_t keysOfTile = 0;

@@ -20,6 +20,23 @@ struct Tile {
   int64_t bytes() const { return rows * rowBytes(); }
 };
 
+/// Arithmetic on places of rows, of type index.
+struct TileIndices {
+  explicit TileIndices(KernelWriter &w) : w(w), b(w.b) {}
+
+  Value plus(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value minus(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
+  Value times(Value x, int64_t y) { return arith::MulIOp::create(b, x, w.index(y)); }
+  Value least(Value x, Value y) { return arith::MinSIOp::create(b, x, y); }
+  Value most(Value x, Value y) { return arith::MaxSIOp::create(b, x, y); }
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) { return arith::CmpIOp::create(b, predicate, x, y); }
+  /// `x` may be null: what has no condition yet.
+  Value both(Value x, Value y) { return x ? arith::AndIOp::create(b, x, y).getResult() : y; }
+
+  KernelWriter &w;
+  ImplicitLocOpBuilder &b;
+};
+
 class TensorTiles {
 public:
   /// `w.kernel.threads` and `blocks` are set.
