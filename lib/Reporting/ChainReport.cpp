@@ -83,7 +83,7 @@ void mlir::ppc::printChainPlans(const ChainReport &report, llvm::raw_ostream &ou
   if (isOwnStack(report.stack)) {
     out << "ppc-compile";
     for (auto [number, plan] : llvm::enumerate(report.search.plans)) {
-      std::string part = lackedBy(defaultTarget(), report.model, plan);
+      std::string part = lackedBy(report.target, report.model, plan);
       out << (number ? "; " : " ") << number + 1 << ": " << (part.empty() ? "runs it" : "cannot run " + part);
     }
     out << '\n';
@@ -205,7 +205,7 @@ llvm::json::Value mlir::ppc::toJson(const ChainReport &report) {
                         {"fits", plan.cost.fits},
                         {"layers", std::move(layers)}};
     if (isOwnStack(report.stack)) {
-      std::string part = lackedBy(defaultTarget(), report.model, plan);
+      std::string part = lackedBy(report.target, report.model, plan);
       object["compiled"] = part.empty();
       if (!part.empty())
         object["not_compiled"] = part;

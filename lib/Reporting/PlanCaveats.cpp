@@ -2,7 +2,6 @@
 // today.
 #include "ppc/Reporting/PlanReport.h"
 #include "ppc/Reporting/TextTable.h"
-#include "ppc/Target/TargetCapabilities.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -55,5 +54,5 @@ std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
 std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayout &layout) {
   if (report.tuning.isAny())
     return tuningText(report.tuning);
-  return lackedBy(defaultTarget(), report.model, layout);
+  return lackedBy(*report.target, report.model, layout);
 }

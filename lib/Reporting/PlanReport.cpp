@@ -211,12 +211,14 @@ static void replayAlternatives(PlanReport &report, StepEstimator &estimator) {
     }
 }
 
-llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, PlanSearchResult search) {
+llvm::Expected<PlanReport> mlir::ppc::makeReport(const PlanRequest &request, PlanSearchResult search,
+                                                 const TargetCapabilities &target) {
   PlanReport report;
   report.model = request.model;
   report.job = request.job;
   report.cluster = request.cluster;
   report.stack = request.stack;
+  report.target = &target;
   ParallelLayout onGroup;
   for (size_t group = 0; group < request.cluster.groups.size(); ++group) {
     onGroup.stageGroups = {int64_t(group)};

@@ -71,6 +71,13 @@ MUST_NOT_SEE = {
 # The whole file is exempt; each with its reason.
 EXEMPT = {"include/ppc/Sharding/Combiner.td": "declares an enum for attributes, too; the C++ generated from it includes nothing"}
 
+# Functions that only some files may call -> patterns of those, reason.
+ONLY_CALLED_IN = {
+    "defaultTarget()": (["include/ppc/Target/TargetCapabilities.h", "tools/*/Options.cpp", "lib/Phases/RegisterPhases.cpp",
+                         "include/ppc/Transforms/*/Passes.td", "test/*"],
+                        "options choose a target where none is named; everything else asks the chosen one"),
+}
+
 PATHS = [  # path pattern -> library; the first that matches
     (r"include/ppc/Support/Limits\.h$", "Limits"),
     (r"(?:include/ppc|lib)/Target/(?:\w+/)?\w*Capabilities\.(?:h|cpp)$", "TargetCapabilities"),
@@ -131,6 +138,10 @@ def check_file(path, text):
         used = target_of(include, path)
         if used is not None and not allowed(user, used):
             problems.append(f"{where}: {user} must not use {used} (\"{include}\")")
+    for call, (callers, why) in ONLY_CALLED_IN.items():
+        at = text.find(call)
+        if at >= 0 and not any(fnmatch.fnmatchcase(path, caller) for caller in callers):
+            problems.append(f"{path}:{text.count(chr(10), 0, at) + 1}: {user} must not call {call}: {why}")
     return problems
 
 
@@ -178,6 +189,8 @@ def self_test():
         ("tools/ppc-plan/ModuleLibrary.cpp", '#include "ppc/Import/HuggingFace.h"', 0),
         ("tools/ppc-bench/A.cpp", '#include "runtime/host/Threads.h"', 0),
         ("tools/newcomer/A.cpp", "", 1),
+        ("lib/Transforms/Plan/A.cpp", "findStack(defaultTarget().stack)", 1),
+        ("tools/ppc-plan/Options.cpp", "options->compiled = &defaultTarget();", 0),
     ]
     wrong = [case for case in cases if len(check_file(case[0], case[1])) != case[2]]
     for path, text, count in wrong:

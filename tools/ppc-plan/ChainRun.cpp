@@ -89,7 +89,7 @@ int mlir::ppc::planOps(const PlanOptions &options, const PlanInput &input, const
   if (!comparisons)
     return fail(comparisons.takeError());
   // By ops only where that is clearly faster than the best by degrees, by the same measure.
-  ChainReport report{module.chain, input.cluster, input.stack, {}};
+  ChainReport report{module.chain, input.cluster, input.stack, *options.compiled, {}};
   const ChainComparison *best = nullptr;
   std::optional<Seconds> menu;
   for (const ChainComparison &comparison : *comparisons)
@@ -131,6 +131,6 @@ int mlir::ppc::planChain(const PlanOptions &options, const PlanInput &input, Out
     return fail(result.takeError());
   if (result->plans.empty())
     return fail("no plan: " + result->reason);
-  ChainReport report{module.chain, input.cluster, input.stack, std::move(*result)};
+  ChainReport report{module.chain, input.cluster, input.stack, *options.compiled, std::move(*result)};
   return writeOutput(output, [&](llvm::raw_ostream &out) { return write(options, report, out); });
 }

@@ -40,7 +40,7 @@ cl::opt<std::string>
 
 cl::opt<std::string> target("target",
                             cl::desc("Plan only what programs of ppc-compile for this device family run, and as they "
-                                     "run it: host"),
+                                     "run it: host, cuda"),
                             cl::value_desc("name"), cl::cat(jobCategory));
 
 IntegerOption lora("lora", within(1, limits::modelSize),
@@ -257,11 +257,12 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->memory = memory * 0x1p30;
   options->tuning = {lora, baseBits, freezeLayers, packedLength, objective, promptLength};
   options->stack = stack;
+  options->compiled = &defaultTarget();
   if (target.getNumOccurrences()) {
     llvm::Expected<const TargetCapabilities *> known = findTargetCapabilities(target);
     if (!known)
       return {nullptr, usageError(llvm::toString(known.takeError()))};
-    options->programs = *known;
+    options->compiled = options->programs = *known;
     if (!stack.getNumOccurrences())
       options->stack = (*known)->stack.str();
   }

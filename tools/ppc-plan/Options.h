@@ -29,6 +29,7 @@ struct PlanOptions {
 
   FineTuning tuning;
   std::string stack = "ppc";
+  const TargetCapabilities *compiled = nullptr; // whose programs ppc-compile would make of the plans
   const TargetCapabilities *programs = nullptr; // only what programs of this target run; null: everything
   std::vector<std::pair<std::string, std::string>> pins, forbids; // key and value; a forbid may have none
   std::string planFile;

@@ -308,7 +308,7 @@ int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report,
   case PlanOutput::Plan: {
     out << "# " << report.model.name << " on " << report.cluster.name << ": " << toString(best.cost.stepTime)
         << " per step, " << toString(best.cost.peakMemory) << " per device (predicted)\n";
-    writeLayoutFile(report.model, report.job, best.layout, options.programs ? *options.programs : defaultTarget(), out);
+    writeLayoutFile(report.model, report.job, best.layout, *options.compiled, out);
     return 0;
   }
   case PlanOutput::Json:
@@ -369,7 +369,7 @@ int mlir::ppc::plan(const PlanOptions &options, OutputFile &output) {
   llvm::Expected<PlanSearchResult> result = search(request);
   if (!result)
     return fail(result.takeError());
-  llvm::Expected<PlanReport> report = makeReport(request, std::move(*result));
+  llvm::Expected<PlanReport> report = makeReport(request, std::move(*result), *options.compiled);
   if (!report)
     return fail(report.takeError());
   if (report->plans.empty() && report->search.infeasibility)

@@ -12,7 +12,8 @@ struct ChainReport {
   const ChainModel &model;
   const Cluster &cluster;
   const Stack &stack;
-  ChainSearchResult search; // with at least one plan where it is printed
+  const TargetCapabilities &target; // whose programs ppc-compile would make of the plans
+  ChainSearchResult search;         // with at least one plan where it is printed
 };
 
 /// The plans, and how the best one cuts ops.

@@ -6,6 +6,7 @@
 #include "ppc/CostModel/PredictionInterval.h"
 #include "ppc/Planning/FineTuning.h"
 #include "ppc/Planning/PlanSearch.h"
+#include "ppc/Target/TargetCapabilities.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -62,10 +63,11 @@ struct PlanReport {
   TrainingJob job;
   Cluster cluster;
   Stack stack;
-  Bytes memoryLimit;               // per device; of several groups of devices: of the one with least
-  std::vector<Bytes> groupLimits;  // the same per group
-  std::vector<ReportedPlan> plans; // best first
-  PlanSearchResult search;         // its plans are those above
+  const TargetCapabilities *target = nullptr; // whose programs ppc-compile would make of the plans
+  Bytes memoryLimit;                          // per device; of several groups of devices: of the one with least
+  std::vector<Bytes> groupLimits;             // the same per group
+  std::vector<ReportedPlan> plans;            // best first
+  PlanSearchResult search;                    // its plans are those above
   FineTuning tuning;
   double trained = 0;              // elements that change
   std::vector<TuningPhase> phases; // empty: the step is the training alone
@@ -77,9 +79,10 @@ llvm::Error addPhases(const FineTuning &tuning, const ModelShape &model, PlanRep
 /// Below the plans' table; nothing where every weight is trained on next tokens.
 void printTuning(const PlanReport &report, llvm::raw_ostream &out);
 
-/// Prices the plans of `search` again with their details, and replays the alternatives if the plans were. Errors: as
-/// StepEstimator::estimate.
-llvm::Expected<PlanReport> makeReport(const PlanRequest &request, PlanSearchResult search);
+/// Prices the plans of `search` again with their details, and replays the alternatives if the plans were. `target`:
+/// whose programs ppc-compile would make of the plans. Errors: as StepEstimator::estimate.
+llvm::Expected<PlanReport> makeReport(const PlanRequest &request, PlanSearchResult search,
+                                      const TargetCapabilities &target);
 
 /// The step as it is known best: replayed, where it was.
 Seconds bestTime(const Plan &plan);

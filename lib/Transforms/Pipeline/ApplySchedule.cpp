@@ -187,7 +187,7 @@ struct ApplySchedulePass : impl::ApplySchedulePassBase<ApplySchedulePass> {
     if (int64_t(devices.size()) != plan.getPipelineDevices())
       return fail("the program has " + Twine(devices.size()) + " devices, but the plan has " +
                   Twine(plan.getPipelineDevices()));
-    llvm::Expected<PipelinePlacement> placement = PipelinePlacement::of(plan);
+    llvm::Expected<PipelinePlacement> placement = PipelinePlacement::of(getOperation(), plan);
     if (!placement)
       return fail(llvm::toString(placement.takeError()));
     llvm::Expected<PipelineSchedule> schedule = makePipelineSchedule(

@@ -283,7 +283,7 @@ struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
       step.emitOpError() << "expected one ppc.accumulate, found " << accumulates.size();
       return signalPassFailure();
     }
-    llvm::Expected<PipelinePlacement> placement = PipelinePlacement::of(plan);
+    llvm::Expected<PipelinePlacement> placement = PipelinePlacement::of(getOperation(), plan);
     if (!placement) {
       module.emitError() << llvm::toString(placement.takeError());
       return signalPassFailure();

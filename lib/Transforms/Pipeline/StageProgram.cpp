@@ -1,7 +1,7 @@
 // The program of one device while it is being built.
 #include "StageProgram.h"
+#include "ppc/Analysis/ModuleTarget.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
-#include "ppc/Target/TargetCapabilities.h"
 
 namespace mlir::ppc {
 
@@ -88,16 +88,19 @@ StageFunction *StageProgram::findFunction(RoutineKind kind, int64_t chunk) {
   return nullptr;
 }
 
-llvm::Expected<PipelinePlacement> PipelinePlacement::of(PlanAttr plan) {
+llvm::Expected<PipelinePlacement> PipelinePlacement::of(ModuleOp module, PlanAttr plan) {
   PipelineShape shape{plan.getPipelineDevices(), int64_t(plan.getMicroBatches()), plan.getVp()};
   llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(plan.getSchedule().getValue());
   if (!kind)
     return kind.takeError();
   if (llvm::Error error = checkPipelineShape(**kind, shape))
     return std::move(error);
-  if (llvm::StringRef lacked = lackedBy(defaultTarget(), **kind); !lacked.empty())
+  llvm::Expected<ArrayRef<const TargetCapabilities *>> targets = possibleTargets(module);
+  if (!targets)
+    return targets.takeError();
+  if (llvm::none_of(*targets, [&](const TargetCapabilities *target) { return lackedBy(*target, **kind).empty(); }))
     return llvm::createStringError("compiled programs cannot run schedule " + plan.getSchedule().getValue() +
-                                   ", which needs " + lacked);
+                                   ", which needs " + lackedBy(*targets->front(), **kind));
   PipelinePlacement placement;
   placement.splits = (*kind)->splitsBackward && shape.devices > 1;
   if ((*kind)->place)

@@ -79,7 +79,7 @@ private:
 class PipelinePlacement {
 public:
   /// As the schedule of the plan places them. Error: there is no such schedule, or programs do not run it.
-  static llvm::Expected<PipelinePlacement> of(PlanAttr plan);
+  static llvm::Expected<PipelinePlacement> of(ModuleOp module, PlanAttr plan);
 
   int64_t stageCount() const { return devices.size(); }
   int64_t deviceOf(int64_t stage) const { return devices[stage]; }

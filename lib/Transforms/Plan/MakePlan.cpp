@@ -1,5 +1,6 @@
 // Pins of the user, or a plan file, as the plan of the module.
 #include "PlanBuilder.h"
+#include "ppc/Analysis/ModuleTarget.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "ppc/Transforms/Plan/PlanFile.h"
 
@@ -21,6 +22,7 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
       getOperation().emitError() << llvm::toString(capabilities.takeError());
       return signalPassFailure();
     }
+    setModuleTarget(getOperation(), **capabilities);
     FailureOr<PlanAttr> plan = planFile.empty() ? buildPlan(getOperation(), *layout, **capabilities)
                                                 : readPlanFile(planFile, getOperation(), **capabilities);
     if (failed(plan) || failed(checkBatch(getOperation(), *plan)))

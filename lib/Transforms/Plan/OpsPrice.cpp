@@ -1,6 +1,7 @@
 #include "OpsPrice.h"
 
 #include "PlanInputs.h"
+#include "ppc/Analysis/ModuleTarget.h"
 
 namespace mlir::ppc {
 
@@ -21,13 +22,16 @@ llvm::Expected<OpsPrice> priceOps(ModuleOp module, StringRef cluster) {
   llvm::Expected<Cluster> machine = planMachine(cluster, plan.getGrid().deviceCount() * plan.getPipelineDevices());
   if (!machine)
     return machine.takeError();
-  llvm::Expected<Stack> stack = findStack(defaultTarget().stack);
+  llvm::Expected<const TargetCapabilities *> target = moduleTarget(module);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<Stack> stack = findStack((*target)->stack);
   if (!stack)
     return stack.takeError();
   ChainRequest request{program->model, *machine, *stack};
   request.base.precision = program->precision;
   request.cuts = std::move(*cuts);
-  request.target = &defaultTarget();
+  request.target = *target;
   request.memoryLimit = Bytes(1e18); // what it takes, not whether that fits
   ParallelLayout layout = request.base;
   layout.dp = plan.getGrid().product(AxisRole::Data);

@@ -15,9 +15,9 @@ struct OpsPrice {
   ChainPlan plan;
 };
 
-/// Of a module whose `ppc.plan` and `ppc.factors` say how, before its backward is built: as the search prices it, with
-/// nothing left to choose. `cluster`: as of planMachine. Errors: the program is no chain of layers, its ops cannot be
-/// cut so, it recomputes other layers than the search can; what planMachine says.
+/// Of a module whose `ppc.target`, `ppc.plan` and `ppc.factors` say how, before its backward is built: as the search
+/// prices it, with nothing left to choose. `cluster`: as of planMachine. Errors: the program is no chain of layers, its
+/// ops cannot be cut so, it recomputes other layers than the search can; what planMachine says.
 llvm::Expected<OpsPrice> priceOps(ModuleOp module, StringRef cluster);
 
 } // namespace mlir::ppc

@@ -24,7 +24,7 @@ struct PlanInputs {
 /// `cluster`: as findCluster takes it; empty: this machine. Errors: what modelShapeOf, findCluster and clusterOfRanks
 /// say.
 llvm::Expected<PlanInputs> planInputs(ModuleOp module, StringRef cluster, int64_t ranks,
-                                      const TargetCapabilities &target = defaultTarget());
+                                      const TargetCapabilities &target);
 
 /// `ranks` devices of that cluster.
 llvm::Expected<Cluster> planMachine(StringRef cluster, int64_t ranks);

@@ -2,6 +2,7 @@
 
 #include "OpsPrice.h"
 #include "PlanInputs.h"
+#include "ppc/Analysis/ModuleTarget.h"
 #include "ppc/CostModel/PricedLedger.h"
 #include "ppc/Planning/Chain/ChainLedger.h"
 
@@ -18,7 +19,10 @@ llvm::Expected<Ledger> planLedger(ModuleOp module, StringRef cluster) {
     return chainLedger(price->plan, price->batch);
   }
   int64_t ranks = plan.getGrid().deviceCount() * plan.getPipelineDevices();
-  llvm::Expected<PlanInputs> inputs = planInputs(module, cluster, ranks);
+  llvm::Expected<const TargetCapabilities *> target = moduleTarget(module);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<PlanInputs> inputs = planInputs(module, cluster, ranks, **target);
   if (!inputs)
     return inputs.takeError();
   llvm::Expected<ParallelLayout> layout = degreesOf(plan, *inputs);

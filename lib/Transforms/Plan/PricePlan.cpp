@@ -3,6 +3,7 @@
 #include "PlanInputs.h"
 #include "RecomputeTime.h"
 #include "mlir/IR/Remarks.h"
+#include "ppc/Analysis/ModuleTarget.h"
 #include "ppc/Transforms/Plan/Passes.h"
 
 namespace mlir::ppc {
@@ -54,7 +55,10 @@ llvm::Error PricePlanPass::price(PlanAttr plan) {
   int64_t ranks = plan.getGrid().deviceCount() * plan.getPipelineDevices();
   if (cutsOps(getOperation()))
     return predictOps();
-  llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks);
+  llvm::Expected<const TargetCapabilities *> target = moduleTarget(getOperation());
+  if (!target)
+    return target.takeError();
+  llvm::Expected<PlanInputs> inputs = planInputs(getOperation(), cluster, ranks, **target);
   if (!inputs)
     return inputs.takeError();
   RecomputeShares again = recomputeShares(getOperation(), plan);

@@ -3,6 +3,7 @@
 #include "PlanInputs.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ModuleShape.h"
+#include "ppc/Analysis/ModuleTarget.h"
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Planning/Files/ChainPlanFile.h"
 #include "ppc/Planning/Files/LayoutFile.h"
@@ -34,6 +35,7 @@ struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
       return signalPassFailure();
     }
     capabilities = *found;
+    setModuleTarget(getOperation(), *capabilities);
     FailureOr<bool> byOp = isPlannedByOp();
     if (failed(byOp) || (*byOp && failed(searchOps())))
       return signalPassFailure();

@@ -1,5 +1,6 @@
 // ppc-search-shardings: templates out of the IR, the search over them, its answer back into the IR as a plan.
 #include "mlir/IR/Remarks.h"
+#include "ppc/Analysis/ModuleTarget.h"
 #include "ppc/Analysis/OpSharding.h"
 #include "ppc/Analysis/ProgramChain.h"
 #include "ppc/Planning/Chain/TemplateSearch.h"
@@ -80,6 +81,10 @@ LogicalResult SearchShardingsPass::search() {
   FailureOr<int64_t> microBatches = countMicroBatches(*program);
   if (failed(microBatches))
     return failure();
+  llvm::Expected<const TargetCapabilities *> capabilities = findTargetCapabilities(target);
+  if (!capabilities)
+    return getOperation().emitError() << llvm::toString(capabilities.takeError());
+  setModuleTarget(getOperation(), **capabilities);
   TemplateChain &chain = program->templates.chain;
   for (const ChainModel::BatchDimension &place : program->model.batchDimensions)
     if (chain.templates[place.templateIndex].values[place.value].shape[place.dim] ==
@@ -92,8 +97,8 @@ LogicalResult SearchShardingsPass::search() {
   pricing.microBatches = *microBatches;
   pricing.regather = false; // partitioned programs keep what they gather
   pricing.allowLayout = cutsRowsEvenly(axes);
-  pricing.allowStrategy = [](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) {
-    return runs(defaultTarget(), op, strategy);
+  pricing.allowStrategy = [&](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) {
+    return runs(**capabilities, op, strategy);
   };
   TemplateSearch search(pricing, chain);
   llvm::Expected<TemplateSearchResult> result = search.run(Bytes(double(memoryLimit)));

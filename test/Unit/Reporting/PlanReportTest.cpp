@@ -65,7 +65,7 @@ TEST(PlanReport, TimesAddUpAndTimelinesLast) {
     }
     ++priced;
     search.plans.push_back({layout, *cost});
-    PlanReport report = llvm::cantFail(makeReport(request, std::move(search)));
+    PlanReport report = llvm::cantFail(makeReport(request, std::move(search), hostCapabilities()));
     const ReportedPlan &plan = report.plans[0];
     SCOPED_TRACE(model.name + ", " + stack.name + ": " + toString(layout));
     double step = plan.cost.stepTime.value;

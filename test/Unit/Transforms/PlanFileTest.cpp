@@ -33,7 +33,7 @@ protected:
       messages += diagnostic.str() + "\n";
       return success();
     });
-    FailureOr<PlanAttr> plan = readPlanFile(path, *module);
+    FailureOr<PlanAttr> plan = readPlanFile(path, *module, hostCapabilities());
     return succeeded(plan) ? *plan : PlanAttr();
   }
 

@@ -3,6 +3,7 @@
 #define PPC_TRANSFORMS_PLAN_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 namespace mlir::ppc {
 

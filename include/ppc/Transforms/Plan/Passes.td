@@ -35,7 +35,8 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     Option<"sequenceParallel", "sp", "bool", "false", "cut activations between tensor-parallel regions along the sequence">,
     Option<"zero", "zero", "int64_t", "0", "1: cut the optimizer's state over dp and cp; 0: nothing">,
     Option<"cp", "cp", "int64_t", "1", "context-parallel degree: parts of each sequence; attention gathers keys and values">,
-    Option<"target", "target", "std::string", "\"host\"", "device family whose programs run the plan">,
+    Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()",
+           "device family whose programs run the plan; `ppc.target` says it to passes behind">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">];
 }
 
@@ -72,7 +73,8 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Option<"sequenceParallel", "sp", "std::string", "\"\"", "pinned sequence parallelism: on or off; empty: searched">,
     Option<"zero", "zero", "int64_t", "-1", "pinned ZeRO stage: 0 or 1; -1: searched">,
     Option<"cp", "cp", "int64_t", "0", "pinned context-parallel degree; 0: searched">,
-    Option<"target", "target", "std::string", "\"host\"", "device family whose programs run the plan">,
+    Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()",
+           "device family whose programs run the plan; `ppc.target` says it to passes behind">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin what they say">];
 }
 

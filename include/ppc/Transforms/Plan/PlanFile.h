@@ -15,7 +15,7 @@ namespace mlir::ppc {
 
 /// Reads a plan file for the program in `module`, which must have the precision that the file says, if it does. Fails
 /// with errors that name file, line and column.
-FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target = defaultTarget());
+FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target);
 
 /// Which sections a file has, and the precision that `layout:` says; empty: none. Errors: it cannot be read, or is no
 /// YAML.

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "ppc/Target/TargetCapabilities.h"
 
 namespace mlir::ppc {
 

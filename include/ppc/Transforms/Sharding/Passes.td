@@ -53,7 +53,8 @@ def SearchShardingsPass : Pass<"ppc-search-shardings", "mlir::ModuleOp"> {
     ListOption<"tensorParallel", "tensor-parallel", "int64_t", "sizes of the axes to cut layers over, outermost first">,
     Option<"microBatch", "micro-batch", "int64_t", "1", "sequences per micro-batch and data-parallel rank">,
     Option<"memoryLimit", "memory-limit", "int64_t", "0",
-           "bytes per rank for parameters, their state and saved activations; 0: no limit">];
+           "bytes per rank for parameters, their state and saved activations; 0: no limit">,
+    Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()", "device family whose programs run the plan">];
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 
