@@ -174,6 +174,10 @@ BodyOperation BodyReader::readOperation(const Value &value) {
     reach(items[1], result.entry);
     return result;
   }
+  if (what == "mark") {
+    expect(value, items, 2);
+    return BodyMark{items[1].integer(-1)};
+  }
   if (what == "start") {
     expect(value, items, 3);
     int token = int(items[1].integer(0, mostTokens));

@@ -77,7 +77,12 @@ struct BodyReach {
   int64_t entry;
 };
 
-using BodyOperation = std::variant<KernelLaunch, MatrixProduct, BodyCall, BodyExchange, BodyWait, BodyReach>;
+// Of a program compiled with --profile: an operation of the manifest begins with what follows; -1: none does.
+struct BodyMark {
+  int64_t operation;
+};
+
+using BodyOperation = std::variant<KernelLaunch, MatrixProduct, BodyCall, BodyExchange, BodyWait, BodyReach, BodyMark>;
 
 struct Body {
   std::string name; // unique

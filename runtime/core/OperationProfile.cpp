@@ -12,12 +12,16 @@ namespace ppcrt {
 
 void OperationProfile::begin(int64_t next) {
   double time = now();
-  if (running >= 0) {
-    seconds[running] += time - since;
-    calls[running] += 1;
-  }
-  running = next >= 0 && next < int64_t(seconds.size()) ? next : -1;
+  add(running, time - since);
+  running = next;
   since = time;
+}
+
+void OperationProfile::add(int64_t operation, double elapsed) {
+  if (operation < 0 || operation >= int64_t(seconds.size()))
+    return;
+  seconds[size_t(operation)] += elapsed;
+  calls[size_t(operation)] += 1;
 }
 
 void OperationProfile::restart() {

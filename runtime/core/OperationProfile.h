@@ -16,6 +16,8 @@ public:
 
   // The operation `next` begins, and with it the one before ends; -1: none begins.
   void begin(int64_t next);
+  // One execution of it took so long, on a device whose clock the caller has read; -1: it was none.
+  void add(int64_t operation, double elapsed);
   // Forgets what was noted so far.
   void restart();
   // A JSON object: "ranks", "steps", "seconds" of the steps on the first rank and, on average over the ranks,

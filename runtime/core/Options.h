@@ -57,6 +57,8 @@ struct Options {
   std::vector<std::string> given; // names of the options on the command line
 
   bool isGiven(const char *name) const;
+  // Operations that are timed one by one are in no graph.
+  bool makesGraphs() const { return launches == "graphs" && profile.empty(); }
 };
 
 // Throws UsageError naming the option.

@@ -17,6 +17,9 @@ public:
   // before the device has done it: whoever reads the device's memory through DeviceMemory waits, and so does a
   // transport that is handed addresses. The array may be changed.
   virtual void run(RankContext &context, size_t number, void **buffers) = 0;
+  // Waits for the device, and adds the times of what has been run for a context with a profile since the last call,
+  // where the profile does not have them already.
+  virtual void addTimes(OperationProfile &) {}
 };
 
 // Functions of the program, which have done everything when they return.

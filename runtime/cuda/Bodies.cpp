@@ -1,6 +1,7 @@
 // Issuing.
 #include "runtime/cuda/Bodies.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/OperationProfile.h"
 
 #include <algorithm>
 #include <utility>
@@ -37,6 +38,8 @@ Bodies::~Bodies() {
     for (const Recorded::Step &step : recorded.steps)
       if (step.graph)
         cuda.driver.graphInstanceDestroy(step.graph);
+  for (EventHandle *event : markEvents)
+    cuda.driver.eventDestroy(event);
   for (Address constant : constants)
     cuda.free(constant);
 }
@@ -111,6 +114,8 @@ void Bodies::runBody(Run &run, int number, const Arguments &arguments) {
     else if (product)
       products.run(numberOf[size_t(number)][i], at(product->a, arguments), at(product->b, arguments),
                    at(product->c, arguments));
+    else if (const auto *begins = std::get_if<BodyMark>(&operation))
+      mark(run, begins->operation);
     else if (const auto *inner = std::get_if<BodyCall>(&operation))
       call(run, *inner, arguments);
     else
@@ -131,6 +136,23 @@ void Bodies::launch(const Run &run, const KernelLaunch &launch, const Arguments 
   for (uint64_t &value : values)
     parameters.push_back(&value);
   kernels.launch(launch.kernel, parameters.data());
+}
+
+void Bodies::mark(const Run &run, int64_t operation) {
+  if (run.mode != Mode::Run || !run.context.profile)
+    return;
+  if (marked.size() == markEvents.size())
+    markEvents.push_back(cuda.addTimedEvent());
+  cuda.record(markEvents[marked.size()], cuda.stream);
+  marked.push_back(operation);
+}
+
+void Bodies::addTimes(OperationProfile &profile) {
+  cuda.finish();
+  for (size_t i = 0; i + 1 < marked.size(); ++i)
+    if (marked[i] >= 0) // the last of a routine ends what was before it
+      profile.add(marked[i], cuda.secondsBetween(markEvents[i], markEvents[i + 1]));
+  marked.clear();
 }
 
 void Bodies::call(Run &run, const BodyCall &call, const Arguments &arguments) {

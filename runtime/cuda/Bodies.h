@@ -24,6 +24,7 @@ public:
   Bodies &operator=(const Bodies &) = delete;
 
   void run(RankContext &context, size_t number, void **buffers) override;
+  void addTimes(OperationProfile &profile) override;
   // The products alone of all routines, on an arena of zeros, which stays one: what libraries put off until their first
   // call is done before the first step.
   void rehearse(RankContext &context, const DeviceMemory &memory);
@@ -62,6 +63,7 @@ private:
   void exchange(RankContext &context, const BodyExchange &exchange, const Arguments &arguments, int64_t &request);
   void runRecorded(RankContext &context, const Recorded &recorded);
   void closeGraph(Recorded &recorded);
+  void mark(const Run &run, int64_t operation);
   Address at(const CodePlace &place, const Arguments &arguments) const {
     return (place.isConstant ? constants : arguments)[size_t(place.number)] + Address(place.bytes);
   }
@@ -76,6 +78,9 @@ private:
   std::vector<std::vector<int>> numberOf;                  // [body][operation]: of a product in `products`
   std::map<std::pair<size_t, Arguments>, Recorded> graphs; // by routine and its buffers
   bool isGraphOpen = false;
+  // Events of marks, in the order in which they were issued since addTimes(): of each, what begins there.
+  std::vector<EventHandle *> markEvents;
+  std::vector<int64_t> marked;
   std::vector<uint64_t> values;   // of the operands of a launch
   std::vector<void *> parameters; // their addresses
 };

@@ -40,6 +40,18 @@ EventHandle *CudaDevice::addEvent() {
   return event;
 }
 
+EventHandle *CudaDevice::addTimedEvent() {
+  EventHandle *event = nullptr;
+  check(driver.eventCreate(&event, 0), "cuEventCreate");
+  return event;
+}
+
+double CudaDevice::secondsBetween(EventHandle *from, EventHandle *to) const {
+  float milliseconds = 0;
+  check(driver.eventElapsedTime(&milliseconds, from, to), "cuEventElapsedTime");
+  return 1e-3 * double(milliseconds);
+}
+
 void CudaDevice::beginGraph() {
   constexpr int ofThisThread = 1;
   check(driver.beginCapture(stream, ofThisThread), "cuStreamBeginCapture");

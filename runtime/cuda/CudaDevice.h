@@ -41,6 +41,9 @@ public:
   // A stream beside the rank's, for communication: what is on it goes first. The caller destroys it, as it does events.
   StreamHandle *addStream();
   EventHandle *addEvent();
+  // An event that knows when it happened.
+  EventHandle *addTimedEvent();
+  double secondsBetween(EventHandle *from, EventHandle *to) const;
   // The event happens when all that is on the stream has been done; a stream goes on when it has happened.
   void record(EventHandle *event, StreamHandle *on) { check(driver.eventRecord(event, on), "cuEventRecord"); }
   void await(StreamHandle *waits, EventHandle *event) {

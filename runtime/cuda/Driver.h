@@ -50,6 +50,7 @@ inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100, notReady =
   ENTRY(eventCreate, cuEventCreate, (EventHandle * *event, unsigned flags))                                            \
   ENTRY(eventRecord, cuEventRecord, (EventHandle * event, StreamHandle * stream))                                      \
   ENTRY(eventQuery, cuEventQuery, (EventHandle * event))                                                               \
+  ENTRY(eventElapsedTime, cuEventElapsedTime, (float *milliseconds, EventHandle *from, EventHandle *to))               \
   ENTRY(eventDestroy, cuEventDestroy_v2, (EventHandle * event))                                                        \
   ENTRY(streamDestroy, cuStreamDestroy_v2, (StreamHandle * stream))                                                    \
   ENTRY(streamSynchronize, cuStreamSynchronize, (StreamHandle * stream))                                               \

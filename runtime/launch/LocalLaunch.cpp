@@ -62,7 +62,7 @@ int runRank(const ppcrt_program &program, const Manifest &manifest, Training &tr
     LocalTransport transport(world, rank, world.rankCount() <= availableCores());
     if (manifest.target == Target::Cuda) {
       cuda::CudaRank gpu(program, manifest, transport, world.arena(rank), rank,
-                         {options.shareDevices, options.launches == "graphs"});
+                         {options.shareDevices, options.makesGraphs()});
       training.run(gpu.transport(), gpu.memory(), gpu.code(), status);
     } else {
       const Device &device = manifest.deviceOf(rank);

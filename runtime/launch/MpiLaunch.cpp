@@ -204,7 +204,7 @@ private:
       if (manifest.target == Target::Cuda) {
         auto index = std::find(neighbours.begin(), neighbours.end(), rank) - neighbours.begin();
         cuda::CudaRank gpu(program, manifest, transport, arena.data(), int(index),
-                           {options.shareDevices, options.launches == "graphs"});
+                           {options.shareDevices, options.makesGraphs()});
         training.run(gpu.transport(), gpu.memory(), gpu.code(), running.progress);
       } else {
         HostMemory memory(arena.data(), device.arenaBytes);

@@ -169,6 +169,8 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
     StepResult result = executor.run(step, report.learningRate);
     if (recorder)
       recorder->endStep();
+    if (profile)
+      code.addTimes(*profile);
     report.seconds = now() - start;
     profiled += report.seconds;
     if (profile && step == done + 1 && step < options.steps) { // memory is touched for the first time in it

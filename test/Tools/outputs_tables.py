@@ -14,6 +14,7 @@ OUTPUTS = {
     "ppc-plan": {"-o"},
     "ppc-bench": {"-o"},
     "ppc-bench step": {"--folder"},
+    "ppc-bench roofline": set(),
     "ppc-opt": {"-o", "--log-actions-to", "--profile-actions-to", "--mlir-generate-reproducer", "--mlir-pass-pipeline-crash-reproducer",
                 "--remarks-output-file", "--mlir-print-ir-tree-dir"},
     "program": {"--log", "--trace", "--profile", "--save-parameters", "--save-gradients", "--save-losses", "--save-tokens", "--save-weights",
@@ -24,6 +25,7 @@ INPUTS = {
     "ppc-plan": {"--cluster", "--stack", "--plan", "--evaluate"},
     "ppc-bench": set(),
     "ppc-bench step": {"--config", "--weights", "--cluster", "--python", "--layout"},
+    "ppc-bench roofline": set(),
     "ppc-opt": {"--irdl-file", "--load-dialect-plugin", "--load-pass-plugin"},
     "program": {"--data", "--eval-data", "--tokenizer", "--weights", "--emulate"},
 }
@@ -36,6 +38,7 @@ VALUES = {
                     "--recompute --schedule --shard-group --sp --tp --vp --zero --emit --explain --target --top".split()),
     "ppc-bench": {"--ranks", "--seconds"},
     "ppc-bench step": {"--global-batch", "--precision", "--repeats", "--seq-len", "--steps"},
+    "ppc-bench roofline": set(),
     "ppc-opt": set(),
     "program": set("--data-format --order --eval-every --eval-batches --steps --lr --min-lr --warmup --seed --weight-type --weight-file-bytes "
                    "--checkpoint-every --checkpoint-keep --on-not-finite --transport --print-every --slow-rank --slow-rank-after --threads --launches".split()),
@@ -47,7 +50,7 @@ FILE_OPTIONS_ALONE = {"ppc-opt": r"^(-o|--(irdl-file|load-.*-plugin|.*-actions-t
 def help_of(build, program):
     tool = lambda name, *words: [os.path.join(build, "bin", name), *words, "--help"]  # noqa: E731
     return {"ppc-compile": tool("ppc-compile"), "ppc-plan": tool("ppc-plan"), "ppc-bench": tool("ppc-bench"),
-            "ppc-bench step": tool("ppc-bench", "step"), "ppc-opt": tool("ppc-opt"), "program": [program, "--help"]}
+            "ppc-bench step": tool("ppc-bench", "step"), "ppc-bench roofline": tool("ppc-bench", "roofline"), "ppc-opt": tool("ppc-opt"), "program": [program, "--help"]}
 
 
 @dataclasses.dataclass

@@ -28,7 +28,7 @@ OTHERS = {
     "runtime/core/FolderLock.cpp": ("O_RDWR|O_CREAT|O_RDONLY", "the lock of a folder must be one file that stays: it is taken, not written beside"),
     "runtime/core/Machine.cpp": ("ifstream", "what the system says in /proc"),
     "tools/ppc-bench/ProcessMemory.cpp": ("ifstream", "what the system says in /proc"),
-    "tools/ppc-bench/Roofline.cpp": ("getFile", "what a program that it has started has written"),
+    "tools/ppc-bench/Roofline.cpp": ("getFile", "what a program has written with --profile"),
     "tools/ppc-bench/Step.cpp": ("getFile", "what a program that it has started has written"),
     "tools/ppc-bench/StepParticipant.cpp": ("addopen|O_WRONLY|O_CREAT|O_TRUNC|getFile", "standard error of the programs that it starts, in a folder that Step.cpp has checked"),
     "tools/ppc-compile/CheckRun.cpp": ("getFile", "what a program that it has started has written in a scratch folder"),

@@ -4,11 +4,12 @@
 #include "ppc/Reporting/TextTable.h"
 #include "ppc/Support/JsonText.h"
 #include "ppc/Support/Units.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 namespace mlir::ppc {
 namespace {
@@ -47,12 +48,73 @@ std::vector<std::string> cells(const Row &row, double step, llvm::StringRef boun
           rate(row.flops),
           rate(row.bytes),
           bound.str(),
-          row.roofline > 0 ? toString(Seconds(row.roofline)) : std::string()};
+          row.roofline > 0 ? toString(Seconds(row.roofline)) : std::string(),
+          row.roofline > 0 && row.seconds > 0 ? percentText(row.roofline / row.seconds) : std::string()};
+}
+
+/// One of the list in a profile. Errors: it lacks a value, or has one of another kind.
+llvm::Expected<Row> readRow(const llvm::json::Value &entry, double steps, const DevicePeaks &peaks) {
+  const llvm::json::Object *object = entry.getAsObject();
+  std::optional<llvm::StringRef> name = object ? object->getString("name") : std::nullopt;
+  if (!name)
+    return llvm::createStringError("an operation has no \"name\"");
+  Row row{name->str()};
+  for (auto [key, value] : {std::pair("calls", &row.calls), std::pair("seconds", &row.seconds),
+                            std::pair("flops", &row.flops), std::pair("bytes", &row.bytes)}) {
+    std::optional<double> number = object->getNumber(key);
+    if (!number || !(*number >= 0))
+      return llvm::createStringError("operation \"" + row.name + "\" has no \"" + key + "\" that is a number >= 0");
+    *value = *number;
+  }
+  row.calls /= steps, row.seconds /= steps, row.flops *= row.calls, row.bytes *= row.calls;
+  // Only products run at the rate of products.
+  bool isProduct = name->contains(" x ") || name->contains("attention");
+  double compute = isProduct && peaks.flops > 0 ? row.flops / peaks.flops : 0;
+  double memory = peaks.bytes > 0 ? row.bytes / peaks.bytes : 0;
+  row.roofline = std::max(compute, memory);
+  row.isCompute = compute > memory;
+  row.isExchange = isExchange(*name);
+  return row;
+}
+
+struct ProfileRows {
+  std::map<std::string, Row> rows; // by name
+  double step = 0;                 // seconds
+};
+
+llvm::Expected<ProfileRows> readProfile(const std::string &profile, const DevicePeaks &peaks) {
+  auto file = llvm::MemoryBuffer::getFile(profile);
+  if (!file)
+    return llvm::createStringError(file.getError(), "cannot read " + profile + ": " + file.getError().message());
+  if (llvm::Error error = checkJsonText(profile, (*file)->getBuffer()))
+    return error;
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*file)->getBuffer());
+  if (!value)
+    return value.takeError();
+  const llvm::json::Object *top = value->getAsObject();
+  const llvm::json::Array *operations = top ? top->getArray("operations") : nullptr;
+  double steps = top ? top->getNumber("steps").value_or(0) : 0, all = top ? top->getNumber("seconds").value_or(0) : 0;
+  if (!operations || !(steps > 0) || !(all > 0))
+    return llvm::createStringError(profile + ": expected what a program writes with --profile: \"steps\" and "
+                                             "\"seconds\" above 0, and \"operations\"");
+  ProfileRows result;
+  result.step = all / steps;
+  for (const llvm::json::Value &entry : *operations) {
+    llvm::Expected<Row> one = readRow(entry, steps, peaks);
+    if (!one)
+      return llvm::createStringError(profile + ": " + llvm::toString(one.takeError()));
+    Row &sum = result.rows[one->name];
+    sum.name = one->name;
+    sum.isCompute = one->isCompute;
+    sum.isExchange = one->isExchange;
+    sum += *one;
+  }
+  return result;
 }
 
 } // namespace
 
-CorePeaks measureCorePeaks(int cores, bool bf16) {
+DevicePeaks measureCorePeaks(int cores, bool bf16) {
   constexpr int64_t edge = 1024, bytes = int64_t(64) << 20;
   std::vector<TurnTime> times =
       runBenchmarks({productBenchmark(edge, edge, edge, bf16), streamBenchmark(bytes)}, cores, 0.25);
@@ -61,36 +123,13 @@ CorePeaks measureCorePeaks(int cores, bool bf16) {
   return {2.0 * edge * edge * edge / times[0].processor, double(bytes) / times[1].processor};
 }
 
-llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, llvm::raw_ostream &out) {
-  auto file = llvm::MemoryBuffer::getFile(profile);
-  if (!file)
-    return llvm::createStringError(file.getError(), "cannot read " + profile);
-  if (llvm::Error error = checkJsonText(profile, (*file)->getBuffer()))
-    return error;
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*file)->getBuffer());
-  if (!value)
-    return value.takeError();
-  const llvm::json::Object *top = value->getAsObject();
-  const llvm::json::Array *operations = top ? top->getArray("operations") : nullptr;
-  if (!operations)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), profile + ": no operations");
-  double steps = top->getNumber("steps").value_or(1), step = top->getNumber("seconds").value_or(0) / steps;
-  llvm::MapVector<llvm::StringRef, Row> rows;
-  for (const llvm::json::Value &entry : *operations) {
-    const llvm::json::Object &object = *entry.getAsObject();
-    llvm::StringRef name = object.getString("name").value_or("");
-    double calls = object.getNumber("calls").value_or(0) / steps;
-    Row one{name.str(), calls, object.getNumber("seconds").value_or(0) / steps,
-            object.getNumber("flops").value_or(0) * calls, object.getNumber("bytes").value_or(0) * calls};
-    bool isProduct = name.contains(" x "); // only products run at the rate of products
-    double compute = isProduct ? one.flops / peaks.flops : 0, memory = one.bytes / peaks.bytes;
-    one.roofline = std::max(compute, memory);
-    Row &all = rows[name];
-    all.name = one.name;
-    all.isCompute = compute > memory;
-    all.isExchange = isExchange(name);
-    all += one;
-  }
+llvm::Error printRoofline(const std::string &profile, const DevicePeaks &peaks, llvm::StringRef device,
+                          llvm::raw_ostream &out) {
+  llvm::Expected<ProfileRows> read = readProfile(profile, peaks);
+  if (!read)
+    return read.takeError();
+  double step = read->step;
+  auto &rows = read->rows;
   std::vector<Row> sorted;
   double longest = 0;
   for (auto &[name, row] : rows)
@@ -105,8 +144,8 @@ llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, ll
       others += row;
   }
   llvm::sort(sorted, [](const Row &a, const Row &b) { return a.seconds > b.seconds; });
-  TextTable table(
-      {"operation, per step and rank", "calls", "time", "share", "GFLOP/s", "GB/s", "bound by", "at the roofline"});
+  TextTable table({"operation, per step and rank", "calls", "time", "share", "GFLOP/s", "GB/s", "bound by",
+                   "at the roofline", "reached"});
   for (const Row &row : sorted)
     table.row(cells(row, step, row.isExchange ? "exchange" : row.isCompute ? "products" : "memory"));
   others.calls = sum.calls = 0;
@@ -114,9 +153,8 @@ llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, ll
   table.row(cells(others, step, ""));
   table.row(cells(outside, step, ""));
   table.row(cells(sum, step, ""));
-  out << "\nwhere the time goes, in a run that measures each operation; a core multiplies at "
-      << fixedText(peaks.flops * 1e-9, 0) << " GFLOP/s and streams " << fixedText(peaks.bytes * 1e-9, 1)
-      << " GB/s while all cores work\n\n";
+  out << "\nwhere the time goes, in a run that measures each operation; " << device << " multiplies at "
+      << fixedText(peaks.flops * 1e-9, 0) << " GFLOP/s and streams " << fixedText(peaks.bytes * 1e-9, 1) << " GB/s\n\n";
   table.print(out);
   return llvm::Error::success();
 }

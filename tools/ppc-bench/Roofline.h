@@ -2,6 +2,7 @@
 #ifndef PPC_TOOLS_BENCH_ROOFLINE_H
 #define PPC_TOOLS_BENCH_ROOFLINE_H
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -9,19 +10,29 @@
 
 namespace mlir::ppc {
 
-/// Rates of one core while all others work too.
-struct CorePeaks {
+/// Rates of a GPU, or of one core while all others work too.
+struct DevicePeaks {
   double flops = 0; // of matrix products, in the precision that is compared
   double bytes = 0; // of a stream that fits in no cache
 };
 
+/// What printRoofline() says of a core whose rates measureCorePeaks() has measured.
+inline constexpr llvm::StringLiteral kCoreAmongOthers = "a core, while all cores work,";
+
 /// Measures them with one rank per core; nothing when a rank fails, which has said why.
-CorePeaks measureCorePeaks(int cores, bool bf16);
+DevicePeaks measureCorePeaks(int cores, bool bf16);
 
 /// Prints the file that a program writes with --profile: the operations that take long, each with the time that it
 /// would take if the products ran at their peak and each buffer moved through memory once, whichever is longer.
-/// Operations on buffers that are in a cache can take less.
-llvm::Error printRoofline(const std::string &profile, const CorePeaks &peaks, llvm::raw_ostream &out);
+/// Operations on buffers that are in a cache can take less. `device` is what multiplies and streams at the peaks.
+llvm::Error printRoofline(const std::string &profile, const DevicePeaks &peaks, llvm::StringRef device,
+                          llvm::raw_ostream &out);
+
+/// Whether the command line asks for the subcommand `roofline`.
+bool isRooflineRequested();
+
+/// Runs it: printRoofline() beside peaks that are measured now. The exit status of the program.
+int runRoofline();
 
 } // namespace mlir::ppc
 

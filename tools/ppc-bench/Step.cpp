@@ -230,10 +230,10 @@ private:
                                           std::to_string(1 + stepsPerTurn), "--quiet", "--profile", file},
                                          work.folder + "/profile.stderr"))
       return problem;
-    CorePeaks peaks = measureCorePeaks(int(work.cores), work.precision == "bf16");
+    DevicePeaks peaks = measureCorePeaks(int(work.cores), work.precision == "bf16");
     if (peaks.flops == 0)
       return llvm::createStringError("the machine cannot be measured");
-    return printRoofline(file, peaks, llvm::outs());
+    return printRoofline(file, peaks, kCoreAmongOthers, llvm::outs());
   }
 
   void addBaselines() {

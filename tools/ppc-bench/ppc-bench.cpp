@@ -1,6 +1,8 @@
 // ppc-bench: measures this machine as compiled programs use it, and writes what the planner needs to know as a cluster
-// file. The subcommand `step` is in Step.cpp.
+// file. The subcommand `step` is in Step.cpp, `roofline` in RooflineCommand.cpp.
+#include "Gpu.h"
 #include "Kernels.h"
+#include "Roofline.h"
 #include "Step.h"
 
 #include "ppc/Cluster/Cluster.h"
@@ -28,6 +30,8 @@ IntegerOption ranks("ranks", within(1, limits::benchRanks),
 RealOption seconds("seconds", withinReals(0, limits::benchSeconds).above(),
                    cl::desc("About how long each measurement takes (0.25)"), cl::value_desc("s"), cl::init(0.25),
                    cl::cat(category));
+cl::opt<bool> gpu("gpu", cl::desc("Measure the first GPU instead, and print what it does; no file is written"),
+                  cl::cat(category));
 cl::opt<std::string> output("o", cl::desc("Cluster file to write; default: standard output"),
                             cl::value_desc("file.yaml"), cl::init("-"), cl::cat(category));
 
@@ -122,6 +126,19 @@ void setNetwork(ClusterLevel &level, const Measurements &all, double count, doub
   level.constants.pointToPoint = std::clamp(rate / level.bandwidth.value, 0.01, 1.0);
 }
 
+int printGpu() {
+  llvm::Expected<GpuTimes> times = measureGpu(seconds);
+  if (!times) {
+    llvm::errs() << "error: " << llvm::toString(times.takeError()) << "\n";
+    return 1;
+  }
+  TextTable table({times->name, "time", "rate"});
+  for (const GpuTime &row : times->rows)
+    table.row({row.name, toString(Seconds(row.seconds)), rateText(row.work / row.seconds, row.unit)});
+  table.print(llvm::outs());
+  return 0;
+}
+
 int usageError(const llvm::Twine &message) {
   llvm::errs() << "error: " << message << "; see ppc-bench --help\n";
   return 2;
@@ -142,15 +159,25 @@ int main(int argc, char **argv) {
                        "Measures this machine as compiled programs use it, and writes a cluster file for ppc-plan and "
                        "ppc-compile.\nPrograms run on hosts: what is measured are CPU cores and what joins them.\n\n"
                        "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n"
-                       "step: a subcommand that compares training steps; see ppc-bench step --help.\n"))
+                       "step: a subcommand that compares training steps; see ppc-bench step --help.\n"
+                       "roofline: a subcommand that shows a profile beside what this machine could do.\n"))
     return 2;
   if (isStepRequested())
     return runStep(argv[0]);
+  if (isRooflineRequested())
+    return runRoofline();
   bool device = subjects.empty(), network = subjects.empty();
   for (const std::string &subject : subjects) {
     if (subject != "device" && subject != "network")
       return usageError("'" + subject + "' cannot be measured; expected device or network");
     (subject == "device" ? device : network) = true;
+  }
+  if (gpu) {
+    if (!subjects.empty() && !device)
+      return usageError("--gpu measures a device, and no network");
+    if (ranks.getNumOccurrences() || output.getNumOccurrences())
+      return usageError("--gpu measures one GPU and writes no file: leave out --ranks and -o");
+    return printGpu();
   }
   llvm::Expected<Cluster> cluster = findCluster("local");
   if (!cluster)

@@ -13,6 +13,8 @@ def PpcRt_LaunchOp : PpcRt_Op<"launch", [
     `blocks` blocks of `threads` threads run the kernel, a function in a module of this one. Its arguments are the addresses where the
     buffers of the memrefs begin, and the numbers as i64; shapes, and offsets of views in their buffers, are in its code. `reads` and
     `writes` are the places among the operands of the memrefs that it reads and writes.
+    `flops` are the floating-point operations of a launch, of which profiles tell the rate (the kernels of one op share its FLOPs); 0 where
+    they are not known.
 
     C1: there is a block, and 1 to 1024 threads. C2: `reads` and `writes` are ascending places of memrefs, and name each memref. C3: the
     kernel is a function with as many parameters as there are operands.
@@ -22,7 +24,8 @@ def PpcRt_LaunchOp : PpcRt_Op<"launch", [
     Example: `ppcrt.launch @kernels::@double blocks 1 threads 32 (%x, %y) reads [0] writes [1] : memref<32xf32>, memref<32xf32>`
   }];
   let arguments = (ins SymbolRefAttr:$kernel, I64Attr:$blocks, I64Attr:$threads, Variadic<AnyTypeOf<[AnyStaticShapeMemRef, Index]>>:$operands,
-                       DenseI64ArrayAttr:$reads, DenseI64ArrayAttr:$writes);
+                       DenseI64ArrayAttr:$reads, DenseI64ArrayAttr:$writes,
+                       DefaultValuedAttr<I64Attr, "0">:$flops);
   let assemblyFormat = [{
     $kernel `blocks` $blocks `threads` $threads `(` $operands `)` `reads` $reads `writes` $writes attr-dict (`:` type($operands)^)?
   }];

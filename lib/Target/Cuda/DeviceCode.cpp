@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "ppc/Transforms/Profile/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::ppc::cuda {
@@ -46,6 +47,7 @@ private:
   LogicalResult write(Operation &op, json::Array &operations);
   LogicalResult writeLaunch(ppcrt::LaunchOp launch, json::Array &operations);
   LogicalResult writeCall(Operation &call, FlatSymbolRefAttr callee, json::Array &operations);
+  LogicalResult writeMark(func::CallOp call, json::Array &operations);
   LogicalResult writeStart(ppcrt::StartOp start, json::Array &operations);
   /// The address that a value is: of its first element, or (of a kernel's operand, in whose code the offset is) of
   /// where its buffer begins.
@@ -123,6 +125,14 @@ LogicalResult CodeWriter::writeCall(Operation &call, FlatSymbolRefAttr callee, j
   return success();
 }
 
+LogicalResult CodeWriter::writeMark(func::CallOp call, json::Array &operations) {
+  std::optional<int64_t> number = getConstantIntValue(call.getOperand(0));
+  if (!number)
+    return call.emitOpError("marks an operation whose number is not known");
+  operations.push_back(json::Array{"mark", *number});
+  return success();
+}
+
 FailureOr<json::Value> CodeWriter::collective(Operation &op, StringRef kind, FlatSymbolRefAttr group, json::Array facts,
                                               ValueRange buffers) {
   json::Array operation{kind, ppcrt::groupNumber(&op, group)};
@@ -175,7 +185,11 @@ LogicalResult CodeWriter::write(Operation &op, json::Array &operations) {
   auto reduction = [](ppcrt::ReductionKind kind) { return ppcrt::stringifyReductionKind(kind).str(); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](ppcrt::LaunchOp launch) { return writeLaunch(launch, operations); })
-      .Case<ppcrt::CallOp, func::CallOp>([&](auto call) { return writeCall(op, call.getCalleeAttr(), operations); })
+      .Case([&](ppcrt::CallOp call) { return writeCall(op, call.getCalleeAttr(), operations); })
+      .Case([&](func::CallOp call) {
+        return call.getCallee() == kProfileFunction ? writeMark(call, operations)
+                                                    : writeCall(op, call.getCalleeAttr(), operations);
+      })
       .Case([&](ppcrt::StartOp start) { return writeStart(start, operations); })
       .Case([&](ppcrt::GemmOp gemm) -> LogicalResult {
         json::Array operation{"product", json::Array(ppcrt::gemmDescriptor(gemm))};
@@ -236,7 +250,12 @@ LogicalResult CodeWriter::add(func::FuncOp function) {
     auto callee = llvm::TypeSwitch<Operation *, FlatSymbolRefAttr>(&op)
                       .Case<ppcrt::CallOp, func::CallOp>([](auto call) { return call.getCalleeAttr(); })
                       .Default([](Operation *) { return FlatSymbolRefAttr(); });
-    if (callee && failed(add(module.lookupSymbol<func::FuncOp>(callee.getAttr()))))
+    if (!callee || callee.getValue() == kProfileFunction)
+      continue;
+    auto called = module.lookupSymbol<func::FuncOp>(callee.getAttr());
+    if (called.isExternal())
+      return op.emitOpError("calls a function of the host, which programs for cuda cannot do");
+    if (failed(add(called)))
       return failure();
   }
   tokens.clear();

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
+#include "ppc/Transforms/Profile/Work.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/xxhash.h"
 
@@ -147,8 +148,9 @@ public:
       FailureOr<SmallVector<Kernel>> built = buildKernels(&op, kernels, "kernel_without_name");
       if (failed(built))
         return failure();
+      int64_t flops = workOf(&op).flops / std::max<int64_t>(1, int64_t(built->size()));
       for (Kernel &kernel : *built)
-        launch(op, kernel);
+        launch(op, kernel, flops);
       op.erase();
     }
     return success();
@@ -161,7 +163,7 @@ public:
   }
 
 private:
-  void launch(Operation &op, Kernel &kernel) {
+  void launch(Operation &op, Kernel &kernel, int64_t flops) {
     auto function = kernels.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
     SmallVector<int64_t> reads, writes;
     for (auto [place, operand] : llvm::enumerate(kernel.operands)) {
@@ -177,7 +179,7 @@ private:
     OpBuilder builder(&op);
     auto symbol = SymbolRefAttr::get(kernels.getSymNameAttr(), {FlatSymbolRefAttr::get(name)});
     ppcrt::LaunchOp::create(builder, op.getLoc(), symbol, uint64_t(kernel.blocks), uint64_t(kernel.threads),
-                            kernel.operands, reads, writes);
+                            kernel.operands, reads, writes, uint64_t(flops));
   }
 
   /// The name of the one kernel with this code; `function` is it, or goes.

@@ -232,9 +232,11 @@ int cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
   return Machine::get().status();
 }
 
-int cuEventCreate(Event **event, unsigned) {
+int cuEventCreate(Event **event, unsigned flags) {
+  constexpr unsigned withoutTimes = 2;
   Lock lock(Machine::get().mutex);
   *event = new Event;
+  (*event)->isTimed = !(flags & withoutTimes);
   return Machine::get().status();
 }
 
@@ -254,6 +256,18 @@ int cuEventRecord(Event *event, Stream *stream) {
 int cuEventSynchronize(Event *event) {
   Lock lock(Machine::get().mutex);
   return Machine::get().finish(event);
+}
+
+int cuEventElapsedTime(float *milliseconds, Event *from, Event *to) {
+  Lock lock(Machine::get().mutex);
+  for (Event *event : {from, to}) {
+    if (!event->isTimed || !event->recorded)
+      return InvalidHandle;
+    if (!Machine::get().hasHappened(*event))
+      return NotReady;
+  }
+  *milliseconds = float(1e3 * (to->happened - from->happened));
+  return Machine::get().status();
 }
 
 int cuEventQuery(Event *event) {

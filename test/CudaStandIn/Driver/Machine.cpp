@@ -147,8 +147,10 @@ bool Machine::perform(Stream *stream) {
   stream->isBusy = false;
   if (!done)
     return false;
-  if (item.records)
+  if (item.records) {
     item.records->pending.erase(item.turn);
+    item.records->happened = seconds();
+  }
   stream->items.pop_front();
   return true;
 }

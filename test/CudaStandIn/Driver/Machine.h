@@ -31,6 +31,8 @@ struct Stream;
 struct Event {
   uint64_t recorded = 0;                // how often it was issued
   std::map<uint64_t, Stream *> pending; // of these, those that have not happened, and where they will
+  bool isTimed = true;
+  double happened = 0; // seconds, the last time
 };
 
 struct Stream {

@@ -4,7 +4,8 @@
     pack.py --build BUILD -o FOLDER [--arch sm_80,sm_90a,sm_100a] [--without-large] [ROW...]
 
 The folder has the programs of test/Integration/cuda.py (all, or the rows that are named) with the losses of the same programs for hosts,
-trained here; one of a LLaMA of 1.1 billion parameters, whose steps are timed; the libraries that programs are linked with; and run.py.
+trained here; one of a LLaMA of 1.1 billion parameters, whose steps are timed, and once more with marks between its operations; ppc-bench;
+the libraries that these are linked with; and run.py.
 Copy it, or make an archive of it, and start `python3 FOLDER/run.py` there.
 """
 import argparse
@@ -72,9 +73,13 @@ def main():
         options = [word for key, value in LARGE_SHAPE.items() for word in ("--" + key, str(value))]
         program = programs.compile_model(build, config, [*options, "--precision", "bf16", "--dp", "1", "--target", "cuda", *arch],
                                          os.path.join(arguments.folder, "large"))
+        programs.compile_model(build, config, [*options, "--precision", "bf16", "--dp", "1", "--target", "cuda", "--profile", *arch],
+                               os.path.join(arguments.folder, "large-profile"))
         facts["large"] = {"config": LARGE, **LARGE_SHAPE}
         print(f"large: {os.path.getsize(program) / 1e6:.1f} MB", flush=True)
-    for path in libraries(program):
+    bench = os.path.join(build, "bin/ppc-bench")
+    shutil.copy(bench, arguments.folder)
+    for path in {*libraries(program), *libraries(bench)}:
         shutil.copy(path, os.path.join(arguments.folder, "lib"))
     for name in ("run.py", "torch_step.py"):
         shutil.copy(os.path.join(HERE, name), arguments.folder)

@@ -8,6 +8,9 @@
 
 namespace mlir::ppc {
 
+/// The function of the runtime that `ppc-mark-operations` calls, with the number of the operation that begins.
+inline constexpr StringLiteral kProfileFunction = "ppcrt_profile";
+
 #define GEN_PASS_DECL
 #include "ppc/Transforms/Profile/Passes.h.inc"
 

@@ -1,0 +1,36 @@
+// What the first GPU of this machine does, as compiled programs use it: copies by the driver, matrix products by
+// cuBLASLt, each timed by events on a stream.
+#ifndef PPC_TOOLS_BENCH_GPU_H
+#define PPC_TOOLS_BENCH_GPU_H
+
+#include "Roofline.h"
+
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace mlir::ppc {
+
+struct GpuTime {
+  std::string name; // "copy 64 MiB", "bf16 product 4096 x 4096 x 4096"
+  double seconds;   // of one turn, in the best of several windows
+  double work;      // bytes that are read and written, or FLOPs
+  const char *unit; // "B" or "FLOP"
+};
+
+struct GpuTimes {
+  std::string name; // of the GPU, with its architecture
+  std::vector<GpuTime> rows;
+
+  /// The best rates: of copies, and of products in bf16 or f32. What was not measured is 0.
+  DevicePeaks peaks(bool bf16) const;
+};
+
+/// Sizes grow by four until one turn takes longer than `seconds` (0.25 for GPUs: all of them), which is also about how
+/// long each is measured. Errors: no driver, no GPU, no cuBLASLt, and what they say.
+llvm::Expected<GpuTimes> measureGpu(double seconds);
+
+} // namespace mlir::ppc
+
+#endif // PPC_TOOLS_BENCH_GPU_H
