@@ -8,6 +8,7 @@
 
 #include "mlir/Pass/Pass.h"
 #include "ppc/Interpreter/Interpreter.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 #include <random>
@@ -71,6 +72,36 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
     return tensor;
   }
 
+  /// Of one result of a function, over the ranks: |got - wanted| / |wanted| in the Euclidean norm.
+  static double relativeDifference(ArrayRef<RankValues> wanted, ArrayRef<RankValues> got, size_t result) {
+    double difference = 0, all = 0;
+    for (auto [expected, actual] : llvm::zip(wanted, got))
+      for (auto [x, y] : llvm::zip(expected[result].data, actual[result].data))
+        if (x != y) // infinities
+          difference += (x - y) * (x - y), all += x * x;
+        else if (std::isfinite(x))
+          all += x * x;
+    return difference > 0 ? std::sqrt(difference / all) : 0;
+  }
+
+  /// Kernels are held to these in the Euclidean norm, besides each element; `test.rounding` and the option allow more.
+  LogicalResult checkNorm(func::FuncOp function, ArrayRef<RankValues> wanted, ArrayRef<RankValues> got, uint64_t seed) {
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+      double difference = relativeDifference(wanted, got, i);
+      bool isBf16 = getElementTypeOrSelf(type).isBF16();
+      double &worst = isBf16 ? worstOfBf16 : worstOfOthers;
+      worst = std::max(worst, difference);
+      double most = isBf16 ? 5e-3 : 1e-6;
+      if (auto more = function->getAttrOfType<FloatAttr>("test.rounding"))
+        most += more.getValueAsDouble();
+      if (!onHost && difference > most + rounding)
+        return function.emitError() << "result " << i << " differs by " << llvm::formatv("{0:e2}", difference).str()
+                                    << " in relative L2, expected at most "
+                                    << llvm::formatv("{0:e2}", most + rounding).str() << " (seed " << seed << ")";
+    }
+    return success();
+  }
+
   LogicalResult compare(func::FuncOp function, Program &program, uint64_t seed) {
     std::mt19937_64 random(seed);
     SmallVector<SmallVector<ReferenceTensor>> arguments(ranks);
@@ -109,7 +140,7 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
                                         << " (seed " << seed << ")";
         }
       }
-    return success();
+    return checkNorm(function, *wanted, *got, seed);
   }
 
   void runOnOperation() override {
@@ -126,13 +157,20 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
         llvm::outs() << "@" << function.getSymName() << " not executed: " << missing << "\n";
         continue;
       }
+      worstOfBf16 = worstOfOthers = 0;
       for (uint64_t round = 0; round < 3; ++round)
         if (failed(compare(function, **program, seed + round)))
           return this->signalPassFailure();
       llvm::outs() << "@" << function.getSymName() << " agrees on " << ranks << " ranks (seeds " << seed << " to "
-                   << seed + 2 << ")\n";
+                   << seed + 2 << "), relative L2 at most " << llvm::formatv("{0:e1}", worstOfOthers);
+      if (worstOfBf16 > 0)
+        llvm::outs() << ", in bf16 " << llvm::formatv("{0:e1}", worstOfBf16);
+      llvm::outs() << "\n";
     }
   }
+
+private:
+  double worstOfBf16 = 0, worstOfOthers = 0; // of the function that is tried
 };
 } // namespace
 
