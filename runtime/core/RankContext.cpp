@@ -5,6 +5,7 @@
 #include "runtime/core/RankProgress.h"
 
 #include <chrono>
+#include <exception>
 
 namespace ppcrt {
 
@@ -63,8 +64,8 @@ struct Announced {
     if (listener)
       listener->communicates();
   }
-  ~Announced() {
-    if (listener)
+  ~Announced() noexcept(false) { // a transport may fail in it
+    if (listener && std::uncaught_exceptions() == 0)
       listener->communicated(moment);
   }
   RoutineListener *listener;
