@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOLERANCE = {"f32": 1e-5, "bf16": 1e-2}
 SHAPE = ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1"]
 
-# name -> family (of Reference/Cases, or a file), options of the layout, precision
+# name -> family (of Reference/Cases, or a file), options of the layout (or over which axis a plan file cuts experts), precision
 ROWS = {
     "llama": ("llama", ["--ranks", "1"], "f32"),
     "llama-bf16": ("llama", ["--ranks", "1"], "bf16"),
@@ -42,6 +42,8 @@ ROWS = {
     "gemma-pp2": ("gemma", ["--pp", "2", "--schedule", "1f1b"], "f32"),
     "qwen3-moe": ("qwen3-moe", ["--ranks", "1"], "f32"),
     "deepseek-v3": ("deepseek-v3", ["--ranks", "1"], "f32"),
+    "mixtral-experts-tp2": ("mixtral", "tp", "f32"),
+    "mixtral-experts-dp2": ("mixtral", "dp", "f32"),
 }
 
 
@@ -56,6 +58,16 @@ def configuration(scratch, family):
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(config, file)
     return folder
+
+
+def shape(scratch, layout):
+    """The options of a row that say how the model is cut."""
+    if isinstance(layout, list):
+        return [*SHAPE, *layout]
+    path = os.path.join(scratch, f"experts-{layout}.yaml")
+    with open(os.path.join(HERE, "Inputs/expert-parallel.yaml")) as file, open(path, "w") as plan:
+        plan.write(file.read().replace("AXIS", layout))
+    return ["--seq-len", "16", "--global-batch", "4", "--plan", path]
 
 
 def standing_in(build, seed, devices=1):
@@ -77,7 +89,7 @@ def losses(program, text, steps, *options, **environment):
 def difference(build, scratch, name, steps, seed, links, launches):
     """The largest relative difference of a loss, and what training took."""
     family, layout, precision = ROWS[name]
-    options = [*SHAPE, *layout, "--precision", precision]
+    options = [*shape(scratch, layout), "--precision", precision]
     text = os.path.join(scratch, "text")
     trained = {}
     for target in ("host", "cuda"):
