@@ -88,7 +88,7 @@ int64_t CudaDevice::availableBytes() const {
   return int64_t(available);
 }
 
-Address CudaDevice::allocate(int64_t bytes, const char *what) {
+Address CudaDevice::reserve(int64_t bytes, const char *what) {
   Address address = 0;
   Status status = driver.memAlloc(&address, size_t(bytes));
   if (status == outOfMemory)
@@ -97,6 +97,11 @@ Address CudaDevice::allocate(int64_t bytes, const char *what) {
                             number, name.c_str(), what, formatBytes(double(bytes)).c_str(),
                             formatBytes(double(availableBytes())).c_str()));
   check(status, "cuMemAlloc");
+  return address;
+}
+
+Address CudaDevice::allocate(int64_t bytes, const char *what) {
+  Address address = reserve(bytes, what);
   clear(address, bytes);
   return address;
 }

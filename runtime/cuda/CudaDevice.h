@@ -24,7 +24,8 @@ public:
 
   // Bytes that can be allocated now.
   int64_t availableBytes() const;
-  // Zeros, from a multiple of 256 on. `what` is for the error that names how much there is.
+  // From a multiple of 256 on: of any content, or zeros. `what` is for the error that names how much there is.
+  Address reserve(int64_t bytes, const char *what);
   Address allocate(int64_t bytes, const char *what);
   void free(Address address) { driver.memFree(address); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/core/DeviceMemory.h"
+#include "runtime/core/Manifest.h"
 #include "runtime/cuda/CudaDevice.h"
 
 #include <algorithm>
@@ -15,6 +16,17 @@ public:
   ~CudaMemory() override { device.free(arena); }
   CudaMemory(const CudaMemory &) = delete;
   CudaMemory &operator=(const CudaMemory &) = delete;
+
+  // Takes other memory, at another address, in which only what the buffers hold from step to step is zero. What a
+  // program reads before it has written it is then found by tools that know of memory that nobody has written.
+  void renew(const Device &layout) {
+    device.free(arena);
+    arena = device.reserve(std::max<int64_t>(bytes, leastBytes), "the arena");
+    for (const Buffer &buffer : layout.buffers)
+      if (buffer.role != Role::Saved && buffer.role != Role::Scratch && buffer.role != Role::Message &&
+          buffer.role != Role::Input)
+        clear(buffer.offset, buffer.bytes);
+  }
 
   int64_t size() const override { return bytes; }
   std::byte *address(int64_t place) const override { return reinterpret_cast<std::byte *>(arena + Address(place)); }

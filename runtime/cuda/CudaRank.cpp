@@ -24,6 +24,7 @@ CudaRank::CudaRank(const ppcrt_program &program, const Manifest &manifest, Trans
     connected.emplace(device, *communicators, arena, staged);
   RankContext context(transport());
   bodies.rehearse(context, arena);
+  arena.renew(manifest.deviceOf(host.rank()));
   if (use.makesGraphs)
     bodies.makeGraphs(context, arena, manifest.microBatches);
 }

@@ -4,7 +4,8 @@
     planted_faults.py --build BUILD [NAME...]
 
 Programs are compiled as they are, which must train; then their PTX, their table of launches, or what they say of buffers, messages and
-actions is changed in the executable, and it is started on the stand-in of a GPU. Every mistake must end it with an error of the expected
+actions is changed in the executable, or the stand-in does another thing than the runtime has asked for (Driver/Plant.h), and it is started
+on the stand-in of a GPU. Every mistake must end it with an error of the expected
 kind: by the runtime, which reads the table, or by the stand-in, which executes it. NAME, or a part of one, selects.
 """
 import argparse
@@ -25,18 +26,22 @@ QWEN = {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_si
         "max_position_embeddings": 160, "initializer_range": 0.05, "tie_word_embeddings": False, "hidden_act": "silu",
         "attention_bias": False}
 EVEN = os.path.join(HERE, "../Integration/Inputs/even.json")
-# name -> configuration, options: attention by tensor cores; copies of the model; stages
+# name -> configuration, options: attention by tensor cores; copies of the model; stages; ranks with a GPU each where the name says NCCL
 PROGRAMS = {
     "tiles": (QWEN, ["--seq-len", "160", "--global-batch", "1", "--micro-batch", "1", "--precision", "bf16", "--ranks", "1"]),
     "copies": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--dp", "2", "--zero", "1"]),
     "stages": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--pp", "2"]),
     "overlapped": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--dp", "2", "--overlap", "on"]),
+    "NCCL copies": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--dp", "2", "--zero", "1", "--overlap", "on"]),
+    "NCCL stages": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--pp", "2"]),
+    "NCCL halves": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--tp", "2", "--overlap", "on"]),
 }
 FAULTS = []
 
 
 def fault(program, expected, where="table"):
-    """Adds what the decorated function plants: in the manifest (a dictionary), or in PTX (it returns the new text)."""
+    """Adds what the decorated function plants: in the manifest (a dictionary), in PTX (it returns the new text), or in what the stand-in is
+    asked for (it returns a value of PPC_STANDIN_PLANT)."""
     def add(function):
         FAULTS.append((function.__name__, program, expected, where, function))
         return function
@@ -327,6 +332,117 @@ def action_on_a_stream_that_is_not_there(manifest):
     action[1] = 40
 
 
+# ---- Memory that nobody has written ----
+@fault("tiles", r"uninitialized memory: .*nobody has written")
+def sum_without_its_zero(manifest):
+    body, i = next((body, i) for body, i in operations(manifest, "launch") if len(body[i]) == 3 and body[i][2][0] != "constant")
+    del body[i]
+
+
+@fault("tiles", r"uninitialized memory: .*nobody has written")
+def product_is_left_out(manifest):
+    body, i = operations(manifest, "product")[0]
+    del body[i]
+
+
+@fault("tiles", r"uninitialized memory: .*nobody has written")
+def half_of_the_blocks(manifest):
+    for kernel in manifest["code"]["kernels"]:
+        kernel["blocks"] = (kernel["blocks"] + 1) // 2
+
+
+@fault("tiles", r"uninitialized memory: .*nobody has written", "ptx")
+def every_second_thread_stores(text):
+    text = in_kernel(text, r"mma\.sync", r"^\{$", "{\n.reg .b32 %planted;\n.reg .pred %half;")
+    return in_kernel(text, r"mma\.sync", r"^\s*(st\.global[^;]*;)",
+                     r"mov.u32 %planted, %tid.x; and.b32 %planted, %planted, 1; setp.eq.u32 %half, %planted, 1; @%half \1", 0)
+
+
+@fault("NCCL halves", r"uninitialized memory: .*nobody has written")
+def result_of_a_collective_elsewhere(manifest):
+    first(manifest, "product")[4][1] += 64
+
+
+# ---- Streams ----
+def actions(manifest, device, what):
+    """The actions of a device's step of one kind: as lists that can be changed."""
+    unrolled = [action for entry in manifest["devices"][device]["step"]
+                for action in (entry["actions"] if isinstance(entry, dict) else [entry])]
+    return [action for action in unrolled if action[0] == what]
+
+
+@fault("NCCL copies", r"race: .*NCCL's reduce-scatter.*neither waits")
+def gradients_are_summed_before_they_are_there(manifest):
+    for action in actions(manifest, 0, 4):
+        del action[4:]
+
+
+@fault("NCCL copies", r"race: .*NCCL's reduce-scatter.*neither waits")
+def early_token_is_given_too_early(manifest):
+    body, i = operations(manifest, "reach")[0]
+    body.insert(0, body.pop(i))
+
+
+@fault("NCCL copies", r"race: .*neither waits|divergence: NCCL: member")
+def update_waits_for_no_gradients(manifest):
+    del actions(manifest, 0, 1)[-1][4:]
+
+
+@fault("NCCL stages", r"race: .*NCCL's sends and receives.*neither waits|uninitialized memory")
+def routine_waits_for_no_message(manifest):
+    for action in actions(manifest, 1, 1):
+        del action[4:]
+
+
+@fault("NCCL stages", r"race: .*NCCL's sends and receives.*neither waits|uninitialized memory")
+def message_is_sent_before_it_is_there(manifest):
+    for action in actions(manifest, 0, 2):
+        del action[4:]
+
+
+@fault("NCCL stages", r"race: .*NCCL's sends and receives.*neither waits")
+def message_over_one_that_is_still_read(manifest):
+    for action in actions(manifest, 1, 3):
+        del action[4:]
+
+
+@fault("NCCL halves", r"race: .*neither waits|uninitialized memory")
+def result_is_used_before_the_wait(manifest):
+    body, i = operations(manifest, "wait")[0]
+    body.append(body.pop(i))
+
+
+@fault("NCCL halves", r"race: .*neither waits|uninitialized memory")
+def collective_begins_before_what_it_reads_is_there(manifest):
+    body, i = operations(manifest, "start")[0]
+    body.insert(0, body.pop(i))
+
+
+@fault("NCCL copies", r"race: .*neither waits", "stream")
+def communication_does_not_wait_for_kernels():
+    return "wait:0"
+
+
+@fault("NCCL stages", r"race: .*neither waits", "stream")
+def received_over_what_kernels_still_read():
+    return "wait:2"
+
+
+@fault("NCCL stages", r"race: .*neither waits", "stream")
+def event_is_not_recorded_again():
+    return "event:0"
+
+
+@fault("NCCL halves", r"race: .*neither waits|uninitialized memory", "stream")
+def kernel_on_a_stream_of_its_own():
+    return "stream:3"
+
+
+@fault("NCCL copies", r"race: .*neither waits|uninitialized memory", "stream")
+def graph_is_launched_without_waiting():
+    return "graph:3"
+
+
 class Scratch:
     def __init__(self, build, folder):
         self.build, self.folder, self.compiled = build, folder, {}
@@ -347,18 +463,24 @@ class Scratch:
                                           os.path.join(self.folder, name))
             with open(path, "rb") as file:
                 self.compiled[name] = file.read()
-            done = self.start(path)
+            done = self.start(path, name)
             if done.returncode:
                 raise programs.Failed(f"{name} does not train as it is:\n{done.stderr}")
         return self.compiled[name]
 
-    def start(self, path):
-        return subprocess.run([path, "--data", self.text, "--steps", "2", "--quiet", "--share-devices"], capture_output=True, text=True,
-                              timeout=120, env=cuda.standing_in(self.build, 0))
+    def start(self, path, program, plant=None):
+        connected = program.startswith("NCCL")
+        environment = cuda.standing_in(self.build, 0, 2 if connected else 1)
+        if plant:
+            environment["PPC_STANDIN_PLANT"] = plant
+        return subprocess.run([path, "--data", self.text, "--steps", "2", "--quiet", *([] if connected else ["--share-devices"])],
+                              capture_output=True, text=True, timeout=120, env=environment)
 
     def run(self, program, where, plant):
         """What the program says with the mistake in it; none: it trains."""
         content = self.program(program)
+        if where == "stream":
+            return self.outcome(os.path.join(self.folder, program), program, plant())
         if where == "ptx":
             begin = content.index(b"//\n// Generated by LLVM NVPTX")
             end = content.index(b"\0", begin)
@@ -378,8 +500,11 @@ class Scratch:
         with open(path, "wb") as file:
             file.write(content[:begin] + new.encode().ljust(end - begin) + content[end:])
         os.chmod(path, 0o755)
+        return self.outcome(path, program)
+
+    def outcome(self, path, program, plant=None):
         try:
-            done = self.start(path)
+            done = self.start(path, program, plant)
         except subprocess.TimeoutExpired:
             return "nothing for two minutes"
         if done.returncode < 0 or done.returncode > 1:

@@ -350,6 +350,7 @@ void runRank(LocalWorld &world, int number, const char *operations, bool shares,
   CudaRank gpu(program, manifest, transport, world.arena(number), number, {shares, graphs});
   RankContext context(gpu.transport());
   std::vector<void *> buffers = {gpu.memory().address(0), gpu.memory().address(128)};
+  gpu.memory().clear(0, 256); // as scratch it holds anything
   gpu.code().run(context, 0, buffers.data());
   std::vector<float> values(32);
   gpu.memory().copyOut(0, values.data(), 128);

@@ -82,16 +82,25 @@ void store(int type, std::byte *at, double value) {
   std::memcpy(at, &half, 2);
 }
 
-// Element (row, column) of batch entry b lies at (b * stride + column * leading + row).
-const std::byte *find(const Layout &layout, uint64_t address, int32_t entry, const char *what) {
+// Element (row, column) of batch entry b lies at (b * stride + column * leading + row). What lies between columns is
+// not used.
+std::byte *find(const Layout &layout, uint64_t address, int32_t entry, const char *what, ptx::Use use) {
   int64_t size = bytesOf(layout.type), extent = (int64_t(layout.columns) - 1) * layout.leading + int64_t(layout.rows);
   uint64_t first = address + uint64_t(entry * layout.stride * size);
-  const std::byte *found = Machine::get().memory.find(first, extent * size);
+  ptx::GlobalMemory &memory = Machine::get().memory;
+  std::byte *found = memory.find(first, extent * size);
   if (!found) {
     char text[128];
     std::snprintf(text, sizeof text, "cublasLtMatmul: %s, %lld bytes at 0x%llx, is not in one allocation", what,
                   static_cast<long long>(extent * size), static_cast<unsigned long long>(first));
     throw ptx::Fault(ptx::FaultKind::OutOfBounds, text);
+  }
+  try {
+    for (uint64_t column = 0; column < layout.columns; ++column)
+      memory.use(use, first + column * uint64_t(layout.leading * size), int64_t(layout.rows) * size);
+  } catch (const ptx::Fault &fault) {
+    std::string text = fault.what();
+    throw ptx::Fault(fault.kind, std::string("cublasLtMatmul: of ") + what + " " + text.substr(text.find(": ") + 2));
   }
   return found;
 }
@@ -131,10 +140,12 @@ struct Product {
 
   void run() const {
     for (int32_t entry = 0; entry < d.batch; ++entry) {
-      std::vector<double> left = unpack(a, find(a, addressA, entry, "A"), description.transposed[0]);
-      std::vector<double> right = unpack(b, find(b, addressB, entry, "B"), description.transposed[1]);
+      std::vector<double> left = unpack(a, find(a, addressA, entry, "A", ptx::Use::Read), description.transposed[0]);
+      std::vector<double> right = unpack(b, find(b, addressB, entry, "B", ptx::Use::Read), description.transposed[1]);
       std::vector<double> row(n());
-      auto *out = const_cast<std::byte *>(find(d, addressD, entry, "D"));
+      if (beta != 0)
+        find(d, addressD, entry, "C", ptx::Use::Read);
+      std::byte *out = find(d, addressD, entry, "D", ptx::Use::Write);
       for (uint64_t i = 0; i < m(); ++i) {
         std::fill(row.begin(), row.end(), 0.0);
         for (uint64_t l = 0; l < k(); ++l)
@@ -258,7 +269,12 @@ int cublasLtMatmul(void *, Matmul *description, const void *alpha, uint64_t a, L
     holds = false;
   if (!holds)
     return InvalidArgument;
-  machine.enqueue(stream, [product] { product.run(); });
+  uint64_t used = algorithm->workspace;
+  machine.enqueue(stream, "cublasLtMatmul", [product, workspace, used, &machine] {
+    if (used)
+      machine.memory.use(ptx::Use::Write, workspace, int64_t(used));
+    product.run();
+  });
   return machine.status() ? ExecutionFailed : Success;
 }
 

@@ -9,9 +9,11 @@ using namespace standin;
 
 namespace {
 
-// A place that the device may use, or a fault.
-std::byte *bytesAt(uint64_t address, size_t bytes, const char *what) {
-  if (std::byte *found = Machine::get().memory.find(address, int64_t(bytes)))
+constexpr auto Read = ptx::Use::Read, Write = ptx::Use::Write;
+
+// A place that the device may use so, or a fault.
+std::byte *bytesAt(ptx::Use use, uint64_t address, size_t bytes, const char *what) {
+  if (std::byte *found = Machine::get().memory.use(use, address, int64_t(bytes)))
     return found;
   char text[96];
   std::snprintf(text, sizeof text, "%s: %zu bytes at 0x%llx are not in one allocation", what, bytes,
@@ -19,13 +21,14 @@ std::byte *bytesAt(uint64_t address, size_t bytes, const char *what) {
   throw ptx::Fault(ptx::FaultKind::OutOfBounds, text);
 }
 
-int enqueue(Stream *stream, Work work) {
+int enqueue(Stream *stream, const char *name, Work work) {
   Machine &machine = Machine::get();
+  Lock lock(machine.mutex);
   if (int status = machine.status())
     return status;
   if (!stream)
     return machine.fail(InvalidHandle, "the default stream is not used here");
-  machine.enqueue(stream, std::move(work));
+  machine.enqueue(stream, name, std::move(work));
   return machine.status();
 }
 
@@ -125,6 +128,7 @@ int cuDevicePrimaryCtxRelease_v2(int) {
   Machine &machine = Machine::get();
   if (machine.contexts-- == 1) {
     machine.finishAll();
+    machine.hostHasSeenAll();
     machine.endSteps();
   }
   return machine.status();
@@ -138,7 +142,11 @@ int cuCtxSetCurrent(void *context) {
 int cuCtxSynchronize() {
   Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
-  return machine.mayPrepare("cuCtxSynchronize") ? machine.finishAll() : machine.status();
+  if (!machine.mayPrepare("cuCtxSynchronize"))
+    return machine.status();
+  machine.finishAll();
+  machine.hostHasSeenAll();
+  return machine.status();
 }
 
 int cuMemGetInfo_v2(size_t *available, size_t *total) {
@@ -168,31 +176,32 @@ int cuMemFree_v2(uint64_t address) {
   Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
   machine.finishAll();
+  machine.hostHasSeenAll();
   if (!machine.memory.free(address))
     return InvalidValue;
-  machine.used -= machine.sizes[address];
+  machine.giveBack(address);
   return machine.status();
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, Stream *stream) {
-  Lock lock(Machine::get().mutex);
-  return enqueue(stream, [=] { std::memset(bytesAt(to, bytes, "cuMemsetD8Async"), value, bytes); });
+  constexpr const char *name = "cuMemsetD8Async";
+  return enqueue(stream, name, [=] { std::memset(bytesAt(Write, to, bytes, name), value, bytes); });
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, Stream *stream) {
-  Lock lock(Machine::get().mutex);
-  return enqueue(stream, [=] { std::memcpy(bytesAt(to, bytes, "cuMemcpyHtoDAsync"), from, bytes); });
+  constexpr const char *name = "cuMemcpyHtoDAsync";
+  return enqueue(stream, name, [=] { std::memcpy(bytesAt(Write, to, bytes, name), from, bytes); });
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, Stream *stream) {
-  Lock lock(Machine::get().mutex);
-  return enqueue(stream, [=] { std::memcpy(to, bytesAt(from, bytes, "cuMemcpyDtoHAsync"), bytes); });
+  constexpr const char *name = "cuMemcpyDtoHAsync";
+  return enqueue(stream, name, [=] { std::memcpy(to, bytesAt(Read, from, bytes, name), bytes); });
 }
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, Stream *stream) {
-  return enqueue(stream, [=] {
-    std::memmove(bytesAt(to, bytes, "cuMemcpyDtoDAsync"), bytesAt(from, bytes, "cuMemcpyDtoDAsync"), bytes);
-  });
+  constexpr const char *name = "cuMemcpyDtoDAsync";
+  return enqueue(stream, name,
+                 [=] { std::memmove(bytesAt(Write, to, bytes, name), bytesAt(Read, from, bytes, name), bytes); });
 }
 
 int cuStreamCreate(Stream **stream, unsigned) {
@@ -217,13 +226,19 @@ int cuStreamDestroy_v2(Stream *stream) {
 
 int cuStreamSynchronize(Stream *stream) {
   Lock lock(Machine::get().mutex);
-  return Machine::get().finish(stream);
+  Clock issued = stream->clock;
+  int status = Machine::get().finish(stream);
+  Machine::get().hostHasSeen(issued);
+  return status;
 }
 
 int cuStreamQuery(Stream *stream) {
   Lock lock(Machine::get().mutex);
   int status = Machine::get().status();
-  return status ? status : stream->items.empty() ? Success : NotReady;
+  if (status || !stream->items.empty())
+    return status ? status : NotReady;
+  Machine::get().hostHasSeen(stream->clock);
+  return Success;
 }
 
 int cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
@@ -255,7 +270,10 @@ int cuEventRecord(Event *event, Stream *stream) {
 
 int cuEventSynchronize(Event *event) {
   Lock lock(Machine::get().mutex);
-  return Machine::get().finish(event);
+  Clock recorded = event->clock;
+  int status = Machine::get().finish(event);
+  Machine::get().hostHasSeen(recorded);
+  return status;
 }
 
 int cuEventElapsedTime(float *milliseconds, Event *from, Event *to) {
@@ -274,7 +292,10 @@ int cuEventQuery(Event *event) {
   Lock lock(Machine::get().mutex);
   Machine::get().approach(event);
   int status = Machine::get().status();
-  return status ? status : Machine::get().hasHappened(*event) ? Success : NotReady;
+  if (status || !Machine::get().hasHappened(*event))
+    return status ? status : NotReady;
+  Machine::get().hostHasSeen(event->clock);
+  return Success;
 }
 
 } // extern "C"

@@ -6,7 +6,7 @@
 
 using namespace standin;
 
-using Graph = std::vector<Work>;
+using Graph = std::vector<NamedWork>;
 
 extern "C" {
 
@@ -43,8 +43,9 @@ int cuGraphLaunch(Graph *instance, Stream *stream) {
   if (machine.status())
     return machine.status();
   machine.beginStep();
-  for (const Work &work : *instance)
-    machine.enqueue(stream, work);
+  stream = machine.astray(stream, "graph");
+  for (const NamedWork &node : *instance)
+    machine.enqueue(stream, node.name, node.work);
   return machine.status();
 }
 

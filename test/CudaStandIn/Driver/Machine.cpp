@@ -41,8 +41,8 @@ Machine &Machine::get() {
 Machine::Machine()
     : devices(int(setting("PPC_STANDIN_DEVICES", 1))), chip(int(setting("PPC_STANDIN_CHIP", 80))),
       version(int(setting("PPC_STANDIN_VERSION", 13000))), capacity(setting("PPC_STANDIN_MEMORY", int64_t(16) << 30)),
-      random(uint64_t(setting("PPC_STANDIN_SEED", 1))), wanders(std::getenv("PPC_STANDIN_SEED") != nullptr),
-      blocks(setting("CUDA_LAUNCH_BLOCKING", 0) != 0) {}
+      memory(/*watched=*/true), random(uint64_t(setting("PPC_STANDIN_SEED", 1))),
+      wanders(std::getenv("PPC_STANDIN_SEED") != nullptr), blocks(setting("CUDA_LAUNCH_BLOCKING", 0) != 0) {}
 
 void Machine::initialize() {
   isInitialized = true;
@@ -71,6 +71,7 @@ bool Machine::mayPrepare(const char *call) {
 Stream *Machine::addStream() {
   auto stream = std::make_unique<Stream>();
   Stream *address = stream.get();
+  stream->number = streamCount++;
   streams[address] = std::move(stream);
   return address;
 }
@@ -80,27 +81,42 @@ void Machine::removeStream(Stream *stream) {
   streams.erase(stream);
 }
 
-void Machine::enqueue(Stream *stream, Work work) {
+OperationPointer Machine::issue(Stream *stream, std::string name) {
+  join(stream->clock, host);
+  stream->clock.resize(std::max(stream->clock.size(), stream->number + 1));
+  uint64_t number = ++stream->clock[stream->number];
+  return std::make_shared<const Operation>(Operation{std::move(name), stream->number, number, stream->clock});
+}
+
+Stream *Machine::astray(Stream *stream, const char *kind) {
+  return inStep && !stream->captured && plant.isDue(kind) ? addStream() : stream;
+}
+
+void Machine::enqueue(Stream *stream, std::string name, Work work) {
   if (stream->captured) {
-    stream->captured->push_back(std::move(work));
+    stream->captured->push_back({std::move(name), std::move(work)});
     return;
   }
-  stream->items.push_back({[work = std::move(work)] {
+  stream = astray(stream, "stream");
+  stream->items.push_back({issue(stream, std::move(name)),
+                           [work = std::move(work)] {
                              work();
                              return true;
                            },
-                           nullptr, nullptr, 0, false, 0});
+                           nullptr, nullptr, 0, hostWaits, false, 0});
   if (blocks)
     finish(stream);
   wander();
 }
 
-void Machine::enqueueWithOthers(Stream *stream, Attempt attempt) {
+void Machine::enqueueWithOthers(Stream *stream, std::string name, Attempt attempt) {
   if (stream->captured) {
     fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
     return;
   }
-  stream->items.push_back({std::move(attempt), nullptr, nullptr, 0, true, seconds()});
+  stream = astray(stream, "stream");
+  stream->items.push_back(
+      {issue(stream, std::move(name)), std::move(attempt), nullptr, nullptr, 0, hostWaits, true, seconds()});
   if (!isKeptOn)
     std::thread([this] { keepOn(); }).detach();
   isKeptOn = true;
@@ -112,8 +128,11 @@ void Machine::record(Stream *stream, Event *event) {
     fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
     return;
   }
+  if (inStep && plant.isDue("event"))
+    return;
   event->pending[++event->recorded] = stream;
-  stream->items.push_back({nullptr, event, nullptr, event->recorded, false, 0});
+  event->clock = stream->clock;
+  stream->items.push_back({nullptr, nullptr, event, nullptr, event->recorded, 0, false, 0});
   wander();
 }
 
@@ -122,8 +141,21 @@ void Machine::await(Stream *stream, Event *event) {
     fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
     return;
   }
-  stream->items.push_back({nullptr, nullptr, event, event->recorded, false, 0});
+  if (inStep && plant.isDue("wait"))
+    return;
+  join(stream->clock, event->clock);
+  stream->items.push_back({nullptr, nullptr, nullptr, event, event->recorded, 0, false, 0});
   wander();
+}
+
+void Machine::hostHasSeenAll() {
+  for (auto &[address, stream] : streams)
+    join(host, stream->clock);
+}
+
+void Machine::giveBack(uint64_t address) {
+  used -= sizes[address];
+  history.forget(address, uint64_t(sizes[address]));
 }
 
 bool Machine::reach(Event *event, uint64_t turn) {
@@ -141,8 +173,11 @@ bool Machine::perform(Stream *stream) {
   bool done = true;
   try {
     done = (!item.awaits || reach(item.awaits, item.turn)) && (!item.attempt || item.attempt());
+    if (item.operation)
+      history.add(item.operation, memory.takeUses(), memory);
   } catch (const ptx::Fault &fault) {
-    fail(statusOf(fault.kind), fault.what());
+    bool isNamed = fault.kind == ptx::FaultKind::Race || !item.operation;
+    fail(statusOf(fault.kind), fault.what() + (isNamed ? "" : " in " + describe(*item.operation)));
   }
   stream->isBusy = false;
   if (!done)
@@ -198,7 +233,18 @@ int Machine::finish(Stream *stream) {
   while (!stream->items.empty() && !status())
     if (!perform(stream))
       letOthersOn(stream);
+  ++hostWaits;
+  doWhatIsOld();
   return status();
+}
+
+// What nobody has waited for is done all the same some time.
+void Machine::doWhatIsOld() {
+  constexpr uint64_t old = 2;
+  for (auto &[address, stream] : streams)
+    while (!stream->items.empty() && !stream->isBusy && stream->items.front().hostWaits + old <= hostWaits &&
+           perform(address))
+      ;
 }
 
 int Machine::finish(Event *event) {

@@ -58,7 +58,8 @@ int cuModuleLoadData(LoadedModule **loaded, const void *image) {
     return NoBinaryForGpu;
   module->code->load([&](int64_t bytes, int64_t alignment) { return machine.memory.allocate(bytes, alignment); },
                      [&](uint64_t address, const std::vector<uint8_t> &bytes) {
-                       std::memcpy(machine.memory.find(address, int64_t(bytes.size())), bytes.data(), bytes.size());
+                       std::memcpy(machine.memory.use(ptx::Use::Write, address, int64_t(bytes.size())), bytes.data(),
+                                   bytes.size());
                      });
   for (const auto &[name, kernel] : module->code->kernels)
     module->functions[name].code = kernel.get();
@@ -123,7 +124,7 @@ int cuLaunchKernel(LoadedFunction *function, unsigned gridX, unsigned gridY, uns
   for (size_t i = 0; i < code.parameters.size(); ++i)
     std::memcpy(bytes->data() + code.parameters[i].address, parameters[i], size_t(code.parameters[i].bytes));
   ptx::LaunchShape shape{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes};
-  machine.enqueue(stream, [&machine, &code, shape, bytes] {
+  machine.enqueue(stream, "kernel '" + code.name + "'", [&machine, &code, shape, bytes] {
     ptx::LaunchOptions options;
     options.seed = machine.draw();
     ptx::launch(code, shape, bytes->data(), machine.memory, options);

@@ -43,7 +43,7 @@ struct Move {
 };
 
 // What a member does in one turn of a communicator.
-struct Operation {
+struct Call {
   CallFacts facts{};
   uint64_t in = 0, out = 0;
   std::vector<Move> sends, receives;
@@ -56,8 +56,8 @@ struct Communicator {
   uint64_t turns = 0;
 };
 
-std::byte *bytesAt(uint64_t address, uint64_t bytes) {
-  if (std::byte *found = Machine::get().memory.find(address, int64_t(bytes)))
+std::byte *bytesAt(ptx::Use use, uint64_t address, uint64_t bytes) {
+  if (std::byte *found = Machine::get().memory.use(use, address, int64_t(bytes)))
     return found;
   throw ptx::Fault(ptx::FaultKind::OutOfBounds, "NCCL: " + std::to_string(bytes) + " bytes at " +
                                                     std::to_string(address) + " are not in one allocation");
@@ -117,44 +117,44 @@ void reduce(const Communicator &of, const CallFacts &facts, uint64_t first, std:
     reduce<uint16_t, float>(of, facts, first, out, widen, narrow);
 }
 
-void post(Communicator &of, Operation &operation) {
+void post(Communicator &of, Call &call) {
   int members = of.meeting.members;
   std::byte *slot = of.meeting.slot(of.meeting.index);
   std::vector<uint64_t> bytesTo(size_t(members), 0);
   uint64_t used = 0;
-  if (operation.facts.kind == CallKind::Exchange) {
-    for (const Move &send : operation.sends)
+  if (call.facts.kind == CallKind::Exchange) {
+    for (const Move &send : call.sends)
       bytesTo[size_t(send.peer)] += send.bytes;
     std::vector<uint64_t> at(size_t(members), 0);
     for (int member = 0; member < members; used += bytesTo[size_t(member++)])
       at[size_t(member)] = used;
     if (used <= Rendezvous::slotBytes)
-      for (const Move &send : operation.sends)
+      for (const Move &send : call.sends)
         std::memcpy(slot + std::exchange(at[size_t(send.peer)], at[size_t(send.peer)] + send.bytes),
-                    bytesAt(send.address, send.bytes), send.bytes);
+                    bytesAt(ptx::Use::Read, send.address, send.bytes), send.bytes);
   } else {
-    bool readsAll = operation.facts.kind == CallKind::ReduceScatter;
-    used = operation.facts.count * bytesOf(operation.facts.type) * uint64_t(readsAll ? members : 1);
+    bool readsAll = call.facts.kind == CallKind::ReduceScatter;
+    used = call.facts.count * bytesOf(call.facts.type) * uint64_t(readsAll ? members : 1);
     if (used <= Rendezvous::slotBytes)
-      std::memcpy(slot, bytesAt(operation.in, used), used);
+      std::memcpy(slot, bytesAt(ptx::Use::Read, call.in, used), used);
   }
   if (used > Rendezvous::slotBytes)
     throw ptx::Fault(ptx::FaultKind::Launch, "NCCL: " + std::to_string(used) + " bytes are too many for the stand-in");
-  of.meeting.post(operation.turn, operation.facts, bytesTo);
-  operation.isPosted = true;
+  of.meeting.post(call.turn, call.facts, bytesTo);
+  call.isPosted = true;
 }
 
-void compare(const Communicator &of, const Operation &operation) {
+void compare(const Communicator &of, const Call &call) {
   const Rendezvous &meeting = of.meeting;
   for (int member = 0; member < meeting.members; ++member)
-    if (!(meeting.factsOf(member) == operation.facts))
+    if (!(meeting.factsOf(member) == call.facts))
       throw ptx::Fault(ptx::FaultKind::Divergence,
-                       "NCCL: member " + std::to_string(meeting.index) + " calls " + describe(operation.facts) +
+                       "NCCL: member " + std::to_string(meeting.index) + " calls " + describe(call.facts) +
                            " while member " + std::to_string(member) + " calls " + describe(meeting.factsOf(member)));
-  if (operation.facts.kind != CallKind::Exchange)
+  if (call.facts.kind != CallKind::Exchange)
     return;
   std::vector<uint64_t> wanted(size_t(meeting.members), 0);
-  for (const Move &receive : operation.receives)
+  for (const Move &receive : call.receives)
     wanted[size_t(receive.peer)] += receive.bytes;
   for (int member = 0; member < meeting.members; ++member)
     if (uint64_t sent = meeting.bytesTo(member, meeting.index); sent != wanted[size_t(member)])
@@ -164,52 +164,56 @@ void compare(const Communicator &of, const Operation &operation) {
                                                        std::to_string(sent));
 }
 
-void take(const Communicator &of, const Operation &operation) {
+void take(const Communicator &of, const Call &call) {
   const Rendezvous &meeting = of.meeting;
-  const CallFacts &facts = operation.facts;
+  const CallFacts &facts = call.facts;
   uint64_t block = facts.count * bytesOf(facts.type);
   switch (facts.kind) {
   case CallKind::AllReduce:
-    return reduce(of, facts, 0, bytesAt(operation.out, block));
+    return reduce(of, facts, 0, bytesAt(ptx::Use::Write, call.out, block));
   case CallKind::ReduceScatter:
-    return reduce(of, facts, facts.count * uint64_t(meeting.index), bytesAt(operation.out, block));
+    return reduce(of, facts, facts.count * uint64_t(meeting.index), bytesAt(ptx::Use::Write, call.out, block));
   case CallKind::AllGather:
     for (int member = 0; member < meeting.members; ++member)
-      std::memcpy(bytesAt(operation.out, block * uint64_t(meeting.members)) + uint64_t(member) * block,
+      std::memcpy(bytesAt(ptx::Use::Write, call.out, block * uint64_t(meeting.members)) + uint64_t(member) * block,
                   meeting.slot(member), block);
     return;
   case CallKind::Exchange:
     std::vector<uint64_t> read(size_t(meeting.members), 0);
-    for (const Move &receive : operation.receives) {
+    for (const Move &receive : call.receives) {
       uint64_t at = meeting.offsetTo(receive.peer, meeting.index) +
                     std::exchange(read[size_t(receive.peer)], read[size_t(receive.peer)] + receive.bytes);
-      std::memcpy(bytesAt(receive.address, receive.bytes), meeting.slot(receive.peer) + at, receive.bytes);
+      std::memcpy(bytesAt(ptx::Use::Write, receive.address, receive.bytes), meeting.slot(receive.peer) + at,
+                  receive.bytes);
     }
   }
 }
 
-bool attempt(Communicator &of, Operation &operation) {
-  if (!operation.isPosted) {
-    if (!of.meeting.isFree(operation.turn))
+bool attempt(Communicator &of, Call &call) {
+  if (!call.isPosted) {
+    if (!of.meeting.isFree(call.turn))
       return false;
-    post(of, operation);
+    post(of, call);
   }
-  if (!of.meeting.haveAllPosted(operation.turn))
+  if (!of.meeting.haveAllPosted(call.turn))
     return false;
-  compare(of, operation);
-  take(of, operation);
-  of.meeting.leave(operation.turn);
+  compare(of, call);
+  take(of, call);
+  of.meeting.leave(call.turn);
   return true;
 }
 
-int issue(Communicator *of, Stream *stream, Operation operation) {
+int issue(Communicator *of, Stream *stream, Call call) {
   Machine &machine = Machine::get();
   Lock lock(machine.mutex);
   if (machine.status() || !of || !stream)
     return machine.status() ? UnhandledCudaError : InvalidArgument;
-  operation.turn = ++of->turns;
-  auto shared = std::make_shared<Operation>(std::move(operation));
-  machine.enqueueWithOthers(stream, [of, shared] { return attempt(*of, *shared); });
+  call.turn = ++of->turns;
+  auto shared = std::make_shared<Call>(std::move(call));
+  machine.enqueueWithOthers(stream,
+                            "NCCL's " + describe(shared->facts) + " as member " + std::to_string(of->meeting.index) +
+                                " of " + std::to_string(of->meeting.members),
+                            [of, shared] { return attempt(*of, *shared); });
   return machine.status() ? UnhandledCudaError : NcclSuccess;
 }
 
@@ -218,17 +222,17 @@ struct OpenGroup {
   int depth = 0;
   Communicator *of = nullptr;
   Stream *stream = nullptr;
-  Operation operation;
+  Call call;
 };
 thread_local OpenGroup openGroup;
 
 int move(Communicator *of, Stream *stream, bool sends, int peer, uint64_t address, uint64_t bytes) {
   if (!of || peer < 0 || peer >= of->meeting.members)
     return InvalidArgument;
-  Operation alone;
-  Operation &operation = openGroup.depth ? openGroup.operation : alone;
-  operation.facts.kind = CallKind::Exchange;
-  (sends ? operation.sends : operation.receives).push_back({peer, address, bytes});
+  Call alone;
+  Call &call = openGroup.depth ? openGroup.call : alone;
+  call.facts.kind = CallKind::Exchange;
+  (sends ? call.sends : call.receives).push_back({peer, address, bytes});
   if (!openGroup.depth)
     return issue(of, stream, std::move(alone));
   if (openGroup.of && openGroup.of != of)
@@ -309,9 +313,9 @@ int ncclGroupEnd() {
     return InvalidUsage;
   if (--openGroup.depth || !openGroup.of)
     return NcclSuccess;
-  Operation operation = std::move(openGroup.operation);
-  openGroup.operation = {};
-  return issue(std::exchange(openGroup.of, nullptr), openGroup.stream, std::move(operation));
+  Call call = std::move(openGroup.call);
+  openGroup.call = {};
+  return issue(std::exchange(openGroup.of, nullptr), openGroup.stream, std::move(call));
 }
 
 } // extern "C"

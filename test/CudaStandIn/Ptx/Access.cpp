@@ -173,7 +173,7 @@ std::byte *bytesAt(Warp &warp, int lane, Space space, uint64_t address, int64_t 
                                               " and are read only");
     return const_cast<std::byte *>(block.parameters) + address;
   }
-  if (std::byte *found = block.global.find(address, bytes))
+  if (std::byte *found = block.global.use(use, address, bytes))
     return found;
   throw Fault(FaultKind::OutOfBounds, thread(warp, lane) + " uses " + std::to_string(bytes) + " bytes at " +
                                           text(address) + ", which are not in one allocation");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "test/CudaStandIn/Ptx/Fault.h"
+#include "test/CudaStandIn/Ptx/Use.h"
 
 #include <array>
 #include <cstddef>
@@ -15,8 +16,6 @@ namespace ptx {
 
 // When a warp is, in the times of all warps of its block.
 using VectorClock = std::array<uint32_t, 32>;
-
-enum class Use : uint8_t { Read, Write, Atomic };
 
 class SharedMemory {
 public:

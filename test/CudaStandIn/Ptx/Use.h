@@ -1,0 +1,10 @@
+// What is done to memory.
+#pragma once
+
+#include <cstdint>
+
+namespace ptx {
+
+enum class Use : uint8_t { Read, Write, Atomic };
+
+} // namespace ptx
