@@ -24,6 +24,10 @@ struct ArenaSizes {
   double tokens, streamTokens; // of which the latter are this rank's block where the sequence is cut, padded
   double stream, whole;        // elements of the residual stream, of these tokens
 
+  /// Slots of this rank's experts, and how wide these are.
+  double expertRows() const { return tokens * double(layout.expertBatches()) * double(model.moe.experts / layout.ep); }
+  double expertWidth() const { return layout.ep > 1 ? double(model.moe.ffn) : largestShare(model.moe.ffn, layout.tp); }
+
   /// What backward keeps of a norm's weight where a constant is added to it.
   double normWeight() const { return model.offsetNorms ? wide * double(model.hidden) : 0; }
 
@@ -74,9 +78,8 @@ void mlir::ppc::setHeadArenaBytes(const PricingContext &context, LayerProgram &p
 /// Experts have places for every token each, and the router reads f32.
 static double expertBytes(const ArenaSizes &sizes, double parts) {
   const ModelShape &model = sizes.model;
-  double rows = sizes.tokens * double(model.moe.experts), hidden = double(model.hidden);
-  double bytes = rows * (sizes.wide * hidden + sizes.narrow * hidden +
-                         sizes.narrow * 2 * parts * largestShare(model.moe.ffn, sizes.layout.tp));
+  double rows = sizes.expertRows(), hidden = double(model.hidden);
+  double bytes = rows * (sizes.wide * hidden + sizes.narrow * hidden + sizes.narrow * 2 * parts * sizes.expertWidth());
   // Scores; of each choice its expert, its weight, and what weights were before their sum divides them.
   int64_t ofChoices = 2 + model.moe.normalizesTopK + model.moe.scoreBias;
   bool isWhole = model.moe.topK == 1 && model.moe.normalizesTopK; // as of TransformerLayer::enterExperts
@@ -140,8 +143,7 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
           : 1; // gate and up-projection, the activation and what the down-projection reads; or before and behind it
   if (model.hasExperts(layer)) {
     kept += expertBytes(sizes, parts);
-    double rows = tokens * double(model.moe.experts), inner = rows * largestShare(model.moe.ffn, layout.tp),
-           own = rows * double(model.hidden);
+    double rows = sizes.expertRows(), inner = rows * sizes.expertWidth(), own = rows * double(model.hidden);
     scratch = std::max({scratch, narrow * (2 * parts * inner + own) + wide * sizes.whole,
                         2 * (narrow * inner + wide * own) + wide * sizes.whole});
   } else {

@@ -21,8 +21,16 @@ bool mlir::ppc::sumsKeysEarly(const PricingContext &context) {
 
 namespace {
 
-/// Axes of a stage's ranks that can cut a gradient, as bits.
-enum GradientAxes : unsigned { DataAxis = 1, HeadAxis = 2, GroupAxis = 4, TensorAxes = HeadAxis | GroupAxis };
+/// Axes of a stage's ranks that can cut a gradient, as bits. The data-parallel ranks are two axes where some of them
+/// share experts: ExpertAxis are those, DataAxis the others.
+enum GradientAxes : unsigned {
+  DataAxis = 1,
+  HeadAxis = 2,
+  GroupAxis = 4,
+  ExpertAxis = 8,
+  TensorAxes = HeadAxis | GroupAxis,
+};
+constexpr unsigned axisSets = 16;
 
 /// A dimension of a tensor, and in how many parts and over which axes tensor parallelism cuts it.
 struct CutDimension {
@@ -40,7 +48,7 @@ class StateBuilder {
 public:
   explicit StateBuilder(const PricingContext &context)
       : context(context), model(context.model), layout(context.layout), tp(layout.tp), cut(compiledHeads(context)),
-        narrow(elementBytes(layout.precision) < 4) {}
+        narrow(elementBytes(layout.precision) < 4), sharing(layout.expertBatches()) {}
 
   /// Read by products, rounded where they read less than f32.
   void matrix(const CutShape &shape, Summed summed = Summed::Data) { add(shape, narrow, summed); }
@@ -73,6 +81,7 @@ private:
   int64_t tp;
   HeadCut cut;
   bool narrow;
+  int64_t sharing; // data-parallel ranks that share experts
 };
 
 int64_t blockOf(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
@@ -90,11 +99,12 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
   unsigned axes = 0; // that cut its gradient
   for (const CutDimension &dim : shape)
     axes |= dim.parts == 1 ? 0 : dim.axes;
-  int64_t block = whole;
+  bool ofExperts = axes & ExpertAxis;
+  int64_t ranks = ofExperts ? layout.dataRanks() / sharing : layout.dataRanks(), block = whole;
   bool isCut = false;
-  if (layout.zero >= 1 && layout.dataRanks() > 1)
-    if (std::optional<unsigned> dim = updateCut(extents, before, layout.dataRanks())) {
-      block = whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * layout.dataRanks());
+  if (layout.zero >= 1 && ranks > 1)
+    if (std::optional<unsigned> dim = updateCut(extents, before, ranks)) {
+      block = whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * ranks);
       isCut = true;
     }
   bool isWhole = llvm::all_of(shape, [](const CutDimension &dim) { return dim.parts == 1; });
@@ -109,14 +119,16 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
   else if (summed == Summed::Heads && cut.heads > 1)
     sizes.reducedOverHeads += whole;
   else if (isCut)
-    sizes.scattered += block * layout.dataRanks();
+    (ofExperts ? sizes.scatteredOfExperts : sizes.scattered) += block * ranks;
   else
-    sizes.reduced += whole;
+    (ofExperts ? sizes.reducedOfExperts : sizes.reduced) += whole;
   if (isCut)
-    axes |= DataAxis;
+    axes |= (layout.dataRanks() > sharing ? DataAxis : 0) | (sharing > 1 ? ExpertAxis : 0);
   sizes.cuts |= 1u << axes;
-  if (isCut)
-    (rounded ? sizes.gatheredRounded : sizes.gathered) += block * layout.dataRanks();
+  if (isCut && ofExperts)
+    (rounded ? sizes.gatheredRoundedOfExperts : sizes.gatheredOfExperts) += block * ranks;
+  else if (isCut)
+    (rounded ? sizes.gatheredRounded : sizes.gathered) += block * ranks;
   sizes.parameters += rounded ? block : whole;
   sizes.states += 2 * block;
   sizes.gradients += whole + (isCut ? block : 0);
@@ -230,10 +242,12 @@ void StateBuilder::feedForward(int64_t inner) {
 
 void StateBuilder::experts() {
   const ExpertShape &moe = model.moe;
-  CutDimension ffn{moe.ffn, tp};
+  bool byExpert = layout.ep > 1;
+  unsigned axes = (tp > 1 ? TensorAxes : 0) | (sharing > 1 ? ExpertAxis : 0);
+  CutDimension experts{moe.experts, layout.ep, axes}, ffn{moe.ffn, byExpert ? 1 : tp};
   replicated({{moe.experts}, {model.hidden}}); // the router reads f32
-  matrix({{moe.experts}, {2}, ffn, {model.hidden}});
-  matrix({{moe.experts}, {model.hidden}, ffn});
+  matrix({experts, {2}, ffn, {model.hidden}});
+  matrix({experts, {model.hidden}, ffn});
   if (moe.sharedFfn)
     feedForward(moe.sharedFfn);
   if (moe.sharedGate)
@@ -307,18 +321,20 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   const ParallelLayout &layout = context.layout;
   std::vector<TransferRow> rows;
   MemberSet data(layout.dataRanks(), layout.tp), tensor(layout.tp, 1);
+  int64_t sharing = layout.expertBatches();
+  MemberSet alike(layout.dataRanks() / sharing, layout.tp * sharing); // that hold the same experts
   HeadCut cut = compiledHeads(context);
   auto add = [&](TransferKind kind, const MemberSet &members, double elements, int64_t calls = 1,
                  LedgerPhase phase = LedgerPhase::Update, int64_t bits = 32) {
     if (members.size() > 1 && elements > 0)
       rows.push_back({device, phase, kind, members, bits, int64_t(elements), calls});
   };
-  MemberSet everyone = tensor, sharing(cut.group, 1);
+  MemberSet everyone = tensor, neighbours(cut.group, 1);
   everyone.add(layout.dataRanks(), layout.tp);
-  sharing.add(layout.dataRanks(), layout.tp);
+  neighbours.add(layout.dataRanks(), layout.tp);
   add(TransferKind::AllReduce, data, sizes.reduced);
   add(TransferKind::AllReduce, everyone, sizes.reducedOverTensor);
-  add(TransferKind::AllReduce, sharing, sizes.reducedOverShared);
+  add(TransferKind::AllReduce, neighbours, sizes.reducedOverShared);
   MemberSet others(cut.heads, cut.group);
   others.add(layout.dataRanks(), layout.tp);
   add(TransferKind::AllReduce, others, sizes.reducedOverHeads);
@@ -330,6 +346,10 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   add(TransferKind::ReduceScatter, data, sizes.scattered);
   add(TransferKind::AllGather, data, sizes.gathered);
   add(TransferKind::AllGather, data, sizes.gatheredRounded, 1, LedgerPhase::Prepare, 16);
+  add(TransferKind::AllReduce, alike, sizes.reducedOfExperts);
+  add(TransferKind::ReduceScatter, alike, sizes.scatteredOfExperts);
+  add(TransferKind::AllGather, alike, sizes.gatheredOfExperts);
+  add(TransferKind::AllGather, alike, sizes.gatheredRoundedOfExperts, 1, LedgerPhase::Prepare, 16);
   int64_t stride = layout.dataRanks() * layout.tp;
   add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
   // Single numbers. The squared norm of all gradients: of tensors that are cut alike together, over what not all are
@@ -340,18 +360,20 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
       members.add(cut.group, 1);
     if (axes & HeadAxis)
       members.add(cut.heads, cut.group);
+    if (axes & ExpertAxis)
+      members.add(sharing, layout.tp);
     if (axes & DataAxis)
-      members.add(layout.dataRanks(), layout.tp);
+      members.add(layout.dataRanks() / sharing, layout.tp * sharing);
     return members;
   };
-  unsigned common = DataAxis | TensorAxes;
+  unsigned common = axisSets - 1;
   int64_t groups = 0;
-  for (unsigned axes = 0; axes < 8; ++axes)
+  for (unsigned axes = 0; axes < axisSets; ++axes)
     if (state.allCuts >> axes & 1) {
       common &= axes;
       ++groups;
     }
-  for (unsigned axes = 0; axes < 8; ++axes)
+  for (unsigned axes = 0; axes < axisSets; ++axes)
     if (state.allCuts >> axes & 1)
       add(TransferKind::AllReduce, over(axes & ~common), 1);
   add(TransferKind::AllReduce, over(common), 1);

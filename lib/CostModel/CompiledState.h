@@ -14,8 +14,8 @@ HeadCut compiledHeads(const PricingContext &context);
 /// is rounded, which a part of a sum must not be.
 bool sumsKeysEarly(const PricingContext &context);
 
-/// Of one layer of that kind. Depends on tp, sequenceParallel, dp x cp, zero and precision of the layout only: ranks
-/// that share a sequence are data-parallel ranks to parameters.
+/// Of one layer of that kind. Depends on tp, ep, sequenceParallel, dp x cp, zero and precision of the layout only:
+/// ranks that share a sequence are data-parallel ranks to parameters.
 StateSizes compiledState(const PricingContext &context, LayerKind kind);
 
 /// The parameters of one device of the pipeline axis.

@@ -1,6 +1,8 @@
 // The mixture-of-experts feed-forward on one rank: routing, dispatch, grouped products, combine, shared experts.
 #include "TransformerLayer.h"
 
+#include "ppc/Sharding/ReshardPlanner.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -18,8 +20,109 @@ static double travellingShare(const ExpertShape &moe, const GroupPlacement &grou
   return std::min(1.0, met / topK);
 }
 
+void TransformerLayer::moveTokens(LayerOp &op, LayerTransfer::When when, int64_t bits, double width, bool back,
+                                  bool joins) {
+  const LayoutAxis grid[] = {{"sharing", layout.expertBatches()}, {"tp", layout.tp}};
+  const int64_t shape[] = {layout.microBatch * layout.expertBatches(), context.job.sequence, int64_t(width)};
+  joins &= layout.tp > 1 && !layout.sequenceParallel;
+  Layout own, whole;
+  own.dims = {{0}, {}, {}};
+  if (joins)
+    own.partial = {1};
+  if (layout.sequenceParallel && layout.tp > 1)
+    own.dims[1] = {1};
+  whole.dims.resize(3);
+  if (back)
+    whole.partial = layout.tp > 1 ? std::vector<int>{0, 1} : std::vector<int>{0};
+  auto elements = [&](const Layout &of) {
+    int64_t count = 1;
+    for (int64_t extent : localShape(shape, of, grid))
+      count *= extent;
+    return count;
+  };
+  Layout before = back ? whole : own;
+  ReshardPlan plan = llvm::cantFail(planReshard(grid, shape, bits / 8, before, back ? own : whole));
+  for (const ReshardStep &step : plan.steps) {
+    LayerTransfer transfer{when, TransferKind::AllReduce, 1, 1, bits, elements(step.result)};
+    if (step.kind == ReshardKind::AllGather || step.kind == ReshardKind::ReduceScatter) {
+      transfer.kind = step.kind == ReshardKind::AllGather ? TransferKind::AllGather : TransferKind::ReduceScatter;
+      transfer.elements =
+          groupSize(step.axes, grid) * elements(step.kind == ReshardKind::AllGather ? before : step.result);
+    }
+    before = step.result;
+    if (step.kind == ReshardKind::Slice)
+      continue;
+    bool overTensor = llvm::is_contained(step.axes, 1), overSharing = llvm::is_contained(step.axes, 0);
+    transfer.ranks = overTensor ? layout.tp : layout.expertBatches();
+    transfer.stride = overTensor ? 1 : layout.tp;
+    if (overTensor && overSharing)
+      transfer.outerRanks = layout.expertBatches(), transfer.outerStride = layout.tp;
+    build.addTransfer(op, transfer);
+  }
+  if (joins)
+    build.addTransfer(op, over(when, TransferKind::AllReduce, bits, tokens * width));
+}
+
+bool TransformerLayer::sumsWithShared() const {
+  return layout.tp > 1 && model.moe.sharedFfn && !model.moe.sharedGate && !layout.sequenceParallel;
+}
+
+void TransformerLayer::gatherForExperts() {
+  using When = LayerTransfer::When;
+  double choices = double(model.moe.topK), whole = tp * streamTokens;
+  LayerOp &op = build.transfers("expert input", {});
+  moveTokens(op, When::Forward, 32, hidden, /*back=*/false);
+  moveTokens(op, When::Backward, 32, hidden, /*back=*/true, /*joins=*/sumsWithShared());
+  // Gradients of the weights of choices: where these are scaled, that is done before the sum.
+  moveTokens(op, When::Backward, 32, choices, /*back=*/true, /*joins=*/model.moe.scoreBias);
+  for (int i = 0; i < 2; ++i) // which they are, and their weights
+    for (When when : {When::Forward, When::Again})
+      moveTokens(op, when, 32, choices, /*back=*/false);
+  if (layout.tp == 1 || !model.moe.sharedFfn || sumsWithShared())
+    return;
+  // What shared experts read, and what becomes of it, with the gate's once more.
+  LayerTransfer inputs = layout.sequenceParallel ? over(When::Backward, TransferKind::ReduceScatter, 32, whole * hidden)
+                                                 : over(When::Backward, TransferKind::AllReduce, 32, tokens * hidden);
+  inputs.calls = model.moe.sharedGate ? 2 : 1;
+  build.addTransfer(op, inputs);
+  if (!layout.sequenceParallel)
+    return;
+  When again = When::ForWeights;
+  if (narrowBits() == 16) { // in f32 forward has it as a part of what is gathered for experts
+    build.addTransfer(op, over(When::Forward, TransferKind::AllGather, 16, whole * hidden));
+    again = When::AgainForWeights;
+  }
+  build.addTransfer(op, over(again, TransferKind::AllGather, narrowBits(), whole * hidden));
+}
+
+void TransformerLayer::scatterFromExperts() {
+  using When = LayerTransfer::When;
+  bool isCut = layout.sequenceParallel && layout.tp > 1, hasShared = layout.tp > 1 && model.moe.sharedFfn;
+  double whole = tp * streamTokens;
+  if (hasShared && model.moe.sharedGate)
+    leaveSharedExperts();
+  size_t first = build.result().ops.size();
+  LayerOp &op = build.transfers("expert output", {});
+  moveTokens(op, When::Forward, 32, hidden, /*back=*/true, /*joins=*/sumsWithShared());
+  if (isCut && hasShared && !model.moe.sharedGate)
+    build.addTransfer(op, over(When::Forward, TransferKind::ReduceScatter, 32, whole * hidden));
+  bool narrowShared = narrowBits() == 16 || model.moe.sharedGate;
+  if (isCut && hasShared && !narrowShared) { // the shared experts' gradient is gathered, and goes on from there
+    build.addTransfer(op, over(When::Backward, TransferKind::AllGather, 32, whole * hidden));
+    build.addTransfer(op, {When::Backward, TransferKind::AllGather, layout.expertBatches(), layout.tp, 32,
+                           int64_t(double(layout.expertBatches()) * tokens * hidden)});
+  } else {
+    moveTokens(op, When::Backward, 32, hidden, /*back=*/false);
+    if (isCut && hasShared)
+      build.addTransfer(op, over(When::Backward, TransferKind::AllGather, narrowBits(), whole * hidden));
+  }
+  endLayer(first);
+}
+
 void TransformerLayer::enterExperts() {
   using When = LayerTransfer::When;
+  if (layout.expertBatches() > 1)
+    return gatherForExperts();
   if (layout.tp == 1)
     return;
   double choices = double(model.moe.topK);
@@ -54,21 +157,32 @@ void TransformerLayer::enterExperts() {
   build.addTransfer(op, over(When::AgainForWeights, TransferKind::AllGather, narrowBits(), whole * hidden));
 }
 
+/// Backward reads what the gate scales, and the gate.
+void TransformerLayer::leaveSharedExperts() {
+  using When = LayerTransfer::When;
+  bool isCut = layout.sequenceParallel;
+  double whole = tp * streamTokens;
+  TransferKind sum = isCut ? TransferKind::ReduceScatter : TransferKind::AllReduce;
+  LayerOp &shared =
+      build.transfers("shared expert output", {over(When::Forward, sum, 32, isCut ? whole * hidden : tokens * hidden)});
+  if (!isCut)
+    return;
+  build.addTransfer(shared, over(When::Forward, TransferKind::AllGather, 32, whole));
+  build.addTransfer(shared, over(When::Backward, TransferKind::AllGather, 32, whole));
+}
+
 void TransformerLayer::leaveExperts() {
   using When = LayerTransfer::When;
+  if (layout.expertBatches() > 1)
+    return scatterFromExperts();
   if (layout.tp == 1)
     return;
   bool isCut = layout.sequenceParallel;
   double whole = tp * streamTokens, elements = isCut ? whole * hidden : tokens * hidden;
   TransferKind sum = isCut ? TransferKind::ReduceScatter : TransferKind::AllReduce;
   bool narrowShared = model.moe.sharedFfn && (narrowBits() == 16 || model.moe.sharedGate);
-  if (model.moe.sharedGate) { // backward reads what the gate scales
-    LayerOp &shared = build.transfers("shared expert output", {over(When::Forward, sum, 32, elements)});
-    if (isCut) {
-      build.addTransfer(shared, over(When::Forward, TransferKind::AllGather, 32, whole));
-      build.addTransfer(shared, over(When::Backward, TransferKind::AllGather, 32, whole));
-    }
-  }
+  if (model.moe.sharedGate)
+    leaveSharedExperts();
   size_t first = build.result().ops.size();
   LayerOp &op = build.transfers("expert output", {over(When::Forward, sum, 32, elements)});
   if (isCut) {
@@ -87,11 +201,14 @@ void TransformerLayer::compiledExperts() {
                Bytes(0));
   enterExperts();
   // Every expert has a slot for each token of a sequence; what is not there is zero, and computed all the same.
-  double rows = tokens * double(moe.experts), width = largestShare(moe.ffn, layout.tp), inner = rows * width;
+  bool byExpert = layout.ep > 1;
+  int64_t experts = moe.experts / layout.ep;
+  double rows = tokens * double(layout.expertBatches() * experts);
+  double width = byExpert ? double(moe.ffn) : largestShare(moe.ffn, layout.tp), inner = rows * width;
   build.stream("dispatch", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
-  build.experts("expert up-projection", moe.experts, rows, 2 * width, hidden, Bytes(0));
+  build.experts("expert up-projection", experts, rows, 2 * width, hidden, Bytes(0));
   build.stream("expert activation", inner * 6, inner * 10, 1, 1, Bytes(0));
-  build.experts("expert down-projection", moe.experts, rows, hidden, width, Bytes(0));
+  build.experts("expert down-projection", experts, rows, hidden, width, Bytes(0));
   build.stream("combine", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
   if (moe.sharedFfn) {
     denseBlock(double(moe.sharedFfn), /*shared=*/true);

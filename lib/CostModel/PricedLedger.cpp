@@ -77,6 +77,9 @@ private:
     case LayerTransfer::When::Backward:
       add(LedgerPhase::Backward, place.layers);
       break;
+    case LayerTransfer::When::ForWeights:
+      add(weightPhase, place.layers);
+      break;
     case LayerTransfer::When::Again:
       add(LedgerPhase::Backward, place.layers - place.recomputed);
       break;

@@ -307,7 +307,18 @@ void TransformerLayer::fusedAttention(double heads, double kvHeads, int64_t wind
             (heads * double(shape.headDim + shape.valueDim) + kvHeads * double(shape.headDim + shape.valueDim)));
   op.saved = Bytes(tokens * heads * 4);
   op.attentionCore = true;
+  if (stack.arena) // what the kernels compute is what products would
+    op.products = attentionProducts(heads, window);
   build.result().ops.push_back(op);
+}
+
+llvm::SmallVector<LayerProduct, 0> TransformerLayer::attentionProducts(double heads, int64_t window) const {
+  LayerProgram program;
+  TransformerLayer(context, program).attentionOfProducts(heads, window);
+  llvm::SmallVector<LayerProduct, 0> products;
+  for (const LayerOp &op : program.ops)
+    products.append(op.products);
+  return products;
 }
 
 void TransformerLayer::attentionOfProducts(double heads, int64_t window) {
@@ -510,7 +521,8 @@ void TransformerLayer::attentionBlock(int64_t layer) {
     fusedAttention(heads, kvHeads, windowed ? model.slidingWindow : 0);
     size_t attention = build.result().ops.size() - 1;
     LayerOp priced = build.result().ops[attention];
-    contextExchange(tokens * (keyWidth + valueWidth) * 2, tokens * (queryWidth + outputWidth), priced);
+    if (!stack.arena) // compiled programs: shareKeyValueHeads
+      contextExchange(tokens * (keyWidth + valueWidth) * 2, tokens * (queryWidth + outputWidth), priced);
     build.result().ops[attention] = priced;
   }
   build.linear("output projection", tokens, hidden, outputWidth, Bytes(tokens * outputWidth * 2));

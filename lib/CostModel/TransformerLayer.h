@@ -49,10 +49,20 @@ private:
   void shareKeyValueHeads(double keyWidth, double valueWidth);
   /// Their transfers over all tensor-parallel ranks.
   LayerTransfer over(LayerTransfer::When when, TransferKind kind, int64_t bits, double elements) const;
-  /// Experts of compiled programs, cut by their inner width like any feed-forward.
+  /// Experts of compiled programs, cut by their inner width like any feed-forward, or by expert.
   void compiledExperts();
   void enterExperts();
   void leaveExperts();
+  /// The same where data-parallel ranks share experts.
+  void gatherForExperts();
+  void scatterFromExperts();
+  /// From where tokens are to all ranks that have experts for them, or the sums of what these give back: the steps that
+  /// the compiler takes for a tensor of that width. `joins`: without sequence parallelism, sums over tensor-parallel
+  /// ranks come after the others, since something is done to their parts before.
+  void moveTokens(LayerOp &op, LayerTransfer::When when, int64_t bits, double width, bool back, bool joins = false);
+  /// Whether what shared experts give is added before the sum over tensor-parallel ranks.
+  bool sumsWithShared() const;
+  void leaveSharedExperts();
   void enterLatents();
   /// Collectives work along the outermost dimension; a sequence behind the batch is put together or taken apart by a
   /// copy.
@@ -68,6 +78,8 @@ private:
   void latentProjections();
   /// Products and passes over whole rows of scores; backward computes the scores again. No context parallelism.
   void attentionOfProducts(double heads, int64_t window);
+  /// The products of attentionOfProducts, without its times.
+  llvm::SmallVector<LayerProduct, 0> attentionProducts(double heads, int64_t window) const;
   void unfusedAttention(double heads, double keys);
   void fusedAttention(double heads, double kvHeads, int64_t window);
   void contextExchange(double kvBytes, double queryBytes, LayerOp &attention);

@@ -45,7 +45,11 @@ bool mlir::ppc::isOwnStack(const Stack &stack) {
 }
 
 std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
-  if (stack.name != "ppc" || isHost(cluster))
+  if (isHost(cluster))
+    return "";
+  if (stack.name == cudaCapabilities().stack)
+    return "stack " + stack.name + " is what programs of the CUDA target do; no GPU has run them yet";
+  if (stack.name != "ppc")
     return "";
   return "stack ppc is what PPC's programs are designed to do on such devices: programs run on hosts today, no GPU "
          "has run those of the CUDA target yet";

@@ -40,6 +40,9 @@ static std::string lackedValue(const TargetCapabilities &target, const ParallelL
     return with("context parallelism other than by gathered keys and values", "context", toString(layout.contextKind));
   if (layout.ep > 1 && !target.experts)
     return with("expert parallelism", "ep", llvm::Twine(layout.ep));
+  if (layout.ep > 1 && layout.ep % layout.tp)
+    return with("experts over ranks that are no multiple of the tensor-parallel ones", "ep",
+                llvm::Twine(layout.ep) + ", tp " + llvm::Twine(layout.tp));
   if (layout.etp > 1 && !target.expertTensor)
     return with("tensor parallelism inside experts", "etp", llvm::Twine(layout.etp));
   if (!llvm::is_contained(target.offloads, layout.offload))

@@ -30,7 +30,7 @@ MODELS = {
 }
 AXES = ["dp", "tp", "tp0", "tp1", "cp", "ep", "rows", "a"]
 # Dimensions with what each model of MODELS can be cut into; misspelt ones are damage.
-DIMENSIONS = ["ffn", "kv_heads", "head_group", "vocab", "sequence", "experts", "hidden", "head_dim", "intermediate"]
+DIMENSIONS = ["ffn", "kv_heads", "head_group", "vocab", "sequence", "experts", "expert_ffn", "hidden", "head_dim", "intermediate"]
 ABSURD = ["-1", "0", "1.5", "1e400", "99999999999", "2147483648", "4294967296", "two", "~", "[ ]", "{ }", "[ dp", "true", "'", "&a 1", "!!int 2"]
 
 
@@ -89,6 +89,11 @@ def draw_dimensions(pick, names, data, rest, sizes, tidy):
     for dimension in ("ffn", "vocab"):
         if pick.random() < 0.9:
             dimensions[dimension] = pick.sample(rest, len(rest)) if pick.random() < 0.3 else rest
+    if pick.random() < 0.5:
+        dimensions[pick.choice(["experts", "expert_ffn"])] = pick.sample(rest, len(rest))
+        if pick.random() < 0.3:
+            dimensions["experts"] = data + rest
+            dimensions.pop("expert_ffn", None)
     if product_of(sizes[name] for name in rest) <= 2 or pick.random() < 0.3:
         dimensions[pick.choice(["kv_heads", "kv_heads", "head_group"])] = rest
     elif len(rest) > 1 and pick.random() < 0.5:

@@ -135,6 +135,9 @@ class Model:
         with open(self.small, "w") as file:
             json.dump(keys, file)
         options = [f"--{key}={at_most_2(key)}" for key in ("dp", "tp", "pp")]
+        ep, tp = int(layout.get("ep", 1)), int(layout["tp"])
+        if ep > 1:  # over all ranks of tp, and over those of dp as the plan does
+            options.append(f"--ep={at_most_2('tp') * (at_most_2('dp') if ep > tp else 1)}")
         options += [f"--sp={layout['sp']}", f"--zero={layout['zero']}", f"--recompute={layout['recompute']}", "--micro-batch=1"]
         if int(layout["pp"]) > 1:
             options += [f"--schedule={layout['schedule']}", f"--vp={min(int(layout['vp']), (keys[layers] + 2) // at_most_2('pp'))}"]

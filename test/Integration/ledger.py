@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what the planner prices of compiled programs with what they do: the rows of both ledgers (docs/Ledger.md).
 
-    ledger.py --build BUILD [--random N] [--searches N] [--seed S] [--verbose] [NAME...]
+    ledger.py --build BUILD [--target host|cuda] [--random N] [--searches N] [--seed S] [--verbose] [NAME...]
 
 Programs are compiled as far as their partition: the layouts of equivalence.py (a name, or a part of one, selects), layouts for the
 models of Reference/Cases, N random models and layouts as random_layouts.py draws them, each with the seed that draws it again, and the
@@ -32,6 +32,9 @@ SMALL = 4096
 CASES = ["--dp 2 --tp 2 --micro-batch 2", "--tp 2 --sp=on --pp 2 --micro-batch 2", "--dp 2 --zero 1 --tp 2 --sp=on --micro-batch 1 --recompute full",
          "--dp 2 --tp 3 --pp 2 --micro-batch 1 --schedule zb1p --recompute selective", "--dp 2 --zero 1 --tp 4 --micro-batch 2"]
 
+# Of models with experts besides.
+EXPERT_CASES = ["--dp 2 --tp 2 --ep 2 --micro-batch 2 --zero 1", "--dp 4 --ep 4 --micro-batch 1 --recompute full",
+                "--dp 4 --tp 2 --ep 4 --pp 2 --zero 1 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --ep 4 --sp=on --micro-batch 2 --recompute full"]
 
 GROUPS = """name: two kinds
 summary: two fast cores beside two slow ones
@@ -68,9 +71,9 @@ def differences(table):
     return [f"{' '.join(what)}: {priced} priced, {emitted} emitted" for what, (priced, emitted) in totals.items() if priced != emitted]
 
 
-def check(build, config, options):
+def check(build, config, options, target="host"):
     """Compiles; "refused" or "failed" with what was said, "unpriced", or "ok" or "differs" with the differences."""
-    command = [os.path.join(build, "bin/ppc-compile"), config, *options, "--emit=ledger", "--no-verify"]
+    command = [os.path.join(build, "bin/ppc-compile"), config, *options, "--target", target, "--emit=ledger", "--no-verify"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
     if done.returncode:
         return "refused" if done.returncode == 1 and "error:" in done.stderr else "failed", done.stderr.splitlines()
@@ -85,6 +88,7 @@ def drawn(scratch, seed):
     pick = random.Random(seed)
     model = random_layouts.draw_model(pick)
     layout, shape = random_layouts.draw_layout(pick)
+    layout = random_layouts.draw_experts(random.Random(seed), model, layout)
     if pick.random() < 0.5:
         shape += ["--precision", "bf16"]
     path = os.path.join(scratch, f"{seed}.json")
@@ -177,6 +181,7 @@ def main():
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
     parser.add_argument("--random", type=int, default=0, help="random models and layouts besides")
     parser.add_argument("--searches", type=int, default=0, help="final plans of each kind of search besides")
+    parser.add_argument("--target", choices=["host", "cuda"], default="host")
     parser.add_argument("--seed", type=int, default=1, help="of the first of them")
     parser.add_argument("--verbose", action="store_true", help="print every layout, and all that differs")
     parser.add_argument("names", nargs="*")
@@ -186,7 +191,9 @@ def main():
         cases = [(os.path.join(HERE, "Inputs", model + ".json"), [*equivalence.SHAPE, *options.split()], name)
                  for name, model, options in equivalence.LAYOUTS]
         for path in sorted(glob.glob(os.path.join(HERE, "Reference/Cases/*.json"))):
-            for layout in CASES:
+            with open(path) as file:
+                experts = "experts_per_tok" in file.read()
+            for layout in CASES + (EXPERT_CASES if experts else []):
                 for precision in ("f32", "bf16"):
                     options = f"--seq-len 16 --global-batch 8 {layout} --precision {precision}"
                     cases.append((path, options.split(), f"{os.path.basename(path)[:-5]} {layout} {precision}"))
@@ -195,7 +202,7 @@ def main():
         seeds = range(arguments.seed, arguments.seed + arguments.searches)
         cases += [searched(scratch, seed) for seed in seeds] + [towers(scratch, seed) for seed in seeds]
         cases += [case for case in pool.map(lambda seed: grouped(arguments.build, scratch, seed), seeds) if case]
-        jobs = [(name, pool.submit(check, arguments.build, path, options)) for path, options, name in cases]
+        jobs = [(name, pool.submit(check, arguments.build, path, options, arguments.target)) for path, options, name in cases]
         for name, job in jobs:
             outcome, lines = job.result()
             outcomes[outcome] += 1

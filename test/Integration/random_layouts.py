@@ -99,11 +99,23 @@ def draw_layout(pick):
     return [str(option) for option in layout], [str(option) for option in shape]
 
 
+def draw_experts(pick, model, layout):
+    """The layout with a degree of expert parallelism, where the model has experts; one in ten is any number."""
+    experts = next((model[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if key in model), 0)
+    degrees = {key: int(layout[layout.index("--" + key) + 1]) for key in ("dp", "tp", "cp")}
+    possible = [tp_times * degrees["tp"] for tp_times in range(1, degrees["dp"] + 1) if degrees["dp"] % tp_times == 0]
+    possible = [ep for ep in possible if experts and experts % ep == 0 and ep > 1 and degrees["cp"] == 1]
+    if not experts or pick.random() < 0.3:
+        return layout
+    return layout + ["--ep", str(pick.choice(possible) if possible and pick.random() < 0.9 else pick.choice([2, 3, 4, 8]))]
+
+
 def check(build, scratch, seed, target="host"):
     """Draws and runs one case; returns its description, its outcome (ok, refused, failed) and details."""
     pick = random.Random(seed)
     model = draw_model(pick)
     layout, shape = draw_layout(pick)
+    layout = draw_experts(random.Random(seed), model, layout)
     # In bf16 rounding chooses other experts, and moves biases that hardly have a gradient by all that Adam allows.
     if pick.random() < 0.3 and model["model_type"] in ("llama", "mistral", "gemma"):
         shape += ["--precision", "bf16"]

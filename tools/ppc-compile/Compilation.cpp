@@ -224,6 +224,7 @@ bool Compilation::makePlan() {
     plan.dp = options.dp.value_or(0);
     plan.cp = options.cp.value_or(0);
     plan.tp = options.tp.value_or(0);
+    plan.ep = options.ep.value_or(0);
     plan.pp = options.pp.value_or(0);
     plan.vp = options.vp.value_or(0);
     plan.microBatch = options.microBatch.value_or(0);
@@ -246,6 +247,7 @@ bool Compilation::makePlan() {
   plan.dp = options.dp.value_or(1);
   plan.cp = options.cp.value_or(1);
   plan.tp = options.tp.value_or(1);
+  plan.ep = options.ep.value_or(1);
   plan.pp = options.pp.value_or(1);
   plan.vp = options.vp.value_or(0);
   plan.microBatch = options.microBatch.value_or(1);
@@ -271,6 +273,7 @@ bool Compilation::makeSingleDevicePlan(const Compilation &parallel) {
   auto model = (*module)->getAttrOfType<DictionaryAttr>("ppc.model");
   singleDevice = true;
   MakePlanPassOptions single;
+  single.target = options.target->capabilities().name.str();
   single.microBatch = model.getAs<IntegerAttr>("global_batch").getInt() / plan.getMicroBatches();
   return setPlan("pins", [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(single)); });
 }

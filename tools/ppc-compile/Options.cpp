@@ -53,6 +53,11 @@ cl::opt<std::string>
        cl::desc("Context-parallel degree: parts of each sequence. Attention gathers keys and values (=gather, the "
                 "only strategy)"),
        cl::value_desc("N[=gather]"), cl::cat(layoutCategory));
+IntegerOption
+    ep("ep", within(1, limits::ranks),
+       cl::desc("Expert-parallel degree: parts of the experts of a layer, over all ranks of --tp first, then of "
+                "--dp; default: each expert is cut by its width over --tp"),
+       cl::value_desc("N"), cl::cat(layoutCategory));
 IntegerOption pp("pp", within(1, limits::ranks), cl::desc("Pipeline-parallel degree: devices that layers are cut over"),
                  cl::value_desc("N"), cl::cat(layoutCategory));
 IntegerOption vp("vp", within(1, limits::layers),
@@ -217,8 +222,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
   if (!planFile.empty())
     for (cl::Option *pin :
-         std::initializer_list<cl::Option *>{&dp, &tp, &cp, &pp, &vp, &sp, &zero, &microBatch, &schedule, &recompute,
-                                             &overlap, std::addressof(layersPerStage)})
+         std::initializer_list<cl::Option *>{&dp, &tp, &cp, &ep, &pp, &vp, &sp, &zero, &microBatch, &schedule,
+                                             &recompute, &overlap, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -234,9 +239,10 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->isPrecisionGiven = precision.getNumOccurrences() > 0;
   options->cluster = cluster;
   options->memory = memory * 0x1p30;
-  for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp),
-                               std::pair(&tp, &options->tp), std::pair(&pp, &options->pp), std::pair(&vp, &options->vp),
-                               std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
+  for (auto [option, field] :
+       {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
+        std::pair(&ep, &options->ep), std::pair(&pp, &options->pp), std::pair(&vp, &options->vp),
+        std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
     if (option->getNumOccurrences())
       *field = *option;
   if (cp.getNumOccurrences())

@@ -22,8 +22,9 @@ constexpr int opGroupCount = 4;
 /// A collective in the code of a compiled program, of one micro-batch: a row of its ledger before it is known how often
 /// a layer runs. Its op's seconds are computed of it.
 struct LayerTransfer {
-  /// Again: of a value that forward had already and did not keep.
-  enum class When { Forward, Backward, Again, AgainForWeights };
+  /// ForWeights: in backward, for the gradients of weights. Again: of a value that forward had already and did not
+  /// keep.
+  enum class When { Forward, Backward, ForWeights, Again, AgainForWeights };
   When when = When::Forward;
   TransferKind kind = TransferKind::AllReduce;
   int64_t ranks = 1, stride = 1; // the members of the group
@@ -89,6 +90,8 @@ struct StateSizes {
   // Of what all tensor-parallel ranks hold alike, where they share the work: over these, and over all ranks of a stage.
   double reducedInTensor = 0, scatteredInTensor = 0, gatheredInTensor = 0;
   double scatteredOverTensor = 0, gatheredOverTensor = 0;
+  // Of experts, over the ranks that hold the same ones.
+  double reducedOfExperts = 0, scatteredOfExperts = 0, gatheredOfExperts = 0, gatheredRoundedOfExperts = 0;
   double parameters = 0, states = 0, gradients = 0; // held, in f32: gradients with their accumulators
   double prepared = 0;                              // held, rounded
 
@@ -96,12 +99,26 @@ struct StateSizes {
 
   StateSizes &add(const StateSizes &other, double times) {
     cuts |= other.cuts;
-    for (double StateSizes::*size :
-         {&StateSizes::reduced, &StateSizes::reducedOverTensor, &StateSizes::reducedOverShared,
-          &StateSizes::reducedOverHeads, &StateSizes::scattered, &StateSizes::gathered, &StateSizes::gatheredRounded,
-          &StateSizes::parameters, &StateSizes::states, &StateSizes::gradients, &StateSizes::prepared,
-          &StateSizes::reducedInTensor, &StateSizes::scatteredInTensor, &StateSizes::gatheredInTensor,
-          &StateSizes::scatteredOverTensor, &StateSizes::gatheredOverTensor})
+    for (double StateSizes::*size : {&StateSizes::reduced,
+                                     &StateSizes::reducedOverTensor,
+                                     &StateSizes::reducedOverShared,
+                                     &StateSizes::reducedOverHeads,
+                                     &StateSizes::scattered,
+                                     &StateSizes::gathered,
+                                     &StateSizes::gatheredRounded,
+                                     &StateSizes::parameters,
+                                     &StateSizes::states,
+                                     &StateSizes::gradients,
+                                     &StateSizes::prepared,
+                                     &StateSizes::reducedInTensor,
+                                     &StateSizes::scatteredInTensor,
+                                     &StateSizes::gatheredInTensor,
+                                     &StateSizes::scatteredOverTensor,
+                                     &StateSizes::gatheredOverTensor,
+                                     &StateSizes::reducedOfExperts,
+                                     &StateSizes::scatteredOfExperts,
+                                     &StateSizes::gatheredOfExperts,
+                                     &StateSizes::gatheredRoundedOfExperts})
       this->*size += times * (other.*size);
     return *this;
   }

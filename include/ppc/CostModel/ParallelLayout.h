@@ -67,6 +67,9 @@ struct ParallelLayout {
   int64_t devices() const { return dp * tp * pp * cp; }
   /// Ranks that hold the same dense parameters.
   int64_t dataRanks() const { return dp * cp; }
+  /// Of compiled programs, whose experts are cut over all tensor-parallel ranks before others: the data-parallel ranks
+  /// besides that share experts, and so the tokens of their batches.
+  int64_t expertBatches() const { return ep > tp ? ep / tp : 1; }
   /// Ranks that hold the same expert parameters.
   int64_t expertDataRanks() const { return dp * cp * tp / (ep * etp); }
   /// Activations leave for the host: a device keeps two chunks' worth, so of one stage, which holds one, nothing

@@ -33,7 +33,7 @@ struct TargetCapabilities {
   // Sequences and experts.
   llvm::ArrayRef<ContextKind> contexts = {}; // attention over context-parallel ranks; none: no such ranks
   bool expertsOfCutSequences = false;        // experts beside such ranks
-  bool experts = false;                      // expert parallelism by its degree
+  bool experts = false;                      // expert parallelism, over all tensor-parallel ranks first
   bool expertTensor = false;                 // tensor parallelism inside experts, of its own degree
   // Where every op is cut by itself (ppc/Planning/Chain/OpStrategy.h).
   bool ringAttention = false, gatherAttention = false; // over parts of a sequence

@@ -7,7 +7,7 @@ namespace mlir::ppc {
 Value ModelBuilder::experts(Value x, const std::string &name) {
   const ExpertShape &moe = shape.moe;
   const RoutingNumbers &routing = config.routing;
-  Dimension hidden{"hidden", shape.hidden}, expert{"experts", moe.experts}, ffn{"ffn", moe.ffn};
+  Dimension hidden{"hidden", shape.hidden}, expert{"experts", moe.experts}, ffn{"expert_ffn", moe.ffn};
   Value router = matrix(name + ".gate.weight", {{"router", moe.experts}, hidden});
   Value bias;
   if (moe.scoreBias && hasScoreBias)

@@ -83,10 +83,13 @@ static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) 
                                  toString(key), planValueText(key, value), planValueText(key, constraints.pinned(key)))
                        .str());
   };
-  if (std::optional<YamlReader> grid = file.mapping("grid"))
-    for (auto [name, key] : {std::pair("dp", PlanKey::Dp), std::pair("tp", PlanKey::Tp)})
-      if (grid->has(name))
-        check(*grid, name, key, grid->integer(name, 1));
+  if (std::optional<YamlReader> grid = file.mapping("grid")) {
+    int64_t sharing = grid->has("ep") ? grid->integer("ep", 1) : 1; // of the data-parallel ranks, an axis of their own
+    if (grid->has("dp"))
+      check(*grid, "dp", PlanKey::Dp, grid->integer("dp", 1) * sharing);
+    if (grid->has("tp"))
+      check(*grid, "tp", PlanKey::Tp, grid->integer("tp", 1));
+  }
   if (file.has("schedule") && !file.failed())
     if (llvm::Expected<int64_t> schedule = parsePlanValue(PlanKey::Schedule, file.string("schedule")))
       check(file, "schedule", PlanKey::Schedule, *schedule);

@@ -11,8 +11,8 @@ using namespace mlir::ppc;
 using Argument = PlannedProgram::Argument;
 
 /// Dimensions that presets cut (`--tp` and its like) whether a model has them or not.
-static constexpr llvm::StringLiteral presetDimensions[] = {"batch",      "sequence", "ffn",    "kv_heads",
-                                                           "head_group", "vocab",    "experts"};
+static constexpr llvm::StringLiteral presetDimensions[] = {"batch",      "sequence", "ffn",     "kv_heads",
+                                                           "head_group", "vocab",    "experts", "expert_ffn"};
 
 const PlanSections::Axes *PlanChecker::cutOf(llvm::StringRef dimension) const {
   for (const PlanSections::DimensionCut &cut : plan.dimensions)

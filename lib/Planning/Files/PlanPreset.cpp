@@ -9,7 +9,8 @@
 using namespace mlir::ppc;
 
 PresetModel mlir::ppc::presetModel(const ModelShape &model, const TrainingJob &job) {
-  PresetModel result{model.kvHeads, model.kvHeads ? model.heads / model.kvHeads : 0, model.layers, job.globalBatch};
+  PresetModel result{model.kvHeads, model.kvHeads ? model.heads / model.kvHeads : 0, model.layers, job.globalBatch,
+                     model.moe.experts};
   if (model.latent) // each head has keys of its own
     result.kvHeads = model.heads, result.headGroup = 0;
   return result;
@@ -67,15 +68,28 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &layout, const PresetM
   plan.vp = layout.vp;
   plan.schedule = layout.schedule;
   plan.microBatches = model.globalBatch / (layout.dp * layout.microBatch);
-  PlanSections::Axes data{"dp"};
-  plan.grid.push_back({"dp", layout.dp, AxisRole::Data});
+  int64_t sharing = layout.expertBatches();
+  PlanSections::Axes batch{"dp"}, experts;
+  plan.grid.push_back({"dp", layout.dp / sharing, AxisRole::Data});
+  if (sharing > 1) {
+    plan.grid.push_back({"ep", sharing, AxisRole::Data});
+    batch.push_back("ep");
+    experts.push_back("ep");
+  }
+  PlanSections::Axes data = batch;
   if (layout.cp > 1) {
     plan.grid.push_back({"cp", layout.cp, AxisRole::Context});
     data.push_back("cp");
   }
   std::vector<PlanSections::DimensionCut> heads;
   PlanSections::Axes tensor = addTensorAxes(layout, model, plan, heads);
-  plan.dimensions = {{"batch", {"dp"}}, {"ffn", tensor}};
+  if (layout.tp > 1)
+    experts.insert(experts.end(), tensor.begin(), tensor.end());
+  plan.dimensions = {{"batch", batch}, {"ffn", tensor}};
+  if (layout.ep > 1)
+    plan.dimensions.push_back({"experts", experts});
+  else if (model.experts)
+    plan.dimensions.push_back({"expert_ffn", tensor});
   plan.dimensions.insert(plan.dimensions.end(), heads.begin(), heads.end());
   if (layout.cp > 1)
     plan.dimensions.push_back({"sequence", {"cp"}});
@@ -175,6 +189,7 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   layout.dp = parts("batch");
   layout.tp = parts("ffn");
   layout.cp = parts("sequence");
+  layout.ep = parts("experts");
   layout.contextKind = ContextKind::AllGather; // what attention does with a cut sequence
   layout.vp = plan.vp;
   layout.pp = int64_t(plan.stages.size()) / plan.vp;
@@ -192,6 +207,11 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
     auto [first, last] = layersOf(plan.stages, stage, model.layers);
     layout.stageLayers.push_back(std::max<int64_t>(0, last - first + 1));
   }
+  if (layout.ep > 1 && (layout.ep % layout.tp || layout.dp % layout.expertBatches()))
+    return llvm::createStringError(llvm::formatv("the plan cuts experts into {0} parts, which no degree of expert "
+                                                 "parallelism does on dp {1}, tp {2}",
+                                                 layout.ep, layout.dp, layout.tp)
+                                       .str());
   std::map<std::string, int64_t> expanded = allParts(expandLayout(layout, model, plan.stages));
   std::set<std::string> all;
   for (const auto &side : {said, expanded})
@@ -200,8 +220,8 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   for (const std::string &what : all)
     if (int64_t other = expanded.count(what) ? expanded[what] : 1; parts(what) != other)
       return llvm::createStringError(
-          llvm::formatv("the plan cuts {0} into {1} parts, where dp {2}, tp {3}, cp {4} would cut it into {5}", what,
-                        parts(what), layout.dp, layout.tp, layout.cp, other)
+          llvm::formatv("the plan cuts {0} into {1} parts, where dp {2}, tp {3}, cp {4}, ep {5} would cut it into {6}",
+                        what, parts(what), layout.dp, layout.tp, layout.cp, layout.ep, other)
               .str());
   return layout;
 }

@@ -62,7 +62,10 @@ PlanSpace::PlanSpace(const PlanRequest &request, const PlanConstraints &constrai
               continue;
             if (context == ContextKind::Ulysses && cp * tp > model.heads)
               continue;
-            for (int64_t ep : model.moe ? degrees(PlanKey::Ep, model.moe.experts, devices) : degrees(PlanKey::Ep, 1, 1))
+            for (int64_t ep :
+                 model.moe ? degrees(PlanKey::Ep, model.moe.experts, devices) : degrees(PlanKey::Ep, 1, 1)) {
+              if (request.stack.arena && ep > 1 && ep % tp) // programs have experts on all tensor-parallel ranks first
+                continue;
               for (int64_t etp :
                    model.moe ? degrees(PlanKey::Etp, devices, model.moe.ffn) : degrees(PlanKey::Etp, 1, 1)) {
                 // Cutting an expert over more than the innermost links joins is never worth its all-gathers.
@@ -76,6 +79,7 @@ PlanSpace::PlanSpace(const PlanRequest &request, const PlanConstraints &constrai
                   keys.push_back({int32_t(tp), int32_t(cp), int32_t(ep), int32_t(etp), int32_t(microBatch),
                                   sequenceParallel, context});
               }
+            }
           }
     }
 }

@@ -52,6 +52,8 @@ std::vector<GroupGrid> GroupSpace::grids() const {
             for (bool sequenceParallel : {false, true}) {
               if (sequenceParallel && (tp == 1 || job.sequence / cp % tp))
                 continue;
+              if (request.stack.arena && ep > 1 && ep % tp) // as PlanSpace
+                continue;
               GroupGrid grid{dp, tp, cp, ep, microBatch, sequenceParallel};
               ParallelLayout layout = layoutOf(grid);
               if (tp > 1 && !constraints.allows(PlanKey::SequenceParallel, sequenceParallel))

@@ -8,7 +8,7 @@ const TargetCapabilities &mlir::ppc::cudaCapabilities() {
   static const TargetCapabilities cuda = [] {
     TargetCapabilities target = hostCapabilities();
     target.name = "cuda";
-    target.stack = "ppc";
+    target.stack = "ppc-cuda";
     target.attention = AttentionKernel::Flash2;
     target.alignment = 256; // of cuMemAlloc, and what the widest copies ask for
     return target;

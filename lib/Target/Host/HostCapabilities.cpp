@@ -17,6 +17,7 @@ const TargetCapabilities &mlir::ppc::hostCapabilities() {
     target.virtualStages = true;
     target.zero = zero;
     target.contexts = contexts;
+    target.experts = true;
     target.offloads = offloads;
     target.recomputes = recomputes;
     return target;

@@ -195,11 +195,14 @@ FailureOr<Value> StepSplitter::makeHere(Operation *op, Site site, Operation *use
   return copy->getResult(0);
 }
 
-/// Made where it is used, of which nothing on its own device uses the result.
+/// Made where it is used, of which nothing on its own device uses the result, but for what is made elsewhere itself.
 bool StepSplitter::isMadeElsewhere(Operation *op, Site site) {
   return isMadeAnywhere(op) && !op->use_empty() && llvm::none_of(op->getUsers(), [&](Operation *user) {
            auto stage = user->getAttrOfType<IntegerAttr>(attr::stage);
-           return !stage || isSameDevice({stage.getInt(), site.action}, site);
+           if (!stage)
+             return true;
+           Site at{stage.getInt(), site.action};
+           return isSameDevice(at, site) && !isMadeElsewhere(user, at);
          });
 }
 

@@ -28,6 +28,7 @@ public:
     setArgAttrs(function, attr::sharding, [&](unsigned number) { return shardings[number]; });
     gatherRounded();
     chooseStrategies();
+    gatherTokens();
     return assignStages();
   }
 
@@ -46,6 +47,7 @@ private:
   ShardingAttr cutForUpdate(RankedTensorType type, ShardingAttr sharding);
   void gatherRounded();
   void chooseStrategies();
+  void gatherTokens();
   LogicalResult assignStages();
 
   func::FuncOp function;
@@ -181,6 +183,37 @@ void PlanApplier::gatherRounded() {
 void PlanApplier::chooseStrategies() {
   if (std::optional<StringRef> strategy = sequenceStrategy(plan))
     function.walk([&](StrategyOpInterface op) { (void)op.chooseStrategy(*strategy); });
+}
+
+/// Where experts are cut over ranks that have batches of their own, these gather their tokens for the experts of each,
+/// and scatter what comes of them: less than the slots of all experts, which would travel else, as long as there are no
+/// fewer slots than tokens that are gathered.
+void PlanApplier::gatherTokens() {
+  GridAttr grid = plan.getGrid();
+  auto severalDevices = [&](StringRef dimension) {
+    SmallVector<Attribute> axes;
+    if (auto all = plan.getDimensions().getAs<ArrayAttr>(dimension))
+      llvm::copy_if(all, std::back_inserter(axes),
+                    [&](Attribute axis) { return grid.size(cast<StringAttr>(axis)) > 1; });
+    return axes;
+  };
+  SmallVector<Attribute> experts = severalDevices("experts"), batch = severalDevices("batch");
+  int64_t sharing = 1;
+  llvm::erase_if(batch, [&](Attribute axis) {
+    bool shares = llvm::is_contained(experts, axis);
+    sharing *= shares ? grid.size(cast<StringAttr>(axis)) : 1;
+    return shares;
+  });
+  if (sharing == 1)
+    return;
+  Builder builder(function.getContext());
+  function.walk([&](DispatchOp op) {
+    RankedTensorType slots = op.getType();
+    bool isLess = sharing * tensorType(op.getX()).getDimSize(1) <= slots.getDimSize(1) * slots.getDimSize(2);
+    if (isLess && !op->hasAttr(attr::factors))
+      op->setAttr(attr::factors, builder.getDictionaryAttr({builder.getNamedAttr("b", builder.getArrayAttr(batch)),
+                                                            builder.getNamedAttr("e", builder.getArrayAttr(experts))}));
+  });
 }
 
 LogicalResult PlanApplier::assignStages() {

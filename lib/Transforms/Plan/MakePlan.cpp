@@ -35,7 +35,7 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
 private:
   FailureOr<ParallelLayout> pinnedLayout() {
     ParallelLayout layout;
-    layout.dp = dp, layout.tp = tp, layout.pp = pp, layout.vp = vp, layout.cp = cp;
+    layout.dp = dp, layout.tp = tp, layout.pp = pp, layout.vp = vp, layout.cp = cp, layout.ep = ep;
     layout.microBatch = microBatch;
     layout.schedule = schedule;
     layout.sequenceParallel = sequenceParallel;

@@ -21,6 +21,7 @@ public:
 private:
   LogicalResult checkDegrees();
   LogicalResult checkContext(int64_t sequence);
+  LogicalResult checkExperts();
   /// That programs run it; sets `vp` where it is not given.
   LogicalResult checkSchedule();
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
@@ -80,7 +81,7 @@ FailureOr<SmallVector<int64_t>> PlanBuilder::cutStagesByPins(ArrayRef<LayerCost>
 
 LogicalResult PlanBuilder::checkDegrees() {
   for (auto [name, value] : {std::pair("dp", dp), std::pair("tp", tp), std::pair("pp", pp), std::pair("vp", vp),
-                             std::pair("cp", cp), std::pair("micro-batch", microBatch)})
+                             std::pair("cp", cp), std::pair("ep", ep), std::pair("micro-batch", microBatch)})
     if (value < 1)
       return module.emitError() << name << " is " << value << ", expected at least 1";
   if (!llvm::is_contained(target.zero, zero))
@@ -93,7 +94,29 @@ LogicalResult PlanBuilder::checkDegrees() {
   if (sequenceParallel && tp > sequence && tp > 1)
     return module.emitError() << "sequence parallelism cannot cut sequences of " << sequence << " tokens over tp "
                               << tp;
-  return checkContext(sequence);
+  if (failed(checkContext(sequence)))
+    return failure();
+  return checkExperts();
+}
+
+/// All tensor-parallel ranks have experts of their own before other ranks do: they share a batch, so that no token
+/// travels.
+LogicalResult PlanBuilder::checkExperts() {
+  if (ep == 1)
+    return success();
+  int64_t experts = logicalDimension(module, "experts");
+  if (!experts)
+    return module.emitError() << "ep is " << ep << ", but no argument has a dimension called \"experts\" in ppc.dims";
+  if (experts % ep)
+    return module.emitError() << "expert parallelism cannot cut " << experts << " experts evenly over ep " << ep
+                              << ": it must divide them";
+  if (ep % tp)
+    return module.emitError() << "ep " << ep << " is no multiple of tp " << tp
+                              << ": experts are cut over all tensor-parallel ranks first";
+  if (dp % expertBatches())
+    return module.emitError() << "ep " << ep << " needs experts on " << expertBatches()
+                              << " data-parallel ranks (ep / tp), which do not divide dp " << dp;
+  return success();
 }
 
 /// Inputs are not padded, and blocks of blocks must not be: neither of the ranks of cp nor of those of tp in them.
@@ -149,7 +172,7 @@ FailureOr<PlanAttr> PlanBuilder::build() {
                               << microBatches << " micro-batches of " << microBatch << " sequences)";
 
   PresetModel model{logicalDimension(module, "kv_heads"), logicalDimension(module, "head_group"),
-                    std::max<int64_t>(layers->size(), 2) - 2, batch};
+                    std::max<int64_t>(layers->size(), 2) - 2, batch, logicalDimension(module, "experts")};
   PlanAttr plan =
       planAttr(expandLayout(*this, model, *stages), [&] { return module.emitError(); }, module.getContext());
   if (!plan)

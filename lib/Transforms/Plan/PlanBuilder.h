@@ -12,7 +12,7 @@ namespace mlir::ppc {
 /// `vp` 0: as many as the schedule needs; no `stageLayers`: the cut whose slowest stage is fastest, by FLOPs. Errors,
 /// at the module: a degree below 1, a batch that does not divide, stages that do not fit the layers, an unknown
 /// schedule, what programs of the target lack, a sequence shorter than tp with sequence parallelism, or that does not
-/// divide by cp (then by cp x tp), cp with experts.
+/// divide by cp (then by cp x tp), cp with experts, ep that is no multiple of tp or divides neither experts nor ranks.
 FailureOr<PlanAttr> buildPlan(ModuleOp module, const ParallelLayout &layout, const TargetCapabilities &target);
 
 /// Whether the batch divides into the plan's micro-batches.

@@ -53,7 +53,10 @@ private:
     auto gather = dyn_cast<AllGatherOp>(op);
     if (!gather)
       return nullptr;
-    for (Operation *user : gather.getX().getUsers())
+    Value gathered = gather.getX();
+    if (Operation *original = originals.lookup(gathered.getDefiningOp())) // what was replaced by a copy before
+      gathered = original->getResult(cast<OpResult>(gathered).getResultNumber());
+    for (Operation *user : gathered.getUsers())
       if (auto other = dyn_cast<AllGatherOp>(user);
           other && user != op && isMarked(user) && other.getDim() == gather.getDim() &&
           other.getAxes() == gather.getAxes() && other.getType() == gather.getType())
@@ -74,11 +77,12 @@ private:
     copy->removeAttr(attr::recompute);
     copy->setAttr(attr::part, PartAttr::get(copy->getContext(), Part::Backward));
     copies[marked] = copy;
+    originals[copy] = marked;
     return copy;
   }
 
   Block &body;
-  DenseMap<Operation *, Operation *> copies;
+  DenseMap<Operation *, Operation *> copies, originals; // of marked ops, and the other way
 };
 
 struct MaterializeRecomputePass : impl::MaterializeRecomputePassBase<MaterializeRecomputePass> {

@@ -12,6 +12,14 @@
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=3" 2>&1 | FileCheck %s --check-prefix=CONTEXT-UNEVEN
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=4 tp=3 sp" 2>&1 | FileCheck %s --check-prefix=CONTEXT-SEQUENCE
 // RUN: not ppc-opt %s --ppc-make-plan="cp=2" 2>&1 | FileCheck %s --check-prefix=CONTEXT-NAMELESS
+// RUN: sed 's/"head_dim", "hidden"/"head_dim", "experts"/' %s > %t.experts.mlir
+// RUN: ppc-opt %t.experts.mlir --ppc-make-plan="dp=4 tp=2 ep=8 zero=1" | FileCheck %s --check-prefix=EXPERTS
+// RUN: ppc-opt %t.experts.mlir --ppc-make-plan="dp=2 tp=2 ep=2" | FileCheck %s --check-prefix=EXPERTS-TENSOR
+// RUN: ppc-opt %t.experts.mlir --ppc-make-plan="dp=2 tp=2" | FileCheck %s --check-prefix=EXPERTS-WIDTH
+// RUN: not ppc-opt %t.experts.mlir --ppc-make-plan="dp=3 ep=3" 2>&1 | FileCheck %s --check-prefix=EXPERTS-UNEVEN
+// RUN: not ppc-opt %t.experts.mlir --ppc-make-plan="dp=2 tp=4 ep=2" 2>&1 | FileCheck %s --check-prefix=EXPERTS-TP
+// RUN: not ppc-opt %t.experts.mlir --ppc-make-plan="dp=2 tp=2 ep=8" 2>&1 | FileCheck %s --check-prefix=EXPERTS-DP
+// RUN: not ppc-opt %s --ppc-make-plan="dp=2 ep=2" 2>&1 | FileCheck %s --check-prefix=EXPERTS-NONE
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="tp=9 sp" 2>&1 | FileCheck %s --check-prefix=SHORT
 // RUN: not ppc-opt %s --ppc-make-plan="tp=2 sp" 2>&1 | FileCheck %s --check-prefix=NAMELESS
 // RUN: not ppc-opt %s --ppc-make-plan="zero=2" 2>&1 | FileCheck %s --check-prefix=ZERO
@@ -37,6 +45,16 @@
 // CONTEXT-UNEVEN: error: context parallelism cannot cut sequences of 8 tokens evenly over cp 3: it must divide them
 // CONTEXT-SEQUENCE: error: sequence parallelism cannot cut the 2 tokens of a sequence on each of cp 4 ranks evenly over tp 3: leave one of the two out
 // CONTEXT-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which context parallelism cuts
+// Experts over all tensor-parallel ranks, then over some of the data-parallel ones, which are an axis of their own; or by width.
+// EXPERTS: grid = <dp = 1, ep = 4 : data, tp = 2>
+// EXPERTS-SAME: batch = ["dp", "ep"], experts = ["ep", "tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}, parameters = {}, update = ["dp", "ep"]>
+// EXPERTS-TENSOR: grid = <dp = 2, tp = 2>
+// EXPERTS-TENSOR-SAME: batch = ["dp"], experts = ["tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}
+// EXPERTS-WIDTH: batch = ["dp"], expert_ffn = ["tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}
+// EXPERTS-UNEVEN: error: expert parallelism cannot cut 8 experts evenly over ep 3: it must divide them
+// EXPERTS-TP: error: ep 2 is no multiple of tp 4: experts are cut over all tensor-parallel ranks first
+// EXPERTS-DP: error: ep 8 needs experts on 4 data-parallel ranks (ep / tp), which do not divide dp 2
+// EXPERTS-NONE: error: ep is 2, but no argument has a dimension called "experts" in ppc.dims
 // SHORT: error: sequence parallelism cannot cut sequences of 8 tokens over tp 9
 // NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which sequence parallelism cuts
 // ZERO: error: zero is 2: compiled programs can cut the optimizer's state (1) or nothing (0)

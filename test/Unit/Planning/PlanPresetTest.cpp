@@ -8,7 +8,7 @@ using namespace mlir::ppc;
 
 namespace {
 
-const PresetModel model{4, 2, 16, 128};
+const PresetModel model{4, 2, 16, 128, 8};
 
 std::string textOf(const PlanSections &plan) {
   std::string text;
@@ -31,6 +31,12 @@ ParallelLayout randomLayout(std::mt19937 &random) {
   layout.contextKind = ContextKind::AllGather;
   for (int64_t *degree : {&layout.dp, &layout.tp, &layout.cp, &layout.microBatch})
     *degree = int64_t(1) << upTo(2);
+  if (upTo(1)) { // without ranks of a sequence
+    layout.cp = 1;
+    layout.ep = layout.tp;
+    while (layout.ep < 8 && layout.dp % (2 * layout.expertBatches()) == 0 && upTo(1))
+      layout.ep *= 2;
+  }
   layout.pp = 1 + upTo(3);
   if (layout.pp > 1) {
     layout.vp = 1 + upTo(1);
@@ -64,7 +70,7 @@ TEST(PlanPreset, WhatExpandsIsReadAsTheSameLayout) {
     EXPECT_EQ(textOf(expandLayout(*again, model, plan.stages)), textOf(plan));
     for (auto [one, other] :
          {std::pair(again->dp, layout.dp), std::pair(again->tp, layout.tp), std::pair(again->cp, layout.cp),
-          std::pair(again->pp, layout.pp), std::pair(again->vp, layout.vp),
+          std::pair(again->ep, layout.ep), std::pair(again->pp, layout.pp), std::pair(again->vp, layout.vp),
           std::pair(again->microBatch, layout.microBatch), std::pair(again->zero, layout.zero)})
       EXPECT_EQ(one, other) << textOf(plan);
     EXPECT_EQ(again->sequenceParallel, layout.sequenceParallel);
@@ -98,13 +104,15 @@ TEST(PlanPreset, WhatNoDegreesCutSoIsNoLayout) {
   };
   EXPECT_EQ(reasonFor([](PlanSections &) {}), "");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.dimensions.push_back({"hidden", {"tp"}}); }),
-            "the plan cuts hidden into 4 parts, where dp 2, tp 4, cp 1 would cut it into 1");
+            "the plan cuts hidden into 4 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 1");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.dimensions.pop_back(); }),
-            "the plan cuts vocab into 1 parts, where dp 2, tp 4, cp 1 would cut it into 4");
+            "the plan cuts vocab into 1 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 4");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.update = {"tp"}; }),
-            "the plan cuts optimizer state into 4 parts, where dp 2, tp 4, cp 1 would cut it into 2");
+            "the plan cuts optimizer state into 4 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 2");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.grid.push_back({"r", 3, AxisRole::Replica}); }),
-            "the plan cuts the ranks of a stage into 24 parts, where dp 2, tp 4, cp 1 would cut it into 8");
+            "the plan cuts the ranks of a stage into 24 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 8");
+  EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.dimensions.push_back({"experts", {"dp"}}); }),
+            "the plan cuts experts into 2 parts, which no degree of expert parallelism does on dp 2, tp 4");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.recompute = {{"2-3", "full"}}; }),
             "the plan recomputes layer 2 and not those before it on its stage");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.parameters = {{"w", {{"dp"}}}}; }),

@@ -25,6 +25,15 @@ ModelShape smallLlama(int64_t layers, int64_t kvHeads) {
   return model;
 }
 
+ModelShape smallExperts(int64_t layers) {
+  ModelShape model = smallLlama(layers, 2);
+  model.family = "mixtral";
+  model.moe.experts = 8;
+  model.moe.topK = 2;
+  model.moe.ffn = 128;
+  return model;
+}
+
 class RunnablePlans : public testing::Test {
 protected:
   Cluster cluster = llvm::cantFail(clusterOfRanks(
@@ -54,19 +63,21 @@ protected:
     for (int64_t tp = 1; tp <= ranks; ++tp)
       for (int64_t pp = 1; tp * pp <= ranks; ++pp)
         for (int64_t microBatch = 1; microBatch <= job.globalBatch; ++microBatch)
-          for (int choice = 0; choice < 16; ++choice) {
+          for (int choice = 0; choice < (request.model.moe ? 48 : 16); ++choice) {
             static constexpr llvm::StringRef schedules[] = {"1f1b", "gpipe", "zb1p", "zb2p"};
             bool sequenceParallel = choice & 1, zero = choice & 2;
-            llvm::StringRef schedule = schedules[choice / 4];
+            llvm::StringRef schedule = schedules[choice / 4 % 4];
             ParallelLayout layout = base;
             layout.sequenceParallel = sequenceParallel;
             layout.zero = zero;
             layout.tp = tp;
+            layout.ep = choice < 16 ? 1 : choice < 32 ? tp : 2 * tp;
             layout.pp = pp;
             layout.dp = ranks / (tp * pp);
             layout.microBatch = microBatch;
             layout.schedule = schedule.str();
-            if (layout.devices() != ranks || (sequenceParallel && tp == 1) || (zero && layout.dp == 1))
+            if (layout.devices() != ranks || (choice >= 16 && layout.ep == 1) || (sequenceParallel && tp == 1) ||
+                (zero && layout.dp == 1))
               continue;
             llvm::Expected<Plan> plan = pricePlan(request, layout);
             if (!plan)
@@ -99,6 +110,27 @@ TEST_F(RunnablePlans, searchFindsTheLeastOfAll) {
       EXPECT_EQ(result.plans.front().layout.devices(), 4);
       EXPECT_NEAR(result.plans.front().cost.stepTime.value, leastOfAll(asked), 1e-9 * leastOfAll(asked))
           << layers << " " << kvHeads;
+    }
+}
+
+// Experts by width, over the tensor-parallel ranks, and over twice as many.
+TEST_F(RunnablePlans, searchFindsTheLeastOfAllWithExperts) {
+  for (int64_t layers : {2, 3})
+    for (double memory : {0.0, 40e6, 25e6}) {
+      ModelShape model = smallExperts(layers);
+      PlanRequest asked = request(model, memory);
+      for (int64_t ep : {8, 16}) // not among those that are priced below
+        asked.constraints.forbid(PlanKey::Ep, ep);
+      asked.constraints.forbid(PlanKey::Recompute, int64_t(Recompute::Full));
+      asked.constraints.forbid(PlanKey::Recompute, int64_t(Recompute::Selective));
+      PlanSearchResult result = llvm::cantFail(searchPlan(asked));
+      double least = leastOfAll(asked);
+      if (result.plans.empty()) {
+        EXPECT_EQ(least, std::numeric_limits<double>::infinity()) << layers << " " << memory;
+        continue;
+      }
+      EXPECT_LE(result.plans.front().cost.stepTime.value, least * (1 + 1e-9))
+          << layers << " " << memory << " " << toString(result.plans.front().layout);
     }
 }
 

@@ -19,14 +19,17 @@ struct PresetModel {
   int64_t headGroup = 0; // query heads that share one; 0 or 1: each has its own
   int64_t layers = 0;    // without embedding and head
   int64_t globalBatch = 0;
+  int64_t experts = 0; // of a layer; 0: the model has none
 };
 PresetModel presetModel(const ModelShape &model, const TrainingJob &job);
 
-/// The batch is cut over dp, sequences of the inputs over cp, feed-forward, vocabulary and heads over tp; heads by
-/// key-value head where tp divides their number, else by query head within the group, else by both on two axes tp0 x
-/// tp1, else by key-value head with padding. With sequence parallelism what lies between is cut along the sequence over
-/// tp, with ZeRO the optimizer's state over dp and cp. `firstLayers`: of each stage, beginning with 0 (the embedding).
-/// Requires dp x microBatch to divide the batch. Of the layout, only what programs run is looked at (TargetLimits.h).
+/// The batch is cut over dp, sequences of the inputs over cp, feed-forward, vocabulary and heads over tp. Experts are
+/// cut by their width over tp, or with ep by expert: over tp, and beyond it over ep / tp of the ranks of dp, an axis
+/// `ep` of its own. Heads are cut by key-value head where tp divides their number, else by query head within the group,
+/// else by both on two axes tp0 x tp1, else by key-value head with padding. With sequence parallelism what lies between
+/// is cut along the sequence over tp, with ZeRO the optimizer's state over dp and cp. `firstLayers`: of each stage,
+/// beginning with 0 (the embedding). Requires dp x microBatch to divide the batch, and of ep what lackedBy says
+/// (TargetCapabilities.h). Of the layout, only what programs run is looked at (TargetLimits.h).
 PlanSections expandLayout(const ParallelLayout &layout, const PresetModel &model, llvm::ArrayRef<int64_t> firstLayers);
 
 /// The layout whose expansion cuts everything into as many parts as `plan` does, whatever its axes are called; what

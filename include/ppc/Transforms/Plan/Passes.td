@@ -12,6 +12,8 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     - The grid is dp x tp, or dp x cp x tp. The batch is cut over dp, the sequence of the inputs over cp; feed-forward, vocabulary and heads over tp. Heads are cut by kv head
       where tp divides their number, else by query head within the group, else by both on two axes tp0 x tp1 whose
       product is tp, else by kv head with padding.
+    - `ep`: experts are cut over the ranks of tp, and beyond these over ep / tp of dp, an axis `ep`. Without it each expert is cut by its
+      width over tp.
     - `sp`: what lies between tensor-parallel regions is cut along the sequence over the axes of tp. `zero` 1: the optimizer's
       state and the update are cut over dp and cp.
     - Micro-batches: global batch / (dp * micro-batch), which must divide.
@@ -35,6 +37,7 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     Option<"sequenceParallel", "sp", "bool", "false", "cut activations between tensor-parallel regions along the sequence">,
     Option<"zero", "zero", "int64_t", "0", "1: cut the optimizer's state over dp and cp; 0: nothing">,
     Option<"cp", "cp", "int64_t", "1", "context-parallel degree: parts of each sequence; attention gathers keys and values">,
+    Option<"ep", "ep", "int64_t", "1", "expert-parallel degree: parts of the experts, over all ranks of tp first; 1: cut by width over tp">,
     Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()",
            "device family whose programs run the plan; `ppc.target` says it to passes behind">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">];
@@ -73,6 +76,7 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Option<"sequenceParallel", "sp", "std::string", "\"\"", "pinned sequence parallelism: on or off; empty: searched">,
     Option<"zero", "zero", "int64_t", "-1", "pinned ZeRO stage: 0 or 1; -1: searched">,
     Option<"cp", "cp", "int64_t", "0", "pinned context-parallel degree; 0: searched">,
+    Option<"ep", "ep", "int64_t", "0", "pinned expert-parallel degree; 0: searched">,
     Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()",
            "device family whose programs run the plan; `ppc.target` says it to passes behind">,
     Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin what they say">];
