@@ -1,4 +1,5 @@
 // Turns the plan's schedule into the actions of each device.
+#include "MessageLines.h"
 #include "StageProgram.h"
 #include "StepWriter.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -33,8 +34,9 @@ RoutineKind routineKind(PipelineActionKind kind) {
 class DeviceSchedule {
 public:
   /// `chunks`: of each virtual stage its place on its device.
-  DeviceSchedule(DeviceOp device, ProgramOp program, ProgramSymbols &symbols, ArrayRef<int64_t> chunks)
-      : device(device), symbols(symbols), chunks(chunks),
+  DeviceSchedule(DeviceOp device, ProgramOp program, ProgramSymbols &symbols, const MessageLines &messageLines,
+                 ArrayRef<int64_t> chunks)
+      : device(device), symbols(symbols), messageLines(messageLines), chunks(chunks),
         messages(llvm::to_vector(program.getBody().front().getOps<MessageOp>())) {}
 
   /// Gives each buffer with slots as many as the actions that use it need.
@@ -42,12 +44,8 @@ public:
   void write(ArrayRef<PipelineAction> actions, bool isEvaluation);
 
 private:
-  /// Messages in one direction between two devices are in one order, each kind by itself: forwards go up the stages and
-  /// backwards down, and where devices hold several stages both may go from one of them to the other.
+  /// The name of the streams of a message on this device, without their direction.
   std::string lineOf(MessageOp message);
-  bool isForward(MessageOp message) {
-    return routineOf(message.getSender(), message.getMadeAttr()).getKind() == RoutineKind::Forward;
-  }
   RoutineOp routineOf(StringAttr device, FlatSymbolRefAttr routine) {
     return symbols.routine(symbols.device(device), routine.getAttr());
   }
@@ -61,18 +59,14 @@ private:
 
   DeviceOp device;
   ProgramSymbols &symbols;
+  const MessageLines &messageLines;
   ArrayRef<int64_t> chunks;
   SmallVector<MessageOp> messages;
 };
 
 std::string DeviceSchedule::lineOf(MessageOp message) {
-  bool forward = isForward(message);
-  bool isMixed = llvm::any_of(messages, [&](MessageOp other) {
-    return other.getSender() == message.getSender() && other.getReceiver() == message.getReceiver() &&
-           isForward(other) != forward;
-  });
   StringAttr peer = message.getSender() == device.getSymNameAttr() ? message.getReceiver() : message.getSender();
-  return (Twine(symbols.device(peer).getAt()) + (isMixed ? forward ? ".forward" : ".backward" : "")).str();
+  return (Twine(symbols.device(peer).getAt()) + messageLines.nameOf(message)).str();
 }
 
 llvm::MapVector<BufferOp, llvm::SmallSetVector<int64_t, 2>> DeviceSchedule::usingChunks() {
@@ -203,10 +197,11 @@ struct ApplySchedulePass : impl::ApplySchedulePassBase<ApplySchedulePass> {
       chunks.push_back(placement->chunkOf(stage));
     bool evaluates = llvm::all_of(devices, [](DeviceOp device) { return bool(device.routine(RoutineKind::Evaluate)); });
     ProgramSymbols symbols(program);
+    MessageLines messageLines(program, symbols, *schedule, chunks);
     for (auto [device, actions] : llvm::zip_equal(devices, schedule->devices)) {
       if (device.getStep())
         return fail("device " + Twine(device.getAt()) + " has a step already");
-      DeviceSchedule own(device, program, symbols, chunks);
+      DeviceSchedule own(device, program, symbols, messageLines, chunks);
       own.setSlots(*schedule, slots);
       own.write(actions, /*isEvaluation=*/false);
       if (evaluates)
