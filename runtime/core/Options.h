@@ -38,7 +38,10 @@ struct Options {
   std::string saveParameters;
   std::string saveGradients;
   std::string saveLosses;
-  std::string transport; // "local", "mpi", or empty: what the environment says
+  std::string transport;    // "local", "mpi", "tcp", or empty: what the environment says
+  std::string store;        // HOST:PORT of rank 0 for "tcp"; empty: what the environment says
+  double joinTimeout = 120; // seconds until all ranks have come there
+  double hangTimeout = 300; // seconds after which a rank that gives no sign of life, or communication of GPUs, is dead
   std::string weights;
   std::string saveWeights;
   std::string weightType = "f32";

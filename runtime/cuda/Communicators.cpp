@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace ppcrt::cuda {
 namespace {
@@ -77,7 +78,11 @@ void Communicators::connectGroups(const Manifest &manifest, Transport &host) {
   for (int number = 0; number < int(groups.size()); ++number) {
     One &one = groups[size_t(number)];
     one.members = host.groupSize(number), one.index = host.groupIndex(number);
-    one.name = format("group %d", number);
+    one.name = format("group %d (ranks", number);
+    std::vector<int> members = groupMembers(manifest.grid, manifest.groups[size_t(number)], host.rank());
+    for (size_t i = 0; i < members.size(); ++i)
+      one.name += (i ? ", " : " ") + std::to_string(members[i]);
+    one.name += ")";
     if (one.members < 2)
       continue;
     std::vector<CommunicatorId> ids(size_t(one.members) + 1);
@@ -130,17 +135,33 @@ const Communicators::One *Communicators::ofMessages(int from, int to) const {
   return found == routes.end() ? nullptr : &found->second;
 }
 
-void Communicators::check() const {
+std::string Communicators::fault() const {
+  std::string found;
   auto look = [&](const One &one) {
-    Status status = success;
     constexpr Status inProgress = 7;
-    if (one.handle && nccl.getAsyncError(one.handle, &status) == success && status != inProgress)
+    Status status = success;
+    if (!found.empty() || !one.handle || nccl.getAsyncError(one.handle, &status) != success || status == inProgress)
+      return;
+    try {
       nccl.check(status, one.name.c_str());
+    } catch (const InputError &error) {
+      found = error.what();
+    }
   };
   for (const One &one : groups)
     look(one);
   for (const auto &[route, one] : routes)
     look(one);
+  return found;
+}
+
+void Communicators::abort() {
+  for (One &one : groups)
+    if (one.handle)
+      nccl.abort(std::exchange(one.handle, nullptr));
+  for (auto &[route, one] : routes)
+    if (one.handle)
+      nccl.abort(std::exchange(one.handle, nullptr));
 }
 
 } // namespace ppcrt::cuda

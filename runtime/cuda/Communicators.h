@@ -18,7 +18,7 @@ public:
     CommunicatorHandle *handle = nullptr; // null: there is nobody else
     StreamHandle *stream = nullptr;
     int members = 1, index = 0;
-    std::string name; // for messages: "group 1", "messages from rank 0 to rank 2"
+    std::string name; // for messages: "group 1 (ranks 0, 2)", "messages from rank 0 to rank 2"
   };
 
   // `host` connects the ranks, and can send from `mirror`, of at least a page. Every rank makes its own at the same
@@ -32,8 +32,11 @@ public:
   const One &ofGroup(int group) const { return groups[size_t(group)]; }
   // Null where messages do not come in one order at both ends: NCCL knows them by nothing else.
   const One *ofMessages(int from, int to) const;
-  // Throws InputError when one of them has failed while nobody waited for it.
-  void check() const;
+  // What NCCL says of one of them that has failed; empty: none has.
+  std::string fault() const;
+  // Gives up what is under way on all of them; their handles are gone then. At most once, and nothing else is done with
+  // them afterwards.
+  void abort();
 
 private:
   void connect(One &one, const CommunicatorId &id);

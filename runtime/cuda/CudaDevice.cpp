@@ -1,6 +1,9 @@
 // Context, stream, memory.
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/core/Clock.h"
 #include "runtime/core/Error.h"
+
+#include <unistd.h>
 
 namespace ppcrt::cuda {
 
@@ -70,15 +73,17 @@ GraphInstanceHandle *CudaDevice::endGraph() {
 void CudaDevice::check(Status status, const char *what) const {
   if (status == success)
     return;
+  stopIfGivenUp();
   try {
     driver.check(status, what);
   } catch (const InputError &error) {
     throw InputError(format("GPU %d: %s%s", number, error.what(),
-                            current ? (" while \"" + *current +
-                                       "\" is run (with CUDA_LAUNCH_BLOCKING=1 in the environment that is where it "
-                                       "failed, otherwise there or before)")
-                                          .c_str()
-                                    : ""));
+                            issuedBody()
+                                ? (" while \"" + *issuedBody() +
+                                   "\" is run (with CUDA_LAUNCH_BLOCKING=1 in the environment that is where it "
+                                   "failed, otherwise there or before)")
+                                      .c_str()
+                                : ""));
   }
 }
 
@@ -130,7 +135,18 @@ void CudaDevice::copyOut(Address from, void *to, int64_t bytes) {
   finish();
 }
 
-void CudaDevice::finish() { check(driver.streamSynchronize(stream), "cuStreamSynchronize"); }
+void CudaDevice::finish() {
+  waiting = now();
+  Status status = driver.streamSynchronize(stream);
+  waiting = 0;
+  stopIfGivenUp();
+  check(status, "cuStreamSynchronize");
+}
+
+void CudaDevice::stopIfGivenUp() const {
+  while (isGivenUp)
+    pause();
+}
 
 void CudaDevice::launch(FunctionHandle *function, int64_t blocks, int64_t threads, int64_t sharedBytes,
                         void **parameters) {

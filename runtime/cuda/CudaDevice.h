@@ -1,9 +1,11 @@
 // A GPU as one rank uses it: a context, one stream on which everything is done in the order in which it is issued, and
-// memory. Used by one thread. Everything throws InputError that names the call and the body that was issued last.
+// memory. Used by one thread, and looked at by another. Everything throws InputError that names the call and the body
+// that was issued last.
 #pragma once
 
 #include "runtime/cuda/Driver.h"
 
+#include <atomic>
 #include <string>
 
 namespace ppcrt::cuda {
@@ -58,12 +60,22 @@ public:
 
   // The body whose operations are issued now, for messages: of a fault the driver says only later that there was one.
   // Borrowed; null: none.
-  void issuing(const std::string *body) { current = body ? body : current; }
+  void issuing(const std::string *body) { current = body ? body : current.load(); }
+  const std::string *issuedBody() const { return current; }
+  // Since when (now()) the host waits for what was issued; 0: it does not.
+  double waitsSince() const { return waiting; }
+  // Another thread ends this rank and says why: from now on the one that uses the device goes no further.
+  void giveUp() { isGivenUp = true; }
+  void stopIfGivenUp() const;
+  // The thread that calls it may ask for events of this device from then on.
+  void useHere() const { driver.ctxSetCurrent(context); }
   void check(Status status, const char *what) const;
 
 private:
   ContextHandle *context = nullptr;
-  const std::string *current = nullptr;
+  std::atomic<const std::string *> current{nullptr};
+  std::atomic<double> waiting{0};
+  std::atomic<bool> isGivenUp{false};
 };
 
 } // namespace ppcrt::cuda

@@ -12,8 +12,9 @@
 namespace ppcrt::cuda {
 
 struct CudaUse {
-  bool sharesDevices; // several ranks may use one GPU, and communicate through memory of the host
-  bool makesGraphs;   // of routines, before the first step; false: each operation is issued by itself
+  bool sharesDevices;       // several ranks may use one GPU, and communicate through memory of the host
+  bool makesGraphs;         // of routines, before the first step; false: each operation is issued by itself
+  double hangTimeout = 300; // seconds for which communication or work of the GPU may not get on
 };
 
 class CudaRank {
@@ -36,6 +37,7 @@ private:
   Bodies bodies;
   CudaMemory arena;
   StagedTransport staged;
+  CommunicationWatch watch;
   std::optional<NcclTransport> connected;
 };
 

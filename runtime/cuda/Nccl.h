@@ -20,6 +20,7 @@ struct CommunicatorId {
   ENTRY(getUniqueId, ncclGetUniqueId, (CommunicatorId * id))                                                           \
   ENTRY(initRank, ncclCommInitRank, (CommunicatorHandle * *communicator, int members, CommunicatorId id, int member))  \
   ENTRY(destroy, ncclCommDestroy, (CommunicatorHandle * communicator))                                                 \
+  ENTRY(abort, ncclCommAbort, (CommunicatorHandle * communicator))                                                     \
   ENTRY(getAsyncError, ncclCommGetAsyncError, (CommunicatorHandle * communicator, Status * status))                    \
   ENTRY(allReduce, ncclAllReduce,                                                                                      \
         (const void *in, void *out, size_t count, int type, int reduction, CommunicatorHandle *communicator,           \

@@ -20,9 +20,9 @@ bool overlap(const void *a, int64_t aBytes, const void *b, int64_t bBytes) {
 } // namespace
 
 NcclTransport::NcclTransport(CudaDevice &device, const Communicators &communicators, CudaMemory &memory,
-                             StagedTransport &staged)
+                             StagedTransport &staged, CommunicationWatch &watch)
     : device(device), communicators(communicators), nccl(communicators.nccl), memory(memory), staged(staged),
-      issued(device.addEvent()) {
+      watch(watch), issued(device.addEvent()) {
   for (int i = 0; i < eventsAtHand; ++i)
     events.push_back(device.addEvent());
 }
@@ -59,14 +59,20 @@ bool NcclTransport::isForDevice(const Collective &call) const {
 }
 
 // Behind what the rank has issued; an event tells its end.
-Transport::Request NcclTransport::issue(const Communicators::One &one, const std::function<Status()> &call) {
+Transport::Request NcclTransport::issue(const CommunicationWatch::Call &what, const std::function<Status()> &call) {
+  const Communicators::One &one = *what.over;
   EventHandle *ended = events.empty() ? device.addEvent() : events.back();
   if (!events.empty())
     events.pop_back();
+  device.stopIfGivenUp();
+  watch.beginning(what);
   device.record(issued, device.stream);
   device.await(one.stream, issued);
-  nccl.check(call(), one.name.c_str());
+  Status status = call();
+  device.stopIfGivenUp();
+  nccl.check(status, one.name.c_str());
   device.record(ended, one.stream);
+  watch.begun();
   flights.push_back({next, ended, &one.name});
   return next++;
 }
@@ -117,21 +123,24 @@ Transport::Request NcclTransport::start(const Collective &call) {
   if (!isForDevice(call))
     return count(staged.start(call));
   const Communicators::One &one = communicators.ofGroup(call.group);
-  return issue(one, [&] { return collective(one, call); });
+  return issue({collectiveNames[int(call.kind)], call.bytes(), &one, -1, device.issuedBody()},
+               [&] { return collective(one, call); });
 }
 
 Transport::Request NcclTransport::startSend(int destination, MessageKey key, const void *bytes, int64_t size) {
   const Communicators::One *one = communicators.ofMessages(rank(), destination);
   if (!one || memory.placeOf(bytes) < 0)
     return count(staged.startSend(destination, key, bytes, size));
-  return issue(*one, [&] { return nccl.send(bytes, size_t(size), Nccl::typeBytes, 1, one->handle, one->stream); });
+  return issue({"send", size, one, key.microBatch},
+               [&] { return nccl.send(bytes, size_t(size), Nccl::typeBytes, 1, one->handle, one->stream); });
 }
 
 Transport::Request NcclTransport::startReceive(int source, MessageKey key, void *bytes, int64_t size) {
   const Communicators::One *one = communicators.ofMessages(source, rank());
   if (!one || memory.placeOf(bytes) < 0)
     return count(staged.startReceive(source, key, bytes, size));
-  return issue(*one, [&] { return nccl.receive(bytes, size_t(size), Nccl::typeBytes, 0, one->handle, one->stream); });
+  return issue({"receive", size, one, key.microBatch},
+               [&] { return nccl.receive(bytes, size_t(size), Nccl::typeBytes, 0, one->handle, one->stream); });
 }
 
 std::vector<NcclTransport::Flight>::iterator NcclTransport::find(Request request) {
@@ -179,8 +188,8 @@ void NcclTransport::wait(Request request) {
 }
 
 void NcclTransport::waitAny(double deadline) {
-  constexpr double patience = 20e-6, watch = 0.5; // seconds between two looks: at events, at communicators
-  for (double looked = now();;) {
+  constexpr double patience = 20e-6; // seconds between two looks at events
+  for (;;) {
     for (Flight &flight : flights)
       if (!flight.isTold && hasEnded(flight)) {
         flight.isTold = true;
@@ -189,10 +198,6 @@ void NcclTransport::waitAny(double deadline) {
     double time = now();
     if (time >= deadline)
       return;
-    if (time - looked > watch) {
-      communicators.check();
-      looked = time;
-    }
     if (stagedRequests == 0) {
       usleep(useconds_t(patience * 1e6));
       continue;

@@ -4,7 +4,7 @@
 // reduction onto a part of what it reads) goes through memory of the host.
 #pragma once
 
-#include "runtime/cuda/Communicators.h"
+#include "runtime/cuda/CommunicationWatch.h"
 #include "runtime/cuda/StagedTransport.h"
 
 #include <functional>
@@ -15,7 +15,8 @@ namespace ppcrt::cuda {
 class NcclTransport final : public Transport {
 public:
   // Everything is borrowed.
-  NcclTransport(CudaDevice &device, const Communicators &communicators, CudaMemory &memory, StagedTransport &staged);
+  NcclTransport(CudaDevice &device, const Communicators &communicators, CudaMemory &memory, StagedTransport &staged,
+                CommunicationWatch &watch);
   ~NcclTransport() override;
 
   int rank() const override { return staged.rank(); }
@@ -43,7 +44,7 @@ private:
   static constexpr Request firstRequest = Request(1) << 62; // others are those of `staged`
 
   bool isForDevice(const Collective &call) const;
-  Request issue(const Communicators::One &one, const std::function<Status()> &call);
+  Request issue(const CommunicationWatch::Call &what, const std::function<Status()> &call);
   Status collective(const Communicators::One &one, const Collective &call) const;
   Status exchange(const Communicators::One &one, const Collective &call) const;
   bool hasEnded(const Flight &flight) const;
@@ -56,6 +57,7 @@ private:
   const Nccl &nccl;
   CudaMemory &memory;
   StagedTransport &staged;
+  CommunicationWatch &watch;
   EventHandle *issued; // what the rank has issued when a call begins
   std::vector<Flight> flights;
   std::vector<EventHandle *> events; // that no flight uses

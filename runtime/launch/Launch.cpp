@@ -14,9 +14,13 @@ namespace ppcrt {
 namespace {
 
 // Without --transport, the environment decides. torchrun connects its processes to torch only: on one machine the first
-// of them forks the ranks and the others have nothing to do.
+// of them forks the ranks and the others have nothing to do; on several they connect themselves.
 int launch(const ppcrt_program &program, const Manifest &manifest, const Options &options,
            const std::optional<RankEnvironment> &environment) {
+  bool areSeveralMachines = environment && environment->kind == LauncherKind::Torchrun &&
+                            environment->localSize != environment->size && environment->size > 1;
+  if (options.transport == "tcp" || (options.transport.empty() && areSeveralMachines))
+    return launchStore(program, manifest, options, environment);
   if (options.transport == "mpi" ||
       (options.transport.empty() && environment && environment->kind != LauncherKind::Torchrun))
     return launchMpi(program, manifest, options, environment);
@@ -26,8 +30,9 @@ int launch(const ppcrt_program &program, const Manifest &manifest, const Options
                               "alone, or leave the option out",
                               environment->launcher.c_str(), environment->size));
     if (environment->localSize != environment->size)
-      throw InputError("torchrun started processes on several machines, which only MPI connects: use mpirun, or srun "
-                       "--mpi=pmix");
+      throw InputError(
+          "torchrun started processes on several machines, which --transport local does not connect: leave "
+          "the option out");
     if (environment->rank != 0)
       return 0;
   }

@@ -20,8 +20,11 @@ RankWatch::Limits watchLimits(const Options &options);
 // Forks all ranks on this machine (LocalTransport).
 int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Options &options);
 
-// Becomes one rank among those that a launcher has started (MpiTransport).
+// Becomes one rank among those that a launcher has started: connected by MPI (MpiTransport), or by the store of rank 0
+// (StoreTransport).
 int launchMpi(const ppcrt_program &program, const Manifest &manifest, const Options &options,
               const std::optional<RankEnvironment> &environment);
+int launchStore(const ppcrt_program &program, const Manifest &manifest, const Options &options,
+                const std::optional<RankEnvironment> &environment);
 
 } // namespace ppcrt

@@ -62,7 +62,7 @@ int runRank(const ppcrt_program &program, const Manifest &manifest, Training &tr
     LocalTransport transport(world, rank, world.rankCount() <= availableCores());
     if (manifest.target == Target::Cuda) {
       cuda::CudaRank gpu(program, manifest, transport, world.arena(rank), rank,
-                         {options.shareDevices, options.makesGraphs()});
+                         {options.shareDevices, options.makesGraphs(), options.hangTimeout});
       training.run(gpu.transport(), gpu.memory(), gpu.code(), status);
     } else {
       const Device &device = manifest.deviceOf(rank);
@@ -84,8 +84,18 @@ public:
         ranks(manifest, watchLimits(options), "its process is stopped", 1), lastSeenRunning(size_t(world.rankCount())) {
   }
 
+  // "; stopped: rank 1 (dp=1)", or nothing.
+  std::string stoppedRanks(const Manifest &manifest) const {
+    std::string text;
+    for (size_t rank = 0; rank < lastProcesses.size(); ++rank)
+      if (lastProcesses[rank] && isStopped(lastProcesses[rank]))
+        text += (text.empty() ? "; stopped: " : ", ") + manifest.grid.describe(int64_t(rank));
+    return text;
+  }
+
   // LaunchedRanks::look.
   bool look(const std::vector<int> &processes) {
+    lastProcesses = processes;
     double time = now();
     bool someStopped = false;
     std::vector<RankWatch::Look> looks{processes.size()};
@@ -106,6 +116,7 @@ private:
   bool isOff, quiet;
   RankWatch ranks;
   std::vector<double> lastSeenRunning; // [rank]: seconds
+  std::vector<int> lastProcesses;      // [rank], of the last look
 };
 
 // In a process of its own, as a driver that is initialized here could not be used by ranks that are forked later.
@@ -143,10 +154,13 @@ int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Op
     int64_t step = world.status(rank).step;
     return manifest.grid.describe(rank) + (step ? format(" in step %lld", (long long)step) : "");
   };
-  ranks.message = [&](int rank) { return std::string(world.status(rank).message); };
+  LocalWatch watch(manifest, options, world);
+  ranks.message = [&](int rank) {
+    std::string message = world.status(rank).message;
+    return message.empty() ? message : message + watch.stoppedRanks(manifest);
+  };
   ranks.waits = [&](int rank) { return world.status(rank).waits.load(); };
   ranks.describeWait = [&](int rank) { return describeWait(snapshot(world.status(rank), now())); };
-  LocalWatch watch(manifest, options, world);
   ranks.look = [&](const std::vector<int> &processes) { return watch.look(processes); };
   int status = runRanks(ranks);
   if (status == 0)

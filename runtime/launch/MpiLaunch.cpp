@@ -1,230 +1,76 @@
-// One rank that a launcher has started. What one process alone can find wrong is told to all before training begins, so
-// that they end together and the first that has something to say says it once.
+// Ranks that a launcher of MPI has started, connected by Open MPI.
 #include "runtime/core/Error.h"
-#include "runtime/core/Machine.h"
-#include "runtime/cuda/CudaRank.h"
-#include "runtime/host/HostMemory.h"
 #include "runtime/host/MpiTransport.h"
-#include "runtime/host/Threads.h"
 #include "runtime/launch/Launch.h"
-#include "runtime/launch/Training.h"
+#include "runtime/launch/RankLink.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <functional>
-#include <optional>
-#include <sched.h>
-#include <set>
 #include <unistd.h>
 
 namespace ppcrt {
 namespace {
 
-RankShape rankShape(const Manifest &manifest, int rank) {
-  RankShape shape;
-  for (const GroupSpec &group : manifest.groups)
-    shape.groups.push_back(groupMembers(manifest.grid, group, rank));
-  manifest.deviceOf(rank).forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
-    int peer = int(manifest.grid.rankAtStage(rank, end.peer));
-    shape.messages.push_back({end.isSent ? rank : peer, end.isSent ? peer : rank, {end.tag, microBatch}});
-  });
-  return shape;
-}
-
-// The part of fatal() that knows of MPI.
-struct RunningRank {
-  const OpenMpi &mpi;
-  std::string who;
-  RankProgress progress{};
-};
-
-[[noreturn]] void endAllRanks(void *context, const char *message) {
-  const RunningRank &rank = *static_cast<RunningRank *>(context);
-  int64_t step = rank.progress.step;
-  std::fprintf(stderr, "error: %s%s: %s\n", rank.who.c_str(),
-               step ? format(" in step %lld", (long long)step).c_str() : "", message);
-  std::fflush(nullptr);
-  rank.mpi.Abort(rank.mpi.world, 1);
-  _exit(1);
-}
-
-class MpiRun {
+class MpiLink final : public RankLink {
 public:
-  MpiRun(const ppcrt_program &program, const Manifest &manifest, const Options &options, const OpenMpi &mpi)
-      : program(program), manifest(manifest), options(options), mpi(mpi), running{mpi, "", {}} {
+  explicit MpiLink(const OpenMpi &mpi) : mpi(mpi) {
     int provided;
     mpi.Init_thread(nullptr, nullptr, OpenMpi::threadSerialized, &provided);
-    mpi.Comm_rank(mpi.world, &rank);
-    mpi.Comm_size(mpi.world, &size);
+    mpi.Comm_rank(mpi.world, &me);
+    mpi.Comm_size(mpi.world, &count);
   }
-  ~MpiRun() {
-    setFatalHandler(nullptr, nullptr);
-    mpi.Finalize();
+  ~MpiLink() override { mpi.Finalize(); }
+
+  int rank() const override { return me; }
+  int size() const override { return count; }
+  const char *name() const override { return "mpi"; }
+  std::string describe() const override { return "mpi (" + mpi.version() + ")"; }
+
+  int64_t smallest(int64_t value) override {
+    int64_t result = value;
+    mpi.Allreduce(&value, &result, 1, mpi.int64, mpi.min, mpi.world);
+    return result;
+  }
+  int64_t ofFirst(int64_t value) override {
+    mpi.Bcast(&value, 1, mpi.int64, 0, mpi.world);
+    return value;
+  }
+  std::vector<int64_t> all(const std::vector<int64_t> &mine) override {
+    std::vector<int64_t> result(mine.size() * size_t(count));
+    mpi.Allgather(mine.data(), int(mine.size()), mpi.int64, result.data(), int(mine.size()), mpi.int64, mpi.world);
+    return result;
   }
 
-  int run(const std::optional<RankEnvironment> &environment) {
-    if (!agree([&] { checkRankCount(environment); }) || !agree([&] { checkSameProgram(); }))
-      return 1;
-    running.who = manifest.grid.describe(rank) + " on " + hostName();
-    setFatalHandler(endAllRanks, &running);
-    std::optional<FolderLock> lock;
-    std::unique_ptr<Training> training;
-    if (!agree([&] {
-          learnMachines();
-          checkMemory();
-          checkGpus();
-          if (rank == 0 && !options.checkpointDir.empty() && !options.checkMachine)
-            lock.emplace(options.checkpointDir);
-        }) ||
-        !agree([&] {
-          training =
-              std::make_unique<Training>(manifest, options, RunSetting{"mpi", threads(), lock ? &*lock : nullptr});
-        }) ||
-        !agree([&] {
-          if (rank == 0)
-            training->createOutputs();
-        }) ||
-        !agree([&] {
-          if (rank != 0)
-            training->joinOutputs();
-        }))
-      return 1;
-    if (rank == 0 && !options.quiet)
-      std::printf("transport: mpi (%s), %d ranks on %d machine%s\n", mpi.version().c_str(), size, machines,
-                  machines == 1 ? "" : "s");
-    return agree([&] { train(*training); }) && agree([&] {
-             if (rank == 0)
-               training->commitOutputs();
-           })
-               ? 0
-               : 1;
+  InputError wrongCount(int64_t needed, const std::optional<RankEnvironment> &environment) const override {
+    if (environment && environment->size > 1 && count == 1)
+      return InputError(
+          format("%s started %d processes, but Open MPI connects none of them: use mpirun -n %lld, or, with "
+                 "Slurm, srun --mpi=pmix, or let them connect themselves with --transport tcp",
+                 environment->launcher.c_str(), environment->size, (long long)needed));
+    return InputError(format(
+        "the program was compiled for %lld ranks, but %s started %d: start it with mpirun -n %lld, "
+        "or give --transport local to fork its ranks on this machine",
+        (long long)needed, environment ? environment->launcher.c_str() : "this command", count, (long long)needed));
+  }
+
+  std::unique_ptr<Transport> connect(const RankShape &shape) override {
+    return std::make_unique<MpiTransport>(mpi, shape);
+  }
+  void watch(Transport &transport, RankProgress &progress, const Manifest &manifest, const Options &options) override {
+    static_cast<MpiTransport &>(transport).watch(
+        progress,
+        RankWatch(manifest, watchLimits(options),
+                  "nothing is heard of its process: it is stopped, or cannot be reached", MpiProgress::pause(count)),
+        options.quiet);
+  }
+
+  [[noreturn]] void abort(const std::string &) override {
+    mpi.Abort(mpi.world, 1);
+    _exit(1);
   }
 
 private:
-  // Does `work` in every rank; when it has thrown in some, the first of them says why. True when it was done in all.
-  bool agree(const std::function<void()> &work) {
-    std::string error;
-    try {
-      work();
-    } catch (const std::exception &caught) {
-      error = caught.what();
-    }
-    int64_t mine = error.empty() ? size : rank, first = size;
-    mpi.Allreduce(&mine, &first, 1, mpi.int64, mpi.min, mpi.world);
-    if (first == rank) {
-      std::string who = rank == 0 ? "" : "rank " + std::to_string(rank) + " on " + hostName() + ": ";
-      std::fprintf(stderr, "error: %s%s\n", who.c_str(), error.c_str());
-      std::fflush(stderr);
-    }
-    return first == size;
-  }
-
-  void checkRankCount(const std::optional<RankEnvironment> &environment) const {
-    int64_t needed = manifest.grid.rankCount();
-    if (environment && environment->size > 1 && size == 1)
-      throw InputError(
-          format("%s started %d processes, but Open MPI connects none of them: use mpirun -n %lld, or, with "
-                 "Slurm, srun --mpi=pmix",
-                 environment->launcher.c_str(), environment->size, (long long)needed));
-    if (needed != size)
-      throw InputError(format(
-          "the program was compiled for %lld ranks, but %s started %d: start it with mpirun -n %lld, "
-          "or give --transport local to fork its ranks on this machine",
-          (long long)needed, environment ? environment->launcher.c_str() : "this command", size, (long long)needed));
-  }
-
-  // An older program on one of the machines, or other options there, would compute nonsense together.
-  void checkSameProgram() const {
-    std::string text(program.manifest, program.manifest_size);
-    text += format(" %lld %llu %.17g %s %d %lld %lld %d", (long long)options.steps, (unsigned long long)options.seed,
-                   options.learningRate, options.order.c_str(), options.evalData.empty(), (long long)options.evalEvery,
-                   (long long)options.evalBatches, options.slowRank > 0);
-    auto mine = int64_t(std::hash<std::string>()(text)), first = mine;
-    mpi.Bcast(&first, 1, mpi.int64, 0, mpi.world);
-    if (mine != first)
-      throw InputError("this program, or its options, are not those of rank 0: start the same on all machines");
-  }
-
-  // Which ranks are on this machine, and which of those share this rank's cores.
-  void learnMachines() {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    sched_getaffinity(0, sizeof cores, &cores);
-    std::string mask(reinterpret_cast<char *>(&cores), sizeof cores);
-    int64_t machine = machineIdentity();
-    int64_t mine[2] = {machine, machine ^ int64_t(std::hash<std::string>()(mask))};
-    std::vector<int64_t> all(2 * size);
-    mpi.Allgather(mine, 2, mpi.int64, all.data(), 2, mpi.int64, mpi.world);
-    std::set<int64_t> different;
-    for (int other = 0; other < size; ++other) {
-      different.insert(all[2 * other]);
-      if (all[2 * other] == mine[0])
-        neighbours.push_back(other);
-      sharing += all[2 * other + 1] == mine[1];
-    }
-    machines = int(different.size());
-  }
-
-  void checkMemory() const {
-    double needed = 0;
-    for (int neighbour : neighbours)
-      needed += double(manifest.deviceOf(neighbour).arenaBytes);
-    if (needed > double(machineMemoryBytes()))
-      throw InputError(
-          format("the %zu ranks on this machine need %s of memory, it has %s: use more machines, a smaller "
-                 "micro-batch or a smaller model",
-                 neighbours.size(), formatBytes(needed).c_str(), formatBytes(double(machineMemoryBytes())).c_str()));
-  }
-
-  // By one rank of each machine, which speaks for the others.
-  void checkGpus() const {
-    if (manifest.target != Target::Cuda || neighbours.front() != rank)
-      return;
-    std::vector<int64_t> arenaBytes;
-    for (int neighbour : neighbours)
-      arenaBytes.push_back(manifest.deviceOf(neighbour).arenaBytes);
-    cuda::checkDevices(program, arenaBytes, options.shareDevices);
-  }
-
-  int threads() const { return options.threads ? int(options.threads) : std::max(1, availableCores() / sharing); }
-
-  void train(Training &training) {
-    setLibraryThreads(threads());
-    SharedRegion arena(manifest.deviceOf(rank).arenaBytes);
-    arena.useLargePages(0, arena.size());
-    const Device &device = manifest.deviceOf(rank);
-    MpiTransport transport(mpi, rankShape(manifest, rank));
-    if (options.slowRank > 0 && !options.checkMachine)
-      transport.watch(running.progress,
-                      RankWatch(manifest, watchLimits(options),
-                                "nothing is heard of its process: it is stopped, or cannot be reached",
-                                MpiProgress::pause(size)),
-                      options.quiet);
-    try {
-      if (manifest.target == Target::Cuda) {
-        auto index = std::find(neighbours.begin(), neighbours.end(), rank) - neighbours.begin();
-        cuda::CudaRank gpu(program, manifest, transport, arena.data(), int(index),
-                           {options.shareDevices, options.makesGraphs()});
-        training.run(gpu.transport(), gpu.memory(), gpu.code(), running.progress);
-      } else {
-        HostMemory memory(arena.data(), device.arenaBytes);
-        HostFunctions code(device, program);
-        training.run(transport, memory, code, running.progress);
-      }
-    } catch (const std::exception &error) {
-      fatal("%s", error.what()); // the others are in the middle of their work
-    }
-  }
-
-  const ppcrt_program &program;
-  const Manifest &manifest;
-  const Options &options;
   const OpenMpi &mpi;
-  RunningRank running;
-  int rank, size;
-  int machines = 1;
-  int sharing = 0;             // ranks that may run on exactly the cores on which this one may
-  std::vector<int> neighbours; // the ranks of this machine
+  int me, count;
 };
 
 } // namespace
@@ -234,7 +80,8 @@ int launchMpi(const ppcrt_program &program, const Manifest &manifest, const Opti
   if (!options.emulate.empty())
     throw InputError(
         "--emulate knows ranks that share one machine: start the program alone, or with --transport local");
-  return MpiRun(program, manifest, options, OpenMpi::load()).run(environment);
+  MpiLink link(OpenMpi::load());
+  return runConnected(program, manifest, options, link, environment);
 }
 
 } // namespace ppcrt

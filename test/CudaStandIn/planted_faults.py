@@ -443,6 +443,22 @@ def graph_is_launched_without_waiting():
     return "graph:3"
 
 
+# ---- Faults of NCCL ----
+@fault("NCCL copies", r"group 0 \(ranks 0, 1\): NCCL status 3 \(internal error\): under way is NCCL's reduce_scatter of .*, group 0", "stream")
+def nccl_has_a_fault():
+    return "nccl:3"
+
+
+@fault("NCCL copies", r"NCCL's reduce_scatter of .*, group 0 \(ranks 0, 1\), issued in \"stage0.backward\" has not ended for", "stream")
+def collective_never_ends():
+    return "hang:3"
+
+
+@fault("NCCL stages", r"NCCL's (send|receive) of .*, micro-batch \d, messages from rank \d to rank \d has not ended for", "stream")
+def message_never_arrives():
+    return "hang:2"
+
+
 class Scratch:
     def __init__(self, build, folder):
         self.build, self.folder, self.compiled = build, folder, {}
@@ -473,7 +489,8 @@ class Scratch:
         environment = cuda.standing_in(self.build, 0, 2 if connected else 1)
         if plant:
             environment["PPC_STANDIN_PLANT"] = plant
-        return subprocess.run([path, "--data", self.text, "--steps", "2", "--quiet", *([] if connected else ["--share-devices"])],
+        return subprocess.run([path, "--data", self.text, "--steps", "2", "--quiet", "--hang-timeout", "6",
+                               *([] if connected else ["--share-devices"])],
                               capture_output=True, text=True, timeout=120, env=environment)
 
     def run(self, program, where, plant):

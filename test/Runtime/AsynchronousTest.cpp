@@ -148,7 +148,9 @@ INSTANTIATE_TEST_SUITE_P(Ranks, AsynchronousTest,
                          ::testing::Values(TransportCase{TransportKind::Local, 2},
                                            TransportCase{TransportKind::Local, 4}, TransportCase{TransportKind::Mpi, 2},
                                            TransportCase{TransportKind::Mpi, 3},
-                                           TransportCase{TransportKind::MpiOverTcp, 3}),
+                                           TransportCase{TransportKind::MpiOverTcp, 3},
+                                           TransportCase{TransportKind::Store, 2},
+                                           TransportCase{TransportKind::Store, 3}),
                          nameOf);
 
 TEST(AsynchronousErrorTest, ADeadPeerEndsTheProgram) {

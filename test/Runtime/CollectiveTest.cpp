@@ -275,7 +275,8 @@ INSTANTIATE_TEST_SUITE_P(
                       TransportCase{TransportKind::Local, 3}, TransportCase{TransportKind::Local, 4},
                       TransportCase{TransportKind::Local, 5}, TransportCase{TransportKind::Mpi, 1},
                       TransportCase{TransportKind::Mpi, 2}, TransportCase{TransportKind::Mpi, 3},
-                      TransportCase{TransportKind::Mpi, 5}, TransportCase{TransportKind::MpiOverTcp, 4}),
+                      TransportCase{TransportKind::Mpi, 5}, TransportCase{TransportKind::MpiOverTcp, 4},
+                      TransportCase{TransportKind::Store, 2}, TransportCase{TransportKind::Store, 4}),
     nameOf);
 
 TEST(CollectiveErrorTest, MembersThatDisagreeAreNamed) {

@@ -213,7 +213,7 @@ TEST(LaunchTest, RefusalsAreOneLineAndHappenBeforeTraining) {
       {{"--data", data, "--order=text|uint16"},
        2,
        "--order: expected random|shuffle|sequential, found \"text|uint16\""},
-      {{"--data", data, "--transport", "nccl"}, 2, "--transport: expected local|mpi, found \"nccl\""},
+      {{"--data", data, "--transport", "nccl"}, 2, "--transport: expected local|mpi|tcp, found \"nccl\""},
       {{"--data", data, "--tokenizer", missing}, 1, "cannot read " + missing + ": No such file or directory"},
       {{"--data", data, "--tokenizer", data},
        1,

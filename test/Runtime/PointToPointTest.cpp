@@ -109,13 +109,13 @@ TEST_P(PointToPointTest, MessagesTravelWhileTheSenderComputes) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, PointToPointTest,
-                         ::testing::Values(TransportCase{TransportKind::Local, 2},
-                                           TransportCase{TransportKind::Local, 3},
-                                           TransportCase{TransportKind::Local, 4}, TransportCase{TransportKind::Mpi, 2},
-                                           TransportCase{TransportKind::Mpi, 4},
-                                           TransportCase{TransportKind::MpiOverTcp, 3}),
-                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Ranks, PointToPointTest,
+    ::testing::Values(TransportCase{TransportKind::Local, 2}, TransportCase{TransportKind::Local, 3},
+                      TransportCase{TransportKind::Local, 4}, TransportCase{TransportKind::Mpi, 2},
+                      TransportCase{TransportKind::Mpi, 4}, TransportCase{TransportKind::MpiOverTcp, 3},
+                      TransportCase{TransportKind::Store, 2}, TransportCase{TransportKind::Store, 4}),
+    nameOf);
 
 TEST(LocalPointToPointTest, WaitingForASendWaitsForTheReceiver) {
   runOnRanks(TransportKind::Local, ring(2), [](Transport &transport, std::byte *arena) -> std::string {

@@ -3,17 +3,21 @@
 #include "runtime/core/Clock.h"
 #include "runtime/host/Launcher.h"
 #include "runtime/host/MpiTransport.h"
+#include "runtime/tcp/StoreTransport.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <netinet/in.h>
+#include <optional>
 #include <ostream>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace ppcrt::test {
 
-const char *const transportKindNames[] = {"Local", "Mpi", "MpiOverTcp"};
+const char *const transportKindNames[] = {"Local", "Mpi", "MpiOverTcp", "Store"};
 
 uint64_t testSeed() {
   static const uint64_t seed = [] {
@@ -35,7 +39,9 @@ std::string nameOf(const ::testing::TestParamInfo<TransportCase> &info) {
 
 std::string whyNot(TransportKind kind) {
   static const bool found = std::system("command -v mpirun >/dev/null 2>&1") == 0;
-  return kind == TransportKind::Local || found ? "" : "mpirun is not installed (Debian: openmpi-bin)";
+  return kind == TransportKind::Local || kind == TransportKind::Store || found
+             ? ""
+             : "mpirun is not installed (Debian: openmpi-bin)";
 }
 
 std::vector<std::string> mpirunEnvironment() {
@@ -109,10 +115,8 @@ const OpenMpi &initialisedMpi() {
   return mpi;
 }
 
-int runAsMpiRank(const LocalWorldShape &shape, const RankBody &body) {
-  const OpenMpi &mpi = initialisedMpi();
-  int rank;
-  mpi.Comm_rank(mpi.world, &rank);
+// What one rank takes part in.
+RankShape shapeOf(const LocalWorldShape &shape, int rank) {
   RankShape mine;
   for (const auto &instances : shape.groups) {
     mine.groups.emplace_back();
@@ -123,8 +127,30 @@ int runAsMpiRank(const LocalWorldShape &shape, const RankBody &body) {
   for (const auto &[source, destination, key] : shape.messages)
     if (source == rank || destination == rank)
       mine.messages.push_back({source, destination, key});
+  return mine;
+}
+
+std::string runAsStoreRank(const LocalWorldShape &shape, const RankBody &body, int rank, const tcp::Address &store) {
+  constexpr tcp::StoreLimits limits{20, 20};
+  int ranks = int(shape.arenaBytes.size());
+  std::optional<tcp::StoreServer> server;
+  if (rank == 0)
+    server.emplace(store, ranks, limits);
+  tcp::StoreClient client(store, rank, limits, [](const std::string &text, bool isSaidHere) {
+    std::fprintf(stderr, "%s%s\n", isSaidHere ? "" : "heard: ", text.c_str());
+    _exit(1);
+  });
+  SharedRegion arena(shape.arenaBytes[size_t(rank)]);
+  tcp::StoreTransport transport(client, rank, ranks, shapeOf(shape, rank).groups);
+  return body(transport, arena.data());
+}
+
+int runAsMpiRank(const LocalWorldShape &shape, const RankBody &body) {
+  const OpenMpi &mpi = initialisedMpi();
+  int rank;
+  mpi.Comm_rank(mpi.world, &rank);
   SharedRegion arena(shape.arenaBytes[rank]);
-  MpiTransport transport(mpi, mine);
+  MpiTransport transport(mpi, shapeOf(shape, rank));
   std::string failure = body(transport, arena.data());
   if (failure.empty())
     return 0;
@@ -136,18 +162,36 @@ int runAsMpiRank(const LocalWorldShape &shape, const RankBody &body) {
 
 } // namespace
 
+int freePort() {
+  tcp::Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  if (bind(socket.number(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
+      getsockname(socket.number(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
+    throw InputError("no free port");
+  return ntohs(address.sin_port);
+}
+
 int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body) {
   testSeed();
-  if (kind != TransportKind::Local)
+  if (kind == TransportKind::Mpi || kind == TransportKind::MpiOverTcp)
     return isMpiRank() ? runAsMpiRank(shape, body) : startMpirun(kind, int(shape.arenaBytes.size()));
   LocalWorld world(shape);
+  tcp::Address store{"127.0.0.1", freePort()};
   LaunchedRanks ranks;
   ranks.count = world.rankCount();
   ranks.body = [&](int rank) {
     RankStatus &status = world.status(rank);
     setFatalMessageBuffer(status.message, sizeof status.message);
-    LocalTransport transport(world, rank);
-    std::string failure = body(transport, world.arena(rank));
+    std::string failure;
+    if (kind == TransportKind::Store) {
+      failure = runAsStoreRank(shape, body, rank, store);
+    } else {
+      LocalTransport transport(world, rank);
+      failure = body(transport, world.arena(rank));
+    }
     std::snprintf(status.message, sizeof status.message, "%s", failure.c_str());
     return failure.empty() ? 0 : 1;
   };

@@ -21,8 +21,9 @@ uint64_t testSeed();
 
 enum class TransportKind {
   Local,
-  Mpi,       // as Open MPI connects ranks of one machine
-  MpiOverTcp // as it connects machines
+  Mpi,        // as Open MPI connects ranks of one machine
+  MpiOverTcp, // as it connects machines
+  Store       // as rank 0 connects ranks where there is no MPI
 };
 extern const char *const transportKindNames[]; // for the names of tests
 
@@ -44,6 +45,9 @@ using RankBody = std::function<std::string(Transport &transport, std::byte *aren
 // as there are ranks: what comes before must be the same in each run, and testSeed() is.
 int statusOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body);
 void runOnRanks(TransportKind kind, const LocalWorldShape &shape, const RankBody &body);
+
+// A port of this machine that nobody uses.
+int freePort();
 
 // The environment in which mpirun works in containers and with more ranks than cores, as "NAME=value".
 std::vector<std::string> mpirunEnvironment();

@@ -47,7 +47,8 @@ MAY_USE = {
     "runtime/core": ["runtime/include"],  # any kind of device, any transport
     "runtime/host": ["runtime/core", "runtime/include"],
     "runtime/cuda": ["runtime/core", "runtime/include"],
-    "runtime/launch": ["runtime/host", "runtime/cuda", "runtime/core", "runtime/include"],
+    "runtime/tcp": ["runtime/host", "runtime/core", "runtime/include"],
+    "runtime/launch": ["runtime/tcp", "runtime/host", "runtime/cuda", "runtime/core", "runtime/include"],
     "test": ["*", "*/*", "*/*/*"],
 }
 

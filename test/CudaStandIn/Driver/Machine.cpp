@@ -89,7 +89,7 @@ OperationPointer Machine::issue(Stream *stream, std::string name) {
 }
 
 Stream *Machine::astray(Stream *stream, const char *kind) {
-  return inStep && !stream->captured && plant.isDue(kind) ? addStream() : stream;
+  return !stream->captured && isPlanted(kind) ? addStream() : stream;
 }
 
 void Machine::enqueue(Stream *stream, std::string name, Work work) {
@@ -128,7 +128,7 @@ void Machine::record(Stream *stream, Event *event) {
     fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
     return;
   }
-  if (inStep && plant.isDue("event"))
+  if (isPlanted("event"))
     return;
   event->pending[++event->recorded] = stream;
   event->clock = stream->clock;
@@ -141,7 +141,7 @@ void Machine::await(Stream *stream, Event *event) {
     fail(CaptureUnsupported, "a graph is made of kernels, copies and products alone here");
     return;
   }
-  if (inStep && plant.isDue("wait"))
+  if (isPlanted("wait"))
     return;
   join(stream->clock, event->clock);
   stream->items.push_back({nullptr, nullptr, nullptr, event, event->recorded, 0, false, 0});

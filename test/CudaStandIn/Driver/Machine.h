@@ -123,6 +123,8 @@ public:
   void hostHasSeen(const Clock &clock) { join(host, clock); }
   void hostHasSeenAll();
   void giveBack(uint64_t address);
+  // Whether this call in a step is to be another one (Plant.h).
+  bool isPlanted(const char *kind) { return inStep && plant.isDue(kind); }
   // A stream that waits for nothing, if what is issued now is to be planted there.
   Stream *astray(Stream *stream, const char *kind);
   uint64_t draw() { return random(); }

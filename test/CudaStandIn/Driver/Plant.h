@@ -5,6 +5,8 @@
 //   event   cuEventRecord does nothing: who waits, waits for what was recorded before
 //   stream  a kernel, copy, product or call of NCCL goes to a stream of its own, which waits for nothing
 //   graph   so does a whole graph
+//   nccl    a call of NCCL never ends, and its communicator has a fault
+//   hang    a call of NCCL never ends
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,15 @@ using namespace standin;
 
 namespace {
 
-enum NcclStatus { NcclSuccess = 0, UnhandledCudaError = 1, SystemError = 2, InvalidArgument = 4, InvalidUsage = 5 };
+enum NcclStatus {
+  NcclSuccess = 0,
+  UnhandledCudaError = 1,
+  SystemError = 2,
+  InternalError = 3,
+  InvalidArgument = 4,
+  InvalidUsage = 5,
+  RemoteError = 6
+};
 enum Type { Bytes = 0, I32 = 2, I64 = 4, F32 = 7, F64 = 8, Bf16 = 9 };
 enum Reduction { Sum = 0, Max = 2 };
 
@@ -48,12 +56,14 @@ struct Call {
   uint64_t in = 0, out = 0;
   std::vector<Move> sends, receives;
   uint64_t turn = 0;
-  bool isPosted = false;
+  bool isPosted = false, neverComes = false;
 };
 
 struct Communicator {
   Rendezvous meeting;
-  uint64_t turns = 0;
+  uint64_t turns = 0, done = 0;
+  int fault = NcclSuccess;
+  bool isAborted = false;
 };
 
 std::byte *bytesAt(ptx::Use use, uint64_t address, uint64_t bytes) {
@@ -190,6 +200,8 @@ void take(const Communicator &of, const Call &call) {
 }
 
 bool attempt(Communicator &of, Call &call) {
+  if (of.isAborted || call.neverComes)
+    return of.isAborted;
   if (!call.isPosted) {
     if (!of.meeting.isFree(call.turn))
       return false;
@@ -200,6 +212,7 @@ bool attempt(Communicator &of, Call &call) {
   compare(of, call);
   take(of, call);
   of.meeting.leave(call.turn);
+  of.done = call.turn;
   return true;
 }
 
@@ -209,6 +222,9 @@ int issue(Communicator *of, Stream *stream, Call call) {
   if (machine.status() || !of || !stream)
     return machine.status() ? UnhandledCudaError : InvalidArgument;
   call.turn = ++of->turns;
+  bool fails = machine.isPlanted("nccl");
+  of->fault = fails ? InternalError : of->fault;
+  call.neverComes = fails || machine.isPlanted("hang");
   auto shared = std::make_shared<Call>(std::move(call));
   machine.enqueueWithOthers(stream,
                             "NCCL's " + describe(shared->facts) + " as member " + std::to_string(of->meeting.index) +
@@ -274,13 +290,27 @@ int ncclCommInitRank(Communicator **communicator, int members, Id id, int member
 
 int ncclCommDestroy(Communicator *) { return NcclSuccess; } // others may still look at it
 
-int ncclCommGetAsyncError(Communicator *, int *status) {
+int ncclCommGetAsyncError(Communicator *of, int *status) {
   Lock lock(Machine::get().mutex);
-  *status = Machine::get().status() ? UnhandledCudaError : NcclSuccess;
+  bool waits = of->done < of->turns;
+  *status = Machine::get().status()                  ? UnhandledCudaError
+            : of->fault                              ? of->fault
+            : waits && of->meeting.deadMember() >= 0 ? RemoteError
+                                                     : NcclSuccess;
   return NcclSuccess;
 }
 
-const char *ncclGetErrorString(int) { return "error of a stand-in"; }
+int ncclCommAbort(Communicator *of) {
+  Lock lock(Machine::get().mutex);
+  of->isAborted = true;
+  return NcclSuccess;
+}
+
+const char *ncclGetErrorString(int status) {
+  return status == RemoteError     ? "a remote process has ended"
+         : status == InternalError ? "internal error"
+                                   : "error of a stand-in";
+}
 
 int ncclAllReduce(uint64_t in, uint64_t out, size_t count, int type, int reduction, Communicator *of, Stream *stream) {
   return issue(of, stream, {{CallKind::AllReduce, type, reduction, count}, in, out, {}, {}});

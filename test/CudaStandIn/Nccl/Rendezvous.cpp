@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@ Rendezvous::Rendezvous(const std::string &name, int members, int index) : member
     throw std::runtime_error("cannot map " + name);
   header = static_cast<Header *>(mapped);
   slots = static_cast<std::byte *>(mapped) + headerBytes;
+  header->members[index].process = getpid();
   ++header->joined;
   while (header->joined < members)
     usleep(200);
@@ -47,6 +50,18 @@ bool Rendezvous::haveAllPosted(uint64_t turn) const {
 }
 
 void Rendezvous::leave(uint64_t turn) { header->members[index].taken = turn; }
+
+// Also one that nobody has collected yet.
+int Rendezvous::deadMember() const {
+  for (int member = 0; member < members; ++member) {
+    std::ifstream file("/proc/" + std::to_string(header->members[member].process) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    size_t end = text.rfind(") ");
+    if (end == std::string::npos || text[end + 2] == 'Z' || text[end + 2] == 'X')
+      return member;
+  }
+  return -1;
+}
 
 uint64_t Rendezvous::offsetTo(int from, int to) const {
   uint64_t offset = 0;

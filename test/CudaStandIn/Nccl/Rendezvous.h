@@ -38,6 +38,8 @@ public:
   void post(uint64_t turn, const CallFacts &facts, const std::vector<uint64_t> &bytesTo);
   bool haveAllPosted(uint64_t turn) const;
   void leave(uint64_t turn);
+  // A member whose process has ended, or -1.
+  int deadMember() const;
 
   std::byte *slot(int member) const { return slots + uint64_t(member) * slotBytes; }
   const CallFacts &factsOf(int member) const { return header->members[member].facts; }
@@ -48,6 +50,7 @@ public:
 private:
   struct Member {
     std::atomic<uint64_t> posted, taken;
+    std::atomic<int> process;
     CallFacts facts;
     uint64_t bytesTo[mostMembers];
   };

@@ -1,0 +1,53 @@
+// What connects the ranks that a launcher has started, each in a process of its own, as far as the start and the end of
+// a run need it.
+#pragma once
+
+#include "runtime/core/Error.h"
+#include "runtime/core/Options.h"
+#include "runtime/core/RankEnvironment.h"
+#include "runtime/core/RankProgress.h"
+#include "runtime/core/RankWatch.h"
+#include "runtime/core/Transport.h"
+#include "runtime/host/MpiTransport.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ppcrt {
+
+class RankLink {
+public:
+  virtual ~RankLink() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual const char *name() const = 0; // of --transport
+  virtual std::string describe() const = 0;
+
+  // All ranks call each of these together: the smallest of their values; that of rank 0; those of all, one after the
+  // other, of which each has as many.
+  virtual int64_t smallest(int64_t value) = 0;
+  virtual int64_t ofFirst(int64_t value) = 0;
+  virtual std::vector<int64_t> all(const std::vector<int64_t> &mine) = 0;
+
+  // What is wrong where `needed` ranks are to be and size() are there.
+  virtual InputError wrongCount(int64_t needed, const std::optional<RankEnvironment> &environment) const = 0;
+
+  virtual std::unique_ptr<Transport> connect(const RankShape &shape) = 0;
+  // Names ranks that hold up others, where that can be told of `transport`, which connect() has made; the arguments are
+  // those of MpiTransport::watch().
+  virtual void watch(Transport &transport, RankProgress &progress, const Manifest &manifest,
+                     const Options &options) = 0;
+
+  // Ends all ranks, this one last: `message` has been said here.
+  [[noreturn]] virtual void abort(const std::string &message) = 0;
+};
+
+// One rank among those of `link`: what one process alone can find wrong is told to all before training begins, so that
+// they end together and the first that has something to say says it once. Returns the exit status.
+int runConnected(const ppcrt_program &program, const Manifest &manifest, const Options &options, RankLink &link,
+                 const std::optional<RankEnvironment> &environment);
+
+} // namespace ppcrt

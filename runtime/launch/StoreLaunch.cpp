@@ -1,0 +1,91 @@
+// Ranks that anything has started, connected by the store of rank 0.
+#include "runtime/core/Error.h"
+#include "runtime/launch/Launch.h"
+#include "runtime/launch/RankLink.h"
+#include "runtime/launch/StoreAddress.h"
+#include "runtime/tcp/StoreTransport.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <unistd.h>
+
+namespace ppcrt {
+namespace {
+
+// Only one of those that are told of a failure says it; a launcher may stop all as soon as one has ended.
+[[noreturn]] void endOfRun(const std::string &text, bool isSaidHere) {
+  if (isSaidHere)
+    std::fprintf(stderr, "error: %s\n", text.c_str());
+  std::fflush(nullptr);
+  usleep(isSaidHere ? 200'000 : 500'000); // the store, which may be here, has to tell all
+  _exit(1);
+}
+
+class StoreLink final : public RankLink {
+public:
+  StoreLink(const tcp::Address &address, int rank, int ranks, tcp::StoreLimits limits)
+      : address(address), me(rank), ranks(ranks),
+        server(rank == 0 ? std::make_unique<tcp::StoreServer>(address, ranks, limits) : nullptr),
+        client(std::make_unique<tcp::StoreClient>(address, rank, limits, endOfRun)), early(*client, rank, ranks, {}) {}
+  ~StoreLink() override {
+    client.reset(); // before the server, which waits for it
+  }
+
+  int rank() const override { return me; }
+  int size() const override { return ranks; }
+  const char *name() const override { return "tcp"; }
+  std::string describe() const override { return "tcp (" + show(address) + ")"; }
+
+  int64_t smallest(int64_t value) override {
+    std::vector<int64_t> values = all({value});
+    return *std::min_element(values.begin(), values.end());
+  }
+  int64_t ofFirst(int64_t value) override { return all({value}).front(); }
+  std::vector<int64_t> all(const std::vector<int64_t> &mine) override {
+    std::vector<int64_t> result(mine.size() * size_t(ranks));
+    early.allGather(Transport::everyRank, mine.data(), result.data(), int64_t(mine.size()), DataType::I64);
+    return result;
+  }
+
+  InputError wrongCount(int64_t needed, const std::optional<RankEnvironment> &environment) const override {
+    return InputError(format("the program was compiled for %lld ranks, but %s started %d: start as many, or give "
+                             "--transport local to fork them on this machine",
+                             (long long)needed, environment ? environment->launcher.c_str() : "this command", ranks));
+  }
+
+  std::unique_ptr<Transport> connect(const RankShape &shape) override {
+    return std::make_unique<tcp::StoreTransport>(*client, me, ranks, shape.groups, "run");
+  }
+  void watch(Transport &, RankProgress &, const Manifest &, const Options &) override {} // the store does, by silence
+
+  [[noreturn]] void abort(const std::string &message) override {
+    client->tellFailure(message);
+    usleep(300'000); // until the store has told all
+    _exit(1);
+  }
+
+private:
+  const tcp::Address address;
+  int me, ranks;
+  std::unique_ptr<tcp::StoreServer> server; // of rank 0
+  std::unique_ptr<tcp::StoreClient> client;
+  tcp::StoreTransport early;
+};
+
+} // namespace
+
+int launchStore(const ppcrt_program &program, const Manifest &manifest, const Options &options,
+                const std::optional<RankEnvironment> &environment) {
+  if (!options.emulate.empty())
+    throw InputError(
+        "--emulate knows ranks that share one machine: start the program alone, or with --transport local");
+  if (!environment || environment->size < 1)
+    throw InputError(
+        "--transport tcp: the environment does not say which rank this is: start it with torchrun, srun or "
+        "mpirun, or set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT for each process");
+  StoreLink link(storeAddress(options, *environment), environment->rank, environment->size,
+                 {options.joinTimeout, options.hangTimeout});
+  return runConnected(program, manifest, options, link, environment);
+}
+
+} // namespace ppcrt
