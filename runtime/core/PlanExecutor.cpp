@@ -4,6 +4,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/FiniteCheck.h"
 #include "runtime/core/Initialization.h"
+#include "runtime/core/IssueOrder.h"
 #include "runtime/core/RankProgress.h"
 #include "runtime/core/WeightFiles.h"
 
@@ -35,6 +36,12 @@ PlanExecutor::PlanExecutor(const Manifest &manifest, RoutineCode &code, RankCont
       step(device.step, device.streams.size()), communication(manifest, context, memory) {
   if (device.evaluate)
     evaluation = ActionOrder(*device.evaluate, device.streams.size());
+  if (!context.transport.waitBlocks()) {
+    auto mine = size_t(manifest.grid.stageOf(rank));
+    stepIssue = issueOrder(manifest, [](const Device &of) { return &of.step; })[mine];
+    evaluationIssue =
+        issueOrder(manifest, [](const Device &of) { return of.evaluate ? &*of.evaluate : nullptr; })[mine];
+  }
   for (const Buffer &buffer : device.buffers)
     if (buffer.role == Role::Input)
       inputs.emplace_back(
@@ -113,7 +120,10 @@ void PlanExecutor::beginStep(int64_t number, double learningRate) {
 void PlanExecutor::perform(ActionOrder &order) {
   order.reset();
   performed = &order;
-  communication.follow(order, runningStep);
+  communication.follow(order, runningStep,
+                       context.transport.waitBlocks() ? nullptr
+                       : &order == &step              ? &stepIssue
+                                                      : &evaluationIssue);
   RoutineListener *ownListener = context.listener;
   context.listener = this;
   for (place = 0; place < order.size(); ++place) {

@@ -88,6 +88,7 @@ private:
   int64_t rank;
   int64_t runningStep = 0;
   ActionOrder step, evaluation;
+  std::vector<int64_t> stepIssue, evaluationIssue; // where waiting takes place on the device
   StreamCommunication communication;
   ActionOrder *performed = nullptr;  // the one of both that is under way
   int64_t place = ActionOrder::none; // of what the rank does in it

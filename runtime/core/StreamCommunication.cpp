@@ -1,6 +1,7 @@
 // Starting and ending.
 #include "runtime/core/StreamCommunication.h"
 #include "runtime/core/Clock.h"
+#include "runtime/core/Error.h"
 #include "runtime/core/FiniteCheck.h"
 
 #include <algorithm>
@@ -11,8 +12,10 @@ StreamCommunication::StreamCommunication(const Manifest &manifest, RankContext &
     : manifest(manifest), device(manifest.deviceOf(context.transport.rank())), context(context), memory(memory),
       flights(device.streams.size()), landed(device.streams.size()) {}
 
-void StreamCommunication::follow(ActionOrder &next, int64_t number) {
+void StreamCommunication::follow(ActionOrder &next, int64_t number, const std::vector<int64_t> *issue) {
   order = &next;
+  issueOrder = issue;
+  issued = 0;
   step = number;
 }
 
@@ -27,10 +30,16 @@ bool StreamCommunication::carryOnOnce() {
   for (int stream = 0; stream < int(flights.size()); ++stream) {
     changed |= land(stream);
     int64_t place = order->next(stream);
-    if (place == ActionOrder::none || isOfRank(order->at(place).action->kind) || !order->mayBegin(place))
+    if (place == ActionOrder::none || isOfRank(order->at(place).action->kind) || !order->mayBegin(place) ||
+        !isTurnOf(place))
       continue;
     order->begin(place);
+    ++issued;
+    if (issueOrder)
+      awaitBefore(place);
     begin(place, flights[size_t(stream)].emplace_back());
+    if (issueOrder)
+      order->end(place, 0); // whoever comes after it waits on the device
     land(stream);
     changed = true;
   }
@@ -49,11 +58,52 @@ template <typename Condition> void StreamCommunication::waitUntil(Condition done
 }
 
 void StreamCommunication::waitUntilMayBegin(int64_t place) {
+  if (issueOrder && !order->mayBegin(place))
+    fatal("action %lld of the list comes after communication that is to be begun later", (long long)place);
+  if (issueOrder)
+    return awaitBefore(place);
   if (!order->mayBegin(place))
     waitUntil([&] { return order->mayBegin(place); });
 }
 
+void StreamCommunication::awaitBefore(int64_t place) {
+  const Action &action = *order->at(place).action;
+  auto isSame = [&](const Action &other) { // communicator, whose calls come one after the other
+    const std::vector<MessageEnd> &messages = device.messages;
+    const std::vector<CollectiveCall> &calls = device.collectives;
+    if (action.kind != other.kind || isOfRank(action.kind))
+      return false;
+    return action.kind == ActionKind::Collective
+               ? calls[size_t(action.number)].group == calls[size_t(other.number)].group
+               : action.kind == ActionKind::Send ||
+                     messages[size_t(action.number)].peer == messages[size_t(other.number)].peer;
+  };
+  for (int stream = 0; stream < int(flights.size()); ++stream)
+    for (Flight &flight : flights[size_t(stream)]) {
+      const Action &other = *order->at(flight.place).action;
+      bool isBefore = stream == action.stream && !isSame(other);
+      for (const Dependence &after : action.after)
+        isBefore |= place - after.distance == flight.place;
+      if (isBefore)
+        await(flight);
+    }
+}
+
+void StreamCommunication::await(Flight &flight) {
+  for (Transport::Request request : flight.requests)
+    context.transport.wait(request);
+  flight.requests.clear();
+}
+
 void StreamCommunication::waitForAll() {
+  if (issueOrder) {
+    carryOn();
+    for (int stream = 0; stream < int(flights.size()); ++stream) {
+      for (Flight &flight : flights[size_t(stream)])
+        await(flight);
+      land(stream);
+    }
+  }
   if (!order->haveAllEnded())
     waitUntil([&] { return order->haveAllEnded(); });
 }
@@ -78,7 +128,8 @@ bool StreamCommunication::land(int stream) {
     context.traffic.carriedSeconds += end - begin;
     if (context.observer)
       context.observer->carried(flight.what, stream, begin, end);
-    order->end(flight.place, flight.moment);
+    if (!issueOrder)
+      order->end(flight.place, flight.moment);
     any = true;
   }
   return any;

@@ -118,7 +118,8 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
 int cuDevicePrimaryCtxRetain(void **context, int device) {
   Lock lock(Machine::get().mutex);
   Machine &machine = Machine::get();
-  ++machine.contexts;
+  if (++machine.contexts == 1)
+    machine.used += machine.ofContext;
   *context = &machine;
   return machine.status();
 }
@@ -130,6 +131,7 @@ int cuDevicePrimaryCtxRelease_v2(int) {
     machine.finishAll();
     machine.hostHasSeenAll();
     machine.endSteps();
+    machine.used -= machine.ofContext;
   }
   return machine.status();
 }

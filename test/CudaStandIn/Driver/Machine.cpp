@@ -41,6 +41,7 @@ Machine &Machine::get() {
 Machine::Machine()
     : devices(int(setting("PPC_STANDIN_DEVICES", 1))), chip(int(setting("PPC_STANDIN_CHIP", 80))),
       version(int(setting("PPC_STANDIN_VERSION", 13000))), capacity(setting("PPC_STANDIN_MEMORY", int64_t(16) << 30)),
+      ofContext(setting("PPC_STANDIN_CONTEXT", 0)), ofCommunicator(setting("PPC_STANDIN_COMMUNICATOR", 0)),
       memory(/*watched=*/true), random(uint64_t(setting("PPC_STANDIN_SEED", 1))),
       wanders(std::getenv("PPC_STANDIN_SEED") != nullptr), blocks(setting("CUDA_LAUNCH_BLOCKING", 0) != 0) {}
 

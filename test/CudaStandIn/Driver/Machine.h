@@ -5,7 +5,8 @@
 // nobody has written.
 //
 // PPC_STANDIN_DEVICES (1), PPC_STANDIN_CHIP (80), PPC_STANDIN_MEMORY (bytes; 16 GiB) and PPC_STANDIN_VERSION (13000, as
-// cuDriverGetVersion says it) are what the machine has.
+// cuDriverGetVersion says it) are what the machine has; PPC_STANDIN_CONTEXT and PPC_STANDIN_COMMUNICATOR (bytes; 0) are
+// what libraries take of its memory.
 #pragma once
 
 #include "test/CudaStandIn/Driver/Ordering.h"
@@ -88,7 +89,7 @@ public:
   static Machine &get();
 
   int devices, chip, version;
-  int64_t capacity, used = 0;
+  int64_t capacity, ofContext, ofCommunicator, used = 0;
   ptx::GlobalMemory memory;
   std::map<uint64_t, int64_t> sizes; // of allocations
 

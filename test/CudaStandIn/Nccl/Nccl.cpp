@@ -60,11 +60,16 @@ struct Call {
 };
 
 struct Communicator {
+  std::string name;
   Rendezvous meeting;
   uint64_t turns = 0, done = 0;
   int fault = NcclSuccess;
   bool isAborted = false;
 };
+
+// All of this process, and how many calls it has issued on them.
+std::vector<Communicator *> communicators;
+uint64_t callsIssued = 0;
 
 std::byte *bytesAt(ptx::Use use, uint64_t address, uint64_t bytes) {
   if (std::byte *found = Machine::get().memory.use(use, address, int64_t(bytes)))
@@ -199,6 +204,28 @@ void take(const Communicator &of, const Call &call) {
   }
 }
 
+// Calls of different communicators that two processes have issued in opposite orders may wait for each other for ever,
+// on a device that does one of them at a time. Looks at the last few of the other communicators.
+void checkOrder(const Communicator &of, const Call &call) {
+  constexpr uint64_t looked = 8;
+  for (const Communicator *other : communicators)
+    for (int member = 0; other != &of && member < of.meeting.members; ++member)
+      for (int there = 0; there < other->meeting.members; ++there) {
+        if (member == of.meeting.index || other->meeting.processOf(there) != of.meeting.processOf(member))
+          continue;
+        for (uint64_t turn = other->turns; turn > 0 && turn + looked > other->turns; --turn) {
+          uint64_t mine = of.meeting.numberOf(of.meeting.index, call.turn),
+                   mineOther = other->meeting.numberOf(other->meeting.index, turn),
+                   its = of.meeting.numberOf(member, call.turn), itsOther = other->meeting.numberOf(there, turn);
+          if (mine && mineOther && its && itsOther && (mine < mineOther) != (its < itsOther))
+            throw ptx::Fault(ptx::FaultKind::Divergence,
+                             "NCCL: two processes issue call " + std::to_string(call.turn) + " of communicator " +
+                                 of.name + " and call " + std::to_string(turn) + " of " + other->name +
+                                 " in opposite orders: on a device that does one at a time both would wait");
+        }
+      }
+}
+
 bool attempt(Communicator &of, Call &call) {
   if (of.isAborted || call.neverComes)
     return of.isAborted;
@@ -210,6 +237,7 @@ bool attempt(Communicator &of, Call &call) {
   if (!of.meeting.haveAllPosted(call.turn))
     return false;
   compare(of, call);
+  checkOrder(of, call);
   take(of, call);
   of.meeting.leave(call.turn);
   of.done = call.turn;
@@ -222,6 +250,7 @@ int issue(Communicator *of, Stream *stream, Call call) {
   if (machine.status() || !of || !stream)
     return machine.status() ? UnhandledCudaError : InvalidArgument;
   call.turn = ++of->turns;
+  of->meeting.number(call.turn, ++callsIssued);
   bool fails = machine.isPlanted("nccl");
   of->fault = fails ? InternalError : of->fault;
   call.neverComes = fails || machine.isPlanted("hang");
@@ -280,7 +309,11 @@ int ncclCommInitRank(Communicator **communicator, int members, Id id, int member
       return UnhandledCudaError;
   }
   try {
-    *communicator = new Communicator{{id.bytes, members, member}};
+    auto *made = new Communicator{id.bytes, {id.bytes, members, member}};
+    Lock lock(Machine::get().mutex);
+    Machine::get().used += Machine::get().ofCommunicator;
+    communicators.push_back(made);
+    *communicator = made;
   } catch (const std::runtime_error &error) {
     std::fprintf(stderr, "stand-in of NCCL: %s\n", error.what());
     return SystemError;

@@ -51,6 +51,19 @@ bool Rendezvous::haveAllPosted(uint64_t turn) const {
 
 void Rendezvous::leave(uint64_t turn) { header->members[index].taken = turn; }
 
+void Rendezvous::number(uint64_t turn, uint64_t call) {
+  Member::Issued &at = header->members[index].issued[turn % rememberedTurns];
+  at.turn = 0;
+  at.call = call;
+  at.turn = turn;
+}
+
+uint64_t Rendezvous::numberOf(int member, uint64_t turn) const {
+  const Member::Issued &at = header->members[member].issued[turn % rememberedTurns];
+  uint64_t call = at.call;
+  return at.turn == turn ? call : 0;
+}
+
 // Also one that nobody has collected yet.
 int Rendezvous::deadMember() const {
   for (int member = 0; member < members; ++member) {

@@ -27,6 +27,8 @@ public:
   static constexpr int mostMembers = 64;
   static constexpr uint64_t slotBytes = uint64_t(64) << 20; // of what a member posts; only what is used takes memory
 
+  static constexpr uint64_t rememberedTurns = 4096;
+
   // Returns when all members have come. Throws std::runtime_error.
   Rendezvous(const std::string &name, int members, int index);
 
@@ -38,6 +40,11 @@ public:
   void post(uint64_t turn, const CallFacts &facts, const std::vector<uint64_t> &bytesTo);
   bool haveAllPosted(uint64_t turn) const;
   void leave(uint64_t turn);
+  // The member issues the turn as the call of its process that has this number, over all of its communicators.
+  void number(uint64_t turn, uint64_t call);
+  // The number of a turn, as long as it is remembered; 0: it is not, or has not been issued.
+  uint64_t numberOf(int member, uint64_t turn) const;
+  int processOf(int member) const { return header->members[member].process; }
   // A member whose process has ended, or -1.
   int deadMember() const;
 
@@ -53,6 +60,9 @@ private:
     std::atomic<int> process;
     CallFacts facts;
     uint64_t bytesTo[mostMembers];
+    struct Issued {
+      std::atomic<uint64_t> turn, call;
+    } issued[rememberedTurns];
   };
   struct Header {
     std::atomic<int> joined;
