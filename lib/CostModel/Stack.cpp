@@ -117,6 +117,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   stack.fragmentation = reader->number("fragmentation", 0, 1, stack.fragmentation);
   stack.updateBytes = reader->number("update_bytes", 0, 32, stack.updateBytes);
   stack.extraBytes = reader->number("extra_bytes", 0, 1e11, stack.extraBytes);
+  stack.communicatorBytes = reader->number("communicator_bytes", 0, 1e10, stack.communicatorBytes);
   stack.hostLaunch = reader->number("host_launch", 0, 1000, stack.hostLaunch);
   stack.memoryMargin = reader->number("memory_margin", 0, 0.9, stack.memoryMargin);
   stack.bucketElements = reader->number("bucket_elements", 0, 1e12, stack.bucketElements);

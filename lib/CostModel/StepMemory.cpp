@@ -24,6 +24,16 @@ Bytes mlir::ppc::keptStageOutputs(const PricingContext &context) {
                (layout.sequenceParallel ? double(layout.tp) : 1));
 }
 
+/// Communicators of a rank of a compiled program (docs/Runtime.md): one for each group of several ranks, and one for
+/// each neighbouring stage and direction.
+static double communicators(const ParallelLayout &layout, int64_t stage) {
+  int64_t groups = 0;
+  for (int64_t size : {layout.tp, layout.cp, layout.dataRanks(), layout.ep})
+    groups += size > 1;
+  bool ofAll = groups + (layout.pp > 1) > 1; // the norm of gradients
+  return double(groups + ofAll + 2 * ((stage > 0) + (stage + 1 < layout.pp)));
+}
+
 MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                                         const PipelineProgram &program, int64_t device) {
   const ParallelLayout &layout = context.layout;
@@ -97,7 +107,8 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
     memory.communication += Bytes(std::min(stack.bucketElements, dense + experts) * stack.gradientReduceBytes);
   if (stack.gradientF32Copy)
     memory.communication += Bytes(4 * (dense + experts));
-  memory.framework = context.device().frameworkMemory + Bytes(stack.extraBytes);
+  memory.framework = context.device().frameworkMemory +
+                     Bytes(stack.extraBytes + stack.communicatorBytes * communicators(layout, device));
   // The less memory is left, the more often the allocator gives back what it caches: fragments fill free memory, they
   // do not end a run.
   Bytes left = context.device().memory - memory.total(),

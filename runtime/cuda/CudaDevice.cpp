@@ -21,6 +21,7 @@ CudaDevice::CudaDevice(const Driver &driver, int number) : driver(driver), numbe
   driver.check(driver.primaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
   driver.check(driver.ctxSetCurrent(context), "cuCtxSetCurrent");
   driver.check(driver.streamCreate(&stream, nonBlocking), "cuStreamCreate");
+  nameMemory("the context and other programs");
 }
 
 CudaDevice::~CudaDevice() {
@@ -87,6 +88,24 @@ void CudaDevice::check(Status status, const char *what) const {
   }
 }
 
+void CudaDevice::nameMemory(const char *what) {
+  size_t available = 0, total = 0;
+  check(driver.memGetInfo(&available, &total), "cuMemGetInfo");
+  int64_t before = 0;
+  for (const auto &[by, bytes] : taken)
+    before += bytes;
+  taken.emplace_back(what, int64_t(total - available) - before);
+}
+
+std::string CudaDevice::describeMemory() const {
+  size_t available = 0, total = 0;
+  check(driver.memGetInfo(&available, &total), "cuMemGetInfo");
+  std::string text = "of " + formatBytes(double(total));
+  for (size_t i = 0; i < taken.size(); ++i)
+    text += std::string(i ? ", " : " ") + taken[i].first + (i ? " " : " take ") + formatBytes(double(taken[i].second));
+  return text;
+}
+
 int64_t CudaDevice::availableBytes() const {
   size_t available = 0, total = 0;
   check(driver.memGetInfo(&available, &total), "cuMemGetInfo");
@@ -97,10 +116,10 @@ Address CudaDevice::reserve(int64_t bytes, const char *what) {
   Address address = 0;
   Status status = driver.memAlloc(&address, size_t(bytes));
   if (status == outOfMemory)
-    throw InputError(format("GPU %d (%s): %s needs %s, and %s are free: compile for more GPUs, a smaller micro-batch, "
-                            "or recomputation",
+    throw InputError(format("GPU %d (%s): %s needs %s, and %s are free; %s: compile for more GPUs, a smaller "
+                            "micro-batch, or recomputation",
                             number, name.c_str(), what, formatBytes(double(bytes)).c_str(),
-                            formatBytes(double(availableBytes())).c_str()));
+                            formatBytes(double(availableBytes())).c_str(), describeMemory().c_str()));
   check(status, "cuMemAlloc");
   return address;
 }

@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ppcrt::cuda {
 
@@ -26,6 +28,10 @@ public:
 
   // Bytes that can be allocated now.
   int64_t availableBytes() const;
+  // What has been taken since the last call, or since the device was made, is called `what` from now on (a literal).
+  void nameMemory(const char *what);
+  // "of 80.0 GiB the context and other programs take 480.0 MiB, communicators 1.2 GiB"
+  std::string describeMemory() const;
   // From a multiple of 256 on: of any content, or zeros. `what` is for the error that names how much there is.
   Address reserve(int64_t bytes, const char *what);
   Address allocate(int64_t bytes, const char *what);
@@ -73,6 +79,7 @@ public:
 
 private:
   ContextHandle *context = nullptr;
+  std::vector<std::pair<const char *, int64_t>> taken; // by whom, bytes
   std::atomic<const std::string *> current{nullptr};
   std::atomic<double> waiting{0};
   std::atomic<bool> isGivenUp{false};

@@ -10,7 +10,16 @@ static std::unique_ptr<Communicators> makeCommunicators(CudaDevice &device, cons
   std::unique_ptr<Communicators> made;
   if (!share && host.rankCount() > 1)
     made = std::make_unique<Communicators>(device, manifest, host, mirror);
+  if (made)
+    device.nameMemory("communicators");
   host.barrier(Transport::everyRank);
+  return made;
+}
+
+static std::unique_ptr<Bodies> makeBodies(CudaDevice &device, const ppcrt_program &program, const Manifest &manifest,
+                                          const Device &own) {
+  auto made = std::make_unique<Bodies>(device, program, manifest, own);
+  device.nameMemory("kernels, constants and what products work in");
   return made;
 }
 
@@ -18,16 +27,17 @@ CudaRank::CudaRank(const ppcrt_program &program, const Manifest &manifest, Trans
                    int index, CudaUse use)
     : device(driver, index % driver.deviceCount()),
       communicators(makeCommunicators(device, manifest, host, mirror, use.sharesDevices)),
-      bodies(device, program, manifest, manifest.deviceOf(host.rank())),
+      bodies(makeBodies(device, program, manifest, manifest.deviceOf(host.rank()))),
       arena(device, manifest.deviceOf(host.rank()).arenaBytes), staged(host, arena, mirror),
       watch(device, communicators.get(), use.hangTimeout) {
   if (communicators)
     connected.emplace(device, *communicators, arena, staged, watch);
   RankContext context(transport());
-  bodies.rehearse(context, arena);
+  bodies->rehearse(context, arena);
   arena.renew(manifest.deviceOf(host.rank()));
   if (use.makesGraphs)
-    bodies.makeGraphs(context, arena, manifest.microBatches);
+    bodies->makeGraphs(context, arena, manifest.microBatches);
+  device.nameMemory("the arena and graphs");
 }
 
 void checkDevices(const ppcrt_program &program, const std::vector<int64_t> &arenaBytes, bool mayShare) {

@@ -1,6 +1,7 @@
 // All that a rank has on a GPU, made in the order in which it has to be there before the first step.
 #pragma once
 
+#include "runtime/core/Error.h"
 #include "runtime/cuda/Bodies.h"
 #include "runtime/cuda/CudaMemory.h"
 #include "runtime/cuda/NcclTransport.h"
@@ -28,13 +29,15 @@ public:
   // NCCL, where ranks do not share GPUs; else memory of the host.
   Transport &transport() { return connected ? static_cast<Transport &>(*connected) : staged; }
   DeviceMemory &memory() { return arena; }
-  RoutineCode &code() { return bodies; }
+  RoutineCode &code() { return *bodies; }
+  // What has been taken of the GPU, by what.
+  std::string describeMemory() const { return format("memory of GPU %d: ", device.number) + device.describeMemory(); }
 
 private:
   Driver driver;
   CudaDevice device;
   std::unique_ptr<Communicators> communicators; // null: ranks share GPUs, or there is one
-  Bodies bodies;
+  std::unique_ptr<Bodies> bodies;
   CudaMemory arena;
   StagedTransport staged;
   CommunicationWatch watch;

@@ -40,10 +40,7 @@ struct RunningRank {
 [[noreturn]] void endAllRanks(void *context, const char *message) {
   const RunningRank &rank = *static_cast<RunningRank *>(context);
   int64_t step = rank.progress.step;
-  std::string text = rank.who + (step ? format(" in step %lld", (long long)step) : "") + ": " + message;
-  std::fprintf(stderr, "error: %s\n", text.c_str());
-  std::fflush(nullptr);
-  rank.link.abort(text);
+  rank.link.abort(rank.who + (step ? format(" in step %lld", (long long)step) : "") + ": " + message);
 }
 
 class ConnectedRun {
@@ -178,6 +175,8 @@ private:
         auto index = std::find(neighbours.begin(), neighbours.end(), rank) - neighbours.begin();
         cuda::CudaRank gpu(program, manifest, *transport, arena.data(), int(index),
                            {options.shareDevices, options.makesGraphs(), options.hangTimeout});
+        if (rank == 0 && !options.quiet)
+          std::printf("%s\n", gpu.describeMemory().c_str());
         training.run(gpu.transport(), gpu.memory(), gpu.code(), running.progress);
       } else {
         HostMemory memory(arena.data(), device.arenaBytes);

@@ -12,6 +12,7 @@
 #include "runtime/launch/Training.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -63,6 +64,8 @@ int runRank(const ppcrt_program &program, const Manifest &manifest, Training &tr
     if (manifest.target == Target::Cuda) {
       cuda::CudaRank gpu(program, manifest, transport, world.arena(rank), rank,
                          {options.shareDevices, options.makesGraphs(), options.hangTimeout});
+      if (rank == 0 && !options.quiet)
+        std::printf("%s\n", gpu.describeMemory().c_str());
       training.run(gpu.transport(), gpu.memory(), gpu.code(), status);
     } else {
       const Device &device = manifest.deviceOf(rank);

@@ -63,7 +63,9 @@ public:
         options.quiet);
   }
 
-  [[noreturn]] void abort(const std::string &) override {
+  [[noreturn]] void abort(const std::string &message) override {
+    std::fprintf(stderr, "error: %s\n", message.c_str());
+    std::fflush(nullptr);
     mpi.Abort(mpi.world, 1);
     _exit(1);
   }

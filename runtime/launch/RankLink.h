@@ -41,7 +41,7 @@ public:
   virtual void watch(Transport &transport, RankProgress &progress, const Manifest &manifest,
                      const Options &options) = 0;
 
-  // Ends all ranks, this one last: `message` has been said here.
+  // Says `message` and ends all ranks, this one last.
   [[noreturn]] virtual void abort(const std::string &message) = 0;
 };
 

@@ -6,27 +6,21 @@
 #include "runtime/tcp/StoreTransport.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <unistd.h>
 
 namespace ppcrt {
 namespace {
 
-// Only one of those that are told of a failure says it; a launcher may stop all as soon as one has ended.
-[[noreturn]] void endOfRun(const std::string &text, bool isSaidHere) {
-  if (isSaidHere)
-    std::fprintf(stderr, "error: %s\n", text.c_str());
-  std::fflush(nullptr);
-  usleep(isSaidHere ? 200'000 : 500'000); // the store, which may be here, has to tell all
-  _exit(1);
-}
-
 class StoreLink final : public RankLink {
 public:
   StoreLink(const tcp::Address &address, int rank, int ranks, tcp::StoreLimits limits)
       : address(address), me(rank), ranks(ranks),
         server(rank == 0 ? std::make_unique<tcp::StoreServer>(address, ranks, limits) : nullptr),
-        client(std::make_unique<tcp::StoreClient>(address, rank, limits, endOfRun)), early(*client, rank, ranks, {}) {}
+        client(std::make_unique<tcp::StoreClient>(
+            address, rank, limits, [this](const std::string &text, bool isSaidHere) { end(text, isSaidHere); })),
+        early(*client, rank, ranks, {}) {}
   ~StoreLink() override {
     client.reset(); // before the server, which waits for it
   }
@@ -59,14 +53,33 @@ public:
   void watch(Transport &, RankProgress &, const Manifest &, const Options &) override {} // the store does, by silence
 
   [[noreturn]] void abort(const std::string &message) override {
+    beginToEnd();
     client->tellFailure(message);
-    usleep(300'000); // until the store has told all
-    _exit(1);
+    sayAndEnd(message, true);
   }
 
 private:
+  // Of threads that find different reasons, the first has its way.
+  void beginToEnd() {
+    while (isEnding.exchange(true))
+      pause();
+  }
+  // Only one of those that are told of a failure says it; a launcher may stop all as soon as one has ended.
+  [[noreturn]] void end(const std::string &text, bool isSaidHere) {
+    beginToEnd();
+    sayAndEnd(text, isSaidHere);
+  }
+  [[noreturn]] static void sayAndEnd(const std::string &text, bool isSaidHere) {
+    if (isSaidHere)
+      std::fprintf(stderr, "error: %s\n", text.c_str());
+    std::fflush(nullptr);
+    usleep(isSaidHere ? 300'000 : 500'000); // the store, which may be here, has to tell all
+    _exit(1);
+  }
+
   const tcp::Address address;
   int me, ranks;
+  std::atomic<bool> isEnding{false};
   std::unique_ptr<tcp::StoreServer> server; // of rank 0
   std::unique_ptr<tcp::StoreClient> client;
   tcp::StoreTransport early;

@@ -97,6 +97,7 @@ struct Stack {
   double lowPrecisionGradientBytes = 0; // per parameter, of gradients that live beside their accumulators
   double updateBytes = 0;               // per parameter of the own shard: copies that the update works on
   double extraBytes = 0;                // communicators and buffers beyond what every framework takes
+  double communicatorBytes = 0;         // of a rank, for each communicator that it is a member of
   bool keepsResidualCopies =
       false; // what enters and leaves each residual addition is kept, masks of no dropout included
   bool keepsGatheredSequence =
