@@ -1,6 +1,8 @@
 // Memory, groups, messages.
 #include "runtime/launch/MachineCheck.h"
+#include "runtime/core/ActionOrder.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/IssueOrder.h"
 #include "runtime/core/Machine.h"
 #include "runtime/core/RankContext.h"
 
@@ -85,7 +87,26 @@ void checkGroups(const Manifest &manifest, Transport &transport) {
   }
 }
 
-// Every message of a step, with a few bytes each: first all are sent, then all are received.
+// Calls body(end, micro-batch) for each message of a step: first for all that are sent, then for all that are received;
+// or, where waiting takes place on the device, in the order in which any two ranks agree.
+template <typename Body> void forEachMessage(const Manifest &manifest, const Transport &transport, Body body) {
+  const Device &device = manifest.deviceOf(transport.rank());
+  if (transport.waitBlocks()) {
+    for (bool sent : {true, false})
+      device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
+        if (end.isSent == sent)
+          body(end, microBatch);
+      });
+    return;
+  }
+  ActionOrder actions(device.step, device.streams.size());
+  auto order = issueOrder(manifest, [](const Device &of) { return &of.step; });
+  for (int64_t place : order[size_t(manifest.grid.stageOf(transport.rank()))])
+    if (const auto &[action, microBatch] = actions.at(place); action->kind != ActionKind::Collective)
+      body(device.messages[size_t(action->number)], microBatch);
+}
+
+// Every message of a step, with a few bytes each.
 void checkMessages(const Manifest &manifest, Transport &transport, DeviceMemory &memory) {
   constexpr int64_t bytes = 64;
   int rank = transport.rank();
@@ -95,15 +116,10 @@ void checkMessages(const Manifest &manifest, Transport &transport, DeviceMemory 
   transport.barrier(Transport::everyRank);
   double start = now();
   std::vector<int64_t> requests;
-  const Device &device = manifest.deviceOf(rank);
   auto peer = [&](const MessageEnd &end) { return int(manifest.grid.rankAtStage(rank, end.peer)); };
-  device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
+  forEachMessage(manifest, transport, [&](const MessageEnd &end, int64_t microBatch) {
     if (end.isSent)
-      requests.push_back(transport.startSend(peer(end), {end.tag, microBatch}, out, bytes));
-  });
-  device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
-    if (end.isSent)
-      return;
+      return requests.push_back(transport.startSend(peer(end), {end.tag, microBatch}, out, bytes));
     transport.receive(peer(end), {end.tag, microBatch}, in, bytes);
     auto first = memory.read<uint8_t>(bytes), last = memory.read<uint8_t>(2 * bytes - 1);
     if (first != uint8_t(peer(end) & 0xff) || last != first)
