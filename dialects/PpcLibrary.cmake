@@ -152,14 +152,18 @@ function(ppc_module name)
   ppc_reuse_precompiled(${name} PpcPrecompiled)
 endfunction()
 
-# ppc_tablegen(<td> <output> <mlir-tblgen arguments>...) [repeatable per directory]
+# ppc_tablegen(<td> <output> <arguments>...) [repeatable per directory]: by mlir-tblgen; tables of plain data by llvm-tblgen
 function(ppc_tablegen td output)
   string(MAKE_C_IDENTIFIER "${CMAKE_CURRENT_SOURCE_DIR}_${output}" id)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/${output})
   get_filename_component(dir ${out} DIRECTORY)
   file(MAKE_DIRECTORY ${dir})
+  set(tablegen ${MLIR_TABLEGEN_EXE})
+  if("-gen-searchable-tables" IN_LIST ARGN)
+    set(tablegen ${LLVM_TOOLS_BINARY_DIR}/llvm-tblgen)
+  endif()
   add_custom_command(OUTPUT ${out}
-    COMMAND ${MLIR_TABLEGEN_EXE} ${ARGN} -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/include -I ${MLIR_INCLUDE_DIRS}
+    COMMAND ${tablegen} ${ARGN} -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/include -I ${MLIR_INCLUDE_DIRS}
             ${CMAKE_CURRENT_SOURCE_DIR}/${td} --write-if-changed -d ${out}.d -o ${out}
     DEPFILE ${out}.d DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${td}
     COMMENT "Generating ${output}")

@@ -10,12 +10,6 @@
 
 using namespace mlir::ppc;
 
-static constexpr llvm::StringLiteral keyNames[planKeyCount] = {
-    "devices",     "dp",          "tp",       "pp",        "vp",
-    "cp",          "ep",          "etp",      "sp",        "zero",
-    "shard_group", "micro_batch", "schedule", "recompute", "recomputed_layers",
-    "offload",     "precision",   "context",  "attention"};
-
 /// The words of a key that is no number; empty for numbers.
 static llvm::ArrayRef<llvm::StringLiteral> words(PlanKey key) {
   static constexpr llvm::StringLiteral onOff[] = {"off", "on"};
@@ -43,7 +37,7 @@ static llvm::ArrayRef<llvm::StringLiteral> words(PlanKey key) {
   }
 }
 
-llvm::StringRef mlir::ppc::toString(PlanKey key) { return keyNames[int(key)]; }
+llvm::StringRef mlir::ppc::toString(PlanKey key) { return planKeyInfo(key).spelling; }
 
 static std::string spelled(llvm::StringRef text) {
   std::string result = text.trim().lower();
@@ -53,11 +47,13 @@ static std::string spelled(llvm::StringRef text) {
 
 llvm::Expected<PlanKey> mlir::ppc::parsePlanKey(llvm::StringRef text) {
   std::string wanted = spelled(text);
+  std::string known;
   for (int key = 0; key < planKeyCount; ++key)
-    if (spelled(keyNames[key]) == wanted)
+    if (wanted == planKeyInfo(PlanKey(key)).option)
       return PlanKey(key);
-  return llvm::createStringError("unknown key '" + text + "' of a plan; known are " +
-                                 llvm::join(std::begin(keyNames), std::end(keyNames), ", "));
+    else
+      known += (key ? ", " : "") + toString(PlanKey(key)).str();
+  return llvm::createStringError("unknown key '" + text + "' of a plan; known are " + known);
 }
 
 static int64_t scheduleIndex(llvm::StringRef name) {

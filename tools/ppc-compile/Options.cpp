@@ -1,12 +1,15 @@
 // The command line of ppc-compile.
 #include "Options.h"
 
+#include "ppc/Planning/PlanKeys.h"
 #include "ppc/Support/CheckedOptions.h"
 #include "ppc/Support/CommandLine.h"
 #include "ppc/Support/Limits.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <deque>
 
 namespace cl = llvm::cl;
 
@@ -44,52 +47,39 @@ RealOption memory("memory", withinReals(0, limits::memoryGiB).above(),
                   cl::desc("Memory that a rank may use; what backward computes again is chosen to fit. Default: "
                            "its share of the machine's, not enforced"),
                   cl::value_desc("GiB"), cl::cat(layoutCategory));
-IntegerOption dp("dp", within(1, limits::ranks), cl::desc("Data-parallel degree"), cl::value_desc("N"),
-                 cl::cat(layoutCategory));
-IntegerOption tp("tp", within(1, limits::ranks), cl::desc("Tensor-parallel degree"), cl::value_desc("N"),
-                 cl::cat(layoutCategory));
-cl::opt<std::string>
-    cp("cp",
-       cl::desc("Context-parallel degree: parts of each sequence. Attention gathers keys and values (=gather, the "
-                "only strategy)"),
-       cl::value_desc("N[=gather]"), cl::cat(layoutCategory));
-IntegerOption
-    ep("ep", within(1, limits::ranks),
-       cl::desc("Expert-parallel degree: parts of the experts of a layer, over all ranks of --tp first, then of "
-                "--dp; default: each expert is cut by its width over --tp"),
-       cl::value_desc("N"), cl::cat(layoutCategory));
-IntegerOption pp("pp", within(1, limits::ranks), cl::desc("Pipeline-parallel degree: devices that layers are cut over"),
-                 cl::value_desc("N"), cl::cat(layoutCategory));
-IntegerOption vp("vp", within(1, limits::layers),
-                 cl::desc("Virtual stages per pipeline device; default: as many as the schedule needs (1f1b: 1, "
-                          "interleaved: 2)"),
-                 cl::value_desc("N"), cl::cat(layoutCategory));
-IntegerOption microBatch("micro-batch", within(1, limits::globalBatch),
-                         cl::desc("Sequences per micro-batch and data-parallel rank"), cl::value_desc("sequences"),
-                         cl::cat(layoutCategory));
-cl::opt<std::string>
-    sp("sp",
-       cl::desc("Sequence parallelism, on or off: what lies between tensor-parallel regions is cut along the "
-                "sequence over tp"),
-       cl::value_desc("on|off"), cl::ValueOptional, cl::cat(layoutCategory));
-IntegerOption zero("zero", within(0, 1),
-                   cl::desc("0, or 1: the optimizer's state and the update are cut over dp (ZeRO-1)"),
-                   cl::value_desc("0|1"), cl::cat(layoutCategory));
+/// What the table of decisions says of one, and what programs make of it.
+llvm::StringRef help(PlanKey key, llvm::StringRef more = "") {
+  static std::deque<std::string> texts; // which options refer to
+  return texts.emplace_back((planKeyInfo(key).help + more).str());
+}
+IntegerOption degree(PlanKey key, llvm::StringRef more = "", IntegerRange range = within(1, limits::ranks)) {
+  return IntegerOption(llvm::StringRef(planKeyInfo(key).option), range, cl::desc(help(key, more)),
+                       cl::value_desc(planKeyInfo(key).values), cl::cat(layoutCategory));
+}
+cl::opt<std::string> choice(PlanKey key, llvm::StringRef more, llvm::StringRef values) {
+  return cl::opt<std::string>(llvm::StringRef(planKeyInfo(key).option), cl::desc(help(key, more)),
+                              cl::value_desc(values), cl::cat(layoutCategory));
+}
+IntegerOption dp = degree(PlanKey::Dp);
+IntegerOption tp = degree(PlanKey::Tp);
+cl::opt<std::string> cp =
+    choice(PlanKey::Cp, ". Attention gathers keys and values (=gather, the only strategy)", "N[=gather]");
+IntegerOption ep =
+    degree(PlanKey::Ep, ", over all ranks of --tp first, then of --dp; default: each expert is cut by its "
+                        "width over --tp");
+IntegerOption pp = degree(PlanKey::Pp);
+IntegerOption vp = degree(PlanKey::Vp, "; default: as many as the schedule needs (1f1b: 1, interleaved: 2)",
+                          within(1, limits::layers));
+IntegerOption microBatch = degree(PlanKey::MicroBatch, "", within(1, limits::globalBatch));
+cl::opt<std::string> sp = choice(PlanKey::SequenceParallel, "", "on|off");
+IntegerOption zero = degree(PlanKey::Zero, "; programs run 0 and 1", within(0, 1));
 cl::opt<std::string>
     overlap("overlap",
             cl::desc("Communication beside computation, on or off (default): gradients are reduced in buckets while "
                      "backward goes on"),
             cl::init("off"), cl::value_desc("on|off"), cl::cat(layoutCategory));
-cl::opt<std::string> schedule(
-    "schedule",
-    cl::desc("Pipeline schedule: gpipe, 1f1b (default without a search), interleaved (with --vp), breadth-first, "
-             "zb1p, zb2p, zbv, v-half, v-min, wave"),
-    cl::value_desc("name"), cl::cat(layoutCategory));
-cl::opt<std::string>
-    recompute("recompute",
-              cl::desc("What backward computes again instead of keeping it: none (default without a search), "
-                       "selective (attention), full (whole layers)"),
-              cl::value_desc("what"), cl::cat(layoutCategory));
+cl::opt<std::string> schedule = choice(PlanKey::Schedule, " (1f1b without a search)", "name");
+cl::opt<std::string> recompute = choice(PlanKey::Recompute, "; none without a search", "what");
 IntegerListOption
     layersPerStage("layers-per-stage", within(0, limits::layers), cl::CommaSeparated,
                    cl::desc("Transformer layers of each (virtual) stage, for example 3,2; default: by cost"),
@@ -180,6 +170,7 @@ int64_t contextDegree(llvm::StringRef text, std::string &problem) {
 } // namespace
 
 ParsedCommandLine parseCommandLine(int argc, char **argv) {
+  sp.setValueExpectedFlag(cl::ValueOptional); // `--sp` alone
   cl::HideUnrelatedOptions({&modelCategory, &layoutCategory, &trainingCategory, &outputCategory});
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "ppc-compile " PPC_VERSION "\n"; });
   if (!readCommandLine(

@@ -66,31 +66,20 @@ IntegerOption promptLength("prompt-length", within(1, limits::sequenceLength),
                            cl::value_desc("tokens"), cl::cat(tuningCategory));
 
 // Pins are texts here: what a value may be is known to the planner.
-struct Pin {
-  cl::opt<std::string> option;
-  Pin(llvm::StringRef name, llvm::StringRef values, llvm::StringRef help)
-      : option(name, cl::desc(help), cl::value_desc(values), cl::cat(layoutCategory)) {}
-};
-Pin pins[] = {
-    {"dp", "N", "Data-parallel degree (devices)"},
-    {"tp", "N", "Tensor-parallel degree (devices)"},
-    {"pp", "N", "Pipeline stages (devices)"},
-    {"vp", "N", "Virtual stages per pipeline device"},
-    {"cp", "N", "Context-parallel degree: devices that share a sequence"},
-    {"ep", "N", "Expert-parallel degree (devices)"},
-    {"etp", "N", "Tensor-parallel degree inside an expert (devices)"},
-    {"zero", "0|1|2|3", "State cut over data-parallel devices: 1 optimizer, 2 and gradients, 3 and parameters"},
-    {"shard-group", "N", "Data-parallel devices that share one copy of the cut state"},
-    {"micro-batch", "N", "Sequences per micro-batch and data-parallel device"},
-    {"schedule", "name", "Pipeline schedule: gpipe, 1f1b, interleaved, zb1p, zbv, ..."},
-    {"recompute", "none|selective|full|auto", "What backward computes again: nothing, attention scores, whole layers"},
-    {"offload", "none|optimizer|activations|auto", "What lives in host memory between its uses"},
-    {"precision", "f32|bf16|fp16|fp8|...", "Element type of products (bf16; on the host f32)"},
-    {"attention", "unfused|flash1|flash2|flash3|...", "Attention kernel (the best of stack and device)"},
-};
-cl::opt<std::string> sequenceParallel("sp", cl::ValueOptional,
-                                      cl::desc("Sequence parallelism: activations between products are cut over tp"),
-                                      cl::value_desc("on|off"), cl::cat(layoutCategory));
+using Pin = cl::opt<std::string>;
+std::vector<std::unique_ptr<Pin>> makePins() {
+  std::vector<std::unique_ptr<Pin>> pins;
+  for (int key = 0; key < planKeyCount; ++key) {
+    const PlanKeyInfo &info = planKeyInfo(PlanKey(key));
+    if (!llvm::StringRef(info.values).empty())
+      pins.push_back(std::make_unique<Pin>(llvm::StringRef(info.option), cl::desc(info.help),
+                                           cl::value_desc(info.values), cl::cat(layoutCategory)));
+    if (PlanKey(key) == PlanKey::SequenceParallel) // `--sp` alone
+      pins.back()->setValueExpectedFlag(cl::ValueOptional);
+  }
+  return pins;
+}
+std::vector<std::unique_ptr<Pin>> pins = makePins();
 cl::list<std::string> pinList("pin", cl::CommaSeparated, cl::desc("Fix one property of the layout, for example tp=4"),
                               cl::value_desc("key=value"), cl::cat(layoutCategory));
 cl::list<std::string> forbidList("forbid", cl::CommaSeparated,
@@ -177,11 +166,9 @@ bool splitPin(llvm::StringRef text, bool needsValue, std::vector<std::pair<std::
 } // namespace
 
 static int readPins(PlanOptions &options) {
-  for (Pin &pin : pins)
-    if (pin.option.getNumOccurrences() && pin.option != "auto")
-      options.pins.emplace_back(pin.option.ArgStr.str(), pin.option);
-  if (sequenceParallel.getNumOccurrences() && sequenceParallel != "auto")
-    options.pins.emplace_back("sp", sequenceParallel.empty() ? std::string("on") : std::string(sequenceParallel));
+  for (const std::unique_ptr<Pin> &pin : pins)
+    if (pin->getNumOccurrences() && *pin != "auto")
+      options.pins.emplace_back(pin->ArgStr.str(), pin->ArgStr == "sp" && pin->empty() ? "on" : pin->getValue());
   for (const std::string &text : pinList)
     if (!splitPin(text, true, options.pins))
       return usageError("--pin " + text + ": expected key=value");

@@ -179,6 +179,14 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
   for (const auto &[key, value] : options.forbids)
     if (llvm::Error error = input.constraints.forbid(key, value))
       return std::move(error);
+  if (options.programs) {
+    bool isPinned = input.constraints.isPinned(PlanKey::Precision);
+    std::string part =
+        refusedPin(*options.programs, input.constraints,
+                   isPinned ? Precision(input.constraints.pinned(PlanKey::Precision)) : input.base.precision);
+    if (!part.empty())
+      return llvm::createStringError("programs of target " + options.programs->name + " cannot run " + part);
+  }
   noteStandIns(input);
   input.trained = input.model;
   if (options.tuning.isAny()) {

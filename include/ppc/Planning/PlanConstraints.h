@@ -4,6 +4,7 @@
 #define PPC_PLANNING_PLANCONSTRAINTS_H
 
 #include "ppc/CostModel/ParallelLayout.h"
+#include "ppc/Planning/PlanKeys.h"
 #include "llvm/ADT/ArrayRef.h"
 
 #include <array>
@@ -13,36 +14,14 @@
 
 namespace mlir::ppc {
 
-/// The decisions of a layout.
-enum class PlanKey {
-  Devices, // used in all; fewer than the cluster holds where nothing else divides
-  Dp,
-  Tp,
-  Pp,
-  Vp,
-  Cp,
-  Ep,
-  Etp,
-  SequenceParallel,
-  Zero,
-  ShardGroup,
-  MicroBatch,
-  Schedule,
-  Recompute,
-  RecomputedLayers,
-  Offload,
-  Precision,
-  Context,
-  Attention,
-};
-constexpr int planKeyCount = int(PlanKey::Attention) + 1;
 /// As options and plan files spell it: "dp", "sp", "shard_group", "micro_batch", "recomputed_layers", ...
 llvm::StringRef toString(PlanKey key);
 /// '-' and '_' mean the same. Error: lists the known keys.
 llvm::Expected<PlanKey> parsePlanKey(llvm::StringRef text);
 
-/// A layout's value of a key: a number, or the position of a word among the key's choices. ShardGroup: the ranks, never
-/// 0. RecomputedLayers: -1 for all, -2 for a number of each stage.
+/// A layout's value of a key (of Devices: how many are used, fewer than the cluster holds where nothing else divides):
+/// a number, or the position of a word among the key's choices. ShardGroup: the ranks, never 0. RecomputedLayers: -1
+/// for all, -2 for a number of each stage.
 int64_t planValue(const ParallelLayout &layout, PlanKey key);
 /// "8", "on", "interleaved", "full", "all", "by-stage".
 std::string planValueText(PlanKey key, int64_t value);

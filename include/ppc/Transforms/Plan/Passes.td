@@ -3,6 +3,25 @@
 #define PPC_TRANSFORMS_PLAN_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "ppc/Planning/PlanKeys.td"
+
+// A decision of a layout (PlanKeys.td) as an option: of the pass that takes it as it is, and of the one that searches what is not given.
+class PassPin<PlanKey key, string member, string madeType, string madeDefault, string searchedType, string searchedDefault> {
+  Option Made = Option<member, key.Option, madeType, madeDefault, key.Help>;
+  Option Searched = Option<member, key.Option, searchedType, searchedDefault, key.Help # "; default: searched">;
+}
+defvar planPins = [
+  PassPin<PlanKeyDp, "dp", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeyTp, "tp", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeyCp, "cp", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeyEp, "ep", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeyPp, "pp", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeyVp, "vp", "int64_t", "0", "int64_t", "0">, // made: as many as the schedule needs
+  PassPin<PlanKeyMicroBatch, "microBatch", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeySchedule, "schedule", "std::string", "\"1f1b\"", "std::string", "\"\"">,
+  PassPin<PlanKeyRecompute, "recompute", "std::string", "\"none\"", "std::string", "\"\"">,
+  PassPin<PlanKeySequenceParallel, "sequenceParallel", "bool", "false", "std::string", "\"\"">,
+  PassPin<PlanKeyZero, "zero", "int64_t", "0", "int64_t", "-1">];
 
 def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
   let summary = "turn pins of the user into a plan";
@@ -24,23 +43,12 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
 
     Guarantees: `ppc.plan` on the module, or an error that says with numbers what does not fit.
   }];
-  let options = [
-    Option<"dp", "dp", "int64_t", "1", "data-parallel degree: parts of the batch">,
-    Option<"tp", "tp", "int64_t", "1", "tensor-parallel degree: parts of each layer">,
-    Option<"pp", "pp", "int64_t", "1", "pipeline devices">,
-    Option<"vp", "vp", "int64_t", "0", "virtual stages per pipeline device; 0: as many as the schedule needs">,
-    Option<"microBatch", "micro-batch", "int64_t", "1", "sequences per micro-batch and data-parallel rank">,
-    Option<"schedule", "schedule", "std::string", "\"1f1b\"", "pipeline schedule by name">,
-    Option<"recompute", "recompute", "std::string", "\"none\"", "what backward computes again: none, selective or full">,
+  let options = !listconcat(!foreach(pin, planPins, pin.Made), [
     ListOption<"layersPerStage", "layers-per-stage", "int64_t",
                "layers of each virtual stage, not counting embedding and head (they go to the first and last stage)">,
-    Option<"sequenceParallel", "sp", "bool", "false", "cut activations between tensor-parallel regions along the sequence">,
-    Option<"zero", "zero", "int64_t", "0", "1: cut the optimizer's state over dp and cp; 0: nothing">,
-    Option<"cp", "cp", "int64_t", "1", "context-parallel degree: parts of each sequence; attention gathers keys and values">,
-    Option<"ep", "ep", "int64_t", "1", "expert-parallel degree: parts of the experts, over all ranks of tp first; 1: cut by width over tp">,
     Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()",
            "device family whose programs run the plan; `ppc.target` says it to passes behind">,
-    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">];
+    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file with the whole plan; the pins above are not used">]);
 }
 
 def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
@@ -61,25 +69,14 @@ def SearchPlanPass : Pass<"ppc-search-plan", "ModuleOp"> {
     Requires: one function with `ppc.input` and `ppc.dims` on its arguments; before `ppc-phase-train`.
     Guarantees: `ppc.plan` on the module for exactly `ranks` ranks, or an error that names the limit and the nearest plan.
   }];
-  let options = [
+  let options = !listconcat(!foreach(pin, planPins, pin.Searched), [
     Option<"ranks", "ranks", "int64_t", "1", "ranks to use, all of them">,
     Option<"cluster", "cluster", "std::string", "\"\"", "machine: preset or YAML file; default: the cores of this machine">,
     Option<"memory", "memory", "double", "0", "bytes that a rank may use; 0: its share of the machine's">,
-    Option<"dp", "dp", "int64_t", "0", "pinned data-parallel degree; 0: searched">,
-    Option<"tp", "tp", "int64_t", "0", "pinned tensor-parallel degree; 0: searched">,
-    Option<"pp", "pp", "int64_t", "0", "pinned number of pipeline devices; 0: searched">,
-    Option<"vp", "vp", "int64_t", "0", "pinned virtual stages per pipeline device; 0: searched">,
-    Option<"microBatch", "micro-batch", "int64_t", "0", "pinned sequences per micro-batch and data-parallel rank; 0: searched">,
-    Option<"schedule", "schedule", "std::string", "\"\"", "pinned pipeline schedule by name; empty: searched">,
-    Option<"recompute", "recompute", "std::string", "\"\"", "pinned recomputation: none, selective or full; empty: searched">,
     ListOption<"layersPerStage", "layers-per-stage", "int64_t", "pinned layers of each stage, without embedding and head">,
-    Option<"sequenceParallel", "sp", "std::string", "\"\"", "pinned sequence parallelism: on or off; empty: searched">,
-    Option<"zero", "zero", "int64_t", "-1", "pinned ZeRO stage: 0 or 1; -1: searched">,
-    Option<"cp", "cp", "int64_t", "0", "pinned context-parallel degree; 0: searched">,
-    Option<"ep", "ep", "int64_t", "0", "pinned expert-parallel degree; 0: searched">,
     Option<"target", "target", "std::string", "::mlir::ppc::defaultTarget().name.str()",
            "device family whose programs run the plan; `ppc.target` says it to passes behind">,
-    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin what they say">];
+    Option<"planFile", "plan-file", "std::string", "\"\"", "YAML file whose sections `layout:` and `ops:` pin what they say">]);
 }
 
 def PricePlanPass : Pass<"ppc-price-plan", "ModuleOp"> {
@@ -104,7 +101,8 @@ def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
     axes of `update` besides (together along the dimension where the smallest block is left), unless `states` says it. A parameter of
     which micro-batches read nothing but what is rounded before them (`ppc.convert`) lies like its state, and the rounded values are
     gathered (`ppc.reshard`). Where inputs are cut along the dimension "sequence", ops with strategies for that get theirs
-    (`StrategyOpInterface`: attention gathers keys and values). Each op with `ppc.layer` gets `ppc.stage`.
+    (`StrategyOpInterface`: attention gathers keys and values). Where experts are cut over axes that cut the batch, too, `ppc.dispatch` gets
+    `ppc.factors`: tokens are gathered for the experts of each rank, unless these have fewer slots. Each op with `ppc.layer` gets `ppc.stage`.
 
     Requires: `#ppc.plan` on the module, from `ppc-search-plan`, `ppc-make-plan` or a person.
     Guarantees: shardings that are legal for the grid: no axis twice, no dimension with fewer elements than devices; or an

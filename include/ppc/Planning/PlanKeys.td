@@ -1,0 +1,68 @@
+// The decisions of a layout, each once: what files and options call it, and what people are told of it. The enum and the
+// table in C++ (PlanKeys.h) are generated from here, and so are options of passes and of programs.
+#ifndef PPC_PLANNING_PLANKEYS_TD
+#define PPC_PLANNING_PLANKEYS_TD
+
+include "llvm/TableGen/SearchableTable.td"
+include "mlir/IR/EnumAttr.td"
+
+// `values`: what --KEY takes; empty: nothing pins it but --pin.
+class PlanKey<string symbol, int number, string spelling, string values, string help> : I32EnumCase<symbol, number, spelling> {
+  bits<8> Number = number;
+  string Spelling = spelling;
+  string Option = !subst("_", "-", spelling);
+  string Values = values;
+  string Help = help;
+}
+
+def PlanKeyDevices : PlanKey<"Devices", 0, "devices", "", "Devices to use: all, or fewer where nothing else divides">;
+def PlanKeyDp : PlanKey<"Dp", 1, "dp", "N", "Data-parallel degree: parts of the batch">;
+def PlanKeyTp : PlanKey<"Tp", 2, "tp", "N", "Tensor-parallel degree: parts of each layer">;
+def PlanKeyPp : PlanKey<"Pp", 3, "pp", "N", "Pipeline-parallel degree: devices that layers are cut over">;
+def PlanKeyVp : PlanKey<"Vp", 4, "vp", "N", "Virtual stages per pipeline device">;
+def PlanKeyCp : PlanKey<"Cp", 5, "cp", "N", "Context-parallel degree: parts of each sequence">;
+def PlanKeyEp : PlanKey<"Ep", 6, "ep", "N", "Expert-parallel degree: parts of the experts of a layer">;
+def PlanKeyEtp : PlanKey<"Etp", 7, "etp", "N", "Tensor-parallel degree inside an expert">;
+def PlanKeySequenceParallel
+    : PlanKey<"SequenceParallel", 8, "sp", "on|off",
+              "Sequence parallelism: what lies between tensor-parallel regions is cut along the sequence over tp">;
+def PlanKeyZero
+    : PlanKey<"Zero", 9, "zero", "0|1|2|3",
+              "State cut over data-parallel ranks (ZeRO): 1 the optimizer's, 2 and gradients, 3 and parameters">;
+def PlanKeyShardGroup
+    : PlanKey<"ShardGroup", 10, "shard_group", "N", "Data-parallel ranks that share one copy of the cut state">;
+def PlanKeyMicroBatch
+    : PlanKey<"MicroBatch", 11, "micro_batch", "N", "Sequences per micro-batch and data-parallel rank">;
+def PlanKeySchedule
+    : PlanKey<"Schedule", 12, "schedule", "name", "Pipeline schedule: gpipe, 1f1b, interleaved, zb1p, zbv, ...">;
+def PlanKeyRecompute
+    : PlanKey<"Recompute", 13, "recompute", "none|selective|full|auto",
+              "What backward computes again: none, selective (attention), full (whole layers)">;
+def PlanKeyRecomputedLayers
+    : PlanKey<"RecomputedLayers", 14, "recomputed_layers", "", "Layers of each virtual stage that full recomputation is for">;
+def PlanKeyOffload
+    : PlanKey<"Offload", 15, "offload", "none|optimizer|activations|auto", "What lives in host memory between its uses">;
+def PlanKeyPrecision
+    : PlanKey<"Precision", 16, "precision", "f32|bf16|fp16|fp8|...", "Element type of products (bf16; on the host f32)">;
+def PlanKeyContext
+    : PlanKey<"Context", 17, "context", "", "How attention works over ranks that share a sequence">;
+def PlanKeyAttention
+    : PlanKey<"Attention", 18, "attention", "unfused|flash1|flash2|flash3|...",
+              "Attention kernel (the best of stack and device)">;
+
+def Ppc_PlanKey : I32Enum<"PlanKey", "the decisions of a layout", [
+    PlanKeyDevices, PlanKeyDp, PlanKeyTp, PlanKeyPp, PlanKeyVp, PlanKeyCp, PlanKeyEp, PlanKeyEtp, PlanKeySequenceParallel,
+    PlanKeyZero, PlanKeyShardGroup, PlanKeyMicroBatch, PlanKeySchedule, PlanKeyRecompute, PlanKeyRecomputedLayers,
+    PlanKeyOffload, PlanKeyPrecision, PlanKeyContext, PlanKeyAttention]> {
+  let cppNamespace = "::mlir::ppc";
+}
+
+def PlanKeyTable : GenericTable {
+  let FilterClass = "PlanKey";
+  let CppTypeName = "PlanKeyInfo";
+  let Fields = ["Number", "Spelling", "Option", "Values", "Help"];
+  let PrimaryKey = ["Number"];
+  let PrimaryKeyName = "findPlanKeyInfo";
+}
+
+#endif // PPC_PLANNING_PLANKEYS_TD
