@@ -49,9 +49,12 @@ Seconds LayerProgram::communication() const {
   return sum<Seconds>(*this,
                       [](const LayerOp &op) { return op.kind == OpClass::Communication ? op.forward : Seconds(0); });
 }
+// Less what then need not be gathered again, as recomputeFull.
 Seconds LayerProgram::communicationAgain() const {
   return sum<Seconds>(*this, [](const LayerOp &op) {
-    return op.kind == OpClass::Communication && !op.endsLayer ? op.forward : Seconds(0);
+    if (op.kind != OpClass::Communication)
+      return Seconds(0);
+    return (op.endsLayer ? Seconds(0) : op.forward) - op.gatheredAgain;
   });
 }
 Bytes LayerProgram::saved() const {
