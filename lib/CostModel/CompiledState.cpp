@@ -124,7 +124,7 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
     (ofExperts ? sizes.reducedOfExperts : sizes.reduced) += whole;
   if (isCut)
     axes |= (layout.dataRanks() > sharing ? DataAxis : 0) | (sharing > 1 ? ExpertAxis : 0);
-  sizes.cuts |= 1u << axes;
+  ++sizes.tensorsCutOver[axes];
   if (isCut && ofExperts)
     (rounded ? sizes.gatheredRoundedOfExperts : sizes.gatheredOfExperts) += block * ranks;
   else if (isCut)
@@ -296,7 +296,8 @@ DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef
     state.hasLoss |= chunk.stage + 1 == int64_t(chunks.size());
   }
   for (const ChunkCost &chunk : chunks)
-    state.allCuts |= chunk.state.cuts;
+    for (size_t axes = 0; axes < state.allTensors.size(); ++axes)
+      state.allTensors[axes] += chunk.state.tensorsCutOver[axes];
   if (!context.model.tiedEmbeddings || !(isFirst || state.hasLoss))
     return state;
   StateBuilder table(context);
@@ -313,6 +314,50 @@ DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef
   if (state.hasLoss)
     state.sizes.add(table.sizes, 1);
   return state;
+}
+
+/// Sums of single numbers in the update: the squared norm of all gradients, and the loss. Squares of tensors that are
+/// cut alike are added up together, over all stages, and summed over what not all tensors are cut over; then the sums
+/// of these kinds over the rest. A kind of one tensor has nothing to add up: it is summed where it is held, and crosses
+/// stages in the sum of all kinds.
+static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int64_t device, const DeviceState &state) {
+  const ParallelLayout &layout = context.layout;
+  HeadCut cut = compiledHeads(context);
+  int64_t sharing = layout.expertBatches();
+  std::vector<TransferRow> rows;
+  auto add = [&](const MemberSet &members, int64_t calls = 1) {
+    if (members.size() > 1)
+      rows.push_back({device, LedgerPhase::Update, TransferKind::AllReduce, members, 32, 1, calls});
+  };
+  auto over = [&](unsigned axes) {
+    MemberSet members;
+    if (axes & GroupAxis)
+      members.add(cut.group, 1);
+    if (axes & HeadAxis)
+      members.add(cut.heads, cut.group);
+    if (axes & ExpertAxis)
+      members.add(sharing, layout.tp);
+    if (axes & DataAxis)
+      members.add(layout.dataRanks() / sharing, layout.tp * sharing);
+    return members;
+  };
+  unsigned common = axisSets - 1;
+  int64_t sums = 0; // over stages
+  bool isAnyAlone = false;
+  for (auto [axes, count] : llvm::enumerate(state.allTensors))
+    if (count > 0) {
+      common &= axes;
+      sums += count > 1;
+      isAnyAlone |= count == 1;
+    }
+  for (auto [axes, count] : llvm::enumerate(state.allTensors))
+    if (count > 1 || (count == 1 && state.sizes.tensorsCutOver[axes] > 0))
+      add(over(axes & ~common));
+  add(over(common));
+  if (state.hasLoss)
+    add(MemberSet(layout.dataRanks(), layout.tp));
+  add(MemberSet(layout.pp, layout.dataRanks() * layout.tp), 1 + sums + isAnyAlone);
+  return rows;
 }
 
 std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context, int64_t device,
@@ -352,33 +397,6 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   add(TransferKind::AllGather, alike, sizes.gatheredRoundedOfExperts, 1, LedgerPhase::Prepare, 16);
   int64_t stride = layout.dataRanks() * layout.tp;
   add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
-  // Single numbers. The squared norm of all gradients: of tensors that are cut alike together, over what not all are
-  // cut over; then over the rest. And the loss. Over stages, each of these groups.
-  auto over = [&](unsigned axes) {
-    MemberSet members;
-    if (axes & GroupAxis)
-      members.add(cut.group, 1);
-    if (axes & HeadAxis)
-      members.add(cut.heads, cut.group);
-    if (axes & ExpertAxis)
-      members.add(sharing, layout.tp);
-    if (axes & DataAxis)
-      members.add(layout.dataRanks() / sharing, layout.tp * sharing);
-    return members;
-  };
-  unsigned common = axisSets - 1;
-  int64_t groups = 0;
-  for (unsigned axes = 0; axes < axisSets; ++axes)
-    if (state.allCuts >> axes & 1) {
-      common &= axes;
-      ++groups;
-    }
-  for (unsigned axes = 0; axes < axisSets; ++axes)
-    if (state.allCuts >> axes & 1)
-      add(TransferKind::AllReduce, over(axes & ~common), 1);
-  add(TransferKind::AllReduce, over(common), 1);
-  if (state.hasLoss)
-    add(TransferKind::AllReduce, data, 1);
-  add(TransferKind::AllReduce, MemberSet(layout.pp, stride), 1, 1 + groups);
+  llvm::append_range(rows, sumsOfNumbers(context, device, state));
   return rows;
 }

@@ -23,7 +23,7 @@ struct DeviceState {
   StateSizes sizes;
   double tied = 0; // elements of the gradient of a tied table that is summed over two devices
   bool hasLoss = false;
-  unsigned allCuts = 0; // StateSizes::cuts of all devices
+  std::array<double, 16> allTensors = {}; // StateSizes::tensorsCutOver of all devices; one of a tied table
 };
 /// Of all layers of a device, given all virtual stages and which it holds. Tied embeddings on two devices are a table
 /// on each; on one, they have two gradients.

@@ -9,6 +9,8 @@
 #include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/CostModel/Stack.h"
 
+#include <array>
+
 namespace mlir::ppc {
 
 /// What bounds an op; what the report groups by.
@@ -95,10 +97,12 @@ struct StateSizes {
   double parameters = 0, states = 0, gradients = 0; // held, in f32: gradients with their accumulators
   double prepared = 0;                              // held, rounded
 
-  unsigned cuts = 0; // which sets of axes cut gradients: bit n for the set n of bits (CompiledState.cpp)
+  /// How many tensors there are whose gradient is cut over just that set of axes, as bits (CompiledState.cpp).
+  std::array<double, 16> tensorsCutOver = {};
 
   StateSizes &add(const StateSizes &other, double times) {
-    cuts |= other.cuts;
+    for (size_t axes = 0; axes < tensorsCutOver.size(); ++axes)
+      tensorsCutOver[axes] += times * other.tensorsCutOver[axes];
     for (double StateSizes::*size : {&StateSizes::reduced,
                                      &StateSizes::reducedOverTensor,
                                      &StateSizes::reducedOverShared,
