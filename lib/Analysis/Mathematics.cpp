@@ -14,13 +14,17 @@ namespace {
 
 using Digest = std::array<uint8_t, 32>;
 
+struct LessByAddress {
+  template <typename T> bool operator()(T a, T b) const { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); }
+};
+
 std::string text(double value) {
   std::array<char, 32> buffer;
   auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr; // the shortest that is exact
   return {buffer.data(), end};
 }
 
-std::string printed(Attribute value) {
+std::string print(Attribute value) {
   std::string result;
   llvm::raw_string_ostream os(result);
   if (auto elements = dyn_cast<DenseElementsAttr>(value)) // whole, however large
@@ -36,8 +40,22 @@ std::string printed(Attribute value) {
   return result;
 }
 
+/// Attributes as text, each printed once: the layers of a model have the same ones.
+class PrintedAttributes {
+public:
+  const std::string &operator()(Attribute value) {
+    auto [it, isNew] = texts.try_emplace(value);
+    if (isNew)
+      it->second = print(value);
+    return it->second;
+  }
+
+private:
+  std::map<Attribute, std::string, LessByAddress> texts;
+};
+
 /// For people; a long value by a hash of it.
-std::string readable(Attribute value) {
+std::string readable(Attribute value, PrintedAttributes &printed) {
   if (isa<UnitAttr>(value))
     return "yes";
   if (auto number = dyn_cast<FloatAttr>(value))
@@ -46,7 +64,7 @@ std::string readable(Attribute value) {
     return llvm::toString(number.getValue(), 10, /*Signed=*/true);
   if (auto string = dyn_cast<StringAttr>(value))
     return string.str();
-  std::string whole = printed(value);
+  const std::string &whole = printed(value);
   constexpr size_t longest = 60;
   return whole.size() <= longest
              ? whole
@@ -58,6 +76,8 @@ bool isOwn(NamedAttribute attribute) { return !attribute.getName().strref().cont
 
 class Fingerprint {
 public:
+  explicit Fingerprint(PrintedAttributes &printed) : printed(printed) {}
+
   std::string of(func::FuncOp function) {
     for (BlockArgument argument : function.getArguments())
       digests[argument] = ofArgument(function, argument);
@@ -80,7 +100,7 @@ private:
   static Digest finish(llvm::SHA256 &hash) { return hash.final(); }
 
   /// A parameter is its name, an input too; which of them decay is the optimizer's, and has no other place to be told.
-  static Digest ofArgument(func::FuncOp function, BlockArgument argument) {
+  Digest ofArgument(func::FuncOp function, BlockArgument argument) {
     llvm::SHA256 hash;
     unsigned number = argument.getArgNumber();
     add(hash, "argument");
@@ -138,21 +158,21 @@ private:
       hash.update(digests.at(operand));
   }
 
-  struct Less {
-    bool operator()(Value a, Value b) const { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); }
-  };
-  std::map<Value, Digest, Less> digests;
+  PrintedAttributes &printed;
+  std::map<Value, Digest, LessByAddress> digests;
 };
 
 /// Values of the attributes of operations, each with how often it occurs.
 class Summary {
 public:
+  explicit Summary(PrintedAttributes &printed) : printed(printed) {}
+
   void add(Operation &op) {
     std::string name = op.getName().stripDialect().str();
     ++counts[name];
     for (NamedAttribute attribute : op.getAttrs())
       if (isOwn(attribute) && attribute.getName() != "operandSegmentSizes")
-        ++values[{name, attribute.getName().str()}][readable(attribute.getValue())];
+        ++values[{name, attribute.getName().str()}][readable(attribute.getValue(), printed)];
   }
 
   void write(llvm::json::Object &out, bool withCounts) const {
@@ -181,6 +201,7 @@ private:
     return result;
   }
 
+  PrintedAttributes &printed;
   std::map<std::string, int64_t> counts;
   std::map<std::pair<std::string, std::string>, std::map<std::string, int64_t>> values;
 };
@@ -197,18 +218,20 @@ llvm::json::Object modelMathematics(ModuleOp module) {
   func::FuncOp function = onlyFunction(module);
   if (!function)
     return {};
-  Summary summary;
+  PrintedAttributes printed;
+  Summary summary(printed);
   for (Operation &op : function.front().without_terminator())
     summary.add(op);
   llvm::json::Object operations;
   summary.write(operations, /*withCounts=*/true);
-  return llvm::json::Object{{"fingerprint", Fingerprint().of(function)}, {"operations", std::move(operations)}};
+  return llvm::json::Object{{"fingerprint", Fingerprint(printed).of(function)}, {"operations", std::move(operations)}};
 }
 
 llvm::json::Object optimizerMathematics(ModuleOp module) {
   llvm::json::Object result;
   if (func::FuncOp function = onlyFunction(module)) {
-    Summary summary;
+    PrintedAttributes printed;
+    Summary summary(printed);
     function.walk([&](Operation *op) {
       auto part = op->getAttrOfType<PartAttr>(attr::part);
       if (part && part.getValue() == Part::Update && !isa<ConstantOp>(op))
