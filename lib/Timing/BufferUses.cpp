@@ -13,6 +13,7 @@ BufferUses::BufferUses(ProgramOp program, ProgramSymbols &symbols) : symbols(sym
     for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
       numbers[buffer] = buffers.size();
       buffers.push_back(buffer);
+      slotCounts.push_back(buffer.hasSlots() ? buffer.getSlotCount() : 0);
     }
   }
   firstBuffers.push_back(buffers.size());
@@ -54,13 +55,12 @@ ArrayRef<BufferUse> BufferUses::of(Operation *action) {
   if (isNew)
     list(entry->second);
   current = entry->second;
-  for (BufferUse &use : current) {
-    BufferOp buffer = buffers[use.buffer];
-    if (!buffer.hasSlots())
-      continue;
-    use.microBatch = microBatchOf(action, buffer, symbols);
-    use.slot = use.microBatch.value_or(0) % buffer.getSlotCount();
-  }
+  std::optional<int64_t> microBatch = microBatchOf(action, BufferOp(), symbols); // whichever buffer
+  for (BufferUse &use : current)
+    if (int64_t slots = slotCounts[use.buffer]) {
+      use.microBatch = microBatch;
+      use.slot = microBatch.value_or(0) % slots;
+    }
   return current;
 }
 

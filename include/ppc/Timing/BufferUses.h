@@ -31,6 +31,7 @@ public:
 private:
   ppcrt::ProgramSymbols &symbols;
   std::vector<ppcrt::BufferOp> buffers;
+  std::vector<int64_t> slotCounts;    ///< by buffer; 0: it has none
   std::vector<uint32_t> firstBuffers; ///< by device, and one more
   DenseMap<Operation *, uint32_t> numbers;
   DenseMap<Operation *, std::vector<BufferUse>> known; ///< by routine, for loads by device; micro-batch 0

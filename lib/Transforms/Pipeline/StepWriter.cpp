@@ -26,9 +26,31 @@ std::pair<unsigned, FlatSymbolRefAttr> StepWriter::stream(const Twine &name) {
   return {number, symbol};
 }
 
+ArrayRef<Access> StepWriter::accessesOf(ActionOpInterface action) {
+  auto run = dyn_cast<RunOp>(*action);
+  if (!run) {
+    ofAction.clear();
+    action.getAccesses(symbols, ofAction);
+    return ofAction;
+  }
+  auto [entry, isNew] = ofRoutines.try_emplace(run.getRoutineAttr());
+  RoutineAccesses &routine = entry->second;
+  if (isNew) {
+    SmallVector<Access> first;
+    action.getAccesses(symbols, first);
+    routine.accesses.assign(first.begin(), first.end());
+    for (Access &access : routine.accesses)
+      routine.slotCounts.push_back(access.slot ? access.buffer.getSlotCount() : 0);
+  }
+  int64_t microBatch = run.getMicroBatch().value_or(0);
+  for (auto [access, slots] : llvm::zip_equal(routine.accesses, routine.slotCounts))
+    if (slots)
+      access.slot = microBatch % slots;
+  return routine.accesses;
+}
+
 void StepWriter::finish(ActionOpInterface action, unsigned stream) {
-  SmallVector<Access> accesses;
-  action.getAccesses(symbols, accesses);
+  ArrayRef<Access> accesses = accessesOf(action);
   SmallVector<End> needed;
   for (const Access &access : accesses) {
     auto found = uses.find({access.buffer, access.slot.value_or(0)});

@@ -34,6 +34,11 @@ private:
     std::optional<End> written;
     SmallVector<End> read; ///< since it was written
   };
+  /// What a routine touches, for any micro-batch, and the slots of each buffer (0: it has none).
+  struct RoutineAccesses {
+    SmallVector<ppcrt::Access, 0> accesses;
+    SmallVector<int64_t, 0> slotCounts;
+  };
   /// For each stream up to which place everything has ended.
   using Clock = SmallVector<int64_t>;
 
@@ -41,6 +46,8 @@ private:
   std::pair<unsigned, FlatSymbolRefAttr> stream(const Twine &name);
   /// Gives the action just made the tokens that it needs, and records what it touches.
   void finish(ppcrt::ActionOpInterface action, unsigned stream);
+  /// What `action` touches; valid until the next call.
+  ArrayRef<ppcrt::Access> accessesOf(ppcrt::ActionOpInterface action);
   Type token() { return ppcrt::TokenType::get(builder.getContext()); }
 
   ppcrt::DeviceOp device;
@@ -51,6 +58,8 @@ private:
   SmallVector<Clock> ended;                             ///< by stream: what had ended when its last action began
   SmallVector<std::vector<Clock>> past;                 ///< by stream and place: what has ended when that action has
   DenseMap<std::pair<Operation *, int64_t>, Uses> uses; ///< by buffer and slot
+  DenseMap<Attribute, RoutineAccesses> ofRoutines;      ///< by name
+  SmallVector<ppcrt::Access> ofAction;
 };
 
 } // namespace mlir::ppc
