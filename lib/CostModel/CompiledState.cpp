@@ -59,9 +59,18 @@ public:
   Summed along() const { return layout.sequenceParallel && tp > 1 ? Summed::Tensor : Summed::Data; }
 
   void norm(int64_t width) {
-    replicated({{width}});
-    if (model.norm == NormKind::LayerNorm)
+    if (model.offsetNorms) // one more than the weight is kept
+      bias([&] { replicated({{width}}); });
+    else
       replicated({{width}});
+    if (model.norm == NormKind::LayerNorm)
+      bias([&] { replicated({{width}}); });
+  }
+  /// What is added to values: backward does not read it.
+  template <typename Body> void bias(Body body) {
+    ofForwardAlone = true;
+    body();
+    ofForwardAlone = false;
   }
   void attention();
   void latentAttention();
@@ -73,14 +82,14 @@ public:
 
 private:
   void add(const CutShape &shape, bool rounded, Summed summed);
-  void addPlanned(llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor);
+  void addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor);
 
   const PricingContext &context;
   const ModelShape &model;
   const ParallelLayout &layout;
   int64_t tp;
   HeadCut cut;
-  bool narrow;
+  bool narrow, ofForwardAlone = false, endsLayer = false;
   int64_t sharing; // data-parallel ranks that share experts
 };
 
@@ -107,37 +116,46 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
       block = whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * ranks);
       isCut = true;
     }
+  GradientSums &sums = isCut && layout.zero >= 2 ? sizes.each : sizes.once;
   bool isWhole = llvm::all_of(shape, [](const CutDimension &dim) { return dim.parts == 1; });
   bool overTensor = summed == Summed::Tensor || (summed == Summed::SharedHeads && cut.group == tp);
   if (isWhole && summed != Summed::Heads && tp > 1 && layout.dataRanks() > 1 &&
       8 * whole > 4096) // below, one collective is always the cheapest
-    addPlanned(extents, isCut ? updateCut(extents, before, layout.dataRanks()) : std::nullopt, overTensor);
+    addPlanned(sums, extents, isCut ? updateCut(extents, before, layout.dataRanks()) : std::nullopt, overTensor);
   else if (summed == Summed::Tensor && tp > 1)
-    sizes.reducedOverTensor += whole;
+    sums.reducedOverTensor += whole;
   else if (summed == Summed::SharedHeads && cut.group > 1)
-    sizes.reducedOverShared += whole;
+    sums.reducedOverShared += whole;
   else if (summed == Summed::Heads && cut.heads > 1)
-    sizes.reducedOverHeads += whole;
+    sums.reducedOverHeads += whole;
   else if (isCut)
-    (ofExperts ? sizes.scatteredOfExperts : sizes.scattered) += block * ranks;
+    (ofExperts ? sums.scatteredOfExperts : sums.scattered) += block * ranks;
   else
-    (ofExperts ? sizes.reducedOfExperts : sizes.reduced) += whole;
+    (ofExperts ? sums.reducedOfExperts : sums.reduced) += whole;
   if (isCut)
     axes |= (layout.dataRanks() > sharing ? DataAxis : 0) | (sharing > 1 ? ExpertAxis : 0);
   ++sizes.tensorsCutOver[axes];
-  if (isCut && ofExperts)
-    (rounded ? sizes.gatheredRoundedOfExperts : sizes.gatheredOfExperts) += block * ranks;
-  else if (isCut)
-    (rounded ? sizes.gatheredRounded : sizes.gathered) += block * ranks;
-  sizes.parameters += rounded ? block : whole;
+  ParameterGathers &gathers = ofExperts ? sizes.gathersOfExperts : sizes.gathers;
+  bool isStoredCut = isCut && layout.zero >= 3;
+  if (isStoredCut) {
+    (rounded ? gathers.forwardRounded : gathers.forward) += block * ranks;
+    if (ofForwardAlone && !endsLayer)
+      gathers.again += block * ranks;
+    if (!ofForwardAlone)
+      (rounded ? gathers.backwardRounded : gathers.backward) += block * ranks;
+  } else if (isCut) {
+    (rounded ? gathers.rounded : gathers.updated) += block * ranks;
+  }
+  sizes.parameters += rounded || isStoredCut ? block : whole;
   sizes.states += 2 * block;
-  sizes.gradients += whole + (isCut ? block : 0);
+  sizes.gradients += isCut && layout.zero >= 2 ? block : whole + (isCut ? block : 0);
   if (rounded)
-    sizes.prepared += whole;
+    sizes.prepared += isStoredCut ? block : whole;
 }
 
 /// Tensor-parallel ranks that hold the same may share the sum of a large gradient: as the reshard planner says.
-void StateBuilder::addPlanned(llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor) {
+void StateBuilder::addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim,
+                              bool overTensor) {
   LayoutAxis grid[] = {{"data", layout.dataRanks()}, {"tp", tp}};
   Layout from, to;
   from.dims.resize(extents.size());
@@ -153,10 +171,10 @@ void StateBuilder::addPlanned(llvm::ArrayRef<int64_t> extents, std::optional<uns
     bool data = step.axes == std::vector<int>{0}, tensor = step.axes == std::vector<int>{1};
     switch (step.kind) {
     case ReshardKind::AllReduce:
-      (data ? sizes.reduced : tensor ? sizes.reducedInTensor : sizes.reducedOverTensor) += elements;
+      (data ? sums.reduced : tensor ? sums.reducedInTensor : sums.reducedOverTensor) += elements;
       break;
     case ReshardKind::ReduceScatter:
-      (data ? sizes.scattered : tensor ? sizes.scatteredInTensor : sizes.scatteredOverTensor) += elements * group;
+      (data ? sums.scattered : tensor ? sums.scatteredInTensor : sums.scatteredOverTensor) += elements * group;
       break;
     case ReshardKind::AllGather: { // what is gathered is what each had, padding included
       Layout before = step.result;
@@ -164,7 +182,7 @@ void StateBuilder::addPlanned(llvm::ArrayRef<int64_t> extents, std::optional<uns
       int64_t block = 1;
       for (int64_t extent : localShape(extents, before, grid))
         block *= extent;
-      (data ? sizes.gathered : tensor ? sizes.gatheredInTensor : sizes.gatheredOverTensor) += block * group;
+      (data ? sums.gatheredOverData : tensor ? sums.gatheredInTensor : sums.gatheredOverTensor) += block * group;
       break;
     }
     default:
@@ -187,7 +205,7 @@ void StateBuilder::attention() {
     matrix({all, {3}, {dim}, {hidden}});
   if (byPart || byHead) {
     if (model.attentionBias)
-      plain(byPart ? CutShape{{3}, all, {dim}} : CutShape{all, {3}, {dim}}, Summed::Data);
+      bias([&] { plain(byPart ? CutShape{{3}, all, {dim}} : CutShape{all, {3}, {dim}}, Summed::Data); });
   } else {
     matrix({heads, groups, {dim}, {hidden}});
     // Cut by heads too, their gradients are summed before the weights' are taken.
@@ -195,11 +213,12 @@ void StateBuilder::attention() {
     Summed keys = sumsKeysEarly(context) ? Summed::Data : summed;
     for (Summed each : {keys, summed})
       matrix({heads, {dim}, {hidden}}, each);
-    if (model.attentionBias) {
-      plain({heads, groups, {dim}}, Summed::Data);
-      for (Summed each : {keys, summed})
-        plain({heads, {dim}}, each);
-    }
+    if (model.attentionBias)
+      bias([&] {
+        plain({heads, groups, {dim}}, Summed::Data);
+        for (Summed each : {keys, summed})
+          plain({heads, {dim}}, each);
+      });
     if (model.queryKeyNorm) {
       plain({{dim}}, Summed::Tensor);
       bool keysAreWhole = cut.group > 1 && (keys == Summed::Data);
@@ -208,7 +227,7 @@ void StateBuilder::attention() {
   }
   matrix(byPart ? CutShape{heads, groups, {dim}, {hidden}} : CutShape{{hidden}, heads, groups, {dim}});
   if (model.outputBias)
-    replicated({{hidden}});
+    bias([&] { replicated({{hidden}}); });
 }
 
 void StateBuilder::latentAttention() {
@@ -233,11 +252,13 @@ void StateBuilder::feedForward(int64_t inner) {
   for (int i = 0; i < (model.gated ? 2 : 1); ++i) {
     matrix(transposed ? CutShape{{hidden}, ffn} : CutShape{ffn, {hidden}});
     if (model.ffnBias)
-      plain({ffn}, Summed::Data);
+      bias([&] { plain({ffn}, Summed::Data); });
   }
   matrix(transposed ? CutShape{ffn, {hidden}} : CutShape{{hidden}, ffn});
+  endsLayer = true; // what backward does not compute again
   if (model.ffnBias)
-    replicated({{hidden}});
+    bias([&] { replicated({{hidden}}); });
+  endsLayer = false;
 }
 
 void StateBuilder::experts() {
@@ -263,9 +284,11 @@ StateSizes mlir::ppc::compiledState(const PricingContext &context, LayerKind kin
   StateBuilder build(context);
   switch (kind) {
   case LayerKind::Embedding:
-    build.table(false);
-    if (model.position == PositionKind::Learned)
-      build.replicated({{model.maxPositions}, {model.hidden}});
+    build.bias([&] {
+      build.table(false);
+      if (model.position == PositionKind::Learned)
+        build.replicated({{model.maxPositions}, {model.hidden}});
+    });
     if (model.embeddingNorm)
       build.norm(model.hidden);
     break;
@@ -302,17 +325,26 @@ DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef
     return state;
   StateBuilder table(context);
   table.table(false);
-  if (state.hasLoss && elementBytes(context.layout.precision) < 4)
+  bool isRounded = elementBytes(context.layout.precision) < 4, cutsGradients = context.layout.zero >= 2;
+  if (state.hasLoss && isRounded)
     state.sizes.prepared += table.sizes.parameters;
+  if (state.hasLoss) { // the head's part of what is gathered before use
+    ParameterGathers &gathers = state.sizes.gathers;
+    (isRounded ? gathers.forwardRounded : gathers.forward) += table.sizes.gathers.forward;
+    (isRounded ? gathers.backwardRounded : gathers.backward) += table.sizes.gathers.forward;
+  }
   if (isFirst && state.hasLoss) {
-    state.sizes.gradients += table.sizes.parameters;
+    state.sizes.gradients += cutsGradients ? table.sizes.gradients : table.sizes.parameters;
+    state.sizes.each.add(table.sizes.each, 1);
     if (held.size() > 1) // that of each virtual stage is scattered
-      state.sizes.scattered += table.sizes.scattered;
+      state.sizes.once.scattered += table.sizes.once.scattered;
     return state;
   }
   state.tied = table.sizes.states / 2;
-  if (state.hasLoss)
+  if (state.hasLoss) { // a copy of its own
+    table.sizes.gathers.forward = table.sizes.gathers.backward = 0;
     state.sizes.add(table.sizes, 1);
+  }
   return state;
 }
 
@@ -377,24 +409,39 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   MemberSet everyone = tensor, neighbours(cut.group, 1);
   everyone.add(layout.dataRanks(), layout.tp);
   neighbours.add(layout.dataRanks(), layout.tp);
-  add(TransferKind::AllReduce, data, sizes.reduced);
-  add(TransferKind::AllReduce, everyone, sizes.reducedOverTensor);
-  add(TransferKind::AllReduce, neighbours, sizes.reducedOverShared);
   MemberSet others(cut.heads, cut.group);
   others.add(layout.dataRanks(), layout.tp);
-  add(TransferKind::AllReduce, others, sizes.reducedOverHeads);
-  add(TransferKind::AllReduce, tensor, sizes.reducedInTensor);
-  add(TransferKind::ReduceScatter, tensor, sizes.scatteredInTensor);
-  add(TransferKind::ReduceScatter, everyone, sizes.scatteredOverTensor);
-  add(TransferKind::AllGather, tensor, sizes.gatheredInTensor);
-  add(TransferKind::AllGather, everyone, sizes.gatheredOverTensor);
-  add(TransferKind::ReduceScatter, data, sizes.scattered);
-  add(TransferKind::AllGather, data, sizes.gathered);
-  add(TransferKind::AllGather, data, sizes.gatheredRounded, 1, LedgerPhase::Prepare, 16);
-  add(TransferKind::AllReduce, alike, sizes.reducedOfExperts);
-  add(TransferKind::ReduceScatter, alike, sizes.scatteredOfExperts);
-  add(TransferKind::AllGather, alike, sizes.gatheredOfExperts);
-  add(TransferKind::AllGather, alike, sizes.gatheredRoundedOfExperts, 1, LedgerPhase::Prepare, 16);
+  int64_t microBatches = layout.microBatches(context.job);
+  auto addSums = [&](const GradientSums &sums, LedgerPhase phase, int64_t calls) {
+    add(TransferKind::AllReduce, data, sums.reduced, calls, phase);
+    add(TransferKind::AllReduce, everyone, sums.reducedOverTensor, calls, phase);
+    add(TransferKind::AllReduce, neighbours, sums.reducedOverShared, calls, phase);
+    add(TransferKind::AllReduce, others, sums.reducedOverHeads, calls, phase);
+    add(TransferKind::AllReduce, tensor, sums.reducedInTensor, calls, phase);
+    add(TransferKind::ReduceScatter, tensor, sums.scatteredInTensor, calls, phase);
+    add(TransferKind::ReduceScatter, everyone, sums.scatteredOverTensor, calls, phase);
+    add(TransferKind::AllGather, tensor, sums.gatheredInTensor, calls, phase);
+    add(TransferKind::AllGather, everyone, sums.gatheredOverTensor, calls, phase);
+    add(TransferKind::ReduceScatter, data, sums.scattered, calls, phase);
+    add(TransferKind::AllGather, data, sums.gatheredOverData, calls, phase);
+    add(TransferKind::AllReduce, alike, sums.reducedOfExperts, calls, phase);
+    add(TransferKind::ReduceScatter, alike, sums.scatteredOfExperts, calls, phase);
+  };
+  addSums(sizes.once, LedgerPhase::Update, 1);
+  addSums(sizes.each, LedgerPhase::WeightGradient, microBatches);
+  auto addGathers = [&](const MemberSet &members, const ParameterGathers &gathers) {
+    auto gather = [&](double elements, int64_t calls, LedgerPhase phase, int64_t bits) {
+      add(TransferKind::AllGather, members, elements, calls, phase, bits);
+    };
+    gather(gathers.updated, 1, LedgerPhase::Update, 32);
+    gather(gathers.rounded, 1, LedgerPhase::Prepare, 16);
+    gather(gathers.forward, microBatches, LedgerPhase::Forward, 32);
+    gather(gathers.forwardRounded, microBatches, LedgerPhase::Forward, 16);
+    gather(gathers.backward, microBatches, LedgerPhase::Backward, 32);
+    gather(gathers.backwardRounded, microBatches, LedgerPhase::Backward, 16);
+  };
+  addGathers(data, sizes.gathers);
+  addGathers(alike, sizes.gathersOfExperts);
   int64_t stride = layout.dataRanks() * layout.tp;
   add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
   llvm::append_range(rows, sumsOfNumbers(context, device, state));

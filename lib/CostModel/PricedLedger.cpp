@@ -12,6 +12,7 @@ namespace {
 
 /// Layers of one kind on one device.
 struct LayersOf {
+  LayerKind kind;
   int64_t device;
   const LayerProgram &program;
   int64_t layers, recomputed; // of the former, as a whole
@@ -107,8 +108,8 @@ static void forEachLayers(const PricingContext &context, const StepDetail &detai
           !context.model.embeddingNorm && !context.model.scalesEmbedding;
       for (int kind = 0; kind < layerKinds; ++kind)
         if (cost.count[kind])
-          visit(
-              LayersOf{int64_t(device), detail.costs.programs[kind], cost.count[kind], cost.recomputed[kind], isAlone});
+          visit(LayersOf{LayerKind(kind), int64_t(device), detail.costs.programs[kind], cost.count[kind],
+                         cost.recomputed[kind], isAlone});
     }
 }
 
@@ -198,7 +199,14 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
     for (const PipelineChunk &chunk : detail.chunks[device])
       deviceOf[chunk.stage] = device;
   LayerRows layers(context, detail);
-  forEachLayers(context, detail, [&](const LayersOf &place) { layers.addTransfers(place, ledger.transfers); });
+  MemberSet data(layout.dataRanks(), layout.tp);
+  forEachLayers(context, detail, [&](const LayersOf &place) {
+    layers.addTransfers(place, ledger.transfers);
+    if (layout.zero >= 3 && place.recomputed)
+      ledger.transfers.push_back({place.device, LedgerPhase::Backward, TransferKind::AllGather, data, 32,
+                                  int64_t(compiledState(context, place.kind).gathers.again) * place.recomputed,
+                                  microBatches});
+  });
   for (const ProductRow &row : priceProducts(context, detail))
     ledger.work.push_back({row.device, row.phase, row.attention, row.product.flops() * row.product.calls * row.times});
   for (int64_t device = 0; device < layout.pp; ++device) {
@@ -209,7 +217,11 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
         message(device, LedgerPhase::Forward, deviceOf[chunk.stage + 1]);
     }
     DeviceState state = deviceState(context, chunks, detail.chunks[device]);
-    llvm::append_range(ledger.transfers, stateTransfers(context, device, state));
+    for (TransferRow &row : stateTransfers(context, device, state)) {
+      if (row.phase == LedgerPhase::WeightGradient && !detail.schedule->splitsBackward)
+        row.phase = LedgerPhase::Backward;
+      ledger.transfers.push_back(row);
+    }
     auto memory = [&](MemoryRow::Kind kind, double bytes) { ledger.memory.push_back({device, kind, int64_t(bytes)}); };
     memory(MemoryRow::Kind::Parameters, 4 * state.sizes.parameters);
     memory(MemoryRow::Kind::State, 4 * state.sizes.states);

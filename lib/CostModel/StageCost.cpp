@@ -146,12 +146,15 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   times.backwardAlone = times.backward;
   times.gather = sharded ? gather : Seconds(0);
   times.scatter = scatter;
-  Seconds forward = runTogether(device, times.forward, gathers * gather);
+  auto together = [&](Seconds compute, Seconds traffic) {
+    return context.stack.arena ? compute + traffic : runTogether(device, compute, traffic); // programs: one by one
+  };
+  Seconds forward = together(times.forward, gathers * gather);
   Seconds backwardCompute = times.backward + times.weightGradient;
   Seconds traffic = scatters * scatter;
   if (context.stack.reshardAfterForward)
     traffic += gathers * gather;
-  Seconds backward = runTogether(device, backwardCompute, traffic);
+  Seconds backward = together(backwardCompute, traffic);
   times.exchange = forward - times.forward + backward - backwardCompute;
   times.forward = forward;
   times.backward += backward - backwardCompute;

@@ -172,7 +172,12 @@ static std::vector<TransferRow> stateRows(const PricingContext &context, llvm::A
                                           llvm::ArrayRef<PipelineChunk> held, int64_t device) {
   if (!context.stack.arena || !context.isTransformer)
     return {};
-  return stateTransfers(context, device, deviceState(context, chunks, held));
+  std::vector<TransferRow> rows = stateTransfers(context, device, deviceState(context, chunks, held));
+  if (context.layout.zero >= 3 || context.reducesEveryMicroBatch()) // those of micro-batches are in the times of layers
+    llvm::erase_if(rows, [](const TransferRow &row) {
+      return row.phase != LedgerPhase::Prepare && row.phase != LedgerPhase::Update;
+    });
+  return rows;
 }
 
 /// Peak of all devices together; one that has no products in the layout's precision counts with what stands in for it.

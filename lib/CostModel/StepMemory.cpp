@@ -77,7 +77,7 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
     if (layout.zero == 1 && layout.dataRanks() > 1) // the block of the reduced gradient lies beside the whole
       memory.gradients += cut(stack.gradientBytes, true);
     if (weightBytes < 4) { // copies beside what they are rounded from; what is read as it is has none
-      memory.parameters = Bytes(weightBytes * rounded + 4 * whole);
+      memory.parameters = Bytes((weightBytes * rounded + 4 * whole) / (layout.zero >= 3 ? ranks : 1));
       memory.optimizer -= Bytes(masterBytes * (layout.zero >= 1 ? whole / ranks : whole));
     }
   }

@@ -94,6 +94,10 @@ def draw_layout(pick):
     # Of a generator of its own, so that a seed draws the rest as it did before there were cuts of the sequence.
     parts = [parts for parts in (2, 4, 7) if sequence % parts == 0 and dp * tp * pp * parts <= 16]
     layout += ["--cp", random.Random(" ".join(str(option) for option in layout + shape)).choice([1, 1, *parts])]
+    # In the same way what ZeRO-1 was stands for its levels.
+    place = layout.index("--zero") + 1
+    if layout[place]:
+        layout[place] = random.Random("zero " + " ".join(str(option) for option in layout + shape)).choice([1, 2, 3])
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
     shape += ["--epsilon", 1e-5]
     return [str(option) for option in layout], [str(option) for option in shape]

@@ -72,7 +72,7 @@ IntegerOption vp = degree(PlanKey::Vp, "; default: as many as the schedule needs
                           within(1, limits::layers));
 IntegerOption microBatch = degree(PlanKey::MicroBatch, "", within(1, limits::globalBatch));
 cl::opt<std::string> sp = choice(PlanKey::SequenceParallel, "", "on|off");
-IntegerOption zero = degree(PlanKey::Zero, "; programs run 0 and 1", within(0, 1));
+IntegerOption zero = degree(PlanKey::Zero, "", within(0, 3));
 cl::opt<std::string>
     overlap("overlap",
             cl::desc("Communication beside computation, on or off (default): gradients are reduced in buckets while "

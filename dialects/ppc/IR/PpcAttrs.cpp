@@ -6,9 +6,9 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-/// `, recompute = {...}, activations = {...}, update = [...]`, any of them, in any order, each once.
+/// `, recompute = {...}, activations = {...}, update = [...], gradients = [...]`, any of them, in any order, each once.
 static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recompute, DictionaryAttr &activations,
-                                       ArrayAttr &update, BoolAttr &overlap) {
+                                       ArrayAttr &update, BoolAttr &overlap, ArrayAttr &gradients, ArrayAttr &storage) {
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
     SMLoc loc = parser.getCurrentLocation();
@@ -19,21 +19,23 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
         return parser.emitError(loc) << "'" << name << "' is there twice";
       return parser.parseAttribute(field);
     };
-    bool isKnown = llvm::is_contained({"recompute", "activations", "update", "overlap"}, name);
+    bool isKnown = llvm::is_contained({"recompute", "activations", "update", "overlap", "gradients", "storage"}, name);
     if (!isKnown)
       return parser.emitError(loc) << "unknown field '" << name
-                                   << "', expected recompute, activations, update or overlap";
-    if (name == "recompute" ? parseOnce(recompute)
-        : name == "update"  ? parseOnce(update)
-        : name == "overlap" ? parseOnce(overlap)
-                            : parseOnce(activations))
+                                   << "', expected recompute, activations, update, overlap, gradients or storage";
+    if (name == "recompute"   ? parseOnce(recompute)
+        : name == "update"    ? parseOnce(update)
+        : name == "overlap"   ? parseOnce(overlap)
+        : name == "gradients" ? parseOnce(gradients)
+        : name == "storage"   ? parseOnce(storage)
+                              : parseOnce(activations))
       return failure();
   }
   return success();
 }
 
 static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, DictionaryAttr activations,
-                                ArrayAttr update, BoolAttr overlap) {
+                                ArrayAttr update, BoolAttr overlap, ArrayAttr gradients, ArrayAttr storage) {
   if (recompute)
     printer << ", recompute = " << recompute;
   if (activations)
@@ -42,6 +44,10 @@ static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, D
     printer << ", update = " << update;
   if (overlap)
     printer << ", overlap = " << overlap;
+  if (gradients)
+    printer << ", gradients = " << gradients;
+  if (storage)
+    printer << ", storage = " << storage;
 }
 
 #define GET_ATTRDEF_CLASSES
@@ -356,7 +362,7 @@ static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitErro
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, GridAttr grid, ArrayRef<int64_t> stages,
                                int64_t vp, StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
                                DictionaryAttr parameters, DictionaryAttr recompute, DictionaryAttr activations,
-                               ArrayAttr update, BoolAttr) {
+                               ArrayAttr update, BoolAttr, ArrayAttr gradients, ArrayAttr storage) {
   for (auto [name, role] : llvm::zip(grid.getNames(), grid.getRoles()))
     if (role == AxisRole::Stage)
       return emitError() << "grid axis " << name
@@ -388,6 +394,10 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
       return failure();
   if (update && failed(verifyAxes("the update", update)))
     return failure();
+  if (gradients && gradients != update)
+    return emitError() << "gradients are cut over " << gradients << ", expected the axes of the update";
+  if (storage && storage != gradients)
+    return emitError() << "storage is cut over " << storage << ", expected the axes of the gradients";
   for (NamedAttribute parameter : parameters)
     if (!isa<ShardingAttr>(parameter.getValue()))
       return emitError() << "parameter " << parameter.getName() << " must have a #ppc.sharding, found "
@@ -397,10 +407,10 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
 
 PlanAttr PlanAttr::withRecompute(DictionaryAttr recompute) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
-             getParameters(), recompute, getActivations(), getUpdate(), overlaps());
+             getParameters(), recompute, getActivations(), getUpdate(), overlaps(), getGradients(), getStorage());
 }
 
 PlanAttr PlanAttr::withOverlap(bool overlap) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
-             getParameters(), getRecompute(), getActivations(), getUpdate(), overlap);
+             getParameters(), getRecompute(), getActivations(), getUpdate(), overlap, getGradients(), getStorage());
 }

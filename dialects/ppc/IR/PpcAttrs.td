@@ -125,6 +125,10 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
       over these axes (sequence parallelism: `{sequence = ["tp"]}`). Read by `ppc-propagate-shardings`.
     - `update`, where there are any: axes that cut the optimizer's state and the update, each along the dimension where the smallest
       block is left, besides what cuts their parameter (ZeRO-1: `["dp"]`).
+    - `gradients`, where there are any: axes that cut the accumulated gradients in the same way, summed in each micro-batch (ZeRO-2). They
+      are those of `update`.
+    - `storage`, where there are any: axes that cut parameters in the same way until they are used, when they are gathered (ZeRO-3, FSDP).
+      They are those of `gradients`.
     - `overlap = true` where communication goes beside computation (`ppc-overlap-reductions`, `ppc-start-collectives`); without it none does.
 
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
@@ -139,7 +143,9 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                         OptionalParameter<"::mlir::DictionaryAttr">:$recompute,
                         OptionalParameter<"::mlir::DictionaryAttr">:$activations,
                         OptionalParameter<"::mlir::ArrayAttr">:$update,
-                        OptionalParameter<"::mlir::BoolAttr">:$overlap);
+                        OptionalParameter<"::mlir::BoolAttr">:$overlap,
+                        OptionalParameter<"::mlir::ArrayAttr">:$gradients,
+                        OptionalParameter<"::mlir::ArrayAttr">:$storage);
   let skipDefaultBuilders = 1;
   let builders = [AttrBuilder<(ins "::mlir::ppc::GridAttr":$grid, "::llvm::ArrayRef<int64_t>":$stages, "int64_t":$vp,
                                    "::mlir::StringAttr":$schedule, "int64_t":$micro_batches,
@@ -147,16 +153,19 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                                    CArg<"::mlir::DictionaryAttr", "{}">:$recompute,
                                    CArg<"::mlir::DictionaryAttr", "{}">:$activations,
                                    CArg<"::mlir::ArrayAttr", "{}">:$update,
-                                   CArg<"bool", "false">:$overlap), [{
+                                   CArg<"bool", "false">:$overlap,
+                                   CArg<"::mlir::ArrayAttr", "{}">:$gradients,
+                                   CArg<"::mlir::ArrayAttr", "{}">:$storage), [{
     // Nothing is said in one way.
     auto orNull = [](auto attribute) { return attribute && attribute.empty() ? decltype(attribute)() : attribute; };
     return $_get($_ctxt, grid, stages, vp, schedule, micro_batches, dimensions, parameters, orNull(recompute),
-                 orNull(activations), orNull(update), overlap ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr());
+                 orNull(activations), orNull(update), overlap ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr(),
+                 orNull(gradients), orNull(storage));
   }]>];
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` (`vp` `=` $vp^ `,`)? `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
     `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters
-    `` custom<OptionalFields>($recompute, $activations, $update, $overlap) `>`
+    `` custom<OptionalFields>($recompute, $activations, $update, $overlap, $gradients, $storage) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -11,6 +11,9 @@ DictionaryAttr activationCuts(PlanAttr plan);
 
 /// Axes; empty: the state lies like its parameter.
 ArrayAttr updateCuts(PlanAttr plan);
+/// Whether gradients, and parameters between their uses, are cut by these axes too.
+inline bool cutsGradients(PlanAttr plan) { return bool(plan.getGradients()); }
+inline bool cutsStorage(PlanAttr plan) { return bool(plan.getStorage()); }
 
 /// The strategy (`StrategyOpInterface`) of ops that need whole sequences, by name: `gather`, the one that there is,
 /// where the plan cuts the dimension "sequence" of the inputs; nothing where it does not.

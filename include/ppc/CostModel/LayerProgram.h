@@ -79,21 +79,52 @@ struct LayerOp {
   bool endsLayer = false; // backward reads nothing of it: it is not recomputed with its layer
 };
 
-/// Of compiled programs: elements of all tensors of parameters on one rank, padding included, that take part in each
-/// exchange of a step, and that are held. Sums over layers.
-struct StateSizes {
+/// Of compiled programs: elements of all tensors of parameters on one rank, padding included, whose gradients are
+/// summed over ranks in each way. Sums over layers.
+struct GradientSums {
   double reduced = 0;           // gradients summed over the data-parallel ranks
   double reducedOverTensor = 0; // over these and all tensor-parallel ranks
   double reducedOverShared = 0; // over these and the ranks that share a key-value head
   double reducedOverHeads = 0;  // over these and the ranks that do not
   double scattered = 0;         // reduce-scattered over the data-parallel ranks (ZeRO-1), all blocks
-  double gathered = 0;          // all-gathered over them, all blocks, in f32 after the update
-  double gatheredRounded = 0;   // the same, rounded, before the first micro-batch
   // Of what all tensor-parallel ranks hold alike, where they share the work: over these, and over all ranks of a stage.
   double reducedInTensor = 0, scatteredInTensor = 0, gatheredInTensor = 0;
-  double scatteredOverTensor = 0, gatheredOverTensor = 0;
-  // Of experts, over the ranks that hold the same ones.
-  double reducedOfExperts = 0, scatteredOfExperts = 0, gatheredOfExperts = 0, gatheredRoundedOfExperts = 0;
+  double scatteredOverTensor = 0, gatheredOverTensor = 0, gatheredOverData = 0;
+  double reducedOfExperts = 0, scatteredOfExperts = 0; // of experts, over the ranks that hold the same ones
+
+  GradientSums &add(const GradientSums &other, double times) {
+    for (double GradientSums::*size :
+         {&GradientSums::reduced, &GradientSums::reducedOverTensor, &GradientSums::reducedOverShared,
+          &GradientSums::reducedOverHeads, &GradientSums::scattered, &GradientSums::reducedInTensor,
+          &GradientSums::scatteredInTensor, &GradientSums::gatheredInTensor, &GradientSums::scatteredOverTensor,
+          &GradientSums::gatheredOverTensor, &GradientSums::gatheredOverData, &GradientSums::reducedOfExperts,
+          &GradientSums::scatteredOfExperts})
+      this->*size += times * (other.*size);
+    return *this;
+  }
+};
+
+/// Elements of parameters, all blocks, that are all-gathered: in f32 after the update, or rounded before the first
+/// micro-batch; with ZeRO-3 for forward and for backward of each micro-batch, in f32 and rounded. `again`: in f32, by
+/// backward where a layer is computed again, besides.
+struct ParameterGathers {
+  double updated = 0, rounded = 0;
+  double forward = 0, forwardRounded = 0, backward = 0, backwardRounded = 0, again = 0;
+
+  ParameterGathers &add(const ParameterGathers &other, double times) {
+    for (double ParameterGathers::*size :
+         {&ParameterGathers::updated, &ParameterGathers::rounded, &ParameterGathers::forward,
+          &ParameterGathers::forwardRounded, &ParameterGathers::backward, &ParameterGathers::backwardRounded,
+          &ParameterGathers::again})
+      this->*size += times * (other.*size);
+    return *this;
+  }
+};
+
+/// The same of all that is exchanged in a step, and of what is held.
+struct StateSizes {
+  GradientSums once, each;                    // after the last micro-batch; in each one (of what ZeRO-2 cuts)
+  ParameterGathers gathers, gathersOfExperts; // over the data-parallel ranks; over those that hold the same experts
   double parameters = 0, states = 0, gradients = 0; // held, in f32: gradients with their accumulators
   double prepared = 0;                              // held, rounded
 
@@ -103,26 +134,12 @@ struct StateSizes {
   StateSizes &add(const StateSizes &other, double times) {
     for (size_t axes = 0; axes < tensorsCutOver.size(); ++axes)
       tensorsCutOver[axes] += times * other.tensorsCutOver[axes];
-    for (double StateSizes::*size : {&StateSizes::reduced,
-                                     &StateSizes::reducedOverTensor,
-                                     &StateSizes::reducedOverShared,
-                                     &StateSizes::reducedOverHeads,
-                                     &StateSizes::scattered,
-                                     &StateSizes::gathered,
-                                     &StateSizes::gatheredRounded,
-                                     &StateSizes::parameters,
-                                     &StateSizes::states,
-                                     &StateSizes::gradients,
-                                     &StateSizes::prepared,
-                                     &StateSizes::reducedInTensor,
-                                     &StateSizes::scatteredInTensor,
-                                     &StateSizes::gatheredInTensor,
-                                     &StateSizes::scatteredOverTensor,
-                                     &StateSizes::gatheredOverTensor,
-                                     &StateSizes::reducedOfExperts,
-                                     &StateSizes::scatteredOfExperts,
-                                     &StateSizes::gatheredOfExperts,
-                                     &StateSizes::gatheredRoundedOfExperts})
+    once.add(other.once, times);
+    each.add(other.each, times);
+    gathers.add(other.gathers, times);
+    gathersOfExperts.add(other.gathersOfExperts, times);
+    for (double StateSizes::*size :
+         {&StateSizes::parameters, &StateSizes::states, &StateSizes::gradients, &StateSizes::prepared})
       this->*size += times * (other.*size);
     return *this;
   }

@@ -45,6 +45,10 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, Paral
   rows("activations", plan.activations, cut, "   # what lies between tensor-parallel regions");
   if (!plan.update.empty())
     out << "update: " << axes(plan.update) << "   # what cuts the optimizer's state besides\n";
+  if (!plan.gradients.empty())
+    out << "gradients: " << axes(plan.gradients) << "   # what cuts accumulated gradients so\n";
+  if (!plan.storage.empty())
+    out << "storage: " << axes(plan.storage) << "   # what cuts parameters so until they are used\n";
 }
 
 void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,

@@ -97,8 +97,14 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &layout, const PresetM
   expandRecompute(layout, model, plan);
   if (layout.sequenceParallel && layout.tp > 1)
     plan.activations.push_back({"sequence", tensor});
-  if (layout.zero && layout.dataRanks() > 1)
-    plan.update = data;
+  if (layout.dataRanks() > 1) {
+    if (layout.zero >= 1)
+      plan.update = data;
+    if (layout.zero >= 2)
+      plan.gradients = data;
+    if (layout.zero >= 3)
+      plan.storage = data;
+  }
   return plan;
 }
 
@@ -126,6 +132,8 @@ static std::map<std::string, int64_t> allParts(const PlanSections &plan) {
   for (const PlanSections::DimensionCut &cut : plan.activations)
     add("activations along '" + cut.dimension + "'", partsOf(plan, cut.axes));
   add("optimizer state", partsOf(plan, plan.update));
+  add("gradients", partsOf(plan, plan.gradients));
+  add("parameters", partsOf(plan, plan.storage));
   for (const PlanSections::Axis &axis : plan.grid)
     add("the ranks of a stage", axis.size);
   return parts;
@@ -194,7 +202,7 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   layout.vp = plan.vp;
   layout.pp = int64_t(plan.stages.size()) / plan.vp;
   layout.sequenceParallel = !plan.activations.empty() && parts("activations along 'sequence'") > 1;
-  layout.zero = parts("optimizer state") > 1;
+  layout.zero = (parts("optimizer state") > 1) + (parts("gradients") > 1) + (parts("parameters") > 1);
   layout.schedule = plan.schedule;
   if (model.globalBatch % (layout.dp * plan.microBatches))
     return llvm::createStringError(llvm::formatv("a batch of {0} is no multiple of {1} micro-batches on dp {2}",

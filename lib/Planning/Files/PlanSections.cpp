@@ -74,6 +74,10 @@ void mlir::ppc::writePlanSections(const PlanSections &plan, llvm::raw_ostream &o
   section("activations", plan.activations, cut);
   if (!plan.update.empty())
     out << "update: " << axisList(plan.update) << '\n';
+  if (!plan.gradients.empty())
+    out << "gradients: " << axisList(plan.gradients) << '\n';
+  if (!plan.storage.empty())
+    out << "storage: " << axisList(plan.storage) << '\n';
   if (plan.overlap)
     out << "overlap: on\n";
 }
@@ -94,6 +98,12 @@ public:
     readRecompute();
     readCuts("activations", plan.activations);
     plan.update = axesOf(file, "update");
+    plan.gradients = axesOf(file, "gradients");
+    if (!plan.gradients.empty() && plan.gradients != plan.update)
+      file.fail("gradients", "expected the axes of 'update:', " + axisList(plan.update) + ", or none");
+    plan.storage = axesOf(file, "storage");
+    if (!plan.storage.empty() && plan.storage != plan.gradients)
+      file.fail("storage", "expected the axes of 'gradients:', " + axisList(plan.gradients) + ", or none");
     std::string overlap = file.string("overlap", "off");
     plan.overlap = overlap == "on";
     if (!plan.overlap && overlap != "off")

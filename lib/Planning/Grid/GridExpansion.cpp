@@ -59,7 +59,7 @@ void GridExpander::Expansion::runSlices(SlicedTerms &terms, bool offloads, bool 
       const ParallelLayout &state = states[i]->layout;
       if ((state.offload == Offload::Activations) != offloads)
         continue;
-      bool matters = state.zero >= 3 || states[i]->context.reducesEveryMicroBatch();
+      bool matters = state.zero >= (request.stack.arena ? 2 : 3) || states[i]->context.reducesEveryMicroBatch();
       alike[{matters ? state.zero : 0, matters ? state.shardGroup : 0}].push_back(i);
     }
     if (!boundEntries()) {

@@ -5,7 +5,7 @@ using namespace mlir::ppc;
 
 const TargetCapabilities &mlir::ppc::hostCapabilities() {
   static constexpr Precision precisions[] = {Precision::F32, Precision::Bf16};
-  static constexpr int64_t zero[] = {0, 1};
+  static constexpr int64_t zero[] = {0, 1, 2, 3};
   static constexpr ContextKind contexts[] = {ContextKind::AllGather};
   static constexpr Offload offloads[] = {Offload::None};
   static constexpr Recompute recomputes[] = {Recompute::None, Recompute::Selective, Recompute::Full};

@@ -26,7 +26,12 @@ public:
         return function.emitOpError() << "the plan cuts parameter '" << entry.getName().getValue()
                                       << "', which the model does not have";
     setArgAttrs(function, attr::sharding, [&](unsigned number) { return shardings[number]; });
-    gatherRounded();
+    if (cutsStorage(plan))
+      gatherBeforeUse();
+    else
+      gatherRounded();
+    if (cutsGradients(plan))
+      cutGradients();
     chooseStrategies();
     gatherTokens();
     return assignStages();
@@ -46,6 +51,10 @@ private:
   FailureOr<ShardingAttr> shardingFromDimensions(unsigned number, RankedTensorType type);
   ShardingAttr cutForUpdate(RankedTensorType type, ShardingAttr sharding);
   void gatherRounded();
+  void gatherBeforeUse();
+  void gatherForUses(Value value, ShardingAttr whole);
+  void cutGradients();
+  void cutYielded(AccumulateOp accumulate, unsigned number, unsigned parameter);
   void chooseStrategies();
   void gatherTokens();
   LogicalResult assignStages();
@@ -177,6 +186,90 @@ void PlanApplier::gatherRounded() {
       copy.replaceAllUsesExcept(gather, gather);
     }
   }
+}
+
+/// A gather of `value` for each part of a layer that micro-batches use it in: what forward has gathered is gone when
+/// backward begins.
+void PlanApplier::gatherForUses(Value value, ShardingAttr whole) {
+  DenseMap<std::pair<Attribute, Attribute>, Value> gathered; // by layer and part
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : value.getUses())
+    if (isa<AccumulateOp>(use.getOwner()->getParentOp()))
+      uses.push_back(&use);
+  llvm::sort(uses, [](OpOperand *a, OpOperand *b) {
+    return a->getOwner() != b->getOwner() && a->getOwner()->isBeforeInBlock(b->getOwner());
+  });
+  for (OpOperand *use : uses) {
+    Operation *user = use->getOwner();
+    Value &copy = gathered[{user->getAttr(attr::layer), user->getAttr(attr::part)}];
+    if (!copy) {
+      OpBuilder builder(user);
+      auto gather = ReshardOp::create(builder, user->getLoc(), value.getType(), value, whole);
+      for (StringRef name : {attr::layer, attr::part})
+        if (Attribute own = user->getAttr(name))
+          gather->setAttr(name, own);
+      copy = gather;
+    }
+    use->set(copy);
+  }
+}
+
+/// Parameters are kept cut, and gathered where micro-batches use them: what products read, which is rounded block by
+/// block before, has half the bytes.
+void PlanApplier::gatherBeforeUse() {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    if (!function.getArgAttr(number, attr::parameter))
+      continue;
+    auto whole = function.getArgAttrOfType<ShardingAttr>(number, attr::sharding);
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (int64_t(whole.getDims().size()) != type.getRank())
+      continue;
+    ShardingAttr cut = cutForUpdate(type, whole);
+    if (cut == whole)
+      continue;
+    function.setArgAttr(number, attr::sharding, cut);
+    for (Operation *user : llvm::to_vector(argument.getUsers()))
+      if (isa<ConvertOp>(user) && user->getBlock() == &function.front())
+        gatherForUses(user->getResult(0), whole);
+    gatherForUses(argument, whole);
+  }
+}
+
+/// What micro-batches yield as the gradient of a parameter is cut as its state is, before it is accumulated.
+void PlanApplier::cutGradients() {
+  function.walk([&](AdamwOp adamw) {
+    auto parameter = dyn_cast<BlockArgument>(adamw.getParameter());
+    if (!parameter)
+      return;
+    SmallVector<Value> pending{adamw.getGradient()}; // sums of several uses of a parameter, scaled
+    while (!pending.empty()) {
+      Value gradient = pending.pop_back_val();
+      Operation *op = gradient.getDefiningOp();
+      if (auto accumulate = dyn_cast_if_present<AccumulateOp>(op))
+        cutYielded(accumulate, cast<OpResult>(gradient).getResultNumber(), parameter.getArgNumber());
+      else if (op)
+        llvm::copy_if(op->getOperands(), std::back_inserter(pending),
+                      [&](Value operand) { return operand.getType() == gradient.getType(); });
+    }
+  });
+}
+
+void PlanApplier::cutYielded(AccumulateOp accumulate, unsigned number, unsigned parameter) {
+  auto type = cast<RankedTensorType>(function.getArgument(parameter).getType());
+  auto sharding = cast<ShardingAttr>(shardings[parameter]);
+  ShardingAttr cut = cutForUpdate(type, sharding);
+  Operation *yield = accumulate.getBody().front().getTerminator();
+  Value gradient = yield->getOperand(number);
+  Operation *producer = gradient.getDefiningOp();
+  if (cut == sharding || !producer || isa<ReshardOp>(producer))
+    return;
+  OpBuilder builder(producer->getContext());
+  builder.setInsertionPointAfter(producer);
+  auto scatter = ReshardOp::create(builder, producer->getLoc(), gradient.getType(), gradient, cut);
+  scatter->setDiscardableAttrs(producer->getDiscardableAttrDictionary());
+  scatter->setAttr(attr::part, PartAttr::get(builder.getContext(), Part::WeightGradient));
+  yield->setOperand(number, scatter);
 }
 
 /// Where inputs are cut along the sequence, ops that can share one with others are told how.

@@ -8,6 +8,7 @@
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Support/Limits.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InterleavedRange.h"
 
 namespace mlir::ppc {
 namespace {
@@ -85,8 +86,8 @@ LogicalResult PlanBuilder::checkDegrees() {
     if (value < 1)
       return module.emitError() << name << " is " << value << ", expected at least 1";
   if (!llvm::is_contained(target.zero, zero))
-    return module.emitError() << "zero is " << zero
-                              << ": compiled programs can cut the optimizer's state (1) or nothing (0)";
+    return module.emitError() << "zero is " << zero << ": programs of this target run levels "
+                              << llvm::formatv("{0}", llvm::interleaved(target.zero)).str();
   int64_t sequence = logicalDimension(module, "sequence");
   if (sequenceParallel && tp > 1 && !sequence)
     return module.emitError(

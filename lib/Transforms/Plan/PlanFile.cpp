@@ -161,7 +161,8 @@ PlanAttr planAttr(const PlanSections &plan, function_ref<InFlightDiagnostic()> e
   return PlanAttr::getChecked(emitError, context, grid, ArrayRef<int64_t>(plan.stages), plan.vp,
                               builder.getStringAttr(plan.schedule), plan.microBatches, dictionary(plan.dimensions),
                               parameters.getDictionary(context), recompute.getDictionary(context),
-                              dictionary(plan.activations), axesAttr(builder, plan.update), plan.overlap);
+                              dictionary(plan.activations), axesAttr(builder, plan.update), plan.overlap,
+                              axesAttr(builder, plan.gradients), axesAttr(builder, plan.storage));
 }
 
 FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target) {
@@ -221,6 +222,10 @@ PlanSections planSections(PlanAttr plan) {
   text.dimensions = cutsOf(plan.getDimensions());
   text.activations = cutsOf(activationCuts(plan));
   text.update = namesOf(updateCuts(plan));
+  if (plan.getGradients())
+    text.gradients = namesOf(plan.getGradients());
+  if (plan.getStorage())
+    text.storage = namesOf(plan.getStorage());
   text.overlap = plan.overlaps();
   for (NamedAttribute parameter : plan.getParameters()) {
     PlanSections::ParameterCut &cut = text.parameters.emplace_back();

@@ -56,6 +56,12 @@ LogicalResult ShardingPropagation::readBody() {
   WalkResult walk = function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value result : op->getResults())
       axesOf[result].resize(rankOf(result));
+    if (auto reshard = dyn_cast<ReshardOp>(op)) { // made before: what is gathered of a parameter speaks as it would
+      for (auto [dim, axes] : llvm::enumerate(reshard.getTo().getDims()))
+        axesOf[reshard.getY()][dim] = severalDevices(axes);
+      closed.insert(reshard.getY());
+      same.emplace_back(reshard.getX(), reshard.getY());
+    }
     if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
       for (Value argument : accumulate.getBody().getArguments())
         axesOf[argument].resize(rankOf(argument));

@@ -22,7 +22,7 @@
 // RUN: not ppc-opt %s --ppc-make-plan="dp=2 ep=2" 2>&1 | FileCheck %s --check-prefix=EXPERTS-NONE
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="tp=9 sp" 2>&1 | FileCheck %s --check-prefix=SHORT
 // RUN: not ppc-opt %s --ppc-make-plan="tp=2 sp" 2>&1 | FileCheck %s --check-prefix=NAMELESS
-// RUN: not ppc-opt %s --ppc-make-plan="zero=2" 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not ppc-opt %s --ppc-make-plan="zero=4" 2>&1 | FileCheck %s --check-prefix=ZERO
 
 // Three kv heads of two query heads each: tp 3 cuts kv heads, tp 2 groups, tp 6 both, tp 5 neither and pads.
 
@@ -57,7 +57,7 @@
 // EXPERTS-NONE: error: ep is 2, but no argument has a dimension called "experts" in ppc.dims
 // SHORT: error: sequence parallelism cannot cut sequences of 8 tokens over tp 9
 // NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which sequence parallelism cuts
-// ZERO: error: zero is 2: compiled programs can cut the optimizer's state (1) or nothing (0)
+// ZERO: error: zero is 4: programs of this target run levels 0, 1, 2, 3
 
 func.func @loss(%x: tensor<8x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]},
                 %q: tensor<3x2x4x8xf32> {ppc.parameter = "q", ppc.dims = ["kv_heads", "head_group", "head_dim", "hidden"]},

@@ -94,8 +94,15 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   text = textOf(layout);
   EXPECT_NE(text.find("activations: { sequence: [ tp0, tp1 ] }"), std::string::npos) << text;
   EXPECT_NE(text.find("update: [ dp ]"), std::string::npos) << text;
-  layout.zero = 2;
-  EXPECT_EQ(lackedBy(defaultTarget(), layout), "gradients or parameters cut over data-parallel ranks (zero 2)");
+  EXPECT_EQ(text.find("gradients"), std::string::npos) << text;
+  layout.zero = 3;
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "");
+  text = textOf(layout);
+  EXPECT_NE(text.find("update: [ dp ]"), std::string::npos) << text;
+  EXPECT_NE(text.find("gradients: [ dp ]"), std::string::npos) << text;
+  EXPECT_NE(text.find("storage: [ dp ]"), std::string::npos) << text;
+  layout.offload = Offload::Optimizer;
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "offload (offload optimizer)");
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
 }
 

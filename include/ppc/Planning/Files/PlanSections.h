@@ -12,6 +12,8 @@
 //   recompute: { 1-8: full }    # layers: none, selective, full, or names of ops with commas between
 //   activations: { sequence: [ tp ] }
 //   update: [ dp ]
+//   gradients: [ dp ]
+//   storage: [ dp ]
 //   overlap: on                 # communication beside computation: on, or off (where it is not said)
 //
 // Other sections of a file are `layout:` (LayoutFile.h) and `ops:` (ChainPlanFile.h).
@@ -55,6 +57,8 @@ struct PlanSections {
   std::vector<ParameterCut> parameters;
   std::vector<RecomputedLayers> recompute;
   Axes update;
+  Axes gradients; // none, or those of the update
+  Axes storage;   // none, or those of the gradients
   bool overlap = false;
 };
 
