@@ -154,11 +154,13 @@ private:
       more.refuse = request.refuse;
       more.threads = request.threads;
       SearchEngine search(more);
-      BoundedSpace bounded = search.bound(more.constraints, larger.groups.front().count);
-      // Looking through a whole space where nothing fits takes longer than finding what needs least.
-      if (std::optional<Candidate> least = search.findLeastMemory(bounded); !least || least->memory > limit.value)
+      const int64_t count = larger.groups.front().count;
+      // Looking through a whole space where nothing fits takes longer than finding what needs least; times are priced
+      // only where something fits.
+      std::optional<Candidate> least = search.findLeastMemory(search.enumerate(more.constraints, count));
+      if (!least || least->memory > limit.value)
         continue;
-      SearchOutcome outcome = search.search(bounded, limit, 1);
+      SearchOutcome outcome = search.search(search.bound(more.constraints, count), limit, 1);
       if (outcome.best().empty())
         continue;
       if (llvm::Expected<Plan> plan = pricePlan(more, outcome.best().front().layout))

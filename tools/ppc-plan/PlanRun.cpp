@@ -201,7 +201,7 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
 
 /// "120 grids done, 300 left, best step 1.2 s"
 static std::string progressText(const SearchProgress &progress) {
-  std::string text = llvm::formatv("{0} grids done, {1} left", progress.done, progress.left);
+  std::string text = llvm::formatv("{0} grids done, {1} left", progress.allDone, progress.left);
   if (progress.best.value > 0)
     text += ", best step " + toString(progress.best);
   return text;

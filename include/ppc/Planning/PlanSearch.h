@@ -29,8 +29,9 @@ namespace mlir::ppc {
 /// How far a search is.
 struct SearchProgress {
   llvm::StringRef stage;      // "bounds", "plans", "alternatives", "frontier"
-  int64_t done = 0, left = 0; // grids
-  Seconds best;               // step of the best plan so far; 0: none
+  int64_t done = 0, left = 0; // grids of this stage
+  Seconds best;               // shortest step found so far, in all stages; never grows. 0: none
+  int64_t allDone = 0;        // grids of all stages; never shrinks
 };
 
 struct PlanRequest {

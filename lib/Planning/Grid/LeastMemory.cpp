@@ -51,7 +51,10 @@ void GridExpander::Expansion::findLeastMemory(Candidate &best) {
         if (space.constraints.stageRecomputedLayers.size() == cut.size())
           state->layout.stageRecomputedLayers = space.constraints.stageRecomputedLayers;
         std::vector<ChunkCost> chunks = priceChunks(state->context, prices, cut, entry.schedule.splitBackward);
-        const PipelineProgram *program = programFor(entry, chunks);
+        // What devices keep needs no order of actions, unless the order follows the durations.
+        const PipelineProgram *program = isFitted(entry)
+                                             ? programFor(entry, chunks)
+                                             : expander.schedules.loads(*entry.schedule.kind, entry.schedule.shape);
         if (!program)
           continue;
         double peak = 0;

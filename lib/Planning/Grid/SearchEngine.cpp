@@ -35,8 +35,15 @@ PipelineTimer::Compiled SearchEngine::compiled() {
       [this](const PipelineScheduleKind &kind, const PipelineShape &shape) { return schedules.compile(kind, shape); };
 }
 
-BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t devices) {
+BoundedSpace SearchEngine::enumerate(const PlanConstraints &constraints, int64_t devices) const {
   BoundedSpace result{std::make_shared<PlanSpace>(request, constraints, devices), {}};
+  for (const PlanGrid &grid : result.space->grids)
+    result.grids.push_back({0, grid});
+  return result;
+}
+
+BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t devices) {
+  BoundedSpace result = enumerate(constraints, devices);
   const PlanSpace &space = *result.space;
   std::vector<const PlanGrid *> first(space.keys.size(), nullptr);
   for (const PlanGrid &grid : space.grids)
@@ -48,10 +55,9 @@ BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t dev
     for (size_t key = part * batch; key < std::min(bounds.size(), (part + 1) * batch); ++key)
       bounds[key] = expander.boundKey(space, *first[key]);
   });
-  report("bounds", int64_t(bounds.size()), 0, 0);
-  for (const PlanGrid &grid : space.grids)
-    result.grids.push_back(
-        {GridExpander::boundGrid(request, bounds[grid.key], grid, space.keys[grid.key].microBatch), grid});
+  report("bounds", int64_t(bounds.size()), int64_t(bounds.size()), 0, std::numeric_limits<double>::infinity());
+  for (auto &[bound, grid] : result.grids)
+    bound = GridExpander::boundGrid(request, bounds[grid.key], grid, space.keys[grid.key].microBatch);
   llvm::sort(result.grids, [](const auto &a, const auto &b) {
     return std::tie(a.first, a.second.key, a.second.dp, a.second.pp) <
            std::tie(b.first, b.second.key, b.second.dp, b.second.pp);
@@ -80,14 +86,17 @@ BoundedSpace SearchEngine::restrict(const BoundedSpace &whole, const PlanConstra
   return result;
 }
 
-void SearchEngine::report(llvm::StringRef stage, int64_t done, int64_t left, double best) {
+void SearchEngine::report(llvm::StringRef stage, int64_t done, int64_t more, int64_t left, double best) {
+  allDone += more;
+  bestReported = std::min(bestReported, best);
   if (!request.progress)
     return;
   auto now = std::chrono::steady_clock::now();
   if (now - reported < std::chrono::milliseconds(10))
     return;
   reported = now;
-  request.progress({stage, done, left, Seconds(best < std::numeric_limits<double>::infinity() ? best : 0)});
+  request.progress(
+      {stage, done, left, Seconds(bestReported < std::numeric_limits<double>::infinity() ? bestReported : 0), allDone});
 }
 
 SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, size_t capacity) {
@@ -188,7 +197,8 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
         chosen.push_back({open.top().second, refined.bounds[open.top().second].slices});
     runChosen(&GridExpander::expand);
     outcome.expanded += int64_t(chosen.size());
-    report(stage, outcome.expanded, int64_t(open.size()), found.targets.front().found.cutoff());
+    report(stage, outcome.expanded, int64_t(chosen.size()), int64_t(open.size()),
+           outcome.best().empty() ? std::numeric_limits<double>::infinity() : outcome.best().front().time);
     // The first few decide how much is left to do.
     wave = outcome.expanded < 12 ? 4 : std::min<size_t>(2 * wave, 64);
   }

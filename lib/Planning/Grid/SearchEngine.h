@@ -29,6 +29,8 @@ class SearchEngine {
 public:
   explicit SearchEngine(const PlanRequest &request);
 
+  /// The grids of a space in any order, with 0 for bounds: enough for findLeastMemory.
+  BoundedSpace enumerate(const PlanConstraints &constraints, int64_t devices) const;
   /// Prices every grid's bound.
   BoundedSpace bound(const PlanConstraints &constraints, int64_t devices);
   /// The grids of `whole` that tighter constraints leave.
@@ -51,7 +53,8 @@ public:
   PipelineTimer::Compiled compiled();
 
 private:
-  void report(llvm::StringRef stage, int64_t done, int64_t left, double best);
+  /// `done`: of the stage; `more`: done since the last report or search.
+  void report(llvm::StringRef stage, int64_t done, int64_t more, int64_t left, double best);
 
   /// What memory makes of the bounds of a space's grids, for searches that follow: by number of the grid.
   struct RefinedBounds {
@@ -63,6 +66,8 @@ private:
   const PlanRequest &request;
   RefinedBounds refined;
   std::chrono::steady_clock::time_point reported; // when progress last was
+  int64_t allDone = 0;                            // grids, over all stages
+  double bestReported = std::numeric_limits<double>::infinity();
   ScheduleCache schedules;
   llvm::DefaultThreadPool pool;
   std::vector<std::unique_ptr<GridExpander>> workers;

@@ -338,7 +338,7 @@ void GroupSearch::searchTogether() {
       taken += int64_t(nodes.size());
       if (request.progress && taken / 64 != (taken - int64_t(nodes.size())) / 64)
         request.progress({"plans", taken, int64_t(open.size()),
-                          result.plans.empty() ? Seconds(0) : result.plans.front().cost.stepTime});
+                          result.plans.empty() ? Seconds(0) : result.plans.front().cost.stepTime, taken});
       continue;
     }
     const GridWork &work = workOf(node.grid, node.recompute);

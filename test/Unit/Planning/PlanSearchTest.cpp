@@ -406,6 +406,29 @@ TEST(PlanSearch, UsesFewerDevicesWhereThatIsFaster) {
   EXPECT_GT(fewer, 4);
 }
 
+TEST(PlanSearch, ProgressOnlyGoesForward) {
+  ModelShape model = llamaShape(32);
+  Cluster cluster = llvm::cantFail(findCluster("dgx-h100:8"));
+  Stack stack = llvm::cantFail(findStack("ppc"));
+  PlanRequest request{model, {8192, 128}, cluster, stack};
+  request.frontier = request.fewerDevices = true;
+  std::vector<SearchProgress> reports;
+  std::vector<std::string> stages;
+  request.progress = [&](const SearchProgress &progress) {
+    reports.push_back(progress);
+    stages.push_back(progress.stage.str());
+  };
+  PlanSearchResult result = llvm::cantFail(searchPlan(request));
+  ASSERT_FALSE(result.plans.empty());
+  ASSERT_GT(reports.size(), 2u);
+  EXPECT_NE(stages.back(), "plans"); // several searches were reported
+  for (size_t i = 1; i < reports.size(); ++i) {
+    EXPECT_GE(reports[i].allDone, reports[i - 1].allDone) << stages[i] << " after " << stages[i - 1];
+    if (reports[i - 1].best.value > 0)
+      EXPECT_LE(reports[i].best.value, reports[i - 1].best.value) << stages[i] << " after " << stages[i - 1];
+  }
+}
+
 TEST(PlanSearch, IsTheSameForAnyNumberOfThreads) {
   RandomProblems random(7);
   for (int i = 0; i < 5; ++i) {
