@@ -224,8 +224,9 @@ Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEng
               largestPart(plan->cost.stages[result.stage].memory), toString(plan->layout))
               .str();
       result.closest = std::move(*plan);
-    } else {
-      llvm::consumeError(plan.takeError());
+    } else { // what memory was looked at for cannot be laid out at all
+      result.limit = Infeasibility::Limit::Shape;
+      result.reason = llvm::toString(plan.takeError());
     }
   } else if (outcome.counts.refused) {
     result.limit = Infeasibility::Limit::Capability;
