@@ -96,15 +96,25 @@ Flight findFlight(Operation *op, const Transfer &transfer) {
   return flight;
 }
 
+/// Whether a group joins devices of the pipeline. Their code differs, and with it what there is to run beside a
+/// collective; a collective that one of them starts and another waits for at its place is not the same one to the
+/// program's order.
+bool joinsDevices(ppcrt::GroupOp group) {
+  return !group || !group.getAxesAttr() ||
+         llvm::any_of(group.getAxesAttr(), [](Attribute axis) { return cast<StringAttr>(axis).getValue() == "pp"; });
+}
+
 struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPass> {
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
       int64_t own = 0, work = 0;
       for (Operation &op : llvm::make_early_inc_range(function.front()))
         if (std::optional<Transfer> transfer = transferOf(&op))
-          if (Flight flight = findFlight(&op, *transfer); flight.work) {
+          if (Flight flight = findFlight(&op, *transfer);
+              flight.work && !joinsDevices(symbols.lookup<ppcrt::GroupOp>(transfer->group.getAttr()))) {
             start(&op, *transfer, flight);
             ++own;
             work += flight.work;
