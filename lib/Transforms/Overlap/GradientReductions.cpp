@@ -20,13 +20,10 @@ static llvm::SmallDenseSet<Attribute> axesOfMicroBatches(DeviceOp device, const 
   return used;
 }
 
-/// Whether blocks along `dim` are runs of elements, all of one size.
+/// Whether blocks are of dimension 0, all of one size: runs of elements, as actions scatter them.
 static bool areRuns(ppc::ReduceScatterOp op) {
   auto whole = cast<RankedTensorType>(op.getX().getType()), block = cast<RankedTensorType>(op.getY().getType());
-  int64_t dim = op.getDim(), rows = 1;
-  for (int64_t size : whole.getShape().take_front(dim))
-    rows *= size;
-  return rows == 1 && whole.getDimSize(dim) % block.getDimSize(dim) == 0;
+  return op.getDim() == 0 && whole.getDimSize(0) % block.getDimSize(0) == 0;
 }
 
 SmallVector<GradientReduction> findReductions(RoutineOp update, func::FuncOp code, const SymbolTable &functions) {
