@@ -41,7 +41,7 @@ VALUES = {
     "ppc-bench roofline": set(),
     "ppc-opt": set(),
     "program": set("--data-format --order --eval-every --eval-batches --steps --lr --min-lr --warmup --seed --weight-type --weight-file-bytes "
-                   "--checkpoint-every --checkpoint-keep --on-not-finite --transport --print-every --slow-rank --slow-rank-after --threads --launches".split()),
+                   "--checkpoint-every --checkpoint-keep --on-not-finite --transport --print-every --slow-rank --slow-rank-after --threads --launches --store --join-timeout --hang-timeout".split()),
 }
 # ppc-opt has hundreds of options of LLVM, most of them for code that it never runs: those of MLIR and ours that name files.
 FILE_OPTIONS_ALONE = {"ppc-opt": r"^(-o|--(irdl-file|load-.*-plugin|.*-actions-to|mlir-.*(reproducer|dir)|remarks-output-file))$"}
