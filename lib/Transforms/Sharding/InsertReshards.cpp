@@ -32,7 +32,7 @@ private:
   LogicalResult rewriteOperand(OpOperand &operand, ShardingAttr dims);
   LogicalResult regroup(SumOp sum);
   FailureOr<Value> convert(Value value, ShardingAttr needed, Operation *user);
-  Value repeatConstant(ConstantOp constant, ShardingAttr needed, Operation *user);
+  Value repeat(Operation *op, ShardingAttr needed);
   bool isGatheredAgain(Value value, ShardingAttr sharding, Operation *user);
   void annotate(Operation *op);
 
@@ -171,11 +171,19 @@ LogicalResult ReshardInserter::regroup(SumOp sum) {
   return success();
 }
 
-// A constant is cheaper to write again than to move.
-Value ReshardInserter::repeatConstant(ConstantOp constant, ShardingAttr needed, Operation *user) {
-  OpBuilder builder(constant);
-  builder.setInsertionPointAfter(constant);
-  Operation *copy = builder.clone(*constant);
+/// A constant, or a number in all elements.
+static bool isWrittenAgain(Operation *op) {
+  auto broadcast = dyn_cast_if_present<BroadcastOp>(op);
+  bool isNumber = broadcast && tensorType(broadcast.getX()).getRank() == 0;
+  return (isNumber || isa_and_present<ConstantOp>(op)) && !OpSharding::uncut(op).rule.factors.empty();
+}
+
+// What is cheaper to write again than to move; and a block of equal elements that is cut unevenly has them in its
+// padding, where a slice has not.
+Value ReshardInserter::repeat(Operation *op, ShardingAttr needed) {
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  Operation *copy = builder.clone(*op);
   OpSharding sharding = OpSharding::uncut(copy);
   for (auto [dim, axes] : llvm::enumerate(needed.getDims()))
     sharding.axes[sharding.rule.results[0][dim].front()] = toAxisList(axes);
@@ -230,9 +238,8 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
   }
   if (!best)
     return user->emitOpError() << "needs " << needed << ", which cannot be made of " << shardings[value];
-  auto constant = value.getDefiningOp<ConstantOp>();
-  if (constant && !OpSharding::uncut(constant).rule.factors.empty()) {
-    Value copy = repeatConstant(constant, needed, user);
+  if (isWrittenAgain(value.getDefiningOp()) && !needed.isPartial() && !shardings[value].isPartial()) {
+    Value copy = repeat(value.getDefiningOp(), needed);
     forms.push_back({copy, needed});
     return copy;
   }
