@@ -230,8 +230,11 @@ Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEng
     }
   } else if (outcome.counts.refused) {
     result.limit = Infeasibility::Limit::Capability;
-    std::string part = request.refuse(bounded.space->layoutOf(bounded.grids.front().second));
-    result.reason = "no layout can be run" + (part.empty() ? "" : ": " + part);
+    ParallelLayout first = bounded.space->layoutOf(bounded.grids.front().second);
+    std::string part = request.refuse(first);
+    result.reason = "no layout can be run on cluster " + request.cluster.name;
+    if (!part.empty())
+      result.reason += "; the first one tried, " + toString(first) + ", has " + part;
   } else {
     result.limit = Infeasibility::Limit::Shape;
     result.reason = explainSchedules(request, bounded);

@@ -41,7 +41,7 @@ Metrics::Metrics(const Manifest &manifest, const Options &options, LineFile log,
   previous.groupBytes.resize(manifest.groups.size());
 }
 
-void Metrics::report(const StepReport &report, const Traffic &traffic) {
+void Metrics::report(const StepReport &report, const Traffic &traffic, double at) {
   bool isFirst = reported++ == 0 || report.prepares;
   counted += !isFirst;
   (isFirst ? firstWaited : otherWaited) += traffic.waitedSeconds - previous.waitedSeconds;
@@ -57,8 +57,8 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
   if (options.quiet)
     return;
   bool print = reported == 1 || report.evaluated || report.step == options.steps || report.step % printEvery == 0;
-  silent += report.seconds;
-  print |= !options.printEvery && silent >= mlir::ppc::limits::silentSeconds; // many steps by 50 may be long
+  // Many steps by 50 may be long, and so may be what comes between steps: evaluations, checkpoints.
+  print |= !options.printEvery && at - lastPrinted >= mlir::ppc::limits::silentSeconds;
   if (progress && print)
     std::fprintf(stderr, "\r\033[K");
   if (print) {
@@ -70,7 +70,7 @@ void Metrics::report(const StepReport &report, const Traffic &traffic) {
       std::printf(" eval_loss %.7g", report.evalLoss);
     std::printf("\n");
     std::fflush(stdout);
-    silent = 0;
+    lastPrinted = at;
   }
   if (progress)
     drawProgress(report.step, report.loss);

@@ -34,7 +34,8 @@ public:
   // `peakRate`: of all ranks, in FLOP/s, see PeakRate.h; 0: not measured.
   Metrics(const Manifest &manifest, const Options &options, LineFile log, LineFile losses, double peakRate);
 
-  void report(const StepReport &report, const Traffic &traffic);
+  // `at`: when the step and what belongs to it ended, in seconds of now().
+  void report(const StepReport &report, const Traffic &traffic, double at);
   // The closing lines: speed over all steps but the first, which prepares kernels.
   void summarize(const StepReport &last);
 
@@ -60,7 +61,7 @@ private:
   double firstSeconds = 0, otherSeconds = 0;
   double firstWaited = 0, otherWaited = 0; // for communication, in these
   double lastDrawing = 0;
-  double silent = 0; // seconds of steps since a line was printed
+  double lastPrinted = 0; // in seconds of now()
   bool warned = false;
   Traffic previous;
 };

@@ -186,7 +186,7 @@ void Training::run(Transport &transport, DeviceMemory &memory, RoutineCode &code
     if (report.measured)
       measureMemory(transport, memory, report);
     if (metrics)
-      metrics->report(report, context.traffic);
+      metrics->report(report, context.traffic, now());
     checkpoints.afterStep(transport, memory, step);
   }
   if (profile)

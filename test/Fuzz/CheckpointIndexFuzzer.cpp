@@ -1,5 +1,6 @@
 // checkpoint.json: an index that can be written and read again, or InputError. Each input is read as it is and with its
 // checksum put right.
+#include "Subject.h"
 #include "runtime/core/Checkpoint.h"
 #include "runtime/core/Checksum.h"
 #include "runtime/core/Error.h"
@@ -11,7 +12,7 @@
 
 using nlohmann::json;
 
-static void check(std::string_view text) {
+static void checkIndex(std::string_view text) {
   try {
     std::string written = ppcrt::writeCheckpointIndex(ppcrt::parseCheckpointIndex(text, "file"));
     if (ppcrt::writeCheckpointIndex(ppcrt::parseCheckpointIndex(written, "again")) != written)
@@ -20,15 +21,15 @@ static void check(std::string_view text) {
   }
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+PPC_FUZZ_SUBJECT(CheckpointIndex) {
   std::string_view text(reinterpret_cast<const char *>(data), size);
-  check(text);
+  checkIndex(text);
   json document = json::parse(text, nullptr, false);
   if (!document.is_object())
     return 0;
   document.erase("checksum");
   std::string plain = document.dump(-1, ' ', false, json::error_handler_t::replace);
   document["checksum"] = ppcrt::crc32c(plain.data(), plain.size());
-  check(document.dump(-1, ' ', false, json::error_handler_t::replace));
+  checkIndex(document.dump(-1, ' ', false, json::error_handler_t::replace));
   return 0;
 }

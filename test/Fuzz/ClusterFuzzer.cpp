@@ -1,4 +1,5 @@
 // A cluster file: a cluster that can be written and read again, or an error with its place.
+#include "Subject.h"
 #include "ppc/Cluster/Cluster.h"
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 using namespace mlir::ppc;
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+PPC_FUZZ_SUBJECT(Cluster) {
   llvm::Expected<Cluster> cluster = parseCluster("file", llvm::StringRef(reinterpret_cast<const char *>(data), size));
   if (!cluster) {
     if (llvm::toString(cluster.takeError()).rfind("file:", 0) != 0)

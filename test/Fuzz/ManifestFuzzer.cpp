@@ -1,11 +1,12 @@
 // The JSON inside a program: a manifest that keeps its promises, or InputError.
+#include "Subject.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Manifest.h"
 
 #include <cstdint>
 #include <cstdlib>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+PPC_FUZZ_SUBJECT(Manifest) {
   try {
     ppcrt::Manifest manifest = ppcrt::parseManifest({reinterpret_cast<const char *>(data), size});
     for (const ppcrt::Device &device : manifest.devices) {
@@ -17,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
           list->forEach([&](int64_t place, const ppcrt::Action &action, int64_t microBatch) {
             if (microBatch < -1 || microBatch >= manifest.microBatches)
               std::abort();
-            for (int64_t distance : action.after)
-              if (distance < 1 || distance > place)
+            for (const ppcrt::Dependence &after : action.after)
+              if (after.distance < 1 || after.distance > place || after.token < ppcrt::Dependence::end)
                 std::abort();
           });
     }

@@ -1,4 +1,5 @@
 // config.json of a model: a shape whose parameters and operations can be counted, or an error that names the file.
+#include "Subject.h"
 #include "ppc/Model/ModelConfig.h"
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 using namespace mlir::ppc;
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+PPC_FUZZ_SUBJECT(ModelConfig) {
   llvm::Expected<ModelConfig> config =
       parseModelConfig("file", llvm::StringRef(reinterpret_cast<const char *>(data), size));
   if (!config) {

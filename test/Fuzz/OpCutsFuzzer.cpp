@@ -1,5 +1,6 @@
 // The section `ops:` of a plan file: cuts that are read back as they were written, or an error that names the file.
 #include "../Unit/Planning/TemplateModels.h"
+#include "Subject.h"
 #include "ppc/Planning/Files/ChainPlanFile.h"
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 using namespace mlir::ppc;
 
 /// Layers of one kind, and of several.
-static ChainModel chain(bool dense) {
+static ChainModel cutChain(bool dense) {
   ChainModel model;
   model.name = "model";
   model.chain = dense ? test::denseChain({/*layers=*/3, /*hidden=*/16, /*ffn=*/24, /*heads=*/4, /*kvHeads=*/2,
@@ -17,8 +18,8 @@ static ChainModel chain(bool dense) {
   return model;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const ChainModel models[] = {chain(false), chain(true)};
+PPC_FUZZ_SUBJECT(OpCuts) {
+  static const ChainModel models[] = {cutChain(false), cutChain(true)};
   for (const ChainModel &model : models) {
     auto cuts = parseOpCuts("file", llvm::StringRef(reinterpret_cast<const char *>(data), size), model);
     if (!cuts) {

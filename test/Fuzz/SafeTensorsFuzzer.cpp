@@ -1,4 +1,5 @@
 // The header of a safetensors file, and what checkpoints keep in it: tensors that lie within the file, or InputError.
+#include "Subject.h"
 #include "runtime/core/Checkpoint.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/SafeTensors.h"
@@ -6,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+PPC_FUZZ_SUBJECT(SafeTensors) {
   // The last byte says how many more bytes the file has than are given: headers alone are read too.
   int64_t more = size ? data[size - 1] * 16 : 0;
   int64_t fileBytes = int64_t(size) + more;

@@ -1,5 +1,6 @@
 // Files of tokens: samples of tokens within the vocabulary, or InputError. The first byte says what the file is read
 // as.
+#include "Subject.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/TokenData.h"
 
@@ -8,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+PPC_FUZZ_SUBJECT(TokenData) {
   if (size == 0)
     return 0;
   static const int file = memfd_create("tokens", 0);

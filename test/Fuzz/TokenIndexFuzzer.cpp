@@ -1,12 +1,13 @@
 // An index of Megatron-LM: sequences that cover the file beside it, or InputError. The last byte says how large that
 // is.
+#include "Subject.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/TokenIndex.h"
 
 #include <cstdint>
 #include <cstdlib>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+PPC_FUZZ_SUBJECT(TokenIndex) {
   int64_t dataBytes = size ? 2 * data[size - 1] : 0;
   try {
     ppcrt::TokenIndex index = ppcrt::parseTokenIndex({reinterpret_cast<const char *>(data), size}, dataBytes, "file");

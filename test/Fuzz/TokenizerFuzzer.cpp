@@ -1,11 +1,12 @@
 // tokenizer.json, and a text after a zero byte: ids that the tokenizer has, the same again, or InputError.
+#include "Subject.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Tokenizer.h"
 
 #include <cstdint>
 #include <cstdlib>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+PPC_FUZZ_SUBJECT(Tokenizer) {
   std::string_view input(reinterpret_cast<const char *>(data), size);
   size_t end = input.find('\0');
   std::string_view text = end == std::string_view::npos ? "Zero 0 caf\xc3\xa9 <s>" : input.substr(end + 1);

@@ -1,5 +1,6 @@
 // Files of weights, and indexes of such files, for a model of two small parameters: blocks without holes, or
 // InputError.
+#include "Subject.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/WeightFiles.h"
 
@@ -12,7 +13,7 @@
 using namespace ppcrt;
 
 // Both [5, 3] and cut in two; E may be stored row by row.
-static Manifest model() {
+static Manifest smallModel() {
   Manifest manifest;
   manifest.grid = Grid({{"tp", 2}});
   for (const char *name : {"E", "W"}) {
@@ -29,8 +30,8 @@ static Manifest model() {
   return manifest;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const Manifest manifest = model();
+PPC_FUZZ_SUBJECT(WeightFiles) {
+  static const Manifest manifest = smallModel();
   static const int file = memfd_create("weights", 0);
   static const std::string plain = "/proc/self/fd/" + std::to_string(file);
   if (ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != ssize_t(size))

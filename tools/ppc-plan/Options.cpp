@@ -155,11 +155,11 @@ int usageError(const llvm::Twine &message) {
 }
 
 /// `key=value`, or `key` where that is allowed.
-bool splitPin(llvm::StringRef text, bool needsValue, std::vector<std::pair<std::string, std::string>> &out) {
+bool splitPin(llvm::StringRef option, llvm::StringRef text, bool needsValue, std::vector<GivenDecision> &out) {
   auto [key, value] = text.split('=');
   if (key.empty() || (needsValue && value.empty()) || (text.contains('=') && value.empty()))
     return false;
-  out.emplace_back(key.trim().str(), value.trim().str());
+  out.push_back({option.str(), key.trim().str(), value.trim().str()});
   return true;
 }
 
@@ -168,12 +168,13 @@ bool splitPin(llvm::StringRef text, bool needsValue, std::vector<std::pair<std::
 static int readPins(PlanOptions &options) {
   for (const std::unique_ptr<Pin> &pin : pins)
     if (pin->getNumOccurrences() && *pin != "auto")
-      options.pins.emplace_back(pin->ArgStr.str(), pin->ArgStr == "sp" && pin->empty() ? "on" : pin->getValue());
+      options.pins.push_back(
+          {"--" + pin->ArgStr.str(), pin->ArgStr.str(), pin->ArgStr == "sp" && pin->empty() ? "on" : pin->getValue()});
   for (const std::string &text : pinList)
-    if (!splitPin(text, true, options.pins))
+    if (!splitPin("--pin", text, true, options.pins))
       return usageError("--pin " + text + ": expected key=value");
   for (const std::string &text : forbidList)
-    if (!splitPin(text, false, options.forbids))
+    if (!splitPin("--forbid", text, false, options.forbids))
       return usageError("--forbid " + text + ": expected key or key=value");
   return 0;
 }

@@ -18,6 +18,12 @@ namespace mlir::ppc {
 /// others.
 enum class PlanOutput { Table, Plan, Json, Html, Trace, Export };
 
+/// One decision of the layout as the command line has it; a forbidden one may have no value.
+struct GivenDecision {
+  std::string option; // as given, for messages: --shard-group, --pin
+  std::string key, value;
+};
+
 struct PlanOptions {
   std::string model, cluster;
   int64_t devices = 0; // 0: all of the cluster
@@ -31,7 +37,7 @@ struct PlanOptions {
   std::string stack = "ppc";
   const TargetCapabilities *compiled = nullptr; // whose programs ppc-compile would make of the plans
   const TargetCapabilities *programs = nullptr; // only what programs of this target run; null: everything
-  std::vector<std::pair<std::string, std::string>> pins, forbids; // key and value; a forbid may have none
+  std::vector<GivenDecision> pins, forbids;
   std::string planFile;
   bool cutOps = false; // every op by itself, also in transformers
 

@@ -173,12 +173,15 @@ llvm::Expected<PlanInput> mlir::ppc::readInput(const PlanOptions &options, bool 
       if (llvm::Error error = readCuts(options, input))
         return std::move(error);
   }
-  for (const auto &[key, value] : options.pins)
-    if (llvm::Error error = input.constraints.pin(key, value))
-      return std::move(error);
-  for (const auto &[key, value] : options.forbids)
-    if (llvm::Error error = input.constraints.forbid(key, value))
-      return std::move(error);
+  auto ofOption = [](const GivenDecision &given, llvm::Error error) {
+    return llvm::createStringError(given.option + ": " + llvm::toString(std::move(error)));
+  };
+  for (const GivenDecision &given : options.pins)
+    if (llvm::Error error = input.constraints.pin(given.key, given.value))
+      return ofOption(given, std::move(error));
+  for (const GivenDecision &given : options.forbids)
+    if (llvm::Error error = input.constraints.forbid(given.key, given.value))
+      return ofOption(given, std::move(error));
   if (options.programs) {
     bool isPinned = input.constraints.isPinned(PlanKey::Precision);
     std::string part =
@@ -337,15 +340,15 @@ int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report,
 
 /// What is fixed but means nothing in the best plan. A plan file fixes every key.
 static void noteIdlePins(const PlanOptions &options, const PlanInput &input, const PlanReport &report) {
-  for (const auto &[name, value] : options.pins) {
-    llvm::Expected<PlanKey> key = parsePlanKey(name);
+  for (const GivenDecision &given : options.pins) {
+    llvm::Expected<PlanKey> key = parsePlanKey(given.key);
     if (!key) {
       llvm::consumeError(key.takeError());
       continue;
     }
     std::string why = nothingToDecide(report, *key);
     if (!why.empty() && input.constraints.pinned(*key) != planNeutralValue(*key))
-      note(toString(*key) + " " + value + " is asked for, but " + why);
+      note(toString(*key) + " " + given.value + " is asked for, but " + why);
   }
 }
 
