@@ -101,11 +101,11 @@ uint64_t integerFrom(const Instruction &instruction, const Value &value) {
   if (std::isnan(value.number))
     return bits == 64 ? uint64_t(1) << 63 : 0;
   double whole = roundToWhole(value.number, instruction.variant & 7);
-  if (whole <= double(low))
-    return uint64_t(low);
-  if (whole >= double(high))
+  if (whole >= std::ldexp(1.0, sign ? bits - 1 : bits))
     return uint64_t(high);
-  return uint64_t(__int128(whole));
+  if (!sign)
+    return whole <= 0 ? 0 : uint64_t(whole);
+  return whole <= -std::ldexp(1.0, bits - 1) ? uint64_t(low) : uint64_t(int64_t(whole));
 }
 
 double floatFrom(const Instruction &instruction, const Value &value) {
