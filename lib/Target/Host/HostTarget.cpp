@@ -1,6 +1,7 @@
 // Programs for hosts: bodies become loops and calls of the runtime on buffers, then the LLVM dialect, one object.
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "ppc/Codegen/Manifest.h"
@@ -52,13 +53,13 @@ private:
 
 void HostTarget::addCodePasses(OpPassManager &pm) const {
   pm.addPass(createLinalgToSCFPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addPass(createSCFToControlFlowPass());
   // Views of buffers become arithmetic on addresses.
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   pm.addPass(createPpcRtToLLVMPass());
 }
 
