@@ -13,5 +13,6 @@ void mlir::ppc::test::registerTestPasses() {
   registerTestEquivalenceRules();
   registerTestTimedExecution();
   registerTestPlanFiles();
+  registerTestLayoutCases();
   registerTestTimeMutations();
 }

@@ -15,6 +15,7 @@ void registerTestEquivalenceMutations();
 void registerTestEquivalenceRules();
 void registerTestTimedExecution();
 void registerTestPlanFiles();
+void registerTestLayoutCases();
 void registerTestTimeMutations();
 
 /// All of them.

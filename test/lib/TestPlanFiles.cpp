@@ -1,13 +1,8 @@
 // Plan files against a model: each is refused with a place in the file, or compiles and computes what one rank does, on
 // the interpreter in f64. One process reads many, so that thousands take minutes.
-#include "RankExecutor.h"
-#include "StepValues.h"
+#include "StepResults.h"
 #include "TestPasses.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassManager.h"
-#include "ppc/Equivalence/EquivalenceChecker.h"
-#include "ppc/Interpreter/ShardedTensors.h"
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Plan/Passes.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -17,9 +12,6 @@ using namespace mlir::ppc;
 using namespace mlir::ppc::test;
 
 namespace {
-
-/// Logical tensors of a step's outputs by name.
-using Results = std::map<std::string, ReferenceTensor>;
 
 struct TestPlanFilesPass : PassWrapper<TestPlanFilesPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestPlanFilesPass)
@@ -43,14 +35,14 @@ struct TestPlanFilesPass : PassWrapper<TestPlanFilesPass, OperationPass<ModuleOp
     }
     SmallVector<StringRef> lines;
     (*paths)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
-    Results expected;
+    StepResults expected;
     std::string problem = compute("", expected);
     if (!problem.empty()) {
       getOperation().emitError() << "the model does not run on one rank: " << problem;
       return signalPassFailure();
     }
     for (StringRef path : lines) {
-      Results found;
+      StepResults found;
       std::string outcome = compute(path, found);
       if (outcome.empty())
         outcome = difference(found, expected);
@@ -60,102 +52,29 @@ struct TestPlanFilesPass : PassWrapper<TestPlanFilesPass, OperationPass<ModuleOp
   }
 
 private:
-  /// Runs passes; "" or the first error.
-  std::string run(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
-    std::string first;
-    ScopedDiagnosticHandler collect(&getContext(), [&](Diagnostic &diagnostic) {
-      if (first.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-        first = diagnostic.str();
-      return success();
-    });
-    PassManager pm(&getContext());
-    build(pm);
-    bool ok = succeeded(pm.run(module));
-    return ok ? "" : first.empty() ? "failed without a word" : first;
-  }
-
   /// Compiles by a plan file, or without one for one rank, and runs a step. "", "refused: ..." where the file is not
   /// taken, "failed: ..." where it is and something goes wrong behind.
-  std::string compute(StringRef path, Results &results) {
+  std::string compute(StringRef path, StepResults &results) {
     OwningOpRef<ModuleOp> module = getOperation().clone();
     MakePlanPassOptions plan;
     plan.planFile = path.str();
-    auto oneLine = [](std::string text) {
-      std::replace(text.begin(), text.end(), '\n', ' ');
-      return text;
-    };
-    if (std::string error = run(*module, [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(plan)); });
+    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(plan)); });
         !error.empty())
       return "refused: " + oneLine(error);
     TrainOptions train;
-    if (std::string error = run(*module, [&](OpPassManager &pm) { buildTrainPhase(pm, train); }); !error.empty())
+    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { buildTrainPhase(pm, train); }); !error.empty())
       return "failed: " + oneLine(error);
     OwningOpRef<ModuleOp> logical = module->clone();
-    if (std::string error = run(*module,
-                                [&](OpPassManager &pm) {
-                                  buildPlanPhase(pm);
-                                  buildPartitionPhase(pm);
-                                });
+    if (std::string error = runPasses(*module,
+                                      [&](OpPassManager &pm) {
+                                        buildPlanPhase(pm);
+                                        buildPartitionPhase(pm);
+                                      });
         !error.empty())
       return "failed: " + oneLine(error);
-    if (std::string error = prove(*logical, *module); !error.empty())
+    if (std::string error = proveEquivalence(*logical, *module); !error.empty())
       return "failed: " + oneLine(error);
-    Random random(seed);
-    NamedTensors values = randomValues(*logical->getOps<func::FuncOp>().begin(), random);
-    RankExecutor executor(*module);
-    if (std::string error = executor.run(values); !error.empty())
-      return "failed: " + error;
-    return assemble(*module, executor, results);
-  }
-
-  std::string prove(ModuleOp logical, ModuleOp module) {
-    std::string first;
-    ScopedDiagnosticHandler collect(&getContext(), [&](Diagnostic &diagnostic) {
-      if (first.empty())
-        first = diagnostic.str();
-      return success();
-    });
-    return succeeded(checkEquivalence(logical, module)) ? "" : "not proved: " + first;
-  }
-
-  std::string assemble(ModuleOp module, RankExecutor &executor, Results &results) {
-    ppcrt::ProgramOp program = ppcrt::findProgram(module);
-    GridAttr grid = program.getDeviceGrid();
-    std::vector<std::vector<RankTensors>> outputs = executor.outputs();
-    std::string first;
-    ScopedDiagnosticHandler collect(&getContext(), [&](Diagnostic &diagnostic) {
-      first = diagnostic.str();
-      return success();
-    });
-    for (auto [device, tensors] : llvm::zip_equal(program.getDevices(), outputs))
-      for (auto [buffer, ranks] :
-           llvm::zip_equal(llvm::to_vector(device.getBody().front().getOps<ppcrt::BufferOp>()), tensors)) {
-        if (ranks.empty() || buffer.getRole() == ppcrt::BufferRole::Gradient) // what is left of sums is nobody's
-          continue;
-        RankedTensorType type = buffer.getLogicalType();
-        ShardingAttr sharding = buffer.getShardingAttr();
-        if (!sharding)
-          sharding = ShardingAttr::replicated(&getContext(), type.getRank());
-        AssembleOptions options;
-        options.tolerance = 1e-6;
-        FailureOr<ReferenceTensor> whole =
-            assembleTensor(ranks, type.getShape(), sharding, grid, [&] { return module.emitError(); }, options);
-        if (failed(whole))
-          return "differs: " + buffer.describe() + ": " + first;
-        results[buffer.describe()] = std::move(*whole);
-      }
-    return "";
-  }
-
-  static std::string difference(const Results &found, const Results &expected) {
-    for (auto &[name, tensor] : expected) {
-      auto other = found.find(name);
-      if (other == found.end())
-        return "differs: no rank has " + name;
-      if (!sameNumbers(tensor.data, other->second.data, 1e-6, 1e-3))
-        return "differs: " + name;
-    }
-    return "";
+    return computeStep(*logical, *module, seed, results);
   }
 };
 

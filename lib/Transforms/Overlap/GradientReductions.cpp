@@ -23,7 +23,10 @@ static llvm::SmallDenseSet<Attribute> axesOfMicroBatches(DeviceOp device, const 
 /// Whether blocks are of dimension 0, all of one size: runs of elements, as actions scatter them.
 static bool areRuns(ppc::ReduceScatterOp op) {
   auto whole = cast<RankedTensorType>(op.getX().getType()), block = cast<RankedTensorType>(op.getY().getType());
-  return op.getDim() == 0 && whole.getDimSize(0) % block.getDimSize(0) == 0;
+  if (op.getDim() != 0)
+    return false;
+  int64_t rows = whole.getDimSize(0), blockRows = block.getDimSize(0);
+  return rows == blockRows * groupSize(op, op.getAxes(), rows, blockRows); // less: the last blocks are padded
 }
 
 SmallVector<GradientReduction> findReductions(RoutineOp update, func::FuncOp code, const SymbolTable &functions) {
