@@ -100,6 +100,18 @@ static double latentBytes(const ArenaSizes &sizes) {
   return sizes.streamTokens * (sizes.wide + sizes.narrow) * double(latent.queryRank + latent.keyValueRank);
 }
 
+/// What the norms of queries and keys read, of so many elements on a rank. Biases fill the places of heads that a rank
+/// has too many: the weights' gradients read these with zeros there, the gradients of the inputs as they are.
+static double queryKeyNormBytes(const ArenaSizes &sizes, HeadCut cut, double queries, double keys) {
+  const ModelShape &model = sizes.model;
+  bool ofBlock = sizes.layout.sequenceParallel && cut.group > 1 && cut.heads == 1; // keys, of its part of the sequence
+  double read = queries + (ofBlock ? keys / sizes.tokens * sizes.streamTokens : keys);
+  if (!model.attentionBias)
+    return sizes.wide * read;
+  bool padsHeads = model.kvHeads % cut.heads, padsGroups = model.heads / model.kvHeads % cut.group;
+  return sizes.wide * (read + (padsHeads || padsGroups ? queries : 0) + (padsHeads ? keys : 0));
+}
+
 void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, LayerProgram &program) {
   ArenaSizes sizes(context);
   const ModelShape &model = sizes.model;
@@ -119,7 +131,7 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
   // Input of the layer, result of its norm; queries, keys and values as attention reads them.
   double kept = (wide + narrow) * sizes.stream + narrow * (queries + keys + values);
   if (model.queryKeyNorm)
-    kept += wide * (queries + keys);
+    kept += queryKeyNormBytes(sizes, compiledHeads(context), queries, keys);
   if (model.latent)
     kept += latentBytes(sizes);
   if (cut && !model.latent && compiledHeads(context).group > 1 && compiledHeads(context).heads == 1) {

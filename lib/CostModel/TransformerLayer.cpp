@@ -143,10 +143,10 @@ void TransformerLayer::shareKeyValueHeads(double keyWidth, double valueWidth) {
   }
   build.addTransfer(op, keys);
   build.addTransfer(op, values);
-  // The gradients of the input, over the others.
-  double padded = double(layout.microBatch) * double(cut.heads) *
-                  largestShare(context.job.sequence / layout.cp, cut.heads) * hidden;
-  LayerTransfer inputs = over(When::Backward, TransferKind::ReduceScatter, 32, padded);
+  // The gradients of the input, over the others. Blocks that do not divide do not nest: then they are summed whole.
+  bool nests = context.job.sequence / layout.cp % layout.tp == 0;
+  LayerTransfer inputs =
+      over(When::Backward, nests ? TransferKind::ReduceScatter : TransferKind::AllReduce, 32, tokens * hidden);
   inputs.ranks = cut.heads;
   inputs.stride = cut.group;
   inputs.calls = 2;
