@@ -6,7 +6,7 @@
 
 What random_layouts.py compiles, starts and trains is here imported, cut, proved, executed in random orders that streams, tokens and
 messages allow, and computed on the interpreter in f64 (ppc-opt --test-ppc-layout-cases): hundreds of cases a minute. A model or a layout that
-is refused before anything is cut counts as refused; every other error, a difference, a crash and a hang count as failed. What fails is made
+is refused when it is read, or has fewer parts than ranks, counts as refused; every other error, a difference, a crash and a hang count as failed. What fails is made
 smaller, printed with the command that repeats it, and kept with --keep; --replay runs what was kept. With --state a run that was
 ended goes on where it was: the file says which seed is next and what was counted.
 """
@@ -73,7 +73,8 @@ def outcomes(build, cases):
                 done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=LONGEST)
                 text, word, status = done.stdout, done.stderr, done.returncode
             except subprocess.TimeoutExpired as late:
-                text, word, status = (late.stdout or b"").decode(errors="replace"), "hangs", 1
+                said = late.stdout or ""
+                text, word, status = said if isinstance(said, str) else said.decode(errors="replace"), f"no end within {LONGEST} s", 1
             names = {case["name"] for case in rest}
             for line in text.splitlines():
                 name, _, outcome = line.partition(": ")

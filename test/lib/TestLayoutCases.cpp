@@ -132,7 +132,7 @@ private:
       return "failed: train: " + oneLine(error);
     OwningOpRef<ModuleOp> logical = module->clone();
     if (std::string error = runPasses(*module, [](OpPassManager &pm) { buildPlanPhase(pm); }); !error.empty())
-      return "refused: " + oneLine(error); // what the model's shapes do not allow
+      return (StringRef(error).contains("use fewer parallel ranks") ? "refused: " : "failed: plan: ") + oneLine(error);
     if (std::string error = runPasses(*module, [&](OpPassManager &pm) { buildPartitionPhase(pm, {}, overlap); });
         !error.empty())
       return "failed: partition: " + oneLine(error);
