@@ -316,6 +316,7 @@ DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef
   for (const PipelineChunk &chunk : held) {
     state.sizes.add(chunks[chunk.stage].state, 1);
     isFirst |= chunk.stage == 0;
+    state.copies = std::max(state.copies, int64_t(chunk.replica) + 1);
     state.hasLoss |= chunk.stage + 1 == int64_t(chunks.size());
   }
   for (const ChunkCost &chunk : chunks)
@@ -388,7 +389,8 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
   add(over(common));
   if (state.hasLoss)
     add(MemberSet(layout.dataRanks(), layout.tp));
-  add(MemberSet(layout.pp, layout.dataRanks() * layout.tp), 1 + sums + isAnyAlone);
+  bool isWhole = state.copies > 1 && layout.pp == 2; // both devices hold all
+  add(MemberSet(layout.pp, layout.dataRanks() * layout.tp), isWhole ? 1 : 1 + sums + isAnyAlone);
   return rows;
 }
 
@@ -411,7 +413,7 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   neighbours.add(layout.dataRanks(), layout.tp);
   MemberSet others(cut.heads, cut.group);
   others.add(layout.dataRanks(), layout.tp);
-  int64_t microBatches = layout.microBatches(context.job);
+  int64_t microBatches = layout.microBatches(context.job) / state.copies;
   auto addSums = [&](const GradientSums &sums, LedgerPhase phase, int64_t calls) {
     add(TransferKind::AllReduce, data, sums.reduced, calls, phase);
     add(TransferKind::AllReduce, everyone, sums.reducedOverTensor, calls, phase);
@@ -444,6 +446,8 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   addGathers(alike, sizes.gathersOfExperts);
   int64_t stride = layout.dataRanks() * layout.tp;
   add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
+  if (state.copies > 1) // of what each has summed over its ranks
+    add(TransferKind::AllReduce, MemberSet(2, stride * std::abs(layout.pp - 1 - 2 * device)), sizes.states / 2);
   llvm::append_range(rows, sumsOfNumbers(context, device, state));
   return rows;
 }

@@ -21,7 +21,8 @@ StateSizes compiledState(const PricingContext &context, LayerKind kind);
 /// The parameters of one device of the pipeline axis.
 struct DeviceState {
   StateSizes sizes;
-  double tied = 0; // elements of the gradient of a tied table that is summed over two devices
+  double tied = 0;    // elements of the gradient of a tied table that is summed over two devices
+  int64_t copies = 1; // of the model; a second one lies on the devices in opposite order
   bool hasLoss = false;
   std::array<double, 16> allTensors = {}; // StateSizes::tensorsCutOver of all devices; one of a tied table
 };

@@ -24,7 +24,7 @@ struct LayersOf {
 class LayerRows {
 public:
   LayerRows(const PricingContext &context, const StepDetail &detail)
-      : microBatches(context.layout.microBatches(context.job)),
+      : microBatches(context.layout.microBatches(context.job) / detail.schedule->replicas),
         selective(context.layout.recompute == Recompute::Selective),
         weightPhase(detail.schedule->splitsBackward ? LedgerPhase::WeightGradient : LedgerPhase::Backward) {}
 
@@ -151,27 +151,30 @@ public:
   double of(int64_t device) const {
     double bytes = 0, message = 4 * double(compiledMessage(context)),
            input = 4 * double(context.layout.microBatch) * double(context.job.sequence); // ids, or targets
-    llvm::SmallVector<int64_t, 2> held;
+    llvm::SmallVector<int64_t, 2> held; // stages of all copies of the model, one after the other
+    int64_t stages = schedule->stageCount, last = stages - 1;
     for (const PipelineChunk &chunk : detail.chunks[device]) {
-      held.push_back(chunk.stage);
-      bytes += double(slots[chunk.stage]) * detail.costs.chunks[chunk.stage].kept.value;
+      held.push_back(chunk.replica * stages + chunk.stage);
+      bytes += double(slots[held.back()]) * detail.costs.chunks[chunk.stage].kept.value;
     }
     // What two of its stages use together has slots of its own: messages that stay here, once instead of with the one
     // that sends and with the one that receives; inputs of the first stage and of the last.
-    int64_t last = int64_t(detail.costs.chunks.size()) - 1;
     for (int64_t stage : held)
-      if (llvm::is_contained(held, stage + 1))
+      if (stage % stages != last && llvm::is_contained(held, stage + 1))
         bytes += 2 * message * double(together(device, stage, stage + 1) - slots[stage] - slots[stage + 1]);
-    if (last > 0 && llvm::is_contained(held, 0) && llvm::is_contained(held, last))
-      bytes += input * double(2 * together(device, 0, last) - slots[0] - slots[last]);
+    auto first = llvm::find_if(held, [&](int64_t stage) { return stage % stages == 0; });
+    auto end = llvm::find_if(held, [&](int64_t stage) { return stage % stages == last; });
+    if (last > 0 && first != held.end() && end != held.end())
+      bytes += input * double(2 * together(device, *first, *end) - slots[*first] - slots[*end]);
     return bytes;
   }
 
 private:
   int64_t together(int64_t device, int64_t stage, int64_t other) const {
     std::vector<PipelineAction> own;
-    llvm::copy_if(schedule->devices[device], std::back_inserter(own),
-                  [&](const PipelineAction &action) { return action.stage == stage || action.stage == other; });
+    llvm::copy_if(schedule->devices[device], std::back_inserter(own), [&](const PipelineAction &action) {
+      return schedule->chunkIndex(action) == stage || schedule->chunkIndex(action) == other;
+    });
     return leastSlots(own, std::max(slots[stage], slots[other]));
   }
 
@@ -187,17 +190,18 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
   Ledger ledger;
   const ParallelLayout &layout = context.layout;
   const std::vector<ChunkCost> &chunks = detail.costs.chunks;
-  int64_t microBatches = layout.microBatches(context.job), stride = layout.dataRanks() * layout.tp;
+  int64_t microBatches = layout.microBatches(context.job) / detail.schedule->replicas,
+          stride = layout.dataRanks() * layout.tp;
   auto message = [&](int64_t device, LedgerPhase phase, int64_t to) {
     if (to != device) // else it stays where it is
       ledger.transfers.push_back({device, phase, TransferKind::Message, MemberSet(2, (to - device) * stride), 32,
                                   compiledMessage(context), microBatches});
   };
   SlotBytes slots(context, detail);
-  std::vector<int64_t> deviceOf(chunks.size());
+  std::vector<std::vector<int64_t>> deviceOf(detail.schedule->replicas, std::vector<int64_t>(chunks.size()));
   for (int64_t device = 0; device < layout.pp; ++device)
     for (const PipelineChunk &chunk : detail.chunks[device])
-      deviceOf[chunk.stage] = device;
+      deviceOf[chunk.replica][chunk.stage] = device;
   LayerRows layers(context, detail);
   MemberSet data(layout.dataRanks(), layout.tp);
   forEachLayers(context, detail, [&](const LayersOf &place) {
@@ -212,9 +216,9 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
   for (int64_t device = 0; device < layout.pp; ++device) {
     for (const PipelineChunk &chunk : detail.chunks[device]) {
       if (chunk.stage > 0)
-        message(device, LedgerPhase::Backward, deviceOf[chunk.stage - 1]);
+        message(device, LedgerPhase::Backward, deviceOf[chunk.replica][chunk.stage - 1]);
       if (chunk.stage + 1 < int64_t(chunks.size()))
-        message(device, LedgerPhase::Forward, deviceOf[chunk.stage + 1]);
+        message(device, LedgerPhase::Forward, deviceOf[chunk.replica][chunk.stage + 1]);
     }
     DeviceState state = deviceState(context, chunks, detail.chunks[device]);
     for (TransferRow &row : stateTransfers(context, device, state)) {

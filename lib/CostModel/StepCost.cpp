@@ -193,6 +193,19 @@ static double totalPeak(DeviceContexts contextOf, const ParallelLayout &layout) 
   return peak;
 }
 
+/// Devices d and p - 1 - d hold the same stages, each with the gradients of half of the micro-batches. They add up what
+/// is left of them behind the sum over data-parallel ranks.
+static Seconds sumOverCopies(const PricingContext &context, int64_t device, double dense, double experts) {
+  const ParallelLayout &layout = context.layout;
+  bool cut = layout.zero >= 2 || (layout.zero == 1 && context.stack.reduceScatterGradients);
+  int64_t shard = layout.shardGroup ? layout.shardGroup : layout.dataRanks();
+  int64_t expertShard = std::min(shard, std::max<int64_t>(1, layout.expertDataRanks()));
+  double owned = cut ? dense / double(shard) + experts / double(expertShard) : dense + experts;
+  int64_t stride = layout.devices() / layout.pp * std::abs(layout.pp - 1 - 2 * device);
+  return collectiveTime(context.cluster, CollectiveKind::AllReduce, Bytes(owned * context.stack.gradientReduceBytes),
+                        placeGroup(context.cluster.levels(), stride, 2));
+}
+
 StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkCost> chunks,
                                  const PipelineProgram &program, const PipelineTime &time) {
   const PricingContext &any = contextOf(0);
@@ -228,6 +241,8 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
     if (model.tiedEmbeddings && layout.pp > 1 && device + 1 == layout.pp)
       dense += context.paddedVocabulary() * double(model.hidden) / double(layout.tp);
     StateCosts once = priceState(context, dense, experts, stateRows(context, chunks, program.chunks[device], device));
+    if (program.replicaCount > 1 && !(context.stack.arena && context.isTransformer))
+      once.reduction += sumOverCopies(context, device, dense, experts);
     stage.gradientReduction = once.reduction;
     stage.parameterGather = once.gather;
     stage.optimizer = once.optimizer;

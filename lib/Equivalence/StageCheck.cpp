@@ -336,7 +336,9 @@ LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
   for (auto &[relation, microBatches] : memory.added) {
     SmallVector<int64_t> sorted(microBatches);
     llvm::sort(sorted);
-    if (!llvm::equal(sorted, llvm::seq<int64_t>(interface.microBatches))) {
+    bool isWhole = llvm::equal(sorted, llvm::seq<int64_t>(interface.microBatches));
+    bool isPart = program.getCopies() > 1 && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+    if (!isWhole && !isPart) {
       InFlightDiagnostic diagnostic = error(stage) << describeBuffer(stage, buffer) << " adds up micro-batches ";
       llvm::interleaveComma(sorted, diagnostic);
       return diagnostic << " of " << describe(relation, terms) << ", expected each of " << interface.microBatches
@@ -348,7 +350,9 @@ LogicalResult StageCheck::completeSum(size_t stage, int64_t buffer) {
       return error(stage) << describeBuffer(stage, buffer)
                           << " adds up values that lie differently: " << describe(sum, terms) << "; "
                           << describe(relation, terms);
-    addends.push_back({terms.accumulated(relation.term, interface.microBatches), 1});
+    addends.push_back({isWhole ? terms.accumulated(relation.term, interface.microBatches)
+                               : terms.accumulated(relation.term, sorted, interface.microBatches),
+                       1});
   }
   memory.isSum = false;
   memory.isSet = !addends.empty();

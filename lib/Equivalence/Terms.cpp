@@ -29,7 +29,7 @@ TermId TermTable::argument(StringRef name, RankedTensorType type) {
 }
 
 TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape, Type element) {
-  SmallVector<std::pair<TermId, double>> factors, normal; // a residual stream has as many as the model has layers
+  Factors factors, normal; // a residual stream has as many as the model has layers
   for (auto [term, factor] : addends) {
     if (terms[term].isCombination)
       for (auto [inner, innerFactor] : terms[term].addends)
@@ -45,6 +45,8 @@ TermId TermTable::combination(ArrayRef<Addend> addends, ArrayRef<int64_t> shape,
     if (double value = rounded(factor); value != 0)
       normal.push_back({term, value});
   }
+  if (!partialSums.empty())
+    joinParts(normal);
   if (normal.size() == 1 && normal.front().second == 1 && ArrayRef<int64_t>(terms[normal.front().first].shape) == shape)
     return normal.front().first;
   auto [it, isNew] = combinations.try_emplace({normal, SmallVector<int64_t>(shape), element.getAsOpaquePointer()}, 0);
@@ -140,19 +142,55 @@ TermId TermTable::reshaped(const OpKey &key, ArrayRef<int64_t> shape, StringRef 
   return id;
 }
 
-TermId TermTable::accumulated(TermId id, int64_t microBatches) {
+TermId TermTable::mapAddends(TermId id, function_ref<TermId(TermId)> sumOf) {
   Term term = terms[id];
-  auto sumOf = [&](TermId inner) {
-    OpKey key{"accumulate", {}, {inner}, {microBatches}};
-    return add(key, {terms[inner].shape}, {terms[inner].element}, "sum over micro-batches of " + terms[inner].label)
-        .front();
-  };
   if (!term.isCombination)
     return sumOf(id);
   SmallVector<Addend> addends;
   for (auto [inner, factor] : term.addends)
     addends.push_back({sumOf(inner), factor});
   return combination(addends, term.shape, term.element);
+}
+
+TermId TermTable::accumulated(TermId id, int64_t microBatches) {
+  return mapAddends(id, [&](TermId inner) {
+    OpKey key{"accumulate", {}, {inner}, {microBatches}};
+    std::string label = "sum over micro-batches of " + terms[inner].label;
+    return add(key, {terms[inner].shape}, {terms[inner].element}, label).front();
+  });
+}
+
+TermId TermTable::accumulated(TermId id, ArrayRef<int64_t> some, int64_t microBatches) {
+  return mapAddends(id, [&](TermId inner) {
+    OpKey key{"accumulate some", {}, {inner}, {microBatches}};
+    llvm::append_range(key.sizes, some);
+    std::string label = "sum over some micro-batches of " + terms[inner].label;
+    TermId sum = add(key, {terms[inner].shape}, {terms[inner].element}, label).front();
+    partialSums.try_emplace(sum, PartialSum{inner, SmallVector<int64_t>(some), microBatches});
+    return sum;
+  });
+}
+
+void TermTable::joinParts(Factors &factors) {
+  std::map<std::pair<TermId, double>, SmallVector<int64_t>> parts; // by what is summed and its factor
+  for (auto [term, factor] : factors)
+    if (auto part = partialSums.find(term); part != partialSums.end())
+      llvm::append_range(parts[{part->second.of, factor}], part->second.some);
+  Factors whole;
+  llvm::erase_if(factors, [&](const std::pair<TermId, double> &addend) {
+    auto part = partialSums.find(addend.first);
+    if (part == partialSums.end())
+      return false;
+    SmallVector<int64_t> &some = parts[{part->second.of, addend.second}];
+    if (llvm::sort(some); !llvm::equal(some, llvm::seq<int64_t>(part->second.microBatches)))
+      return false;
+    std::pair<TermId, double> joined(accumulated(part->second.of, part->second.microBatches), addend.second);
+    if (!llvm::is_contained(whole, joined))
+      whole.push_back(joined);
+    return true;
+  });
+  llvm::append_range(factors, whole);
+  llvm::sort(factors);
 }
 
 } // namespace mlir::ppc

@@ -71,19 +71,34 @@ public:
   TermId reshaped(const OpKey &key, ArrayRef<int64_t> shape, StringRef label);
   /// The term of the sum over all micro-batches; of a combination, that of the sums of its addends.
   TermId accumulated(TermId term, int64_t microBatches);
+  /// The same over some micro-batches, in ascending order, of so many. A combination that has such sums over parts
+  /// that make up all micro-batches, with one factor, has the sum over all of them instead.
+  TermId accumulated(TermId term, ArrayRef<int64_t> some, int64_t microBatches);
 
 private:
+  /// What is summed over micro-batches, and over which.
+  struct PartialSum {
+    TermId of;
+    SmallVector<int64_t> some;
+    int64_t microBatches;
+  };
+  using Factors = SmallVector<std::pair<TermId, double>>;
+
+  /// Replaces sums over parts that make up all micro-batches.
+  void joinParts(Factors &factors);
+  TermId mapAddends(TermId id, function_ref<TermId(TermId)> sumOf);
   TermId newTerm(Term term) {
     terms.push_back(std::move(term));
     return terms.size() - 1;
   }
-  using CombinationKey = std::tuple<SmallVector<std::pair<TermId, double>>, SmallVector<int64_t>, const void *>;
+  using CombinationKey = std::tuple<Factors, SmallVector<int64_t>, const void *>;
 
   std::vector<Term> terms;
   std::map<OpKey, SmallVector<SmallVector<TermId>>> ops;
   std::map<std::string, TermId> arguments;
   std::map<TermId, TermId> roots; ///< of reshapes
   std::map<CombinationKey, TermId> combinations;
+  std::map<TermId, PartialSum> partialSums;
 };
 
 } // namespace mlir::ppc

@@ -181,6 +181,7 @@ llvm::Expected<StepCost> Recomputation::run() {
   PipelineProgram program;
   program.shape = resolved->shape;
   program.stageCount = schedule.stageCount;
+  program.replicaCount = schedule.replicaCount();
   time.stepTime = timeline->stepTime;
   for (int64_t device = 0; device < schedule.deviceCount(); ++device) {
     const std::vector<TimedAction> &actions = timeline->devices[device];

@@ -98,6 +98,11 @@ def draw_layout(pick):
     place = layout.index("--zero") + 1
     if layout[place]:
         layout[place] = random.Random("zero " + " ".join(str(option) for option in layout + shape)).choice([1, 2, 3])
+    # And schedules in both directions for some of the others.
+    name = layout[layout.index("--schedule") + 1]
+    if pp == 2 and micro_batches % 2 == 0 and name in ("wave", "dualpipev", "v-half", "v-min"):
+        other = random.Random("both ways " + " ".join(str(option) for option in layout + shape)).choice([name, "chimera", "dualpipe"])
+        layout[layout.index("--schedule") + 1] = other
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
     shape += ["--epsilon", 1e-5]
     return [str(option) for option in layout], [str(option) for option in shape]

@@ -52,6 +52,9 @@ ppc::GridAttr ProgramOp::getDeviceGrid() {
 LogicalResult ProgramOp::verify() {
   if (getMicroBatches() < 1) // program_c1
     return emitOpError() << "has " << getMicroBatches() << " micro-batches";
+  if (getCopies() < 1 || getMicroBatches() % getCopies()) // program_c5
+    return emitOpError() << "has " << getCopies() << " copies of the model for " << getMicroBatches()
+                         << " micro-batches, which they share evenly";
   if (getGrid().getNames().empty() || getGrid().getNames().front() != "pp") // program_c2
     return emitOpError() << "needs \"pp\" as the first axis of its grid, found " << getGrid();
   int64_t count = 0;

@@ -36,10 +36,12 @@ def PpcRt_ProgramOp : PpcRt_Op<"program", [
   let description = [{
     Holds one `ppcrt.device` for each coordinate of the first axis of the grid, and the `ppcrt.message`s between them. A device
     stands for all ranks with that coordinate: they run the same program on other blocks of the tensors. Routines name
-    functions of the module; everything else is inside.
+    functions of the module; everything else is inside. `copies` of the model share the micro-batches: each works on as many of
+    them, in chunks and with parameters of its own, as schedules in both directions have it.
 
     C1: micro-batches are at least one. C2: the first axis of the grid is "pp". C3: there is one device for each of its
-    coordinates, in order. C4: nothing but devices and messages is inside.
+    coordinates, in order. C4: nothing but devices and messages is inside. C5: there is at least one copy, and
+    their number divides that of the micro-batches.
 
     What time means is checked by `ppc-verify-program` (docs/Program.md).
 
@@ -57,9 +59,10 @@ def PpcRt_ProgramOp : PpcRt_Op<"program", [
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Ppc_GridAttr:$grid, I64Attr:$micro_batches);
+  let arguments = (ins SymbolNameAttr:$sym_name, Ppc_GridAttr:$grid, I64Attr:$micro_batches,
+                       DefaultValuedOptionalAttr<I64Attr, "1">:$copies);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `grid` $grid `micro_batches` $micro_batches attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `grid` $grid `micro_batches` $micro_batches (`copies` $copies^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The devices, in order.

@@ -96,6 +96,10 @@ struct PipelineSchedule {
            (list[i].stage != list[i - 1].stage || replicaOf(list[i].microBatch) != replicaOf(list[i - 1].microBatch));
   }
   int64_t deviceOf(const PipelineAction &action) const { return deviceOf(replicaOf(action.microBatch), action.stage); }
+  /// The number of the action's virtual stage among those of all replicas, one replica after the other.
+  int64_t chunkIndex(const PipelineAction &action) const {
+    return replicaOf(action.microBatch) * stageCount + action.stage;
+  }
 };
 
 /// What a schedule's order makes a device wait for: forward `from` of a replica's micro-batch i + `ahead` starts after

@@ -14,6 +14,7 @@ const TargetCapabilities &mlir::ppc::hostCapabilities() {
     target.attention = AttentionKernel::Unfused;
     target.alignment = 64; // a line of the caches, and the widest vector
     target.precisions = precisions;
+    target.modelCopies = 2; // schedules in both directions
     target.virtualStages = true;
     target.zero = zero;
     target.contexts = contexts;

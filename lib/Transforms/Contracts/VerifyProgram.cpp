@@ -199,7 +199,7 @@ LogicalResult ProgramContract::verifyActions(DeviceOp device, Block &actions, bo
     count += runs.lookup(FlatSymbolRefAttr::get(routine.getSymNameAttr())).size();
   }
   for (auto &[kind, total] : done) {
-    int64_t expected = isOfStep(kind.first) ? 1 : int64_t(program.getMicroBatches());
+    int64_t expected = isOfStep(kind.first) ? 1 : int64_t(program.getMicroBatches() / program.getCopies());
     if (total.second == expected)
       continue;
     return total.first.emitOpError() << "is run " << total.second << " times in "
@@ -221,9 +221,9 @@ LogicalResult ProgramContract::verifyMessages(bool isEvaluation) {
           error.attachNote(message.getLoc()) << "the message, of micro-batch " << microBatch;
           return error;
         }
-    if (!isEvaluation && int64_t(sent.size()) != int64_t(program.getMicroBatches()))
-      return message.emitOpError() << "is sent for " << sent.size() << " of " << program.getMicroBatches()
-                                   << " micro-batches";
+    if (int64_t expected = program.getMicroBatches() / program.getCopies();
+        !isEvaluation && int64_t(sent.size()) != expected)
+      return message.emitOpError() << "is sent for " << sent.size() << " of " << expected << " micro-batches";
   }
   return success();
 }

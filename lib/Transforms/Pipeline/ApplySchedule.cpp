@@ -33,15 +33,15 @@ RoutineKind routineKind(PipelineActionKind kind) {
 /// Writes the step and the evaluation of one device.
 class DeviceSchedule {
 public:
-  /// `chunks`: of each virtual stage its place on its device.
+  /// `chunks`: of each virtual stage of each copy of the model its place on its device.
   DeviceSchedule(DeviceOp device, ProgramOp program, ProgramSymbols &symbols, const MessageLines &messageLines,
-                 ArrayRef<int64_t> chunks)
-      : device(device), symbols(symbols), messageLines(messageLines), chunks(chunks),
+                 const PipelineSchedule &schedule, ArrayRef<int64_t> chunks)
+      : device(device), symbols(symbols), messageLines(messageLines), schedule(schedule), chunks(chunks),
         messages(llvm::to_vector(program.getBody().front().getOps<MessageOp>())) {}
 
   /// Gives each buffer with slots as many as the actions that use it need.
-  void setSlots(const PipelineSchedule &schedule, ArrayRef<int64_t> slotsOfStages);
-  void write(ArrayRef<PipelineAction> actions, bool isEvaluation);
+  void setSlots(ArrayRef<int64_t> slotsOfStages);
+  void write(bool isEvaluation);
 
 private:
   /// The name of the streams of a message on this device, without their direction.
@@ -49,8 +49,9 @@ private:
   RoutineOp routineOf(StringAttr device, FlatSymbolRefAttr routine) {
     return symbols.routine(symbols.device(device), routine.getAttr());
   }
+  int64_t chunkOf(const PipelineAction &action) const { return chunks[schedule.chunkIndex(action)]; }
   RoutineOp routineOf(const PipelineAction &action) {
-    return device.routine(routineKind(action.kind), chunks[action.stage]);
+    return device.routine(routineKind(action.kind), chunkOf(action));
   }
   /// Whether a routine of this chunk reads an input.
   bool hasInputs(int64_t chunk);
@@ -60,6 +61,7 @@ private:
   DeviceOp device;
   ProgramSymbols &symbols;
   const MessageLines &messageLines;
+  const PipelineSchedule &schedule;
   ArrayRef<int64_t> chunks;
   SmallVector<MessageOp> messages;
 };
@@ -90,11 +92,11 @@ llvm::MapVector<BufferOp, llvm::SmallSetVector<int64_t, 2>> DeviceSchedule::usin
   return result;
 }
 
-void DeviceSchedule::setSlots(const PipelineSchedule &schedule, ArrayRef<int64_t> slotsOfStages) {
+void DeviceSchedule::setSlots(ArrayRef<int64_t> slotsOfStages) {
   ArrayRef<PipelineAction> actions = schedule.devices[device.getAt()];
   DenseMap<int64_t, int64_t> slotsOfChunk;
   for (const PipelineAction &action : actions)
-    slotsOfChunk[chunks[action.stage]] = slotsOfStages[action.stage];
+    slotsOfChunk[chunkOf(action)] = slotsOfStages[schedule.chunkIndex(action)];
   std::map<std::vector<int64_t>, int64_t> shared; // of buffers that several chunks use
   for (auto &[buffer, users] : usingChunks()) {
     if (users.size() == 1) {
@@ -107,7 +109,7 @@ void DeviceSchedule::setSlots(const PipelineSchedule &schedule, ArrayRef<int64_t
     if (isNew) {
       std::vector<PipelineAction> own;
       llvm::copy_if(actions, std::back_inserter(own),
-                    [&](const PipelineAction &action) { return llvm::is_contained(key, chunks[action.stage]); });
+                    [&](const PipelineAction &action) { return llvm::is_contained(key, chunkOf(action)); });
       for (int64_t chunk : key)
         known->second = std::max(known->second, slotsOfChunk.lookup(chunk));
       known->second = leastSlots(own, known->second);
@@ -125,7 +127,7 @@ bool DeviceSchedule::hasInputs(int64_t chunk) {
   });
 }
 
-void DeviceSchedule::write(ArrayRef<PipelineAction> actions, bool isEvaluation) {
+void DeviceSchedule::write(bool isEvaluation) {
   auto builder = OpBuilder::atBlockEnd(&device.getBody().front());
   Block &block = isEvaluation ? EvaluateOp::create(builder, device.getLoc()).getBody().emplaceBlock()
                               : StepOp::create(builder, device.getLoc()).getBody().emplaceBlock();
@@ -143,7 +145,7 @@ void DeviceSchedule::write(ArrayRef<PipelineAction> actions, bool isEvaluation) 
   auto isMeant = [&](MessageOp message) {
     return !isEvaluation || routineOf(message.getReceiver(), message.getUsedAttr()).getKind() == RoutineKind::Forward;
   };
-  for (const PipelineAction &action : actions) {
+  for (const PipelineAction &action : schedule.devices[device.getAt()]) {
     RoutineOp routine = routineOf(action);
     if (!routine || (isEvaluation && routine.getKind() != RoutineKind::Forward))
       continue;
@@ -198,14 +200,14 @@ struct ApplySchedulePass : impl::ApplySchedulePassBase<ApplySchedulePass> {
     bool evaluates = llvm::all_of(devices, [](DeviceOp device) { return bool(device.routine(RoutineKind::Evaluate)); });
     ProgramSymbols symbols(program);
     MessageLines messageLines(program, symbols, *schedule, chunks);
-    for (auto [device, actions] : llvm::zip_equal(devices, schedule->devices)) {
+    for (DeviceOp device : devices) {
       if (device.getStep())
         return fail("device " + Twine(device.getAt()) + " has a step already");
-      DeviceSchedule own(device, program, symbols, messageLines, chunks);
-      own.setSlots(*schedule, slots);
-      own.write(actions, /*isEvaluation=*/false);
+      DeviceSchedule own(device, program, symbols, messageLines, *schedule, chunks);
+      own.setSlots(slots);
+      own.write(/*isEvaluation=*/false);
       if (evaluates)
-        own.write(actions, /*isEvaluation=*/true);
+        own.write(/*isEvaluation=*/true);
     }
   }
 };

@@ -9,8 +9,9 @@ using namespace ppcrt;
 
 namespace {
 
-/// The places of a routine's runs in the actions of its device, by micro-batch.
+/// The places of a routine's runs in the actions of its device, by micro-batch; kNowhere for those it does not work on.
 using Places = SmallVector<size_t>;
+constexpr size_t kNowhere = -1;
 
 /// Messages that the same routine makes and the same routine uses; both ends come to them in one order.
 struct MessageClass {
@@ -24,9 +25,9 @@ public:
   RunPlaces(const PipelineSchedule &schedule, ArrayRef<int64_t> chunks) {
     for (auto [number, actions] : llvm::enumerate(schedule.devices))
       for (auto [place, action] : llvm::enumerate(actions)) {
-        Places &own = places[{int64_t(number), int64_t(action.kind), chunks[action.stage]}];
+        Places &own = places[{int64_t(number), int64_t(action.kind), chunks[schedule.chunkIndex(action)]}];
         if (own.size() <= size_t(action.microBatch))
-          own.resize(action.microBatch + 1);
+          own.resize(action.microBatch + 1, kNowhere);
         own[action.microBatch] = place;
       }
   }
@@ -56,6 +57,8 @@ bool haveOneOrder(ArrayRef<const MessageClass *> classes) {
   for (const MessageClass *own : classes)
     for (size_t microBatch = 0; microBatch < std::min(own->made.size(), own->used.size()); ++microBatch)
       for (auto [message, number] : own->messages) {
+        if (own->made[microBatch] == kNowhere)
+          continue;
         made.emplace_back(own->made[microBatch], number, microBatch);
         used.emplace_back(own->used[microBatch], number, microBatch);
       }

@@ -9,11 +9,14 @@ namespace mlir::ppc {
 
 namespace {
 
+/// Cuts what a copy of the model does with its micro-batches.
 class StepSplitter {
 public:
-  StepSplitter(StepSplit &split, bool splitWeightGradient) : split(split), splitWeightGradient(splitWeightGradient) {}
+  StepSplitter(StepSplit &split, int64_t copy, bool splitWeightGradient)
+      : split(split), firstStage(copy * split.placement.stagesPerCopy()), splitWeightGradient(splitWeightGradient) {}
 
-  LogicalResult run();
+  /// Adds an accumulator of each result of the accumulate.
+  LogicalResult run(MutableArrayRef<Accumulators> accumulators);
 
 private:
   FailureOr<Site> siteOf(Operation *op);
@@ -41,15 +44,17 @@ private:
   FailureOr<Value> makeHere(Operation *op, Site site, Operation *user);
   bool isMadeElsewhere(Operation *op, Site site);
   LogicalResult cloneBody();
-  LogicalResult addAccumulators();
+  LogicalResult addAccumulators(MutableArrayRef<Accumulators> accumulators);
+  /// Another copy computes values of the same names, in buffers of its own.
+  void forgetBuffers();
   FailureOr<BufferOp> inputBuffer(int64_t stage, BlockArgument argument);
 
   StepSplit &split;
+  int64_t firstStage; ///< of the copy
   bool splitWeightGradient;
   DenseMap<Operation *, Site> sites;
   DenseMap<std::pair<Value, int64_t>, Site> madeAgain; ///< where a device makes a value of another one again
   DenseMap<Operation *, int64_t> places;
-  SmallVector<Accumulator> accumulators;   ///< of each result of the accumulate
   DenseMap<Operation *, size_t> messageTo; ///< by the buffer that receives it: its place in split.messages
 };
 
@@ -59,13 +64,13 @@ FailureOr<Site> StepSplitter::siteOf(Operation *op) {
   if (!stage || !part)
     return op->emitOpError() << "has no " << (stage ? attr::part : attr::stage)
                              << ", so it has no place in the pipeline";
-  if (stage.getInt() < 0 || stage.getInt() >= split.placement.stageCount())
-    return op->emitOpError() << "is on stage " << stage.getInt() << " of a plan with " << split.placement.stageCount()
-                             << " stages";
+  if (stage.getInt() < 0 || stage.getInt() >= split.placement.stagesPerCopy())
+    return op->emitOpError() << "is on stage " << stage.getInt() << " of a plan with "
+                             << split.placement.stagesPerCopy() << " stages";
   RoutineKind action = part.getValue() == Part::Forward                                 ? RoutineKind::Forward
                        : part.getValue() == Part::WeightGradient && splitWeightGradient ? RoutineKind::WeightGradient
                                                                                         : RoutineKind::Backward;
-  return Site{stage.getInt(), action};
+  return Site{firstStage + stage.getInt(), action};
 }
 
 /// The place of the op that makes `value` in the body of the step.
@@ -201,7 +206,7 @@ bool StepSplitter::isMadeElsewhere(Operation *op, Site site) {
            auto stage = user->getAttrOfType<IntegerAttr>(attr::stage);
            if (!stage)
              return true;
-           Site at{stage.getInt(), site.action};
+           Site at{firstStage + stage.getInt(), site.action};
            return isSameDevice(at, site) && !isMadeElsewhere(user, at);
          });
 }
@@ -237,10 +242,9 @@ LogicalResult StepSplitter::cloneBody() {
 }
 
 // acc' = acc + v, in place, where v is what the micro-batch yields.
-LogicalResult StepSplitter::addAccumulators() {
+LogicalResult StepSplitter::addAccumulators(MutableArrayRef<Accumulators> accumulators) {
   auto yield = cast<YieldOp>(split.accumulate.getBody().front().getTerminator());
-  Builder attrs(split.step.getContext());
-  for (Value value : yield.getValues()) {
+  for (auto [number, value] : llvm::enumerate(yield.getValues())) {
     Operation *op = value.getDefiningOp();
     auto found = sites.find(op);
     if (found == sites.end())
@@ -259,15 +263,23 @@ LogicalResult StepSplitter::addAccumulators() {
       if (Attribute attribute = op->getAttr(name))
         sum->setAttr(name, attribute);
     function.addResult(buffer, sum);
-    accumulators.push_back({split.placement.deviceOf(site.stage), buffer});
+    accumulators[number].push_back({split.placement.deviceOf(site.stage), buffer});
   }
   return success();
 }
 
-LogicalResult StepSplitter::run() {
-  if (failed(cloneBody()) || failed(addAccumulators()))
+void StepSplitter::forgetBuffers() {
+  for (auto &device : split.devices)
+    for (auto it = device->bufferOf.begin(), end = device->bufferOf.end(); it != end; ++it)
+      if (Operation *op = it->first.getDefiningOp(); op && op->getParentOp() == split.accumulate)
+        device->bufferOf.erase(it);
+}
+
+LogicalResult StepSplitter::run(MutableArrayRef<Accumulators> accumulators) {
+  if (failed(cloneBody()) || failed(addAccumulators(accumulators)))
     return failure();
-  return splitUpdate(split, accumulators);
+  forgetBuffers();
+  return success();
 }
 
 struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
@@ -291,18 +303,27 @@ struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
       module.emitError() << llvm::toString(placement.takeError());
       return signalPassFailure();
     }
-    StepSplit split{step, accumulates.front(), makeProgram(plan), std::move(*placement), {}, OpBuilder(step), {}};
+    StepSplit split{step,
+                    accumulates.front(),
+                    makeProgram(plan, placement->copyCount()),
+                    std::move(*placement),
+                    {},
+                    OpBuilder(step),
+                    {}};
     for (ppcrt::DeviceOp device : split.program.getDevices())
       split.devices.push_back(std::make_unique<StageProgram>(device));
-    StepSplitter splitter(split, splitWeightGradient || split.placement.splitsBackward());
-    if (failed(splitter.run()))
+    SmallVector<Accumulators> sums(split.accumulate.getNumResults());
+    for (int64_t copy = 0; copy < split.placement.copyCount(); ++copy)
+      if (failed(StepSplitter(split, copy, splitWeightGradient || split.placement.splitsBackward()).run(sums)))
+        return signalPassFailure();
+    if (failed(splitUpdate(split, sums)))
       return signalPassFailure();
     split.finish();
     step.erase();
   }
 
   /// The devices of the plan, with nothing on them.
-  ppcrt::ProgramOp makeProgram(PlanAttr plan) {
+  ppcrt::ProgramOp makeProgram(PlanAttr plan, int64_t copies) {
     auto builder = OpBuilder::atBlockBegin(getOperation().getBody());
     Location loc = getOperation().getLoc();
     SmallVector<StringAttr> names = {builder.getStringAttr("pp")};
@@ -312,7 +333,7 @@ struct SplitStagesPass : impl::SplitStagesPassBase<SplitStagesPass> {
     llvm::append_range(names, plan.getGrid().getNames());
     llvm::append_range(sizes, plan.getGrid().getSizes());
     auto program = ppcrt::ProgramOp::create(builder, loc, "train", GridAttr::get(&getContext(), names, sizes, roles),
-                                            plan.getMicroBatches());
+                                            plan.getMicroBatches(), copies);
     builder.setInsertionPointToEnd(&program.getBody().emplaceBlock());
     for (int64_t device = 0; device < sizes.front(); ++device)
       ppcrt::DeviceOp::create(builder, loc, "device" + std::to_string(device), device, IntegerAttr())

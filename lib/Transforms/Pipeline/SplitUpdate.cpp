@@ -9,7 +9,7 @@ namespace {
 
 class UpdateSplitter {
 public:
-  UpdateSplitter(StepSplit &split, ArrayRef<Accumulator> accumulators, RoutineKind action)
+  UpdateSplitter(StepSplit &split, ArrayRef<Accumulators> accumulators, RoutineKind action)
       : split(split), accumulators(accumulators), action(action), all(split.deviceCount(), true) {
     for (BlockArgument argument : split.step.getArguments()) {
       unsigned number = argument.getArgNumber();
@@ -38,6 +38,13 @@ private:
   FailureOr<Stages> available(Value value);
   /// `value` on a stage where it is available.
   FailureOr<Value> materialize(Value value, int64_t stage);
+  /// A result of the accumulate of which each copy of the model has a sum of its own micro-batches.
+  LogicalResult beginCopies(OpResult value);
+  /// Adds up what the copies have of a value, where that has not been done.
+  LogicalResult sumOverCopies(Value value);
+  /// Whether `op` is done on each copy's sum by itself: a sum, or what leaves less of it. Else the operands
+  /// are added up.
+  FailureOr<bool> passesCopies(Operation *op);
   /// A sum of values of several stages: each stage sums its own, an all-reduce over the stages does the rest.
   LogicalResult sumAcrossStages(SumOp sum, ArrayRef<Stages> sites);
   /// Makes a scalar available on all stages: an all-reduce in which the others contribute zero.
@@ -55,11 +62,13 @@ private:
   static Value zero(StageFunction &function, Type type);
 
   StepSplit &split;
-  ArrayRef<Accumulator> accumulators;
-  RoutineKind action;           ///< Update or Evaluate
-  DenseSet<Operation *> needed; ///< of Evaluate: what the loss is computed from, after the accumulate
+  ArrayRef<Accumulators> accumulators; ///< of each result of the accumulate
+  RoutineKind action;                  ///< Update or Evaluate
+  DenseSet<Operation *> needed;        ///< of Evaluate: what the loss is computed from, after the accumulate
+  DenseSet<Value> neededSums;          ///< and which results of it
   Stages all;
   DenseMap<Value, Stages> sitesOf; ///< of results of ops that have been split
+  DenseSet<Value> unsummed;        ///< of which each of these stages has what one copy of the model makes
   /// Arguments of @step by kind ("parameter" or the name of a state) and name of the parameter.
   DenseMap<std::pair<Attribute, Attribute>, BlockArgument> arguments;
 };
@@ -69,7 +78,8 @@ FailureOr<llvm::SmallBitVector> UpdateSplitter::available(Value value) {
     return it->second;
   Stages stages(split.deviceCount());
   if (value.getDefiningOp() == split.accumulate) {
-    stages.set(accumulators[cast<OpResult>(value).getResultNumber()].first);
+    for (auto [device, buffer] : accumulators[cast<OpResult>(value).getResultNumber()])
+      stages.set(device);
     return stages;
   }
   if (value.getDefiningOp<ConstantOp>())
@@ -97,7 +107,9 @@ FailureOr<Value> UpdateSplitter::materialize(Value value, int64_t stage) {
   if (auto constant = value.getDefiningOp<ConstantOp>()) {
     result = update.builder.clone(*constant)->getResult(0);
   } else if (value.getDefiningOp() == split.accumulate) {
-    result = update.argument(accumulators[cast<OpResult>(value).getResultNumber()].second, value.getType());
+    for (auto [device, buffer] : accumulators[cast<OpResult>(value).getResultNumber()])
+      if (device == stage)
+        result = update.argument(buffer, value.getType());
   } else if (auto argument = dyn_cast<BlockArgument>(value)) {
     FailureOr<BufferOp> buffer = split.argumentBuffer(stage, argument);
     if (failed(buffer))
@@ -142,6 +154,54 @@ static bool isGradient(Value value) {
         worklist.append(use.getOwner()->result_begin(), use.getOwner()->result_end());
     }
   return false;
+}
+
+LogicalResult UpdateSplitter::sumOverCopies(Value value) {
+  if (!unsummed.erase(value))
+    return success();
+  // As in a sum over stages: a scalar that is no gradient, the loss, is needed everywhere.
+  bool everywhere = tensorType(value).getRank() == 0 && !isGradient(value);
+  Stages holders = sitesOf.lookup(value), involved = everywhere ? all : holders;
+  for (unsigned stage : involved.set_bits()) {
+    StageFunction &update = function(stage);
+    Value local = holders.test(stage) ? update.mapping.lookup(value) : zero(update, value.getType());
+    update.mapping.map(value, allReduce(update, local, involved));
+  }
+  ++channel;
+  sitesOf[value] = involved;
+  return success();
+}
+
+FailureOr<bool> UpdateSplitter::passesCopies(Operation *op) {
+  if (llvm::none_of(op->getOperands(), [&](Value operand) { return unsummed.contains(operand); }))
+    return false;
+  bool isLinear = isa<ReduceScatterOp, SumOp, LocalSliceOp>(op);
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    isLinear = reduce.getCombiner() == Combiner::Sum;
+  Stages first = sitesOf.lookup(op->getOperand(0));
+  if (isLinear && llvm::all_of(op->getOperands(), [&](Value operand) {
+        return unsummed.contains(operand) && sitesOf.lookup(operand) == first;
+      }))
+    return true;
+  for (Value operand : op->getOperands())
+    if (failed(sumOverCopies(operand)))
+      return failure();
+  return false;
+}
+
+LogicalResult UpdateSplitter::beginCopies(OpResult value) {
+  const Accumulators &sums = accumulators[value.getResultNumber()];
+  Stages stages(split.deviceCount());
+  for (auto [device, buffer] : sums) {
+    stages.set(device);
+    StageFunction &update = function(device);
+    update.mapping.map(value, update.argument(buffer, value.getType()));
+  }
+  if (stages.count() < sums.size())
+    return split.accumulate.emitOpError("has copies on one pipeline device");
+  sitesOf[value] = stages;
+  unsummed.insert(value);
+  return success();
 }
 
 LogicalResult UpdateSplitter::sumAcrossStages(SumOp sum, ArrayRef<Stages> sites) {
@@ -198,6 +258,11 @@ LogicalResult UpdateSplitter::broadcastScalar(Value value) {
 }
 
 LogicalResult UpdateSplitter::split1(Operation *op) {
+  FailureOr<bool> isOfCopies = passesCopies(op);
+  if (failed(isOfCopies))
+    return failure();
+  if (*isOfCopies)
+    unsummed.insert_range(op->getResults());
   SmallVector<Stages> sites;
   Stages common = all;
   auto gather = [&]() -> LogicalResult {
@@ -251,11 +316,11 @@ BufferOp UpdateSplitter::gradientBuffer(Value value, int64_t stage, const Buffer
       worklist.append(op->operand_begin(), op->operand_end());
       continue;
     }
-    auto [owner, buffer] = accumulators[cast<OpResult>(current).getResultNumber()];
-    if (owner == stage && current.getType() == value.getType() && buffer.getRole() == BufferRole::Accumulator) {
-      program.setRole(buffer, BufferRole::Gradient, fields);
-      return buffer;
-    }
+    for (auto [owner, buffer] : accumulators[cast<OpResult>(current).getResultNumber()])
+      if (owner == stage && current.getType() == value.getType() && buffer.getRole() == BufferRole::Accumulator) {
+        program.setRole(buffer, BufferRole::Gradient, fields);
+        return buffer;
+      }
   }
   return program.addBuffer(BufferRole::Gradient, value.getType(), fields);
 }
@@ -274,6 +339,8 @@ LogicalResult UpdateSplitter::addResults() {
       return step.emitOpError() << "result " << number << " has no ppc.result";
     if (action == RoutineKind::Evaluate && kind != "loss")
       continue;
+    if (failed(sumOverCopies(value)))
+      return failure();
     bool isMetric = kind == "loss" || kind == "grad_norm";
     if (isMetric && failed(broadcastScalar(value)))
       return failure();
@@ -326,8 +393,11 @@ void UpdateSplitter::findNeeded() {
     if (auto kind = split.step.getResultAttrOfType<StringAttr>(number, attr::result); kind && kind == "loss")
       worklist.push_back(value);
   while (!worklist.empty()) {
-    Operation *op = worklist.pop_back_val().getDefiningOp();
-    if (op && op != split.accumulate && needed.insert(op).second)
+    Value value = worklist.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (op == split.accumulate)
+      neededSums.insert(value);
+    else if (op && needed.insert(op).second)
       worklist.append(op->operand_begin(), op->operand_end());
   }
 }
@@ -337,6 +407,10 @@ LogicalResult UpdateSplitter::run() {
     findNeeded();
   for (int64_t stage = 0; stage < split.deviceCount(); ++stage)
     function(stage);
+  for (OpResult sum : split.accumulate->getResults())
+    if (accumulators[sum.getResultNumber()].size() > 1 && (action == RoutineKind::Update || neededSums.contains(sum)) &&
+        failed(beginCopies(sum)))
+      return failure();
   for (Operation &op : split.step.front().without_terminator()) {
     if (!split.accumulate->isBeforeInBlock(&op) || isa<ConstantOp>(op) ||
         !isWanted(&op)) // what comes before has a function of its own
@@ -349,7 +423,7 @@ LogicalResult UpdateSplitter::run() {
 
 } // namespace
 
-LogicalResult splitUpdate(StepSplit &split, ArrayRef<Accumulator> accumulators) {
+LogicalResult splitUpdate(StepSplit &split, ArrayRef<Accumulators> accumulators) {
   UpdateSplitter update(split, accumulators, RoutineKind::Update), evaluate(split, accumulators, RoutineKind::Evaluate);
   if (failed(update.run()))
     return failure();

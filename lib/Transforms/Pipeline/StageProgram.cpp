@@ -104,9 +104,11 @@ llvm::Expected<PipelinePlacement> PipelinePlacement::of(ModuleOp module, PlanAtt
   PipelinePlacement placement;
   placement.splits = (*kind)->splitsBackward && shape.devices > 1;
   if ((*kind)->place)
-    placement.devices = (*kind)->place(shape).front();
+    for (const std::vector<int64_t> &copy : (*kind)->place(shape))
+      llvm::append_range(placement.devices, copy);
   else
     llvm::append_range(placement.devices, llvm::seq<int64_t>(shape.devices));
+  placement.copies = (*kind)->replicas;
   std::vector<int64_t> held(shape.devices, 0);
   for (int64_t device : placement.devices)
     placement.chunks.push_back(held[device]++);

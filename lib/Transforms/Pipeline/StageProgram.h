@@ -75,13 +75,17 @@ private:
   SmallVector<Entry> functions;
 };
 
-/// Which virtual stages a device holds, and how its routines are called.
+/// Which virtual stages a device holds, and how its routines are called. Where a schedule runs several copies of the
+/// model, the stages of further copies follow those of the first: stage s of copy c is number c * stagesPerCopy() + s.
 class PipelinePlacement {
 public:
   /// As the schedule of the plan places them. Error: there is no such schedule, or programs do not run it.
   static llvm::Expected<PipelinePlacement> of(ModuleOp module, PlanAttr plan);
 
+  /// Of all copies of the model.
   int64_t stageCount() const { return devices.size(); }
+  int64_t stagesPerCopy() const { return devices.size() / copies; }
+  int64_t copyCount() const { return copies; }
   int64_t deviceOf(int64_t stage) const { return devices[stage]; }
   /// Its place among the stages of its device.
   int64_t chunkOf(int64_t stage) const { return chunks[stage]; }
@@ -92,12 +96,13 @@ public:
 
 private:
   std::vector<int64_t> devices, chunks; ///< by virtual stage
+  int64_t copies = 1;
   bool splits = false;
 };
 
-/// Where an op of a micro-batch runs.
+/// Where an op of a micro-batch runs. Sites of different copies of the model have nothing to do with each other.
 struct Site {
-  int64_t stage; ///< virtual
+  int64_t stage; ///< virtual, of all copies
   RoutineKind action;
   bool operator==(const Site &other) const { return stage == other.stage && action == other.action; }
   /// Whether every schedule has done the work here before that of the same micro-batch at `user`: forwards go up the
@@ -139,11 +144,13 @@ struct StepSplit {
   void finish();
 };
 
-/// A result of the accumulate: the device and the buffer in which it is added up.
+/// The device and the buffer in which a result of the accumulate is added up.
 using Accumulator = std::pair<int64_t, BufferOp>;
+/// Of a result of the accumulate by copy of the model, each of which adds up its own micro-batches.
+using Accumulators = SmallVector<Accumulator, 1>;
 
 /// Adds the update functions, and those that evaluate the loss.
-LogicalResult splitUpdate(StepSplit &split, ArrayRef<Accumulator> accumulators);
+LogicalResult splitUpdate(StepSplit &split, ArrayRef<Accumulators> accumulators);
 
 } // namespace mlir::ppc
 

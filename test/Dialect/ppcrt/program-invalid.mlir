@@ -50,6 +50,15 @@ ppcrt.program @p grid <pp = 1> micro_batches 0 {
 
 // -----
 
+// program_c5
+// expected-error@+1 {{'ppcrt.program' op has 2 copies of the model for 3 micro-batches, which they share evenly}}
+ppcrt.program @train grid <pp = 1> micro_batches 3 copies 2 {
+  ppcrt.device @device0 at 0 {
+  }
+}
+
+// -----
+
 // program_c2
 // expected-error @below {{needs "pp" as the first axis of its grid}}
 ppcrt.program @p grid <dp = 1> micro_batches 1 {

@@ -499,7 +499,7 @@ TEST(PlanConstraints, ReadsKeysAndValues) {
 TEST(PlanSearch, RanksTheBestByTheirReplay) {
   RandomProblems random(77);
   int reordered = 0, found = 0;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 80; ++i) {
     PlanningProblem problem = random.make();
     PlanRequest formulas = problem.request(), replayed = problem.request(), one = problem.request();
     formulas.alternatives = replayed.alternatives = one.alternatives = false;
@@ -527,7 +527,7 @@ TEST(PlanSearch, RanksTheBestByTheirReplay) {
     reordered += other;
     EXPECT_EQ(b.notes.size(), a.notes.size() + other);
   }
-  EXPECT_GT(found, 20);
+  EXPECT_GT(found, 40);
   EXPECT_GT(reordered, 0);
 }
 

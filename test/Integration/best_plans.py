@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""The best plan of every model of test/Inputs/Models, and the best per pipeline schedule and per ZeRO level, as a table that is kept.
+
+    best_plans.py --build BUILD [--against TABLE] [--write TABLE] [--compile host|cuda] [NAME...]
+
+Plans for four nodes of eight H100, 128 for models above 100 billion parameters, by `ppc-plan` without a --target: whatever it can price. A row says
+the predicted step time and memory of a device, and the layout. --against compares with a kept table (Inputs/best-plans.csv) and
+fails where a step is predicted slower than there by more than 0.1 %. --compile gives the best plan of each model to ppc-compile at full
+size, with the proof, and says what became of it; dropout is turned off, which programs do not have.
+"""
+import argparse
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import all_models
+
+SCHEDULES = ["gpipe", "1f1b", "interleaved", "breadth-first", "zb1p", "zb2p", "zbv", "v-half", "v-min", "wave", "dualpipev", "chimera",
+             "dualpipe", "seq1f1b"]
+PINS = ["any"] + [f"schedule={name}" for name in SCHEDULES] + [f"zero={level}" for level in range(4)]
+COLUMNS = ["model", "pin", "step_s", "memory_GiB", "layout"]
+SLOWER = 1.001
+
+
+def command(arguments, model, config, pin):
+    shape = ["--seq-len", str(model["positions"]), "--global-batch", str(all_models.BATCH)]
+    pins = [] if pin == "any" else ["--pin", pin]
+    if pin.startswith("schedule="):
+        pins += ["--forbid", "pp=1"]  # without a pipeline there is no schedule
+    return [os.path.join(arguments.build, "bin/ppc-plan"), config, "--cluster", f"dgx-h100:{model['nodes']}", *shape, *pins]
+
+
+def prepare(arguments, name, folder):
+    """The configuration without dropout, and what its size asks for."""
+    with open(os.path.join(all_models.MODELS, name + ".json")) as file:
+        keys = json.load(file)
+    keys.update({key: 0 for key in all_models.DROPOUT if keys.get(key, "n_embd" in keys and key.endswith("_pdrop"))})
+    config = os.path.join(folder, name + ".json")
+    with open(config, "w") as file:
+        json.dump(keys, file)
+    described = json.loads(subprocess.run([os.path.join(arguments.build, "bin/ppc-plan"), config, "--describe", "--emit", "json"],
+                                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
+    parameters = described["parameters"]["total"] if isinstance(described["parameters"], dict) else described["parameters"]
+    positions = min(all_models.SEQUENCE, keys.get("max_position_embeddings", keys.get("n_positions", all_models.SEQUENCE)))
+    return config, {"positions": positions, "nodes": 128 if parameters > all_models.LARGE else 4}
+
+
+def best(arguments, name, config, model, pin):
+    done = subprocess.run([*command(arguments, model, config, pin), "--brief", "--top", "1", "--emit", "json"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        return {"model": name, "pin": pin, "step_s": "", "memory_GiB": "", "layout": refusal(done.stderr)}
+    plan = json.loads(done.stdout)["plans"][0]
+    return {"model": name, "pin": pin, "step_s": f"{plan['step_time_s']:.4f}",
+            "memory_GiB": f"{plan['peak_memory_bytes'] / 2**30:.2f}", "layout": plan["summary"]}
+
+
+def refusal(text):
+    said = [line for line in text.splitlines() if "error:" in line]
+    return re.sub(r"\s+", " ", said[0] if said else "no word").replace(",", ";")[:120]
+
+
+def compiled(arguments, config, model, folder):
+    """What ppc-compile makes of the best plan."""
+    path = os.path.join(folder, "plan.yaml")
+    subprocess.run([*command(arguments, model, config, "any"), "--brief", "--emit", "plan", "-o", path], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    shape = ["--seq-len", str(model["positions"]), "--global-batch", str(all_models.BATCH)]
+    done = subprocess.run([os.path.join(arguments.build, "bin/ppc-compile"), config, *shape, "--plan", path, "--target", arguments.compile,
+                           "--emit=object", "-o", os.path.join(folder, "object")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return "compiles" if not done.returncode else refusal(done.stdout.replace(path, "plan"))
+
+
+def compare(rows, kept):
+    """Lines about steps that are predicted slower than in the kept table."""
+    before = {(row["model"], row["pin"]): row for row in kept}
+    for row in rows:
+        old = before.get((row["model"], row["pin"]))
+        if not old or not old["step_s"]:
+            continue
+        if not row["step_s"]:
+            yield f"{row['model']} {row['pin']}: no plan any more: {row['layout']}"
+        elif float(row["step_s"]) > SLOWER * float(old["step_s"]):
+            yield f"{row['model']} {row['pin']}: {old['step_s']} -> {row['step_s']} s: {old['layout']} -> {row['layout']}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-plan")
+    parser.add_argument("--against", help="table to compare with")
+    parser.add_argument("--write", help="file for the table")
+    parser.add_argument("--compile", choices=["host", "cuda"], help="also compile the best plan of each model, for this target")
+    parser.add_argument("--pins", nargs="*", default=PINS, help="any, schedule=NAME, zero=N (all)")
+    parser.add_argument("names", nargs="*", help="models, or parts of their names (all)")
+    arguments = parser.parse_args()
+    arguments.build = os.path.abspath(arguments.build)
+    names = sorted(file[:-len(".json")] for file in os.listdir(all_models.MODELS))
+    names = [name for name in names if not arguments.names or any(part in name for part in arguments.names)]
+    if not names:
+        parser.error("no model has such a name")
+    rows, compiling = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            config, model = prepare(arguments, name, folder)
+            for pin in arguments.pins:
+                rows.append(best(arguments, name, config, model, pin))
+                print(" | ".join(rows[-1].values()), flush=True)
+            if arguments.compile:
+                outcome = compiled(arguments, config, model, folder)
+                compiling += outcome == "compiles"
+                print(f"{name}: the best plan for {arguments.compile}: {outcome}", flush=True)
+    if arguments.write:
+        with open(arguments.write, "w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    if arguments.compile:
+        print(f"{compiling} of {len(names)} best plans compile for {arguments.compile}")
+    worse = []
+    if arguments.against:
+        with open(arguments.against, newline="") as file:
+            worse = list(compare(rows, csv.DictReader(file)))
+        print("\n".join(worse + [f"{len(worse)} of {len(rows)} steps are predicted slower than in the table"]))
+    sys.exit(bool(worse))
+
+
+if __name__ == "__main__":
+    main()
