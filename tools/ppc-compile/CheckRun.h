@@ -8,9 +8,10 @@
 namespace mlir::ppc {
 
 /// Trains both executables for `steps` steps on random tokens from one seed and compares, in this order: the losses of
-/// all steps (relative difference below 1e-5, of bf16 programs 1e-3), the gradients of the last step and the parameters
-/// after it (relative L2 difference below 1e-4, of bf16 programs 5e-2, each). Reports the first value that differs.
-/// True when all agree.
+/// all steps (relative difference below 1e-5, of bf16 programs 1e-3), the gradients of the first two steps and of the
+/// last, and the parameters after it (relative L2 difference below 1e-4, of bf16 programs 5e-2, each). Where Adam makes
+/// rounding of a small gradient a whole step, parameters may lie apart as far as the gradients explain; elements that
+/// nothing but rounding moves are named. Reports the first value that differs. True when all agree.
 bool checkEquivalence(llvm::StringRef parallel, llvm::StringRef single, llvm::StringRef folder, int64_t steps,
                       llvm::StringRef precision);
 
