@@ -2,6 +2,7 @@
 // config by Megatron-Bridge itself.
 #include "Exporters.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir::ppc;
@@ -20,6 +21,10 @@ static llvm::StringRef mixedPrecision(Precision precision) {
     return "bf16_mixed";
   }
 }
+
+/// Model families of ours that Megatron-Bridge has a bridge for.
+static constexpr llvm::StringLiteral bridged[] = {"llama", "mistral",   "gemma",      "qwen2",
+                                                  "qwen3", "qwen3_moe", "deepseek_v3"};
 
 static void writeModel(const ExportInput &input, llvm::raw_ostream &out) {
   const ParallelLayout &layout = input.layout;
@@ -75,6 +80,9 @@ static void writeState(const ParallelLayout &layout, llvm::raw_ostream &out) {
 llvm::Expected<std::string> mlir::ppc::megatronBridgeRecipe(const ExportInput &input, ExportComments &comments) {
   if (llvm::Error error = checkMegatronModel(input.model))
     return std::move(error);
+  if (!input.model.family.empty() && !llvm::is_contained(bridged, input.model.family))
+    return llvm::createStringError("Megatron-Bridge has no bridge from models of type " + input.model.family +
+                                   ", which " + input.model.name + " is; --emit megatron writes all facts of it");
   const ParallelLayout &layout = input.layout;
   if (layout.precision == Precision::F32 || layout.precision == Precision::Tf32)
     return llvm::createStringError("Megatron-Bridge trains in 16 bits or fewer: give --precision bf16");
