@@ -70,6 +70,7 @@ static std::vector<TrainingSoftware> makeTable() {
     it.experts = true;
     it.sharedGroup = onlyThree;
     it.unevenStages = true;
+    it.tiedInPipelines = false;
   }
   {
     TrainingSoftware &it = add("deepspeed", "DeepSpeed", "0.19.8, configured by its JSON");
@@ -243,6 +244,8 @@ std::string mlir::ppc::lackingPart(const TrainingSoftware &software, const Model
   auto with = [](llvm::StringRef what, int64_t value) { return (what + " " + llvm::Twine(value)).str(); };
   if (layout.pp > 1 && !llvm::is_contained(software.zeroInPipelines, layout.zero))
     return with("zero", layout.zero) + " beside " + with("pp", layout.pp);
+  if (layout.pp > 1 && model.tiedEmbeddings && !software.tiedInPipelines)
+    return "a head tied to the embedding beside " + with("pp", layout.pp);
   if (layout.tp > 1 && layout.zero == 3 && !software.tensorWithFullShards)
     return "zero 3 beside " + with("tp", layout.tp);
   int64_t ulysses = layout.cp > 1 && layout.contextKind == ContextKind::Ulysses ? layout.cp : 1,

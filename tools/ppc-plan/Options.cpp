@@ -132,6 +132,9 @@ cl::opt<bool> listClusters("list-clusters", cl::desc("List the known machines"),
 cl::opt<bool> listStacks("list-stacks",
                          cl::desc("List what software a --stack stands for, and what that can be asked for"),
                          cl::cat(otherCategory));
+cl::opt<bool> listExports("list-exports",
+                          cl::desc("List what files of --emit megatron, torchtitan, ... cannot say of a plan"),
+                          cl::cat(otherCategory));
 cl::opt<bool> describe("describe", cl::desc("Parameters, FLOPs, bytes of state and activations of MODEL"),
                        cl::cat(otherCategory));
 RealOption tokens("tokens", withinReals(0, limits::budget).above(),
@@ -187,9 +190,9 @@ static int checkUsage() {
     return usageError("--target plans what programs of ppc-compile run; --emit writes for another one");
   if (promptLength.getNumOccurrences() && objective != Objective::Grpo)
     return usageError("--prompt-length belongs to --objective grpo");
-  int instead = int(listClusters) + int(listStacks) + int(describe) + int(!evaluateFile.empty());
+  int instead = int(listClusters) + int(listStacks) + int(listExports) + int(describe) + int(!evaluateFile.empty());
   if (instead > 1)
-    return usageError("--list-clusters, --list-stacks, --describe and --evaluate exclude each other");
+    return usageError("--list-clusters, --list-stacks, --list-exports, --describe and --evaluate exclude each other");
   if ((tokens.getNumOccurrences() || price.getNumOccurrences() || mfu.getNumOccurrences()) && !describe)
     return usageError("--tokens, --price and --mfu belong to --describe");
   if (simulate && evaluateFile.empty())
@@ -198,17 +201,18 @@ static int checkUsage() {
     return usageError("--describe writes --emit table or json");
   if (!explain.empty() && emit != outputValue(PlanOutput::Table))
     return usageError("--explain belongs to --emit table");
-  if (listClusters || listStacks || !evaluateFile.empty()) {
+  if (listClusters || listStacks || listExports || !evaluateFile.empty()) {
     if (!model.empty())
-      return usageError("MODEL has no meaning with --list-clusters, --list-stacks and --evaluate");
+      return usageError("MODEL has no meaning with --list-clusters, --list-stacks, --list-exports and --evaluate");
     for (const auto &entry : cl::getRegisteredOptions())
       if (entry.second->getNumOccurrences() && llvm::any_of(entry.second->Categories, [](cl::OptionCategory *category) {
             return category == &jobCategory || category == &tuningCategory || category == &layoutCategory;
           }))
         return usageError("--" + entry.first + " has no meaning with " +
-                          (listClusters ? "--list-clusters"
-                           : listStacks ? "--list-stacks"
-                                        : "--evaluate: the rows have a column for what differs from the default"));
+                          (listClusters  ? "--list-clusters"
+                           : listStacks  ? "--list-stacks"
+                           : listExports ? "--list-exports"
+                                         : "--evaluate: the rows have a column for what differs from the default"));
     return 0;
   }
   if (model.empty())
@@ -271,6 +275,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->explain.assign(explain.begin(), explain.end());
   options->listClusters = listClusters;
   options->listStacks = listStacks;
+  options->listExports = listExports;
   options->describe = describe;
   options->evaluateFile = evaluateFile;
   options->simulate = simulate;

@@ -49,7 +49,7 @@ struct PlanOptions {
   std::vector<std::string> explain;
 
   // Other things to do than to plan.
-  bool listClusters = false, listStacks = false, describe = false;
+  bool listClusters = false, listStacks = false, listExports = false, describe = false;
   std::string evaluateFile;
   bool simulate = false; // with it: also replay
 

@@ -287,12 +287,12 @@ static int writeExport(const PlanOptions &options, const PlanReport &report, Exp
     shape = config->shape;
     shape->maxPositions = std::max(shape->maxPositions, report.job.sequence);
   }
-  llvm::Expected<std::string> text =
+  llvm::Expected<ExportedPlan> exported =
       exportPlan(target, {shape ? *shape : report.model, config ? &*config : nullptr, report.job,
-                          report.plans[0].layout, report.cluster.unitSize(), tuningText(options.tuning)});
-  if (!text)
-    return fail(text.takeError());
-  out << *text;
+                          report.plans[0].layout, report.cluster.unitSize(), options.tuning});
+  if (!exported)
+    return fail(exported.takeError());
+  out << exported->text;
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "ppc/CostModel/LayoutRows.h"
 #include "ppc/Model/ModelConfig.h"
 #include "ppc/Reporting/ModelDescription.h"
+#include "ppc/Reporting/PlanExport.h"
 #include "ppc/Reporting/TextTable.h"
 #include "ppc/Simulation/StepSimulation.h"
 #include "ppc/Support/Heartbeat.h"
@@ -146,6 +147,11 @@ int main(int argc, char **argv) {
   if (options.listStacks)
     return writeOutput(*output, [](llvm::raw_ostream &out) {
       printTrainingSoftware(out);
+      return 0;
+    });
+  if (options.listExports)
+    return writeOutput(*output, [](llvm::raw_ostream &out) {
+      printUnsaid(out);
       return 0;
     });
   if (!options.evaluateFile.empty())

@@ -33,6 +33,7 @@ struct TrainingSoftware {
   llvm::ArrayRef<int64_t> sharedGroup = {}; // ZeRO stages that may be cut over some of the data-parallel ranks
   bool unevenStages = false;                // stages of different numbers of layers
   bool partialRecompute = false;            // some layers of each stage, one number for all
+  bool tiedInPipelines = true;              // a head tied to the embedding beside pipeline parallelism
   bool tensorWithFullShards = true;         // tensor parallelism beside ZeRO-3
   /// Ranks that are no shards are copies of one another and of nothing else: ZeRO 0 of several data-parallel ranks has
   /// no other degree of parallelism beside it, and shard groups hold whole groups of context-parallel ranks.

@@ -1,13 +1,15 @@
 // A plan in the words of other training programs: files that these programs read. What one of them cannot be asked for
 // is an error; what it does otherwise than the plan, or what is no part of a plan, stands as a comment in the file
-// (docs/Planning.md, Writing plans).
+// (docs/Exports.md).
 #ifndef PPC_REPORTING_PLANEXPORT_H
 #define PPC_REPORTING_PLANEXPORT_H
 
 #include "ppc/Cluster/Cluster.h"
 #include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/Model/ModelConfig.h"
+#include "ppc/Planning/FineTuning.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <string>
 #include <vector>
@@ -22,17 +24,54 @@ llvm::StringRef toString(ExportTarget target);
 /// The stack whose limits hold for it (ppc/Planning/TrainingSoftware.h): "megatron-core".
 llvm::StringRef stackOf(ExportTarget target);
 
+/// What a plan, its model or its job say and the file of some target does not.
+enum class Unsaid {
+  Architecture,     // a model that the target does not have, or a part of one
+  ModelFacts,       // sizes, router: they stand elsewhere
+  UnknownFacts,     // what a model in MLIR does not say either
+  Positions,        // their scaling
+  EmbeddingFactor,  // on the rows of the embedding
+  Activation,       // of a feed-forward without gate
+  Router,           // how it weighs a token's experts and balances them
+  PredictionLayers, // that are not there, or not beside some parallelism
+  Data,             // data, tokenizer, learning rate, length of training
+  DataParallelism,  // its degree
+  Batches,          // micro-batches, sequence length
+  Processes,        // how many, and where
+  ZeroTwo,          // gradients cut, parameters whole
+  Recompute,
+  Context, // the kind of context parallelism
+  Stages,  // layers of each stage
+  Groups,  // on which kind of device a stage lies
+  Attention,
+  WideProducts,   // in f32 or tf32
+  NarrowProducts, // which are in 8 or 4 bits
+  Tuning          // adapters, frozen layers, packing, DPO, GRPO
+};
+constexpr int unsaidCount = int(Unsaid::Tuning) + 1;
+/// Whether some file of the target has a comment about it.
+bool commentsOn(ExportTarget target, Unsaid part);
+/// Whether the target refuses some plans for it.
+bool refuses(ExportTarget target, Unsaid part);
+/// All of that as a table in Markdown (docs/Exports.md).
+void printUnsaid(llvm::raw_ostream &out);
+
 struct ExportInput {
   const ModelShape &model;
   const ModelConfig *config; // what a shape does not say; null: the model is no config.json
   TrainingJob job;
   const ParallelLayout &layout; // `stageLayers` filled where pp x vp > 1
   int64_t devicesPerNode = 8;
-  std::string tuning = {}; // "LoRA of rank 16": what is planned and no key here says; empty: training of every weight
+  FineTuning tuning = {};
 };
 
-/// The file. Errors: the target cannot be asked for a part of the layout, or does not have the model; they name it.
-llvm::Expected<std::string> exportPlan(ExportTarget target, const ExportInput &input);
+struct ExportedPlan {
+  std::string text;             // of the file
+  std::vector<Unsaid> comments; // what its comments are about, in their order
+};
+
+/// Errors: the target cannot be asked for a part of the layout, or does not have the model; they name it.
+llvm::Expected<ExportedPlan> exportPlan(ExportTarget target, const ExportInput &input);
 
 } // namespace mlir::ppc
 

@@ -5,7 +5,7 @@
 
 using namespace mlir::ppc;
 
-llvm::Expected<std::string> mlir::ppc::accelerateYaml(const ExportInput &input, ExportComments &comments) {
+llvm::Expected<std::string> mlir::ppc::accelerateYaml(const ExportInput &input, ExportNotes &notes) {
   const ParallelLayout &layout = input.layout;
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -28,12 +28,12 @@ llvm::Expected<std::string> mlir::ppc::accelerateYaml(const ExportInput &input, 
         << "\n  fsdp_offload_params: false\n  fsdp_cpu_ram_efficient_loading: true\n"
         << "  fsdp_state_dict_type: SHARDED_STATE_DICT\n";
     if (layout.zero == 2)
-      comments.push_back(
+      notes.comment(
+          Unsaid::ZeroTwo,
           "zero 2 is written as fsdp_reshard_after_forward: false: parameters are gathered in forward and kept until "
           "backward, not over the step");
-  } else if (layout.recompute == Recompute::Full) {
-    comments.push_back(
-        "every layer is recomputed: model.gradient_checkpointing_enable(), which is no part of this file");
+  } else {
+    noteScriptedRecompute(layout, notes);
   }
   DataDegrees data = dataDegrees(layout);
   if (shards || layout.tp > 1) {
@@ -44,11 +44,18 @@ llvm::Expected<std::string> mlir::ppc::accelerateYaml(const ExportInput &input, 
       out << "  parallelism_config_cp_backend: torch\n  parallelism_config_cp_comm_strategy: "
           << (layout.contextKind == ContextKind::AllGather ? "allgather" : "alltoall") << '\n';
   }
-  comments.push_back("per_device_train_batch_size " + std::to_string(layout.microBatch) +
-                     ", gradient_accumulation_steps " + std::to_string(layout.microBatches(input.job)) +
-                     " and sequences of " + std::to_string(input.job.sequence) +
-                     " tokens are arguments of the training script");
+  notes.comment(Unsaid::Batches, "per_device_train_batch_size " + std::to_string(layout.microBatch) +
+                                     ", gradient_accumulation_steps " + std::to_string(layout.microBatches(input.job)) +
+                                     " and sequences of " + std::to_string(input.job.sequence) +
+                                     " tokens are arguments of the training script");
   if (machines > 1)
-    comments.push_back("main_process_ip and main_process_port, and machine_rank of each machine, are to be added");
+    notes.comment(Unsaid::Processes,
+                  "main_process_ip and main_process_port, and machine_rank of each machine, are to be added");
+  noteLoadedModel(input.model, notes);
+  noteAttention(layout, "attn_implementation of from_pretrained", notes);
+  noteWideProducts(layout, notes);
+  if (layout.precision == Precision::Fp8)
+    notes.comment(Unsaid::NarrowProducts, "fp8_config is left to Accelerate's defaults");
+  notes.comment(Unsaid::Data, "data, tokenizer, optimizer, learning rate and length of training are no part of a plan");
   return text;
 }

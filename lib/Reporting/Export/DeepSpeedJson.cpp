@@ -7,7 +7,7 @@
 using namespace mlir::ppc;
 namespace json = llvm::json;
 
-llvm::Expected<std::string> mlir::ppc::deepSpeedJson(const ExportInput &input, ExportComments &comments) {
+llvm::Expected<std::string> mlir::ppc::deepSpeedJson(const ExportInput &input, ExportNotes &notes) {
   const ParallelLayout &layout = input.layout;
   json::Object zero{{"stage", layout.zero}, {"overlap_comm", true}, {"contiguous_gradients", true}};
   if (layout.offload == Offload::Optimizer)
@@ -26,21 +26,22 @@ llvm::Expected<std::string> mlir::ppc::deepSpeedJson(const ExportInput &input, E
     root["tensor_parallel"] = json::Object{{"autotp_size", layout.tp}};
   if (layout.cp > 1) {
     root["sequence_parallel_size"] = layout.cp;
-    comments.push_back(
+    notes.comment(
+        Unsaid::Context,
         "attention over " + std::to_string(layout.cp) +
-        " ranks of a sequence needs UlyssesSPAttentionHF.register_with_transformers before the model is built");
+            " ranks of a sequence needs UlyssesSPAttentionHF.register_with_transformers before the model is built");
   }
-  if (layout.recompute == Recompute::Full)
-    comments.push_back(
-        layout.recomputedLayers < 0
-            ? "every layer is recomputed: model.gradient_checkpointing_enable(), which is no part of this file"
-            : "some layers are recomputed, which is no part of this file");
-  comments.push_back(llvm::formatv("start {0} processes", layout.devices()).str());
-  comments.push_back("optimizer, learning rate, data and length of training are no part of a plan");
-  json::Array notes;
-  for (const std::string &comment : comments)
-    notes.push_back(comment);
+  noteScriptedRecompute(layout, notes);
+  notes.comment(Unsaid::Processes, llvm::formatv("start {0} processes", layout.devices()).str());
+  notes.comment(Unsaid::Data, "data, tokenizer, optimizer, learning rate and length of training are no part of a plan");
+  notes.comment(Unsaid::Batches, "sequences of " + llvm::Twine(input.job.sequence) + " tokens are the data's");
+  noteLoadedModel(input.model, notes);
+  noteAttention(layout, "attn_implementation of from_pretrained", notes);
+  noteWideProducts(layout, notes);
+  json::Array sentences;
+  for (const std::string &sentence : notes.sentences)
+    sentences.push_back(sentence);
   root["ppc_notes"] =
-      json::Object{{"plan", input.model.name + ", " + toString(layout)}, {"not_said_here", std::move(notes)}};
+      json::Object{{"plan", input.model.name + ", " + toString(layout)}, {"not_said_here", std::move(sentences)}};
   return llvm::formatv("{0:2}\n", json::Value(std::move(root))).str();
 }

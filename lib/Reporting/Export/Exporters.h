@@ -1,4 +1,4 @@
-// One function per target. Each returns the body of its file and adds to `comments` what the body cannot say.
+// One function per target. Each returns the body of its file and notes what the body cannot say.
 #ifndef PPC_LIB_REPORTING_EXPORT_EXPORTERS_H
 #define PPC_LIB_REPORTING_EXPORT_EXPORTERS_H
 
@@ -6,19 +6,41 @@
 
 namespace mlir::ppc {
 
-using ExportComments = std::vector<std::string>; // one sentence each
+/// What stands above the body of one file.
+class ExportNotes {
+public:
+  explicit ExportNotes(ExportTarget target) : target(target) {}
+  /// The target must comment on the part (Unsaid.cpp). A sentence without a period.
+  void comment(Unsaid part, const llvm::Twine &sentence);
+  /// The target must refuse the part.
+  llvm::Error refuse(Unsaid part, const llvm::Twine &message) const;
 
-llvm::Expected<std::string> megatronArguments(const ExportInput &input, ExportComments &comments);
-llvm::Expected<std::string> megatronBridgeRecipe(const ExportInput &input, ExportComments &comments);
-llvm::Expected<std::string> torchtitanConfig(const ExportInput &input, ExportComments &comments);
-llvm::Expected<std::string> torchtitanToml(const ExportInput &input, ExportComments &comments);
-llvm::Expected<std::string> accelerateYaml(const ExportInput &input, ExportComments &comments);
-llvm::Expected<std::string> nanotronYaml(const ExportInput &input, ExportComments &comments);
+  const ExportTarget target;
+  std::vector<Unsaid> parts;
+  std::vector<std::string> sentences; // one per part
+};
+
+llvm::Expected<std::string> megatronArguments(const ExportInput &input, ExportNotes &notes);
+llvm::Expected<std::string> megatronBridgeRecipe(const ExportInput &input, ExportNotes &notes);
+llvm::Expected<std::string> torchtitanConfig(const ExportInput &input, ExportNotes &notes);
+llvm::Expected<std::string> torchtitanToml(const ExportInput &input, ExportNotes &notes);
+llvm::Expected<std::string> accelerateYaml(const ExportInput &input, ExportNotes &notes);
+llvm::Expected<std::string> nanotronYaml(const ExportInput &input, ExportNotes &notes);
 /// JSON has no comments: they are its last key.
-llvm::Expected<std::string> deepSpeedJson(const ExportInput &input, ExportComments &comments);
+llvm::Expected<std::string> deepSpeedJson(const ExportInput &input, ExportNotes &notes);
 
 /// What Megatron-LM cannot say of a model, whatever the file; success: nothing.
-llvm::Error checkMegatronModel(const ModelShape &model);
+llvm::Error checkMegatronModel(const ModelShape &model, const ExportNotes &notes);
+/// Of targets whose files lay no stages on groups of devices.
+void noteGroups(const ParallelLayout &layout, ExportNotes &notes);
+/// Of targets whose files do not name the kernel of attention; `instead`: what decides it there.
+void noteAttention(const ParallelLayout &layout, llvm::StringRef instead, ExportNotes &notes);
+/// Of targets whose training script enables recomputation.
+void noteScriptedRecompute(const ParallelLayout &layout, ExportNotes &notes);
+/// Of targets whose training script loads the model.
+void noteLoadedModel(const ModelShape &model, ExportNotes &notes);
+/// Where products are in f32 or tf32.
+void noteWideProducts(const ParallelLayout &layout, ExportNotes &notes);
 /// "Et*8|t*8|...|t*7L" of layers per virtual stage: E the embedding, t a layer, m a prediction layer, L the loss.
 std::string megatronPipelineLayout(llvm::ArrayRef<int64_t> counts, int64_t predictionLayers);
 bool isEven(llvm::ArrayRef<int64_t> stageLayers);

@@ -51,8 +51,7 @@ static void addAttention(const ModelShape &model, ArgumentList &out) {
     out.set("kv-channels", model.headDim);
 }
 
-static void addRopeScaling(const ModelShape &model, const RopeScaling &scaling, ArgumentList &out,
-                           ExportComments &comments) {
+static void addRopeScaling(const ModelShape &model, const RopeScaling &scaling, ArgumentList &out, ExportNotes &notes) {
   switch (scaling.kind) {
   case RopeScaling::Kind::None:
     if (model.latent)
@@ -65,7 +64,8 @@ static void addRopeScaling(const ModelShape &model, const RopeScaling &scaling, 
     out.flag("use-rope-scaling");
     out.set("rope-scaling-factor", plain(scaling.factor));
     if (scaling.lowFrequencyFactor != 1 || scaling.highFrequencyFactor != 4 || scaling.originalMaxPositions != 8192)
-      comments.push_back(
+      notes.comment(
+          Unsaid::Positions,
           "rope scaling there has low and high frequency factors of 1 and 4 of 8192 positions; the model has others");
     return;
   case RopeScaling::Kind::Yarn:
@@ -78,14 +78,15 @@ static void addRopeScaling(const ModelShape &model, const RopeScaling &scaling, 
       out.set("yarn-original-max-position-embeddings", scaling.originalMaxPositions);
       out.set("yarn-beta-fast", plain(scaling.betaFast));
       out.set("yarn-beta-slow", plain(scaling.betaSlow));
-      comments.push_back(
+      notes.comment(
+          Unsaid::Positions,
           "the factor of YaRN has no argument of its own there: --rotary-scaling-factor is for latent attention");
     }
     return;
   }
 }
 
-static void addPositions(const ExportInput &input, ArgumentList &out, ExportComments &comments) {
+static void addPositions(const ExportInput &input, ArgumentList &out, ExportNotes &notes) {
   const ModelShape &model = input.model;
   out.set("max-position-embeddings", std::max(model.maxPositions, input.job.sequence));
   if (model.position == PositionKind::None)
@@ -97,15 +98,16 @@ static void addPositions(const ExportInput &input, ArgumentList &out, ExportComm
   if (model.rotaryFraction != 1)
     out.set("rotary-percent", plain(model.rotaryFraction));
   if (!input.config) {
-    comments.push_back(
+    notes.comment(
+        Unsaid::UnknownFacts,
         "--rotary-base (10000 where nothing is said) and scaling of positions: the model's file does not say them");
     return;
   }
   out.set("rotary-base", int64_t(input.config->ropeTheta + 0.5));
-  addRopeScaling(model, input.config->ropeScaling, out, comments);
+  addRopeScaling(model, input.config->ropeScaling, out, notes);
 }
 
-static void addRouter(const ExportInput &input, ArgumentList &out, ExportComments &comments) {
+static void addRouter(const ExportInput &input, ArgumentList &out, ExportNotes &notes) {
   const ExpertShape &moe = input.model.moe;
   if (moe.groups > 1) {
     out.set("moe-router-num-groups", moe.groups);
@@ -114,7 +116,8 @@ static void addRouter(const ExportInput &input, ArgumentList &out, ExportComment
   if (moe.scoreBias)
     out.flag("moe-router-enable-expert-bias");
   if (!input.config) {
-    comments.push_back("score function, scaling and balance loss of the router: the model's file does not say them");
+    notes.comment(Unsaid::UnknownFacts,
+                  "score function, scaling and balance loss of the router: the model's file does not say them");
     return;
   }
   const RoutingNumbers &routing = input.config->routing;
@@ -124,7 +127,8 @@ static void addRouter(const ExportInput &input, ArgumentList &out, ExportComment
   if (!routing.sigmoid && !moe.normalizesTopK)
     out.flag("moe-router-pre-softmax");
   if (routing.sigmoid && !moe.normalizesTopK && moe.topK > 1)
-    comments.push_back("the weights of a token's experts are divided by their sum there; the model does not do so");
+    notes.comment(Unsaid::Router,
+                  "the weights of a token's experts are divided by their sum there; the model does not do so");
   if (routing.scale != 1)
     out.set("moe-router-topk-scaling-factor", plain(routing.scale));
   if (routing.balanceLossFactor > 0) {
@@ -135,7 +139,7 @@ static void addRouter(const ExportInput &input, ArgumentList &out, ExportComment
   }
 }
 
-static void addExperts(const ExportInput &input, ArgumentList &out, ExportComments &comments) {
+static void addExperts(const ExportInput &input, ArgumentList &out, ExportNotes &notes) {
   const ModelShape &model = input.model;
   const ExpertShape &moe = model.moe;
   out.set("num-experts", moe.experts);
@@ -147,21 +151,21 @@ static void addExperts(const ExportInput &input, ArgumentList &out, ExportCommen
     out.flag("moe-shared-expert-gate");
   if (moe.firstLayer || moe.every != 1)
     out.set("moe-layer-freq", layerList(model.layers, [&](int64_t layer) { return model.hasExperts(layer); }));
-  addRouter(input, out, comments);
+  addRouter(input, out, notes);
   out.flag("moe-grouped-gemm");
   out.set("moe-token-dispatcher-type", "alltoall");
   out.set("expert-model-parallel-size", input.layout.ep);
   out.set("expert-tensor-parallel-size", input.layout.etp);
 }
 
-static void addModel(const ExportInput &input, ArgumentList &out, ExportComments &comments) {
+static void addModel(const ExportInput &input, ArgumentList &out, ExportNotes &notes) {
   const ModelShape &model = input.model;
   out.set("num-layers", model.layers);
   out.set("hidden-size", model.hidden);
   out.set("ffn-hidden-size", model.ffn);
   out.set("num-attention-heads", model.heads);
   addAttention(model, out);
-  addPositions(input, out, comments);
+  addPositions(input, out, notes);
   if (model.slidingWindow && model.slidingWindow < input.job.sequence) {
     out.set("window-size", llvm::formatv("\"({0},0)\"", model.slidingWindow - 1).str());
     if (model.slidingWindowEvery != 1)
@@ -177,17 +181,18 @@ static void addModel(const ExportInput &input, ArgumentList &out, ExportComments
     if (input.config->normWeightOffset == 1)
       out.flag("apply-layernorm-1p");
     if (input.config->embeddingScale != 1)
-      comments.push_back("the rows of the embedding are multiplied by " + plain(input.config->embeddingScale) +
-                         " in the model; there is no argument for that");
+      notes.comment(Unsaid::EmbeddingFactor, "the rows of the embedding are multiplied by " +
+                                                 plain(input.config->embeddingScale) +
+                                                 " in the model; there is no argument for that");
   } else {
-    comments.push_back("--norm-epsilon and --init-method-std: the model's file does not say them");
+    notes.comment(Unsaid::UnknownFacts, "--norm-epsilon and --init-method-std: the model's file does not say them");
   }
   if (model.gated)
     out.flag("swiglu");
   else if (model.activation == ActivationKind::SquaredRelu)
     out.flag("squared-relu");
   else if (model.activation == ActivationKind::Relu)
-    comments.push_back("ReLU has no argument of its own: GELU is what runs, in the same time");
+    notes.comment(Unsaid::Activation, "ReLU has no argument of its own: GELU is what runs, in the same time");
   if (!model.ffnBias && !model.outputBias) {
     out.flag("disable-bias-linear");
     if (model.attentionBias)
@@ -200,16 +205,12 @@ static void addModel(const ExportInput &input, ArgumentList &out, ExportComments
   if (model.predictionLayers)
     out.set("mtp-num-layers", model.predictionLayers);
   if (model.moe)
-    addExperts(input, out, comments);
+    addExperts(input, out, notes);
 }
 
-static void addPipeline(const ModelShape &model, const ParallelLayout &layout, ArgumentList &out,
-                        ExportComments &comments) {
+static void addPipeline(const ModelShape &model, const ParallelLayout &layout, ArgumentList &out, ExportNotes &notes) {
   out.set("pipeline-model-parallel-size", layout.pp);
-  if (!llvm::all_equal(layout.stageGroups))
-    comments.push_back(
-        "stages on groups of different devices: start the ranks of each stage on the devices of its group; "
-        "no argument says so");
+  noteGroups(layout, notes);
   if (layout.pp == 1)
     return;
   if (!isEven(layout.stageLayers))
@@ -268,20 +269,23 @@ static void addPrecision(const ParallelLayout &layout, ArgumentList &out) {
   out.set("attention-backend", unfused ? "unfused" : layout.attention == AttentionKernel::Cudnn ? "fused" : "flash");
 }
 
-llvm::Expected<std::string> mlir::ppc::megatronArguments(const ExportInput &input, ExportComments &comments) {
+llvm::Expected<std::string> mlir::ppc::megatronArguments(const ExportInput &input, ExportNotes &notes) {
   const ModelShape &model = input.model;
   const ParallelLayout &layout = input.layout;
-  if (llvm::Error error = checkMegatronModel(model))
+  if (llvm::Error error = checkMegatronModel(model, notes))
     return std::move(error);
+  if (input.tuning.adapterRank)
+    return notes.refuse(Unsaid::Tuning,
+                        "Megatron-LM has no adapters (LoRA); Megatron-Bridge has: --emit megatron-bridge");
   ArgumentList out;
-  addModel(input, out, comments);
+  addModel(input, out, notes);
   out.set("seq-length", input.job.sequence);
   out.set("micro-batch-size", layout.microBatch);
   out.set("global-batch-size", input.job.globalBatch);
   out.set("tensor-model-parallel-size", layout.tp);
   if (layout.sequenceParallel && layout.tp > 1)
     out.flag("sequence-parallel");
-  addPipeline(model, layout, out, comments);
+  addPipeline(model, layout, out, notes);
   out.set("context-parallel-size", layout.cp);
   if (layout.cp > 1)
     out.set("cp-comm-type", layout.contextKind == ContextKind::Ring      ? "p2p"
@@ -294,11 +298,12 @@ llvm::Expected<std::string> mlir::ppc::megatronArguments(const ExportInput &inpu
     out.flag("use-precision-aware-optimizer");
   }
   addPrecision(layout, out);
-  comments.push_back("data parallelism is what is left of the ranks: " + std::to_string(layout.dp) + " on " +
-                     std::to_string(layout.devices()));
-  comments.push_back(
-      "data, tokenizer, learning rate and length of training are no part of a plan; the last line of the "
-      "array tries it without");
+  noteWideProducts(layout, notes);
+  notes.comment(Unsaid::DataParallelism, "data parallelism is what is left of the ranks: " + std::to_string(layout.dp) +
+                                             " on " + std::to_string(layout.devices()));
+  notes.comment(Unsaid::Data,
+                "data, tokenizer, learning rate and length of training are no part of a plan; the last line of the "
+                "array tries it without");
   // Of the ranks that share a device's connections, collectives must start in the order in which they are issued;
   // Megatron-FSDP needs the opposite.
   std::string environment = usesFsdp(layout) ? "unset CUDA_DEVICE_MAX_CONNECTIONS   # Megatron-FSDP wants more than 1\n"

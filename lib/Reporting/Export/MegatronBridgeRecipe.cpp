@@ -34,7 +34,8 @@ static void writeModel(const ExportInput &input, llvm::raw_ostream &out) {
       << "\n    cfg.model.pipeline_model_parallel_size = " << layout.pp
       << "\n    cfg.model.context_parallel_size = " << layout.cp << '\n';
   if (layout.pp > 1) {
-    out << "    cfg.model.pipeline_dtype = torch.bfloat16\n";
+    out << "    cfg.model.pipeline_dtype = torch." << (layout.precision == Precision::Fp16 ? "float16" : "bfloat16")
+        << '\n';
     if (!isEven(layout.stageLayers))
       out << "    cfg.model.pipeline_model_parallel_layout = \""
           << megatronPipelineLayout(layout.stageLayers, input.model.predictionLayers) << "\"\n";
@@ -51,6 +52,14 @@ static void writeModel(const ExportInput &input, llvm::raw_ostream &out) {
     out << "    cfg.model.expert_model_parallel_size = " << layout.ep
         << "\n    cfg.model.expert_tensor_parallel_size = " << layout.etp
         << "\n    cfg.model.moe_grouped_gemm = True\n    cfg.model.moe_token_dispatcher_type = \"alltoall\"\n";
+  if (input.model.predictionLayers)
+    out << "    cfg.model.mtp_num_layers = " << input.model.predictionLayers << '\n';
+  bool unfused = layout.attention == AttentionKernel::Unfused || layout.attention == AttentionKernel::FusedSoftmax;
+  out << "    cfg.model.attention_backend = AttnBackend."
+      << (unfused                                      ? "unfused"
+          : layout.attention == AttentionKernel::Cudnn ? "fused"
+                                                       : "flash")
+      << '\n';
   if (layout.recompute == Recompute::None)
     return;
   out << "    cfg.model.recompute_granularity = \"" << toString(layout.recompute) << "\"\n";
@@ -77,19 +86,25 @@ static void writeState(const ParallelLayout &layout, llvm::raw_ostream &out) {
     out << "    cfg.optimizer.optimizer_cpu_offload = True\n    cfg.optimizer.use_precision_aware_optimizer = True\n";
 }
 
-llvm::Expected<std::string> mlir::ppc::megatronBridgeRecipe(const ExportInput &input, ExportComments &comments) {
-  if (llvm::Error error = checkMegatronModel(input.model))
+llvm::Expected<std::string> mlir::ppc::megatronBridgeRecipe(const ExportInput &input, ExportNotes &notes) {
+  if (llvm::Error error = checkMegatronModel(input.model, notes))
     return std::move(error);
   if (!input.model.family.empty() && !llvm::is_contained(bridged, input.model.family))
-    return llvm::createStringError("Megatron-Bridge has no bridge from models of type " + input.model.family +
-                                   ", which " + input.model.name + " is; --emit megatron writes all facts of it");
+    return notes.refuse(Unsaid::Architecture, "Megatron-Bridge has no bridge from models of type " +
+                                                  input.model.family + ", which " + input.model.name +
+                                                  " is; --emit megatron writes all facts of it");
   const ParallelLayout &layout = input.layout;
   if (layout.precision == Precision::F32 || layout.precision == Precision::Tf32)
-    return llvm::createStringError("Megatron-Bridge trains in 16 bits or fewer: give --precision bf16");
+    return notes.refuse(Unsaid::WideProducts, "Megatron-Bridge trains in 16 bits or fewer: give --precision bf16");
   std::string text;
   llvm::raw_string_ostream out(text);
   out << "import torch\n\nfrom megatron.bridge import AutoBridge\nfrom megatron.bridge.recipes.common import "
-         "_pretrain_common\nfrom megatron.bridge.training.config import ConfigContainer\n\n"
+         "_pretrain_common\nfrom megatron.bridge.training.config import ConfigContainer\nfrom "
+         "megatron.core.transformer.enums import "
+         "AttnBackend\n";
+  if (input.tuning.adapterRank)
+    out << "from megatron.bridge.peft.lora import LoRA\n";
+  out << "\n"
       << "# The folder or the name on the Hub of the model's config.json: its facts are read from there.\n"
       << "HF_MODEL = \"" << input.model.name << "\"\n\n\n"
       << "def ppc_plan() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
@@ -102,9 +117,18 @@ llvm::Expected<std::string> mlir::ppc::megatronBridgeRecipe(const ExportInput &i
   out << "    cfg.mixed_precision = \"" << mixedPrecision(layout.precision) << "\"\n";
   if (layout.zero < 2 && (layout.tp > 1 || layout.cp > 1))
     out << "    cfg.env_vars = {\"CUDA_DEVICE_MAX_CONNECTIONS\": 1}\n";
+  if (int64_t rank = input.tuning.adapterRank) {
+    out << "    cfg.peft = LoRA(dim=" << rank << ", alpha=" << rank << ")\n";
+    notes.comment(Unsaid::Tuning,
+                  "adapters: start it by finetune, with the weights that cfg.checkpoint.pretrained_checkpoint "
+                  "names; those stay in 16 bits there");
+  }
   out << "    return cfg\n";
-  comments.push_back("data parallelism is what is left of the ranks: " + std::to_string(layout.dp) + " on " +
-                     std::to_string(layout.devices()));
-  comments.push_back("data (mock data as it is), learning rate and length of training are no part of a plan");
+  noteGroups(layout, notes);
+  notes.comment(Unsaid::ModelFacts,
+                "sizes, positions and router of the model are those that Megatron-Bridge reads and sets for it");
+  notes.comment(Unsaid::DataParallelism, "data parallelism is what is left of the ranks: " + std::to_string(layout.dp) +
+                                             " on " + std::to_string(layout.devices()));
+  notes.comment(Unsaid::Data, "data (mock data as it is), learning rate and length of training are no part of a plan");
   return text;
 }

@@ -5,7 +5,7 @@
 
 using namespace mlir::ppc;
 
-llvm::Error mlir::ppc::checkMegatronModel(const ModelShape &model) {
+llvm::Error mlir::ppc::checkMegatronModel(const ModelShape &model, const ExportNotes &notes) {
   const char *part = nullptr;
   if (model.position == PositionKind::Alibi)
     part = "ALiBi positions";
@@ -20,8 +20,8 @@ llvm::Error mlir::ppc::checkMegatronModel(const ModelShape &model) {
   else if (model.ffnBias != model.outputBias)
     part = "biases in only one of feed-forward and attention's output";
   if (part)
-    return llvm::createStringError(
-        llvm::formatv("Megatron-LM has no argument for {0}, which {1} has", part, model.name).str());
+    return notes.refuse(Unsaid::Architecture,
+                        llvm::formatv("Megatron-LM has no argument for {0}, which {1} has", part, model.name).str());
   return llvm::Error::success();
 }
 

@@ -16,24 +16,66 @@ static std::string plain(double number) {
   return value;
 }
 
-/// The class of nanotron's models that has all of the model's parts; empty: none.
-static llvm::StringRef modelClass(const ModelShape &model) {
-  bool common = model.gated && model.activation == ActivationKind::Silu && model.norm == NormKind::RmsNorm &&
-                model.position == PositionKind::Rotary && model.rotaryFraction == 1 && !model.latent &&
-                !model.queryKeyNorm && !model.parallelResidual && !model.outputBias && !model.ffnBias &&
-                model.headDim * model.heads == model.hidden && !model.predictionLayers;
-  if (!common)
-    return "";
-  bool window = model.slidingWindow > 0 && model.slidingWindow < model.maxPositions;
-  if (!model.moe && !model.attentionBias && !window)
-    return "is_llama_config";
+/// The first part of a model that none of nanotron's has; empty: its LLaMA and Qwen2 have all.
+static std::string lackingModelPart(const ExportInput &input) {
+  const ModelShape &model = input.model;
   const ExpertShape &moe = model.moe;
-  bool experts = !moe || (moe.groups == 1 && !moe.scoreBias && moe.firstLayer == 0 && moe.every == 1);
-  return experts && model.slidingWindowEvery == 1 ? "is_qwen2_config" : "";
+  if (!model.gated || model.activation != ActivationKind::Silu)
+    return "a feed-forward other than SwiGLU";
+  if (model.norm != NormKind::RmsNorm || model.embeddingNorm || model.offsetNorms)
+    return "a norm other than RMSNorm before attention and feed-forward";
+  if (model.position != PositionKind::Rotary || model.rotaryFraction != 1)
+    return "positions other than rotary ones of whole heads";
+  if (model.latent)
+    return "latent attention";
+  if (model.queryKeyNorm)
+    return "norms of queries and keys";
+  if (model.parallelResidual)
+    return "a parallel residual";
+  if (model.scalesEmbedding)
+    return "a factor on the embedding";
+  if (model.outputBias || model.ffnBias)
+    return "biases behind attention or in the feed-forward";
+  if (model.headDim * model.heads != model.hidden)
+    return "heads whose width is not the hidden size over the heads";
+  if (model.predictionLayers)
+    return "prediction layers";
+  if (model.slidingWindow && model.slidingWindowEvery != 1)
+    return "a sliding window of some layers only";
+  if (moe && (moe.groups > 1 || moe.scoreBias || (input.config && input.config->routing.sigmoid)))
+    return "a router with groups, sigmoid scores or a bias";
+  if (moe && (moe.firstLayer != 0 || moe.every != 1))
+    return "dense layers among those with experts";
+  return "";
 }
 
-static void writeModel(const ExportInput &input, llvm::StringRef kind, llvm::raw_ostream &out,
-                       ExportComments &comments) {
+/// nanotron's LLaMA has no experts, no biases, no window and no context parallelism; its Qwen2 has, and is a LLaMA
+/// without them.
+static llvm::StringRef modelClass(const ExportInput &input) {
+  const ModelShape &model = input.model;
+  bool window = model.slidingWindow > 0 && model.slidingWindow < model.maxPositions;
+  return model.moe || model.attentionBias || window || input.layout.cp > 1 ? "is_qwen2_config" : "is_llama_config";
+}
+
+static void writeExperts(const ExportInput &input, llvm::raw_ostream &out, ExportNotes &notes) {
+  const ExpertShape &moe = input.model.moe;
+  out << "    moe_config: { num_experts: " << moe.experts << ", top_k: " << moe.topK
+      << ", moe_intermediate_size: " << moe.ffn << ", shared_expert_intermediate_size: " << moe.sharedFfn
+      << ", enable_shared_expert: " << (moe.sharedFfn ? "true" : "false") << " }\n";
+  if (moe.normalizesTopK && moe.topK > 1)
+    notes.comment(Unsaid::Router,
+                  "the weights of a token's experts are not divided by their sum there; the model's are");
+  if (input.config && input.config->routing.scale != 1)
+    notes.comment(Unsaid::Router, "the weights of a token's experts are multiplied by " +
+                                      plain(input.config->routing.scale) + " in the model");
+  if (!input.config || input.config->routing.balanceLossFactor > 0)
+    notes.comment(Unsaid::Router,
+                  "there is no loss there that balances the experts: nothing reads router_aux_loss_coef");
+  if (moe.sharedGate)
+    notes.comment(Unsaid::Router, "the gate of the shared experts is not written");
+}
+
+static void writeModel(const ExportInput &input, llvm::StringRef kind, llvm::raw_ostream &out, ExportNotes &notes) {
   const ModelShape &model = input.model;
   out << "model:\n  ddp_bucket_cap_mb: 25\n  dtype: bfloat16\n  init_method:\n    std: "
       << plain(input.config ? input.config->initializerRange : 0.02)
@@ -48,33 +90,32 @@ static void writeModel(const ExportInput &input, llvm::StringRef kind, llvm::raw
   if (input.config) {
     out << "    rms_norm_eps: " << plain(input.config->normEpsilon)
         << "\n    rope_theta: " << plain(input.config->ropeTheta) << '\n';
+    // There is a key rope_scaling, which no model of nanotron reads.
     const RopeScaling &scaling = input.config->ropeScaling;
-    if (scaling.kind == RopeScaling::Kind::Llama3)
-      out << "    rope_scaling: { rope_type: llama3, factor: " << plain(scaling.factor)
-          << ", low_freq_factor: " << plain(scaling.lowFrequencyFactor)
-          << ", high_freq_factor: " << plain(scaling.highFrequencyFactor)
-          << ", original_max_position_embeddings: " << scaling.originalMaxPositions << " }\n";
+    if (scaling.kind == RopeScaling::Kind::Linear && kind == "is_qwen2_config")
+      out << "    rope_seq_len_interpolation_factor: " << plain(scaling.factor) << '\n';
     else if (scaling.kind != RopeScaling::Kind::None)
-      comments.push_back("the scaling of the model's positions is not written");
+      notes.comment(Unsaid::Positions, "the scaling of the model's positions is not there: rope_theta alone is read");
   } else {
-    comments.push_back("rms_norm_eps and rope_theta: the model's file does not say them");
+    notes.comment(Unsaid::UnknownFacts, "rms_norm_eps and rope_theta: the model's file does not say them");
   }
   if (kind == "is_llama_config")
     return;
   if (model.slidingWindow)
     out << "    sliding_window_size: " << model.slidingWindow << '\n';
-  if (const ExpertShape &moe = model.moe)
-    out << "    moe_config: { num_experts: " << moe.experts << ", top_k: " << moe.topK
-        << ", moe_intermediate_size: " << moe.ffn << ", shared_expert_intermediate_size: " << moe.sharedFfn
-        << ", enable_shared_expert: " << (moe.sharedFfn ? "true" : "false") << " }\n";
+  if (input.layout.cp > 1)
+    out << "    _attn_implementation: llama3_ring_attention\n    ring_attn_heads_k_stride: 1\n";
+  if (model.moe)
+    writeExperts(input, out, notes);
 }
 
-llvm::Expected<std::string> mlir::ppc::nanotronYaml(const ExportInput &input, ExportComments &comments) {
+llvm::Expected<std::string> mlir::ppc::nanotronYaml(const ExportInput &input, ExportNotes &notes) {
   const ParallelLayout &layout = input.layout;
-  llvm::StringRef kind = modelClass(input.model);
-  if (kind.empty())
-    return llvm::createStringError("nanotron has no model like " + input.model.name +
-                                   ": its LLaMA and Qwen2 (with experts in every layer) are what is written");
+  if (std::string part = lackingModelPart(input); !part.empty())
+    return notes.refuse(Unsaid::Architecture, "nanotron has no model with " + part + ", which " + input.model.name +
+                                                  " has: its LLaMA and Qwen2 are what is written");
+  if (input.tuning.adapterRank)
+    return notes.refuse(Unsaid::Tuning, "nanotron has no adapters (LoRA)");
   std::string text;
   llvm::raw_string_ostream out(text);
   out << "general:\n  project: ppc\n  run: plan\n  seed: 42\n"
@@ -84,7 +125,7 @@ llvm::Expected<std::string> mlir::ppc::nanotronYaml(const ExportInput &input, Ex
       << "\n  tp_mode: " << (layout.sequenceParallel && layout.tp > 1 ? "REDUCE_SCATTER" : "ALL_REDUCE")
       << "\n  tp_linear_async_communication: " << (layout.sequenceParallel && layout.tp > 1 ? "true" : "false")
       << "\n  recompute_layer: " << (layout.recompute == Recompute::Full ? "true" : "false") << '\n';
-  writeModel(input, kind, out, comments);
+  writeModel(input, modelClass(input), out, notes);
   out << "tokens:\n  sequence_length: " << input.job.sequence << "\n  micro_batch_size: " << layout.microBatch
       << "\n  batch_accumulation_per_replica: " << layout.microBatches(input.job) << "\n  train_steps: 1000\n"
       << "optimizer:\n  zero_stage: " << layout.zero
@@ -98,10 +139,11 @@ llvm::Expected<std::string> mlir::ppc::nanotronYaml(const ExportInput &input, Ex
          "} }\n"
       << "tokenizer: { tokenizer_name_or_path: gpt2 }\n";
   if (layout.pp > 1)
-    comments.push_back("nanotron cuts stages by its own costs of blocks, not as the plan does");
-  if (layout.cp > 1)
-    comments.push_back("the implementation of attention must be one for context parallelism (llama3_ring_attention)");
-  comments.push_back(
+    notes.comment(Unsaid::Stages, "nanotron cuts stages by its own costs of blocks, not as the plan does");
+  noteGroups(layout, notes);
+  noteAttention(layout, "_attn_implementation", notes);
+  notes.comment(
+      Unsaid::Data,
       "data, tokenizer, optimizer, learning rate and length of training are no part of a plan: the values here "
       "are placeholders");
   return text;

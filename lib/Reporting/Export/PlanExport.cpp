@@ -9,7 +9,7 @@ using namespace mlir::ppc;
 namespace {
 struct Target {
   llvm::StringLiteral name, stack, use;
-  llvm::Expected<std::string> (*write)(const ExportInput &input, ExportComments &comments);
+  llvm::Expected<std::string> (*write)(const ExportInput &input, ExportNotes &notes);
 };
 } // namespace
 
@@ -42,7 +42,49 @@ DataDegrees mlir::ppc::dataDegrees(const ParallelLayout &layout) {
   return {layout.dp / shard, shard};
 }
 
-llvm::Expected<std::string> mlir::ppc::exportPlan(ExportTarget target, const ExportInput &input) {
+void mlir::ppc::noteGroups(const ParallelLayout &layout, ExportNotes &notes) {
+  if (!llvm::all_equal(layout.stageGroups))
+    notes.comment(Unsaid::Groups,
+                  "stages on groups of different devices: start the ranks of each stage on the devices of its "
+                  "group; nothing here says so");
+}
+
+void mlir::ppc::noteAttention(const ParallelLayout &layout, llvm::StringRef instead, ExportNotes &notes) {
+  notes.comment(Unsaid::Attention, "the kernel of attention is priced as " +
+                                       planValueText(PlanKey::Attention, planValue(layout, PlanKey::Attention)) + "; " +
+                                       instead + " decides it");
+}
+
+void mlir::ppc::noteWideProducts(const ParallelLayout &layout, ExportNotes &notes) {
+  if (layout.precision == Precision::Tf32 || layout.precision == Precision::F32)
+    notes.comment(Unsaid::WideProducts, "products in " + toString(layout.precision) +
+                                            ": torch.backends.cuda.matmul.allow_tf32 decides between f32 and tf32");
+}
+
+void mlir::ppc::noteScriptedRecompute(const ParallelLayout &layout, ExportNotes &notes) {
+  notes.comment(
+      Unsaid::Recompute,
+      layout.recompute == Recompute::None
+          ? "no layer is recomputed: the script leaves gradient checkpointing off"
+          : "every layer is recomputed: model.gradient_checkpointing_enable(), which is no part of this file");
+}
+
+void mlir::ppc::noteLoadedModel(const ModelShape &model, ExportNotes &notes) {
+  notes.comment(Unsaid::ModelFacts, "the model, with its router, is the one that the training script loads");
+  if (model.predictionLayers)
+    notes.comment(Unsaid::PredictionLayers,
+                  "prediction layers are part of the price; models of the transformers library leave them out");
+}
+
+/// What is trained otherwise than every weight, and said neither by the file nor by a note of its own.
+static void noteTuning(FineTuning tuning, ExportNotes &notes) {
+  if (notes.target == ExportTarget::MegatronBridge || notes.target == ExportTarget::Torchtitan)
+    tuning.adapterRank = 0; // the file has them
+  if (std::string text = tuningText(tuning); !text.empty())
+    notes.comment(Unsaid::Tuning, "the plan is for " + text + ", which the training script says, not this file");
+}
+
+llvm::Expected<ExportedPlan> mlir::ppc::exportPlan(ExportTarget target, const ExportInput &input) {
   const Target &to = targets[int(target)];
   const TrainingSoftware *software =
       llvm::find_if(trainingSoftware(), [&](const TrainingSoftware &each) { return each.name == to.stack; });
@@ -51,16 +93,15 @@ llvm::Expected<std::string> mlir::ppc::exportPlan(ExportTarget target, const Exp
         llvm::formatv("{0} ({1}) cannot be asked for {2}: --stack {3} plans only what it runs", software->title,
                       software->version, part, to.stack)
             .str());
-  ExportComments comments;
-  if (!input.tuning.empty())
-    comments.push_back("the plan is for " + input.tuning + ", which the training script says, not this file");
-  llvm::Expected<std::string> body = to.write(input, comments);
+  ExportNotes notes(target);
+  noteTuning(input.tuning, notes);
+  llvm::Expected<std::string> body = to.write(input, notes);
   if (!body)
     return body.takeError();
   if (target == ExportTarget::DeepSpeed)
-    return body;
+    return ExportedPlan{std::move(*body), std::move(notes.parts)};
   std::string text = ("# " + to.use + ".\n# Plan: " + input.model.name + ", " + toString(input.layout) + "\n").str();
-  for (const std::string &comment : comments)
-    text += "# - " + comment + "\n";
-  return text + *body;
+  for (const std::string &sentence : notes.sentences)
+    text += "# - " + sentence + "\n";
+  return ExportedPlan{text + *body, std::move(notes.parts)};
 }

@@ -49,7 +49,10 @@ static ParallelLayout randomLayout(std::mt19937 &random, bool experts) {
 
 static llvm::Expected<std::string> exported(ExportTarget target, const ModelShape &model, const TrainingJob &job,
                                             const ParallelLayout &layout, const ModelConfig *config = nullptr) {
-  return exportPlan(target, {model, config, job, layout, 8});
+  llvm::Expected<ExportedPlan> plan = exportPlan(target, {model, config, job, layout, 8});
+  if (!plan)
+    return plan.takeError();
+  return plan->text;
 }
 
 /// Why it is not exported; empty: it is.

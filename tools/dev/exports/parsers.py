@@ -144,8 +144,9 @@ class Torchtitan:
         known["model_spec.attn_backend"] = "str"
         known["flavor"], imports = [], []
         for module in ("torchtitan.config", "torchtitan.distributed.activation_checkpoint", "torchtitan.components.quantization",
-                       "torchtitan.models.common.config_utils", "torchtitan.models.deepseek_v3.mtp"):
-            imports += [f"{module}.{name}" for name in vars(importlib.import_module(module)) if re.search(r"Config$|AC$|Converter$|^MTPLoss$|^decoder_vocab_size$", name)]
+                       "torchtitan.components.lora", "torchtitan.models.common.config_utils", "torchtitan.models.deepseek_v3.mtp"):
+            imports += [f"{module}.{name}" for name in vars(importlib.import_module(module))
+                        if re.search(r"Config$|AC$|Converter$|^MTPLoss$|^decoder_vocab_size$", name)]
         for name in self.modules:
             module = importlib.import_module(f"torchtitan.models.{name}")
             table = next(value for key, value in vars(module).items() if key.endswith("_configs") and isinstance(value, dict))
