@@ -8,7 +8,7 @@ static DeviceGroup readGroup(YamlReader &reader) {
   if (std::optional<YamlReader> device = reader.mapping("device"))
     group.device = readDevice(*device);
   else
-    reader.fail("device", "missing; expected { kind: NAME } or every number");
+    reader.missing("device", "{ kind: NAME } or every number");
   group.levels = readLevels(reader);
   int64_t product = 1;
   for (const ClusterLevel &level : group.levels)
@@ -57,7 +57,7 @@ llvm::Expected<Cluster> mlir::ppc::parseCluster(llvm::StringRef name, llvm::Stri
   else if (between)
     between->failHere("`between` joins several `groups`, and there is one");
   else if (groups.size() > 1)
-    reader->fail("between", "missing; expected the level that joins the groups");
+    reader->missing("between", "the level that joins the groups");
   if (std::optional<YamlReader> host = reader->mapping("host"))
     cluster.host = readHost(*host);
   cluster.stateExchangeDelay = Seconds(reader->number("state_exchange_delay", 0, 1, 0.0));

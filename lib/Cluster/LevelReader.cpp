@@ -168,7 +168,7 @@ ClusterLevel readLevel(YamlReader &reader, bool innermost, std::optional<int64_t
   bool known = reader.has("kind");
   if (known)
     readKind(reader, level);
-  if (reader.failed())
+  if (!reader.lacksAtMost())
     return level;
   level.name = reader.string("name", known ? std::optional<std::string>(level.kind) : std::nullopt);
   level.size = reader.integer("size", 1, size);
@@ -186,11 +186,14 @@ std::vector<ClusterLevel> readLevels(YamlReader &reader) {
   std::vector<ClusterLevel> levels;
   int64_t product = 1;
   std::vector<YamlReader> entries = reader.mappings("levels");
-  if (entries.empty() || entries.size() > maximumLevels)
-    reader.fail("levels", "expected 1 to " + llvm::Twine(maximumLevels) + " levels, from the inside out");
+  std::string expected = "1 to " + std::to_string(maximumLevels) + " levels, from the inside out";
+  if (!reader.has("levels"))
+    reader.missing("levels", expected);
+  else if (entries.empty() || entries.size() > maximumLevels)
+    reader.fail("levels", "expected " + expected);
   for (YamlReader &entry : entries) {
     levels.push_back(readLevel(entry, levels.empty()));
-    if (reader.failed())
+    if (!reader.lacksAtMost())
       break;
     product *= levels.back().size;
     if (product > maximumDevices)

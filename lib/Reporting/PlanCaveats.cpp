@@ -48,11 +48,14 @@ std::string mlir::ppc::stackCaveat(const Stack &stack, const Cluster &cluster) {
   if (isHost(cluster))
     return "";
   if (stack.name == cudaCapabilities().stack)
-    return "stack " + stack.name + " is what programs of the CUDA target do; no GPU has run them yet";
+    return "stack " + stack.name +
+           " is what programs of the CUDA target do; no GPU has run them yet; without --target, stack ppc plans what "
+           "they "
+           "are designed to do";
   if (stack.name != "ppc")
     return "";
   return "stack ppc is what PPC's programs are designed to do on such devices: programs run on hosts today, no GPU "
-         "has run those of the CUDA target yet";
+         "has run those of the CUDA target yet; --target cuda plans what those do, and prices it as they do it";
 }
 
 std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayout &layout) {

@@ -29,8 +29,8 @@ struct YamlReader::Document {
   std::string file;
   YamlNode root;
   std::string error;
-  bool isMissing = false;           // the error is a key that is not there
-  std::vector<std::string> missing; // further ones, with what is expected
+  const YamlNode *lacking = nullptr; // the mapping without a key, where the error is that
+  std::vector<std::string> missing;  // further ones, with what is expected
 };
 
 static std::string display(const YamlNode &node) {
@@ -266,11 +266,16 @@ const YamlNode *YamlReader::read(llvm::StringRef key, bool hasFallback, const ll
 void YamlReader::missing(llvm::StringRef key, const llvm::Twine &expected) {
   if (!failed()) {
     fail(key, "missing; expected " + expected);
-    document->isMissing = true;
-  } else if (document->isMissing) {
-    document->missing.push_back((key + " (" + expected + ")").str());
+    document->lacking = node;
+  } else if (document->lacking) {
+    std::string place;
+    if (node != document->lacking)
+      place = llvm::formatv(" at {0}:{1}", node->line, node->column).str();
+    document->missing.push_back((key + place + " (" + expected + ")").str());
   }
 }
+
+bool YamlReader::lacksAtMost() const { return !failed() || document->lacking; }
 
 void YamlReader::finish() {
   for (const YamlNode &key : node->keys)

@@ -71,8 +71,10 @@ public:
   /// Records `FILE:LINE:COLUMN: error: key "KEY": MESSAGE` unless an earlier error is recorded; at the mapping when it
   /// has no such key.
   void fail(llvm::StringRef key, const llvm::Twine &message);
-  /// Records that the key is needed and not there, behind other missing keys.
+  /// Records that the key is needed and not there, behind other missing keys; those of another mapping with its place.
   void missing(llvm::StringRef key, const llvm::Twine &expected);
+  /// Whether nothing worse than missing keys is recorded: a client may go on, to have all of them listed.
+  bool lacksAtMost() const;
   /// Records `FILE:LINE:COLUMN: error: MESSAGE` at the mapping itself.
   void failHere(const llvm::Twine &message);
   bool failed() const;

@@ -85,9 +85,30 @@ TEST(ClusterErrors, MissingParts) {
   EXPECT_EQ(errorWith("device: { kind: H100-SXM-80GB }\n", ""),
             "c.yaml:1:1: error: key \"device\": missing; expected { kind: NAME } or every number");
   EXPECT_EQ(errorOfFile("name: x\ndevice: { kind: H100-SXM-80GB }\n"),
-            "c.yaml:1:1: error: key \"levels\": expected 1 to 6 levels, from the inside out");
+            "c.yaml:1:1: error: key \"levels\": missing; expected 1 to 6 levels, from the inside out");
+  EXPECT_EQ(errorOfFile("name: x\ndevice: { kind: H100-SXM-80GB }\nlevels: []\n"),
+            "c.yaml:3:9: error: key \"levels\": expected 1 to 6 levels, from the inside out");
   EXPECT_EQ(errorWith("host:", "between: { name: x }\nhost:"),
             "c.yaml:10:10: error: `between` joins several `groups`, and there is one");
+}
+
+TEST(ClusterErrors, AllThatAFileLacksIsToldAtOnce) {
+  EXPECT_EQ(errorOfFile("summary: x\n"),
+            "c.yaml:1:1: error: key \"name\": missing; expected a name; also missing: device ({ kind: NAME } or every "
+            "number), levels (1 to 6 levels, from the inside out)");
+  EXPECT_EQ(
+      errorOfFile("name: x\n"
+                  "device:\n"
+                  "  { memory: 8e9, memory_bandwidth: 1e12, launch_floor: 4e-6, peak: { bf16: 1e14 } }\n"
+                  "levels:\n"
+                  "  - { size: 4, topology: switch }\n"
+                  "  - { kind: infiniband-ndr }\n"),
+      "c.yaml:3:3: error: key \"multiprocessors\": missing; expected an integer >= 1; also missing: name at 5:5 (a "
+      "name), bandwidth at 5:5 (a number > 0), latency at 5:5 (a number from 0 to 1), size at 6:5 (an integer >= 1)");
+  // What is wrong, and not only missing, comes first and alone.
+  EXPECT_EQ(
+      errorOfFile("name: x\ndevice: { kind: H100-SXM-80GB }\nlevels: [ { kind: nvlink-9 } ]\n").find("also missing"),
+      std::string::npos);
 }
 
 static const char *const mixed =
