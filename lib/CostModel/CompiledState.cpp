@@ -48,7 +48,7 @@ class StateBuilder {
 public:
   explicit StateBuilder(const PricingContext &context)
       : context(context), model(context.model), layout(context.layout), tp(layout.tp), cut(compiledHeads(context)),
-        narrow(elementBytes(layout.precision) < 4), sharing(layout.expertBatches()) {}
+        narrow(elementBytes(layout.precision) < 4), sharing(layout.expertBatches()), shards(layout.shardRanks()) {}
 
   /// Read by products, rounded where they read less than f32.
   void matrix(const CutShape &shape, Summed summed = Summed::Data) { add(shape, narrow, summed); }
@@ -83,6 +83,14 @@ public:
 private:
   void add(const CutShape &shape, bool rounded, Summed summed);
   void addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor);
+  void addOverCopies(GradientSums &sums, const CutShape &shape, unsigned cutDim, Summed summed, bool ofExperts);
+  /// Tensor-parallel ranks whose parts are summed.
+  int64_t summedRanks(Summed summed) const {
+    return summed == Summed::Tensor        ? tp
+           : summed == Summed::SharedHeads ? cut.group
+           : summed == Summed::Heads       ? cut.heads
+                                           : 1;
+  }
 
   const PricingContext &context;
   const ModelShape &model;
@@ -91,6 +99,7 @@ private:
   HeadCut cut;
   bool narrow, ofForwardAlone = false, endsLayer = false;
   int64_t sharing; // data-parallel ranks that share experts
+  int64_t shards;  // that share a copy of the cut state
 };
 
 int64_t blockOf(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
@@ -109,18 +118,21 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
   for (const CutDimension &dim : shape)
     axes |= dim.parts == 1 ? 0 : dim.axes;
   bool ofExperts = axes & ExpertAxis;
-  int64_t ranks = ofExperts ? layout.dataRanks() / sharing : layout.dataRanks(), block = whole;
+  int64_t ranks = ofExperts ? shards / sharing : shards, block = whole;
   bool isCut = false;
+  std::optional<unsigned> dim;
   if (layout.zero >= 1 && ranks > 1)
-    if (std::optional<unsigned> dim = updateCut(extents, before, ranks)) {
+    if ((dim = updateCut(extents, before, ranks))) {
       block = whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * ranks);
       isCut = true;
     }
   GradientSums &sums = isCut && layout.zero >= 2 ? sizes.each : sizes.once;
   bool isWhole = llvm::all_of(shape, [](const CutDimension &dim) { return dim.parts == 1; });
   bool overTensor = summed == Summed::Tensor || (summed == Summed::SharedHeads && cut.group == tp);
-  if (isWhole && summed != Summed::Heads && tp > 1 && layout.dataRanks() > 1 &&
-      8 * whole > 4096) // below, one collective is always the cheapest
+  if (isCut && shards < layout.dataRanks())
+    addOverCopies(sums, shape, *dim, summed, ofExperts);
+  else if (isWhole && summed != Summed::Heads && tp > 1 && layout.dataRanks() > 1 &&
+           8 * whole > 4096) // below, one collective is always the cheapest
     addPlanned(sums, extents, isCut ? updateCut(extents, before, layout.dataRanks()) : std::nullopt, overTensor);
   else if (summed == Summed::Tensor && tp > 1)
     sums.reducedOverTensor += whole;
@@ -133,7 +145,7 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
   else
     (ofExperts ? sums.reducedOfExperts : sums.reduced) += whole;
   if (isCut)
-    axes |= (layout.dataRanks() > sharing ? DataAxis : 0) | (sharing > 1 ? ExpertAxis : 0);
+    axes |= (shards > sharing ? DataAxis : 0) | (sharing > 1 ? ExpertAxis : 0);
   ++sizes.tensorsCutOver[axes];
   ParameterGathers &gathers = ofExperts ? sizes.gathersOfExperts : sizes.gathers;
   bool isStoredCut = isCut && layout.zero >= 3;
@@ -151,6 +163,51 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
   sizes.gradients += isCut && layout.zero >= 2 ? block : whole + (isCut ? block : 0);
   if (rounded)
     sizes.prepared += isStoredCut ? block : whole;
+}
+
+static TransferKind transferOf(ReshardKind kind) {
+  return kind == ReshardKind::AllGather       ? TransferKind::AllGather
+         : kind == ReshardKind::ReduceScatter ? TransferKind::ReduceScatter
+                                              : TransferKind::AllReduce;
+}
+
+/// Gradients that are cut over some of the ranks that sum them, as the reshard planner says: summed by all and sliced
+/// where they are small, else scattered to the shards and summed over the copies of each.
+void StateBuilder::addOverCopies(GradientSums &sums, const CutShape &shape, unsigned cutDim, Summed summed,
+                                 bool ofExperts) {
+  enum { Copies, Shards, Tensor, FirstCut };
+  llvm::SmallVector<LayoutAxis, 6> grid = {{"copies", layout.dataRanks() / shards},
+                                           {"shards", ofExperts ? shards / sharing : shards},
+                                           {"tensor", summedRanks(summed)}};
+  Layout from;
+  from.partial = {Copies, Shards};
+  if (grid[Tensor].size > 1)
+    from.partial.push_back(Tensor);
+  llvm::SmallVector<int64_t, 5> extents;
+  for (const CutDimension &dim : shape) {
+    extents.push_back(dim.extent);
+    from.dims.emplace_back();
+    if (dim.parts > 1) {
+      from.dims.back().push_back(int(grid.size()));
+      grid.push_back({"cut", dim.parts});
+    }
+  }
+  Layout to = from;
+  to.partial.clear();
+  to.dims[cutDim].push_back(Shards);
+  for (const ReshardStep &step : llvm::cantFail(planReshard(grid, extents, 4, from, to)).steps) {
+    if (step.kind == ReshardKind::Slice)
+      continue;
+    Layout blocks = step.result;
+    if (step.kind == ReshardKind::AllGather)
+      blocks.dims[step.dim].insert(blocks.dims[step.dim].end(), step.axes.begin(), step.axes.end());
+    double elements = step.kind == ReshardKind::AllReduce ? 1 : double(groupSize(step.axes, grid));
+    for (int64_t extent : localShape(extents, blocks, grid))
+      elements *= double(extent);
+    SumMembers members{llvm::is_contained(step.axes, int(Copies)), llvm::is_contained(step.axes, int(Shards)),
+                       ofExperts, llvm::is_contained(step.axes, int(Tensor)) ? int(summed) : int(Summed::Data)};
+    sums.addPlanned(transferOf(step.kind), members, elements);
+  }
 }
 
 /// Tensor-parallel ranks that hold the same may share the sum of a large gradient: as the reshard planner says.
@@ -371,7 +428,7 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
     if (axes & ExpertAxis)
       members.add(sharing, layout.tp);
     if (axes & DataAxis)
-      members.add(layout.dataRanks() / sharing, layout.tp * sharing);
+      members.add(layout.shardRanks() / sharing, layout.tp * sharing);
     return members;
   };
   unsigned common = axisSets - 1;
@@ -394,14 +451,31 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
   return rows;
 }
 
+static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, const SumMembers &sum) {
+  MemberSet members;
+  if (sum.tensor == int(Summed::Tensor))
+    members.add(layout.tp, 1);
+  else if (sum.tensor == int(Summed::SharedHeads))
+    members.add(cut.group, 1);
+  else if (sum.tensor == int(Summed::Heads))
+    members.add(cut.heads, cut.group);
+  int64_t sharing = sum.ofExperts ? layout.expertBatches() : 1;
+  if (sum.shards)
+    members.add(layout.shardRanks() / sharing, layout.tp * sharing);
+  if (sum.copies)
+    members.add(layout.dataRanks() / layout.shardRanks(), layout.tp * layout.shardRanks());
+  return members;
+}
+
 std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context, int64_t device,
                                                    const DeviceState &state) {
   const StateSizes &sizes = state.sizes;
   const ParallelLayout &layout = context.layout;
   std::vector<TransferRow> rows;
-  MemberSet data(layout.dataRanks(), layout.tp), tensor(layout.tp, 1);
+  MemberSet data(layout.dataRanks(), layout.tp), tensor(layout.tp, 1), shards(layout.shardRanks(), layout.tp);
   int64_t sharing = layout.expertBatches();
   MemberSet alike(layout.dataRanks() / sharing, layout.tp * sharing); // that hold the same experts
+  MemberSet shardsAlike(layout.shardRanks() / sharing, layout.tp * sharing);
   HeadCut cut = compiledHeads(context);
   auto add = [&](TransferKind kind, const MemberSet &members, double elements, int64_t calls = 1,
                  LedgerPhase phase = LedgerPhase::Update, int64_t bits = 32) {
@@ -428,6 +502,8 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
     add(TransferKind::AllGather, data, sums.gatheredOverData, calls, phase);
     add(TransferKind::AllReduce, alike, sums.reducedOfExperts, calls, phase);
     add(TransferKind::ReduceScatter, alike, sums.scatteredOfExperts, calls, phase);
+    for (const PlannedSum &sum : sums.planned)
+      add(sum.kind, membersOf(layout, cut, sum.members), sum.elements, calls, phase);
   };
   addSums(sizes.once, LedgerPhase::Update, 1);
   addSums(sizes.each, LedgerPhase::WeightGradient, microBatches);
@@ -442,8 +518,8 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
     gather(gathers.backward, microBatches, LedgerPhase::Backward, 32);
     gather(gathers.backwardRounded, microBatches, LedgerPhase::Backward, 16);
   };
-  addGathers(data, sizes.gathers);
-  addGathers(alike, sizes.gathersOfExperts);
+  addGathers(shards, sizes.gathers);
+  addGathers(shardsAlike, sizes.gathersOfExperts);
   int64_t stride = layout.dataRanks() * layout.tp;
   add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
   if (state.copies > 1) // of what each has summed over its ranks

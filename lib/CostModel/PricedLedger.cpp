@@ -203,7 +203,7 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
     for (const PipelineChunk &chunk : detail.chunks[device])
       deviceOf[chunk.replica][chunk.stage] = device;
   LayerRows layers(context, detail);
-  MemberSet data(layout.dataRanks(), layout.tp);
+  MemberSet data(layout.shardRanks(), layout.tp);
   forEachLayers(context, detail, [&](const LayersOf &place) {
     layers.addTransfers(place, ledger.transfers);
     if (layout.zero >= 3 && place.recomputed)

@@ -55,6 +55,9 @@ static std::string lackedValue(const TargetCapabilities &target, const ParallelL
     return with("gradients or parameters cut over data-parallel ranks", "zero", llvm::Twine(layout.zero));
   if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks() && !target.shardGroups)
     return with("state cut over some of the data-parallel ranks", "shard_group", llvm::Twine(layout.shardGroup));
+  if (layout.zero && layout.shardGroup % (layout.cp * layout.expertBatches()))
+    return with("state cut over some of the ranks that share a sequence or experts", "shard_group",
+                llvm::Twine(layout.shardGroup));
   return "";
 }
 

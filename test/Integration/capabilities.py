@@ -26,6 +26,7 @@ ROWS = [
     ("A2", "optimizer state sharded (ZeRO-1)", "zero-1", "uneven", "--dp 2 --zero 1 --micro-batch 1"),
     ("A3", "gradients sharded (ZeRO-2)", "zero-2", "uneven", "--dp 2 --zero 2 --micro-batch 1"),
     ("A4", "parameters sharded, gathered before use (ZeRO-3, FSDP)", "zero-3", "uneven", "--dp 2 --zero 3 --micro-batch 1"),
+    ("A5", "state sharded inside groups, copied between them (HSDP)", "hybrid", "uneven", "--dp 4 --zero 3 --shard-group 2 --micro-batch 1"),
     ("B1", "columns and rows of matrices over tp", "tp", "even", "--tp 2 --micro-batch 2"),
     ("B2", "matrices cut in both directions, activations by features", "tensor-2d", "even",
      SEVERAL.format(grid="rows: 2, cols: 2", dimensions="ffn: [ cols ], kv_heads: [ cols ], vocab: [ cols ], hidden: [ rows ]")),

@@ -55,6 +55,8 @@ def fit(model, layout):
     model[key] = max(model[key], stages - 2)
     if layout.get("ep", 1) % layout["tp"]:
         layout.pop("ep", None)
+    if layout.get("shard-group", 0) % max(1, layout.get("ep", 1) // layout["tp"]):
+        layout.pop("shard-group")
 
 
 def outcomes(build, cases):
@@ -105,7 +107,7 @@ def smaller(case):
         return result
 
     layout, config = case["layout"], case["config"]
-    neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "sp": False, "recompute": "none", "schedule": "1f1b"}
+    neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b"}
     for key, value in neutral.items():
         if layout.get(key, value) != value:
             yield other(lambda result, key=key, value=value: result["layout"].update({key: value}))

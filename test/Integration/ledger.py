@@ -71,8 +71,14 @@ def sharding_groups(command):
     if not re.search(r"^gradients:", plan, re.M):
         return ()
     sizes = {name: int(size) for name, size in re.findall(r"(\w+): (\d+)", re.search(r"^grid:\n((?:  .*\n)+)", plan, re.M)[1])}
-    ranks, data = math.prod(sizes.values()), sizes.get("dp", 1) * sizes.get("cp", 1)
-    return f"{data}x{ranks // data}", f"{ranks}x1"
+    copies, batches, ranks = sizes.get("copies", 1), sizes.get("ep", 1), math.prod(sizes.values())
+    data = copies * sizes.get("dp", 1) * sizes.get("cp", 1)
+    if copies == 1:
+        return f"{data}x{ranks // data}", f"{ranks}x1"
+    # Ranks that share a copy of the state, all of them or those with the same experts; the copies; both together.
+    shards, tensor = ranks // copies // (ranks // data // batches), ranks // data // batches
+    sets = {(shards, tensor), (shards // batches, tensor * batches), (copies, tensor * shards), (copies * shards, tensor), (ranks, 1)}
+    return tuple(f"{size}x{stride}" for size, stride in sets)
 
 
 def differences(table, shards):

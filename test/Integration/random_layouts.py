@@ -98,6 +98,12 @@ def draw_layout(pick):
     place = layout.index("--zero") + 1
     if layout[place]:
         layout[place] = random.Random("zero " + " ".join(str(option) for option in layout + shape)).choice([1, 2, 3])
+    # And the state of some of them over groups of ranks.
+    parts = dp * int(layout[layout.index("--cp") + 1])
+    groups = [group for group in range(1, parts) if parts % group == 0 and group % (parts // dp) == 0]
+    chosen = random.Random("groups " + " ".join(str(option) for option in layout + shape)).choice([0, *groups])
+    if layout[place] and chosen:
+        layout += ["--shard-group", chosen]
     # And schedules in both directions for some of the others.
     name = layout[layout.index("--schedule") + 1]
     if pp == 2 and micro_batches % 2 == 0 and name in ("wave", "dualpipev", "v-half", "v-min"):

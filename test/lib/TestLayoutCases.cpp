@@ -54,6 +54,7 @@ std::optional<LayoutCase> readCase(StringRef line) {
   plan.vp = degree("vp", 0);
   plan.microBatch = degree("micro-batch", 1);
   plan.zero = degree("zero", 0);
+  plan.shardGroup = degree("shard-group", 0);
   plan.sequenceParallel = layout->getBoolean("sp").value_or(false);
   plan.schedule = layout->getString("schedule").value_or("1f1b").str();
   plan.recompute = layout->getString("recompute").value_or("none").str();

@@ -230,6 +230,7 @@ bool Compilation::makePlan() {
     plan.microBatch = options.microBatch.value_or(0);
     plan.sequenceParallel = options.sp;
     plan.zero = options.zero.value_or(-1);
+    plan.shardGroup = options.shardGroup.value_or(0);
     plan.schedule = options.schedule;
     plan.recompute = options.recompute;
     plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
@@ -253,6 +254,7 @@ bool Compilation::makePlan() {
   plan.microBatch = options.microBatch.value_or(1);
   plan.sequenceParallel = options.sp == "on";
   plan.zero = options.zero.value_or(0);
+  plan.shardGroup = options.shardGroup.value_or(0);
   plan.schedule = !options.schedule.empty() ? options.schedule : plan.vp > 1 ? "interleaved" : "1f1b";
   plan.recompute = options.recompute.empty() ? "none" : options.recompute;
   plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());

@@ -73,6 +73,7 @@ IntegerOption vp = degree(PlanKey::Vp, "; default: as many as the schedule needs
 IntegerOption microBatch = degree(PlanKey::MicroBatch, "", within(1, limits::globalBatch));
 cl::opt<std::string> sp = choice(PlanKey::SequenceParallel, "", "on|off");
 IntegerOption zero = degree(PlanKey::Zero, "", within(0, 3));
+IntegerOption shardGroup = degree(PlanKey::ShardGroup, "; default: all of them");
 cl::opt<std::string>
     overlap("overlap",
             cl::desc("Communication beside computation, on or off (default): gradients are reduced in buckets while "
@@ -213,8 +214,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
   if (!planFile.empty())
     for (cl::Option *pin :
-         std::initializer_list<cl::Option *>{&dp, &tp, &cp, &ep, &pp, &vp, &sp, &zero, &microBatch, &schedule,
-                                             &recompute, &overlap, std::addressof(layersPerStage)})
+         std::initializer_list<cl::Option *>{&dp, &tp, &cp, &ep, &pp, &vp, &sp, &zero, &shardGroup, &microBatch,
+                                             &schedule, &recompute, &overlap, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -230,10 +231,10 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->isPrecisionGiven = precision.getNumOccurrences() > 0;
   options->cluster = cluster;
   options->memory = memory * 0x1p30;
-  for (auto [option, field] :
-       {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
-        std::pair(&ep, &options->ep), std::pair(&pp, &options->pp), std::pair(&vp, &options->vp),
-        std::pair(&microBatch, &options->microBatch), std::pair(&zero, &options->zero)})
+  for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp),
+                               std::pair(&tp, &options->tp), std::pair(&ep, &options->ep), std::pair(&pp, &options->pp),
+                               std::pair(&vp, &options->vp), std::pair(&microBatch, &options->microBatch),
+                               std::pair(&zero, &options->zero), std::pair(&shardGroup, &options->shardGroup)})
     if (option->getNumOccurrences())
       *field = *option;
   if (cp.getNumOccurrences())

@@ -81,6 +81,22 @@ struct LayerOp {
 
 /// Of compiled programs: elements of all tensors of parameters on one rank, padding included, whose gradients are
 /// summed over ranks in each way. Sums over layers.
+/// Which ranks a sum of gradients is over: those that share a copy of the cut state, the copies, and those of tensor
+/// parallelism besides (CompiledState.cpp).
+struct SumMembers {
+  bool copies = false, shards = false, ofExperts = false;
+  int tensor = 0; // which tensor-parallel ranks
+  bool operator==(const SumMembers &other) const {
+    return copies == other.copies && shards == other.shards && ofExperts == other.ofExperts && tensor == other.tensor;
+  }
+};
+/// A collective over them: elements of all blocks.
+struct PlannedSum {
+  TransferKind kind;
+  SumMembers members;
+  double elements = 0;
+};
+
 struct GradientSums {
   double reduced = 0;           // gradients summed over the data-parallel ranks
   double reducedOverTensor = 0; // over these and all tensor-parallel ranks
@@ -91,6 +107,7 @@ struct GradientSums {
   double reducedInTensor = 0, scatteredInTensor = 0, gatheredInTensor = 0;
   double scatteredOverTensor = 0, gatheredOverTensor = 0, gatheredOverData = 0;
   double reducedOfExperts = 0, scatteredOfExperts = 0; // of experts, over the ranks that hold the same ones
+  llvm::SmallVector<PlannedSum, 0> planned;            // where there are copies of the cut state
 
   GradientSums &add(const GradientSums &other, double times) {
     for (double GradientSums::*size :
@@ -100,7 +117,17 @@ struct GradientSums {
           &GradientSums::gatheredOverTensor, &GradientSums::gatheredOverData, &GradientSums::reducedOfExperts,
           &GradientSums::scatteredOfExperts})
       this->*size += times * (other.*size);
+    for (const PlannedSum &sum : other.planned)
+      addPlanned(sum.kind, sum.members, times * sum.elements);
     return *this;
+  }
+  void addPlanned(TransferKind kind, const SumMembers &members, double elements) {
+    for (PlannedSum &sum : planned)
+      if (sum.kind == kind && sum.members == members) {
+        sum.elements += elements;
+        return;
+      }
+    planned.push_back({kind, members, elements});
   }
 };
 

@@ -67,6 +67,8 @@ struct ParallelLayout {
   int64_t devices() const { return dp * tp * pp * cp; }
   /// Ranks that hold the same dense parameters.
   int64_t dataRanks() const { return dp * cp; }
+  /// Those of them that share one copy of the cut state: neighbours.
+  int64_t shardRanks() const { return shardGroup ? shardGroup : dataRanks(); }
   /// Of compiled programs, whose experts are cut over all tensor-parallel ranks before others: the data-parallel ranks
   /// besides that share experts, and so the tokens of their batches.
   int64_t expertBatches() const { return ep > tp ? ep / tp : 1; }

@@ -69,14 +69,19 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &layout, const PresetM
   plan.schedule = layout.schedule;
   plan.microBatches = model.globalBatch / (layout.dp * layout.microBatch);
   int64_t sharing = layout.expertBatches();
-  PlanSections::Axes batch{"dp"}, experts;
-  plan.grid.push_back({"dp", layout.dp / sharing, AxisRole::Data});
+  PlanSections::Axes batch{"dp"}, experts, data;
+  int64_t copies = layout.zero ? layout.dataRanks() / layout.shardRanks() : 1; // of the cut state
+  if (copies > 1) {
+    plan.grid.push_back({"copies", copies, AxisRole::Data});
+    batch.insert(batch.begin(), "copies");
+  }
+  plan.grid.push_back({"dp", layout.dp / sharing / copies, AxisRole::Data});
   if (sharing > 1) {
     plan.grid.push_back({"ep", sharing, AxisRole::Data});
     batch.push_back("ep");
     experts.push_back("ep");
   }
-  PlanSections::Axes data = batch;
+  data.assign(batch.begin() + (copies > 1), batch.end());
   if (layout.cp > 1) {
     plan.grid.push_back({"cp", layout.cp, AxisRole::Context});
     data.push_back("cp");
@@ -204,6 +209,10 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   layout.sequenceParallel = !plan.activations.empty() && parts("activations along 'sequence'") > 1;
   layout.zero = (parts("optimizer state") > 1) + (parts("gradients") > 1) + (parts("parameters") > 1);
   layout.schedule = plan.schedule;
+  layout.shardGroup = layout.zero && parts("optimizer state") < layout.dataRanks() ? parts("optimizer state") : 0;
+  if (layout.shardGroup && layout.shardGroup % (layout.cp * layout.expertBatches()))
+    return llvm::createStringError("the plan cuts optimizer state over some of the ranks that share sequences or "
+                                   "experts, and not over others");
   if (model.globalBatch % (layout.dp * plan.microBatches))
     return llvm::createStringError(llvm::formatv("a batch of {0} is no multiple of {1} micro-batches on dp {2}",
                                                  model.globalBatch, plan.microBatches, layout.dp)

@@ -17,6 +17,7 @@ const TargetCapabilities &mlir::ppc::hostCapabilities() {
     target.modelCopies = 2; // schedules in both directions
     target.virtualStages = true;
     target.zero = zero;
+    target.shardGroups = true;
     target.contexts = contexts;
     target.experts = true;
     target.offloads = offloads;

@@ -40,6 +40,7 @@ private:
     layout.schedule = schedule;
     layout.sequenceParallel = sequenceParallel;
     layout.zero = zero;
+    layout.shardGroup = shardGroup;
     layout.stageLayers.assign(layersPerStage.begin(), layersPerStage.end());
     std::optional<Recompute> wanted = parseRecompute(recompute);
     if (!wanted)

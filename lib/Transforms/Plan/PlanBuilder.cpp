@@ -23,6 +23,7 @@ private:
   LogicalResult checkDegrees();
   LogicalResult checkContext(int64_t sequence);
   LogicalResult checkExperts();
+  LogicalResult checkShardGroup();
   /// That programs run it; sets `vp` where it is not given.
   LogicalResult checkSchedule();
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
@@ -97,7 +98,24 @@ LogicalResult PlanBuilder::checkDegrees() {
                               << tp;
   if (failed(checkContext(sequence)))
     return failure();
-  return checkExperts();
+  return failure(failed(checkExperts()) || failed(checkShardGroup()));
+}
+
+/// Whole groups of ranks that share sequences or experts are in a group of the state.
+LogicalResult PlanBuilder::checkShardGroup() {
+  if (!shardGroup)
+    return success();
+  if (shardGroup < 0 || !zero)
+    return module.emitError() << "shard-group is " << shardGroup
+                              << (zero ? ", expected at least 1" : ", and zero 0 cuts no state: use zero 1, 2 or 3");
+  int64_t together = cp * expertBatches();
+  if (dataRanks() % shardGroup || shardGroup % together)
+    return module.emitError() << "shard-group " << shardGroup << " must divide the " << dataRanks()
+                              << " data-parallel ranks (dp x cp)"
+                              << (together > 1 ? " and be a multiple of the " + std::to_string(together) +
+                                                     " of them that share a sequence or experts"
+                                               : std::string());
+  return success();
 }
 
 /// All tensor-parallel ranks have experts of their own before other ranks do: they share a batch, so that no token

@@ -81,6 +81,8 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
       return error;
   if (zero >= 0)
     constraints.pin(PlanKey::Zero, zero);
+  if (shardGroup)
+    constraints.pin(PlanKey::ShardGroup, shardGroup);
   constraints.stageLayers.assign(layersPerStage.begin(), layersPerStage.end());
   if (!constraints.stageLayers.empty() && vp <= 1)
     constraints.pin(PlanKey::Pp, constraints.stageLayers.size());
