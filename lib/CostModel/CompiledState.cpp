@@ -77,6 +77,7 @@ public:
   void feedForward(int64_t inner);
   void experts();
   void table(bool isRounded);
+  void positions();
 
   StateSizes sizes;
 
@@ -98,8 +99,9 @@ private:
   int64_t tp;
   HeadCut cut;
   bool narrow, ofForwardAlone = false, endsLayer = false;
-  int64_t sharing; // data-parallel ranks that share experts
-  int64_t shards;  // that share a copy of the cut state
+  bool isSummedBefore = false; // what the next gradient is made of: who calls counts its sums
+  int64_t sharing;             // data-parallel ranks that share experts
+  int64_t shards;              // that share a copy of the cut state
 };
 
 int64_t blockOf(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
@@ -129,7 +131,9 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
   GradientSums &sums = isCut && layout.zero >= 2 ? sizes.each : sizes.once;
   bool isWhole = llvm::all_of(shape, [](const CutDimension &dim) { return dim.parts == 1; });
   bool overTensor = summed == Summed::Tensor || (summed == Summed::SharedHeads && cut.group == tp);
-  if (isCut && shards < layout.dataRanks())
+  if (isSummedBefore)
+    ;
+  else if (isCut && shards < layout.dataRanks())
     addOverCopies(sums, shape, *dim, summed, ofExperts);
   else if (isWhole && summed != Summed::Heads && tp > 1 && layout.dataRanks() > 1 &&
            8 * whole > 4096) // below, one collective is always the cheapest
@@ -171,6 +175,41 @@ static TransferKind transferOf(ReshardKind kind) {
                                               : TransferKind::AllReduce;
 }
 
+/// The gradient of a table of positions is made of rows for those of a sequence. Where a micro-batch has to sum it, the
+/// rows are summed over ranks with other batches instead, if that is less to send; what is made of them, over the ranks
+/// that have other rows.
+void StateBuilder::positions() {
+  const int64_t parts = layout.cp * (layout.sequenceParallel ? tp : 1), rows = blockOf(context.job.sequence, parts);
+  int64_t extents[] = {model.maxPositions, model.hidden};
+  std::optional<unsigned> dim = updateCut(extents, {1, 1}, layout.dataRanks());
+  isSummedBefore =
+      layout.zero >= 2 && layout.dp > 1 && shards == layout.dataRanks() && dim &&
+      2 * rows * model.hidden <= extents[1 - *dim] * blockOf(extents[*dim], layout.dataRanks()) * layout.dataRanks();
+  replicated({{model.maxPositions}, {model.hidden}});
+  if (!std::exchange(isSummedBefore, false))
+    return;
+  sizes.each.reducedBefore += double(rows * model.hidden);
+  enum { Batches, Sequence, Tensor };
+  LayoutAxis grid[] = {{"batches", layout.dp}, {"sequence", layout.cp}, {"tensor", layout.sequenceParallel ? tp : 1}};
+  Layout from, to;
+  from.dims.resize(2);
+  from.dims[*dim] = {Batches};
+  from.partial = {Sequence, Tensor};
+  to.dims = from.dims;
+  to.dims[*dim].push_back(Sequence);
+  for (const ReshardStep &step : llvm::cantFail(planReshard(grid, extents, 4, from, to)).steps) {
+    if (step.kind == ReshardKind::Slice)
+      continue;
+    double elements = step.kind == ReshardKind::AllReduce ? 1 : double(groupSize(step.axes, grid));
+    for (int64_t extent : localShape(extents, step.result, grid))
+      elements *= double(extent);
+    SumMembers members;
+    members.sequence = llvm::is_contained(step.axes, int(Sequence));
+    members.tensor = llvm::is_contained(step.axes, int(Tensor)) ? int(Summed::Tensor) : int(Summed::Data);
+    sizes.each.addPlanned(transferOf(step.kind), members, elements);
+  }
+}
+
 /// Gradients that are cut over some of the ranks that sum them, as the reshard planner says: summed by all and sliced
 /// where they are small, else scattered to the shards and summed over the copies of each.
 void StateBuilder::addOverCopies(GradientSums &sums, const CutShape &shape, unsigned cutDim, Summed summed,
@@ -204,8 +243,11 @@ void StateBuilder::addOverCopies(GradientSums &sums, const CutShape &shape, unsi
     double elements = step.kind == ReshardKind::AllReduce ? 1 : double(groupSize(step.axes, grid));
     for (int64_t extent : localShape(extents, blocks, grid))
       elements *= double(extent);
-    SumMembers members{llvm::is_contained(step.axes, int(Copies)), llvm::is_contained(step.axes, int(Shards)),
-                       ofExperts, llvm::is_contained(step.axes, int(Tensor)) ? int(summed) : int(Summed::Data)};
+    SumMembers members;
+    members.copies = llvm::is_contained(step.axes, int(Copies));
+    members.shards = llvm::is_contained(step.axes, int(Shards));
+    members.ofExperts = ofExperts;
+    members.tensor = llvm::is_contained(step.axes, int(Tensor)) ? int(summed) : int(Summed::Data);
     sums.addPlanned(transferOf(step.kind), members, elements);
   }
 }
@@ -344,7 +386,7 @@ StateSizes mlir::ppc::compiledState(const PricingContext &context, LayerKind kin
     build.bias([&] {
       build.table(false);
       if (model.position == PositionKind::Learned)
-        build.replicated({{model.maxPositions}, {model.hidden}});
+        build.positions();
     });
     if (model.embeddingNorm)
       build.norm(model.hidden);
@@ -459,6 +501,8 @@ static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, con
     members.add(cut.group, 1);
   else if (sum.tensor == int(Summed::Heads))
     members.add(cut.heads, cut.group);
+  if (sum.sequence)
+    members.add(layout.cp, layout.tp);
   int64_t sharing = sum.ofExperts ? layout.expertBatches() : 1;
   if (sum.shards)
     members.add(layout.shardRanks() / sharing, layout.tp * sharing);
@@ -507,6 +551,8 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   };
   addSums(sizes.once, LedgerPhase::Update, 1);
   addSums(sizes.each, LedgerPhase::WeightGradient, microBatches);
+  add(TransferKind::AllReduce, MemberSet(layout.dp, layout.tp * layout.cp), sizes.each.reducedBefore, microBatches,
+      LedgerPhase::Backward);
   auto addGathers = [&](const MemberSet &members, const ParameterGathers &gathers) {
     auto gather = [&](double elements, int64_t calls, LedgerPhase phase, int64_t bits) {
       add(TransferKind::AllGather, members, elements, calls, phase, bits);

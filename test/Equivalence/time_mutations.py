@@ -38,6 +38,8 @@ def programs():
         ("pp2 interleaved", LLAMA4, "--pp 2 --vp 2", "arena=1"),
         ("dp2 pp2 zbv", LLAMA4, "--dp 2 --pp 2 --schedule zbv", "arena=1"),
         ("pp2 dualpipev", LLAMA4, "--pp 2 --schedule dualpipev", "arena=1"),
+        ("pp2 chimera", plans.LLAMA, "--pp 2 --schedule chimera", "arena=1"),
+        ("dp2 pp2 dualpipe zero 3", plans.LLAMA, "--dp 2 --pp 2 --schedule dualpipe --zero 3", "arena=1"),
         ("offload pp2", plans.LLAMA, "--pp 2", "arena=1 offload=2"),
         ("offload buckets dp2 pp2 gpipe", plans.LLAMA, "--dp 2 --pp 2 --schedule gpipe", "arena=1 offload=1 buckets=2"),
         ("buckets dp2", plans.LLAMA, "--dp 2", "buckets=3"),

@@ -81,13 +81,15 @@ struct LayerOp {
 
 /// Of compiled programs: elements of all tensors of parameters on one rank, padding included, whose gradients are
 /// summed over ranks in each way. Sums over layers.
-/// Which ranks a sum of gradients is over: those that share a copy of the cut state, the copies, and those of tensor
-/// parallelism besides (CompiledState.cpp).
+/// Which ranks a sum of gradients is over: those that share a copy of the cut state, and the copies, or those that
+/// share a sequence; of tensor parallelism besides (CompiledState.cpp).
 struct SumMembers {
   bool copies = false, shards = false, ofExperts = false;
+  bool sequence = false;
   int tensor = 0; // which tensor-parallel ranks
   bool operator==(const SumMembers &other) const {
-    return copies == other.copies && shards == other.shards && ofExperts == other.ofExperts && tensor == other.tensor;
+    return copies == other.copies && shards == other.shards && ofExperts == other.ofExperts &&
+           sequence == other.sequence && tensor == other.tensor;
   }
 };
 /// A collective over them: elements of all blocks.
@@ -99,6 +101,7 @@ struct PlannedSum {
 
 struct GradientSums {
   double reduced = 0;           // gradients summed over the data-parallel ranks
+  double reducedBefore = 0;     // over those with other batches, before the gradient of a parameter is made of them
   double reducedOverTensor = 0; // over these and all tensor-parallel ranks
   double reducedOverShared = 0; // over these and the ranks that share a key-value head
   double reducedOverHeads = 0;  // over these and the ranks that do not
@@ -111,11 +114,11 @@ struct GradientSums {
 
   GradientSums &add(const GradientSums &other, double times) {
     for (double GradientSums::*size :
-         {&GradientSums::reduced, &GradientSums::reducedOverTensor, &GradientSums::reducedOverShared,
-          &GradientSums::reducedOverHeads, &GradientSums::scattered, &GradientSums::reducedInTensor,
-          &GradientSums::scatteredInTensor, &GradientSums::gatheredInTensor, &GradientSums::scatteredOverTensor,
-          &GradientSums::gatheredOverTensor, &GradientSums::gatheredOverData, &GradientSums::reducedOfExperts,
-          &GradientSums::scatteredOfExperts})
+         {&GradientSums::reduced, &GradientSums::reducedBefore, &GradientSums::reducedOverTensor,
+          &GradientSums::reducedOverShared, &GradientSums::reducedOverHeads, &GradientSums::scattered,
+          &GradientSums::reducedInTensor, &GradientSums::scatteredInTensor, &GradientSums::gatheredInTensor,
+          &GradientSums::scatteredOverTensor, &GradientSums::gatheredOverTensor, &GradientSums::gatheredOverData,
+          &GradientSums::reducedOfExperts, &GradientSums::scatteredOfExperts})
       this->*size += times * (other.*size);
     for (const PlannedSum &sum : other.planned)
       addPlanned(sum.kind, sum.members, times * sum.elements);
