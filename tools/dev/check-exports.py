@@ -12,6 +12,7 @@ A cell of the table is `accepted`; `refused` by ppc-plan, with the reason below;
 
 usage: check-exports.py [--plan-tool build/release/bin/ppc-plan] [--parsers DIR] [--megatron-lm DIR] [--nanotron DIR]
        [--megatron-bridge DIR] [--target NAME]... [--model NAME]... [--keep DIR]
+       check-exports.py ... --variants     counts for many other plans of some models, failures by name
        check-exports.py --file TARGET=PATH...     holds files that are there to the options alone
        check-exports.py --parsers DIR ... --write-options     writes the facts anew
 """
@@ -42,6 +43,14 @@ MODELS = {
     "gpt2": ("dgx-a100:1", 1024, 64),
     "gemma-7b": ("dgx-h100:1", 4096, 64),
 }
+# Other plans than the best one; what a target or model has none of is refused.
+VARIANTS = ["--pp 4 --vp 2", "--pp 4 --vp 1", "--cp 2", "--cp 2 --pin context=ring", "--cp 2 --pin context=ulysses", "--tp 4",
+            "--tp 2 --pp 2 --recompute full", "--recompute selective", "--recompute full --pin recomputed_layers=1", "--zero 0", "--zero 1",
+            "--zero 2", "--zero 3", "--zero 3 --pin shard_group=8", "--zero 1 --pin shard_group=8", "--offload optimizer", "--precision fp8",
+            "--precision mxfp8", "--precision fp4", "--precision f32", "--precision tf32", "--precision fp16", "--pp 2 --schedule gpipe",
+            "--pp 4 --schedule zbv", "--pp 4 --schedule dualpipev", "--pp 4 --schedule breadth-first", "--pp 4 --schedule interleaved",
+            "--tp 2 --cp 2 --pp 2", "--ep 4", "--ep 2 --etp 2", "--tp 2 --sp=off", "--pin attention=unfused",
+            "--scale-positions --seq-len 131072 --global-batch 32"]
 TARGETS = {"megatron": parsers.Megatron, "megatron-bridge": bridge.MegatronBridge, "torchtitan": parsers.Torchtitan,
            "torchtitan-0.2.2": parsers.TorchtitanToml, "deepspeed": parsers.DeepSpeed, "accelerate": parsers.Accelerate,
            "nanotron": parsers.Nanotron}
@@ -49,12 +58,14 @@ FILES = {"megatron": "args.sh", "megatron-bridge": "recipe.py", "torchtitan": "p
          "deepspeed": "ds.json", "accelerate": "accelerate.yaml", "nanotron": "nanotron.yaml"}
 
 
-def plan(target, model, options, folder):
+def plan(target, model, options, folder, variant=""):
     """The path of the file, or None and why there is none."""
     cluster, sequence, batch = MODELS[model]
-    path = os.path.join(folder, f"{model}-{target}-{FILES[target]}")
-    planned = subprocess.run([options.plan_tool, config_of(model), "--cluster", cluster, "--seq-len", str(sequence), "--global-batch",
-                              str(batch), "--emit", target, "-o", path], capture_output=True, text=True)
+    os.makedirs(os.path.join(folder, model, variant.replace(" ", "")), exist_ok=True)
+    path = os.path.join(folder, model, variant.replace(" ", ""), FILES[target])
+    job = [] if "--seq-len" in variant else ["--seq-len", str(sequence), "--global-batch", str(batch)]
+    planned = subprocess.run([options.plan_tool, config_of(model), "--cluster", cluster, *job, *variant.split(), "--emit", target, "-o", path],
+                             capture_output=True, text=True)
     if planned.returncode:
         errors = [line for line in planned.stderr.splitlines() if line.startswith("error: ")]
         return None, errors[0].removeprefix("error: ") if errors else f"no error message: {planned.stderr}"
@@ -106,26 +117,26 @@ def parser_of(target, options):
     return None if missing else TARGETS[target]()
 
 
-def check_target(target, options, folder):
-    """{model: (status, text)} of a target."""
+def check_target(target, options, folder, variants=("",)):
+    """{(model, variant): (status, text)} of a target."""
     results, paths = {}, {}
-    for model in options.model:
-        path, problem = plan(target, model, options, folder)
+    for case in ((model, variant) for model in options.model for variant in variants):
+        path, problem = plan(target, case[0], options, folder, case[1])
         if not path:
-            results[model] = ("refused", problem)
+            results[case] = ("refused", problem)
             continue
         try:
-            results[model] = ("accepted", f"{known.check(target, read(target, path, model))} options are known")
-            paths[model] = path
+            results[case] = ("accepted", f"{known.check(target, read(target, path, case[0]))} options are known")
+            paths[case] = path
         except (ValueError, SyntaxError) as problem:
-            results[model] = ("failed", str(problem))
+            results[case] = ("failed", str(problem))
     own = parser_of(target, options)
     if own and paths:
         def all_files():
             own.load(options)
-            return {model: in_child(lambda: own.check(path, options)) for model, path in paths.items()}
-        status, text = in_child(all_files)
-        results.update(text if status == "accepted" else dict.fromkeys(paths, (status, text)))
+            return [in_child(lambda: own.check(path, options)) for path in paths.values()]
+        status, texts = in_child(all_files)
+        results.update(zip(paths, texts) if status == "accepted" else dict.fromkeys(paths, (status, texts)))
     return results
 
 
@@ -139,7 +150,7 @@ def print_table(options):
         for target in options.target:
             results = check_target(target, options, folder)
             for model, cells in rows.items():
-                status, text = results[model]
+                status, text = results[model, ""]
                 counts[status] = counts.get(status, 0) + 1
                 if status != "accepted":
                     reasons.append(f"{model}, {target}: {' '.join(text.split())}")
@@ -157,6 +168,22 @@ def print_table(options):
         print(f"[{number}] {reason}")
     print(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
     return not counts.get("failed")
+
+
+def print_variants(options):
+    """How many plans of each target are accepted and refused; what fails, by name; whether nothing did."""
+    clean = True
+    with tempfile.TemporaryDirectory() as scratch:
+        for target in options.target:
+            results = check_target(target, options, options.keep or scratch, VARIANTS)
+            counts = {status: sum(each[0] == status for each in results.values()) for status in ("accepted", "refused", "failed")}
+            by = "own parser" if parser_of(target, options) else "options"
+            print(f"{target}, held to {by}: {', '.join(f'{count} {status}' for status, count in counts.items())}", flush=True)
+            for (model, variant), (status, text) in results.items():
+                if status == "failed":
+                    print(f"  {model} {variant}: {' '.join(text.split())}")
+            clean &= not counts["failed"]
+    return clean
 
 
 def write_options(options):
@@ -212,19 +239,20 @@ def main():
     parser.add_argument("--target", action="append", choices=list(TARGETS))
     parser.add_argument("--model", action="append", choices=list(MODELS))
     parser.add_argument("--keep", metavar="DIR", help="where the files stay")
+    parser.add_argument("--variants", action="store_true", help="many plans of each model instead of the best one")
     parser.add_argument("--verbose", action="store_true", help="also what the parsers say of files that they accept")
     parser.add_argument("--file", action="append", metavar="TARGET=PATH", help="hold this file to the options instead")
     parser.add_argument("--write-options", action="store_true", help="write the options that the parsers know")
     options = parser.parse_args()
     options.target = options.target or list(TARGETS)
-    options.model = options.model or list(MODELS)[:5]
+    options.model = options.model or list(MODELS)[:4 if options.variants else 5]
     if options.file:
         return 0 if check_files(options) else 1
     if options.parsers:
         enter_environment(options)
     if options.write_options:
         return write_options(options)
-    return 0 if print_table(options) else 1
+    return 0 if (print_variants if options.variants else print_table)(options) else 1
 
 
 if __name__ == "__main__":

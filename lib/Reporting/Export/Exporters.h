@@ -59,6 +59,7 @@ std::string torchStages(llvm::ArrayRef<int64_t> counts, llvm::ArrayRef<llvm::Str
 struct TorchtitanModel {
   llvm::StringLiteral module, flavor, base;
   int64_t layers, hidden, experts;
+  int64_t positions; // that 0.3.0 has of rotary positions, whatever is asked for
 };
 const TorchtitanModel *torchtitanModel(const ModelShape &model);
 

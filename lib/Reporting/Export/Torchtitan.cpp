@@ -38,19 +38,19 @@ std::string mlir::ppc::torchStages(llvm::ArrayRef<int64_t> counts, llvm::ArrayRe
 /// Of both versions: llama3, qwen3 and deepseek_v3 with these flavors. The base of 405B is not llama3_405b, which
 /// converts to 8 bits and needs a device for it.
 static constexpr TorchtitanModel models[] = {
-    {"llama3", "8B", "llama3_8b", 32, 4096, 0},
-    {"llama3", "70B", "llama3_70b", 80, 8192, 0},
-    {"llama3", "405B", "llama3_70b", 126, 16384, 0},
-    {"qwen3", "0.6B", "qwen3_0_6b", 28, 1024, 0},
-    {"qwen3", "1.7B", "qwen3_1_7b", 28, 2048, 0},
-    {"qwen3", "4B", "qwen3_14b", 36, 2560, 0},
-    {"qwen3", "8B", "qwen3_14b", 36, 4096, 0},
-    {"qwen3", "14B", "qwen3_14b", 40, 5120, 0},
-    {"qwen3", "32B", "qwen3_32b", 64, 5120, 0},
-    {"qwen3", "30B-A3B", "qwen3_30b_a3b", 48, 2048, 128},
-    {"qwen3", "235B-A22B", "qwen3_30b_a3b", 94, 4096, 128},
-    {"deepseek_v3", "16B", "deepseek_v3_16b", 27, 2048, 64},
-    {"deepseek_v3", "671B", "deepseek_v3_671b", 61, 7168, 256},
+    {"llama3", "8B", "llama3_8b", 32, 4096, 0, 131072},
+    {"llama3", "70B", "llama3_70b", 80, 8192, 0, 131072},
+    {"llama3", "405B", "llama3_70b", 126, 16384, 0, 131072},
+    {"qwen3", "0.6B", "qwen3_0_6b", 28, 1024, 0, 40960},
+    {"qwen3", "1.7B", "qwen3_1_7b", 28, 2048, 0, 40960},
+    {"qwen3", "4B", "qwen3_14b", 36, 2560, 0, 40960},
+    {"qwen3", "8B", "qwen3_14b", 36, 4096, 0, 40960},
+    {"qwen3", "14B", "qwen3_14b", 40, 5120, 0, 40960},
+    {"qwen3", "32B", "qwen3_32b", 64, 5120, 0, 40960},
+    {"qwen3", "30B-A3B", "qwen3_30b_a3b", 48, 2048, 128, 40960},
+    {"qwen3", "235B-A22B", "qwen3_30b_a3b", 94, 4096, 128, 40960},
+    {"deepseek_v3", "16B", "deepseek_v3_16b", 27, 2048, 64, 16384},
+    {"deepseek_v3", "671B", "deepseek_v3_671b", 61, 7168, 256, 16384},
 };
 
 const TorchtitanModel *mlir::ppc::torchtitanModel(const ModelShape &model) {

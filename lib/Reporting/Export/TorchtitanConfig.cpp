@@ -51,6 +51,17 @@ static void noteModel(const ExportInput &input, ExportNotes &notes) {
   noteGroups(layout, notes);
 }
 
+/// The first width of the model's products that those in fp4 cannot have; 0: none.
+static int64_t unevenWidth(const ModelShape &model) {
+  const LatentAttention &latent = model.latent;
+  for (int64_t width : {model.hidden, model.ffn, model.heads * model.queryHeadDim(), model.heads * model.valueHeadDim(),
+                        latent ? latent.keyValueRank + latent.ropeHeadDim : model.kvHeads * model.headDim,
+                        latent.queryRank, latent.keyValueRank, model.moe.sharedFfn})
+    if (width % 128)
+      return width;
+  return 0;
+}
+
 static void writeParallelism(const ExportInput &input, llvm::raw_ostream &out, ExportNotes &notes) {
   const ParallelLayout &layout = input.layout;
   DataDegrees data = dataDegrees(layout);
@@ -84,6 +95,18 @@ llvm::Expected<std::string> mlir::ppc::torchtitanConfig(const ExportInput &input
         Unsaid::Architecture,
         "torchtitan 0.3.0 has no flavor of " + input.model.name +
             "'s sizes among llama3, qwen3 and deepseek_v3; --emit torchtitan-0.2.2 leaves its name open");
+  if (input.job.sequence > model->positions)
+    return notes.refuse(
+        Unsaid::Architecture,
+        llvm::formatv("torchtitan 0.3.0 has {0} positions in its flavor {1} of {2}, sequences of {3} tokens need more",
+                      model->positions, model->flavor, model->module, input.job.sequence)
+            .str());
+  if (int64_t width = unevenWidth(input.model); width && layout.precision == Precision::Fp4)
+    return notes.refuse(
+        Unsaid::NarrowProducts,
+        llvm::formatv("torchtitan 0.3.0 has products in fp4 of multiples of 128 columns; {0} has some of {1}",
+                      input.model.name, width)
+            .str());
   std::string text;
   llvm::raw_string_ostream out(text);
   llvm::StringRef convert = converter(layout.precision);
@@ -113,7 +136,7 @@ llvm::Expected<std::string> mlir::ppc::torchtitanConfig(const ExportInput &input
       << "\n    config.training.global_batch_size = " << input.job.globalBatch
       << "\n    config.training.seq_len = " << input.job.sequence << "\n    config.training.mixed_precision_param = \""
       << (wide ? "float32" : "bfloat16") << "\"\n";
-  if (layout.pp > 1)
+  if (layout.pp > 1 || layout.ep > 1) // graphs hold neither pipelines nor its all-to-all of tokens
     out << "    config.training.disable_cuda_graphs = True\n";
   writeParallelism(input, out, notes);
   out << "    config.activation_checkpoint = "

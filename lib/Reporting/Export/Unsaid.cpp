@@ -36,7 +36,7 @@ static constexpr UnsaidPart parts[unsaidCount] = {
     {Unsaid::Groups, "on which kind of device a stage lies", "cccc--c"},
     {Unsaid::Attention, "kernel of attention", "--ccccc"},
     {Unsaid::WideProducts, "products in f32 or tf32", "cecccc-"},
-    {Unsaid::NarrowProducts, "which products run in 8 or 4 bits", "--cb-c-"},
+    {Unsaid::NarrowProducts, "which products run in 8 or 4 bits", "--bb-c-"},
     {Unsaid::Tuning, "fine-tuning (errors: adapters)", "bccbccb"},
 };
 

@@ -61,6 +61,9 @@ class Megatron:
         if not hasattr(typing, "override"):  # Python before 3.12
             import typing_extensions
             typing.override = typing_extensions.override
+        import megatron.core.utils
+        from packaging.version import Version
+        megatron.core.utils.get_te_version = lambda: Version("2.12")  # Transformer Engine, which only GPUs have
         importlib.import_module("megatron.training.arguments")
 
     def parser(self):
@@ -108,6 +111,8 @@ class Torchtitan:
     modules = ("llama3", "qwen3", "deepseek_v3")
 
     def load(self, _options):
+        import torchtitan.tools.utils
+        torchtitan.tools.utils.has_cuda_capability = lambda *_: True  # converters ask which device it is
         importlib.import_module("torchtitan.trainer")
         for name in self.modules:
             importlib.import_module(f"torchtitan.models.{name}.config_registry")
