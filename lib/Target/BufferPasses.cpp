@@ -54,6 +54,7 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap) {
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass()); // drops copies of a buffer to itself
   pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  pm.addPass(createOrderConstantsPass());
   if (overlap)
     pm.addPass(createStartCollectivesPass());
   pm.addPass(createAssignOffsetsPass());

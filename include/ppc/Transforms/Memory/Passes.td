@@ -34,6 +34,17 @@ def PassDestinationsPass : Pass<"ppc-pass-destinations", "mlir::ModuleOp"> {
   let dependentDialects = ["bufferization::BufferizationDialect", "tensor::TensorDialect"];
 }
 
+def OrderConstantsPass : Pass<"ppc-order-constants", "mlir::ModuleOp"> {
+  let summary = "Name and place constants in memory by the order in which code reads them";
+  let description = [{
+    Private `memref.global constant`s are named `constant_0`, `constant_1`, ... and put at the start of the module, in the order of the first
+    `memref.get_global` of each; one that nothing reads is dropped. One-shot bufferization goes through functions that do not call each
+    other in no fixed order, and numbers constants as it finds them.
+
+    Requires: constants are read by `memref.get_global` only. Guarantees: the same code gives the same names in every run.
+  }];
+}
+
 def AssignOffsetsPass : Pass<"ppc-assign-offsets", "mlir::ModuleOp"> {
   let summary = "Replace every allocation by a place in one scratch buffer per function";
   let description = [{
