@@ -9,6 +9,7 @@ static llvm::Error noKernels(const Target &target) {
 
 llvm::Expected<std::string> Target::kernelText(ModuleOp, StringRef) const { return noKernels(*this); }
 llvm::Expected<std::string> Target::kernelTable(ModuleOp, StringRef) const { return noKernels(*this); }
+llvm::Expected<std::string> Target::trafficTable(ModuleOp) const { return noKernels(*this); }
 
 ArrayRef<const Target *> ppc::targets() {
   static const Target *const all[] = {&hostTarget(), &cudaTarget()};

@@ -119,6 +119,8 @@ cl::opt<Emit> emit("emit", cl::desc("Stop early and print a form of the program"
                               clEnumValN(Emit::Ptx, "ptx", "the kernels, as PTX of each architecture"),
                               clEnumValN(Emit::Kernels, "kernels",
                                          "the kernels, and what they take of each architecture, as CSV"),
+                              clEnumValN(Emit::Traffic, "traffic",
+                                         "bytes that kernels move to and from memory, beside the least, as CSV"),
                               clEnumValN(Emit::Object, "object", "an object file (-o)")),
                    cl::cat(outputCategory));
 cl::opt<std::string> target("target", cl::desc("Device family: host, or cuda for NVIDIA GPUs"),

@@ -12,7 +12,7 @@
 namespace mlir::ppc {
 
 /// Where to stop, in the order of the phases.
-enum class Emit { Model, Train, Plan, Spmd, Ledger, Device, Program, LLVM, Ptx, Kernels, Object, Executable };
+enum class Emit { Model, Train, Plan, Spmd, Ledger, Device, Program, LLVM, Ptx, Kernels, Traffic, Object, Executable };
 
 struct CompileOptions {
   std::string model;

@@ -208,6 +208,12 @@ bool run(MLIRContext &context, const CompileOptions &options, const std::string 
     llvm::Expected<std::string> text = (options.target->*print)(compilation.getModule(), options.processors);
     return text ? writeText(*output, [&](raw_ostream &os) { os << *text; }) : fail(text.takeError());
   }
+  if (options.emit == Emit::Traffic) {
+    if (!compilation.lowerTo(Emit::Device))
+      return false;
+    llvm::Expected<std::string> table = options.target->trafficTable(compilation.getModule());
+    return table ? writeText(*output, [&](raw_ostream &os) { os << *table; }) : fail(table.takeError());
+  }
   if (options.emit < Emit::Object)
     return compilation.lowerTo(options.emit) &&
            writeText(*output, [&](raw_ostream &os) { os << compilation.getModule() << "\n"; });

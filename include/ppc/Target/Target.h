@@ -50,6 +50,9 @@ public:
   virtual llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processors) const;
   /// The kernels of such a module and what they take on each of the processors, as CSV. Error: the target has none.
   virtual llvm::Expected<std::string> kernelTable(ModuleOp module, StringRef processors) const;
+  /// What the kernels of each function of a module that `addBodyPasses` left move to and from memory, beside the least
+  /// that they could, in bytes, as CSV. Error: the target has none.
+  virtual llvm::Expected<std::string> trafficTable(ModuleOp module) const;
 
   /// What links its programs. Errors say what is missing and how to name it.
   virtual llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) const = 0;

@@ -1,5 +1,6 @@
 // Programs for GPUs: loops of bodies become kernels, and functions a table of what is launched.
 #include "DeviceCode.h"
+#include "Traffic.h"
 
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -30,6 +31,7 @@ public:
                           raw_ostream &object) const override;
   llvm::Expected<std::string> kernelText(ModuleOp module, StringRef processors) const override;
   llvm::Expected<std::string> kernelTable(ModuleOp module, StringRef processors) const override;
+  llvm::Expected<std::string> trafficTable(ModuleOp module) const override { return cuda::trafficTable(module); }
   llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options) const override {
     return ppc::findLinkTools(options);
   }

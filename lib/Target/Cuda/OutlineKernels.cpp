@@ -34,6 +34,8 @@ Use useOf(Value pointer) {
       Operation *user = operand.getOwner();
       if (isa<LLVM::LoadOp>(user))
         use.reads = true;
+      else if (auto copy = dyn_cast<NVVM::CpAsyncOp>(user); copy && copy.getSrc() == value)
+        use.reads = true; // into shared memory
       else if (auto store = dyn_cast<LLVM::StoreOp>(user); store && store.getAddr() == value)
         use.writes = true;
       else if (isa<LLVM::GEPOp>(user))
