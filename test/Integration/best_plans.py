@@ -69,6 +69,10 @@ def compiled(arguments, config, model, folder):
     path = os.path.join(folder, "plan.yaml")
     subprocess.run([*command(arguments, model, config, "any"), "--brief", "--emit", "plan", "-o", path], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(path) as file:
+        lacking = re.search(r"^# ppc-compile cannot run this: (.*)$", file.read(), re.M)
+    if lacking:
+        return f"lacks {lacking[1]}"
     shape = ["--seq-len", str(model["positions"]), "--global-batch", str(all_models.BATCH)]
     done = subprocess.run([os.path.join(arguments.build, "bin/ppc-compile"), config, *shape, "--plan", path, "--target", arguments.compile,
                            "--emit=object", "-o", os.path.join(folder, "object")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
