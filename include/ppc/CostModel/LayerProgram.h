@@ -162,6 +162,8 @@ struct StateSizes {
   std::array<double, 16> tensorsCutOver = {};
 
   StateSizes &add(const StateSizes &other, double times) {
+    if (other.states == 0 && other.parameters == 0) // nothing: of software without arenas
+      return *this;
     for (size_t axes = 0; axes < tensorsCutOver.size(); ++axes)
       tensorsCutOver[axes] += times * other.tensorsCutOver[axes];
     once.add(other.once, times);
