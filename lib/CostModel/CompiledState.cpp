@@ -169,10 +169,25 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
     sizes.prepared += isStoredCut ? block : whole;
 }
 
-static TransferKind transferOf(ReshardKind kind) {
-  return kind == ReshardKind::AllGather       ? TransferKind::AllGather
-         : kind == ReshardKind::ReduceScatter ? TransferKind::ReduceScatter
-                                              : TransferKind::AllReduce;
+/// The collectives that the reshard planner makes between two layouts of a tensor: kind, axes of `grid`, and elements
+/// of all blocks, padding included: of what is gathered, what each had.
+static void forEachCollective(llvm::ArrayRef<LayoutAxis> grid, llvm::ArrayRef<int64_t> extents, const Layout &from,
+                              const Layout &to,
+                              llvm::function_ref<void(TransferKind, llvm::ArrayRef<int>, double)> visit) {
+  for (const ReshardStep &step : llvm::cantFail(planReshard(grid, extents, 4, from, to)).steps) {
+    if (step.kind == ReshardKind::Slice)
+      continue;
+    Layout blocks = step.result;
+    if (step.kind == ReshardKind::AllGather)
+      blocks.dims[step.dim].insert(blocks.dims[step.dim].end(), step.axes.begin(), step.axes.end());
+    double elements = step.kind == ReshardKind::AllReduce ? 1 : double(groupSize(step.axes, grid));
+    for (int64_t extent : localShape(extents, blocks, grid))
+      elements *= double(extent);
+    visit(step.kind == ReshardKind::AllGather       ? TransferKind::AllGather
+          : step.kind == ReshardKind::ReduceScatter ? TransferKind::ReduceScatter
+                                                    : TransferKind::AllReduce,
+          step.axes, elements);
+  }
 }
 
 /// The gradient of a table of positions is made of rows for those of a sequence. Where a micro-batch has to sum it, the
@@ -197,24 +212,19 @@ void StateBuilder::positions() {
   from.partial = {Sequence, Tensor};
   to.dims = from.dims;
   to.dims[*dim].push_back(Sequence);
-  for (const ReshardStep &step : llvm::cantFail(planReshard(grid, extents, 4, from, to)).steps) {
-    if (step.kind == ReshardKind::Slice)
-      continue;
-    double elements = step.kind == ReshardKind::AllReduce ? 1 : double(groupSize(step.axes, grid));
-    for (int64_t extent : localShape(extents, step.result, grid))
-      elements *= double(extent);
+  forEachCollective(grid, extents, from, to, [&](TransferKind kind, llvm::ArrayRef<int> axes, double elements) {
     SumMembers members;
-    members.sequence = llvm::is_contained(step.axes, int(Sequence));
-    members.tensor = llvm::is_contained(step.axes, int(Tensor)) ? int(Summed::Tensor) : int(Summed::Data);
-    sizes.each.addPlanned(transferOf(step.kind), members, elements);
-  }
+    members.sequence = llvm::is_contained(axes, int(Sequence));
+    members.tensor = llvm::is_contained(axes, int(Tensor)) ? int(Summed::Tensor) : int(Summed::Data);
+    sizes.each.addPlanned(kind, members, elements);
+  });
 }
 
 /// Gradients that are cut over some of the ranks that sum them, as the reshard planner says: summed by all and sliced
 /// where they are small, else scattered to the shards and summed over the copies of each.
 void StateBuilder::addOverCopies(GradientSums &sums, const CutShape &shape, unsigned cutDim, Summed summed,
                                  bool ofExperts) {
-  enum { Copies, Shards, Tensor, FirstCut };
+  enum { Copies, Shards, Tensor }; // behind them the axes that cut dimensions
   llvm::SmallVector<LayoutAxis, 6> grid = {{"copies", layout.dataRanks() / shards},
                                            {"shards", ofExperts ? shards / sharing : shards},
                                            {"tensor", summedRanks(summed)}};
@@ -234,22 +244,14 @@ void StateBuilder::addOverCopies(GradientSums &sums, const CutShape &shape, unsi
   Layout to = from;
   to.partial.clear();
   to.dims[cutDim].push_back(Shards);
-  for (const ReshardStep &step : llvm::cantFail(planReshard(grid, extents, 4, from, to)).steps) {
-    if (step.kind == ReshardKind::Slice)
-      continue;
-    Layout blocks = step.result;
-    if (step.kind == ReshardKind::AllGather)
-      blocks.dims[step.dim].insert(blocks.dims[step.dim].end(), step.axes.begin(), step.axes.end());
-    double elements = step.kind == ReshardKind::AllReduce ? 1 : double(groupSize(step.axes, grid));
-    for (int64_t extent : localShape(extents, blocks, grid))
-      elements *= double(extent);
+  forEachCollective(grid, extents, from, to, [&](TransferKind kind, llvm::ArrayRef<int> axes, double elements) {
     SumMembers members;
-    members.copies = llvm::is_contained(step.axes, int(Copies));
-    members.shards = llvm::is_contained(step.axes, int(Shards));
+    members.copies = llvm::is_contained(axes, int(Copies));
+    members.shards = llvm::is_contained(axes, int(Shards));
     members.ofExperts = ofExperts;
-    members.tensor = llvm::is_contained(step.axes, int(Tensor)) ? int(summed) : int(Summed::Data);
-    sums.addPlanned(transferOf(step.kind), members, elements);
-  }
+    members.tensor = llvm::is_contained(axes, int(Tensor)) ? int(summed) : int(Summed::Data);
+    sums.addPlanned(kind, members, elements);
+  });
 }
 
 /// Tensor-parallel ranks that hold the same may share the sum of a large gradient: as the reshard planner says.
@@ -262,32 +264,15 @@ void StateBuilder::addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extent
   from.partial = overTensor ? std::vector<int>{0, 1} : std::vector<int>{0};
   if (cutDim)
     to.dims[*cutDim] = {0};
-  ReshardPlan plan = llvm::cantFail(planReshard(grid, extents, 4, from, to));
-  for (const ReshardStep &step : plan.steps) {
-    int64_t elements = 1, group = groupSize(step.axes, grid); // of a block on this rank, behind the step
-    for (int64_t extent : localShape(extents, step.result, grid))
-      elements *= extent;
-    bool data = step.axes == std::vector<int>{0}, tensor = step.axes == std::vector<int>{1};
-    switch (step.kind) {
-    case ReshardKind::AllReduce:
+  forEachCollective(grid, extents, from, to, [&](TransferKind kind, llvm::ArrayRef<int> axes, double elements) {
+    bool data = axes == llvm::ArrayRef<int>{0}, tensor = axes == llvm::ArrayRef<int>{1};
+    if (kind == TransferKind::AllReduce)
       (data ? sums.reduced : tensor ? sums.reducedInTensor : sums.reducedOverTensor) += elements;
-      break;
-    case ReshardKind::ReduceScatter:
-      (data ? sums.scattered : tensor ? sums.scatteredInTensor : sums.scatteredOverTensor) += elements * group;
-      break;
-    case ReshardKind::AllGather: { // what is gathered is what each had, padding included
-      Layout before = step.result;
-      before.dims[step.dim].insert(before.dims[step.dim].end(), step.axes.begin(), step.axes.end());
-      int64_t block = 1;
-      for (int64_t extent : localShape(extents, before, grid))
-        block *= extent;
-      (data ? sums.gatheredOverData : tensor ? sums.gatheredInTensor : sums.gatheredOverTensor) += block * group;
-      break;
-    }
-    default:
-      break;
-    }
-  }
+    else if (kind == TransferKind::ReduceScatter)
+      (data ? sums.scattered : tensor ? sums.scatteredInTensor : sums.scatteredOverTensor) += elements;
+    else
+      (data ? sums.gatheredOverData : tensor ? sums.gatheredInTensor : sums.gatheredOverTensor) += elements;
+  });
 }
 
 void StateBuilder::attention() {
@@ -493,6 +478,7 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
   return rows;
 }
 
+/// The ranks of a sum that was planned.
 static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, const SumMembers &sum) {
   MemberSet members;
   if (sum.tensor == int(Summed::Tensor))

@@ -60,12 +60,9 @@ int64_t leastSlots(llvm::ArrayRef<PipelineAction> actions, int64_t atLeast) {
 
 std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule) {
   std::vector<std::vector<PipelineAction>> perChunk(schedule.replicaCount() * schedule.stageCount);
-  auto chunkOf = [&](const PipelineAction &action) {
-    return schedule.replicaOf(action.microBatch) * schedule.stageCount + action.stage;
-  };
   for (const std::vector<PipelineAction> &actions : schedule.devices)
     for (const PipelineAction &action : actions)
-      perChunk[chunkOf(action)].push_back(action);
+      perChunk[schedule.chunkIndex(action)].push_back(action);
   int64_t most = std::max<int64_t>(schedule.microBatchCount, 1); // always enough
   std::vector<int64_t> slots(perChunk.size(), 0);
   auto grow = [&](int64_t chunk) {
@@ -78,8 +75,8 @@ std::vector<int64_t> slotsPerStage(const PipelineSchedule &schedule) {
   for (bool hasGrown = true; hasGrown;) {
     hasGrown = false;
     for (const StuckDevice &stuck : executeSchedule(schedule, slots))
-      if (stuck.isSlot && slots[chunkOf(stuck.action)] < most) {
-        grow(chunkOf(stuck.action));
+      if (stuck.isSlot && slots[schedule.chunkIndex(stuck.action)] < most) {
+        grow(schedule.chunkIndex(stuck.action));
         hasGrown = true;
       }
   }

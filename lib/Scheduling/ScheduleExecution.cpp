@@ -52,7 +52,7 @@ private:
 
   /// The last micro-batch that took the slot that the action takes; -1: none.
   int64_t &user(const PipelineAction &action) {
-    int64_t chunk = schedule.replicaOf(action.microBatch) * schedule.stageCount + action.stage;
+    int64_t chunk = schedule.chunkIndex(action);
     return lastUser[chunk][action.microBatch % slots[chunk]];
   }
 

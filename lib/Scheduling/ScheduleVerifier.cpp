@@ -105,7 +105,7 @@ static llvm::Error verifySlots(const PipelineSchedule &schedule, int64_t device,
   };
   std::map<int64_t, std::map<int64_t, Holder>> chunks; // chunk -> slot -> who holds it
   for (const PipelineAction &action : schedule.devices[device]) {
-    int64_t chunk = schedule.replicaOf(action.microBatch) * schedule.stageCount + action.stage;
+    int64_t chunk = schedule.chunkIndex(action);
     std::string at = place(schedule, device, action);
     if (slots[chunk] < 1)
       return refuse(schedule, at + "has " + Twine(slots[chunk]) + " slots; at least 1 is needed");

@@ -25,7 +25,7 @@ public:
     std::vector<Moment> kept;
     size_t above = 0; // of `kept`: above the last moment, perhaps
     for (size_t i = 0; i < list.size(); ++i) {
-      ChunkLoad &load = now[position[schedule.replicaOf(list[i].microBatch) * schedule.stageCount + list[i].stage]];
+      ChunkLoad &load = now[position[schedule.chunkIndex(list[i])]];
       if (list[i].kind == Kind::Forward) {
         load.forward += share;
         if (i + 1 == list.size() || list[i + 1].kind != Kind::Forward)

@@ -11,9 +11,7 @@ using Kind = PipelineActionKind;
 void GraphBuilder::DeviceBuilder::planTurns() {
   firstTurn.assign(list.size() + 1, 0);
   // Per chunk the last action that leaves gradients, and the first forward.
-  auto numberOf = [&](const PipelineAction &action) {
-    return work.schedule.replicaOf(action.microBatch) * work.schedule.stageCount + action.stage;
-  };
+  auto numberOf = [&](const PipelineAction &action) { return work.schedule.chunkIndex(action); };
   size_t chunks = work.schedule.replicaCount() * work.schedule.stageCount;
   std::vector<size_t> firstForward(chunks, list.size()), lastGradient(chunks, list.size());
   std::vector<bool> separate(chunks, false);

@@ -110,15 +110,12 @@ private:
   bool hasInput(const PipelineAction &action) const {
     return action.kind == Kind::WeightGradient || arrived[inputOf(action, action.stage)];
   }
-  int64_t placeOf(const PipelineAction &action) const { // a stage of a replica
-    return schedule.replicaOf(action.microBatch) * schedule.stageCount + action.stage;
-  }
   int64_t codeOf(int32_t device, int32_t action) const {
     const PipelineAction &each = schedule.devices[device][action];
-    return (placeOf(each) * 3 + int64_t(each.kind)) * 2 + isInBlock(schedule, device, action);
+    return (schedule.chunkIndex(each) * 3 + int64_t(each.kind)) * 2 + isInBlock(schedule, device, action);
   }
   const StageMessage &messageOf(const PipelineAction &action) const {
-    return messages[action.kind == Kind::Backward][placeOf(action)];
+    return messages[action.kind == Kind::Backward][schedule.chunkIndex(action)];
   }
   const ActionRun &runOf(const DeviceReplay &device) const { return step.runs[device.run]; }
   Seconds travelTime(bool backward) const {

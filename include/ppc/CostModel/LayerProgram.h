@@ -110,7 +110,7 @@ struct GradientSums {
   double reducedInTensor = 0, scatteredInTensor = 0, gatheredInTensor = 0;
   double scatteredOverTensor = 0, gatheredOverTensor = 0, gatheredOverData = 0;
   double reducedOfExperts = 0, scatteredOfExperts = 0; // of experts, over the ranks that hold the same ones
-  llvm::SmallVector<PlannedSum, 0> planned;            // where there are copies of the cut state
+  llvm::SmallVector<PlannedSum, 0> planned;            // where the cut state has copies; of learned positions
 
   GradientSums &add(const GradientSums &other, double times) {
     for (double GradientSums::*size :

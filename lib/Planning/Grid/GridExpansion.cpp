@@ -53,13 +53,13 @@ void GridExpander::Expansion::runSlices(SlicedTerms &terms, bool offloads, bool 
     setRecompute(next);
     bounded = &terms.bounds[int(next)];
     // Parameters and gradients that are whole between steps leave the layers' times alone: one pipeline for all of
-    // those.
+    // those. Prices of layers in arenas hold their state, by tensor.
     std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> alike; // zero, shard group where they matter
     for (size_t i = 0; i < states.size(); ++i) {
       const ParallelLayout &state = states[i]->layout;
       if ((state.offload == Offload::Activations) != offloads)
         continue;
-      bool matters = state.zero >= (request.stack.arena ? 2 : 3) || states[i]->context.reducesEveryMicroBatch();
+      bool matters = state.zero >= (request.stack.arena ? 1 : 3) || states[i]->context.reducesEveryMicroBatch();
       alike[{matters ? state.zero : 0, matters ? state.shardGroup : 0}].push_back(i);
     }
     if (!boundEntries()) {

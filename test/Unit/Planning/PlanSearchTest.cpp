@@ -4,6 +4,7 @@
 #include "lib/Planning/Grid/PlanSpace.h"
 #include "ppc/Planning/FineTuning.h"
 #include "ppc/Planning/PlanVerifier.h"
+#include "ppc/Planning/TargetLimits.h"
 #include "ppc/Planning/TrainingSoftware.h"
 #include "ppc/Simulation/StepBound.h"
 #include "gtest/gtest.h"
@@ -158,6 +159,35 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfSoftwareAndFineTuning) {
       ADD_FAILURE() << "problem " << i << ": " << llvm::toString(std::move(error));
   }
   EXPECT_GE(found, 5);
+}
+
+/// What programs of a target run, as they run it: state is priced tensor by tensor, with groups of ranks that share it.
+TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfPrograms) {
+  int found = 0, cut = 0;
+  int64_t layouts = 0;
+  RandomProblems random(19);
+  for (int i = 0; i < 16; ++i) {
+    PlanningProblem problem = random.make();
+    const TargetCapabilities &target = i % 2 ? cudaCapabilities() : hostCapabilities();
+    problem.stack = llvm::cantFail(findStack(target.stack));
+    limitToTarget(target, problem.constraints);
+    PlanRequest request = problem.request();
+    request.refuse = [&](const ParallelLayout &layout) { return lackedBy(target, problem.model, layout); };
+    double best = exhaustiveBest(problem, request, layouts);
+    PlanSearchResult result = llvm::cantFail(searchPlan(request));
+    if (best == std::numeric_limits<double>::infinity()) {
+      EXPECT_TRUE(result.plans.empty() || !result.notes.empty()) << "problem " << i;
+      continue;
+    }
+    ++found;
+    ASSERT_FALSE(result.plans.empty()) << "problem " << i << ": exhaustive search takes " << best;
+    const Plan &plan = result.plans.front();
+    cut += plan.layout.zero > 0;
+    EXPECT_NEAR(plan.cost.stepTime.value, best, 1e-12 * best) << "problem " << i << ": " << toString(plan.layout);
+    EXPECT_NEAR(result.lowerBound.value, best, 1e-12 * best) << "problem " << i << ": " << toString(plan.layout);
+  }
+  EXPECT_GE(found, 8);
+  EXPECT_GE(cut, 3);
 }
 
 TEST(PlanSearch, AToleranceFindsTheLeastMemoryOfTheFrontier) {
