@@ -31,7 +31,7 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-void ppc::addBufferPasses(OpPassManager &pm, bool overlap) {
+void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows) {
   // Where results go is decided while a value is still a value.
   pm.addPass(createPassDestinationsPass());
   // Products become library calls before sums become loops, so that a sum can go into the call; collectives that were
@@ -57,6 +57,12 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap) {
   pm.addPass(createOrderConstantsPass());
   if (overlap)
     pm.addPass(createStartCollectivesPass());
+  if (fuseRows) {
+    pm.addPass(createForwardFillsPass());
+    pm.addPass(createCopyPartsPass());
+    pm.addPass(createSplitSumsPass());
+    pm.addPass(createFuseRowsPass());
+  }
   pm.addPass(createAssignOffsetsPass());
 }
 

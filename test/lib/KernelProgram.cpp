@@ -11,6 +11,7 @@
 #include "ppc/Phases/TargetPhases.h"
 #include "ppc/Target/Cuda/Kernel.h"
 #include "ppc/Target/Cuda/Ptx.h"
+#include "ppc/Target/Target.h"
 #include "test/CudaStandIn/Ptx/Fault.h"
 #include "test/CudaStandIn/Ptx/Launch.h"
 
@@ -62,9 +63,8 @@ ReferenceTensor read(RankedTensorType type, const std::byte *data) {
 
 /// What is neither a kernel nor of no consequence on a device.
 bool isExecuted(Operation *op) {
-  return cuda::isKernelOp(op) ||
-         isa<ppcrt::GemmOp, ppcrt::CoordinateOp, memref::ViewOp, memref::GetGlobalOp, memref::LoadOp, func::CallOp,
-             ppcrt::CallOp, func::ReturnOp>(op) ||
+  return isa<ppcrt::LaunchOp, ppcrt::GemmOp, ppcrt::CoordinateOp, memref::ViewOp, memref::GetGlobalOp, memref::LoadOp,
+             func::CallOp, ppcrt::CallOp, func::ReturnOp>(op) ||
          isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(op);
 }
 
@@ -128,12 +128,11 @@ StringRef calleeOf(Operation *op) {
 
 struct KernelProgram::State {
   OwningOpRef<ModuleOp> module;
-  llvm::DenseMap<Operation *, SmallVector<cuda::Kernel>> kernels;
   llvm::StringMap<std::string> missing; // by function
   std::unique_ptr<ptx::Module> code;
 
   llvm::Error build(StringRef chip, StringRef ptx);
-  llvm::Error launch(Operation *op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory);
+  llvm::Error launch(ppcrt::LaunchOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory);
   llvm::Error call(func::FuncOp function, ArrayRef<uint64_t> arguments, ptx::GlobalMemory &memory);
 };
 
@@ -143,11 +142,16 @@ KernelProgram::~KernelProgram() = default;
 llvm::Expected<std::unique_ptr<KernelProgram>> KernelProgram::compile(ModuleOp module, StringRef chip, StringRef ptx) {
   auto state = std::make_unique<State>();
   state->module = OwningOpRef<ModuleOp>(module.clone());
-  for (auto function : state->module->getOps<func::FuncOp>())
-    if (function.isPublic() && !function->hasAttr(ppcrt::kRoutineAttr))
+  for (auto function : llvm::make_early_inc_range(state->module->getOps<func::FuncOp>())) {
+    if (!function.isExternal() && usesDoubles(function)) { // which no kernel is made for
+      state->missing[function.getSymName()] = "f64";
+      function.erase();
+    } else if (function.isPublic() && !function->hasAttr(ppcrt::kRoutineAttr)) {
       function->setAttr(ppcrt::kRoutineAttr, StringAttr::get(module.getContext(), "forward"));
+    }
+  }
   PassManager device(module.getContext());
-  buildDevicePhase(device, hostTarget());
+  buildDevicePhase(device, cudaTarget());
   if (failed(device.run(*state->module)))
     return kernelError("the device phase failed");
   if (auto failure = state->build(chip, ptx))
@@ -158,36 +162,24 @@ llvm::Expected<std::unique_ptr<KernelProgram>> KernelProgram::compile(ModuleOp m
 llvm::Error KernelProgram::State::build(StringRef chipName, StringRef ptx) {
   MLIRContext *context = module->getContext();
   context->loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
-  OwningOpRef<ModuleOp> texts = ModuleOp::create(module->getLoc());
   for (auto function : module->getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
-    SmallVector<Operation *> ops;
-    if (usesDoubles(function)) {
-      missing[function.getSymName()] = "f64";
-      continue;
-    }
-    for (Operation &op : function.getBody().front()) {
+    for (Operation &op : function.getBody().front())
       if (!isExecuted(&op) && missing[function.getSymName()].empty())
         missing[function.getSymName()] = op.getName().getStringRef().str();
-      if (cuda::isKernelOp(&op))
-        ops.push_back(&op);
-    }
-    for (Operation *op : ops) {
-      auto kernel = cuda::buildKernels(op, *texts, ("kernel" + llvm::Twine(kernels.size())).str());
-      if (failed(kernel))
-        return kernelError("a kernel of " + function.getSymName() + " cannot be built");
-      kernels[op] = *kernel;
-    }
   }
-  PassManager lower(context);
+  auto texts = module->lookupSymbol<ModuleOp>(cuda::kKernelsName);
+  if (!texts)
+    return llvm::Error::success();
+  PassManager lower(context, ModuleOp::getOperationName());
   cuda::buildLowerKernels(lower);
-  if (failed(lower.run(*texts)))
+  if (failed(lower.run(texts)))
     return kernelError("the kernels cannot be lowered");
   auto chip = cuda::chipNamed(chipName);
   if (!chip)
     return chip.takeError();
-  auto text = cuda::emitPtx(*texts, *chip);
+  auto text = cuda::emitPtx(texts, *chip);
   if (!text)
     return text.takeError();
   if (!ptx.empty()) {
@@ -223,24 +215,22 @@ std::string KernelProgram::notExecuted(func::FuncOp function) const {
   return found;
 }
 
-llvm::Error KernelProgram::State::launch(Operation *op, const llvm::DenseMap<Value, uint64_t> &addresses,
+llvm::Error KernelProgram::State::launch(ppcrt::LaunchOp op, const llvm::DenseMap<Value, uint64_t> &addresses,
                                          ptx::GlobalMemory &memory) {
-  for (const cuda::Kernel &kernel : kernels.at(op)) {
-    const ptx::Function &function = *code->kernels.at(kernel.name);
-    std::vector<uint64_t> parameters;
-    for (Value operand : kernel.operands) // the coordinate of the only rank is 0
-      parameters.push_back(addresses.lookup(operand));
-    ptx::LaunchShape shape;
-    shape.grid[0] = uint32_t(kernel.blocks);
-    shape.block[0] = uint32_t(kernel.threads);
-    try {
-      ptx::launch(function, shape, reinterpret_cast<const std::byte *>(parameters.data()), memory);
-    } catch (const ptx::Fault &fault) {
-      std::string text;
-      llvm::raw_string_ostream stream(text);
-      op->print(stream);
-      return kernelError(llvm::Twine(fault.what()) + " in " + text);
-    }
+  std::string name = op.getKernel().getLeafReference().str();
+  std::vector<uint64_t> parameters;
+  for (Value operand : op.getOperands()) // the coordinate of the only rank is 0
+    parameters.push_back(addresses.lookup(operand));
+  ptx::LaunchShape shape;
+  shape.grid[0] = uint32_t(op.getBlocks());
+  shape.block[0] = uint32_t(op.getThreads());
+  try {
+    ptx::launch(*code->kernels.at(name), shape, reinterpret_cast<const std::byte *>(parameters.data()), memory);
+  } catch (const ptx::Fault &fault) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    op->print(stream);
+    return kernelError(llvm::Twine(fault.what()) + " in " + text);
   }
   return llvm::Error::success();
 }
@@ -266,8 +256,8 @@ llvm::Error KernelProgram::State::call(func::FuncOp function, ArrayRef<uint64_t>
         return failure;
     } else if (auto product = dyn_cast<ppcrt::GemmOp>(op)) {
       multiply(product, addresses, memory);
-    } else if (cuda::isKernelOp(&op)) {
-      if (auto failure = launch(&op, addresses, memory))
+    } else if (auto kernel = dyn_cast<ppcrt::LaunchOp>(op)) {
+      if (auto failure = launch(kernel, addresses, memory))
         return failure;
     } else if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
       addresses[op.getResult(0)] = addresses.lookup(view.getViewSource()); // its offset is in its type

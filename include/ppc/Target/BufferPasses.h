@@ -9,8 +9,8 @@
 namespace mlir::ppc {
 
 /// Bodies of ppc ops on tensors -> ops on buffers, whose temporaries lie at offsets in one scratch each. `overlap`:
-/// collectives run beside what does not need them.
-void addBufferPasses(OpPassManager &pm, bool overlap);
+/// collectives run beside what does not need them. `fuseRows`: loops that share rows become regions (`ppc-fuse-rows`).
+void addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows = false);
 /// The passes by name.
 void registerBufferPasses();
 /// Their dialects, and what bufferization must know of them.

@@ -74,7 +74,7 @@ void CudaTarget::registerPasses() const {
 }
 
 void CudaTarget::addBodyPasses(OpPassManager &pm, bool overlap) const {
-  addBufferPasses(pm, overlap);
+  addBufferPasses(pm, overlap, /*fuseRows=*/true);
   pm.addPass(cuda::createOutlineKernelsPass());
   pm.addPass(createCanonicalizerPass()); // what was computed for kernels alone
 }

@@ -1,6 +1,7 @@
 // Chains of elementwise ops: each thread takes neighbouring elements, in accesses of up to 16 bytes.
-#include "AccessPattern.h"
 #include "KernelWriter.h"
+
+#include "ppc/Transforms/Fusion/AccessPattern.h"
 
 namespace mlir::ppc::cuda {
 

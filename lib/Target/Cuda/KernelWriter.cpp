@@ -156,9 +156,26 @@ void KernelWriter::store(Value value, Value memref, ValueRange indices, int64_t 
   LLVM::StoreOp::create(b, value, address(memref, indices), accessBytes(memref, width));
 }
 
-SmallVector<Value> KernelWriter::place(linalg::GenericOp generic, OpOperand &operand, ValueRange dims) {
+Value KernelWriter::sharedArray(int64_t elements) {
+  std::string name = kernel.name + "_shared" + std::to_string(sharedArrays++);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(kernels.getBody());
+    LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getF32Type(), elements), /*isConstant=*/false,
+                           LLVM::Linkage::Internal, name, Attribute(), /*alignment=*/16, kSharedSpace);
+  }
+  return LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace), name);
+}
+
+Value KernelWriter::sharedPlace(Value array, Value number) {
+  if (isa<IndexType>(number.getType()))
+    number = arith::IndexCastUIOp::create(b, b.getI32Type(), number);
+  return LLVM::GEPOp::create(b, array.getType(), b.getF32Type(), array, ValueRange(number));
+}
+
+SmallVector<Value> KernelWriter::place(linalg::LinalgOp loops, OpOperand &operand, ValueRange dims) {
   SmallVector<Value> indices;
-  for (AffineExpr expression : generic.getMatchingIndexingMap(&operand).getResults())
+  for (AffineExpr expression : loops.getMatchingIndexingMap(&operand).getResults())
     indices.push_back(affine::expandAffineExpr(b, b.getLoc(), expression, dims, {}));
   return indices;
 }

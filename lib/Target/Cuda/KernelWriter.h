@@ -9,6 +9,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "ppc/Target/Cuda/Kernel.h"
+#include "ppc/Transforms/Fusion/RowRegion.h"
 
 namespace mlir::ppc::cuda {
 
@@ -42,7 +43,12 @@ public:
   Value load(Value memref, ValueRange indices, int64_t width = 1);
   void store(Value value, Value memref, ValueRange indices, int64_t width = 1);
   /// The indices of an operand of a generic op in iteration `dims`.
-  SmallVector<Value> place(linalg::GenericOp generic, OpOperand &operand, ValueRange dims);
+  SmallVector<Value> place(linalg::LinalgOp loops, OpOperand &operand, ValueRange dims);
+
+  /// An array of f32 in the shared memory of the block, 16 bytes aligned; and a place in it, by a number of i32 or
+  /// index.
+  Value sharedArray(int64_t elements);
+  Value sharedPlace(Value array, Value number);
 
   /// Clones the ops of a block but its terminator, accesses of memory on addresses; `dims` are what `linalg.index`
   /// gives.
@@ -57,6 +63,7 @@ public:
   IRMapping map; // values outside and in the op -> values of the kernel; memrefs -> addresses
 
 private:
+  int64_t sharedArrays = 0;
   LogicalResult collectBuffers();
   LogicalResult capture(Value value);
 };
@@ -73,6 +80,16 @@ void writeSequential(KernelWriter &w, scf::ForOp loop);
 /// 1 if they do not lie side by side, aligned, in every operand.
 int64_t elementsPerThread(linalg::GenericOp generic);
 void writeElementwise(KernelWriter &w, linalg::GenericOp generic, int64_t width);
+
+/// Ops that share rows (`scf.execute_region`, see RowRegion.h), in one kernel: a row is in the registers of a warp or a
+/// block, as are the buffers that the region allocates.
+void writeRowRegion(KernelWriter &w, const RowRegion &region);
+
+/// True for a generic op whose only reduction is over leading loops, by one sum, product, maximum or minimum, while the
+/// last of the others runs along memory.
+bool isColumnSum(linalg::GenericOp generic);
+/// A block for 32 columns, whose warps take rows in turns.
+void writeColumnSum(KernelWriter &w, linalg::GenericOp generic);
 
 /// True for a generic op whose only reduction is over the rows' contiguous elements, by one sum, product, maximum or
 /// minimum.

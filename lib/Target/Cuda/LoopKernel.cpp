@@ -109,13 +109,28 @@ void writeSequential(KernelWriter &w, scf::ForOp loop) {
 }
 
 bool isKernelOp(Operation *op) {
-  if (isa<linalg::LinalgOp, memref::CopyOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp>(op))
+  if (isa<linalg::LinalgOp, memref::CopyOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp, scf::ExecuteRegionOp>(op))
     return true;
   if (!isa<scf::ForOp>(op))
     return false;
   return !op->walk([&](Operation *inner) {
               return isa<CallOpInterface, linalg::LinalgOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
             }).wasInterrupted();
+}
+
+/// One kernel of all ops of a region.
+static FailureOr<SmallVector<Kernel>> buildRegionKernel(scf::ExecuteRegionOp op, ModuleOp kernels, StringRef name) {
+  std::string why = "it has several blocks";
+  std::optional<RowRegion> region;
+  if (llvm::hasSingleElement(op.getRegion()))
+    region = RowRegion::of(llvm::to_vector(op.getRegion().front().getOps<linalg::LinalgOp>()), &why);
+  if (!region)
+    return op.emitError() << "no kernel is known for these ops together: " << why;
+  KernelWriter w(op, kernels, name);
+  if (failed(w.begin()))
+    return failure();
+  writeRowRegion(w, *region);
+  return SmallVector<Kernel>{w.finish()};
 }
 
 /// Copies, fills and other named ops as loops; the op itself if it has them.
@@ -138,6 +153,8 @@ static FailureOr<Operation *> withLoops(Operation *op) {
 FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, StringRef name) {
   if (isa<ppcrt::AttentionOp, ppcrt::AttentionBackwardOp>(op))
     return buildAttentionKernels(op, kernels, name);
+  if (auto region = dyn_cast<scf::ExecuteRegionOp>(op))
+    return buildRegionKernel(region, kernels, name);
   FailureOr<Operation *> loops = withLoops(op);
   if (failed(loops))
     return failure();
@@ -153,6 +170,8 @@ FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, Str
     writeSequential(w, cast<scf::ForOp>(*loops));
   else if (isRowReduction(generic))
     writeRowReduction(w, generic);
+  else if (isColumnSum(generic))
+    writeColumnSum(w, generic);
   else if (int64_t width = elementsPerThread(generic); width > 1)
     writeElementwise(w, generic, width);
   else

@@ -80,6 +80,8 @@ StringRef kindOf(Operation *op) {
     return "copy";
   if (isa<linalg::FillOp>(op))
     return "fill";
+  if (isa<scf::ExecuteRegionOp>(op))
+    return "rows";
   return isa<scf::ForOp>(op) ? "loops" : "elementwise";
 }
 
@@ -221,7 +223,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
   StringRef getArgument() const override { return "ppc-outline-kernels"; }
   StringRef getDescription() const override { return "Loops of device functions become launches of kernels"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, scf::SCFDialect>();
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, ppcrt::PpcRtDialect, scf::SCFDialect>();
   }
   void runOnOperation() override {
     KernelOutliner outliner(getOperation());

@@ -1,11 +1,10 @@
 // Reductions of rows: norms, softmax, losses. The threads of a row take its elements in turns, coalesced and in
 // accesses of up to 16 bytes; their partial results are combined by shuffles, and by shared memory where a row has a
 // whole block. The tree is fixed: the same bits from run to run.
-#include "AccessPattern.h"
 #include "KernelWriter.h"
-#include <cmath>
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "ppc/Transforms/Fusion/RowRegion.h"
 
 namespace mlir::ppc::cuda {
 namespace {
@@ -13,35 +12,6 @@ namespace {
 constexpr int64_t kWarpsOfBlock = 8;
 /// From this length on a row has a block.
 constexpr int64_t kLongRow = 2048;
-
-/// y = combine(y, x): the op that combines, and x.
-struct Combination {
-  Operation *op = nullptr;
-  Value x;
-};
-
-std::optional<Combination> combinationOf(linalg::GenericOp generic) {
-  if (generic.getNumDpsInits() != 1)
-    return std::nullopt;
-  Block &body = *generic.getBody();
-  Value y = body.getArguments().back();
-  Operation *op = body.getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MaxNumFOp, arith::MinimumFOp,
-                       arith::MinNumFOp>(op) ||
-      !y.hasOneUse() || *y.user_begin() != op || op->getBlock() != &body || !op->getResult(0).hasOneUse() ||
-      !y.getType().isF32())
-    return std::nullopt;
-  return Combination{op, op->getOperand(op->getOperand(0) == y ? 1 : 0)};
-}
-
-/// What leaves every x as it is.
-float neutral(Operation *op) {
-  if (isa<arith::AddFOp>(op))
-    return 0;
-  if (isa<arith::MulFOp>(op))
-    return 1;
-  return isa<arith::MaximumFOp, arith::MaxNumFOp>(op) ? -INFINITY : INFINITY;
-}
 
 class RowWriter {
 public:
@@ -98,7 +68,7 @@ private:
 
   /// The elements first, first + threads, ... of the row, in groups of `width`.
   Value ofThread(SmallVector<Value> dims, Value first, int64_t threads) {
-    Value start = arith::ConstantOp::create(b, b.getF32FloatAttr(neutral(combination.op)));
+    Value start = arith::ConstantOp::create(b, b.getF32FloatAttr(combination.neutral()));
     auto loop = scf::ForOp::create(b, first, w.index(sizes[row] / width), w.index(threads), ValueRange(start));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -140,19 +110,8 @@ private:
 
   /// Of all warps of the block, in thread 0.
   Value ofBlock(Value value, Value thread, Value lane) {
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace);
-    auto type = LLVM::LLVMArrayType::get(b.getF32Type(), kWarpsOfBlock);
-    std::string name = w.kernel.name + "_partial";
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(w.kernels.getBody());
-      LLVM::GlobalOp::create(b, type, /*isConstant=*/false, LLVM::Linkage::Internal, name, Attribute(),
-                             /*alignment=*/16, kSharedSpace);
-    }
-    Value base = LLVM::AddressOfOp::create(b, pointer, name);
-    auto at = [&](Value number) {
-      return LLVM::GEPOp::create(b, pointer, b.getF32Type(), base, ValueRange(number)).getResult();
-    };
+    Value base = w.sharedArray(kWarpsOfBlock);
+    auto at = [&](Value number) { return w.sharedPlace(base, number); };
     {
       OpBuilder::InsertionGuard guard(b);
       enter(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, w.i32(0)));

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/BitVector.h"
 
@@ -123,6 +124,8 @@ struct AssignOffsetsPass : impl::AssignOffsetsPassBase<AssignOffsetsPass> {
       position[&op] = i;
     WalkResult walk = function.walk([&](Operation *op) -> WalkResult {
       if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+        if (alloc->getParentOfType<scf::ExecuteRegionOp>()) // in registers
+          return WalkResult::advance();
         if (alloc->getBlock() != &block)
           return alloc.emitOpError("lies in a region; scratch is assigned to the function's own block only");
         FailureOr<int64_t> bytes = sizeInBytes(alloc);

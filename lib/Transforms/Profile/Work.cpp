@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::ppc {
@@ -87,6 +88,11 @@ Work workOf(Operation *op) {
   if (auto launch = dyn_cast<ppcrt::LaunchOp>(op))
     return workOf(launch);
   Work work;
+  if (auto region = dyn_cast<scf::ExecuteRegionOp>(op)) {
+    for (auto loops : region.getRegion().getOps<linalg::LinalgOp>())
+      work.flops += workOf(loops).flops;
+    return work;
+  }
   for (Value operand : op->getOperands())
     work.bytes += bytesOf(operand);
   return work;

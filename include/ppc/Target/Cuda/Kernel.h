@@ -25,8 +25,8 @@ struct Kernel {
   int64_t blocks = 1, threads = 1;
 };
 
-/// True for ops that become kernels: `linalg` ops on memrefs, `memref.copy`, `scf.for` without calls inside, attention
-/// and its gradients.
+/// True for ops that become kernels: `linalg` ops on memrefs, regions of them (`scf.execute_region`), `memref.copy`,
+/// `scf.for` without calls inside, attention and its gradients.
 bool isKernelOp(Operation *op);
 
 /// Appends the kernels of `op` to `kernels`, under names that begin with `name`, in the order in which they are

@@ -35,4 +35,58 @@ def FuseElementwisePass : Pass<"ppc-fuse-elementwise", "mlir::ModuleOp"> {
   let dependentDialects = ["linalg::LinalgDialect", "affine::AffineDialect", "tensor::TensorDialect"];
 }
 
+def ForwardFillsPass : Pass<"ppc-forward-fills", "mlir::ModuleOp"> {
+  let summary = "Fill buffers instead of copying ones that hold one number";
+  let description = [{
+    Sums that begin with the same zeros copy them from one buffer after bufferization. A copy of a buffer that holds one
+    number everywhere becomes a fill, which waits for nothing and moves to where the buffer is used first, so that it can
+    go into a row region; fills that nobody reads go. Other copies become loops.
+
+    Requires: buffers of static shapes. Runs before `ppc-split-sums`.
+  }];
+  let dependentDialects = ["linalg::LinalgDialect"];
+}
+
+def CopyPartsPass : Pass<"ppc-copy-parts", "mlir::ModuleOp"> {
+  let summary = "Copy parts of a buffer into it instead of adding them to zeros";
+  let description = [{
+    `ppc.concat` adds each part to its place in zeros, because a loop on tensors that writes a part says nothing about
+    the rest. On buffers, where parts that lie next to each other in each row fill all of it, they are copied into views
+    of it, and the zeros go. A sum with zero is the number itself, but for the sign of -0.
+
+    Requires: `ppc-forward-fills`. Runs before `ppc-fuse-rows`.
+  }];
+  let dependentDialects = ["linalg::LinalgDialect", "memref::MemRefDialect"];
+}
+
+def SplitSumsPass : Pass<"ppc-split-sums", "mlir::ModuleOp"> {
+  let summary = "Sum columns and whole tensors in two steps";
+  let description = [{
+    A sum over rows, as of the gradient of a bias or of a norm's weight, becomes sums over up to 256 equal chunks of at
+    least 8 rows, which have a buffer of their own, and a sum of these. The former can be part of a row region; the
+    latter begins with what the result is added to where it is added to something. A sum over a whole
+    tensor, as of squares for the norm of gradients, becomes sums of up to 1,024 equal rows of at least 256 elements and
+    their sum. The order of additions is another, and fixed. What has no such divisor stays.
+
+    Requires: buffers of static shapes. Runs before `ppc-fuse-rows`.
+  }];
+  let dependentDialects = ["arith::ArithDialect", "linalg::LinalgDialect", "memref::MemRefDialect"];
+}
+
+def FuseRowsPass : Pass<"ppc-fuse-rows", "mlir::ModuleOp"> {
+  let summary = "Let loops that share rows be one kernel, where that moves fewest bytes";
+  let description = [{
+    Structured ops on buffers between products, attention, communication and calls are put into groups, each a row
+    region (see RowRegion.h), such that fewest bytes are moved to and from memory; a launch counts as 1 MiB. Runs of up
+    to 12 ops are solved exactly. A group becomes an `scf.execute_region` that is not inlined, in which buffers that
+    nobody else reads are allocated: a target that makes a kernel of it keeps them in registers. Its ops as they stand
+    say what it computes.
+
+    Requires: `ppc-forward-fills`. Runs before `ppc-assign-offsets`.
+  }];
+  let options = [Option<"explain", "explain", "bool", /*default=*/"false",
+                        "Remark what each run costs, at the first op of each group what it saves, and why the group before is no part of it">];
+  let dependentDialects = ["arith::ArithDialect", "linalg::LinalgDialect", "memref::MemRefDialect", "scf::SCFDialect"];
+}
+
 #endif // PPC_TRANSFORMS_FUSION_PASSES_TD

@@ -15,7 +15,7 @@ struct Work {
 };
 
 /// Of loops, a product, attention, a launch (whose FLOPs it says itself), a collective or a copy on buffers of static
-/// shapes.
+/// shapes; of a region of loops (`scf.execute_region`) the FLOPs alone.
 Work workOf(Operation *op);
 
 } // namespace mlir::ppc

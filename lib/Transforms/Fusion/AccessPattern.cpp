@@ -1,12 +1,12 @@
-#include "AccessPattern.h"
+#include "ppc/Transforms/Fusion/AccessPattern.h"
 
-namespace mlir::ppc::cuda {
+namespace mlir::ppc {
 
-std::optional<AccessPattern> patternOf(linalg::GenericOp generic, OpOperand &operand) {
+std::optional<AccessPattern> patternOf(linalg::LinalgOp op, OpOperand &operand) {
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   if (!type)
-    return AccessPattern{0, SmallVector<int64_t>(generic.getNumLoops(), 0)};
-  AffineMap map = generic.getMatchingIndexingMap(&operand);
+    return AccessPattern{0, SmallVector<int64_t>(op.getNumLoops(), 0)};
+  AffineMap map = op.getMatchingIndexingMap(&operand);
   bool linear = true;
   for (AffineExpr result : map.getResults())
     result.walk([&](AffineExpr part) {
@@ -42,13 +42,13 @@ bool isVector(const AccessPattern &pattern, ArrayRef<int64_t> sizes, unsigned di
   return true;
 }
 
-int64_t vectorWidth(linalg::GenericOp generic, unsigned dim) {
-  SmallVector<int64_t> sizes = generic.getStaticLoopRanges();
+int64_t vectorWidth(linalg::LinalgOp op, unsigned dim) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   constexpr int64_t widestAccess = 16;
   int64_t width = widestAccess;
   SmallVector<AccessPattern> moving;
-  for (OpOperand &operand : generic->getOpOperands()) {
-    auto pattern = patternOf(generic, operand);
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto pattern = patternOf(op, operand);
     if (!pattern)
       return 1;
     if (pattern->steps[dim] == 0)
@@ -64,4 +64,19 @@ int64_t vectorWidth(linalg::GenericOp generic, unsigned dim) {
   return 1;
 }
 
-} // namespace mlir::ppc::cuda
+SmallVector<LoopSpan> mergeLoops(ArrayRef<int64_t> sizes, ArrayRef<int64_t> steps) {
+  SmallVector<LoopSpan> spans;
+  if (llvm::all_of(llvm::zip(sizes, steps), [](auto loop) { return std::get<0>(loop) == 1 || std::get<1>(loop) == 0; }))
+    return spans;
+  for (auto [size, step] : llvm::zip(sizes, steps)) {
+    if (size == 1)
+      continue;
+    if (!spans.empty() && spans.back().step == step * size)
+      spans.back() = {spans.back().size * size, step};
+    else
+      spans.push_back({size, step});
+  }
+  return spans;
+}
+
+} // namespace mlir::ppc

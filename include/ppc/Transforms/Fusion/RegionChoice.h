@@ -1,0 +1,87 @@
+//===- RegionChoice.h - Which loops become one kernel -------------------===//
+//
+// A run is a list of structured ops between anchors (products, attention, collectives, calls). Its groups are row
+// regions; each costs the bytes that it moves to and from memory and what a launch costs beside, in bytes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PPC_TRANSFORMS_FUSION_REGIONCHOICE_H
+#define PPC_TRANSFORMS_FUSION_REGIONCHOICE_H
+
+#include "ppc/Transforms/Fusion/RowRegion.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mlir::ppc {
+
+/// Ops of each group by their number in the run, ascending; groups in an order in which they can run.
+using RunGroups = SmallVector<SmallVector<unsigned>>;
+
+class RegionChoice {
+public:
+  /// More ops are no run.
+  static constexpr size_t kLongest = 64;
+  /// Up to this many ops all choices are tried.
+  static constexpr size_t kExact = 12;
+
+  /// At most kLongest ops, in the order in which they run. `isLiveAfter(root)`: whether what the run leaves in a buffer
+  /// is read behind it.
+  RegionChoice(ArrayRef<linalg::LinalgOp> run, function_ref<bool(Value)> isLiveAfter);
+
+  /// The cheapest groups: of all where the run is short, else as greedy() finds them.
+  RunGroups choose() { return ops.size() <= kExact ? exact() : greedy(); }
+  /// The cheapest of all, by dynamic programming over what has run already. At most kExact ops.
+  RunGroups exact();
+  /// Merges the two groups that save most, or moves the op that saves most, as long as any do.
+  RunGroups greedy();
+
+  /// Bytes.
+  int64_t cost(const RunGroups &groups);
+  /// What a group moves to and from memory, in bytes.
+  int64_t traffic(ArrayRef<unsigned> group) const { return trafficOf(maskOf(group)); }
+  /// Why two groups are not one.
+  std::string whyNot(ArrayRef<unsigned> first, ArrayRef<unsigned> second);
+
+private:
+  using Mask = uint64_t;
+  /// What an op does with a buffer.
+  struct Use {
+    unsigned root; // its number
+    Value buffer;
+    int64_t bytes;
+    bool reads, writes;
+    /// The op of the run whose value it reads; -1 if that is from before, or known in parts only.
+    int source = -1;
+    /// Of what it writes: the ops that read it, and whether it is read behind the run or may be.
+    Mask readers = 0;
+    bool leaves = false;
+  };
+
+  void findPartners();
+  static Mask maskOf(ArrayRef<unsigned> group);
+  static SmallVector<unsigned> membersOf(Mask mask);
+  static RunGroups groupsOf(ArrayRef<Mask> masks);
+  int64_t trafficOf(Mask group) const;
+  SmallVector<linalg::LinalgOp> opsOf(Mask group) const;
+  /// None if the group is no region.
+  std::optional<int64_t> costOf(Mask group);
+  /// Of all groups; none if one is no region, or they wait for each other.
+  std::optional<int64_t> costOfAll(ArrayRef<Mask> groups);
+  bool mergeTwo(SmallVector<Mask> &groups);
+  bool moveOne(SmallVector<Mask> &groups);
+  bool isConnected(Mask group) const;
+  Mask neededBefore(Mask group) const;
+  SmallVector<std::pair<Mask, int64_t>> legalGroups();
+  /// The groups in an order in which they can run; none if they wait for each other.
+  std::optional<SmallVector<Mask>> inOrder(ArrayRef<Mask> groups) const;
+
+  SmallVector<linalg::LinalgOp> ops;
+  SmallVector<SmallVector<Use>> uses; // by op
+  SmallVector<Mask> before;           // ops that must have run, by op
+  SmallVector<Mask> neighbours;       // ops that use a buffer of its, by op
+  SmallVector<Mask> partners;         // ops with which it can share a region, by op
+  SmallVector<Mask> units;            // ops, with what they cannot be without
+  llvm::DenseMap<Mask, std::optional<int64_t>> costs;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_TRANSFORMS_FUSION_REGIONCHOICE_H

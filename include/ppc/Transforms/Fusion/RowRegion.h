@@ -1,0 +1,98 @@
+//===- RowRegion.h - Loops that share rows ------------------------------===//
+//
+// A row region is a list of structured ops on buffers that the threads of a row can run one after the other with the
+// row in registers: elementwise loops, reductions of rows, numbers per row, and sums of columns over a chunk of rows.
+// What one member writes and another reads lies at the same place of the same row for both, so that it need not go
+// through memory.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PPC_TRANSFORMS_FUSION_ROWREGION_H
+#define PPC_TRANSFORMS_FUSION_ROWREGION_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "ppc/Transforms/Fusion/AccessPattern.h"
+
+#include <optional>
+#include <string>
+
+namespace mlir::ppc {
+
+/// y = combine(y, x): the op that combines, and x.
+struct Combination {
+  Operation *op = nullptr;
+  Value x;
+  /// What leaves every x as it is.
+  float neutral() const;
+};
+
+/// The one sum, product, maximum or minimum in f32 that a structured op with one result reduces by.
+std::optional<Combination> combinationOf(linalg::LinalgOp op);
+
+/// Loops over `rows` rows of `length` elements. Sums of columns are over each of `chunks` equal blocks of rows, in
+/// order; 0 without any.
+struct RowDomain {
+  int64_t rows = 0, length = 0, chunks = 0;
+};
+
+/// Where an operand of a member lies: constant + place of the row + place of the column, in elements.
+struct RowPlace {
+  int64_t constant = 0;
+  SmallVector<LoopSpan> rows, columns;
+  bool operator==(const RowPlace &other) const {
+    return constant == other.constant && rows == other.rows && columns == other.columns;
+  }
+};
+
+enum class RowRole {
+  Element,      ///< all loops parallel, over rows and columns
+  Row,          ///< all loops parallel, over rows
+  RowReduction, ///< of each row to a number
+  ColumnSum,    ///< of each chunk of rows to a row
+  ChunkStart    ///< a constant for each column of each chunk: where a ColumnSum begins
+};
+
+struct RowMember {
+  linalg::LinalgOp op;
+  RowRole role = RowRole::Element;
+  /// The first loop over columns; those before it are over rows (of a ChunkStart: over chunks).
+  unsigned firstColumn = 0;
+  /// By operand; none where indices are not linear.
+  SmallVector<std::optional<RowPlace>> places;
+};
+
+/// How the threads of a GPU take the rows of a region.
+struct RowThreads {
+  int64_t threads = 0; ///< of a row
+  int64_t width = 1;   ///< neighbouring elements that a thread takes at once
+  int64_t groups = 0;  ///< of so many elements that each thread has of a row
+  int64_t elements() const { return width * groups; }
+};
+
+class RowRegion {
+public:
+  /// None if the ops, in the order in which they run, do not fit together; then `why`, if given, says what is in the
+  /// way. A single op may be a region.
+  static std::optional<RowRegion> of(ArrayRef<linalg::LinalgOp> ops, std::string *why = nullptr) {
+    return of(ops, why, /*isPart=*/false);
+  }
+  /// False if no region can hold these ops, whatever else it holds before them.
+  static bool mayShare(ArrayRef<linalg::LinalgOp> ops) { return of(ops, nullptr, /*isPart=*/true).has_value(); }
+
+  RowDomain domain;
+  SmallVector<RowMember> members;
+
+  bool hasRole(RowRole role) const;
+  /// True if a row must be in the hands of threads that wait for each other.
+  bool hasReductions() const { return hasRole(RowRole::RowReduction) || hasRole(RowRole::ColumnSum); }
+  RowThreads threads() const;
+
+private:
+  static std::optional<RowRegion> of(ArrayRef<linalg::LinalgOp> ops, std::string *why, bool isPart);
+  bool fits(std::string *why, bool isPart) const;
+  bool buffersFit(std::string *why, bool isPart) const;
+  int64_t heldRegisters() const;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_TRANSFORMS_FUSION_ROWREGION_H

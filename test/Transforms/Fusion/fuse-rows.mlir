@@ -1,0 +1,130 @@
+// What shares rows becomes one region by cost; remarks say what it saves, and why a neighbour is apart.
+// RUN: ppc-opt %s --ppc-forward-fills --ppc-split-sums --ppc-fuse-rows=explain --split-input-file --verify-diagnostics | FileCheck %s
+
+#full = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+#id = affine_map<(d0) -> (d0)>
+
+// A norm: what is only between its ops is not in memory any more.
+// CHECK-LABEL: func.func @norm
+// CHECK-NOT: memref.copy
+// CHECK: scf.execute_region no_inline {
+// CHECK-DAG: memref.alloc() {{.*}}memref<64xf32>
+// CHECK-DAG: memref.alloc() {{.*}}memref<64xf32>
+// CHECK: linalg.fill
+// CHECK-COUNT-3: linalg.generic
+// CHECK: return
+func.func @norm(%x: memref<64x256xf32>, %w: memref<256xf32>, %y: memref<64x256xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %eps = arith.constant 1.0e-5 : f32
+  %zeros = memref.alloc() {alignment = 64 : i64} : memref<64xf32>
+  %sum = memref.alloc() {alignment = 64 : i64} : memref<64xf32>
+  %scale = memref.alloc() {alignment = 64 : i64} : memref<64xf32>
+  linalg.fill ins(%zero : f32) outs(%zeros : memref<64xf32>)
+  // expected-remark @below {{4 ops as 1 kernels cost 1147904 bytes, greedily chosen ones 1147904}}
+  // expected-remark @below {{4 ops as one kernel, which moves 99328 bytes instead of 166400}}
+  memref.copy %zeros, %sum : memref<64xf32> to memref<64xf32>
+  linalg.generic {indexing_maps = [#full, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<64x256xf32>) outs(%sum : memref<64xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.mulf %a, %a : f32
+    %t = arith.addf %old, %s : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%sum : memref<64xf32>) outs(%scale : memref<64xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.addf %a, %eps : f32
+    %t = math.rsqrt %s : f32
+    linalg.yield %t : f32
+  }
+  linalg.generic {indexing_maps = [#full, #row, #column, #full], iterator_types = ["parallel", "parallel"]} ins(%x, %scale, %w : memref<64x256xf32>, memref<64xf32>, memref<256xf32>) outs(%y : memref<64x256xbf16>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %old: bf16):
+    %s = arith.mulf %a, %b : f32
+    %t = arith.mulf %s, %c : f32
+    %u = arith.truncf %t : f32 to bf16
+    linalg.yield %u : bf16
+  }
+  return
+}
+
+// -----
+
+#full = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+
+// The sum of columns is over eight chunks first, beside what else reads the rows; it begins with what it is added to.
+// CHECK-LABEL: func.func @weight_gradient
+// CHECK: scf.execute_region no_inline {
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction", "parallel"]
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]
+// CHECK: }
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel"]{{.*}} outs(%arg2 : memref<128xf32>)
+// CHECK-NOT: linalg.generic
+func.func @weight_gradient(%x: memref<64x128xf32>, %y: memref<64x128xf32>, %g: memref<128xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %sum = memref.alloc() {alignment = 64 : i64} : memref<128xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<128xf32>)
+  // expected-remark @below {{4 ops as 2 kernels cost 2171904 bytes, greedily chosen ones 2171904}}
+  // expected-remark @below {{3 ops as one kernel, which moves 69632 bytes instead of 110592}}
+  // expected-remark @below {{not with the group before: a reduction is neither of rows nor of columns of chunks}}
+  linalg.generic {indexing_maps = [#full, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<64x128xf32>) outs(%sum : memref<128xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.addf %old, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%g, %sum : memref<128xf32>, memref<128xf32>) outs(%g : memref<128xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x128xf32>) outs(%y : memref<64x128xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#full = affine_map<(d0, d1) -> (d0, d1)>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+
+// What one row writes, other rows of the next op read.
+// CHECK-LABEL: func.func @turned
+// CHECK-NOT: scf.execute_region
+func.func @turned(%x: memref<32x32xf32>, %y: memref<32x32xf32>, %z: memref<32x32xf32>) {
+  // expected-remark @below {{2 ops as 2 kernels cost 2113536 bytes, greedily chosen ones 2113536}}
+  linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%x : memref<32x32xf32>) outs(%y : memref<32x32xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  }
+  // expected-remark @below {{not with the group before: what a row writes is read from another place}}
+  linalg.generic {indexing_maps = [#turned, #full], iterator_types = ["parallel", "parallel"]} ins(%y : memref<32x32xf32>) outs(%z : memref<32x32xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// The norm of a gradient: of rows, then of their sums.
+// CHECK-LABEL: func.func @squares
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}} ins(%{{.*}} : memref<32x256xf32>) outs(%{{.*}} : memref<32xf32>)
+// CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]{{.*}} outs(%arg1 : memref<f32>)
+func.func @squares(%x: memref<64x128xf32>, %n: memref<f32>) {
+  // expected-remark @below {{3 ops as 2 kernels}}
+  // expected-remark @below {{2 ops as one kernel}}
+  // expected-remark @below {{not with the group before: the rows are others}}
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%x : memref<64x128xf32>) outs(%n : memref<f32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.mulf %a, %a : f32
+    %t = arith.addf %old, %s : f32
+    linalg.yield %t : f32
+  }
+  return
+}

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""What torch.compile would move to and from memory for layers of the table of docs/Cuda.md, beside what our kernels do.
+
+    python3 tools/dev/inductor-traffic.py [--environment FOLDER] [--build build/dev] [--check docs/Cuda.md]
+
+TorchInductor makes its kernels for tensors that are not there (fake ones of an H100), without a GPU or a driver; nothing is run. The layers
+are written as those of our programs are: the residual in f32, products of bf16 with the same types of results, products, attention
+and all-reduces as calls that nothing is fused with. Joint graphs are cut into forward and backward by PyTorch's partitioner, which may compute again.
+Counted is what the kernels that Inductor writes read and write, each buffer once a kernel, as Inductor counts it (a sum into one number is
+two kernels to it, too). With --build the table has our kernels of the same layers beside. PyTorch is installed into the environment if it is not
+there (3.8 GB)."""
+import argparse
+import copy
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TORCH = "torch==2.15.0"
+EPSILON = 1e-5
+
+
+def pretend_a_gpu():
+    """As much of an H100 as code generation asks for; figures of its data sheet."""
+    import torch
+    import torch._dynamo.device_interface as interface
+    import triton
+    from triton.backends.compiler import GPUTarget
+
+    class Properties:
+        name, major, minor, multi_processor_count, total_memory, warp_size, gcnArchName = "NVIDIA H100", 9, 0, 132, 80 << 30, 32, ""
+        max_threads_per_multi_processor, regs_per_multiprocessor, L2_cache_size = 2048, 65536, 50 << 20
+        shared_memory_per_block, shared_memory_per_block_optin, shared_memory_per_multiprocessor = 49152, 232448, 233472
+        clock_rate, memory_clock_rate, memory_bus_width = 1980000, 2619000, 5120
+
+    class Driver:
+        get_current_target = staticmethod(lambda: GPUTarget("cuda", 90, 32))
+        get_current_device = staticmethod(lambda: 0)
+        get_active_torch_device = staticmethod(lambda: torch.device("cuda", 0))
+        get_device_interface = staticmethod(lambda: torch.cuda)
+        is_active = staticmethod(lambda: True)
+
+    triton.runtime.driver.set_active(Driver())
+    facts = dict(get_device_properties=Properties(), get_device_capability=(9, 0), current_device=0, is_available=True, device_count=1,
+                 is_bf16_supported=True, get_compute_capability=90)
+    for name, value in facts.items():
+        setattr(torch.cuda, name, lambda *a, value=value, **k: value)
+        setattr(interface.CudaInterface, name, staticmethod(lambda *a, value=value, **k: value))
+    torch.cuda.get_rng_state, torch.cuda.set_rng_state = lambda *a, **k: torch.zeros(16, dtype=torch.uint8), lambda *a, **k: None
+    interface.CudaInterface.Worker.get_device_properties = staticmethod(lambda *a, **k: Properties())
+
+
+def calls():
+    """Products, attention and all-reduces: ops that are called as they are."""
+    import torch
+    library = torch.library.Library("layer", "DEF")
+    library.define("product(Tensor a, Tensor b, bool wide, bool turned) -> Tensor")
+    library.define("all_reduce(Tensor x) -> Tensor")
+    library.define("attention(Tensor q, Tensor k, Tensor v) -> (Tensor, Tensor)")
+    library.define("attention_backward(Tensor dy, Tensor q, Tensor k, Tensor v, Tensor y, Tensor lse) -> (Tensor, Tensor, Tensor)")
+    ops = torch.ops.layer
+    wide, narrow = torch.float32, torch.bfloat16
+
+    def product(a, b, wide_result, turned):  # [m, k] x [k, n]; turned: [m, k] x [n, k]
+        return a.new_empty((a.shape[0], b.shape[0] if turned else b.shape[1]), dtype=wide if wide_result else narrow)
+
+    for name, function in {"product": product, "all_reduce": torch.empty_like,
+                           "attention": lambda q, k, v: (torch.empty_like(q), q.new_empty(q.shape[:2], dtype=wide)),
+                           "attention_backward": lambda dy, q, k, v, y, lse: (torch.empty_like(q), torch.empty_like(k), torch.empty_like(v))}.items():
+        torch.library.register_fake(f"layer::{name}", function, lib=library)
+
+    class Product(torch.autograd.Function):
+        """x w^T; the gradient of x in f32 where it is added to others, that of w always."""
+        @staticmethod
+        def forward(context, x, w, wide_result, wide_gradient):
+            context.save_for_backward(x, w)
+            context.wide_gradient = wide_gradient
+            return ops.product(x, w, wide_result, True)
+
+        @staticmethod
+        def backward(context, dy):
+            x, w = context.saved_tensors
+            dy = dy.to(narrow)
+            return ops.product(dy, w, context.wide_gradient, False), ops.product(dy.t(), x, True, False), None, None
+
+    class AllReduce(torch.autograd.Function):
+        """Of a product that is cut by rows: its gradient is on every rank."""
+        @staticmethod
+        def forward(context, x):
+            return ops.all_reduce(x)
+
+        @staticmethod
+        def backward(context, dy):
+            return dy
+
+    class ToAll(torch.autograd.Function):
+        """What is on every rank goes into products that are cut by columns: its gradient is summed."""
+        @staticmethod
+        def forward(context, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(context, dy):
+            return ops.all_reduce(dy)
+
+    class Attention(torch.autograd.Function):
+        @staticmethod
+        def forward(context, q, k, v):
+            y, lse = ops.attention(q, k, v)
+            context.save_for_backward(q, k, v, y, lse)
+            return y
+
+        @staticmethod
+        def backward(context, dy):
+            return ops.attention_backward(dy.to(narrow), *context.saved_tensors)
+
+    return library, Product.apply, AllReduce.apply, ToAll.apply, Attention.apply
+
+
+def llama(ops, norms, width, inner, heads, tokens=4096):
+    """(the layer, its arguments' shapes and types, the first of which is the residual); `norms`: of each head, as Qwen3 has them."""
+    import torch
+    _, product, all_reduce, to_all, attention = ops
+    f32, bf16 = torch.float32, torch.bfloat16
+
+    def norm(x, w):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPSILON) * w
+
+    def turn(x, cosine, sine):
+        x = x.view(tokens, -1, 2, 64).float()
+        return (x * cosine + x.flip(2) * sine).to(bf16)
+
+    def layer(x, w1, wq, wk, wv, wo, w2, wg, wu, wd, cosine, sine, *of_heads):
+        # The gradients of the products' operand are added on a rank before they are over ranks.
+        n = to_all(norm(x, w1)).to(bf16)
+        q, k, v = (product(n, w, bool(of_heads) and w is not wv, True) for w in (wq, wk, wv))
+        q, k = (part.view(tokens, -1, 128) for part in (q, k))
+        if of_heads:
+            q, k = (norm(part, w).to(bf16) for part, w in zip((q, k), of_heads))
+        q, k = turn(q, cosine, sine).view(tokens, heads, 128), turn(k, cosine, sine).view(tokens, 1, 128)
+        a = attention(q, k, v.view(tokens, 1, 128)).reshape(tokens, heads * 128)
+        h = x + all_reduce(product(a, wo, True, False))
+        n = to_all(norm(h, w2)).to(bf16)
+        gate, up = product(n, wg, False, True), product(n, wu, False, True)
+        act = torch.nn.functional.silu(gate.float()).to(bf16) * up
+        return h + all_reduce(product(act, wd, True, False))
+
+    shapes = [((tokens, width), f32), ((width,), f32), ((heads * 128, width), bf16), ((128, width), bf16), ((128, width), bf16),
+              ((width, heads * 128), bf16), ((width,), f32), ((inner, width), bf16), ((inner, width), bf16), ((width, inner), bf16),
+              ((tokens, 1, 2, 64), f32), ((tokens, 1, 2, 64), f32)]
+    return layer, shapes + ([((128,), f32)] * 2 if norms else []), (10, 11)
+
+
+def gpt2(ops, tokens=8192, width=768, heads=12):
+    import torch
+    _, product, _, _, attention = ops
+    f32, bf16 = torch.float32, torch.bfloat16
+    functional = torch.nn.functional
+
+    def layer(x, w1, b1, wqkv, bqkv, wo, bo, w2, b2, wi, bi, wd, bd):
+        n = functional.layer_norm(x, (width,), w1, b1, EPSILON).to(bf16)
+        q, k, v = ((product(n, wqkv, True, True) + bqkv).to(bf16).view(tokens, 3, heads, 64).unbind(1))
+        a = attention(q.contiguous(), k.contiguous(), v.contiguous()).reshape(tokens, width)
+        h = x + (product(a, wo, True, False) + bo)
+        n = functional.layer_norm(h, (width,), w2, b2, EPSILON).to(bf16)
+        act = functional.gelu(product(n, wi, True, True) + bi, approximate="tanh").to(bf16)
+        return h + (product(act, wd, True, False) + bd)
+
+    square, row = (width, width), (width,)
+    return layer, [((tokens, width), f32), (row, f32), (row, f32), ((3 * width, width), bf16), ((3 * width,), f32), (square, bf16), (row, f32),
+                   (row, f32), (row, f32), ((4 * width, width), bf16), ((4 * width,), f32), ((width, 4 * width), bf16), (row, f32)], ()
+
+
+def count(layer, shapes, constants):
+    """[(kernels, bytes)] forward and backward."""
+    import torch
+    import torch._inductor as inductor
+    from functorch.compile import aot_function, min_cut_rematerialization_partition
+    from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+    from torch._inductor.debug import DebugContext
+    from torch._inductor.fx_passes import fuse_attention, misc_patterns, pad_mm
+    from torch._inductor.fx_passes.joint_graph import joint_graph_passes
+    from torch._inductor.fx_passes.post_grad import post_grad_passes
+    from torch._inductor.graph import GraphLowering
+    from torch._inductor.scheduler import FusedSchedulerNode, SchedulerNode
+    from torch._inductor.virtualized import V
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    counted = []
+    # Patterns of attention and of products, which are calls here, would be traced on a GPU.
+    fuse_attention._sfdp_init = pad_mm._pad_mm_init = misc_patterns._misc_patterns_init = lambda *a, **k: None
+
+    def compiler(module, inputs):
+        # Gradients are taken of tensors of a processor, since the engine asks for streams of a GPU; code is made for those of a GPU.
+        fake = inputs[0].fake_mode
+        moved = copy.deepcopy(module)
+        for node in moved.graph.nodes:
+            if "device" in node.kwargs:
+                node.kwargs = dict(node.kwargs, device=torch.device("cuda", 0))
+        with fake:
+            inputs = [torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device="cuda") for one in inputs]
+        FakeTensorProp(moved, mode=fake).propagate_dont_convert_inputs(*inputs)
+        with V.set_fake_mode(fake):
+            post_grad_passes(moved, is_inference=False)
+            graph = GraphLowering(moved, example_inputs=inputs)
+            with DebugContext(), V.set_graph_handler(graph):
+                graph.run(*inputs)
+                graph._update_scheduler()
+                nodes = [node for node in graph.scheduler.nodes if isinstance(node, (FusedSchedulerNode, SchedulerNode))]
+                counted.append((len(nodes), sum(node.get_read_write_buffers_sizes() for node in nodes)))
+        return module
+
+    def partition(module, inputs, **options):
+        joint_graph_passes(module)
+        return min_cut_rematerialization_partition(module, inputs, **options)
+
+    with FakeTensorMode():
+        arguments = [torch.empty(shape, dtype=dtype, requires_grad=place not in constants)
+                     for place, (shape, dtype) in enumerate(shapes)]
+        compiled = aot_function(layer, fw_compiler=compiler, bw_compiler=compiler, partition_fn=partition,
+                                decompositions=inductor.decomposition.select_decomp_table())
+        result = compiled(*arguments)
+        result.backward(torch.empty_like(result))
+    return counted
+
+
+def table(build):
+    pretend_a_gpu()
+    ops = calls()
+    specification = importlib.util.spec_from_file_location("kernel_traffic", HERE / "kernel-traffic.py")
+    ours = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(ours)
+    cases = {"LLaMA-3-8B": llama(ops, False, 4096, 1792, 4), "Qwen3-8B": llama(ops, True, 4096, 1536, 4), "GPT-2": gpt2(ops)}
+    lines = ["| layer | | torch.compile's kernels | bytes moved | ours | bytes moved | ours / torch.compile |", "|---|---|---:|---:|---:|---:|---:|"]
+    rows = {name: (model, layout) for name, model, layout in ours.CASES}
+    for name, case in cases.items():
+        mine = [None, None]
+        if build:
+            import tempfile
+            with tempfile.TemporaryDirectory() as folder:
+                mine = list(ours.layers(build / "bin/ppc-compile", *rows[name], folder))
+        for direction, (kernels, moved), own in zip(("forward", "backward"), count(*case), mine):
+            beside = f"{own[0]} | {own[1] / 1e6:,.1f} MB | {own[1] / moved:.2f}" if own else "| |"
+            lines.append(f"| {name} | {direction} | {kernels} | {moved / 1e6:,.1f} MB | {beside} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--environment", type=pathlib.Path, help="a Python environment, made if it is not there; without it this Python's torch")
+    parser.add_argument("--build", type=pathlib.Path, help="the build folder: our kernels beside")
+    parser.add_argument("--check", type=pathlib.Path, help="fail unless this file holds the table")
+    options = parser.parse_args()
+    if options.environment:
+        python = options.environment / "bin/python3"
+        if not python.exists():
+            subprocess.run([sys.executable, "-m", "venv", options.environment], check=True)
+            subprocess.run([python, "-m", "pip", "install", "-q", TORCH, "numpy"], check=True)
+        rest = [argument for name in ("build", "check") if getattr(options, name) for argument in (f"--{name}", getattr(options, name).resolve())]
+        os.execv(python, [str(part) for part in (python, __file__, *rest)])
+    text = table(options.build)
+    print(text, end="")
+    if options.check and text not in options.check.read_text():
+        sys.exit(f"error: {options.check} holds another table")
+
+
+if __name__ == "__main__":
+    main()
