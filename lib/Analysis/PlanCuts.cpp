@@ -16,6 +16,9 @@ std::optional<StringRef> sequenceStrategy(PlanAttr plan) {
   auto axes = plan.getDimensions().getAs<ArrayAttr>("sequence");
   if (!axes || plan.getGrid().product(axes) == 1)
     return std::nullopt;
+  for (AttentionStrategy heads : {AttentionStrategy::KvHeads, AttentionStrategy::HeadGroup})
+    if (activationCuts(plan).getAs<ArrayAttr>(stringifyAttentionStrategy(heads)) == axes)
+      return stringifyAttentionStrategy(heads);
   return stringifyAttentionStrategy(AttentionStrategy::Gather);
 }
 

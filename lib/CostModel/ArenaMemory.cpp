@@ -142,6 +142,9 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
   }
   kept += (model.parallelResidual ? 1 : 2) * sizes.normWeight();
   double core = narrow * outputs + wide * tokens * heads;
+  bool exchanges = layout.cp > 1 && layout.contextKind == ContextKind::Ulysses;
+  if (exchanges) // attention's output cut by heads, and by sequence for the product behind
+    core += narrow * outputs;
   // The gradient of what attention was added to, those of the inputs of three products before they are one, and of two
   // of queries, keys and values.
   double scratch = wide * (sizes.stream + 3 * sizes.whole) + 2 * narrow * queries;
@@ -167,9 +170,10 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
       own += narrow * sizes.whole;
     scratch = std::max(scratch, own);
   }
-  if (layout.cp > 1) // keys and values of all blocks, their gradients, and one of these once more in the ranks' order
+  double blocks = exchangesKeys(context) ? 1 : double(layout.cp);
+  if (layout.cp > 1) // keys and values of these blocks, their gradients, and one of these once more in the ranks' order
     scratch = std::max(scratch, wide * sizes.stream + narrow * (queries + outputs) +
-                                    narrow * double(layout.cp) * (2 * (keys + values) + std::max(keys, values)));
+                                    narrow * blocks * (2 * (keys + values) + std::max(keys, values)));
   program.f32Parameters = std::max(0.0, program.parameters + program.expertParameters - program.roundedParameters);
   program.input = Bytes(wide * sizes.stream);
   setSaved(program, kept, core);

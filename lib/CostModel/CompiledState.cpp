@@ -13,6 +13,16 @@ HeadCut mlir::ppc::compiledHeads(const PricingContext &context) {
                       : cutHeads(model.kvHeads, model.heads / model.kvHeads, context.layout.tp);
 }
 
+bool mlir::ppc::exchangesKeys(const PricingContext &context) {
+  const ModelShape &model = context.model;
+  const ParallelLayout &layout = context.layout;
+  if (layout.cp == 1 || layout.contextKind != ContextKind::Ulysses || model.kvHeads < 1)
+    return false;
+  int64_t heads = model.latent ? model.heads : model.kvHeads;
+  std::optional<HeadCut> cut = exchangedHeads(heads, model.heads / heads, compiledHeads(context), layout.cp);
+  return cut && cut->group == 1;
+}
+
 bool mlir::ppc::sumsKeysEarly(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
   return context.model.queryKeyNorm && compiledHeads(context).group > 1 && !layout.sequenceParallel &&
@@ -452,10 +462,12 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
       members.add(cut.group, 1);
     if (axes & HeadAxis)
       members.add(cut.heads, cut.group);
-    if (axes & ExpertAxis)
-      members.add(sharing, layout.tp);
     if (axes & DataAxis)
-      members.add(layout.shardRanks() / sharing, layout.tp * sharing);
+      members.add(layout.cp, layout.tp);
+    if (axes & ExpertAxis)
+      members.add(sharing, layout.tp * layout.cp);
+    if (axes & DataAxis)
+      members.add(layout.shardRanks() / layout.cp / sharing, layout.tp * layout.cp * sharing);
     return members;
   };
   unsigned common = axisSets - 1;
@@ -478,6 +490,13 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
   return rows;
 }
 
+/// Of so many data-parallel ranks those that hold the same experts: that share a sequence, or share no experts.
+static void addAlike(MemberSet &members, const ParallelLayout &layout, int64_t ranks) {
+  int64_t sharing = layout.expertBatches();
+  members.add(layout.cp, layout.tp);
+  members.add(ranks / layout.cp / sharing, layout.tp * layout.cp * sharing);
+}
+
 /// The ranks of a sum that was planned.
 static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, const SumMembers &sum) {
   MemberSet members;
@@ -490,8 +509,10 @@ static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, con
   if (sum.sequence)
     members.add(layout.cp, layout.tp);
   int64_t sharing = sum.ofExperts ? layout.expertBatches() : 1;
-  if (sum.shards)
-    members.add(layout.shardRanks() / sharing, layout.tp * sharing);
+  if (sum.shards && sharing == 1)
+    members.add(layout.shardRanks(), layout.tp);
+  else if (sum.shards)
+    addAlike(members, layout, layout.shardRanks());
   if (sum.copies)
     members.add(layout.dataRanks() / layout.shardRanks(), layout.tp * layout.shardRanks());
   return members;
@@ -503,9 +524,9 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   const ParallelLayout &layout = context.layout;
   std::vector<TransferRow> rows;
   MemberSet data(layout.dataRanks(), layout.tp), tensor(layout.tp, 1), shards(layout.shardRanks(), layout.tp);
-  int64_t sharing = layout.expertBatches();
-  MemberSet alike(layout.dataRanks() / sharing, layout.tp * sharing); // that hold the same experts
-  MemberSet shardsAlike(layout.shardRanks() / sharing, layout.tp * sharing);
+  MemberSet alike, shardsAlike;
+  addAlike(alike, layout, layout.dataRanks());
+  addAlike(shardsAlike, layout, layout.shardRanks());
   HeadCut cut = compiledHeads(context);
   auto add = [&](TransferKind kind, const MemberSet &members, double elements, int64_t calls = 1,
                  LedgerPhase phase = LedgerPhase::Update, int64_t bits = 32) {

@@ -10,6 +10,8 @@ namespace mlir::ppc {
 
 /// How the model's heads are cut.
 HeadCut compiledHeads(const PricingContext &context);
+/// Whether attention exchanges a cut of the sequence for one of key-value heads; else keys and values are gathered.
+bool exchangesKeys(const PricingContext &context);
 /// Whether ranks that share a key-value head sum the gradient of its keys before it passes their norm: behind that it
 /// is rounded, which a part of a sum must not be.
 bool sumsKeysEarly(const PricingContext &context);

@@ -23,7 +23,8 @@ static double travellingShare(const ExpertShape &moe, const GroupPlacement &grou
 void TransformerLayer::moveTokens(LayerOp &op, LayerTransfer::When when, int64_t bits, double width, bool back,
                                   bool joins) {
   const LayoutAxis grid[] = {{"sharing", layout.expertBatches()}, {"tp", layout.tp}};
-  const int64_t shape[] = {layout.microBatch * layout.expertBatches(), context.job.sequence, int64_t(width)};
+  const int64_t shape[] = {layout.microBatch * layout.expertBatches(), context.job.sequence / layout.cp,
+                           int64_t(width)};
   joins &= layout.tp > 1 && !layout.sequenceParallel;
   Layout own, whole;
   own.dims = {{0}, {}, {}};
@@ -54,9 +55,10 @@ void TransformerLayer::moveTokens(LayerOp &op, LayerTransfer::When when, int64_t
       continue;
     bool overTensor = llvm::is_contained(step.axes, 1), overSharing = llvm::is_contained(step.axes, 0);
     transfer.ranks = overTensor ? layout.tp : layout.expertBatches();
-    transfer.stride = overTensor ? 1 : layout.tp;
+    int64_t stride = layout.tp * layout.cp; // of ranks that share experts and have batches of their own
+    transfer.stride = overTensor ? 1 : stride;
     if (overTensor && overSharing)
-      transfer.outerRanks = layout.expertBatches(), transfer.outerStride = layout.tp;
+      transfer.outerRanks = layout.expertBatches(), transfer.outerStride = stride;
     build.addTransfer(op, transfer);
   }
   if (joins)
@@ -109,7 +111,7 @@ void TransformerLayer::scatterFromExperts() {
   bool narrowShared = narrowBits() == 16 || model.moe.sharedGate;
   if (isCut && hasShared && !narrowShared) { // the shared experts' gradient is gathered, and goes on from there
     build.addTransfer(op, over(When::Backward, TransferKind::AllGather, 32, whole * hidden));
-    build.addTransfer(op, {When::Backward, TransferKind::AllGather, layout.expertBatches(), layout.tp, 32,
+    build.addTransfer(op, {When::Backward, TransferKind::AllGather, layout.expertBatches(), layout.tp * layout.cp, 32,
                            int64_t(double(layout.expertBatches()) * tokens * hidden)});
   } else {
     moveTokens(op, When::Backward, 32, hidden, /*back=*/false);

@@ -106,6 +106,14 @@ HeadCut mlir::ppc::cutHeads(int64_t kvHeads, int64_t groupSize, int64_t tp) {
   return kvHeads % tp && groupSize % tp == 0 ? HeadCut{1, tp} : HeadCut{tp, 1};
 }
 
+std::optional<HeadCut> mlir::ppc::exchangedHeads(int64_t kvHeads, int64_t groupSize, HeadCut tensor, int64_t cp) {
+  if (kvHeads % (tensor.heads * cp) == 0)
+    return HeadCut{cp, 1};
+  if (groupSize > 1 && groupSize % (tensor.group * cp) == 0)
+    return HeadCut{1, cp};
+  return std::nullopt;
+}
+
 std::optional<unsigned> mlir::ppc::updateCut(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> before,
                                              int64_t parts) {
   std::optional<unsigned> best;

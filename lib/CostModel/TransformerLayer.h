@@ -47,6 +47,12 @@ private:
   bool sumsAtOnce(int64_t sharing, double elements) const;
   /// What ranks that cut the query heads of one key-value head, or the sequence, exchange of keys and values.
   void shareKeyValueHeads(double keyWidth, double valueWidth);
+  /// A value of that width whose cut along the sequence attention exchanges for one of heads, and its gradient.
+  void exchangeSequence(LayerOp &op, double width);
+  /// The exchange of queries and of attention's output, where there is one.
+  void exchangeHeads(double queryWidth, double outputWidth);
+  /// Whether attention of a compiled program has whole sequences of 1 / cp of the heads.
+  bool exchangesHeads() const { return stack.arena && layout.cp > 1 && layout.contextKind == ContextKind::Ulysses; }
   /// Their transfers over all tensor-parallel ranks.
   LayerTransfer over(LayerTransfer::When when, TransferKind kind, int64_t bits, double elements) const;
   /// Experts of compiled programs, cut by their inner width like any feed-forward, or by expert.

@@ -172,18 +172,25 @@ OpLoops topKBackwardLoops(TopKBackwardOp op) {
   return linearIn(loops, {1});
 }
 
-// Tokens of a batch wait in one queue for the slots of their experts, so tokens, choices and slots stay together.
-OpLoops routingLoops(ArrayRef<std::string> operands, StringRef result, std::optional<BlockAttr> experts,
-                     ArrayRef<unsigned> linear) {
+// Where there are fewer slots than tokens, these wait in one queue for the slots of their experts, so tokens, choices
+// and slots stay together.
+OpLoops routingLoops(Value slots, Value ids, std::vector<std::string> operands, std::string result,
+                     std::optional<BlockAttr> experts, ArrayRef<unsigned> linear) {
   OpLoops loops;
-  loops.operands.assign(operands.begin(), operands.end());
-  loops.results = {result.str()};
   loops.whole = "skc";
-  loops.summed = result.contains('h') ? "" : "h";
+  if (tensorType(slots).getDimSize(2) == tensorType(ids).getDimSize(1)) { // each token has its own
+    loops.whole = "k";
+    for (std::string &letters : operands)
+      llvm::replace(letters, 'c', 's');
+    llvm::replace(result, 'c', 's');
+  }
+  loops.operands.assign(operands.begin(), operands.end());
+  loops.results = {result};
+  loops.summed = llvm::is_contained(result, 'h') ? "" : "h";
   loops.indexed = 'e';
   loops.block = experts.value_or(BlockAttr());
   loops.keepsZero = {true};
-  loops.indexedPaddingIsZero = result.contains('e'); // no token goes there
+  loops.indexedPaddingIsZero = llvm::is_contained(result, 'e'); // no token goes there
   return linearIn(loops, linear);
 }
 
@@ -278,16 +285,16 @@ std::optional<OpLoops> loopsOf(Operation *op) {
       .Case([](TopKBackwardOp op) { return topKBackwardLoops(op); })
       .Case([](DispatchOp op) {
         if (op.getWeights())
-          return routingLoops({"bsh", "bsk", "bsk"}, "bech", op.getExperts(), {0, 2});
-        return routingLoops({"bsh", "bsk"}, "bech", op.getExperts(), {0});
+          return routingLoops(op.getSlots(), op.getIds(), {"bsh", "bsk", "bsk"}, "bech", op.getExperts(), {0, 2});
+        return routingLoops(op.getSlots(), op.getIds(), {"bsh", "bsk"}, "bech", op.getExperts(), {0});
       })
       .Case([](CombineOp op) {
         if (op.getWeights())
-          return routingLoops({"bech", "bsk", "bsk"}, "bsh", op.getExperts(), {0, 2});
-        return routingLoops({"bech", "bsk"}, "bsh", op.getExperts(), {0});
+          return routingLoops(op.getSlots(), op.getIds(), {"bech", "bsk", "bsk"}, "bsh", op.getExperts(), {0, 2});
+        return routingLoops(op.getSlots(), op.getIds(), {"bech", "bsk"}, "bsh", op.getExperts(), {0});
       })
       .Case([](RoutingWeightsGradientOp op) {
-        return routingLoops({"bech", "bsk", "bsh"}, "bsk", op.getExperts(), {0, 2});
+        return routingLoops(op.getSlots(), op.getIds(), {"bech", "bsk", "bsh"}, "bsk", op.getExperts(), {0, 2});
       })
       .Case([](SplitOp op) { return partsLoops(op, op.getDim()); })
       .Case([](ConcatOp op) { return partsLoops(op, op.getDim()); })

@@ -231,10 +231,13 @@ Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEng
   } else if (outcome.counts.refused) {
     result.limit = Infeasibility::Limit::Capability;
     ParallelLayout first = bounded.space->layoutOf(bounded.grids.front().second);
+    for (PlanKey key : {PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Schedule, PlanKey::Recompute, PlanKey::Offload})
+      if (request.constraints.isPinned(key)) // grids leave these open
+        setPlanValue(first, key, request.constraints.pinned(key));
     std::string part = request.refuse(first);
-    result.reason = "no layout can be run on cluster " + request.cluster.name;
+    result.reason = "no layout can be run on cluster " + request.cluster.name + " by this software";
     if (!part.empty())
-      result.reason += "; the first one tried, " + toString(first) + ", has " + part;
+      result.reason += ", which lacks " + part + ": the first one tried was " + toString(first);
   } else {
     result.limit = Infeasibility::Limit::Shape;
     result.reason = explainSchedules(request, bounded);

@@ -37,7 +37,7 @@ static std::string lackedValue(const TargetCapabilities &target, const ParallelL
   if (layout.cp > 1 && target.contexts.empty())
     return with("context parallelism", "cp", llvm::Twine(layout.cp));
   if (layout.cp > 1 && !llvm::is_contained(target.contexts, layout.contextKind))
-    return with("context parallelism other than by gathered keys and values", "context", toString(layout.contextKind));
+    return with("context parallelism of that kind", "context", toString(layout.contextKind));
   if (layout.ep > 1 && !target.experts)
     return with("expert parallelism", "ep", llvm::Twine(layout.ep));
   if (layout.ep > 1 && layout.ep % layout.tp)
@@ -84,6 +84,13 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ModelSha
     return part;
   if (layout.cp > 1 && model.moe && !target.expertsOfCutSequences)
     return "experts with context parallelism (cp " + std::to_string(layout.cp) + ")";
+  if (layout.cp > 1 && layout.contextKind == ContextKind::Ulysses) {
+    bool ownKeys = model.latent || !model.kvHeads; // each head
+    int64_t heads = ownKeys ? model.heads : model.kvHeads, each = ownKeys ? 1 : model.heads / model.kvHeads;
+    if (!exchangedHeads(heads, each, cutHeads(heads, each, layout.tp), layout.cp))
+      return llvm::formatv("{0} key-value heads of {1} query heads each exchanged over cp {2} beside tp {3}", heads,
+                           each, layout.cp, layout.tp);
+  }
   // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
   int64_t group = model.heads / model.kvHeads, byHead = layout.tp;
   while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))

@@ -111,7 +111,7 @@ def draw_extras(pick, names, data, rest, tidy):
         what = pick.choice(["full", "selective", "none", "silu", "silu, mul", "matmul.0", "gelu"] + ([] if tidy else ["nonsense", "matmul.99"]))
         lines.append(f"recompute: {{ {pick.choice(['1-2', '1', '0-3', '2'] + ([] if tidy else ['2-1', '1-9']))}: \"{what}\" }}")
     if rest and pick.random() < 0.4:
-        lines.append(f"activations: {{ {'sequence' if tidy else pick.choice(['sequence', 'hidden', 'sequense'])}: [ {', '.join(rest)} ] }}")
+        lines.append(f"activations: {{ {'sequence' if tidy else pick.choice(['sequence', 'hidden', 'sequense', 'kv_heads', 'head_group'])}: [ {', '.join(rest)} ] }}")
     if data and pick.random() < 0.4:
         lines.append(f"update: [ {', '.join(data)} ]")
     return lines

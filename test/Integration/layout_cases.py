@@ -40,6 +40,8 @@ def draw(seed):
         key, _, value = word.removeprefix("--").partition("=")
         value = value or next(words)
         layout[key] = value == "on" if key == "sp" else int(value) if value.isdigit() else value
+    degree, _, kind = str(layout["cp"]).partition("=")
+    layout["cp"], layout["context"] = int(degree), kind or "all-gather"
     fit(model, layout)
     said = dict(zip(shape[::2], shape[1::2]))
     return {"name": f"--seed {seed}", "config": {key: value for key, value in model.items() if value is not None},
@@ -107,7 +109,8 @@ def smaller(case):
         return result
 
     layout, config = case["layout"], case["config"]
-    neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b"}
+    neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b",
+               "context": "all-gather"}
     for key, value in neutral.items():
         if layout.get(key, value) != value:
             yield other(lambda result, key=key, value=value: result["layout"].update({key: value}))

@@ -39,7 +39,8 @@ SHARDED_CASES = ["--dp 2 --zero 2 --tp 2 --sp=on --micro-batch 1", "--dp 2 --zer
 
 # Of models with experts besides.
 EXPERT_CASES = ["--dp 2 --tp 2 --ep 2 --micro-batch 2 --zero 1", "--dp 4 --ep 4 --micro-batch 1 --recompute full",
-                "--dp 4 --tp 2 --ep 4 --pp 2 --zero 1 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --ep 4 --sp=on --micro-batch 2 --recompute full"]
+                "--dp 4 --tp 2 --ep 4 --pp 2 --zero 1 --micro-batch 1 --schedule zb1p", "--dp 2 --tp 2 --ep 4 --sp=on --micro-batch 2 --recompute full",
+                "--dp 2 --cp 2 --ep 2 --zero 1 --micro-batch 1", "--cp 2 --tp 2 --sp=on --micro-batch 2"]
 
 GROUPS = """name: two kinds
 summary: two fast cores beside two slow ones

@@ -26,7 +26,8 @@ SHAPE = ["--seq-len", "256", "--global-batch", "8"]
 LAYOUTS = ["--tp 2 --micro-batch 2", "--tp 2 --sp=on --micro-batch 4", "--dp 2 --micro-batch 4", "--dp 2 --zero 1 --micro-batch 2",
            "--pp 2 --micro-batch 1", "--pp 2 --tp 2 --sp=on --micro-batch 1 --schedule gpipe", "--tp 2 --micro-batch 2 --recompute full",
            "--dp 2 --micro-batch 2 --recompute selective", "--cp 4 --micro-batch 2",
-           "--dp 2 --cp 2 --tp 2 --sp=on --zero 1 --micro-batch 2"]
+           "--dp 2 --cp 2 --tp 2 --sp=on --zero 1 --micro-batch 2", "--cp 4=ulysses --micro-batch 2",
+           "--dp 2 --cp 2=ulysses --tp 2 --sp=on --micro-batch 2"]
 WIDE = {"hidden_size": 256, "intermediate_size": 640, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4,
         "n_embd": 256, "n_layer": 3, "n_head": 8, "n_positions": 256, "max_position_embeddings": 256, "vocab_size": 2048,
         "moe_intermediate_size": 128, "shared_expert_intermediate_size": 256, "head_dim": 32, "kv_lora_rank": 64, "q_lora_rank": 96,

@@ -109,6 +109,10 @@ def draw_layout(pick):
     if pp == 2 and micro_batches % 2 == 0 and name in ("wave", "dualpipev", "v-half", "v-min"):
         other = random.Random("both ways " + " ".join(str(option) for option in layout + shape)).choice([name, "chimera", "dualpipe"])
         layout[layout.index("--schedule") + 1] = other
+    # And heads inside attention for some cuts of the sequence.
+    place = layout.index("--cp") + 1
+    if layout[place] > 1 and random.Random("heads " + " ".join(str(option) for option in layout + shape)).random() < 0.5:
+        layout[place] = f"{layout[place]}=ulysses"
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
     shape += ["--epsilon", 1e-5]
     return [str(option) for option in layout], [str(option) for option in shape]
@@ -117,9 +121,9 @@ def draw_layout(pick):
 def draw_experts(pick, model, layout):
     """The layout with a degree of expert parallelism, where the model has experts; one in ten is any number."""
     experts = next((model[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if key in model), 0)
-    degrees = {key: int(layout[layout.index("--" + key) + 1]) for key in ("dp", "tp", "cp")}
+    degrees = {key: int(layout[layout.index("--" + key) + 1].partition("=")[0]) for key in ("dp", "tp", "cp")}
     possible = [tp_times * degrees["tp"] for tp_times in range(1, degrees["dp"] + 1) if degrees["dp"] % tp_times == 0]
-    possible = [ep for ep in possible if experts and experts % ep == 0 and ep > 1 and degrees["cp"] == 1]
+    possible = [ep for ep in possible if experts and experts % ep == 0 and ep > 1]
     if not experts or pick.random() < 0.3:
         return layout
     return layout + ["--ep", str(pick.choice(possible) if possible and pick.random() < 0.9 else pick.choice([2, 3, 4, 8]))]

@@ -29,10 +29,11 @@ LAYOUTS = {"dp2-tp2": ["--dp", "2", "--tp", "2"], "tp2-pp2": ["--tp", "2", "--pp
 RANKS = 4
 WARNING = re.compile(r"warning: rank (\d+) \(.*\) has not got on for \d+\.\d s in .*, step \d+")
 SECONDS = 20  # until a rank must have been named
+WORD = 0.25  # seconds between two words of a rank over MPI: what is known of a stopped rank is its last word
 
 
 class Run:
-    """Trains for ever, and has passed its first step."""
+    """Trains for ever, and every rank has told the others so since its first step."""
 
     def __init__(self, program, transport, after="1"):
         self.log = f"{program}.{transport}.jsonl"
@@ -45,6 +46,7 @@ class Run:
         if not self.wait_until(lambda: os.path.exists(self.log) and os.path.getsize(self.log) and len(processes.ranks(self.process.pid)) == RANKS, 60):
             self.end()
             raise programs.Failed("the run did not start:\n" + self.said())
+        time.sleep(2 * WORD)
         self.ranks = processes.ranks(self.process.pid)
 
     def said(self):

@@ -16,7 +16,7 @@ import tempfile
 VALUES = ["nan", "inf", "-inf", "-1", "0", "1e308", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e-400", "", "many", "0x10", "1 2"]
 QUICK = ["nan", "-1", "0", "9223372036854775807"]  # of passes, which parse by themselves
 NUMBERS = {"N", "F", "K", "GiB", "tokens", "sequences", "rank", "number", "percent", "dollars", "s", "0|1", "0|1|2|3", "16|8|4", "n,n,...", "long", "int"}
-TEXTS = {"file", "HOST:PORT", "name", "what", "on|off", "N[=gather]", "f32|bf16", "name|file.yaml", "name:N|file.yaml", "file.yaml", "key=value", "key[=value]", "value", "string",
+TEXTS = {"file", "HOST:PORT", "name", "what", "on|off", "N[=gather|ulysses]", "f32|bf16", "name|file.yaml", "name:N|file.yaml", "file.yaml", "key=value", "key[=value]", "value", "string",
          "none|selective|full|auto", "none|optimizer|activations|auto", "f32|bf16|fp16|fp8|...", "unfused|flash1|flash2|flash3|...", "FILE", "FOLDER",
          "PATH", "rows.csv", "config.json", "path", "options", "folder", "program", "f32,bf16", "FILE.bin", "bytes|FILE", "filename", "file.csv", "cpu", "names"}
 SECONDS = 10

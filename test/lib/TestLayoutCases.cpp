@@ -48,6 +48,7 @@ std::optional<LayoutCase> readCase(StringRef line) {
   auto degree = [&](StringRef key, int64_t absent) { return layout->getInteger(key).value_or(absent); };
   plan.dp = degree("dp", 1);
   plan.cp = degree("cp", 1);
+  plan.context = layout->getString("context").value_or("all-gather").str();
   plan.tp = degree("tp", 1);
   plan.ep = degree("ep", 1);
   plan.pp = degree("pp", 1);

@@ -223,6 +223,7 @@ bool Compilation::makePlan() {
     plan.planFile = options.planFile;
     plan.dp = options.dp.value_or(0);
     plan.cp = options.cp.value_or(0);
+    plan.context = options.context;
     plan.tp = options.tp.value_or(0);
     plan.ep = options.ep.value_or(0);
     plan.pp = options.pp.value_or(0);
@@ -247,6 +248,7 @@ bool Compilation::makePlan() {
   plan.planFile = options.planFile;
   plan.dp = options.dp.value_or(1);
   plan.cp = options.cp.value_or(1);
+  plan.context = options.context.empty() ? "all-gather" : options.context;
   plan.tp = options.tp.value_or(1);
   plan.ep = options.ep.value_or(1);
   plan.pp = options.pp.value_or(1);

@@ -63,7 +63,10 @@ cl::opt<std::string> choice(PlanKey key, llvm::StringRef more, llvm::StringRef v
 IntegerOption dp = degree(PlanKey::Dp);
 IntegerOption tp = degree(PlanKey::Tp);
 cl::opt<std::string> cp =
-    choice(PlanKey::Cp, ". Attention gathers keys and values (=gather, the only strategy)", "N[=gather]");
+    choice(PlanKey::Cp,
+           ". Attention gathers keys and values (=gather; without a search the default), or exchanges the cut of the "
+           "sequence for one of heads (=ulysses)",
+           "N[=gather|ulysses]");
 IntegerOption ep =
     degree(PlanKey::Ep, ", over all ranks of --tp first, then of --dp; default: each expert is cut by its "
                         "width over --tp");
@@ -158,15 +161,21 @@ int usageError(const llvm::Twine &message) {
   return 2;
 }
 
-/// The degree of `--cp N[=gather]`; on a mistake, says it in `problem`.
-int64_t contextDegree(llvm::StringRef text, std::string &problem) {
+/// The degree of `--cp N[=gather|ulysses]`, and how the planner calls what is behind it; on a mistake, says it in
+/// `problem`.
+int64_t contextDegree(llvm::StringRef text, std::string &context, std::string &problem) {
   auto [number, strategy] = text.split('=');
   int64_t degree = 0;
+  if (!strategy.empty())
+    context = strategy == "gather" ? "all-gather" : "ulysses";
   if (number.getAsInteger(10, degree) || degree < 1 || degree > limits::ranks)
-    problem = llvm::formatv("--cp is '{0}', expected a number from 1 to {1}, or N=gather", text, limits::ranks).str();
-  else if (text.contains('=') && strategy != "gather")
     problem =
-        llvm::formatv("--cp is '{0}': compiled programs have the strategy gather, and no '{1}'", text, strategy).str();
+        llvm::formatv("--cp is '{0}', expected a number from 1 to {1}, N=gather or N=ulysses", text, limits::ranks)
+            .str();
+  else if (text.contains('=') && strategy != "gather" && strategy != "ulysses")
+    problem = llvm::formatv("--cp is '{0}': compiled programs have the strategies gather and ulysses, and no '{1}'",
+                            text, strategy)
+                  .str();
   return degree;
 }
 
@@ -206,8 +215,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     sp = "on";
   if (!sp.empty() && sp != "on" && sp != "off")
     return {nullptr, usageError("--sp is '" + sp + "', expected on or off")};
-  std::string problem;
-  int64_t parts = cp.getNumOccurrences() ? contextDegree(cp, problem) : 1;
+  std::string context, problem;
+  int64_t parts = cp.getNumOccurrences() ? contextDegree(cp, context, problem) : 1;
   if (!problem.empty())
     return {nullptr, usageError(problem)};
   if (overlap != "on" && overlap != "off")
@@ -240,7 +249,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     if (option->getNumOccurrences())
       *field = *option;
   if (cp.getNumOccurrences())
-    options->cp = parts;
+    options->cp = parts, options->context = context;
   options->sp = sp;
   options->overlap = overlap == "on";
   options->schedule = schedule;

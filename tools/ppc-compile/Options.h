@@ -30,6 +30,7 @@ struct CompileOptions {
   std::string cluster; // empty: this machine
   double memory = 0;   // bytes per rank; 0: its share of the machine's
   std::optional<int64_t> ranks, dp, cp, tp, ep, pp, vp, microBatch, zero, shardGroup;
+  std::string context;   // of cp: all-gather, ulysses; empty: unset
   std::string sp;        // on, off; empty: unset
   bool overlap = false;  // without a plan file, which says it
   std::string schedule;  // empty: unset

@@ -69,7 +69,11 @@ template <typename OpTy> static LogicalResult choose(OpTy op, StringRef name) {
 }
 
 static SmallVector<StringRef> attentionStrategies() {
-  return {stringifyAttentionStrategy(AttentionStrategy::Whole), stringifyAttentionStrategy(AttentionStrategy::Gather)};
+  SmallVector<StringRef> names;
+  for (AttentionStrategy strategy :
+       {AttentionStrategy::Whole, AttentionStrategy::Gather, AttentionStrategy::KvHeads, AttentionStrategy::HeadGroup})
+    names.push_back(stringifyAttentionStrategy(strategy));
+  return names;
 }
 
 template <typename OpTy> static StringRef chosen(OpTy op) {

@@ -4,7 +4,7 @@
 
 include "dialects/ppc/IR/PpcAttrs.td"
 
-def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [DeclareOpInterfaceMethods<StrategyOpInterface>]> {
+def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [DeclareOpInterfaceMethods<StrategyOpInterface, ["getExchange"]>]> {
   let summary = "scaled dot-product attention with grouped heads";
   let description = [{
     `q` is `[batch, query, kv head, group, head dim]`, `k` is `[batch, key, kv head, head dim]` and `v`
@@ -23,6 +23,13 @@ def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [DeclareOpInterfaceMetho
     device 0: q0 k0 v0          q0 k v    out0          dq0 (part of dk, dv)        dq0 dk0 dv0
     device 1: q1 k1 v1    ->    q1 k v    out1    ->    dq1 (part of dk, dv)   ->   dq1 dk1 dv1
     ```
+    `<kv_heads>` (Ulysses; Jacobs et al., 2023): the cut of the sequence is exchanged for one of kv heads around the op, so that
+    each rank has all queries and keys of some heads; `q^1` is head 1 of all queries:
+    ```
+    device 0: q0 k0 v0          q^0 k^0 v^0    out^0          out0
+    device 1: q1 k1 v1    ->    q^1 k^1 v^1    out^1    ->    out1
+    ```
+    `<head_group>`: the same with query heads of each group, where there are too few kv heads; keys and values are gathered.
 
     C1: ranks are 5, 4, 4; batch, kv head and head dim agree; keys and values are equally many.
     C2: `out` is `q` with the value dim for the head dim; `lse` is `[batch, query, kv head, group]`. Scores and powers are f32
@@ -52,7 +59,7 @@ def Ppc_AttentionOp : Ppc_DifferentiableOp<"attention", [DeclareOpInterfaceMetho
 }
 
 def Ppc_AttentionBackwardOp : Ppc_FinalOp<"attention_backward", "second derivatives are not built", [
-    DeclareOpInterfaceMethods<StrategyOpInterface>, AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>,
+    DeclareOpInterfaceMethods<StrategyOpInterface, ["getExchange"]>, AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>,
     AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>]> {
   let summary = "gradients of attention";
   let description = [{

@@ -122,7 +122,9 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
       (attention), or a list of op names, `["silu", "matmul.3"]`: all of a kind, or one by its place among those of its kind in the
       forward of the layer, from 0. Read by `ppc-select-recompute`.
     - `activations`, where there are any: dimension name to axes, of what is computed from the inputs, wherever nothing else cuts it
-      over these axes (sequence parallelism: `{sequence = ["tp"]}`). Read by `ppc-propagate-shardings`.
+      over these axes (sequence parallelism: `{sequence = ["tp"]}`). Read by `ppc-propagate-shardings`. `{kv_heads = ["cp"]}` or
+      `{head_group = ["cp"]}`, over the axes that cut the dimension "sequence": attention exchanges that cut for one of heads
+      (Ulysses). Read by `ppc-apply-plan`.
     - `update`, where there are any: axes that cut the optimizer's state and the update, each along the dimension where the smallest
       block is left, besides what cuts their parameter (ZeRO-1: `["dp"]`).
     - `gradients`, where there are any: axes that cut the accumulated gradients in the same way, summed in each micro-batch (ZeRO-2). They

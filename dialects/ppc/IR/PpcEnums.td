@@ -19,7 +19,9 @@ def Ppc_InitKind : I32Enum<"InitKind", "how a parameter is initialised", [
 }
 def Ppc_AttentionStrategy : I32Enum<"AttentionStrategy", "how attention is computed where the sequence is cut", [
     I32EnumCase<"Whole", 0, "whole">,
-    I32EnumCase<"Gather", 1, "gather">]> {
+    I32EnumCase<"Gather", 1, "gather">,
+    I32EnumCase<"KvHeads", 2, "kv_heads">,
+    I32EnumCase<"HeadGroup", 3, "head_group">]> {
   let cppNamespace = "::mlir::ppc";
 }
 

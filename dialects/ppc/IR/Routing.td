@@ -53,7 +53,8 @@ def Ppc_DispatchOp : Ppc_RoutingOp<"dispatch"> {
   let summary = "tokens to the slots of their experts";
   let description = [{
     `x` is `[batch, token, hidden]`, `ids` `[batch, token, k]` names the experts of each token, the result is
-    `[batch, expert, slot, hidden]`. In each batch, (token, j) takes the next free slot of expert `ids[token, j]`, in the order
+    `[batch, expert, slot, hidden]`. Where there are as many slots as tokens, each token has the slot of its own number, so that
+    tokens and slots are cut together; it names an expert at most once. With fewer, in each batch, (token, j) takes the next free slot of expert `ids[token, j]`, in the order
     of tokens, then j; one for which no slot is left is dropped, and slots that nobody takes are zero. A slot holds `x[token]`
     times `weights[token, j]` (1 without weights). With `experts`, the op holds one block of the experts and leaves out the
     others' tokens. The adjoint of `combine`.

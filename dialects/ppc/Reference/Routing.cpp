@@ -82,7 +82,9 @@ static LogicalResult forEachSlot(Operation *op, const ReferenceTensor &ids, Arra
       valid = false;
       return;
     }
-    int64_t slot = taken[choice[0] * experts.extent + int64_t(id)]++, expert = int64_t(id) - experts.offset;
+    bool ownSlot = slots[2] == ids.shape[1];
+    int64_t slot = ownSlot ? choice[1] : taken[choice[0] * experts.extent + int64_t(id)]++;
+    int64_t expert = int64_t(id) - experts.offset;
     if (slot < slots[2] && expert >= 0 && expert < slots[1])
       body(choice, expert, slot);
   });

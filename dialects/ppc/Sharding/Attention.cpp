@@ -1,5 +1,5 @@
 // Sharding rules of attention: batch, kv heads and groups may be cut, and queries where the strategy gathers keys and
-// values; keys are one piece (ring and all-to-all forms are strategies of their own).
+// values, or exchanges their cut for one of heads; keys are one piece (a ring is a strategy of its own).
 #include "dialects/ppc/Ppc.h"
 #include "ppc/Interfaces/ShardingRuleBuilder.h"
 
@@ -11,9 +11,18 @@ static const SmallVector<StringRef> kQuery = {"b", "s", "k", "g", "d"}, kKey = {
                                     kRow = {"b", "s", "k", "g"}, kHead = {"k", "g"};
 
 static ShardingRuleBuilder wholeSequences(ShardingRuleBuilder builder, std::optional<AttentionStrategy> strategy) {
-  if (strategy != AttentionStrategy::Gather)
+  if (strategy.value_or(AttentionStrategy::Whole) == AttentionStrategy::Whole)
     builder.replicate("s");
   return builder.replicate("t").replicate("d").replicate("v");
+}
+
+/// Queries for kv heads, or for query heads of each group.
+template <typename OpTy> static std::optional<std::pair<unsigned, unsigned>> exchangeOf(OpTy op) {
+  AttentionStrategy strategy = op.getStrategy().value_or(AttentionStrategy::Whole);
+  if (strategy != AttentionStrategy::KvHeads && strategy != AttentionStrategy::HeadGroup)
+    return std::nullopt;
+  TensorFactors query = op.getShardingRule().operands[0];
+  return std::pair(query[1].front(), query[strategy == AttentionStrategy::KvHeads ? 2 : 3].front());
 }
 
 /// Takes note of a block of the queries.
@@ -33,6 +42,9 @@ ShardingRule AttentionOp::getShardingRule() {
   // A padded group sees the real values of its kv head: its output is not zero.
   return wholeSequences(builder.result(0, kOut).result(1, kRow), getStrategy()).build();
 }
+
+std::optional<std::pair<unsigned, unsigned>> AttentionOp::getExchange() { return exchangeOf(*this); }
+std::optional<std::pair<unsigned, unsigned>> AttentionBackwardOp::getExchange() { return exchangeOf(*this); }
 
 bool AttentionOp::setFactorBlock(unsigned factor, Attribute block) { return setQueries(*this, factor, block); }
 

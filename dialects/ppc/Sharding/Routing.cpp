@@ -1,5 +1,6 @@
 // Sharding rules of routing. Batches and hidden may be cut, and experts: each device then sends out, or adds up, the
-// tokens of its own. Tokens of a batch wait in one queue for slots and stay together.
+// tokens of its own. Tokens that have slots of their own may be cut, and these with them; others of a batch wait in one
+// queue for slots and stay together.
 #include "dialects/ppc/Ppc.h"
 #include "ppc/Interfaces/ShardingRuleBuilder.h"
 
@@ -31,37 +32,45 @@ ShardingRule TopKBackwardOp::getShardingRule() {
       .build();
 }
 
-static const SmallVector<StringRef> kTokens = {"b", "s", "h"}, kChoices = {"b", "s", "k"},
-                                    kSlots = {"b", "e", "c", "h"};
+static const SmallVector<StringRef> kTokens = {"b", "s", "h"}, kChoices = {"b", "s", "k"};
 
-static ShardingRule routingRule(ShardingRuleBuilder builder, ArrayRef<unsigned> linear) {
-  return builder.replicate("s")
-      .replicate("k")
-      .replicate("c")
-      .linear(Linearity::Each, linear)
-      .keepsZeroPadding(0)
-      .build();
+/// The loops of slots, where `tokens` is [batch, token, hidden].
+static SmallVector<StringRef> slotLoops(Value slots, Value tokens) {
+  bool ownSlots = tensorType(slots).getDimSize(2) == tensorType(tokens).getDimSize(1);
+  return {"b", "e", ownSlots ? "s" : "c", "h"};
+}
+
+static ShardingRule routingRule(ShardingRuleBuilder builder, ArrayRef<StringRef> slots, ArrayRef<unsigned> linear) {
+  if (slots[2] == "c")
+    builder.replicate("s").replicate("k").replicate("c");
+  else
+    builder.replicate("k");
+  return builder.linear(Linearity::Each, linear).keepsZeroPadding(0).build();
 }
 
 ShardingRule DispatchOp::getShardingRule() {
   ShardingRuleBuilder builder(*this);
+  SmallVector<StringRef> slots = slotLoops(getSlots(), getX());
   builder.operand(0, kTokens).operand(1, kChoices);
   if (!getWeights())
-    return routingRule(builder.result(0, kSlots), {0});
-  return routingRule(builder.operand(2, kChoices).result(0, kSlots), {0, 2});
+    return routingRule(builder.result(0, slots), slots, {0});
+  return routingRule(builder.operand(2, kChoices).result(0, slots), slots, {0, 2});
 }
 
 ShardingRule CombineOp::getShardingRule() {
   ShardingRuleBuilder builder(*this);
-  builder.operand(0, kSlots).operand(1, kChoices);
+  SmallVector<StringRef> slots = slotLoops(getSlots(), getY());
+  builder.operand(0, slots).operand(1, kChoices);
   if (!getWeights())
-    return routingRule(builder.result(0, kTokens), {0});
-  return routingRule(builder.operand(2, kChoices).result(0, kTokens), {0, 2});
+    return routingRule(builder.result(0, kTokens), slots, {0});
+  return routingRule(builder.operand(2, kChoices).result(0, kTokens), slots, {0, 2});
 }
 
 ShardingRule RoutingWeightsGradientOp::getShardingRule() {
   ShardingRuleBuilder builder(*this);
-  return routingRule(builder.operand(0, kSlots).operand(1, kChoices).operand(2, kTokens).result(0, kChoices), {0, 2});
+  SmallVector<StringRef> slots = slotLoops(getSlots(), getX());
+  return routingRule(builder.operand(0, slots).operand(1, kChoices).operand(2, kTokens).result(0, kChoices), slots,
+                     {0, 2});
 }
 
 template <typename OpTy> static bool takeExperts(OpTy op, unsigned factor, Attribute block) {

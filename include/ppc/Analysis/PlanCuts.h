@@ -15,8 +15,9 @@ ArrayAttr updateCuts(PlanAttr plan);
 inline bool cutsGradients(PlanAttr plan) { return bool(plan.getGradients()); }
 inline bool cutsStorage(PlanAttr plan) { return bool(plan.getStorage()); }
 
-/// The strategy (`StrategyOpInterface`) of ops that need whole sequences, by name: `gather`, the one that there is,
-/// where the plan cuts the dimension "sequence" of the inputs; nothing where it does not.
+/// The strategy (`StrategyOpInterface`) of ops that need whole sequences, by name, where the plan cuts the dimension
+/// "sequence" of the inputs: `kv_heads` or `head_group` where it cuts activations along that dimension over the same
+/// axes, else `gather`. Nothing where it does not.
 std::optional<StringRef> sequenceStrategy(PlanAttr plan);
 
 } // namespace mlir::ppc

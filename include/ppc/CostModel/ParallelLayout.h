@@ -90,6 +90,10 @@ struct HeadCut {
 /// The largest part of `tp` that divides the key-value heads, if the rest divides the `groupSize` query heads of one;
 /// else by key-value heads alone, the last ranks with fewer.
 HeadCut cutHeads(int64_t kvHeads, int64_t groupSize, int64_t tp);
+/// How attention of compiled programs cuts heads beside `tensor` parallelism where it exchanges a cut of the sequence
+/// over `cp` ranks for one of heads (Ulysses): key-value heads where they divide, else the query heads of each, for
+/// which keys and values are gathered; nothing where neither divides.
+std::optional<HeadCut> exchangedHeads(int64_t kvHeads, int64_t groupSize, HeadCut tensor, int64_t cp);
 
 /// The dimension of a tensor along which compiled programs cut the optimizer's state and the update `parts` ways
 /// besides the `before[d]` ways that dimension d of `extents` is cut already: where the block that is left is smallest,

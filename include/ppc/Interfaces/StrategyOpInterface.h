@@ -4,6 +4,8 @@
 
 #include "mlir/IR/OpDefinition.h"
 
+#include <optional>
+
 #include "ppc/Interfaces/StrategyOpInterface.h.inc"
 
 #endif // PPC_INTERFACES_STRATEGYOPINTERFACE_H

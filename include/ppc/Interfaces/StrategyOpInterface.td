@@ -26,6 +26,10 @@ def StrategyOpInterface : OpInterface<"StrategyOpInterface"> {
     }], "::llvm::SmallVector<::llvm::StringRef>", "getStrategies">,
     InterfaceMethod<"The name of the chosen alternative.", "::llvm::StringRef", "getChosenStrategy">,
     InterfaceMethod<[{
+      A loop whose cut is exchanged for one of another loop around the op, under the chosen alternative: first and second of the
+      result, by factor of the sharding rule. Values before and behind the op are cut along the first. Nothing: none.
+    }], "std::optional<std::pair<unsigned, unsigned>>", "getExchange", (ins), "", "return std::nullopt;">,
+    InterfaceMethod<[{
       Chooses an alternative by name. Fails, without a message and with nothing changed, for a name that is none of
       `getStrategies()`.
     }], "::llvm::LogicalResult", "chooseStrategy", (ins "::llvm::StringRef":$name)>

@@ -158,6 +158,13 @@ struct Queues {
     auto block = op.getExperts();
     start = block ? blockStart(b, op, block->getAxes(), local) : b.index(0);
     int64_t experts = block ? block->getExtent() : local;
+    if (capacity == type.getDimSize(1)) { // each token has its own
+      places = mapLoops(b, RankedTensorType::get(type.getShape(), b.getI32Type()), {{ids, allLoops(b, 3)}},
+                        [](ScalarBuilder &s, ValueRange) -> Value {
+                          return arith::IndexCastOp::create(s, s.getI32Type(), s.loopIndex(1));
+                        });
+      return;
+    }
     Value taken = carriedZeros(b, {type.getDimSize(0), experts}, b.getI32Type());
     places = carriedLoops(b, type.getShape(), {taken, carriedZeros(b, type.getShape(), b.getI32Type())},
                           [&](ScalarBuilder &s, ValueRange index, ValueRange carried) -> Carried {

@@ -42,7 +42,7 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, Paral
   out << "schedule: " << plan.schedule << "\nmicro_batches: " << plan.microBatches << '\n';
   rows("dimensions", plan.dimensions, cut);
   rows("recompute", plan.recompute, [](const auto &rule) { return rule.layers + ": " + rule.what; });
-  rows("activations", plan.activations, cut, "   # what lies between tensor-parallel regions");
+  rows("activations", plan.activations, cut, "   # of what is computed from the inputs");
   if (!plan.update.empty())
     out << "update: " << axes(plan.update) << "   # what cuts the optimizer's state besides\n";
   if (!plan.gradients.empty())

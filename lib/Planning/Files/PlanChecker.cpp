@@ -67,6 +67,8 @@ void PlanChecker::checkNames(llvm::StringRef section, const std::vector<PlanSect
       if ((!ofInputs || argument.kind == Argument::Input) && !llvm::is_contained(known, name))
         known.push_back(name);
   for (const PlanSections::DimensionCut &cut : cuts) {
+    if (ofInputs && isHeads(cut.dimension)) // checkExchange
+      continue;
     bool isPreset = !ofInputs && llvm::is_contained(presetDimensions, cut.dimension);
     if (!isPreset && !llvm::is_contained(known, cut.dimension))
       return reader->fail(cut.dimension, (ofInputs ? "no input of the model" : "no argument of the model") +
@@ -121,6 +123,37 @@ void PlanChecker::checkUnevenActivations() {
       }
 }
 
+/// Heads inside attention are cut over the axes that cut the sequence outside, by one of their dimensions.
+void PlanChecker::checkExchange() {
+  std::optional<YamlReader> reader = file.mapping("activations");
+  const PlanSections::Axes *sequence = cutOf("sequence");
+  std::string said;
+  for (const PlanSections::DimensionCut &cut : plan.activations) {
+    if (!isHeads(cut.dimension))
+      continue;
+    if (!said.empty())
+      return reader->fail(cut.dimension, "attention exchanges the cut of the sequence for one of '" + said +
+                                             "' already: leave one of the two out");
+    said = cut.dimension;
+    if (!sequence || *sequence != cut.axes)
+      return reader->fail(
+          cut.dimension,
+          "attention exchanges a cut of the sequence for one of heads: expected the axes "
+          "that 'dimensions:' says of 'sequence'" +
+              (sequence ? ", [ " + llvm::join(*sequence, ", ") + " ]" : std::string(", which is not cut")));
+    const PlanSections::Axes *outer = cutOf(cut.dimension);
+    int64_t parts = (outer ? product(*outer) : 1) * product(cut.axes);
+    for (const Argument &argument : program.arguments)
+      for (auto [place, name] : llvm::enumerate(argument.dimensions))
+        if (name == cut.dimension && argument.extents[place] % parts)
+          return reader->fail(cut.dimension,
+                              llvm::formatv("its {0} elements are no multiple of {1} parts: heads that are "
+                                            "exchanged are not padded",
+                                            argument.extents[place], parts)
+                                  .str());
+  }
+}
+
 void PlanChecker::checkParameters() {
   std::optional<YamlReader> reader = file.mapping("parameters");
   if (!reader || program.arguments.empty())
@@ -171,11 +204,11 @@ void PlanChecker::checkArgument(const Argument &argument) {
 
 void PlanChecker::checkBatch() {
   const PlanSections::Axes *sequence = cutOf("sequence");
-  if (sequence && product(*sequence) > 1 && program.hasExperts && !target.expertsOfCutSequences)
+  if (sequence && product(*sequence) > 1 && program.hasQueues)
     if (std::optional<YamlReader> dimensions = file.mapping("dimensions"))
       return dimensions->fail("sequence",
-                              "compiled programs cannot cut sequences of models with experts: the tokens of "
-                              "a sequence wait for their experts in one queue");
+                              "compiled programs cannot cut sequences of models with experts that drop tokens: "
+                              "the tokens of a sequence wait for their experts in one queue");
   const PlanSections::Axes *axes = cutOf("batch");
   int64_t parts = axes ? product(*axes) : 1;
   for (const Argument &argument : program.arguments)
@@ -264,6 +297,7 @@ void PlanChecker::check() {
   checkNames("dimensions", plan.dimensions, /*ofInputs=*/false);
   checkNames("activations", plan.activations, /*ofInputs=*/true);
   checkUnevenActivations();
+  checkExchange();
   checkParameters();
   for (const Argument &argument : program.arguments)
     checkArgument(argument);

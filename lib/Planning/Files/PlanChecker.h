@@ -19,6 +19,7 @@ private:
   /// Which names of dimensions there are: of all arguments, or of the inputs.
   void checkNames(llvm::StringRef section, const std::vector<PlanSections::DimensionCut> &cuts, bool ofInputs);
   void checkUnevenActivations();
+  void checkExchange();
   void checkParameters();
   void checkArgument(const PlannedProgram::Argument &argument);
   void checkBatch();

@@ -102,6 +102,11 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &layout, const PresetM
   expandRecompute(layout, model, plan);
   if (layout.sequenceParallel && layout.tp > 1)
     plan.activations.push_back({"sequence", tensor});
+  if (layout.cp > 1 && layout.contextKind == ContextKind::Ulysses) {
+    HeadCut inner = cutHeads(model.kvHeads, model.headGroup, layout.tp);
+    std::optional<HeadCut> cut = exchangedHeads(model.kvHeads, model.headGroup, inner, layout.cp);
+    plan.activations.push_back({cut && cut->group > 1 ? "head_group" : "kv_heads", {"cp"}});
+  }
   if (layout.dataRanks() > 1) {
     if (layout.zero >= 1)
       plan.update = data;
@@ -132,10 +137,10 @@ static std::map<std::string, int64_t> allParts(const PlanSections &plan) {
       parts.try_emplace(what, 1).first->second *= count;
   };
   for (const PlanSections::DimensionCut &cut : plan.dimensions)
-    add(cut.dimension == "kv_heads" || cut.dimension == "head_group" ? "heads" : cut.dimension,
-        partsOf(plan, cut.axes));
+    add(isHeads(cut.dimension) ? "heads" : cut.dimension, partsOf(plan, cut.axes));
   for (const PlanSections::DimensionCut &cut : plan.activations)
-    add("activations along '" + cut.dimension + "'", partsOf(plan, cut.axes));
+    add(isHeads(cut.dimension) ? "heads inside attention" : "activations along '" + cut.dimension + "'",
+        partsOf(plan, cut.axes));
   add("optimizer state", partsOf(plan, plan.update));
   add("gradients", partsOf(plan, plan.gradients));
   add("parameters", partsOf(plan, plan.storage));
@@ -203,7 +208,7 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   layout.tp = parts("ffn");
   layout.cp = parts("sequence");
   layout.ep = parts("experts");
-  layout.contextKind = ContextKind::AllGather; // what attention does with a cut sequence
+  layout.contextKind = parts("heads inside attention") > 1 ? ContextKind::Ulysses : ContextKind::AllGather;
   layout.vp = plan.vp;
   layout.pp = int64_t(plan.stages.size()) / plan.vp;
   layout.sequenceParallel = !plan.activations.empty() && parts("activations along 'sequence'") > 1;

@@ -6,7 +6,7 @@ using namespace mlir::ppc;
 const TargetCapabilities &mlir::ppc::hostCapabilities() {
   static constexpr Precision precisions[] = {Precision::F32, Precision::Bf16};
   static constexpr int64_t zero[] = {0, 1, 2, 3};
-  static constexpr ContextKind contexts[] = {ContextKind::AllGather};
+  static constexpr ContextKind contexts[] = {ContextKind::AllGather, ContextKind::Ulysses};
   static constexpr Offload offloads[] = {Offload::None};
   static constexpr Recompute recomputes[] = {Recompute::None, Recompute::Selective, Recompute::Full};
   static const TargetCapabilities host = [] {
@@ -20,6 +20,7 @@ const TargetCapabilities &mlir::ppc::hostCapabilities() {
     target.shardGroups = true;
     target.contexts = contexts;
     target.experts = true;
+    target.expertsOfCutSequences = true;
     target.offloads = offloads;
     target.recomputes = recomputes;
     return target;

@@ -300,12 +300,16 @@ void PlanApplier::gatherTokens() {
   if (sharing == 1)
     return;
   Builder builder(function.getContext());
+  SmallVector<Attribute> sequence = severalDevices("sequence");
   function.walk([&](DispatchOp op) {
     RankedTensorType slots = op.getType();
+    SmallVector<NamedAttribute> factors = {builder.getNamedAttr("b", builder.getArrayAttr(batch)),
+                                           builder.getNamedAttr("e", builder.getArrayAttr(experts))};
+    if (!sequence.empty() && !op.getShardingRule().findFactor("c")) // slots are cut with tokens
+      factors.push_back(builder.getNamedAttr("s", builder.getArrayAttr(sequence)));
     bool isLess = sharing * tensorType(op.getX()).getDimSize(1) <= slots.getDimSize(1) * slots.getDimSize(2);
     if (isLess && !op->hasAttr(attr::factors))
-      op->setAttr(attr::factors, builder.getDictionaryAttr({builder.getNamedAttr("b", builder.getArrayAttr(batch)),
-                                                            builder.getNamedAttr("e", builder.getArrayAttr(experts))}));
+      op->setAttr(attr::factors, builder.getDictionaryAttr(factors));
   });
 }
 

@@ -46,6 +46,10 @@ private:
     if (!wanted)
       return getOperation().emitError() << "recompute is '" << recompute << "', expected none, selective or full";
     layout.recompute = *wanted;
+    std::optional<ContextKind> kind = parseContextKind(context);
+    if (!kind)
+      return getOperation().emitError() << "context is '" << context << "', expected all-gather or ulysses";
+    layout.contextKind = *kind;
     return layout;
   }
 };

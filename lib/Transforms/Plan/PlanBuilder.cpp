@@ -22,6 +22,7 @@ public:
 private:
   LogicalResult checkDegrees();
   LogicalResult checkContext(int64_t sequence);
+  LogicalResult checkExchange();
   LogicalResult checkExperts();
   LogicalResult checkShardGroup();
   /// That programs run it; sets `vp` where it is not given.
@@ -152,11 +153,34 @@ LogicalResult PlanBuilder::checkContext(int64_t sequence) {
     return module.emitError() << "sequence parallelism cannot cut the " << sequence / cp
                               << " tokens of a sequence on each of cp " << cp << " ranks evenly over tp " << tp
                               << ": leave one of the two out, or use degrees whose product divides " << sequence;
-  if (module.walk([](Operation *op) { return isa<DispatchOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); })
-          .wasInterrupted())
-    return module.emitError() << "compiled programs cannot run experts with context parallelism (cp " << cp
-                              << "): the tokens of a sequence wait for their experts in one queue";
+  if (!llvm::is_contained(target.contexts, contextKind))
+    return module.emitError() << "programs of target " << target.name << " do not have context "
+                              << toString(contextKind);
+  if (failed(checkExchange()))
+    return failure();
+  WalkResult walk = module.walk([](DispatchOp op) {
+    return op.getShardingRule().findFactor("c") ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return module.emitError() << "compiled programs cannot run experts that drop tokens with context parallelism (cp "
+                              << cp
+                              << "): the tokens of a sequence wait for their experts in one queue; leave the capacity "
+                                 "factor out, or cp";
   return success();
+}
+
+LogicalResult PlanBuilder::checkExchange() {
+  if (contextKind != ContextKind::Ulysses)
+    return success();
+  int64_t heads = logicalDimension(module, "kv_heads"),
+          each = std::max<int64_t>(logicalDimension(module, "head_group"), 1);
+  HeadCut tensor = cutHeads(heads, each, tp);
+  if (heads && exchangedHeads(heads, each, tensor, cp))
+    return success();
+  return module.emitError() << "context ulysses cannot exchange sequences in cp " << cp << " parts for heads: of "
+                            << heads << " key-value heads of " << each << " query heads each, tp " << tp << " leaves "
+                            << heads / tensor.heads << " of " << each / tensor.group
+                            << ", and cp divides neither; use context all-gather, or a cp that divides one of them";
 }
 
 LogicalResult PlanBuilder::checkSchedule() {

@@ -101,7 +101,8 @@ static PlannedProgram plannedProgram(ModuleOp module) {
     return program;
   func::FuncOp function = functions.front();
   function.walk([&](Operation *op) {
-    program.hasExperts |= isa<DispatchOp>(op);
+    if (auto dispatch = dyn_cast<DispatchOp>(op))
+      program.hasQueues |= dispatch.getShardingRule().findFactor("c").has_value();
     if (auto layer = op->getAttrOfType<IntegerAttr>(attr::layer))
       program.lastLayer = std::max(program.lastLayer, layer.getInt());
   });

@@ -79,6 +79,9 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (!sequenceParallel.empty())
     if (llvm::Error error = constraints.pin("sp", sequenceParallel))
       return error;
+  if (!context.empty())
+    if (llvm::Error error = constraints.pin("context", context))
+      return error;
   if (zero >= 0)
     constraints.pin(PlanKey::Zero, zero);
   if (shardGroup)

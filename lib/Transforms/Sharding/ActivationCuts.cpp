@@ -41,6 +41,8 @@ private:
   void spread(const ShardingPropagation &propagation) {
     bool changed = true;
     auto visit = [&](Operation *op) {
+      if (isa<DispatchOp, CombineOp, RoutingWeightsGradientOp>(op))
+        return; // slots are many times what tokens are
       const ShardingRule &rule = propagation.sharding(op).rule;
       SmallVector<Attribute> &names = ofFactors[op];
       names.resize(rule.factors.size());

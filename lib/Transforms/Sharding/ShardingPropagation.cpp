@@ -48,8 +48,32 @@ LogicalResult ShardingPropagation::run() {
     changed = settle(/*backward=*/true);
     changed |= settle(/*backward=*/false);
   }
+  exchangeCuts();
   cutActivations();
   return success();
+}
+
+void ShardingPropagation::exchangeCuts() {
+  for (Operation *op : order) {
+    auto chosen = dyn_cast<StrategyOpInterface>(op);
+    std::optional<std::pair<unsigned, unsigned>> exchange = chosen ? chosen.getExchange() : std::nullopt;
+    if (!exchange || decided.contains(op))
+      continue;
+    OpSharding &sharding = shardings.find(op)->second;
+    AxisList &from = sharding.axes[exchange->first], &to = sharding.axes[exchange->second];
+    // The longest start of the axes that the other loop may have.
+    AxisList all = std::exchange(from, AxisList());
+    for (ArrayRef<StringAttr> given = all; !given.empty(); given = given.drop_back()) {
+      AxisList list(to);
+      list.append(given.begin(), given.end());
+      if (!sharding.canCut(exchange->second, list, grid))
+        continue;
+      to = list;
+      all.erase(all.begin(), all.begin() + given.size());
+      break;
+    }
+    from = all;
+  }
 }
 
 LogicalResult ShardingPropagation::readBody() {

@@ -37,6 +37,9 @@
 // RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {batsh: [dp]}\n' > %t.name.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.name.yaml" 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: {{.*}}name.yaml:5:21: key "batsh": no argument of the model has a dimension of that name; known are batch, hidden
+// RUN: printf 'grid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {batch: [dp]}\nactivations: {kv_heads: [dp]}\n' > %t.heads.yaml
+// RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.heads.yaml" 2>&1 | FileCheck %s --check-prefix=HEADS
+// HEADS: error: {{.*}}heads.yaml:6:25: key "kv_heads": attention exchanges a cut of the sequence for one of heads: expected the axes that 'dimensions:' says of 'sequence', which is not cut
 // RUN: printf 'grid: {a: 3}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\ndimensions: {hidden: [a]}\n' > %t.uneven.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.uneven.yaml" 2>&1 | FileCheck %s --check-prefix=UNEVEN
 // UNEVEN: error: {{.*}}uneven.yaml:5:22: key "hidden": the 8 elements of input 'x' along it are no multiple of 3 parts: inputs are not padded

@@ -9,6 +9,10 @@
 // RUN: ppc-opt %t.mlir --ppc-make-plan="tp=6 sp" | FileCheck %s --check-prefix=SEQUENCE
 // RUN: ppc-opt %t.mlir --ppc-make-plan="sp zero=1" | FileCheck %s --check-prefix=ALONE
 // RUN: ppc-opt %t.mlir --ppc-make-plan="dp=2 cp=4 tp=2 sp zero=1" | FileCheck %s --check-prefix=CONTEXT
+// RUN: ppc-opt %t.mlir --ppc-make-plan="cp=2 context=ulysses" | FileCheck %s --check-prefix=ULYSSES
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=4 context=ulysses" 2>&1 | FileCheck %s --check-prefix=ULYSSES-FEW
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=2 context=ring" 2>&1 | FileCheck %s --check-prefix=RING
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=2 context=zigzag" 2>&1 | FileCheck %s --check-prefix=NO-CONTEXT
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=3" 2>&1 | FileCheck %s --check-prefix=CONTEXT-UNEVEN
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=4 tp=3 sp" 2>&1 | FileCheck %s --check-prefix=CONTEXT-SEQUENCE
 // RUN: not ppc-opt %s --ppc-make-plan="cp=2" 2>&1 | FileCheck %s --check-prefix=CONTEXT-NAMELESS
@@ -42,6 +46,10 @@
 // ALONE-NOT: update
 // CONTEXT: grid = <dp = 2, cp = 4, tp = 2>
 // CONTEXT-SAME: batch = ["dp"], ffn = ["tp"], head_group = ["tp"], sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {sequence = ["tp"]}, update = ["dp", "cp"]>
+// ULYSSES: sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {head_group = ["cp"]}>
+// ULYSSES-FEW: error: context ulysses cannot exchange sequences in cp 4 parts for heads: of 3 key-value heads of 2 query heads each, tp 1 leaves 3 of 2, and cp divides neither; use context all-gather
+// RING: error: programs of target host do not have context ring
+// NO-CONTEXT: error: context is 'zigzag', expected all-gather or ulysses
 // CONTEXT-UNEVEN: error: context parallelism cannot cut sequences of 8 tokens evenly over cp 3: it must divide them
 // CONTEXT-SEQUENCE: error: sequence parallelism cannot cut the 2 tokens of a sequence on each of cp 4 ranks evenly over tp 3: leave one of the two out
 // CONTEXT-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which context parallelism cuts

@@ -19,7 +19,7 @@
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.offload.yaml" 2>&1 | FileCheck %s --check-prefix=OFFLOAD
 // RUN: printf 'layout: { tp: 2 }\n' > %t.tp.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.tp.yaml" 2>&1 | FileCheck %s --check-prefix=GRID
-// CP: error: {{.*}}cp.yaml:1:{{[0-9]+}}: key "context": compiled programs cannot run context parallelism other than by gathered keys and values (context ring)
+// CP: error: {{.*}}cp.yaml:1:{{[0-9]+}}: key "context": compiled programs cannot run context parallelism of that kind (context ring)
 // OFFLOAD: error: {{.*}}offload.yaml:3:12: key "offload": compiled programs cannot run offload (offload optimizer)
 // GRID: error: {{.*}}tp.yaml: has a section 'layout:' and no 'grid:'
 

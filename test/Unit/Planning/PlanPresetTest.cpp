@@ -37,6 +37,8 @@ ParallelLayout randomLayout(std::mt19937 &random) {
     while (layout.ep < 8 && layout.dp % (2 * layout.expertBatches()) == 0 && upTo(1))
       layout.ep *= 2;
   }
+  if (layout.cp > 1 && upTo(1))
+    layout.contextKind = ContextKind::Ulysses;
   layout.pp = 1 + upTo(3);
   if (layout.pp > 1) {
     layout.vp = 1 + upTo(1);

@@ -355,7 +355,7 @@ TEST(PlanSearch, SaysWhatBindsAndWhatIsNearest) {
   Infeasibility refused = reasonOf({});
   EXPECT_EQ(refused.limit, Infeasibility::Limit::Capability);
   EXPECT_EQ(refused.reason.find("no layout can be run on cluster " + request.cluster.name), 0u);
-  EXPECT_NE(refused.reason.find(", has everything"), std::string::npos);
+  EXPECT_NE(refused.reason.find(", which lacks everything: "), std::string::npos);
 }
 
 TEST(PlanSearch, TradesTimeForMemoryAlongTheFrontier) {

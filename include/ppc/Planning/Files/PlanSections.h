@@ -62,6 +62,9 @@ struct PlanSections {
   bool overlap = false;
 };
 
+/// Whether that is a dimension of attention's heads: those of keys and values, or the query heads that share one.
+inline bool isHeads(llvm::StringRef dimension) { return dimension == "kv_heads" || dimension == "head_group"; }
+
 /// What a plan is for, as far as it is known.
 struct PlannedProgram {
   struct Argument {
@@ -72,7 +75,7 @@ struct PlannedProgram {
   };
   std::vector<Argument> arguments; // empty: nothing is checked against them
   int64_t lastLayer = -1;          // -1: layers are not numbered
-  bool hasExperts = false;         // tokens wait for experts in queues, one for each sequence
+  bool hasQueues = false;          // tokens wait for experts in queues, one for each sequence, where some are dropped
   /// What is wrong with the name of an op in the forward of these layers ("silu", "matmul.3"); empty: nothing.
   std::function<std::string(int64_t first, int64_t last, llvm::StringRef op)> lackedOp =
       [](int64_t, int64_t, llvm::StringRef) { return ""; };

@@ -14,6 +14,7 @@ defvar planPins = [
   PassPin<PlanKeyDp, "dp", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeyTp, "tp", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeyCp, "cp", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeyContext, "context", "std::string", "\"all-gather\"", "std::string", "\"\"">,
   PassPin<PlanKeyEp, "ep", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeyPp, "pp", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeyVp, "vp", "int64_t", "0", "int64_t", "0">, // made: as many as the schedule needs
@@ -32,6 +33,8 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     - The grid is dp x tp, or dp x cp x tp. The batch is cut over dp, the sequence of the inputs over cp; feed-forward, vocabulary and heads over tp. Heads are cut by kv head
       where tp divides their number, else by query head within the group, else by both on two axes tp0 x tp1 whose
       product is tp, else by kv head with padding.
+    - `context` says what attention does with a cut sequence: `all-gather` gathers keys and values; `ulysses` exchanges the cut for
+      one of kv heads, or where these do not divide of query heads within each group.
     - `ep`: experts are cut over the ranks of tp, and beyond these over ep / tp of dp, an axis `ep`. Without it each expert is cut by its
       width over tp.
     - `sp`: what lies between tensor-parallel regions is cut along the sequence over the axes of tp. `zero` 1: the optimizer's
@@ -102,7 +105,7 @@ def ApplyPlanPass : Pass<"ppc-apply-plan", "ModuleOp"> {
     axes of `update` besides (together along the dimension where the smallest block is left), unless `states` says it. A parameter of
     which micro-batches read nothing but what is rounded before them (`ppc.convert`) lies like its state, and the rounded values are
     gathered (`ppc.reshard`). Where inputs are cut along the dimension "sequence", ops with strategies for that get theirs
-    (`StrategyOpInterface`: attention gathers keys and values). Where experts are cut over axes that cut the batch, too, `ppc.dispatch` gets
+    (`StrategyOpInterface`: attention gathers keys and values, or where activations are cut by heads exchanges the cut for one of these). Where experts are cut over axes that cut the batch, too, `ppc.dispatch` gets
     `ppc.factors`: tokens are gathered for the experts of each rank, unless these have fewer slots. Each op with `ppc.layer` gets `ppc.stage`.
 
     Requires: `#ppc.plan` on the module, from `ppc-search-plan`, `ppc-make-plan` or a person.

@@ -11,6 +11,9 @@ namespace mlir::ppc {
 /// Spreads the axes of a function's arguments to all its ops. Monotone: a list of axes only grows, and only at its
 /// minor end, so it ends after at most (values x axes) sweeps; models take three or four.
 ///
+/// Then ops whose strategy exchanges the cut of one loop for one of another are cut so, as far as the other one can be,
+/// while what is around them stays as it is (`StrategyOpInterface::getExchange`).
+///
 /// Then `activations` (of the plan; may be null) cuts what is left whole: an op that has a dimension of that name, with
 /// features besides the dimensions of the inputs, and that none of the axes cuts yet, is cut along it.
 class ShardingPropagation {
@@ -40,6 +43,7 @@ private:
   bool push(const OpSharding &sharding, ValueRange values, ArrayRef<TensorFactors> tensors);
   bool extend(Value value, unsigned dim, ArrayRef<StringAttr> axes);
   bool unifyYielded(Value yielded, Value result);
+  void exchangeCuts();
   void cutActivations();
 
   func::FuncOp function;

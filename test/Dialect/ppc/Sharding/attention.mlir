@@ -42,6 +42,15 @@ func.func @gather(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tensor
   return
 }
 
+// Before the exchange, and behind it: as if they were gathered.
+func.func @exchange(%q: tensor<2x5x2x2x2xf32>, %k: tensor<2x5x2x2xf32>, %v: tensor<2x5x2x2xf32>) {
+  // expected-remark @below {{([b, s, k, g, d], [b, t, k, d], [b, t, k, v]) -> ([b, s, k, g, v], [b, s, k, g]) {d: replicated, t: replicated, v: replicated}, 24 cuts}}
+  %0:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <kv_heads> : tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32> -> tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>
+  // expected-remark @below {{{d: replicated, t: replicated, v: replicated}, 24 cuts}}
+  %1:2 = ppc.attention %q, %k, %v scale 5.000000e-01 causal strategy <head_group> : tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32> -> tensor<2x5x2x2x2xf32>, tensor<2x5x2x2xf32>
+  return
+}
+
 // The same with more keys than queries, a window and slopes.
 func.func @gather_window(%q: tensor<2x4x2x2x2xf32>, %k: tensor<2x6x2x2xf32>, %v: tensor<2x6x2x3xf32>, %out: tensor<2x4x2x2x3xf32>, %lse: tensor<2x4x2x2xf32>, %slopes: tensor<2x2xf32>) {
   // expected-remark @below {{{d: replicated, t: replicated, v: replicated}, 24 cuts}}

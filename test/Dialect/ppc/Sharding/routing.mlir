@@ -26,3 +26,14 @@ func.func @slots(%x: tensor<3x5x2xf32>, %ids: tensor<3x5x2xi32>, %w: tensor<3x5x
   %4 = ppc.routing_weights_gradient %slots, %ids, %x : (tensor<3x5x3x2xf32>, tensor<3x5x2xi32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
   return
 }
+
+// As many slots as tokens: both are cut together.
+func.func @own_slots(%x: tensor<3x5x2xf32>, %ids: tensor<3x5x2xi32>, %w: tensor<3x5x2xf32>, %slots: tensor<3x4x5x2xf32>) {
+  // expected-remark @below {{([b, s, h], [b, s, k]) -> ([b, e, s, h]) {k: replicated}, 24 cuts}}
+  %0 = ppc.dispatch %x, %ids : (tensor<3x5x2xf32>, tensor<3x5x2xi32>) -> tensor<3x4x5x2xf32>
+  // expected-remark @below {{([b, e, s, h], [b, s, k], [b, s, k]) -> ([b, s, h]) {e: sum, k: replicated}, 24 cuts}}
+  %1 = ppc.combine %slots, %ids weights %w : (tensor<3x4x5x2xf32>, tensor<3x5x2xi32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
+  // expected-remark @below {{([b, e, s, h], [b, s, k], [b, s, h]) -> ([b, s, k]) {e: sum, h: sum, k: replicated}, 24 cuts}}
+  %2 = ppc.routing_weights_gradient %slots, %ids, %x : (tensor<3x4x5x2xf32>, tensor<3x5x2xi32>, tensor<3x5x2xf32>) -> tensor<3x5x2xf32>
+  return
+}
