@@ -236,8 +236,9 @@ private:
       default:
         continue;
       }
-      if (buffer.getRole() == ppcrt::BufferRole::Accumulator && buffer.getTensorType().getRank() == 0)
-        continue; // sums of the loss
+      if (llvm::is_contained({ppcrt::BufferRole::Accumulator, ppcrt::BufferRole::Prepared}, buffer.getRole()) &&
+          buffer.getTensorType().getRank() == 0)
+        continue; // sums of the loss, and the scale of gradients
       ledger.memory.push_back(row);
     }
     return success();

@@ -25,6 +25,7 @@ private:
   DeviceOp device;
   DeviceCode code;
   DenseMap<Attribute, int64_t> devices, routines, streams, messages; ///< numbers, by name
+  DenseMap<std::pair<Attribute, Attribute>, int64_t> copies;         ///< numbers, by buffers
   DenseMap<DictionaryAttr, int64_t> collectives;                     ///< numbers, by all but the micro-batch
 };
 
@@ -98,6 +99,13 @@ FailureOr<ActionCode> ActionEncoder::encode(Block &actions) {
       coded.what = CodedAction::Collective;
       coded.number = *number;
       coded.microBatch = collective.getMicroBatch() ? int64_t(*collective.getMicroBatch()) : -1;
+    } else if (auto copy = dyn_cast<CopyOp>(op)) {
+      auto [place, isNew] = copies.try_emplace({copy.getFromAttr(), copy.getToAttr()}, int64_t(code.copies.size()));
+      if (isNew)
+        code.copies.push_back({copy.getFromAttr().getAttr(), copy.getToAttr().getAttr()});
+      coded.what = CodedAction::Copy;
+      coded.number = place->second;
+      coded.microBatch = copy.getMicroBatch() ? int64_t(*copy.getMicroBatch()) : -1;
     } else {
       return op.emitOpError("is no action of programs for hosts yet"), failure();
     }
@@ -112,8 +120,8 @@ FailureOr<ActionCode> ActionEncoder::encode(Block &actions) {
 
 FailureOr<DeviceCode> ActionEncoder::run() {
   for (auto buffer : device.getBody().front().getOps<BufferOp>())
-    if (buffer.getMemory() == Memory::Host || !buffer.getOffset())
-      return buffer.emitOpError("has no place in the arena, where programs for hosts have all of them"), failure();
+    if (!buffer.getOffset())
+      return buffer.emitOpError("has no place in memory: run ppc-assign-arena first"), failure();
   numberParts();
   addMessages();
   FailureOr<ActionCode> step = encode(device.getStep().getBody().front());

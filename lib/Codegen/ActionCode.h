@@ -7,10 +7,10 @@
 
 namespace mlir::ppc {
 
-/// One action: what it does, on which stream, with which routine, message or collective, for which micro-batch (-1:
-/// none), and what must be there before it begins.
+/// One action: what it does, on which stream, with which routine, message, collective or copy, for which micro-batch
+/// (-1: none), and what must be there before it begins.
 struct CodedAction {
-  enum What : int64_t { Load, Run, Send, Receive, Collective };
+  enum What : int64_t { Load, Run, Send, Receive, Collective, Copy };
   /// The end of an action so many places before it in the list, or an early token of it.
   struct Dependence {
     int64_t distance;
@@ -42,6 +42,11 @@ struct DeviceCode {
     FlatSymbolRefAttr group;
     ArrayAttr reads, writes;
   };
+  /// From one buffer to another.
+  struct Copy {
+    StringAttr from, to;
+  };
+  SmallVector<Copy> copies;
   SmallVector<Message> messages;
   SmallVector<Collective> collectives;
   ActionCode step, evaluate;

@@ -132,6 +132,8 @@ void ManifestWriter::writeBuffer(ppcrt::BufferOp buffer) {
       out.attribute("name", *buffer.getName());
     if (buffer.getState())
       out.attribute("state", *buffer.getState());
+    if (buffer.getMemory() == ppcrt::Memory::Host)
+      out.attribute("memory", ppcrt::stringifyMemory(ppcrt::Memory::Host));
     out.attribute("offset", int64_t(*buffer.getOffset()));
     if (buffer.getRole() == ppcrt::BufferRole::Scratch) {
       out.attribute("bytes", buffer.getBytes());
@@ -177,6 +179,8 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
   DenseMap<Attribute, int64_t> buffers; // numbers, by name
   out.object([&] {
     out.attribute("arena_bytes", int64_t(*device.getArena()));
+    if (int64_t bytes = device.getHostBytes())
+      out.attribute("host_bytes", bytes);
     out.attributeArray("buffers", [&] {
       for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>()) {
         buffers[buffer.getSymNameAttr()] = buffers.size();
@@ -212,6 +216,14 @@ void ManifestWriter::writeDevice(ppcrt::DeviceOp device, const DeviceCode &actio
       for (const DeviceCode::Collective &collective : actions.collectives)
         writeCollective(collective, buffers);
     });
+    if (!actions.copies.empty())
+      out.attributeArray("copies", [&] {
+        for (const DeviceCode::Copy &copy : actions.copies)
+          out.array([&] {
+            out.value(buffers.lookup(copy.from));
+            out.value(buffers.lookup(copy.to));
+          });
+      });
     auto writeActions = [&](StringRef key, const ActionCode &list) {
       out.attributeArray(key, [&] { writeActionCode(list, out); });
     };

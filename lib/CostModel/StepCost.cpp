@@ -85,7 +85,15 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
   if (stack.gradientReduceBytes != stack.gradientBytes && layout.zero < 3)
     bytes += parameters * (stack.gradientBytes + stack.gradientReduceBytes) * (stack.gradientF32Copy ? 1 : 2);
   costs.optimizer = streamTime(device, Bytes(bytes));
-  if (layout.offload == Offload::Optimizer) {
+  if (layout.offload == Offload::Optimizer && stack.arena) {
+    // State comes to the device and goes back in buckets, beside the update of others; what products read rounded comes
+    // once more, for that.
+    BytesPerSecond link = context.cluster.hostBandwidth();
+    double master = layout.precision == Precision::F32 || layout.zero >= 3 ? 0 : stack.masterBytes;
+    Seconds copies = link.value > 0 ? Bytes(owned * (2 * stack.momentBytes + 3 * master)) / link : Seconds(0);
+    costs.hostCopies = std::max(Seconds(0), copies - costs.optimizer);
+    costs.optimizer += costs.hostCopies;
+  } else if (layout.offload == Offload::Optimizer) {
     // Gradients go down, weights come back; the host updates at its memory's pace, for all devices of the unit.
     BytesPerSecond link = context.cluster.hostBandwidth(), memory = context.cluster.host.memoryBandwidth;
     if (link.value > 0)

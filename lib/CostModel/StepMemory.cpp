@@ -1,4 +1,5 @@
 #include "ArenaMemory.h"
+#include "ppc/CostModel/OffloadBucket.h"
 #include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
@@ -32,6 +33,26 @@ static double communicators(const ParallelLayout &layout, int64_t stage) {
     groups += size > 1;
   bool ofAll = groups + (layout.pp > 1) > 1; // the norm of gradients
   return double(groups + ofAll + 2 * ((stage > 0) + (stage + 1 < layout.pp)));
+}
+
+/// What is on the device of an optimizer that compiled programs keep on the host: some buckets of it at a time.
+static Bytes offloadWindow(const PricingContext &context, const MemoryBreakdown &memory) {
+  const ParallelLayout &layout = context.layout;
+  const ModelShape &model = context.model;
+  if (layout.offload != Offload::Optimizer)
+    return Bytes(0);
+  double states = context.stack.momentBytes,
+         each = states + (layout.precision == Precision::F32 || layout.zero >= 3 ? 0 : context.stack.masterBytes);
+  double table = (model.tiedEmbeddings && layout.pp == 1 ? states : each) * double(model.vocab) * double(model.hidden) /
+                 double(layout.tp),
+         matrix = each * double(model.hidden) * double(std::max(model.ffn, model.hidden)) / double(layout.tp),
+         experts = model.moe.experts ? each * double(model.moe.experts) * double(model.hidden) * double(model.moe.ffn) /
+                                           double(layout.ep > 1 ? layout.ep : layout.tp)
+                                     : 0;
+  double shards = layout.zero >= 1 ? double(layout.shardRanks()) : 1;
+  double expertShards = layout.zero >= 1 ? std::max(1.0, shards / double(layout.expertBatches())) : 1;
+  Bytes largest(std::max(std::max(table, matrix) / shards, experts / expertShards));
+  return std::min(memory.host, double(kOffloadBucketsAtOnce) * offloadBucket(memory.host, largest));
 }
 
 MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
@@ -78,7 +99,13 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
       memory.gradients += cut(stack.gradientBytes, true);
     if (weightBytes < 4) { // copies beside what they are rounded from; what is read as it is has none
       memory.parameters = Bytes((weightBytes * rounded + 4 * whole) / (layout.zero >= 3 ? ranks : 1));
-      memory.optimizer -= Bytes(masterBytes * (layout.zero >= 1 ? whole / ranks : whole));
+      (offloadsOptimizer ? memory.host : memory.optimizer) -=
+          Bytes(masterBytes * (layout.zero >= 1 ? whole / ranks : whole));
+      if (offloadsOptimizer && layout.zero >= 3) { // micro-batches read it
+        Bytes master(masterBytes * rounded / ranks);
+        memory.host -= master;
+        memory.optimizer += master;
+      }
     }
   }
   Bytes outputs = keptStageOutputs(context);
@@ -101,7 +128,10 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
     if (offloads)
       memory.host = std::max(memory.host, held - here);
   }
-  memory.workspace = stack.arena ? std::max(working, updateScratch(context, chunks, program.chunks[device])) : working;
+  memory.workspace = working;
+  if (stack.arena)
+    memory.workspace =
+        std::max(working, updateScratch(context, chunks, program.chunks[device]) + offloadWindow(context, memory));
   memory.communication = gathered;
   if (layout.zero < 3 && layout.dataRanks() > 1 && stack.bucketElements > 0)
     memory.communication += Bytes(std::min(stack.bucketElements, dense + experts) * stack.gradientReduceBytes);

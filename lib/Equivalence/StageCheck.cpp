@@ -77,6 +77,9 @@ StageCheck::Function *StageCheck::functionOf(size_t stage, Operation *action) {
 }
 
 StageCheck::Function *StageCheck::functionOf(size_t stage, RoutineKind kind) {
+  if (Function *own =
+          kind == last && stages[stage].next != stages[stage].end ? functionOf(stage, &*stages[stage].next) : nullptr)
+    return own;
   RoutineOp routine = stages[stage].device.routine(kind);
   return routine ? &stages[stage].functions[routine.getSymNameAttr()] : nullptr;
 }
@@ -130,13 +133,13 @@ LogicalResult StageCheck::load(size_t stage, int64_t microBatch) {
   return success();
 }
 
-LogicalResult StageCheck::followActions() {
+LogicalResult StageCheck::followActions(bool isBehind) {
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t stage = 0; stage < stages.size(); ++stage)
       while (stages[stage].next != stages[stage].end) {
-        // The last routines of all stages run together, at the end.
-        if (Function *own = functionOf(stage, &*stages[stage].next); own && own->kind == last)
+        // The last routines of all stages run together; what an update leaves for later ones follows.
+        if (Function *own = functionOf(stage, &*stages[stage].next); !isBehind && own && own->kind == last)
           break;
         FailureOr<bool> done = perform(stage);
         if (failed(done))
@@ -148,15 +151,28 @@ LogicalResult StageCheck::followActions() {
         progress = true;
       }
   }
+  if (!isBehind)
+    return checkStandAtLast();
+  for (auto [index, stage] : llvm::enumerate(stages))
+    if (stage.next != stage.end)
+      return stage.next->emitOpError() << "stage " << index << ": waits for ever";
+  return success();
+}
+
+LogicalResult StageCheck::checkStandAtLast() {
   for (auto [index, stage] : llvm::enumerate(stages)) {
     if (stage.next == stage.end)
       return error(index) << "does not " << stringifyRoutineKind(last);
     Function *own = functionOf(index, &*stage.next);
     if (!own || own->kind != last)
       return stage.next->emitOpError() << "stage " << index << ": waits for ever";
-    if (std::next(stage.next) != stage.end)
-      return std::next(stage.next)->emitOpError() << "stage " << index << ": comes after the "
-                                                  << (last == RoutineKind::Update ? "update" : "end of the evaluation");
+    for (Operation &behind : llvm::make_range(std::next(stage.next), stage.end)) {
+      Function *later = functionOf(index, &behind);
+      bool ofUpdate = last == RoutineKind::Update && (isa<CopyOp>(behind) || (later && later->kind == last));
+      if (!ofUpdate)
+        return behind.emitOpError() << "stage " << index << ": comes after the "
+                                    << (last == RoutineKind::Update ? "update" : "end of the evaluation");
+    }
   }
   if (!messages.empty()) {
     StringAttr name = StringAttr::getFromOpaquePointer(messages.begin()->first.first);
@@ -220,7 +236,8 @@ FailureOr<bool> StageCheck::perform(size_t stage) {
   if (!run)
     return transfer(stage, action);
   Function *function = functionOf(stage, action);
-  if (!function || llvm::is_contained({RoutineKind::Update, RoutineKind::Evaluate}, function->kind))
+  if (!function || function->kind == RoutineKind::Evaluate ||
+      (function->kind == RoutineKind::Update && function->kind != last))
     return action->emitOpError() << "stage " << stage << ": runs what is no routine of a step", failure();
   if (isOfStep(function->kind) == run.getMicroBatch().has_value())
     return action->emitOpError() << "stage " << stage << ": "

@@ -51,11 +51,14 @@ private:
   LogicalResult readFunction(size_t stage, ppcrt::RoutineOp routine);
   /// What the routine that an action runs is; null when it runs none.
   Function *functionOf(size_t stage, Operation *action);
-  /// The first routine of a kind; null when the device has none.
+  /// The first routine of a kind that the device runs, of which the stages' run together; null when it has none.
   Function *functionOf(size_t stage, ppcrt::RoutineKind kind);
   LogicalResult initialize(size_t stage);
   LogicalResult load(size_t stage, int64_t microBatch);
-  LogicalResult followActions();
+  /// Follows the actions of all stages up to the first routine of the kind `last`, or behind it to the end.
+  LogicalResult followActions(bool isBehind);
+  /// That all stages stand before it.
+  LogicalResult checkStandAtLast();
   /// Performs the next action of a stage; false when it waits for a message.
   FailureOr<bool> perform(size_t stage);
   LogicalResult send(size_t stage, ppcrt::MessageOp message, int64_t microBatch, Operation *action);

@@ -167,7 +167,7 @@ LogicalResult StageCheck::checkOutputs() {
 
 LogicalResult StageCheck::run(EquivalenceReport &result) {
   report = &result;
-  if (failed(read()) || failed(followActions()))
+  if (failed(read()) || failed(followActions(/*isBehind=*/false)))
     return failure();
   // Where nothing says how to evaluate, it is what a step leaves that is.
   bool evaluates = llvm::any_of(program.getDevices(), [](DeviceOp device) { return bool(device.getEvaluate()); });
@@ -176,7 +176,11 @@ LogicalResult StageCheck::run(EquivalenceReport &result) {
     return failure();
   if (last == RoutineKind::Evaluate)
     return success();
-  return failure(failed(finishStep(RoutineKind::Update)) || failed(checkOutputs()));
+  if (failed(finishStep(RoutineKind::Update)))
+    return failure();
+  for (Stage &stage : stages)
+    ++stage.next;
+  return failure(failed(followActions(/*isBehind=*/true)) || failed(checkOutputs()));
 }
 
 } // namespace mlir::ppc

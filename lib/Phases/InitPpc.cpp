@@ -8,6 +8,7 @@
 #include "ppc/Transforms/Arena/Passes.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
 #include "ppc/Transforms/Contracts/Passes.h"
+#include "ppc/Transforms/Offload/Passes.h"
 #include "ppc/Transforms/Overlap/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 #include "ppc/Transforms/Plan/Passes.h"
@@ -26,6 +27,7 @@ void registerPpcPasses() {
   registerPpcArenaPasses();
   registerPpcAutodiffPasses();
   registerPpcContractsPasses();
+  registerPpcOffloadPasses();
   registerPpcOverlapPasses();
   registerPpcPipelinePasses();
   registerPpcPlanPasses();

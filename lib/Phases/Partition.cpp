@@ -1,6 +1,7 @@
 // plan -> partition: one program per stage, local shapes, explicit collectives and messages.
 #include "ppc/Phases/Phases.h"
 #include "ppc/Transforms/Contracts/Passes.h"
+#include "ppc/Transforms/Offload/Passes.h"
 #include "ppc/Transforms/Overlap/Passes.h"
 #include "ppc/Transforms/Pipeline/Passes.h"
 #include "ppc/Transforms/Recompute/Passes.h"
@@ -22,6 +23,7 @@ void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep, bo
   pm.addPass(createApplySchedulePass());
   if (overlap)
     pm.addPass(createOverlapReductionsPass(OverlapReductionsPassOptions{cluster.str()}));
+  pm.addPass(createOffloadOptimizerPass());
   pm.addPass(createVerifyProgramPass());
 }
 

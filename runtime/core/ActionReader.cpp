@@ -35,6 +35,8 @@ int ActionReader::readNumber(const Value &value, ActionKind kind) const {
     return int(value.integer(0, int64_t(device.routines.size()) - 1));
   case ActionKind::Collective:
     return int(value.integer(0, int64_t(device.collectives.size()) - 1));
+  case ActionKind::Copy:
+    return int(value.integer(0, int64_t(device.copies.size()) - 1));
   case ActionKind::Send:
   case ActionKind::Receive:
     break;
@@ -68,7 +70,8 @@ Action ActionReader::readAction(const Value &value, int64_t place) const {
   action.number = readNumber(items[2], action.kind);
   bool ofStep = (action.kind == ActionKind::Run && isOfStep(device.routines[action.number].kind)) ||
                 (action.kind == ActionKind::Collective &&
-                 !device.buffers[device.collectives[action.number].reads.front()].hasSlots);
+                 !device.buffers[device.collectives[action.number].reads.front()].hasSlots) ||
+                (action.kind == ActionKind::Copy && !device.buffers[device.copies[action.number].from].hasSlots);
   action.microBatch = ofStep ? items[3].integer(-1, -1) : items[3].integer(0, microBatches - 1);
   for (size_t i = 4; i < items.size(); ++i) {
     action.after.push_back(readDependence(items[i], place));

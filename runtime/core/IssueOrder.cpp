@@ -4,6 +4,7 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -67,6 +68,8 @@ private:
           std::find(spec.axes.begin(), spec.axes.end(), manifest.grid.stageAxisIndex()) != spec.axes.end();
       return {-1 - group, calls[group]++, spansStages ? -1 : int64_t(device), 0};
     }
+    if (action.kind == ActionKind::Copy) // of one device, and each another one
+      return {std::numeric_limits<int64_t>::min(), int64_t(device), calls[-1]++, 0};
     const MessageEnd &end = of.messages[size_t(action.number)];
     int64_t own = int64_t(device);
     return {end.isSent ? own : end.peer, end.isSent ? end.peer : own, end.tag, microBatch};
@@ -128,6 +131,8 @@ private:
     if (action->kind == ActionKind::Collective)
       text += format("%s of group %d", collectiveNames[int(of.collectives[size_t(action->number)].kind)],
                      of.collectives[size_t(action->number)].group);
+    else if (action->kind == ActionKind::Copy)
+      text += "copy";
     else if (isOfRank(action->kind))
       text += action->kind == ActionKind::Load ? "load" : of.routines[size_t(action->number)].entry;
     else

@@ -12,8 +12,8 @@
 
 namespace ppcrt {
 
-const char *const roleNames[roleCount] = {"parameter", "state",  "gradient", "accumulator", "input",   "saved",
-                                          "message",   "scalar", "metric",   "scratch",     "prepared"};
+const char *const roleNames[roleCount] = {"parameter", "state",  "gradient", "accumulator", "input",    "saved",
+                                          "message",   "scalar", "metric",   "scratch",     "prepared", "gathered"};
 const char *const routineKindNames[routineKindCount] = {"prepare",         "forward", "backward",
                                                         "weight_gradient", "update",  "evaluate"};
 
@@ -121,8 +121,13 @@ void readNames(const Value &value, const Manifest &manifest, Buffer &buffer) {
     buffer.state = value.at("state").string();
 }
 
-Buffer readBuffer(const Value &value, const Manifest &manifest, int64_t arenaBytes) {
+// `device` has its sizes.
+Buffer readBuffer(const Value &value, const Manifest &manifest, const Device &device) {
   Buffer buffer;
+  static const char *const memories[] = {"device", "host"};
+  bool onHost = value.has("memory") && value.at("memory").choice(memories, 2) == 1;
+  int64_t memoryBytes = onHost ? device.hostBytes : device.arenaBytes;
+  const char *memory = onHost ? "memory of the host" : "arena";
   buffer.role = Role(value.at("role").choice(roleNames, roleCount));
   buffer.offset = value.at("offset").integer(0);
   if (buffer.offset % 64)
@@ -139,22 +144,26 @@ Buffer readBuffer(const Value &value, const Manifest &manifest, int64_t arenaByt
   }
   if (value.has("blocks"))
     buffer.cuts = readCuts(value.at("blocks"), manifest.grid, int64_t(buffer.shape.size()));
-  auto inArena = [&](int64_t bytes) { return buffer.offset <= arenaBytes && bytes <= arenaBytes - buffer.offset; };
-  if (!inArena(buffer.bytes))
-    value.fail(format("bytes %lld to %lld do not lie within the arena of %lld bytes", (long long)buffer.offset,
-                      (long long)(buffer.offset + buffer.bytes), (long long)arenaBytes));
+  auto isInside = [&](int64_t bytes) { return buffer.offset <= memoryBytes && bytes <= memoryBytes - buffer.offset; };
+  if (!isInside(buffer.bytes))
+    value.fail(format("bytes %lld to %lld do not lie within the %s of %lld bytes", (long long)buffer.offset,
+                      (long long)(buffer.offset + buffer.bytes), memory, (long long)memoryBytes));
+  int64_t start = onHost ? device.hostStart() : 0;
   buffer.hasSlots = value.has("slots");
-  if (!buffer.hasSlots)
+  if (!buffer.hasSlots) {
+    buffer.offset += start;
     return buffer;
+  }
   buffer.slots = value.at("slots").integer(1, 1 << 20);
   buffer.stride = value.at("stride").integer(0, Value::maxSize / 64);
   if (buffer.stride % 64 || buffer.stride < buffer.bytes)
     value.at("stride").fail(format("%lld is not a multiple of 64 of at least %lld, the bytes of a slot",
                                    (long long)buffer.stride, (long long)buffer.bytes));
-  if (buffer.stride && buffer.slots - 1 > (arenaBytes - buffer.offset - buffer.bytes) / buffer.stride)
-    value.fail(format("%lld slots of %lld bytes from byte %lld on do not lie within the arena of %lld bytes",
-                      (long long)buffer.slots, (long long)buffer.stride, (long long)buffer.offset,
-                      (long long)arenaBytes));
+  if (buffer.stride && buffer.slots - 1 > (memoryBytes - buffer.offset - buffer.bytes) / buffer.stride)
+    value.fail(format("%lld slots of %lld bytes from byte %lld on do not lie within the %s of %lld bytes",
+                      (long long)buffer.slots, (long long)buffer.stride, (long long)buffer.offset, memory,
+                      (long long)memoryBytes));
+  buffer.offset += start;
   return buffer;
 }
 
@@ -264,11 +273,23 @@ CollectiveCall readCollective(const Value &value, const Manifest &manifest, cons
   return call;
 }
 
+CopyCall readCopy(const Value &value, const Device &device) {
+  std::vector<int> ends = readBuffers(value, device);
+  if (ends.size() != 2 || ends[0] == ends[1])
+    value.fail("expected [from, to], two buffers");
+  const Buffer &from = device.buffers[size_t(ends[0])], &to = device.buffers[size_t(ends[1])];
+  if (from.type != to.type || from.shape != to.shape || from.hasSlots != to.hasSlots)
+    value.fail("copies to a buffer of another type or shape, or with slots where the other has none");
+  return {ends[0], ends[1]};
+}
+
 Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
   Device device;
   device.arenaBytes = value.at("arena_bytes").integer(0);
+  if (value.has("host_bytes"))
+    device.hostBytes = value.at("host_bytes").integer(0, std::numeric_limits<int64_t>::max() / 4);
   for (const Value &buffer : value.at("buffers").list())
-    device.buffers.push_back(readBuffer(buffer, manifest, device.arenaBytes));
+    device.buffers.push_back(readBuffer(buffer, manifest, device));
   for (const Value &routine : value.at("routines").list())
     device.routines.push_back(readRoutine(routine, manifest, device));
   for (const Value &stream : value.at("streams").list())
@@ -278,6 +299,9 @@ Device readDevice(const Value &value, const Manifest &manifest, int64_t self) {
   if (value.has("collectives"))
     for (const Value &collective : value.at("collectives").list())
       device.collectives.push_back(readCollective(collective, manifest, device, self));
+  if (value.has("copies"))
+    for (const Value &copy : value.at("copies").list())
+      device.copies.push_back(readCopy(copy, device));
   device.step = readActions(value.at("step"), device, manifest.microBatches);
   if (value.has("evaluate"))
     device.evaluate = readActions(value.at("evaluate"), device, manifest.microBatches);

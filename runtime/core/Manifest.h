@@ -28,26 +28,39 @@ struct Parameter {
   double std = 0; // of InitKind::Normal
 };
 
-enum class Role { Parameter, State, Gradient, Accumulator, Input, Saved, Message, Scalar, Metric, Scratch, Prepared };
-inline constexpr int roleCount = 11;
+enum class Role {
+  Parameter,
+  State,
+  Gradient,
+  Accumulator,
+  Input,
+  Saved,
+  Message,
+  Scalar,
+  Metric,
+  Scratch,
+  Prepared,
+  Gathered
+};
+inline constexpr int roleCount = 12;
 extern const char *const roleNames[roleCount];
 
 struct Buffer {
   Role role;
   std::string name;  // of the parameter, input, scalar or metric; of saved values the part of the model, or empty
   std::string state; // of Role::State: "m", "v", ...
-  int64_t offset;    // bytes into the arena, a multiple of 64
+  int64_t offset;    // bytes into the rank's memory (Device::hostStart), a multiple of 64
   DataType type = DataType::F32;
   std::vector<int64_t> shape; // local
   std::vector<Cut> cuts;      // relative to the logical tensor
-  int64_t bytes;              // of one slot; all slots lie within the arena
+  int64_t bytes;              // of one slot; all slots lie within the arena, or within the host's memory
   bool hasSlots = false;      // inputs, saved values and messages have slots, other buffers are there once
   int64_t slots = 1;
   int64_t stride = 0; // bytes from one slot to the next, a multiple of 64, at least `bytes`
   int64_t order = 0;  // of Role::Saved: its place among the values of the forward pass, where known
   int parameter = -1; // index into Manifest::parameters for parameter, state and gradient buffers
 
-  // Where a micro-batch's values begin, in bytes into the arena.
+  // Where a micro-batch's values begin, in bytes into the memory.
   int64_t start(int64_t microBatch) const { return offset + microBatch % slots * stride; }
   int64_t end() const { return offset + (slots - 1) * stride + bytes; }
 };
@@ -93,8 +106,13 @@ struct CollectiveCall {
   std::vector<int> reads, writes; // indices into Device::buffers, of sizes that the kind asks for
 };
 
-enum class ActionKind { Load, Run, Send, Receive, Collective };
-inline constexpr int actionKindCount = 5;
+// What lies in one buffer goes to another of the same type and shape, which may be in another memory.
+struct CopyCall {
+  int from, to; // indices into Device::buffers
+};
+
+enum class ActionKind { Load, Run, Send, Receive, Collective, Copy };
+inline constexpr int actionKindCount = 6;
 
 // Whether the rank itself does such an action, one after the other; all others are communication, which goes on.
 inline bool isOfRank(ActionKind kind) { return kind == ActionKind::Load || kind == ActionKind::Run; }
@@ -110,7 +128,7 @@ struct Dependence {
 struct Action {
   ActionKind kind;
   int stream;
-  int number;                    // index into routines (Run), messages (Send, Receive) or collectives (Collective)
+  int number;                    // index into routines (Run), messages (Send, Receive), collectives or copies
   int64_t microBatch;            // -1: of the whole step
   std::vector<Dependence> after; // what must be there before it begins
 };
@@ -142,13 +160,19 @@ struct ActionList {
 // What all ranks of one coordinate of the axis "pp" do, each on its own blocks.
 struct Device {
   int64_t arenaBytes = 0;
+  int64_t hostBytes = 0; // of the host's memory that is used beside the arena
   std::vector<Buffer> buffers;
   std::vector<Routine> routines;
   std::vector<std::string> streams; // what is on one stream is done one after the other
   std::vector<MessageEnd> messages;
   std::vector<CollectiveCall> collectives;
+  std::vector<CopyCall> copies;
   ActionList step;
   std::optional<ActionList> evaluate; // leaves the loss where a step would, and changes nothing that a step keeps
+
+  // A rank's memory is the arena and, from here on, what it uses of the host's: places are bytes from the beginning.
+  int64_t hostStart() const { return (arenaBytes + 63) / 64 * 64; }
+  int64_t memoryBytes() const { return hostBytes ? hostStart() + hostBytes : arenaBytes; }
 
   // Calls body(end, micro-batch) for each message that is sent or received in a step, in order. Those of an evaluation
   // are among them.
@@ -198,7 +222,9 @@ struct Manifest {
 // Reads and checks a manifest; throws InputError naming the key. What is guaranteed besides the comments above:
 //   M1 buffers of parameters, states and gradients have the local shape that their cuts give; buffers have slots where
 //      their role asks for it, and only there;
-//   M2 all buffers but scratch, with all their slots, occupy disjoint bytes of the arena, and no scratch lies on them;
+//   M2 all buffers but scratch and gathered ones, with all their slots, occupy disjoint bytes of the memory, and none
+//   of
+//      these lies on them;
 //   M3 every message has one end where it is sent and one where it is received, of equal size, which carry the same
 //      micro-batches, each once, in a step and in an evaluation; an evaluation carries none that a step does not;
 //   M4 no action uses a slot of a buffer for a micro-batch after one has used it for another that came later to it; the

@@ -61,12 +61,13 @@ void checkShapes(const Manifest &manifest, size_t deviceIndex) {
     case Role::Message:
     case Role::Saved:
     case Role::Scratch:
+    case Role::Gathered:
       break;
     }
   }
 }
 
-// Routines that run one after the other may share their scratch.
+// Routines that run one after the other may share their scratch, and what is gathered is gone after its last use.
 void checkOverlap(const Device &device, size_t deviceIndex) {
   std::vector<size_t> byStart;
   for (size_t i = 0; i < device.buffers.size(); ++i)
@@ -84,10 +85,10 @@ void checkOverlap(const Device &device, size_t deviceIndex) {
   size_t kept = none, scratch = none;
   for (size_t i : byStart) {
     const Buffer &buffer = device.buffers[i];
-    bool isScratch = buffer.role == Role::Scratch;
+    bool isScratch = buffer.role == Role::Scratch || buffer.role == Role::Gathered;
     for (size_t other : {kept, scratch})
       if (other != none && !(isScratch && other == scratch) && device.buffers[other].end() > buffer.offset)
-        throw InputError(format("manifest: devices[%zu]: %s overlaps %s at byte %lld of the arena", deviceIndex,
+        throw InputError(format("manifest: devices[%zu]: %s overlaps %s at byte %lld of the memory", deviceIndex,
                                 describe(i).c_str(), describe(other).c_str(), (long long)buffer.offset));
     size_t &furthest = isScratch ? scratch : kept;
     if (furthest == none || buffer.end() > device.buffers[furthest].end())
@@ -99,7 +100,7 @@ void checkOverlap(const Device &device, size_t deviceIndex) {
 struct SlotUse {
   int64_t slots;
   bool isInput;
-  std::vector<bool> users; // loads, routines, messages, collectives: by userOf()
+  std::vector<bool> users; // loads, routines, messages, collectives, copies: by userOf()
 };
 
 class SlotCheck {
@@ -117,7 +118,8 @@ private:
     return action.kind == ActionKind::Load         ? 0
            : action.kind == ActionKind::Run        ? 1 + number
            : action.kind == ActionKind::Collective ? messages + device.messages.size() + number
-                                                   : messages + number;
+           : action.kind == ActionKind::Copy ? messages + device.messages.size() + device.collectives.size() + number
+                                             : messages + number;
   }
   void run(const SlotUse &use, const ActionList &list, const char *name) const;
 
@@ -129,7 +131,7 @@ private:
 SlotCheck::SlotCheck(const Device &device, size_t deviceIndex, int64_t microBatches)
     : device(device), deviceIndex(deviceIndex) {
   size_t loads = 0, messages = 1 + device.routines.size(), collectives = messages + device.messages.size();
-  size_t userCount = collectives + device.collectives.size();
+  size_t copies = collectives + device.collectives.size(), userCount = copies + device.copies.size();
   std::vector<std::vector<bool>> users(device.buffers.size(), std::vector<bool>(userCount));
   for (size_t i = 0; i < device.buffers.size(); ++i)
     users[i][loads] = device.buffers[i].role == Role::Input;
@@ -142,6 +144,9 @@ SlotCheck::SlotCheck(const Device &device, size_t deviceIndex, int64_t microBatc
     for (const std::vector<int> *buffers : {&device.collectives[i].reads, &device.collectives[i].writes})
       for (int buffer : *buffers)
         users[size_t(buffer)][collectives + i] = true;
+  for (size_t i = 0; i < device.copies.size(); ++i)
+    for (int buffer : {device.copies[i].from, device.copies[i].to})
+      users[size_t(buffer)][copies + i] = true;
   std::set<std::pair<int64_t, std::vector<bool>>> known;
   for (size_t i = 0; i < device.buffers.size(); ++i) {
     const Buffer &buffer = device.buffers[i];

@@ -25,12 +25,23 @@ struct Traffic {
   double carriedSeconds = 0; // from the beginning to the end of what was on streams, however much of it was waited for
 };
 
-enum class CommunicationKind : int16_t { AllReduce, AllGather, ReduceScatter, AllToAll, Permute, Send, Receive, Wait };
-inline constexpr const char *communicationNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
-                                                     "permute",    "send",       "receive",        "wait"};
+enum class CommunicationKind : int16_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Permute,
+  Send,
+  Receive,
+  Wait,
+  Copy
+};
+inline constexpr const char *communicationNames[] = {
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute", "send", "receive", "wait", "copy"};
 
 // Communication of a group (-1: point to point) or of a micro-batch (-1: of none), with the bytes of the buffers that
-// it was given. A wait is for what was started before, whatever it is.
+// it was given. A wait is for what was started before, whatever it is; a copy is from one
+// buffer of the rank to another.
 struct Communication {
   CommunicationKind kind;
   int group;

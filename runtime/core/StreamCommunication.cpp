@@ -73,6 +73,8 @@ void StreamCommunication::awaitBefore(int64_t place) {
     const std::vector<CollectiveCall> &calls = device.collectives;
     if (action.kind != other.kind || isOfRank(action.kind))
       return false;
+    if (action.kind == ActionKind::Copy)
+      return true;
     return action.kind == ActionKind::Collective
                ? calls[size_t(action.number)].group == calls[size_t(other.number)].group
                : action.kind == ActionKind::Send ||
@@ -93,6 +95,8 @@ void StreamCommunication::await(Flight &flight) {
   for (Transport::Request request : flight.requests)
     context.transport.wait(request);
   flight.requests.clear();
+  memory.await(flight.copy);
+  flight.copy = DeviceMemory::done;
 }
 
 void StreamCommunication::waitForAll() {
@@ -121,7 +125,7 @@ bool StreamCommunication::land(int stream) {
                                     return true;
                                   }),
                    requests.end());
-    if (!requests.empty())
+    if (!requests.empty() || (flight.copy != DeviceMemory::done && !memory.hasEnded(flight.copy)))
       return any;
     double &before = landed[size_t(stream)], begin = std::max(flight.begin, before), end = now();
     before = end;
@@ -143,6 +147,8 @@ void StreamCommunication::begin(int64_t place, Flight &flight) {
   context.transport.setMoment(flight.moment);
   if (action->kind == ActionKind::Collective)
     return beginCollective(device.collectives[size_t(action->number)], microBatch, flight);
+  if (action->kind == ActionKind::Copy)
+    return beginCopy(device.copies[size_t(action->number)], microBatch, flight);
   const MessageEnd &end = device.messages[size_t(action->number)];
   const Buffer &buffer = device.buffers[size_t(end.buffer)];
   int peer = int(manifest.grid.rankAtStage(context.transport.rank(), end.peer));
@@ -157,6 +163,16 @@ void StreamCommunication::begin(int64_t place, Flight &flight) {
   context.traffic.messageBytes += double(buffer.bytes);
   flight.requests = {
       context.transport.startSend(peer, {end.tag, microBatch}, address(buffer, microBatch), buffer.bytes)};
+}
+
+// Where the host waits for what it begins, a copy is done when it has been begun.
+void StreamCommunication::beginCopy(const CopyCall &call, int64_t microBatch, Flight &flight) {
+  const Buffer &from = device.buffers[size_t(call.from)], &to = device.buffers[size_t(call.to)];
+  flight.what = {CommunicationKind::Copy, -1, microBatch, from.bytes};
+  if (issueOrder)
+    flight.copy = memory.startCopy(to.start(microBatch), from.start(microBatch), from.bytes);
+  else
+    memory.copy(to.start(microBatch), from.start(microBatch), from.bytes);
 }
 
 void StreamCommunication::beginCollective(const CollectiveCall &bucket, int64_t microBatch, Flight &flight) {

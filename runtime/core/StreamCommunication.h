@@ -37,7 +37,8 @@ private:
   // An action that has begun.
   struct Flight {
     int64_t place;
-    std::vector<Transport::Request> requests; // that have not ended
+    std::vector<Transport::Request> requests;     // that have not ended
+    DeviceMemory::Copy copy = DeviceMemory::done; // likewise
     Communication what;
     double begin;
     double moment = 0; // when it began, then when it ended, where time is emulated
@@ -54,6 +55,7 @@ private:
   // Makes the device wait for communication that the action comes after, which has begun.
   void awaitBefore(int64_t place);
   void await(Flight &flight);
+  void beginCopy(const CopyCall &call, int64_t microBatch, Flight &flight);
   void beginCollective(const CollectiveCall &call, int64_t microBatch, Flight &flight);
   std::byte *address(const Buffer &buffer, int64_t microBatch) const {
     return memory.address(buffer.start(microBatch));

@@ -3,6 +3,7 @@
 #include "runtime/core/Clock.h"
 #include "runtime/core/Error.h"
 
+#include <cstring>
 #include <unistd.h>
 
 namespace ppcrt::cuda {
@@ -128,6 +129,19 @@ Address CudaDevice::allocate(int64_t bytes, const char *what) {
   Address address = reserve(bytes, what);
   clear(address, bytes);
   return address;
+}
+
+std::byte *CudaDevice::allocateOnHost(int64_t bytes) {
+  void *address = nullptr;
+  Status status = driver.memHostAlloc(&address, size_t(bytes), 0);
+  if (status == outOfMemory)
+    throw InputError(
+        format("the host has no %s of memory left that GPU %d (%s) could copy from: compile for more GPUs, "
+               "or without --offload",
+               formatBytes(double(bytes)).c_str(), number, name.c_str()));
+  check(status, "cuMemHostAlloc");
+  std::memset(address, 0, size_t(bytes));
+  return static_cast<std::byte *>(address);
 }
 
 void CudaDevice::clear(Address to, int64_t bytes) {

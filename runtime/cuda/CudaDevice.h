@@ -6,6 +6,7 @@
 #include "runtime/cuda/Driver.h"
 
 #include <atomic>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,10 +37,20 @@ public:
   Address reserve(int64_t bytes, const char *what);
   Address allocate(int64_t bytes, const char *what);
   void free(Address address) { driver.memFree(address); }
+  // Zeros in memory of the host that the device copies from and to by itself.
+  std::byte *allocateOnHost(int64_t bytes);
+  void freeOnHost(std::byte *address) { driver.memFreeHost(address); }
 
   // Issued; the host may not count on it before finish().
   void clear(Address to, int64_t bytes);
   void copy(Address to, Address from, int64_t bytes);
+  // Between memories; the host's is of allocateOnHost. On `on`.
+  void copyFromHost(Address to, const std::byte *from, int64_t bytes, StreamHandle *on) {
+    check(driver.copyInAsync(to, from, size_t(bytes), on), "cuMemcpyHtoDAsync");
+  }
+  void copyToHost(std::byte *to, Address from, int64_t bytes, StreamHandle *on) {
+    check(driver.copyOutAsync(to, from, size_t(bytes), on), "cuMemcpyDtoHAsync");
+  }
   void launch(FunctionHandle *function, int64_t blocks, int64_t threads, int64_t sharedBytes, void **parameters);
   // Done when they return.
   void copyIn(Address to, const void *from, int64_t bytes);

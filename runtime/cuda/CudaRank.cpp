@@ -28,13 +28,13 @@ CudaRank::CudaRank(const ppcrt_program &program, const Manifest &manifest, Trans
     : device(driver, index % driver.deviceCount()),
       communicators(makeCommunicators(device, manifest, host, mirror, use.sharesDevices)),
       bodies(makeBodies(device, program, manifest, manifest.deviceOf(host.rank()))),
-      arena(device, manifest.deviceOf(host.rank()).arenaBytes), staged(host, arena, mirror),
+      arena(device, manifest.deviceOf(host.rank())), staged(host, arena, mirror),
       watch(device, communicators.get(), use.hangTimeout) {
   if (communicators)
     connected.emplace(device, *communicators, arena, staged, watch);
   RankContext context(transport());
   bodies->rehearse(context, arena);
-  arena.renew(manifest.deviceOf(host.rank()));
+  arena.renew();
   if (use.makesGraphs)
     bodies->makeGraphs(context, arena, manifest.microBatches);
   device.nameMemory("the arena and graphs");

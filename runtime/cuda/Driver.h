@@ -39,6 +39,8 @@ inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100, notReady =
   ENTRY(memGetInfo, cuMemGetInfo_v2, (size_t *available, size_t *total))                                               \
   ENTRY(memAlloc, cuMemAlloc_v2, (Address * address, size_t bytes))                                                    \
   ENTRY(memFree, cuMemFree_v2, (Address address))                                                                      \
+  ENTRY(memHostAlloc, cuMemHostAlloc, (void **address, size_t bytes, unsigned flags))                                  \
+  ENTRY(memFreeHost, cuMemFreeHost, (void *address))                                                                   \
   ENTRY(memsetAsync, cuMemsetD8Async, (Address to, unsigned char value, size_t bytes, StreamHandle *stream))           \
   ENTRY(copyInAsync, cuMemcpyHtoDAsync_v2, (Address to, const void *from, size_t bytes, StreamHandle *stream))         \
   ENTRY(copyOutAsync, cuMemcpyDtoHAsync_v2, (void *to, Address from, size_t bytes, StreamHandle *stream))              \

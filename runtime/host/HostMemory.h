@@ -10,8 +10,11 @@ namespace ppcrt {
 
 class HostMemory final : public DeviceMemory {
 public:
-  // `bytes` from `arena` on, zeros, borrowed.
-  HostMemory(std::byte *arena, int64_t bytes) : arena(arena), bytes(bytes) {}
+  // `bytes` from `arena` on, zeros, borrowed; what is behind the first `deviceBytes` stands for memory beside a
+  // device's.
+  HostMemory(std::byte *arena, int64_t bytes, int64_t deviceBytes)
+      : arena(arena), bytes(bytes), deviceBytes(deviceBytes) {}
+  HostMemory(std::byte *arena, int64_t bytes) : HostMemory(arena, bytes, bytes) {}
 
   int64_t size() const override { return bytes; }
   std::byte *address(int64_t place) const override { return arena + place; }
@@ -25,11 +28,11 @@ public:
       std::memcpy(to, arena + place, size_t(count));
   }
   void copy(int64_t to, int64_t from, int64_t count) override { copyIn(to, arena + from, count); }
-  int64_t touchedBytes() const override { return residentBytes(arena, bytes); }
+  int64_t touchedBytes() const override { return residentBytes(arena, deviceBytes); }
 
 private:
   std::byte *arena;
-  int64_t bytes;
+  int64_t bytes, deviceBytes;
 };
 
 } // namespace ppcrt

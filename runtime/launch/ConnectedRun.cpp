@@ -142,7 +142,7 @@ private:
   void checkMemory() const {
     double needed = 0;
     for (int neighbour : neighbours)
-      needed += double(manifest.deviceOf(neighbour).arenaBytes);
+      needed += double(manifest.deviceOf(neighbour).memoryBytes());
     if (needed > double(machineMemoryBytes()))
       throw InputError(
           format("the %zu ranks on this machine need %s of memory, it has %s: use more machines, a smaller "
@@ -164,7 +164,7 @@ private:
 
   void train(Training &training) {
     setLibraryThreads(threads());
-    SharedRegion arena(manifest.deviceOf(rank).arenaBytes);
+    SharedRegion arena(manifest.deviceOf(rank).memoryBytes());
     arena.useLargePages(0, arena.size());
     const Device &device = manifest.deviceOf(rank);
     std::unique_ptr<Transport> transport = link.connect(rankShape(manifest, rank));
@@ -179,7 +179,7 @@ private:
           std::printf("%s\n", gpu.describeMemory().c_str());
         training.run(gpu.transport(), gpu.memory(), gpu.code(), running.progress);
       } else {
-        HostMemory memory(arena.data(), device.arenaBytes);
+        HostMemory memory(arena.data(), device.memoryBytes(), device.arenaBytes);
         HostFunctions code(device, program);
         training.run(*transport, memory, code, running.progress);
       }

@@ -25,7 +25,7 @@ LocalWorldShape worldShape(const Manifest &manifest) {
   const Grid &grid = manifest.grid;
   for (int64_t rank = 0; rank < grid.rankCount(); ++rank) {
     const Device &device = manifest.deviceOf(rank);
-    shape.arenaBytes.push_back(device.arenaBytes);
+    shape.arenaBytes.push_back(device.memoryBytes());
     device.forEachMessage([&](const MessageEnd &end, int64_t microBatch) {
       if (end.isSent)
         shape.messages.push_back({int(rank), int(grid.rankAtStage(rank, end.peer)), {end.tag, microBatch}});
@@ -69,7 +69,7 @@ int runRank(const ppcrt_program &program, const Manifest &manifest, Training &tr
       training.run(gpu.transport(), gpu.memory(), gpu.code(), status);
     } else {
       const Device &device = manifest.deviceOf(rank);
-      HostMemory memory(world.arena(rank), device.arenaBytes);
+      HostMemory memory(world.arena(rank), device.memoryBytes(), device.arenaBytes);
       HostFunctions code(device, program);
       training.run(transport, memory, code, status);
     }
@@ -123,8 +123,11 @@ private:
 };
 
 // In a process of its own, as a driver that is initialized here could not be used by ranks that are forked later.
-void checkDevicesAside(const ppcrt_program &program, const LocalWorldShape &shape, bool mayShare) {
-  if (std::string problem = problemInProcess([&] { cuda::checkDevices(program, shape.arenaBytes, mayShare); });
+void checkDevicesAside(const ppcrt_program &program, const Manifest &manifest, bool mayShare) {
+  std::vector<int64_t> arenaBytes;
+  for (int64_t rank = 0; rank < manifest.grid.rankCount(); ++rank)
+    arenaBytes.push_back(manifest.deviceOf(rank).arenaBytes);
+  if (std::string problem = problemInProcess([&] { cuda::checkDevices(program, arenaBytes, mayShare); });
       !problem.empty())
     throw InputError(problem);
 }
@@ -143,7 +146,7 @@ int launchLocal(const ppcrt_program &program, const Manifest &manifest, const Op
     lock.emplace(options.checkpointDir);
   LocalWorldShape shape = worldShape(manifest);
   if (manifest.target == Target::Cuda)
-    checkDevicesAside(program, shape, options.shareDevices);
+    checkDevicesAside(program, manifest, options.shareDevices);
   Training training(manifest, options, {"local", threads, lock ? &*lock : nullptr, emulation ? &*emulation : nullptr});
   training.createOutputs();
   if (emulation)

@@ -30,7 +30,7 @@ void checkMemory(const Manifest &manifest, Transport &transport) {
   int64_t here = 0;
   for (int64_t rank = 0; rank < ranks; ++rank)
     if (machines[rank] == mine) {
-      needed += double(manifest.deviceOf(rank).arenaBytes);
+      needed += double(manifest.deviceOf(rank).memoryBytes());
       ++here;
     }
   if (needed > available)

@@ -42,6 +42,7 @@ def programs():
         ("dp2 pp2 dualpipe zero 3", plans.LLAMA, "--dp 2 --pp 2 --schedule dualpipe --zero 3", "arena=1"),
         ("offload pp2", plans.LLAMA, "--pp 2", "arena=1 offload=2"),
         ("offload buckets dp2 pp2 gpipe", plans.LLAMA, "--dp 2 --pp 2 --schedule gpipe", "arena=1 offload=1 buckets=2"),
+        ("optimizer on the host dp2 zero 1", plans.LLAMA, "--dp 2 --zero 1 --precision bf16 --offload optimizer", "arena=1"),
         ("buckets dp2", plans.LLAMA, "--dp 2", "buckets=3"),
         ("buckets dp2 pp2", plans.LLAMA, "--dp 2 --pp 2", "buckets=3"),
         ("buckets dp2 tp2 pp2 zb1p", plans.LLAMA, "--dp 2 --tp 2 --pp 2 --schedule zb1p", "buckets=2"),

@@ -63,6 +63,9 @@ ROWS = [
     ("I1", "recompute selectively", "selective", "even", "--pp 2 --micro-batch 1 --recompute selective"),
     ("I1", "recompute whole layers", "full", "even", "--pp 2 --micro-batch 1 --recompute full"),
     ("I2", "recompute chosen for a memory budget", "budget", "even", "--pp 2 --micro-batch 1 --schedule gpipe --memory 0.0008"),
+    ("I4", "optimizer state in the memory of the host", "offload-optimizer", "uneven", "--dp 2 --zero 1 --micro-batch 1 --offload optimizer"),
+    ("I4", "the same with the parameters that products read rounded", "offload-bf16", "even",
+     "--dp 2 --pp 2 --zero 2 --micro-batch 1 --precision bf16 --offload optimizer"),
 ]
 
 

@@ -110,7 +110,7 @@ def smaller(case):
 
     layout, config = case["layout"], case["config"]
     neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b",
-               "context": "all-gather"}
+               "context": "all-gather", "offload": "none"}
     for key, value in neutral.items():
         if layout.get(key, value) != value:
             yield other(lambda result, key=key, value=value: result["layout"].update({key: value}))

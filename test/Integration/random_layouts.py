@@ -113,6 +113,9 @@ def draw_layout(pick):
     place = layout.index("--cp") + 1
     if layout[place] > 1 and random.Random("heads " + " ".join(str(option) for option in layout + shape)).random() < 0.5:
         layout[place] = f"{layout[place]}=ulysses"
+    # And the optimizer on the host.
+    if random.Random("offload " + " ".join(str(option) for option in layout + shape)).random() < 0.2:
+        layout += ["--offload", "optimizer"]
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
     shape += ["--epsilon", 1e-5]
     return [str(option) for option in layout], [str(option) for option in shape]

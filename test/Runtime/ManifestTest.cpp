@@ -74,13 +74,13 @@ const Mistake mistakes[] = {
     {"/devices/0/buffers/0/role", "\"weight\"",
      "manifest: devices[0].buffers[0].role: unknown value \"weight\"; known: parameter, state, gradient, accumulator, "
      "input, "
-     "saved, message, scalar, metric, scratch, prepared"},
+     "saved, message, scalar, metric, scratch, prepared, gathered"},
     {"/devices/0/buffers/0/name", "\"X\"",
      "manifest: devices[0].buffers[0].name: no parameter named \"X\" in \"parameters\""},
     {"/devices/0/buffers/0/offset", "4", "manifest: devices[0].buffers[0].offset: 4 is not a multiple of 64"},
     {"/devices/0/buffers/0/offset", "64",
      "manifest: devices[0]: buffers[1] (gradient E) overlaps buffers[0] (parameter E) at "
-     "byte 3200 of the arena"},
+     "byte 3200 of the memory"},
     {"/devices/0/buffers/0/shape", "[65, 12]",
      "manifest: devices[0].buffers[0]: parameter \"E\" is [65, 12] of f32, expected [66, 12] of f32"},
     {"/devices/0/buffers/0/type", "\"i32\"",
@@ -113,7 +113,7 @@ const Mistake mistakes[] = {
     {"/devices/1/messages/0/tag", "9", "manifest: devices[0].messages[0]: no device receives tag 0"},
     {"/devices/0/messages/0/buffer", "3",
      "manifest: devices[0].messages[0]: sends 128 bytes, but devices[1].messages[0] receives 1536"},
-    {"/devices/0/step/0/0", "5", "manifest: devices[0].step[0][0]: expected an integer from 0 to 4, found 5"},
+    {"/devices/0/step/0/0", "6", "manifest: devices[0].step[0][0]: expected an integer from 0 to 5, found 6"},
     {"/devices/0/step/0/1", "3", "manifest: devices[0].step[0][1]: expected an integer from 0 to 2, found 3"},
     {"/devices/0/step/0/3", "2", "manifest: devices[0].step[0][3]: expected an integer from 0 to 1, found 2"},
     {"/devices/0/step/0/4", "1", "manifest: devices[0].step[0][4]: the first action comes after none"},
@@ -184,6 +184,44 @@ TEST(ManifestTest, RepetitionsAreWhatTheyStandFor) {
   for (json &action : backwards["devices"][0]["step"][1]["actions"])
     action[3] = 1;
   EXPECT_NE(actionsOf(backwards), actionsOf(whole));
+}
+
+TEST(ManifestTest, MemoryOfTheHostLiesBehindTheArena) {
+  json manifest = json::parse(test::bigramManifest(2, 2, 2)), &device = manifest["devices"][0];
+  json &parameter = device["buffers"][0], staged = parameter; // 66 x 12 numbers
+  staged["role"] = "gathered", staged.erase("name"), staged.erase("blocks");
+  parameter["memory"] = "host", parameter["offset"] = 0;
+  EXPECT_EQ(errorOf(manifest.dump()),
+            "manifest: devices[0].buffers[0]: bytes 0 to 3168 do not lie within the memory of "
+            "the host of 0 bytes");
+  device["host_bytes"] = 4096;
+  size_t count = device["buffers"].size(), actions = device["step"].size();
+  device["buffers"].push_back(staged);
+  device["copies"] = {{0, count}, {count, 0}};
+  device["step"].push_back({5, 0, 0, -1});
+  device["step"].push_back({5, 0, 1, -1, 1});
+  Manifest read = parseManifest(manifest.dump());
+  const Device &own = read.devices[0];
+  EXPECT_EQ(own.buffers[0].offset, own.hostStart());
+  EXPECT_EQ(own.hostStart() % 64, 0);
+  EXPECT_GE(own.hostStart(), own.arenaBytes);
+  EXPECT_EQ(own.memoryBytes(), own.hostStart() + 4096);
+  EXPECT_EQ(own.buffers[count].offset, staged["offset"].get<int64_t>());
+  device["step"].back() = {5, 0, 2, -1};
+  EXPECT_EQ(errorOf(manifest.dump()),
+            format("manifest: devices[0].step[%zu][2]: expected an integer from 0 to 1, found 2", actions + 1));
+  device["step"].back() = {5, 0, 1, 0};
+  EXPECT_EQ(errorOf(manifest.dump()),
+            format("manifest: devices[0].step[%zu][3]: expected an integer from -1 to -1, found 0", actions + 1));
+  device["copies"] = {{0, 0}};
+  EXPECT_EQ(errorOf(manifest.dump()), "manifest: devices[0].copies[0]: expected [from, to], two buffers");
+  device["copies"] = json::array({json::array({0, count - 1})});
+  EXPECT_EQ(errorOf(manifest.dump()), "manifest: devices[0].copies[0]: copies to a buffer of another type or shape, or "
+                                      "with slots where the other has none");
+  parameter["offset"] = 1024;
+  EXPECT_EQ(errorOf(manifest.dump()),
+            "manifest: devices[0].buffers[0]: bytes 1024 to 4192 do not lie within the memory "
+            "of the host of 4096 bytes");
 }
 
 TEST(ManifestTest, MistakesNameTheirKey) {

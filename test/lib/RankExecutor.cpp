@@ -150,6 +150,14 @@ std::string RankExecutor::perform(size_t index, const NamedTensors &values, bool
   if (auto collective = dyn_cast<CollectiveOp>(action))
     return exists(collective.getMicroBatch().value_or(0)) ? runCollective(stage, collective)
                                                           : "there is no such micro-batch";
+  if (auto copy = dyn_cast<CopyOp>(action)) {
+    int64_t microBatch = copy.getMicroBatch() ? int64_t(*copy.getMicroBatch()) : 0;
+    RankTensors *from = memory(stage, copy.getFrom(), microBatch), *to = memory(stage, copy.getTo(), microBatch);
+    if (!from || !to || !exists(microBatch))
+      return "no such buffer";
+    *to = *from;
+    return "";
+  }
   auto send = dyn_cast<SendOp>(action);
   auto receive = dyn_cast<ReceiveOp>(action);
   if (!send && !receive)
@@ -185,7 +193,7 @@ std::string RankExecutor::finish(RoutineKind kind) {
   SmallVector<RankValues> arguments;
   for (Stage &stage : stages) {
     SmallVector<RankValues> own;
-    RoutineOp routine = stage.device.routine(kind);
+    RoutineOp routine = stage.last;
     if (!routine)
       return "no " + stringifyRoutineKind(kind).str();
     if (std::string error = gather(stage, routine, 0, own); !error.empty())
@@ -198,7 +206,7 @@ std::string RankExecutor::finish(RoutineKind kind) {
     return "cannot run " + stringifyRoutineKind(kind).str();
   for (auto [index, stage] : llvm::enumerate(stages)) {
     auto own = ArrayRef<RankValues>(*results).slice(index * grid.deviceCount(), grid.deviceCount());
-    if (std::string error = store(stage, stage.device.routine(kind), 0, own); !error.empty())
+    if (std::string error = store(stage, stage.last, 0, own); !error.empty())
       return error;
   }
   return "";
@@ -243,13 +251,22 @@ std::string RankExecutor::execute(const NamedTensors &values, RoutineKind last) 
     for (Operation &action : block) {
       auto run = dyn_cast<RunOp>(action);
       RoutineOp routine = run ? stage.device.routine(run.getRoutineAttr().getAttr()) : RoutineOp();
-      if (!routine || routine.getKind() != last) // that all run together, at the end
-        stage.actions.push_back(&action);
+      if (!stage.last && routine && routine.getKind() == last) // the first of them all run together, at the end
+        stage.last = routine;
+      else
+        (stage.last ? stage.behind : stage.actions).push_back(&action);
     }
   }
   initialize(values);
-  std::string error = follow(values);
-  return error.empty() ? finish(last) : error;
+  if (std::string error = follow(values); !error.empty())
+    return error;
+  if (std::string error = finish(last); !error.empty())
+    return error;
+  for (Stage &stage : stages) {
+    stage.actions = std::exchange(stage.behind, {});
+    stage.next = 0;
+  }
+  return follow(values);
 }
 
 std::string RankExecutor::run(const NamedTensors &values) { return execute(values, RoutineKind::Update); }

@@ -36,8 +36,9 @@ private:
     SmallVector<ppcrt::BufferOp> buffers;
     std::map<std::string, int64_t> places;        ///< of buffers, by name
     std::vector<std::vector<RankTensors>> memory; ///< by buffer and slot
-    SmallVector<Operation *> actions;
-    std::vector<std::vector<int64_t>> holders; ///< by buffer and slot: the micro-batch that used it last
+    SmallVector<Operation *> actions, behind;     ///< before what all stages run together, and after it
+    ppcrt::RoutineOp last;                        ///< what they run together
+    std::vector<std::vector<int64_t>> holders;    ///< by buffer and slot: the micro-batch that used it last
     size_t next = 0;
   };
 

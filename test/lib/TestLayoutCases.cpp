@@ -59,6 +59,7 @@ std::optional<LayoutCase> readCase(StringRef line) {
   plan.sequenceParallel = layout->getBoolean("sp").value_or(false);
   plan.schedule = layout->getString("schedule").value_or("1f1b").str();
   plan.recompute = layout->getString("recompute").value_or("none").str();
+  plan.offload = layout->getString("offload").value_or("none").str();
   return result;
 }
 

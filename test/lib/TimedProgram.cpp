@@ -183,9 +183,10 @@ std::string TimedProgram::readRun(Activity &activity, RunOp run) {
       activity.groups.push_back(numberOf(members));
   }
   size_t local = activity.rank % ranksOfDevice();
-  if (joined.count(kind))
-    meet(activity, Rendezvous::Routine, nullptr, {int64_t(kind), count(nullptr, {activity.rank, int64_t(kind)})},
-         activity.rank, rankCount());
+  // Of several updates, those that follow the first may be of one device alone.
+  int64_t number = joined.count(kind) ? count(nullptr, {activity.rank, int64_t(kind)}) : 0;
+  if (joined.count(kind) && (number == 0 || communication.betweenDevices))
+    meet(activity, Rendezvous::Routine, nullptr, {int64_t(kind), number}, activity.rank, rankCount());
   else if (communication.meets)
     meet(activity, Rendezvous::Routine, activity.action, {}, local, ranksOfDevice());
   else

@@ -234,6 +234,7 @@ bool Compilation::makePlan() {
     plan.shardGroup = options.shardGroup.value_or(0);
     plan.schedule = options.schedule;
     plan.recompute = options.recompute;
+    plan.offload = options.offload;
     plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
     if (!setPlan("search", [&](OpPassManager &pm) {
           pm.addPass(createSearchPlanPass(plan));
@@ -259,6 +260,7 @@ bool Compilation::makePlan() {
   plan.shardGroup = options.shardGroup.value_or(0);
   plan.schedule = !options.schedule.empty() ? options.schedule : plan.vp > 1 ? "interleaved" : "1f1b";
   plan.recompute = options.recompute.empty() ? "none" : options.recompute;
+  plan.offload = options.offload.empty() ? "none" : options.offload;
   plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
   if (!setPlan("pins", [&](OpPassManager &pm) {
         pm.addPass(createMakePlanPass(plan));

@@ -77,6 +77,7 @@ IntegerOption microBatch = degree(PlanKey::MicroBatch, "", within(1, limits::glo
 cl::opt<std::string> sp = choice(PlanKey::SequenceParallel, "", "on|off");
 IntegerOption zero = degree(PlanKey::Zero, "", within(0, 3));
 IntegerOption shardGroup = degree(PlanKey::ShardGroup, "; default: all of them");
+cl::opt<std::string> offload = choice(PlanKey::Offload, "; none without a search", "what");
 cl::opt<std::string>
     overlap("overlap",
             cl::desc("Communication beside computation, on or off (default): gradients are reduced in buckets while "
@@ -219,6 +220,8 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   int64_t parts = cp.getNumOccurrences() ? contextDegree(cp, context, problem) : 1;
   if (!problem.empty())
     return {nullptr, usageError(problem)};
+  if (offload.getNumOccurrences() && offload != "none" && offload != "optimizer" && offload != "auto")
+    return {nullptr, usageError("--offload is '" + offload + "', expected none, optimizer or auto")};
   if (overlap != "on" && overlap != "off")
     return {nullptr, usageError("--overlap is '" + overlap + "', expected on or off")};
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
@@ -226,7 +229,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (!planFile.empty())
     for (cl::Option *pin :
          std::initializer_list<cl::Option *>{&dp, &tp, &cp, &ep, &pp, &vp, &sp, &zero, &shardGroup, &microBatch,
-                                             &schedule, &recompute, &overlap, std::addressof(layersPerStage)})
+                                             &schedule, &recompute, &offload, &overlap, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -254,6 +257,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->overlap = overlap == "on";
   options->schedule = schedule;
   options->recompute = recompute == "auto" ? std::string() : recompute.getValue();
+  options->offload = offload == "auto" ? std::string() : offload.getValue();
   options->layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
   options->planFile = planFile;
   options->train.beta1 = beta1;

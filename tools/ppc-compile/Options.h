@@ -35,6 +35,7 @@ struct CompileOptions {
   bool overlap = false;  // without a plan file, which says it
   std::string schedule;  // empty: unset
   std::string recompute; // empty: unset
+  std::string offload;   // empty: unset
   std::vector<int64_t> layersPerStage;
   std::string planFile;
 

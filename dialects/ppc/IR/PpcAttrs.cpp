@@ -8,7 +8,8 @@ using namespace mlir::ppc;
 
 /// `, recompute = {...}, activations = {...}, update = [...], gradients = [...]`, any of them, in any order, each once.
 static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recompute, DictionaryAttr &activations,
-                                       ArrayAttr &update, BoolAttr &overlap, ArrayAttr &gradients, ArrayAttr &storage) {
+                                       ArrayAttr &update, BoolAttr &overlap, ArrayAttr &gradients, ArrayAttr &storage,
+                                       StringAttr &offload) {
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
     SMLoc loc = parser.getCurrentLocation();
@@ -19,15 +20,18 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
         return parser.emitError(loc) << "'" << name << "' is there twice";
       return parser.parseAttribute(field);
     };
-    bool isKnown = llvm::is_contained({"recompute", "activations", "update", "overlap", "gradients", "storage"}, name);
+    bool isKnown =
+        llvm::is_contained({"recompute", "activations", "update", "overlap", "gradients", "storage", "offload"}, name);
     if (!isKnown)
-      return parser.emitError(loc) << "unknown field '" << name
-                                   << "', expected recompute, activations, update, overlap, gradients or storage";
+      return parser.emitError(loc)
+             << "unknown field '" << name
+             << "', expected recompute, activations, update, overlap, gradients, storage or offload";
     if (name == "recompute"   ? parseOnce(recompute)
         : name == "update"    ? parseOnce(update)
         : name == "overlap"   ? parseOnce(overlap)
         : name == "gradients" ? parseOnce(gradients)
         : name == "storage"   ? parseOnce(storage)
+        : name == "offload"   ? parseOnce(offload)
                               : parseOnce(activations))
       return failure();
   }
@@ -35,7 +39,8 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
 }
 
 static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, DictionaryAttr activations,
-                                ArrayAttr update, BoolAttr overlap, ArrayAttr gradients, ArrayAttr storage) {
+                                ArrayAttr update, BoolAttr overlap, ArrayAttr gradients, ArrayAttr storage,
+                                StringAttr offload) {
   if (recompute)
     printer << ", recompute = " << recompute;
   if (activations)
@@ -48,6 +53,8 @@ static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, D
     printer << ", gradients = " << gradients;
   if (storage)
     printer << ", storage = " << storage;
+  if (offload)
+    printer << ", offload = " << offload;
 }
 
 #define GET_ATTRDEF_CLASSES
@@ -362,7 +369,7 @@ static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitErro
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, GridAttr grid, ArrayRef<int64_t> stages,
                                int64_t vp, StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
                                DictionaryAttr parameters, DictionaryAttr recompute, DictionaryAttr activations,
-                               ArrayAttr update, BoolAttr, ArrayAttr gradients, ArrayAttr storage) {
+                               ArrayAttr update, BoolAttr, ArrayAttr gradients, ArrayAttr storage, StringAttr offload) {
   for (auto [name, role] : llvm::zip(grid.getNames(), grid.getRoles()))
     if (role == AxisRole::Stage)
       return emitError() << "grid axis " << name
@@ -398,6 +405,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
     return emitError() << "gradients are cut over " << gradients << ", expected the axes of the update";
   if (storage && storage != gradients)
     return emitError() << "storage is cut over " << storage << ", expected the axes of the gradients";
+  if (offload && offload != "optimizer")
+    return emitError() << "offload is " << offload << ", expected \"optimizer\"";
   for (NamedAttribute parameter : parameters)
     if (!isa<ShardingAttr>(parameter.getValue()))
       return emitError() << "parameter " << parameter.getName() << " must have a #ppc.sharding, found "
@@ -407,10 +416,12 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
 
 PlanAttr PlanAttr::withRecompute(DictionaryAttr recompute) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
-             getParameters(), recompute, getActivations(), getUpdate(), overlaps(), getGradients(), getStorage());
+             getParameters(), recompute, getActivations(), getUpdate(), overlaps(), getGradients(), getStorage(),
+             getOffload());
 }
 
 PlanAttr PlanAttr::withOverlap(bool overlap) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
-             getParameters(), getRecompute(), getActivations(), getUpdate(), overlap, getGradients(), getStorage());
+             getParameters(), getRecompute(), getActivations(), getUpdate(), overlap, getGradients(), getStorage(),
+             getOffload());
 }

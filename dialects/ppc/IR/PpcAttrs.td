@@ -132,6 +132,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     - `storage`, where there are any: axes that cut parameters in the same way until they are used, when they are gathered (ZeRO-3, FSDP).
       They are those of `gradients`.
     - `overlap = true` where communication goes beside computation (`ppc-overlap-reductions`, `ppc-start-collectives`); without it none does.
+    - `offload = "optimizer"` where the optimizer's state, and parameters that nothing but it and what rounds them reads, lie in the memory of
+      the host between updates (`ppc-offload-optimizer`).
 
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
   }];
@@ -147,7 +149,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                         OptionalParameter<"::mlir::ArrayAttr">:$update,
                         OptionalParameter<"::mlir::BoolAttr">:$overlap,
                         OptionalParameter<"::mlir::ArrayAttr">:$gradients,
-                        OptionalParameter<"::mlir::ArrayAttr">:$storage);
+                        OptionalParameter<"::mlir::ArrayAttr">:$storage,
+                        OptionalParameter<"::mlir::StringAttr">:$offload);
   let skipDefaultBuilders = 1;
   let builders = [AttrBuilder<(ins "::mlir::ppc::GridAttr":$grid, "::llvm::ArrayRef<int64_t>":$stages, "int64_t":$vp,
                                    "::mlir::StringAttr":$schedule, "int64_t":$micro_batches,
@@ -157,17 +160,18 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                                    CArg<"::mlir::ArrayAttr", "{}">:$update,
                                    CArg<"bool", "false">:$overlap,
                                    CArg<"::mlir::ArrayAttr", "{}">:$gradients,
-                                   CArg<"::mlir::ArrayAttr", "{}">:$storage), [{
+                                   CArg<"::mlir::ArrayAttr", "{}">:$storage,
+                                   CArg<"::mlir::StringAttr", "{}">:$offload), [{
     // Nothing is said in one way.
     auto orNull = [](auto attribute) { return attribute && attribute.empty() ? decltype(attribute)() : attribute; };
     return $_get($_ctxt, grid, stages, vp, schedule, micro_batches, dimensions, parameters, orNull(recompute),
                  orNull(activations), orNull(update), overlap ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr(),
-                 orNull(gradients), orNull(storage));
+                 orNull(gradients), orNull(storage), orNull(offload));
   }]>];
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` (`vp` `=` $vp^ `,`)? `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
     `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters
-    `` custom<OptionalFields>($recompute, $activations, $update, $overlap, $gradients, $storage) `>`
+    `` custom<OptionalFields>($recompute, $activations, $update, $overlap, $gradients, $storage, $offload) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -178,6 +182,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     /// Whether communication goes beside computation; and the same plan where it does, or not.
     bool overlaps() const { return getOverlap() && getOverlap().getValue(); }
     PlanAttr withOverlap(bool overlap) const;
+    /// Whether the optimizer's state lies in the memory of the host.
+    bool offloadsOptimizer() const { return bool(getOffload()); }
   }];
 }
 

@@ -31,8 +31,8 @@ def PpcRt_BufferRoleAttr : PpcRt_Enum<"BufferRole", "what a buffer is for", [
     I32EnumAttrCase<"Scalar", 7, "scalar">,           // set at the beginning of a step
     I32EnumAttrCase<"Metric", 8, "metric">,           // read at the end of a step
     I32EnumAttrCase<"Scratch", 9, "scratch">,         // of one call of a routine
-    I32EnumAttrCase<"Prepared", 10, "prepared">,      // made of parameters once per step
-    I32EnumAttrCase<"Gathered", 11, "gathered">]>;    // defined by a gather, dead after its last reader
+    I32EnumAttrCase<"Prepared", 10, "prepared">,      // made once per step: of parameters, or by one part of the update for another
+    I32EnumAttrCase<"Gathered", 11, "gathered">]>;    // defined by a gather or a copy, dead after its last reader
 
 def PpcRt_MemoryAttr : PpcRt_Enum<"Memory", "where a buffer lies", [
     I32EnumAttrCase<"Device", 0, "device">,

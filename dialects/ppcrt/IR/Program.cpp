@@ -135,6 +135,16 @@ std::string BufferOp::describe() {
   }
 }
 
+int64_t DeviceOp::getHostBytes() {
+  int64_t end = 0;
+  for (auto buffer : getBody().front().getOps<BufferOp>())
+    if (buffer.getMemory() == Memory::Host && buffer.getOffset())
+      end =
+          std::max(end, int64_t(*buffer.getOffset()) +
+                            int64_t(buffer.getStride().value_or(0)) * (buffer.getSlotCount() - 1) + buffer.getBytes());
+  return end;
+}
+
 LogicalResult BufferOp::verify() {
   BufferRole role = getRole();
   auto is = [&](std::initializer_list<BufferRole> roles) { return llvm::is_contained(roles, role); };

@@ -103,6 +103,8 @@ def PpcRt_DeviceOp : PpcRt_Op<"device", [
     RoutineOp routine(RoutineKind kind, int64_t chunk = 0);
     StepOp getStep();
     EvaluateOp getEvaluate();
+    /// Bytes of the host's memory that the buffers take which lie there; after `ppc-assign-arena`.
+    int64_t getHostBytes();
   }];
 }
 

@@ -49,6 +49,8 @@ static void writeRunnable(const ModelShape &model, const TrainingJob &job, Paral
     out << "gradients: " << axes(plan.gradients) << "   # what cuts accumulated gradients so\n";
   if (!plan.storage.empty())
     out << "storage: " << axes(plan.storage) << "   # what cuts parameters so until they are used\n";
+  if (plan.offload != Offload::None)
+    out << "offload: " << toString(plan.offload) << "   # what lies in the memory of the host between its uses\n";
 }
 
 void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout,

@@ -107,6 +107,7 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &layout, const PresetM
     std::optional<HeadCut> cut = exchangedHeads(model.kvHeads, model.headGroup, inner, layout.cp);
     plan.activations.push_back({cut && cut->group > 1 ? "head_group" : "kv_heads", {"cp"}});
   }
+  plan.offload = layout.offload;
   if (layout.dataRanks() > 1) {
     if (layout.zero >= 1)
       plan.update = data;
@@ -214,6 +215,7 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   layout.sequenceParallel = !plan.activations.empty() && parts("activations along 'sequence'") > 1;
   layout.zero = (parts("optimizer state") > 1) + (parts("gradients") > 1) + (parts("parameters") > 1);
   layout.schedule = plan.schedule;
+  layout.offload = plan.offload;
   layout.shardGroup = layout.zero && parts("optimizer state") < layout.dataRanks() ? parts("optimizer state") : 0;
   if (layout.shardGroup && layout.shardGroup % (layout.cp * layout.expertBatches()))
     return llvm::createStringError("the plan cuts optimizer state over some of the ranks that share sequences or "

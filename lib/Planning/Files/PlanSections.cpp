@@ -80,6 +80,8 @@ void mlir::ppc::writePlanSections(const PlanSections &plan, llvm::raw_ostream &o
     out << "storage: " << axisList(plan.storage) << '\n';
   if (plan.overlap)
     out << "overlap: on\n";
+  if (plan.offload != Offload::None)
+    out << "offload: " << toString(plan.offload) << '\n';
 }
 
 //===-- Reading -----------------------------------------------------------===//
@@ -108,6 +110,7 @@ public:
     plan.overlap = overlap == "on";
     if (!plan.overlap && overlap != "off")
       file.fail("overlap", "expected on or off, found '" + overlap + "'");
+    readOffload();
     for (llvm::StringRef other : {"roles", "layout", "ops"}) // who reads these checks them
       (void)file.mapping(other);
     file.finish();
@@ -124,6 +127,7 @@ private:
   void readCuts(llvm::StringRef section, std::vector<PlanSections::DimensionCut> &cuts);
   void readParameters();
   void readRecompute();
+  void readOffload();
   /// That each is in the grid, and there once.
   void checkAxes(YamlReader &section, llvm::StringRef key, const PlanSections::Axes &axes);
   PlanSections::Axes axesOf(YamlReader &section, llvm::StringRef key) {
@@ -212,6 +216,18 @@ void SectionsReader::readParameters() {
     checkAxes(*parameters, name, all);
     plan.parameters.push_back(std::move(cut));
   }
+}
+
+void SectionsReader::readOffload() {
+  std::string name = file.string("offload", "none");
+  std::optional<Offload> offload = parseOffload(name);
+  plan.offload = offload.value_or(Offload::None);
+  if (!llvm::is_contained(target.offloads, plan.offload) || !offload)
+    file.fail(
+        "offload",
+        "programs of target " + target.name.str() + " run " +
+            llvm::join(llvm::map_range(target.offloads, [](Offload one) { return toString(one).str(); }), " and ") +
+            ", found '" + name + "'");
 }
 
 void SectionsReader::readRecompute() {

@@ -50,6 +50,7 @@ private:
     int64_t begin, end;
   };
   void place(uint32_t number, BufferOp buffer);
+  void placeOnHost();
   bool mayShare(const Placed &placed, uint32_t number, BufferOp buffer) const;
   SmallVector<std::pair<uint32_t, BufferOp>> scratchByStream();
 
@@ -120,15 +121,38 @@ SmallVector<std::pair<uint32_t, BufferOp>> ArenaLayout::scratchByStream() {
 
 void ArenaLayout::run() {
   // What is kept from step to step first, then slots; what may share comes behind.
-  for (bool shares : {false, true})
+  for (bool shares : {false, true}) {
+    SmallVector<std::pair<uint32_t, BufferOp>> own;
     for (bool slots : {false, true})
       for (auto [number, buffer] : llvm::enumerate(device.getBody().front().getOps<BufferOp>()))
         if (buffer.hasSlots() == slots && buffer.getMemory() != Memory::Host &&
             buffer.getRole() != BufferRole::Scratch && isGoneAfterUse(buffer) == shares)
-          place(firstBuffer + number, buffer);
+          own.push_back({firstBuffer + number, buffer});
+    if (shares) // small ones fit into what large ones leave, not the other way round
+      llvm::stable_sort(own, [](const auto &a, const auto &b) {
+        return BufferOp(a.second).getBytes() > BufferOp(b.second).getBytes();
+      });
+    for (auto [number, buffer] : own)
+      place(number, buffer);
+  }
   for (auto [number, buffer] : scratchByStream())
     place(number, buffer);
   device.setArena(end);
+  placeOnHost();
+}
+
+/// Nothing there shares bytes: all of it is kept, or is in slots.
+void ArenaLayout::placeOnHost() {
+  int64_t next = 0;
+  for (auto buffer : device.getBody().front().getOps<BufferOp>()) {
+    if (buffer.getMemory() != Memory::Host)
+      continue;
+    int64_t stride = llvm::alignTo(buffer.getBytes(), alignment);
+    buffer.setOffset(next);
+    if (buffer.hasSlots())
+      buffer.setStride(stride);
+    next += stride * buffer.getSlotCount();
+  }
 }
 
 namespace {

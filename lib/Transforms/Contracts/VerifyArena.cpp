@@ -47,26 +47,31 @@ private:
 
 LogicalResult ArenaCells::cutDevice(DeviceOp device, uint32_t first, uint32_t last) {
   std::vector<int64_t> bounds;
+  // The memory of the host is looked at as if it lay behind the arena.
+  int64_t arena = device.getArena().value_or(0);
+  auto placeOf = [&](BufferOp buffer) {
+    return int64_t(*buffer.getOffset()) + (buffer.getMemory() == Memory::Host ? arena : 0);
+  };
+  auto isElsewhere = [](BufferOp buffer) { return buffer.getMemory() == Memory::Host && !buffer.getOffset(); };
   auto forSlots = [&](function_ref<void(size_t slot, int64_t begin, int64_t end)> visit) {
     for (uint32_t number = first; number < last; ++number) {
       BufferOp buffer = uses.getBuffers()[number];
       for (int64_t slot = 0; slot < buffer.getSlotCount(); ++slot)
-        if (buffer.getMemory() != Memory::Host && buffer.getBytes() > 0) {
-          int64_t begin = int64_t(*buffer.getOffset()) + slot * int64_t(buffer.getStride().value_or(0));
+        if (buffer.getBytes() > 0 && !isElsewhere(buffer)) {
+          int64_t begin = placeOf(buffer) + slot * int64_t(buffer.getStride().value_or(0));
           visit(this->number(number, slot), begin, begin + buffer.getBytes());
         }
     }
   };
   for (BufferOp buffer : uses.getBuffers().slice(first, last - first)) { // arena_c1
-    if (buffer.getMemory() == Memory::Host)
+    if (isElsewhere(buffer))                                             // of a program that nothing has laid out there
       continue;
     if (!buffer.getOffset() || buffer.hasSlots() != buffer.getStride().has_value())
       return buffer.emitOpError("has no place in the arena: run ppc-assign-arena first");
     int64_t end = int64_t(*buffer.getOffset()) + (buffer.getSlotCount() - 1) * int64_t(buffer.getStride().value_or(0)) +
                   buffer.getBytes();
-    if (end > int64_t(device.getArena().value_or(0)))
-      return buffer.emitOpError() << "ends at byte " << end << " of an arena of "
-                                  << int64_t(device.getArena().value_or(0));
+    if (end > arena && buffer.getMemory() != Memory::Host)
+      return buffer.emitOpError() << "ends at byte " << end << " of an arena of " << arena;
   }
   forSlots([&](size_t, int64_t begin, int64_t end) { bounds.insert(bounds.end(), {begin, end}); });
   llvm::sort(bounds);

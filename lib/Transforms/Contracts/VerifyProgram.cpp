@@ -188,21 +188,27 @@ LogicalResult ProgramContract::verifyActions(DeviceOp device, Block &actions, bo
   for (Operation &action : actions)
     if (failed(verifyAction(device, cast<ActionOpInterface>(action), isEvaluation)))
       return failure();
-  // C3: several routines may share the micro-batches of a kind and chunk.
-  std::map<std::pair<RoutineKind, int64_t>, std::pair<RoutineOp, int64_t>> done;
+  // C3: several routines may share the micro-batches of a kind and chunk; of the whole step each runs once.
+  struct Done {
+    RoutineOp first;
+    int64_t runs = 0, routines = 0;
+  };
+  std::map<std::pair<RoutineKind, int64_t>, Done> done;
   for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
     bool isMeant = isEvaluation ? llvm::is_contained({RoutineKind::Forward, RoutineKind::Evaluate}, routine.getKind())
                                 : routine.getKind() != RoutineKind::Evaluate;
     if (!isMeant)
       continue;
-    auto &[first, count] = done.try_emplace({routine.getKind(), routine.getChunk()}, routine, 0).first->second;
+    auto &[first, count, routines] =
+        done.try_emplace({routine.getKind(), routine.getChunk()}, Done{routine}).first->second;
+    ++routines;
     count += runs.lookup(FlatSymbolRefAttr::get(routine.getSymNameAttr())).size();
   }
   for (auto &[kind, total] : done) {
-    int64_t expected = isOfStep(kind.first) ? 1 : int64_t(program.getMicroBatches() / program.getCopies());
-    if (total.second == expected)
+    int64_t expected = isOfStep(kind.first) ? total.routines : int64_t(program.getMicroBatches() / program.getCopies());
+    if (total.runs == expected)
       continue;
-    return total.first.emitOpError() << "is run " << total.second << " times in "
+    return total.first.emitOpError() << "is run " << total.runs << " times in "
                                      << (isEvaluation ? "an evaluation" : "a step") << ", expected " << expected;
   }
   return success();

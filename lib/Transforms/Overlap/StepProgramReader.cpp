@@ -248,6 +248,10 @@ LogicalResult StepReader::readAction(ppcrt::DeviceOp device, Operation &op, Step
             return success();
           })
           .Case([&](ppcrt::CollectiveOp collective) { return readCollective(device, collective, action); })
+          .Case([&](ppcrt::CopyOp) { // between memories that are not emulated
+            action.kind = StepAction::Kind::Collective;
+            return success();
+          })
           .Default([](Operation *other) {
             return other->emitOpError("is not simulated: programs load, run, send, receive and reduce");
           });

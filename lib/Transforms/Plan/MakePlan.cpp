@@ -50,6 +50,10 @@ private:
     if (!kind)
       return getOperation().emitError() << "context is '" << context << "', expected all-gather or ulysses";
     layout.contextKind = *kind;
+    std::optional<Offload> host = parseOffload(offload);
+    if (!host)
+      return getOperation().emitError() << "offload is '" << offload << "', expected none or optimizer";
+    layout.offload = *host;
     return layout;
   }
 };

@@ -90,6 +90,8 @@ LogicalResult PlanBuilder::checkDegrees() {
   if (!llvm::is_contained(target.zero, zero))
     return module.emitError() << "zero is " << zero << ": programs of this target run levels "
                               << llvm::formatv("{0}", llvm::interleaved(target.zero)).str();
+  if (!llvm::is_contained(target.offloads, offload))
+    return module.emitError() << "programs of target " << target.name << " do not have offload " << toString(offload);
   int64_t sequence = logicalDimension(module, "sequence");
   if (sequenceParallel && tp > 1 && !sequence)
     return module.emitError(

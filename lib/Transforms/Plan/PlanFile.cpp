@@ -159,11 +159,12 @@ PlanAttr planAttr(const PlanSections &plan, function_ref<InFlightDiagnostic()> e
   }
   for (const PlanSections::RecomputedLayers &rule : plan.recompute)
     recompute.set(rule.layers, recomputeAttr(builder, rule.what));
-  return PlanAttr::getChecked(emitError, context, grid, ArrayRef<int64_t>(plan.stages), plan.vp,
-                              builder.getStringAttr(plan.schedule), plan.microBatches, dictionary(plan.dimensions),
-                              parameters.getDictionary(context), recompute.getDictionary(context),
-                              dictionary(plan.activations), axesAttr(builder, plan.update), plan.overlap,
-                              axesAttr(builder, plan.gradients), axesAttr(builder, plan.storage));
+  return PlanAttr::getChecked(
+      emitError, context, grid, ArrayRef<int64_t>(plan.stages), plan.vp, builder.getStringAttr(plan.schedule),
+      plan.microBatches, dictionary(plan.dimensions), parameters.getDictionary(context),
+      recompute.getDictionary(context), dictionary(plan.activations), axesAttr(builder, plan.update), plan.overlap,
+      axesAttr(builder, plan.gradients), axesAttr(builder, plan.storage),
+      plan.offload == Offload::None ? StringAttr() : builder.getStringAttr(toString(plan.offload)));
 }
 
 FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target) {
@@ -228,6 +229,8 @@ PlanSections planSections(PlanAttr plan) {
   if (plan.getStorage())
     text.storage = namesOf(plan.getStorage());
   text.overlap = plan.overlaps();
+  if (plan.getOffload())
+    text.offload = parseOffload(plan.getOffload().getValue()).value_or(Offload::None);
   for (NamedAttribute parameter : plan.getParameters()) {
     PlanSections::ParameterCut &cut = text.parameters.emplace_back();
     cut.parameter = parameter.getName().str();

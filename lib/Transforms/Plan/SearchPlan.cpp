@@ -82,6 +82,9 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   if (!context.empty())
     if (llvm::Error error = constraints.pin("context", context))
       return error;
+  if (!offload.empty())
+    if (llvm::Error error = constraints.pin("offload", offload))
+      return error;
   if (zero >= 0)
     constraints.pin(PlanKey::Zero, zero);
   if (shardGroup)

@@ -3,6 +3,7 @@
 #include "test/CudaStandIn/Driver/Machine.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 using namespace standin;
@@ -183,6 +184,28 @@ int cuMemFree_v2(uint64_t address) {
     return InvalidValue;
   machine.giveBack(address);
   return machine.status();
+}
+
+int cuMemHostAlloc(void **address, size_t bytes, unsigned) {
+  Lock lock(Machine::get().mutex);
+  Machine &machine = Machine::get();
+  if (!machine.contexts)
+    return InvalidContext;
+  if (machine.status() || !machine.mayPrepare("cuMemHostAlloc"))
+    return machine.status();
+  *address = std::malloc(bytes);
+  if (!*address)
+    return OutOfMemory;
+  std::memset(*address, 0xa5, bytes); // nothing says that it is zero
+  return Success;
+}
+
+int cuMemFreeHost(void *address) {
+  Lock lock(Machine::get().mutex);
+  Machine::get().finishAll();
+  Machine::get().hostHasSeenAll();
+  std::free(address);
+  return Machine::get().status();
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, Stream *stream) {

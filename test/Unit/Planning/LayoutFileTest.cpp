@@ -101,8 +101,13 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   EXPECT_NE(text.find("update: [ dp ]"), std::string::npos) << text;
   EXPECT_NE(text.find("gradients: [ dp ]"), std::string::npos) << text;
   EXPECT_NE(text.find("storage: [ dp ]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\noffload"), std::string::npos) << text;
   layout.offload = Offload::Optimizer;
-  EXPECT_EQ(lackedBy(defaultTarget(), layout), "offload (offload optimizer)");
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "");
+  text = textOf(layout);
+  EXPECT_NE(text.find("\noffload: optimizer "), std::string::npos) << text;
+  layout.offload = Offload::Activations;
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "offload (offload activations)");
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
 }
 

@@ -15,6 +15,7 @@
 //   gradients: [ dp ]
 //   storage: [ dp ]
 //   overlap: on                 # communication beside computation: on, or off (where it is not said)
+//   offload: optimizer          # what lies in the memory of the host: optimizer, or none (where it is not said)
 //
 // Other sections of a file are `layout:` (LayoutFile.h) and `ops:` (ChainPlanFile.h).
 #ifndef PPC_PLANNING_FILES_PLANSECTIONS_H
@@ -60,6 +61,7 @@ struct PlanSections {
   Axes gradients; // none, or those of the update
   Axes storage;   // none, or those of the gradients
   bool overlap = false;
+  Offload offload = Offload::None;
 };
 
 /// Whether that is a dimension of attention's heads: those of keys and values, or the query heads that share one.

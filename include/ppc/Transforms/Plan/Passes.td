@@ -23,7 +23,8 @@ defvar planPins = [
   PassPin<PlanKeyRecompute, "recompute", "std::string", "\"none\"", "std::string", "\"\"">,
   PassPin<PlanKeySequenceParallel, "sequenceParallel", "bool", "false", "std::string", "\"\"">,
   PassPin<PlanKeyZero, "zero", "int64_t", "0", "int64_t", "-1">,
-  PassPin<PlanKeyShardGroup, "shardGroup", "int64_t", "0", "int64_t", "0">];
+  PassPin<PlanKeyShardGroup, "shardGroup", "int64_t", "0", "int64_t", "0">,
+  PassPin<PlanKeyOffload, "offload", "std::string", "\"none\"", "std::string", "\"\"">];
 
 def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
   let summary = "turn pins of the user into a plan";
@@ -39,6 +40,7 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
       width over tp.
     - `sp`: what lies between tensor-parallel regions is cut along the sequence over the axes of tp. `zero` 1: the optimizer's
       state and the update are cut over dp and cp, or over as many of these ranks as `shard-group` says, of which each group has a copy.
+    - `offload` `optimizer`: the optimizer's state lies in the memory of the host between updates.
     - Micro-batches: global batch / (dp * micro-batch), which must divide.
     - Stages: `layers-per-stage` if given, else the cut with the least slowest stage by the FLOPs of the layers.
 

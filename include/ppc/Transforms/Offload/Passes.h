@@ -1,0 +1,13 @@
+// The passes of the subject Offload; what each does is said in Passes.td.
+#ifndef PPC_TRANSFORMS_OFFLOAD_PASSES_H
+#define PPC_TRANSFORMS_OFFLOAD_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "ppc/Transforms/Offload/Passes.h.inc"
+} // namespace mlir::ppc
+
+#endif // PPC_TRANSFORMS_OFFLOAD_PASSES_H
