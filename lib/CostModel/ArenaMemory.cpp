@@ -75,11 +75,12 @@ void mlir::ppc::setHeadArenaBytes(const PricingContext &context, LayerProgram &p
   program.f32Parameters = double(sizes.model.hidden);
 }
 
-/// Experts have places for every token each, and the router reads f32.
-static double expertBytes(const ArenaSizes &sizes, double parts) {
+/// Experts have places for every token each, and the router reads f32. `values`: that a feed-forward keeps of its
+/// width.
+static double expertBytes(const ArenaSizes &sizes, double values) {
   const ModelShape &model = sizes.model;
   double rows = sizes.expertRows(), hidden = double(model.hidden);
-  double bytes = rows * (sizes.wide * hidden + sizes.narrow * hidden + sizes.narrow * 2 * parts * sizes.expertWidth());
+  double bytes = rows * (sizes.wide * hidden + sizes.narrow * hidden + sizes.narrow * values * sizes.expertWidth());
   // Scores; of each choice its expert, its weight, and what weights were before their sum divides them.
   int64_t ofChoices = 2 + model.moe.normalizesTopK + model.moe.scoreBias;
   bool isWhole = model.moe.topK == 1 && model.moe.normalizesTopK; // as of TransformerLayer::enterExperts
@@ -88,7 +89,7 @@ static double expertBytes(const ArenaSizes &sizes, double parts) {
   bool sharesRounded = model.moe.sharedFfn && sizes.narrow < sizes.wide;
   bytes += sizes.stream * (sharesRounded ? sizes.wide : sizes.wide - sizes.narrow); // of the norm's result
   if (model.moe.sharedFfn)
-    bytes += sizes.narrow * 2 * parts * sizes.tokens * largestShare(model.moe.sharedFfn, sizes.layout.tp);
+    bytes += sizes.narrow * values * sizes.tokens * largestShare(model.moe.sharedFfn, sizes.layout.tp);
   if (model.moe.sharedGate) // what it scales, the gate for each element, and for each token
     bytes += 2 * sizes.wide * sizes.stream + sizes.wide * sizes.tokens;
   return bytes;
@@ -152,18 +153,17 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
     scratch += 2 * narrow * sizes.whole + wide * sizes.stream;
   // What attention is added to, and the result of the next norm.
   kept += ((model.parallelResidual ? 0 : wide) + narrow) * sizes.stream;
-  double parts =
-      model.gated
-          ? 2
-          : 1; // gate and up-projection, the activation and what the down-projection reads; or before and behind it
+  // Gate and up-projection, and what the down-projection reads: the activation is computed again on the way; or before
+  // and behind it.
+  double parts = model.gated ? 2 : 1, innerValues = model.gated ? 3 : 2;
   if (model.hasExperts(layer)) {
-    kept += expertBytes(sizes, parts);
+    kept += expertBytes(sizes, innerValues);
     double rows = sizes.expertRows(), inner = rows * sizes.expertWidth(), own = rows * double(model.hidden);
     scratch = std::max({scratch, narrow * (2 * parts * inner + own) + wide * sizes.whole,
                         2 * (narrow * inner + wide * own) + wide * sizes.whole});
   } else {
     double inner = tokens * largestShare(model.ffn, layout.tp), own = parts * (narrow * inner + wide * sizes.whole);
-    kept += narrow * inner * 2 * parts;
+    kept += narrow * inner * innerValues;
     if (narrow < wide) // the gradient rounded
       own += narrow * sizes.whole;
     if (cut) // the norm's result gathered

@@ -24,6 +24,17 @@ bool covers(Attribute choice, Operation *op) {
                       [&](Attribute one) { return isNamed(cast<StringAttr>(one).getValue(), op); });
 }
 
+/// Whether backward computes the result again on its way: of one value that it reads in any case, element by element,
+/// for nothing but other elementwise ops, which are one loop with it. Keeping it would be a write and a read more.
+bool isFree(Operation *op) {
+  auto isElementwise = [](Operation *other) { return other->hasTrait<OpTrait::SameOperandsAndResultType>(); };
+  auto isBehind = [](Operation *user) { return !isForward(user); };
+  if (op->getNumOperands() != 1 || op->getNumResults() != 1 || !isElementwise(op) || !canRecompute(op))
+    return false;
+  auto users = llvm::make_filter_range(op->getUsers(), isBehind);
+  return llvm::any_of(op->getOperand(0).getUsers(), isBehind) && !users.empty() && llvm::all_of(users, isElementwise);
+}
+
 struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> {
   void runOnOperation() override {
     auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
@@ -31,6 +42,11 @@ struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> 
       getOperation().emitError("has no ppc.plan: run ppc-search-plan or ppc-make-plan first");
       return signalPassFailure();
     }
+    getOperation().walk([&](AccumulateOp accumulate) {
+      for (Operation &op : accumulate.getBody().front().without_terminator())
+        if (layerOf(&op) && isFree(&op))
+          op.setAttr(attr::recompute, UnitAttr::get(&getContext()));
+    });
     if (!plan.getRecompute())
       return;
     SmallVector<std::pair<LayerRange, Attribute>> rules;

@@ -13,6 +13,9 @@ def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
     - `"selective"`: attention (Korthikanti et al., arXiv 2205.05198);
     - a list of op names: the results of those ops.
 
+    Besides, whatever the plan says, elementwise ops of one value that backward reads in any case, where it uses the result in elementwise
+    ops only: SiLU before the product of SwiGLU is computed again in the loop that reads the gate's input for its gradient.
+
     What leaves a layer is always kept. Marks that are there already stay.
 
     Requires: `#ppc.plan`, `ppc.layer` and `ppc.part` on the ops of the accumulate.
