@@ -46,7 +46,7 @@ def draw(seed):
     said = dict(zip(shape[::2], shape[1::2]))
     return {"name": f"--seed {seed}", "config": {key: value for key, value in model.items() if value is not None},
             "seq_len": int(said["--seq-len"]), "global_batch": int(said["--global-batch"]),
-            "precision": pick.choice(["f32", "f32", "bf16"]), "overlap": pick.random() < 0.5, "layout": layout}
+            "precision": pick.choice(["f32", "f32", "bf16"]), "overlap": pick.random() < 0.8, "layout": layout}
 
 
 def fit(model, layout):

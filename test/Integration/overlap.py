@@ -3,8 +3,9 @@
 
     overlap.py --build BUILD [--steps N] [NAME...]
 
-Compiles layouts of the equality matrix (equivalence.py) with `--overlap=on` and `--overlap=off`, trains both for some steps, and compares losses,
-gradient norms and parameters bit by bit. Each program with overlap must have actions that reduce gradients, so that something is compared.
+Compiles layouts of the equality matrix (equivalence.py) as they are by default and with `--overlap=off`, trains both for some steps, and compares
+losses, gradient norms and parameters bit by bit. Each program must by default have actions that reduce gradients, or collectives of layers that
+begin before others than they do with `--overlap=off`, so that something is compared; and with `--overlap=off` have neither.
 """
 import argparse
 import os
@@ -16,19 +17,26 @@ import equivalence
 import programs
 
 LAYOUTS = ["dp2", "dp2-zero1", "dp2-pp2", "dp2-tp2-pp2-sp", "uneven-dp4-zero1", "tied-dp2-pp2-zero1", "dp2-tp2-pp2-sp-zero1-recompute",
-           "uneven-dp2-tp2-pp2-sp-zero1", "tied-dp2-tp2-pp2-interleaved-sp-zero1", "bf16-dp2", "bf16-uneven-dp4-zero1"]
+           "uneven-dp2-tp2-pp2-sp-zero1", "tied-dp2-tp2-pp2-interleaved-sp-zero1", "bf16-dp2", "bf16-uneven-dp4-zero1",
+           # Without gradients that an update reduces: collectives of layers alone, and those of ZeRO-2 and ZeRO-3 in each micro-batch.
+           "tp2", "tp2-sp", "tp2-pp2", "cp2", "dp2-tp2", "uneven-dp2-tp2-sp-zero3", "tied-dp2-pp2-zero3", "dp2-pp2-zero3-zb1p-recompute",
+           "dp2-cp2-zero3-groups-of-2", "ulysses-dp2-cp2-tp2-sp-zero1", "experts-dp2-tp2-pp2-ep4-sp-zero1-recompute"]
 
 
 def compile_both(build, scratch, name, model, options):
-    """The programs without and with overlap, and how many actions of the second reduce gradients, after how many early tokens."""
+    """The programs without overlap and by default, and of both how many actions reduce gradients, after how many early tokens, and how many
+    collectives of code are started before they are waited for."""
     path = os.path.join(equivalence.HERE, "Inputs", model + ".json")
-    compiled = [programs.compile_model(build, path, [*equivalence.SHAPE, *options, f"--overlap={state}"], os.path.join(scratch, f"{name}.{state}"))
-                for state in ("off", "on")]
-    form = os.path.join(scratch, name + ".mlir")
-    programs.compile_model(build, path, [*equivalence.SHAPE, *options, "--overlap=on", "--emit=program"], form)
-    with open(form) as file:
-        actions = re.findall(r"= ppcrt\.collective .* after\((.*)\) on", file.read())
-    return compiled, len(actions), sum("#" in token for token in actions)
+    compiled, counts = [], []
+    for number, state in enumerate((["--overlap=off"], [])):
+        words = [*equivalence.SHAPE, *options, *state]
+        compiled.append(programs.compile_model(build, path, words, os.path.join(scratch, f"{name}.{number}")))
+        form = programs.compile_model(build, path, [*words, "--emit=device"], os.path.join(scratch, name + ".mlir"))
+        with open(form) as file:
+            text = file.read()
+        actions = re.findall(r"= ppcrt\.collective (?:all_reduce|reduce_scatter) .* after\((.*)\) on", text)
+        counts.append((len(actions), sum("#" in token for token in actions), len(re.findall(r"= ppcrt\.start ", text))))
+    return compiled, *counts
 
 
 def same_bits(found, expected):
@@ -48,11 +56,12 @@ def main():
             text = os.path.join(scratch, "text")
             with open(text, "wb") as file:
                 file.write(programs.english(20000))
-            (off, on), actions, early = compile_both(arguments.build, scratch, name, rows[name][1], rows[name][2].split())
+            (off, on), apart, (actions, early, started) = compile_both(arguments.build, scratch, name, rows[name][1], rows[name][2].split())
             expected, found = (equivalence.train_program(program, text, arguments.steps) for program in (off, on))
         same = same_bits(found, expected)
-        failed += not same or not actions
-        print(f"{name}: {actions} buckets, {early} after early tokens, {'the same bits' if same else 'DIFFERS'}", flush=True)
+        failed += not same or not actions + started or any(apart)
+        print(f"{name}: {actions} buckets, {early} after early tokens, {started} collectives of code started, "
+              f"{'the same bits' if same else 'DIFFERS'}{', BESIDE COMPUTATION WITHOUT IT' if any(apart) else ''}", flush=True)
     print(f"{len(arguments.names or LAYOUTS) - failed} of {len(arguments.names or LAYOUTS)} layouts give the same bits with communication beside computation")
     sys.exit(failed != 0)
 

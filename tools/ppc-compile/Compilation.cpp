@@ -131,8 +131,8 @@ bool Compilation::verify(ModuleOp logical) {
 bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> build) {
   if (!runPhase(phase, build))
     return false;
-  if (options.overlap && !singleDevice) // no plan file says it
-    (*module)->setAttr(attr::plan, (*module)->getAttrOfType<PlanAttr>(attr::plan).withOverlap(true));
+  if (!options.overlap) // no plan file says it
+    (*module)->setAttr(attr::plan, (*module)->getAttrOfType<PlanAttr>(attr::plan).withOverlap(false));
   recordPlan();
   return true;
 }

@@ -78,11 +78,11 @@ cl::opt<std::string> sp = choice(PlanKey::SequenceParallel, "", "on|off");
 IntegerOption zero = degree(PlanKey::Zero, "", within(0, 3));
 IntegerOption shardGroup = degree(PlanKey::ShardGroup, "; default: all of them");
 cl::opt<std::string> offload = choice(PlanKey::Offload, "; none without a search", "what");
-cl::opt<std::string>
-    overlap("overlap",
-            cl::desc("Communication beside computation, on or off (default): gradients are reduced in buckets while "
-                     "backward goes on"),
-            cl::init("off"), cl::value_desc("on|off"), cl::cat(layoutCategory));
+cl::opt<std::string> overlap(
+    "overlap",
+    cl::desc("Communication beside computation, off or on (default): where that pays by estimate, gradients are "
+             "reduced in buckets while backward goes on, and collectives of layers run beside products"),
+    cl::init("on"), cl::value_desc("on|off"), cl::cat(layoutCategory));
 cl::opt<std::string> schedule = choice(PlanKey::Schedule, " (1f1b without a search)", "name");
 cl::opt<std::string> recompute = choice(PlanKey::Recompute, "; none without a search", "what");
 IntegerListOption

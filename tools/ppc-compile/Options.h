@@ -32,7 +32,7 @@ struct CompileOptions {
   std::optional<int64_t> ranks, dp, cp, tp, ep, pp, vp, microBatch, zero, shardGroup;
   std::string context;   // of cp: all-gather, ulysses; empty: unset
   std::string sp;        // on, off; empty: unset
-  bool overlap = false;  // without a plan file, which says it
+  bool overlap = true;   // without a plan file, which says it
   std::string schedule;  // empty: unset
   std::string recompute; // empty: unset
   std::string offload;   // empty: unset

@@ -78,8 +78,7 @@ void mlir::ppc::writePlanSections(const PlanSections &plan, llvm::raw_ostream &o
     out << "gradients: " << axisList(plan.gradients) << '\n';
   if (!plan.storage.empty())
     out << "storage: " << axisList(plan.storage) << '\n';
-  if (plan.overlap)
-    out << "overlap: on\n";
+  out << "overlap: " << (plan.overlap ? "on" : "off") << '\n';
   if (plan.offload != Offload::None)
     out << "offload: " << toString(plan.offload) << '\n';
 }
@@ -106,9 +105,9 @@ public:
     plan.storage = axesOf(file, "storage");
     if (!plan.storage.empty() && plan.storage != plan.gradients)
       file.fail("storage", "expected the axes of 'gradients:', " + axisList(plan.gradients) + ", or none");
-    std::string overlap = file.string("overlap", "off");
-    plan.overlap = overlap == "on";
-    if (!plan.overlap && overlap != "off")
+    std::string overlap = file.string("overlap", "on");
+    plan.overlap = overlap != "off";
+    if (plan.overlap && overlap != "on")
       file.fail("overlap", "expected on or off, found '" + overlap + "'");
     readOffload();
     for (llvm::StringRef other : {"roles", "layout", "ops"}) // who reads these checks them

@@ -3,6 +3,7 @@
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "ppc/Transforms/Overlap/Passes.h"
@@ -66,7 +67,7 @@ bool isIndependent(Operation *op, const llvm::SmallDenseSet<Value> &inFlight) {
 }
 
 bool isWork(Operation *op) {
-  return isa<ppcrt::GemmOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp, linalg::LinalgOp>(op);
+  return isa<ppcrt::GemmOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp, linalg::LinalgOp, scf::ExecuteRegionOp>(op);
 }
 
 /// How far a collective can begin before and be waited for after its place.

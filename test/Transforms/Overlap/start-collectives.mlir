@@ -50,3 +50,25 @@ func.func @order(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<16xf32>, %a: m
   linalg.copy ins(%y : memref<8xf32>) outs(%x : memref<8xf32>)
   return
 }
+
+// A row region is a kernel: a sum runs beside one that does not touch it, and is waited for in front of one that does.
+// CHECK-LABEL: func.func @regions
+func.func @regions(%x: memref<8x4xf32>, %y: memref<8x4xf32>, %z: memref<8x4xf32>) {
+  // CHECK: %[[T:.*]] = ppcrt.start all_reduce sum group @tp outs(%[[X:.*]] : memref<8x4xf32>)
+  // CHECK-NEXT: scf.execute_region
+  // CHECK: ppcrt.wait %[[T]](%[[X]] : memref<8x4xf32>)
+  // CHECK-NEXT: scf.execute_region
+  ppcrt.all_reduce sum group @tp outs(%x : memref<8x4xf32>)
+  scf.execute_region no_inline {
+    %kept = memref.alloc() : memref<8x4xf32>
+    linalg.copy ins(%y : memref<8x4xf32>) outs(%kept : memref<8x4xf32>)
+    linalg.copy ins(%kept : memref<8x4xf32>) outs(%z : memref<8x4xf32>)
+    scf.yield
+  }
+  scf.execute_region no_inline {
+    linalg.copy ins(%x : memref<8x4xf32>) outs(%y : memref<8x4xf32>)
+    linalg.copy ins(%y : memref<8x4xf32>) outs(%z : memref<8x4xf32>)
+    scf.yield
+  }
+  return
+}

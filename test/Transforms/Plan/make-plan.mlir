@@ -40,13 +40,13 @@
 // GROUP-SAME: head_group = ["tp"]
 // PADDED: kv_heads = ["tp"]
 // What lies between tensor-parallel regions, and the optimizer's state.
-// STATE: ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}, parameters = {}, update = ["dp"]>
+// STATE: ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}, parameters = {}, update = ["dp"], overlap = true>
 // SEQUENCE: activations = {sequence = ["tp0", "tp1"]}
 // ALONE-NOT: activations
 // ALONE-NOT: update
 // CONTEXT: grid = <dp = 2, cp = 4, tp = 2>
-// CONTEXT-SAME: batch = ["dp"], ffn = ["tp"], head_group = ["tp"], sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {sequence = ["tp"]}, update = ["dp", "cp"]>
-// ULYSSES: sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {head_group = ["cp"]}>
+// CONTEXT-SAME: batch = ["dp"], ffn = ["tp"], head_group = ["tp"], sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {sequence = ["tp"]}, update = ["dp", "cp"], overlap = true>
+// ULYSSES: sequence = ["cp"], vocab = ["tp"]}, parameters = {}, activations = {head_group = ["cp"]}, overlap = true>
 // ULYSSES-FEW: error: context ulysses cannot exchange sequences in cp 4 parts for heads: of 3 key-value heads of 2 query heads each, tp 1 leaves 3 of 2, and cp divides neither; use context all-gather
 // RING: error: programs of target host do not have context ring
 // NO-CONTEXT: error: context is 'zigzag', expected all-gather or ulysses
@@ -55,7 +55,7 @@
 // CONTEXT-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which context parallelism cuts
 // Experts over all tensor-parallel ranks, then over some of the data-parallel ones, which are an axis of their own; or by width.
 // EXPERTS: grid = <dp = 1, ep = 4 : data, tp = 2>
-// EXPERTS-SAME: batch = ["dp", "ep"], experts = ["ep", "tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}, parameters = {}, update = ["dp", "ep"]>
+// EXPERTS-SAME: batch = ["dp", "ep"], experts = ["ep", "tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}, parameters = {}, update = ["dp", "ep"], overlap = true>
 // EXPERTS-TENSOR: grid = <dp = 2, tp = 2>
 // EXPERTS-TENSOR-SAME: batch = ["dp"], experts = ["tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}
 // EXPERTS-WIDTH: batch = ["dp"], expert_ffn = ["tp"], ffn = ["tp"], head_group = ["tp"], vocab = ["tp"]}

@@ -14,7 +14,7 @@
 //   update: [ dp ]
 //   gradients: [ dp ]
 //   storage: [ dp ]
-//   overlap: on                 # communication beside computation: on, or off (where it is not said)
+//   overlap: on                 # communication beside computation: off, or on (where it is not said)
 //   offload: optimizer          # what lies in the memory of the host: optimizer, or none (where it is not said)
 //
 // Other sections of a file are `layout:` (LayoutFile.h) and `ops:` (ChainPlanFile.h).
@@ -60,7 +60,7 @@ struct PlanSections {
   Axes update;
   Axes gradients; // none, or those of the update
   Axes storage;   // none, or those of the gradients
-  bool overlap = false;
+  bool overlap = true;
   Offload offload = Offload::None;
 };
 

@@ -33,12 +33,12 @@ def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
   let summary = "let collectives of bodies run beside independent ops";
   let description = [{
     An all-reduce, all-gather or reduce-scatter in the block of a function becomes a `ppcrt.start` behind the last op before it that touches
-    its buffers, and a `ppcrt.wait` in front of the first one after it that does, where products, attention or loops lie in between:
+    its buffers, and a `ppcrt.wait` in front of the first one after it that does, where products, attention, loops or row regions lie in between:
     the weight gradient beside the sum of the input gradient, say. Neither moves past other communication, so that the order of
     what a rank communicates stays the same. Those between devices of the pipeline stay, as their code differs.
 
-    Requires: buffers (one-shot bufferization), of which different arguments and allocations do not overlap. Before `ppc-assign-offsets`: what is
-    in flight lives until it has been waited for. Remarks of the category `ppc-overlap` count what moved.
+    Requires: buffers (one-shot bufferization), of which different arguments and allocations do not overlap. After `ppc-fuse-rows`, which
+    puts nothing together across communication; before `ppc-assign-offsets`: what is in flight lives until it has been waited for. Remarks of the category `ppc-overlap` count what moved.
   }];
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
 }
