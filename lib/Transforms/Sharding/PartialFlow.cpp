@@ -110,8 +110,21 @@ static bool isBornPending(Value value, StringAttr axis,
   return llvm::is_contained(pending, std::pair(axis, Combiner::Sum));
 }
 
+/// Whether the reshard of a gradient cuts it over ranks over which its op sums (ZeRO-2: those with other batches): it
+/// is reduced there at its full size in any case, over more ranks at once.
+bool PartialFlow::isReducedAnyway(Value gradient, ReshardOp reshard) const {
+  auto found = shardings.find(gradient.getDefiningOp());
+  return found != shardings.end() && !isa<AccumulateOp, ReshardOp>(gradient.getDefiningOp()) &&
+         llvm::any_of(found->second.pending(cast<OpResult>(gradient).getResultNumber()), [&](auto &entry) {
+           return entry.second == Combiner::Sum && llvm::any_of(reshard.getTo().getDims(), [&](ArrayAttr axes) {
+                    return llvm::is_contained(axes, entry.first);
+                  });
+         });
+}
+
 /// Whether all that becomes of a `value` that is pending over `axis` needs no reduction of its own: through ops that
-/// are linear in it, it ends in sums over micro-batches or is added to what is pending over the axis anyway.
+/// are linear in it, it ends in sums over micro-batches, is added to what is pending over the axis anyway, or is reduced
+/// over other axes there.
 bool PartialFlow::meetsPending(Value value, StringAttr axis) {
   auto [known, isNew] = meets.try_emplace({value, axis}, false);
   if (!isNew)
@@ -120,6 +133,8 @@ bool PartialFlow::meetsPending(Value value, StringAttr axis) {
     Operation *user = use.getOwner();
     if (isa<YieldOp>(user))
       return true;
+    if (auto reshard = dyn_cast<ReshardOp>(user))
+      return isReducedAnyway(value, reshard);
     auto found = shardings.find(user);
     if (found == shardings.end() || isa<AccumulateOp, ReshardOp>(user) || user->getNumResults() != 1)
       return false;

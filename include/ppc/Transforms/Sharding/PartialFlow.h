@@ -34,6 +34,7 @@ private:
   bool reduce(Value value, const Pending &keep);
   bool canFlow(Operation *op, const OpSharding &sharding);
   bool canFlowOn(Operation *op, const OpSharding &sharding);
+  bool isReducedAnyway(Value gradient, ReshardOp reshard) const;
   bool meetsPending(Value value, StringAttr axis);
   bool shrinks(Value value, StringAttr axis);
   bool set(Value value, const Pending &pending);
