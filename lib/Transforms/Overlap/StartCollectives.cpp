@@ -70,12 +70,42 @@ bool isWork(Operation *op) {
   return isa<ppcrt::GemmOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp, linalg::LinalgOp, scf::ExecuteRegionOp>(op);
 }
 
+/// Whether `op` may run later than it stands: a loop over elements, as the addition of a reduced gradient to its sum.
+bool canRunLater(Operation *op) {
+  auto loops = dyn_cast<linalg::LinalgOp>(op);
+  return loops && op->getNumResults() == 0 && loops.getNumParallelLoops() == loops.getNumLoops();
+}
+
 /// How far a collective can begin before and be waited for after its place.
 struct Flight {
-  Operation *behind = nullptr; ///< it begins after this op; null: at the beginning of the block
-  Operation *before = nullptr; ///< it is waited for in front of this one
-  int64_t work = 0;            ///< ops that do work meanwhile
+  Operation *behind = nullptr;    ///< it begins after this op; null: at the beginning of the block
+  Operation *before = nullptr;    ///< it is waited for in front of this one
+  SmallVector<Operation *> later; ///< loops between that take its result, and run between the wait and `before`
+  int64_t work = 0;               ///< ops that do work meanwhile
 };
+
+/// Behind the collective on buffers with these roots. Loops that take its result follow the wait as far as work is
+/// found in between that does without them.
+void findEnd(Operation *op, llvm::SmallDenseSet<Value> roots, Flight &flight) {
+  flight.before = op->getNextNode();
+  size_t needed = 0; // of flight.later
+  for (Operation *next = flight.before;; next = next->getNextNode()) {
+    if (isIndependent(next, roots)) {
+      if (isWork(next)) {
+        ++flight.work;
+        needed = flight.later.size();
+      }
+    } else if (canRunLater(next)) {
+      flight.later.push_back(next);
+      for (Value operand : next->getOperands())
+        roots.insert(rootOf(operand));
+    } else {
+      flight.before = needed < flight.later.size() ? flight.later[needed] : next;
+      flight.later.truncate(needed);
+      return;
+    }
+  }
+}
 
 Flight findFlight(Operation *op, const Transfer &transfer) {
   llvm::SmallDenseSet<Value> roots, values;
@@ -91,9 +121,7 @@ Flight findFlight(Operation *op, const Transfer &transfer) {
     flight.work += isWork(flight.behind);
     flight.behind = flight.behind->getPrevNode();
   }
-  flight.before = op->getNextNode();
-  for (; isIndependent(flight.before, roots); flight.before = flight.before->getNextNode())
-    flight.work += isWork(flight.before);
+  findEnd(op, std::move(roots), flight);
   return flight;
 }
 
@@ -139,6 +167,8 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
     SmallVector<Value> buffers(transfer.ins);
     llvm::append_range(buffers, transfer.outs);
     ppcrt::WaitOp::create(at, op->getLoc(), begun.getToken(), buffers);
+    for (Operation *loop : flight.later)
+      loop->moveBefore(flight.before);
     op->erase();
   }
 };

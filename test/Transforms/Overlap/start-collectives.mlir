@@ -72,3 +72,23 @@ func.func @regions(%x: memref<8x4xf32>, %y: memref<8x4xf32>, %z: memref<8x4xf32>
   }
   return
 }
+
+// What is added to a sum may be added later: a reduce-scatter runs beside the product behind it, the addition follows. The last addition
+// has nothing to let pass, and stays.
+// CHECK-LABEL: func.func @later
+func.func @later(%dw: memref<8x4xf32>, %part: memref<4x4xf32>, %sum: memref<4x4xf32>, %x: memref<4x4xf32>, %w: memref<4x4xf32>, %y: memref<4x4xf32>, %dv: memref<8x4xf32>) {
+  // CHECK: %[[T:.*]] = ppcrt.start reduce_scatter sum group @dp ins(%[[DW:.*]] : memref<8x4xf32>) outs(%[[PART:.*]] : memref<4x4xf32>)
+  // CHECK-NEXT: linalg.matmul
+  // CHECK-NEXT: ppcrt.wait %[[T]](%[[DW]], %[[PART]] :
+  // CHECK-NEXT: linalg.add ins(%[[PART]]
+  // CHECK-NEXT: ppcrt.reduce_scatter sum group @dp
+  // CHECK-NEXT: linalg.add
+  // CHECK-NEXT: linalg.copy
+  ppcrt.reduce_scatter sum group @dp ins(%dw : memref<8x4xf32>) outs(%part : memref<4x4xf32>)
+  linalg.add ins(%part, %sum : memref<4x4xf32>, memref<4x4xf32>) outs(%sum : memref<4x4xf32>)
+  linalg.matmul ins(%x, %w : memref<4x4xf32>, memref<4x4xf32>) outs(%y : memref<4x4xf32>)
+  ppcrt.reduce_scatter sum group @dp ins(%dv : memref<8x4xf32>) outs(%part : memref<4x4xf32>)
+  linalg.add ins(%part, %sum : memref<4x4xf32>, memref<4x4xf32>) outs(%sum : memref<4x4xf32>)
+  linalg.copy ins(%sum : memref<4x4xf32>) outs(%x : memref<4x4xf32>)
+  return
+}

@@ -34,11 +34,13 @@ def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
   let description = [{
     An all-reduce, all-gather or reduce-scatter in the block of a function becomes a `ppcrt.start` behind the last op before it that touches
     its buffers, and a `ppcrt.wait` in front of the first one after it that does, where products, attention, loops or row regions lie in between:
-    the weight gradient beside the sum of the input gradient, say. Neither moves past other communication, so that the order of
+    the weight gradient beside the sum of the input gradient, say. Loops over elements that take the result follow the wait as far as such
+    work comes behind them: the addition of a reduced gradient to its sum. Neither moves past other communication, so that the order of
     what a rank communicates stays the same. Those between devices of the pipeline stay, as their code differs.
 
     Requires: buffers (one-shot bufferization), of which different arguments and allocations do not overlap. After `ppc-fuse-rows`, which
-    puts nothing together across communication; before `ppc-assign-offsets`: what is in flight lives until it has been waited for. Remarks of the category `ppc-overlap` count what moved.
+    puts nothing together across communication; before `ppc-assign-offsets`: what is in flight lives until it has been waited for.
+    Remarks of the category `ppc-overlap` count what moved.
   }];
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
 }
