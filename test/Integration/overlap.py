@@ -20,7 +20,8 @@ LAYOUTS = ["dp2", "dp2-zero1", "dp2-pp2", "dp2-tp2-pp2-sp", "uneven-dp4-zero1", 
            "uneven-dp2-tp2-pp2-sp-zero1", "tied-dp2-tp2-pp2-interleaved-sp-zero1", "bf16-dp2", "bf16-uneven-dp4-zero1",
            # Without gradients that an update reduces: collectives of layers alone, and those of ZeRO-2 and ZeRO-3 in each micro-batch.
            "tp2", "tp2-sp", "tp2-pp2", "cp2", "dp2-zero2", "uneven-dp2-tp2-sp-zero3", "tied-dp2-pp2-zero3", "dp2-pp2-zero3-zb1p-recompute",
-           "dp2-cp2-zero3-groups-of-2", "ulysses-dp2-cp2-tp2-sp-zero1", "experts-dp2-tp2-pp2-ep4-sp-zero1-recompute"]
+           "dp2-cp2-zero3-groups-of-2", "ulysses-dp2-cp2-tp2-sp-zero1", "experts-dp2-tp2-pp2-ep4-sp-zero1-recompute",
+           "offload-dp2-tp2-zero1", "bf16-offload-experts-dp4-ep2"]
 
 
 def compile_both(build, scratch, name, model, options):
