@@ -123,8 +123,8 @@ bool PartialFlow::isReducedAnyway(Value gradient, ReshardOp reshard) const {
 }
 
 /// Whether all that becomes of a `value` that is pending over `axis` needs no reduction of its own: through ops that
-/// are linear in it, it ends in sums over micro-batches, is added to what is pending over the axis anyway, or is reduced
-/// over other axes there.
+/// are linear in it, it ends in sums over micro-batches, is added to what is pending over the axis anyway, or is
+/// reduced over other axes there.
 bool PartialFlow::meetsPending(Value value, StringAttr axis) {
   auto [known, isNew] = meets.try_emplace({value, axis}, false);
   if (!isNew)
