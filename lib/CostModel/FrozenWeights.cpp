@@ -53,6 +53,7 @@ void mlir::ppc::freezeWeights(const PricingContext &context, LayerProgram &progr
       op.backwardLink.value *= stack.backwardShare;
       op.saved.value *= stack.backwardShare;
       op.weightOperands.value *= stack.backwardShare;
+      op.weightInputs.value *= stack.backwardShare;
     }
     program.input.value *= stack.backwardShare;
   }

@@ -74,7 +74,8 @@ LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double
   op.flops = Flops(2 * rows * n * k);
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + weights));
   op.saved = saved * (keptShare(precision) * context.activationScale());
-  op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
+  op.weightInputs = Bytes(2 * rows * k * keptShare(precision)) * context.activationScale();
+  op.weightOperands = op.weightInputs + Bytes(2 * rows * n) * context.activationScale();
   program.parameters += weights;
   program.roundedParameters += weights;
   return op;
@@ -124,7 +125,8 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   op.flops = Flops(2 * rows * n * k);
   op.traffic = Bytes(elementBytes(context.activationPrecision()) * (rows * (n + k) + double(groups) * n * k));
   op.saved = saved * (keptShare(precision) * context.activationScale());
-  op.weightOperands = Bytes(2 * rows * (k * keptShare(precision) + n)) * context.activationScale();
+  op.weightInputs = Bytes(2 * rows * k * keptShare(precision)) * context.activationScale();
+  op.weightOperands = op.weightInputs + Bytes(2 * rows * n) * context.activationScale();
   program.expertParameters += double(groups) * n * k;
   program.roundedParameters += double(groups) * n * k;
   return op;

@@ -60,6 +60,10 @@ Seconds LayerProgram::communicationAgain() const {
 Bytes LayerProgram::saved() const {
   return sum<Bytes>(*this, [](const LayerOp &op) { return op.saved; });
 }
+Bytes LayerProgram::weightInputs() const {
+  return sum<Bytes>(*this, [](const LayerOp &op) { return op.weightInputs; });
+}
+
 Bytes LayerProgram::weightOperands() const {
   return sum<Bytes>(*this, [](const LayerOp &op) { return op.weightOperands; });
 }

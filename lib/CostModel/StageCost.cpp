@@ -43,6 +43,7 @@ LayerSums mlir::ppc::sumUp(const LayerProgram &program, const Stack &stack) {
   sums.saved = program.saved();
   sums.savedSelective = program.savedSelective();
   sums.weightOperands = program.weightOperands();
+  sums.weightInputs = program.weightInputs();
   for (const LayerOp &op : program.ops) {
     if (op.kind == OpClass::Communication) {
       sums.communication[0] += op.forward + op.backward;
@@ -233,6 +234,7 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.state = state;
       price.kept = again ? program.input : selective ? sums.savedSelective : sums.saved;
       price.keptForWeights = sums.weightOperands;
+      price.inputsForWeights = std::min(again ? Bytes(0) : sums.weightInputs, price.kept); // else backward makes them
       if (context.layout.copiesActivations() && context.cluster.host.bandwidth.value > 0)
         addHostCopies(context, sums, again, price);
       price.working = program.backwardWorkspace;
@@ -295,6 +297,7 @@ void ChunkCost::add(const LayerPrice &price, double times) {
   state.add(price.state, times);
   kept += times * price.kept;
   keptForWeights += times * price.keptForWeights;
+  inputsForWeights += times * price.inputsForWeights;
   if (working + gathered < price.working + price.gathered) {
     working = price.working;
     gathered = price.gathered;
@@ -338,6 +341,7 @@ ChunkCost mlir::ppc::priceChunk(const ModelShape &model, const LayerPrices &pric
   if (!splitBackward) {
     chunk.durations.backward += chunk.durations.weightGradient;
     chunk.durations.weightGradient = Seconds(0);
+    chunk.keptForWeights = chunk.inputsForWeights = Bytes(0); // nothing waits
   }
   return chunk;
 }

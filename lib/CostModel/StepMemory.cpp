@@ -3,6 +3,7 @@
 #include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mlir::ppc;
 
@@ -53,6 +54,49 @@ static Bytes offloadWindow(const PricingContext &context, const MemoryBreakdown 
   double expertShards = layout.zero >= 1 ? std::max(1.0, shards / double(layout.expertBatches())) : 1;
   Bytes largest(std::max(std::max(table, matrix) / shards, experts / expertShards));
   return std::min(memory.host, double(kOffloadBucketsAtOnce) * offloadBucket(memory.host, largest));
+}
+
+/// Of arenas: each value that routines hand to others has as many slots as there are ever micro-batches between its
+/// first use and its last one, so what chunks have at most is added up, also where they have it at different times.
+static Bytes slotMemory(llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program, int64_t device) {
+  Bytes sum;
+  for (auto [i, chunk] : llvm::enumerate(program.chunks[device])) {
+    const ChunkCost &cost = chunks[chunk.stage];
+    double forward = 0, weight = 0, both = 0;
+    for (const auto &moment : program.moments[device]) {
+      forward = std::max(forward, moment[i].forward);
+      weight = std::max(weight, moment[i].weight);
+      both = std::max(both, moment[i].forward + moment[i].weight);
+    }
+    weight = std::max(weight, std::min(1.0, forward)); // W is a routine of its own, also right behind B
+    sum += forward * (cost.kept - cost.inputsForWeights) + both * cost.inputsForWeights +
+           weight * (cost.keptForWeights - cost.inputsForWeights);
+  }
+  return sum;
+}
+
+/// The worst of the schedule's moments.
+static void holdActivations(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                            const PipelineProgram &program, int64_t device, MemoryBreakdown &memory) {
+  Bytes outputs = keptStageOutputs(context);
+  // Of what is offloaded, two chunks' worth is on the device: one comes or is used while the other leaves. What weight
+  // gradients wait for stays.
+  bool offloads = context.layout.copiesActivations();
+  Bytes window;
+  for (const PipelineChunk &chunk : program.chunks[device])
+    window = std::max(window, 2 * chunks[chunk.stage].kept);
+  for (const auto &moment : program.moments[device]) {
+    Bytes held, waiting;
+    for (size_t i = 0; i < moment.size(); ++i) {
+      const ChunkCost &cost = chunks[program.chunks[device][i].stage];
+      held += moment[i].forward * (cost.kept + outputs);
+      waiting += moment[i].weight * cost.keptForWeights;
+    }
+    Bytes here = offloads ? std::min(held, window) : held;
+    memory.activations = std::max(memory.activations, here + waiting);
+    if (offloads)
+      memory.host = std::max(memory.host, held - here);
+  }
 }
 
 MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
@@ -108,25 +152,10 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
       }
     }
   }
-  Bytes outputs = keptStageOutputs(context);
-  // Of what is offloaded, two chunks' worth is on the device: one comes or is used while the other leaves. What weight
-  // gradients wait for stays.
-  bool offloads = layout.copiesActivations();
-  Bytes window;
-  for (const PipelineChunk &chunk : program.chunks[device])
-    window = std::max(window, 2 * chunks[chunk.stage].kept);
-  // The worst of the schedule's moments.
-  for (const auto &moment : program.moments[device]) {
-    Bytes held, waiting;
-    for (size_t i = 0; i < moment.size(); ++i) {
-      const ChunkCost &cost = chunks[program.chunks[device][i].stage];
-      held += moment[i].forward * (cost.kept + outputs);
-      waiting += moment[i].weight * cost.keptForWeights;
-    }
-    Bytes here = offloads ? std::min(held, window) : held;
-    memory.activations = std::max(memory.activations, here + waiting);
-    if (offloads)
-      memory.host = std::max(memory.host, held - here);
+  holdActivations(context, chunks, program, device, memory);
+  if (stack.arena && !layout.copiesActivations()) {
+    Bytes held = std::exchange(memory.activations, slotMemory(chunks, program, device));
+    memory.emptySlots = memory.activations - held;
   }
   memory.workspace = working;
   if (stack.arena)

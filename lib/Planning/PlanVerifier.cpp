@@ -59,6 +59,7 @@ std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm:
     chunk.state.add(price.state, 1);
     chunk.kept += price.kept;
     chunk.keptForWeights += price.keptForWeights;
+    chunk.inputsForWeights += price.inputsForWeights;
     if (price.working + price.gathered > chunk.working + chunk.gathered)
       std::tie(chunk.working, chunk.gathered) = std::tie(price.working, price.gathered);
     chunk.hardwareFlops += price.hardwareFlops;
@@ -90,6 +91,7 @@ std::vector<ChunkCost> Recomputation::priceStages(ChunkContexts contextOf, llvm:
     if (!splitBackward) {
       chunk.durations.backward += chunk.durations.weightGradient;
       chunk.durations.weightGradient = Seconds(0);
+      chunk.keptForWeights = chunk.inputsForWeights = Bytes(0); // nothing waits
     }
   }
   return chunks;

@@ -1,12 +1,12 @@
 // Chimera (SC'21, arXiv 2107.06925): two replicas of the model in opposite directions, half of the micro-batches
 // through each: the first devices of one direction, idle in 1F1B's ramps, are the last ones of the other.
-// Even micro-batches go down, odd ones up.
+// The first half of the micro-batches goes down, the second up.
 //
 //   draw: chimera devices=4 micro-batches=4 F=1 B=1
-//   device 0 |F0 F2 .  F1 B1 F3 B3 B0 .  B2|
-//   device 1 |.  F0 F1 F2 F3 B1 B0 B3 B2 . |
-//   device 2 |.  F1 F0 F3 F2 B0 B1 B2 B3 . |
-//   device 3 |F1 F3 .  F0 B0 F2 B2 B1 .  B3|
+//   device 0 |F0 F1 .  F2 B2 F3 B3 B0 .  B1|
+//   device 1 |.  F0 F2 F1 F3 B2 B0 B3 B1 . |
+//   device 2 |.  F2 F0 F3 F1 B0 B2 B1 B3 . |
+//   device 3 |F2 F3 .  F0 B0 F1 B1 B2 .  B3|
 //
 // The order: of what is ready on a device, the earliest micro-batch of its direction first, then what is farthest in
 // the model; p/2 + 1 micro-batches under way in each direction. Idle share (p - 2) / (2M + p - 2) when F = B, and with

@@ -11,11 +11,11 @@
 //   2q F(n);  h + 1 times F(n) F(f);  q times B(f) W F(f);  N - 2H + h + 1 times F(n) B(f) W F(f) B(n) W;
 //   q times B(f) W F(f) B(n) W;  h + 1 times B(f) B(n), the W of the second half held back;  q times W B(n);  W.
 //
-//   draw: dualpipe devices=4 micro-batches=8 F=1 B=1 W=1 (even micro-batches go down, odd ones up)
-//   device 0 |F0 F2 F4 F1 B1 W1 F3 F6 B3 W3 F5 B0 W0 B5 W5 F7 B2 W2 B7 W7 B4 W4 .  B6 W6|
-//   device 1 |.  F0 F1 F2 F3 F4 B1 W1 F5 B0 W0 F6 B3 W3 F7 B2 W2 B5 W5 B4 W4 B7 B6 W7 W6|
-//   device 2 |.  F1 F0 F3 F2 F5 B0 W0 F4 B1 W1 F7 B2 W2 F6 B3 W3 B4 W4 B5 W5 B6 B7 W6 W7|
-//   device 3 |F1 F3 F5 F0 B0 W0 F2 F7 B2 W2 F4 B1 W1 B4 W4 F6 B3 W3 B6 W6 B5 W5 .  B7 W7|
+//   draw: dualpipe devices=4 micro-batches=8 F=1 B=1 W=1 (the first half of the micro-batches goes down, the second up)
+//   device 0 |F0 F1 F2 F4 B4 W4 F5 F3 B5 W5 F6 B0 W0 B6 W6 F7 B1 W1 B7 W7 B2 W2 .  B3 W3|
+//   device 1 |.  F0 F4 F1 F5 F2 B4 W4 F6 B0 W0 F3 B5 W5 F7 B1 W1 B6 W6 B2 W2 B7 B3 W7 W3|
+//   device 2 |.  F4 F0 F5 F1 F6 B0 W0 F2 B4 W4 F7 B1 W1 F3 B5 W5 B2 W2 B6 W6 B3 B7 W3 W7|
+//   device 3 |F4 F5 F6 F0 B0 W0 F1 F7 B1 W1 F2 B4 W4 B2 W2 F3 B5 W5 B3 W3 B6 W6 .  B7 W7|
 //
 //   draw: dualpipev devices=2 micro-batches=4 chunks=2 F=1 B=1 W=1
 //   device 0 |F0a F1a F2a F0b B0b W0b F1b F3a B1b W1b F2b B0a W0a B2b W2b F3b B1a W1a B3b W3b B2a W2a .   B3a W3a|
@@ -32,11 +32,11 @@ namespace {
 /// Direction n is 0, f is 1; stages and numbers of micro-batches by direction.
 class DualPipeDevice {
 public:
-  /// Of the micro-batches below `end` only.
+  /// Of so many micro-batches of each direction only, from its first one on.
   DualPipeDevice(std::vector<PipelineAction> &actions, std::array<int64_t, 2> stages,
-                 std::array<int64_t, 2> firstMicroBatch, int64_t microBatchStep, int64_t end)
-      : actions(actions), stages(stages), next{firstMicroBatch, firstMicroBatch}, microBatchStep(microBatchStep),
-        end(end) {}
+                 std::array<int64_t, 2> firstMicroBatch, int64_t count)
+      : actions(actions), stages(stages), first(firstMicroBatch), next{firstMicroBatch, firstMicroBatch}, count(count) {
+  }
 
   void fill(int64_t h, int64_t half, int64_t microBatches) {
     int64_t q = half - 1 - h;
@@ -66,13 +66,12 @@ public:
 private:
   PipelineAction run(PipelineActionKind kind, int direction) {
     int64_t &m = next[kind == PipelineActionKind::Backward][direction];
-    PipelineAction action(kind, stages[direction], m);
-    add(action);
-    m += microBatchStep;
+    PipelineAction action(kind, stages[direction], m++);
+    add(direction, action);
     return action;
   }
-  void add(const PipelineAction &action) {
-    if (action.microBatch < end)
+  void add(int direction, const PipelineAction &action) {
+    if (action.microBatch < first[direction] + count)
       actions.push_back(action);
   }
   void F(int direction) { run(PipelineActionKind::Forward, direction); }
@@ -80,19 +79,19 @@ private:
     PipelineAction weight = run(PipelineActionKind::Backward, direction);
     weight.kind = PipelineActionKind::WeightGradient;
     if (holdsWeight)
-      held.push_back(weight);
+      held.push_back({direction, weight});
     else
-      add(weight);
+      add(direction, weight);
   }
   void W() {
-    add(held.front());
+    add(held.front().first, held.front().second);
     held.pop_front();
   }
 
   std::vector<PipelineAction> &actions;
-  std::array<int64_t, 2> stages, next[2]; // next: [is backward][direction]
-  int64_t microBatchStep, end;
-  std::deque<PipelineAction> held;
+  std::array<int64_t, 2> stages, first, next[2]; // next: [is backward][direction]
+  int64_t count;
+  std::deque<std::pair<int, PipelineAction>> held; // direction, W
 };
 } // namespace
 
@@ -100,15 +99,15 @@ private:
 
 void makeDualPipeDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
   int64_t last = shape.devices - 1, enough = std::max(shape.microBatches, 2 * shape.devices);
-  int64_t near = device > last - device; // the replica whose first stages are nearer
+  int64_t count = shape.microBatches / 2, near = device > last - device; // the replica whose first stages are nearer
   std::array<int64_t, 2> stages = {std::min(device, last - device), std::max(device, last - device)};
-  DualPipeDevice(actions, stages, {near, 1 - near}, 2, shape.microBatches)
+  DualPipeDevice(actions, stages, {near * count, (1 - near) * count}, count)
       .fill(stages[0], shape.devices / 2, enough / 2);
 }
 
 void makeDualPipeVDevice(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions) {
   int64_t enough = std::max(shape.microBatches, 2 * shape.devices);
-  DualPipeDevice(actions, {device, 2 * shape.devices - 1 - device}, {0, 0}, 1, shape.microBatches)
+  DualPipeDevice(actions, {device, 2 * shape.devices - 1 - device}, {0, 0}, shape.microBatches)
       .fill(device, shape.devices, enough);
 }
 

@@ -59,7 +59,7 @@ StagePlaces placeRoundRobin(const PipelineShape &shape);
 StagePlaces placeZigzag(const PipelineShape &shape);
 /// Two replicas: stage s on device s, and on device p - 1 - s.
 StagePlaces placeBothWays(const PipelineShape &shape);
-/// Even micro-batches through replica 0, odd ones through replica 1.
+/// The first half of the micro-batches through replica 0, the others through replica 1.
 std::vector<int64_t> bidirectionalReplicas(int64_t microBatches);
 
 using DeviceGenerator = void (*)(const PipelineShape &shape, int64_t device, std::vector<PipelineAction> &actions);

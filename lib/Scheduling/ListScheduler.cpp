@@ -33,9 +33,8 @@ void scheduleEarliestFirst(PipelineSchedule &schedule, int64_t underWay) {
       auto consider = [&](Chunk &chunk, Kind kind, int64_t done) {
         if (done == count)
           return;
-        PipelineAction action{kind, chunk.stage, done * replicas + chunk.replica};
-        if (best && std::tuple(bestAction.microBatch / replicas, -bestAction.stage) <=
-                        std::tuple(action.microBatch / replicas, -action.stage))
+        PipelineAction action{kind, chunk.stage, chunk.replica * count + done};
+        if (best && std::tuple(bestAction.microBatch % count, -bestAction.stage) <= std::tuple(done, -action.stage))
           return;
         if (std::optional<int64_t> start = scheduler.start(action); start && *start <= time)
           best = &chunk, bestAction = action;

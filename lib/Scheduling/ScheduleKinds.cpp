@@ -42,7 +42,7 @@ StagePlaces placeBothWays(const PipelineShape &shape) {
 std::vector<int64_t> bidirectionalReplicas(int64_t microBatches) {
   std::vector<int64_t> result;
   for (int64_t m = 0; m < microBatches; ++m)
-    result.push_back(m % 2);
+    result.push_back(m >= microBatches / 2);
   return result;
 }
 

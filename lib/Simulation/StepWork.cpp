@@ -188,7 +188,7 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
     each.gather = stage.parameterGather;
     each.hostCopies = priceState(context, dense, experts).hostCopies;
     each.optimizer = std::max(Seconds(0), stage.optimizer - each.hostCopies);
-    each.constant = stage.memory.total() - stage.memory.activations;
+    each.constant = stage.memory.total() - stage.memory.activations + stage.memory.emptySlots;
     if (layout.copiesActivations())
       for (const PipelineChunk &chunk : detail.chunks[device])
         each.activationLimit = std::max(each.activationLimit, 2 * detail.costs.chunks[chunk.stage].kept);

@@ -23,6 +23,7 @@ import tempfile
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOLERANCE, RECOMPUTED, OFFLOADED, EXPERTS = 0.03, 0.08, 0.04, 0.10
 LIBRARIES = 16e6  # of every program (lib/Cluster/Devices/x86-64.yaml, framework_memory)
+LIBRARIES_CUDA, COMMUNICATOR = 1.2e9 + 2**25, 2**27  # of GPUs (include/ppc/Cluster/Device.h, lib/CostModel/Stacks/ppc-cuda.yaml); one each way
 SHAPE = ["--seq-len", "256", "--global-batch", "8"]
 LAYOUTS = ["--tp 2 --micro-batch 2", "--tp 2 --sp=on --micro-batch 4", "--dp 2 --micro-batch 4", "--dp 2 --zero 1 --micro-batch 2",
            "--pp 2 --micro-batch 1", "--pp 2 --tp 2 --sp=on --micro-batch 1 --schedule gpipe", "--tp 2 --micro-batch 2 --recompute full",
@@ -30,6 +31,10 @@ LAYOUTS = ["--tp 2 --micro-batch 2", "--tp 2 --sp=on --micro-batch 4", "--dp 2 -
            "--dp 2 --cp 2 --tp 2 --sp=on --zero 1 --micro-batch 2", "--cp 4=ulysses --micro-batch 2",
            "--dp 2 --cp 2=ulysses --tp 2 --sp=on --micro-batch 2", "--dp 2 --zero 1 --micro-batch 2 --offload optimizer",
            "--tp 2 --micro-batch 2 --offload optimizer"]
+SCHEDULED = 0.02  # of the programs of FULL_SIZE: bf16 over four GPUs, under every schedule
+FULL_SIZE = "Inputs/Models/llama-3-8b.json"
+FULL_SHAPE = "--seq-len 4096 --global-batch 32 --micro-batch 1 --pp 4 --precision bf16 --cluster dgx-h100:1 --target cuda"
+SCHEDULES = ["gpipe", "1f1b", "interleaved", "breadth-first", "zb1p", "zb2p", "zbv", "v-half", "v-min", "wave", "dualpipev", "chimera", "dualpipe"]
 WIDE = {"hidden_size": 256, "intermediate_size": 640, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4,
         "n_embd": 256, "n_layer": 3, "n_head": 8, "n_positions": 256, "max_position_embeddings": 256, "vocab_size": 2048,
         "moe_intermediate_size": 128, "shared_expert_intermediate_size": 256, "head_dim": 32, "kv_lora_rank": 64, "q_lora_rank": 96,
@@ -58,6 +63,25 @@ def memory(compiler, config, options):
     return [int(bytes) - LIBRARIES for bytes in planned.group(1).split(",")], arenas
 
 
+def scheduled_memory(compiler, schedule):
+    """As `memory`, of FULL_SIZE, libraries included: what a plan says of itself, and the arenas of its program."""
+    command = [compiler, os.path.join(HERE, "..", FULL_SIZE), *FULL_SHAPE.split(), "--schedule", schedule]
+
+    def emitted(form, *options):
+        done = subprocess.run([*command, "--emit", form, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            sys.exit(f"{' '.join(command)} --emit {form}\n{done.stderr}")
+        return done.stdout
+
+    units = {"GiB": 2**30, "MiB": 2**20}
+    planned = [float(number) * units[unit] for number, unit in re.findall(r"memory of a rank of stage \d+ +([0-9.]+) (\w+)", emitted("plan"))]
+    arenas = [int(bytes) for bytes in re.findall(r"ppcrt\.device @\w+ at \d+ arena (\d+)", emitted("program", "--no-verify"))]
+    if not planned or len(planned) != len(arenas):
+        sys.exit(f"{schedule}: the plan says the memory of {len(planned)} stages, and the program has {len(arenas)} arenas")
+    last = len(planned) - 1
+    return [bytes - LIBRARIES_CUDA - COMMUNICATOR * 2 * ((stage > 0) + (stage < last)) for stage, bytes in enumerate(planned)], arenas
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
@@ -84,8 +108,10 @@ def main():
                         continue  # refused
                     kind = "experts" if experts else "recomputed" if "recompute full" in layout else "offloaded" if "offload" in layout else "others"
                     jobs.append((f"{family} {precision} {layout}", kind, pool.submit(memory, compiler, path, f"{layout} --precision {precision}")))
+        if not arguments.names:
+            jobs += [(f"full size, {schedule}", "scheduled", pool.submit(scheduled_memory, compiler, schedule)) for schedule in SCHEDULES]
         for name, kind, job in jobs:
-            tolerance = {"experts": EXPERTS, "recomputed": RECOMPUTED, "offloaded": OFFLOADED, "others": TOLERANCE}[kind]
+            tolerance = {"experts": EXPERTS, "recomputed": RECOMPUTED, "offloaded": OFFLOADED, "scheduled": SCHEDULED, "others": TOLERANCE}[kind]
             for stage, (planned, arena) in enumerate(zip(*job.result())):
                 error = planned / arena - 1
                 errors.setdefault(kind, []).append(abs(error))

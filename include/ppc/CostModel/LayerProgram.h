@@ -68,6 +68,7 @@ struct LayerOp {
   Bytes traffic;              // of forward: memory for compute, link for communication
   Bytes saved;                // kept from forward to backward
   Bytes weightOperands;       // what the weight gradient needs: the input and the gradient of the output
+  Bytes weightInputs;         // of those, the input
   Seconds gatheredAgain;      // of backward: fetching what `saved` is only a part of; not when the layer is recomputed
   bool attentionCore = false; // what Recompute::Selective computes again
   bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
@@ -201,6 +202,7 @@ struct LayerProgram {
   Bytes saved() const;
   Bytes savedSelective() const;
   Bytes weightOperands() const; // where weight gradients are put off: what waits for them
+  Bytes weightInputs() const;   // of that, what forward made
   /// Kernels that the host launches one by one: all, or with `recorded` those that graphs do not hold.
   int forwardKernels(bool recorded = false) const, backwardKernels(bool recorded = false) const;
 };

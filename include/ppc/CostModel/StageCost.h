@@ -28,7 +28,7 @@ struct LayerSums {
   int forwardKernels = 0, backwardKernels = 0; // that the host launches one by one
   Seconds deviceBefore;                        // up to where the host waits for the device
   int kernelsBefore = 0;
-  Bytes saved, savedSelective, weightOperands;
+  Bytes saved, savedSelective, weightOperands, weightInputs;
   double flops = 0, flopsSelective = 0, flopsFull = 0; // of forward and backward, with what each recomputes
 };
 LayerSums sumUp(const LayerProgram &program, const Stack &stack);
@@ -54,6 +54,7 @@ struct LayerPrice {
   StateSizes state;                                // of arenas, where the model is a transformer
   Bytes kept;                                      // from forward to backward
   Bytes keptForWeights;                            // from backward to the weight gradient
+  Bytes inputsForWeights;                          // of those, since forward
   Bytes working;  // its activations while it is recomputed, and the largest temporaries
   Bytes gathered; // ZeRO-3: its parameters, the next layer's behind them, and its gradients before they are scattered
   double hardwareFlops = 0; // forward and backward, recomputation included
@@ -95,8 +96,9 @@ struct ChunkCost {
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
   StateSizes state;                                // likewise
   Bytes kept;                                      // per micro-batch, from forward to backward
-  Bytes keptForWeights;                            // of those, from backward to the weight gradient
-  Bytes working, gathered;                         // LayerPrice's, of the layer where they are most together
+  Bytes keptForWeights;     // of those, from backward to the weight gradient, where that runs by itself
+  Bytes inputsForWeights;   // of the latter, since forward
+  Bytes working, gathered;  // LayerPrice's, of the layer where they are most together
   double hardwareFlops = 0; // of one micro-batch on this rank, forward and backward, recomputation included
 
   /// As many layers of this price; their kinds are the caller's to count.

@@ -16,6 +16,7 @@ struct MemoryBreakdown {
   Bytes allocator;     // rounding and fragmentation
   Bytes framework;     // context, libraries, communicators
   Bytes host;          // offloaded, in the host's memory
+  Bytes emptySlots;    // of `activations`, those of arenas in which nothing lies at the worst moment
   Bytes total() const; // of the device: without `host`
 };
 

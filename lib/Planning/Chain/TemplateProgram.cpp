@@ -140,8 +140,11 @@ private:
       op.flops = Flops(2 * work);
     if (seconds.ofWeights.value > 0) // the gradient of the result and the other operand
       for (int value : llvm::concat<const int>(data.operands, data.results))
-        if (layer.values[value].kind != TemplateValueKind::Parameter)
+        if (layer.values[value].kind != TemplateValueKind::Parameter) {
           op.weightOperands += Bytes(localBytes(value));
+          if (!llvm::is_contained(data.results, value))
+            op.weightInputs += Bytes(localBytes(value));
+        }
     if (kind == OpClass::Attention) { // both products walk all loops but the other one's width
       auto size = [&](int factor) { return factor >= 0 ? double(local[factor]) : 1.0; };
       double values = data.attention.valueDim >= 0 ? size(data.attention.valueDim) : size(data.attention.headDim);

@@ -28,7 +28,8 @@ private:
   void convertResultGradients(Operation *op, MutableArrayRef<Value> gradients, Attribute layer);
   /// Adds `gradient`, computed by ops of `layer`, to what `value` has received, in the wider of their types.
   void receive(Value value, Value gradient, Attribute layer);
-  /// Labels the ops created since `before` (the last op of that time).
+  /// Labels the ops created since `before` (the last op of that time). What backward would read of weight gradients
+  /// that are put off is put off with them.
   void label(Operation *before, Part part, Attribute layer);
 
   bool isParameter(Value value) {
@@ -62,15 +63,19 @@ void Differentiator::findActive() {
 }
 
 void Differentiator::label(Operation *before, Part part, Attribute layer) {
+  auto isPutOff = [](Value operand) {
+    auto own = operand.getDefiningOp() ? operand.getDefiningOp()->getAttrOfType<PartAttr>(attr::part) : PartAttr();
+    return own && own.getValue() == Part::WeightGradient;
+  };
   for (Operation *op = before->getNextNode(); op && !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode()) {
-    op->setAttr(attr::part, PartAttr::get(op->getContext(), part));
+    bool isLater = part == Part::Backward && llvm::any_of(op->getOperands(), isPutOff);
+    op->setAttr(attr::part, PartAttr::get(op->getContext(), isLater ? Part::WeightGradient : part));
     if (layer)
       op->setAttr(attr::layer, layer);
   }
 }
 
 void Differentiator::receive(Value value, Value gradient, Attribute layer) {
-  Part part = isWeight(value) ? Part::WeightGradient : Part::Backward;
   Value *slot = nullptr;
   if (isParameter(value)) {
     auto &contributions = parameterGradients[value];
@@ -93,7 +98,7 @@ void Differentiator::receive(Value value, Value gradient, Attribute layer) {
   if (bits(narrow) < bits(wide))
     narrow = builder.createOrFold<ConvertOp>(value.getLoc(), wide.getType(), narrow);
   *slot = AddOp::create(builder, value.getLoc(), *slot, gradient);
-  label(before, part, layer);
+  label(before, Part::Backward, layer);
 }
 
 Value Differentiator::converted(Value gradient, Type element, Part part, Attribute layer) {
@@ -141,9 +146,12 @@ LogicalResult Differentiator::differentiate(Operation *op) {
     FailureOr<Value> gradient = differentiable.buildGradient(builder, number, resultGradients);
     if (failed(gradient))
       return op->emitOpError() << "has no derivative with respect to operand " << number;
-    label(before, isWeight(operand) ? Part::WeightGradient : Part::Backward, layer);
+    // Products are worth putting off: others read what backward reads for the gradient of the input, and would have it
+    // kept for longer.
+    Part part = isWeight(operand) && isa<MatmulOp>(op) ? Part::WeightGradient : Part::Backward;
+    label(before, part, layer);
     if (*gradient && isParameter(operand))
-      gradient = converted(*gradient, tensorType(operand).getElementType(), Part::WeightGradient, layer);
+      gradient = converted(*gradient, tensorType(operand).getElementType(), part, layer);
     if (*gradient)
       receive(operand, *gradient, layer);
   }

@@ -55,8 +55,13 @@ private:
   }
   /// Whether a routine of this chunk reads an input.
   bool hasInputs(int64_t chunk);
-  /// The chunks whose routines use each buffer.
-  llvm::MapVector<BufferOp, llvm::SmallSetVector<int64_t, 2>> usingChunks();
+  using Users = llvm::SmallSetVector<RoutineOp, 4>;
+  /// The routines of micro-batches that use each buffer with slots.
+  llvm::MapVector<BufferOp, Users> usersOfBuffers();
+  /// The least slots of what these routines use together, from `atLeast` on.
+  int64_t leastSlotsOf(const Users &users, int64_t atLeast);
+  /// All that run for micro-batches of these chunks.
+  Users routinesOf(ArrayRef<int64_t> ofChunks);
 
   DeviceOp device;
   ProgramSymbols &symbols;
@@ -71,50 +76,78 @@ std::string DeviceSchedule::lineOf(MessageOp message) {
   return (Twine(symbols.device(peer).getAt()) + messageLines.nameOf(message)).str();
 }
 
-llvm::MapVector<BufferOp, llvm::SmallSetVector<int64_t, 2>> DeviceSchedule::usingChunks() {
-  llvm::MapVector<BufferOp, llvm::SmallSetVector<int64_t, 2>> result;
+llvm::MapVector<BufferOp, DeviceSchedule::Users> DeviceSchedule::usersOfBuffers() {
+  llvm::MapVector<BufferOp, Users> result;
   for (auto routine : device.getBody().front().getOps<RoutineOp>()) {
     if (routine.isOfStep())
       continue;
     for (ArrayAttr list : {routine.getReads(), routine.getWrites()})
       for (auto name : list.getAsRange<FlatSymbolRefAttr>())
         if (BufferOp buffer = symbols.buffer(device, name.getAttr()); buffer.hasSlots())
-          result[buffer].insert(int64_t(routine.getChunk()));
+          result[buffer].insert(routine);
   }
   // Inputs are loaded together, before the first chunk that reads any.
-  llvm::SmallSetVector<int64_t, 2> loaded;
+  Users loaded;
   for (auto &[buffer, users] : result)
     if (BufferOp(buffer).getRole() == BufferRole::Input)
-      loaded.insert(users.begin(), users.end());
+      loaded.insert_range(users);
   for (auto &[buffer, users] : result)
     if (BufferOp(buffer).getRole() == BufferRole::Input)
       users = loaded;
   return result;
 }
 
+DeviceSchedule::Users DeviceSchedule::routinesOf(ArrayRef<int64_t> ofChunks) {
+  Users result;
+  for (int64_t chunk : ofChunks)
+    for (RoutineKind kind : {RoutineKind::Forward, RoutineKind::Backward, RoutineKind::WeightGradient})
+      if (RoutineOp routine = device.routine(kind, chunk))
+        result.insert(routine);
+  return result;
+}
+
+int64_t DeviceSchedule::leastSlotsOf(const Users &users, int64_t atLeast) {
+  std::vector<PipelineAction> own;
+  llvm::copy_if(schedule.devices[device.getAt()], std::back_inserter(own), [&](const PipelineAction &action) {
+    RoutineOp routine = routineOf(action);
+    return routine && users.contains(routine);
+  });
+  return leastSlots(own, atLeast);
+}
+
 void DeviceSchedule::setSlots(ArrayRef<int64_t> slotsOfStages) {
-  ArrayRef<PipelineAction> actions = schedule.devices[device.getAt()];
   DenseMap<int64_t, int64_t> slotsOfChunk;
-  for (const PipelineAction &action : actions)
+  for (const PipelineAction &action : schedule.devices[device.getAt()])
     slotsOfChunk[chunkOf(action)] = slotsOfStages[schedule.chunkIndex(action)];
-  std::map<std::vector<int64_t>, int64_t> shared; // of buffers that several chunks use
-  for (auto &[buffer, users] : usingChunks()) {
-    if (users.size() == 1) {
-      BufferOp(buffer).setSlots(slotsOfChunk.lookup(users.front()));
+  llvm::SmallPtrSet<Operation *, 16> travels;
+  for (MessageOp message : messages)
+    for (SymbolRefAttr end : {message.getFrom(), message.getTo()})
+      if (end.getRootReference() == device.getSymNameAttr())
+        travels.insert(symbols.buffer(device, end.getLeafReference()));
+  std::map<std::vector<Operation *>, int64_t> known; // by users
+  for (auto &[buffer, users] : usersOfBuffers()) {
+    // Where weight gradients run by themselves, what only they and backward use is there for a part of the time that a
+    // micro-batch is in flight. Messages wait for slots of their stage, with which the schedule was verified.
+    bool isShort = BufferOp(buffer).getRole() != BufferRole::Input && !travels.contains(buffer) &&
+                   llvm::all_of(users, [&](RoutineOp user) {
+                     return device.routine(RoutineKind::WeightGradient, int64_t(user.getChunk()));
+                   });
+    llvm::SmallSetVector<int64_t, 2> ofChunks;
+    int64_t atLeast = 1;
+    for (RoutineOp user : users)
+      if (ofChunks.insert(int64_t(user.getChunk())) && !isShort)
+        atLeast = std::max(atLeast, slotsOfChunk.lookup(user.getChunk()));
+    if (!isShort && ofChunks.size() == 1) {
+      BufferOp(buffer).setSlots(atLeast);
       continue;
     }
-    std::vector<int64_t> key(users.begin(), users.end());
+    Users together = isShort ? users : routinesOf(ofChunks.getArrayRef());
+    std::vector<Operation *> key(together.begin(), together.end());
     llvm::sort(key);
-    auto [known, isNew] = shared.try_emplace(key, 1);
-    if (isNew) {
-      std::vector<PipelineAction> own;
-      llvm::copy_if(actions, std::back_inserter(own),
-                    [&](const PipelineAction &action) { return llvm::is_contained(key, chunkOf(action)); });
-      for (int64_t chunk : key)
-        known->second = std::max(known->second, slotsOfChunk.lookup(chunk));
-      known->second = leastSlots(own, known->second);
-    }
-    BufferOp(buffer).setSlots(known->second);
+    auto [slots, isNew] = known.try_emplace(key, 0);
+    if (isNew)
+      slots->second = leastSlotsOf(together, atLeast);
+    BufferOp(buffer).setSlots(slots->second);
   }
 }
 

@@ -34,7 +34,7 @@ func.func @loss(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidd
   // CHECK-NEXT: %[[DT2:.*]] = ppc.matmul "bg,bh->gh" %[[DV]], %[[U]] {ppc.layer = 2 : i64, ppc.part = #ppc.part<weight_gradient>}
   // CHECK-NEXT: %[[DS:.*]] = ppc.matmul "bg,fg->bf" %[[DU]], %[[W]] {ppc.layer = 1 : i64, ppc.part = #ppc.part<backward>}
   // CHECK-NEXT: %[[DW1:.*]] = ppc.matmul "bg,bf->fg" %[[DU]], %[[S]] {ppc.layer = 1 : i64, ppc.part = #ppc.part<weight_gradient>}
-  // CHECK-NEXT: %[[DB:.*]] = ppc.reduce <sum> %[[DS]] dims [0] {ppc.layer = 1 : i64, ppc.part = #ppc.part<weight_gradient>}
+  // CHECK-NEXT: %[[DB:.*]] = ppc.reduce <sum> %[[DS]] dims [0] {ppc.layer = 1 : i64, ppc.part = #ppc.part<backward>}
   // CHECK-NEXT: %[[DA:.*]] = ppc.matmul "bf,fh->bh" %[[DS]], %[[W]] {ppc.layer = 1 : i64, ppc.part = #ppc.part<backward>}
   // CHECK-NEXT: %[[DW2:.*]] = ppc.matmul "bf,bh->fh" %[[DS]], %[[A]] {ppc.layer = 1 : i64, ppc.part = #ppc.part<weight_gradient>}
 

@@ -40,8 +40,8 @@ TEST(ScheduleLimits, ForwardsWaitAsTheOrderSays) {
           ASSERT_GE(limit.ahead, 1);
           for (int64_t m = 0; m + limit.ahead < each; ++m, ++checked) {
             size_t before =
-                places.at({limit.toBackward ? Kind::Backward : Kind::Forward, limit.to, m * replicas + replica, 0});
-            size_t after = places.at({Kind::Forward, limit.from, (m + limit.ahead) * replicas + replica, 0});
+                places.at({limit.toBackward ? Kind::Backward : Kind::Forward, limit.to, replica * each + m, 0});
+            size_t after = places.at({Kind::Forward, limit.from, replica * each + m + limit.ahead, 0});
             ASSERT_LT(before, after) << describe(kind, shape) << ", from " << limit.from << " to " << limit.to
                                      << " ahead " << limit.ahead;
           }

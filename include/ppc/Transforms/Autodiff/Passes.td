@@ -12,8 +12,9 @@ def BuildBackwardPass : Pass<"ppc-build-backward", "ModuleOp"> {
 
     Requires: one function in the module, returning one float scalar; every op between a parameter and the loss
     differentiable (`DifferentiableOpInterface`).
-    Guarantees: every op has `ppc.part`: forward for what was there, weight_gradient for ops that compute a parameter's
-    gradient, backward for the others; gradient ops have the `ppc.layer` of the op that they differentiate. A parameter
+    Guarantees: every op has `ppc.part`: forward for what was there, weight_gradient for products that compute a parameter's
+    gradient and what reads them, backward for the others: gradients of norms, biases and tables read what backward reads for
+    the gradient of the input; gradient ops have the `ppc.layer` of the op that they differentiate. A parameter
     used in several layers gets one gradient per layer and a `ppc.sum` of them (part update). Gradients of a value add up in the
     widest type in which they are computed and are rounded once to the value's own, or not at all through a `ppc.convert`. Results are labelled
     `ppc.result` ("loss", "gradient") and `ppc.of` (the parameter's name).
