@@ -66,6 +66,7 @@ inline constexpr StringLiteral operandShardings = "ppc.operand_shardings";
 inline constexpr StringLiteral factors = "ppc.factors";
 inline constexpr StringLiteral part = "ppc.part";
 inline constexpr StringLiteral layer = "ppc.layer";
+inline constexpr StringLiteral slice = "ppc.slice";
 inline constexpr StringLiteral stage = "ppc.stage";
 inline constexpr StringLiteral recompute = "ppc.recompute";
 inline constexpr StringLiteral plan = "ppc.plan";

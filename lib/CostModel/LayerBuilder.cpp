@@ -42,6 +42,11 @@ void LayerBuilder::multiply(LayerOp &op, const LayerProduct &product) {
     op.products.push_back(product);
 }
 
+void LayerBuilder::readLater(double columns) {
+  if (LayerOp &op = program.ops.back(); context.slices > 1 && !op.products.empty())
+    op.products.front().readLater = extent(columns);
+}
+
 LayerOp &LayerBuilder::product(llvm::StringRef name, Precision precision, double rows, double n, double k, Bytes saved,
                                int kernels) {
   const Device &device = context.device();

@@ -19,6 +19,8 @@ public:
   /// the weights. `saved`: bytes that backward keeps of its operand. Below 16 bits another op follows: what quantises
   /// the operands.
   void linear(llvm::StringRef name, double rows, double n, double k, Bytes saved, int kernels = 1);
+  /// Says of the last op, a product, how many columns of a call later slices of the sequence read.
+  void readLater(double columns);
   /// The same in bf16 whatever the layout says: the head, the router.
   LayerOp &linearBf16(llvm::StringRef name, double rows, double n, double k, Bytes saved);
   /// The same for `groups` experts that share `rows` evenly; what quantises them is quantizeExperts. `operand`,

@@ -24,7 +24,7 @@ struct LayersOf {
 class LayerRows {
 public:
   LayerRows(const PricingContext &context, const StepDetail &detail)
-      : microBatches(context.layout.microBatches(context.job) / detail.schedule->replicas),
+      : microBatches(context.layout.microBatches(context.job) / detail.schedule->replicas), slices(detail.shape.slices),
         selective(context.layout.recompute == Recompute::Selective),
         weightPhase(detail.schedule->splitsBackward ? LedgerPhase::WeightGradient : LedgerPhase::Backward) {}
 
@@ -48,6 +48,12 @@ public:
         case LayerProduct::When::Forward:
           row(LedgerPhase::Forward, place.layers);
           row(LedgerPhase::Backward, again);
+          if (product.readLater) { // only the last slice computes these again
+            rows.back().product.shape.n -= product.readLater;
+            row(LedgerPhase::Backward, again);
+            rows.back().product.shape.n = product.readLater;
+            rows.back().product.calls /= slices;
+          }
           break;
         case LayerProduct::When::Backward:
           row(LedgerPhase::Backward, place.layers);
@@ -67,7 +73,8 @@ private:
       TransferRow row = rowOf(transfer);
       row.device = place.device;
       row.phase = phase;
-      row.calls *= times * microBatches;
+      row.calls *= times * microBatches * slices;
+      row.elements = llvm::divideCeil(row.elements, slices); // of a slice of the sequence
       rows.push_back(row);
     };
     switch (transfer.when) {
@@ -90,7 +97,7 @@ private:
     }
   }
 
-  int64_t microBatches;
+  int64_t microBatches, slices;
   bool selective;
   LedgerPhase weightPhase;
 };
@@ -130,8 +137,8 @@ namespace {
 
 /// Bytes that a device holds once for each slot of a micro-batch. Nothing is known where weight gradients run by
 /// themselves (what waits for them is priced by the schedule's worst moment, StepMemory.cpp, not buffer by buffer),
-/// where the sequence is cut over ranks of its own, and where its blocks are padded (values are kept before and behind
-/// the mask of their padding).
+/// where the sequence is cut over ranks of its own or in slices, and where its blocks are padded (values are kept
+/// before and behind the mask of their padding).
 class SlotBytes {
 public:
   SlotBytes(const PricingContext &context, const StepDetail &detail) : context(context), detail(detail) {
@@ -140,7 +147,7 @@ public:
     llvm::Expected<PipelineSchedule> made = makePipelineSchedule(name, detail.shape);
     if (!made)
       llvm::consumeError(made.takeError());
-    else if (!detail.schedule->splitsBackward && layout.cp == 1 &&
+    else if (!detail.schedule->splitsBackward && layout.cp == 1 && detail.shape.slices == 1 &&
              !(layout.sequenceParallel && context.job.sequence % layout.tp)) {
       schedule = std::move(*made);
       slots = slotsPerStage(*schedule);
@@ -192,10 +199,12 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
   const std::vector<ChunkCost> &chunks = detail.costs.chunks;
   int64_t microBatches = layout.microBatches(context.job) / detail.schedule->replicas,
           stride = layout.dataRanks() * layout.tp;
+  int64_t slicesOfAll = microBatches * detail.shape.slices;
   auto message = [&](int64_t device, LedgerPhase phase, int64_t to) {
     if (to != device) // else it stays where it is
       ledger.transfers.push_back({device, phase, TransferKind::Message, MemberSet(2, (to - device) * stride), 32,
-                                  compiledMessage(context), microBatches});
+                                  int64_t(llvm::divideCeil(compiledMessage(context), detail.shape.slices)),
+                                  slicesOfAll});
   };
   SlotBytes slots(context, detail);
   std::vector<std::vector<int64_t>> deviceOf(detail.schedule->replicas, std::vector<int64_t>(chunks.size()));
@@ -209,7 +218,7 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
     if (layout.zero >= 3 && place.recomputed)
       ledger.transfers.push_back({place.device, LedgerPhase::Backward, TransferKind::AllGather, data, 32,
                                   int64_t(compiledState(context, place.kind).gathers.again) * place.recomputed,
-                                  microBatches});
+                                  slicesOfAll});
   });
   for (const ProductRow &row : priceProducts(context, detail))
     ledger.work.push_back({row.device, row.phase, row.attention, row.product.flops() * row.product.calls * row.times});
@@ -224,6 +233,8 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
     for (TransferRow &row : stateTransfers(context, device, state)) {
       if (row.phase == LedgerPhase::WeightGradient && !detail.schedule->splitsBackward)
         row.phase = LedgerPhase::Backward;
+      if (row.phase != LedgerPhase::Prepare && row.phase != LedgerPhase::Update) // each slice its own
+        row.calls *= detail.shape.slices;
       ledger.transfers.push_back(row);
     }
     auto memory = [&](MemoryRow::Kind kind, double bytes) { ledger.memory.push_back({device, kind, int64_t(bytes)}); };

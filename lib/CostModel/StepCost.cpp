@@ -119,8 +119,7 @@ llvm::Expected<StepSchedule> mlir::ppc::resolveSchedule(const TrainingJob &job, 
     return kind.takeError();
   schedule.kind = *kind;
   schedule.shape.chunks = std::max(layout.vp, (*kind)->minChunks);
-  if ((*kind)->slicesSequence)
-    schedule.shape.slices = 4;
+  schedule.shape.slices = defaultSlices(**kind, layout.pp);
   schedule.splitBackward = (*kind)->splitsBackward;
   return schedule;
 }

@@ -3,6 +3,7 @@
 #include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 using namespace mlir::ppc;
@@ -56,6 +57,20 @@ static Bytes offloadWindow(const PricingContext &context, const MemoryBreakdown 
   return std::min(memory.host, double(kOffloadBucketsAtOnce) * offloadBucket(memory.host, largest));
 }
 
+/// Slots of all slices together, in micro-batches, where `forward` of them are in flight at most. F of slice i of the
+/// m-th micro-batch is the (k m + i)-th, B the (k m + k - 1 - i)-th, behind F number a more: k forward is a + 1.
+static double slotsOfSlices(double forward, const PipelineShape &shape) {
+  int64_t slices = shape.slices, ahead = std::llround(forward * double(slices)) - 1, sum = 0;
+  if (slices == 1 || ahead < 0)
+    return forward;
+  for (int64_t slice = 0; slice < slices; ++slice)
+    if (int64_t room = slices - 1 - 2 * slice + ahead; room >= 0)
+      sum += std::min(shape.microBatches, room / slices + 1);
+    else
+      ++sum; // a slice that is gone again before another one comes
+  return std::max(forward, double(sum) / double(slices));
+}
+
 /// Of arenas: each value that routines hand to others has as many slots as there are ever micro-batches between its
 /// first use and its last one, so what chunks have at most is added up, also where they have it at different times.
 static Bytes slotMemory(llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program, int64_t device) {
@@ -68,6 +83,8 @@ static Bytes slotMemory(llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram 
       weight = std::max(weight, moment[i].weight);
       both = std::max(both, moment[i].forward + moment[i].weight);
     }
+    forward = slotsOfSlices(forward, program.shape);
+    both = std::max(both, forward);
     weight = std::max(weight, std::min(1.0, forward)); // W is a routine of its own, also right behind B
     sum += forward * (cost.kept - cost.inputsForWeights) + both * cost.inputsForWeights +
            weight * (cost.keptForWeights - cost.inputsForWeights);

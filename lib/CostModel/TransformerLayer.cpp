@@ -371,8 +371,10 @@ void TransformerLayer::attentionBlock(int64_t layer) {
     if (cut.group > 1 && cut.heads == 1 && layout.sequenceParallel) {
       build.linear("query projection", tokens, queryWidth, hidden, keptInput());
       build.linear("key and value projections", streamTokens, keyWidth + valueWidth, hidden, Bytes(0), 2);
+      build.readLater((keyWidth + valueWidth) / 2);
     } else {
       build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, hidden, keptInput());
+      build.readLater(keyWidth + valueWidth);
     }
     if (stack.arena)
       shareKeyValueHeads(keyWidth, valueWidth);

@@ -7,6 +7,7 @@
 namespace mlir::ppc {
 
 void buildTrainPhase(OpPassManager &pm, const TrainOptions &options) {
+  pm.addPass(createSliceSequencePass());
   // What nobody uses needs no gradient.
   pm.addPass(createCSEPass());
   pm.addPass(createBuildBackwardPass());

@@ -237,6 +237,18 @@ llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRe
   return refuse("unknown pipeline schedule \"" + name + "\"; known: " + llvm::join(names, ", "));
 }
 
+int64_t defaultSlices(const PipelineScheduleKind &kind, int64_t devices) {
+  return kind.slicesSequence && devices > 1 ? 4 : 1;
+}
+
+int64_t defaultSlices(llvm::StringRef schedule, int64_t devices) {
+  llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(schedule);
+  if (kind)
+    return defaultSlices(**kind, devices);
+  llvm::consumeError(kind.takeError());
+  return 1;
+}
+
 llvm::Error checkPipelineShape(const PipelineScheduleKind &kind, const PipelineShape &shape) {
   auto atLeastOne = [](llvm::StringRef what, int64_t count) {
     return refuse("a pipeline needs at least 1 " + what + ", not " + Twine(count));

@@ -72,16 +72,22 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const Parallel
       return llvm::toString(kind.takeError());
     if (!lackedBy(target, **kind).empty())
       return "pipeline schedule " + layout.schedule;
+    if (defaultSlices(**kind, layout.pp) > 1 && layout.cp > 1)
+      return "pipeline schedule " + layout.schedule + " with context parallelism (cp " + std::to_string(layout.cp) +
+             ")";
   }
   if (!llvm::is_contained(target.precisions, layout.precision))
     return "products in " + toString(layout.precision).str();
   return "";
 }
 
-std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ModelShape &model,
-                                const ParallelLayout &layout) {
+std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ModelShape &model, const ParallelLayout &layout,
+                                int64_t sequence) {
   if (std::string part = lackedBy(target, layout); !part.empty())
     return part;
+  if (int64_t slices = defaultSlices(layout.schedule, layout.pp); sequence % slices)
+    return llvm::formatv("pipeline schedule {0} with sequences of {1} tokens, which {2} slices do not divide",
+                         layout.schedule, sequence, slices);
   if (layout.cp > 1 && model.moe && !target.expertsOfCutSequences)
     return "experts with context parallelism (cp " + std::to_string(layout.cp) + ")";
   if (layout.cp > 1 && layout.contextKind == ContextKind::Ulysses) {

@@ -27,7 +27,8 @@ SHAPE = ["--seq-len", "64", "--micro-batch", "1"]
 LAYOUTS = {"dp4-zero1": "--dp 4 --zero 1", "dp4-zero2": "--dp 4 --zero 2", "dp4-zero3": "--dp 4 --zero 3",
            "dp2-pp2-zero1": "--dp 2 --pp 2 --zero 1", "dp2-pp2-zero2": "--dp 2 --pp 2 --zero 2", "dp2-pp2-zero3": "--dp 2 --pp 2 --zero 3",
            "tp2-pp2": "--tp 2 --pp 2"}
-SCHEDULES = ["gpipe", "1f1b", "interleaved", "breadth-first", "zb1p", "zb2p", "zbv", "v-half", "v-min", "wave", "dualpipev", "chimera", "dualpipe"]
+SCHEDULES = ["gpipe", "1f1b", "interleaved", "breadth-first", "zb1p", "zb2p", "zbv", "v-half", "v-min", "wave", "dualpipev", "chimera", "dualpipe",
+             "seq1f1b"]
 SCHEDULE_LAYERS = 8  # a layer for each of the virtual stages that schedules have on 4 devices
 RATES = [2e5, 1e6, 5e6]
 LATENCY = 2e-3

@@ -52,7 +52,7 @@ def draw(seed):
 def fit(model, layout):
     """Most of what would be refused at once: more parts than heads, more stages than layers."""
     layout["tp"] = min(layout["tp"], model.get("num_attention_heads", model.get("n_head")))
-    stages = layout["pp"] * (2 if layout["schedule"] not in ("1f1b", "gpipe", "zb1p", "zb2p", "chimera", "dualpipe") else 1)
+    stages = layout["pp"] * (2 if layout["schedule"] not in ("1f1b", "gpipe", "zb1p", "zb2p", "seq1f1b", "chimera", "dualpipe") else 1)
     key = "n_layer" if "n_layer" in model else "num_hidden_layers"
     model[key] = max(model[key], stages - 2)
     if layout.get("ep", 1) % layout["tp"]:

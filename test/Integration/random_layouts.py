@@ -109,6 +109,10 @@ def draw_layout(pick):
     if pp == 2 and micro_batches % 2 == 0 and name in ("wave", "dualpipev", "v-half", "v-min"):
         other = random.Random("both ways " + " ".join(str(option) for option in layout + shape)).choice([name, "chimera", "dualpipe"])
         layout[layout.index("--schedule") + 1] = other
+    # And sequences in slices for some of those with a stage per device.
+    if pp > 1 and sequence % 4 == 0 and name in ("1f1b", "gpipe", "zb1p") and "--cp 1 " in " ".join(str(option) for option in layout) + " ":
+        other = random.Random("slices " + " ".join(str(option) for option in layout + shape)).choice([name, "seq1f1b"])
+        layout[layout.index("--schedule") + 1] = other
     # And heads inside attention for some cuts of the sequence.
     place = layout.index("--cp") + 1
     if layout[place] > 1 and random.Random("heads " + " ".join(str(option) for option in layout + shape)).random() < 0.5:

@@ -39,6 +39,9 @@ int64_t test::indexBound(Value ids) {
       bound = std::max(bound, tensorType(op->getOperand(0)).getShape().back());
     else if (auto accumulate = dyn_cast<AccumulateOp>(op))
       bound = std::max(bound, indexBound(accumulate.getBody().getArgument(use.getOperandNumber())));
+    if (auto split = dyn_cast<SplitOp>(use.getOwner()))
+      for (Value part : split.getParts())
+        bound = std::max(bound, indexBound(part));
   }
   return bound;
 }

@@ -255,7 +255,9 @@ static PlanRequest requestOf(const PlanOptions &options, const PlanInput &input)
   bool lists = whole || options.emit == PlanOutput::Table; // others write the best plan alone
   std::function<std::string(const ParallelLayout &)> refuse;
   if (const TargetCapabilities *target = options.programs)
-    refuse = [target, &input](const ParallelLayout &layout) { return lackedBy(*target, input.model, layout); };
+    refuse = [target, &input](const ParallelLayout &layout) {
+      return lackedBy(*target, input.model, layout, input.job.sequence);
+    };
   if (input.software)
     refuse = [&input](const ParallelLayout &layout) { return lackingPart(*input.software, input.model, layout); };
   return {input.model,

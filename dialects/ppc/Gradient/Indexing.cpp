@@ -20,7 +20,8 @@ SmallVector<Value> EmbeddingOp::keptForGradient(unsigned operand) {
 // A rotation: its transpose is the rotation backwards.
 FailureOr<Value> RotaryOp::buildGradient(OpBuilder &builder, unsigned, ArrayRef<Value> dy) {
   return RotaryOp::create(builder, getLoc(), dy[0].getType(), dy[0], getFrequenciesAttr(), getOffsetAttr(),
-                          getInterleavedAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr(), getPositionsAttr())
+                          getInterleavedAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr(), getPositionsAttr(),
+                          getStartAttr())
       .getResult();
 }
 SmallVector<Value> RotaryOp::keptForGradient(unsigned) { return {}; }

@@ -51,5 +51,7 @@ LogicalResult RotaryOp::verify() {
   if (offset < 0 || offset > last || rotated > last - offset) // rotary_c2
     return emitOpError() << "rotates " << rotated << " elements from " << offset << " on, but the last dimension has "
                          << last;
+  if (int64_t(getStart()) < 0) // rotary_c3
+    return emitOpError() << "starts at position " << int64_t(getStart()) << ", expected at least 0";
   return success();
 }

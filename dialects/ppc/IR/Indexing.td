@@ -43,19 +43,20 @@ def Ppc_RotaryOp : Ppc_DifferentiableOp<"rotary", [SameOperandsAndResultType]> {
   let summary = "rotary position embedding";
   let description = [{
     With n `frequencies` (radians per position), rotates the pairs (i, i + n) of the 2n elements of the last dimension that
-    start at `offset` by the angle `position * frequencies[i]`, position being the index along dimension 1 (Su et al., 2021;
+    start at `offset` by the angle `position * frequencies[i]`, position being `start` plus the index along dimension 1 (Su et al., 2021;
     pairs as in Hugging Face's LLaMA); the other elements stay. `interleaved`: the pairs are (2i, 2i + 1). `inverse` rotates
-    backwards. With `positions`, the op holds one block of them, whose first is its start; past the block's extent the result is
-    zero. C1: rank at least 3. C2: the rotated elements lie within the last dimension.
+    backwards. With `positions`, the op holds one block of them, which begins where the block does; past the block's extent the result is
+    zero. C1: rank at least 3. C2: the rotated elements lie within the last dimension. C3: `start` is not negative.
 
     Example: `%y = ppc.rotary %x frequencies [1.0, 0.01] : tensor<2x8x3x4xf32>`
   }];
   let arguments = (ins Ppc_FloatTensor:$x, DenseF64ArrayAttr:$frequencies, DefaultValuedAttr<I64Attr, "0">:$offset,
-                       UnitAttr:$interleaved, UnitAttr:$inverse, OptionalAttr<Ppc_BlockAttr>:$positions);
+                       UnitAttr:$interleaved, UnitAttr:$inverse, OptionalAttr<Ppc_BlockAttr>:$positions,
+                       DefaultValuedAttr<I64Attr, "0">:$start);
   let results = (outs Ppc_FloatTensor:$y);
   let assemblyFormat = [{
     $x `frequencies` custom<ExactDoubles>($frequencies) (`offset` $offset^)? (`interleaved` $interleaved^)? (`inverse` $inverse^)?
-    (`positions` $positions^)? attr-dict `:` type($x)
+    (`positions` $positions^)? (`start` $start^)? attr-dict `:` type($x)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

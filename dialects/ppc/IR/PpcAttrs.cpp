@@ -401,10 +401,13 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
       return failure();
   if (update && failed(verifyAxes("the update", update)))
     return failure();
-  if (gradients && gradients != update)
-    return emitError() << "gradients are cut over " << gradients << ", expected the axes of the update";
-  if (storage && storage != gradients)
-    return emitError() << "storage is cut over " << storage << ", expected the axes of the gradients";
+  auto beginsWith = [](ArrayAttr all, ArrayAttr first) {
+    return all && first.size() <= all.size() && all.getValue().take_front(first.size()) == first.getValue();
+  };
+  if (gradients && !beginsWith(update, gradients))
+    return emitError() << "gradients are cut over " << gradients << ", expected the first axes of the update";
+  if (storage && !beginsWith(gradients, storage))
+    return emitError() << "storage is cut over " << storage << ", expected the first axes of the gradients";
   if (offload && offload != "optimizer")
     return emitError() << "offload is " << offload << ", expected \"optimizer\"";
   for (NamedAttribute parameter : parameters)

@@ -128,9 +128,10 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     - `update`, where there are any: axes that cut the optimizer's state and the update, each along the dimension where the smallest
       block is left, besides what cuts their parameter (ZeRO-1: `["dp"]`).
     - `gradients`, where there are any: axes that cut the accumulated gradients in the same way, summed in each micro-batch (ZeRO-2). They
-      are those of `update`.
+      are the first of `update`; over the others gradients are summed once, before the update.
     - `storage`, where there are any: axes that cut parameters in the same way until they are used, when they are gathered (ZeRO-3, FSDP).
-      They are those of `gradients`.
+      They are the first of `gradients`. Blocks of each lie within those of the next: parameters, gradients and the optimizer's state over groups
+      of ranks of their own (AMSP, arXiv 2311.00257).
     - `overlap = true` where communication goes beside computation (`ppc-overlap-reductions`, `ppc-start-collectives`); without it none does.
     - `offload = "optimizer"` where the optimizer's state, and parameters that nothing but it and what rounds them reads, lie in the memory of
       the host between updates (`ppc-offload-optimizer`).

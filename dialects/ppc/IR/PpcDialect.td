@@ -35,7 +35,8 @@ def Ppc_Dialect : Dialect {
     | `ppc.logical_type` | arguments and results of partitioned functions | type before partitioning |
     | `ppc.part` | ops | `#ppc.part`, forward, backward, weight_gradient or update |
     | `ppc.layer` | ops | position in the chain of layers: 0 is the embedding, L + 1 the head |
-    | `ppc.stage` | ops | pipeline stage |
+    | `ppc.slice` | ops | which slice of the sequence, where micro-batches run in several; 0 where it is not said |
+    | `ppc.stage` | ops | pipeline stage; of slice i of n stages i n more |
     | `ppc.recompute` | forward ops | backward computes the results again |
     | `ppc.plan` | module | `#ppc.plan` |
     | `ppc.precision` | module | what products read, where that is not the type of the parameters |

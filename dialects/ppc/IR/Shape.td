@@ -55,8 +55,8 @@ def Ppc_SplitOp : Ppc_DifferentiableOp<"split"> {
 
     Example: `%q, %k = ppc.split %x dim 1 : tensor<4x8xf32> to tensor<4x6xf32>, tensor<4x2xf32>`
   }];
-  let arguments = (ins Ppc_FloatTensor:$x, I64Attr:$dim);
-  let results = (outs Variadic<Ppc_FloatTensor>:$parts);
+  let arguments = (ins Ppc_Tensor:$x, I64Attr:$dim);
+  let results = (outs Variadic<Ppc_Tensor>:$parts);
   let assemblyFormat = "$x `dim` $dim attr-dict `:` type($x) `to` type($parts)";
   let hasVerifier = 1;
 }

@@ -59,7 +59,8 @@ LogicalResult RotaryOp::evaluate(Operands operands, Context context, Results res
       return;
     SmallVector<int64_t> first(at), second(at);
     std::tie(first.back(), second.back()) = pair(at.back());
-    double angle = (getInverse() ? -1 : 1) * double(block.offset + at[1]) * getFrequencies()[at.back()];
+    double angle =
+        (getInverse() ? -1 : 1) * double(int64_t(getStart()) + block.offset + at[1]) * getFrequencies()[at.back()];
     y.at(first) = x.at(first) * std::cos(angle) - x.at(second) * std::sin(angle);
     y.at(second) = x.at(second) * std::cos(angle) + x.at(first) * std::sin(angle);
   });

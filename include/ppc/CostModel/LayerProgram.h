@@ -50,6 +50,7 @@ struct LayerProduct {
   int64_t groups = 0;  // experts that share shape.m rows evenly in one call; 0: no experts
   int64_t skipped = 0; // multiply-adds of a batch that are not done: of pairs of a query and a key that a mask hides
   int64_t calls = 1;
+  int64_t readLater = 0; // of shape.n, columns of keys and values: those of a slice stay for the slices behind it
 
   /// Of one call.
   int64_t flops() const { return 2 * shape.batch * (shape.m * shape.n * shape.k - skipped); }

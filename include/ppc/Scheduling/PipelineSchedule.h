@@ -100,6 +100,10 @@ struct PipelineSchedule {
   int64_t chunkIndex(const PipelineAction &action) const {
     return replicaOf(action.microBatch) * stageCount + action.stage;
   }
+  /// The same where each slice has stages of its own: slice i has those behind the stages of slice i - 1.
+  int64_t slicedIndex(const PipelineAction &action) const {
+    return action.slice * replicaCount() * stageCount + chunkIndex(action);
+  }
 };
 
 /// What a schedule's order makes a device wait for: forward `from` of a replica's micro-batch i + `ahead` starts after
@@ -147,6 +151,12 @@ struct PipelineScheduleKind {
   bool fitsDurations() const { return fittedInFlight > 0; }
 };
 llvm::ArrayRef<PipelineScheduleKind> pipelineScheduleKinds();
+
+/// Slices of a micro-batch where nothing else says how many: 4 under schedules that have a use for them, over several
+/// devices; else 1.
+int64_t defaultSlices(const PipelineScheduleKind &kind, int64_t devices);
+/// The same by name; 1 of schedules that nobody knows.
+int64_t defaultSlices(llvm::StringRef schedule, int64_t devices);
 
 /// The kind of that name or alias. Error: lists the known names.
 llvm::Expected<const PipelineScheduleKind *> findPipelineSchedule(llvm::StringRef name);

@@ -58,8 +58,10 @@ llvm::StringRef lackedBy(const TargetCapabilities &target, const PipelineSchedul
 
 /// The first part of a layout that programs cannot run, in words ("context parallelism (cp 2)"); empty: they run it.
 std::string lackedBy(const TargetCapabilities &target, const ParallelLayout &layout);
-/// The same, with what depends on the model: heads and widths that tensor parallelism does not cut.
-std::string lackedBy(const TargetCapabilities &target, const ModelShape &model, const ParallelLayout &layout);
+/// The same, with what depends on the model: heads and widths that tensor parallelism does not cut; and on `sequence`,
+/// tokens, if they are known.
+std::string lackedBy(const TargetCapabilities &target, const ModelShape &model, const ParallelLayout &layout,
+                     int64_t sequence = 0);
 
 /// "f32, bf16": the precisions of products.
 std::string precisionsText(const TargetCapabilities &target);

@@ -130,7 +130,7 @@ RotaryTables rotaryTables(RotaryOp op, ScalarBuilder &b, ArrayRef<int64_t> row) 
     auto [first, second] = op.pair(i);
     std::swap(tables.partner[first], tables.partner[second]);
     for (int64_t position = 0; position < extent; ++position) {
-      double angle = (op.getInverse() ? -1.0 : 1.0) * double(position) * frequency;
+      double angle = (op.getInverse() ? -1.0 : 1.0) * double(int64_t(op.getStart()) + position) * frequency;
       cosines[position * width + first] = cosines[position * width + second] = std::cos(angle);
       sines[position * width + first] = -std::sin(angle);
       sines[position * width + second] = std::sin(angle);

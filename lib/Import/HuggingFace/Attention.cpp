@@ -88,7 +88,8 @@ Value ModelBuilder::project(Value out, const std::string &name) {
 
 Value ModelBuilder::rotary(Value x, int64_t offset, bool interleaved) {
   return create<RotaryOp>(x.getType(), x, builder.getDenseF64ArrayAttr(frequencies), builder.getI64IntegerAttr(offset),
-                          interleaved ? builder.getUnitAttr() : UnitAttr(), /*inverse=*/UnitAttr(), BlockAttr());
+                          interleaved ? builder.getUnitAttr() : UnitAttr(), /*inverse=*/UnitAttr(), BlockAttr(),
+                          builder.getI64IntegerAttr(0));
 }
 
 /// With n the largest power of two that is not above the number of heads: 2^(-8 i / n) for i = 1, ..., n; further heads

@@ -85,6 +85,11 @@ void mlir::ppc::writePlanSections(const PlanSections &plan, llvm::raw_ostream &o
 
 //===-- Reading -----------------------------------------------------------===//
 
+/// Whether `first` are the first of `all`.
+static bool beginWith(const PlanSections::Axes &all, const PlanSections::Axes &first) {
+  return first.size() <= all.size() && std::equal(first.begin(), first.end(), all.begin());
+}
+
 namespace {
 class SectionsReader {
 public:
@@ -100,11 +105,11 @@ public:
     readCuts("activations", plan.activations);
     plan.update = axesOf(file, "update");
     plan.gradients = axesOf(file, "gradients");
-    if (!plan.gradients.empty() && plan.gradients != plan.update)
-      file.fail("gradients", "expected the axes of 'update:', " + axisList(plan.update) + ", or none");
+    if (!beginWith(plan.update, plan.gradients))
+      file.fail("gradients", "expected the first axes of 'update:', " + axisList(plan.update) + ", or none");
     plan.storage = axesOf(file, "storage");
-    if (!plan.storage.empty() && plan.storage != plan.gradients)
-      file.fail("storage", "expected the axes of 'gradients:', " + axisList(plan.gradients) + ", or none");
+    if (!beginWith(plan.gradients, plan.storage))
+      file.fail("storage", "expected the first axes of 'gradients:', " + axisList(plan.gradients) + ", or none");
     std::string overlap = file.string("overlap", "on");
     plan.overlap = overlap != "off";
     if (plan.overlap && overlap != "on")

@@ -15,6 +15,7 @@ const TargetCapabilities &mlir::ppc::hostCapabilities() {
     target.alignment = 64; // a line of the caches, and the widest vector
     target.precisions = precisions;
     target.modelCopies = 2; // schedules in both directions
+    target.sequenceSlices = true;
     target.virtualStages = true;
     target.zero = zero;
     target.shardGroups = true;

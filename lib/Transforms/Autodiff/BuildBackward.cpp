@@ -45,6 +45,7 @@ private:
 
   func::FuncOp function;
   OpBuilder builder;
+  Attribute slice; ///< of the op that is differentiated, if it has one
   DenseSet<Value> active;
   DenseMap<Value, Value> gradients; // of all values but parameters
   /// Per parameter and layer of use. Layers in order of arrival: the last layer first.
@@ -72,6 +73,8 @@ void Differentiator::label(Operation *before, Part part, Attribute layer) {
     op->setAttr(attr::part, PartAttr::get(op->getContext(), isLater ? Part::WeightGradient : part));
     if (layer)
       op->setAttr(attr::layer, layer);
+    if (slice)
+      op->setAttr(attr::slice, slice);
   }
 }
 
@@ -132,6 +135,7 @@ LogicalResult Differentiator::differentiate(Operation *op) {
   if (llvm::none_of(resultGradients, [](Value gradient) { return bool(gradient); }))
     return success();
   Attribute layer = op->getAttr(attr::layer);
+  slice = op->getAttr(attr::slice);
   convertResultGradients(op, resultGradients, layer);
   for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
     if (!active.contains(operand))

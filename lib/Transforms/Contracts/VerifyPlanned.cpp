@@ -75,7 +75,9 @@ private:
         return failure();
     if (auto layer = op->getAttrOfType<IntegerAttr>(attr::layer)) {
       int64_t stage = std::distance(plan.getStages().begin(), llvm::upper_bound(plan.getStages(), layer.getInt())) - 1;
-      auto stated = op->getAttrOfType<IntegerAttr>(attr::stage);
+      auto stated = op->getAttrOfType<IntegerAttr>(attr::stage), slice = op->getAttrOfType<IntegerAttr>(attr::slice);
+      if (slice)
+        stage += slice.getInt() * int64_t(plan.getStages().size());
       if (!stated || stated.getInt() != stage)
         return op->emitOpError() << "is of layer " << layer.getInt() << " and belongs to stage " << stage
                                  << ": run ppc-apply-plan";

@@ -33,7 +33,7 @@ RoutineKind routineKind(PipelineActionKind kind) {
 /// Writes the step and the evaluation of one device.
 class DeviceSchedule {
 public:
-  /// `chunks`: of each virtual stage of each copy of the model its place on its device.
+  /// `chunks`: of each virtual stage of each slice and copy of the model its place on its device.
   DeviceSchedule(DeviceOp device, ProgramOp program, ProgramSymbols &symbols, const MessageLines &messageLines,
                  const PipelineSchedule &schedule, ArrayRef<int64_t> chunks)
       : device(device), symbols(symbols), messageLines(messageLines), schedule(schedule), chunks(chunks),
@@ -49,7 +49,7 @@ private:
   RoutineOp routineOf(StringAttr device, FlatSymbolRefAttr routine) {
     return symbols.routine(symbols.device(device), routine.getAttr());
   }
-  int64_t chunkOf(const PipelineAction &action) const { return chunks[schedule.chunkIndex(action)]; }
+  int64_t chunkOf(const PipelineAction &action) const { return chunks[schedule.slicedIndex(action)]; }
   RoutineOp routineOf(const PipelineAction &action) {
     return device.routine(routineKind(action.kind), chunkOf(action));
   }
@@ -127,11 +127,12 @@ void DeviceSchedule::setSlots(ArrayRef<int64_t> slotsOfStages) {
   std::map<std::vector<Operation *>, int64_t> known; // by users
   for (auto &[buffer, users] : usersOfBuffers()) {
     // Where weight gradients run by themselves, what only they and backward use is there for a part of the time that a
-    // micro-batch is in flight. Messages wait for slots of their stage, with which the schedule was verified.
+    // micro-batch is in flight, and so is what belongs to one of its slices. Messages wait for slots of their stage,
+    // with which the schedule was verified.
     bool isShort = BufferOp(buffer).getRole() != BufferRole::Input && !travels.contains(buffer) &&
-                   llvm::all_of(users, [&](RoutineOp user) {
-                     return device.routine(RoutineKind::WeightGradient, int64_t(user.getChunk()));
-                   });
+                   (schedule.sliceCount > 1 || llvm::all_of(users, [&](RoutineOp user) {
+                      return device.routine(RoutineKind::WeightGradient, int64_t(user.getChunk()));
+                    }));
     llvm::SmallSetVector<int64_t, 2> ofChunks;
     int64_t atLeast = 1;
     for (RoutineOp user : users)
@@ -219,8 +220,9 @@ struct ApplySchedulePass : impl::ApplySchedulePassBase<ApplySchedulePass> {
     llvm::Expected<PipelinePlacement> placement = PipelinePlacement::of(getOperation(), plan);
     if (!placement)
       return fail(llvm::toString(placement.takeError()));
-    llvm::Expected<PipelineSchedule> schedule = makePipelineSchedule(
-        plan.getSchedule().getValue(), {int64_t(devices.size()), int64_t(plan.getMicroBatches()), plan.getVp()});
+    llvm::Expected<PipelineSchedule> schedule =
+        makePipelineSchedule(plan.getSchedule().getValue(), {int64_t(devices.size()), int64_t(plan.getMicroBatches()),
+                                                             plan.getVp(), placement->sliceCount()});
     if (!schedule)
       return fail(llvm::toString(schedule.takeError()));
     std::vector<int64_t> slots = slotsPerStage(*schedule);

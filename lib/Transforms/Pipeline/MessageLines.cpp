@@ -25,7 +25,7 @@ public:
   RunPlaces(const PipelineSchedule &schedule, ArrayRef<int64_t> chunks) {
     for (auto [number, actions] : llvm::enumerate(schedule.devices))
       for (auto [place, action] : llvm::enumerate(actions)) {
-        Places &own = places[{int64_t(number), int64_t(action.kind), chunks[schedule.chunkIndex(action)]}];
+        Places &own = places[{int64_t(number), int64_t(action.kind), chunks[schedule.slicedIndex(action)]}];
         if (own.size() <= size_t(action.microBatch))
           own.resize(action.microBatch + 1, kNowhere);
         own[action.microBatch] = place;

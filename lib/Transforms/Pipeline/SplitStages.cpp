@@ -45,6 +45,12 @@ private:
   bool isMadeElsewhere(Operation *op, Site site);
   LogicalResult cloneBody();
   LogicalResult addAccumulators(MutableArrayRef<Accumulators> accumulators);
+  /// acc' = acc + v for each of `values`, where they are computed.
+  void accumulate(ArrayRef<Value> values, Site site, BufferOp accumulator);
+  /// Whether the op only adds up what the slices of a sequence yield.
+  bool addsSlices(Operation *op);
+  /// What the slices of a sequence yield of `value`.
+  void collectSlices(Value value, SmallVectorImpl<Value> &parts);
   /// Another copy computes values of the same names, in buffers of its own.
   void forgetBuffers();
   FailureOr<BufferOp> inputBuffer(int64_t stage, BlockArgument argument);
@@ -235,37 +241,68 @@ LogicalResult StepSplitter::cloneBody() {
     if (isConstant(&op))
       continue;
     FailureOr<Site> site = siteOf(&op);
-    if (failed(site) || failed(cloneTo(&op, *site)))
+    if (failed(site) || (!addsSlices(&op) && failed(cloneTo(&op, *site))))
       return failure();
   }
   return success();
+}
+
+bool StepSplitter::addsSlices(Operation *op) {
+  auto stageOf = [&](Value operand) {
+    Operation *made = operand.getDefiningOp();
+    return made && made->getParentOp() == split.accumulate ? made->getAttr(attr::stage) : Attribute();
+  };
+  if (!isa<AddOp>(op) || split.placement.sliceCount() == 1)
+    return false;
+  Attribute first = stageOf(op->getOperand(0)), second = stageOf(op->getOperand(1));
+  return first && second && first != second && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), [&](Operation *user) { return isa<YieldOp>(user) || addsSlices(user); });
+}
+
+void StepSplitter::collectSlices(Value value, SmallVectorImpl<Value> &parts) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !addsSlices(op))
+    return parts.push_back(value);
+  for (Value operand : op->getOperands())
+    collectSlices(operand, parts);
 }
 
 // acc' = acc + v, in place, where v is what the micro-batch yields.
 LogicalResult StepSplitter::addAccumulators(MutableArrayRef<Accumulators> accumulators) {
   auto yield = cast<YieldOp>(split.accumulate.getBody().front().getTerminator());
   for (auto [number, value] : llvm::enumerate(yield.getValues())) {
-    Operation *op = value.getDefiningOp();
-    auto found = sites.find(op);
-    if (found == sites.end())
+    SmallVector<Value> parts;
+    collectSlices(value, parts);
+    if (llvm::any_of(parts, [&](Value part) { return !sites.contains(part.getDefiningOp()); }))
       return yield.emitOpError("yields a value that no micro-batch computes");
-    Site site = found->second;
-    StageProgram &program = split.holderOf(site.stage);
-    StageFunction &function = functionAt(site);
-    BufferOp buffer = program.addBuffer(BufferRole::Accumulator, value.getType());
-    Value argument = function.argument(buffer, value.getType());
+    int64_t device = split.placement.deviceOf(sites.lookup(parts.front().getDefiningOp()).stage);
+    BufferOp buffer = split.devices[device]->addBuffer(BufferRole::Accumulator, value.getType());
+    llvm::MapVector<int64_t, SmallVector<Value>> ofStages; // of one layer, whose slices lie on one device
+    for (Value part : parts)
+      ofStages[sites.lookup(part.getDefiningOp()).stage].push_back(part);
+    for (auto &[stage, own] : ofStages)
+      accumulate(own, sites.lookup(own.front().getDefiningOp()), buffer);
+    accumulators[number].push_back({device, buffer});
+  }
+  return success();
+}
+
+void StepSplitter::accumulate(ArrayRef<Value> values, Site site, BufferOp accumulator) {
+  StageFunction &function = functionAt(site);
+  Value sum = function.argument(accumulator, values.front().getType());
+  for (Value value : values) {
     // Right after the value, so that it need not be kept.
     Value local = function.mapping.lookup(value);
     OpBuilder builder(local.getContext());
     builder.setInsertionPointAfter(local.getDefiningOp());
-    auto sum = AddOp::create(builder, local.getLoc(), argument, local);
+    if (Operation *before = sum.getDefiningOp(); before && !before->isBeforeInBlock(local.getDefiningOp()))
+      builder.setInsertionPointAfter(before);
+    sum = AddOp::create(builder, local.getLoc(), sum, local);
     for (StringRef name : {attr::layer, attr::part, attr::stage})
-      if (Attribute attribute = op->getAttr(name))
-        sum->setAttr(name, attribute);
-    function.addResult(buffer, sum);
-    accumulators[number].push_back({split.placement.deviceOf(site.stage), buffer});
+      if (Attribute attribute = value.getDefiningOp()->getAttr(name))
+        sum.getDefiningOp()->setAttr(name, attribute);
   }
-  return success();
+  function.addResult(accumulator, sum);
 }
 
 void StepSplitter::forgetBuffers() {

@@ -109,6 +109,10 @@ llvm::Expected<PipelinePlacement> PipelinePlacement::of(ModuleOp module, PlanAtt
   else
     llvm::append_range(placement.devices, llvm::seq<int64_t>(shape.devices));
   placement.copies = (*kind)->replicas;
+  placement.slices = defaultSlices(**kind, shape.devices);
+  SmallVector<int64_t> once(placement.devices.begin(), placement.devices.end());
+  for (int64_t slice = 1; slice < placement.slices; ++slice)
+    llvm::append_range(placement.devices, once);
   std::vector<int64_t> held(shape.devices, 0);
   for (int64_t device : placement.devices)
     placement.chunks.push_back(held[device]++);

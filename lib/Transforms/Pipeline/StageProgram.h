@@ -77,6 +77,8 @@ private:
 
 /// Which virtual stages a device holds, and how its routines are called. Where a schedule runs several copies of the
 /// model, the stages of further copies follow those of the first: stage s of copy c is number c * stagesPerCopy() + s.
+/// Where a micro-batch runs in slices of its sequence, each slice has stages of its own, behind those of the slice
+/// before, on the same devices.
 class PipelinePlacement {
 public:
   /// As the schedule of the plan places them. Error: there is no such schedule, or programs do not run it.
@@ -86,6 +88,7 @@ public:
   int64_t stageCount() const { return devices.size(); }
   int64_t stagesPerCopy() const { return devices.size() / copies; }
   int64_t copyCount() const { return copies; }
+  int64_t sliceCount() const { return slices; }
   int64_t deviceOf(int64_t stage) const { return devices[stage]; }
   /// Its place among the stages of its device.
   int64_t chunkOf(int64_t stage) const { return chunks[stage]; }
@@ -96,7 +99,7 @@ public:
 
 private:
   std::vector<int64_t> devices, chunks; ///< by virtual stage
-  int64_t copies = 1;
+  int64_t copies = 1, slices = 1;
   bool splits = false;
 };
 

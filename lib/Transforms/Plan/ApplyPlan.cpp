@@ -49,12 +49,18 @@ private:
   LogicalResult shardArgument(unsigned number);
   LogicalResult verify(unsigned number, RankedTensorType type, ShardingAttr sharding);
   FailureOr<ShardingAttr> shardingFromDimensions(unsigned number, RankedTensorType type);
-  ShardingAttr cutForUpdate(RankedTensorType type, ShardingAttr sharding);
+  /// `sharding`, cut by those of the update's axes that are among `axes` too; of fewer of them blocks hold those of
+  /// more.
+  ShardingAttr cutState(RankedTensorType type, ShardingAttr sharding, ArrayAttr axes);
+  ShardingAttr cutForUpdate(RankedTensorType type, ShardingAttr sharding) {
+    return cutState(type, sharding, updateCuts(plan));
+  }
   void gatherRounded();
   void gatherBeforeUse();
   void gatherForUses(Value value, ShardingAttr whole);
   void cutGradients();
   void cutYielded(AccumulateOp accumulate, unsigned number, unsigned parameter);
+  void cutGradient(OpOperand &use, ShardingAttr cut);
   void chooseStrategies();
   void gatherTokens();
   LogicalResult assignStages();
@@ -112,23 +118,24 @@ LogicalResult PlanApplier::verify(unsigned number, RankedTensorType type, Shardi
 
 // Among equal dimensions the outermost: there a block is one piece of memory. The axes cut one dimension together, so
 // that a gradient is reduced in one step. Tensors that have too few elements for them stay whole.
-ShardingAttr PlanApplier::cutForUpdate(RankedTensorType type, ShardingAttr sharding) {
+ShardingAttr PlanApplier::cutState(RankedTensorType type, ShardingAttr sharding, ArrayAttr axes) {
   GridAttr grid = plan.getGrid();
   SmallVector<SmallVector<Attribute>> dims;
-  for (ArrayAttr axes : sharding.getDims())
-    dims.emplace_back(axes.begin(), axes.end());
+  for (ArrayAttr own : sharding.getDims())
+    dims.emplace_back(own.begin(), own.end());
   SmallVector<Attribute> free = llvm::filter_to_vector(updateCuts(plan), [&](Attribute axis) {
     return grid.size(cast<StringAttr>(axis)) > 1 &&
-           llvm::none_of(dims, [&](auto &axes) { return llvm::is_contained(axes, axis); });
+           llvm::none_of(dims, [&](auto &own) { return llvm::is_contained(own, axis); });
   });
-  auto partsOf = [&](ArrayRef<Attribute> axes) {
-    return int64_t(grid.product(ArrayAttr::get(type.getContext(), axes)));
+  auto partsOf = [&](ArrayRef<Attribute> list) {
+    return int64_t(grid.product(ArrayAttr::get(type.getContext(), list)));
   };
   auto before = llvm::map_to_vector(dims, [&](auto &axes) { return partsOf(axes); });
   if (!free.empty())
     if (std::optional<unsigned> best = updateCut(type.getShape(), before, partsOf(free)))
-      dims[*best].append(free);
-  auto cut = llvm::map_to_vector(dims, [&](auto &axes) { return ArrayAttr::get(type.getContext(), axes); });
+      llvm::copy_if(free, std::back_inserter(dims[*best]),
+                    [&](Attribute axis) { return llvm::is_contained(axes, axis); });
+  auto cut = llvm::map_to_vector(dims, [&](auto &own) { return ArrayAttr::get(type.getContext(), own); });
   return ShardingAttr::get(type.getContext(), cut, {}, {});
 }
 
@@ -191,7 +198,7 @@ void PlanApplier::gatherRounded() {
 /// A gather of `value` for each part of a layer that micro-batches use it in: what forward has gathered is gone when
 /// backward begins.
 void PlanApplier::gatherForUses(Value value, ShardingAttr whole) {
-  DenseMap<std::pair<Attribute, Attribute>, Value> gathered; // by layer and part
+  DenseMap<std::tuple<Attribute, Attribute, Attribute>, Value> gathered; // by layer, part and slice
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses())
     if (isa<AccumulateOp>(use.getOwner()->getParentOp()))
@@ -201,11 +208,11 @@ void PlanApplier::gatherForUses(Value value, ShardingAttr whole) {
   });
   for (OpOperand *use : uses) {
     Operation *user = use->getOwner();
-    Value &copy = gathered[{user->getAttr(attr::layer), user->getAttr(attr::part)}];
+    Value &copy = gathered[{user->getAttr(attr::layer), user->getAttr(attr::part), user->getAttr(attr::slice)}];
     if (!copy) {
       OpBuilder builder(user);
       auto gather = ReshardOp::create(builder, user->getLoc(), value.getType(), value, whole);
-      for (StringRef name : {attr::layer, attr::part})
+      for (StringRef name : {attr::layer, attr::part, attr::slice})
         if (Attribute own = user->getAttr(name))
           gather->setAttr(name, own);
       copy = gather;
@@ -225,7 +232,7 @@ void PlanApplier::gatherBeforeUse() {
     auto type = cast<RankedTensorType>(argument.getType());
     if (int64_t(whole.getDims().size()) != type.getRank())
       continue;
-    ShardingAttr cut = cutForUpdate(type, whole);
+    ShardingAttr cut = cutState(type, whole, plan.getStorage());
     if (cut == whole)
       continue;
     function.setArgAttr(number, attr::sharding, cut);
@@ -258,18 +265,31 @@ void PlanApplier::cutGradients() {
 void PlanApplier::cutYielded(AccumulateOp accumulate, unsigned number, unsigned parameter) {
   auto type = cast<RankedTensorType>(function.getArgument(parameter).getType());
   auto sharding = cast<ShardingAttr>(shardings[parameter]);
-  ShardingAttr cut = cutForUpdate(type, sharding);
-  Operation *yield = accumulate.getBody().front().getTerminator();
-  Value gradient = yield->getOperand(number);
-  Operation *producer = gradient.getDefiningOp();
-  if (cut == sharding || !producer || isa<ReshardOp>(producer))
+  ShardingAttr cut = cutState(type, sharding, plan.getGradients());
+  if (cut != sharding)
+    cutGradient(accumulate.getBody().front().getTerminator()->getOpOperand(number), cut);
+}
+
+/// What slices of a sequence give is cut before it is added up: the sum is not there as a whole.
+void PlanApplier::cutGradient(OpOperand &use, ShardingAttr cut) {
+  Operation *producer = use.get().getDefiningOp();
+  if (!producer || isa<ReshardOp>(producer))
     return;
+  auto sliceOf = [](Value value) {
+    return value.getDefiningOp() ? value.getDefiningOp()->getAttr(attr::slice) : Attribute();
+  };
+  if (isa<AddOp>(producer) && producer->hasOneUse() &&
+      sliceOf(producer->getOperand(0)) != sliceOf(producer->getOperand(1))) {
+    for (OpOperand &part : producer->getOpOperands())
+      cutGradient(part, cut);
+    return;
+  }
   OpBuilder builder(producer->getContext());
   builder.setInsertionPointAfter(producer);
-  auto scatter = ReshardOp::create(builder, producer->getLoc(), gradient.getType(), gradient, cut);
+  auto scatter = ReshardOp::create(builder, producer->getLoc(), use.get().getType(), use.get(), cut);
   scatter->setDiscardableAttrs(producer->getDiscardableAttrDictionary());
   scatter->setAttr(attr::part, PartAttr::get(builder.getContext(), Part::WeightGradient));
-  yield->setOperand(number, scatter);
+  use.set(scatter);
 }
 
 /// Where inputs are cut along the sequence, ops that can share one with others are told how.
@@ -326,7 +346,9 @@ LogicalResult PlanApplier::assignStages() {
       return;
     lastLayer = std::max(lastLayer, layer.getInt());
     int64_t stage = std::distance(first.begin(), llvm::upper_bound(first, layer.getInt())) - 1;
-    op->setAttr(attr::stage, IntegerAttr::get(layer.getType(), std::max<int64_t>(stage, 0)));
+    auto slice = op->getAttrOfType<IntegerAttr>(attr::slice);
+    int64_t before = slice ? slice.getInt() * int64_t(first.size()) : 0;
+    op->setAttr(attr::stage, IntegerAttr::get(layer.getType(), before + std::max<int64_t>(stage, 0)));
   });
   if (first.back() > lastLayer)
     return function.emitOpError() << "the plan's last stage starts at layer " << first.back()

@@ -23,6 +23,9 @@ private:
   LogicalResult checkDegrees();
   LogicalResult checkContext(int64_t sequence);
   LogicalResult checkExchange();
+  LogicalResult checkSlices(int64_t sequence);
+  /// What experts with queues for their tokens cannot be beside, if the model has such.
+  LogicalResult refuseQueues(const Twine &what);
   LogicalResult checkExperts();
   LogicalResult checkShardGroup();
   /// That programs run it; sets `vp` where it is not given.
@@ -99,7 +102,7 @@ LogicalResult PlanBuilder::checkDegrees() {
   if (sequenceParallel && tp > sequence && tp > 1)
     return module.emitError() << "sequence parallelism cannot cut sequences of " << sequence << " tokens over tp "
                               << tp;
-  if (failed(checkContext(sequence)))
+  if (failed(checkContext(sequence)) || failed(checkSlices(sequence)))
     return failure();
   return failure(failed(checkExperts()) || failed(checkShardGroup()));
 }
@@ -160,15 +163,36 @@ LogicalResult PlanBuilder::checkContext(int64_t sequence) {
                               << toString(contextKind);
   if (failed(checkExchange()))
     return failure();
+  return refuseQueues("context parallelism (cp " + Twine(cp) + ")");
+}
+
+LogicalResult PlanBuilder::refuseQueues(const Twine &what) {
   WalkResult walk = module.walk([](DispatchOp op) {
     return op.getShardingRule().findFactor("c") ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walk.wasInterrupted())
-    return module.emitError() << "compiled programs cannot run experts that drop tokens with context parallelism (cp "
-                              << cp
-                              << "): the tokens of a sequence wait for their experts in one queue; leave the capacity "
-                                 "factor out, or cp";
+    return module.emitError() << "compiled programs cannot run experts that drop tokens with " << what
+                              << ": the tokens of a sequence wait for their experts in one queue; leave the capacity "
+                                 "factor out, or this";
   return success();
+}
+
+/// Slices are cut as whole sequences are.
+LogicalResult PlanBuilder::checkSlices(int64_t sequence) {
+  int64_t slices = defaultSlices(schedule, pp);
+  if (slices == 1)
+    return success();
+  if (!sequence || sequence % slices)
+    return module.emitError() << "schedule " << schedule << " cannot cut sequences of " << sequence << " tokens into "
+                              << slices << " slices: use sequences that " << slices << " divides, or another schedule";
+  if (cp > 1)
+    return module.emitError() << "compiled programs cannot run schedule " << schedule
+                              << " with context parallelism (cp " << cp
+                              << "): both cut the sequence; leave one of the two out";
+  if (int64_t each = sequence / slices; sequenceParallel && tp > each && tp > 1)
+    return module.emitError() << "sequence parallelism cannot cut the " << each << " tokens of a slice under schedule "
+                              << schedule << " over tp " << tp;
+  return refuseQueues("schedule " + schedule);
 }
 
 LogicalResult PlanBuilder::checkExchange() {

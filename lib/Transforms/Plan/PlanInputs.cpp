@@ -9,7 +9,7 @@ namespace mlir::ppc {
 
 PlanRequest PlanInputs::request() const {
   PlanRequest request{model, job, cluster, stack, base, {}, Bytes(0)};
-  request.refuse = [this](const ParallelLayout &layout) { return lackedBy(target, model, layout); };
+  request.refuse = [this](const ParallelLayout &layout) { return lackedBy(target, model, layout, job.sequence); };
   return request;
 }
 

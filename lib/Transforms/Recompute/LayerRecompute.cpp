@@ -21,8 +21,10 @@ std::string mlir::ppc::nameInLayer(Operation *op) {
 
 bool mlir::ppc::canRecompute(Operation *op) {
   return isForward(op) && !isa<ConstantOp>(op) && op->getNumRegions() == 0 && op->hasAttr(attr::layer) &&
-         llvm::all_of(op->getUsers(),
-                      [&](Operation *user) { return user->getAttr(attr::layer) == op->getAttr(attr::layer); });
+         llvm::all_of(op->getUsers(), [&](Operation *user) {
+           return user->getAttr(attr::layer) == op->getAttr(attr::layer) &&
+                  user->getAttr(attr::slice) == op->getAttr(attr::slice);
+         });
 }
 
 static int64_t bytesOf(Value value) {

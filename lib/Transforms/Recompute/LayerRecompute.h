@@ -14,7 +14,8 @@ bool isForward(Operation *op);
 /// "matmul.3": the third but one matmul among the forward ops of its layer. In a plan "matmul" alone means all of them.
 std::string nameInLayer(Operation *op);
 
-/// Whether an op may be computed again: a forward op that is no constant and whose results stay in its layer.
+/// Whether an op may be computed again: a forward op that is no constant and whose results stay in its layer,
+/// and in its slice of the sequence.
 bool canRecompute(Operation *op);
 
 /// Ops to mark together.

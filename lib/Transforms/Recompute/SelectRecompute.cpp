@@ -35,6 +35,15 @@ bool isFree(Operation *op) {
   return llvm::any_of(op->getOperand(0).getUsers(), isBehind) && !users.empty() && llvm::all_of(users, isElementwise);
 }
 
+/// Whether it lays keys or values of the slices of a sequence one behind the other, which are kept one by one.
+bool joinsSlices(Operation *op) {
+  auto isOfAnother = [&](Value operand) {
+    Operation *made = operand.getDefiningOp();
+    return made && made->getAttr(attr::slice) != op->getAttr(attr::slice);
+  };
+  return isa<ConcatOp>(op) && canRecompute(op) && llvm::any_of(op->getOperands(), isOfAnother);
+}
+
 struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> {
   void runOnOperation() override {
     auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
@@ -44,7 +53,7 @@ struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> 
     }
     getOperation().walk([&](AccumulateOp accumulate) {
       for (Operation &op : accumulate.getBody().front().without_terminator())
-        if (layerOf(&op) && isFree(&op))
+        if (layerOf(&op) && (isFree(&op) || joinsSlices(&op)))
           op.setAttr(attr::recompute, UnitAttr::get(&getContext()));
     });
     if (!plan.getRecompute())

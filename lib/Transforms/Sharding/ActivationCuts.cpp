@@ -54,6 +54,8 @@ private:
               if (factors.size() == 1)
                 take(value, dim, names[factors.front()]);
       };
+      if (op->hasAttr(attr::slice) && isa<SplitOp, ConcatOp>(op))
+        changed |= spreadOverParts(op);
       forEach([&](Value value, unsigned dim, Attribute &name) {
         if (auto it = of.find(value); !name && it != of.end() && dim < it->second.size())
           name = it->second[dim];
@@ -71,6 +73,25 @@ private:
       llvm::for_each(propagation.ops(), visit);
       llvm::for_each(llvm::reverse(propagation.ops()), visit);
     }
+  }
+
+  /// A slice of a sequence lies along the same dimension, which no loop walks as a whole.
+  bool spreadOverParts(Operation *op) {
+    SmallVector<Value> values(op->getOperands());
+    llvm::append_range(values, op->getResults());
+    SmallVector<Attribute> names(tensorType(values.front()).getRank());
+    bool changed = false;
+    for (Value value : values)
+      for (auto [dim, name] : llvm::enumerate(of.lookup(value)))
+        if (name)
+          names[dim] = name;
+    for (Value value : values) {
+      SmallVector<Attribute> &dims = of[value];
+      dims.resize(names.size());
+      for (auto [own, name] : llvm::zip(dims, names))
+        changed |= name && !std::exchange(own, name);
+    }
+    return changed;
   }
 
   DenseMap<Value, SmallVector<Attribute>> of;

@@ -251,7 +251,7 @@ FailureOr<Value> ReshardInserter::convert(Value value, ShardingAttr needed, Oper
   Operation *def = value.getDefiningOp();
   auto reshard = ReshardOp::create(builder, def ? def->getLoc() : user->getLoc(), type, source.value, needed);
   Operation *owner = !late && def && def->hasAttr(attr::part) ? def : user;
-  for (StringRef name : {attr::part, attr::layer, attr::stage})
+  for (StringRef name : {attr::part, attr::layer, attr::slice, attr::stage})
     if (Attribute attribute = owner->getAttr(name))
       reshard->setAttr(name, attribute);
   if (!reshard->hasAttr(attr::part) && isa_and_nonnull<AccumulateOp>(def)) // after the last micro-batch

@@ -22,7 +22,7 @@ LogicalResult SpmdRewriter::rewriteReshard(ReshardOp op) {
   }
   for (Operation *created = previous ? previous->getNextNode() : &op->getBlock()->front(); created != op;
        created = created->getNextNode())
-    for (StringRef name : {attr::part, attr::layer, attr::stage})
+    for (StringRef name : {attr::part, attr::layer, attr::slice, attr::stage})
       if (Attribute attribute = op->getAttr(name))
         created->setAttr(name, attribute);
   LogicalValue target = source;

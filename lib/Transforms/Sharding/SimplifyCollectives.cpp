@@ -19,8 +19,12 @@ template <typename Reduce> Reduce privateSum(Value value) {
   return reduce && reduce.getCombiner() == Combiner::Sum && value.hasOneUse() ? reduce : nullptr;
 }
 
+/// What the slices of a sequence reduce is there one after the other, and each reduces its own.
+bool sameSlice(Operation *a, Operation *b) { return a->getAttr(attr::slice) == b->getAttr(attr::slice); }
+
 bool sameGroup(AllReduceOp a, AllReduceOp b) {
-  return a.getAxes() == b.getAxes() && a.getStagesAttr() == b.getStagesAttr() && a->getBlock() == b->getBlock();
+  return sameSlice(a, b) && a.getAxes() == b.getAxes() && a.getStagesAttr() == b.getStagesAttr() &&
+         a->getBlock() == b->getBlock();
 }
 
 /// The pipeline stage of what `value` sums over the micro-batches; null when it is something else.
@@ -35,8 +39,9 @@ Attribute accumulatingStage(Value value) {
 
 /// Blocks of one dimension, of values of one stage: others meet on their way between the stages, as blocks.
 bool sameGroup(ReduceScatterOp a, ReduceScatterOp b) {
-  return a.getAxes() == b.getAxes() && a.getDim() == b.getDim() && a.getX().getType() == b.getX().getType() &&
-         a->getBlock() == b->getBlock() && accumulatingStage(a.getX()) == accumulatingStage(b.getX());
+  return sameSlice(a, b) && a.getAxes() == b.getAxes() && a.getDim() == b.getDim() &&
+         a.getX().getType() == b.getX().getType() && a->getBlock() == b->getBlock() &&
+         accumulatingStage(a.getX()) == accumulatingStage(b.getX());
 }
 
 void copyAttributes(Operation *from, Operation *to) { to->setDiscardableAttrs(from->getDiscardableAttrDictionary()); }

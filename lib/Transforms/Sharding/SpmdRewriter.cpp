@@ -251,7 +251,7 @@ void SpmdRewriter::mask(OpOperand &operand, unsigned dim) {
     auto op =
         MaskPaddingOp::create(builder, value.getLoc(), value.getType(), value, builder.getI64IntegerAttr(dim), block);
     Operation *owner = def && def->hasAttr(attr::part) ? def : user;
-    for (StringRef name : {attr::part, attr::layer, attr::stage})
+    for (StringRef name : {attr::part, attr::layer, attr::slice, attr::stage})
       if (Attribute attribute = owner->getAttr(name))
         op->setAttr(name, attribute);
     known = op;

@@ -330,12 +330,12 @@ func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf
 
 // -----
 
-// expected-error @below {{gradients are cut over ["dp"], expected the axes of the update}}
+// expected-error @below {{gradients are cut over ["dp"], expected the first axes of the update}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, gradients = ["dp"]>} : () -> ()
 
 // -----
 
-// expected-error @below {{storage is cut over ["dp"], expected the axes of the gradients}}
+// expected-error @below {{storage is cut over ["dp"], expected the first axes of the gradients}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, update = ["dp"], storage = ["dp"]>} : () -> ()
 
 // -----

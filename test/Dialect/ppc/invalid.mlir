@@ -441,6 +441,14 @@ func.func @rotary_c2_offset(%x: tensor<2x4x6xf32>) {
 
 // -----
 
+func.func @rotary_c3(%x: tensor<2x4x6xf32>) {
+  // expected-error @below {{'ppc.rotary' op starts at position -1, expected at least 0}}
+  %0 = ppc.rotary %x frequencies [1.0, 0.1] start -1 : tensor<2x4x6xf32>
+  return
+}
+
+// -----
+
 func.func @transpose_c1(%x: tensor<4x8xf32>) {
   // expected-error @below {{'ppc.transpose' op [0, 0] is no permutation of 2 dimensions}}
   %0 = ppc.transpose %x by [0, 0] : tensor<4x8xf32> to tensor<4x4xf32>

@@ -1,14 +1,14 @@
 // RUN: not ppc-opt %s --ppc-search-plan="ranks=0" 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: not ppc-opt %s --ppc-search-plan="ranks=4 tp=3" 2>&1 | FileCheck %s --check-prefix=SHAPE
 // RUN: not ppc-opt %s --ppc-search-plan="ranks=4 schedule=zigzag" 2>&1 | FileCheck %s --check-prefix=NAME
-// RUN: not ppc-opt %s --ppc-search-plan="ranks=2 pp=2 schedule=seq1f1b" 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: not ppc-opt %s --ppc-search-plan="ranks=4 pp=2 cp=2 schedule=seq1f1b" 2>&1 | FileCheck %s --check-prefix=PART
 // RUN: not ppc-opt %s --ppc-search-plan="ranks=4 memory=1e5" 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not ppc-opt %s --ppc-search-plan="ranks=2 cluster=moon" 2>&1 | FileCheck %s --check-prefix=CLUSTER
 
 // RANKS: error: ranks is 0, expected at least 1
 // SHAPE: error: no plan for 4 ranks: {{.*}}4
 // NAME: error: {{.*}}zigzag
-// PART: error: compiled programs cannot run pipeline schedule seq1f1b
+// PART: error: compiled programs cannot run pipeline schedule seq1f1b with context parallelism (cp 2)
 // MEMORY: error: no plan for 4 ranks: every layout needs more memory than the {{.*}}: the least is {{.*}} on stage {{[01]}} {{.*}}, with {{.*}}tp
 // CLUSTER: error: unknown cluster 'moon'
 

@@ -58,8 +58,8 @@ struct PlanSections {
   std::vector<ParameterCut> parameters;
   std::vector<RecomputedLayers> recompute;
   Axes update;
-  Axes gradients; // none, or those of the update
-  Axes storage;   // none, or those of the gradients
+  Axes gradients; // none, or the first of the update
+  Axes storage;   // none, or the first of the gradients
   bool overlap = true;
   Offload offload = Offload::None;
 };

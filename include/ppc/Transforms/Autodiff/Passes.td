@@ -4,6 +4,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SliceSequencePass : Pass<"ppc-slice-sequence", "ModuleOp"> {
+  let summary = "run a loss function slice by slice of its sequences";
+  let description = [{
+    Writes every op that walks the sequence `count` times, each for one slice of it (Seq1F1B, arXiv 2406.03488): which dimensions are
+    sequences follows from the inputs (`ppc.dims` "sequence") through the sharding rules of the ops. Causal attention of a
+    slice reads the keys and values of the slices before it and its own, one behind the other; a rotation starts at the slice's first
+    position; what is summed over the sequence is added up slice by slice. Constants and parameters that lie along the sequence are cut.
+
+    Requires: a loss function without gradients; sequences that `count` divides; attention that is causal.
+    Guarantees: the same loss up to rounding; ops of slice i have `ppc.slice` i, and read nothing of later slices.
+
+    Example (test/Transforms/Autodiff/slice-sequence.mlir): of `ppc.attention %q, %k, %v causal` over 8 positions in 2 slices, slice 1
+    has 4 queries and 8 keys.
+  }];
+  let options = [Option<"count", "count", "int64_t", "0",
+                        "slices of a sequence; 0: as the schedule of ppc.plan has, 1 without a plan">];
+  let dependentDialects = ["::mlir::ppc::PpcDialect"];
+}
+
 def BuildBackwardPass : Pass<"ppc-build-backward", "ModuleOp"> {
   let summary = "append reverse-mode gradients of all parameters to a loss function";
   let description = [{

@@ -1,0 +1,66 @@
+// RUN: ppc-opt %s --split-input-file --verify-diagnostics --ppc-slice-sequence=count=2
+// RUN: not ppc-opt %s --split-input-file --ppc-slice-sequence=count=-1 2>&1 | FileCheck %s --check-prefix=COUNT
+// COUNT: error: count is -1, expected at least 1
+
+// expected-error @below {{must have one block, the loss, to be cut into slices of its sequences}}
+func.func private @f(tensor<4xf32>) -> tensor<f32>
+
+// -----
+
+// expected-error @below {{has no ppc.input with a dimension "sequence" in ppc.dims: there is nothing to slice}}
+func.func @f(%x: tensor<4xf32> {ppc.input = "x", ppc.dims = ["batch"]}) -> tensor<f32> {
+  %s = ppc.reduce <sum> %x dims [0] : tensor<4xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{input "x" has sequences of 5 tokens, which cannot be cut into 2 slices: use sequences that 2 divides, or another schedule}}
+func.func @f(%x: tensor<2x5xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<f32> {
+  %s = ppc.reduce <sum> %x dims [0, 1] : tensor<2x5xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<f32> {
+  // expected-error @below {{cannot run in slices of the sequence: its loop 'd1' walks the sequence as a whole}}
+  %y = ppc.softmax %x : tensor<2x4xf32>
+  %s = ppc.reduce <sum> %y dims [0, 1] : tensor<2x4xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<f32> {
+  // expected-error @below {{cannot run in slices of the sequence: what it combines over the sequence is no sum}}
+  %y = ppc.log_sum_exp %x : tensor<2x4xf32> to tensor<2xf32>
+  %s = ppc.reduce <sum> %y dims [0] : tensor<2xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4x1x1x2xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence", "a", "b", "c"]}, %k: tensor<2x4x1x2xf32>) -> tensor<f32> {
+  // expected-error @below {{cannot run in slices of the sequence: a slice would read what comes behind it: only causal attention can}}
+  %out, %lse = ppc.attention %x, %k, %k scale 1.0 : tensor<2x4x1x1x2xf32>, tensor<2x4x1x2xf32>, tensor<2x4x1x2xf32> -> tensor<2x4x1x1x2xf32>, tensor<2x4x1x1xf32>
+  %s = ppc.reduce <sum> %lse dims [0, 1, 2, 3] : tensor<2x4x1x1xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<f32> {
+  // expected-error @below {{cannot run in slices of the sequence: operand 0 does not lie along the sequence as a dimension of its own}}
+  %y = ppc.reshape %x : tensor<2x4xf32> to tensor<8xf32>
+  %s = ppc.reduce <sum> %y dims [0] : tensor<8xf32> to tensor<f32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{returns a value that lies along the sequence, expected a loss}}
+func.func @f(%x: tensor<2x4xf32> {ppc.input = "x", ppc.dims = ["batch", "sequence"]}) -> tensor<2x4xf32> {
+  %y = ppc.exp %x : tensor<2x4xf32>
+  return %y : tensor<2x4xf32>
+}
