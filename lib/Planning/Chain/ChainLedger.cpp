@@ -43,6 +43,7 @@ private:
   void addUpdate(const TemplateValue &value, const Layout &gradient, const Layout &stored);
   void addNumbers();
   Layout gradientLayout(size_t layer, int value) const;
+  std::vector<int> lossAxes() const;
   void transfer(TransferKind kind, const MemberSet &members, int64_t elements, int64_t calls) {
     if (members.size() > 1)
       ledger.transfers.push_back({device, LedgerPhase::Update, kind, members, 32, elements, calls});
@@ -63,10 +64,15 @@ void ChainRows::addLayer(size_t layer) {
   for (const LayerOp &op : plan.programs[place.index][place.choice].program.ops) {
     bool again = isRecomputed(layer) || (plan.layout.recompute == Recompute::Selective && op.attentionCore);
     for (const LayerTransfer &transfer : op.transfers) {
-      bool forward = transfer.when == LayerTransfer::When::Forward;
+      using When = LayerTransfer::When;
+      bool forward = transfer.when == When::Forward;
+      if (transfer.when >= When::Again && isRecomputed(layer)) // what is gathered for the recomputation serves
+        continue;
       TransferRow row = rowOf(transfer);
       row.device = device;
       row.calls *= microBatches;
+      if (transfer.when == When::AgainForWeights)
+        row.phase = weights;
       ledger.transfers.push_back(row);
       row.phase = LedgerPhase::Backward;
       if (forward && isRecomputed(layer))
@@ -161,6 +167,17 @@ void ChainRows::addParameters(size_t layer, std::set<int> &sharedHere) {
   }
 }
 
+/// Axes of the grid over which the loss is summed once per step: dp, and what the last op leaves open.
+std::vector<int> ChainRows::lossAxes() const {
+  std::vector<int> axes = {0};
+  const OpTemplate &code = layerAt(templates.size() - 1);
+  const TemplateChoice &choice = choiceAt(templates.size() - 1);
+  if (!code.ops.empty())
+    for (int axis : resultLayout(code.ops.back(), choice.strategies.back(), 0).partial)
+      axes.push_back(axis + 1);
+  return axes;
+}
+
 /// The squared norm of all gradients: of those that are cut alike together, over what not all are cut over; then over
 /// the rest; and the loss.
 void ChainRows::addNumbers() {
@@ -184,7 +201,7 @@ void ChainRows::addNumbers() {
     }
     transfer(TransferKind::AllReduce, over(common), 1, 1);
     if (device + 1 == plan.layout.pp)
-      transfer(TransferKind::AllReduce, MemberSet(plan.layout.dp, plan.layout.tp), 1, 1);
+      transfer(TransferKind::AllReduce, over(lossAxes()), 1, 1);
     transfer(TransferKind::AllReduce, MemberSet(plan.layout.pp, stride), 1, 1 + int64_t(cuts.size()));
   }
 }

@@ -132,27 +132,38 @@ TemplateNetwork::Conversion TemplateNetwork::between(const TemplateValue &value,
   return result;
 }
 
+/// Whether a compiled program makes a form that backward reads again: it is larger than the value as it is made.
+bool TemplateNetwork::isDropped(const TemplateValue &value, const Layout &made, const Layout &form) const {
+  return pricing.compiled && localBytes(value, form) > localBytes(value, made);
+}
+
 /// Forms kept from forward to backward, or made again: time and bytes of either.
 std::pair<TableCost, TableCost> TemplateNetwork::waysToHold(const TemplateValue &value, const Layout &made,
                                                             llvm::ArrayRef<Layout> forms, Conversion conversion,
                                                             bool saved) const {
   TableCost keep{conversion.sum(), 0}, again = keep;
   again.time += conversion.forward;
-  bool isParameter = value.kind == TemplateValueKind::Parameter, moves = false;
+  bool isParameter = value.kind == TemplateValueKind::Parameter, moves = false, drops = false;
   std::set<std::vector<std::vector<int>>> distinct;
   for (const Layout &form : forms) {
     if (!distinct.insert(form.dims).second)
       continue;
     double bytes = localBytes(value, form);
+    bool dropped = saved && isDropped(value, made, form);
+    drops |= dropped;
     moves |= form.dims != made.dims;
     if (isParameter && form.dims != made.dims) { // a copy, and a gradient that is accumulated in its layout
       double gradient = pricing.gradientBytes * bytes / double(value.elementBytes);
-      keep.memory += bytes + gradient;
+      keep.memory += (dropped ? 0 : bytes) + gradient;
       again.memory += gradient;
-    } else if (!isParameter && saved) {
+    } else if (!isParameter && saved && !dropped) {
       keep.memory += double(pricing.inFlight) * bytes;
     }
   }
+  if (drops)
+    keep.time += conversion.forward;
+  if (drops && !isParameter && !distinct.count(made.dims))
+    keep.memory += double(pricing.inFlight) * localBytes(value, made);
   if (!isParameter && saved)
     again.memory += double(pricing.inFlight) * localBytes(value, made);
   return {keep, pricing.regather && moves ? again : keep};
@@ -179,6 +190,8 @@ void TemplateNetwork::addConversions() {
     use.op = -1;
     for (const Layout &layout : layouts)
       use.needs.push_back({layout, layer.values[output].hasGradient ? layout : Layout()});
+    if (pricing.compiled)
+      keepAsMade(makers[output], variable, layouts);
   }
   for (auto [value, list] : llvm::enumerate(uses)) {
     if (list.size() == 1)
@@ -186,6 +199,15 @@ void TemplateNetwork::addConversions() {
     if (list.size() > 1)
       convertForSeveral(int(value), list);
   }
+}
+
+/// Compiled programs know one form of a value as it is made, wherever layers end.
+void TemplateNetwork::keepAsMade(const Maker &maker, int variable, llvm::ArrayRef<Layout> layouts) {
+  std::vector<TableCost> table;
+  for (const Layout &made : maker.layouts)
+    for (const Layout &layout : layouts)
+      table.push_back(made.dims == layout.dims ? TableCost() : TableCost::impossible());
+  costs.addCosts(maker.variable, variable, std::move(table));
 }
 
 void TemplateNetwork::convertForOne(int number, const Use &use) {
@@ -359,6 +381,22 @@ void TemplateNetwork::addSteps(const TemplateValue &value, const Need &from, con
                        times.steps(value.shape, value.elementBytes, to.gradient, from.gradient));
 }
 
+void TemplateNetwork::addAgain(llvm::ArrayRef<Use> users, const TemplateValue &value, const Layout &made,
+                               const std::vector<int> &assignment, Movement &movement) {
+  std::set<std::vector<std::vector<int>>> distinct;
+  bool forWeights = value.kind != TemplateValueKind::Parameter;
+  for (const Use &use : users) {
+    const Layout &form = use.needs[assignment[use.variable]].value;
+    if (!use.saved || !isDropped(value, made, form))
+      continue;
+    forWeights &= llvm::any_of(layer.ops[use.op].operands,
+                               [&](int operand) { return layer.values[operand].kind == TemplateValueKind::Parameter; });
+    if (distinct.insert(form.dims).second)
+      llvm::append_range(movement.againSteps, times.steps(value.shape, value.elementBytes, made, form));
+  }
+  movement.againForWeights = forWeights;
+}
+
 std::vector<Movement> TemplateNetwork::movements(const std::vector<int> &assignment, double pricePerByte) {
   std::vector<Movement> result;
   for (auto [number, value] : llvm::enumerate(layer.values)) {
@@ -409,12 +447,15 @@ std::vector<Movement> TemplateNetwork::movements(const std::vector<int> &assignm
     ways.others = {again};
     TableCost way = ways.at(0, pricePerByte);
     bool isAgain = way.time > keep.time;
+    addAgain(uses[number], value, made, assignment, movement);
     movement.value = int(number);
     movement.user = first.op;
     movement.forward = Seconds(moved.forward);
     movement.gradient = Seconds(moved.gradient);
     if (isAgain)
       movement.again = movement.forward;
+    for (const ReshardStep &step : movement.againSteps)
+      movement.again += times.stepTime(step);
     for (const Layout &layout : layouts)
       if (layout != made)
         movement.traffic += Bytes(localBytes(value, layout));

@@ -89,6 +89,11 @@ private:
     for (const ReshardStep &step : movement.forwardSteps)
       if (std::optional<LayerTransfer> transfer = transferOf(step, value.shape, value.elementBytes, pricing.grid))
         op.transfers.push_back(*transfer);
+    for (const ReshardStep &step : movement.againSteps)
+      if (std::optional<LayerTransfer> transfer = transferOf(step, value.shape, value.elementBytes, pricing.grid)) {
+        transfer->when = movement.againForWeights ? When::AgainForWeights : When::Again;
+        op.transfers.push_back(*transfer);
+      }
     if (value.kind == TemplateValueKind::Parameter)
       return;
     for (const ReshardStep &step : movement.gradientSteps)

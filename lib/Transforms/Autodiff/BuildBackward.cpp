@@ -1,6 +1,6 @@
 // Reverse-mode differentiation of a loss function: walk the ops backwards, ask each for the gradients of its operands,
 // add up what a value receives.
-#include "dialects/ppc/Ppc.h"
+#include "GradientCuts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "ppc/Transforms/Autodiff/Passes.h"
@@ -46,6 +46,7 @@ private:
   func::FuncOp function;
   OpBuilder builder;
   Attribute slice; ///< of the op that is differentiated, if it has one
+  GradientCuts cuts;
   DenseSet<Value> active;
   DenseMap<Value, Value> gradients; // of all values but parameters
   /// Per parameter and layer of use. Layers in order of arrival: the last layer first.
@@ -101,6 +102,8 @@ void Differentiator::receive(Value value, Value gradient, Attribute layer) {
   if (bits(narrow) < bits(wide))
     narrow = builder.createOrFold<ConvertOp>(value.getLoc(), wide.getType(), narrow);
   *slot = AddOp::create(builder, value.getLoc(), *slot, gradient);
+  if (!isParameter(value))
+    cuts.cutSum(value, slot->getDefiningOp());
   label(before, Part::Backward, layer);
 }
 
@@ -154,10 +157,13 @@ LogicalResult Differentiator::differentiate(Operation *op) {
     // kept for longer.
     Part part = isWeight(operand) && isa<MatmulOp>(op) ? Part::WeightGradient : Part::Backward;
     label(before, part, layer);
+    cuts.inherit(before, op);
     if (*gradient && isParameter(operand))
       gradient = converted(*gradient, tensorType(operand).getElementType(), part, layer);
-    if (*gradient)
+    if (*gradient) {
+      cuts.receive(op, number);
       receive(operand, *gradient, layer);
+    }
   }
   return success();
 }

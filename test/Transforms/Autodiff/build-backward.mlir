@@ -1,6 +1,6 @@
 // Gradients of a small chain: which ops appear, in which part and layer. That their values are right is shown by
 // test/Unit/Transforms/BuildBackwardTest.cpp.
-// RUN: ppc-opt %s --ppc-build-backward | FileCheck %s
+// RUN: ppc-opt %s --split-input-file --ppc-build-backward | FileCheck %s
 
 // CHECK-LABEL: func.func @loss(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4x8xf32>
@@ -43,5 +43,30 @@ func.func @loss(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidd
   // CHECK-NEXT: %[[DT0:.*]] = ppc.matmul "bg,bh->gh" %[[DA]], %[[X]] {ppc.layer = 0 : i64, ppc.part = #ppc.part<weight_gradient>}
   // CHECK-NEXT: %[[DT:.*]] = ppc.sum %[[DT2]], %[[DT0]] {ppc.part = #ppc.part<update>}
   // CHECK-NEXT: return %[[LOSS]], %[[DT]], %[[DW]], %[[DB]]
+  return %l : tensor<f32>
+}
+
+// -----
+
+// Where ops say how they are cut, their gradients are cut alike: products loop by loop; the sum of the gradients of %a as %a is, for
+// its users are cut in different ways; that of %u as both of its users are.
+// CHECK-LABEL: func.func @cut(
+func.func @cut(%x: tensor<4x8xf32> {ppc.input = "x", ppc.dims = ["batch", "hidden"]}, %w: tensor<8x8xf32> {ppc.parameter = "w"},
+               %v: tensor<8x8xf32> {ppc.parameter = "v"}) -> tensor<f32> {
+  %a = ppc.matmul "bh,gh->bg" %x, %w {ppc.factors = {g = ["tp"]}} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %u = ppc.matmul "bh,gh->bg" %a, %v {ppc.factors = {b = ["tp"]}} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %s = ppc.silu %u {ppc.factors = {d0 = ["tp"]}} : tensor<4x8xf32>
+  %m = ppc.mul %u, %s {ppc.factors = {d0 = ["tp"]}} : tensor<4x8xf32>
+  %t = ppc.add %a, %m {ppc.factors = {}} : tensor<4x8xf32>
+  %l = ppc.reduce #ppc.combiner<sum> %t dims [0, 1] {ppc.factors = {}} : tensor<4x8xf32> to tensor<f32>
+  // CHECK:      %[[DT:.*]] = ppc.broadcast %{{.*}} dims [0, 1] {ppc.factors = {}, ppc.part = #ppc.part<backward>}
+  // CHECK-NEXT: %[[DU1:.*]] = ppc.mul %[[DT]], %{{.*}} {ppc.factors = {d0 = ["tp"]}
+  // CHECK-NEXT: %[[DS:.*]] = ppc.mul %[[DT]], %{{.*}} {ppc.factors = {d0 = ["tp"]}
+  // CHECK-NEXT: %[[DU2:.*]] = ppc.silu_backward %{{.*}}, %[[DS]] {ppc.factors = {d0 = ["tp"]}
+  // CHECK-NEXT: %[[DU:.*]] = ppc.add %[[DU1]], %[[DU2]] {ppc.factors = {d0 = ["tp"]}
+  // CHECK-NEXT: %[[DA:.*]] = ppc.matmul "bg,gh->bh" %[[DU]], %{{.*}} {ppc.factors = {b = ["tp"]}
+  // CHECK-NEXT: ppc.add %[[DT]], %[[DA]] {ppc.factors = {d1 = ["tp"]}
+  // CHECK-NEXT: ppc.matmul "bg,bh->gh" %[[DU]], %{{.*}} {ppc.factors = {b = ["tp"]}, ppc.part = #ppc.part<weight_gradient>}
+  // CHECK-NEXT: ppc.matmul "bg,bh->gh" %{{.*}}, %{{.*}} {ppc.factors = {g = ["tp"]}, ppc.part = #ppc.part<weight_gradient>}
   return %l : tensor<f32>
 }

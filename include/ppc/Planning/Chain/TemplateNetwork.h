@@ -67,8 +67,9 @@ struct Movement {
   Seconds again;             // in backward: what was gathered for forward is gathered again, for `forward` seconds
   Bytes traffic;             // of the layouts that differ from the one it is made in
   Bytes kept;                // of an activation, from forward to backward; of a parameter, copies and their gradients
-  std::vector<ReshardStep> forwardSteps,
-      gradientSteps; // that these are the seconds of; a parameter's gradient's per step
+  std::vector<ReshardStep> forwardSteps, gradientSteps,
+      againSteps;               // that these are the seconds of; a parameter's gradient's per step
+  bool againForWeights = false; // what is gathered again is read by gradients of weights alone
 };
 
 class TemplateNetwork {
@@ -134,6 +135,9 @@ private:
   std::vector<ReshardStep> gradientSteps(llvm::ArrayRef<Use> users, const TemplateValue &value, const Layout &wanted,
                                          const std::vector<int> &assignment);
   void addSteps(const TemplateValue &value, const Need &from, const Need &to, Movement &movement);
+  bool isDropped(const TemplateValue &value, const Layout &made, const Layout &form) const;
+  void addAgain(llvm::ArrayRef<Use> users, const TemplateValue &value, const Layout &made,
+                const std::vector<int> &assignment, Movement &movement);
   std::pair<TableCost, TableCost> waysToHold(const TemplateValue &value, const Layout &made,
                                              llvm::ArrayRef<Layout> forms, Conversion conversion, bool saved) const;
   double localBytes(const TemplateValue &value, const Layout &layout) const;
@@ -151,6 +155,7 @@ private:
     int variable = -1;
     std::vector<Layout> layouts; // by the variable's value
   };
+  void keepAsMade(const Maker &maker, int variable, llvm::ArrayRef<Layout> layouts);
   std::vector<Maker> makers;          // per value
   std::vector<std::vector<Use>> uses; // per value
   /// Of a value with several users: its variable, the layouts that they may need, the sets of those.

@@ -35,7 +35,8 @@ def BuildBackwardPass : Pass<"ppc-build-backward", "ModuleOp"> {
     gradient and what reads them, backward for the others: gradients of norms, biases and tables read what backward reads for
     the gradient of the input; gradient ops have the `ppc.layer` of the op that they differentiate. A parameter
     used in several layers gets one gradient per layer and a `ppc.sum` of them (part update). Gradients of a value add up in the
-    widest type in which they are computed and are rounded once to the value's own, or not at all through a `ppc.convert`. Results are labelled
+    widest type in which they are computed and are rounded once to the value's own, or not at all through a `ppc.convert`. Gradient ops that walk
+    the loops of the op that they differentiate have its `ppc.factors`; sums of gradients are cut as all of them are, or as the value is made. Results are labelled
     `ppc.result` ("loss", "gradient") and `ppc.of` (the parameter's name).
 
     Example (test/Transforms/Autodiff/build-backward.mlir): a matmul `y = x w` gives `dw = dy^T x` in part weight_gradient.
