@@ -103,7 +103,7 @@ PlanAttr makePlanAttr(const ProgramChain &program, const ChainLayout &layout, co
     names.push_back(StringAttr::get(context, axis.name));
     sizes.push_back(axis.size);
   }
-  return PlanAttr::get(context, GridAttr::get(context, names, sizes), layout.stages, /*vp=*/1,
+  return PlanAttr::get(context, GridAttr::get(context, names, sizes), layout.stages, layout.vp,
                        StringAttr::get(context, layout.schedule), layout.microBatches, entries.getDictionary(context),
                        parameters.getDictionary(context), layout.recompute);
 }
@@ -115,6 +115,7 @@ PlanAttr makePlanAttr(const ProgramChain &program, const ChainPlan &plan) {
   layout.microBatches = program.model.batch / (plan.layout.dp * plan.layout.microBatch);
   if (plan.layout.pp > 1) {
     layout.schedule = plan.layout.schedule;
+    layout.vp = plan.layout.vp;
     int64_t next = 1;
     for (int64_t count : ArrayRef<int64_t>(plan.layout.stageLayers).drop_back())
       layout.stages.push_back(program.numbers[next += count]);

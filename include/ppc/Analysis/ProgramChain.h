@@ -32,6 +32,7 @@ struct ChainLayout {
   ArrayRef<LayoutAxis> axes;
   int64_t dp = 1, microBatches = 1;
   SmallVector<int64_t> stages = {0}; // first `ppc.layer` of each
+  int64_t vp = 1;                    // stages per device of the pipeline axis
   StringRef schedule = "1f1b";
   DictionaryAttr recompute = {};
 };

@@ -1,6 +1,8 @@
 #include "ppc/Planning/Chain/ChainLedger.h"
 
+#include "ppc/CostModel/MixedStep.h"
 #include "ppc/CostModel/StepParts.h"
+#include "ppc/Scheduling/PipelineProgram.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
@@ -11,8 +13,9 @@ namespace {
 
 class ChainRows {
 public:
-  ChainRows(const ChainPlan &plan, const StepSchedule &schedule, int64_t microBatches)
-      : plan(plan), schedule(schedule), microBatches(microBatches) {
+  /// `deviceOf`: of each stage, along the pipeline axis.
+  ChainRows(const ChainPlan &plan, const StepSchedule &schedule, int64_t microBatches, std::vector<int64_t> deviceOf)
+      : plan(plan), schedule(schedule), microBatches(microBatches), deviceOf(std::move(deviceOf)) {
     grid.push_back({"dp", plan.layout.dp});
     llvm::append_range(grid, plan.axes);
     for (const TemplateChain::Segment &segment : plan.chain->segments)
@@ -38,7 +41,7 @@ private:
   }
 
   void addLayer(size_t layer);
-  void addMessages(size_t layer);
+  void addMessages(size_t layer, int64_t from);
   void addParameters(size_t layer, std::set<int> &sharedHere);
   void addUpdate(const TemplateValue &value, const Layout &gradient, const Layout &stored);
   void addNumbers();
@@ -52,6 +55,7 @@ private:
   const ChainPlan &plan;
   const StepSchedule &schedule;
   int64_t microBatches, device = 0;
+  std::vector<int64_t> deviceOf;
   std::vector<LayoutAxis> grid;    // dp around the axes
   std::vector<int> templates;      // of each layer
   std::set<std::vector<int>> cuts; // axes of the grid that cut gradients, of all devices
@@ -92,14 +96,16 @@ void ChainRows::addLayer(size_t layer) {
 }
 
 /// What enters the first layer of a stage, and its gradient on the way back.
-void ChainRows::addMessages(size_t layer) {
-  int64_t stride = plan.layout.dp * plan.layout.tp;
+void ChainRows::addMessages(size_t layer, int64_t from) {
+  if (from == device) // it stays where it is
+    return;
+  int64_t stride = (device - from) * plan.layout.dp * plan.layout.tp;
   const OpTemplate &reader = layerAt(layer);
   for (int input : reader.inputs) {
     const TemplateValue &value = reader.values[input];
     int64_t elements = localElements(value, choiceAt(layer).layouts[input]), bits = 8 * value.elementBytes;
     ledger.transfers.push_back(
-        {device - 1, LedgerPhase::Forward, TransferKind::Message, MemberSet(2, stride), bits, elements, microBatches});
+        {from, LedgerPhase::Forward, TransferKind::Message, MemberSet(2, stride), bits, elements, microBatches});
     if (value.hasGradient)
       ledger.transfers.push_back(
           {device, LedgerPhase::Backward, TransferKind::Message, MemberSet(2, -stride), bits, elements, microBatches});
@@ -200,7 +206,7 @@ void ChainRows::addNumbers() {
       transfer(TransferKind::AllReduce, over(own), 1, 1);
     }
     transfer(TransferKind::AllReduce, over(common), 1, 1);
-    if (device + 1 == plan.layout.pp)
+    if (device == deviceOf.back())
       transfer(TransferKind::AllReduce, over(lossAxes()), 1, 1);
     transfer(TransferKind::AllReduce, MemberSet(plan.layout.pp, stride), 1, 1 + int64_t(cuts.size()));
   }
@@ -208,16 +214,17 @@ void ChainRows::addNumbers() {
 
 Ledger ChainRows::run() {
   size_t layer = 0;
-  for (device = 0; device < plan.layout.pp; ++device) {
+  std::vector<std::set<int>> shared(plan.layout.pp); // parameters of several layers, seen on each device
+  for (size_t stage = 0; stage < deviceOf.size(); ++stage) {
     size_t end = templates.size();
-    if (plan.layout.pp > 1)
-      end = layer + size_t(plan.layout.stageLayers[device]) + (device == 0) + (device + 1 == plan.layout.pp);
-    if (device > 0)
-      addMessages(layer);
-    std::set<int> sharedHere; // parameters of several layers, seen on this stage
+    if (deviceOf.size() > 1)
+      end = layer + size_t(plan.layout.stageLayers[stage]) + (stage == 0) + (stage + 1 == deviceOf.size());
+    device = deviceOf[stage];
+    if (stage > 0)
+      addMessages(layer, deviceOf[stage - 1]);
     for (; layer < end; ++layer) {
       addLayer(layer);
-      addParameters(layer, sharedHere);
+      addParameters(layer, shared[device]);
     }
   }
   addNumbers();
@@ -232,7 +239,9 @@ llvm::Expected<Ledger> mlir::ppc::chainLedger(const ChainPlan &plan, int64_t bat
   llvm::Expected<StepSchedule> schedule = resolveSchedule(job, plan.layout);
   if (!schedule)
     return schedule.takeError();
-  if (schedule->shape.chunks > 1)
-    return llvm::createStringError("virtual stages of ops that are cut by themselves");
-  return ChainRows(plan, *schedule, plan.layout.microBatches(job)).run();
+  PipelinePrograms programs;
+  llvm::Expected<const PipelineProgram *> program = programs.getLoads(*schedule->kind, schedule->shape);
+  if (!program)
+    return program.takeError();
+  return ChainRows(plan, *schedule, plan.layout.microBatches(job), stageDevices((*program)->chunks)).run();
 }
