@@ -166,7 +166,8 @@ FailureOr<Value> StepSplitter::materialize(Value value, Site site, Operation *us
     auto known = madeAgain.find({value, split.placement.deviceOf(site.stage)});
     if (known != madeAgain.end() && known->second.precedes(site))
       from = known->second;
-    if (isMadeAnywhere(op) && from.action != RoutineKind::Prepare && !isSameDevice(from, site) && from.precedes(site))
+    if (isMadeAnywhere(op) && from.action != RoutineKind::Prepare && from.precedes(site) &&
+        (!isSameDevice(from, site) || isMadeElsewhere(op, from)))
       return makeHere(op, site, user);
     if (from.action == RoutineKind::Prepare ? !isSameDevice(from, site) : !from.precedes(site)) {
       InFlightDiagnostic error = user->emitOpError() << "in " << site.str() << " needs a value that is not there yet";
@@ -206,14 +207,15 @@ FailureOr<Value> StepSplitter::makeHere(Operation *op, Site site, Operation *use
   return copy->getResult(0);
 }
 
-/// Made where it is used, of which nothing on its own device uses the result, but for what is made elsewhere itself.
+/// Made where it is used, of which nothing on its own stage uses the result, but for what is made elsewhere itself: what
+/// would be kept from one stage to the other of a device is the block, too.
 bool StepSplitter::isMadeElsewhere(Operation *op, Site site) {
   return isMadeAnywhere(op) && !op->use_empty() && llvm::none_of(op->getUsers(), [&](Operation *user) {
            auto stage = user->getAttrOfType<IntegerAttr>(attr::stage);
            if (!stage)
              return true;
            Site at{firstStage + stage.getInt(), site.action};
-           return isSameDevice(at, site) && !isMadeElsewhere(user, at);
+           return at.stage == site.stage && !isMadeElsewhere(user, at);
          });
 }
 
