@@ -4,8 +4,6 @@
 #include "LayerBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 
-#include <numeric>
-
 using namespace mlir::ppc;
 
 namespace {
@@ -16,8 +14,6 @@ struct LayersOf {
   int64_t device;
   const LayerProgram &program;
   int64_t layers, recomputed; // of the former, as a whole
-  bool isAlone; // an embedding without a norm, a factor or layers on its stage, where all of backward is the gradient
-                // of weights
 };
 
 /// Writes down how often what stands in programs of layers is done in a step.
@@ -30,11 +26,8 @@ public:
 
   void addTransfers(const LayersOf &place, std::vector<TransferRow> &rows) const {
     for (const LayerOp &op : place.program.ops)
-      for (LayerTransfer transfer : op.transfers) {
-        if (place.isAlone && transfer.when == LayerTransfer::When::Backward)
-          transfer.when = LayerTransfer::When::AgainForWeights;
+      for (const LayerTransfer &transfer : op.transfers)
         addTransfer(place, transfer, op.endsLayer ? 0 : place.recomputed, rows);
-      }
   }
 
   void addProducts(const LayersOf &place, std::vector<ProductRow> &rows) const {
@@ -105,25 +98,21 @@ private:
 } // namespace
 
 /// Every kind of layer of every virtual stage.
-template <typename Visit>
-static void forEachLayers(const PricingContext &context, const StepDetail &detail, Visit visit) {
+template <typename Visit> static void forEachLayers(const StepDetail &detail, Visit visit) {
   for (auto [device, held] : llvm::enumerate(detail.chunks))
     for (const PipelineChunk &chunk : held) {
       const ChunkCost &cost = detail.costs.chunks[chunk.stage];
-      bool isAlone =
-          cost.count[int(LayerKind::Embedding)] == std::accumulate(cost.count.begin(), cost.count.end(), int64_t(0)) &&
-          !context.model.embeddingNorm && !context.model.scalesEmbedding;
       for (int kind = 0; kind < layerKinds; ++kind)
         if (cost.count[kind])
           visit(LayersOf{LayerKind(kind), int64_t(device), detail.costs.programs[kind], cost.count[kind],
-                         cost.recomputed[kind], isAlone});
+                         cost.recomputed[kind]});
     }
 }
 
 std::vector<ProductRow> mlir::ppc::priceProducts(const PricingContext &context, const StepDetail &detail) {
   std::vector<ProductRow> rows;
   LayerRows layers(context, detail);
-  forEachLayers(context, detail, [&](const LayersOf &place) { layers.addProducts(place, rows); });
+  forEachLayers(detail, [&](const LayersOf &place) { layers.addProducts(place, rows); });
   return rows;
 }
 
@@ -213,7 +202,7 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
       deviceOf[chunk.replica][chunk.stage] = device;
   LayerRows layers(context, detail);
   MemberSet data(layout.shardRanks(), layout.tp);
-  forEachLayers(context, detail, [&](const LayersOf &place) {
+  forEachLayers(detail, [&](const LayersOf &place) {
     layers.addTransfers(place, ledger.transfers);
     if (layout.zero >= 3 && place.recomputed)
       ledger.transfers.push_back({place.device, LedgerPhase::Backward, TransferKind::AllGather, data, 32,

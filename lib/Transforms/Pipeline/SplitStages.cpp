@@ -207,8 +207,8 @@ FailureOr<Value> StepSplitter::makeHere(Operation *op, Site site, Operation *use
   return copy->getResult(0);
 }
 
-/// Made where it is used, of which nothing on its own stage uses the result, but for what is made elsewhere itself: what
-/// would be kept from one stage to the other of a device is the block, too.
+/// Made where it is used, of which nothing on its own stage uses the result, but for what is made elsewhere itself:
+/// what would be kept from one stage to the other of a device is the block, too.
 bool StepSplitter::isMadeElsewhere(Operation *op, Site site) {
   return isMadeAnywhere(op) && !op->use_empty() && llvm::none_of(op->getUsers(), [&](Operation *user) {
            auto stage = user->getAttrOfType<IntegerAttr>(attr::stage);
