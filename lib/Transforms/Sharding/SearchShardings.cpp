@@ -95,7 +95,7 @@ LogicalResult SearchShardingsPass::search() {
   pricing.dataRanks = dp;
   pricing.precision = program->precision;
   pricing.microBatches = *microBatches;
-  pricing.regather = false; // partitioned programs keep what they gather
+  pricing.regather = false; // as if all that is gathered were kept
   pricing.allowLayout = cutsRowsEvenly(axes);
   pricing.allowStrategy = [&](const OpTemplate &, const TemplateOp &op, const OpStrategy &strategy) {
     return runs(**capabilities, op, strategy);
