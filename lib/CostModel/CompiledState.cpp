@@ -408,14 +408,16 @@ DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef
   DeviceState state;
   bool isFirst = false;
   for (const PipelineChunk &chunk : held) {
-    state.sizes.add(chunks[chunk.stage].state, 1);
+    if (const StateSizes *sizes = chunks[chunk.stage].state.get())
+      state.sizes.add(*sizes, 1);
     isFirst |= chunk.stage == 0;
     state.copies = std::max(state.copies, int64_t(chunk.replica) + 1);
     state.hasLoss |= chunk.stage + 1 == int64_t(chunks.size());
   }
   for (const ChunkCost &chunk : chunks)
-    for (size_t axes = 0; axes < state.allTensors.size(); ++axes)
-      state.allTensors[axes] += chunk.state.tensorsCutOver[axes];
+    if (const StateSizes *sizes = chunk.state.get())
+      for (size_t axes = 0; axes < state.allTensors.size(); ++axes)
+        state.allTensors[axes] += sizes->tensorsCutOver[axes];
   if (!context.model.tiedEmbeddings || !(isFirst || state.hasLoss))
     return state;
   StateBuilder table(context);

@@ -3,6 +3,7 @@
 #include "ArenaMemory.h"
 #include "CompiledState.h"
 #include "ppc/CostModel/StepParts.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
 
@@ -62,6 +63,12 @@ LayerSums mlir::ppc::sumUp(const LayerProgram &program, const Stack &stack) {
     sums.deviceBefore += op.forward;
     sums.kernelsBefore += graphs && !op.unrecorded ? 0 : op.forwardKernels;
   }
+  sums.input = program.input;
+  sums.backwardWorkspace = program.backwardWorkspace;
+  sums.parameters = program.parameters;
+  sums.expertParameters = program.expertParameters;
+  sums.roundedParameters = program.roundedParameters;
+  sums.f32Parameters = program.f32Parameters;
   return sums;
 }
 
@@ -76,30 +83,30 @@ struct StateExchange {
   Seconds gather, scatter;
 };
 
-static StateExchange exchangeOf(const PricingContext &context, const LayerProgram &program) {
+static StateExchange exchangeOf(const PricingContext &context, const LayerSums &sums) {
   const ParallelLayout &layout = context.layout;
   if (layout.zero < 3 && !context.reducesEveryMicroBatch())
     return {};
   int64_t ranks = layout.shardGroup ? layout.shardGroup : layout.dataRanks();
   GroupPlacement group = placeGroup(context.cluster.levels(), layout.tp, ranks);
   StateExchange exchange;
-  exchange.gather = collectiveTime(context.cluster, CollectiveKind::AllGather,
-                                   Bytes(program.parameters * context.wireBytes()), group);
+  exchange.gather =
+      collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(sums.parameters * context.wireBytes()), group);
   exchange.scatter = collectiveTime(context.cluster, CollectiveKind::ReduceScatter,
-                                    Bytes(program.parameters * context.stack.gradientReduceBytes), group);
-  if (program.expertParameters > 0) { // on other ranks than the dense ones: fewer per node, so fewer adapters per group
+                                    Bytes(sums.parameters * context.stack.gradientReduceBytes), group);
+  if (sums.expertParameters > 0) { // on other ranks than the dense ones: fewer per node, so fewer adapters per group
     GroupPlacement experts =
         placeGroup(context.cluster.levels(), layout.ep * layout.etp, std::min(ranks, layout.expertDataRanks()));
     exchange.gather += collectiveTime(context.cluster, CollectiveKind::AllGather,
-                                      Bytes(program.expertParameters * context.wireBytes()), experts);
+                                      Bytes(sums.expertParameters * context.wireBytes()), experts);
     exchange.scatter += collectiveTime(context.cluster, CollectiveKind::ReduceScatter,
-                                       Bytes(program.expertParameters * context.stack.gradientReduceBytes), experts);
+                                       Bytes(sums.expertParameters * context.stack.gradientReduceBytes), experts);
   }
   return exchange;
 }
 
-static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &program, const LayerSums &sums,
-                            const StateExchange &exchange, bool recomputed) {
+static LayerTimes timeLayer(const PricingContext &context, const LayerSums &sums, const StateExchange &exchange,
+                            bool recomputed) {
   const ParallelLayout &layout = context.layout;
   const Device &device = context.device();
   LayerTimes times{sums.forward, sums.backward, sums.weightGradient, {}, {}, {}, {}, {}, {}};
@@ -141,7 +148,7 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   if (context.stack.copiesShards) {
     // Two passes over a layer's parameters or gradients, and one more that casts gradients to a wider type.
     double wire = context.stack.gradientReduceBytes;
-    double bytes = scatters * (8 + (wire > 2 ? 2 + wire : 0)) * (program.parameters + program.expertParameters);
+    double bytes = scatters * (8 + (wire > 2 ? 2 + wire : 0)) * (sums.parameters + sums.expertParameters);
     times.backward += streamTime(device, Bytes(bytes / device.elementwiseShare));
   }
   times.backwardAlone = times.backward;
@@ -162,19 +169,47 @@ static LayerTimes timeLayer(const PricingContext &context, const LayerProgram &p
   return times;
 }
 
-LayerPrograms mlir::ppc::buildPrograms(const PricingContext &context) {
-  LayerPrograms result;
-  auto set = [&](LayerKind kind, LayerProgram program) { result.set(kind, std::move(program), context.stack); };
-  const ModelShape &model = context.model;
-  set(LayerKind::Embedding, buildEmbedding(context));
+/// One layer of each kind of the model, by its number.
+static std::array<int64_t, layerKinds> layersByKind(const ModelShape &model) {
+  std::array<int64_t, layerKinds> layers;
+  layers.fill(-1);
   for (int64_t layer = 0; layer < model.layers; ++layer) {
-    LayerKind kind = layerKind(model, layer);
-    if (!result.present[int(kind)])
-      set(kind, buildLayer(context, layer));
+    int64_t &first = layers[int(layerKind(model, layer))];
+    if (first < 0)
+      first = layer;
     if (!model.moe && !model.slidingWindow)
       break;
   }
+  return layers;
+}
+
+LayerPrograms mlir::ppc::buildPrograms(const PricingContext &context) {
+  LayerPrograms result;
+  auto set = [&](LayerKind kind, LayerProgram program) { result.set(kind, std::move(program), context.stack); };
+  set(LayerKind::Embedding, buildEmbedding(context));
+  std::array<int64_t, layerKinds> layers = layersByKind(context.model);
+  for (int kind = 0; kind < layerKinds; ++kind)
+    if (layers[kind] >= 0)
+      set(LayerKind(kind), buildLayer(context, layers[kind]));
   set(LayerKind::Head, buildHead(context));
+  return result;
+}
+
+LayerTotals mlir::ppc::totalPrograms(const PricingContext &context, const LayerTotals *alike) {
+  LayerTotals result;
+  auto isAlike = [&](LayerKind kind) {
+    return alike && kind != LayerKind::Expert && kind != LayerKind::ExpertWindow && alike->present[int(kind)];
+  };
+  auto set = [&](LayerKind kind, llvm::function_ref<LayerProgram()> build) {
+    result.sums[int(kind)] = isAlike(kind) ? alike->sums[int(kind)] : sumUp(build(), context.stack);
+    result.present[int(kind)] = true;
+  };
+  set(LayerKind::Embedding, [&] { return buildEmbedding(context); });
+  std::array<int64_t, layerKinds> layers = layersByKind(context.model);
+  for (int kind = 0; kind < layerKinds; ++kind)
+    if (layers[kind] >= 0)
+      set(LayerKind(kind), [&] { return buildLayer(context, layers[kind]); });
+  set(LayerKind::Head, [&] { return buildHead(context); });
   return result;
 }
 
@@ -199,23 +234,22 @@ static void addHostCopies(const PricingContext &context, const LayerSums &sums, 
   price.backward += memory;
 }
 
-LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPrograms &programs) {
+LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerTotals &layers) {
   LayerPrices result;
-  result.present = programs.present;
+  result.present = layers.present;
   if (context.stack.arena)
     std::tie(result.forwardMessage, result.backwardMessage) = arenaMessages(context);
   bool selective = context.layout.recompute == Recompute::Selective;
   for (int kind = 0; kind < layerKinds; ++kind) {
-    if (!programs.present[kind])
+    if (!layers.present[kind])
       continue;
-    const LayerProgram &program = programs.programs[kind];
-    const LayerSums &sums = programs.sums[kind];
-    const StateExchange exchange = exchangeOf(context, program);
-    StateSizes state;
+    const LayerSums &sums = layers.sums[kind];
+    const StateExchange exchange = exchangeOf(context, sums);
+    HeldState state;
     if (context.stack.arena && context.isTransformer)
       state = compiledState(context, LayerKind(kind));
     for (bool again : {false, true}) {
-      LayerTimes times = timeLayer(context, program, sums, exchange, again);
+      LayerTimes times = timeLayer(context, sums, exchange, again);
       LayerPrice &price = result.prices[kind][again];
       price.forward = times.forward;
       price.backward = times.backward;
@@ -227,19 +261,19 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
       price.forwardCommunication = sums.forwardCommunication;
       price.gather = times.gather;
       price.scatter = times.scatter;
-      price.parameters = program.parameters;
-      price.expertParameters = program.expertParameters;
-      price.roundedParameters = program.roundedParameters;
-      price.f32Parameters = program.f32Parameters;
+      price.parameters = sums.parameters;
+      price.expertParameters = sums.expertParameters;
+      price.roundedParameters = sums.roundedParameters;
+      price.f32Parameters = sums.f32Parameters;
       price.state = state;
-      price.kept = again ? program.input : selective ? sums.savedSelective : sums.saved;
+      price.kept = again ? sums.input : selective ? sums.savedSelective : sums.saved;
       price.keptForWeights = sums.weightOperands;
       price.inputsForWeights = std::min(again ? Bytes(0) : sums.weightInputs, price.kept); // else backward makes them
       if (context.layout.copiesActivations() && context.cluster.host.bandwidth.value > 0)
         addHostCopies(context, sums, again, price);
-      price.working = program.backwardWorkspace;
+      price.working = sums.backwardWorkspace;
       if (again) // of arenas, the input lies where it is kept
-        price.working += sums.saved - (context.stack.arena ? program.input : Bytes(0));
+        price.working += sums.saved - (context.stack.arena ? sums.input : Bytes(0));
       else if (selective)
         price.working += sums.saved - sums.savedSelective;
       if (context.layout.zero >= 3) {
@@ -247,7 +281,7 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerPro
         // once.
         bool isEnd = kind == int(LayerKind::Embedding) || kind == int(LayerKind::Head);
         double weight = context.layout.precision == Precision::F32 ? 4 : 2;
-        price.gathered = Bytes((program.parameters + program.expertParameters) *
+        price.gathered = Bytes((sums.parameters + sums.expertParameters) *
                                (isEnd ? weight : 2 * weight + context.stack.gradientReduceBytes));
       }
       price.hardwareFlops = again ? sums.flopsFull : selective ? sums.flopsSelective : sums.flops;

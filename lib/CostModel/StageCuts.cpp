@@ -173,26 +173,26 @@ std::vector<int64_t> mlir::ppc::cutByTimes(llvm::ArrayRef<llvm::ArrayRef<double>
   return LayerCut(ends, extra, most).run();
 }
 
-std::array<double, layerKinds> mlir::ppc::cutTimes(const LayerPrograms &programs, Recompute recompute) {
+std::array<double, layerKinds> mlir::ppc::cutTimes(const LayerTotals &layers, Recompute recompute) {
   std::array<double, layerKinds> times{};
   for (int kind = 0; kind < layerKinds; ++kind) {
-    if (!programs.present[kind])
+    if (!layers.present[kind])
       continue;
-    const LayerProgram &program = programs.programs[kind];
+    const LayerSums &sums = layers.sums[kind];
     bool isLayer = kind != int(LayerKind::Embedding) && kind != int(LayerKind::Head);
-    Seconds time = program.forward() + program.backward() + program.weightGradient();
+    Seconds time = sums.forward + sums.backward + sums.weightGradient;
     if (isLayer && recompute == Recompute::Full)
-      time += program.recomputeFull();
+      time += sums.recomputeFull;
     else
-      time += program.recomputePartial(recompute == Recompute::Selective);
+      time += recompute == Recompute::Selective ? sums.recomputeSelective : sums.recomputeModules;
     times[kind] = time.value;
   }
   return times;
 }
 
-static std::vector<int64_t> cutBalanced(const PricingContext &context, const LayerPrograms &programs, int64_t chunks) {
+static std::vector<int64_t> cutBalanced(const PricingContext &context, const LayerTotals &totals, int64_t chunks) {
   const ModelShape &model = context.model;
-  std::array<double, layerKinds> times = cutTimes(programs, context.layout.recompute);
+  std::array<double, layerKinds> times = cutTimes(totals, context.layout.recompute);
   std::vector<double> ends(model.layers + 1, 0);
   bool alike = !model.moe && !model.slidingWindow;
   for (int64_t layer = 0; layer < model.layers; ++layer)
@@ -205,7 +205,7 @@ static std::vector<int64_t> cutBalanced(const PricingContext &context, const Lay
   return cutByTimes(std::vector<llvm::ArrayRef<double>>(chunks, ends), extra, {});
 }
 
-std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const LayerPrograms &programs) {
+std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const LayerTotals &totals) {
   const ParallelLayout &layout = context.layout;
   int64_t chunks = layout.pp * layout.vp, layers = context.model.layers;
   if (!layout.stageLayers.empty())
@@ -223,7 +223,7 @@ std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const L
     if (chunks > layers) // embedding and head on their own
       return cutUniformly(layers, 1, 1, chunks);
     if (chunks > 1)
-      return cutBalanced(context, programs, chunks);
+      return cutBalanced(context, totals, chunks);
     break;
   case StageSplit::FullLayers:
     if (layers >= chunks)

@@ -10,6 +10,7 @@
 #include "ppc/CostModel/Stack.h"
 
 #include <array>
+#include <memory>
 
 namespace mlir::ppc {
 
@@ -177,6 +178,32 @@ struct StateSizes {
       this->*size += times * (other.*size);
     return *this;
   }
+};
+
+/// The same where most software has nothing to say: copied many times by a search, so next to nothing where it is
+/// empty.
+class HeldState {
+public:
+  HeldState() = default;
+  HeldState(StateSizes sizes) : sizes(std::make_unique<StateSizes>(std::move(sizes))) {}
+  HeldState(const HeldState &other) : sizes(other.sizes ? std::make_unique<StateSizes>(*other.sizes) : nullptr) {}
+  HeldState(HeldState &&) = default;
+  HeldState &operator=(HeldState other) {
+    sizes = std::move(other.sizes);
+    return *this;
+  }
+  /// Null: nothing.
+  const StateSizes *get() const { return sizes.get(); }
+  void add(const HeldState &other, double times) {
+    if (!other.sizes)
+      return;
+    if (!sizes)
+      sizes = std::make_unique<StateSizes>();
+    sizes->add(*other.sizes, times);
+  }
+
+private:
+  std::unique_ptr<StateSizes> sizes;
 };
 
 /// One layer (or the embedding, or the head) on one rank.

@@ -17,8 +17,8 @@ LayerKind layerKind(const ModelShape &model, int64_t layer);
 /// "embedding", "layer", "layer with window", "expert layer", "expert layer with window", "head".
 llvm::StringRef layerKindName(int kind);
 
-/// What pricing asks of a layer's program, summed over its ops once for all layouts that share it. [1]: of layers that
-/// are recomputed as a whole.
+/// What pricing asks of a layer's program, summed over its ops once for all layouts that share it: all that it asks, so
+/// that the program itself need not be kept. [1]: of layers that are recomputed as a whole.
 struct LayerSums {
   Seconds forward, backward, weightGradient;
   Seconds recomputeModules, recomputeSelective, recomputeFull;
@@ -30,19 +30,29 @@ struct LayerSums {
   int kernelsBefore = 0;
   Bytes saved, savedSelective, weightOperands, weightInputs;
   double flops = 0, flopsSelective = 0, flopsFull = 0; // of forward and backward, with what each recomputes
+  Bytes input, backwardWorkspace;                      // LayerProgram's
+  double parameters = 0, expertParameters = 0;         // likewise
+  double roundedParameters = 0, f32Parameters = 0;     // likewise
 };
 LayerSums sumUp(const LayerProgram &program, const Stack &stack);
+
+/// The sums of each kind of layer.
+struct LayerTotals {
+  std::array<LayerSums, layerKinds> sums; // of those that are present
+  std::array<bool, layerKinds> present{};
+};
 
 /// One rank's program of each kind of layer. Depends on these fields of the layout only: tp, cp, ep, etp,
 /// sequenceParallel, microBatch, precision, contextKind, attention, fusedNorm, and, for stacks that do not fuse
 /// gradient accumulation and below 16 bits, the number of micro-batches.
-struct LayerPrograms {
+struct LayerPrograms : LayerTotals {
   std::array<LayerProgram, layerKinds> programs;
-  std::array<bool, layerKinds> present{};
-  std::array<LayerSums, layerKinds> sums; // of those that are present; by `set`
-  void set(LayerKind kind, LayerProgram program, const Stack &stack);
+  void set(LayerKind kind, LayerProgram program, const Stack &stack); // with its sums
 };
 LayerPrograms buildPrograms(const PricingContext &context);
+/// Their sums alone. `alike`: those of a layout that differs in `ep` and `etp` only, whose layers without experts are
+/// the same; not of arenas.
+LayerTotals totalPrograms(const PricingContext &context, const LayerTotals *alike = nullptr);
 
 /// One layer and one micro-batch on one rank, as a stage sums it up.
 struct LayerPrice {
@@ -51,7 +61,7 @@ struct LayerPrice {
   Seconds stateExchange;                     // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
-  StateSizes state;                                // of arenas, where the model is a transformer
+  HeldState state;                                 // of arenas, where the model is a transformer
   Bytes kept;                                      // from forward to backward
   Bytes keptForWeights;                            // from backward to the weight gradient
   Bytes inputsForWeights;                          // of those, since forward
@@ -71,7 +81,7 @@ struct LayerPrices {
   Bytes forwardMessage, backwardMessage;
   const LayerPrice &operator()(LayerKind kind, bool recomputed) const { return prices[int(kind)][recomputed]; }
 };
-LayerPrices priceLayers(const PricingContext &context, const LayerPrograms &programs);
+LayerPrices priceLayers(const PricingContext &context, const LayerTotals &layers);
 
 /// What a virtual stage keeps of messages per micro-batch: what it sends, and the gradient that it receives; what
 /// forward receives is a layer's input.
@@ -81,10 +91,10 @@ inline Bytes keptMessages(const LayerPrices &prices, bool isFirst, bool isLast) 
 }
 
 /// What a layer of each kind counts with where stages are cut evenly by time.
-std::array<double, layerKinds> cutTimes(const LayerPrograms &programs, Recompute recompute);
+std::array<double, layerKinds> cutTimes(const LayerTotals &layers, Recompute recompute);
 
 /// Layers per virtual stage in model order: the layout's, or as the stack cuts.
-std::vector<int64_t> cutLayers(const PricingContext &context, const LayerPrograms &programs);
+std::vector<int64_t> cutLayers(const PricingContext &context, const LayerTotals &totals);
 
 struct ChunkCost {
   std::array<int64_t, layerKinds> count{};
@@ -94,7 +104,7 @@ struct ChunkCost {
   Seconds stateExchange; // of ZeRO-3 within them: gathers and reductions that stay exposed
   double parameters = 0, expertParameters = 0;
   double roundedParameters = 0, f32Parameters = 0; // LayerProgram's
-  StateSizes state;                                // likewise
+  HeldState state;                                 // likewise
   Bytes kept;                                      // per micro-batch, from forward to backward
   Bytes keptForWeights;     // of those, from backward to the weight gradient, where that runs by itself
   Bytes inputsForWeights;   // of the latter, since forward

@@ -50,8 +50,8 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
       continue;
     ParallelLayout asked = layout;
     PricingContext context(request.model, request.job, request.cluster, asked, request.stack, slices);
-    std::shared_ptr<const LayerPrograms> shared = programsOf(context, slices);
-    const LayerPrograms &programs = *shared;
+    std::shared_ptr<const LayerTotals> shared = programsOf(context, slices);
+    const LayerTotals &programs = *shared;
     PipelineMessages messages = priceMessages(context);
     Seconds beside = timeBesideMessages(context);
     ResidenceRoom room{double(layout.microBatches(request.job)), double(slices), double(layout.pp), infinity};

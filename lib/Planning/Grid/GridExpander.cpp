@@ -64,31 +64,58 @@ GridExpander::KeyBound GridExpander::boundKey(const PlanSpace &space, const Plan
        countsMicroBatches(request.stack, layout) ? std::vector<int64_t>{1, most} : std::vector<int64_t>{layout.dp}) {
     layout.dp = dp;
     PricingContext context(request.model, request.job, request.cluster, layout, request.stack);
-    KeyBound sum = sumUp(priceLayers(context, buildPrograms(context)), kinds, false);
+    KeyBound sum = sumUp(priceLayers(context, totalsOf(context, 1)), kinds, false);
     best.total = std::min(best.total, sum.total);
     best.leastLayer = std::min(best.leastLayer, sum.leastLayer);
   }
   return best;
 }
 
-std::shared_ptr<const LayerPrograms> GridExpander::programsOf(const PricingContext &context, int64_t slices) {
-  const ParallelLayout &layout = context.layout;
-  constexpr size_t most = 1024; // some 50 MB
+GridExpander::ProgramFields GridExpander::programFields(const ParallelLayout &layout, int64_t slices) const {
+  return {layout.tp,
+          layout.cp,
+          layout.ep,
+          layout.etp,
+          layout.sequenceParallel,
+          layout.microBatch,
+          int64_t(layout.precision),
+          int64_t(layout.contextKind),
+          int64_t(layout.attention),
+          int64_t(layout.fusedNorm),
+          slices,
+          countsMicroBatches(request.stack, layout) ? layout.microBatches(request.job) : 0,
+          layout.devices()};
+}
+
+LayerTotals GridExpander::totalsOf(const PricingContext &context, int64_t slices) {
+  if (!request.model.moe || request.stack.arena)
+    return totalPrograms(context);
+  ProgramFields fields = programFields(context.layout, slices);
+  fields[2] = fields[3] = 0; // ep, etp
+  constexpr size_t most = 1024;
+  if (sharedTotals.size() >= most)
+    sharedTotals.clear();
+  auto [found, isNew] = sharedTotals.try_emplace(fields);
+  LayerTotals totals = totalPrograms(context, isNew ? nullptr : &found->second);
+  if (isNew)
+    found->second = totals;
+  return totals;
+}
+
+std::shared_ptr<const LayerTotals> GridExpander::programsOf(const PricingContext &context, int64_t slices) {
+  constexpr size_t most = 4096; // some 8 MB
   if (cachedPrograms.size() >= most) {
     cachedPrograms.clear();
     for (auto next = cachedCuts.begin(); next != cachedCuts.end();)
       next = next->second.programs.expired() ? cachedCuts.erase(next) : std::next(next);
   }
-  std::shared_ptr<const LayerPrograms> &programs = cachedPrograms[{
-      layout.tp, layout.cp, layout.ep, layout.etp, layout.sequenceParallel, layout.microBatch,
-      int64_t(layout.precision), int64_t(layout.contextKind), int64_t(layout.attention), int64_t(layout.fusedNorm),
-      slices, countsMicroBatches(request.stack, layout) ? layout.microBatches(request.job) : 0, layout.devices()}];
+  std::shared_ptr<const LayerTotals> &programs = cachedPrograms[programFields(context.layout, slices)];
   if (!programs)
-    programs = std::make_shared<LayerPrograms>(buildPrograms(context));
+    programs = std::make_shared<LayerTotals>(totalsOf(context, slices));
   return programs;
 }
 
-llvm::ArrayRef<int64_t> GridExpander::cutFor(const std::shared_ptr<const LayerPrograms> &programs,
+llvm::ArrayRef<int64_t> GridExpander::cutFor(const std::shared_ptr<const LayerTotals> &programs,
                                              const ParallelLayout &layout, int64_t chunks) {
   CachedCuts &cached = cachedCuts[programs.get()];
   if (cached.programs.expired()) { // another one at the same place

@@ -80,11 +80,16 @@ private:
   class Expansion;
   llvm::ArrayRef<ScheduleEntry> schedulesOf(const PlanSpace &space, const ParallelLayout &layout);
   llvm::ArrayRef<StageGroup> groupsOf(const PipelineProgram &program);
-  /// buildPrograms; grids that share layers come close to each other.
-  std::shared_ptr<const LayerPrograms> programsOf(const PricingContext &context, int64_t slices);
+  /// The fields of the layout that programs depend on, number of slices, and micro-batches where those count.
+  using ProgramFields = std::array<int64_t, 13>;
+  ProgramFields programFields(const ParallelLayout &layout, int64_t slices) const;
+  /// totalPrograms; layers without experts once for all expert degrees.
+  LayerTotals totalsOf(const PricingContext &context, int64_t slices);
+  /// The same, kept; grids that share layers come close to each other.
+  std::shared_ptr<const LayerTotals> programsOf(const PricingContext &context, int64_t slices);
 
   /// How the layers are cut into so many chunks with the layout's recomputation; valid as long as `programs`.
-  llvm::ArrayRef<int64_t> cutFor(const std::shared_ptr<const LayerPrograms> &programs, const ParallelLayout &layout,
+  llvm::ArrayRef<int64_t> cutFor(const std::shared_ptr<const LayerTotals> &programs, const ParallelLayout &layout,
                                  int64_t chunks);
 
   const PlanRequest &request;
@@ -94,14 +99,14 @@ private:
   PipelineTime time;
   std::map<const PipelineProgram *, std::vector<StageGroup>> groups;
   std::map<const StagePlacement *, std::array<PipelineProgram, 2>> loads; // of Expansion::leastLoads; chunks as placed
-  // By the fields of the layout that programs depend on, number of slices, and micro-batches where those count.
-  std::map<std::array<int64_t, 13>, std::shared_ptr<const LayerPrograms>> cachedPrograms;
+  std::map<ProgramFields, std::shared_ptr<const LayerTotals>> cachedPrograms;
+  std::map<ProgramFields, LayerTotals> sharedTotals; // whatever the expert degrees
   /// By programs, recomputation, number of chunks.
   struct CachedCuts {
-    std::weak_ptr<const LayerPrograms> programs;
+    std::weak_ptr<const LayerTotals> programs;
     std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> cuts;
   };
-  std::map<const LayerPrograms *, CachedCuts> cachedCuts;
+  std::map<const LayerTotals *, CachedCuts> cachedCuts;
   int64_t cachedSpace = 0; // id
   std::map<std::pair<int64_t, int64_t>, std::vector<ScheduleEntry>>
       cachedSchedules; // of cachedSpace; by pp, micro-batches

@@ -137,7 +137,7 @@ private:
   enum class Kept : int8_t { Unknown, Fails, Fits };
   std::vector<Kept> fitsKept; // state x entry: whether it fits with everything kept, so that nothing need be recomputed
 
-  std::shared_ptr<const LayerPrograms> programs; // of schedules that cut a sequence into so many slices
+  std::shared_ptr<const LayerTotals> programs; // of schedules that cut a sequence into so many slices
   int64_t slices = 1;
   PipelineMessages messages;
   Seconds beside;

@@ -105,7 +105,7 @@ static int64_t mostLayers(int64_t layers, int64_t stages, double first, double l
   return most;
 }
 
-FloorTerms::FloorTerms(const PlanRequest &request, const LayerPrograms &programs, const PipelineMessages &messages,
+FloorTerms::FloorTerms(const PlanRequest &request, const LayerTotals &programs, const PipelineMessages &messages,
                        Seconds beside, const LayerPrices &prices, Recompute recompute, bool evenCut)
     : request(request), messages(messages), beside(beside), prices(prices), canRecompute(recompute == Recompute::Full),
       evenCut(evenCut) {

@@ -62,8 +62,8 @@ struct PipelineFloor {
 
 /// What the floors of a layout's schedules have in common.
 struct FloorTerms {
-  FloorTerms(const PlanRequest &request, const LayerPrograms &programs, const PipelineMessages &messages,
-             Seconds beside, const LayerPrices &prices, Recompute recompute, bool evenCut);
+  FloorTerms(const PlanRequest &request, const LayerTotals &programs, const PipelineMessages &messages, Seconds beside,
+             const LayerPrices &prices, Recompute recompute, bool evenCut);
 
   const PlanRequest &request;
   const PipelineMessages &messages;

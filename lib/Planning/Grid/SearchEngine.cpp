@@ -125,7 +125,8 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
     refined = {bounded.space->id, limit, std::vector<GridExpander::RefinedBound>(bounded.grids.size())};
   auto refine = [&] {
     std::vector<Open> batch;
-    for (; next < bounded.grids.size() && batch.size() < 32; ++next)
+    const double latest = found.cutoff();
+    for (; next < bounded.grids.size() && batch.size() < 32 && bounded.grids[next].first <= latest; ++next)
       if (!isSlower(bounded.grids[next].first, next))
         batch.push_back({bounded.grids[next].first, next});
     parallel(batch.size(), [&](size_t i, GridExpander &expander) {
