@@ -271,7 +271,8 @@ void TransformerLayer::expertBlock() {
   build.quantizeExperts(groups, rows, hidden, width, !fused, true);
   // Times the router's weight, added, put together, cast; backward the same, with sums over columns and over rows.
   if (stack.separateExpertBiases)
-    build.stream("expert biases", rows * hidden * 28, rows * hidden * 40, 3 * int(groups), 7 * int(groups), Bytes(0));
+    build.stream("expert biases", rows * hidden * 28, rows * hidden * 40, 3 * int(groups), 7 * int(groups), Bytes(0))
+        .byExpert = true;
   build.stream("expert un-permutation", rows * hidden * 4, rows * hidden * 4, 1, 1, Bytes(0));
   if (layout.etp > 1)
     build.collective("expert output", context.expertTensorGroup, CollectiveKind::ReduceScatter, etp * sent,

@@ -114,6 +114,12 @@ Seconds mlir::ppc::groupedGemmTime(const Device &device, Precision precision, in
                            static_cast<double>(k), n | k));
 }
 
+Seconds mlir::ppc::leastProductTime(const Device &device, Precision precision, Flops flops) {
+  Precision used = productPrecision(device, precision);
+  double rate = device.peakOf(used).value * device.products[static_cast<int>(used)].sustained;
+  return device.productFloor + Seconds(rate > 0 ? flops.value / rate : 0);
+}
+
 Seconds mlir::ppc::streamTime(const Device &device, Bytes bytes) {
   // The launch overlaps the drain of the kernel before; the memory pipeline fills in about half a launch.
   return Seconds(

@@ -125,6 +125,7 @@ LayerOp &LayerBuilder::experts(llvm::StringRef name, int64_t groups, double rows
   multiply(op, {When::Backward, precision, {1, m, depth, columns}, groups, 0, slices});
   int64_t each = extent(rows / slices / double(groups));
   multiply(op, {When::WeightGradient, precision, {groups, columns, depth, each, /*outerK=*/true}, 0, 0, slices});
+  op.byExpert = true;
   op.forwardKernels = slices;
   op.backwardKernels = 2 * slices;
   op.flops = Flops(2 * rows * n * k);
@@ -142,7 +143,10 @@ void LayerBuilder::quantizeExperts(int64_t groups, double rows, double n, double
   bool fused = context.stack.fusedExperts;
   size_t before = program.ops.size();
   quantize(operand ? rows * k : 0, gradient ? rows * n : 0, weights, fused ? 1 : int(groups));
-  if (fused || program.ops.size() == before)
+  if (program.ops.size() == before)
+    return;
+  program.ops.back().byExpert = true;
+  if (fused)
     return;
   // Each expert's operands are tensors of their own to the framework: made, quantised, and the scales of blocks brought
   // into the order that the product wants.

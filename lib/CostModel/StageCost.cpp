@@ -213,6 +213,20 @@ LayerTotals mlir::ppc::totalPrograms(const PricingContext &context, const LayerT
   return result;
 }
 
+Seconds mlir::ppc::boundExpertLayer(const PricingContext &context, int64_t layer) {
+  // Cut otherwise, experts get as many rows or more, and exchange them besides, which may hide what others exchange.
+  Seconds least;
+  for (const LayerOp &op : buildLayer(context, layer).ops) {
+    if (op.kind == OpClass::Communication && context.stack.overlapExperts)
+      continue;
+    if (!op.byExpert)
+      least += op.forward + op.backward + op.weightGradient + (op.recomputed ? op.forward : Seconds(0));
+    else if (op.kind == OpClass::Gemm)
+      least += op.passes * leastProductTime(context.device(), context.layout.precision, op.flops);
+  }
+  return least;
+}
+
 /// What is kept leaves beside forward and comes back beside backward, by copy engines.
 static void addHostCopies(const PricingContext &context, const LayerSums &sums, bool recomputed, LayerPrice &price) {
   const Cluster &cluster = context.cluster;

@@ -240,7 +240,7 @@ Infeasibility mlir::ppc::explainInfeasible(const PlanRequest &request, SearchEng
       result.reason += ", which lacks " + part + ": the first one tried was " + toString(first);
   } else {
     result.limit = Infeasibility::Limit::Shape;
-    result.reason = explainSchedules(request, bounded);
+    result.reason = explainSchedules(request, engine.boundKeys(bounded));
   }
   ParallelLayout any = bounded.space->layoutOf(bounded.grids.front().second);
   bool needsMore = result.limit == Infeasibility::Limit::Memory;

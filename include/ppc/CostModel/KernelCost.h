@@ -22,6 +22,9 @@ Seconds gemmTime(const Device &device, Precision precision, const GemmShape &sha
 /// `groups` products of different row counts in one kernel: `rows` in all, spread evenly.
 Seconds groupedGemmTime(const Device &device, Precision precision, int64_t groups, int64_t rows, int64_t n, int64_t k);
 
+/// What a product of so many FLOPs takes at least, whatever its shape.
+Seconds leastProductTime(const Device &device, Precision precision, Flops flops);
+
 /// Fused attention kernels; attention without one is batched products and memory-bound passes, counted as such.
 enum class AttentionKernel { Unfused, FusedSoftmax, Flash1, Flash2, Flash3, Cudnn, TritonFlash1 };
 struct AttentionShape {

@@ -76,6 +76,7 @@ struct LayerOp {
   bool recomputed = false;    // a module that the stack always computes again; `saved` says what is left
   bool unrecorded = false;    // launched one by one where graphs record the rest
   bool leavesUnit = false;    // communication through network adapters
+  bool byExpert = false;      // its time depends on how experts are cut by more than the rows that they get
   // Of compiled programs, for their ledger.
   llvm::SmallVector<LayerTransfer, 0> transfers;
   llvm::SmallVector<LayerProduct, 0> products;

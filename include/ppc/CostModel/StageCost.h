@@ -81,6 +81,9 @@ struct LayerPrices {
   Bytes forwardMessage, backwardMessage;
   const LayerPrice &operator()(LayerKind kind, bool recomputed) const { return prices[int(kind)][recomputed]; }
 };
+/// What such a layer with experts takes at least, forward and backward with nothing recomputed or exchanged, whatever
+/// the expert degrees; the layout's are 1. Of layers whose weights are all trained; not of arenas.
+Seconds boundExpertLayer(const PricingContext &context, int64_t layer);
 LayerPrices priceLayers(const PricingContext &context, const LayerTotals &layers);
 
 /// What a virtual stage keeps of messages per micro-batch: what it sends, and the gradient that it receives; what

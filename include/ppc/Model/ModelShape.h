@@ -76,7 +76,7 @@ struct ModelShape {
   int64_t predictionLayers = 0; // extra multi-token prediction layers (DeepSeek-V3: 1)
 
   bool hasExperts(int64_t layer) const {
-    return moe && layer >= moe.firstLayer && (layer - moe.firstLayer) % moe.every == 0;
+    return moe && layer >= moe.firstLayer && (moe.every == 1 || (layer - moe.firstLayer) % moe.every == 0);
   }
   bool hasWindow(int64_t layer) const { return slidingWindow > 0 && layer % slidingWindowEvery == 0; }
   int64_t queryHeadDim() const { return latent ? latent.nopeHeadDim + latent.ropeHeadDim : headDim; }

@@ -8,36 +8,6 @@
 
 using namespace mlir::ppc;
 
-/// Some device holds its share of the parameters and of one micro-batch.
-double GridExpander::Expansion::boundMemory(StateEntry &state, const LayerPrices &prices) {
-  bool full = recompute == Recompute::Full;
-  ChunkCost share;
-  share.working = Bytes(infinity);
-  for (int kind = 0; kind < layerKinds; ++kind) {
-    if (!kinds[kind])
-      continue;
-    bool again = full && isLayer(kind);
-    const LayerPrice &price = prices(LayerKind(kind), again);
-    double part = double(kinds[kind]) / double(layout.pp);
-    share.parameters += part * price.parameters;
-    share.expertParameters += part * price.expertParameters;
-    share.roundedParameters += part * price.roundedParameters;
-    share.f32Parameters += part * price.f32Parameters;
-    if (state.layout.offload != Offload::Activations)
-      share.kept += part * price.kept;
-    share.working = std::min({share.working, price.working, prices(LayerKind(kind), false).working});
-  }
-  static const PipelineProgram program = [] {
-    PipelineProgram one;
-    one.chunks = {{PipelineChunk{}}};
-    one.moments = {{PipelineProgram::Moment{ChunkLoad{1, 0}}}};
-    return one;
-  }();
-  MemoryBreakdown memory = deviceMemory(state.context, share, program, 0);
-  memory.communication = Bytes(0); // no sum of shares
-  return slack * memory.total().value;
-}
-
 std::vector<ChunkCost> GridExpander::Expansion::priceKept(const LayerPrices &prices, llvm::ArrayRef<int64_t> cut,
                                                           bool splitBackward) const {
   std::vector<ChunkCost> chunks;

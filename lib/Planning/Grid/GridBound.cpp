@@ -9,12 +9,33 @@
 
 using namespace mlir::ppc;
 
+/// The least time of the floors with nothing recomputed.
+static double leastTime(const std::array<ResidenceTerms, 2> &terms, llvm::ArrayRef<PipelineFloor> floors) {
+  double least = infinity;
+  for (const PipelineFloor &floor : floors)
+    least = std::min(least, floor.step(terms[floor.split], 0));
+  return least;
+}
+
+/// As that, where the copies of what layers keep may take longer than the layers; of what is recomputed there is less
+/// to copy, so each layer takes the lesser of both. `floors`: of layers that keep everything on the device, whose share
+/// of forwards in the work is another one.
+static double boundOffloaded(const PlanRequest &request, LayerPrices prices, bool mayRecompute,
+                             llvm::ArrayRef<PipelineFloor> floors, const ResidenceRoom &room) {
+  if (mayRecompute)
+    prices = leastOfBoth(std::move(prices));
+  std::array<ResidenceTerms, 2> terms{sumResidence(request, prices, false, false),
+                                      sumResidence(request, prices, true, false)};
+  llvm::SmallVector<PipelineFloor, 16> own(floors);
+  for (PipelineFloor &floor : own)
+    floor.perWork = room.microBatches / room.devices;
+  return leastTime(terms, own);
+}
+
 GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit,
                                                      bool probes) {
   ParallelLayout layout = space.layoutOf(grid);
   llvm::ArrayRef<ScheduleEntry> entries = schedulesOf(space, layout);
-  bool offloads =
-      space.allows(PlanKey::Offload, int64_t(Offload::Activations)) && request.cluster.host.bandwidth.value > 0;
   // Each kind of state; contexts refer to layouts.
   struct State {
     ParallelLayout layout;
@@ -22,8 +43,6 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
   };
   std::vector<State> states;
   for (const StateChoice &choice : space.states(layout)) {
-    if (choice.offload == Offload::Activations)
-      continue;
     State &state = states.emplace_back(State{layout});
     state.layout.zero = choice.zero;
     state.layout.shardGroup = choice.shardGroup;
@@ -35,6 +54,7 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
     contexts.emplace_back(request.model, request.job, request.cluster, state.layout, request.stack);
   std::vector<Recompute> recomputes = space.recomputes();
   bool canRecompute = llvm::is_contained(recomputes, Recompute::Full);
+  bool mayKeep = llvm::is_contained(recomputes, Recompute::None);
   bool evenCut = request.stack.stageSplit == StageSplit::Balanced && layout.stageLayers.empty();
   double best = infinity;
   int64_t bestSlices = 1;
@@ -74,6 +94,10 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
         return bounded;
       };
       LayerPrices prices = priceLayers(context, programs);
+      auto holds = [&](size_t state) {
+        return ((selective || mayKeep) && leastMemory(contexts[state], prices, kinds, false) <= limit.value) ||
+               (again && leastMemory(contexts[state], prices, kinds, true) <= limit.value);
+      };
       Bounded whole = boundBy(prices);
       // Each kind of state with the room that it leaves; where it is exchanged in every micro-batch, with what that
       // takes.
@@ -81,6 +105,8 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
       for (size_t i = 0; i < states.size(); ++i) {
         State &state = states[i];
         state.layout.recompute = asked.recompute;
+        if (state.layout.offload == Offload::Activations || !holds(i))
+          continue;
         LeastState least = leastState(contexts[i], prices, kinds, state.update);
         state.update = least.update;
         room.capacity = limit.value - least.memory;
@@ -95,8 +121,22 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
         }
         best = std::min(best, bound + least.update);
       }
-      if (offloads)
-        best = layout.pp == 1 ? 0 : std::min(best, room.microBatches * whole.terms[0].offloaded / room.devices);
+      // Where activations leave for the host they take no room.
+      std::map<std::pair<int64_t, int64_t>, double> offloading;
+      for (size_t i = 0; i < states.size(); ++i) {
+        State &state = states[i];
+        if (state.layout.offload != Offload::Activations || leastTime(whole.terms, whole.floors) >= best || !holds(i))
+          continue;
+        bool exchanges = state.layout.zero >= 3 || contexts[i].reducesEveryMicroBatch();
+        auto [found, isNew] =
+            offloading.try_emplace({exchanges ? state.layout.zero : 0, exchanges ? state.layout.shardGroup : 0});
+        if (isNew)
+          found->second = boundOffloaded(request, priceLayers(contexts[i], programs), again, whole.floors, room);
+        if (found->second >= best)
+          continue;
+        state.update = leastState(contexts[i], prices, kinds, state.update).update;
+        best = std::min(best, found->second + state.update);
+      }
     }
     if (best < before)
       bestSlices = slices;

@@ -7,8 +7,7 @@
 
 using namespace mlir::ppc;
 
-/// With [0] the lesser of kept and recomputed: recomputation is slower, unless it spares a slow host link its traffic.
-static LayerPrices leastOfBoth(LayerPrices prices) {
+LayerPrices mlir::ppc::leastOfBoth(LayerPrices prices) {
   for (std::array<LayerPrice, 2> &price : prices.prices) {
     price[0].forward = std::min(price[0].forward, price[1].forward);
     price[0].backward = std::min(price[0].backward, price[1].backward);
@@ -79,23 +78,28 @@ double GridExpander::Expansion::boundAnyState(size_t entry) {
 
 bool GridExpander::Expansion::collectChoices(StateGroup &group, bool ordersByMemory, bool probes) {
   bool full = recompute == Recompute::Full;
+  constexpr DecidedKeys known = decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload);
+  // How the state is kept changes the times of layers, not their bytes: most states need no prices of their own.
+  llvm::erase_if(group.states, [&](size_t state) {
+    if (boundMemory(*states[state], bounded->prices) <= limit.value)
+      return false;
+    counts.memory += int64_t(entries.size());
+    found.sawMemory(states[state]->layout, gridKeys | known);
+    return true;
+  });
+  if (group.states.empty())
+    return false;
   const LayerPrices &prices = group.prices = priceLayers(states[group.states.front()]->context, *programs);
   LayerPrices least = full ? leastOfBoth(prices) : prices;
   double microBatches = double(layout.microBatches(request.job));
   double busy = boundBusy(request.model, sumUp(least, kinds, false), layout.pp, microBatches);
-  std::vector<size_t> possible;
-  for (size_t state : group.states)
-    if (busy > cutoff(states[state]->layout,
-                      decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload))) {
-      counts.prunedBusy += int64_t(entries.size());
-    } else if (boundMemory(*states[state], prices) > limit.value) {
-      counts.memory += int64_t(entries.size());
-      found.sawMemory(states[state]->layout,
-                      gridKeys | decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload));
-    } else {
-      possible.push_back(state);
-    }
-  group.states = possible;
+  llvm::erase_if(group.states, [&](size_t state) {
+    if (busy <= cutoff(states[state]->layout, known))
+      return false;
+    counts.prunedBusy += int64_t(entries.size());
+    return true;
+  });
+  const std::vector<size_t> &possible = group.states;
   if (possible.empty())
     return false;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 using namespace mlir::ppc;
 
@@ -55,8 +56,8 @@ static bool countsMicroBatches(const Stack &stack, const ParallelLayout &layout)
   return !stack.fusedGradientAccumulation || elementBytes(layout.precision) < 2;
 }
 
-GridExpander::KeyBound GridExpander::boundKey(const PlanSpace &space, const PlanGrid &grid) {
-  ParallelLayout layout = space.layoutOf(grid);
+GridExpander::KeyBound GridExpander::leastOfMicroBatches(ParallelLayout layout,
+                                                         llvm::function_ref<KeyBound(const PricingContext &)> bound) {
   KeyBound best{infinity, infinity};
   // What depends on the number of micro-batches grows or shrinks with it: the least is at one end.
   int64_t most = std::max<int64_t>(1, request.job.globalBatch / layout.microBatch);
@@ -64,11 +65,43 @@ GridExpander::KeyBound GridExpander::boundKey(const PlanSpace &space, const Plan
        countsMicroBatches(request.stack, layout) ? std::vector<int64_t>{1, most} : std::vector<int64_t>{layout.dp}) {
     layout.dp = dp;
     PricingContext context(request.model, request.job, request.cluster, layout, request.stack);
-    KeyBound sum = sumUp(priceLayers(context, totalsOf(context, 1)), kinds, false);
+    KeyBound sum = bound(context);
     best.total = std::min(best.total, sum.total);
     best.leastLayer = std::min(best.leastLayer, sum.leastLayer);
   }
   return best;
+}
+
+GridExpander::KeyBound GridExpander::boundKey(const PlanSpace &space, const PlanGrid &grid) {
+  return leastOfMicroBatches(space.layoutOf(grid), [&](const PricingContext &context) {
+    return sumUp(priceLayers(context, totalsOf(context, 1)), kinds, false);
+  });
+}
+
+bool GridExpander::hasFamilies(const PlanRequest &request) {
+  const Stack &stack = request.stack;
+  return request.model.moe && !stack.arena && !stack.adapterRank && stack.frozenBits >= 16 && stack.backwardShare >= 1;
+}
+
+GridExpander::KeyBound GridExpander::boundFamily(const PlanSpace &space, const PlanGrid &grid) {
+  ParallelLayout layout = space.layoutOf(grid);
+  layout.ep = layout.etp = 1;
+  return leastOfMicroBatches(layout, [&](const PricingContext &context) {
+    std::array<int64_t, layerKinds> others = kinds;
+    KeyBound experts{0, infinity};
+    for (LayerKind kind : {LayerKind::Expert, LayerKind::ExpertWindow}) {
+      int64_t count = std::exchange(others[int(kind)], 0), layer = 0;
+      if (!count)
+        continue;
+      while (layerKind(request.model, layer) != kind)
+        ++layer;
+      double once = boundExpertLayer(context, layer).value;
+      experts.total += once * double(count);
+      experts.leastLayer = std::min(experts.leastLayer, once);
+    }
+    KeyBound sum = sumUp(priceLayers(context, totalsOf(context, 1)), others, false);
+    return KeyBound{sum.total + experts.total, std::min(sum.leastLayer, experts.leastLayer)};
+  });
 }
 
 GridExpander::ProgramFields GridExpander::programFields(const ParallelLayout &layout, int64_t slices) const {

@@ -8,6 +8,8 @@
 #include "lib/Planning/Grid/SearchTargets.h"
 #include "lib/Planning/Grid/StageFit.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <map>
 #include <memory>
 
@@ -44,6 +46,10 @@ public:
     double leastLayer = 0; // of one layer
   };
   KeyBound boundKey(const PlanSpace &space, const PlanGrid &grid);
+  /// The same of all grids with keys that differ in expert degrees only.
+  KeyBound boundFamily(const PlanSpace &space, const PlanGrid &grid);
+  /// Whether that is less work.
+  static bool hasFamilies(const PlanRequest &request);
   static double boundGrid(const PlanRequest &request, const KeyBound &key, const PlanGrid &grid, int64_t microBatch);
 
   struct RefinedBound {
@@ -83,6 +89,7 @@ private:
   /// The fields of the layout that programs depend on, number of slices, and micro-batches where those count.
   using ProgramFields = std::array<int64_t, 13>;
   ProgramFields programFields(const ParallelLayout &layout, int64_t slices) const;
+  KeyBound leastOfMicroBatches(ParallelLayout layout, llvm::function_ref<KeyBound(const PricingContext &)> bound);
   /// totalPrograms; layers without experts once for all expert degrees.
   LayerTotals totalsOf(const PricingContext &context, int64_t slices);
   /// The same, kept; grids that share layers come close to each other.

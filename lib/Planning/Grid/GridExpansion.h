@@ -21,6 +21,8 @@ GridExpander::KeyBound sumUp(const LayerPrices &prices, const std::array<int64_t
 inline double chainOf(const StageDurations &durations) {
   return (durations.forward + durations.pairedBackward()).value;
 }
+/// With [0] the lesser of kept and recomputed: recomputation is slower, unless it spares a slow host link its traffic.
+LayerPrices leastOfBoth(LayerPrices prices);
 /// Some device has at least its share of the work, and of whole layers.
 double boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int64_t pp, double microBatches);
 
@@ -115,7 +117,9 @@ private:
   const PipelineProgram *programFor(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const;
 
   llvm::ArrayRef<int64_t> cutFor(int64_t chunks);
-  double boundMemory(StateEntry &state, const LayerPrices &prices);
+  double boundMemory(StateEntry &state, const LayerPrices &prices) const {
+    return leastMemory(state.context, prices, kinds, recompute == Recompute::Full);
+  }
   /// Chunks with everything kept.
   std::vector<ChunkCost> priceKept(const LayerPrices &prices, llvm::ArrayRef<int64_t> cut, bool splitBackward) const;
   double boundPipeline(const ScheduleEntry &entry, llvm::ArrayRef<ChunkCost> chunks) const;

@@ -31,28 +31,15 @@ ResidenceTerms mlir::ppc::sumResidence(const PlanRequest &request, const LayerPr
   auto chainOf = [&](const LayerPrice &price) {
     return split ? (price.forward + price.backward).value : busyOf(price);
   };
-  // Copies beside forward and beside backward, each of which the device's memory feels.
-  double link = request.cluster.hostBandwidth().value;
-  double memory = request.cluster.device().memoryEfficiency * request.cluster.device().memoryBandwidth.value;
-  auto offloadedOf = [&](const LayerPrice &price) {
-    double copy = price.kept.value / link;
-    return std::max(price.forward.value, copy) + std::max((price.backward + price.weightGradient).value, copy) +
-           2 * price.kept.value / memory;
-  };
   auto addEnd = [&](LayerKind kind, double behind) {
     const LayerPrice &price = prices(kind, false);
     terms.busy += busyOf(price);
     terms.forward += price.forward.value;
     terms.chain += chainOf(price);
-    terms.offloaded += offloadedOf(price);
     terms.kept += price.kept.value * behind;
   };
   double behind = chainOf(prices(LayerKind::Head, false));
   addEnd(LayerKind::Head, behind);
-  auto leastOffloaded = [&](LayerKind kind) {
-    double kept = offloadedOf(prices(kind, false));
-    return canRecompute ? std::min(kept, offloadedOf(prices(kind, true))) : kept;
-  };
   double count = double(model.layers);
   if (hasAlikeLayers(model)) {
     LayerKind kind = layerKind(model, 0);
@@ -61,7 +48,6 @@ ResidenceTerms mlir::ppc::sumResidence(const PlanRequest &request, const LayerPr
     terms.busy += count * busyOf(price);
     terms.forward += count * price.forward.value;
     terms.chain += count * chain;
-    terms.offloaded += count * leastOffloaded(kind);
     terms.kept += price.kept.value * residence;
     behind += count * chain;
     terms.behind = behind;
@@ -71,20 +57,28 @@ ResidenceTerms mlir::ppc::sumResidence(const PlanRequest &request, const LayerPr
     terms.bytes = std::max(0.0, (price.kept - again.kept).value);
     terms.most = canRecompute ? terms.bytes * residence : 0;
   } else {
-    for (int64_t layer = model.layers; layer-- > 0;) {
-      LayerKind kind = layerKind(model, layer);
-      const LayerPrice &price = prices(kind, false), &again = prices(kind, true);
-      behind += chainOf(price);
-      terms.busy += busyOf(price);
-      terms.forward += price.forward.value;
-      terms.chain += chainOf(price);
-      terms.offloaded += leastOffloaded(kind);
-      terms.kept += price.kept.value * behind;
+    struct OfKind {
+      double chain, busy, forward, kept, saved;
+    };
+    std::array<OfKind, layerKinds> kinds{};
+    for (int kind = 0; kind < layerKinds; ++kind) {
+      if (!prices.present[kind] || !isLayer(kind))
+        continue;
+      const LayerPrice &price = prices(LayerKind(kind), false), &again = prices(LayerKind(kind), true);
       double saved = std::max(0.0, (price.kept - again.kept).value),
              seconds = std::max(1e-12, busyOf(again) - busyOf(price));
+      kinds[kind] = {chainOf(price), busyOf(price), price.forward.value, price.kept.value, saved};
       terms.bytes = std::max(terms.bytes, saved / seconds);
+    }
+    for (int64_t layer = model.layers; layer-- > 0;) {
+      const OfKind &kind = kinds[int(layerKind(model, layer))];
+      behind += kind.chain;
+      terms.busy += kind.busy;
+      terms.forward += kind.forward;
+      terms.chain += kind.chain;
+      terms.kept += kind.kept * behind;
       if (canRecompute)
-        terms.most += saved * behind;
+        terms.most += kind.saved * behind;
     }
     terms.behind = behind;
   }
@@ -275,27 +269,47 @@ double mlir::ppc::leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::Ar
   return low;
 }
 
-LeastState mlir::ppc::leastState(const PricingContext &context, const LayerPrices &prices,
-                                 const std::array<int64_t, layerKinds> &kinds, double update) {
-  static const PipelineProgram program = [] {
-    PipelineProgram one;
-    one.chunks = {{PipelineChunk{}}};
-    one.moments = {{PipelineProgram::Moment{ChunkLoad{0, 0}}}};
-    return one;
-  }();
+/// A device with no more than its share of all layers. `full`: recomputed where they may be.
+static ChunkCost shareOf(const PricingContext &context, const LayerPrices &prices,
+                         const std::array<int64_t, layerKinds> &kinds, bool full) {
   ChunkCost share;
   share.working = Bytes(infinity);
   for (int kind = 0; kind < layerKinds; ++kind) {
     if (!kinds[kind])
       continue;
-    const LayerPrice &price = prices(LayerKind(kind), false);
+    const LayerPrice &kept = prices(LayerKind(kind), false), &price = prices(LayerKind(kind), full && isLayer(kind));
     double part = double(kinds[kind]) / double(context.layout.pp);
     share.parameters += part * price.parameters;
     share.expertParameters += part * price.expertParameters;
     share.roundedParameters += part * price.roundedParameters;
     share.f32Parameters += part * price.f32Parameters;
-    share.working = std::min(share.working, price.working);
+    if (context.layout.offload != Offload::Activations)
+      share.kept += part * price.kept;
+    share.working = std::min({share.working, price.working, kept.working});
   }
+  return share;
+}
+
+/// One device of one stage that holds so many micro-batches.
+static PipelineProgram holding(double microBatches) {
+  PipelineProgram one;
+  one.chunks = {{PipelineChunk{}}};
+  one.moments = {{PipelineProgram::Moment{ChunkLoad{microBatches, 0}}}};
+  return one;
+}
+
+double mlir::ppc::leastMemory(const PricingContext &context, const LayerPrices &prices,
+                              const std::array<int64_t, layerKinds> &kinds, bool full) {
+  static const PipelineProgram program = holding(1);
+  MemoryBreakdown memory = deviceMemory(context, shareOf(context, prices, kinds, full), program, 0);
+  memory.communication = Bytes(0); // no sum of shares
+  return slack * memory.total().value;
+}
+
+LeastState mlir::ppc::leastState(const PricingContext &context, const LayerPrices &prices,
+                                 const std::array<int64_t, layerKinds> &kinds, double update) {
+  static const PipelineProgram program = holding(0);
+  ChunkCost share = shareOf(context, prices, kinds, /*full=*/false);
   MemoryBreakdown memory = deviceMemory(context, share, program, 0);
   memory.communication = memory.allocator = Bytes(0);
   if (update < 0)

@@ -27,12 +27,11 @@ namespace mlir::ppc {
 
 /// Of one micro-batch on all stages.
 struct ResidenceTerms {
-  double busy = 0;      // everything kept
-  double forward = 0;   // of that, forwards
-  double chain = 0;     // of that, without weight gradients where they may wait
-  double offloaded = 0; // activations brought to the host and back
-  double kept = 0;      // bytes x seconds: k(l) b(l) of all layers
-  double behind = 0;    // seconds: the chain from the first layer on
+  double busy = 0;    // everything kept
+  double forward = 0; // of that, forwards
+  double chain = 0;   // of that, without weight gradients where they may wait
+  double kept = 0;    // bytes x seconds: k(l) b(l) of all layers
+  double behind = 0;  // seconds: the chain from the first layer on
   // Recomputation of layers, from the first one on.
   double layers = 0, layerChain = 0; // of each layer; 0: layers differ, and the best of them stand for all
   double seconds = 0, bytes = 0;     // of one more, and what it saves; where layers differ: of one second
@@ -92,6 +91,10 @@ double leastStep(const std::array<ResidenceTerms, 2> &terms, llvm::ArrayRef<Pipe
 
 /// Leaves in `floors` what no other one of them is below.
 void addFloor(llvm::SmallVectorImpl<PipelineFloor> &floors, const PipelineFloor &floor);
+
+/// Bytes of some device at least: its share of the state and of one micro-batch. `full`: all layers recomputed.
+double leastMemory(const PricingContext &context, const LayerPrices &prices,
+                   const std::array<int64_t, layerKinds> &kinds, bool full);
 
 /// What is on some device at least, beside activations, and what its update takes at least.
 struct LeastState {

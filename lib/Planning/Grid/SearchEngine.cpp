@@ -36,10 +36,21 @@ PipelineTimer::Compiled SearchEngine::compiled() {
 }
 
 BoundedSpace SearchEngine::enumerate(const PlanConstraints &constraints, int64_t devices) const {
-  BoundedSpace result{std::make_shared<PlanSpace>(request, constraints, devices), {}};
+  BoundedSpace result{std::make_shared<PlanSpace>(request, constraints, devices), {}, nullptr};
   for (const PlanGrid &grid : result.space->grids)
     result.grids.push_back({0, grid});
   return result;
+}
+
+static bool comesBefore(const std::pair<double, PlanGrid> &a, const std::pair<double, PlanGrid> &b) {
+  return std::tie(a.first, a.second.key, a.second.dp, a.second.pp) <
+         std::tie(b.first, b.second.key, b.second.dp, b.second.pp);
+}
+
+/// Next to each other; the same but for expert degrees.
+static bool isSameFamily(const ProgramKey &a, const ProgramKey &b) {
+  return std::tie(a.tp, a.cp, a.microBatch, a.sequenceParallel, a.context) ==
+         std::tie(b.tp, b.cp, b.microBatch, b.sequenceParallel, b.context);
 }
 
 BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t devices) {
@@ -49,24 +60,83 @@ BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t dev
   for (const PlanGrid &grid : space.grids)
     if (!first[grid.key])
       first[grid.key] = &grid;
-  std::vector<GridExpander::KeyBound> bounds(space.keys.size());
+  const bool byFamily = GridExpander::hasFamilies(request);
+  std::vector<size_t> families, familyOf; // first key of each; by key
+  for (size_t key = 0; key < space.keys.size(); ++key) {
+    if (!byFamily || key == 0 || !isSameFamily(space.keys[key - 1], space.keys[key]))
+      families.push_back(key);
+    familyOf.push_back(families.size() - 1);
+  }
+  std::vector<GridExpander::KeyBound> bounds(families.size());
   constexpr size_t batch = 16;
   parallel((bounds.size() + batch - 1) / batch, [&](size_t part, GridExpander &expander) {
-    for (size_t key = part * batch; key < std::min(bounds.size(), (part + 1) * batch); ++key)
-      bounds[key] = expander.boundKey(space, *first[key]);
+    for (size_t i = part * batch; i < std::min(bounds.size(), (part + 1) * batch); ++i)
+      bounds[i] =
+          byFamily ? expander.boundFamily(space, *first[families[i]]) : expander.boundKey(space, *first[families[i]]);
   });
   report("bounds", int64_t(bounds.size()), int64_t(bounds.size()), 0, std::numeric_limits<double>::infinity());
   for (auto &[bound, grid] : result.grids)
-    bound = GridExpander::boundGrid(request, bounds[grid.key], grid, space.keys[grid.key].microBatch);
-  llvm::sort(result.grids, [](const auto &a, const auto &b) {
-    return std::tie(a.first, a.second.key, a.second.dp, a.second.pp) <
-           std::tie(b.first, b.second.key, b.second.dp, b.second.pp);
-  });
+    bound = GridExpander::boundGrid(request, bounds[familyOf[grid.key]], grid, space.keys[grid.key].microBatch);
+  llvm::sort(result.grids, comesBefore);
+  if (byFamily) {
+    result.keys =
+        std::make_shared<std::vector<GridExpander::KeyBound>>(space.keys.size(), GridExpander::KeyBound{-1, 0});
+    putFirst(result);
+  } else {
+    result.keys = std::make_shared<std::vector<GridExpander::KeyBound>>(std::move(bounds));
+  }
   return result;
 }
 
+void SearchEngine::settle(const BoundedSpace &bounded, size_t begin, double latest) {
+  constexpr size_t most = 256;
+  std::vector<size_t> grids; // one of each key
+  std::vector<GridExpander::KeyBound> &keys = *bounded.keys;
+  for (size_t i = begin; i < std::min(bounded.grids.size(), begin + most) && bounded.grids[i].first <= latest; ++i)
+    if (GridExpander::KeyBound &key = keys[bounded.grids[i].second.key]; key.total == -1) {
+      key.total = -2; // asked for
+      grids.push_back(i);
+    }
+  parallel(grids.size(), [&](size_t i, GridExpander &expander) {
+    const PlanGrid &grid = bounded.grids[grids[i]].second;
+    keys[grid.key] = expander.boundKey(*bounded.space, grid);
+  });
+}
+
+double SearchEngine::boundOf(const BoundedSpace &bounded, const PlanGrid &grid) const {
+  return GridExpander::boundGrid(request, (*bounded.keys)[grid.key], grid, bounded.space->keys[grid.key].microBatch);
+}
+
+void SearchEngine::putFirst(BoundedSpace &bounded) {
+  size_t first = 0;
+  std::pair<double, PlanGrid> least{std::numeric_limits<double>::infinity(), {}};
+  for (size_t i = 0; i < bounded.grids.size() && bounded.grids[i].first <= least.first; ++i) {
+    const PlanGrid &grid = bounded.grids[i].second;
+    if ((*bounded.keys)[grid.key].total < 0)
+      settle(bounded, i, least.first);
+    if (std::pair<double, PlanGrid> own{boundOf(bounded, grid), grid}; i == 0 || comesBefore(own, least)) {
+      least = own;
+      first = i;
+    }
+  }
+  if (bounded.grids.empty())
+    return;
+  std::rotate(bounded.grids.begin(), bounded.grids.begin() + first, bounded.grids.begin() + first + 1);
+  bounded.grids.front() = least;
+}
+
+BoundedSpace SearchEngine::boundKeys(BoundedSpace bounded) {
+  for (size_t i = 0; i < bounded.grids.size(); ++i) {
+    if ((*bounded.keys)[bounded.grids[i].second.key].total < 0)
+      settle(bounded, i, std::numeric_limits<double>::infinity());
+    bounded.grids[i].first = boundOf(bounded, bounded.grids[i].second);
+  }
+  llvm::sort(bounded.grids, comesBefore);
+  return bounded;
+}
+
 BoundedSpace SearchEngine::restrict(const BoundedSpace &whole, const PlanConstraints &constraints) {
-  BoundedSpace result{std::make_shared<PlanSpace>(*whole.space, constraints), {}};
+  BoundedSpace result{std::make_shared<PlanSpace>(*whole.space, constraints), {}, whole.keys};
   // Keys first: there are fewer of them.
   std::vector<bool> allowed;
   PlanGrid any{0, 1, 1};
@@ -105,6 +175,103 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, siz
   return search(bounded, limit, std::move(targets));
 }
 
+/// A grid that its simple bound makes the next waits in the queue until that, or what is known of it with more memory,
+/// makes it the first; then it gets the bound that knows of memory.
+class SearchEngine::Queue {
+public:
+  Queue(SearchEngine &engine, const BoundedSpace &bounded, Bytes limit, const SearchTargets &found)
+      : engine(engine), bounded(bounded), limit(limit), found(found), refined(engine.refined[bounded.space->id]) {}
+
+  using Open = std::pair<double, size_t>; // bound, number of the grid
+
+  bool empty() const { return open.empty(); }
+  size_t size() const { return open.size(); }
+  const Open &top() const { return open.top(); }
+  void push(const Open &grid) { open.push(grid); }
+  Open pop() {
+    Open grid = open.top();
+    open.pop();
+    return grid;
+  }
+  int64_t slicesOf(size_t grid) const { return refined.find(grid)->second.bound.slices; }
+
+  /// Which targets admit a grid is known without its choices.
+  bool isSlower(const Open &grid) const {
+    return grid.first >
+           found.cutoff(bounded.space->layoutOf(bounded.grids[grid.second].second), GridExpander::gridKeys);
+  }
+
+  /// Until no other grid comes before the first `count` of the queue, whose bounds know of memory; or none that is fast
+  /// enough is left. Returns how many there are.
+  size_t refine(size_t count) {
+    std::vector<Open> first;
+    for (refineFirst(); !open.empty() && open.top().first <= found.cutoff() && first.size() < count; refineFirst())
+      first.push_back(pop());
+    for (const Open &grid : first)
+      open.push(grid);
+    return first.size();
+  }
+
+  /// A lower bound on what is still open.
+  double least() const {
+    double least = next < bounded.grids.size() ? bounded.grids[next].first : std::numeric_limits<double>::infinity();
+    return open.empty() ? least : std::min(least, open.top().first);
+  }
+
+private:
+  /// Until no grid comes before the first of the queue, whose bound knows of memory.
+  void refineFirst() {
+    while (true) {
+      std::vector<Open> batch; // the same for any number of threads
+      const double latest = found.cutoff();
+      while (batch.size() < 32) {
+        bool isListed = next < bounded.grids.size() && bounded.grids[next].first <= latest;
+        if (isListed && (open.empty() || bounded.grids[next].first <= open.top().first)) {
+          const PlanGrid &listed = bounded.grids[next].second;
+          if ((*bounded.keys)[listed.key].total < 0)
+            engine.settle(bounded, next, latest);
+          Open grid{std::max(bounded.grids[next].first, engine.boundOf(bounded, listed)), next};
+          ++next;
+          if (isSlower(grid))
+            continue;
+          if (auto known = refined.find(grid.second); known != refined.end() && known->second.limit >= limit)
+            grid.first = std::max(grid.first, known->second.bound.time);
+          open.push(grid);
+        } else if (!open.empty() && open.top().first <= latest && !isRefined(open.top().second)) {
+          Open grid = pop();
+          if (!isSlower(grid))
+            batch.push_back(grid);
+        } else {
+          break;
+        }
+      }
+      if (batch.empty())
+        return;
+      std::vector<GridExpander::RefinedBound> bounds(batch.size());
+      engine.parallel(batch.size(), [&](size_t i, GridExpander &expander) {
+        bounds[i] = expander.refineBound(*bounded.space, bounded.grids[batch[i].second].second, limit);
+      });
+      for (auto [grid, bound] : llvm::zip(batch, bounds)) {
+        refined[grid.second] = {bound, limit};
+        open.push({std::max(grid.first, bound.time), grid.second});
+      }
+    }
+  }
+
+  bool isRefined(size_t grid) const {
+    auto known = refined.find(grid);
+    return known != refined.end() && known->second.limit.value == limit.value;
+  }
+
+  SearchEngine &engine;
+  const BoundedSpace &bounded;
+  Bytes limit;
+  const SearchTargets &found;
+  RefinedBounds &refined;
+  std::priority_queue<Open, std::vector<Open>, std::greater<Open>> open;
+  size_t next = 0; // of the grids by their simple bounds
+};
+
 SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, SearchTargets targets,
                                    llvm::StringRef stage, llvm::ArrayRef<Candidate> seeds) {
   SearchOutcome outcome;
@@ -113,32 +280,8 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
   for (const Candidate &seed : seeds)
     if (seed.memory <= limit.value && !brokenConstraint(bounded.space->constraints, seed.layout))
       found.add(seed);
-  // Which targets admit a grid is known without its choices.
-  auto isSlower = [&](double bound, size_t index) {
-    return bound > found.cutoff(bounded.space->layoutOf(bounded.grids[index].second), GridExpander::gridKeys);
-  };
-  // Best first by the bound that knows of memory, which a grid gets when its simple one makes it the next.
-  using Open = std::pair<double, size_t>;
-  std::priority_queue<Open, std::vector<Open>, std::greater<Open>> open;
-  size_t next = 0, wave = 4;
-  if (refined.space != bounded.space->id || refined.limit.value != limit.value)
-    refined = {bounded.space->id, limit, std::vector<GridExpander::RefinedBound>(bounded.grids.size())};
-  auto refine = [&] {
-    std::vector<Open> batch;
-    const double latest = found.cutoff();
-    for (; next < bounded.grids.size() && batch.size() < 32 && bounded.grids[next].first <= latest; ++next)
-      if (!isSlower(bounded.grids[next].first, next))
-        batch.push_back({bounded.grids[next].first, next});
-    parallel(batch.size(), [&](size_t i, GridExpander &expander) {
-      auto &[bound, grid] = batch[i];
-      GridExpander::RefinedBound &known = refined.bounds[grid];
-      if (known.time == 0)
-        known = expander.refineBound(*bounded.space, bounded.grids[grid].second, limit);
-      bound = std::max(bound, known.time);
-    });
-    for (const Open &grid : batch)
-      open.push(grid);
-  };
+  Queue open(*this, bounded, limit, found);
+  size_t wave = 4;
   /// Each against what was known before, whatever the number of threads.
   struct Chosen {
     size_t grid;
@@ -159,18 +302,12 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
       outcome.counts.add(counts[i]);
     }
   };
-  auto isOpen = [&] { return next < bounded.grids.size() && bounded.grids[next].first <= found.cutoff(); };
-  auto refineNext = [&] {
-    while (isOpen() && (open.empty() || bounded.grids[next].first <= open.top().first))
-      refine();
-  };
   // Something to prune by: of the grids that come first, those whose 1F1B may be fastest.
   if (found.cutoff() == std::numeric_limits<double>::infinity()) {
-    refineNext();
     constexpr size_t estimated = 32, probed = 16;
-    std::vector<Open> first;
-    for (; !open.empty() && first.size() < estimated; open.pop())
-      first.push_back(open.top());
+    std::vector<Queue::Open> first;
+    for (size_t left = open.refine(estimated); left > 0; --left)
+      first.push_back(open.pop());
     std::vector<std::pair<double, Chosen>> estimates(first.size());
     parallel(first.size(), [&](size_t i, GridExpander &expander) {
       size_t grid = first[i].second;
@@ -182,20 +319,20 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
     for (const auto &[time, probe] : estimates)
       if (chosen.size() < probed)
         chosen.push_back(probe);
-    for (const Open &grid : first)
+    for (const Queue::Open &grid : first)
       open.push(grid);
     runChosen(&GridExpander::probe);
   }
   while (true) {
-    refineNext();
-    if (open.empty() || open.top().first > found.cutoff())
+    size_t next = open.refine(wave);
+    if (next == 0)
       break;
     if (request.maxEvaluations && outcome.counts.priced >= request.maxEvaluations)
       break;
     chosen.clear();
-    for (; !open.empty() && chosen.size() < wave && open.top().first <= found.cutoff(); open.pop())
-      if (!isSlower(open.top().first, open.top().second))
-        chosen.push_back({open.top().second, refined.bounds[open.top().second].slices});
+    for (; next > 0; --next)
+      if (Queue::Open grid = open.pop(); !open.isSlower(grid))
+        chosen.push_back({grid.second, open.slicesOf(grid.second)});
     runChosen(&GridExpander::expand);
     outcome.expanded += int64_t(chosen.size());
     report(stage, outcome.expanded, int64_t(chosen.size()), int64_t(open.size()),
@@ -207,10 +344,7 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
   if (!outcome.best().empty())
     outcome.lowerBound = outcome.best().front().time;
   // What was left open may be faster only down to its least bound.
-  if (next < bounded.grids.size())
-    outcome.lowerBound = std::min(outcome.lowerBound, bounded.grids[next].first);
-  if (!open.empty())
-    outcome.lowerBound = std::min(outcome.lowerBound, open.top().first);
+  outcome.lowerBound = std::min(outcome.lowerBound, open.least());
   return outcome;
 }
 

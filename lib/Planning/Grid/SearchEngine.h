@@ -4,6 +4,7 @@
 #define PPC_LIB_PLANNING_GRID_SEARCHENGINE_H
 
 #include "lib/Planning/Grid/GridExpander.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/ThreadPool.h"
 
@@ -11,10 +12,12 @@
 
 namespace mlir::ppc {
 
-/// A space, its grids with lower bounds on their step times, least first.
+/// A space, its grids with lower bounds on their step times, least first. Where keys have families, bounds are of
+/// these; only the first grid is known to be the first by the bounds of keys, and has its own.
 struct BoundedSpace {
   std::shared_ptr<const PlanSpace> space;
   std::vector<std::pair<double, PlanGrid>> grids;
+  std::shared_ptr<std::vector<GridExpander::KeyBound>> keys; // as far as they were asked for; else `total` is negative
 };
 
 struct SearchOutcome {
@@ -33,6 +36,8 @@ public:
   BoundedSpace enumerate(const PlanConstraints &constraints, int64_t devices) const;
   /// Prices every grid's bound.
   BoundedSpace bound(const PlanConstraints &constraints, int64_t devices);
+  /// With the bound of every key.
+  BoundedSpace boundKeys(BoundedSpace bounded);
   /// The grids of `whole` that tighter constraints leave.
   static BoundedSpace restrict(const BoundedSpace &whole, const PlanConstraints &constraints);
   /// What the targets look for, at once: each grid is expanded for all that it may serve. `seeds`: known candidates of
@@ -53,18 +58,26 @@ public:
   PipelineTimer::Compiled compiled();
 
 private:
+  /// Bounds the keys of grids from `begin` on, of some whose bounds are at most `latest`.
+  void settle(const BoundedSpace &bounded, size_t begin, double latest);
+  /// By the grid's key.
+  double boundOf(const BoundedSpace &bounded, const PlanGrid &grid) const;
+  void putFirst(BoundedSpace &bounded);
   /// `done`: of the stage; `more`: done since the last report or search.
   void report(llvm::StringRef stage, int64_t done, int64_t more, int64_t left, double best);
 
-  /// What memory makes of the bounds of a space's grids, for searches that follow: by number of the grid.
-  struct RefinedBounds {
-    int64_t space = 0; // PlanSpace::id
+  /// What memory makes of the bound of a grid, for searches that follow: with as much memory or less it holds, too.
+  struct Refined {
+    GridExpander::RefinedBound bound;
     Bytes limit;
-    std::vector<GridExpander::RefinedBound> bounds;
   };
+  using RefinedBounds = llvm::DenseMap<size_t, Refined>; // by number of the grid
+
+  /// The open grids of one search, best first.
+  class Queue;
 
   const PlanRequest &request;
-  RefinedBounds refined;
+  std::map<int64_t, RefinedBounds> refined;       // by PlanSpace::id
   std::chrono::steady_clock::time_point reported; // when progress last was
   int64_t allDone = 0;                            // grids, over all stages
   double bestReported = std::numeric_limits<double>::infinity();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 using namespace mlir::ppc;
 
@@ -226,6 +227,20 @@ double StageFitter::timeWithOneMore(const StageGroup &group, StageFit &fit) {
   return time;
 }
 
+/// Whether two places of a stage hold the same kinds of layers, also with one more before or behind.
+static bool isAlike(const ModelShape &model, const ChunkLayers &before, const ChunkLayers &now) {
+  if (before.layers != now.layers)
+    return false;
+  if (before.begin == now.begin)
+    return true;
+  int64_t begin = std::max<int64_t>(0, std::min(before.begin, now.begin) - 1),
+          end = std::min(model.layers, std::max(before.begin, now.begin) + now.layers + 1);
+  for (int64_t layer = begin + 1; layer < end; ++layer)
+    if (layerKind(model, layer) != layerKind(model, begin))
+      return false;
+  return true;
+}
+
 bool StageFitter::moveLayers(llvm::ArrayRef<int64_t> cut, StageFit &fit) {
   if (groups.size() < 2)
     return false;
@@ -239,8 +254,19 @@ bool StageFitter::moveLayers(llvm::ArrayRef<int64_t> cut, StageFit &fit) {
   };
   for (size_t group = 0; group < count; ++group)
     price(group);
-  // Kinds of layers that stages hold change where others move; of equal layers only the two stages do.
   bool alike = !context.model.moe && !context.model.slidingWindow;
+  // Stages between the two hold other layers of the model, but mostly of the same kinds.
+  auto move = [&](int64_t from, int64_t to) {
+    --fit.cut[from];
+    ++fit.cut[to];
+    std::vector<ChunkLayers> before = std::exchange(layers, listChunks(fit.cut));
+    for (size_t group = 0; group < count; ++group)
+      if (llvm::any_of(groups[group].stages, [&](int64_t stage) {
+            return alike ? layers[stage].layers != before[stage].layers
+                         : !isAlike(context.model, before[stage], layers[stage]);
+          }))
+        price(group);
+  };
   for (int64_t moves = 0; moves < context.model.layers; ++moves) {
     size_t worst = std::max_element(time.begin(), time.end()) - time.begin(), best = count;
     int64_t giver = giverOf(groups[worst], fit.cut);
@@ -258,20 +284,11 @@ bool StageFitter::moveLayers(llvm::ArrayRef<int64_t> cut, StageFit &fit) {
       break;
     int64_t taker = takerOf(groups[best], fit.cut);
     double before = time[worst];
-    --fit.cut[giver];
-    ++fit.cut[taker];
-    layers = listChunks(fit.cut);
-    for (size_t group = 0; group < count; ++group)
-      if (!alike || group == worst || group == best)
-        price(group);
+    move(giver, taker);
     if (alike || before == unfit || *std::max_element(time.begin(), time.end()) < before)
       continue;
     // Where it came to lie is worse than was thought.
-    ++fit.cut[giver];
-    --fit.cut[taker];
-    layers = listChunks(fit.cut);
-    for (size_t group = 0; group < count; ++group)
-      price(group);
+    move(taker, giver);
     break;
   }
   return !llvm::is_contained(time, unfit) && !llvm::equal(fit.cut, cut);
