@@ -32,6 +32,12 @@ if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
 
+# Its disassembler: of the toolkit, or of the environment that tools/dev/kernel-peers.py makes.
+nvdisasm = shutil.which("nvdisasm", path=config.ppc_build + "/kernel-peers/bin:/usr/bin:/usr/local/cuda/bin")
+if nvdisasm:
+    config.available_features.add("nvdisasm")
+    config.substitutions.append(("%nvdisasm", nvdisasm))
+
 # The page of ppc-plan is looked at where there is a browser that runs without a window.
 browser = shutil.which("chromium", path="/usr/bin") or shutil.which("google-chrome", path="/usr/bin")
 if browser:

@@ -15,6 +15,7 @@ OUTPUTS = {
     "ppc-bench": {"-o"},
     "ppc-bench step": {"--folder"},
     "ppc-bench roofline": set(),
+    "ppc-bench kernels": set(),
     "ppc-opt": {"-o", "--log-actions-to", "--profile-actions-to", "--mlir-generate-reproducer", "--mlir-pass-pipeline-crash-reproducer",
                 "--remarks-output-file", "--mlir-print-ir-tree-dir"},
     "program": {"--log", "--trace", "--profile", "--save-parameters", "--save-gradients", "--save-losses", "--save-tokens", "--save-weights",
@@ -26,6 +27,7 @@ INPUTS = {
     "ppc-bench": set(),
     "ppc-bench step": {"--config", "--weights", "--cluster", "--python", "--layout"},
     "ppc-bench roofline": set(),
+    "ppc-bench kernels": {"--model", "--nvdisasm", "--layout"},
     "ppc-opt": {"--irdl-file", "--load-dialect-plugin", "--load-pass-plugin"},
     "program": {"--data", "--eval-data", "--tokenizer", "--weights", "--emulate"},
 }
@@ -39,6 +41,7 @@ VALUES = {
     "ppc-bench": {"--ranks", "--seconds"},
     "ppc-bench step": {"--global-batch", "--precision", "--repeats", "--seq-len", "--steps"},
     "ppc-bench roofline": set(),
+    "ppc-bench kernels": {"--arch"},
     "ppc-opt": set(),
     "program": set("--data-format --order --eval-every --eval-batches --steps --lr --min-lr --warmup --seed --weight-type --weight-file-bytes "
                    "--checkpoint-every --checkpoint-keep --on-not-finite --transport --print-every --slow-rank --slow-rank-after --threads --launches --store --join-timeout --hang-timeout".split()),
@@ -50,7 +53,7 @@ FILE_OPTIONS_ALONE = {"ppc-opt": r"^(-o|--(irdl-file|load-.*-plugin|.*-actions-t
 def help_of(build, program):
     tool = lambda name, *words: [os.path.join(build, "bin", name), *words, "--help"]  # noqa: E731
     return {"ppc-compile": tool("ppc-compile"), "ppc-plan": tool("ppc-plan"), "ppc-bench": tool("ppc-bench"),
-            "ppc-bench step": tool("ppc-bench", "step"), "ppc-bench roofline": tool("ppc-bench", "roofline"), "ppc-opt": tool("ppc-opt"), "program": [program, "--help"]}
+            "ppc-bench step": tool("ppc-bench", "step"), "ppc-bench roofline": tool("ppc-bench", "roofline"), "ppc-bench kernels": tool("ppc-bench", "kernels"), "ppc-opt": tool("ppc-opt"), "program": [program, "--help"]}
 
 
 @dataclasses.dataclass

@@ -18,6 +18,7 @@ MAY_USE = {
     "Sharding": ["Support"],
     "Model": ["Support"],
     "Cluster": ["Support"],
+    "KernelModel": ["Model", "Cluster", "Support"],  # what a disassembler prints, and rates of devices
     "CostModel": ["Model", "Cluster", "Scheduling", "Sharding", "Support"],
     "TargetCapabilities": ["CostModel", "Model", "Cluster", "Scheduling", "Support"],  # plain data, which planner and compiler ask
     "Simulation": ["CostModel", "Model", "Cluster", "Scheduling", "Sharding", "Support"],
@@ -42,7 +43,7 @@ MAY_USE = {
     "tools/ppc-compile": ["Init", "Phases", "Target", "TargetCapabilities", "Planning", "Codegen", "Equivalence", "Import/*", "Transforms/Plan", "Analysis", "Cluster", "dialects/*", "Support"],
     "tools/ppc-plan": ["Reporting", "TargetCapabilities", "Planning", "Simulation", "CostModel", "Model", "Cluster", "Scheduling", "Support"],
     "tools/ppc-plan/modules": ["tools/ppc-plan", "Import/*", "Transforms/Contracts", "Analysis", "dialects/*", "Planning", "Support"],
-    "tools/ppc-bench": ["Reporting", "Model", "Cluster", "Support", "runtime/*"],  # it measures what programs run
+    "tools/ppc-bench": ["Reporting", "KernelModel", "Model", "Cluster", "Support", "runtime/*"],  # it measures what programs run
     "runtime/include": [],
     "runtime/core": ["runtime/include"],  # any kind of device, any transport
     "runtime/host": ["runtime/core", "runtime/include"],
@@ -59,6 +60,7 @@ MUST_NOT_SEE = {
     "Model": (["mlir/"], "it is pure data and tests in milliseconds"),
     "Cluster": (["mlir/"], "it is pure data and tests in milliseconds"),
     "TargetCapabilities": (["mlir/"], "the planner asks it and starts in milliseconds"),
+    "KernelModel": (["mlir/"], "it is pure data and tests in milliseconds"),
     "CostModel": (["mlir/"], "it is pure data and tests in milliseconds"),
     "Sharding": (["mlir/"], "compiler and planner share it"),
     "Scheduling": (["mlir/"], "it is pure data and tests in milliseconds"),

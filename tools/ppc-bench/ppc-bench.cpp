@@ -1,6 +1,7 @@
 // ppc-bench: measures this machine as compiled programs use it, and writes what the planner needs to know as a cluster
-// file. The subcommand `step` is in Step.cpp, `roofline` in RooflineCommand.cpp.
+// file. The subcommand `step` is in Step.cpp, `roofline` in RooflineCommand.cpp, `kernels` in KernelsCommand.cpp.
 #include "Gpu.h"
+#include "KernelTables.h"
 #include "Kernels.h"
 #include "Roofline.h"
 #include "Step.h"
@@ -160,12 +161,15 @@ int main(int argc, char **argv) {
                        "ppc-compile.\nPrograms run on hosts: what is measured are CPU cores and what joins them.\n\n"
                        "device: matrix products and memory. network: exchanges between ranks. Neither: both.\n"
                        "step: a subcommand that compares training steps; see ppc-bench step --help.\n"
-                       "roofline: a subcommand that shows a profile beside what this machine could do.\n"))
+                       "roofline: a subcommand that shows a profile beside what this machine could do.\n"
+                       "kernels: a subcommand that reads machine code of kernels for GPUs; nothing is run.\n"))
     return 2;
   if (isStepRequested())
     return runStep(argv[0]);
   if (isRooflineRequested())
     return runRoofline();
+  if (isKernelsRequested())
+    return runKernels(argv[0]);
   bool device = subjects.empty(), network = subjects.empty();
   for (const std::string &subject : subjects) {
     if (subject != "device" && subject != "network")

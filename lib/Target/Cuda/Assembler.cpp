@@ -1,33 +1,16 @@
 #include "ppc/Target/Cuda/Assembler.h"
 
 #include "ppc/Codegen/RunTool.h"
+#include "ppc/Support/CudaTools.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 
 namespace mlir::ppc::cuda {
 
-std::optional<std::string> findAssembler() {
-  if (auto path = llvm::sys::findProgramByName("ptxas"))
-    return *path;
-  SmallVector<std::string> toolkits;
-  for (const char *name : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"})
-    if (std::optional<std::string> toolkit = llvm::sys::Process::GetEnv(name); toolkit && !toolkit->empty())
-      toolkits.push_back(*toolkit);
-  toolkits.push_back("/usr/local/cuda");
-  for (const std::string &toolkit : toolkits) {
-    SmallString<128> path(toolkit);
-    llvm::sys::path::append(path, "bin", "ptxas");
-    if (llvm::sys::fs::can_execute(path))
-      return path.str().str();
-  }
-  return std::nullopt;
-}
+std::optional<std::string> findAssembler() { return findCudaTool("ptxas"); }
 
 std::vector<KernelResources> readResources(StringRef log) {
   std::vector<KernelResources> kernels;

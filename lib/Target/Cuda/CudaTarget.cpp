@@ -153,7 +153,8 @@ llvm::Expected<std::string> CudaTarget::kernelTable(ModuleOp module, StringRef p
   llvm::raw_string_ostream out(table);
   if (!assembler)
     out << "# ptxas is not installed: registers, spills and shared memory are not known\n";
-  out << "architecture,kernel,blocks,threads,launches in bodies,registers,spilled bytes,shared bytes\n";
+  out << "architecture,kernel,blocks,threads,launches in bodies,registers,spilled bytes,shared bytes,bytes "
+         "read,bytes written,FLOP\n";
   llvm::Error error = forEachChip(module, processors, [&](const cuda::Chip &chip, StringRef text) -> llvm::Error {
     llvm::StringMap<cuda::KernelResources> resources;
     if (assembler && !text.empty()) {
@@ -170,7 +171,8 @@ llvm::Expected<std::string> CudaTarget::kernelTable(ModuleOp module, StringRef p
         out << "," << known->second.registers << "," << known->second.spillBytes << "," << known->second.sharedBytes;
       else
         out << ",,,";
-      out << "\n";
+      cuda::LaunchTraffic moved = cuda::trafficOf(places.front());
+      out << "," << moved.read << "," << moved.written << "," << places.front().getFlops() << "\n";
     }
     return llvm::Error::success();
   });

@@ -136,6 +136,13 @@ private:
 
 } // namespace
 
+LaunchTraffic trafficOf(ppcrt::LaunchOp launch) {
+  LaunchTraffic traffic;
+  for (const Access &access : accessesOf(launch))
+    traffic.read += access.read, traffic.written += access.written;
+  return traffic;
+}
+
 std::string trafficTable(ModuleOp module) {
   llvm::DenseMap<Attribute, int64_t> calls;
   module.walk([&](ppcrt::CallOp call) { ++calls[call.getCalleeAttr().getAttr()]; });

@@ -2,11 +2,18 @@
 #ifndef PPC_LIB_TARGET_CUDA_TRAFFIC_H
 #define PPC_LIB_TARGET_CUDA_TRAFFIC_H
 
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
 
 namespace mlir::ppc::cuda {
+
+/// Bytes of the operands that a launch reads and writes, each operand once.
+struct LaunchTraffic {
+  int64_t read = 0, written = 0;
+};
+LaunchTraffic trafficOf(ppcrt::LaunchOp launch);
 
 /// Of each function of a module after `ppc-outline-kernels`: a row of CSV for each launch that memory limits, in the
 /// order of the code, and one with their number and sums. Counted from the operands that a launch reads and writes, in

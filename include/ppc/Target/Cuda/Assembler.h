@@ -13,8 +13,7 @@
 
 namespace mlir::ppc::cuda {
 
-/// The path of ptxas: that of the PATH, else of the toolkit that CUDA_HOME, CUDA_PATH or CUDA_ROOT names, else of
-/// /usr/local/cuda. None: it is not installed.
+/// The path of ptxas (ppc/Support/CudaTools.h). None: it is not installed.
 std::optional<std::string> findAssembler();
 
 /// What a thread, or a block, of a kernel takes.

@@ -1,0 +1,69 @@
+//===- KernelModel.h - What a launch asks of a GPU -------------------------===//
+//
+// Bounds from below on the time of a launch, each on its own: what its schedulers issue, what its units execute, what
+// memory moves; and whether enough bytes are asked for at once to keep memory busy. From machine code and published
+// throughputs; nothing is run. Latencies, conflicts of banks, partial waves and clocks under load are not in it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PPC_KERNELMODEL_KERNELMODEL_H
+#define PPC_KERNELMODEL_KERNELMODEL_H
+
+#include "ppc/KernelModel/MachineCode.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+namespace mlir::ppc {
+
+/// A multiprocessor of an architecture, and the device that stands for it.
+struct GpuArchitecture {
+  llvm::StringRef name, device;        // "sm_80", "A100-SXM-80GB"
+  double lanes[machineUnitCount] = {}; // threads a clock by unit; 0: not limited by it alone
+  double sharedRate = 128;             // bytes a clock
+  double tensorFlops = 0;              // bf16, a clock, dense
+  int64_t sharedBytes = 0;             // for blocks
+  int64_t threads = 2048, blocks = 32, registers = 65536;
+};
+
+/// sm_80, sm_90a, sm_100a.
+llvm::ArrayRef<GpuArchitecture> gpuArchitectures();
+
+/// An architecture with the rates of its device.
+struct GpuModel {
+  GpuArchitecture architecture;
+  int64_t multiprocessors = 0;
+  double clock = 0;         // that the peak of bf16 products implies
+  double bytesPerClock = 0; // that a multiprocessor's share of large copies moves
+  /// What a multiprocessor has to have asked memory for at any time to move 90 % of that.
+  double neededBytes() const;
+};
+llvm::Expected<GpuModel> gpuModel(llvm::StringRef architecture);
+
+struct KernelLaunch {
+  int64_t blocks = 1, threads = 1; // threads of a block
+  int64_t registers = 0, sharedBytes = 0;
+  int64_t bytesRead = 0, bytesWritten = 0, flops = 0;
+};
+
+/// Of a launch on one multiprocessor, when all share it evenly.
+struct KernelEstimate {
+  double trips = 1;       // of the main loop, in the mean
+  double issueClocks = 0; // four schedulers, an instruction a clock each
+  double unitClocks = 0;  // of the busiest unit besides tensor cores
+  MachineUnit busiest = MachineUnit::Other;
+  double tensorClocks = 0; // of the launch's operations at the peak
+  double memoryClocks = 0; // of its bytes at the rate of copies
+  int64_t residentThreads = 0;
+  double bytesInFlight = 0, bytesNeeded = 0; // loads; what writes is not waited for
+};
+
+/// Trips of the main loop are what is left of the launch's operations (with tensor cores), its writes or its reads when
+/// the code outside has done its part; other loops are counted once.
+KernelEstimate estimateKernel(const MachineKernel &kernel, const KernelLaunch &launch, const GpuModel &gpu);
+
+/// Instructions of a thread for as many bytes as it moves, over the clocks that those take: the share of issue in
+/// memory's time, without knowing a launch. The main loop's where it moves anything.
+double issueShare(const MachineKernel &kernel, const GpuModel &gpu);
+
+} // namespace mlir::ppc
+
+#endif // PPC_KERNELMODEL_KERNELMODEL_H

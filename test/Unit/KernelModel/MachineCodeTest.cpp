@@ -1,0 +1,91 @@
+// What nvdisasm prints: kinds of instructions, loops, bytes of accesses, loads that wait for nothing.
+#include "ppc/KernelModel/MachineCode.h"
+#include "gtest/gtest.h"
+
+using namespace mlir::ppc;
+
+// As `nvdisasm -c` prints a kernel whose loop adds a row, with a slow path for a reciprocal and padding behind.
+static const char *const sample = R"(
+	.section	.text.rows,"ax",@progbits
+	.sectioninfo	@"SHI_REGISTERS=24"
+rows:
+.text.rows:
+        /*0000*/                   S2R R0, SR_TID.X ;
+        /*0010*/                   HFMA2.MMA R9, -RZ, RZ, 0, 1.1920928955078125e-07 ;
+.L_x_1:
+        /*0020*/                   LDG.E.128 R4, [R2.64] ;
+        /*0030*/                   LDG.E.128 R8, desc[UR4][R2.64+0x10] ;
+        /*0040*/                   LDG.E R20, [R2.64+0x20] ;
+        /*0050*/                   FADD R4, R4, R8 ;
+        /*0060*/               @P1 BRA `(.L_x_2) ;
+        /*0070*/                   MOV R12, 0x90 ;
+        /*0080*/                   CALL.REL.NOINC `($__internal_0_$__cuda_sm20_rcp_rn_f32_slowpath) ;
+        /*0090*/                   BRA `(.L_x_3) ;
+.L_x_2:
+        /*00a0*/                   MUFU.RCP R14, R3 ;
+.L_x_3:
+        /*00b0*/                   LDS.128 R16, [R0] ;
+        /*00c0*/                   IADD3 R2, R2, 0x1, RZ ;
+        /*00d0*/              @!P0 BRA `(.L_x_1) ;
+        /*00e0*/                   STG.E.64 [R2.64], R4 ;
+        /*00f0*/                   EXIT ;
+$__internal_0_$__cuda_sm20_rcp_rn_f32_slowpath:
+        /*0100*/                   MUFU.RCP R4, R3 ;
+        /*0110*/                   RET.REL.NODEC R4 `(rows) ;
+.L_x_9:
+        /*0120*/                   BRA `(.L_x_9);
+        /*0130*/                   NOP;
+	.section	.text.next,"ax",@progbits
+.text.next:
+        /*0000*/                   HMMA.16816.F32.BF16 R4, R8, R12, R4 ;
+        /*0010*/                   LDSM.16.M88.4 R4, [R2] ;
+        /*0020*/                   EXIT ;
+)";
+
+TEST(MachineCode, KernelsAndTheirLoops) {
+  std::vector<MachineKernel> kernels = readMachineCode(sample);
+  ASSERT_EQ(kernels.size(), 2u);
+  const MachineKernel &rows = kernels[0];
+  EXPECT_EQ(rows.name, "rows");
+  EXPECT_EQ(rows.registers, 24);
+  ASSERT_EQ(rows.loops.size(), 1u);
+  const MachineCounts &loop = rows.loops[0].counts;
+  EXPECT_EQ(rows.mainLoop(), &rows.loops[0]);
+  EXPECT_EQ(loop.of(MachineUnit::Global), 3);
+  EXPECT_EQ(loop.loadedBytes, 36);
+  EXPECT_EQ(loop.of(MachineUnit::Float), 1);
+  EXPECT_EQ(loop.of(MachineUnit::Special), 1); // not the one of the slow path
+  EXPECT_EQ(loop.of(MachineUnit::Integer), 1);
+  EXPECT_EQ(loop.of(MachineUnit::Shared), 1);
+  EXPECT_EQ(loop.sharedBytes, 512);
+  EXPECT_EQ(loop.instructions(), 9);
+  EXPECT_EQ(rows.outside.storedBytes, 8);
+  EXPECT_EQ(rows.outside.instructions(), 4);
+  EXPECT_EQ(rows.once().instructions(), 13);
+}
+
+TEST(MachineCode, LoadsWaitForTheirFirstUse) { EXPECT_EQ(readMachineCode(sample)[0].bytesInFlight, 36); }
+
+TEST(MachineCode, AChainOfLoadsHasOneInFlight) {
+  std::vector<MachineKernel> kernels = readMachineCode(".text.gather:\n"
+                                                       "  /*0000*/  LDG.E R4, [R2.64] ;\n"
+                                                       "  /*0010*/  LDG.E.128 R8, [R4.64] ;\n"
+                                                       "  /*0020*/  STG.E.128 [R6.64], R8 ;\n");
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].bytesInFlight, 16);
+  EXPECT_EQ(kernels[0].mainLoop(), nullptr);
+}
+
+TEST(MachineCode, TensorInstructions) {
+  MachineCounts counts = readMachineCode(sample)[1].once();
+  EXPECT_EQ(counts.of(MachineUnit::Tensor), 1);
+  EXPECT_EQ(counts.tensorFlops, 4096);
+  EXPECT_EQ(counts.sharedBytes, 512);
+  EXPECT_EQ(unitOf("HFMA2.MMA"), MachineUnit::Float); // a move on the pipe of half-precision products
+  EXPECT_EQ(unitOf("HGMMA.64x128x16.F32.BF16"), MachineUnit::Tensor);
+  EXPECT_EQ(unitOf("LDGSTS.E.BYPASS.128"), MachineUnit::Global);
+  EXPECT_EQ(unitOf("F2FP.BF16.PACK_AB"), MachineUnit::Integer);
+  EXPECT_EQ(unitOf("BAR.SYNC"), MachineUnit::Other);
+}
+
+TEST(MachineCode, OtherTextHasNoKernels) { EXPECT_TRUE(readMachineCode("a file of something else\n").empty()); }
