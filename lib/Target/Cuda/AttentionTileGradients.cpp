@@ -1,7 +1,7 @@
 // Gradients of attention by tensor cores. A block keeps 16 rows for each warp: queries with the gradients of their
 // results, or keys with their values; and goes over tiles of the other two, in their order. With scores computed again:
-//   P = 2^(scale q k - logarithm),  dP = dout v,  dS = P (dP - delta) scale,  delta = the sum of out dout,
-//   dq = dS k,  dk = dS' q,  dv = P' dout
+//   P = 2^(scale q k - logarithm),  dP = dout v,  dS = P (dP - delta),  delta = the sum of out dout,
+//   dq = scale dS k,  dk = scale dS' q,  dv = P' dout
 // (Dao, FlashAttention-2, 2023, algorithm 2, with two passes in the place of sums in memory): the same bits from run to
 // run.
 #include "AttentionProblem.h"
@@ -91,13 +91,17 @@ private:
   Value column() { return w.asIndex(arith::MulIOp::create(b, laneOfRow(), w.i32(2))); }
   Value laneOfRow() { return arith::AndIOp::create(b, t->lane, w.i32(3)); }
 
-  void copy(bool queries, TilePair tiles, Value first) {
+  /// `isThere`: the tile has a row.
+  void copy(bool queries, TilePair tiles, Value first, bool isThere = false) {
     auto query = [&](Value row) { return queryAt(row); };
     auto key = [&](Value row) { return SmallVector<Value>{batch, row, head}; };
     function_ref<SmallVector<Value>(Value)> place = key;
     if (queries)
       place = query;
-    int64_t limit = queries ? p.queries : p.keys;
+    int64_t rows = queries ? p.queries : p.keys;
+    std::optional<int64_t> limit;
+    if (!isThere || rows % tiles.first.rows)
+      limit = rows;
     t->copyRows(tiles.first, p.ins[queries ? 0 : 1], first, limit, place);
     t->copyRows(tiles.second, p.ins[queries ? 5 : 2], first, limit, place);
   }
@@ -179,9 +183,9 @@ private:
       OpBuilder::InsertionGuard inner(b);
       auto more = scf::IfOp::create(b, compare(arith::CmpIPredicate::slt, next, to), /*withElseRegion=*/false);
       b.setInsertionPointToStart(more.thenBlock());
-      copy(!ofQueries, movedTiles(next), times(next, moved));
+      copy(!ofQueries, movedTiles(next), times(next, moved), /*isThere=*/true);
     } else {
-      copy(!ofQueries, movedTiles(tile), times(tile, moved));
+      copy(!ofQueries, movedTiles(tile), times(tile, moved), /*isThere=*/true);
     }
     t->endGroup();
     if (!ofQueries)
@@ -247,18 +251,18 @@ private:
     TilePair kept = keptTiles(), other = movedTiles(tile);
     SmallVector<Registers> powers = products(kept.first, other.first);
     SmallVector<Registers> gradients = products(kept.second, other.second);
-    Value firstColumn = column();
+    Value firstColumn = column(), firstMoved = plus(times(tile, moved), firstColumn);
+    Columns seen[2] = {columnsOf(ownRows[0], firstMoved), columnsOf(ownRows[1], firstMoved)};
     for (int64_t n = 0; n < moved / 8; ++n)
       for (int element = 0; element < 4; ++element) {
-        Value inTile = plus(firstColumn, w.index(8 * n + element % 2));
-        Value row = ownRows[element / 2], movedRow = plus(times(tile, moved), inTile);
-        Value query = ofQueries ? row : movedRow, key = ofQueries ? movedRow : row;
+        int64_t number = 8 * n + element % 2;
+        Value inTile = plus(firstColumn, w.index(number));
         Value minusDelta = ofQueries ? delta[element / 2] : statistic(0, inTile);
-        Value power =
-            powerOf(powers[n][element], query, key, ofQueries ? logarithm[element / 2] : statistic(1, inTile));
-        Value gradient = t->mul(power, t->sub(gradients[n][element], minusDelta));
+        Value distance = minus(ownRows[element / 2], plus(firstMoved, w.index(number)));
+        Value power = powerOf(powers[n][element], counts(seen[element / 2], number),
+                              ofQueries ? logarithm[element / 2] : statistic(1, inTile), distance);
+        gradients[n][element] = t->mul(power, t->sub(gradients[n][element], minusDelta));
         powers[n][element] = power;
-        gradients[n][element] = t->mul(gradient, t->number(float(p.scale)));
       }
     Registers sums(so.begin(), so.end());
     if (ofQueries || ofKeys)
@@ -268,29 +272,43 @@ private:
     return sums;
   }
 
-  /// 2^(score - logarithm); 0 where the query does not see the key, or one of both is not there.
-  Value powerOf(Value score, Value query, Value key, Value ofQuery) {
-    score = t->mul(score, t->number(float(p.scale * kLog2E)));
-    Value place = plus(start, query);
+  /// The rows from `firstMoved` on that meet one of the block's: queries that see the key, or keys that the query sees.
+  Columns columnsOf(Value own, Value firstMoved) {
+    Columns seen;
+    int64_t movedRows = ofQueries ? p.keys : p.queries, ownRows = ofQueries ? p.queries : p.keys;
+    Value ahead = ofQueries ? minus(plus(start, own), firstMoved) : minus(minus(own, start), firstMoved);
+    if (movedRows % moved)
+      limitTo(seen, minus(w.index(movedRows), firstMoved));
+    if (ofQueries && p.causal)
+      limitTo(seen, plus(ahead, w.index(1)));
+    if (ofQueries && p.window)
+      seen.from = plus(ahead, w.index(1 - *p.window));
+    if (!ofQueries && p.causal)
+      seen.from = ahead;
+    if (!ofQueries && p.window)
+      limitTo(seen, plus(ahead, w.index(*p.window)));
+    if (!ofQueries && p.first) // the others are padding
+      limitTo(seen, minus(minus(w.index(p.keys), start), firstMoved));
+    Value isThere;
+    if (ownRows % kept())
+      isThere = compare(arith::CmpIPredicate::slt, own, w.index(ownRows));
+    if (ofQueries && p.first)
+      isThere = both(isThere, compare(arith::CmpIPredicate::slt, plus(start, own), w.index(p.keys)));
+    if (isThere)
+      seen.to = arith::SelectOp::create(b, isThere, seen.to ? seen.to : w.index(moved), w.index(0));
+    return seen;
+  }
+
+  /// 2^(score - logarithm); 0 where `seen`, which may be null, is not true. `distance`: of the kept row's number from
+  /// the moved one's.
+  Value powerOf(Value score, Value seen, Value logarithm, Value distance) {
+    Value minus = arith::NegFOp::create(b, logarithm);
     if (slope) {
-      Value distance = arith::IndexCastOp::create(b, b.getI32Type(), minus(key, place));
-      score = t->fma(slope, arith::SIToFPOp::create(b, b.getF32Type(), distance), score);
+      Value away = ofQueries ? plus(start, distance) : this->minus(start, distance); // of the query from the key
+      away = arith::IndexCastOp::create(b, b.getI32Type(), this->minus(w.index(0), away));
+      minus = t->fma(slope, arith::SIToFPOp::create(b, b.getF32Type(), away), minus);
     }
-    Value seen;
-    auto below = [&](Value x, int64_t limit) {
-      seen = both(seen, compare(arith::CmpIPredicate::slt, x, w.index(limit)));
-    };
-    if (p.keys % (ofQueries ? moved : kept()))
-      below(key, p.keys);
-    if (p.queries % (ofQueries ? kept() : moved))
-      below(query, p.queries);
-    if (p.first)
-      below(place, p.keys);
-    if (p.causal)
-      seen = both(seen, compare(arith::CmpIPredicate::sle, key, place));
-    if (p.window)
-      seen = both(seen, compare(arith::CmpIPredicate::sgt, key, minus(place, w.index(*p.window))));
-    Value power = t->exp2(t->sub(score, ofQuery));
+    Value power = t->exp2(t->fma(score, t->number(float(p.scale * kLog2E)), minus));
     return seen ? arith::SelectOp::create(b, seen, power, t->number(0)).getResult() : power;
   }
 
@@ -313,19 +331,21 @@ private:
       OpBuilder::InsertionGuard guard(b);
       Value inside = compare(arith::CmpIPredicate::slt, ownRows[row], w.index(ofQueries ? p.queries : p.keys));
       b.setInsertionPointToStart(scf::IfOp::create(b, inside, /*withElseRegion=*/false).thenBlock());
-      auto write = [&](Value memref, int64_t dim, int64_t first) {
+      auto write = [&](Value memref, int64_t dim, int64_t first, float factor) {
         for (int64_t n = 0; n < dim / 8; ++n) {
           SmallVector<Value> place = ofQueries ? queryAt(ownRows[row]) : SmallVector<Value>{batch, ownRows[row], head};
           place.push_back(plus(column(), w.index(8 * n)));
-          w.store(t->bf16Pair(sums[first + 4 * n + 2 * row], sums[first + 4 * n + 2 * row + 1]), memref, place, 2);
+          ValueRange of = sums.slice(first + 4 * n + 2 * row, 2);
+          Value by = t->number(factor);
+          w.store(t->bf16Pair(t->mul(of[0], by), t->mul(of[1], by)), memref, place, 2);
         }
       };
       if (ofQueries)
-        write(p.outs[0], p.keyDim, 0);
+        write(p.outs[0], p.keyDim, 0, float(p.scale));
       if (ofKeys)
-        write(p.outs[1], p.keyDim, 0);
+        write(p.outs[1], p.keyDim, 0, float(p.scale));
       if (ofValues)
-        write(p.outs[2], p.valueDim, ofKeys ? p.keyDim / 2 : 0);
+        write(p.outs[2], p.valueDim, ofKeys ? p.keyDim / 2 : 0, 1);
     }
   }
 

@@ -1,6 +1,6 @@
-// Attention by tensor cores: a warp has 16 queries of a head, a block four warps and tiles of keys and values, which
-// are copied while the ones before them are used (Dao, FlashAttention-2, 2023: one pass over keys, rows scaled again
-// when their maximum grows). Sums are in a fixed order: the same bits from run to run.
+// Attention by tensor cores: a warp has 16 queries of a head, a block four warps and a tile of keys and one of values,
+// each of which is copied while the other one is used (Dao, FlashAttention-2, 2023: one pass over keys, rows scaled
+// again when their maximum grows). Tiles of which each query sees all keys come first, and are not looked at key by key. Sums are in a fixed order: the same bits from run to run.
 #include "AttentionProblem.h"
 #include "TensorTiles.h"
 
@@ -36,7 +36,7 @@ public:
     w.kernel.threads = warps * kWarp;
     w.kernel.blocks = p.batch * p.heads * p.groups * tiles;
     keysOfTile = 64;
-    while (2 * bytesOfStage() > kStaticSharedBytes)
+    while (bytesOfTiles() > kStaticSharedBytes)
       keysOfTile /= 2;
     t.emplace(w);
     SmallVector<Value> at = w.delinearize(w.asIndex(w.block()), {p.batch, p.heads, p.groups, tiles});
@@ -46,7 +46,7 @@ public:
     Value own = w.asIndex(arith::ShRUIOp::create(b, t->lane, w.i32(2)));
     rows[0] = plus(plus(firstOfBlock, times(w.asIndex(t->warp), rowsOfWarp)), own);
     rows[1] = plus(rows[0], w.index(8));
-    shared = t->declareShared(2 * bytesOfStage());
+    shared = t->declareShared(bytesOfTiles());
     if (p.slopes)
       slope = t->mul(w.load(p.slopes, {head, group}), t->number(float(kLog2E)));
     for (int64_t k = 0; k < p.keyDim / 16; ++k)
@@ -60,20 +60,17 @@ private:
   Value clamped(Value query) { return least(query, w.index(p.queries - 1)); }
   SmallVector<Value> indicesOf(Value query) { return {batch, query, head, group}; }
 
-  Tile keyTile(Value stage) { return {stage, keysOfTile, p.keyDim}; }
-  Tile valueTile(Value stage) { return {t->at(stage, keyTile({}).bytes()), keysOfTile, p.valueDim}; }
-  int64_t bytesOfStage() { return keyTile({}).bytes() + Tile{{}, keysOfTile, p.valueDim}.bytes(); }
+  Tile keyTile() { return {shared, keysOfTile, p.keyDim}; }
+  Tile valueTile() { return {shared ? t->at(shared, keyTile().bytes()) : Value(), keysOfTile, p.valueDim}; }
+  int64_t bytesOfTiles() { return keyTile().bytes() + valueTile().bytes(); }
 
-  /// Begins the copies of a tile of keys and values.
-  void copyTile(Value tile) {
-    Value stage = stageOf(tile), first = times(tile, keysOfTile);
+  /// Begins to copy keys or values of a tile, as a group. `isThere`: it has a key.
+  void copyTile(Tile to, Value memref, Value tile, bool isThere = true) {
     auto indices = [&](Value key) { return SmallVector<Value>{batch, key, head}; };
-    t->copyRows(keyTile(stage), p.ins[1], first, p.keys, indices);
-    t->copyRows(valueTile(stage), p.ins[2], first, p.keys, indices);
-  }
-  Value stageOf(Value tile) {
-    Value odd = arith::AndIOp::create(b, tile, w.index(1));
-    return t->at(shared, arith::IndexCastOp::create(b, b.getI32Type(), times(odd, bytesOfStage())));
+    std::optional<int64_t> limit;
+    if (!isThere || p.keys % keysOfTile)
+      limit = p.keys;
+    t->copyRows(to, memref, times(tile, keysOfTile), limit, indices);
   }
 
   /// The tiles of keys that some query of the block sees, [from, to).
@@ -89,49 +86,77 @@ private:
     return {tile(from), tile(plus(to, w.index(keysOfTile - 1)))};
   }
 
+  /// The end of the tiles from `from` on of which every query of the block sees all keys.
+  Value wholeTiles(Value from, Value to) {
+    Value whole = least(to, w.index(p.keys / keysOfTile));
+    if (p.causal) {
+      Value seen = most(plus(plus(start, firstOfBlock), w.index(1)), w.index(0)); // keys of its first query
+      whole = least(whole, arith::DivUIOp::create(b, seen, w.index(keysOfTile)));
+    }
+    return most(whole, from);
+  }
+
   /// What is carried: of both rows the largest score and this lane's sum of powers; the result's fragments.
-  ValueRange overTiles() {
+  Registers overTiles() {
     auto [from, to] = tilesOfBlock();
-    copyTile(from); // of keys past the end, if no query sees one: the last one, which is not used
+    copyTile(keyTile(), p.ins[1], from, /*isThere=*/false); // if no query sees one, it is not used
     t->endGroup();
     Registers carried{t->number(kHidden), t->number(kHidden), t->number(0), t->number(0)};
     carried.append(t->zeros(p.valueDim / 2));
+    Value middle = p.window ? from : wholeTiles(from, to);
+    if (!p.window)
+      carried = overTiles(from, middle, to, carried, /*whole=*/true);
+    if (p.window || p.causal || p.keys % keysOfTile)
+      carried = overTiles(middle, to, to, carried, /*whole=*/false);
+    return carried;
+  }
+
+  /// The tiles [from, to) of those up to `end`; keys of the first one are under way.
+  Registers overTiles(Value from, Value to, Value end, const Registers &carried, bool whole) {
     auto loop = scf::ForOp::create(b, from, to, w.index(1), carried);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value tile = loop.getInductionVar(), next = plus(tile, w.index(1));
+    t->waitForGroups(0);
+    t->barrier(); // keys are there, values of the tile before have been used
+    copyTile(valueTile(), p.ins[2], tile);
+    t->endGroup();
+    SmallVector<Registers> scores = scoresOf();
+    t->waitForGroups(0);
+    t->barrier(); // values are there, keys have been used
     {
       OpBuilder::InsertionGuard inner(b);
-      auto more = scf::IfOp::create(b, compare(arith::CmpIPredicate::slt, next, to), /*withElseRegion=*/false);
+      auto more = scf::IfOp::create(b, compare(arith::CmpIPredicate::slt, next, end), /*withElseRegion=*/false);
       b.setInsertionPointToStart(more.thenBlock());
-      copyTile(next);
+      copyTile(keyTile(), p.ins[1], next);
     }
     t->endGroup();
-    t->waitForGroups(1);
-    t->barrier();
-    Registers result = useTile(tile, loop.getRegionIterArgs());
-    t->barrier(); // its place is written in the next turn
-    scf::YieldOp::create(b, result);
-    return loop.getResults();
+    scf::YieldOp::create(b, useTile(tile, scores, loop.getRegionIterArgs(), whole));
+    return Registers(loop.getResults().begin(), loop.getResults().end());
   }
 
-  Registers useTile(Value tile, ValueRange so) {
-    Value stage = stageOf(tile);
-    SmallVector<Registers> scores = scoresOf(keyTile(stage), tile);
+  Registers useTile(Value tile, SmallVector<Registers> &scores, ValueRange so, bool whole) {
+    // Scores of which none is hidden and that grow with their products are scaled as their maximum is subtracted.
+    bool scaleLater = whole && !slope && p.scale > 0;
+    Value scale = t->number(float(p.scale * kLog2E));
+    if (!scaleLater)
+      scaleScores(scores, tile, whole);
     Registers result;
     Value shrink[2], largest[2], sum[2];
     for (int row : {0, 1}) {
-      largest[row] = t->number(kHidden);
+      Value most = scores[0][2 * row];
       for (Registers &of : scores)
         for (int column : {0, 1})
-          largest[row] = t->max(largest[row], of[2 * row + column]);
-      largest[row] = t->max(so[row], t->maximumOfRow(largest[row]));
+          most = t->max(most, of[2 * row + column]);
+      most = t->maximumOfRow(most);
+      largest[row] = t->max(so[row], scaleLater ? t->mul(most, scale) : most);
+      Value minus = arith::NegFOp::create(b, largest[row]);
       shrink[row] = t->exp2(t->sub(so[row], largest[row]));
       sum[row] = t->mul(so[2 + row], shrink[row]);
       for (Registers &of : scores)
         for (int column : {0, 1}) {
           Value &element = of[2 * row + column];
-          element = t->exp2(t->sub(element, largest[row]));
+          element = t->exp2(scaleLater ? t->fma(element, scale, minus) : t->add(element, minus));
           sum[row] = t->add(sum[row], element);
         }
     }
@@ -145,7 +170,7 @@ private:
     for (int64_t k = 0; k < keysOfTile / 16; ++k) {
       Registers powers = t->leftOfSums(scores, k);
       for (int64_t n = 0; n < p.valueDim / 8; n += 2) {
-        Registers values = t->rightOfColumns(valueTile(stage), k, n);
+        Registers values = t->rightOfColumns(valueTile(), k, n);
         sums[n] = t->multiply(powers, values[0], values[1], sums[n]);
         sums[n + 1] = t->multiply(powers, values[2], values[3], sums[n + 1]);
       }
@@ -155,43 +180,47 @@ private:
     return result;
   }
 
-  /// Scores in powers of two, [8 keys] with the fragments of both rows.
-  SmallVector<Registers> scoresOf(Tile keys, Value tile) {
+  /// Products of queries and keys, [8 keys] with the fragments of both rows.
+  SmallVector<Registers> scoresOf() {
     SmallVector<Registers> scores;
-    Value lane = w.asIndex(arith::AndIOp::create(b, t->lane, w.i32(3)));
-    Value firstKey = plus(times(tile, keysOfTile), times(lane, 2));
     for (int64_t n = 0; n < keysOfTile / 8; ++n) {
       Registers sum = t->zeros();
       for (int64_t k = 0; k < p.keyDim / 16; k += 2) {
-        Registers right = t->rightOfRows(keys, n, k);
+        Registers right = t->rightOfRows(keyTile(), n, k);
         sum = t->multiply(query[k], right[0], right[1], sum);
         if (right.size() > 2)
           sum = t->multiply(query[k + 1], right[2], right[3], sum);
-      }
-      for (int element = 0; element < 4; ++element) {
-        Value key = plus(firstKey, w.index(8 * n + element % 2));
-        sum[element] = visible(sum[element], key, plus(start, rows[element / 2]));
       }
       scores.push_back(sum);
     }
     return scores;
   }
 
-  /// The score of a query at `place` with `key`, scaled; kHidden where it does not see it.
-  Value visible(Value score, Value key, Value place) {
-    score = t->mul(score, t->number(float(p.scale * kLog2E)));
-    if (slope) {
-      Value distance = arith::IndexCastOp::create(b, b.getI32Type(), minus(key, place));
-      score = t->fma(slope, arith::SIToFPOp::create(b, b.getF32Type(), distance), score);
+  /// Scales them, in powers of two; kHidden where a query does not see a key.
+  void scaleScores(SmallVector<Registers> &scores, Value tile, bool whole) {
+    Value lane = w.asIndex(arith::AndIOp::create(b, t->lane, w.i32(3)));
+    Value firstKey = plus(times(tile, keysOfTile), times(lane, 2));
+    for (int row : {0, 1}) {
+      Value beyond = minus(plus(start, rows[row]), firstKey); // keys up to the query's own place
+      Columns seen;
+      if (!whole && p.keys % keysOfTile)
+        limitTo(seen, minus(w.index(p.keys), firstKey));
+      if (!whole && p.causal)
+        limitTo(seen, plus(beyond, w.index(1)));
+      if (p.window)
+        seen.from = plus(beyond, w.index(1 - *p.window));
+      for (int64_t n = 0; n < keysOfTile / 8; ++n)
+        for (int column : {0, 1}) {
+          Value &score = scores[n][2 * row + column];
+          score = t->mul(score, t->number(float(p.scale * kLog2E)));
+          if (slope) {
+            Value distance = arith::IndexCastOp::create(b, b.getI32Type(), minus(w.index(8 * n + column), beyond));
+            score = t->fma(slope, arith::SIToFPOp::create(b, b.getF32Type(), distance), score);
+          }
+          if (Value is = counts(seen, 8 * n + column))
+            score = arith::SelectOp::create(b, is, score, t->number(kHidden));
+        }
     }
-    Value seen;
-    if (p.keys % keysOfTile)
-      seen = both(seen, compare(arith::CmpIPredicate::slt, key, w.index(p.keys)));
-    if (p.causal)
-      seen = both(seen, compare(arith::CmpIPredicate::sle, key, place));
-    if (p.window)
-      seen = both(seen, compare(arith::CmpIPredicate::sgt, key, minus(place, w.index(*p.window))));
-    return seen ? arith::SelectOp::create(b, seen, score, t->number(kHidden)).getResult() : score;
   }
 
   void finish(ValueRange carried) {

@@ -31,9 +31,13 @@ Value TensorTiles::at(Value shared, Value bytes) {
   return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared, ValueRange(bytes));
 }
 
-void TensorTiles::copyRows(Tile tile, Value memref, Value first, int64_t limit,
+void TensorTiles::copyRows(Tile tile, Value memref, Value first, std::optional<int64_t> limit,
                            function_ref<SmallVector<Value>(Value row)> indices) {
   int64_t chunksOfRow = tile.dim / kChunkElements, chunks = tile.rows * chunksOfRow;
+  // Where threads are whole rows, a thread has the same place of each of its rows: addresses differ by constants.
+  bool isEven = w.kernel.threads % chunksOfRow == 0;
+  Value ownRow = arith::DivUIOp::create(b, thread, w.i32(chunksOfRow));
+  Value ownChunk = arith::RemUIOp::create(b, thread, w.i32(chunksOfRow));
   for (int64_t done = 0; done < chunks; done += w.kernel.threads) {
     OpBuilder::InsertionGuard guard(b);
     Value number = i32Add(thread, w.i32(done));
@@ -41,11 +45,17 @@ void TensorTiles::copyRows(Tile tile, Value memref, Value first, int64_t limit,
       Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, w.i32(chunks));
       b.setInsertionPointToStart(scf::IfOp::create(b, inside, /*withElseRegion=*/false).thenBlock());
     }
-    Value row = arith::DivUIOp::create(b, number, w.i32(chunksOfRow));
-    Value chunk = arith::RemUIOp::create(b, number, w.i32(chunksOfRow));
+    Value row = ownRow, chunk = ownChunk;
+    int64_t later = isEven ? done / chunksOfRow : 0;
+    if (!isEven) {
+      row = arith::DivUIOp::create(b, number, w.i32(chunksOfRow));
+      chunk = arith::RemUIOp::create(b, number, w.i32(chunksOfRow));
+    }
     Value to = at(tile.base, i32Add(i32Mul(row, tile.rowBytes()), i32Mul(chunk, kChunk)));
-    Value source = arith::AddIOp::create(b, first, w.asIndex(row));
-    source = arith::MinSIOp::create(b, source, w.index(limit - 1));
+    to = at(to, later * tile.rowBytes());
+    Value source = arith::AddIOp::create(b, arith::AddIOp::create(b, first, w.asIndex(row)), w.index(later));
+    if (limit)
+      source = arith::MinSIOp::create(b, source, w.index(*limit - 1));
     SmallVector<Value> place = indices(source);
     place.push_back(arith::MulIOp::create(b, w.asIndex(chunk), w.index(kChunkElements)));
     NVVM::CpAsyncOp::create(b, to, w.address(memref, place), kChunk, NVVM::LoadCacheModifierKind::CG, Value());

@@ -33,6 +33,23 @@ struct TileIndices {
   /// `x` may be null: what has no condition yet.
   Value both(Value x, Value y) { return x ? arith::AndIOp::create(b, x, y).getResult() : y; }
 
+  /// Columns of a fragment that count, by what their number is beyond a first one; null: no limit.
+  struct Columns {
+    Value from, to;
+  };
+  void limitTo(Columns &columns, Value to) { columns.to = columns.to ? least(columns.to, to) : to; }
+  /// Whether column `number` does; null: any.
+  Value counts(const Columns &columns, int64_t number) {
+    Value result;
+    // Of 32 bits: an instruction with the number in it.
+    auto narrow = [&](Value x) { return arith::IndexCastOp::create(b, b.getI32Type(), x).getResult(); };
+    if (columns.to)
+      result = compare(arith::CmpIPredicate::sgt, narrow(columns.to), w.i32(number));
+    if (columns.from)
+      result = both(result, compare(arith::CmpIPredicate::sle, narrow(columns.from), w.i32(number)));
+    return result;
+  }
+
   KernelWriter &w;
   ImplicitLocOpBuilder &b;
 };
@@ -50,8 +67,8 @@ public:
   Value at(Value shared, Value bytes);
   Value at(Value shared, int64_t bytes) { return at(shared, w.i32(bytes)); }
   /// Begins copies of rows `first`, first + 1, ... of `memref`, by all threads of the block. A row past `limit` is the
-  /// last one again. `indices` are those of a row but the last one.
-  void copyRows(Tile tile, Value memref, Value first, int64_t limit,
+  /// last one again; no limit: there is none. `indices` are those of a row but the last one.
+  void copyRows(Tile tile, Value memref, Value first, std::optional<int64_t> limit,
                 function_ref<SmallVector<Value>(Value row)> indices);
   /// Ends a group of copies; waits until at most `pending` groups are under way.
   void endGroup();
