@@ -257,8 +257,8 @@ MachineCounts MachineKernel::once() const {
 
 const MachineLoop *MachineKernel::mainLoop() const {
   auto key = [](const MachineLoop &loop) {
-    return std::tuple(loop.counts.of(MachineUnit::Tensor), loop.counts.loadedBytes + loop.counts.storedBytes,
-                      loop.counts.instructions());
+    int64_t tensor = loop.counts.of(MachineUnit::Tensor), all = loop.counts.instructions();
+    return std::tuple(tensor, loop.counts.loadedBytes + loop.counts.storedBytes, tensor ? -all : all);
   };
   auto found = std::max_element(loops.begin(), loops.end(),
                                 [&](const MachineLoop &a, const MachineLoop &b) { return key(a) < key(b); });

@@ -50,8 +50,9 @@ struct MachineKernel {
 
   /// All instructions, each loop's once.
   MachineCounts once() const;
-  /// The loop with most tensor-core instructions, else the one that moves most global memory, else the longest; null
-  /// where there is none.
+  /// The loop with most tensor-core instructions (of several the shortest, since the others do the same for parts that
+  /// are looked at element by element), else the one that moves most global memory, else the longest; null where there
+  /// is none.
   const MachineLoop *mainLoop() const;
 };
 

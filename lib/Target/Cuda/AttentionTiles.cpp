@@ -1,6 +1,7 @@
 // Attention by tensor cores: a warp has 16 queries of a head, a block four warps and a tile of keys and one of values,
 // each of which is copied while the other one is used (Dao, FlashAttention-2, 2023: one pass over keys, rows scaled
-// again when their maximum grows). Tiles of which each query sees all keys come first, and are not looked at key by key. Sums are in a fixed order: the same bits from run to run.
+// again when their maximum grows). Tiles of which each query sees all keys come first, and are not looked at key by
+// key. Sums are in a fixed order: the same bits from run to run.
 #include "AttentionProblem.h"
 #include "TensorTiles.h"
 
