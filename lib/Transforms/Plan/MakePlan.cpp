@@ -25,7 +25,7 @@ struct MakePlanPass : impl::MakePlanPassBase<MakePlanPass> {
     setModuleTarget(getOperation(), **capabilities);
     FailureOr<PlanAttr> plan = planFile.empty() ? buildPlan(getOperation(), *layout, **capabilities)
                                                 : readPlanFile(planFile, getOperation(), **capabilities);
-    if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
+    if (failed(plan) || failed(checkBatch(getOperation(), *plan)) || failed(checkSequence(getOperation(), *plan)))
       return signalPassFailure();
     if (!planFile.empty() && failed(readOpCuts(planFile, getOperation(), *plan, **capabilities)))
       return signalPassFailure();

@@ -185,10 +185,6 @@ LogicalResult PlanBuilder::checkSlices(int64_t sequence) {
   if (!sequence || sequence % slices)
     return module.emitError() << "schedule " << schedule << " cannot cut sequences of " << sequence << " tokens into "
                               << slices << " slices: use sequences that " << slices << " divides, or another schedule";
-  if (cp > 1)
-    return module.emitError() << "compiled programs cannot run schedule " << schedule
-                              << " with context parallelism (cp " << cp
-                              << "): both cut the sequence; leave one of the two out";
   if (int64_t each = sequence / slices; sequenceParallel && tp > each && tp > 1)
     return module.emitError() << "sequence parallelism cannot cut the " << each << " tokens of a slice under schedule "
                               << schedule << " over tp " << tp;
@@ -259,6 +255,17 @@ LogicalResult checkBatch(ModuleOp module, PlanAttr plan) {
     return module.emitError() << "global batch of " << batch << " sequences cannot be cut into "
                               << plan.getMicroBatches() << " micro-batches for " << parts
                               << " data-parallel ranks: it must be a multiple of " << parts * plan.getMicroBatches();
+  return success();
+}
+
+LogicalResult checkSequence(ModuleOp module, PlanAttr plan) {
+  auto axes = plan.getDimensions().getAs<ArrayAttr>("sequence");
+  int64_t parts = axes ? plan.getGrid().product(axes) : 1;
+  StringRef schedule = plan.getSchedule().getValue();
+  if (parts > 1 && defaultSlices(schedule, plan.getPipelineDevices()) > 1)
+    return module.emitError() << "compiled programs cannot run schedule " << schedule
+                              << " with context parallelism (cp " << parts
+                              << "): both cut the sequence; leave one of the two out";
   return success();
 }
 

@@ -18,6 +18,9 @@ FailureOr<PlanAttr> buildPlan(ModuleOp module, const ParallelLayout &layout, con
 /// Whether the batch divides into the plan's micro-batches.
 LogicalResult checkBatch(ModuleOp module, PlanAttr plan);
 
+/// That not both the plan's dimensions and the slices of its schedule cut the sequence.
+LogicalResult checkSequence(ModuleOp module, PlanAttr plan);
+
 } // namespace mlir::ppc
 
 #endif // PPC_LIB_TRANSFORMS_PLAN_PLANBUILDER_H

@@ -45,7 +45,7 @@ struct SearchPlanPass : impl::SearchPlanPassBase<SearchPlanPass> {
     if (failed(layout))
       return signalPassFailure();
     FailureOr<PlanAttr> plan = buildPlan(getOperation(), *layout, *capabilities);
-    if (failed(plan) || failed(checkBatch(getOperation(), *plan)))
+    if (failed(plan) || failed(checkBatch(getOperation(), *plan)) || failed(checkSequence(getOperation(), *plan)))
       return signalPassFailure();
     getOperation()->setAttr(attr::plan, *plan);
   }
