@@ -21,8 +21,10 @@ void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep, bo
   pm.addPass(createVerifySpmdPass());
   pm.addPass(createSplitStagesPass());
   pm.addPass(createApplySchedulePass());
-  if (overlap)
+  if (overlap) {
     pm.addPass(createOverlapReductionsPass(OverlapReductionsPassOptions{cluster.str()}));
+    pm.addPass(createPrefetchGathersPass(PrefetchGathersPassOptions{cluster.str()}));
+  }
   pm.addPass(createOffloadOptimizerPass());
   pm.addPass(createVerifyProgramPass());
 }

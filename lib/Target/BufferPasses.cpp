@@ -61,8 +61,8 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows) {
     pm.addPass(createSplitSumsPass());
     pm.addPass(createFuseRowsPass());
   }
-  if (overlap) // of kernels as they are now: a collective that begins or ends between loops would keep them apart
-    pm.addPass(createStartCollectivesPass());
+  // Of kernels as they are now: a collective that begins or ends between loops would keep them apart.
+  pm.addPass(createStartCollectivesPass(StartCollectivesPassOptions{overlap}));
   pm.addPass(createAssignOffsetsPass());
 }
 

@@ -18,7 +18,9 @@ func.func @flat(%x: memref<4x8xf32>, %y: memref<4x8xf32>) {
 // CHECK-LABEL: func.func @rows
 // CHECK:         scf.for
 // CHECK:           memref.load %arg1
+// How many sums are kept beside each other is said, so that where buffers lie does not decide it.
 // CHECK:           scf.for {{.*}} iter_args
+// CHECK:           } {llvm.loop_annotation = #{{.*}}}
 // CHECK:           memref.store %{{.*}}, %arg1
 func.func @rows(%x: memref<4x8xf32>, %y: memref<4xf32>) {
   linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4x8xf32>) outs(%y : memref<4xf32>) {

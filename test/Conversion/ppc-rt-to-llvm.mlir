@@ -164,3 +164,24 @@ func.func @stage0.backward(%x: memref<f32>, %y: memref<f32>) attributes {ppcrt.r
   memref.store %zero, %y[] : memref<f32>
   return
 }
+
+// -----
+
+// What is said of loops is said of the branches that close them.
+// CHECK: #[[SUMS:.*]] = #llvm.loop_interleave<count = 4 : i32>
+// CHECK: #[[LOOP:.*]] = #llvm.loop_annotation<interleave = #[[SUMS]]>
+// CHECK: llvm.br ^bb1{{.*}} {loop_annotation = #[[LOOP]]}
+func.func private @sum(%x: memref<8xf32>, %y: memref<1xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  cf.br ^bb1(%c0 : index)
+^bb1(%i: index):
+  %less = arith.cmpi slt, %i, %c8 : index
+  cf.cond_br %less, ^bb2, ^bb3
+^bb2:
+  %next = arith.addi %i, %c1 : index
+  cf.br ^bb1(%next : index) {llvm.loop_annotation = #llvm.loop_annotation<interleave = #llvm.loop_interleave<count = 4 : i32>>}
+^bb3:
+  return
+}

@@ -32,6 +32,7 @@ ROWS = {
     "llama-pp2": ("llama", ["--pp", "2", "--schedule", "1f1b"], "f32"),
     "llama-pp2-zb1p": ("llama", ["--pp", "2", "--schedule", "zb1p"], "f32"),
     "llama-zero1": ("llama", ["--dp", "2", "--zero", "1"], "f32"),
+    "llama-zero3": ("llama", ["--dp", "2", "--zero", "3"], "f32"),
     "llama-cp2": ("llama", ["--cp", "2"], "f32"),
     "llama-offload": ("llama", ["--dp", "2", "--pp", "2", "--zero", "2", "--offload", "optimizer"], "bf16"),
     "llama-8": ("llama", ["--pp", "2", "--dp", "2", "--tp", "2", "--sp", "--schedule", "1f1b", "--zero", "1"], "f32"),

@@ -35,12 +35,13 @@ def LinalgToSCFPass : Pass<"convert-linalg-to-scf", "mlir::ModuleOp"> {
   let summary = "Write structured ops on buffers as loops that LLVM vectorises";
   let description = [{
     Parallel loops come first and sums live in registers (loop-carried) where the innermost data is summed over; where it is not,
-    the summed loop goes outside and the innermost loop runs along memory. Copies become one loop over their elements.
+    the summed loop goes outside and the innermost loop runs along memory. Copies become one loop over their elements. How many sums LLVM keeps
+    of a vectorised loop is said (`llvm.loop_annotation`), so that it does not depend on where buffers lie.
 
     Requires: static shapes, buffers only. `exp`, `log` and the like are replaced by polynomials in f32 (relative error
     below 1e-6), which LLVM can vectorise; f64 keeps the calls.
   }];
-  let dependentDialects = ["arith::ArithDialect", "memref::MemRefDialect", "scf::SCFDialect", "vector::VectorDialect"];
+  let dependentDialects = ["arith::ArithDialect", "LLVM::LLVMDialect", "memref::MemRefDialect", "scf::SCFDialect", "vector::VectorDialect"];
 }
 
 def PpcRtToLLVMPass : Pass<"ppc-rt-to-llvm", "mlir::ModuleOp"> {

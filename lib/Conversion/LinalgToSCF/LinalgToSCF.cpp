@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -112,6 +113,18 @@ SmallVector<Loop> planLoops(linalg::LinalgOp op, ArrayRef<FlatAccess> accesses) 
   return merged;
 }
 
+/// Sums that LLVM keeps of a vectorised loop, one beside the other.
+constexpr int32_t kInterleavedSums = 4;
+
+/// LLVM would choose their number by what an iteration costs, down to the arithmetic of addresses: the same loop would
+/// round otherwise where its buffers lie elsewhere.
+void fixOrderOfSum(scf::ForOp loop) {
+  Builder b(loop.getContext());
+  auto interleave = LLVM::LoopInterleaveAttr::get(b.getContext(), b.getI32IntegerAttr(kInterleavedSums));
+  loop->setAttr("llvm.loop_annotation", LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, interleave, {}, {}, {},
+                                                                      {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 /// Emits the loops of one op.
 class LoopEmitter {
 public:
@@ -163,6 +176,8 @@ private:
     }
     Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1);
     auto loop = scf::ForOp::create(b, zero, arith::ConstantIndexOp::create(b, loops[depth].size), one, carried);
+    if (depth + 1 == loops.size() && !carried.empty())
+      fixOrderOfSum(loop);
     induction.push_back(loop.getInductionVar());
     {
       OpBuilder::InsertionGuard guard(b);

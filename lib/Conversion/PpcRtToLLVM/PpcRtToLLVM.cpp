@@ -44,6 +44,16 @@ LLVM::CallOp askRuntime(ConversionPatternRewriter &rewriter, Operation *op, Stri
 }
 
 namespace {
+/// What was said of loops, and stands at the branches that close them, becomes what LLVM reads.
+void takeLoopAnnotations(ModuleOp module) {
+  module.walk([](LLVM::BrOp branch) {
+    if (auto annotation = branch->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation")) {
+      branch->removeAttr("llvm.loop_annotation");
+      branch.setLoopAnnotationAttr(annotation);
+    }
+  });
+}
+
 struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
   void runOnOperation() override {
     // The manifest says it all, and runs it.
@@ -69,6 +79,7 @@ struct PpcRtToLLVMPass : impl::PpcRtToLLVMPassBase<PpcRtToLLVMPass> {
     target.addLegalOp<ModuleOp, ppcrt::GroupOp>();
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
+    takeLoopAnnotations(getOperation());
     makeEntries(getOperation(), tables);
     for (auto group : llvm::make_early_inc_range(getOperation().getOps<ppcrt::GroupOp>()))
       group.erase();

@@ -3,8 +3,6 @@
 #include "RunTimes.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ModuleShape.h"
-#include "ppc/Cluster/Cluster.h"
-#include "ppc/CostModel/CollectiveCost.h"
 #include "ppc/Scheduling/ReductionBuckets.h"
 #include "ppc/Transforms/Overlap/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -131,20 +129,9 @@ void DeviceOverlap::findReady() {
 }
 
 Seconds DeviceOverlap::timeOf(const Ready &part, Bytes bytes) const {
-  GridAttr grid = DeviceOp(device).getProgram().getGrid();
-  int64_t stride = 1, ranks = 1, inner = 1;
-  SmallVector<StringRef> axes = axisNames(part.reduction.axes);
-  for (auto [name, size] : llvm::reverse(llvm::zip_equal(grid.getNames(), grid.getSizes()))) {
-    if (llvm::is_contained(axes, name.getValue())) {
-      if (ranks == 1)
-        stride = inner;
-      ranks *= size;
-    }
-    inner *= size;
-  }
   auto kind = part.reduction.kind == ppcrt::CollectiveKind::AllReduce ? ppc::CollectiveKind::AllReduce
                                                                       : ppc::CollectiveKind::ReduceScatter;
-  return collectiveTime(machine, kind, bytes, placeGroup(machine.levels(), stride, ranks));
+  return timeOverAxes(machine, DeviceOp(device).getProgram().getGrid(), part.reduction.axes, kind, bytes);
 }
 
 /// Of reductions of one kind over one group, in the order in which they are ready.
@@ -325,7 +312,7 @@ struct OverlapReductionsPass : impl::OverlapReductionsPassBase<OverlapReductions
       return signalPassFailure();
     }
     GridAttr grid = program.getGrid();
-    llvm::Expected<Cluster> machine = machineOf(grid.deviceCount());
+    llvm::Expected<Cluster> machine = machineOf(cluster, grid.deviceCount());
     if (!machine) {
       module.emitError() << llvm::toString(machine.takeError());
       return signalPassFailure();
@@ -335,12 +322,6 @@ struct OverlapReductionsPass : impl::OverlapReductionsPassBase<OverlapReductions
     for (DeviceOp device : program.getDevices()) {
       DeviceOverlap(device, symbols, functions, *machine, buckets).run();
     }
-  }
-
-  llvm::Expected<Cluster> machineOf(int64_t ranks) {
-    llvm::Expected<Cluster> found =
-        findCluster(cluster.empty() ? "local:" + std::to_string(ranks) : cluster.getValue());
-    return found && !cluster.empty() ? clusterOfRanks(*found, ranks) : std::move(found);
   }
 };
 } // namespace

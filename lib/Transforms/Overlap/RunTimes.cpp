@@ -4,7 +4,7 @@
 
 namespace mlir::ppc {
 
-static Seconds timeOf(Operation *op, const Device &device, Precision precision) {
+Seconds timeOf(Operation *op, const Device &device, Precision precision) {
   auto priced = dyn_cast<CostOpInterface>(op);
   OpCost cost = priced ? priced.getCost() : OpCost{};
   double memory = double(cost.bytesRead + cost.bytesWritten) /
@@ -13,19 +13,46 @@ static Seconds timeOf(Operation *op, const Device &device, Precision precision) 
   return Seconds(std::max(memory, peak > 0 ? cost.flops / peak : 0));
 }
 
-/// The layers of ops in an order in which operands come before their uses: falling as backward goes, or rising.
-static SmallVector<int64_t> orderOfLayers(ArrayRef<Operation *> ops, function_ref<int64_t(Operation *)> layerOf) {
-  SmallVector<int64_t> layers = llvm::map_to_vector(ops, layerOf);
+Seconds timeOverAxes(const Cluster &machine, GridAttr grid, ArrayAttr axes, CollectiveKind kind, Bytes bytes) {
+  int64_t stride = 1, ranks = 1, inner = 1;
+  SmallVector<StringRef> names = axisNames(axes);
+  for (auto [name, size] : llvm::reverse(llvm::zip_equal(grid.getNames(), grid.getSizes()))) {
+    if (llvm::is_contained(names, name.getValue())) {
+      if (ranks == 1)
+        stride = inner;
+      ranks *= size;
+    }
+    inner *= size;
+  }
+  return collectiveTime(machine, kind, bytes, placeGroup(machine.levels(), stride, ranks));
+}
+
+llvm::Expected<Cluster> machineOf(StringRef cluster, int64_t ranks) {
+  llvm::Expected<Cluster> found = findCluster(cluster.empty() ? "local:" + std::to_string(ranks) : cluster.str());
+  return found && !cluster.empty() ? clusterOfRanks(*found, ranks) : std::move(found);
+}
+
+static int64_t numberOf(Operation *op) { return op->getAttrOfType<IntegerAttr>(attr::layer).getInt(); }
+
+SmallVector<int64_t> orderOfLayers(func::FuncOp code) {
+  SmallVector<int64_t> layers;
+  for (Operation &op : code.front().without_terminator()) {
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    if (!op.hasAttrOfType<IntegerAttr>(attr::layer))
+      return {};
+    layers.push_back(numberOf(&op));
+  }
   llvm::sort(layers, std::greater<int64_t>());
   layers.erase(llvm::unique(layers), layers.end());
   for (bool rising : {false, true}) {
-    bool isLegal = llvm::all_of(ops, [&](Operation *op) {
-      return llvm::all_of(op->getOperands(), [&](Value operand) {
-        Operation *before = operand.getDefiningOp();
-        if (!before || before->hasTrait<OpTrait::ConstantLike>())
-          return true;
-        return rising ? layerOf(before) <= layerOf(op) : layerOf(before) >= layerOf(op);
-      });
+    bool isLegal = llvm::all_of(code.front().without_terminator(), [&](Operation &op) {
+      return op.hasTrait<OpTrait::ConstantLike>() || llvm::all_of(op.getOperands(), [&](Value operand) {
+               Operation *before = operand.getDefiningOp();
+               if (!before || before->hasTrait<OpTrait::ConstantLike>())
+                 return true;
+               return rising ? numberOf(before) <= numberOf(&op) : numberOf(before) >= numberOf(&op);
+             });
     });
     if (isLegal)
       return layers;
@@ -35,25 +62,18 @@ static SmallVector<int64_t> orderOfLayers(ArrayRef<Operation *> ops, function_re
 }
 
 LayerTimes::LayerTimes(func::FuncOp code, const Device &device, Precision precision) {
-  SmallVector<Operation *> ops;
-  bool haveLayers = true;
-  for (Operation &op : code.front().without_terminator())
-    if (!op.hasTrait<OpTrait::ConstantLike>()) {
-      ops.push_back(&op);
-      haveLayers &= op.hasAttrOfType<IntegerAttr>(attr::layer);
-      all += timeOf(&op, device, precision);
-    }
-  if (!haveLayers)
-    return;
-  auto layerOf = [](Operation *op) { return op->getAttrOfType<IntegerAttr>(attr::layer).getInt(); };
-  SmallVector<int64_t> order = orderOfLayers(ops, layerOf);
-  if (order.empty())
-    return;
+  SmallVector<int64_t> order = orderOfLayers(code);
   for (auto [place, layer] : llvm::enumerate(order))
     layers[layer].place = place;
-  for (Operation *op : ops) {
-    layers[layerOf(op)].end += timeOf(op, device, precision);
-    layers[layerOf(op)].last = op;
+  for (Operation &op : code.front().without_terminator()) {
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    Seconds time = timeOf(&op, device, precision);
+    all += time;
+    if (order.empty())
+      continue;
+    layers[numberOf(&op)].end += time;
+    layers[numberOf(&op)].last = &op;
   }
   Seconds before(0);
   for (int64_t layer : order)

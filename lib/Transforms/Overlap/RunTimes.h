@@ -5,9 +5,23 @@
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "ppc/Cluster/Device.h"
+#include "ppc/Cluster/Cluster.h"
+#include "ppc/CostModel/CollectiveCost.h"
 
 namespace mlir::ppc {
+
+/// How long an op takes on a device that does nothing else; collectives their copies.
+Seconds timeOf(Operation *op, const Device &device, Precision precision);
+
+/// How long a collective of these bytes (as `collectiveTime` has them) takes over the ranks along `axes` of the grid.
+Seconds timeOverAxes(const Cluster &machine, GridAttr grid, ArrayAttr axes, CollectiveKind kind, Bytes bytes);
+
+/// `cluster` as findCluster takes it, cut to so many ranks; empty: this machine.
+llvm::Expected<Cluster> machineOf(StringRef cluster, int64_t ranks);
+
+/// The layers of the ops of `code` but constants, in an order in which operands come before their uses: falling as
+/// backward goes, or rising. Empty where some have no layer, or there is no such order.
+SmallVector<int64_t> orderOfLayers(func::FuncOp code);
 
 /// The code of a routine by layers, in the order in which `ppc-outline-layers` has them.
 class LayerTimes {

@@ -3,6 +3,7 @@
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -22,6 +23,10 @@ struct Transfer {
   ppcrt::ReductionKindAttr reduction;
   FlatSymbolRefAttr group;
   SmallVector<Value> ins, outs;
+
+  /// Whether it gathers what the function is given. Such gathers begin where they stand, and other communication goes
+  /// on beside them.
+  bool isPrefetched() const;
 };
 
 std::optional<Transfer> transferOf(Operation *op) {
@@ -55,6 +60,26 @@ Value rootOf(Value value) {
   return value;
 }
 
+bool Transfer::isPrefetched() const {
+  return kind == ppcrt::CollectiveKind::AllGather && isa<BlockArgument>(rootOf(ins.front()));
+}
+
+/// Whether `op` communicates over ranks and touches nothing that has these roots.
+bool communicatesApart(Operation *op, const llvm::SmallDenseSet<Value> &inFlight) {
+  return (transferOf(op) || isa<ppcrt::StartOp, ppcrt::WaitOp>(op)) &&
+         llvm::none_of(op->getOperands(), [&](Value operand) { return inFlight.contains(rootOf(operand)); });
+}
+
+/// Whether `op` is, begins or ends a gather that other communication goes on beside.
+bool isOfPrefetched(Operation *op) {
+  if (auto wait = dyn_cast<ppcrt::WaitOp>(op))
+    op = wait.getToken().getDefiningOp();
+  if (auto start = dyn_cast<ppcrt::StartOp>(op))
+    return start.getKind() == ppcrt::CollectiveKind::AllGather && isa<BlockArgument>(rootOf(start.getIns().front()));
+  std::optional<Transfer> transfer = transferOf(op);
+  return transfer && transfer->isPrefetched();
+}
+
 /// Whether `op` may run while what has these roots is in flight: it neither touches it, nor communicates itself, which
 /// has an order.
 bool isIndependent(Operation *op, const llvm::SmallDenseSet<Value> &inFlight) {
@@ -76,6 +101,34 @@ bool canRunLater(Operation *op) {
   return loops && op->getNumResults() == 0 && loops.getNumParallelLoops() == loops.getNumLoops();
 }
 
+bool isLoop(Operation *op) { return isa<linalg::LinalgOp, memref::CopyOp, scf::ExecuteRegionOp, scf::ForOp>(op); }
+
+/// Whether `op` says where buffers are, and does nothing.
+bool isPlace(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectFree(op); }
+
+/// The first of the loops, none of which touches what has these roots, that stand one after the other in front of the
+/// loop `op`; `op` itself where there are none, or it is no loop. Loops are compiled together: with a call between them
+/// they might round otherwise.
+Operation *firstOfRun(Operation *op, const llvm::SmallDenseSet<Value> &roots) {
+  Operation *first = op;
+  if (isLoop(op))
+    for (Operation *previous = op->getPrevNode(); previous; previous = previous->getPrevNode()) {
+      if (isLoop(previous) && isIndependent(previous, roots))
+        first = previous;
+      else if (!isPlace(previous))
+        break;
+    }
+  return first;
+}
+
+/// Moves `op` in front of `place`, with what says where its buffers are.
+void moveWithPlaces(Operation *op, Operation *place) {
+  for (Value operand : op->getOperands())
+    if (Operation *made = operand.getDefiningOp(); made && !made->isBeforeInBlock(place))
+      moveWithPlaces(made, place);
+  op->moveBefore(place);
+}
+
 /// How far a collective can begin before and be waited for after its place.
 struct Flight {
   Operation *behind = nullptr;    ///< it begins after this op; null: at the beginning of the block
@@ -86,10 +139,12 @@ struct Flight {
 
 /// Behind the collective on buffers with these roots. Loops that take its result follow the wait as far as work is
 /// found in between that does without them.
-void findEnd(Operation *op, llvm::SmallDenseSet<Value> roots, Flight &flight) {
+void findEnd(Operation *op, bool isPrefetched, llvm::SmallDenseSet<Value> roots, Flight &flight) {
   flight.before = op->getNextNode();
   size_t needed = 0; // of flight.later
   for (Operation *next = flight.before;; next = next->getNextNode()) {
+    if ((isPrefetched || isOfPrefetched(next)) && communicatesApart(next, roots))
+      continue;
     if (isIndependent(next, roots)) {
       if (isWork(next)) {
         ++flight.work;
@@ -107,13 +162,35 @@ void findEnd(Operation *op, llvm::SmallDenseSet<Value> roots, Flight &flight) {
   }
 }
 
-Flight findFlight(Operation *op, const Transfer &transfer) {
-  llvm::SmallDenseSet<Value> roots, values;
+llvm::SmallDenseSet<Value> rootsOf(const Transfer &transfer) {
+  llvm::SmallDenseSet<Value> roots;
   for (ArrayRef<Value> list : {ArrayRef(transfer.ins), ArrayRef(transfer.outs)})
-    for (Value value : list) {
+    for (Value value : list)
       roots.insert(rootOf(value));
-      values.insert(value);
-    }
+  return roots;
+}
+
+/// A gather that stands where it is used is waited for in front of the loops that it is used by one of.
+Flight findFlightOfPrefetched(Operation *op, const Transfer &transfer) {
+  llvm::SmallDenseSet<Value> roots = rootsOf(transfer);
+  Flight flight;
+  flight.behind = op->getPrevNode();
+  findEnd(op, true, roots, flight);
+  Operation *run = firstOfRun(flight.before, roots);
+  if (run == flight.before || !flight.later.empty())
+    return flight;
+  flight.before = run;
+  flight.work = 0;
+  for (Operation *next = op->getNextNode(); next != run; next = next->getNextNode())
+    flight.work += isWork(next);
+  return flight;
+}
+
+Flight findFlight(Operation *op, const Transfer &transfer) {
+  if (transfer.isPrefetched())
+    return findFlightOfPrefetched(op, transfer);
+  llvm::SmallDenseSet<Value> roots = rootsOf(transfer), values(transfer.ins.begin(), transfer.ins.end());
+  values.insert(transfer.outs.begin(), transfer.outs.end());
   Flight flight;
   flight.behind = op->getPrevNode();
   while (flight.behind && isIndependent(flight.behind, roots) &&
@@ -121,7 +198,7 @@ Flight findFlight(Operation *op, const Transfer &transfer) {
     flight.work += isWork(flight.behind);
     flight.behind = flight.behind->getPrevNode();
   }
-  findEnd(op, std::move(roots), flight);
+  findEnd(op, false, std::move(roots), flight);
   return flight;
 }
 
@@ -133,21 +210,47 @@ bool joinsDevices(ppcrt::GroupOp group) {
          llvm::any_of(group.getAxesAttr(), [](Attribute axis) { return cast<StringAttr>(axis).getValue() == "pp"; });
 }
 
+/// Gathers of what the function is given leave the loops between which they stand together, whether they are started or
+/// not, so that the loops round alike.
+void leaveRun(Operation *op, const Transfer &transfer) {
+  Operation *next = op->getNextNode();
+  while (next && isPlace(next))
+    next = next->getNextNode();
+  Operation *previous = op->getPrevNode();
+  while (previous && isPlace(previous))
+    previous = previous->getPrevNode();
+  llvm::SmallDenseSet<Value> roots = rootsOf(transfer);
+  if (next && previous && isLoop(next) && isLoop(previous) && isIndependent(previous, roots))
+    moveWithPlaces(op, firstOfRun(previous, roots));
+}
+
 struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPass> {
+  using StartCollectivesPassBase::StartCollectivesPassBase;
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
       int64_t own = 0, work = 0;
-      for (Operation &op : llvm::make_early_inc_range(function.front()))
-        if (std::optional<Transfer> transfer = transferOf(&op))
-          if (Flight flight = findFlight(&op, *transfer);
-              flight.work && !joinsDevices(symbols.lookup<ppcrt::GroupOp>(transfer->group.getAttr()))) {
-            start(&op, *transfer, flight);
-            ++own;
-            work += flight.work;
-          }
+      SmallVector<Operation *> collectives; // before loops move
+      for (Operation &op : function.front())
+        if (transferOf(&op))
+          collectives.push_back(&op);
+      for (Operation *op : collectives)
+        if (Transfer transfer = *transferOf(op); transfer.isPrefetched())
+          leaveRun(op, transfer);
+      if (!begin)
+        continue;
+      for (Operation *op : collectives) {
+        Transfer transfer = *transferOf(op);
+        if (Flight flight = findFlight(op, transfer);
+            flight.work && !joinsDevices(symbols.lookup<ppcrt::GroupOp>(transfer.group.getAttr()))) {
+          start(op, transfer, flight);
+          ++own;
+          work += flight.work;
+        }
+      }
       if (own)
         remark::passed(function.getLoc(), remark::RemarkOpts::name("collectives").category("ppc-overlap"))
             << llvm::formatv("{0}: {1} collectives run beside {2} ops", function.getSymName(), own, work).str();

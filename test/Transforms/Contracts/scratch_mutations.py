@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Does ppc-verify-arena notice temporaries on the same bytes? Compiles a program, lets one of two temporaries that one op uses lie where the
-other one does, and asks; each such program must be refused.
+"""Does ppc-verify-arena notice temporaries on the same bytes, and communication in flight over what is used? Compiles programs, lets one of two
+temporaries that one op uses lie where the other one does, lets code wait for gathered parameters and reduced gradients behind what uses them, or
+begin to reduce before what makes them, and asks; each such program must be refused.
 
     scratch_mutations.py --build BUILD [--count N] [--seed S]
 """
@@ -37,6 +38,20 @@ def pairs(lines):
                         yield views[first], views[second], number
 
 
+def flights(lines):
+    """Places of a wait and of the first op behind it that uses what was in flight; of the op that makes what is sent and of its start."""
+    for function in functions(lines):
+        for number in function:
+            if match := re.match(r"\s*ppcrt\.wait %\S+\(%\S+, (%[^ ,]+) :", lines[number]):
+                uses = [other for other in range(number + 1, function.stop) if re.search(re.escape(match[1]) + r"\b(?!_)", lines[other])]
+                if uses and re.match(r"\s*ppcrt\.(gemm|reduce_scatter|all_gather)\b", lines[uses[0]]):
+                    yield number, uses[0]
+            if match := re.match(r"\s*%\S+ = ppcrt\.start reduce_scatter .* ins\((%[^ ,]+) :", lines[number]):
+                makers = [other for other in range(function.start, number) if re.search(re.escape(match[1]) + r"\b(?!_)", lines[other])]
+                if makers and re.match(r"\s*ppcrt\.gemm\b", lines[makers[-1]]) and makers[-1] + 1 == number:
+                    yield makers[-1], number
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-opt and bin/ppc-compile")
@@ -44,8 +59,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     compiler, opt = (os.path.join(arguments.build, "bin", name) for name in ("ppc-compile", "ppc-opt"))
-    command = [compiler, MODEL, *"--seq-len 8 --global-batch 4 --micro-batch 1 --pp 2 --tp 2 --emit=device".split()]
-    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
+
+    def device_program(layout):
+        command = [compiler, MODEL, *f"--seq-len 8 --global-batch 4 --micro-batch 1 {layout} --emit=device".split()]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
+
+    lines = device_program("--pp 2 --tp 2")
 
     def refusal(lines):
         done = subprocess.run([opt, "-", "--ppc-verify-arena", "-o", os.devnull], input="\n".join(lines), stderr=subprocess.PIPE, text=True)
@@ -63,7 +82,18 @@ def main():
             missed += 1
             print(f"missed: {lines[second].strip()} lies where {lines[first].strip()} does; both are used by {lines[op].strip()}\n{text}")
     print(f"seed {arguments.seed}: {min(arguments.count, len(candidates))} programs of {len(candidates)}, {missed} missed")
-    sys.exit(1 if missed or len(candidates) < arguments.count else 0)
+
+    lines = device_program("--dp 2 --zero 3")
+    if text := refusal(lines):
+        sys.exit(f"the program with gathers in flight is refused: {text}")
+    exchanged = list(flights(lines))
+    for first, second in random.Random(arguments.seed).sample(exchanged, min(arguments.count, len(exchanged))):
+        text = refusal([*lines[:first], *lines[first + 1:second + 1], lines[first], *lines[second + 1:]])
+        if "a buffer in flight" not in text:
+            missed += 1
+            print(f"missed: {lines[first].strip()} comes after {lines[second].strip()}\n{text}")
+    print(f"{min(arguments.count, len(exchanged))} programs with communication in flight of {len(exchanged)}, {missed} missed")
+    sys.exit(1 if missed or min(len(candidates), len(exchanged)) < arguments.count else 0)
 
 
 if __name__ == "__main__":

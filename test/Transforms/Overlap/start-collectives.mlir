@@ -1,5 +1,6 @@
 // Collectives of bodies begin behind what their buffers need and are waited for in front of what needs them.
 // RUN: ppc-opt %s --ppc-start-collectives --ppc-verify-arena | FileCheck %s
+// RUN: ppc-opt %s --ppc-start-collectives=begin=false --ppc-verify-arena | FileCheck %s --check-prefix=APART
 
 ppcrt.group @tp axes ["tp"]
 ppcrt.group @dp axes ["dp"]
@@ -38,16 +39,16 @@ func.func @view(%x: memref<8xf32>, %y: memref<4xf32>) {
 
 // Communication keeps its order: the second one ends the first, and neither begins before the one in front of it.
 // CHECK-LABEL: func.func @order
-func.func @order(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<16xf32>, %a: memref<8xf32>, %b: memref<8xf32>) {
+func.func @order(%x: memref<8xf32>, %y: memref<16xf32>, %z: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>) {
   // CHECK: %[[T:.*]] = ppcrt.start all_reduce sum group @tp outs(%{{.*}} : memref<8xf32>)
   // CHECK-NEXT: linalg.copy
   // CHECK-NEXT: ppcrt.wait %[[T]]
-  // CHECK-NEXT: ppcrt.all_gather group @dp
+  // CHECK-NEXT: ppcrt.reduce_scatter sum group @dp
   // CHECK-NEXT: linalg.copy
   ppcrt.all_reduce sum group @tp outs(%x : memref<8xf32>)
   linalg.copy ins(%a : memref<8xf32>) outs(%b : memref<8xf32>)
-  ppcrt.all_gather group @dp ins(%y : memref<8xf32>) outs(%z : memref<16xf32>)
-  linalg.copy ins(%y : memref<8xf32>) outs(%x : memref<8xf32>)
+  ppcrt.reduce_scatter sum group @dp ins(%y : memref<16xf32>) outs(%z : memref<8xf32>)
+  linalg.copy ins(%z : memref<8xf32>) outs(%x : memref<8xf32>)
   return
 }
 
@@ -90,5 +91,64 @@ func.func @later(%dw: memref<8x4xf32>, %part: memref<4x4xf32>, %sum: memref<4x4x
   ppcrt.reduce_scatter sum group @dp ins(%dv : memref<8x4xf32>) outs(%part : memref<4x4xf32>)
   linalg.add ins(%part, %sum : memref<4x4xf32>, memref<4x4xf32>) outs(%sum : memref<4x4xf32>)
   linalg.copy ins(%sum : memref<4x4xf32>) outs(%x : memref<4x4xf32>)
+  return
+}
+
+// A gather of what the function is given begins where it stands, and goes on until it is used: beside it a gradient is reduced, which in turn
+// does not wait for it.
+// CHECK-LABEL: func.func @prefetched
+func.func @prefetched(%shard: memref<4x8xf32>, %w: memref<8x8xf32>, %dw: memref<8x8xf32>, %part: memref<4x8xf32>, %sum: memref<4x8xf32>, %x: memref<8x8xf32>, %y: memref<8x8xf32>) {
+  // CHECK: ppcrt.gemm
+  // CHECK-NEXT: %[[G:.*]] = ppcrt.start all_gather group @dp ins(%[[S:.*]] : memref<4x8xf32>) outs(%[[W:.*]] : memref<8x8xf32>)
+  // CHECK-NEXT: ppcrt.gemm
+  // CHECK-NEXT: %[[R:.*]] = ppcrt.start reduce_scatter sum group @dp
+  // CHECK-NEXT: ppcrt.wait %[[G]](%[[S]], %[[W]] : memref<4x8xf32>, memref<8x8xf32>)
+  // CHECK-NEXT: ppcrt.gemm
+  // CHECK-NEXT: ppcrt.wait %[[R]]
+  // CHECK-NEXT: linalg.add
+  ppcrt.gemm ins(%x, %x : memref<8x8xf32>, memref<8x8xf32>) outs(%y : memref<8x8xf32>) sizes [8, 8, 8] strides [8, 1, 8, 1, 8, 1] loops []
+  ppcrt.all_gather group @dp ins(%shard : memref<4x8xf32>) outs(%w : memref<8x8xf32>)
+  ppcrt.gemm ins(%x, %x : memref<8x8xf32>, memref<8x8xf32>) outs(%dw : memref<8x8xf32>) sizes [8, 8, 8] strides [8, 1, 8, 1, 8, 1] loops []
+  ppcrt.reduce_scatter sum group @dp ins(%dw : memref<8x8xf32>) outs(%part : memref<4x8xf32>)
+  linalg.add ins(%part, %sum : memref<4x8xf32>, memref<4x8xf32>) outs(%sum : memref<4x8xf32>)
+  ppcrt.gemm ins(%x, %w : memref<8x8xf32>, memref<8x8xf32>) outs(%y : memref<8x8xf32>) sizes [8, 8, 8] strides [8, 1, 8, 1, 8, 1] loops []
+  return
+}
+
+// Two of them are in flight at a time, one after the other. Between loops none is waited for: they are compiled together.
+// CHECK-LABEL: func.func @two
+func.func @two(%a: memref<4x8xf32>, %b: memref<4x8xf32>, %v: memref<8x8xf32>, %w: memref<8x8xf32>, %x: memref<8x8xf32>, %y: memref<8x8xf32>) {
+  // CHECK: %[[A:.*]] = ppcrt.start all_gather
+  // CHECK-NEXT: %[[B:.*]] = ppcrt.start all_gather
+  // CHECK-NEXT: ppcrt.gemm
+  // CHECK-NEXT: ppcrt.wait %[[A]]
+  // CHECK-NEXT: ppcrt.gemm
+  // CHECK-NEXT: ppcrt.wait %[[B]]
+  // CHECK-NEXT: linalg.copy
+  // CHECK-NEXT: linalg.add
+  ppcrt.all_gather group @dp ins(%a : memref<4x8xf32>) outs(%v : memref<8x8xf32>)
+  ppcrt.all_gather group @dp ins(%b : memref<4x8xf32>) outs(%w : memref<8x8xf32>)
+  ppcrt.gemm ins(%x, %x : memref<8x8xf32>, memref<8x8xf32>) outs(%y : memref<8x8xf32>) sizes [8, 8, 8] strides [8, 1, 8, 1, 8, 1] loops []
+  ppcrt.gemm ins(%x, %v : memref<8x8xf32>, memref<8x8xf32>) outs(%y : memref<8x8xf32>) sizes [8, 8, 8] strides [8, 1, 8, 1, 8, 1] loops []
+  linalg.copy ins(%y : memref<8x8xf32>) outs(%x : memref<8x8xf32>)
+  linalg.add ins(%x, %w : memref<8x8xf32>, memref<8x8xf32>) outs(%y : memref<8x8xf32>)
+  return
+}
+
+// One that stands between loops leaves them together, also where nothing begins early.
+// CHECK-LABEL: func.func @between
+// APART-LABEL: func.func @between
+func.func @between(%shard: memref<4x8xf32>, %x: memref<8x8xf32>, %y: memref<8x8xf32>) {
+  // CHECK: ppcrt.all_gather
+  // CHECK-NEXT: linalg.copy
+  // CHECK-NEXT: linalg.add
+  // APART-NEXT: %[[W:.*]] = memref.alloc
+  // APART-NEXT: ppcrt.all_gather group @dp ins(%{{.*}} : memref<4x8xf32>) outs(%[[W]]
+  // APART-NEXT: linalg.copy
+  // APART-NEXT: linalg.add
+  linalg.copy ins(%y : memref<8x8xf32>) outs(%x : memref<8x8xf32>)
+  %w = memref.alloc() : memref<8x8xf32>
+  ppcrt.all_gather group @dp ins(%shard : memref<4x8xf32>) outs(%w : memref<8x8xf32>)
+  linalg.add ins(%x, %w : memref<8x8xf32>, memref<8x8xf32>) outs(%y : memref<8x8xf32>)
   return
 }
