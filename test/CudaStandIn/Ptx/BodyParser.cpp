@@ -145,6 +145,7 @@ void Parser::instruction(Function &function) {
     if (cursor.peek() != ';')
       cursor.expect(',');
   }
+  result.architecture = module->architecture();
   decode(result);
   function.code.push_back(std::move(result));
 }

@@ -1,8 +1,8 @@
 // Matrices in the registers of a warp: ldmatrix, stmatrix, mma.sync. Fragments as the PTX ISA draws them: lane l holds
-// row l / 4 and columns 2 (l % 4), 2 (l % 4) + 1 of each 8 x 8 piece. Products of 16 bits are exact; they are summed in
-// f64 and rounded to f32 once for each instruction, where the hardware aligns to the largest exponent and truncates:
-// results agree to about 2^-23 of the largest product.
+// row l / 4 and columns 2 (l % 4), 2 (l % 4) + 1 of each 8 x 8 piece. Products are added as tensor cores of the
+// module's architecture do.
 #include "test/CudaStandIn/Ptx/Access.h"
+#include "test/CudaStandIn/Ptx/TensorCore.h"
 
 namespace ptx {
 namespace {
@@ -33,62 +33,42 @@ template <bool isLoad> void moveMatrix(Warp &warp, const Instruction &instructio
   }
 }
 
-// A fragment as a matrix of f64. `rows` x `columns` of pieces of 8 x 8 (of 4 columns for tf32).
+// Rows of A and columns of B.
 struct Fragments {
-  double a[16][16], b[16][8], c[16][8];
+  Factors a[16], b[8];
 };
 
-template <class T> double half(uint32_t word, int part) { return double(bitsAs<T>(uint16_t(word >> (16 * part)))); }
-
-// A: registers go down, then right; B: down. Each holds two elements.
-template <class T> void readPairs(Warp &warp, const Instruction &instruction, int depth, Fragments &fragments) {
+// A's registers go down, then right; B's down. Each holds two elements of 16 bits, or one of tf32.
+template <Type type> void readFragments(Warp &warp, const Instruction &instruction, Fragments &fragments) {
+  constexpr int parts = type == Type::TF32 ? 1 : 2, bits = 32 / parts;
   const auto &a = instruction.operands[1].elements, &b = instruction.operands[2].elements;
-  for (size_t i = 0; i < a.size(); ++i) {
-    Lanes<uint32_t> words = warp.read<uint32_t>(a[i]);
-    for (int lane = 0; lane < lanes; ++lane)
-      for (int part = 0; part < 2; ++part)
-        fragments.a[lane / 4 + 8 * int(i & 1)][2 * (lane % 4) + part + 8 * int(i >> 1)] = half<T>(words[lane], part);
-  }
-  for (size_t i = 0; i < b.size(); ++i) {
-    Lanes<uint32_t> words = warp.read<uint32_t>(b[i]);
-    for (int lane = 0; lane < lanes; ++lane)
-      for (int part = 0; part < 2; ++part)
-        fragments.b[2 * (lane % 4) + part + 8 * int(i)][lane / 4] = half<T>(words[lane], part);
-  }
+  auto forEach = [&](const std::vector<Operand> &registers, auto &&set) {
+    for (size_t i = 0; i < registers.size(); ++i) {
+      Lanes<uint32_t> words = warp.read<uint32_t>(registers[i]);
+      for (int lane = 0; lane < lanes; ++lane)
+        for (int part = 0; part < parts; ++part)
+          set(int(i), lane / 4, parts * (lane % 4) + part, words[lane] << (32 - bits * (part + 1)) >> (32 - bits));
+    }
+  };
+  forEach(a, [&](int i, int row, int k, uint32_t value) {
+    fragments.a[row + 8 * (i & 1)].set(k + 4 * parts * (i >> 1), type, value);
+  });
+  forEach(b,
+          [&](int i, int column, int k, uint32_t value) { fragments.b[column].set(k + 4 * parts * i, type, value); });
 }
-
-void readSingles(Warp &warp, const Instruction &instruction, int depth, Fragments &fragments) {
-  const auto &a = instruction.operands[1].elements, &b = instruction.operands[2].elements;
-  for (size_t i = 0; i < a.size(); ++i) {
-    Lanes<float> values = warp.read<float>(a[i]);
-    for (int lane = 0; lane < lanes; ++lane)
-      fragments.a[lane / 4 + 8 * int(i & 1)][lane % 4 + 4 * int(i >> 1)] = tf32(values[lane]);
-  }
-  for (size_t i = 0; i < b.size(); ++i) {
-    Lanes<float> values = warp.read<float>(b[i]);
-    for (int lane = 0; lane < lanes; ++lane)
-      fragments.b[lane % 4 + 4 * int(i)][lane / 4] = tf32(values[lane]);
-  }
-}
-
-using Read = void (*)(Warp &, const Instruction &, int, Fragments &);
 
 // D = A B + C for m16n8k`depth`, C and D of f32.
-template <Read read, int depth> void multiply(Warp &warp, const Instruction &instruction, uint32_t mask) {
+template <Type type, int depth> void multiply(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  TensorCore core(instruction.architecture, type, depth);
   Fragments fragments;
-  read(warp, instruction, depth, fragments);
+  readFragments<type>(warp, instruction, fragments);
   Lanes<float> c[4];
   for (int i = 0; i < 4; ++i)
     c[i] = warp.read<float>(instruction.operands[3].elements[i]);
   for (int i = 0; i < 4; ++i) {
     Lanes<float> result;
-    for (int lane = 0; lane < lanes; ++lane) {
-      int row = lane / 4 + 8 * (i >> 1), column = 2 * (lane % 4) + (i & 1);
-      double sum = c[i][lane];
-      for (int k = 0; k < depth; ++k)
-        sum += fragments.a[row][k] * fragments.b[k][column];
-      result[lane] = float(sum);
-    }
+    for (int lane = 0; lane < lanes; ++lane)
+      result[lane] = core.dot(fragments.a[lane / 4 + 8 * (i >> 1)], fragments.b[2 * (lane % 4) + (i & 1)], c[i][lane]);
     warp.write(instruction.operands[0].elements[i], result, mask);
   }
 }
@@ -103,11 +83,11 @@ bool decodeProduct(Instruction &instruction) {
   size_t words = types[1] == Type::TF32 ? size_t(depth) / 4 : size_t(depth) / 8; // of B
   bool pairs = depth == 16 || depth == 8;
   if (types[1] == Type::BF16 && pairs)
-    instruction.execute = depth == 16 ? &multiply<readPairs<BFloat>, 16> : &multiply<readPairs<BFloat>, 8>;
+    instruction.execute = depth == 16 ? &multiply<Type::BF16, 16> : &multiply<Type::BF16, 8>;
   else if (types[1] == Type::F16 && pairs)
-    instruction.execute = depth == 16 ? &multiply<readPairs<Half>, 16> : &multiply<readPairs<Half>, 8>;
+    instruction.execute = depth == 16 ? &multiply<Type::F16, 16> : &multiply<Type::F16, 8>;
   else if (types[1] == Type::TF32 && (depth == 8 || depth == 4))
-    instruction.execute = depth == 8 ? &multiply<readSingles, 8> : &multiply<readSingles, 4>;
+    instruction.execute = depth == 8 ? &multiply<Type::TF32, 8> : &multiply<Type::TF32, 4>;
   auto sized = [&](int operand, size_t count) {
     return instruction.operands[operand].kind == Operand::Vector &&
            instruction.operands[operand].elements.size() == count;

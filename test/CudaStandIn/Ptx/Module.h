@@ -87,6 +87,7 @@ struct Instruction {
   int guard = -1; // register of the predicate
   bool guardNegated = false;
   int line = 0;
+  int architecture = 0;   // of the module: 80 for sm_80
   std::vector<int> scope; // where its labels are looked up; of no use afterwards
 
   // Set by decode(); what they mean is up to the family of the instruction.
@@ -130,6 +131,9 @@ struct Module {
   std::string version, target;     // "8.7", "sm_80"
   std::vector<Variable> variables; // global and constant; shared ones have their offset
   std::map<std::string, std::unique_ptr<Function>> kernels;
+
+  // 90 for a target of sm_90a; 0 if it is none.
+  int architecture() const;
 
   // Places the variables of the module by `allocate(bytes, alignment)`, which returns an address, and puts these into
   // the code. `write(address, bytes)` then gets their values.

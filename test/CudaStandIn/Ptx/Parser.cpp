@@ -2,6 +2,7 @@
 #include "test/CudaStandIn/Ptx/Parser.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace ptx {
 namespace {
@@ -217,6 +218,11 @@ void Parser::performance(Function &function) {
     cursor.skipPast(';');
   else
     cursor.fail("'" + name + "' of kernel '" + function.name + "' is not executed here");
+}
+
+int Module::architecture() const {
+  size_t digits = target.find('_') + 1;
+  return std::atoi(target.c_str() + digits);
 }
 
 void Module::resolveVariables() {

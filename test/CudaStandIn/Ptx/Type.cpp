@@ -88,6 +88,5 @@ BFloat::operator double() const {
 }
 Half halfTowardsZero(double value) { return halfOf(encode(value, half, true)); }
 BFloat bfloatTowardsZero(double value) { return bfloatOf(encode(value, bfloat, true)); }
-float tf32(float value) { return bitsAs<float>(bitsAs<uint32_t>(value) & ~uint32_t(0x1fff)); }
 
 } // namespace ptx

@@ -65,7 +65,5 @@ struct BFloat {
 // Towards zero, as `cvt.rz` does.
 Half halfTowardsZero(double value);
 BFloat bfloatTowardsZero(double value);
-// The value that tensor cores read of a tf32 operand: 10 bits of fraction.
-float tf32(float value);
 
 } // namespace ptx
