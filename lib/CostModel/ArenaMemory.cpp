@@ -13,9 +13,10 @@ struct ArenaSizes {
   explicit ArenaSizes(const PricingContext &context)
       : model(context.model), layout(context.layout), narrow(2 * context.activationScale()),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
-        streamTokens(double(layout.microBatch) *
-                     largestShare(context.job.sequence / layout.cp, layout.sequenceParallel ? layout.tp : 1)),
-        stream(streamTokens * double(model.hidden)), whole(tokens * double(model.hidden)) {}
+        streamTokens(double(layout.microBatch) * largestShare(context.job.sequence / layout.cp,
+                                                              layout.sequenceParallel ? layout.tensorColumns() : 1)),
+        stream(streamTokens * double(model.hidden / layout.tpRows)),
+        whole(tokens * double(model.hidden / layout.tpRows)) {}
 
   const ModelShape &model;
   const ParallelLayout &layout;
@@ -63,7 +64,7 @@ void mlir::ppc::setEmbeddingArenaBytes(const PricingContext &context, LayerProgr
 
 void mlir::ppc::setHeadArenaBytes(const PricingContext &context, LayerProgram &program) {
   ArenaSizes sizes(context);
-  double logits = sizes.tokens * largestShare(sizes.model.vocab, sizes.layout.tp);
+  double logits = sizes.tokens * largestShare(sizes.model.vocab, sizes.layout.tensorColumns());
   // The residual stream, the norm's result, logits, targets and the logarithms of the sums.
   setSaved(program,
            (sizes.wide + sizes.narrow) * sizes.stream + sizes.normWeight() + sizes.wide * logits + 8 * sizes.tokens, 0);
@@ -119,7 +120,8 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
   const ParallelLayout &layout = sizes.layout;
   bool cut = layout.sequenceParallel;
   double wide = sizes.wide, narrow = sizes.narrow, tokens = sizes.tokens;
-  double heads = largestShare(model.heads, layout.tp), kvHeads = largestShare(model.kvHeads, layout.tp);
+  double heads = largestShare(model.heads, layout.tensorColumns()),
+         kvHeads = largestShare(model.kvHeads, layout.tensorColumns());
   if (!model.latent) { // padded
     HeadCut parts = compiledHeads(context);
     kvHeads = largestShare(model.kvHeads, parts.heads);
@@ -151,6 +153,10 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
   double scratch = wide * (sizes.stream + 3 * sizes.whole) + 2 * narrow * queries;
   if (cut) // the gradient and the norm's result gathered, the sum's block
     scratch += 2 * narrow * sizes.whole + wide * sizes.stream;
+  if (layout.tpRows > 1) { // products read the gathered result of a norm; that has whole features, and its gradients
+    kept += narrow < wide ? 0 : 2 * narrow * sizes.whole;
+    scratch += 3 * wide * sizes.stream * double(layout.tpRows);
+  }
   // What attention is added to, and the result of the next norm.
   kept += ((model.parallelResidual ? 0 : wide) + narrow) * sizes.stream;
   // Gate and up-projection, and what the down-projection reads: the activation is computed again on the way; or before
@@ -162,7 +168,8 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
     scratch = std::max({scratch, narrow * (2 * parts * inner + own) + wide * sizes.whole,
                         2 * (narrow * inner + wide * own) + wide * sizes.whole});
   } else {
-    double inner = tokens * largestShare(model.ffn, layout.tp), own = parts * (narrow * inner + wide * sizes.whole);
+    double inner = tokens * largestShare(model.ffn, layout.tensorColumns()),
+           own = parts * (narrow * inner + wide * sizes.whole);
     kept += narrow * inner * innerValues;
     if (narrow < wide) // the gradient rounded
       own += narrow * sizes.whole;

@@ -9,8 +9,8 @@ HeadCut mlir::ppc::compiledHeads(const PricingContext &context) {
   const ModelShape &model = context.model;
   if (model.kvHeads < 1)
     return {};
-  return model.latent ? cutHeads(model.heads, 1, context.layout.tp)
-                      : cutHeads(model.kvHeads, model.heads / model.kvHeads, context.layout.tp);
+  return model.latent ? cutHeads(model.heads, 1, context.layout.tensorColumns())
+                      : cutHeads(model.kvHeads, model.heads / model.kvHeads, context.layout.tensorColumns());
 }
 
 bool mlir::ppc::exchangesKeys(const PricingContext &context) {
@@ -32,15 +32,16 @@ bool mlir::ppc::sumsKeysEarly(const PricingContext &context) {
 namespace {
 
 /// Axes of a stage's ranks that can cut a gradient, as bits. The data-parallel ranks are two axes where some of them
-/// share experts: ExpertAxis are those, DataAxis the others.
+/// share experts: ExpertAxis are those, DataAxis the others. RowAxis are rows of hidden features.
 enum GradientAxes : unsigned {
   DataAxis = 1,
   HeadAxis = 2,
   GroupAxis = 4,
   ExpertAxis = 8,
+  RowAxis = 16,
   TensorAxes = HeadAxis | GroupAxis,
 };
-constexpr unsigned axisSets = 16;
+constexpr unsigned axisSets = 32;
 
 /// A dimension of a tensor, and in how many parts and over which axes tensor parallelism cuts it.
 struct CutDimension {
@@ -57,8 +58,9 @@ enum class Summed { Data, SharedHeads, Heads, Tensor };
 class StateBuilder {
 public:
   explicit StateBuilder(const PricingContext &context)
-      : context(context), model(context.model), layout(context.layout), tp(layout.tp), cut(compiledHeads(context)),
-        narrow(elementBytes(layout.precision) < 4), sharing(layout.expertBatches()), shards(layout.shardRanks()) {}
+      : context(context), model(context.model), layout(context.layout), tp(layout.tensorColumns()),
+        cut(compiledHeads(context)), narrow(elementBytes(layout.precision) < 4), sharing(layout.expertBatches()),
+        shards(layout.shardRanks()) {}
 
   /// Read by products, rounded where they read less than f32.
   void matrix(const CutShape &shape, Summed summed = Summed::Data) { add(shape, narrow, summed); }
@@ -66,15 +68,24 @@ public:
   void plain(const CutShape &shape, Summed summed) { add(shape, false, summed); }
   /// Whole on every rank; with sequence parallelism each meets a part of the sequence.
   void replicated(const CutShape &shape) { plain(shape, along()); }
+  CutDimension features() const { return {model.hidden, layout.tpRows, RowAxis}; }
   Summed along() const { return layout.sequenceParallel && tp > 1 ? Summed::Tensor : Summed::Data; }
 
-  void norm(int64_t width) {
+  /// Of the residual stream.
+  void norm() {
+    const CutShape weight{features()};
+    const double before = sizes.gradients;
     if (model.offsetNorms) // one more than the weight is kept
-      bias([&] { replicated({{width}}); });
+      bias([&] { replicated(weight); });
     else
-      replicated({{width}});
+      replicated(weight);
     if (model.norm == NormKind::LayerNorm)
-      bias([&] { replicated({{width}}); });
+      bias([&] { replicated(weight); });
+    // Sums over micro-batches are of whole features, but where each is scattered: by ZeRO-2, of slices.
+    double whole = (model.norm == NormKind::LayerNorm ? 2 : 1) * double(model.hidden),
+           share = whole / double(layout.tpRows), added = sizes.gradients - before;
+    if (layout.tpRows > 1 && context.slices == 1 && added >= share)
+      sizes.gradients += whole - (added > share ? share : 0);
   }
   /// What is added to values: backward does not read it.
   template <typename Body> void bias(Body body) {
@@ -106,7 +117,7 @@ private:
   const PricingContext &context;
   const ModelShape &model;
   const ParallelLayout &layout;
-  int64_t tp;
+  int64_t tp; // parts of widths and heads
   HeadCut cut;
   bool narrow, ofForwardAlone = false, endsLayer = false;
   bool isSummedBefore = false; // what the next gradient is made of: who calls counts its sums
@@ -210,7 +221,7 @@ void StateBuilder::positions() {
   isSummedBefore =
       layout.zero >= 2 && layout.dp > 1 && shards == layout.dataRanks() && dim &&
       2 * rows * model.hidden <= extents[1 - *dim] * blockOf(extents[*dim], layout.dataRanks()) * layout.dataRanks();
-  replicated({{model.maxPositions}, {model.hidden}});
+  replicated({{model.maxPositions}, features()});
   if (!std::exchange(isSummedBefore, false))
     return;
   sizes.each.reducedBefore += double(rows * model.hidden);
@@ -288,7 +299,8 @@ void StateBuilder::addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extent
 void StateBuilder::attention() {
   if (model.latent)
     return latentAttention();
-  int64_t hidden = model.hidden, dim = model.headDim, group = model.heads / model.kvHeads;
+  int64_t dim = model.headDim, group = model.heads / model.kvHeads;
+  const CutDimension hidden = features();
   bool both = cut.heads > 1 && cut.group > 1;
   CutDimension heads{model.kvHeads, cut.heads, both ? HeadAxis : TensorAxes},
       groups{group, cut.group, both ? GroupAxis : TensorAxes}, all{model.heads, tp};
@@ -321,7 +333,7 @@ void StateBuilder::attention() {
   }
   matrix(byPart ? CutShape{heads, groups, {dim}, {hidden}} : CutShape{{hidden}, heads, groups, {dim}});
   if (model.outputBias)
-    bias([&] { replicated({{hidden}}); });
+    bias([&] { replicated(CutShape{hidden}); });
 }
 
 void StateBuilder::latentAttention() {
@@ -340,7 +352,7 @@ void StateBuilder::latentAttention() {
 }
 
 void StateBuilder::feedForward(int64_t inner) {
-  int64_t hidden = model.hidden;
+  const CutDimension hidden = features();
   bool transposed = model.family == "gpt2";
   CutDimension ffn{inner, tp};
   for (int i = 0; i < (model.gated ? 2 : 1); ++i) {
@@ -351,7 +363,7 @@ void StateBuilder::feedForward(int64_t inner) {
   matrix(transposed ? CutShape{ffn, {hidden}} : CutShape{{hidden}, ffn});
   endsLayer = true; // what backward does not compute again
   if (model.ffnBias)
-    bias([&] { replicated({{hidden}}); });
+    bias([&] { replicated(CutShape{hidden}); });
   endsLayer = false;
 }
 
@@ -369,9 +381,7 @@ void StateBuilder::experts() {
     matrix({{1}, {model.hidden}}, along());
 }
 
-void StateBuilder::table(bool isRounded) {
-  add({{model.vocab, tp}, {model.hidden}}, isRounded && narrow, Summed::Data);
-}
+void StateBuilder::table(bool isRounded) { add({{model.vocab, tp}, features()}, isRounded && narrow, Summed::Data); }
 
 StateSizes mlir::ppc::compiledState(const PricingContext &context, LayerKind kind) {
   const ModelShape &model = context.model;
@@ -384,17 +394,17 @@ StateSizes mlir::ppc::compiledState(const PricingContext &context, LayerKind kin
         build.positions();
     });
     if (model.embeddingNorm)
-      build.norm(model.hidden);
+      build.norm();
     break;
   case LayerKind::Head:
-    build.norm(model.hidden);
+    build.norm();
     if (!model.tiedEmbeddings)
       build.table(true);
     break;
   default:
-    build.norm(model.hidden);
+    build.norm();
     build.attention();
-    build.norm(model.hidden);
+    build.norm();
     if (kind == LayerKind::Expert || kind == LayerKind::ExpertWindow)
       build.experts();
     else
@@ -464,6 +474,8 @@ static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int
       members.add(cut.group, 1);
     if (axes & HeadAxis)
       members.add(cut.heads, cut.group);
+    if (axes & RowAxis)
+      members.add(layout.tpRows, layout.tensorColumns());
     if (axes & DataAxis)
       members.add(layout.cp, layout.tp);
     if (axes & ExpertAxis)
@@ -503,7 +515,7 @@ static void addAlike(MemberSet &members, const ParallelLayout &layout, int64_t r
 static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, const SumMembers &sum) {
   MemberSet members;
   if (sum.tensor == int(Summed::Tensor))
-    members.add(layout.tp, 1);
+    members.add(layout.tensorColumns(), 1);
   else if (sum.tensor == int(Summed::SharedHeads))
     members.add(cut.group, 1);
   else if (sum.tensor == int(Summed::Heads))
@@ -525,7 +537,8 @@ std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context
   const StateSizes &sizes = state.sizes;
   const ParallelLayout &layout = context.layout;
   std::vector<TransferRow> rows;
-  MemberSet data(layout.dataRanks(), layout.tp), tensor(layout.tp, 1), shards(layout.shardRanks(), layout.tp);
+  MemberSet data(layout.dataRanks(), layout.tp), tensor(layout.tensorColumns(), 1),
+      shards(layout.shardRanks(), layout.tp);
   MemberSet alike, shardsAlike;
   addAlike(alike, layout, layout.dataRanks());
   addAlike(shardsAlike, layout, layout.shardRanks());

@@ -16,8 +16,8 @@ bool exchangesKeys(const PricingContext &context);
 /// is rounded, which a part of a sum must not be.
 bool sumsKeysEarly(const PricingContext &context);
 
-/// Of one layer of that kind. Depends on tp, ep, sequenceParallel, dp x cp, zero and precision of the layout only:
-/// ranks that share a sequence are data-parallel ranks to parameters.
+/// Of one layer of that kind. Depends on tp, its rows, ep, sequenceParallel, dp x cp, zero and precision of the layout
+/// only: ranks that share a sequence are data-parallel ranks to parameters.
 StateSizes compiledState(const PricingContext &context, LayerKind kind);
 
 /// The parameters of one device of the pipeline axis.
@@ -26,7 +26,7 @@ struct DeviceState {
   double tied = 0;    // elements of the gradient of a tied table that is summed over two devices
   int64_t copies = 1; // of the model; a second one lies on the devices in opposite order
   bool hasLoss = false;
-  std::array<double, 16> allTensors = {}; // StateSizes::tensorsCutOver of all devices; one of a tied table
+  std::array<double, 32> allTensors = {}; // StateSizes::tensorsCutOver of all devices; one of a tied table
 };
 /// Of all layers of a device, given all virtual stages and which it holds. Tied embeddings on two devices are a table
 /// on each; on one, they have two gradients.

@@ -78,7 +78,7 @@ int LayerProgram::backwardKernels(bool recorded) const {
 }
 
 double PricingContext::paddedVocabulary() const {
-  double multiple = stack.vocabularyMultiple * double(layout.tp);
+  double multiple = stack.vocabularyMultiple * double(layout.tensorColumns());
   return std::ceil(double(model.vocab) / multiple) * multiple;
 }
 

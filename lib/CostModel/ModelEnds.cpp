@@ -1,5 +1,6 @@
 // The two ends of a model: embedding before the first layer; final norm, logits and loss behind the last.
 #include "ArenaMemory.h"
+#include "FeatureExchange.h"
 #include "LayerBuilder.h"
 
 using namespace mlir::ppc;
@@ -11,9 +12,9 @@ static double tokensOf(const PricingContext &context) {
 /// Elements of the residual stream of compiled programs, of all blocks of the sequence where it is cut.
 static int64_t paddedStream(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
-  int64_t parts = layout.sequenceParallel ? layout.tp : 1;
+  int64_t parts = layout.sequenceParallel ? layout.tensorColumns() : 1;
   return layout.microBatch * parts * int64_t(largestShare(context.job.sequence / layout.cp, parts)) *
-         context.model.hidden;
+         (context.model.hidden / layout.tpRows);
 }
 
 LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
@@ -27,16 +28,19 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   double stream = context.streamBytes();
   build.stream("embedding", tokens * hidden * 2 * stream, tokens * hidden * 4 * stream, kernels, 2, Bytes(tokens * 8));
   bool whole = stack.replicatesEmbedding;
-  program.parameters += context.paddedVocabulary() / (whole ? 1 : double(layout.tp)) * hidden;
+  program.parameters += context.paddedVocabulary() / (whole ? 1 : double(layout.tp)) * hidden; // cut by rows too
   if (layout.tp > 1 && stack.arena) {
     using When = LayerTransfer::When;
-    if (layout.sequenceParallel)
+    const int64_t columns = layout.tensorColumns();
+    if (layout.sequenceParallel) {
+      LayerOp &op = build.transfers(
+          "embedding output", {{When::Forward, TransferKind::ReduceScatter, columns, 1, 32, paddedStream(context)},
+                               {When::Backward, TransferKind::AllGather, columns, 1, 32, paddedStream(context)}});
+      keepEmbedded(build, context, op);
+    } else {
       build.transfers("embedding output",
-                      {{When::Forward, TransferKind::ReduceScatter, layout.tp, 1, 32, paddedStream(context)},
-                       {When::Backward, TransferKind::AllGather, layout.tp, 1, 32, paddedStream(context)}});
-    else
-      build.transfers("embedding output",
-                      {{When::Forward, TransferKind::AllReduce, layout.tp, 1, 32, paddedStream(context)}});
+                      {{When::Forward, TransferKind::AllReduce, columns, 1, 32, paddedStream(context)}});
+    }
   } else if (layout.tp > 1 && !whole) {
     Bytes bytes(tokens * hidden * stream);
     if (layout.sequenceParallel)
@@ -64,7 +68,8 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   const ModelShape &model = context.model;
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
-  double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tp);
+  double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tensorColumns());
+  const double features = hidden / double(layout.tpRows);
   double vocab = context.paddedVocabulary(), vocabShare = vocab / tp;
   double streamTokens = layout.sequenceParallel ? tokens / tp : tokens;
   bool fused = layout.fusedNorm || model.norm == NormKind::LayerNorm;
@@ -76,13 +81,18 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   Bytes activation(tokens * hidden * 2), sum(tokens * hidden * in);
   if (layout.tp > 1 && stack.arena) {
     using When = LayerTransfer::When;
-    int64_t narrow = elementBytes(layout.precision) < 4 ? 16 : 32, elements = paddedStream(context);
-    if (layout.sequenceParallel)
-      build.transfers("head input", {{When::Forward, TransferKind::AllGather, layout.tp, 1, narrow, elements},
-                                     {When::Backward, TransferKind::ReduceScatter, layout.tp, 1, 32, elements},
-                                     {When::AgainForWeights, TransferKind::AllGather, layout.tp, 1, narrow, elements}});
-    else
-      build.transfers("head input", {{When::Backward, TransferKind::AllReduce, layout.tp, 1, 32, elements}});
+    int64_t narrow = elementBytes(layout.precision) < 4 ? 16 : 32, elements = paddedStream(context),
+            columns = layout.tensorColumns();
+    if (layout.sequenceParallel) {
+      LayerOp &op =
+          build.transfers("head input", {{When::Forward, TransferKind::AllGather, columns, 1, narrow, elements},
+                                         {When::Backward, TransferKind::ReduceScatter, columns, 1, 32, elements}});
+      if (layout.tpRows == 1 || narrow == 16) // else it is kept
+        build.addTransfer(op, {When::AgainForWeights, TransferKind::AllGather, columns, 1, narrow, elements});
+      gatherNorm(build, context, op);
+    } else {
+      build.transfers("head input", {{When::Backward, TransferKind::AllReduce, columns, 1, 32, elements}});
+    }
   } else if (layout.tp > 1) {
     if (layout.sequenceParallel)
       build.collective("head input", context.tensorGroup, CollectiveKind::AllGather, activation,
@@ -91,7 +101,8 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
       build.collective("head input", context.tensorGroup, CollectiveKind::AllReduce, Bytes(0),
                        CollectiveKind::AllReduce, sum);
   }
-  build.linearBf16("logits", tokens, vocabShare, hidden, Bytes(streamTokens * hidden * 2));
+  build.linearBf16("logits", tokens, vocabShare, features, Bytes(streamTokens * features * 2));
+  sumOverRows(build, context, LayerTransfer::When::Forward, {tokens * vocabShare});
   bool gathered = layout.tp > 1 && !stack.vocabularyParallelLoss;
   if (gathered)
     build.collective("gather logits", context.tensorGroup, CollectiveKind::AllGather, Bytes(tokens * vocab * 2),
@@ -106,8 +117,8 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   else // cast, log-softmax
     build.stream("loss", logits * 14, logits * 18, 4, 3, Bytes(logits * (gathered ? 8 : 6)));
   if (layout.tp > 1 && stack.arena) { // the logarithm of the sum of exponentials, the target's logit
-    build.transfers("loss terms",
-                    {{LayerTransfer::When::Forward, TransferKind::AllReduce, layout.tp, 1, 32, int64_t(tokens), 2}});
+    build.transfers("loss terms", {{LayerTransfer::When::Forward, TransferKind::AllReduce, layout.tensorColumns(), 1,
+                                    32, int64_t(tokens), 2}});
   } else if (layout.tp > 1 && !gathered) {
     Bytes row(tokens * 4);
     build.collective("loss terms", context.tensorGroup, CollectiveKind::AllReduce, row, CollectiveKind::AllReduce,
@@ -124,7 +135,7 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
                                                                  : 6)) *
                               context.activationScale();
   if (model.tiedEmbeddings)
-    program.parameters -= vocabShare * hidden;
+    program.parameters -= vocabShare * features;
   if (stack.arena)
     setHeadArenaBytes(context, program);
   freezeWeights(context, program, /*isLayer=*/false);

@@ -34,15 +34,52 @@ template <typename... Values> static llvm::Error refuseLayout(const char *format
   return llvm::createStringError(llvm::formatv(format, std::forward<Values>(values)...).str());
 }
 
+llvm::Error mlir::ppc::verifyTensorAxes(const ParallelLayout &layout, int64_t hidden, int64_t sequence) {
+  if (layout.tpRows < 1 || layout.tpDepth < 1)
+    return refuseLayout("tp_rows and tp_depth must be at least 1, found {0} and {1}", layout.tpRows, layout.tpDepth);
+  if (layout.tp % layout.tpRows || layout.tensorColumns() % layout.tpDepth)
+    return refuseLayout("tp_rows {0} x tp_depth {1} does not divide tp {2}, of which they are parts", layout.tpRows,
+                        layout.tpDepth, layout.tp);
+  if (hidden % layout.tpRows)
+    return refuseLayout("tp_rows {0} does not divide the {1} hidden features that it cuts", layout.tpRows, hidden);
+  if (layout.tpDepth > 1 && (!sequence || sequence / layout.cp % layout.tpDepth))
+    return refuseLayout("tp_depth {0} does not divide the {1} tokens of a sequence on a rank, which it cuts",
+                        layout.tpDepth, sequence / layout.cp);
+  if (layout.tpRows * layout.tpDepth > 1 && layout.ep > 1)
+    return refuseLayout("ep {0} beside tp_rows {1} x tp_depth {2}: experts are cut by their width there", layout.ep,
+                        layout.tpRows, layout.tpDepth);
+  return llvm::Error::success();
+}
+
+std::string mlir::ppc::unpricedPart(const ModelShape &model, const ParallelLayout &layout) {
+  if (layout.tpDepth > 1)
+    return llvm::formatv("tp_depth {0}: sp cuts sequences over all columns and moves no more", layout.tpDepth);
+  if (layout.tpRows == 1)
+    return "";
+  std::string rows = "tp_rows " + std::to_string(layout.tpRows);
+  if (!layout.sequenceParallel || layout.tensorColumns() == 1)
+    return rows + " without sp over columns";
+  if (layout.cp > 1)
+    return rows + " beside cp " + std::to_string(layout.cp);
+  if (model.latent || model.moe || model.parallelResidual || model.norm != NormKind::RmsNorm ||
+      model.position == PositionKind::Learned)
+    return rows + " of models with latent attention, experts, parallel branches, layer norms or learned positions";
+  if (model.kvHeads % layout.tensorColumns())
+    return llvm::formatv("{0}: the other {1} ranks of tp do not divide the {2} key-value heads", rows,
+                         layout.tensorColumns(), model.kvHeads);
+  return "";
+}
+
 llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout) {
   struct {
     const char *name;
     int64_t value;
-  } degrees[] = {{"dp", layout.dp},         {"tp", layout.tp},
-                 {"pp", layout.pp},         {"vp", layout.vp},
-                 {"cp", layout.cp},         {"ep", layout.ep},
-                 {"etp", layout.etp},       {"micro_batch", layout.microBatch},
-                 {"seq_len", job.sequence}, {"global_batch", job.globalBatch}};
+  } degrees[] = {{"dp", layout.dp},          {"tp", layout.tp},
+                 {"pp", layout.pp},          {"vp", layout.vp},
+                 {"cp", layout.cp},          {"ep", layout.ep},
+                 {"etp", layout.etp},        {"micro_batch", layout.microBatch},
+                 {"tp_rows", layout.tpRows}, {"tp_depth", layout.tpDepth},
+                 {"seq_len", job.sequence},  {"global_batch", job.globalBatch}};
   for (auto &degree : degrees)
     if (degree.value < 1 || degree.value > (int64_t(1) << 40))
       return refuseLayout("{0} must be between 1 and 2^40, found {1}", degree.name, degree.value);
@@ -56,6 +93,8 @@ llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &
                         layout.microBatch);
   if (layout.tp > model.heads)
     return refuseLayout("tp {0} is more than the {1} heads", layout.tp, model.heads);
+  if (llvm::Error error = verifyTensorAxes(layout, model.hidden, job.sequence))
+    return error;
   if (layout.pp * layout.vp > model.layers + 2)
     return refuseLayout("pp {0} x vp {1} is more than the {2} layers, embedding and head", layout.pp, layout.vp,
                         model.layers);
@@ -106,6 +145,10 @@ HeadCut mlir::ppc::cutHeads(int64_t kvHeads, int64_t groupSize, int64_t tp) {
   return kvHeads % tp && groupSize % tp == 0 ? HeadCut{1, tp} : HeadCut{tp, 1};
 }
 
+bool mlir::ppc::isDividedBy(HeadCut cut, int64_t depth) {
+  return cut.heads == 1 || cut.group == 1 || cut.heads % depth == 0 || cut.group % depth == 0;
+}
+
 std::optional<HeadCut> mlir::ppc::exchangedHeads(int64_t kvHeads, int64_t groupSize, HeadCut tensor, int64_t cp) {
   if (kvHeads % (tensor.heads * cp) == 0)
     return HeadCut{cp, 1};
@@ -150,6 +193,10 @@ std::string mlir::ppc::toString(const ParallelLayout &layout) {
   };
   degree("dp", layout.dp);
   degree("tp", layout.tp);
+  if (layout.tpRows > 1)
+    text += llvm::formatv(" (rows {0})", layout.tpRows);
+  if (layout.tpDepth > 1)
+    text += llvm::formatv(" (depth {0})", layout.tpDepth);
   degree("pp", layout.pp);
   degree("vp", layout.vp);
   degree("cp", layout.cp);

@@ -118,16 +118,17 @@ std::vector<ProductRow> mlir::ppc::priceProducts(const PricingContext &context, 
 
 int64_t mlir::ppc::compiledMessage(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
-  int64_t parts = layout.sequenceParallel ? layout.tp : 1;
-  return layout.microBatch * int64_t(largestShare(context.job.sequence / layout.cp, parts)) * context.model.hidden;
+  int64_t parts = layout.sequenceParallel ? layout.tensorColumns() : 1;
+  return layout.microBatch * int64_t(largestShare(context.job.sequence / layout.cp, parts)) *
+         (context.model.hidden / layout.tpRows);
 }
 
 namespace {
 
 /// Bytes that a device holds once for each slot of a micro-batch. Nothing is known where weight gradients run by
 /// themselves (what waits for them is priced by the schedule's worst moment, StepMemory.cpp, not buffer by buffer),
-/// where the sequence is cut over ranks of its own or in slices, and where its blocks are padded (values are kept
-/// before and behind the mask of their padding).
+/// where the sequence is cut over ranks of its own or in slices, where rows cut hidden features, and where blocks of
+/// the sequence are padded (values are kept before and behind the mask of their padding).
 class SlotBytes {
 public:
   SlotBytes(const PricingContext &context, const StepDetail &detail) : context(context), detail(detail) {
@@ -136,7 +137,7 @@ public:
     llvm::Expected<PipelineSchedule> made = makePipelineSchedule(name, detail.shape);
     if (!made)
       llvm::consumeError(made.takeError());
-    else if (!detail.schedule->splitsBackward && layout.cp == 1 && detail.shape.slices == 1 &&
+    else if (!detail.schedule->splitsBackward && layout.cp == 1 && detail.shape.slices == 1 && layout.tpRows == 1 &&
              !(layout.sequenceParallel && context.job.sequence % layout.tp)) {
       schedule = std::move(*made);
       slots = slotsPerStage(*schedule);

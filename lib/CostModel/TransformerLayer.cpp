@@ -3,6 +3,7 @@
 #include "TransformerLayer.h"
 #include "ArenaMemory.h"
 #include "CompiledState.h"
+#include "FeatureExchange.h"
 
 #include <algorithm>
 
@@ -25,7 +26,7 @@ void TransformerLayer::norm(llvm::StringRef name, double rows, double width) {
 }
 
 void TransformerLayer::residual(llvm::StringRef name) {
-  double elements = streamTokens * hidden;
+  double elements = streamTokens * features;
   bool dropout = model.dropout > 0;
   double kept = double(dropout) + (stack.keepsResidualCopies ? 2 : 0);
   if (stack.fusedResidual || !dropout)
@@ -37,16 +38,18 @@ void TransformerLayer::residual(llvm::StringRef name) {
 }
 
 LayerTransfer TransformerLayer::over(LayerTransfer::When when, TransferKind kind, int64_t bits, double elements) const {
-  return {when, kind, layout.tp, 1, bits, int64_t(elements)};
+  return {when, kind, layout.tensorColumns(), 1, bits, int64_t(elements)};
 }
 
 void TransformerLayer::enterCompiled(llvm::StringRef name, double width) {
   using When = LayerTransfer::When;
   if (layout.sequenceParallel) { // blocks of the sequence are padded
     double whole = tp * streamTokens * width;
-    build.transfers(name, {over(When::Forward, TransferKind::AllGather, narrowBits(), whole),
-                           over(When::Backward, TransferKind::ReduceScatter, 32, whole),
-                           over(When::AgainForWeights, TransferKind::AllGather, narrowBits(), whole)});
+    LayerOp &op = build.transfers(name, {over(When::Forward, TransferKind::AllGather, narrowBits(), whole),
+                                         over(When::Backward, TransferKind::ReduceScatter, 32, whole)});
+    if (layout.tpRows == 1 || narrowBits() == 16) // else it is kept
+      build.addTransfer(op, over(When::AgainForWeights, TransferKind::AllGather, narrowBits(), whole));
+    gatherNorm(build, context, op);
   } else {
     build.transfers(name, {over(When::Backward, TransferKind::AllReduce, 32, tokens * width)});
   }
@@ -59,9 +62,9 @@ void TransformerLayer::leaveCompiled(llvm::StringRef name) {
     return;
   }
   LayerOp &op =
-      build.transfers(name, {over(When::Forward, TransferKind::ReduceScatter, 32, tp * streamTokens * hidden)});
+      build.transfers(name, {over(When::Forward, TransferKind::ReduceScatter, 32, tp * streamTokens * features)});
   if (gathersGradient)
-    build.addTransfer(op, over(When::Backward, TransferKind::AllGather, narrowBits(), tp * streamTokens * hidden));
+    build.addTransfer(op, over(When::Backward, TransferKind::AllGather, narrowBits(), tp * streamTokens * features));
 }
 
 void TransformerLayer::enterWithKeys(double keyWidth) {
@@ -85,7 +88,7 @@ void TransformerLayer::enterTensorParallel(llvm::StringRef name) {
   if (layout.tp == 1)
     return;
   if (stack.arena)
-    return enterCompiled(name, hidden);
+    return enterCompiled(name, features);
   Bytes bytes(tokens * hidden * streamBytes), gathered(tokens * hidden * gatheredBytes);
   if (layout.sequenceParallel)
     build.collective(name, context.tensorGroup, CollectiveKind::AllGather, gathered, CollectiveKind::ReduceScatter,
@@ -345,7 +348,8 @@ void TransformerLayer::latentProjections() {
 }
 
 void TransformerLayer::attentionBlock(int64_t layer) {
-  double heads = largestShare(model.heads, layout.tp), kvHeads = largestShare(model.kvHeads, layout.tp);
+  double heads = largestShare(model.heads, layout.tensorColumns()),
+         kvHeads = largestShare(model.kvHeads, layout.tensorColumns());
   if (stack.arena && !model.latent) {
     HeadCut cut = compiledHeads(context);
     kvHeads = largestShare(model.kvHeads, cut.heads);
@@ -373,8 +377,10 @@ void TransformerLayer::attentionBlock(int64_t layer) {
       build.linear("key and value projections", streamTokens, keyWidth + valueWidth, hidden, Bytes(0), 2);
       build.readLater((keyWidth + valueWidth) / 2);
     } else {
-      build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, hidden, keptInput());
+      build.linear("qkv projection", tokens, queryWidth + keyWidth + valueWidth, features, keptInput());
       build.readLater(keyWidth + valueWidth);
+      sumOverRows(build, context, LayerTransfer::When::Forward,
+                  {tokens * queryWidth, tokens * keyWidth, tokens * valueWidth});
     }
     if (stack.arena)
       shareKeyValueHeads(keyWidth, valueWidth);
@@ -406,7 +412,8 @@ void TransformerLayer::attentionBlock(int64_t layer) {
       contextExchange(tokens * (keyWidth + valueWidth) * 2, tokens * (queryWidth + outputWidth), priced);
     build.result().ops[attention] = priced;
   }
-  build.linear("output projection", tokens, hidden, outputWidth, Bytes(tokens * outputWidth * 2));
+  sumOverRows(build, context, LayerTransfer::When::Backward, {tokens * outputWidth});
+  build.linear("output projection", tokens, features, outputWidth, Bytes(tokens * outputWidth * 2));
   size_t product = build.result().ops.size() - 1;
   leaveTensorParallel("attention output");
   gathersGradient = !model.parallelResidual;
@@ -417,7 +424,7 @@ void TransformerLayer::attentionBlock(int64_t layer) {
 }
 
 void TransformerLayer::denseBlock(double ffn, bool shared) {
-  double width = largestShare(int64_t(ffn), layout.tp);
+  double width = largestShare(int64_t(ffn), layout.tensorColumns());
   size_t first = build.result().ops.size();
   if (!shared) {
     norm("feed-forward norm", streamTokens, hidden);
@@ -431,8 +438,10 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
     }
   }
   double inner = tokens * width;
-  build.linear("feed-forward up-projection", tokens, (model.gated ? 2 : 1) * width, hidden,
+  build.linear("feed-forward up-projection", tokens, (model.gated ? 2 : 1) * width, features,
                shared ? Bytes(0) : keptInput(), model.gated && !stack.fusedActivation ? 2 : 1);
+  const double parts[] = {inner, inner}; // gate and up-projection
+  sumOverRows(build, context, LayerTransfer::When::Forward, llvm::ArrayRef(parts).take_front(model.gated ? 2 : 1));
   if (model.gated) {
     if (stack.fusedActivation)
       build.stream("activation", inner * 6, inner * 10, 1, 1, Bytes(inner * 4));
@@ -444,7 +453,8 @@ void TransformerLayer::denseBlock(double ffn, bool shared) {
     else
       build.stream("activation", inner * 8, inner * 12, 2, 3, Bytes(inner * 4));
   }
-  build.linear("feed-forward down-projection", tokens, hidden, width, Bytes(inner * 2));
+  sumOverRows(build, context, LayerTransfer::When::Backward, {inner});
+  build.linear("feed-forward down-projection", tokens, features, width, Bytes(inner * 2));
   if (shared)
     return;
   size_t product = build.result().ops.size() - 1;
@@ -466,8 +476,9 @@ LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer)
     build.denseBlock(double(context.model.ffn), /*shared=*/false);
   const ParallelLayout &layout = context.layout;
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
-  double input = tokens * double(context.model.hidden) * context.streamBytes();
-  program.input = Bytes(layout.sequenceParallel ? input / double(layout.tp) : input) * context.activationScale();
+  double input = tokens * double(context.model.hidden / layout.tpRows) * context.streamBytes();
+  program.input =
+      Bytes(layout.sequenceParallel ? input / double(layout.tensorColumns()) : input) * context.activationScale();
   if (context.stack.arena)
     setArenaBytes(context, layer, program);
   freezeWeights(context, program, /*isLayer=*/true);

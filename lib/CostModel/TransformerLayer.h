@@ -16,11 +16,11 @@ public:
       : context(context), model(context.model), layout(context.layout), stack(context.stack), build(context, program),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
         streamTokens(!layout.sequenceParallel ? tokens
-                     : stack.arena
-                         ? double(layout.microBatch) * largestShare(context.job.sequence / layout.cp, layout.tp)
-                         : tokens / double(layout.tp)),
-        tp(double(layout.tp)), hidden(double(model.hidden)), streamBytes(context.streamBytes()),
-        gatheredBytes(std::min(2.0, elementBytes(layout.precision))) {}
+                     : stack.arena ? double(layout.microBatch) *
+                                         largestShare(context.job.sequence / layout.cp, layout.tensorColumns())
+                                   : tokens / double(layout.tp)),
+        tp(double(layout.tensorColumns())), hidden(double(model.hidden)), features(hidden / double(layout.tpRows)),
+        streamBytes(context.streamBytes()), gatheredBytes(std::min(2.0, elementBytes(layout.precision))) {}
 
   void attentionBlock(int64_t layer);
   void denseBlock(double ffn, bool shared);
@@ -93,7 +93,7 @@ private:
   /// Input of a product behind enterTensorParallel, as kept for its weight gradient.
   Bytes keptInput() const {
     bool gathered = layout.sequenceParallel && stack.keepsGatheredSequence;
-    return Bytes((gathered ? tokens : streamTokens) * hidden * 2);
+    return Bytes((gathered ? tokens : streamTokens) * features * 2);
   }
 
   bool gathersGradient = true; // what leaves a region: of parallel ones the first does for both
@@ -102,7 +102,9 @@ private:
   const ParallelLayout &layout;
   const Stack &stack;
   LayerBuilder build;
-  double tokens, streamTokens, tp, hidden, streamBytes;
+  double tokens, streamTokens, tp, hidden;
+  double features; // of them, on this rank
+  double streamBytes;
   int64_t narrowBits() const { return elementBytes(layout.precision) < 4 ? 16 : 32; } // of what products read
   double gatheredBytes; // per element, of operands that are gathered: quantised before
 };

@@ -104,6 +104,10 @@ int64_t mlir::ppc::planValue(const ParallelLayout &layout, PlanKey key) {
     return int64_t(layout.contextKind);
   case PlanKey::Attention:
     return int64_t(layout.attention);
+  case PlanKey::TpRows:
+    return layout.tpRows;
+  case PlanKey::TpDepth:
+    return layout.tpDepth;
   }
   return -1;
 }
@@ -169,6 +173,12 @@ void mlir::ppc::setPlanValue(ParallelLayout &layout, PlanKey key, int64_t value)
   case PlanKey::Attention:
     layout.attention = AttentionKernel(value);
     break;
+  case PlanKey::TpRows:
+    layout.tpRows = value;
+    break;
+  case PlanKey::TpDepth:
+    layout.tpDepth = value;
+    break;
   }
 }
 
@@ -227,6 +237,8 @@ int64_t mlir::ppc::planNeutralValue(PlanKey key) {
   case PlanKey::Cp:
   case PlanKey::Ep:
   case PlanKey::Etp:
+  case PlanKey::TpRows:
+  case PlanKey::TpDepth:
     return 1;
   case PlanKey::SequenceParallel:
   case PlanKey::Zero:

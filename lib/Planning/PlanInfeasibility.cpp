@@ -7,7 +7,7 @@
 
 using namespace mlir::ppc;
 
-/// What verifyLayout says of the pins alone; empty: nothing.
+/// What is said of the pins alone, as layouts and as what has a price; empty: nothing.
 static std::string checkPins(const PlanRequest &request) {
   ParallelLayout layout = request.base;
   const PlanConstraints &constraints = request.constraints;
@@ -26,9 +26,15 @@ static std::string checkPins(const PlanRequest &request) {
     layout.dp = layout.ep * layout.etp;
   if (request.job.globalBatch % (layout.dp * layout.microBatch) && !constraints.isPinned(PlanKey::Dp))
     layout.dp = 1;
+  const int64_t parts = layout.tpRows * layout.tpDepth;
+  if (!constraints.isPinned(PlanKey::Tp) && parts > 1)
+    layout.tp = layout.tpRows > 1 ? 2 * parts : parts; // of two columns
+  if (!constraints.isPinned(PlanKey::SequenceParallel))
+    layout.sequenceParallel = layout.tp > 1;
   if (llvm::Error error = verifyLayout(request.model, request.job, layout))
     return llvm::toString(std::move(error));
-  return "";
+  std::string part = unpricedPart(request.model, layout);
+  return part.empty() ? part : "there is no price of " + part;
 }
 
 /// Why the constraints leave no grid a way to hold the state.

@@ -102,6 +102,12 @@ static llvm::Error checkRequest(const PlanRequest &request) {
             .str());
   if (request.topK < 1)
     return llvm::createStringError("at least one plan must be asked for");
+  for (PlanKey key : {PlanKey::TpRows, PlanKey::TpDepth})
+    if (!request.stack.arena && request.constraints.isPinned(key) && request.constraints.pinned(key) != 1)
+      return llvm::createStringError(llvm::formatv("{0} is pinned to {1}, which is priced for compiled programs alone: "
+                                                   "say --target host or --target cuda, or leave it out",
+                                                   toString(key), request.constraints.pinned(key))
+                                         .str());
   return llvm::Error::success();
 }
 
@@ -265,6 +271,7 @@ static std::tuple<int, int64_t, double> complexityOf(const Plan &plan) {
     kinds += degree > 1;
   kinds += (layout.zero >= 2) + (layout.shardGroup > 0 && layout.shardGroup < layout.dataRanks());
   kinds += layout.offload == Offload::None ? 0 : 2;
+  kinds += layout.tpRows > 1;
   kinds += layout.pp > 1 && layout.schedule != "1f1b" && layout.schedule != "interleaved";
   return {kinds, layout.tp * layout.pp * layout.cp, plan.cost.peakMemory.value};
 }
@@ -325,7 +332,9 @@ llvm::Error PlanSearch::addAlternatives(const BoundedSpace &bounded, llvm::Array
   std::optional<size_t> recomputing;
   for (PlanKey key : {PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Vp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
                       PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::MicroBatch,
-                      PlanKey::Schedule, PlanKey::Recompute, PlanKey::Offload, PlanKey::Context}) {
+                      PlanKey::Schedule, PlanKey::Recompute, PlanKey::Offload, PlanKey::Context, PlanKey::TpRows}) {
+    if (key == PlanKey::TpRows && chosen.tpRows == 1) // mostly no choice
+      continue;
     if ((key == PlanKey::Ep || key == PlanKey::Etp) && !request.model.moe)
       continue;
     if (isVacuous(chosen, key) || (key == PlanKey::Vp && chosen.pp == 1) ||

@@ -192,6 +192,9 @@ bool mlir::ppc::offers(const TrainingSoftware &software, PlanKey key, int64_t va
     return llvm::is_contained(software.offloads, Offload(value));
   case PlanKey::Precision:
     return llvm::is_contained(software.precisions, Precision(value));
+  case PlanKey::TpRows:
+  case PlanKey::TpDepth:
+    return value == 1;
   case PlanKey::Context:
     return software.contexts.empty() ? ContextKind(value) == ContextKind::Ring
                                      : llvm::is_contained(software.contexts, ContextKind(value));

@@ -93,20 +93,24 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ModelSha
   if (layout.cp > 1 && layout.contextKind == ContextKind::Ulysses) {
     bool ownKeys = model.latent || !model.kvHeads; // each head
     int64_t heads = ownKeys ? model.heads : model.kvHeads, each = ownKeys ? 1 : model.heads / model.kvHeads;
-    if (!exchangedHeads(heads, each, cutHeads(heads, each, layout.tp), layout.cp))
+    if (!exchangedHeads(heads, each, cutHeads(heads, each, layout.tensorColumns()), layout.cp))
       return llvm::formatv("{0} key-value heads of {1} query heads each exchanged over cp {2} beside tp {3}", heads,
                            each, layout.cp, layout.tp);
   }
   // Key-value heads are cut as they are, by query heads within their groups, by both, or padded.
-  int64_t group = model.heads / model.kvHeads, byHead = layout.tp;
-  while (byHead > 1 && (layout.tp % byHead || model.kvHeads % byHead || group % (layout.tp / byHead)))
+  const int64_t tp = layout.tensorColumns();
+  std::string ranks = (layout.tpRows > 1 ? "the columns of tp " : "tp ") + std::to_string(tp);
+  int64_t group = model.heads / model.kvHeads, byHead = tp;
+  while (byHead > 1 && (tp % byHead || model.kvHeads % byHead || group % (tp / byHead)))
     --byHead;
-  bool divides = byHead > 1 || group % layout.tp == 0;
-  if (!divides && layout.tp > model.kvHeads)
-    return llvm::formatv("{0} key-value heads of {1} query heads each on tp {2}", model.kvHeads, group, layout.tp);
-  if (layout.tp > model.ffn || layout.tp > model.vocab)
-    return llvm::formatv("a feed-forward width of {0} or a vocabulary of {1} on tp {2}", model.ffn, model.vocab,
-                         layout.tp);
+  bool divides = byHead > 1 || group % tp == 0;
+  if (!divides && tp > model.kvHeads)
+    return llvm::formatv("{0} key-value heads of {1} query heads each on {2}", model.kvHeads, group, ranks);
+  if (!isDividedBy(cutHeads(model.kvHeads, group, tp), layout.tpDepth))
+    return llvm::formatv("{0} key-value heads of {1} query heads each on {2} with tp_depth {3}", model.kvHeads, group,
+                         ranks, layout.tpDepth);
+  if (tp > model.ffn || tp > model.vocab)
+    return llvm::formatv("a feed-forward width of {0} or a vocabulary of {1} on {2}", model.ffn, model.vocab, ranks);
   return "";
 }
 

@@ -55,6 +55,13 @@ def fit(model, layout):
     stages = layout["pp"] * (2 if layout["schedule"] not in ("1f1b", "gpipe", "zb1p", "zb2p", "seq1f1b", "chimera", "dualpipe") else 1)
     key = "n_layer" if "n_layer" in model else "num_hidden_layers"
     model[key] = max(model[key], stages - 2)
+    hidden = model.get("hidden_size", model.get("n_embd"))
+    if layout["tp"] % layout.get("tp-rows", 1) or hidden % layout.get("tp-rows", 1):
+        layout.pop("tp-rows")
+    if layout["tp"] // layout.get("tp-rows", 1) % layout.get("tp-depth", 1):
+        layout.pop("tp-depth")
+    if layout.get("tp-rows", 1) * layout.get("tp-depth", 1) > 1:
+        layout.pop("ep", None)
     if layout.get("ep", 1) % layout["tp"]:
         layout.pop("ep", None)
     if layout.get("shard-group", 0) % max(1, layout.get("ep", 1) // layout["tp"]):
@@ -110,7 +117,7 @@ def smaller(case):
 
     layout, config = case["layout"], case["config"]
     neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b",
-               "context": "all-gather", "offload": "none"}
+               "context": "all-gather", "offload": "none", "tp-rows": 1, "tp-depth": 1}
     for key, value in neutral.items():
         if layout.get(key, value) != value:
             yield other(lambda result, key=key, value=value: result["layout"].update({key: value}))

@@ -32,10 +32,11 @@ import random_layouts
 HERE = os.path.dirname(os.path.realpath(__file__))
 SMALL = 4096
 CASES = ["--dp 2 --tp 2 --micro-batch 2", "--tp 2 --sp=on --pp 2 --micro-batch 2", "--dp 2 --zero 1 --tp 2 --sp=on --micro-batch 1 --recompute full",
-         "--dp 2 --tp 3 --pp 2 --micro-batch 1 --schedule zb1p --recompute selective", "--dp 2 --zero 1 --tp 4 --micro-batch 2"]
+         "--dp 2 --tp 3 --pp 2 --micro-batch 1 --schedule zb1p --recompute selective", "--dp 2 --zero 1 --tp 4 --micro-batch 2",
+         "--tp 4 --tp-rows 2 --sp=on --micro-batch 2", "--dp 2 --tp 4 --tp-rows 2 --sp=on --pp 2 --zero 1 --micro-batch 1 --recompute full"]
 # Of models without learned positions besides, whose gradient is summed before it is one of the table (docs/Ledger.md).
 SHARDED_CASES = ["--dp 2 --zero 2 --tp 2 --sp=on --micro-batch 1", "--dp 2 --zero 3 --pp 2 --micro-batch 1 --schedule zb1p",
-                 "--dp 3 --zero 3 --tp 2 --micro-batch 1 --recompute full"]
+                 "--dp 3 --zero 3 --tp 2 --micro-batch 1 --recompute full", "--dp 2 --zero 3 --tp 4 --tp-rows 2 --sp=on --micro-batch 1"]
 
 # Of models with experts besides.
 EXPERT_CASES = ["--dp 2 --tp 2 --ep 2 --micro-batch 2 --zero 1", "--dp 4 --ep 4 --micro-batch 1 --recompute full",

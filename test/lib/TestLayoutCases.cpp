@@ -55,6 +55,7 @@ std::optional<LayoutCase> readCase(StringRef line) {
   plan.vp = degree("vp", 0);
   plan.microBatch = degree("micro-batch", 1);
   plan.zero = degree("zero", 0);
+  plan.tpRows = degree("tp-rows", 1), plan.tpDepth = degree("tp-depth", 1);
   plan.shardGroup = degree("shard-group", 0);
   plan.sequenceParallel = layout->getBoolean("sp").value_or(false);
   plan.schedule = layout->getString("schedule").value_or("1f1b").str();

@@ -225,6 +225,8 @@ bool Compilation::makePlan() {
     plan.cp = options.cp.value_or(0);
     plan.context = options.context;
     plan.tp = options.tp.value_or(0);
+    plan.tpRows = options.tpRows.value_or(0);
+    plan.tpDepth = options.tpDepth.value_or(0);
     plan.ep = options.ep.value_or(0);
     plan.pp = options.pp.value_or(0);
     plan.vp = options.vp.value_or(0);
@@ -251,6 +253,8 @@ bool Compilation::makePlan() {
   plan.cp = options.cp.value_or(1);
   plan.context = options.context.empty() ? "all-gather" : options.context;
   plan.tp = options.tp.value_or(1);
+  plan.tpRows = options.tpRows.value_or(1);
+  plan.tpDepth = options.tpDepth.value_or(1);
   plan.ep = options.ep.value_or(1);
   plan.pp = options.pp.value_or(1);
   plan.vp = options.vp.value_or(0);

@@ -62,6 +62,8 @@ cl::opt<std::string> choice(PlanKey key, llvm::StringRef more, llvm::StringRef v
 }
 IntegerOption dp = degree(PlanKey::Dp);
 IntegerOption tp = degree(PlanKey::Tp);
+IntegerOption tpRows = degree(PlanKey::TpRows, "; 1 without a search");
+IntegerOption tpDepth = degree(PlanKey::TpDepth, "; 1 without a search");
 cl::opt<std::string> cp =
     choice(PlanKey::Cp,
            ". Attention gathers keys and values (=gather; without a search the default), or exchanges the cut of the "
@@ -227,9 +229,9 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
     return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
   if (!planFile.empty())
-    for (cl::Option *pin :
-         std::initializer_list<cl::Option *>{&dp, &tp, &cp, &ep, &pp, &vp, &sp, &zero, &shardGroup, &microBatch,
-                                             &schedule, &recompute, &offload, &overlap, std::addressof(layersPerStage)})
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &tpRows, &tpDepth, &cp, &ep, &pp, &vp, &sp,
+                                                               &zero, &shardGroup, &microBatch, &schedule, &recompute,
+                                                               &offload, &overlap, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -245,10 +247,11 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->isPrecisionGiven = precision.getNumOccurrences() > 0;
   options->cluster = cluster;
   options->memory = memory * 0x1p30;
-  for (auto [option, field] : {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp),
-                               std::pair(&tp, &options->tp), std::pair(&ep, &options->ep), std::pair(&pp, &options->pp),
-                               std::pair(&vp, &options->vp), std::pair(&microBatch, &options->microBatch),
-                               std::pair(&zero, &options->zero), std::pair(&shardGroup, &options->shardGroup)})
+  for (auto [option, field] :
+       {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
+        std::pair(&tpRows, &options->tpRows), std::pair(&tpDepth, &options->tpDepth), std::pair(&ep, &options->ep),
+        std::pair(&pp, &options->pp), std::pair(&vp, &options->vp), std::pair(&microBatch, &options->microBatch),
+        std::pair(&zero, &options->zero), std::pair(&shardGroup, &options->shardGroup)})
     if (option->getNumOccurrences())
       *field = *option;
   if (cp.getNumOccurrences())

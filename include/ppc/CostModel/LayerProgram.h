@@ -163,7 +163,7 @@ struct StateSizes {
   double prepared = 0;                              // held, rounded
 
   /// How many tensors there are whose gradient is cut over just that set of axes, as bits (CompiledState.cpp).
-  std::array<double, 16> tensorsCutOver = {};
+  std::array<double, 32> tensorsCutOver = {};
 
   StateSizes &add(const StateSizes &other, double times) {
     if (other.states == 0 && other.parameters == 0) // nothing: of software without arenas

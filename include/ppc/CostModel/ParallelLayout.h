@@ -42,6 +42,10 @@ struct TrainingJob {
 /// same ranks of a stage: etp innermost, then ep, then what is left replicates them.
 struct ParallelLayout {
   int64_t dp = 1, tp = 1, pp = 1, vp = 1, cp = 1, ep = 1, etp = 1;
+  /// Of the tp ranks, parts of the hidden features of parameters and activations (2D); the others cut widths and heads.
+  /// Of those, parts of each sequence between products (3D). Innermost are the ones that cut widths alone, then rows,
+  /// then depth.
+  int64_t tpRows = 1, tpDepth = 1;
   bool sequenceParallel = false;
   int64_t zero = 0;       // 1 optimizer state, 2 and gradients, 3 and parameters are cut over the shard group
   int64_t shardGroup = 0; // ranks of the data group that share one copy of the state; 0: all dp x cp of them
@@ -65,6 +69,8 @@ struct ParallelLayout {
   llvm::SmallVector<int64_t, 8> stageGroups;
 
   int64_t devices() const { return dp * tp * pp * cp; }
+  /// Parts of widths, heads and the vocabulary.
+  int64_t tensorColumns() const { return tp / tpRows; }
   /// Ranks that hold the same dense parameters.
   int64_t dataRanks() const { return dp * cp; }
   /// Those of them that share one copy of the cut state: neighbours.
@@ -90,6 +96,8 @@ struct HeadCut {
 /// The largest part of `tp` that divides the key-value heads, if the rest divides the `groupSize` query heads of one;
 /// else by key-value heads alone, the last ranks with fewer.
 HeadCut cutHeads(int64_t kvHeads, int64_t groupSize, int64_t tp);
+/// Whether `depth` of the ranks of a cut can be an axis of their own: a part of one of the cuts, or of the only one.
+bool isDividedBy(HeadCut cut, int64_t depth);
 /// How attention of compiled programs cuts heads beside `tensor` parallelism where it exchanges a cut of the sequence
 /// over `cp` ranks for one of heads (Ulysses): key-value heads where they divide, else the query heads of each, for
 /// which keys and values are gathered; nothing where neither divides.
@@ -100,6 +108,15 @@ std::optional<HeadCut> exchangedHeads(int64_t kvHeads, int64_t groupSize, HeadCu
 /// and among equals the outermost; nothing where no dimension has enough elements. A dimension that is cut already is
 /// cut further only evenly.
 std::optional<unsigned> updateCut(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> before, int64_t parts);
+
+/// What of tpRows and tpDepth cannot be, of models with so many hidden features and sequences of so many tokens (0: the
+/// model has none). Errors name what does not divide.
+llvm::Error verifyTensorAxes(const ParallelLayout &layout, int64_t hidden, int64_t sequence);
+
+/// What of tpRows and tpDepth has no price even of compiled programs: it is known where rows cut hidden features of
+/// dense layers and columns whole key-value heads and, with sequence parallelism, what lies between. Depth alone moves
+/// no less than that. Empty: it has one.
+std::string unpricedPart(const ModelShape &model, const ParallelLayout &layout);
 
 /// Whether the layout can exist for the model and the job, whatever its time and memory. Errors name what does not
 /// divide or what is too large, with both numbers.

@@ -49,11 +49,17 @@ def PlanKeyContext
 def PlanKeyAttention
     : PlanKey<"Attention", 18, "attention", "unfused|flash1|flash2|flash3|...",
               "Attention kernel (the best of stack and device)">;
+def PlanKeyTpRows
+    : PlanKey<"TpRows", 19, "tp_rows", "N",
+              "Of the tensor-parallel ranks, parts of the hidden features (2D); the others cut widths and heads">;
+def PlanKeyTpDepth
+    : PlanKey<"TpDepth", 20, "tp_depth", "N",
+              "Of the tensor-parallel ranks that cut widths and heads, parts of each sequence between products (3D)">;
 
 def Ppc_PlanKey : I32Enum<"PlanKey", "the decisions of a layout", [
     PlanKeyDevices, PlanKeyDp, PlanKeyTp, PlanKeyPp, PlanKeyVp, PlanKeyCp, PlanKeyEp, PlanKeyEtp, PlanKeySequenceParallel,
     PlanKeyZero, PlanKeyShardGroup, PlanKeyMicroBatch, PlanKeySchedule, PlanKeyRecompute, PlanKeyRecomputedLayers,
-    PlanKeyOffload, PlanKeyPrecision, PlanKeyContext, PlanKeyAttention]> {
+    PlanKeyOffload, PlanKeyPrecision, PlanKeyContext, PlanKeyAttention, PlanKeyTpRows, PlanKeyTpDepth]> {
   let cppNamespace = "::mlir::ppc";
 }
 

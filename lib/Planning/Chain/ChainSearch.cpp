@@ -277,7 +277,8 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
   if (devices > all)
     return llvm::createStringError(
         llvm::formatv("{0} devices are asked for, cluster {1} has {2}", devices, request.cluster.name, all).str());
-  for (PlanKey key : {PlanKey::Cp, PlanKey::Ep, PlanKey::Etp, PlanKey::SequenceParallel})
+  for (PlanKey key :
+       {PlanKey::Cp, PlanKey::Ep, PlanKey::Etp, PlanKey::SequenceParallel, PlanKey::TpRows, PlanKey::TpDepth})
     if (request.constraints.isPinned(key) && request.constraints.pinned(key) != planNeutralValue(key))
       return llvm::createStringError(
           (toString(key) + " " + request.constraints.describe(key) +

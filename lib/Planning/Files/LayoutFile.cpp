@@ -66,6 +66,8 @@ void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job,
     PlanKey key = PlanKey(i);
     if (key == PlanKey::ShardGroup && !layout.shardGroup)
       continue;
+    if ((key == PlanKey::TpRows || key == PlanKey::TpDepth) && planValue(layout, key) == 1)
+      continue;
     if (key == PlanKey::RecomputedLayers &&
         (layout.recompute != Recompute::Full || !layout.stageRecomputedLayers.empty()))
       continue;
@@ -93,8 +95,14 @@ static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) 
     int64_t sharing = grid->has("ep") ? grid->integer("ep", 1) : 1; // of the data-parallel ranks, an axis of their own
     if (grid->has("dp"))
       check(*grid, "dp", PlanKey::Dp, grid->integer("dp", 1) * sharing);
+    int64_t tensor = 1; // all axes of it
+    for (auto [name, key] : {std::pair("rows", PlanKey::TpRows), std::pair("depth", PlanKey::TpDepth)})
+      if (grid->has(name)) {
+        check(*grid, name, key, grid->integer(name, 1));
+        tensor *= grid->integer(name, 1);
+      }
     if (grid->has("tp"))
-      check(*grid, "tp", PlanKey::Tp, grid->integer("tp", 1));
+      check(*grid, "tp", PlanKey::Tp, grid->integer("tp", 1) * tensor);
   }
   if (file.has("schedule") && !file.failed())
     if (llvm::Expected<int64_t> schedule = parsePlanValue(PlanKey::Schedule, file.string("schedule")))

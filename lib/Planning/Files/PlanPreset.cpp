@@ -18,21 +18,37 @@ PresetModel mlir::ppc::presetModel(const ModelShape &model, const TrainingJob &j
 
 //===-- Expanding ---------------------------------------------------------===//
 
+/// The axes that cut widths, heads and the vocabulary; and how they cut heads.
 static PlanSections::Axes addTensorAxes(const ParallelLayout &layout, const PresetModel &model, PlanSections &plan,
                                         std::vector<PlanSections::DimensionCut> &heads) {
   auto addAxis = [&](llvm::StringRef name, int64_t size) {
     plan.grid.push_back({name.str(), size, defaultAxisRole(name)});
   };
-  HeadCut cut = cutHeads(model.kvHeads, model.headGroup, layout.tp);
-  if (!model.kvHeads || cut.heads == 1 || cut.group == 1) {
-    addAxis("tp", layout.tp);
-    heads = {{model.kvHeads && cut.group > 1 ? "head_group" : "kv_heads", {"tp"}}};
-    return {"tp"};
+  int64_t depth = layout.tpDepth;
+  if (depth > 1)
+    addAxis("depth", depth);
+  if (layout.tpRows > 1)
+    addAxis("rows", layout.tpRows);
+  HeadCut cut = cutHeads(model.kvHeads, model.headGroup, layout.tensorColumns());
+  PlanSections::Axes all, byHead, byGroup;
+  bool splits = model.kvHeads && cut.heads > 1 && cut.group > 1, ofHeads = cut.heads % depth == 0;
+  if (depth > 1) {
+    all.push_back("depth");
+    (!splits || ofHeads ? byHead : byGroup).push_back("depth");
   }
-  addAxis("tp0", cut.heads);
-  addAxis("tp1", cut.group);
-  heads = {{"kv_heads", {"tp0"}}, {"head_group", {"tp1"}}};
-  return {"tp0", "tp1"};
+  if (!splits) {
+    addAxis("tp", layout.tensorColumns() / depth);
+    all.push_back("tp");
+    heads = {{model.kvHeads && cut.group > 1 ? "head_group" : "kv_heads", all}};
+    return all;
+  }
+  addAxis("tp0", ofHeads ? cut.heads / depth : cut.heads);
+  addAxis("tp1", ofHeads ? cut.group : cut.group / depth);
+  all.insert(all.end(), {"tp0", "tp1"});
+  byHead.push_back("tp0");
+  byGroup.push_back("tp1");
+  heads = {{"kv_heads", byHead}, {"head_group", byGroup}};
+  return all;
 }
 
 /// The layers of a stage, first and last; none where it is larger.
@@ -61,9 +77,12 @@ static void expandRecompute(const ParallelLayout &layout, const PresetModel &mod
     plan.recompute.push_back({llvm::formatv("{0}-{1}", first, last).str(), toString(layout.recompute).str()});
 }
 
-PlanSections mlir::ppc::expandLayout(const ParallelLayout &layout, const PresetModel &model,
+PlanSections mlir::ppc::expandLayout(const ParallelLayout &asked, const PresetModel &model,
                                      llvm::ArrayRef<int64_t> firstLayers) {
   PlanSections plan;
+  ParallelLayout layout = asked;
+  if (layout.tpDepth > 1 && layout.tpDepth == layout.tensorColumns()) // all of them, as sequence parallelism has it
+    layout.tpDepth = 1, layout.sequenceParallel = true;
   plan.stages = firstLayers.vec();
   plan.vp = layout.vp;
   plan.schedule = layout.schedule;
@@ -99,11 +118,15 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &layout, const PresetM
   if (layout.cp > 1)
     plan.dimensions.push_back({"sequence", {"cp"}});
   plan.dimensions.push_back({"vocab", tensor});
+  if (layout.tpRows > 1)
+    plan.dimensions.push_back({"hidden", {"rows"}});
   expandRecompute(layout, model, plan);
-  if (layout.sequenceParallel && layout.tp > 1)
+  if (layout.sequenceParallel && layout.tensorColumns() > 1)
     plan.activations.push_back({"sequence", tensor});
+  else if (layout.tpDepth > 1)
+    plan.activations.push_back({"sequence", {"depth"}});
   if (layout.cp > 1 && layout.contextKind == ContextKind::Ulysses) {
-    HeadCut inner = cutHeads(model.kvHeads, model.headGroup, layout.tp);
+    HeadCut inner = cutHeads(model.kvHeads, model.headGroup, layout.tensorColumns());
     std::optional<HeadCut> cut = exchangedHeads(model.kvHeads, model.headGroup, inner, layout.cp);
     plan.activations.push_back({cut && cut->group > 1 ? "head_group" : "kv_heads", {"cp"}});
   }
@@ -206,13 +229,16 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   };
   ParallelLayout layout = base;
   layout.dp = parts("batch");
-  layout.tp = parts("ffn");
+  layout.tpRows = parts("hidden");
+  layout.tp = parts("ffn") * layout.tpRows;
   layout.cp = parts("sequence");
   layout.ep = parts("experts");
   layout.contextKind = parts("heads inside attention") > 1 ? ContextKind::Ulysses : ContextKind::AllGather;
   layout.vp = plan.vp;
   layout.pp = int64_t(plan.stages.size()) / plan.vp;
-  layout.sequenceParallel = !plan.activations.empty() && parts("activations along 'sequence'") > 1;
+  int64_t sequences = parts("activations along 'sequence'");
+  layout.sequenceParallel = sequences > 1 && sequences == layout.tensorColumns();
+  layout.tpDepth = layout.sequenceParallel || layout.tensorColumns() % sequences ? 1 : sequences;
   layout.zero = (parts("optimizer state") > 1) + (parts("gradients") > 1) + (parts("parameters") > 1);
   layout.schedule = plan.schedule;
   layout.offload = plan.offload;
@@ -244,8 +270,11 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   for (const std::string &what : all)
     if (int64_t other = expanded.count(what) ? expanded[what] : 1; parts(what) != other)
       return llvm::createStringError(
-          llvm::formatv("the plan cuts {0} into {1} parts, where dp {2}, tp {3}, cp {4}, ep {5} would cut it into {6}",
-                        what, parts(what), layout.dp, layout.tp, layout.cp, layout.ep, other)
+          llvm::formatv("the plan cuts {0} into {1} parts, where dp {2}, tp {3}{4}, cp {5}, ep {6} would cut it into "
+                        "{7}",
+                        what, parts(what), layout.dp, layout.tp,
+                        layout.tpRows > 1 ? " (rows " + std::to_string(layout.tpRows) + ")" : "", layout.cp, layout.ep,
+                        other)
               .str());
   return layout;
 }

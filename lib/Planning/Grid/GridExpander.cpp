@@ -117,7 +117,9 @@ GridExpander::ProgramFields GridExpander::programFields(const ParallelLayout &la
           int64_t(layout.fusedNorm),
           slices,
           countsMicroBatches(request.stack, layout) ? layout.microBatches(request.job) : 0,
-          layout.devices()};
+          layout.devices(),
+          layout.tpRows,
+          layout.tpDepth};
 }
 
 LayerTotals GridExpander::totalsOf(const PricingContext &context, int64_t slices) {

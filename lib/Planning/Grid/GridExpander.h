@@ -37,7 +37,8 @@ public:
   /// The decisions that a grid holds.
   static constexpr DecidedKeys gridKeys =
       decided(PlanKey::Devices, PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::Cp, PlanKey::Ep, PlanKey::Etp,
-              PlanKey::SequenceParallel, PlanKey::MicroBatch, PlanKey::Context, PlanKey::Precision, PlanKey::Attention);
+              PlanKey::SequenceParallel, PlanKey::MicroBatch, PlanKey::Context, PlanKey::Precision, PlanKey::Attention,
+              PlanKey::TpRows, PlanKey::TpDepth);
 
   /// A lower bound on the time of one micro-batch in every choice of the grids with this key: nothing recomputed, no
   /// state exchanged.
@@ -87,7 +88,7 @@ private:
   llvm::ArrayRef<ScheduleEntry> schedulesOf(const PlanSpace &space, const ParallelLayout &layout);
   llvm::ArrayRef<StageGroup> groupsOf(const PipelineProgram &program);
   /// The fields of the layout that programs depend on, number of slices, and micro-batches where those count.
-  using ProgramFields = std::array<int64_t, 13>;
+  using ProgramFields = std::array<int64_t, 15>;
   ProgramFields programFields(const ParallelLayout &layout, int64_t slices) const;
   KeyBound leastOfMicroBatches(ParallelLayout layout, llvm::function_ref<KeyBound(const PricingContext &)> bound);
   /// totalPrograms; layers without experts once for all expert degrees.

@@ -32,6 +32,39 @@ std::vector<int64_t> PlanSpace::degrees(PlanKey key, int64_t product, int64_t mo
   return result;
 }
 
+/// Whether rows of hidden features move less in forward than columns alone: what enters and leaves products is
+/// narrower, but products behind norms give parts of sums, and norms need whole features. By elements of a token, of
+/// rings.
+static bool rowsMoveLess(const ModelShape &model, int64_t rows, int64_t columns) {
+  auto ring = [](int64_t ranks) { return 1 - 1 / double(ranks); };
+  double hidden = double(model.hidden), width = double((model.heads + model.kvHeads) * model.queryHeadDim()) +
+                                                double(model.kvHeads * model.valueHeadDim()) +
+                                                double((model.gated ? 2 : 1) * model.ffn);
+  double alone = 4 * ring(rows * columns) * hidden;
+  double both = 4 * ring(columns) * hidden / double(rows) + 2 * ring(rows) * (width + hidden) / double(columns);
+  return both < alone;
+}
+
+std::vector<std::pair<int64_t, int64_t>> PlanSpace::tensorAxes(const ParallelLayout &layout) const {
+  std::vector<std::pair<int64_t, int64_t>> result;
+  ParallelLayout cut = layout;
+  for (int64_t rows : request.stack.arena ? degrees(PlanKey::TpRows, layout.tp, layout.tp) : std::vector<int64_t>{1})
+    for (int64_t depth : degrees(PlanKey::TpDepth, layout.tp / rows, layout.tp)) {
+      cut.tpRows = rows, cut.tpDepth = depth;
+      if (rows * depth == 1) {
+        result.push_back({rows, depth});
+        continue;
+      }
+      if (!constraints.isPinned(PlanKey::TpRows) && !rowsMoveLess(request.model, rows, cut.tensorColumns()))
+        continue;
+      llvm::Error error = verifyTensorAxes(cut, request.model.hidden, request.job.sequence);
+      if (!error && unpricedPart(request.model, cut).empty())
+        result.push_back({rows, depth});
+      llvm::consumeError(std::move(error));
+    }
+  return result;
+}
+
 PlanSpace::PlanSpace(const PlanRequest &request, const PlanConstraints &constraints, int64_t devices)
     : request(request), constraints(constraints) {
   const ModelShape &model = request.model;
@@ -62,26 +95,40 @@ PlanSpace::PlanSpace(const PlanRequest &request, const PlanConstraints &constrai
               continue;
             if (context == ContextKind::Ulysses && cp * tp > model.heads)
               continue;
-            for (int64_t ep :
-                 model.moe ? degrees(PlanKey::Ep, model.moe.experts, devices) : degrees(PlanKey::Ep, 1, 1)) {
-              if (request.stack.arena && ep > 1 && ep % tp) // programs have experts on all tensor-parallel ranks first
-                continue;
-              for (int64_t etp :
-                   model.moe ? degrees(PlanKey::Etp, devices, model.moe.ffn) : degrees(PlanKey::Etp, 1, 1)) {
-                // Cutting an expert over more than the innermost links joins is never worth its all-gathers.
-                if (etp > 1 && etp > std::max(tp, request.cluster.unitSize()) && !constraints.isPinned(PlanKey::Etp))
-                  continue;
-                size_t before = grids.size();
-                for (auto [dp, pp] : rest)
-                  if (job.globalBatch % (dp * microBatch) == 0 && dp * cp * tp % (ep * etp) == 0)
-                    grids.push_back({int32_t(keys.size()), int32_t(dp), int32_t(pp)});
-                if (grids.size() > before)
-                  keys.push_back({int32_t(tp), int32_t(cp), int32_t(ep), int32_t(etp), int32_t(microBatch),
-                                  sequenceParallel, context});
-              }
-            }
+            ParallelLayout layout;
+            layout.tp = tp, layout.cp = cp;
+            layout.sequenceParallel = sequenceParallel;
+            for (auto [rows, depth] : tensorAxes(layout))
+              addKeys({int32_t(tp), int32_t(cp), 1, 1, int32_t(microBatch), sequenceParallel, context, int32_t(rows),
+                       int32_t(depth)},
+                      devices, rest);
           }
     }
+}
+
+void PlanSpace::addKeys(ProgramKey key, int64_t devices, llvm::ArrayRef<std::pair<int64_t, int64_t>> rest) {
+  const ModelShape &model = request.model;
+  auto among = [&](PlanKey which, int64_t product, int64_t most) {
+    return model.moe ? degrees(which, product, most) : degrees(which, 1, 1);
+  };
+  for (int64_t ep : among(PlanKey::Ep, model.moe.experts, devices)) {
+    if (request.stack.arena && ep > 1 && ep % key.tp) // programs have experts on all tensor-parallel ranks first
+      continue;
+    if (ep > 1 && key.tpRows * key.tpDepth > 1)
+      continue;
+    for (int64_t etp : among(PlanKey::Etp, devices, model.moe.ffn)) {
+      // Cutting an expert over more than the innermost links joins is never worth its all-gathers.
+      if (etp > 1 && etp > std::max<int64_t>(key.tp, request.cluster.unitSize()) && !constraints.isPinned(PlanKey::Etp))
+        continue;
+      size_t before = grids.size();
+      for (auto [dp, pp] : rest)
+        if (request.job.globalBatch % (dp * key.microBatch) == 0 && dp * key.cp * key.tp % (ep * etp) == 0)
+          grids.push_back({int32_t(keys.size()), int32_t(dp), int32_t(pp)});
+      key.ep = int32_t(ep), key.etp = int32_t(etp);
+      if (grids.size() > before)
+        keys.push_back(key);
+    }
+  }
 }
 
 ParallelLayout PlanSpace::layoutOf(const PlanGrid &grid) const {
@@ -90,6 +137,8 @@ ParallelLayout PlanSpace::layoutOf(const PlanGrid &grid) const {
   layout.dp = grid.dp;
   layout.pp = grid.pp;
   layout.tp = key.tp;
+  layout.tpRows = key.tpRows;
+  layout.tpDepth = key.tpDepth;
   layout.cp = key.cp;
   layout.ep = key.ep;
   layout.etp = key.etp;

@@ -14,6 +14,7 @@ struct ProgramKey {
   int32_t tp, cp, ep, etp, microBatch;
   bool sequenceParallel;
   ContextKind context;
+  int32_t tpRows = 1, tpDepth = 1;
 };
 
 struct PlanGrid {
@@ -63,6 +64,10 @@ public:
 private:
   static int64_t nextId();
   std::vector<int64_t> degrees(PlanKey key, int64_t product, int64_t most) const;
+  /// Adds grids with the key and all expert degrees, for these numbers of dp and pp.
+  void addKeys(ProgramKey key, int64_t devices, llvm::ArrayRef<std::pair<int64_t, int64_t>> rest);
+  /// tpRows and tpDepth of a grid with these degrees: none, and what is pinned, or moves less.
+  std::vector<std::pair<int64_t, int64_t>> tensorAxes(const ParallelLayout &layout) const;
 };
 
 /// Keys that mean nothing in a layout, so that constraints on them hold: the schedule of one stage, how attention works

@@ -49,8 +49,8 @@ static bool comesBefore(const std::pair<double, PlanGrid> &a, const std::pair<do
 
 /// Next to each other; the same but for expert degrees.
 static bool isSameFamily(const ProgramKey &a, const ProgramKey &b) {
-  return std::tie(a.tp, a.cp, a.microBatch, a.sequenceParallel, a.context) ==
-         std::tie(b.tp, b.cp, b.microBatch, b.sequenceParallel, b.context);
+  return std::tie(a.tp, a.cp, a.microBatch, a.sequenceParallel, a.context, a.tpRows, a.tpDepth) ==
+         std::tie(b.tp, b.cp, b.microBatch, b.sequenceParallel, b.context, b.tpRows, b.tpDepth);
 }
 
 BoundedSpace SearchEngine::bound(const PlanConstraints &constraints, int64_t devices) {
@@ -142,9 +142,9 @@ BoundedSpace SearchEngine::restrict(const BoundedSpace &whole, const PlanConstra
   PlanGrid any{0, 1, 1};
   for (; any.key < int32_t(whole.space->keys.size()); ++any.key) {
     ParallelLayout layout = result.space->layoutOf(any);
-    static constexpr PlanKey decided[] = {PlanKey::Tp,     PlanKey::Cp,         PlanKey::Ep,
-                                          PlanKey::Etp,    PlanKey::MicroBatch, PlanKey::SequenceParallel,
-                                          PlanKey::Context};
+    static constexpr PlanKey decided[] = {PlanKey::Tp,      PlanKey::Cp,         PlanKey::Ep,
+                                          PlanKey::Etp,     PlanKey::MicroBatch, PlanKey::SequenceParallel,
+                                          PlanKey::Context, PlanKey::TpRows,     PlanKey::TpDepth};
     allowed.push_back(llvm::all_of(decided, [&](PlanKey key) {
       return isVacuous(layout, key) || constraints.allows(key, planValue(layout, key));
     }));

@@ -36,6 +36,7 @@ private:
   FailureOr<ParallelLayout> pinnedLayout() {
     ParallelLayout layout;
     layout.dp = dp, layout.tp = tp, layout.pp = pp, layout.vp = vp, layout.cp = cp, layout.ep = ep;
+    layout.tpRows = tpRows, layout.tpDepth = tpDepth;
     layout.microBatch = microBatch;
     layout.schedule = schedule;
     layout.sequenceParallel = sequenceParallel;

@@ -21,6 +21,8 @@ public:
 
 private:
   LogicalResult checkDegrees();
+  /// That the axes of tp besides its columns cut what they are to cut evenly.
+  LogicalResult checkTensorAxes(int64_t sequence);
   LogicalResult checkContext(int64_t sequence);
   LogicalResult checkExchange();
   LogicalResult checkSlices(int64_t sequence);
@@ -99,12 +101,33 @@ LogicalResult PlanBuilder::checkDegrees() {
   if (sequenceParallel && tp > 1 && !sequence)
     return module.emitError(
         "no argument has a dimension called \"sequence\" in ppc.dims, which sequence parallelism cuts");
-  if (sequenceParallel && tp > sequence && tp > 1)
+  if (sequenceParallel && tensorColumns() > sequence && tp > 1)
     return module.emitError() << "sequence parallelism cannot cut sequences of " << sequence << " tokens over tp "
                               << tp;
-  if (failed(checkContext(sequence)) || failed(checkSlices(sequence)))
+  if (failed(checkTensorAxes(sequence)) || failed(checkContext(sequence)) || failed(checkSlices(sequence)))
     return failure();
   return failure(failed(checkExperts()) || failed(checkShardGroup()));
+}
+
+LogicalResult PlanBuilder::checkTensorAxes(int64_t sequence) {
+  if (tpRows == 1 && tpDepth == 1)
+    return success();
+  int64_t hidden = logicalDimension(module, "hidden");
+  if (tpRows > 1 && !hidden)
+    return module.emitError("no argument has a dimension called \"hidden\" in ppc.dims, which rows of tp cut");
+  if (tpDepth > 1 && !sequence)
+    return module.emitError("no argument has a dimension called \"sequence\" in ppc.dims, which depth of tp cuts");
+  if (llvm::Error error = verifyTensorAxes(*this, std::max<int64_t>(hidden, 1), sequence))
+    return module.emitError() << llvm::toString(std::move(error));
+  int64_t heads = logicalDimension(module, "kv_heads"),
+          each = std::max<int64_t>(logicalDimension(module, "head_group"), 1);
+  HeadCut cut = cutHeads(heads, each, tensorColumns());
+  if (heads && !isDividedBy(cut, tpDepth))
+    return module.emitError() << "tp_depth " << tpDepth << " divides neither the " << cut.heads
+                              << " parts of key-value heads nor the " << cut.group
+                              << " parts of the query heads of each that the columns of tp " << tensorColumns()
+                              << " cut " << heads << " key-value heads of " << each << " query heads each into";
+  return success();
 }
 
 /// Whole groups of ranks that share sequences or experts are in a group of the state.
@@ -154,10 +177,11 @@ LogicalResult PlanBuilder::checkContext(int64_t sequence) {
   if (sequence % cp)
     return module.emitError() << "context parallelism cannot cut sequences of " << sequence << " tokens evenly over cp "
                               << cp << ": it must divide them";
-  if (sequenceParallel && sequence / cp % tp)
+  if (sequenceParallel && sequence / cp % tensorColumns())
     return module.emitError() << "sequence parallelism cannot cut the " << sequence / cp
-                              << " tokens of a sequence on each of cp " << cp << " ranks evenly over tp " << tp
-                              << ": leave one of the two out, or use degrees whose product divides " << sequence;
+                              << " tokens of a sequence on each of cp " << cp << " ranks evenly over tp "
+                              << tensorColumns() << ": leave one of the two out, or use degrees whose product divides "
+                              << sequence;
   if (!llvm::is_contained(target.contexts, contextKind))
     return module.emitError() << "programs of target " << target.name << " do not have context "
                               << toString(contextKind);
@@ -185,7 +209,7 @@ LogicalResult PlanBuilder::checkSlices(int64_t sequence) {
   if (!sequence || sequence % slices)
     return module.emitError() << "schedule " << schedule << " cannot cut sequences of " << sequence << " tokens into "
                               << slices << " slices: use sequences that " << slices << " divides, or another schedule";
-  if (int64_t each = sequence / slices; sequenceParallel && tp > each && tp > 1)
+  if (int64_t each = sequence / slices; sequenceParallel && tensorColumns() > each && tp > 1)
     return module.emitError() << "sequence parallelism cannot cut the " << each << " tokens of a slice under schedule "
                               << schedule << " over tp " << tp;
   return refuseQueues("schedule " + schedule);
@@ -196,7 +220,7 @@ LogicalResult PlanBuilder::checkExchange() {
     return success();
   int64_t heads = logicalDimension(module, "kv_heads"),
           each = std::max<int64_t>(logicalDimension(module, "head_group"), 1);
-  HeadCut tensor = cutHeads(heads, each, tp);
+  HeadCut tensor = cutHeads(heads, each, tensorColumns());
   if (heads && exchangedHeads(heads, each, tensor, cp))
     return success();
   return module.emitError() << "context ulysses cannot exchange sequences in cp " << cp << " parts for heads: of "

@@ -64,10 +64,12 @@ private:
 
 llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
   constraints.pin(PlanKey::Devices, ranks);
-  for (auto [key, value] : {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
-                            std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::Vp, vp.getValue()),
-                            std::pair(PlanKey::Cp, cp.getValue()), std::pair(PlanKey::Ep, ep.getValue()),
-                            std::pair(PlanKey::MicroBatch, microBatch.getValue())})
+  for (auto [key, value] :
+       {std::pair(PlanKey::Dp, dp.getValue()), std::pair(PlanKey::Tp, tp.getValue()),
+        std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::Vp, vp.getValue()),
+        std::pair(PlanKey::Cp, cp.getValue()), std::pair(PlanKey::Ep, ep.getValue()),
+        std::pair(PlanKey::TpRows, tpRows.getValue()), std::pair(PlanKey::TpDepth, tpDepth.getValue()),
+        std::pair(PlanKey::MicroBatch, microBatch.getValue())})
     if (value > 0)
       constraints.pin(key, value);
   if (!schedule.empty())
@@ -231,7 +233,8 @@ void SearchPlanPass::explain(const PlanSearchResult &result) {
     remark::analysis(loc, remarkOpts("runner-up")) << summary(result.plans[1]);
   for (const PlanAlternative &alternative : result.alternatives) {
     if (!llvm::is_contained({PlanKey::Dp, PlanKey::Tp, PlanKey::Pp, PlanKey::MicroBatch, PlanKey::Schedule,
-                             PlanKey::Recompute, PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::Cp, PlanKey::Ep},
+                             PlanKey::Recompute, PlanKey::SequenceParallel, PlanKey::Zero, PlanKey::Cp, PlanKey::Ep,
+                             PlanKey::TpRows},
                             alternative.key))
       continue; // nothing to decide
     std::string decision = (toString(alternative.key) + " " + alternative.chosen).str();

@@ -16,6 +16,13 @@
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=3" 2>&1 | FileCheck %s --check-prefix=CONTEXT-UNEVEN
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="cp=4 tp=3 sp" 2>&1 | FileCheck %s --check-prefix=CONTEXT-SEQUENCE
 // RUN: not ppc-opt %s --ppc-make-plan="cp=2" 2>&1 | FileCheck %s --check-prefix=CONTEXT-NAMELESS
+// RUN: ppc-opt %s --ppc-make-plan="tp=12 tp-rows=2" | FileCheck %s --check-prefix=ROWS
+// RUN: ppc-opt %t.mlir --ppc-make-plan="tp=6 tp-depth=2" | FileCheck %s --check-prefix=DEPTH
+// RUN: ppc-opt %t.mlir --ppc-make-plan="tp=6 tp-rows=2 sp" | FileCheck %s --check-prefix=ROWS-SEQUENCE
+// RUN: not ppc-opt %s --ppc-make-plan="tp=4 tp-rows=3" 2>&1 | FileCheck %s --check-prefix=ROWS-PART
+// RUN: not ppc-opt %s --ppc-make-plan="tp=3 tp-rows=3" 2>&1 | FileCheck %s --check-prefix=ROWS-UNEVEN
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="tp=6 tp-depth=3" 2>&1 | FileCheck %s --check-prefix=DEPTH-UNEVEN
+// RUN: not ppc-opt %s --ppc-make-plan="tp=2 tp-depth=2" 2>&1 | FileCheck %s --check-prefix=DEPTH-NAMELESS
 // RUN: sed 's/"head_dim", "hidden"/"head_dim", "experts"/' %s > %t.experts.mlir
 // RUN: ppc-opt %t.experts.mlir --ppc-make-plan="dp=4 tp=2 ep=8 zero=1" | FileCheck %s --check-prefix=EXPERTS
 // RUN: ppc-opt %t.experts.mlir --ppc-make-plan="dp=2 tp=2 ep=2" | FileCheck %s --check-prefix=EXPERTS-TENSOR
@@ -63,6 +70,16 @@
 // EXPERTS-TP: error: ep 2 is no multiple of tp 4: experts are cut over all tensor-parallel ranks first
 // EXPERTS-DP: error: ep 8 needs experts on 4 data-parallel ranks (ep / tp), which do not divide dp 2
 // EXPERTS-NONE: error: ep is 2, but no argument has a dimension called "experts" in ppc.dims
+// Of the ranks of tp some cut hidden features; others the sequence besides.
+// ROWS: grid = <dp = 1, rows = 2, tp0 = 3, tp1 = 2>
+// ROWS-SAME: ffn = ["tp0", "tp1"], head_group = ["tp1"], hidden = ["rows"], kv_heads = ["tp0"], vocab = ["tp0", "tp1"]}
+// DEPTH: grid = <dp = 1, depth = 2, tp0 = 3, tp1 = 1>
+// DEPTH-SAME: ffn = ["depth", "tp0", "tp1"], head_group = ["depth", "tp1"], kv_heads = ["tp0"], vocab = ["depth", "tp0", "tp1"]}, parameters = {}, activations = {sequence = ["depth"]}
+// ROWS-SEQUENCE: hidden = ["rows"], kv_heads = ["tp"], vocab = ["tp"]}, parameters = {}, activations = {sequence = ["tp"]}
+// ROWS-PART: error: tp_rows 3 x tp_depth 1 does not divide tp 4, of which they are parts
+// ROWS-UNEVEN: error: tp_rows 3 does not divide the 8 hidden features that it cuts
+// DEPTH-UNEVEN: error: tp_depth 3 does not divide the 8 tokens of a sequence on a rank, which it cuts
+// DEPTH-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which depth of tp cuts
 // SHORT: error: sequence parallelism cannot cut sequences of 8 tokens over tp 9
 // NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which sequence parallelism cuts
 // ZERO: error: zero is 4: programs of this target run levels 0, 1, 2, 3

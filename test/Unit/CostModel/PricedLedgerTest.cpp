@@ -42,6 +42,7 @@ struct LedgerCase {
     layout.schedule = pick(2) ? "1f1b" : "zb1p";
     layout.recompute = Recompute(pick(3));
     job = {4 + pick(60), layout.dp * layout.microBatch * (1 + pick(4))};
+    layout.tpRows = layout.sequenceParallel && layout.tp % 2 == 0 ? 1 + pick(2) : 1;
   }
   int64_t pick(int64_t below) { return std::uniform_int_distribution<int64_t>(0, below - 1)(random); }
 };

@@ -51,6 +51,10 @@ ParallelLayout randomLayout(std::mt19937 &random) {
     }
   }
   layout.sequenceParallel = layout.tp > 1 && upTo(1);
+  if (layout.ep == 1 && layout.tp > 2 && upTo(1))
+    layout.tpRows = 2;
+  else if (layout.ep == 1 && layout.tp > 2 && !layout.sequenceParallel && upTo(1))
+    layout.tpDepth = 2;
   layout.zero = layout.dp * layout.cp > 1 && upTo(1);
   layout.recompute = Recompute(upTo(2));
   if (layout.recompute == Recompute::Full && upTo(1))
@@ -73,6 +77,7 @@ TEST(PlanPreset, WhatExpandsIsReadAsTheSameLayout) {
     for (auto [one, other] :
          {std::pair(again->dp, layout.dp), std::pair(again->tp, layout.tp), std::pair(again->cp, layout.cp),
           std::pair(again->ep, layout.ep), std::pair(again->pp, layout.pp), std::pair(again->vp, layout.vp),
+          std::pair(again->tpRows, layout.tpRows), std::pair(again->tpDepth, layout.tpDepth),
           std::pair(again->microBatch, layout.microBatch), std::pair(again->zero, layout.zero)})
       EXPECT_EQ(one, other) << textOf(plan);
     EXPECT_EQ(again->sequenceParallel, layout.sequenceParallel);
@@ -105,8 +110,9 @@ TEST(PlanPreset, WhatNoDegreesCutSoIsNoLayout) {
     return read ? std::string() : llvm::toString(read.takeError());
   };
   EXPECT_EQ(reasonFor([](PlanSections &) {}), "");
-  EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.dimensions.push_back({"hidden", {"tp"}}); }),
-            "the plan cuts hidden into 4 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 1");
+  EXPECT_EQ(
+      reasonFor([](PlanSections &plan) { plan.dimensions.push_back({"hidden", {"tp"}}); }),
+      "the plan cuts the ranks of a stage into 8 parts, where dp 2, tp 16 (rows 4), cp 1, ep 1 would cut it into 32");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.dimensions.pop_back(); }),
             "the plan cuts vocab into 1 parts, where dp 2, tp 4, cp 1, ep 1 would cut it into 4");
   EXPECT_EQ(reasonFor([](PlanSections &plan) { plan.update = {"tp"}; }),

@@ -13,6 +13,8 @@ class PassPin<PlanKey key, string member, string madeType, string madeDefault, s
 defvar planPins = [
   PassPin<PlanKeyDp, "dp", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeyTp, "tp", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeyTpRows, "tpRows", "int64_t", "1", "int64_t", "0">,
+  PassPin<PlanKeyTpDepth, "tpDepth", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeyCp, "cp", "int64_t", "1", "int64_t", "0">,
   PassPin<PlanKeyContext, "context", "std::string", "\"all-gather\"", "std::string", "\"\"">,
   PassPin<PlanKeyEp, "ep", "int64_t", "1", "int64_t", "0">,
@@ -34,6 +36,9 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
     - The grid is dp x tp, or dp x cp x tp. The batch is cut over dp, the sequence of the inputs over cp; feed-forward, vocabulary and heads over tp. Heads are cut by kv head
       where tp divides their number, else by query head within the group, else by both on two axes tp0 x tp1 whose
       product is tp, else by kv head with padding.
+    - `tp-rows` of the ranks of tp are an axis `rows` that cuts hidden features instead: those of parameters, and of all activations between
+      products. `tp-depth` of the others are an axis `depth` that cuts widths and heads with them, and the sequence between products. Both
+      must divide what they cut; experts are cut by their width beside them.
     - `context` says what attention does with a cut sequence: `all-gather` gathers keys and values; `ulysses` exchanges the cut for
       one of kv heads, or where these do not divide of query heads within each group.
     - `ep`: experts are cut over the ranks of tp, and beyond these over ep / tp of dp, an axis `ep`. Without it each expert is cut by its
