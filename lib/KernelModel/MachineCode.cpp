@@ -46,6 +46,19 @@ int64_t sharedBytes(llvm::StringRef name) {
   return 32 * accessBytes(name);
 }
 
+/// Of a warp, that a product of a warpgroup reads of shared memory through descriptors: its share of the right operand,
+/// which the four warps read once together, and of the left one where that is not in registers.
+int64_t operandBytes(const Instruction &instruction) {
+  llvm::SmallVector<llvm::StringRef> size;
+  int64_t m = 0, n = 0, k = 0;
+  if (!llvm::Regex("HGMMA\\.([0-9]+)x([0-9]+)x([0-9]+)").match(instruction.name, &size) ||
+      size[1].getAsInteger(10, m) || size[2].getAsInteger(10, n) || size[3].getAsInteger(10, k))
+    return 0;
+  // "R24, gdesc[UR4], R24": both; "R24, R8, gdesc[UR4], R24": the right one.
+  llvm::StringRef second = instruction.operands.split(',').second.ltrim();
+  return 2 * (n * k + (second.starts_with("gdesc") ? m * k : 0)) / 4;
+}
+
 /// Registers "R12" that are named in a text.
 llvm::SmallVector<int64_t> registersIn(llvm::StringRef text) {
   llvm::SmallVector<int64_t> numbers;
@@ -151,6 +164,8 @@ private:
       counts.storedBytes += accessBytes(instruction.name);
     if (unit == MachineUnit::Shared || base == "LDGSTS")
       counts.sharedBytes += sharedBytes(instruction.name);
+    if (unit == MachineUnit::Tensor)
+      counts.sharedBytes += operandBytes(instruction);
     counts.spills += base == "LDL" || base == "STL";
   }
 

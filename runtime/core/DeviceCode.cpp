@@ -213,6 +213,41 @@ Body BodyReader::read(const Value &value) {
   return std::move(body);
 }
 
+std::vector<int64_t> readNumbers(const Value &value, size_t count, int64_t least, int64_t most) {
+  std::vector<int64_t> numbers;
+  for (const Value &item : value.list())
+    numbers.push_back(item.integer(least, most));
+  if (numbers.size() != count)
+    value.fail(format("expected %zu numbers", count));
+  return numbers;
+}
+
+// What the driver asks of a map (cuTensorMapEncodeTiled).
+TensorMap readTensorMap(const Value &value, int64_t parameters) {
+  constexpr int64_t mostSize = int64_t(1) << 32, mostStride = (int64_t(1) << 40) - 1, mostBox = 256;
+  size_t rank = value.at("sizes").list().size();
+  if (rank < 1 || rank > 5)
+    value.at("sizes").fail("a tensor map has 1 to 5 dimensions");
+  TensorMap map{int(value.at("operand").integer(0, parameters - 1)), readNumbers(value.at("sizes"), rank, 1, mostSize),
+                readNumbers(value.at("strides"), rank - 1, 16, mostStride),
+                readNumbers(value.at("box"), rank, 1, mostBox)};
+  for (int64_t stride : map.strides)
+    if (stride % 16)
+      value.at("strides").fail("strides are multiples of 16 bytes");
+  return map;
+}
+
+ChipLaunch readChipLaunch(const Value &value, int64_t parameters) {
+  ChipLaunch launch{value.at("chip").string(),
+                    value.at("blocks").integer(1, mostBlocks),
+                    value.at("threads").integer(1, mostThreads),
+                    value.at("shared").integer(0, mostShared),
+                    {}};
+  for (const Value &map : value.at("maps").list())
+    launch.maps.push_back(readTensorMap(map, parameters));
+  return launch;
+}
+
 template <typename Named>
 void checkUnique(const Value &value, const std::vector<Named> &before, const std::string &name) {
   for (const Named &other : before)
@@ -230,9 +265,15 @@ int DeviceCode::bodyNamed(const std::string &name) const {
 DeviceCode readDeviceCode(const JsonValue &value, int64_t groupCount) {
   DeviceCode code;
   for (const Value &item : value.at("kernels").list()) {
-    Kernel kernel{item.at("name").string(), item.at("blocks").integer(1, mostBlocks),
-                  item.at("threads").integer(1, mostThreads), item.at("parameters").integer(0, mostParameters),
-                  item.has("shared") ? item.at("shared").integer(0, mostShared) : 0};
+    Kernel kernel{item.at("name").string(),
+                  item.at("blocks").integer(1, mostBlocks),
+                  item.at("threads").integer(1, mostThreads),
+                  item.at("parameters").integer(0, mostParameters),
+                  item.has("shared") ? item.at("shared").integer(0, mostShared) : 0,
+                  {}};
+    if (item.has("chips"))
+      for (const Value &chip : item.at("chips").list())
+        kernel.chips.push_back(readChipLaunch(chip, kernel.parameters));
     checkUnique(item, code.kernels, kernel.name);
     code.kernels.push_back(std::move(kernel));
   }

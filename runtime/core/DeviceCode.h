@@ -12,12 +12,29 @@ namespace ppcrt {
 
 class JsonValue;
 
+// A tensor map of bf16 that a kernel gets as a parameter, behind the others: of the buffer that is an operand, boxes of
+// which are copied into shared memory with 128-byte swizzling. The fastest dimension comes first.
+struct TensorMap {
+  int operand;
+  std::vector<int64_t> sizes;   // elements
+  std::vector<int64_t> strides; // bytes, from the second dimension on
+  std::vector<int64_t> box;     // elements
+};
+
+// How a kernel is launched where its code is that of the image of one chip, "sm_90a".
+struct ChipLaunch {
+  std::string chip;
+  int64_t blocks, threads, sharedBytes;
+  std::vector<TensorMap> maps;
+};
+
 // How a kernel of the images is launched: always on one grid of one dimension.
 struct Kernel {
   std::string name; // of the symbol; unique
   int64_t blocks, threads;
-  int64_t parameters;  // of 8 bytes
-  int64_t sharedBytes; // of dynamic shared memory
+  int64_t parameters;            // of 8 bytes
+  int64_t sharedBytes;           // of dynamic shared memory
+  std::vector<ChipLaunch> chips; // that do it in another way
 };
 
 struct Constant {

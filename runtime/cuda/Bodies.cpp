@@ -132,10 +132,7 @@ void Bodies::launch(const Run &run, const KernelLaunch &launch, const Arguments 
   for (const KernelOperand &operand : launch.operands)
     values.push_back(operand.group < 0 ? at(operand.place, arguments)
                                        : uint64_t(ppcrt_coordinate(&run.context, operand.group)));
-  parameters.clear();
-  for (uint64_t &value : values)
-    parameters.push_back(&value);
-  kernels.launch(launch.kernel, parameters.data());
+  kernels.launch(launch.kernel, values);
 }
 
 void Bodies::mark(const Run &run, int64_t operation) {

@@ -81,8 +81,7 @@ private:
   // Events of marks, in the order in which they were issued since addTimes(): of each, what begins there.
   std::vector<EventHandle *> markEvents;
   std::vector<int64_t> marked;
-  std::vector<uint64_t> values;   // of the operands of a launch
-  std::vector<void *> parameters; // their addresses
+  std::vector<uint64_t> values; // of the operands of a launch
 };
 
 } // namespace ppcrt::cuda

@@ -23,6 +23,14 @@ inline constexpr int computeCapabilityMajor = 75, computeCapabilityMinor = 76;
 inline constexpr int mostDynamicSharedBytes = 8;
 inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100, notReady = 600;
 
+// A tensor map as kernels get it, in the driver's own form; and how one is encoded: of bf16, rows of 128 bytes whose
+// 16-byte pieces are swizzled, read in 256 bytes, with zeros outside of the tensor.
+struct alignas(128) TensorMapBytes {
+  uint64_t bytes[16];
+};
+inline constexpr int mapOfBf16 = 9, mapNotInterleaved = 0, mapSwizzled128 = 3, mapPromoted256 = 3,
+                     mapFilledWithZeros = 0;
+
 // name, the symbol that has the form which is declared here, result and arguments.
 #define PPC_CUDA_DRIVER_FUNCTIONS(ENTRY)                                                                               \
   ENTRY(init, cuInit, (unsigned flags))                                                                                \
@@ -67,6 +75,9 @@ inline constexpr Status success = 0, outOfMemory = 2, noDevice = 100, notReady =
   ENTRY(moduleUnload, cuModuleUnload, (ModuleHandle * module))                                                         \
   ENTRY(moduleGetFunction, cuModuleGetFunction, (FunctionHandle * *function, ModuleHandle * module, const char *name)) \
   ENTRY(funcSetAttribute, cuFuncSetAttribute, (FunctionHandle * function, int attribute, int value))                   \
+  ENTRY(tensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                  \
+        (TensorMapBytes * map, int type, unsigned rank, void *address, const uint64_t *sizes, const uint64_t *strides, \
+         const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill))            \
   ENTRY(launchKernel, cuLaunchKernel,                                                                                  \
         (FunctionHandle * function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,  \
          unsigned blockZ, unsigned sharedBytes, StreamHandle *stream, void **parameters, void **extra))

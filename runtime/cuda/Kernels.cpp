@@ -52,22 +52,55 @@ std::vector<const ppcrt_image *> imagesFor(const ppcrt_program &program, int arc
 }
 
 Kernels::Kernels(CudaDevice &device, const ppcrt_program &program, const std::vector<Kernel> &kernels)
-    : device(device), kernels(kernels) {
+    : device(device) {
   if (kernels.empty())
     return;
-  load(program);
-  for (const Kernel &kernel : kernels) {
-    FunctionHandle *function = nullptr;
-    if (device.driver.moduleGetFunction(&function, module, kernel.name.c_str()) != success)
-      throw InputError("code.kernels: the program's image has no kernel \"" + kernel.name + "\"");
-    functions.push_back(function);
-    if (kernel.sharedBytes > sharedWithoutAsking)
-      device.check(device.driver.funcSetAttribute(function, mostDynamicSharedBytes, int(kernel.sharedBytes)),
-                   ("cuFuncSetAttribute of \"" + kernel.name + "\"").c_str());
-  }
+  chip = load(program);
+  for (const Kernel &kernel : kernels)
+    this->kernels.push_back(find(kernel));
 }
 
-void Kernels::load(const ppcrt_program &program) {
+Kernels::Loaded Kernels::find(const Kernel &kernel) {
+  Loaded found{nullptr, kernel.blocks, kernel.threads, kernel.sharedBytes, nullptr};
+  for (const ChipLaunch &own : kernel.chips)
+    if (own.chip == chip)
+      found = {nullptr, own.blocks, own.threads, own.sharedBytes, &own.maps};
+  if (device.driver.moduleGetFunction(&found.function, module, kernel.name.c_str()) != success)
+    throw InputError("code.kernels: the program's image has no kernel \"" + kernel.name + "\"");
+  if (found.sharedBytes > sharedWithoutAsking)
+    device.check(device.driver.funcSetAttribute(found.function, mostDynamicSharedBytes, int(found.sharedBytes)),
+                 ("cuFuncSetAttribute of \"" + kernel.name + "\"").c_str());
+  return found;
+}
+
+TensorMapBytes Kernels::encode(const TensorMap &map, uint64_t address) {
+  std::vector<uint64_t> sizes(map.sizes.begin(), map.sizes.end()), strides(map.strides.begin(), map.strides.end());
+  std::vector<unsigned> box(map.box.begin(), map.box.end()), steps(map.box.size(), 1);
+  TensorMapBytes bytes;
+  device.check(device.driver.tensorMapEncodeTiled(&bytes, mapOfBf16, unsigned(sizes.size()),
+                                                  reinterpret_cast<void *>(address), sizes.data(), strides.data(),
+                                                  box.data(), steps.data(), mapNotInterleaved, mapSwizzled128,
+                                                  mapPromoted256, mapFilledWithZeros),
+               "cuTensorMapEncodeTiled");
+  return bytes;
+}
+
+void Kernels::launch(int number, std::vector<uint64_t> &operands) {
+  const Loaded &kernel = kernels[size_t(number)];
+  parameters.clear();
+  for (uint64_t &operand : operands)
+    parameters.push_back(&operand);
+  if (kernel.maps) {
+    maps.clear();
+    for (const TensorMap &map : *kernel.maps)
+      maps.push_back(encode(map, operands[size_t(map.operand)]));
+    for (TensorMapBytes &map : maps)
+      parameters.push_back(&map);
+  }
+  device.launch(kernel.function, kernel.blocks, kernel.threads, kernel.sharedBytes, parameters.data());
+}
+
+std::string Kernels::load(const ppcrt_program &program) {
   std::vector<const ppcrt_image *> images = imagesFor(program, device.architecture);
   std::string compiled;
   for (uint64_t i = 0; i < program.image_count; ++i)
@@ -84,7 +117,7 @@ void Kernels::load(const ppcrt_program &program) {
     std::string content(static_cast<const char *>(image->data), size_t(image->size));
     Status status = device.driver.moduleLoadData(&module, content.c_str());
     if (status == success)
-      return;
+      return image->chip;
     const char *name = nullptr;
     if (device.driver.getErrorName(status, &name) != success || !name)
       name = "unknown error";

@@ -22,19 +22,27 @@ public:
   Kernels(const Kernels &) = delete;
   Kernels &operator=(const Kernels &) = delete;
 
-  // `parameters` are addresses of the operands.
-  void launch(int kernel, void **parameters) {
-    device.launch(functions[size_t(kernel)], kernels[size_t(kernel)].blocks, kernels[size_t(kernel)].threads,
-                  kernels[size_t(kernel)].sharedBytes, parameters);
-  }
+  // On these operands.
+  void launch(int kernel, std::vector<uint64_t> &operands);
 
 private:
-  void load(const ppcrt_program &program);
+  // How each is launched from the image that was loaded.
+  struct Loaded {
+    FunctionHandle *function;
+    int64_t blocks, threads, sharedBytes;
+    const std::vector<TensorMap> *maps; // or null
+  };
+  Loaded find(const Kernel &kernel);
+  TensorMapBytes encode(const TensorMap &map, uint64_t address);
+  // Returns the chip of the image.
+  std::string load(const ppcrt_program &program);
 
   CudaDevice &device;
-  const std::vector<Kernel> &kernels;
   ModuleHandle *module = nullptr;
-  std::vector<FunctionHandle *> functions; // [kernel]
+  std::string chip;            // that the image is for
+  std::vector<Loaded> kernels; // [kernel]
+  std::vector<void *> parameters;
+  std::vector<TensorMapBytes> maps;
 };
 
 } // namespace ppcrt::cuda

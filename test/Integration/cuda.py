@@ -22,7 +22,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOLERANCE = {"f32": 1e-5, "bf16": 1e-2}
 SHAPE = ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1"]
 
-# name -> family (of Reference/Cases, or a file), options of the layout (or over which axis a plan file cuts experts), precision
+# name -> family (of Reference/Cases, or a file of Inputs), options of the layout (or over which axis a plan file cuts experts), precision, and the chip
+# of the stand-in where it is not sm_80
 ROWS = {
     "llama": ("llama", ["--ranks", "1"], "f32"),
     "llama-bf16": ("llama", ["--ranks", "1"], "bf16"),
@@ -46,6 +47,9 @@ ROWS = {
     "deepseek-v3": ("deepseek-v3", ["--ranks", "1"], "f32"),
     "mixtral-experts-tp2": ("mixtral", "tp", "f32"),
     "mixtral-experts-dp2": ("mixtral", "dp", "f32"),
+    # Attention by warpgroups, on a stand-in of sm_90.
+    "warpgroups": ("heads-64", ["--ranks", "1"], "bf16", "sm_90a"),
+    "warpgroups-cp2": ("heads-64", ["--cp", "2"], "bf16", "sm_90a"),
 }
 
 
@@ -53,6 +57,8 @@ def configuration(scratch, family):
     """The path of a model: with a vocabulary for text."""
     if family == "llama":
         return os.path.join(HERE, "Inputs/even.json")
+    if os.path.exists(os.path.join(HERE, "Inputs", family + ".json")):
+        return os.path.join(HERE, "Inputs", family + ".json")
     folder = os.path.join(scratch, family)
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(HERE, "Reference/Cases", family + ".json")) as file:
@@ -72,9 +78,10 @@ def shape(scratch, layout):
     return ["--seq-len", "16", "--global-batch", "4", "--plan", path]
 
 
-def standing_in(build, seed, devices=1):
+def standing_in(build, seed, devices=1, chip="sm_80"):
     """The environment of a machine with GPUs, as far as programs see."""
-    environment = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib/cuda-stand-in"), "PPC_STANDIN_DEVICES": str(devices)}
+    environment = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib/cuda-stand-in"), "PPC_STANDIN_DEVICES": str(devices),
+                   "PPC_STANDIN_CHIP": chip[3:5]}
     if seed:
         environment["PPC_STANDIN_SEED"] = str(seed)
     return environment
@@ -90,17 +97,18 @@ def losses(program, text, steps, *options, **environment):
 
 def difference(build, scratch, name, steps, seed, links, launches):
     """The largest relative difference of a loss, and what training took."""
-    family, layout, precision = ROWS[name]
+    family, layout, precision, chip = (*ROWS[name], "sm_80")[:4]
     options = [*shape(scratch, layout), "--precision", precision]
     text = os.path.join(scratch, "text")
     trained = {}
     for target in ("host", "cuda"):
         program = os.path.join(scratch, f"{name}-{target}")
-        programs.compile_model(build, configuration(scratch, family), [*options, "--target", target], program)
+        chips = ["--cuda-arch", chip] if target == "cuda" and chip != "sm_80" else []
+        programs.compile_model(build, configuration(scratch, family), [*options, *chips, "--target", target], program)
         start = time.monotonic()
         trained[target] = losses(program, text, steps, *(["--launches", launches] if target == "cuda" else []),
                                  *(["--share-devices"] if target == "cuda" and links == "host" else []),
-                                 env=standing_in(build, seed, 8 if links == "nccl" else 1))
+                                 env=standing_in(build, seed, 8 if links == "nccl" else 1, chip))
         seconds = time.monotonic() - start
     pairs = list(zip(trained["host"], trained["cuda"]))
     if len(pairs) != steps or len(set(trained["host"])) < 2:

@@ -58,6 +58,13 @@ TEST(CudaHeadersTest, NumbersAreThoseOfTheDriver) {
   EXPECT_EQ(computeCapabilityMinor, int(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   EXPECT_EQ(mostDynamicSharedBytes, int(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
   EXPECT_EQ(sizeof(Address), sizeof(CUdeviceptr));
+  EXPECT_EQ(sizeof(TensorMapBytes), sizeof(CUtensorMap));
+  EXPECT_GE(alignof(TensorMapBytes), alignof(CUtensorMap));
+  EXPECT_EQ(mapOfBf16, int(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16));
+  EXPECT_EQ(mapNotInterleaved, int(CU_TENSOR_MAP_INTERLEAVE_NONE));
+  EXPECT_EQ(mapSwizzled128, int(CU_TENSOR_MAP_SWIZZLE_128B));
+  EXPECT_EQ(mapPromoted256, int(CU_TENSOR_MAP_L2_PROMOTION_L2_256B));
+  EXPECT_EQ(mapFilledWithZeros, int(CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   EXPECT_EQ(1, int(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(2, int(CU_EVENT_DISABLE_TIMING));
   EXPECT_EQ(1, int(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));

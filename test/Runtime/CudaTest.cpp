@@ -39,7 +39,9 @@ std::string onStandIn(const std::function<void()> &body) {
 
 json smallCode() {
   return json::parse(R"({
-    "kernels": [{"name": "add", "blocks": 1, "threads": 32, "parameters": 2, "shared": 0}],
+    "kernels": [{"name": "add", "blocks": 1, "threads": 32, "parameters": 2, "shared": 0, "chips": [
+      {"chip": "sm_90a", "blocks": 2, "threads": 384, "shared": 163840, "maps": [
+        {"operand": 1, "sizes": [64, 8], "strides": [128], "box": [64, 8]}]}]}],
     "constants": [{"name": "table", "bytes": 16}],
     "bodies": [
       {"name": "inner", "arguments": 2, "operations": [["launch", 0, [0, 0], ["coordinate", 0]], ["reach", 0]]},
@@ -60,6 +62,15 @@ struct Mistake {
 TEST(DeviceCodeTest, MistakesNameTheKey) {
   const Mistake mistakes[] = {
       {"/kernels/0/threads", "2000", "code: kernels[0].threads: expected an integer from 1 to 1024, found 2000"},
+      {"/kernels/0/chips/0/threads", "0",
+       "code: kernels[0].chips[0].threads: expected an integer from 1 to 1024, found 0"},
+      {"/kernels/0/chips/0/maps/0/operand", "2",
+       "code: kernels[0].chips[0].maps[0].operand: expected an integer from 0 to 1, found 2"},
+      {"/kernels/0/chips/0/maps/0/strides/0", "130",
+       "code: kernels[0].chips[0].maps[0].strides: strides are multiples of 16 bytes"},
+      {"/kernels/0/chips/0/maps/0/box/1", "", "code: kernels[0].chips[0].maps[0].box: expected 2 numbers"},
+      {"/kernels/0/chips/0/maps/0/sizes", "[]",
+       "code: kernels[0].chips[0].maps[0].sizes: a tensor map has 1 to 5 dimensions"},
       {"/constants/0/bytes", "", "code: constants[0]: missing key \"bytes\""},
       {"/bodies/1/name", "\"inner\"", "code: bodies[1].name: body \"inner\" is defined twice"},
       {"/bodies/0/operations/0/1", "1", "code: bodies[0].operations[0][1]: expected an integer from 0 to 0, found 1"},

@@ -9,11 +9,13 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "ppc/Phases/TargetPhases.h"
+#include "ppc/Target/Cuda/ChipKernels.h"
 #include "ppc/Target/Cuda/Kernel.h"
 #include "ppc/Target/Cuda/Ptx.h"
 #include "ppc/Target/Target.h"
 #include "test/CudaStandIn/Ptx/Fault.h"
 #include "test/CudaStandIn/Ptx/Launch.h"
+#include "test/CudaStandIn/Ptx/TensorMap.h"
 
 #include <cstring>
 #include <map>
@@ -130,6 +132,7 @@ struct KernelProgram::State {
   OwningOpRef<ModuleOp> module;
   llvm::StringMap<std::string> missing; // by function
   std::unique_ptr<ptx::Module> code;
+  std::string chip;
 
   llvm::Error build(StringRef chip, StringRef ptx);
   llvm::Error launch(ppcrt::LaunchOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory);
@@ -169,17 +172,18 @@ llvm::Error KernelProgram::State::build(StringRef chipName, StringRef ptx) {
       if (!isExecuted(&op) && missing[function.getSymName()].empty())
         missing[function.getSymName()] = op.getName().getStringRef().str();
   }
-  auto texts = module->lookupSymbol<ModuleOp>(cuda::kKernelsName);
+  auto named = cuda::chipNamed(chipName);
+  if (!named)
+    return named.takeError();
+  chip = named->name;
+  OwningOpRef<ModuleOp> texts = cuda::kernelsOn(*module, *named);
   if (!texts)
     return llvm::Error::success();
   PassManager lower(context, ModuleOp::getOperationName());
   cuda::buildLowerKernels(lower);
-  if (failed(lower.run(texts)))
+  if (failed(lower.run(*texts)))
     return kernelError("the kernels cannot be lowered");
-  auto chip = cuda::chipNamed(chipName);
-  if (!chip)
-    return chip.takeError();
-  auto text = cuda::emitPtx(texts, *chip);
+  auto text = cuda::emitPtx(*texts, *named);
   if (!text)
     return text.takeError();
   if (!ptx.empty()) {
@@ -215,17 +219,42 @@ std::string KernelProgram::notExecuted(func::FuncOp function) const {
   return found;
 }
 
+/// As the driver does for kernels on the stand-in.
+static ptx::TensorMap encode(const cuda::LaunchTensorMap &map, uint64_t address) {
+  ptx::TensorMap encoded;
+  encoded.rank = uint8_t(map.sizes.size());
+  encoded.elementBytes = 2;
+  encoded.swizzle = 3;
+  encoded.address = address;
+  for (size_t i = 0; i < map.sizes.size(); ++i) {
+    encoded.sizes[i] = uint32_t(map.sizes[i]);
+    encoded.strides[i] = i ? uint64_t(map.strides[i - 1]) : 2;
+    encoded.box[i] = uint16_t(map.box[i]);
+  }
+  return encoded;
+}
+
 llvm::Error KernelProgram::State::launch(ppcrt::LaunchOp op, const llvm::DenseMap<Value, uint64_t> &addresses,
                                          ptx::GlobalMemory &memory) {
   std::string name = op.getKernel().getLeafReference().str();
-  std::vector<uint64_t> parameters;
-  for (Value operand : op.getOperands()) // the coordinate of the only rank is 0
-    parameters.push_back(addresses.lookup(operand));
+  cuda::ChipLaunch how = cuda::launchOn(*module, name, int64_t(op.getBlocks()), int64_t(op.getThreads()), chip);
+  const ptx::Function &kernel = *code->kernels.at(name);
+  std::vector<std::byte> parameters(size_t(kernel.parameterBytes));
+  auto set = [&](size_t i, const auto &value) {
+    std::memcpy(parameters.data() + kernel.parameters[i].address, &value, sizeof value);
+  };
+  if (kernel.parameters.size() != op.getOperands().size() + how.maps.size())
+    return kernelError("kernel '" + name + "' has another number of parameters than its launch gives");
+  for (auto [i, operand] : llvm::enumerate(op.getOperands())) // the coordinate of the only rank is 0
+    set(i, addresses.lookup(operand));
+  for (auto [i, map] : llvm::enumerate(how.maps))
+    set(op.getOperands().size() + i, encode(map, addresses.lookup(op.getOperands()[size_t(map.operand)])));
   ptx::LaunchShape shape;
-  shape.grid[0] = uint32_t(op.getBlocks());
-  shape.block[0] = uint32_t(op.getThreads());
+  shape.grid[0] = uint32_t(how.blocks);
+  shape.block[0] = uint32_t(how.threads);
+  shape.sharedBytes = uint32_t(how.sharedBytes);
   try {
-    ptx::launch(*code->kernels.at(name), shape, reinterpret_cast<const std::byte *>(parameters.data()), memory);
+    ptx::launch(kernel, shape, parameters.data(), memory);
   } catch (const ptx::Fault &fault) {
     std::string text;
     llvm::raw_string_ostream stream(text);

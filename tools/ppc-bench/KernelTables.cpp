@@ -1,5 +1,6 @@
 #include "KernelTables.h"
 
+#include "ppc/KernelModel/AttentionDesign.h"
 #include "ppc/Reporting/TextTable.h"
 
 #include <algorithm>
@@ -33,8 +34,11 @@ const char *unitName(MachineUnit unit) {
 
 std::string kilobytes(double bytes) { return fixedText(bytes * 1e-3, 1); }
 
+/// Instructions of tensor cores, as m16n8k16 of a warp: one of a warpgroup is many.
+double products(const MachineCounts &counts) { return double(counts.tensorFlops) / (2 * 16 * 8 * 16); }
+
 std::string perTensor(const MachineCounts &counts, MachineUnit unit) {
-  return fixedText(double(counts.of(unit)) / double(counts.of(MachineUnit::Tensor)), 2);
+  return fixedText(double(counts.of(unit)) / products(counts), 2);
 }
 
 void printHeader(const GpuModel &gpu, llvm::raw_ostream &out) {
@@ -78,6 +82,19 @@ void printMemoryBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu
       << "rate.\n\n";
 }
 
+void printAttentionDesigns(const GpuModel &gpu, llvm::raw_ostream &out) {
+  TextTable table({"attention forward, published tiles", "issue", "special", "shared: operands", "and copies"});
+  for (const AttentionDesign &design : publishedAttentionDesigns()) {
+    AttentionBounds of = boundsOf(design, gpu);
+    table.row({std::to_string(design.queries) + " queries x " + std::to_string(design.keys) + " keys x " +
+                   std::to_string(design.dim),
+               percentText(of.issue / of.tensor), percentText(of.special / of.tensor),
+               percentText(of.operands / of.tensor), percentText((of.operands + of.copies) / of.tensor)});
+  }
+  table.print(out);
+  out << "\nOf the same time: what follows from the tiles that FlashAttention-3 has published (AttentionDesign.h).\n\n";
+}
+
 void printTensorBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu, llvm::raw_ostream &out) {
   TextTable table({"tensor cores, nothing was run", "registers", "spilled", "in the loop", "mma", "per mma", "f32",
                    "integer", "special", "shared", "issue", "busiest unit", "of tensor time"});
@@ -89,7 +106,7 @@ void printTensorBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu
     any = true;
     const MachineCounts &counts = loop->counts;
     KernelEstimate of = estimateKernel(kernel.code, kernel.launch, gpu);
-    double mma = double(counts.of(MachineUnit::Tensor));
+    double mma = products(counts);
     table.row({kernel.code.name.substr(0, kernel.code.name.rfind('_') + 7), std::to_string(kernel.launch.registers),
                std::to_string(kernel.spilledBytes), std::to_string(counts.instructions()), fixedText(mma, 0),
                fixedText(double(counts.instructions()) / mma, 2), perTensor(counts, MachineUnit::Float),
@@ -100,9 +117,12 @@ void printTensorBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu
   if (!any)
     return;
   table.print(out);
-  out << "\nInstructions of the steady loop, for each one of the tensor cores. Issue and units beside the time in "
+  out << "\nInstructions of the steady loop, for each product m16n8k16 of a warp. Issue and units beside the time in "
          "which "
-         "tensor cores at their peak do the operations that are wanted: more than 100.0 % is the bound.\n\n";
+         "tensor cores at their peak do the operations that are wanted: more than 100.0 % is the bound. Bytes that "
+         "tensor copies write to shared memory are not in it.\n\n";
+  if (gpu.architecture.name == "sm_90a")
+    printAttentionDesigns(gpu, out);
 }
 
 } // namespace
@@ -120,7 +140,7 @@ void printMachineCode(llvm::ArrayRef<MachineKernel> kernels, const GpuModel &gpu
   for (const MachineKernel &kernel : kernels) {
     const MachineLoop *loop = kernel.mainLoop();
     MachineCounts counts = loop ? loop->counts : kernel.once();
-    double mma = double(counts.of(MachineUnit::Tensor));
+    double mma = products(counts);
     auto number = [](int64_t value) { return std::to_string(value); };
     table.row({kernel.name, kernel.registers ? number(kernel.registers) : "", number(kernel.once().instructions()),
                number(int64_t(kernel.loops.size())), loop ? number(counts.instructions()) : "", number(int64_t(mma)),

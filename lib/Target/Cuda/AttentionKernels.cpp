@@ -315,4 +315,25 @@ FailureOr<SmallVector<Kernel>> buildAttentionKernels(Operation *op, ModuleOp ker
   return result;
 }
 
+std::optional<Kernel> buildChipAttention(Operation *op, size_t number, ModuleOp kernels, StringRef name,
+                                         StringRef chip) {
+  auto forward = dyn_cast<ppcrt::AttentionOp>(op);
+  auto backward = dyn_cast<ppcrt::AttentionBackwardOp>(op);
+  if (chip != "sm_90a" || (!forward && !backward))
+    return std::nullopt;
+  AttentionProblem problem = forward ? AttentionProblem(forward) : AttentionProblem(backward);
+  if (!fitsWarpgroups(problem))
+    return std::nullopt;
+  KernelWriter w(op, kernels, name);
+  if (failed(w.begin()))
+    return std::nullopt;
+  if (forward)
+    writeWarpgroupAttention(w, problem);
+  else if (number == 0)
+    writeWarpgroupQueryGradient(w, problem);
+  else
+    writeWarpgroupKeyGradients(w, problem);
+  return w.finish();
+}
+
 } // namespace mlir::ppc::cuda

@@ -39,6 +39,11 @@ private:
 
 /// Whether tensor cores can do it: bf16, heads of multiples of 16 up to 256, rows without gaps.
 bool fitsTensorCores(const AttentionProblem &problem);
+/// Whether warpgroups of sm_90a can: heads of 64 or 128 as well, a scale above 0, no window and no slopes.
+bool fitsWarpgroups(const AttentionProblem &problem);
+void writeWarpgroupAttention(KernelWriter &w, const AttentionProblem &problem);
+void writeWarpgroupQueryGradient(KernelWriter &w, const AttentionProblem &problem);
+void writeWarpgroupKeyGradients(KernelWriter &w, const AttentionProblem &problem);
 /// By tensor cores. `w` has begun.
 void writeTiledAttention(KernelWriter &w, const AttentionProblem &problem);
 /// The gradient of queries; of keys and values, or of one of both where registers do not hold the sums of both.

@@ -9,7 +9,7 @@
 #include "ppc/Codegen/Manifest.h"
 #include "ppc/Target/BufferPasses.h"
 #include "ppc/Target/Cuda/Assembler.h"
-#include "ppc/Target/Cuda/Kernel.h"
+#include "ppc/Target/Cuda/ChipKernels.h"
 #include "ppc/Target/Cuda/Ptx.h"
 #include "ppc/Target/Target.h"
 
@@ -57,8 +57,8 @@ llvm::Expected<SmallVector<cuda::Chip>> chipsOf(StringRef names) {
 
 /// PTX of the kernels of a module; nothing where it has none.
 llvm::Expected<std::string> ptxOf(ModuleOp module, const cuda::Chip &chip) {
-  auto kernels = module.lookupSymbol<ModuleOp>(cuda::kKernelsName);
-  return kernels ? cuda::emitPtx(kernels, chip) : std::string();
+  OwningOpRef<ModuleOp> kernels = cuda::kernelsOn(module, chip);
+  return kernels ? cuda::emitPtx(*kernels, chip) : std::string();
 }
 
 } // namespace
@@ -111,8 +111,7 @@ llvm::Error CudaTarget::writeObject(ModuleOp module, StringRef description, Stri
         return assembled.takeError();
       images.push_back({chip.name, true, std::move(assembled->machineCode)});
     }
-    if (!assembler || chip.name == oldest.name)
-      images.push_back({chip.name, false, std::move(*text)});
+    images.push_back({chip.name, false, std::move(*text)}); // for drivers that are older than the assembler, too
   }
   std::vector<std::vector<char>> expanded;
   return emitDeviceObject(description, images, cuda::constantsOf(module, expanded), object);
@@ -165,10 +164,12 @@ llvm::Expected<std::string> CudaTarget::kernelTable(ModuleOp module, StringRef p
         resources[kernel.kernel] = kernel;
     }
     for (auto &[name, places] : launches) {
-      out << chip.name << "," << name << "," << places.front().getBlocks() << "," << places.front().getThreads() << ","
-          << places.size();
+      cuda::ChipLaunch launch = cuda::launchOn(module, name, int64_t(places.front().getBlocks()),
+                                               int64_t(places.front().getThreads()), chip.name);
+      out << chip.name << "," << name << "," << launch.blocks << "," << launch.threads << "," << places.size();
       if (auto known = resources.find(name); known != resources.end())
-        out << "," << known->second.registers << "," << known->second.spillBytes << "," << known->second.sharedBytes;
+        out << "," << known->second.registers << "," << known->second.spillBytes << ","
+            << known->second.sharedBytes + launch.sharedBytes;
       else
         out << ",,,";
       cuda::LaunchTraffic moved = cuda::trafficOf(places.front());

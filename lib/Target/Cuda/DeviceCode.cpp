@@ -1,4 +1,5 @@
 #include "DeviceCode.h"
+#include "ppc/Target/Cuda/ChipKernels.h"
 
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -90,12 +91,30 @@ FailureOr<json::Array> CodeWriter::placeOf(Operation &op, Value value, bool with
 LogicalResult CodeWriter::writeLaunch(ppcrt::LaunchOp launch, json::Array &operations) {
   StringAttr name = launch.getKernel().getLeafReference();
   auto [known, isNew] = kernelNumbers.try_emplace(name, int64_t(kernels.size()));
-  if (isNew)
-    kernels.push_back(json::Object{{"name", name.getValue()},
-                                   {"blocks", int64_t(launch.getBlocks())},
-                                   {"threads", int64_t(launch.getThreads())},
-                                   {"parameters", int64_t(launch.getOperands().size())},
-                                   {"shared", 0}});
+  if (isNew) {
+    json::Object kernel{{"name", name.getValue()},
+                        {"blocks", int64_t(launch.getBlocks())},
+                        {"threads", int64_t(launch.getThreads())},
+                        {"parameters", int64_t(launch.getOperands().size())},
+                        {"shared", 0}};
+    json::Array chips;
+    for (const ChipLaunch &own : chipLaunches(module, name)) {
+      json::Array maps;
+      for (const LaunchTensorMap &map : own.maps)
+        maps.push_back(json::Object{{"operand", map.operand},
+                                    {"sizes", json::Array(map.sizes)},
+                                    {"strides", json::Array(map.strides)},
+                                    {"box", json::Array(map.box)}});
+      chips.push_back(json::Object{{"chip", own.chip},
+                                   {"blocks", own.blocks},
+                                   {"threads", own.threads},
+                                   {"shared", own.sharedBytes},
+                                   {"maps", std::move(maps)}});
+    }
+    if (!chips.empty())
+      kernel["chips"] = std::move(chips);
+    kernels.push_back(std::move(kernel));
+  }
   json::Array operation{"launch", known->second};
   for (Value operand : launch.getOperands()) {
     if (auto coordinate = operand.getDefiningOp<ppcrt::CoordinateOp>()) {

@@ -93,6 +93,12 @@ Kernel KernelWriter::finish() {
   // Buffers of captured values came after the function's type.
   SmallVector<Type> inputs(function.getBody().getArgumentTypes());
   function.setFunctionType(LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(op->getContext()), inputs));
+  auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), 128);
+  for (auto i = unsigned(kernel.operands.size()); i < inputs.size(); ++i) { // tensor maps
+    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
+    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+  }
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({int32_t(kernel.threads), 1, 1}));
   return std::move(kernel);
 }
@@ -137,6 +143,11 @@ Value KernelWriter::address(Value memref, ValueRange indices) {
   Value number = arith::IndexCastOp::create(b, b.getI64Type(), place);
   Value base = map.lookup(memref);
   return LLVM::GEPOp::create(b, base.getType(), type.getElementType(), base, ValueRange(number));
+}
+
+Value KernelWriter::tensorMap(KernelTensorMap map) {
+  kernel.maps.push_back(std::move(map));
+  return function.getBody().addArgument(LLVM::LLVMPointerType::get(op->getContext()), op->getLoc());
 }
 
 static Type accessType(Value memref, int64_t width) {

@@ -39,6 +39,8 @@ public:
 
   /// The place of an element of a memref of the op.
   Value address(Value memref, ValueRange indices);
+  /// The address of a tensor map, which becomes a parameter.
+  Value tensorMap(KernelTensorMap map);
   /// `width` elements from there on, as a vector if more than one; they lie at a multiple of their size.
   Value load(Value memref, ValueRange indices, int64_t width = 1);
   void store(Value value, Value memref, ValueRange indices, int64_t width = 1);
@@ -70,6 +72,11 @@ private:
 
 /// Attention is one kernel; its gradients are two, of queries, and of keys and values.
 FailureOr<SmallVector<Kernel>> buildAttentionKernels(Operation *op, ModuleOp kernels, StringRef name);
+
+/// Attention by warpgroups where `chip` has them and they can do it (AttentionWarpgroups.cpp), instead of kernel
+/// `number`.
+std::optional<Kernel> buildChipAttention(Operation *op, size_t number, ModuleOp kernels, StringRef name,
+                                         StringRef chip);
 
 /// Loops over a generic op, one iteration of its parallel loops a thread, reductions inside.
 void writeLoops(KernelWriter &w, linalg::GenericOp generic);

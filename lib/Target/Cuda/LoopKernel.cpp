@@ -179,4 +179,8 @@ FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, Str
   return SmallVector<Kernel>{w.finish()};
 }
 
+std::optional<Kernel> buildChipKernel(Operation *op, size_t number, ModuleOp kernels, StringRef name, StringRef chip) {
+  return buildChipAttention(op, number, kernels, name, chip);
+}
+
 } // namespace mlir::ppc::cuda

@@ -1,5 +1,5 @@
 // Loops of device functions -> launches of kernels. Equal kernels are there once.
-#include "ppc/Target/Cuda/Kernel.h"
+#include "ppc/Target/Cuda/ChipKernels.h"
 
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -153,8 +153,8 @@ public:
       if (failed(built))
         return failure();
       int64_t flops = workOf(&op).flops / std::max<int64_t>(1, int64_t(built->size()));
-      for (Kernel &kernel : *built)
-        launch(op, kernel, flops);
+      for (auto [number, kernel] : llvm::enumerate(*built))
+        launch(op, kernel, number, flops);
       op.erase();
     }
     return success();
@@ -167,7 +167,7 @@ public:
   }
 
 private:
-  void launch(Operation &op, Kernel &kernel, int64_t flops) {
+  void launch(Operation &op, Kernel &kernel, size_t number, int64_t flops) {
     auto function = kernels.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
     SmallVector<int64_t> reads, writes;
     for (auto [place, operand] : llvm::enumerate(kernel.operands)) {
@@ -179,11 +179,25 @@ private:
       if (use.writes)
         writes.push_back(int64_t(place));
     }
+    size_t kinds = names.size();
     StringAttr name = unify(function, kernel, kindOf(&op));
+    if (names.size() > kinds)
+      addForChips(op, number, name);
     OpBuilder builder(&op);
     auto symbol = SymbolRefAttr::get(kernels.getSymNameAttr(), {FlatSymbolRefAttr::get(name)});
     ppcrt::LaunchOp::create(builder, op.getLoc(), symbol, uint64_t(kernel.blocks), uint64_t(kernel.threads),
                             kernel.operands, reads, writes, uint64_t(flops));
+  }
+
+  /// What single chips run in the place of a new kernel.
+  void addForChips(Operation &op, size_t number, StringRef name) {
+    for (const Chip &chip : knownChips()) {
+      ModuleOp own = chipModule(module, chip.name);
+      if (std::optional<Kernel> kernel = buildChipKernel(&op, number, own, name, chip.name))
+        setLaunch(own, *kernel);
+      else if (own.getBody()->empty())
+        own.erase();
+    }
   }
 
   /// The name of the one kernel with this code; `function` is it, or goes.

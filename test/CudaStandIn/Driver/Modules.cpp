@@ -2,10 +2,12 @@
 #include "test/CudaStandIn/Driver/Machine.h"
 #include "test/CudaStandIn/Ptx/Launch.h"
 #include "test/CudaStandIn/Ptx/Module.h"
+#include "test/CudaStandIn/Ptx/TensorMap.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -102,6 +104,37 @@ int cuFuncSetAttribute(LoadedFunction *function, int attribute, int value) {
   if (attribute != mostDynamicShared || value < 0 || value > mostShared)
     return InvalidValue;
   function->dynamicShared = value;
+  return Success;
+}
+
+// As the stand-in's own kernels read it (Ptx/TensorMap.h).
+int cuTensorMapEncodeTiled(void *encoded, int type, unsigned rank, void *address, const uint64_t *sizes,
+                           const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave,
+                           int swizzle, int, int fill) {
+  Lock lock(Machine::get().mutex);
+  Machine &machine = Machine::get();
+  if (int status = machine.status())
+    return status;
+  constexpr int bytesOf[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  if (reinterpret_cast<uintptr_t>(encoded) % 64 || rank < 1 || rank > ptx::TensorMap::mostRank || type < 0 ||
+      type >= int(std::size(bytesOf)) || interleave || fill || swizzle < 0 || swizzle > 3)
+    return InvalidValue;
+  ptx::TensorMap map;
+  map.rank = uint8_t(rank);
+  map.elementBytes = uint8_t(bytesOf[type]);
+  map.swizzle = uint8_t(swizzle);
+  map.address = reinterpret_cast<uint64_t>(address);
+  for (unsigned i = 0; i < rank; ++i) {
+    if (steps[i] != 1 || sizes[i] > UINT32_MAX || box[i] > 256)
+      return InvalidValue;
+    map.sizes[i] = uint32_t(sizes[i]);
+    map.box[i] = uint16_t(box[i]);
+    map.strides[i] = i ? strides[i - 1] : map.elementBytes;
+  }
+  if (const char *what = ptx::faultOf(map))
+    return machine.fail(InvalidValue, std::string("cuTensorMapEncodeTiled: ") + what);
+  std::memset(encoded, 0, 128);
+  std::memcpy(encoded, &map, sizeof map);
   return Success;
 }
 

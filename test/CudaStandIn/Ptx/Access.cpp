@@ -33,7 +33,7 @@ void load(Warp &warp, const Instruction &instruction, uint32_t mask) {
     for (int i = 0; i < instruction.count; ++i) {
       const Operand &element = target.kind == Operand::Vector ? target.elements[i] : target;
       if (element.kind == Operand::Register)
-        warp.at(element.reg, lane) = extend(instruction.type, bytes + i * size);
+        warp.at(element.reg, lane) = extend(instruction.type, bytes + i * size), warp.noteWrite(element.reg);
     }
   }
 }

@@ -24,7 +24,7 @@ void start(Warp &warp, const Instruction &instruction, uint32_t mask) {
       throw Fault(FaultKind::Misaligned, "a copy of " + std::to_string(count) + " bytes");
     if (read)
       bytesAt(warp, lane, Space::Global, from, read == count ? count : 1, Use::Read);
-    if (read != count && !warp.block.global.use(Use::Read, from, read))
+    if (read && read != count && !warp.block.global.use(Use::Read, from, read))
       throw Fault(FaultKind::OutOfBounds, "the source of a copy");
     warp.block.shared.startCopy(to, count, warp.index);
     warp.copies[lane].back().push_back({to, from, count, read});

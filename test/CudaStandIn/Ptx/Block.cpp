@@ -1,18 +1,60 @@
 #include "test/CudaStandIn/Ptx/Block.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptx {
 
 Block::Block(const Function &function, const LaunchShape &shape, const std::byte *parameters, GlobalMemory &global,
              SharedMemory &shared, LaunchCounts &counts, std::array<uint32_t, 3> place)
     : function(function), shape(shape), parameters(parameters), global(global), shared(shared), counts(counts),
-      place(place), threadCount(shape.block[0] * shape.block[1] * shape.block[2]) {
+      place(place), memoryBarriers(*this), threadCount(shape.block[0] * shape.block[1] * shape.block[2]) {
   int count = int((threadCount + lanes - 1) / lanes);
   shared.reset(function.sharedBytes + shape.sharedBytes, count);
+  // What a thread has to begin with, unless setmaxnreg says more: an even share of the multiprocessor's, of eight.
+  constexpr int64_t registersOfBlock = 65536, mostOfThread = 255;
+  int64_t share = std::min(registersOfBlock / (count * lanes) / 8 * 8, mostOfThread);
+  freeRegisters = registersOfBlock / lanes - share * count;
+  products.resize(size_t(count + 3) / 4);
+  productsOf.resize(size_t(count));
   warps.reserve(size_t(count));
   for (int i = 0; i < count; ++i)
-    warps.emplace_back(*this, i, int(threadCount) - i * lanes);
+    warps.emplace_back(*this, i, int(threadCount) - i * lanes).registerLimit = int(share);
+}
+
+void Block::wake(uint32_t those) {
+  for (Warp &warp : warps)
+    if (those >> warp.index & 1)
+      warp.state = Warp::State::Running;
+}
+
+void Block::sameInWarpgroup(const Warp &warp, uint64_t what) {
+  size_t group = size_t(warp.index) / 4;
+  if (4 * (group + 1) * lanes > threadCount)
+    throw Fault(FaultKind::Divergence, "a warpgroup has four whole warps");
+  size_t &place = productsOf[size_t(warp.index)];
+  if (place == products[group].size())
+    products[group].push_back(what);
+  else if (products[group][place] != what)
+    throw Fault(FaultKind::Divergence, "warps of a warpgroup execute different products");
+  ++place;
+}
+
+bool Block::giveRegisters(int64_t ofThread) {
+  if (ofThread > freeRegisters)
+    return false;
+  freeRegisters -= ofThread;
+  if (ofThread < 0)
+    wake(std::exchange(wantingRegisters, 0));
+  return true;
+}
+
+void Block::checkEnd() const {
+  if (!bulkCopies.empty())
+    throw Fault(FaultKind::Race, "the block has ended, and a bulk copy into its shared memory is under way");
+  for (const Warp &warp : warps)
+    if (productsOf[size_t(warp.index)] != products[size_t(warp.index) / 4].size())
+      throw Fault(FaultKind::Divergence, "a warp has executed fewer products than others of its warpgroup");
 }
 
 void Block::countInstruction() {
@@ -72,6 +114,10 @@ void Block::stuck() const {
       text += (text.empty() ? "at barrier " : ", at barrier ") + std::to_string(number) + " " +
               std::to_string(__builtin_popcount(barrier.arrived)) + " of " + std::to_string(barrier.expected) +
               " warps";
+  if (std::string missing = memoryBarriers.missing(); !missing.empty())
+    text += (text.empty() ? "" : ", ") + missing;
+  if (wantingRegisters)
+    text += (text.empty() ? "" : ", ") + std::string("warps want more registers than there are");
   throw Fault(FaultKind::Barrier, "nobody comes any more: " + text);
 }
 

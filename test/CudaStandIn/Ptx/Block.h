@@ -3,6 +3,7 @@
 
 #include "test/CudaStandIn/Ptx/GlobalMemory.h"
 #include "test/CudaStandIn/Ptx/Launch.h"
+#include "test/CudaStandIn/Ptx/MemoryBarrier.h"
 #include "test/CudaStandIn/Ptx/SharedMemory.h"
 #include "test/CudaStandIn/Ptx/Warp.h"
 
@@ -26,6 +27,16 @@ public:
   // `predicate` is what bar.red combines: for how many threads it holds.
   void arrive(Warp &warp, int number, uint32_t threads, bool waits, uint32_t predicate);
   void countInstruction();
+  // Those of the warps that wait go on.
+  void wake(uint32_t those);
+  // Now one and now the other.
+  bool flip() { return (noise = noise * 6364136223846793005u + 1442695040888963407u) >> 63; }
+  // Each warp of a warpgroup executes the same products: the next one of this warp is described by `what`.
+  void sameInWarpgroup(const Warp &warp, uint64_t what);
+  // The threads of a warp take so many registers from the block's, or give them back (less than 0). False: there are
+  // not so many now.
+  bool giveRegisters(int64_t ofThread);
+  uint32_t wantingRegisters = 0; // warps that wait for some
 
   const Function &function;
   const LaunchShape &shape;
@@ -37,6 +48,18 @@ public:
   const Instruction *current = nullptr; // that is executed, for messages
   int64_t instructions = 0;
 
+  MemoryBarriers memoryBarriers;
+  // Copies into shared memory that have not landed yet.
+  struct BulkCopy {
+    struct Piece {
+      uint64_t to, from;
+      int64_t bytes; // that are copied of 16; the others become zero
+    };
+    uint64_t barrier; // that it counts for
+    std::vector<Piece> pieces;
+  };
+  std::vector<BulkCopy> bulkCopies;
+
 private:
   struct Barrier {
     uint32_t arrived = 0, waiting = 0; // warps
@@ -44,14 +67,21 @@ private:
     std::vector<std::pair<Warp *, const Instruction *>> reductions;
   };
   void release(Barrier &barrier);
+  void land(size_t copy);
+  void checkEnd() const;
   [[noreturn]] void stuck() const;
 
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
   uint32_t threadCount;
+  std::vector<std::vector<uint64_t>> products; // [warpgroup]: what its warps execute
+  std::vector<size_t> productsOf;              // [warp]: how many of them it has
+  int64_t freeRegisters = 0;                   // of a thread of each warp together
+  uint64_t noise = 0;
 };
 
 template <class Draw> void Block::run(Draw draw) {
+  noise = draw(~0u);
   for (;;) {
     std::array<int, 32> ready;
     int count = 0;
@@ -62,7 +92,12 @@ template <class Draw> void Block::run(Draw draw) {
         ready[count++] = warp.index;
     }
     if (done)
-      return;
+      return checkEnd();
+    // A copy lands when nobody can go on without, or at any time before.
+    if (!bulkCopies.empty() && (!count || draw(4) == 0)) {
+      land(draw(uint32_t(bulkCopies.size())));
+      continue;
+    }
     if (!count)
       stuck();
     // Long turns and short ones: a race needs an order of its own to be seen in the numbers, not to be found.

@@ -234,6 +234,10 @@ Operand Parser::address() {
     result.value += uint64_t(cursor.integer());
   if (cursor.peek() == '-')
     result.value += uint64_t(cursor.integer());
+  if (cursor.accept(',')) { // of a tensor map: the coordinates
+    cursor.expect('{');
+    result.elements = list('}').elements;
+  }
   cursor.expect(']');
   return result;
 }

@@ -35,6 +35,13 @@ template <Space space> void isInSpace(Warp &warp, const Instruction &instruction
   warp.write(instruction.operands[0], result, mask);
 }
 
+// fence.mbarrier_init, fence.proxy.async: the asynchronous proxy sees what this warp knows of.
+void fenceBarriers(Warp &warp, const Instruction &, uint32_t) { warp.block.memoryBarriers.fence(warp.index); }
+void fenceProxy(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  fenceBarriers(warp, instruction, mask);
+  warp.block.shared.fence(warp.index);
+}
+
 bool decodeBarrier(Instruction &instruction) {
   if (instruction.has("warp")) { // bar.warp.sync mask
     instruction.flow = Flow::Converge;
@@ -81,6 +88,12 @@ bool decodeControl(Instruction &instruction) {
   }
   if (name == "brx")
     return false;
+  if (name == "fence" && (instruction.has("proxy") || instruction.has("mbarrier_init"))) {
+    bool known = instruction.has("mbarrier_init") ||
+                 (instruction.has("async") && !instruction.has("alias") && !instruction.has("tensormap"));
+    instruction.execute = instruction.has("mbarrier_init") ? &fenceBarriers : &fenceProxy;
+    return known && hasOperands(instruction, 0);
+  }
   // Fences, prefetches and sleeps: warps run one at a time, and what one writes the others see.
   instruction.execute = &nothing;
   return true;

@@ -15,16 +15,19 @@ using Decode = bool (*)(Instruction &instruction);
 bool decodeInteger(Instruction &instruction); // Integer.cpp: add, mul, mad, div, rem, min, max, abs, neg, sad, mul24
 bool decodeBits(Instruction &instruction);    // Bits.cpp: and, or, xor, not, shifts, bit fields, prmt, lop3, popc, clz
 bool decodeFloat(Instruction &instruction);   // Float.cpp: f32 and f64
-bool decodeSmallFloat(Instruction &instruction); // SmallFloatMath.cpp: f16, bf16 and pairs of them
-bool decodeCompare(Instruction &instruction);    // Compare.cpp: setp, set, selp, slct, testp
-bool decodeConvert(Instruction &instruction);    // Convert.cpp: cvt, cvta
-bool decodeMove(Instruction &instruction);       // Access.cpp: mov
-bool decodeAccess(Instruction &instruction);     // Access.cpp: ld, st
-bool decodeAtomic(Instruction &instruction);     // Atomic.cpp: atom, red
-bool decodeAsyncCopy(Instruction &instruction);  // AsyncCopy.cpp: cp.async and its groups
-bool decodeExchange(Instruction &instruction);   // Exchange.cpp: shfl, vote, match, redux, activemask
-bool decodeMatrix(Instruction &instruction);     // Matrix.cpp: ldmatrix, stmatrix, mma
-bool decodeControl(Instruction &instruction);    // Control.cpp: branches, barriers, fences, what does nothing
+bool decodeSmallFloat(Instruction &instruction);    // SmallFloatMath.cpp: f16, bf16 and pairs of them
+bool decodeCompare(Instruction &instruction);       // Compare.cpp: setp, set, selp, slct, testp
+bool decodeConvert(Instruction &instruction);       // Convert.cpp: cvt, cvta
+bool decodeMove(Instruction &instruction);          // Access.cpp: mov
+bool decodeAccess(Instruction &instruction);        // Access.cpp: ld, st
+bool decodeAtomic(Instruction &instruction);        // Atomic.cpp: atom, red
+bool decodeAsyncCopy(Instruction &instruction);     // AsyncCopy.cpp: cp.async and its groups
+bool decodeExchange(Instruction &instruction);      // Exchange.cpp: shfl, vote, match, redux, activemask
+bool decodeMatrix(Instruction &instruction);        // Matrix.cpp: ldmatrix, stmatrix, mma
+bool decodeBulkCopy(Instruction &instruction);      // BulkCopy.cpp: cp.async.bulk
+bool decodeMemoryBarrier(Instruction &instruction); // MemoryBarrier.cpp: mbarrier
+bool decodeWarpgroup(Instruction &instruction);     // WarpgroupProduct.cpp: wgmma, setmaxnreg
+bool decodeControl(Instruction &instruction);       // Control.cpp: branches, barriers, fences, what does nothing
 
 // The types among the modifiers, in order.
 std::vector<Type> typesOf(const Instruction &instruction);

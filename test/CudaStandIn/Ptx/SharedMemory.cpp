@@ -4,34 +4,52 @@
 
 namespace ptx {
 
+void Knowledge::add(const Knowledge &other) {
+  for (int i = 0; i < mostTimes; ++i) {
+    clock[i] = std::max(clock[i], other.clock[i]);
+    visible[i] = std::max(visible[i], other.visible[i]);
+  }
+}
+
 void SharedMemory::reset(int64_t bytes, int count) {
   // All that was recorded for earlier blocks is before `begin`.
-  for (const VectorClock &clock : clocks)
-    begin = std::max(begin, *std::max_element(clock.begin(), clock.end()));
+  for (const Knowledge &of : known)
+    begin = std::max(begin, *std::max_element(of.clock.begin(), of.clock.end()));
   warps = count;
   data.assign(size_t(bytes), std::byte(0xcd));
   shadow.assign(size_t(bytes), {});
   readClocks.assign(size_t((bytes + 1) / 2 * count), 0);
-  clocks.assign(size_t(count), {});
+  known.assign(size_t(count), {});
   for (int warp = 0; warp < count; ++warp) {
-    clocks[warp].fill(begin);
-    clocks[warp][warp] = begin + 1;
+    known[warp].clock.fill(begin);
+    known[warp].visible.fill(begin);
+    now(warp) = begin + 1;
   }
 }
 
 void SharedMemory::synchronize(uint32_t arrived, uint32_t leaving) {
-  VectorClock joined{};
+  Knowledge joined;
   for (int warp = 0; warp < warps; ++warp)
     if (arrived >> warp & 1)
-      for (int other = 0; other < warps; ++other)
-        joined[other] = std::max(joined[other], clocks[warp][other]);
+      joined.add(known[warp]);
   for (int warp = 0; warp < warps; ++warp) {
     if (leaving >> warp & 1)
-      for (int other = 0; other < warps; ++other)
-        clocks[warp][other] = std::max(clocks[warp][other], joined[other]);
+      known[warp].add(joined);
     if (arrived >> warp & 1)
-      ++clocks[warp][warp];
+      ++now(warp);
   }
+}
+
+void SharedMemory::release(int warp, Knowledge &to) {
+  to.add(known[warp]);
+  ++now(warp);
+}
+
+void SharedMemory::fence(int warp) {
+  Knowledge &of = known[warp];
+  for (int i = 0; i < mostTimes; ++i)
+    of.visible[i] = std::max(of.visible[i], of.clock[i]);
+  ++now(warp);
 }
 
 void SharedMemory::checkBounds(uint64_t offset, int64_t bytes) const {
@@ -41,13 +59,15 @@ void SharedMemory::checkBounds(uint64_t offset, int64_t bytes) const {
 }
 
 void SharedMemory::race(const char *what, uint64_t offset, int warp, int other) const {
+  std::string whom = other < mostWarps ? "warp " + std::to_string(other) + ", and no barrier lies between"
+                                       : "a bulk copy, and has not waited for its memory barrier";
   throw Fault(FaultKind::Race, "byte " + std::to_string(offset) + " of shared memory: warp " + std::to_string(warp) +
-                                   " " + what + " warp " + std::to_string(other) + ", and no barrier lies between");
+                                   " " + what + " " + whom);
 }
 
-void SharedMemory::recordWrite(uint64_t byte, int warp, bool atomic) {
+void SharedMemory::recordWrite(uint64_t byte, int warp, uint32_t when, bool atomic) {
   Shadow &at = shadow[byte];
-  at.writeClock = clocks[warp][warp];
+  at.writeClock = when;
   at.writeWarp = uint8_t(warp);
   at.initialized = true;
   at.atomic = atomic;
@@ -70,13 +90,13 @@ std::byte *SharedMemory::use(Use use, uint64_t offset, int64_t bytes, int warp) 
            at.writeWarp);
     if (use == Use::Read) {
       at.readers |= 1u << warp;
-      readClocks[byte / 2 * warps + warp] = clocks[warp][warp];
+      readClocks[byte / 2 * warps + warp] = now(warp);
       continue;
     }
     for (uint32_t readers = at.readers; readers; readers &= readers - 1)
       if (int reader = __builtin_ctz(readers); !before(readClocks[byte / 2 * warps + reader], reader, warp))
         race("writes over what was read by", byte, warp, reader);
-    recordWrite(byte, warp, use == Use::Atomic);
+    recordWrite(byte, warp, now(warp), use == Use::Atomic);
   }
   return data.data() + offset;
 }
@@ -90,7 +110,36 @@ void SharedMemory::startCopy(uint64_t offset, int64_t bytes, int warp) {
 std::byte *SharedMemory::land(uint64_t offset, int64_t bytes, int warp) {
   for (uint64_t byte = offset; byte < offset + uint64_t(bytes); ++byte) {
     shadow[byte].inFlight = false;
-    recordWrite(byte, warp, false);
+    recordWrite(byte, warp, now(warp), false);
+  }
+  return data.data() + offset;
+}
+
+void SharedMemory::checkVisible(uint64_t offset, int64_t bytes, int warp) const {
+  for (uint64_t byte = offset; byte < offset + uint64_t(bytes); ++byte)
+    if (const Shadow &at = shadow[byte];
+        at.initialized && at.writeWarp < mostWarps && at.writeClock > known[warp].visible[at.writeWarp])
+      throw Fault(FaultKind::Race, "byte " + std::to_string(byte) + " of shared memory was written by warp " +
+                                       std::to_string(at.writeWarp) +
+                                       ", and is used by the asynchronous proxy without a fence.proxy.async between");
+}
+
+const std::byte *SharedMemory::useAsync(uint64_t offset, int64_t bytes, int warp) {
+  const std::byte *found = use(Use::Read, offset, bytes, warp);
+  checkVisible(offset, bytes, warp);
+  return found;
+}
+
+void SharedMemory::startBulkCopy(uint64_t offset, int64_t bytes, int warp) {
+  checkBounds(offset, bytes);
+  checkVisible(offset, bytes, warp);
+  startCopy(offset, bytes, warp);
+}
+
+std::byte *SharedMemory::landBulkCopy(uint64_t offset, int64_t bytes, int memoryBarrier, uint64_t phase) {
+  for (uint64_t byte = offset; byte < offset + uint64_t(bytes); ++byte) {
+    shadow[byte].inFlight = false;
+    recordWrite(byte, timeOf(memoryBarrier), timeOfPhase(phase), false);
   }
   return data.data() + offset;
 }

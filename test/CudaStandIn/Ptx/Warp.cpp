@@ -2,15 +2,69 @@
 
 #include "test/CudaStandIn/Ptx/Block.h"
 
+#include <algorithm>
 #include <climits>
 
 namespace ptx {
 
 Warp::Warp(Block &block, int index, int threads)
     : block(block), index(index), live(threads >= lanes ? ~0u : (1u << threads) - 1),
-      registers(size_t(block.function.registerCount)), localMemory(size_t(block.function.localBytes) * lanes) {
+      registers(size_t(block.function.registerCount)), localMemory(size_t(block.function.localBytes) * lanes),
+      products(1), isUnfenced(registers.size()), summedByProducts(registers.size()), readByProducts(registers.size()) {
   for (auto &groups : copies)
     groups.emplace_back();
+}
+
+void Warp::begin(const Product &product) {
+  const std::vector<Operand> &operands = product.instruction->operands;
+  // Sums may be those of an earlier product, which is done before; left operands may be read by several.
+  for (const Operand &element : operands[0].elements) {
+    if (readByProducts[element.reg])
+      checkNotUnderWay(element);
+    ++summedByProducts[element.reg];
+  }
+  for (const Operand &element : operands[1].elements) {
+    if (summedByProducts[element.reg])
+      checkNotUnderWay(element);
+    ++readByProducts[element.reg];
+  }
+  products.back().push_back(product);
+  ++productsUnderWay;
+}
+
+void Warp::finishProducts(size_t left) {
+  while (products.size() - 1 > left) {
+    for (const Product &product : products.front()) {
+      product.finish(*this, product);
+      for (const Operand &element : product.instruction->operands[0].elements)
+        --summedByProducts[element.reg];
+      for (const Operand &element : product.instruction->operands[1].elements)
+        --readByProducts[element.reg];
+      --productsUnderWay;
+    }
+    products.pop_front();
+  }
+}
+
+void Warp::checkNotUnderWay(const Operand &operand) const {
+  if (operand.reg >= 0 && (summedByProducts[operand.reg] || readByProducts[operand.reg]))
+    throw Fault(FaultKind::Race, "a register of a product under way is used before wgmma.wait_group");
+  for (const Operand &element : operand.elements)
+    checkNotUnderWay(element);
+}
+
+void Warp::fenceRegisters() {
+  std::fill(isUnfenced.begin(), isUnfenced.end(), uint8_t(0));
+  everFenced = true;
+}
+
+void Warp::checkFenced(const Operand &operand) const {
+  for (const Operand &element : operand.elements) {
+    if (element.kind != Operand::Register)
+      throw Fault(FaultKind::Trap, "a product with operands that are no registers");
+    if (!everFenced || isUnfenced[element.reg])
+      throw Fault(FaultKind::Race, "a register of a product was written, and no wgmma.fence.sync.aligned lies between");
+  }
 }
 
 std::byte *Warp::local(int lane, uint64_t offset, int64_t bytes) {
@@ -142,8 +196,16 @@ bool Warp::execute(Group &group, const Instruction &instruction) {
   case Flow::Next:
     break;
   }
-  if (active)
+  if (active) {
+    if (productsUnderWay && instruction.name() != "wgmma")
+      for (const Operand &operand : instruction.operands)
+        checkNotUnderWay(operand);
     instruction.execute(*this, instruction, active);
+    if (again) {
+      again = false;
+      return false;
+    }
+  }
   ++group.place;
   return group.place < group.others && state == State::Running;
 }

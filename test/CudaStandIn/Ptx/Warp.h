@@ -32,6 +32,7 @@ public:
   template <class T> Lanes<T> read(const Operand &operand) const;
   template <class T> void write(const Operand &operand, const Lanes<T> &values, uint32_t mask);
   uint64_t &at(int reg, int lane) { return registers[reg][lane]; }
+  void noteWrite(int reg) { isUnfenced[reg] = 1; } // by at(), not by write()
   uint64_t special(Special special, int lane) const;
   // Of an operand in brackets.
   uint64_t address(const Operand &operand, int lane) const {
@@ -44,6 +45,28 @@ public:
     int bytes, source; // of `bytes` the first `source` are copied, the others become zero
   };
   std::array<std::deque<std::vector<Copy>>, lanes> copies;
+
+  // Products of its warpgroup that are under way (WarpgroupProduct.cpp), in groups; the last group is open.
+  struct Product {
+    const Instruction *instruction;
+    uint64_t a, b; // descriptors; a where A is in shared memory
+    bool adds;     // to what the sums are
+    void (*finish)(Warp &warp, const Product &product);
+  };
+  void begin(const Product &product);
+  void commitProducts() { products.emplace_back(); }
+  // Until so many of the closed groups are left.
+  void finishProducts(size_t left);
+  // wgmma.fence: what was written to registers before is seen by products after it.
+  void fenceRegisters();
+  void checkFenced(const Operand &registers) const;
+  int registerLimit = 0; // that setmaxnreg changes
+
+  // An instruction that cannot be done yet: the warp waits, and executes it again when it is woken.
+  void tryAgain() {
+    state = State::AtBarrier;
+    again = true;
+  }
 
   // The lane in whose name something is checked: for messages.
   int currentLane = 0;
@@ -62,12 +85,20 @@ private:
   // Moves the group; false if another has to be picked.
   bool branch(Group &group, const Instruction &instruction, uint32_t taken);
   void settle(const Group &group);
+  void checkNotUnderWay(const Operand &operand) const;
   [[noreturn]] void stuck() const;
 
   std::vector<Lanes<uint64_t>> registers;
   Lanes<int> places{}; // of lanes that are not in the group that runs
   uint32_t held = 0;   // lanes that wait for others of their warp
   std::vector<std::byte> localMemory;
+  bool again = false; // the instruction is not done
+  std::deque<std::vector<Product>> products;
+  int productsUnderWay = 0;
+  std::vector<uint8_t> isUnfenced; // registers that were written since the last wgmma.fence
+  // Of registers: how many products under way have them as sums, and in the left operand.
+  std::vector<uint16_t> summedByProducts, readByProducts;
+  bool everFenced = false;
 };
 
 template <class T> Lanes<T> Warp::read(const Operand &operand) const {
@@ -95,6 +126,7 @@ template <class T> void Warp::write(const Operand &operand, const Lanes<T> &valu
   if (operand.kind != Operand::Register)
     return; // "_"
   Lanes<uint64_t> &target = registers[operand.reg];
+  isUnfenced[operand.reg] = 1;
   for (int lane = 0; lane < lanes; ++lane) {
     uint64_t bits = 0;
     std::memcpy(&bits, &values[lane], sizeof(T));

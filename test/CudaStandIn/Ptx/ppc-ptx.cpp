@@ -2,10 +2,13 @@
 //   ppc-ptx FILE.ptx KERNEL [--grid X[,Y,Z]] [--block X[,Y,Z]] [--shared BYTES] [--seed N] [--limit N] [--counts]
 //   ARGUMENT...
 // An argument is u32:N, s32:N, u64:N, s64:N, f32:X, f64:X, or a buffer: in:FILE, out:BYTES:FILE (zeros at the
-// beginning), inout:FILE:FILE. Without a kernel the kernels of the file are listed, with their parameters.
+// beginning), inout:FILE:FILE, or the address of a tensor map of elements of two bytes: map:N:SIZES:STRIDES:BOX, of the
+// buffer that argument N (from 0) is, the fastest dimension first, strides in bytes from the second on, boxes with
+// 128-byte swizzling. Without a kernel the kernels of the file are listed, with their parameters.
 #include "test/CudaStandIn/Ptx/Launch.h"
 
 #include "test/CudaStandIn/Ptx/Fault.h"
+#include "test/CudaStandIn/Ptx/TensorMap.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -94,6 +97,42 @@ Command commandFrom(int argc, char **argv) {
   return command;
 }
 
+std::vector<uint64_t> numbers(const std::string &text) {
+  std::vector<uint64_t> result;
+  for (size_t first = 0; first < text.size();) {
+    size_t comma = std::min(text.find(',', first), text.size());
+    result.push_back(wholeNumber(text.substr(first, comma - first)));
+    first = comma + 1;
+  }
+  return result;
+}
+
+// "N:SIZES:STRIDES:BOX"; `before` are the bits of the arguments before it.
+uint64_t tensorMap(const std::string &text, ptx::GlobalMemory &memory, const std::vector<uint64_t> &before) {
+  std::vector<std::vector<uint64_t>> parts;
+  for (size_t first = 0; first <= text.size();) {
+    size_t colon = std::min(text.find(':', first), text.size());
+    parts.push_back(numbers(text.substr(first, colon - first)));
+    first = colon + 1;
+  }
+  if (parts.size() != 4 || parts[0].size() != 1 || parts[0][0] >= before.size() || parts[1].empty() ||
+      parts[1].size() > 5 || parts[2].size() + 1 != parts[1].size() || parts[3].size() != parts[1].size())
+    fail("argument 'map:" + text + "' is not map:N:SIZES:STRIDES:BOX of an earlier argument");
+  ptx::TensorMap map;
+  map.rank = uint8_t(parts[1].size());
+  map.elementBytes = 2;
+  map.swizzle = 3;
+  map.address = before[parts[0][0]];
+  for (size_t i = 0; i < map.rank; ++i) {
+    map.sizes[i] = uint32_t(parts[1][i]);
+    map.strides[i] = i ? parts[2][i - 1] : 2;
+    map.box[i] = uint16_t(parts[3][i]);
+  }
+  uint64_t address = memory.allocate(128);
+  std::memcpy(memory.find(address, 128), &map, sizeof map);
+  return address;
+}
+
 // The bits of an argument; buffers are put into the memory of the device.
 uint64_t bitsOf(const std::string &argument, ptx::GlobalMemory &memory, std::vector<Output> &outputs) {
   size_t colon = argument.find(':');
@@ -150,8 +189,12 @@ int run(const Command &command) {
                });
   std::vector<std::byte> parameters(size_t(kernel.parameterBytes));
   std::vector<Output> outputs;
+  std::vector<uint64_t> given;
   for (size_t i = 0; i < command.arguments.size(); ++i) {
-    uint64_t bits = bitsOf(command.arguments[i], memory, outputs);
+    const std::string &argument = command.arguments[i];
+    uint64_t bits = argument.rfind("map:", 0) == 0 ? tensorMap(argument.substr(4), memory, given)
+                                                   : bitsOf(argument, memory, outputs);
+    given.push_back(bits);
     const ptx::Variable &parameter = kernel.parameters[i];
     std::memcpy(parameters.data() + parameter.address, &bits, size_t(std::min<int64_t>(parameter.bytes, 8)));
   }

@@ -40,11 +40,16 @@ $__internal_0_$__cuda_sm20_rcp_rn_f32_slowpath:
         /*0000*/                   HMMA.16816.F32.BF16 R4, R8, R12, R4 ;
         /*0010*/                   LDSM.16.M88.4 R4, [R2] ;
         /*0020*/                   EXIT ;
+	.section	.text.group,"ax",@progbits
+.text.group:
+        /*0000*/                   HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], RZ, !UPT ;
+        /*0010*/                   HGMMA.64x128x16.F32.BF16 R24, R4, gdesc[UR8].tnspB, R24 ;
+        /*0020*/                   EXIT ;
 )";
 
 TEST(MachineCode, KernelsAndTheirLoops) {
   std::vector<MachineKernel> kernels = readMachineCode(sample);
-  ASSERT_EQ(kernels.size(), 2u);
+  ASSERT_EQ(kernels.size(), 3u);
   const MachineKernel &rows = kernels[0];
   EXPECT_EQ(rows.name, "rows");
   EXPECT_EQ(rows.registers, 24);
@@ -89,3 +94,10 @@ TEST(MachineCode, TensorInstructions) {
 }
 
 TEST(MachineCode, OtherTextHasNoKernels) { EXPECT_TRUE(readMachineCode("a file of something else\n").empty()); }
+
+TEST(MachineCode, ProductsOfWarpgroups) {
+  MachineCounts counts = readMachineCode(sample)[2].once();
+  EXPECT_EQ(counts.of(MachineUnit::Tensor), 2);
+  EXPECT_EQ(counts.tensorFlops, 2 * 2 * 64 * 128 * 16 / 4);                       // a warp's part
+  EXPECT_EQ(counts.sharedBytes, 2 * (128 * 16 + 64 * 16) / 4 + 2 * 128 * 16 / 4); // the second has one operand there
+}

@@ -57,7 +57,7 @@ def main():
         file.write(programs.english(20000))
     facts = {"steps": STEPS, "rows": {}}
     for name in arguments.rows or cuda.ROWS:
-        family, layout, precision = cuda.ROWS[name]
+        family, layout, precision = cuda.ROWS[name][:3]
         model = cuda.configuration(arguments.folder, family)
         options = [*cuda.SHAPE, *layout, "--precision", precision]
         host = programs.compile_model(build, model, options, os.path.join(arguments.folder, "host"))

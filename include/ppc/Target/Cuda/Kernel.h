@@ -12,8 +12,19 @@
 #include "mlir/Pass/Pass.h"
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace mlir::ppc::cuda {
+
+/// A parameter behind the operands: a tensor map (128 bytes, which the driver encodes) of a buffer of bf16, of which a
+/// kernel copies boxes into shared memory with 128-byte swizzling. The fastest dimension comes first.
+struct KernelTensorMap {
+  Value buffer;                 // one of the operands
+  SmallVector<int64_t> sizes;   // elements
+  SmallVector<int64_t> strides; // bytes, from the second dimension on
+  SmallVector<int64_t> box;     // elements
+};
 
 /// How a kernel is launched. All sizes are known when it is compiled.
 struct Kernel {
@@ -23,6 +34,9 @@ struct Kernel {
   SmallVector<Value> operands;
   /// Blocks, and threads of each.
   int64_t blocks = 1, threads = 1;
+  /// Dynamic shared memory of a block, in bytes.
+  int64_t sharedBytes = 0;
+  std::vector<KernelTensorMap> maps;
 };
 
 /// True for ops that become kernels: `linalg` ops on memrefs, regions of them (`scf.execute_region`), `memref.copy`,
@@ -37,12 +51,16 @@ bool isKernelOp(Operation *op);
 /// what cannot be is an error at the op.
 FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, StringRef name);
 
+/// What `chip` alone can run instead of the kernel number `number` of those that buildKernels made of `op`: a kernel
+/// with the same operands, under this name. None where it has nothing better.
+std::optional<Kernel> buildChipKernel(Operation *op, size_t number, ModuleOp kernels, StringRef name, StringRef chip);
+
 /// The name of the module that holds the kernels of a module.
 inline constexpr StringLiteral kKernelsName = "kernels";
 
 /// `ppc-outline-kernels`: each such op of a function becomes launches (`ppcrt.launch`) of kernels in the module
-/// `kernels`, which holds each kernel once, by its code. Runs after `ppc-assign-offsets`. An error is at the op that no
-/// kernel can be made of.
+/// `kernels`, which holds each kernel once, by its code; those of single chips are in modules beside it
+/// (ChipKernels.h). Runs after `ppc-assign-offsets`. An error is at the op that no kernel can be made of.
 std::unique_ptr<Pass> createOutlineKernelsPass();
 
 } // namespace mlir::ppc::cuda

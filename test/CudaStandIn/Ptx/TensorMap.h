@@ -1,0 +1,31 @@
+// Tensor maps of the stand-in: what cuTensorMapEncodeTiled writes into the 128 bytes that kernels hand to tensor
+// copies. The hardware's own form is not published; only those who make and read it here know this one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace ptx {
+
+struct TensorMap {
+  static constexpr uint32_t expectedMagic = 0x70614d54; // "TMap"
+  static constexpr int mostRank = 5;
+
+  uint32_t magic = expectedMagic;
+  uint8_t rank = 0, elementBytes = 0;
+  uint8_t swizzle = 0; // 0 none, 3: 16-byte pieces of rows of 128 bytes
+  uint8_t unused = 0;
+  uint64_t address = 0;                   // in global memory
+  std::array<uint32_t, mostRank> sizes{}; // elements, the fastest dimension first
+  std::array<uint16_t, mostRank> box{};   // of one copy
+  uint16_t padding = 0;
+  std::array<uint64_t, mostRank> strides{}; // bytes; of dimension 0 one element
+
+  int64_t boxBytes() const;
+};
+static_assert(sizeof(TensorMap) <= 128);
+
+// What is wrong with a map, as the driver's documentation says; null if nothing is.
+const char *faultOf(const TensorMap &map);
+
+} // namespace ptx
