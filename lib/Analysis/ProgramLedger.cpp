@@ -165,7 +165,7 @@ private:
       else if (auto collective = dyn_cast<ppcrt::CollectiveOp>(action)) {
         if (failed(addBucket(device, collective)))
           return failure();
-      } else if (!isa<ppcrt::LoadOp, ppcrt::ReceiveOp>(action))
+      } else if (!isa<ppcrt::LoadOp, ppcrt::ReceiveOp, ppcrt::CopyOp>(action)) // copies stay in the rank
         return action.emitOpError() << "is not counted: programs load, run, send, receive and reduce buckets";
     }
     for (auto [name, count] : runs)
@@ -209,6 +209,14 @@ private:
     ledger.transfers.push_back(std::move(row));
   }
 
+  /// Whether an update writes it.
+  static bool isOfUpdate(ppcrt::DeviceOp device, ppcrt::BufferOp buffer) {
+    return llvm::any_of(device.getBody().front().getOps<ppcrt::RoutineOp>(), [&](ppcrt::RoutineOp routine) {
+      return routine.getKind() == ppcrt::RoutineKind::Update &&
+             llvm::is_contained(routine.getWrites(), FlatSymbolRefAttr::get(buffer.getSymNameAttr()));
+    });
+  }
+
   LogicalResult readBuffers(ppcrt::DeviceOp device) {
     for (auto buffer : device.getBody().front().getOps<ppcrt::BufferOp>()) {
       MemoryRow row;
@@ -226,12 +234,14 @@ private:
         row.kind = MemoryRow::Kind::Gradients;
         break;
       case ppcrt::BufferRole::Prepared:
+        if (isOfUpdate(device, buffer)) // crosses between parts of an update on the host
+          continue;
         row.kind = MemoryRow::Kind::Prepared;
         break;
       case ppcrt::BufferRole::Input:
       case ppcrt::BufferRole::Saved:
       case ppcrt::BufferRole::Message:
-        row.kind = MemoryRow::Kind::Slots;
+        row.kind = buffer.getMemory() == ppcrt::Memory::Host ? MemoryRow::Kind::HostSlots : MemoryRow::Kind::Slots;
         break;
       default:
         continue;

@@ -193,6 +193,13 @@ std::pair<Bytes, Bytes> mlir::ppc::arenaMessages(const PricingContext &context) 
   return {Bytes(sizes.wide * sizes.stream), Bytes(sizes.wide * sizes.stream)};
 }
 
+Bytes mlir::ppc::stayingBytes(const PricingContext &context, size_t stage, size_t stageCount) {
+  auto [forward, backward] = arenaMessages(context);
+  double input = 4 * double(context.layout.microBatch) * double(context.job.sequence);
+  bool isFirst = stage == 0, isLast = stage + 1 == stageCount;
+  return (isLast ? Bytes(input) : forward + backward) + (isFirst ? Bytes(input) : forward + backward);
+}
+
 static bool holds(llvm::ArrayRef<ChunkCost> chunks, llvm::ArrayRef<PipelineChunk> held, LayerKind kind) {
   return llvm::any_of(held, [&](const PipelineChunk &chunk) { return chunks[chunk.stage].count[int(kind)] > 0; });
 }

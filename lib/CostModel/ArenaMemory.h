@@ -18,6 +18,10 @@ void setHeadArenaBytes(const PricingContext &context, LayerProgram &program);
 /// A message of forward and one of backward between stages.
 std::pair<Bytes, Bytes> arenaMessages(const PricingContext &context);
 
+/// What programs keep of messages and inputs on the device whatever is offloaded (ppc-offload-activations), of each
+/// micro-batch: the messages of a virtual stage, among them the input of its first layer; ids or targets.
+Bytes stayingBytes(const PricingContext &context, size_t stage, size_t stageCount);
+
 /// Elements of a tied embedding beside those that the embedding counts: a last stage without the embedding has a table
 /// of its own; where both are, each ends a gradient of it. Zero for other stacks.
 struct TiedTable {

@@ -17,7 +17,7 @@ llvm::StringRef mlir::ppc::toString(TransferKind kind) {
   return names[int(kind)];
 }
 llvm::StringRef mlir::ppc::toString(MemoryRow::Kind kind) {
-  static constexpr llvm::StringRef names[] = {"parameters", "state", "gradients", "prepared", "slots"};
+  static constexpr llvm::StringRef names[] = {"parameters", "state", "gradients", "prepared", "slots", "host_slots"};
   return names[int(kind)];
 }
 

@@ -1,5 +1,6 @@
 #include "ppc/CostModel/ParallelLayout.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -8,7 +9,14 @@
 using namespace mlir::ppc;
 
 static constexpr llvm::StringRef recomputeNames[] = {"none", "selective", "full"};
-static constexpr llvm::StringRef offloadNames[] = {"none", "optimizer", "activations"};
+static constexpr llvm::StringRef offloadNames[] = {"none",
+                                                   "optimizer",
+                                                   "activations",
+                                                   "optimizer+activations",
+                                                   "parameters",
+                                                   "optimizer+parameters",
+                                                   "activations+parameters",
+                                                   "optimizer+activations+parameters"};
 static constexpr llvm::StringRef contextNames[] = {"ring", "ulysses", "all-gather"};
 
 template <typename Enum, size_t N>
@@ -24,7 +32,17 @@ std::optional<Recompute> mlir::ppc::parseRecompute(llvm::StringRef text) {
   return parseName<Recompute>(text, recomputeNames);
 }
 llvm::StringRef mlir::ppc::toString(Offload offload) { return offloadNames[static_cast<int>(offload)]; }
-std::optional<Offload> mlir::ppc::parseOffload(llvm::StringRef text) { return parseName<Offload>(text, offloadNames); }
+std::optional<Offload> mlir::ppc::parseOffload(llvm::StringRef text) {
+  int kinds = 0;
+  for (llvm::StringRef word : llvm::split(text, text.contains(',') ? ',' : '+')) {
+    std::optional<Offload> kind = parseName<Offload>(word, offloadNames);
+    bool isAlone = word == text;
+    if (!kind || (!isAlone && (*kind == Offload::None || (kinds & int(*kind)))))
+      return std::nullopt;
+    kinds |= int(*kind);
+  }
+  return Offload(kinds);
+}
 llvm::StringRef mlir::ppc::toString(ContextKind kind) { return contextNames[static_cast<int>(kind)]; }
 std::optional<ContextKind> mlir::ppc::parseContextKind(llvm::StringRef text) {
   return parseName<ContextKind>(text, contextNames);

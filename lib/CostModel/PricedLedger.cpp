@@ -1,7 +1,9 @@
 #include "ppc/CostModel/PricedLedger.h"
 
+#include "ArenaMemory.h"
 #include "CompiledState.h"
 #include "LayerBuilder.h"
+#include "ppc/CostModel/OffloadWindow.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir::ppc;
@@ -152,7 +154,10 @@ public:
     int64_t stages = schedule->stageCount, last = stages - 1;
     for (const PipelineChunk &chunk : detail.chunks[device]) {
       held.push_back(chunk.replica * stages + chunk.stage);
-      bytes += double(slots[held.back()]) * detail.costs.chunks[chunk.stage].kept.value;
+      double kept = detail.costs.chunks[chunk.stage].kept.value,
+             staying = stayingBytes(context, chunk.stage, detail.costs.chunks.size()).value;
+      OffloadWindow window = windowOf(held.back());
+      bytes += double(slots[held.back()]) * staying + double(window.slots()) * (kept - staying);
     }
     // What two of its stages use together has slots of its own: messages that stay here, once instead of with the one
     // that sends and with the one that receives; inputs of the first stage and of the last.
@@ -166,7 +171,21 @@ public:
     return bytes;
   }
 
+  /// Of those, what lies on the host.
+  double onHost(int64_t device) const {
+    double bytes = 0;
+    for (const PipelineChunk &chunk : detail.chunks[device])
+      if (int64_t place = chunk.replica * schedule->stageCount + chunk.stage; windowOf(place).in)
+        bytes += double(slots[place]) * (detail.costs.chunks[chunk.stage].kept -
+                                         stayingBytes(context, chunk.stage, detail.costs.chunks.size()))
+                                            .value;
+    return bytes;
+  }
+
 private:
+  OffloadWindow windowOf(int64_t place) const {
+    return context.layout.copiesActivations() ? offloadWindow(slots[place]) : OffloadWindow{slots[place], 0};
+  }
   int64_t together(int64_t device, int64_t stage, int64_t other) const {
     std::vector<PipelineAction> own;
     llvm::copy_if(schedule->devices[device], std::back_inserter(own), [&](const PipelineAction &action) {
@@ -232,8 +251,10 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
     memory(MemoryRow::Kind::State, 4 * state.sizes.states);
     memory(MemoryRow::Kind::Gradients, 4 * state.sizes.gradients);
     memory(MemoryRow::Kind::Prepared, 2 * state.sizes.prepared);
-    if (slots.isKnown())
+    if (slots.isKnown()) {
       memory(MemoryRow::Kind::Slots, slots.of(device));
+      memory(MemoryRow::Kind::HostSlots, slots.onHost(device));
+    }
   }
   ledger.settle();
   return ledger;

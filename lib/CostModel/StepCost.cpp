@@ -85,15 +85,20 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
   if (stack.gradientReduceBytes != stack.gradientBytes && layout.zero < 3)
     bytes += parameters * (stack.gradientBytes + stack.gradientReduceBytes) * (stack.gradientF32Copy ? 1 : 2);
   costs.optimizer = streamTime(device, Bytes(bytes));
-  if (layout.offload == Offload::Optimizer && stack.arena) {
+  if (layout.offload != Offload::None && stack.arena) {
     // State comes to the device and goes back in buckets, beside the update of others; what products read rounded comes
-    // once more, for that.
+    // once more, for that, and where parameters are on the host, leaves then; without rounding they come and go.
     BytesPerSecond link = context.cluster.hostBandwidth();
-    double master = layout.precision == Precision::F32 || layout.zero >= 3 ? 0 : stack.masterBytes;
-    Seconds copies = link.value > 0 ? Bytes(owned * (2 * stack.momentBytes + 3 * master)) / link : Seconds(0);
+    bool isRounded = layout.precision != Precision::F32;
+    double master = !isRounded || layout.zero >= 3 ? 0 : stack.masterBytes, each = 0;
+    if (offloadsOptimizer(layout.offload))
+      each += 2 * stack.momentBytes + 3 * master;
+    if (layout.copiesParameters())
+      each += isRounded ? context.weightBytes() : 2 * stack.masterBytes;
+    Seconds copies = link.value > 0 ? Bytes(owned * each) / link : Seconds(0);
     costs.hostCopies = std::max(Seconds(0), copies - costs.optimizer);
     costs.optimizer += costs.hostCopies;
-  } else if (layout.offload == Offload::Optimizer) {
+  } else if (offloadsOptimizer(layout.offload)) {
     // Gradients go down, weights come back; the host updates at its memory's pace, for all devices of the unit.
     BytesPerSecond link = context.cluster.hostBandwidth(), memory = context.cluster.host.memoryBandwidth;
     if (link.value > 0)
@@ -111,7 +116,7 @@ llvm::Expected<StepSchedule> mlir::ppc::resolveSchedule(const TrainingJob &job, 
   StepSchedule schedule;
   schedule.shape.devices = layout.pp;
   schedule.shape.microBatches = layout.microBatches(job);
-  llvm::StringRef name = layout.pp == 1 ? "1f1b" : llvm::StringRef(layout.schedule);
+  llvm::StringRef name = layout.pp == 1 && layout.vp == 1 ? "1f1b" : llvm::StringRef(layout.schedule);
   if (name == "1f1b" && layout.vp > 1)
     name = "interleaved";
   llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(name);
@@ -231,6 +236,7 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
   for (int64_t device = 0; device < layout.pp; ++device) {
     const PricingContext &context = contextOf(device);
     StageCost &stage = cost.stages.emplace_back();
+    stage.memory = deviceMemory(context, chunks, program, device);
     double dense = 0, experts = 0;
     Seconds lastBackward, firstForward, exchange;
     for (const PipelineChunk &chunk : program.chunks[device]) {
@@ -260,6 +266,12 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
       gather = runTogether(context.device(), firstForward, once.gather) - firstForward;
     stage.exposedReduction = exposed;
     stage.exposedGather = gather;
+    // What virtual stages read comes in forward and in backward, beside others.
+    if (BytesPerSecond link = context.cluster.hostBandwidth();
+        context.stack.arena && layout.copiesParameters() && link.value > 0)
+      exposed +=
+          std::max(Seconds(0), 2 * stage.memory.hostParameters / link -
+                                   microBatchesOfChunk * (stage.forward + stage.backward + stage.weightGradient));
     // The update waits for the norm of all gradients, that is, for every stage; validated afterwards, for nobody.
     Seconds begin = stack.validatesUpdateAfterwards ? time.begin[device] : Seconds(0);
     Seconds finish = time.end[device] - begin + exposed;
@@ -270,7 +282,6 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
     cost.exposedCommunication =
         std::max(cost.exposedCommunication, microBatchesOfChunk * (stage.communication + exchange) + exposed + gather);
     cost.optimizer = std::max(cost.optimizer, once.optimizer + gather);
-    stage.memory = deviceMemory(context, chunks, program, device);
     Bytes total = stage.memory.total();
     cost.fits &= total <= context.device().memory && fitsHost(context.cluster, stage.memory);
     Bytes reported = stack.reportsAllocated ? total - stage.memory.framework - stage.memory.allocator : total;

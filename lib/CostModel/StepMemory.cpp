@@ -1,5 +1,6 @@
 #include "ArenaMemory.h"
 #include "ppc/CostModel/OffloadBucket.h"
+#include "ppc/CostModel/OffloadWindow.h"
 #include "ppc/CostModel/StepParts.h"
 
 #include <algorithm>
@@ -38,10 +39,10 @@ static double communicators(const ParallelLayout &layout, int64_t stage) {
 }
 
 /// What is on the device of an optimizer that compiled programs keep on the host: some buckets of it at a time.
-static Bytes offloadWindow(const PricingContext &context, const MemoryBreakdown &memory) {
+static Bytes optimizerWindow(const PricingContext &context, Bytes onHost) {
   const ParallelLayout &layout = context.layout;
   const ModelShape &model = context.model;
-  if (layout.offload != Offload::Optimizer)
+  if (!offloadsOptimizer(layout.offload))
     return Bytes(0);
   double states = context.stack.momentBytes,
          each = states + (layout.precision == Precision::F32 || layout.zero >= 3 ? 0 : context.stack.masterBytes);
@@ -54,7 +55,7 @@ static Bytes offloadWindow(const PricingContext &context, const MemoryBreakdown 
   double shards = layout.zero >= 1 ? double(layout.shardRanks()) : 1;
   double expertShards = layout.zero >= 1 ? std::max(1.0, shards / double(layout.expertBatches())) : 1;
   Bytes largest(std::max(std::max(table, matrix) / shards, experts / expertShards));
-  return std::min(memory.host, double(kOffloadBucketsAtOnce) * offloadBucket(memory.host, largest));
+  return std::min(onHost, double(kOffloadBucketsAtOnce) * offloadBucket(onHost, largest));
 }
 
 /// Slots of all slices together, in micro-batches, where `forward` of them are in flight at most. F of slice i of the
@@ -73,7 +74,9 @@ static double slotsOfSlices(double forward, const PipelineShape &shape) {
 
 /// Of arenas: each value that routines hand to others has as many slots as there are ever micro-batches between its
 /// first use and its last one, so what chunks have at most is added up, also where they have it at different times.
-static Bytes slotMemory(llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program, int64_t device) {
+/// Adds to `host` what lies there of it.
+static Bytes slotMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram &program,
+                        int64_t device, Bytes &host) {
   Bytes sum;
   for (auto [i, chunk] : llvm::enumerate(program.chunks[device])) {
     const ChunkCost &cost = chunks[chunk.stage];
@@ -86,8 +89,21 @@ static Bytes slotMemory(llvm::ArrayRef<ChunkCost> chunks, const PipelineProgram 
     forward = slotsOfSlices(forward, program.shape);
     both = std::max(both, forward);
     weight = std::max(weight, std::min(1.0, forward)); // W is a routine of its own, also right behind B
-    sum += forward * (cost.kept - cost.inputsForWeights) + both * cost.inputsForWeights +
-           weight * (cost.keptForWeights - cost.inputsForWeights);
+    Bytes forBackward = cost.kept - cost.inputsForWeights, forBoth = cost.inputsForWeights;
+    if (context.layout.copiesActivations()) {
+      auto leave = [&](Bytes each, double slots, double used) {
+        OffloadWindow window = offloadWindow(int64_t(std::ceil(slots)), int64_t(std::ceil(used)));
+        if (!window.in)
+          return slots * each;
+        host += slots * each;
+        return double(window.slots()) * each;
+      };
+      Bytes staying = std::min(forBackward, stayingBytes(context, chunk.stage, chunks.size()));
+      sum += forward * staying + leave(forBackward - staying, forward, 1) + leave(forBoth, both, std::max(1.0, weight));
+    } else {
+      sum += forward * forBackward + both * forBoth;
+    }
+    sum += weight * (cost.keptForWeights - cost.inputsForWeights);
   }
   return sum;
 }
@@ -99,7 +115,7 @@ static void holdActivations(const PricingContext &context, llvm::ArrayRef<ChunkC
   // Of what is offloaded, two chunks' worth is on the device: one comes or is used while the other leaves. What weight
   // gradients wait for stays.
   bool offloads = context.layout.copiesActivations();
-  Bytes window;
+  Bytes window, host;
   for (const PipelineChunk &chunk : program.chunks[device])
     window = std::max(window, 2 * chunks[chunk.stage].kept);
   for (const auto &moment : program.moments[device]) {
@@ -111,9 +127,10 @@ static void holdActivations(const PricingContext &context, llvm::ArrayRef<ChunkC
     }
     Bytes here = offloads ? std::min(held, window) : held;
     memory.activations = std::max(memory.activations, here + waiting);
-    if (offloads)
-      memory.host = std::max(memory.host, held - here);
+    host = std::max(host, held - here);
   }
+  if (offloads && !context.stack.arena)
+    memory.host += host;
 }
 
 MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
@@ -151,8 +168,8 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
       layout.zero >= 2 && !stack.reduceGradientsEveryMicroBatch && layout.microBatches(context.job) > 1;
   memory.gradients =
       cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
-  bool offloadsOptimizer = layout.offload == Offload::Optimizer;
-  (offloadsOptimizer ? memory.host : memory.optimizer) =
+  const bool onHost = offloadsOptimizer(layout.offload);
+  (onHost ? memory.host : memory.optimizer) =
       cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   if (stack.arena) {
     memory.gradients += Bytes(stack.gradientBytes * table.again);
@@ -160,24 +177,32 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
       memory.gradients += cut(stack.gradientBytes, true);
     if (weightBytes < 4) { // copies beside what they are rounded from; what is read as it is has none
       memory.parameters = Bytes((weightBytes * rounded + 4 * whole) / (layout.zero >= 3 ? ranks : 1));
-      (offloadsOptimizer ? memory.host : memory.optimizer) -=
-          Bytes(masterBytes * (layout.zero >= 1 ? whole / ranks : whole));
-      if (offloadsOptimizer && layout.zero >= 3) { // micro-batches read it
+      (onHost ? memory.host : memory.optimizer) -= Bytes(masterBytes * (layout.zero >= 1 ? whole / ranks : whole));
+      if (onHost && layout.zero >= 3) { // micro-batches read it
         Bytes master(masterBytes * rounded / ranks);
         memory.host -= master;
         memory.optimizer += master;
       }
     }
   }
+  Bytes optimizerOnHost = memory.host;
+  if (stack.arena && layout.copiesParameters()) { // two virtual stages' are on the device
+    double most = 0;
+    for (const PipelineChunk &chunk : program.chunks[device])
+      most = std::max(most, chunks[chunk.stage].parameters + chunks[chunk.stage].expertParameters);
+    memory.hostParameters = memory.parameters;
+    memory.host += memory.parameters;
+    memory.parameters = std::min(1.0, double(kParametersAtOnce) * most / (dense + experts)) * memory.parameters;
+  }
   holdActivations(context, chunks, program, device, memory);
-  if (stack.arena && !layout.copiesActivations()) {
-    Bytes held = std::exchange(memory.activations, slotMemory(chunks, program, device));
+  if (stack.arena) {
+    Bytes held = std::exchange(memory.activations, slotMemory(context, chunks, program, device, memory.host));
     memory.emptySlots = memory.activations - held;
   }
   memory.workspace = working;
   if (stack.arena)
-    memory.workspace =
-        std::max(working, updateScratch(context, chunks, program.chunks[device]) + offloadWindow(context, memory));
+    memory.workspace = std::max(working, updateScratch(context, chunks, program.chunks[device]) +
+                                             optimizerWindow(context, optimizerOnHost));
   memory.communication = gathered;
   if (layout.zero < 3 && layout.dataRanks() > 1 && stack.bucketElements > 0)
     memory.communication += Bytes(std::min(stack.bucketElements, dense + experts) * stack.gradientReduceBytes);

@@ -25,6 +25,8 @@ void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep, bo
     pm.addPass(createOverlapReductionsPass(OverlapReductionsPassOptions{cluster.str()}));
     pm.addPass(createPrefetchGathersPass(PrefetchGathersPassOptions{cluster.str()}));
   }
+  pm.addPass(createOffloadParametersPass());
+  pm.addPass(createOffloadActivationsPass());
   pm.addPass(createOffloadOptimizerPass());
   pm.addPass(createVerifyProgramPass());
 }

@@ -14,7 +14,14 @@ using namespace mlir::ppc;
 static llvm::ArrayRef<llvm::StringLiteral> words(PlanKey key) {
   static constexpr llvm::StringLiteral onOff[] = {"off", "on"};
   static constexpr llvm::StringLiteral recompute[] = {"none", "selective", "full"};
-  static constexpr llvm::StringLiteral offload[] = {"none", "optimizer", "activations"};
+  static constexpr llvm::StringLiteral offload[] = {"none",
+                                                    "optimizer",
+                                                    "activations",
+                                                    "optimizer+activations",
+                                                    "parameters",
+                                                    "optimizer+parameters",
+                                                    "activations+parameters",
+                                                    "optimizer+activations+parameters"};
   static constexpr llvm::StringLiteral precision[] = {"f32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4"};
   static constexpr llvm::StringLiteral context[] = {"ring", "ulysses", "all-gather"};
   static constexpr llvm::StringLiteral attention[] = {"unfused", "fused-softmax", "flash1",       "flash2",

@@ -77,6 +77,13 @@ ROWS = [
     ("I4", "optimizer state in the memory of the host", "offload-optimizer", "uneven", "--dp 2 --zero 1 --micro-batch 1 --offload optimizer"),
     ("I4", "the same with the parameters that products read rounded", "offload-bf16", "even",
      "--dp 2 --pp 2 --zero 2 --micro-batch 1 --precision bf16 --offload optimizer"),
+    ("I4", "what is kept for backward in the memory of the host", "offload-activations", "even", "--pp 4 --micro-batch 1 --offload activations"),
+    ("I4", "both, with two stages per device", "offload-both", "tied",
+     "--dp 2 --pp 2 --vp 2 --zero 2 --micro-batch 1 --schedule interleaved --offload optimizer+activations"),
+    ("I4", "parameters in the memory of the host, stage by stage", "offload-parameters", "even",
+     "--pp 2 --vp 3 --micro-batch 1 --schedule breadth-first --offload parameters"),
+    ("I4", "all three, in bf16", "offload-all", "uneven",
+     "--dp 2 --pp 2 --vp 3 --zero 1 --micro-batch 1 --schedule breadth-first --precision bf16 --offload optimizer+activations+parameters"),
 ]
 
 

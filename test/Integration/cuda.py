@@ -36,6 +36,8 @@ ROWS = {
     "llama-zero3": ("llama", ["--dp", "2", "--zero", "3"], "f32"),
     "llama-cp2": ("llama", ["--cp", "2"], "f32"),
     "llama-offload": ("llama", ["--dp", "2", "--pp", "2", "--zero", "2", "--offload", "optimizer"], "bf16"),
+    "llama-offload-saved": ("llama", ["--pp", "2", "--schedule", "gpipe", "--offload", "optimizer+activations"], "f32"),
+    "llama-offload-parameters": ("llama", ["--pp", "2", "--vp", "3", "--schedule", "breadth-first", "--offload", "optimizer+activations+parameters"], "bf16"),
     "llama-8": ("llama", ["--pp", "2", "--dp", "2", "--tp", "2", "--sp", "--schedule", "1f1b", "--zero", "1"], "f32"),
     "qwen3": ("qwen3", ["--ranks", "1"], "f32"),
     "qwen3-tp2": ("qwen3", ["--tp", "2"], "f32"),

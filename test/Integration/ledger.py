@@ -87,7 +87,8 @@ def differences(table, shards):
     """Lines for what is priced and not emitted, or the other way around."""
     totals = collections.defaultdict(lambda: [0, 0])
     rows = list(csv.DictReader(table.splitlines()))
-    for row in (row for row in rows if row["kind"] != "slots" or int(row["priced"])):
+    known = any(row["kind"] == "slots" and int(row["priced"]) for row in rows)
+    for row in (row for row in rows if row["kind"] not in ("slots", "host_slots") or known):
         what, each = entry(row, shards)
         for side, column in enumerate(("priced", "emitted")):
             totals[what][side] += each * int(row[column])

@@ -35,7 +35,7 @@ SCHEDULED = 0.02  # of the programs of FULL_SIZE: bf16 over four GPUs, under eve
 FULL_SIZE = "Inputs/Models/llama-3-8b.json"
 FULL_SHAPE = "--seq-len 4096 --global-batch 32 --micro-batch 1 --pp 4 --precision bf16 --cluster dgx-h100:1 --target cuda"
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "breadth-first", "zb1p", "zb2p", "zbv", "v-half", "v-min", "wave", "dualpipev", "chimera", "dualpipe",
-             "seq1f1b"]
+             "seq1f1b", *(f"{name} --offload activations" for name in ("1f1b", "gpipe", "interleaved", "zb1p", "dualpipev"))]
 WIDE = {"hidden_size": 256, "intermediate_size": 640, "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 4,
         "n_embd": 256, "n_layer": 3, "n_head": 8, "n_positions": 256, "max_position_embeddings": 256, "vocab_size": 2048,
         "moe_intermediate_size": 128, "shared_expert_intermediate_size": 256, "head_dim": 32, "kv_lora_rank": 64, "q_lora_rank": 96,
@@ -66,7 +66,7 @@ def memory(compiler, config, options):
 
 def scheduled_memory(compiler, schedule):
     """As `memory`, of FULL_SIZE, libraries included: what a plan says of itself, and the arenas of its program."""
-    command = [compiler, os.path.join(HERE, "..", FULL_SIZE), *FULL_SHAPE.split(), "--schedule", schedule]
+    command = [compiler, os.path.join(HERE, "..", FULL_SIZE), *FULL_SHAPE.split(), "--schedule", *schedule.split()]
 
     def emitted(form, *options):
         done = subprocess.run([*command, "--emit", form, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

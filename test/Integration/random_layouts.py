@@ -117,15 +117,17 @@ def draw_layout(pick):
     place = layout.index("--cp") + 1
     if layout[place] > 1 and random.Random("heads " + " ".join(str(option) for option in layout + shape)).random() < 0.5:
         layout[place] = f"{layout[place]}=ulysses"
-    # And the optimizer on the host.
-    if random.Random("offload " + " ".join(str(option) for option in layout + shape)).random() < 0.2:
-        layout += ["--offload", "optimizer"]
     # And rows of hidden features, and depth, for some of those that cut tensors.
     other = random.Random("rows " + " ".join(str(option) for option in layout + shape))
     if tp > 1 and other.random() < 0.35:
         rows = other.choice([rows for rows in range(1, tp + 1) if tp % rows == 0])
         depth = other.choice([depth for depth in range(1, tp // rows + 1) if tp // rows % depth == 0])
         layout += ["--tp-rows", rows] * (rows > 1) + ["--tp-depth", depth] * (depth > 1)
+    # And the optimizer on the host, and what is kept for backward.
+    host = [kind for kind, name in (("optimizer", "offload "), ("activations", "saved "), ("parameters", "read "))
+            if random.Random(name + " ".join(str(option) for option in layout + shape)).random() < 0.2]
+    if host:
+        layout += ["--offload", "+".join(host)]
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
     shape += ["--epsilon", 1e-5]
     return [str(option) for option in layout], [str(option) for option in shape]

@@ -19,7 +19,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 MODEL = os.path.join(HERE, "Inputs", "uneven.json")
 LAYOUTS = {"single": ["--dp", "1"], "dp2-zero1": ["--dp", "2", "--zero", "1"], "tp2-sp": ["--tp", "2", "--sp"], "pp2-tp2": ["--pp", "2", "--tp", "2"],
            "bf16": ["--dp", "1", "--precision", "bf16"], "bf16-dp2-tp2-zero1": ["--dp", "2", "--tp", "2", "--zero", "1", "--precision", "bf16"],
-           "bf16-dp2-offload": ["--dp", "2", "--zero", "1", "--precision", "bf16", "--offload", "optimizer"]}
+           "bf16-dp2-offload": ["--dp", "2", "--zero", "1", "--precision", "bf16", "--offload", "optimizer"],
+           "pp2-offload": ["--pp", "2", "--schedule", "gpipe", "--offload", "optimizer+activations"]}
 STEPS, STOP, LOSS_TOLERANCE, ROUNDED_TOLERANCE = 10, 5, 1e-5, 5e-3
 
 

@@ -1,6 +1,5 @@
 // Do the verifiers notice mistakes of time? Makes random ones in a program, executes the result in many random orders
 // to know whether the mistake matters, and asks the verifiers and the proof.
-#include "OffloadSaved.h"
 #include "RankExecutor.h"
 #include "TestPasses.h"
 #include "TimeMutation.h"
@@ -52,8 +51,6 @@ struct TestTimeMutationsPass : PassWrapper<TestTimeMutationsPass, OperationPass<
   Option<int64_t> seed{*this, "seed", llvm::cl::desc("seed of mistakes, values and orders"), llvm::cl::init(1)};
   Option<int64_t> number{*this, "number", llvm::cl::desc("the one mistake of this number"), llvm::cl::init(0)};
   Option<int64_t> buckets{*this, "buckets", llvm::cl::desc("reduce gradients in as many buckets"), llvm::cl::init(0)};
-  Option<int64_t> offload{*this, "offload", llvm::cl::desc("keep as many values of each device on the host"),
-                          llvm::cl::init(0)};
   Option<bool> arena{*this, "arena", llvm::cl::desc("with the offsets of the device phase"), llvm::cl::init(false)};
   Option<bool> list{*this, "list", llvm::cl::desc("print every mistake with its outcome"), llvm::cl::init(false)};
 
@@ -156,8 +153,6 @@ std::string TestTimeMutationsPass::prepare() {
     numbers[int(arithmetic)] = std::make_unique<RoutineNumbers>(program.getGrid(), program.getDeviceGrid(), arithmetic);
   if (buckets && !reduceInBuckets())
     return "has no gradients to put into buckets";
-  if (offload && failed(offloadSaved(getOperation(), offload)))
-    return "has no values to keep on the host";
   if (arena)
     if (std::string error = placeBuffers(); !error.empty())
       return error;

@@ -222,8 +222,12 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   int64_t parts = cp.getNumOccurrences() ? contextDegree(cp, context, problem) : 1;
   if (!problem.empty())
     return {nullptr, usageError(problem)};
-  if (offload.getNumOccurrences() && offload != "none" && offload != "optimizer" && offload != "auto")
-    return {nullptr, usageError("--offload is '" + offload + "', expected none, optimizer or auto")};
+  std::optional<Offload> offloaded = parseOffload(offload);
+  if (offload.getNumOccurrences() && offload != "auto" && !offloaded)
+    return {nullptr,
+            usageError(
+                "--offload is '" + offload +
+                "', expected none, optimizer, activations, parameters, several of these with + between them, or auto")};
   if (overlap != "on" && overlap != "off")
     return {nullptr, usageError("--overlap is '" + overlap + "', expected on or off")};
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
@@ -260,7 +264,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   options->overlap = overlap == "on";
   options->schedule = schedule;
   options->recompute = recompute == "auto" ? std::string() : recompute.getValue();
-  options->offload = offload == "auto" ? std::string() : offload.getValue();
+  options->offload = offloaded ? toString(*offloaded).str() : std::string();
   options->layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
   options->planFile = planFile;
   options->train.beta1 = beta1;

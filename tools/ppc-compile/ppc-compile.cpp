@@ -58,7 +58,7 @@ struct DecisionPrinter : remark::detail::MLIRRemarkStreamerBase {
 
 bool explainDecisions(MLIRContext &context) {
   remark::RemarkCategories categories;
-  categories.passed = categories.missed = categories.analysis = "ppc-(plan|overlap)";
+  categories.passed = categories.missed = categories.analysis = "ppc-(plan|overlap|offload)";
   return succeeded(remark::enableOptimizationRemarks(context, std::make_unique<DecisionPrinter>(),
                                                      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories));
 }
@@ -152,7 +152,9 @@ bool printLedger(Compilation &compilation, const CompileOptions &options, Output
     return false;
   }
   if (priced && options.memory > 0) // which values backward computes again is chosen behind the plan
-    llvm::erase_if(priced->memory, [](const MemoryRow &row) { return row.kind == MemoryRow::Kind::Slots; });
+    llvm::erase_if(priced->memory, [](const MemoryRow &row) {
+      return row.kind == MemoryRow::Kind::Slots || row.kind == MemoryRow::Kind::HostSlots;
+    });
   SmallVector<std::pair<StringRef, const Ledger *>> columns;
   if (priced)
     columns.push_back({"priced", &*priced});

@@ -1,6 +1,7 @@
 // Attributes: parsing, printing, verification and the small questions about them.
 #include "dialects/ppc/Ppc.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -408,13 +409,23 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
     return emitError() << "gradients are cut over " << gradients << ", expected the first axes of the update";
   if (storage && !beginsWith(gradients, storage))
     return emitError() << "storage is cut over " << storage << ", expected the first axes of the gradients";
-  if (offload && offload != "optimizer")
-    return emitError() << "offload is " << offload << ", expected \"optimizer\"";
+  SmallVector<StringRef> offloaded;
+  if (offload)
+    offload.getValue().split(offloaded, '+');
+  for (auto [number, kind] : llvm::enumerate(offloaded))
+    if (!llvm::is_contained({"optimizer", "activations", "parameters"}, kind) ||
+        llvm::is_contained(ArrayRef(offloaded).take_front(number), kind))
+      return emitError() << "offload is " << offload
+                         << ", expected \"optimizer\", \"activations\", \"parameters\" or several with + between them";
   for (NamedAttribute parameter : parameters)
     if (!isa<ShardingAttr>(parameter.getValue()))
       return emitError() << "parameter " << parameter.getName() << " must have a #ppc.sharding, found "
                          << parameter.getValue();
   return recompute ? verifyRecompute(emitError, recompute) : success();
+}
+
+bool PlanAttr::offloads(StringRef kind) const {
+  return getOffload() && llvm::is_contained(llvm::split(getOffload().getValue(), '+'), kind);
 }
 
 PlanAttr PlanAttr::withRecompute(DictionaryAttr recompute) const {

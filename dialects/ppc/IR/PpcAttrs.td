@@ -134,7 +134,9 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
       of ranks of their own (AMSP, arXiv 2311.00257).
     - `overlap = true` where communication goes beside computation (`ppc-overlap-reductions`, `ppc-start-collectives`); without it none does.
     - `offload = "optimizer"` where the optimizer's state, and parameters that nothing but it and what rounds them reads, lie in the memory of
-      the host between updates (`ppc-offload-optimizer`).
+      the host between updates (`ppc-offload-optimizer`); `"activations"` where what forward keeps for backward does in between
+      (`ppc-offload-activations`); `"parameters"` where those of a virtual stage do while others are computed (`ppc-offload-parameters`);
+      several with + between them.
 
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
   }];
@@ -184,7 +186,12 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     bool overlaps() const { return getOverlap() && getOverlap().getValue(); }
     PlanAttr withOverlap(bool overlap) const;
     /// Whether the optimizer's state lies in the memory of the host.
-    bool offloadsOptimizer() const { return bool(getOffload()); }
+    bool offloadsOptimizer() const { return offloads("optimizer"); }
+    /// Whether what forward keeps for backward does, in between.
+    bool offloadsActivations() const { return offloads("activations"); }
+    /// Whether parameters do, while other virtual stages are computed.
+    bool offloadsParameters() const { return offloads("parameters"); }
+    bool offloads(::llvm::StringRef kind) const;
   }];
 }
 

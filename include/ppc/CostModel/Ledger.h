@@ -71,8 +71,9 @@ struct WorkRow {
 /// Bytes of a rank that last longer than a routine.
 struct MemoryRow {
   /// Kept from step to step: parameters, the optimizer's state; sums of a step; made of parameters for a step; what
-  /// exists once for each slot of a micro-batch: inputs, saved values, messages. Not what is one number.
-  enum class Kind { Parameters, State, Gradients, Prepared, Slots };
+  /// exists once for each slot of a micro-batch: inputs, saved values, messages; the same in the memory of the host.
+  /// Not what is one number.
+  enum class Kind { Parameters, State, Gradients, Prepared, Slots, HostSlots };
   int64_t device = 0;
   Kind kind = Kind::Parameters;
   int64_t bytes = 0; // of all slots together

@@ -21,9 +21,14 @@ enum class Recompute { None, Selective, Full };
 llvm::StringRef toString(Recompute recompute);
 std::optional<Recompute> parseRecompute(llvm::StringRef text);
 
-/// What lives in host memory between its uses.
-enum class Offload { None, Optimizer, Activations };
+/// What lives in host memory between its uses: a bit for each kind, several as "optimizer+activations".
+enum class Offload { None = 0, Optimizer = 1, Activations = 2, Parameters = 4, All = 7 };
+constexpr Offload operator|(Offload a, Offload b) { return Offload(int(a) | int(b)); }
+constexpr bool offloadsOptimizer(Offload offload) { return int(offload) & int(Offload::Optimizer); }
+constexpr bool offloadsActivations(Offload offload) { return int(offload) & int(Offload::Activations); }
+constexpr bool offloadsParameters(Offload offload) { return int(offload) & int(Offload::Parameters); }
 llvm::StringRef toString(Offload offload);
+/// The kinds in any order, with + or commas between them.
 std::optional<Offload> parseOffload(llvm::StringRef text);
 
 /// How attention over a context-parallel group works: keys and values passed around a ring; heads exchanged by
@@ -82,7 +87,10 @@ struct ParallelLayout {
   int64_t expertDataRanks() const { return dp * cp * tp / (ep * etp); }
   /// Activations leave for the host: a device keeps two chunks' worth, so of one stage, which holds one, nothing
   /// leaves.
-  bool copiesActivations() const { return offload == Offload::Activations && pp > 1; }
+  bool copiesActivations() const { return offloadsActivations(offload) && pp * vp > 1; }
+  /// Parameters of virtual stages are on the host while others are computed: where each is computed in one go in each
+  /// direction, and a device has more of them than are there at a time.
+  bool copiesParameters() const { return offloadsParameters(offload) && schedule == "breadth-first" && vp > 2; }
   int64_t microBatches(const TrainingJob &job) const { return job.globalBatch / (dp * microBatch); }
   /// How many of the `layers` of virtual stage `stage` are recomputed as a whole.
   int64_t recomputedOf(size_t stage, int64_t layers) const;

@@ -11,13 +11,14 @@ namespace mlir::ppc {
 /// Bytes of the rank of a stage at its worst moment, by kind.
 struct MemoryBreakdown {
   Bytes parameters, gradients, optimizer, activations;
-  Bytes workspace;     // temporaries of the largest layer, logits, attention
-  Bytes communication; // buffers of collectives, gathered parameters
-  Bytes allocator;     // rounding and fragmentation
-  Bytes framework;     // context, libraries, communicators
-  Bytes host;          // offloaded, in the host's memory
-  Bytes emptySlots;    // of `activations`, those of arenas in which nothing lies at the worst moment
-  Bytes total() const; // of the device: without `host`
+  Bytes workspace;      // temporaries of the largest layer, logits, attention
+  Bytes communication;  // buffers of collectives, gathered parameters
+  Bytes allocator;      // rounding and fragmentation
+  Bytes framework;      // context, libraries, communicators
+  Bytes host;           // offloaded, in the host's memory
+  Bytes hostParameters; // of those, parameters as products read them
+  Bytes emptySlots;     // of `activations`, those of arenas in which nothing lies at the worst moment
+  Bytes total() const;  // of the device: without `host`
 };
 
 struct StageCost {

@@ -41,7 +41,8 @@ def PlanKeyRecompute
 def PlanKeyRecomputedLayers
     : PlanKey<"RecomputedLayers", 14, "recomputed_layers", "", "Layers of each virtual stage that full recomputation is for">;
 def PlanKeyOffload
-    : PlanKey<"Offload", 15, "offload", "none|optimizer|activations|auto", "What lives in host memory between its uses">;
+    : PlanKey<"Offload", 15, "offload", "none|optimizer|activations|...|auto",
+              "What lives in host memory between its uses: optimizer, activations, parameters, or several with + between them">;
 def PlanKeyPrecision
     : PlanKey<"Precision", 16, "precision", "f32|bf16|fp16|fp8|...", "Element type of products (bf16; on the host f32)">;
 def PlanKeyContext

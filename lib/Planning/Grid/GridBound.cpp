@@ -105,7 +105,7 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
       for (size_t i = 0; i < states.size(); ++i) {
         State &state = states[i];
         state.layout.recompute = asked.recompute;
-        if (state.layout.offload == Offload::Activations || !holds(i))
+        if (offloadsActivations(state.layout.offload) || !holds(i))
           continue;
         LeastState least = leastState(contexts[i], prices, kinds, state.update);
         state.update = least.update;
@@ -125,7 +125,7 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
       std::map<std::pair<int64_t, int64_t>, double> offloading;
       for (size_t i = 0; i < states.size(); ++i) {
         State &state = states[i];
-        if (state.layout.offload != Offload::Activations || leastTime(whole.terms, whole.floors) >= best || !holds(i))
+        if (!offloadsActivations(state.layout.offload) || leastTime(whole.terms, whole.floors) >= best || !holds(i))
           continue;
         bool exchanges = state.layout.zero >= 3 || contexts[i].reducesEveryMicroBatch();
         auto [found, isNew] =

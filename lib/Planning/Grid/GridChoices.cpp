@@ -118,7 +118,7 @@ bool GridExpander::Expansion::collectChoices(StateGroup &group, bool ordersByMem
     PipelineFloor floor = floorOf(floorTerms, entry.schedule, *entry.placement);
     std::vector<size_t> result;
     for (auto [state, least] : llvm::zip(possible, room))
-      if (states[state]->layout.offload == Offload::Activations ||
+      if (offloadsActivations(states[state]->layout.offload) ||
           mayTake(latest / slack - least.update, residence, floor,
                   {microBatches, double(slices), double(layout.pp), limit.value - least.memory}))
         result.push_back(state);
@@ -158,7 +158,7 @@ bool GridExpander::Expansion::collectChoices(StateGroup &group, bool ordersByMem
       continue;
     }
     choice.order = std::min(choice.bound, choice.movedBound);
-    if (ordersByMemory && states[possible.front()]->layout.offload != Offload::Activations) {
+    if (ordersByMemory && !offloadsActivations(states[possible.front()]->layout.offload)) {
       double inRoom = infinity;
       PipelineFloor floor = floorOf(floorTerms, entry.schedule, *entry.placement);
       for (const LeastState &state : room)
@@ -183,7 +183,7 @@ bool GridExpander::Expansion::fitsEverythingKept(size_t index, const ScheduleEnt
   known = Kept::Fails;
   StateEntry &state = *states[index];
   // A schedule that is made for its durations may take less time when some of them are longer.
-  if (isFitted(entry) || state.layout.offload == Offload::Activations ||
+  if (isFitted(entry) || offloadsActivations(state.layout.offload) ||
       !space.allows(PlanKey::Recompute, int64_t(Recompute::None)))
     return false;
   Recompute before = recompute;

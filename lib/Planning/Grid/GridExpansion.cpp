@@ -27,8 +27,7 @@ void GridExpander::Expansion::run(int64_t firstSlices) {
   std::stable_partition(all.begin(), all.end(), [&](const SlicedTerms &terms) { return terms.slices == firstSlices; });
   // What is offloaded is mostly far slower: when all else is known, little of it is left.
   for (bool offloads : {false, true})
-    if (llvm::any_of(states,
-                     [&](const auto &state) { return (state->layout.offload == Offload::Activations) == offloads; }))
+    if (llvm::any_of(states, [&](const auto &state) { return offloadsActivations(state->layout.offload) == offloads; }))
       for (SlicedTerms &terms : all)
         runSlices(terms, offloads, /*probes=*/false);
 }
@@ -57,7 +56,7 @@ void GridExpander::Expansion::runSlices(SlicedTerms &terms, bool offloads, bool 
     std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> alike; // zero, shard group where they matter
     for (size_t i = 0; i < states.size(); ++i) {
       const ParallelLayout &state = states[i]->layout;
-      if ((state.offload == Offload::Activations) != offloads)
+      if (offloadsActivations(state.offload) != offloads)
         continue;
       bool matters = state.zero >= (request.stack.arena ? 1 : 3) || states[i]->context.reducesEveryMicroBatch();
       alike[{matters ? state.zero : 0, matters ? state.shardGroup : 0}].push_back(i);
@@ -167,7 +166,7 @@ void GridExpander::Expansion::fitUniformly(size_t index, StageFitter &fitter, ll
     Timed &timed = fits[{fit.cut, fit.recomputed}];
     timed.states.push_back(index);
     timed.fit = std::move(fit);
-    if (state.offload != Offload::Activations)
+    if (!offloadsActivations(state.offload))
       return;
   }
 }
@@ -212,7 +211,7 @@ bool GridExpander::Expansion::fitEvenCut(size_t index, const Choice &choice, Sta
       add(fit);
       any = true;
       // Whatever time more recomputation takes, unless it spares the host link some traffic.
-      if (states[index]->layout.offload == Offload::Activations && recomputingSparesTime(fitter.layerPrices())) {
+      if (offloadsActivations(states[index]->layout.offload) && recomputingSparesTime(fitter.layerPrices())) {
         StageFit more = fit;
         int64_t largest = *std::max_element(choice.cut.begin(), choice.cut.end()) + request.model.predictionLayers;
         for (int64_t rounds = 1; rounds <= largest; ++rounds)
@@ -275,7 +274,7 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
   // `loadsOf`: what devices keep at least, of any cut or of the choice's.
   auto boundByLeanest = [&](size_t index, llvm::function_ref<const PipelineProgram &(bool)> loadsOf) {
     StateEntry &state = *states[index];
-    if (state.layout.offload == Offload::Activations || (full && !space.choosesByStage()))
+    if (offloadsActivations(state.layout.offload) || (full && !space.choosesByStage()))
       return;
     setChoice(state.layout, entry, true);
     auto fitterOf = [&](const PipelineProgram &loads) {
@@ -357,7 +356,7 @@ void GridExpander::Expansion::runChoice(const Choice &choice, llvm::ArrayRef<siz
     StageFitter fitter = fitterOf(state);
     StageFit fit;
     bool fitsEvenly = evenBound <= own && fitEvenCut(index, choice, fitter, even, fit);
-    if (recompute == Recompute::None && evenBound <= own && state.layout.offload != Offload::Activations)
+    if (recompute == Recompute::None && evenBound <= own && !offloadsActivations(state.layout.offload))
       kept = fitsEvenly ? Kept::Fits : Kept::Fails;
     if (movedBound < infinity && (!fitsEvenly || full))
       bound.push_back(index);

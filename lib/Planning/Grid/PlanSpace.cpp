@@ -261,11 +261,14 @@ std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
     for (int64_t group : groups) {
       if (zero == 0 && group != groups.front())
         continue;
-      for (Offload offload : {Offload::None, Offload::Optimizer, Offload::Activations}) {
+      for (int kinds = 0; kinds <= int(Offload::All); ++kinds) {
+        Offload offload = Offload(kinds);
         bool possible = offload == Offload::None ||
                         (request.cluster.host.memory.value > 0 && request.cluster.host.bandwidth.value > 0);
-        if (offload == Offload::Activations && layout.pp == 1 && !constraints.isPinned(PlanKey::Offload))
+        if (offloadsActivations(offload) && layout.pp == 1 && !constraints.isPinned(PlanKey::Offload))
           possible = false; // nothing would leave
+        if (kinds > int(Offload::Activations) && !constraints.isPinned(PlanKey::Offload))
+          possible = false; // only where it is asked for
         if (possible && allows(PlanKey::Offload, int64_t(offload)))
           result.push_back({zero, zero == 0 && !constraints.isPinned(PlanKey::ShardGroup) ? 0 : group, offload});
       }

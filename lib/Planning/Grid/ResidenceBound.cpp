@@ -283,7 +283,7 @@ static ChunkCost shareOf(const PricingContext &context, const LayerPrices &price
     share.expertParameters += part * price.expertParameters;
     share.roundedParameters += part * price.roundedParameters;
     share.f32Parameters += part * price.f32Parameters;
-    if (context.layout.offload != Offload::Activations)
+    if (!offloadsActivations(context.layout.offload))
       share.kept += part * price.kept;
     share.working = std::min({share.working, price.working, kept.working});
   }

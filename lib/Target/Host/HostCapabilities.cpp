@@ -7,7 +7,14 @@ const TargetCapabilities &mlir::ppc::hostCapabilities() {
   static constexpr Precision precisions[] = {Precision::F32, Precision::Bf16};
   static constexpr int64_t zero[] = {0, 1, 2, 3};
   static constexpr ContextKind contexts[] = {ContextKind::AllGather, ContextKind::Ulysses};
-  static constexpr Offload offloads[] = {Offload::None, Offload::Optimizer};
+  static constexpr Offload offloads[] = {Offload::None,
+                                         Offload::Optimizer,
+                                         Offload::Activations,
+                                         Offload::Optimizer | Offload::Activations,
+                                         Offload::Parameters,
+                                         Offload::Optimizer | Offload::Parameters,
+                                         Offload::Activations | Offload::Parameters,
+                                         Offload::All};
   static constexpr Recompute recomputes[] = {Recompute::None, Recompute::Selective, Recompute::Full};
   static const TargetCapabilities host = [] {
     TargetCapabilities target{"host", "ppc-host"};

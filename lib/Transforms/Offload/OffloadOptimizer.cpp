@@ -1,4 +1,5 @@
 // ppc-offload-optimizer: state on the host, updated in buckets that are copied to the device and back.
+#include "ActionTokens.h"
 #include "RoutineParts.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/CostModel/OffloadBucket.h"
@@ -31,9 +32,9 @@ struct Bucket {
 
 class DeviceOffload {
 public:
-  DeviceOffload(DeviceOp device, SymbolTable &functions)
-      : device(device), functions(functions), buffers(device), context(device.getContext()),
-        stream(FlatSymbolRefAttr::get(context, "copies")) {}
+  /// `withState`: the optimizer's state goes to the host, else only what is there is staged.
+  DeviceOffload(DeviceOp device, SymbolTable &functions, bool withState)
+      : device(device), functions(functions), buffers(device), context(device.getContext()), withState(withState) {}
 
   LogicalResult run();
 
@@ -44,18 +45,22 @@ private:
   void takeMaskedGradients(RoutineOp update);
   SmallVector<Piece> piecesOf(RoutineOp routine, const DenseSet<Operation *> &ops);
   DenseSet<Operation *> opsOfOptimizers(RoutineOp update);
+  DenseSet<Operation *> opsOfPrepared(RoutineOp prepare);
+  void keepUsed(RoutineOp routine, const DenseSet<Operation *> &ops);
   /// Splits a routine; what belongs to no bucket is the first part, where there is such a thing (`head`).
-  LogicalResult makeBuckets(RoutineOp routine, const DenseSet<Operation *> &ops, RoutineOp &head,
-                            std::vector<Bucket> &buckets);
+  LogicalResult makeBuckets(RoutineOp routine, ArrayRef<Piece> pieces, RoutineOp &head, std::vector<Bucket> &buckets);
+  /// The same with the actions; how many buckets there are.
+  FailureOr<size_t> split(RoutineOp routine, ArrayRef<Piece> pieces);
   void stage(Bucket &bucket);
   Attribute stagedBuffer(Attribute name, StringRef suffix);
-  void addActions(Block &actions, RunOp run, RoutineOp head, ArrayRef<Bucket> buckets, bool copiesBack);
+  void addActions(Block &actions, RunOp run, RoutineOp head, ArrayRef<Bucket> buckets);
   void report(size_t bucketCount);
 
   DeviceOp device;
   SymbolTable &functions;
   SymbolTable buffers;
   MLIRContext *context;
+  bool withState;
   FlatSymbolRefAttr stream;
   llvm::SetVector<Attribute> offloaded; ///< buffers
   Bytes all, largest;                   ///< of the optimizer, in all and of a tensor
@@ -63,7 +68,7 @@ private:
 
 } // namespace
 
-/// States, and parameters that only routines of the whole step use.
+/// States, and parameters that only routines of the whole step use; what ppc-offload-parameters has moved there.
 void DeviceOffload::findOffloaded() {
   llvm::SmallDenseSet<Attribute> usedOtherwise, written;
   for (auto routine : device.getBody().front().getOps<RoutineOp>())
@@ -74,8 +79,8 @@ void DeviceOffload::findOffloaded() {
       }
   for (auto one : device.getBody().front().getOps<BufferOp>()) {
     auto name = FlatSymbolRefAttr::get(one.getSymNameAttr());
-    if (llvm::is_contained({BufferRole::State, BufferRole::Parameter}, one.getRole()) && written.contains(name) &&
-        !usedOtherwise.contains(name))
+    bool isOfOptimizer = withState && llvm::is_contained({BufferRole::State, BufferRole::Parameter}, one.getRole());
+    if (written.contains(name) && !usedOtherwise.contains(name) && (isOfOptimizer || one.getMemory() == Memory::Host))
       offloaded.insert(name);
   }
 }
@@ -98,6 +103,38 @@ DenseSet<Operation *> DeviceOffload::opsOfOptimizers(RoutineOp update) {
         op.getNumOperands() == 1 && isParameter(op.getOperand(0)))
       ops.insert(&op);
   return ops;
+}
+
+/// What reads offloaded parameters or makes offloaded values, and what follows from that.
+DenseSet<Operation *> DeviceOffload::opsOfPrepared(RoutineOp prepare) {
+  func::FuncOp code = codeOf(prepare);
+  DenseSet<Operation *> ops;
+  auto isOf = [&](Operation *op) { return op && !isa<ConstantOp>(op) && ops.contains(op); };
+  for (auto [value, name] : llvm::zip_equal(code.front().getTerminator()->getOperands(), prepare.getWrites()))
+    if (Operation *op = value.getDefiningOp(); op && offloaded.contains(name))
+      ops.insert(op);
+  for (Operation &op : llvm::reverse(code.front().without_terminator()))
+    if (llvm::any_of(op.getUsers(), isOf))
+      ops.insert(&op);
+  for (Operation &op : code.front().without_terminator()) // in the order of uses
+    if (llvm::any_of(op.getOperands(), [&](Value operand) {
+          auto argument = dyn_cast<BlockArgument>(operand);
+          return argument ? offloaded.contains(prepare.getReads()[argument.getArgNumber()])
+                          : isOf(operand.getDefiningOp());
+        }))
+      ops.insert(&op);
+  return ops;
+}
+
+/// What other ops of the routine use stays on the device.
+void DeviceOffload::keepUsed(RoutineOp routine, const DenseSet<Operation *> &ops) {
+  for (auto [argument, name] : llvm::zip_equal(codeOf(routine).getArguments(), routine.getReads()))
+    if (offloaded.contains(name) && llvm::any_of(argument.getUsers(), [&](Operation *user) {
+          return !ops.contains(user) && !user->hasTrait<OpTrait::IsTerminator>();
+        })) {
+      offloaded.remove(name);
+      buffer(name).removeMemoryAttr();
+    }
 }
 
 /// Where padding is masked in a gradient's buffer before its optimizer takes what was there, the optimizer takes what
@@ -141,11 +178,15 @@ SmallVector<Piece> DeviceOffload::piecesOf(RoutineOp routine, const DenseSet<Ope
       if (isOffloaded(operand))
         piece.buffers.insert(routine.getReads()[cast<BlockArgument>(operand).getArgNumber()]);
   }
+  for (auto [value, name] : llvm::zip_equal(code.front().getTerminator()->getOperands(), routine.getWrites()))
+    if (Operation *op = value.getDefiningOp(); op && ops.contains(op) && offloaded.contains(name))
+      pieces[together.getLeaderValue(op)].buffers.insert(name);
   SmallVector<Piece> result;
   for (auto &[leader, piece] : pieces) {
     for (Attribute name : piece.buffers)
       piece.bytes += Bytes(double(buffer(name).getBytes()));
-    result.push_back(std::move(piece));
+    if (!piece.buffers.empty())
+      result.push_back(std::move(piece));
   }
   return result;
 }
@@ -178,17 +219,20 @@ void DeviceOffload::stage(Bucket &bucket) {
   bucket.routine.setWritesAttr(replaced(bucket.routine.getWrites()));
 }
 
-LogicalResult DeviceOffload::makeBuckets(RoutineOp routine, const DenseSet<Operation *> &ops, RoutineOp &head,
+LogicalResult DeviceOffload::makeBuckets(RoutineOp routine, ArrayRef<Piece> pieces, RoutineOp &head,
                                          std::vector<Bucket> &made) {
   Bytes capacity = offloadBucket(all, largest), held;
   func::FuncOp code = codeOf(routine);
+  DenseSet<Operation *> ops;
+  for (const Piece &piece : pieces)
+    ops.insert(piece.ops.begin(), piece.ops.end());
   bool hasHead = llvm::any_of(code.front().without_terminator(),
                               [&](Operation &op) { return !isa<ConstantOp>(op) && !ops.contains(&op); });
   for (Value value : code.front().getTerminator()->getOperands())
     hasHead |= isa<BlockArgument>(value) || isa<ConstantOp>(value.getDefiningOp());
   PartOfOp partOf;
   unsigned count = hasHead;
-  for (const Piece &piece : piecesOf(routine, ops)) {
+  for (const Piece &piece : pieces) {
     if (count == unsigned(hasHead) || held + piece.bytes > capacity) {
       ++count;
       held = Bytes(0);
@@ -209,7 +253,7 @@ LogicalResult DeviceOffload::makeBuckets(RoutineOp routine, const DenseSet<Opera
 }
 
 /// In place of `run`. Buckets come in order; each takes the place of the one that left two before.
-void DeviceOffload::addActions(Block &actions, RunOp run, RoutineOp head, ArrayRef<Bucket> made, bool copiesBack) {
+void DeviceOffload::addActions(Block &actions, RunOp run, RoutineOp head, ArrayRef<Bucket> made) {
   OpBuilder at(run);
   Type token = TokenType::get(context);
   auto nameOf = [](RoutineOp routine) { return FlatSymbolRefAttr::get(routine.getSymNameAttr()); };
@@ -218,9 +262,11 @@ void DeviceOffload::addActions(Block &actions, RunOp run, RoutineOp head, ArrayR
                           cast<FlatSymbolRefAttr>(to), IntegerAttr(), after ? ValueRange(after) : ValueRange(), stream)
         ->getResult(0);
   };
-  SmallVector<Value> ins(made.size());
+  SmallVector<Value> ins(made.size()), outs(made.size());
   auto bring = [&](size_t number, Value after) {
     for (auto [host, staged] : made[number].staged) {
+      if (!llvm::is_contained(RoutineOp(made[number].routine).getReads(), staged))
+        continue;
       ins[number] = copy(host, staged, after);
       after = Value(); // the stream keeps the order
     }
@@ -246,13 +292,16 @@ void DeviceOffload::addActions(Block &actions, RunOp run, RoutineOp head, ArrayR
   if (head)
     last = issue(head, Value());
   for (auto [number, bucket] : llvm::enumerate(made)) {
-    last = issue(bucket.routine, ins[number]);
+    // Where nothing comes, its place is free when what was there has left.
+    bool isFirst = number < size_t(kOffloadBucketsAtOnce);
+    last = issue(bucket.routine, ins[number] || isFirst ? ins[number] : outs[number - kOffloadBucketsAtOnce]);
     Value after = last;
-    if (copiesBack)
-      for (auto [host, staged] : bucket.staged) {
-        copy(staged, host, after);
-        after = Value();
-      }
+    for (auto [host, staged] : bucket.staged) {
+      if (!llvm::is_contained(RoutineOp(bucket.routine).getWrites(), staged))
+        continue;
+      outs[number] = copy(staged, host, after);
+      after = Value();
+    }
     if (size_t next = number + kOffloadBucketsAtOnce; next < made.size())
       bring(next, after);
   }
@@ -268,62 +317,53 @@ void DeviceOffload::report(size_t bucketCount) {
              .str();
 }
 
+FailureOr<size_t> DeviceOffload::split(RoutineOp routine, ArrayRef<Piece> pieces) {
+  if (pieces.empty())
+    return size_t(0);
+  SmallVector<RunOp> runs;
+  device.walk([&](RunOp run) {
+    if (run.getRoutineAttr().getAttr() == routine.getSymNameAttr())
+      runs.push_back(run);
+  });
+  RoutineOp head;
+  std::vector<Bucket> made;
+  if (failed(makeBuckets(routine, pieces, head, made)))
+    return failure();
+  for (RunOp run : runs)
+    addActions(*run->getBlock(), run, head, made);
+  return made.size();
+}
+
 LogicalResult DeviceOffload::run() {
   RoutineOp update = device.routine(RoutineKind::Update), prepare = device.routine(RoutineKind::Prepare);
   if (!update || !device.getStep())
     return success();
   findOffloaded();
+  if (offloaded.empty())
+    return success();
   takeMaskedGradients(update);
   DenseSet<Operation *> optimizers = opsOfOptimizers(update), preparing;
-  // What other ops of the update use stays on the device.
-  auto keepUsed = [&](RoutineOp routine, const DenseSet<Operation *> &ops) {
-    for (auto [argument, name] : llvm::zip_equal(codeOf(routine).getArguments(), routine.getReads()))
-      if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return !ops.contains(user); }))
-        offloaded.remove(name);
-  };
   keepUsed(update, optimizers);
   if (prepare) {
-    func::FuncOp code = codeOf(prepare);
-    for (Operation &op : code.front().without_terminator()) // in the order of uses
-      if (llvm::any_of(op.getOperands(), [&](Value operand) {
-            auto argument = dyn_cast<BlockArgument>(operand);
-            return argument ? offloaded.contains(prepare.getReads()[argument.getArgNumber()])
-                            : preparing.contains(operand.getDefiningOp());
-          }))
-        preparing.insert(&op);
+    preparing = opsOfPrepared(prepare);
     keepUsed(prepare, preparing);
   }
   if (offloaded.empty())
     return success();
-  for (const Piece &piece : piecesOf(update, optimizers)) {
+  SmallVector<Piece> updated = piecesOf(update, optimizers), prepared;
+  if (prepare)
+    prepared = piecesOf(prepare, preparing);
+  for (const Piece &piece : updated.empty() ? prepared : updated) {
     all += piece.bytes;
     largest = std::max(largest, piece.bytes);
   }
-  OpBuilder streams = OpBuilder::atBlockBegin(&device.getBody().front());
-  StreamOp::create(streams, device.getLoc(), stream.getValue());
+  stream = getStream(device, "copies");
   for (Attribute name : offloaded)
     buffer(name).setMemory(Memory::Host);
-  bool preparesOffloaded = !preparing.empty();
-  SmallVector<std::pair<RoutineOp, bool>> split{{update, true}};
-  if (preparesOffloaded)
-    split.push_back({prepare, false});
-  size_t count = 0;
-  for (auto [routine, copiesBack] : split) {
-    SmallVector<RunOp> runs;
-    device.walk([&](RunOp run) {
-      if (run.getRoutineAttr().getAttr() == RoutineOp(routine).getSymNameAttr())
-        runs.push_back(run);
-    });
-    RoutineOp head;
-    std::vector<Bucket> made;
-    if (failed(makeBuckets(routine, copiesBack ? optimizers : preparing, head, made)))
-      return failure();
-    for (RunOp run : runs)
-      addActions(*run->getBlock(), run, head, made, copiesBack);
-    if (copiesBack)
-      count = made.size();
-  }
-  report(count);
+  FailureOr<size_t> count = split(update, updated);
+  if (failed(count) || failed(split(prepare, prepared)))
+    return failure();
+  report(*count);
   return success();
 }
 
@@ -336,11 +376,11 @@ struct OffloadOptimizerPass : impl::OffloadOptimizerPassBase<OffloadOptimizerPas
       return signalPassFailure();
     }
     auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
-    if (!plan || !plan.offloadsOptimizer())
+    if (!plan || !(plan.offloadsOptimizer() || plan.offloadsParameters()))
       return;
     SymbolTable functions(getOperation());
     for (DeviceOp device : program.getDevices())
-      if (failed(DeviceOffload(device, functions).run()))
+      if (failed(DeviceOffload(device, functions, plan.offloadsOptimizer()).run()))
         return signalPassFailure();
   }
 };

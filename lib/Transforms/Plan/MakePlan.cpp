@@ -53,7 +53,9 @@ private:
     layout.contextKind = *kind;
     std::optional<Offload> host = parseOffload(offload);
     if (!host)
-      return getOperation().emitError() << "offload is '" << offload << "', expected none or optimizer";
+      return getOperation().emitError()
+             << "offload is '" << offload
+             << "', expected none, optimizer, activations, parameters or several with + between them";
     layout.offload = *host;
     return layout;
   }

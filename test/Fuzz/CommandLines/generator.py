@@ -60,7 +60,7 @@ PLANNER = {"--cluster": ["dgx-a100:1", "dgx-a100:2", "gpus.yaml", "hosts.yaml"],
            "--lora": ["8"], "--base-bits": ["16", "8", "4"], "--freeze-layers": ["1"], "--packed-length": ["16"],
            "--objective": ["next-token", "dpo", "grpo"], "--prompt-length": ["16"], "--dp": COUNTS, "--tp": COUNTS, "--pp": COUNTS, "--vp": COUNTS,
            "--cp": COUNTS, "--ep": COUNTS, "--etp": COUNTS, "--zero": ["0", "1", "2", "3"], "--shard-group": COUNTS, "--micro-batch": COUNTS,
-           "--schedule": ["1f1b", "interleaved", "zb1p"], "--recompute": ["none", "selective", "full"], "--offload": ["none", "optimizer"],
+           "--schedule": ["1f1b", "interleaved", "zb1p"], "--recompute": ["none", "selective", "full"], "--offload": ["none", "optimizer", "activations", "parameters", "optimizer+activations+parameters"],
            "--precision": ["bf16", "fp8"], "--attention": ["flash2"], "--sp": ["on", "off"], "--pin": ["tp=2"], "--forbid": ["tp=8", "recompute"],
            "--plan": ["layout.yaml"], "--cut-ops": None, "--top": ["5"], "--brief": None, "--frontier": None, "--explain": ["tp", "stage:1"],
            "--describe": None, "--tokens": ["15e12"], "--price": ["2"], "--mfu": ["40"]}

@@ -15,12 +15,12 @@
 // A file may pin the layout; what programs cannot run is named.
 // RUN: printf 'layout: { tp: 2, cp: 2, context: ring }\n' > %t.cp.yaml
 // RUN: not ppc-opt %s --ppc-search-plan="ranks=4 plan-file=%t.cp.yaml" 2>&1 | FileCheck %s --check-prefix=CP
-// RUN: printf 'layout:\n  dp: 2\n  offload: activations\ngrid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\n' > %t.offload.yaml
-// RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.offload.yaml" 2>&1 | FileCheck %s --check-prefix=OFFLOAD
+// RUN: printf 'layout:\n  dp: 2\n  etp: 2\ngrid: {dp: 2}\nstages: [0]\nschedule: 1f1b\nmicro_batches: 1\n' > %t.etp.yaml
+// RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.etp.yaml" 2>&1 | FileCheck %s --check-prefix=ETP
 // RUN: printf 'layout: { tp: 2 }\n' > %t.tp.yaml
 // RUN: not ppc-opt %s --ppc-make-plan="plan-file=%t.tp.yaml" 2>&1 | FileCheck %s --check-prefix=GRID
 // CP: error: {{.*}}cp.yaml:1:{{[0-9]+}}: key "context": compiled programs cannot run context parallelism of that kind (context ring)
-// OFFLOAD: error: {{.*}}offload.yaml:3:12: key "offload": compiled programs cannot run offload (offload activations)
+// ETP: error: {{.*}}etp.yaml:3:8: key "etp": compiled programs cannot run tensor parallelism inside experts (etp 2)
 // GRID: error: {{.*}}tp.yaml: has a section 'layout:' and no 'grid:'
 
 module attributes {ppc.shape = {layers = 2 : i64, hidden = 64 : i64, heads = 4 : i64, kv_heads = 2 : i64, head_dim = 16 : i64, ffn = 128 : i64,

@@ -307,7 +307,7 @@ TEST(GroupSearch, PricesOrRefusesAnyLayout) {
     layout.vp = random.pick({1, 1, 2, 0});
     layout.zero = random.pick({0, 1, 2, 3});
     layout.recompute = Recompute(random.pick({0, 1, 2}));
-    layout.offload = Offload(random.pick({0, 0, 1, 2}));
+    layout.offload = Offload(random.pick({0, 0, 1, 2, 3}));
     llvm::ArrayRef<PipelineScheduleKind> kinds = pipelineScheduleKinds();
     layout.schedule = kinds[size_t(random.pick({0, 1, 2, 3, 5, 7, 11, 100})) % kinds.size()].name.str();
     int64_t group = random.pick({0, 1, 2});

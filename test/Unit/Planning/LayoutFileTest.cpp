@@ -40,7 +40,7 @@ static ParallelLayout randomLayout(std::mt19937 &random) {
   layout.schedule = kinds[upTo(kinds.size() - 1)].name.str();
   layout.recompute = Recompute(upTo(2));
   layout.recomputedLayers = layout.recompute == Recompute::Full ? upTo(4) - 1 : -1;
-  layout.offload = Offload(upTo(2));
+  layout.offload = Offload(upTo(7));
   layout.precision = Precision(upTo(precisionCount - 1));
   layout.contextKind = ContextKind(upTo(2));
   layout.attention = AttentionKernel(upTo(5));
@@ -106,8 +106,12 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   EXPECT_EQ(lackedBy(defaultTarget(), layout), "");
   text = textOf(layout);
   EXPECT_NE(text.find("\noffload: optimizer "), std::string::npos) << text;
-  layout.offload = Offload::Activations;
-  EXPECT_EQ(lackedBy(defaultTarget(), layout), "offload (offload activations)");
+  layout.offload = Offload::Optimizer | Offload::Activations;
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "");
+  text = textOf(layout);
+  EXPECT_NE(text.find("\noffload: optimizer+activations "), std::string::npos) << text;
+  layout.etp = 2;
+  EXPECT_EQ(lackedBy(defaultTarget(), layout), "tensor parallelism inside experts (etp 2)");
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
 }
 

@@ -56,7 +56,7 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
             layout.offload = state.offload;
             if (!needless)
               needless =
-                  visit(layout) && recompute == Recompute::None && state.offload != Offload::Activations && !isFitted;
+                  visit(layout) && recompute == Recompute::None && !offloadsActivations(state.offload) && !isFitted;
           }
       }
   };

@@ -45,7 +45,9 @@ def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
       width over tp.
     - `sp`: what lies between tensor-parallel regions is cut along the sequence over the axes of tp. `zero` 1: the optimizer's
       state and the update are cut over dp and cp, or over as many of these ranks as `shard-group` says, of which each group has a copy.
-    - `offload` `optimizer`: the optimizer's state lies in the memory of the host between updates.
+    - `offload` `optimizer`: the optimizer's state lies in the memory of the host between updates; `activations`: what forward keeps for
+      backward does in between; `parameters`: those of a virtual stage
+      while others are computed; several with + between them.
     - Micro-batches: global batch / (dp * micro-batch), which must divide.
     - Stages: `layers-per-stage` if given, else the cut with the least slowest stage by the FLOPs of the layers.
 

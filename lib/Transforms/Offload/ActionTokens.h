@@ -1,0 +1,40 @@
+// Tokens between actions of a device that were added to a schedule, and those that were there.
+#ifndef PPC_LIB_TRANSFORMS_OFFLOAD_ACTIONTOKENS_H
+#define PPC_LIB_TRANSFORMS_OFFLOAD_ACTIONTOKENS_H
+
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::ppc {
+
+/// Gives actions the tokens that they need, but for those that follow from others. What is required of all actions of a
+/// list is known by then.
+class ActionTokens {
+public:
+  /// `action` must come after `before`, which is earlier in the list.
+  void require(Operation *action, Operation *before) { needs[action].push_back(before); }
+  void write(Block &actions);
+
+private:
+  /// Which action of each stream has ended, whatever else has or has not: -1 is none.
+  using Clock = llvm::SmallMapVector<Attribute, int64_t, 4>;
+  struct Known {
+    Attribute stream;
+    int64_t place;
+    Clock ended; ///< with it
+  };
+  DenseMap<Operation *, SmallVector<Operation *, 2>> needs;
+  DenseMap<Operation *, Known> known;
+};
+
+/// The stream of that name, made where the device has none.
+FlatSymbolRefAttr getStream(ppcrt::DeviceOp device, StringRef name);
+
+/// Copies buffers one after the other, for a micro-batch or none: the first of the copies and the last.
+std::pair<Operation *, Operation *> copyAt(OpBuilder &at, ArrayRef<ppcrt::BufferOp> from, ArrayRef<ppcrt::BufferOp> to,
+                                           IntegerAttr microBatch, FlatSymbolRefAttr stream);
+
+} // namespace mlir::ppc
+
+#endif // PPC_LIB_TRANSFORMS_OFFLOAD_ACTIONTOKENS_H
