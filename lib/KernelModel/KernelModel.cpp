@@ -118,4 +118,13 @@ double issueShare(const MachineKernel &kernel, const GpuModel &gpu) {
   return bytes > 0 ? double(counts.instructions()) / schedulers / (bytes / gpu.bytesPerClock) : 0;
 }
 
+TensorShares tensorShares(const MachineKernel &kernel, const GpuModel &gpu) {
+  const MachineLoop *loop = kernel.mainLoop();
+  if (!loop || !loop->counts.tensorFlops)
+    return {};
+  double clocks = double(loop->counts.tensorFlops) / gpu.architecture.tensorFlops;
+  return {double(loop->counts.instructions()) / schedulers / clocks,
+          double(loop->counts.sharedBytes) / gpu.architecture.sharedRate / clocks};
+}
+
 } // namespace mlir::ppc

@@ -136,7 +136,8 @@ void printKernels(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu, ll
 void printMachineCode(llvm::ArrayRef<MachineKernel> kernels, const GpuModel &gpu, llvm::raw_ostream &out) {
   printHeader(gpu, out);
   TextTable table({"kernel, nothing was run", "registers", "instructions", "loops", "in the loop", "mma", "per mma",
-                   "f32", "integer", "special", "shared", "bytes loaded", "stored", "in flight", "issue"});
+                   "f32", "integer", "special", "shared", "bytes loaded", "stored", "in flight", "issue",
+                   "of tensor time: issue", "shared memory"});
   for (const MachineKernel &kernel : kernels) {
     const MachineLoop *loop = kernel.mainLoop();
     MachineCounts counts = loop ? loop->counts : kernel.once();
@@ -147,11 +148,14 @@ void printMachineCode(llvm::ArrayRef<MachineKernel> kernels, const GpuModel &gpu
                mma ? fixedText(double(counts.instructions()) / mma, 2) : "", number(counts.of(MachineUnit::Float)),
                number(counts.of(MachineUnit::Integer)), number(counts.of(MachineUnit::Special)),
                number(counts.of(MachineUnit::Shared)), number(counts.loadedBytes), number(counts.storedBytes),
-               number(kernel.bytesInFlight), percentText(issueShare(kernel, gpu))});
+               number(kernel.bytesInFlight), percentText(issueShare(kernel, gpu)),
+               mma ? percentText(tensorShares(kernel, gpu).issue) : "",
+               mma ? percentText(tensorShares(kernel, gpu).shared) : ""});
   }
   table.print(out);
   out << "\nUnits and bytes of a thread, in one turn of the main loop or, without one, in all. Issue: of the time in "
-         "which copies move what the same instructions load and store.\n\n";
+         "which copies move what the same instructions load and store, and, with tensor cores, of the time that the "
+         "products of that turn take.\n\n";
 }
 
 } // namespace mlir::ppc

@@ -64,6 +64,13 @@ KernelEstimate estimateKernel(const MachineKernel &kernel, const KernelLaunch &l
 /// memory's time, without knowing a launch. The main loop's where it moves anything.
 double issueShare(const MachineKernel &kernel, const GpuModel &gpu);
 
+/// What the steady loop of a kernel with tensor cores issues, and moves to and from shared memory, over the clocks that
+/// its own products take. Zero without such a loop.
+struct TensorShares {
+  double issue = 0, shared = 0;
+};
+TensorShares tensorShares(const MachineKernel &kernel, const GpuModel &gpu);
+
 } // namespace mlir::ppc
 
 #endif // PPC_KERNELMODEL_KERNELMODEL_H

@@ -98,6 +98,10 @@ AffineMap firstLoops(ScalarBuilder &builder, int64_t loops, int64_t count) {
   return someLoops(builder, loops, llvm::to_vector(llvm::seq<int64_t>(0, count)));
 }
 
+bool hasPadding(Operation *op, BlockAttr block, int64_t local) {
+  return local * groupSize(op, block.getAxes(), block.getExtent(), local) != block.getExtent();
+}
+
 Value blockStart(ScalarBuilder &builder, Operation *op, ArrayAttr axes, int64_t local) {
   if (axes.empty())
     return builder.index(0);

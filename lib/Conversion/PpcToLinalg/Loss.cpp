@@ -27,7 +27,8 @@ SmallVector<Value> crossEntropyBackward(CrossEntropyBackwardOp op, ScalarBuilder
   Value start, extent;
   if (auto block = op.getClassesAttr()) {
     start = blockStart(b, op, block.getAxes(), type.getShape().back());
-    extent = b.index(block.getExtent());
+    if (hasPadding(op, block, type.getShape().back()))
+      extent = b.index(block.getExtent());
   }
   AffineMap row = firstLoops(b, rank, rank - 1);
   return {mapLoops(
@@ -38,7 +39,7 @@ SmallVector<Value> crossEntropyBackward(CrossEntropyBackwardOp op, ScalarBuilder
           index = s.addIndex(start, index);
         Value hit = s.select(s.equal(index, s.toIndex(v[1])), s.number(v[0].getType(), 1), zero);
         Value gradient = s.mul(s.sub(s.exp(s.sub(v[0], v[2])), hit), v[3]);
-        return start ? s.select(s.less(index, extent), gradient, zero) : gradient;
+        return extent ? s.select(s.less(index, extent), gradient, zero) : gradient;
       })};
 }
 

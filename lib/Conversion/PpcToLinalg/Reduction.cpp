@@ -40,7 +40,7 @@ SmallVector<Value> logSumExp(LogSumExpOp op, ScalarBuilder &b) {
   auto type = tensorType(op.getX());
   int64_t rank = type.getRank();
   Value start, extent;
-  if (auto block = op.getClassesAttr()) {
+  if (auto block = op.getClassesAttr(); block && hasPadding(op, block, type.getShape().back())) {
     start = blockStart(b, op, block.getAxes(), type.getShape().back());
     extent = b.index(block.getExtent());
   }

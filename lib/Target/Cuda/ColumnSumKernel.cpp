@@ -7,7 +7,7 @@
 
 namespace mlir::ppc::cuda {
 
-constexpr int64_t kMostWarps = 16, kFewestRows = 32;
+constexpr int64_t kMostWarps = 16, kFewestRows = 32, kRowsAtOnce = 16;
 
 bool isColumnSum(linalg::GenericOp generic) {
   SmallVector<unsigned> rows, columns;
@@ -96,24 +96,56 @@ private:
     return b.clone(*combination.op, w.map)->getResult(0);
   }
 
-  /// Rows warp, warp + warps, ... of this thread's column.
+  /// Rows warp, warp + warps, ... of this thread's column, in this order, of which several are asked for at a time.
   Value sumOfWarp(Value warp) {
     Value start = arith::ConstantOp::create(b, b.getF32FloatAttr(combination.neutral()));
-    auto loop = scf::ForOp::create(b, warp, w.index(rowCount), w.index(warps), ValueRange(start));
+    int64_t whole = rowCount - rowCount % (warps * kRowsAtOnce);
+    if (whole)
+      start = sumOfRows(warp, whole, kRowsAtOnce, start);
+    if (whole == rowCount)
+      return start;
+    return sumOfRows(arith::AddIOp::create(b, warp, w.index(whole)), rowCount, 1, start);
+  }
+
+  /// The same from row `first` to `end`, `count` rows a turn.
+  Value sumOfRows(Value first, int64_t end, int64_t count, Value start) {
+    auto loop = scf::ForOp::create(b, first, w.index(end), w.index(warps * count), ValueRange(start));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    setDims(rowDims, w.delinearize(loop.getInductionVar(), rows));
+    SmallVector<SmallVector<Value>> inputs;
+    for (int64_t i = 0; i < count; ++i) {
+      setRow(arith::AddIOp::create(b, loop.getInductionVar(), w.index(i * warps)));
+      inputs.push_back(loadRow());
+    }
+    Value sum = loop.getRegionIterArgs().front();
     Block &body = *generic.getBody();
-    for (OpOperand *input : generic.getDpsInputOperands())
-      if (Value argument = body.getArgument(input->getOperandNumber()); !argument.use_empty())
-        w.map.map(argument, isa<MemRefType>(input->get().getType())
-                                ? w.load(input->get(), w.place(generic, *input, dims))
-                                : w.map.lookup(input->get()));
-    for (Operation &inner : body.without_terminator())
-      if (&inner != combination.op)
-        w.cloneOp(inner, dims);
-    scf::YieldOp::create(b, combine(loop.getRegionIterArgs().front(), w.map.lookup(combination.x)));
+    for (auto [i, values] : llvm::enumerate(inputs)) {
+      setRow(arith::AddIOp::create(b, loop.getInductionVar(), w.index(int64_t(i) * warps)));
+      for (auto [argument, value] : llvm::zip(body.getArguments(), values))
+        if (value)
+          w.map.map(argument, value);
+      for (Operation &inner : body.without_terminator())
+        if (&inner != combination.op)
+          w.cloneOp(inner, dims);
+      sum = combine(sum, w.map.lookup(combination.x));
+    }
+    scf::YieldOp::create(b, sum);
     return loop.getResult(0);
+  }
+
+  void setRow(Value row) { setDims(rowDims, w.delinearize(row, rows)); }
+
+  /// Of each input that is used; null of the others.
+  SmallVector<Value> loadRow() {
+    SmallVector<Value> values;
+    for (OpOperand *input : generic.getDpsInputOperands()) {
+      bool isUsed = !generic.getBody()->getArgument(input->getOperandNumber()).use_empty();
+      bool isMemory = isa<MemRefType>(input->get().getType());
+      values.push_back(!isUsed    ? Value()
+                       : isMemory ? w.load(input->get(), w.place(generic, *input, dims))
+                                  : w.map.lookup(input->get()));
+    }
+    return values;
   }
 
   KernelWriter &w;

@@ -83,6 +83,10 @@ void writeLoops(KernelWriter &w, linalg::GenericOp generic);
 /// Other loops: in one thread, but for an innermost loop over columns.
 void writeSequential(KernelWriter &w, scf::ForOp loop);
 
+/// Loops that add a row of a table for each position, a warp for each position and some columns. False, and nothing is
+/// written, if the loop is not of that kind.
+bool writeRowScatter(KernelWriter &w, scf::ForOp loop);
+
 /// How many neighbouring elements a thread can take of a generic op without reductions, in accesses of up to 16 bytes;
 /// 1 if they do not lie side by side, aligned, in every operand.
 int64_t elementsPerThread(linalg::GenericOp generic);

@@ -166,9 +166,10 @@ FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, Str
   if (failed(w.begin()))
     return failure();
   auto generic = dyn_cast<linalg::GenericOp>(*loops);
-  if (!generic)
-    writeSequential(w, cast<scf::ForOp>(*loops));
-  else if (isRowReduction(generic))
+  if (auto loop = dyn_cast<scf::ForOp>(*loops)) {
+    if (!writeRowScatter(w, loop))
+      writeSequential(w, loop);
+  } else if (isRowReduction(generic))
     writeRowReduction(w, generic);
   else if (isColumnSum(generic))
     writeColumnSum(w, generic);

@@ -1,6 +1,7 @@
 // The bodies of kernels -> LLVM and NVVM dialects.
 #include "ppc/Target/Cuda/Ptx.h"
 
+#include "Exponentials.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -93,28 +94,13 @@ struct ExpandPower : OpRewritePattern<math::PowFOp> {
   }
 };
 
-Value callIntrinsic(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands) {
-  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(name), operands).getResult(0);
-}
-
-/// e^x = 2^(x log2 e), of the machine's power of two. What rounding takes from the product is a factor near 1, without
-/// which the error would grow with x. The factor is no number where x is infinite or so large that the power is.
 struct ExpandExponential : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
     if (!op.getType().isF32())
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto number = [&](float value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)).getResult(); };
-    constexpr double log2OfE = 1.44269504088896340736;
-    Value x = op.getOperand(), first = number(float(log2OfE));
-    Value product = arith::MulFOp::create(b, x, first);
-    Value lost = math::FmaOp::create(b, x, first, arith::NegFOp::create(b, product));
-    lost = math::FmaOp::create(b, x, number(float(log2OfE - double(float(log2OfE)))), lost);
-    Value factor = math::FmaOp::create(b, lost, number(0.69314718f), number(1));
-    factor = arith::MaxNumFOp::create(b, factor, number(0.5f));
-    Value power = callIntrinsic(b, "llvm.nvvm.ex2.approx.ftz.f32", product);
-    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, power, factor);
+    rewriter.replaceOp(op, exponential(b, op.getOperand()));
     return success();
   }
 };
@@ -128,7 +114,8 @@ struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
                                   divisor.getValue().getExactLog2Abs() != INT_MIN)) // a product
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, callIntrinsic(b, "llvm.nvvm.div.full", op.getOperands()));
+    rewriter.replaceOp(
+        op, LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr("llvm.nvvm.div.full"), op.getOperands()));
     return success();
   }
 };
@@ -137,6 +124,7 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
   StringRef getArgument() const override { return "ppc-cuda-expand-math"; }
   void runOnOperation() override {
+    expandExponentials(getOperation());
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandPower, ExpandExponential, ExpandDivision>(&getContext());
     // What the machine has stays: square roots, and what is one instruction.

@@ -216,18 +216,47 @@ template <bool larger> struct ExtremeOfThree {
   }
 };
 
+// Factors, or the first of a sum, of 16 bits beside f32 (from sm_100 on).
+template <class S> void mixed(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  bool isSum = instruction.operands.size() == 3;
+  Lanes<uint16_t> a = warp.read<uint16_t>(instruction.operands[1]), b = {};
+  if (!isSum)
+    b = warp.read<uint16_t>(instruction.operands[2]);
+  Lanes<float> c = warp.read<float>(instruction.operands.back()), result;
+  for (int lane = 0; lane < lanes; ++lane) {
+    float first = float(double(bitsAs<S>(a[lane])));
+    if (!isSum)
+      result[lane] = Rounded<FusedF>::of(instruction, first, float(double(bitsAs<S>(b[lane]))), c[lane]);
+    else if (instruction.name() == "add")
+      result[lane] = Rounded<AddF>::of(instruction, first, c[lane]);
+    else
+      result[lane] = Rounded<SubtractF>::of(instruction, first, c[lane]);
+  }
+  warp.write(instruction.operands[0], result, mask);
+}
+
+Execute chooseMixed(const Instruction &instruction) {
+  size_t wanted = instruction.name() == "fma" ? 4 : instruction.name() == "add" || instruction.name() == "sub" ? 3 : 0;
+  if (instruction.type != Type::F32 || instruction.operands.size() != wanted)
+    return nullptr;
+  return instruction.source == Type::BF16 ? &mixed<BFloat> : instruction.source == Type::F16 ? &mixed<Half> : nullptr;
+}
+
 } // namespace
 
 bool decodeFloat(Instruction &instruction) {
   std::string name = instruction.name();
-  if (typesOf(instruction).size() != 1)
+  size_t types = typesOf(instruction).size();
+  if (types > 2)
     return false;
   instruction.variant = instruction.has("rz") ? 1 : instruction.has("rm") ? 2 : instruction.has("rp") ? 3 : 0;
   if (name == "min" || name == "max")
     instruction.variant = instruction.has("NaN");
   if (instruction.has("xorsign"))
     return false;
-  if (instruction.type == Type::F32x2)
+  if (types == 2)
+    instruction.execute = chooseMixed(instruction);
+  else if (instruction.type == Type::F32x2)
     instruction.execute = pairs(name, instruction.operands.size());
   else if (instruction.type == Type::F32 && instruction.operands.size() == 4 && (name == "min" || name == "max"))
     instruction.execute = name == "max" ? &ternary<float, float, float, ExtremeOfThree<true>>

@@ -12,6 +12,7 @@
 // CHECK: @norm agrees
 // CHECK: @softmax agrees
 // CHECK: @columns agrees
+// CHECK: @many_rows agrees
 
 // PTX-DAG: ld.global.v4.b32
 // PTX-DAG: st.global.v4.b32
@@ -63,5 +64,9 @@ func.func @softmax(%x: tensor<2x2048xf32>) -> (tensor<2x2048xf32>, tensor<2xf32>
 }
 func.func @columns(%x: tensor<45x70xf32>) -> tensor<70xf32> {
   %0 = ppc.reduce <sum> %x dims [0] : tensor<45x70xf32> to tensor<70xf32>
+  return %0 : tensor<70xf32>
+}
+func.func @many_rows(%x: tensor<300x70xf32>) -> tensor<70xf32> {
+  %0 = ppc.reduce <sum> %x dims [0] : tensor<300x70xf32> to tensor<70xf32>
   return %0 : tensor<70xf32>
 }

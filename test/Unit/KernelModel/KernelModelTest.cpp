@@ -82,3 +82,15 @@ TEST(KernelModel, IssueShareOfUnknownLaunches) {
   EXPECT_DOUBLE_EQ(issueShare(streaming(), gpu), 8.0 / 4 / (16 * 32 / gpu.bytesPerClock));
   EXPECT_EQ(issueShare(MachineKernel(), gpu), 0);
 }
+
+TEST(KernelModel, SharesOfTensorTime) {
+  GpuModel gpu = modelOf("sm_80"); // 2,048 operations a clock
+  MachineKernel kernel = streaming();
+  kernel.loops[0].counts.byUnit[int(MachineUnit::Tensor)] = 4;
+  kernel.loops[0].counts.tensorFlops = 4 * 4096;
+  kernel.loops[0].counts.sharedBytes = 1024;
+  TensorShares shares = tensorShares(kernel, gpu);
+  EXPECT_DOUBLE_EQ(shares.issue, 12.0 / 4 / 8);
+  EXPECT_DOUBLE_EQ(shares.shared, 1024.0 / 128 / 8);
+  EXPECT_EQ(tensorShares(streaming(), gpu).issue, 0);
+}
