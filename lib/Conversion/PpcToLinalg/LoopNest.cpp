@@ -99,7 +99,8 @@ AffineMap firstLoops(ScalarBuilder &builder, int64_t loops, int64_t count) {
 }
 
 bool hasPadding(Operation *op, BlockAttr block, int64_t local) {
-  return local * groupSize(op, block.getAxes(), block.getExtent(), local) != block.getExtent();
+  // Without a plan the ranks are as many as the size that is given needs, here one more than the blocks: there may be.
+  return local * groupSize(op, block.getAxes(), block.getExtent() + local, local) != block.getExtent();
 }
 
 Value blockStart(ScalarBuilder &builder, Operation *op, ArrayAttr axes, int64_t local) {

@@ -85,7 +85,7 @@ AffineMap someLoops(ScalarBuilder &builder, int64_t loops, ArrayRef<int64_t> whi
 /// The first `count` loops.
 AffineMap firstLoops(ScalarBuilder &builder, int64_t loops, int64_t count);
 
-/// Whether blocks of local size `local` are together more than the dimension.
+/// Whether blocks of local size `local` may be together more than the dimension: without a plan (`ppc.plan`) they may.
 bool hasPadding(Operation *op, BlockAttr block, int64_t local);
 /// First global index of the block of a dimension of local size `local` that this rank holds.
 Value blockStart(ScalarBuilder &builder, Operation *op, ArrayAttr axes, int64_t local);
