@@ -69,6 +69,9 @@ def small():
         ("llama pp2 wave recompute", LLAMA, shape, "--pp 2 --micro-batch 1 --schedule wave --recompute full"),
         ("llama pp2 chimera", LLAMA, shape, "--pp 2 --micro-batch 1 --schedule chimera"),
         ("tied dp2 pp2 dualpipe zero 2", {**LLAMA, "tie_word_embeddings": True}, shape, "--dp 2 --pp 2 --micro-batch 1 --schedule dualpipe --zero 2"),
+        ("llama dp2 tp4 in rows", LLAMA, shape, "--dp 2 --tp 4 --tp-rows 2 --micro-batch 2"),
+        ("llama dp2 tp4 in rows sp zero 3", LLAMA, shape, "--dp 2 --tp 4 --tp-rows 2 --sp --zero 3 --micro-batch 2"),
+        ("tied tp8 in rows and depth pp2", {**LLAMA, "tie_word_embeddings": True}, shape, "--tp 8 --tp-rows 2 --tp-depth 2 --pp 2 --micro-batch 2"),
         ("bf16 dp2 tp2 sp zero", LLAMA, shape, "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1 --precision bf16"),
         ("bf16 tied tp2 pp2", {**LLAMA, "tie_word_embeddings": True}, shape, "--tp 2 --pp 2 --micro-batch 2 --precision bf16"),
     ]
