@@ -49,7 +49,8 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
   if (!isKnown)
     setDefaults(stack);
   stack.stageSplit = static_cast<StageSplit>(reader->choice(
-      "stage_split", {"layers", "modules", "embedding-as-layer", "full-layers", "balanced"}, size_t(stack.stageSplit)));
+      "stage_split", {"layers", "modules", "embedding-as-layer", "full-layers", "later-layers", "balanced"},
+      size_t(stack.stageSplit)));
   stack.attention = static_cast<AttentionKernel>(
       reader->choice("attention", {"unfused", "fused-softmax", "flash1", "flash2", "flash3", "cudnn", "flash1-triton"},
                      size_t(stack.attention)));
@@ -67,6 +68,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"logits_f32", &Stack::logitsF32},
       {"arena", &Stack::arena},
       {"overlap_gradient_reduction", &Stack::overlapGradientReduction},
+      {"reduces_in_buckets", &Stack::reducesInBuckets},
       {"overlap_parameter_gather", &Stack::overlapParameterGather},
       {"parameter_broadcasts", &Stack::parameterBroadcasts},
       {"launch_blocking", &Stack::launchBlocking},
@@ -89,6 +91,7 @@ static llvm::Expected<Stack> readStack(llvm::StringRef name, llvm::Expected<Yaml
       {"causal_softmax", &Stack::causalSoftmax},
       {"reduce_gradients_every_micro_batch", &Stack::reduceGradientsEveryMicroBatch},
       {"reports_allocated", &Stack::reportsAllocated},
+      {"offloads_layers", &Stack::offloadsLayers},
       {"keeps_stage_outputs", &Stack::keepsStageOutputs},
       {"keeps_residual_copies", &Stack::keepsResidualCopies},
       {"keeps_gathered_sequence", &Stack::keepsGatheredSequence},

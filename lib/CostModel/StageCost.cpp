@@ -283,7 +283,7 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerTot
       price.kept = again ? sums.input : selective ? sums.savedSelective : sums.saved;
       price.keptForWeights = sums.weightOperands;
       price.inputsForWeights = std::min(again ? Bytes(0) : sums.weightInputs, price.kept); // else backward makes them
-      if (context.layout.copiesActivations() && context.cluster.host.bandwidth.value > 0)
+      if (context.copiesActivations() && context.cluster.host.bandwidth.value > 0)
         addHostCopies(context, sums, again, price);
       price.working = sums.backwardWorkspace;
       if (again) // of arenas, the input lies where it is kept

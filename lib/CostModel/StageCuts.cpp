@@ -31,6 +31,16 @@ static std::vector<int64_t> cutUniformly(int64_t layers, int64_t before, int64_t
   return counts;
 }
 
+/// Equal counts for the stages of each of `vp` chunks; what does not divide goes to the last stages, one layer each.
+static std::vector<int64_t> cutLater(int64_t layers, int64_t pp, int64_t vp) {
+  std::vector<int64_t> counts;
+  int64_t each = layers / vp;
+  for (int64_t chunk = 0; chunk < vp; ++chunk)
+    for (int64_t stage = 0; stage < pp; ++stage)
+      counts.push_back(each / pp + (stage >= pp - each % pp));
+  return counts;
+}
+
 /// Every chunk as many layers as the fullest one needs, the last ones what is left, at least one each.
 static std::vector<int64_t> cutFull(int64_t layers, int64_t chunks) {
   std::vector<int64_t> counts(chunks);
@@ -228,6 +238,10 @@ std::vector<int64_t> mlir::ppc::cutLayers(const PricingContext &context, const L
   case StageSplit::FullLayers:
     if (layers >= chunks)
       return cutFull(layers, chunks);
+    break;
+  case StageSplit::LaterLayers:
+    if (layers % layout.vp == 0)
+      return cutLater(layers, layout.pp, layout.vp);
     break;
   case StageSplit::Layers:
     break;

@@ -262,6 +262,8 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
     Seconds exposed = once.reduction, gather = once.gather;
     if (stack.overlapGradientReduction)
       exposed = runTogether(context.device(), lastBackward, once.reduction) - lastBackward;
+    else if (stack.reducesInBuckets)
+      exposed = leftBehindBackward(context, chunks, program, device, once.reduction);
     if (stack.overlapParameterGather)
       gather = runTogether(context.device(), firstForward, once.gather) - firstForward;
     stage.exposedReduction = exposed;

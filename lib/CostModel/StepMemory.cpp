@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 using namespace mlir::ppc;
@@ -112,12 +113,15 @@ static Bytes slotMemory(const PricingContext &context, llvm::ArrayRef<ChunkCost>
 static void holdActivations(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
                             const PipelineProgram &program, int64_t device, MemoryBreakdown &memory) {
   Bytes outputs = keptStageOutputs(context);
-  // Of what is offloaded, two chunks' worth is on the device: one comes or is used while the other leaves. What weight
-  // gradients wait for stays.
-  bool offloads = context.layout.copiesActivations();
+  // Of what is offloaded, two chunks' (or layers') worth is on the device: one comes or is used while the other leaves.
+  // What weight gradients wait for stays.
+  bool offloads = context.copiesActivations();
   Bytes window, host;
-  for (const PipelineChunk &chunk : program.chunks[device])
-    window = std::max(window, 2 * chunks[chunk.stage].kept);
+  for (const PipelineChunk &chunk : program.chunks[device]) {
+    const ChunkCost &cost = chunks[chunk.stage];
+    int64_t layers = std::accumulate(cost.count.begin(), cost.count.end(), int64_t(0));
+    window = std::max(window, 2 * cost.kept / double(context.stack.offloadsLayers ? std::max<int64_t>(1, layers) : 1));
+  }
   for (const auto &moment : program.moments[device]) {
     Bytes held, waiting;
     for (size_t i = 0; i < moment.size(); ++i) {
@@ -210,6 +214,12 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
     memory.communication += Bytes(4 * (dense + experts));
   memory.framework = context.device().frameworkMemory +
                      Bytes(stack.extraBytes + stack.communicatorBytes * communicators(layout, device));
+  if (stack.offloadsLayers && context.copiesActivations()) { // layers leave only for want of room
+    Bytes room = context.device().memory * (1 - stack.memoryMargin) - memory.total();
+    Bytes stays = std::clamp(room, Bytes(0), memory.host);
+    memory.activations += stays;
+    memory.host -= stays;
+  }
   // The less memory is left, the more often the allocator gives back what it caches: fragments fill free memory, they
   // do not end a run.
   Bytes left = context.device().memory - memory.total(),

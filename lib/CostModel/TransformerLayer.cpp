@@ -118,9 +118,17 @@ void TransformerLayer::leaveTensorParallel(llvm::StringRef name) {
 }
 
 void TransformerLayer::overlapTensorParallel(size_t first) {
-  if (layout.tp == 1 || stack.arena)
-    return;
   auto &ops = build.result().ops;
+  if (layout.tp == 1)
+    return;
+  if (stack.arena) { // the sum of the input's gradient beside the weight gradient (ppc-start-collectives)
+    auto product =
+        llvm::find_if(llvm::drop_begin(ops, first), [](const LayerOp &op) { return op.kind == OpClass::Gemm; });
+    if (stack.asyncTensorBackward && !layout.sequenceParallel && layout.tpRows == 1 &&
+        ops[first].kind == OpClass::Communication && product != ops.end())
+      build.hide(ops[first].backward, product->weightGradient);
+    return;
+  }
   // The collective that enters runs beside the product behind it, the one that leaves beside the product before it.
   for (size_t i = first; i < ops.size(); ++i) {
     if (ops[i].kind != OpClass::Communication)
@@ -175,16 +183,21 @@ void TransformerLayer::unfusedAttention(double heads, double keys) {
   if (model.position == PositionKind::Alibi) // copied into the product's destination, which the product adds to
     build.stream("attention biases", scores * 4, 0, 1, 0, Bytes(0)).attentionCore = true;
   build.batched("attention scores", batch, queries, keys, headDim, Bytes(0)).attentionCore = true;
+  // Megatron-LM's kernel takes blocks of four matrices: other numbers of them fall back to separate kernels.
+  bool fused = layout.attention == AttentionKernel::FusedSoftmax && !(stack.causalSoftmax && int64_t(batch) % 4);
   LayerOp *softmax;
-  if (layout.attention == AttentionKernel::FusedSoftmax)
-    softmax = &build.stream("attention softmax", scores * (stack.causalSoftmax ? 3 : 4),
+  if (fused)
+    softmax = &build.stream("attention softmax", scores * (stack.causalSoftmax ? 3 : 5),
                             scores * (stack.causalSoftmax ? 4 : 6), 1, 1, Bytes(scores * 2));
-  else // scale, mask, softmax in f32, cast
-    softmax = &build.stream("attention softmax", scores * 20, scores * 24, 4, 4, Bytes(scores * 7));
+  else { // cast, scale, mask, softmax in f32, cast: kernels that stream at the memory's full rate
+    double plain = context.device().elementwiseShare;
+    softmax = &build.stream("attention softmax", scores * 37 * plain, scores * 41 * plain, 5, 5, Bytes(scores * 7));
+    softmax->traffic = softmax->traffic / plain;
+  }
   softmax->attentionCore = true;
   // The product's destination, and gradients behind and before dropout, which the fused softmax overwrites: at most all
   // of them beside what is kept. With separate kernels scores, probabilities and gradients live at once, in f32.
-  double live = layout.attention == AttentionKernel::FusedSoftmax ? 6 : 12;
+  double live = fused ? 6 : 12;
   build.result().backwardWorkspace = std::max(build.result().backwardWorkspace, Bytes(scores * live));
   if (dropout)
     build.stream("attention dropout", scores * 5, scores * 5, 1, 1, Bytes(scores * 3)).attentionCore = true;

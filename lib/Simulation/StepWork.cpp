@@ -184,7 +184,8 @@ StepWork mlir::ppc::deriveStepWork(const PricingContext &context, const StepDeta
       experts += detail.costs.chunks[chunk.stage].expertParameters;
     }
     DeviceWork each;
-    each.reduction = stage.gradientReduction;
+    // Of buckets, what is left behind the last backward.
+    each.reduction = stack.reducesInBuckets ? stage.exposedReduction : stage.gradientReduction;
     each.gather = stage.parameterGather;
     each.hostCopies = priceState(context, dense, experts).hostCopies;
     each.optimizer = std::max(Seconds(0), stage.optimizer - each.hostCopies);

@@ -257,6 +257,10 @@ struct PricingContext {
   bool reducesEveryMicroBatch() const {
     return layout.zero >= 2 && stack.reduceGradientsEveryMicroBatch && layout.microBatches(job) > 1;
   }
+  /// Activations leave for the host: chunk by chunk in pipelines, layer by layer where the stack does so.
+  bool copiesActivations() const {
+    return layout.copiesActivations() || (stack.offloadsLayers && layout.offload == Offload::Activations);
+  }
   /// Bytes of a parameter as it is kept and gathered.
   double weightBytes() const {
     return stack.frozenBits < 16 ? stack.frozenBits / 8 : layout.precision == Precision::F32 ? 4 : 2;

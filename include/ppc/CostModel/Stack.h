@@ -23,6 +23,7 @@ enum class StageSplit {
   Modules,          // embedding, layers, final norm and head each count one (DeepSpeed `uniform`)
   EmbeddingAsLayer, // embedding and head count as a layer each
   FullLayers,       // layers only, each stage as many as the fullest until none are left (DeepSpeed `type:`)
+  LaterLayers,      // layers only; of what does not divide, each of the last stages has one more (InternEvo)
   Balanced,         // by predicted time
 };
 
@@ -57,10 +58,11 @@ struct Stack {
   double referenceBytes = 0; // per parameter, of a frozen model that takes part, cut as parameters are
   // Communication.
   bool overlapGradientReduction = true; // with backward
-  bool overlapParameterGather = true;   // of ZeRO-1/2, with the next forward
-  bool parameterBroadcasts = false;     // of ZeRO-1/2: parameters have owners, who broadcast them one after another
-  bool launchBlocking = false;          // the host waits for every kernel before it issues the next
-  bool asyncTensorBackward = true;      // the gradient's all-reduce runs beside the weight gradient
+  bool reducesInBuckets = false;      // beside the last backward, where that pays by estimate (ppc-overlap-reductions)
+  bool overlapParameterGather = true; // of ZeRO-1/2, with the next forward
+  bool parameterBroadcasts = false;   // of ZeRO-1/2: parameters have owners, who broadcast them one after another
+  bool launchBlocking = false;        // the host waits for every kernel before it issues the next
+  bool asyncTensorBackward = true;    // the gradient's all-reduce runs beside the weight gradient
   bool reducesInputGradientsApart =
       false;                          // gate's and up-projection's input gradients: an all-reduce each (not with sp)
   bool overlapTensorParallel = false; // products cut in pieces that hide their all-gather and reduce-scatter
@@ -93,6 +95,7 @@ struct Stack {
   // Memory.
   bool arena = false;             // what programs of PPC keep, at fixed offsets (ArenaMemory.h)
   bool reportsAllocated = false;  // what is reported as peak is the tensors alone (torch.cuda.max_memory_allocated)
+  bool offloadsLayers = false;    // activations leave for the host layer by layer (Transformer Engine); else by chunks
   bool keepsStageOutputs = false; // until backward, beside the next stage's copy
   double lowPrecisionGradientBytes = 0; // per parameter, of gradients that live beside their accumulators
   double updateBytes = 0;               // per parameter of the own shard: copies that the update works on

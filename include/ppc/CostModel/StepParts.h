@@ -37,6 +37,11 @@ struct StateCosts {
 StateCosts priceState(const PricingContext &context, double dense, double experts,
                       llvm::ArrayRef<TransferRow> transfers = {});
 
+/// What is left behind the last backward of a device where its gradients, whose sums take `reduction` tensor by tensor,
+/// are reduced in buckets beside it (`reduces_in_buckets`); `reduction` where that hides less than 1 %.
+Seconds leftBehindBackward(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,
+                           const PipelineProgram &program, int64_t device, Seconds reduction);
+
 /// What a stage keeps per micro-batch in flight beside its layers: what it received and sent (`keeps_stage_outputs`).
 Bytes keptStageOutputs(const PricingContext &context);
 

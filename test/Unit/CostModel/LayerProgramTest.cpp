@@ -100,6 +100,25 @@ TEST(LayerProgram, HeadAndRouterStayInSixteenBits) {
   EXPECT_EQ(buildHead(left).forward(), buildHead(right).forward());
 }
 
+TEST(LayerProgram, MegatronsSoftmaxTakesBlocksOfFourMatrices) {
+  LayerCase each;
+  each.layout.attention = AttentionKernel::FusedSoftmax;
+  each.layout.tp = 8; // four heads
+  each.stack.causalSoftmax = true;
+  auto scores = [&](int64_t heads, int64_t microBatch) {
+    each.model.heads = each.model.kvHeads = 8 * heads;
+    each.layout.microBatch = microBatch;
+    return timeOf(each.layer(), "attention softmax") / Seconds(double(heads * microBatch));
+  };
+  double fused = scores(4, 1);
+  EXPECT_NEAR(scores(2, 2), fused, 0.02 * fused);
+  EXPECT_NEAR(scores(8, 1), fused, 0.02 * fused);
+  EXPECT_GT(scores(2, 1), 5 * fused);
+  EXPECT_GT(scores(3, 2), 5 * fused);
+  each.stack.causalSoftmax = false;
+  EXPECT_LT(scores(2, 1), 2 * fused);
+}
+
 TEST(LayerProgram, TokensTravelOncePerNode) {
   LayerCase all, once;
   all.model = once.model = expertModel();

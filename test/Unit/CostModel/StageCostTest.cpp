@@ -112,6 +112,47 @@ TEST(StageCost, OffloadingKeepsTwoMicroBatchesAndWhatWeightGradientsNeed) {
   EXPECT_GT(offloaded.stages[3].memory.activations, plain.stages[3].memory.activations);
 }
 
+TEST(StageCost, LayersLeaveWithoutAPipelineForWantOfRoom) {
+  StageCase each;
+  each.layout.zero = 3;
+  each.stack.offloadsLayers = true;
+  each.stack.fragmentation = 0;
+  StepCost kept = each.step();
+  each.layout.offload = Offload::Activations;
+  EXPECT_EQ(each.step().stages[0].memory.host.value, 0); // there is room
+  const MemoryBreakdown &before = kept.stages[0].memory;
+  ASSERT_GT(before.activations.value, 8e9);
+  Bytes room = before.total() - Bytes(4e9);
+  each.cluster.groups[0].device.memory = room;
+  StepCost less = each.step();
+  const MemoryBreakdown &after = less.stages[0].memory;
+  EXPECT_TRUE(less.fits);
+  EXPECT_LE(after.total(), room);
+  EXPECT_GT(after.total(), 0.95 * room);
+  EXPECT_NEAR((after.activations + after.host).value, before.activations.value, 1);
+  each.stack.offloadsLayers = false; // by chunks: of one nothing leaves
+  EXPECT_FALSE(each.step().fits);
+}
+
+TEST(StageCost, LaterStagesHaveOneLayerMoreOfWhatDoesNotDivide) {
+  StageCase each;
+  each.model = llamaShape(14);
+  each.stack.stageSplit = StageSplit::LaterLayers;
+  each.layout.pp = 4;
+  each.layout.dp = 8;
+  StepDetail detail;
+  StepEstimator estimator;
+  auto cut = [&] {
+    llvm::cantFail(estimator.estimate(each.model, each.job, each.cluster, each.layout, each.stack, &detail));
+    return layersPerChunk(each.model, detail.costs.chunks);
+  };
+  EXPECT_EQ(cut(), (std::vector<int64_t>{3, 3, 4, 4}));
+  each.model = llamaShape(20);
+  each.layout.vp = 2;
+  each.layout.schedule = "interleaved";
+  EXPECT_EQ(cut(), (std::vector<int64_t>{2, 2, 3, 3, 2, 2, 3, 3})); // chunk by chunk
+}
+
 TEST(StageCost, StepsWithoutABarrierTakeTheLongestDevice) {
   StageCase each;
   each.layout.pp = 4;

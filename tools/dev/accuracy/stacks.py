@@ -29,6 +29,8 @@ VARIANTS = {
     "megatron-deepspeed-embedding": ("megatron-deepspeed", dict(DEEPSPEED_16_BITS, stage_split="embedding-as-layer")),
     # 02-28: the BF16 optimizer accumulates in f32 beside the bf16 gradients, "4bytes x params and it's not sharded" more.
     "megatron-deepspeed-bf16": ("megatron-deepspeed", dict(stage_split="embedding-as-layer", bucket_elements=5e8)),
+    # vTrain's model: a vocabulary that nothing pads.
+    "vtrain": ("megatron-2021", dict(vocabulary_multiple=1)),
     # bf16 without ZeRO: gradients accumulate and are reduced in f32.
     "megatron-deepspeed-unsharded-bf16": ("megatron-deepspeed", dict(stage_split="full-layers", bucket_elements=5e8)),
     # PyTorch's DistributedDataParallel instead of Megatron-LM's: buckets of fp16 gradients are reduced beside backward.
@@ -77,8 +79,9 @@ VARIANTS = {
     "nemo-plain": ("megatron-core", dict(
         gradient_bytes=2, gradient_reduce_bytes=2, overlap_tensor_parallel="false")),
     # Megatron's FSDP: gradients are reduced and dropped after each micro-batch.
+    # Transformer Engine offloads activations layer by layer (cpu_offloading_num_layers).
     "nemo-fsdp": ("megatron-core", dict(
-        gradient_bytes=2, gradient_reduce_bytes=2, reduce_gradients_every_micro_batch="true")),
+        gradient_bytes=2, gradient_reduce_bytes=2, reduce_gradients_every_micro_batch="true", offloads_layers="true")),
     # Experts with a capacity factor: tokens over it are dropped, so that all experts work on equal numbers. Megatron-Core by
     # itself accumulates and reduces in f32.
     "megatron-core-capacity": ("megatron-core", dict(capacity_experts="true")),

@@ -10,6 +10,7 @@ PADDLE = "flagperf-paddle"
 MEGATRON_2023 = "flagperf-megatron2023"
 VTRAIN = "vtrain-one-node-steps"
 TABLES = (INTERNEVO, INTERNEVO_MEMORY, PADDLE, MEGATRON_2023, VTRAIN)
+GPT2_VOCABULARY = 50257
 FILES = {VTRAIN: "vtrain_one_node"}  # others are called as their table
 
 # Sources whose figure is the driver's, in GB of 2^30 bytes; the others say "GB" and not of what.
@@ -20,6 +21,18 @@ def local_file(folder, text):
     """A file beside the rows, perhaps with `:devices` behind it; names of presets stay."""
     path, _, devices = text.partition(":")
     return os.path.join(folder, text) if path.endswith(".yaml") else text
+
+
+def correct(table, inputs):
+    """What code says otherwise than the rows (docs/performance/stacks.md)."""
+    tp = integer(inputs.get("tp")) or 1
+    if table == VTRAIN:  # `vocab_size // world_size` rows a rank, unpadded (its src/model/gpt_modeling.py)
+        inputs["vocab"] = GPT2_VOCABULARY // tp * tp
+        inputs["stack"] = "vtrain"
+    elif table in (INTERNEVO, INTERNEVO_MEMORY):  # the shipped stack, with the code's own cut into stages
+        inputs["stack"] = "internevo"
+    elif table == MEGATRON_2023:  # FlagScale's RMSNorm is a kernel of Apex
+        inputs["norm"] = "fused"
 
 
 def convert(measured, shapes):
@@ -38,6 +51,7 @@ def convert(measured, shapes):
             inputs = {key: cells[key] for key in COLUMNS if cells.get(key) and key != "id"}
             for key in ("cluster", "stack"):
                 inputs[key] = local_file(folder, inputs[key])
+            correct(table, inputs)
             kind = truth.get("memory_kind") or ""
             ran = truth.get("fits") != "0"
             row = Row(table, f"{table}-{cells['id']}", inputs, "ok" if ran else "oom", number(truth.get("step_time_s")),
