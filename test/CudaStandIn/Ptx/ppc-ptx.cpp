@@ -2,9 +2,10 @@
 //   ppc-ptx FILE.ptx KERNEL [--grid X[,Y,Z]] [--block X[,Y,Z]] [--shared BYTES] [--seed N] [--limit N] [--counts]
 //   ARGUMENT...
 // An argument is u32:N, s32:N, u64:N, s64:N, f32:X, f64:X, or a buffer: in:FILE, out:BYTES:FILE (zeros at the
-// beginning), inout:FILE:FILE, or the address of a tensor map of elements of two bytes: map:N:SIZES:STRIDES:BOX, of the
-// buffer that argument N (from 0) is, the fastest dimension first, strides in bytes from the second on, boxes with
-// 128-byte swizzling. Without a kernel the kernels of the file are listed, with their parameters.
+// beginning), inout:FILE:FILE, or a tensor map of elements of two bytes or its address, as the kernel has it:
+// map:N:SIZES:STRIDES:BOX, of the buffer that argument N (from 0) is, the fastest dimension first, strides in bytes
+// from the second on, boxes with 128-byte swizzling. Without a kernel the kernels of the file are listed, with their
+// parameters.
 #include "test/CudaStandIn/Ptx/Launch.h"
 
 #include "test/CudaStandIn/Ptx/Fault.h"
@@ -196,7 +197,11 @@ int run(const Command &command) {
                                                    : bitsOf(argument, memory, outputs);
     given.push_back(bits);
     const ptx::Variable &parameter = kernel.parameters[i];
-    std::memcpy(parameters.data() + parameter.address, &bits, size_t(std::min<int64_t>(parameter.bytes, 8)));
+    const void *bytes = &bits;
+    int64_t count = std::min<int64_t>(parameter.bytes, 8);
+    if (parameter.bytes == 128) // a tensor map itself
+      bytes = memory.find(bits, 128), count = bytes ? 128 : 0;
+    std::memcpy(parameters.data() + parameter.address, bytes, size_t(count));
   }
   ptx::LaunchCounts counts = ptx::launch(kernel, command.shape, parameters.data(), memory, command.options);
   for (const Output &output : outputs)
