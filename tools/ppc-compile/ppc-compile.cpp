@@ -58,7 +58,7 @@ struct DecisionPrinter : remark::detail::MLIRRemarkStreamerBase {
 
 bool explainDecisions(MLIRContext &context) {
   remark::RemarkCategories categories;
-  categories.passed = categories.missed = categories.analysis = "ppc-(plan|overlap|offload)";
+  categories.passed = categories.missed = categories.analysis = "ppc-(plan|overlap|recompute|offload|arena)";
   return succeeded(remark::enableOptimizationRemarks(context, std::make_unique<DecisionPrinter>(),
                                                      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories));
 }

@@ -2,10 +2,14 @@
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
+#include "ppc/Support/Units.h"
 #include "ppc/Timing/BufferLifetimes.h"
+#include "ppc/Timing/LiveBytes.h"
 #include "ppc/Transforms/Arena/Passes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::ppc {
@@ -155,6 +159,18 @@ void ArenaLayout::placeOnHost() {
   }
 }
 
+/// How far the arena is from what is in use at one time.
+static void report(DeviceOp device, BufferUses &uses, size_t place, int64_t alignment) {
+  auto remark = remark::analysis(device.getLoc(), remark::RemarkOpts::name("arena").category("ppc-arena"));
+  if (!remark)
+    return; // not asked for
+  int64_t arena = *device.getArena(), live = mostLiveBytes(device, uses, place, alignment);
+  remark << llvm::formatv("device {0}: {1} ({2} bytes), of which {3} bytes are in use at one time: {4:f2} % more",
+                          int64_t(device.getAt()), toString(Bytes(double(arena))), arena, live,
+                          live ? 100 * (double(arena) / double(live) - 1) : 0.0)
+                .str();
+}
+
 namespace {
 struct AssignArenaPass : impl::AssignArenaPassBase<AssignArenaPass> {
   using AssignArenaPassBase::AssignArenaPassBase;
@@ -181,8 +197,10 @@ struct AssignArenaPass : impl::AssignArenaPassBase<AssignArenaPass> {
     FailureOr<BufferLifetimes> lifetimes = BufferLifetimes::compute(program, symbols, uses);
     if (failed(lifetimes))
       return signalPassFailure();
-    for (auto [number, device] : llvm::enumerate(program.getDevices()))
+    for (auto [number, device] : llvm::enumerate(program.getDevices())) {
       ArenaLayout(device, uses.firstBuffer(number), *lifetimes, alignment).run();
+      report(device, uses, number, alignment);
+    }
   }
 };
 } // namespace

@@ -8,8 +8,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ppc {
 #define GEN_PASS_DEF_ASSIGNOFFSETSPASS
@@ -105,6 +107,13 @@ struct AssignOffsetsPass : impl::AssignOffsetsPassBase<AssignOffsetsPass> {
     if (auto overlap = findOverlap(buffers))
       return (*needs)[overlap->first].op->emitOpError("overlaps another live buffer; please report this");
     scratch[function] = bytes;
+    if (auto remark = remark::analysis(function.getLoc(), remark::RemarkOpts::name("scratch").category("ppc-offsets"));
+        remark && bytes) {
+      int64_t live = liveBytesAtPeak(buffers);
+      remark << llvm::formatv("@{0}: {1} bytes, of which {2} are in use at one time: {3:f2} % more",
+                              function.getSymName(), bytes, live, 100 * (double(bytes) / double(live) - 1))
+                    .str();
+    }
     if (bytes == 0 && !ppcrt::routineKindOf(function))
       return success();
     auto type = MemRefType::get({bytes}, IntegerType::get(&getContext(), 8));

@@ -15,27 +15,27 @@ namespace {
 
 struct LayerPlan {
   int64_t number = 0;
-  std::vector<RecomputeStep> steps;
-  size_t taken = 0;
+  LayerGraph layer;
+  const RecomputeFrontier *frontier = nullptr;
 };
 
 /// The layers of one stage, in order.
 using StageLayers = std::vector<LayerPlan>;
 
-/// Takes steps of all layers, the one that saves most bytes per second first. Returns what was saved.
-int64_t takeSteps(StageLayers &layers, int64_t wanted) {
-  int64_t saved = 0;
-  while (saved < wanted) {
-    LayerPlan *best = nullptr;
-    for (LayerPlan &plan : layers)
-      if (plan.taken < plan.steps.size() && (!best || plan.steps[plan.taken].rate() > best->steps[best->taken].rate()))
-        best = &plan;
-    if (!best)
-      break;
-    saved += best->steps[best->taken++].bytes;
+/// Frontiers of layers, once for those that are alike.
+class Frontiers {
+public:
+  const RecomputeFrontier *of(const RecomputeGraph &graph) {
+    for (const auto &[known, frontier] : all)
+      if (known == graph)
+        return frontier.get();
+    return all.emplace_back(graph, std::make_unique<RecomputeFrontier>(findFrontier(graph, kCuts))).second.get();
   }
-  return saved;
-}
+
+private:
+  static constexpr int64_t kCuts = 2000; ///< a few hundred of them take the time of one pass over a layer
+  std::vector<std::pair<RecomputeGraph, std::unique_ptr<RecomputeFrontier>>> all;
+};
 
 struct FitRecomputePass : impl::FitRecomputePassBase<FitRecomputePass> {
   using FitRecomputePassBase::FitRecomputePassBase;
@@ -53,18 +53,28 @@ struct FitRecomputePass : impl::FitRecomputePassBase<FitRecomputePass> {
       return signalPassFailure();
     }
     std::vector<StageLayers> stages(save.size());
-    getOperation().walk([&](AccumulateOp accumulate) { collect(accumulate, stages); });
+    Frontiers frontiers;
+    getOperation().walk([&](AccumulateOp accumulate) { collect(accumulate, frontiers, stages); });
     std::map<int64_t, ArrayAttr> choices;
     for (auto [number, stage] : llvm::enumerate(stages)) {
-      report(number, takeSteps(stage, save[number]), stage);
-      for (LayerPlan &layer : stage)
-        mark(layer, choices);
+      if (save[number] <= 0)
+        continue;
+      std::vector<const RecomputeFrontier *> layers;
+      for (const LayerPlan &plan : stage)
+        layers.push_back(plan.frontier);
+      StageChoice chosen = chooseForStage(layers, save[number], kSums);
+      int64_t ops = 0;
+      for (auto [plan, choice] : llvm::zip_equal(stage, chosen.choices))
+        ops += mark(plan, plan.frontier->choices[choice], choices);
+      report(number, ops, chosen);
     }
     setPlan(plan, choices);
   }
 
 private:
-  void collect(AccumulateOp accumulate, std::vector<StageLayers> &stages) {
+  static constexpr size_t kSums = 4096;
+
+  void collect(AccumulateOp accumulate, Frontiers &frontiers, std::vector<StageLayers> &stages) {
     std::map<std::pair<int64_t, int64_t>, SmallVector<Operation *>> layers;
     for (Operation &op : accumulate.getBody().front().without_terminator()) {
       auto layer = op.getAttrOfType<IntegerAttr>(attr::layer), stage = op.getAttrOfType<IntegerAttr>(attr::stage);
@@ -72,39 +82,42 @@ private:
         layers[{stage.getInt(), layer.getInt()}].push_back(&op);
     }
     for (auto &[place, ops] : layers) {
-      LayerPlan plan{place.second, LayerRecompute(ops, machineBalance).steps(), 0};
-      if (!plan.steps.empty())
-        stages[place.first].push_back(std::move(plan));
+      LayerPlan plan{place.second, layerGraph(ops, machineBalance), nullptr};
+      plan.frontier = frontiers.of(plan.layer.graph);
+      stages[place.first].push_back(std::move(plan));
     }
   }
 
-  void mark(const LayerPlan &layer, std::map<int64_t, ArrayAttr> &choices) {
+  /// How many ops are marked.
+  int64_t mark(const LayerPlan &plan, const RecomputeChoice &choice, std::map<int64_t, ArrayAttr> &choices) {
     Builder builder(&getContext());
     llvm::SetVector<Attribute> names;
-    for (const RecomputeStep &step : ArrayRef(layer.steps).take_front(layer.taken))
-      for (Operation *op : step.ops) {
+    for (auto [number, op] : llvm::enumerate(plan.layer.ops))
+      if (choice.again[number] && !plan.layer.graph.ops[number].isForced) {
         names.insert(builder.getStringAttr(nameInLayer(op)));
         op->setAttr(attr::recompute, builder.getUnitAttr());
       }
-    if (!names.empty())
-      choices[layer.number] = builder.getArrayAttr(names.takeVector());
+    int64_t count = names.size();
+    if (count)
+      choices[plan.number] = builder.getArrayAttr(names.takeVector());
+    return count;
   }
 
-  void report(int64_t stage, int64_t saved, const StageLayers &layers) {
+  void report(int64_t stage, int64_t ops, const StageChoice &chosen) {
     remark::RemarkOpts options = remark::RemarkOpts::name("recompute").category("ppc-recompute");
-    if (saved < save[stage])
+    if (chosen.saved < save[stage])
       remark::missed(getOperation().getLoc(), options)
           << remark::reason("stage {0} is to keep {1} bytes less per micro-batch; computing all it can again saves {2}",
-                            stage, save[stage], saved);
-    if (!saved)
+                            stage, save[stage], chosen.saved);
+    if (!chosen.saved)
       return;
-    size_t values = 0;
-    for (const LayerPlan &layer : layers)
-      for (const RecomputeStep &step : ArrayRef(layer.steps).take_front(layer.taken))
-        values += step.ops.size();
+    std::string distance = chosen.isLeast ? "; nothing else that saves as much takes less time"
+                                          : llvm::formatv("; what saves as much takes at least {0:f1} % of its time",
+                                                          100 * chosen.bound / std::max(chosen.cost, 1.0))
+                                                .str();
     remark::passed(getOperation().getLoc(), options)
-        << llvm::formatv("stage {0} computes the results of {1} ops again and keeps {2} bytes less per micro-batch",
-                         stage, values, saved)
+        << llvm::formatv("stage {0} computes the results of {1} ops again and keeps {2} bytes less per micro-batch{3}",
+                         stage, ops, chosen.saved, distance)
                .str();
   }
 

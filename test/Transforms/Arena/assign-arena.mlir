@@ -1,5 +1,8 @@
 // Offsets are multiples of 64; slots follow what is kept, scratch comes last and is shared by what one stream runs.
 // RUN: ppc-opt %s --ppc-assign-arena | FileCheck %s
+// One micro-batch has one slot of each value at a time: 256 bytes that are kept, 64 of @x, 64 of @h, 64 of scratch.
+// RUN: ppc-opt %s --ppc-assign-arena --remarks-filter=ppc-arena -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIVE
+// LIVE: device 0: 768 B (768 bytes), of which 448 bytes are in use at one time: 71.43 % more
 
 // 5 x 7 floats need 140 bytes, the next buffer starts at 192; three slots of 64 bytes at 256 and at 448; scratch at 640.
 // CHECK:      ppcrt.device @device0 at 0 arena 768 {

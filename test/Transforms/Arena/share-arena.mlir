@@ -1,5 +1,8 @@
 // What is gone after its use shares bytes where one has ended when the other begins.
 // RUN: ppc-opt %s --ppc-assign-arena --ppc-verify-arena | FileCheck %s
+// Beside @w and @v a forward uses @full and its scratch.
+// RUN: ppc-opt %s --ppc-assign-arena --remarks-filter=ppc-arena -o /dev/null 2>&1 | FileCheck %s --check-prefix=LIVE
+// LIVE: device 0: 448 B (448 bytes), of which 384 bytes are in use at one time: 16.67 % more
 
 // @full is needed by forwards, @grown by the update, which comes behind all of them: both lie at 128, behind @w and @v. The scratch of
 // the update may lie on @full, that of forwards may not. On another stream @weight runs beside the update.

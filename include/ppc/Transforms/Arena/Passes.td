@@ -15,6 +15,8 @@ def AssignArenaPass : Pass<"ppc-assign-arena", "ModuleOp"> {
     stream. Everything else lies apart: the runtime looks at saved values and messages when something went wrong. Offsets are multiples
     of `alignment`; buffers in the memory of the host have none. `ppc-verify-arena` checks the result without trusting this pass.
 
+    Remarks of the category `ppc-arena` say of each device how many bytes are in use at one time, which no layout is below (`mostLiveBytes`).
+
     Requires: a `ppcrt.program` with steps (`ppc-apply-schedule`) whose code has its scratch as last argument
     (`ppc-assign-offsets`). A module without a program is left as it is.
     Guarantees: each buffer has its offset, with slots also the stride; each routine has its `scratch`; each device its `arena`.

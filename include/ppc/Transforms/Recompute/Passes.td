@@ -29,12 +29,13 @@ def FitRecomputePass : Pass<"ppc-fit-recompute", "ModuleOp"> {
     For each stage, marks forward ops with `ppc.recompute` until backward needs `save` bytes less per micro-batch from forward,
     or as many less as can be (a remark says so), and adds them to the `recompute` of `#ppc.plan`, by name.
 
-    Layer by layer a greedy walk makes an order: the op, or the op with those of its producers that would have to be kept in its
-    stead, that saves most bytes per time, until the layer keeps its input only. The steps of all layers of the stage are then
-    taken by the same measure. Times are rooflines: bytes moved or FLOPs, whichever takes longer; collectives eight times
-    their bytes.
+    The least time of copies + price x bytes that are kept of a layer is a cut of least weight, for each price: these choices are the convex
+    hull of what can be had. Those between them are found by branch and bound, as far as a number of cuts goes. The choices of the
+    layers of a stage are put together exactly where few sums of them have to be followed, else along the hulls, the step that saves most bytes
+    per time first, which gives a bound as well (`ppc/Transforms/Recompute/RecomputeGraph.h`). Times are rooflines: bytes moved or FLOPs,
+    whichever takes longer; collectives eight times their bytes.
 
-    Remarks (`--remarks-filter=ppc-recompute`): per stage, what is saved.
+    Remarks (`--remarks-filter=ppc-recompute`): per stage, what is saved, and what share of its time saving as much takes at least.
 
     Requires: as `ppc-select-recompute`, after it.
   }];
