@@ -31,6 +31,11 @@ inline std::optional<DataType> dataTypeByName(std::string_view name) {
   return std::nullopt;
 }
 
+// A number of bf16 as memory holds it.
+struct Bf16 {
+  uint16_t bits;
+};
+
 inline float bf16ToFloat(uint16_t value) {
   uint32_t bits = uint32_t(value) << 16;
   float result;

@@ -1,7 +1,6 @@
 // Sixteen lanes at a time, each with its own maximum and sum, so that the order of additions does not depend on the
 // machine.
 #include "runtime/host/AttentionRows.h"
-#include "runtime/core/DataType.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,13 +3,11 @@
 // memory beside.
 #pragma once
 
+#include "runtime/core/DataType.h"
+
 #include <cstdint>
 
 namespace ppcrt {
-
-struct Bf16 {
-  uint16_t bits;
-};
 
 // Scores [0, length) of a row, of which the query sees [begin, end). Their product with `scale` is taken here, and
 // `slope` times the distance j - own added, where `own` is the query's own place in the row. `length` is a multiple

@@ -3,6 +3,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/GemmProblem.h"
 #include "runtime/host/BatchedProduct.h"
+#include "runtime/host/WidenedProduct.h"
 #include "runtime/include/ppcrt.h"
 
 #include <algorithm>
@@ -12,10 +13,6 @@
 
 namespace ppcrt {
 namespace {
-
-struct Bf16 {
-  uint16_t bits;
-};
 
 // One of A, B: base address and strides, as oneDNN can take it after `prepare`.
 struct Operand {
@@ -79,32 +76,8 @@ void multiply(const GemmProblem &p, bool accumulate, const float *a, const float
     }
 }
 
-void copyWidened(const Bf16 *from, int64_t rows, int64_t cols, int64_t row, int64_t col, std::vector<float> &to) {
-  to.resize(rows * cols);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < cols; ++j)
-      to[i * cols + j] = bf16ToFloat(from[i * row + j * col].bits);
-}
-
-float load(float value) { return value; }
-float load(Bf16 value) { return bf16ToFloat(value.bits); }
-void store(float &out, float value) { out = value; }
-void store(Bf16 &out, float value) { out.bits = floatToBf16(value); }
-
-// By way of f32, which holds each product of two bf16 numbers exactly.
 template <typename Out> void multiply(const GemmProblem &p, bool accumulate, const Bf16 *a, const Bf16 *b, Out *c) {
-  static thread_local std::vector<float> wideA, wideB, wideC;
-  copyWidened(a, p.m, p.k, p.aRow, p.aCol, wideA);
-  copyWidened(b, p.k, p.n, p.bRow, p.bCol, wideB);
-  wideC.resize(p.m * p.n);
-  GemmProblem wide = p;
-  wide.aRow = p.k, wide.bRow = wide.cRow = p.n, wide.aCol = wide.bCol = wide.cCol = 1;
-  multiply(wide, false, wideA.data(), wideB.data(), wideC.data());
-  for (int64_t i = 0; i < p.m; ++i)
-    for (int64_t j = 0; j < p.n; ++j) {
-      Out &out = c[i * p.cRow + j * p.cCol];
-      store(out, (accumulate ? load(out) : 0.0f) + wideC[i * p.n + j]);
-    }
+  multiplyWidened(p, accumulate, a, b, c);
 }
 
 // f64 serves checks, not speed.
@@ -181,7 +154,7 @@ void runRounded(const GemmProblem &p, int sums, const Bf16 *a, const Bf16 *b, Bf
                 for (int64_t i = 0; i < p.m; ++i)
                   for (int64_t j = 0; j < p.n; ++j) {
                     Bf16 &out = c[i * p.cRow + j * p.cCol];
-                    store(out, (p.accumulate ? load(out) : 0.0f) + sum[i * p.n + j]);
+                    out.bits = floatToBf16((p.accumulate ? bf16ToFloat(out.bits) : 0.0f) + sum[i * p.n + j]);
                   }
               });
 }

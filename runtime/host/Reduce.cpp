@@ -7,10 +7,6 @@
 namespace ppcrt {
 namespace {
 
-struct Bf16 {
-  uint16_t bits;
-};
-
 float load(Bf16 value) { return bf16ToFloat(value.bits); }
 template <typename T> T load(T value) { return value; }
 void store(Bf16 &out, float value) { out.bits = floatToBf16(value); }

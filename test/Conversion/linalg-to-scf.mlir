@@ -43,3 +43,20 @@ func.func @columns(%x: memref<4x8xf32>, %y: memref<8xf32>) {
   }
   return
 }
+
+// Rounded to bf16 with integers; what is no number is chosen in 32 bits, as wide as it was compared.
+// CHECK-LABEL: func.func @rounded
+// CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
+// CHECK:         arith.cmpf uno
+// CHECK:         %[[CHOSEN:.*]] = arith.select %{{.*}}, %[[NAN]], %{{.*}} : i32
+// CHECK:         %[[UPPER:.*]] = arith.shrui %[[CHOSEN]]
+// CHECK:         arith.trunci %[[UPPER]] : i32 to i16
+// CHECK-NOT:     arith.truncf
+func.func @rounded(%x: memref<4x8xf32>, %y: memref<4x8xbf16>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x8xf32>) outs(%y : memref<4x8xbf16>) {
+  ^bb0(%a: f32, %b: bf16):
+    %c = arith.truncf %a : f32 to bf16
+    linalg.yield %c : bf16
+  }
+  return
+}

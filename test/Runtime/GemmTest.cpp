@@ -1,5 +1,7 @@
 // ppcrt_gemm against the definition: random sizes, strides, loops and accumulation.
 #include "runtime/core/GemmProblem.h"
+#include "runtime/host/PackedProduct.h"
+#include "runtime/host/WidenedProduct.h"
 #include "test/Runtime/Ranks.h"
 
 #include <cmath>
@@ -185,6 +187,68 @@ TEST(GemmTest, Bf16SumsAreF32) {
       for (int64_t i = 0; i < m * n; ++i)
         ASSERT_NEAR(c[i], 1 + float(i / n % 100) / 4096, 1e-6);
     }
+}
+
+template <typename T, typename Values> T *as(Values &values) { return reinterpret_cast<T *>(values.data()); }
+
+// Sizes beyond those of a piece (WidenedProduct.cpp) and of blocks (PackedProduct.cpp) in each dimension, operands in
+// both orders, C in rows, in columns and with gaps. A sample of elements is compared.
+template <typename Out, typename ToOut, typename FromOut>
+void checkPieces(int64_t result, double tolerance, PieceProduct by, ToOut toOut, FromOut fromOut) {
+  std::mt19937_64 random(testSeed() + 30 + result);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  int64_t m = 1030, n = 517, k = 1029, gap = 3;
+  std::vector<uint16_t> a(m * k), b(k * n);
+  for (auto *factors : {&a, &b})
+    for (uint16_t &value : *factors)
+      value = floatToBf16(uniform(random));
+  std::vector<Out> values((m + gap) * (n + gap));
+  for (Out &value : values)
+    value = toOut(uniform(random));
+  for (int way = 0; way < 16; ++way) {
+    bool ta = way & 1, tb = way & 2, accumulate = way & 4, columns = way & 8;
+    int64_t cRow = columns ? 1 : n + gap, cCol = columns ? m + gap : 1;
+    std::vector<int64_t> desc =
+        mixed({1, 0, accumulate, m, n, k, ta ? 1 : k, ta ? m : 1, tb ? 1 : n, tb ? k : 1, cRow, cCol, 0}, result);
+    std::vector<Out> before(values.begin(), values.begin() + (columns ? n * cCol : m * cRow));
+    std::vector<Out> c = before;
+    multiplyWidened(GemmProblem(desc.data()), accumulate, as<Bf16>(a), as<Bf16>(b),
+                    as<std::conditional_t<std::is_same_v<Out, float>, float, Bf16>>(c), by);
+    std::vector<char> written(c.size());
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        written[i * cRow + j * cCol] = true;
+    for (size_t at = 0; at < c.size(); ++at)
+      if (!written[at])
+        ASSERT_EQ(fromOut(c[at]), fromOut(before[at])) << "a place between rows, way " << way;
+    for (int sample = 0; sample < 300; ++sample) {
+      int64_t i = sample < 150 ? int64_t(random() % m) : m - 1 - sample % 8, j = int64_t(random() % n);
+      double sum = accumulate ? fromOut(before[i * cRow + j * cCol]) : 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += double(bf16ToFloat(a[ta ? l * m + i : i * k + l])) * bf16ToFloat(b[tb ? j * k + l : l * n + j]);
+      ASSERT_NEAR(fromOut(c[i * cRow + j * cCol]), sum, 1e-4 + tolerance * std::fabs(sum))
+          << "way " << way << ", element " << i << ", " << j;
+    }
+  }
+}
+
+TEST(GemmTest, PiecesOfBf16ToF32) {
+  auto same = [](float value) { return value; };
+  checkPieces<float>(PPCRT_F32, 0, PieceProduct::OneDnn, same, same);
+}
+TEST(GemmTest, PiecesOfBf16ToBf16) {
+  checkPieces<uint16_t>(PPCRT_BF16, 1.0 / 256, PieceProduct::OneDnn, floatToBf16, bf16ToFloat);
+}
+TEST(GemmTest, PackedBf16ToF32) {
+  if (!hasPackedProducts())
+    GTEST_SKIP() << "no processor for them";
+  auto same = [](float value) { return value; };
+  checkPieces<float>(PPCRT_F32, 0, PieceProduct::Packed, same, same);
+}
+TEST(GemmTest, PackedBf16ToBf16) {
+  if (!hasPackedProducts())
+    GTEST_SKIP() << "no processor for them";
+  checkPieces<uint16_t>(PPCRT_BF16, 1.0 / 256, PieceProduct::Packed, floatToBf16, bf16ToFloat);
 }
 
 TEST(GemmTest, RandomF64) { checkRandomCases<double>(PPCRT_F64, 1e-12, 1000); }

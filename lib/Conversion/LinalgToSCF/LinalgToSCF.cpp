@@ -267,6 +267,27 @@ private:
   unsigned firstRegister = 0;
 };
 
+/// f32 to bf16, to nearest even, with shifts of 16 bits. What is no number is chosen before the upper half is taken:
+/// a choice between halves is made one by one where a vector's comparison has 32 bits.
+struct RoundToBf16 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    if (!op.getIn().getType().isF32() || !op.getType().isBF16())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto constant = [&](int32_t value) -> Value { return arith::ConstantOp::create(b, b.getI32IntegerAttr(value)); };
+    Value bits = arith::BitcastOp::create(b, b.getI32Type(), op.getIn());
+    Value last = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, constant(16)), constant(1));
+    Value rounded = arith::AddIOp::create(b, bits, arith::AddIOp::create(b, last, constant(0x7fff)));
+    Value isNaN = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, op.getIn(), op.getIn());
+    Value chosen = arith::SelectOp::create(b, isNaN, constant(0x7fc00000), rounded);
+    Value half = arith::TruncIOp::create(b, b.getI16Type(), arith::ShRUIOp::create(b, chosen, constant(16)));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), half);
+    return success();
+  }
+};
+
 struct LinalgToSCFPass : impl::LinalgToSCFPassBase<LinalgToSCFPass> {
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
@@ -295,6 +316,7 @@ struct LinalgToSCFPass : impl::LinalgToSCFPassBase<LinalgToSCFPass> {
     populateMathPolynomialApproximationPatterns(patterns,
                                                 [&](StringRef name) { return llvm::is_contained(approximated, name); });
     // With shifts of 16 bits: on every machine alike, and vectorised on those that have no instruction for it.
+    patterns.add<RoundToBf16>(&getContext(), /*benefit=*/2);
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -1,0 +1,25 @@
+// Products of bf16 in f32 for processors with AVX2, which have no products of bf16 and whose f32 products are oneDNN's
+// oldest: operands are widened on their way into the panels that the innermost loop reads, which are written for f32
+// too.
+#pragma once
+
+#include "runtime/core/DataType.h"
+
+#include <cstdint>
+
+namespace ppcrt {
+
+// A matrix by its element (0, 0) and the distances between rows and columns.
+struct Bf16Matrix {
+  const Bf16 *data;
+  int64_t row, col;
+};
+
+// Whether this processor has AVX2 and nothing wider.
+bool hasPackedProducts();
+
+// C (+)= A B for m x k times k x n, all at least 1; C in rows, `cRow` apart.
+void multiplyPacked(int64_t m, int64_t n, int64_t k, Bf16Matrix a, Bf16Matrix b, bool accumulate, float *c,
+                    int64_t cRow);
+
+} // namespace ppcrt
