@@ -59,5 +59,6 @@ void ppcrt::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
     AllGatherOp::attachInterface<DestinationModel<AllGatherOp>>(*context);
     ReduceScatterOp::attachInterface<DestinationModel<ReduceScatterOp>>(*context);
     AllToAllOp::attachInterface<DestinationModel<AllToAllOp>>(*context);
+    PermuteOp::attachInterface<DestinationModel<PermuteOp>>(*context);
   });
 }

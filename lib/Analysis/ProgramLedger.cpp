@@ -116,6 +116,12 @@ private:
                              reduce.getStagesAttr());
         })
         .Case([&](AllGatherOp gather) {
+          if (gather.getRotated()) { // each block goes to the next rank until all have had it
+            int64_t block = tensorType(gather.getX()).getDimSize(gather.getDim());
+            TransferRow steps = place;
+            steps.calls *= gather.getType().getDimSize(gather.getDim()) / block - 1;
+            return addTransfer(&op, steps, TransferKind::Permute, gather.getAxes(), gather.getX(), false);
+          }
           return addTransfer(&op, place, TransferKind::AllGather, gather.getAxes(), gather.getX(), true);
         })
         .Case([&](ReduceScatterOp scatter) {

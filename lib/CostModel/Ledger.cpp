@@ -13,7 +13,8 @@ llvm::StringRef mlir::ppc::toString(LedgerPhase phase) {
   return names[int(phase)];
 }
 llvm::StringRef mlir::ppc::toString(TransferKind kind) {
-  static constexpr llvm::StringRef names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "message"};
+  static constexpr llvm::StringRef names[] = {"all_reduce", "all_gather", "reduce_scatter",
+                                              "all_to_all", "permute",    "message"};
   return names[int(kind)];
 }
 llvm::StringRef mlir::ppc::toString(MemoryRow::Kind kind) {

@@ -21,6 +21,7 @@ void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep, bo
   pm.addPass(createVerifySpmdPass());
   pm.addPass(createSplitStagesPass());
   pm.addPass(createApplySchedulePass());
+  pm.addPass(createRotateShardsPass());
   if (overlap) {
     pm.addPass(createOverlapReductionsPass(OverlapReductionsPassOptions{cluster.str()}));
     pm.addPass(createPrefetchGathersPass(PrefetchGathersPassOptions{cluster.str()}));

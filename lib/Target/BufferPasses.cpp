@@ -36,6 +36,7 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows) {
   pm.addPass(createPassDestinationsPass());
   // Products become library calls before sums become loops, so that a sum can go into the call; collectives that were
   // rearranged by loops follow.
+  pm.addPass(createRotateProductsPass());
   pm.addPass(createPpcToPpcRtPass());
   pm.addPass(createFuseAccumulationPass());
   pm.addPass(createFuseRoundingPass());

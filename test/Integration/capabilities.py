@@ -31,6 +31,8 @@ ROWS = [
      SEVERAL.format(grid="inner: 2, outer: 2", dimensions="batch: [ outer, inner ]") + "update: [ inner, outer ]\ngradients: [ inner ]\nstorage: [ inner ]\n"),
     ("A6", "parameters whole, gradients over groups, optimizer state over all ranks", "own-groups-gradients", "tied",
      SEVERAL.format(grid="inner: 2, outer: 2", dimensions="batch: [ outer, inner ]") + "update: [ inner, outer ]\ngradients: [ inner ]\n"),
+    ("A7", "blocks of parameters go round the ranks (rotated tensor parallelism)", "rotate", "uneven", "--dp 2 --zero 3 --rotate on --micro-batch 1"),
+    ("A7", "over four ranks", "rotate-4", "even", "--dp 4 --zero 3 --rotate on --micro-batch 1"),
     ("B1", "columns and rows of matrices over tp", "tp", "even", "--tp 2 --micro-batch 2"),
     ("B2", "matrices cut in both directions, activations by features", "tensor-2d", "even", "--tp 4 --tp-rows 2 --micro-batch 2"),
     ("B2", "the same, between products by sequence too", "tensor-2d-sequence", "even", "--tp 4 --tp-rows 2 --sp --micro-batch 2"),

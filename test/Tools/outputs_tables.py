@@ -32,7 +32,7 @@ INPUTS = {
     "program": {"--data", "--eval-data", "--tokenizer", "--weights", "--emulate"},
 }
 VALUES = {
-    "ppc-compile": set("--cp --dp --ep --tp --tp-rows --tp-depth --pp --vp --sp --zero --shard-group --layers-per-stage --memory --micro-batch --offload --overlap --ranks --recompute --schedule "
+    "ppc-compile": set("--cp --dp --ep --tp --tp-rows --tp-depth --pp --vp --sp --zero --shard-group --layers-per-stage --memory --micro-batch --offload --overlap --ranks --recompute --rotate --schedule "
                        "--expert-capacity-factor --global-batch --precision --seq-len --check-steps --emit --host-cpu --cuda-arch --target --beta1 --beta2 "
                        "--epsilon --max-norm --optimizer --weight-decay".split()),
     "ppc-plan": set("--base-bits --freeze-layers --lora --objective --packed-length --prompt-length --mfu --price --tokens --devices "

@@ -133,6 +133,12 @@ bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> b
     return false;
   if (!options.overlap) // no plan file says it
     (*module)->setAttr(attr::plan, (*module)->getAttrOfType<PlanAttr>(attr::plan).withOverlap(false));
+  if (options.rotate && !singleDevice) { // nothing of one rank is cut
+    auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
+    if (!plan.getStorage())
+      return reportError("--rotate=on: no parameters are cut, so there is nothing to rotate: add --zero 3"), false;
+    (*module)->setAttr(attr::plan, plan.withRotation(true));
+  }
   recordPlan();
   return true;
 }

@@ -85,6 +85,12 @@ cl::opt<std::string> overlap(
     cl::desc("Communication beside computation, off or on (default): where that pays by estimate, gradients are "
              "reduced in buckets while backward goes on, and collectives of layers run beside products"),
     cl::init("on"), cl::value_desc("on|off"), cl::cat(layoutCategory));
+cl::opt<std::string> rotate(
+    "rotate",
+    cl::desc(
+        "With --zero 3, on or off (default): blocks of parameters go round the ranks, where products can take them "
+        "one after the other, instead of being gathered"),
+    cl::init("off"), cl::value_desc("on|off"), cl::cat(layoutCategory));
 cl::opt<std::string> schedule = choice(PlanKey::Schedule, " (1f1b without a search)", "name");
 cl::opt<std::string> recompute = choice(PlanKey::Recompute, "; none without a search", "what");
 IntegerListOption
@@ -228,14 +234,16 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
             usageError(
                 "--offload is '" + offload +
                 "', expected none, optimizer, activations, parameters, several of these with + between them, or auto")};
+  if (rotate != "on" && rotate != "off")
+    return {nullptr, usageError("--rotate is '" + rotate + "', expected on or off")};
   if (overlap != "on" && overlap != "off")
     return {nullptr, usageError("--overlap is '" + overlap + "', expected on or off")};
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
     return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
   if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp, &tp, &tpRows, &tpDepth, &cp, &ep, &pp, &vp, &sp,
-                                                               &zero, &shardGroup, &microBatch, &schedule, &recompute,
-                                                               &offload, &overlap, std::addressof(layersPerStage)})
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{
+             &dp, &tp, &tpRows, &tpDepth, &cp, &ep, &pp, &vp, &sp, &zero, &shardGroup, &microBatch, &schedule,
+             &recompute, &offload, &overlap, &rotate, std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
@@ -262,6 +270,7 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
     options->cp = parts, options->context = context;
   options->sp = sp;
   options->overlap = overlap == "on";
+  options->rotate = rotate == "on";
   options->schedule = schedule;
   options->recompute = recompute == "auto" ? std::string() : recompute.getValue();
   options->offload = offloaded ? toString(*offloaded).str() : std::string();

@@ -33,6 +33,7 @@ struct CompileOptions {
   std::string context;   // of cp: all-gather, ulysses; empty: unset
   std::string sp;        // on, off; empty: unset
   bool overlap = true;   // without a plan file, which says it
+  bool rotate = false;   // the same
   std::string schedule;  // empty: unset
   std::string recompute; // empty: unset
   std::string offload;   // empty: unset

@@ -62,9 +62,27 @@ LogicalResult AllReduceOp::verify() {
   return success();
 }
 
-LogicalResult AllGatherOp::verify() { // all_gather_c1, all_gather_c2
-  return failure(failed(verifyAxes(*this, getAxes())) ||
-                 failed(verifyBlock(*this, getType(), tensorType(getX()), getDim())));
+bool AllGatherOp::canRotate() {
+  if (!(*this)->hasOneUse() || tensorType(getX()).getDimSize(getDim()) == 0)
+    return false;
+  auto product = dyn_cast<MatmulOp>(*(*this)->user_begin());
+  int64_t whole = getType().getDimSize(getDim()), block = tensorType(getX()).getDimSize(getDim());
+  if (!product || whole != block * groupSize(*this, getAxes(), whole, block))
+    return false;
+  bool isLeft = product.getLhs() == getY();
+  StringRef own = isLeft ? product.lhsLetters() : product.rhsLetters(),
+            other = isLeft ? product.rhsLetters() : product.lhsLetters();
+  char letter = own[getDim()];
+  return !(other.contains(letter) && product.resultLetters().contains(letter));
+}
+
+LogicalResult AllGatherOp::verify() {
+  if (failed(verifyAxes(*this, getAxes())) ||                              // all_gather_c1
+      failed(verifyBlock(*this, getType(), tensorType(getX()), getDim()))) // all_gather_c2
+    return failure();
+  if (getRotated() && !canRotate()) // all_gather_c3
+    return emitOpError("cannot go round: expected blocks of one size, and a product as its only use");
+  return success();
 }
 
 LogicalResult ReduceScatterOp::verify() {

@@ -54,11 +54,21 @@ def Ppc_AllGatherOp : Ppc_CollectiveOp<"all_gather"> {
     is a dimension of `x`. C2: the result's extent n along `dim` and the block size c fit: there is a number of devices k
     with c = ceil(n / k). The other dimensions agree.
 
+    `rotated`: the whole is nowhere. Blocks go round the devices, and the product that uses them takes each while it is there
+    (`ppc-rotate-products`). C3: blocks are of one size, and the only use is a product, of which `dim` is no batch.
+
     Example: `%y = ppc.all_gather %x dim 0 over ["tp"] : tensor<3x8xf32> to tensor<5x8xf32>`
   }];
-  let arguments = (ins Ppc_Tensor:$x, I64Attr:$dim, Ppc_AxesAttr:$axes);
+  let arguments = (ins Ppc_Tensor:$x, I64Attr:$dim, Ppc_AxesAttr:$axes, UnitAttr:$rotated);
   let results = (outs Ppc_Tensor:$y);
-  let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `to` type($y)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$y, "::mlir::Value":$x, "::mlir::IntegerAttr":$dim, "::mlir::ArrayAttr":$axes), [{
+    build($_builder, $_state, y, x, dim, axes, ::mlir::UnitAttr());
+  }]>];
+  let assemblyFormat = "$x `dim` $dim `over` $axes (`rotated` $rotated^)? attr-dict `:` type($x) `to` type($y)";
+  let extraClassDeclaration = commonDeclaration # [{
+    /// Whether `rotated` may be said of it (C3).
+    bool canRotate();
+  }];
   let hasVerifier = 1;
 }
 

@@ -10,7 +10,7 @@ using namespace mlir::ppc;
 /// `, recompute = {...}, activations = {...}, update = [...], gradients = [...]`, any of them, in any order, each once.
 static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recompute, DictionaryAttr &activations,
                                        ArrayAttr &update, BoolAttr &overlap, ArrayAttr &gradients, ArrayAttr &storage,
-                                       StringAttr &offload) {
+                                       StringAttr &offload, BoolAttr &rotate) {
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
     SMLoc loc = parser.getCurrentLocation();
@@ -21,18 +21,19 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
         return parser.emitError(loc) << "'" << name << "' is there twice";
       return parser.parseAttribute(field);
     };
-    bool isKnown =
-        llvm::is_contained({"recompute", "activations", "update", "overlap", "gradients", "storage", "offload"}, name);
+    bool isKnown = llvm::is_contained(
+        {"recompute", "activations", "update", "overlap", "gradients", "storage", "offload", "rotate"}, name);
     if (!isKnown)
       return parser.emitError(loc)
              << "unknown field '" << name
-             << "', expected recompute, activations, update, overlap, gradients, storage or offload";
+             << "', expected recompute, activations, update, overlap, gradients, storage, offload or rotate";
     if (name == "recompute"   ? parseOnce(recompute)
         : name == "update"    ? parseOnce(update)
         : name == "overlap"   ? parseOnce(overlap)
         : name == "gradients" ? parseOnce(gradients)
         : name == "storage"   ? parseOnce(storage)
         : name == "offload"   ? parseOnce(offload)
+        : name == "rotate"    ? parseOnce(rotate)
                               : parseOnce(activations))
       return failure();
   }
@@ -41,7 +42,7 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
 
 static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, DictionaryAttr activations,
                                 ArrayAttr update, BoolAttr overlap, ArrayAttr gradients, ArrayAttr storage,
-                                StringAttr offload) {
+                                StringAttr offload, BoolAttr rotate) {
   if (recompute)
     printer << ", recompute = " << recompute;
   if (activations)
@@ -56,6 +57,8 @@ static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, D
     printer << ", storage = " << storage;
   if (offload)
     printer << ", offload = " << offload;
+  if (rotate)
+    printer << ", rotate = " << rotate;
 }
 
 #define GET_ATTRDEF_CLASSES
@@ -370,7 +373,8 @@ static LogicalResult verifyRecompute(function_ref<InFlightDiagnostic()> emitErro
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, GridAttr grid, ArrayRef<int64_t> stages,
                                int64_t vp, StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
                                DictionaryAttr parameters, DictionaryAttr recompute, DictionaryAttr activations,
-                               ArrayAttr update, BoolAttr, ArrayAttr gradients, ArrayAttr storage, StringAttr offload) {
+                               ArrayAttr update, BoolAttr, ArrayAttr gradients, ArrayAttr storage, StringAttr offload,
+                               BoolAttr rotate) {
   for (auto [name, role] : llvm::zip(grid.getNames(), grid.getRoles()))
     if (role == AxisRole::Stage)
       return emitError() << "grid axis " << name
@@ -417,6 +421,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
         llvm::is_contained(ArrayRef(offloaded).take_front(number), kind))
       return emitError() << "offload is " << offload
                          << ", expected \"optimizer\", \"activations\", \"parameters\" or several with + between them";
+  if (rotate && rotate.getValue() && !storage)
+    return emitError() << "rotate = true goes with storage: nothing else has blocks to rotate";
   for (NamedAttribute parameter : parameters)
     if (!isa<ShardingAttr>(parameter.getValue()))
       return emitError() << "parameter " << parameter.getName() << " must have a #ppc.sharding, found "
@@ -431,11 +437,17 @@ bool PlanAttr::offloads(StringRef kind) const {
 PlanAttr PlanAttr::withRecompute(DictionaryAttr recompute) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
              getParameters(), recompute, getActivations(), getUpdate(), overlaps(), getGradients(), getStorage(),
-             getOffload());
+             getOffload(), rotates());
 }
 
 PlanAttr PlanAttr::withOverlap(bool overlap) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
              getParameters(), getRecompute(), getActivations(), getUpdate(), overlap, getGradients(), getStorage(),
-             getOffload());
+             getOffload(), rotates());
+}
+
+PlanAttr PlanAttr::withRotation(bool rotate) const {
+  return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
+             getParameters(), getRecompute(), getActivations(), getUpdate(), overlaps(), getGradients(), getStorage(),
+             getOffload(), rotate);
 }

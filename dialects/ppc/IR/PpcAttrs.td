@@ -138,6 +138,9 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
       (`ppc-offload-activations`); `"parameters"` where those of a virtual stage do while others are computed (`ppc-offload-parameters`);
       several with + between them.
 
+    - `rotate = true` where blocks of parameters that `storage` cuts go round the ranks, for products that can take them one after the other,
+      in place of being gathered (`ppc-rotate-shards`; RTP, arXiv 2311.01635).
+
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
   }];
   let parameters = (ins "::mlir::ppc::GridAttr":$grid,
@@ -153,7 +156,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                         OptionalParameter<"::mlir::BoolAttr">:$overlap,
                         OptionalParameter<"::mlir::ArrayAttr">:$gradients,
                         OptionalParameter<"::mlir::ArrayAttr">:$storage,
-                        OptionalParameter<"::mlir::StringAttr">:$offload);
+                        OptionalParameter<"::mlir::StringAttr">:$offload,
+                        OptionalParameter<"::mlir::BoolAttr">:$rotate);
   let skipDefaultBuilders = 1;
   let builders = [AttrBuilder<(ins "::mlir::ppc::GridAttr":$grid, "::llvm::ArrayRef<int64_t>":$stages, "int64_t":$vp,
                                    "::mlir::StringAttr":$schedule, "int64_t":$micro_batches,
@@ -164,17 +168,19 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                                    CArg<"bool", "false">:$overlap,
                                    CArg<"::mlir::ArrayAttr", "{}">:$gradients,
                                    CArg<"::mlir::ArrayAttr", "{}">:$storage,
-                                   CArg<"::mlir::StringAttr", "{}">:$offload), [{
+                                   CArg<"::mlir::StringAttr", "{}">:$offload,
+                                   CArg<"bool", "false">:$rotate), [{
     // Nothing is said in one way.
     auto orNull = [](auto attribute) { return attribute && attribute.empty() ? decltype(attribute)() : attribute; };
     return $_get($_ctxt, grid, stages, vp, schedule, micro_batches, dimensions, parameters, orNull(recompute),
                  orNull(activations), orNull(update), overlap ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr(),
-                 orNull(gradients), orNull(storage), orNull(offload));
+                 orNull(gradients), orNull(storage), orNull(offload),
+                 rotate ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr());
   }]>];
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` (`vp` `=` $vp^ `,`)? `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
     `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters
-    `` custom<OptionalFields>($recompute, $activations, $update, $overlap, $gradients, $storage, $offload) `>`
+    `` custom<OptionalFields>($recompute, $activations, $update, $overlap, $gradients, $storage, $offload, $rotate) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -185,6 +191,9 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     /// Whether communication goes beside computation; and the same plan where it does, or not.
     bool overlaps() const { return getOverlap() && getOverlap().getValue(); }
     PlanAttr withOverlap(bool overlap) const;
+    /// Whether blocks of parameters go round the ranks; and the same plan where they do, or not.
+    bool rotates() const { return getRotate() && getRotate().getValue(); }
+    PlanAttr withRotation(bool rotate) const;
     /// Whether the optimizer's state lies in the memory of the host.
     bool offloadsOptimizer() const { return offloads("optimizer"); }
     /// Whether what forward keeps for backward does, in between.

@@ -44,6 +44,16 @@ def LinalgToSCFPass : Pass<"convert-linalg-to-scf", "mlir::ModuleOp"> {
   let dependentDialects = ["arith::ArithDialect", "LLVM::LLVMDialect", "memref::MemRefDialect", "scf::SCFDialect", "vector::VectorDialect"];
 }
 
+def RotateProductsPass : Pass<"ppc-rotate-products", "mlir::ModuleOp"> {
+  let summary = "Write products of rotated blocks as the steps of a ring";
+  let description = [{
+    A product of a `rotated` gather becomes as many products as there are ranks: each takes the block that the rank has, which goes to the next rank
+    meanwhile (`ppcrt.permute`). Where the blocks are columns, each gives a block of the result; where they are summed over, each takes its
+    block of the other operand, and their sum is the result, added up in the order in which blocks come. No rank ever has more than two blocks.
+  }];
+  let dependentDialects = ["arith::ArithDialect", "linalg::LinalgDialect", "tensor::TensorDialect", "ppcrt::PpcRtDialect"];
+}
+
 def PpcRtToLLVMPass : Pass<"ppc-rt-to-llvm", "mlir::ModuleOp"> {
   let summary = "Turn bufferized host code into the LLVM dialect, runtime ops into calls";
   let description = [{

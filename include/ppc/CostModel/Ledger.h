@@ -40,7 +40,7 @@ private:
   llvm::SmallVector<std::pair<int64_t, int64_t>, 2> parts; // size, stride
 };
 
-enum class TransferKind { AllReduce, AllGather, ReduceScatter, AllToAll, Message };
+enum class TransferKind { AllReduce, AllGather, ReduceScatter, AllToAll, Permute, Message };
 llvm::StringRef toString(TransferKind kind);
 
 /// One kind of call that each rank of a device of the pipeline axis makes: a collective, or a message that it sends.

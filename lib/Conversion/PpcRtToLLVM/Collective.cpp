@@ -22,8 +22,8 @@ struct CoordinateLowering : ConvertOpToLLVMPattern<ppcrt::CoordinateOp> {
   }
 };
 
-/// Calls `name(rank, group, [in,] out, count, type [, kind])`; `count` says how many elements from the sizes of both
-/// buffers.
+/// Calls `name(rank, group, [in,] out, count, type [, kind or shift])`; `count` says how many elements from the sizes
+/// of both buffers.
 template <typename OpTy> struct CollectiveLowering : ConvertOpToLLVMPattern<OpTy> {
   using Count = int64_t (*)(OpTy op, MemRefType in, MemRefType out);
   CollectiveLowering(const LLVMTypeConverter &converter, StringRef name, Count count)
@@ -45,6 +45,8 @@ template <typename OpTy> struct CollectiveLowering : ConvertOpToLLVMPattern<OpTy
     arguments.push_back(constant(rewriter, op, i32, *ppcrt::elementTypeCode(out.getElementType())));
     if constexpr (std::is_same_v<OpTy, ppcrt::AllReduceOp> || std::is_same_v<OpTy, ppcrt::ReduceScatterOp>)
       arguments.push_back(constant(rewriter, op, i32, int32_t(op.getKind())));
+    if constexpr (std::is_same_v<OpTy, ppcrt::PermuteOp>)
+      arguments.push_back(constant(rewriter, op, i32, int32_t(op.getShift())));
     callRuntime(rewriter, op, name, {}, arguments);
     rewriter.eraseOp(op);
     return success();
@@ -66,6 +68,8 @@ void populateRuntimeCollective(const LLVMTypeConverter &converter, RewritePatter
   patterns.add<CollectiveLowering<ppcrt::ReduceScatterOp>>(
       converter, "ppcrt_reduce_scatter",
       [](ppcrt::ReduceScatterOp, MemRefType, MemRefType out) { return out.getNumElements(); });
+  patterns.add<CollectiveLowering<ppcrt::PermuteOp>>(
+      converter, "ppcrt_permute", [](ppcrt::PermuteOp, MemRefType in, MemRefType) { return in.getNumElements(); });
   patterns.add<CollectiveLowering<ppcrt::AllToAllOp>>(
       converter, "ppcrt_all_to_all",
       [](ppcrt::AllToAllOp op, MemRefType in, MemRefType) { return in.getNumElements() / int64_t(op.getRanks()); });

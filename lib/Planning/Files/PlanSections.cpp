@@ -79,6 +79,8 @@ void mlir::ppc::writePlanSections(const PlanSections &plan, llvm::raw_ostream &o
   if (!plan.storage.empty())
     out << "storage: " << axisList(plan.storage) << '\n';
   out << "overlap: " << (plan.overlap ? "on" : "off") << '\n';
+  if (plan.rotate)
+    out << "rotate: on\n";
   if (plan.offload != Offload::None)
     out << "offload: " << toString(plan.offload) << '\n';
 }
@@ -114,6 +116,12 @@ public:
     plan.overlap = overlap != "off";
     if (plan.overlap && overlap != "on")
       file.fail("overlap", "expected on or off, found '" + overlap + "'");
+    std::string rotate = file.string("rotate", "off");
+    plan.rotate = rotate != "off";
+    if (plan.rotate && rotate != "on")
+      file.fail("rotate", "expected on or off, found '" + rotate + "'");
+    if (plan.rotate && plan.storage.empty())
+      file.fail("rotate", "there are no blocks of parameters to rotate without 'storage:'");
     readOffload();
     for (llvm::StringRef other : {"roles", "layout", "ops"}) // who reads these checks them
       (void)file.mapping(other);

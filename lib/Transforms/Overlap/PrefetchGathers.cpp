@@ -71,8 +71,8 @@ private:
 bool GatherPrefetch::read() {
   auto isGather = [&](Operation *op) {
     auto gather = dyn_cast<AllGatherOp>(op);
-    return gather && isa<BlockArgument>(gather.getX()) && !llvm::is_contained(axisNames(gather.getAxes()), "pp") &&
-           !gather->use_empty() &&
+    return gather && !gather.getRotated() && isa<BlockArgument>(gather.getX()) &&
+           !llvm::is_contained(axisNames(gather.getAxes()), "pp") && !gather->use_empty() &&
            llvm::all_of(gather->getUsers(), [](Operation *user) { return !user->hasTrait<OpTrait::IsTerminator>(); });
   };
   SmallVector<Operation *> ops;

@@ -23,6 +23,7 @@ struct Transfer {
   ppcrt::ReductionKindAttr reduction;
   FlatSymbolRefAttr group;
   SmallVector<Value> ins, outs;
+  IntegerAttr shift = {}; ///< of a permute
 
   /// Whether it gathers what the function is given. Such gathers begin where they stand, and other communication goes
   /// on beside them.
@@ -32,22 +33,27 @@ struct Transfer {
 std::optional<Transfer> transferOf(Operation *op) {
   auto reductionOf = [&](ppcrt::ReductionKind kind) { return ppcrt::ReductionKindAttr::get(op->getContext(), kind); };
   using Kind = ppcrt::CollectiveKind;
-  auto found = llvm::TypeSwitch<Operation *, std::optional<Transfer>>(op)
-                   .Case([&](ppcrt::AllReduceOp reduce) -> std::optional<Transfer> {
-                     return Transfer{
-                         Kind::AllReduce, reductionOf(reduce.getKind()), reduce.getGroupAttr(), {}, {reduce.getOut()}};
-                   })
-                   .Case([&](ppcrt::AllGatherOp gather) -> std::optional<Transfer> {
-                     return Transfer{Kind::AllGather, {}, gather.getGroupAttr(), {gather.getX()}, {gather.getOut()}};
-                   })
-                   .Case([&](ppcrt::ReduceScatterOp scatter) -> std::optional<Transfer> {
-                     return Transfer{Kind::ReduceScatter,
-                                     reductionOf(scatter.getKind()),
-                                     scatter.getGroupAttr(),
-                                     {scatter.getX()},
-                                     {scatter.getOut()}};
-                   })
-                   .Default(std::nullopt);
+  auto found =
+      llvm::TypeSwitch<Operation *, std::optional<Transfer>>(op)
+          .Case([&](ppcrt::AllReduceOp reduce) -> std::optional<Transfer> {
+            return Transfer{
+                Kind::AllReduce, reductionOf(reduce.getKind()), reduce.getGroupAttr(), {}, {reduce.getOut()}};
+          })
+          .Case([&](ppcrt::AllGatherOp gather) -> std::optional<Transfer> {
+            return Transfer{Kind::AllGather, {}, gather.getGroupAttr(), {gather.getX()}, {gather.getOut()}};
+          })
+          .Case([&](ppcrt::ReduceScatterOp scatter) -> std::optional<Transfer> {
+            return Transfer{Kind::ReduceScatter,
+                            reductionOf(scatter.getKind()),
+                            scatter.getGroupAttr(),
+                            {scatter.getX()},
+                            {scatter.getOut()}};
+          })
+          .Case([&](ppcrt::PermuteOp permute) -> std::optional<Transfer> {
+            return Transfer{Kind::Permute,         {}, permute.getGroupAttr(), {permute.getX()}, {permute.getOut()},
+                            permute.getShiftAttr()};
+          })
+          .Default(std::nullopt);
   if (!found || op->getNumResults() || !isa<MemRefType>(found->outs.front().getType()))
     return std::nullopt;
   return found;
@@ -60,12 +66,15 @@ Value rootOf(Value value) {
   return value;
 }
 
+/// What buffers in flight are views of, and whether they may be read meanwhile: what a permute sends.
+using InFlight = llvm::SmallDenseMap<Value, bool>;
+
 bool Transfer::isPrefetched() const {
   return kind == ppcrt::CollectiveKind::AllGather && isa<BlockArgument>(rootOf(ins.front()));
 }
 
 /// Whether `op` communicates over ranks and touches nothing that has these roots.
-bool communicatesApart(Operation *op, const llvm::SmallDenseSet<Value> &inFlight) {
+bool communicatesApart(Operation *op, const InFlight &inFlight) {
   return (transferOf(op) || isa<ppcrt::StartOp, ppcrt::WaitOp>(op)) &&
          llvm::none_of(op->getOperands(), [&](Value operand) { return inFlight.contains(rootOf(operand)); });
 }
@@ -82,12 +91,15 @@ bool isOfPrefetched(Operation *op) {
 
 /// Whether `op` may run while what has these roots is in flight: it neither touches it, nor communicates itself, which
 /// has an order.
-bool isIndependent(Operation *op, const llvm::SmallDenseSet<Value> &inFlight) {
+bool isIndependent(Operation *op, const InFlight &inFlight) {
   if (op->hasTrait<OpTrait::IsTerminator>())
     return false;
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
   return effects && llvm::all_of(*effects, [&](const MemoryEffects::EffectInstance &effect) {
-           return effect.getValue() && !inFlight.contains(rootOf(effect.getValue()));
+           if (!effect.getValue())
+             return false;
+           auto found = inFlight.find(rootOf(effect.getValue()));
+           return found == inFlight.end() || (found->second && isa<MemoryEffects::Read>(effect.getEffect()));
          });
 }
 
@@ -109,7 +121,7 @@ bool isPlace(Operation *op) { return isa<memref::AllocOp>(op) || isMemoryEffectF
 /// The first of the loops, none of which touches what has these roots, that stand one after the other in front of the
 /// loop `op`; `op` itself where there are none, or it is no loop. Loops are compiled together: with a call between them
 /// they might round otherwise.
-Operation *firstOfRun(Operation *op, const llvm::SmallDenseSet<Value> &roots) {
+Operation *firstOfRun(Operation *op, const InFlight &roots) {
   Operation *first = op;
   if (isLoop(op))
     for (Operation *previous = op->getPrevNode(); previous; previous = previous->getPrevNode()) {
@@ -139,7 +151,7 @@ struct Flight {
 
 /// Behind the collective on buffers with these roots. Loops that take its result follow the wait as far as work is
 /// found in between that does without them.
-void findEnd(Operation *op, bool isPrefetched, llvm::SmallDenseSet<Value> roots, Flight &flight) {
+void findEnd(Operation *op, bool isPrefetched, InFlight roots, Flight &flight) {
   flight.before = op->getNextNode();
   size_t needed = 0; // of flight.later
   for (Operation *next = flight.before;; next = next->getNextNode()) {
@@ -153,7 +165,7 @@ void findEnd(Operation *op, bool isPrefetched, llvm::SmallDenseSet<Value> roots,
     } else if (canRunLater(next)) {
       flight.later.push_back(next);
       for (Value operand : next->getOperands())
-        roots.insert(rootOf(operand));
+        roots[rootOf(operand)] = false;
     } else {
       flight.before = needed < flight.later.size() ? flight.later[needed] : next;
       flight.later.truncate(needed);
@@ -162,17 +174,18 @@ void findEnd(Operation *op, bool isPrefetched, llvm::SmallDenseSet<Value> roots,
   }
 }
 
-llvm::SmallDenseSet<Value> rootsOf(const Transfer &transfer) {
-  llvm::SmallDenseSet<Value> roots;
-  for (ArrayRef<Value> list : {ArrayRef(transfer.ins), ArrayRef(transfer.outs)})
-    for (Value value : list)
-      roots.insert(rootOf(value));
+InFlight rootsOf(const Transfer &transfer) {
+  InFlight roots;
+  for (Value value : transfer.ins)
+    roots[rootOf(value)] = transfer.kind == ppcrt::CollectiveKind::Permute;
+  for (Value value : transfer.outs)
+    roots[rootOf(value)] = false;
   return roots;
 }
 
 /// A gather that stands where it is used is waited for in front of the loops that it is used by one of.
 Flight findFlightOfPrefetched(Operation *op, const Transfer &transfer) {
-  llvm::SmallDenseSet<Value> roots = rootsOf(transfer);
+  InFlight roots = rootsOf(transfer);
   Flight flight;
   flight.behind = op->getPrevNode();
   findEnd(op, true, roots, flight);
@@ -189,7 +202,8 @@ Flight findFlightOfPrefetched(Operation *op, const Transfer &transfer) {
 Flight findFlight(Operation *op, const Transfer &transfer) {
   if (transfer.isPrefetched())
     return findFlightOfPrefetched(op, transfer);
-  llvm::SmallDenseSet<Value> roots = rootsOf(transfer), values(transfer.ins.begin(), transfer.ins.end());
+  InFlight roots = rootsOf(transfer);
+  llvm::SmallDenseSet<Value> values(transfer.ins.begin(), transfer.ins.end());
   values.insert(transfer.outs.begin(), transfer.outs.end());
   Flight flight;
   flight.behind = op->getPrevNode();
@@ -219,7 +233,7 @@ void leaveRun(Operation *op, const Transfer &transfer) {
   Operation *previous = op->getPrevNode();
   while (previous && isPlace(previous))
     previous = previous->getPrevNode();
-  llvm::SmallDenseSet<Value> roots = rootsOf(transfer);
+  InFlight roots = rootsOf(transfer);
   if (next && previous && isLoop(next) && isLoop(previous) && isIndependent(previous, roots))
     moveWithPlaces(op, firstOfRun(previous, roots));
 }
@@ -263,9 +277,10 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
       at.setInsertionPointAfter(flight.behind);
     else
       at.setInsertionPointToStart(op->getBlock());
-    auto begun = ppcrt::StartOp::create(at, op->getLoc(), ppcrt::TokenType::get(op->getContext()),
-                                        ppcrt::CollectiveKindAttr::get(op->getContext(), transfer.kind),
-                                        transfer.reduction, transfer.group, IntegerAttr(), transfer.ins, transfer.outs);
+    auto begun =
+        ppcrt::StartOp::create(at, op->getLoc(), ppcrt::TokenType::get(op->getContext()),
+                               ppcrt::CollectiveKindAttr::get(op->getContext(), transfer.kind), transfer.reduction,
+                               transfer.group, transfer.shift, transfer.ins, transfer.outs);
     at.setInsertionPoint(flight.before);
     SmallVector<Value> buffers(transfer.ins);
     llvm::append_range(buffers, transfer.outs);

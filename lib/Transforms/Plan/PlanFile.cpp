@@ -164,7 +164,7 @@ PlanAttr planAttr(const PlanSections &plan, function_ref<InFlightDiagnostic()> e
       plan.microBatches, dictionary(plan.dimensions), parameters.getDictionary(context),
       recompute.getDictionary(context), dictionary(plan.activations), axesAttr(builder, plan.update), plan.overlap,
       axesAttr(builder, plan.gradients), axesAttr(builder, plan.storage),
-      plan.offload == Offload::None ? StringAttr() : builder.getStringAttr(toString(plan.offload)));
+      plan.offload == Offload::None ? StringAttr() : builder.getStringAttr(toString(plan.offload)), plan.rotate);
 }
 
 FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target) {
@@ -229,6 +229,7 @@ PlanSections planSections(PlanAttr plan) {
   if (plan.getStorage())
     text.storage = namesOf(plan.getStorage());
   text.overlap = plan.overlaps();
+  text.rotate = plan.rotates();
   if (plan.getOffload())
     text.offload = parseOffload(plan.getOffload().getValue()).value_or(Offload::None);
   for (NamedAttribute parameter : plan.getParameters()) {

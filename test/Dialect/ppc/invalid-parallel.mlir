@@ -142,6 +142,32 @@ func.func @all_gather_c2_empty(%x: tensor<1x8xf32>) {
 
 // -----
 
+func.func @all_gather_c3_use(%x: tensor<2x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @below {{'ppc.all_gather' op cannot go round: expected blocks of one size, and a product as its only use}}
+  %0 = ppc.all_gather %x dim 0 over ["tp"] rotated : tensor<2x8xf32> to tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @all_gather_c3_uneven(%x: tensor<3x8xf32>, %y: tensor<2x8xf32>) -> tensor<2x5xf32> {
+  // expected-error @below {{'ppc.all_gather' op cannot go round}}
+  %0 = ppc.all_gather %x dim 0 over ["tp"] rotated : tensor<3x8xf32> to tensor<5x8xf32>
+  %1 = ppc.matmul "bh,fh->bf" %y, %0 : (tensor<2x8xf32>, tensor<5x8xf32>) -> tensor<2x5xf32>
+  return %1 : tensor<2x5xf32>
+}
+
+// -----
+
+func.func @all_gather_c3_batch(%x: tensor<2x8xf32>, %y: tensor<4x8xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'ppc.all_gather' op cannot go round}}
+  %0 = ppc.all_gather %x dim 0 over ["tp"] rotated : tensor<2x8xf32> to tensor<4x8xf32>
+  %1 = ppc.matmul "bh,bh->b" %y, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
 func.func @all_gather_c2_others(%x: tensor<3x8xf32>) {
   // expected-error @below {{'ppc.all_gather' op 'tensor<3x8xf32>' is no block of 'tensor<5x9xf32>' along dimension 0}}
   %0 = ppc.all_gather %x dim 0 over ["tp"] : tensor<3x8xf32> to tensor<5x9xf32>
@@ -347,6 +373,11 @@ func.func @attention_backward_c7(%q: tensor<2x8x2x3x4xf32>, %k: tensor<2x8x2x4xf
 
 // expected-error @below {{storage is cut over ["dp"], expected the first axes of the gradients}}
 "test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, update = ["dp"], storage = ["dp"]>} : () -> ()
+
+// -----
+
+// expected-error @below {{rotate = true goes with storage: nothing else has blocks to rotate}}
+"test.op"() {plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, update = ["dp"], gradients = ["dp"], rotate = true>} : () -> ()
 
 // -----
 

@@ -15,6 +15,7 @@
 //   gradients: [ dp ]
 //   storage: [ dp ]
 //   overlap: on                 # communication beside computation: off, or on (where it is not said)
+//   rotate: on                  # blocks of `storage:` go round the ranks: on, or off (where it is not said)
 //   offload: optimizer          # what lies in the memory of the host: optimizer, or none (where it is not said)
 //
 // Other sections of a file are `layout:` (LayoutFile.h) and `ops:` (ChainPlanFile.h).
@@ -61,6 +62,7 @@ struct PlanSections {
   Axes gradients; // none, or the first of the update
   Axes storage;   // none, or the first of the gradients
   bool overlap = true;
+  bool rotate = false;
   Offload offload = Offload::None;
 };
 

@@ -160,4 +160,15 @@ def SimplifyCollectivesPass : Pass<"ppc-simplify-collectives", "mlir::ModuleOp">
   let dependentDialects = ["::mlir::ppc::PpcDialect"];
 }
 
+def RotateShardsPass : Pass<"ppc-rotate-shards", "ModuleOp"> {
+  let summary = "choose which gathered parameters go round their ranks instead";
+  let description = [{
+    Where the plan rotates: says `rotated` of each gather of a value that the code of a micro-batch is given, whose blocks are of one size and whose
+    only use is a product, over ranks of `data` or `context` axes alone: they compute different things, each in an order of its own. Other
+    gathers stay what they are. The values are the same; `ppc-rotate-products` writes the steps.
+
+    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`).
+  }];
+}
+
 #endif // PPC_TRANSFORMS_SHARDING_PASSES_TD
