@@ -43,8 +43,9 @@ struct Gather {
 
 class GatherPrefetch {
 public:
-  GatherPrefetch(func::FuncOp code, GridAttr grid, const Cluster &machine, Precision precision)
-      : code(code), grid(grid), machine(machine), precision(precision) {}
+  /// `lasting`: arguments of the code that are the same in every micro-batch, as parameters are.
+  GatherPrefetch(func::FuncOp code, BitVector lasting, GridAttr grid, const Cluster &machine, Precision precision)
+      : code(code), lasting(std::move(lasting)), grid(grid), machine(machine), precision(precision) {}
 
   void run(int64_t ahead);
 
@@ -56,6 +57,7 @@ private:
   void move(ArrayRef<size_t> places);
 
   func::FuncOp code;
+  BitVector lasting;
   GridAttr grid;
   const Cluster &machine;
   Precision precision;
@@ -71,7 +73,10 @@ private:
 bool GatherPrefetch::read() {
   auto isGather = [&](Operation *op) {
     auto gather = dyn_cast<AllGatherOp>(op);
-    return gather && !gather.getRotated() && isa<BlockArgument>(gather.getX()) &&
+    if (!gather || gather.getRotated())
+      return false;
+    auto argument = dyn_cast<BlockArgument>(gather.getX());
+    return argument && lasting.test(argument.getArgNumber()) &&
            !llvm::is_contained(axisNames(gather.getAxes()), "pp") && !gather->use_empty() &&
            llvm::all_of(gather->getUsers(), [](Operation *user) { return !user->hasTrait<OpTrait::IsTerminator>(); });
   };
@@ -221,6 +226,20 @@ void GatherPrefetch::run(int64_t ahead) {
              .str();
 }
 
+/// Arguments to which no routine binds a buffer with slots. What is kept of a micro-batch, whose gathers sequence
+/// parallelism has, stays where it is: gathered earlier it would take more memory than the planner prices.
+static BitVector lastingArguments(ppcrt::ProgramOp program, func::FuncOp code) {
+  ppcrt::ProgramSymbols symbols(program);
+  BitVector lasting(code.getNumArguments(), true);
+  for (ppcrt::DeviceOp device : program.getDevices())
+    for (auto routine : device.getBody().front().getOps<ppcrt::RoutineOp>())
+      if (routine.getCode() == code.getSymName())
+        for (auto [number, name] : llvm::enumerate(routine.getReads().getAsRange<FlatSymbolRefAttr>()))
+          if (symbols.buffer(device, name.getAttr()).hasSlots())
+            lasting.reset(number);
+  return lasting;
+}
+
 namespace {
 struct PrefetchGathersPass : impl::PrefetchGathersPassBase<PrefetchGathersPass> {
   using PrefetchGathersPassBase::PrefetchGathersPassBase;
@@ -240,7 +259,8 @@ struct PrefetchGathersPass : impl::PrefetchGathersPassBase<PrefetchGathersPass> 
     for (auto code : module.getOps<func::FuncOp>())
       if (std::optional<ppcrt::RoutineKind> kind = ppcrt::routineKindOf(code);
           kind && !ppcrt::isOfStep(*kind) && !code.isExternal())
-        GatherPrefetch(code, program.getGrid(), *machine, precisionOf(module)).run(ahead);
+        GatherPrefetch(code, lastingArguments(program, code), program.getGrid(), *machine, precisionOf(module))
+            .run(ahead);
   }
 };
 } // namespace
