@@ -19,9 +19,10 @@ OF_THE_PROCESS = {
     r"mappings|mappingsLock|watch::installed": "a signal handler is the process's, and may look at plain memory only",
     r"openMp::found|OpenMpi::load::mpi|Library::load::library": "a library of the system, looked up once, constant afterwards",
     r"compose::pairs|byteOfCharacter::table": "a table of constants, made when first used",
+    r"hasPackedProducts::known": "what the processor has, looked up once, constant afterwards",
 }
 OF_A_THREAD = {
-    r"multiply::(packed|wide)[ABC]|runRounded::total|scratch::buffers": "memory that a product overwrites before it reads it",
+    r"multiply::(packed|wide)[ABC]|runRounded::total|scratch::(buffers|memory|sizes)|panels::memory": "memory that a product overwrites before it reads it",
     r"library::instance|runBatched::products": "oneDNN's engine and prepared kernels, by shape",
     r"forEachOnThreads::turns": "what one call shares with the threads that help it",
 }
