@@ -1,5 +1,6 @@
 // Gradients of embeddings as kernels of a warp a position: rows that many positions share, in their order; positions that
 // fill no block of 32; tables whose columns are several warps'; a table that is added to.
+// What RowScatterKernel.cpp writes, against the interpreter.
 // RUN: ppc-opt %s --ppc-test-kernel-numerics=ptx=%t.ptx -o /dev/null | FileCheck %s
 // RUN: FileCheck --check-prefix=PTX --input-file=%t.ptx %s
 

@@ -1,4 +1,5 @@
 // What forward keeps for backward goes to the host and comes back: here three micro-batches are in flight.
+// Tokens that follow from others are not written (ActionTokens.cpp).
 // RUN: ppc-opt %s --ppc-offload-activations | FileCheck %s
 // RUN: ppc-opt %s --ppc-offload-activations --remarks-filter=ppc-offload -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: ppc-opt %s --ppc-offload-activations --ppc-verify-program -o /dev/null

@@ -1,5 +1,6 @@
 // The planner's seconds of communication are those of the ledger's rows, and nothing else: for random models and
-// layouts of compiled programs.
+// layouts of compiled programs, tensor parallelism in rows among them (FeatureExchange.cpp; ledger.py compares that
+// with programs: "tp-rows").
 #include "ppc/CostModel/PricedLedger.h"
 #include "gtest/gtest.h"
 
