@@ -8,34 +8,45 @@
 
 using namespace mlir::ppc;
 
-static constexpr llvm::StringRef recomputeNames[] = {"none", "selective", "full"};
-static constexpr llvm::StringRef offloadNames[] = {"none",
-                                                   "optimizer",
-                                                   "activations",
-                                                   "optimizer+activations",
-                                                   "parameters",
-                                                   "optimizer+parameters",
-                                                   "activations+parameters",
-                                                   "optimizer+activations+parameters"};
-static constexpr llvm::StringRef contextNames[] = {"ring", "ulysses", "all-gather"};
+llvm::ArrayRef<llvm::StringLiteral> mlir::ppc::recomputeNames() {
+  static constexpr llvm::StringLiteral names[] = {"none", "selective", "full"};
+  return names;
+}
 
-template <typename Enum, size_t N>
-static std::optional<Enum> parseName(llvm::StringRef text, const llvm::StringRef (&names)[N]) {
-  for (size_t i = 0; i < N; ++i)
+llvm::ArrayRef<llvm::StringLiteral> mlir::ppc::offloadNames() {
+  static constexpr llvm::StringLiteral names[] = {"none",
+                                                  "optimizer",
+                                                  "activations",
+                                                  "optimizer+activations",
+                                                  "parameters",
+                                                  "optimizer+parameters",
+                                                  "activations+parameters",
+                                                  "optimizer+activations+parameters"};
+  return names;
+}
+
+llvm::ArrayRef<llvm::StringLiteral> mlir::ppc::contextNames() {
+  static constexpr llvm::StringLiteral names[] = {"ring", "ulysses", "all-gather"};
+  return names;
+}
+
+template <typename Enum>
+static std::optional<Enum> parseName(llvm::StringRef text, llvm::ArrayRef<llvm::StringLiteral> names) {
+  for (size_t i = 0; i < names.size(); ++i)
     if (text == names[i])
       return static_cast<Enum>(i);
   return std::nullopt;
 }
 
-llvm::StringRef mlir::ppc::toString(Recompute recompute) { return recomputeNames[static_cast<int>(recompute)]; }
+llvm::StringRef mlir::ppc::toString(Recompute recompute) { return recomputeNames()[static_cast<int>(recompute)]; }
 std::optional<Recompute> mlir::ppc::parseRecompute(llvm::StringRef text) {
-  return parseName<Recompute>(text, recomputeNames);
+  return parseName<Recompute>(text, recomputeNames());
 }
-llvm::StringRef mlir::ppc::toString(Offload offload) { return offloadNames[static_cast<int>(offload)]; }
+llvm::StringRef mlir::ppc::toString(Offload offload) { return offloadNames()[static_cast<int>(offload)]; }
 std::optional<Offload> mlir::ppc::parseOffload(llvm::StringRef text) {
   int kinds = 0;
   for (llvm::StringRef word : llvm::split(text, text.contains(',') ? ',' : '+')) {
-    std::optional<Offload> kind = parseName<Offload>(word, offloadNames);
+    std::optional<Offload> kind = parseName<Offload>(word, offloadNames());
     bool isAlone = word == text;
     if (!kind || (!isAlone && (*kind == Offload::None || (kinds & int(*kind)))))
       return std::nullopt;
@@ -43,9 +54,9 @@ std::optional<Offload> mlir::ppc::parseOffload(llvm::StringRef text) {
   }
   return Offload(kinds);
 }
-llvm::StringRef mlir::ppc::toString(ContextKind kind) { return contextNames[static_cast<int>(kind)]; }
+llvm::StringRef mlir::ppc::toString(ContextKind kind) { return contextNames()[static_cast<int>(kind)]; }
 std::optional<ContextKind> mlir::ppc::parseContextKind(llvm::StringRef text) {
-  return parseName<ContextKind>(text, contextNames);
+  return parseName<ContextKind>(text, contextNames());
 }
 
 template <typename... Values> static llvm::Error refuseLayout(const char *format, Values &&...values) {

@@ -13,30 +13,20 @@ using namespace mlir::ppc;
 /// The words of a key that is no number; empty for numbers.
 static llvm::ArrayRef<llvm::StringLiteral> words(PlanKey key) {
   static constexpr llvm::StringLiteral onOff[] = {"off", "on"};
-  static constexpr llvm::StringLiteral recompute[] = {"none", "selective", "full"};
-  static constexpr llvm::StringLiteral offload[] = {"none",
-                                                    "optimizer",
-                                                    "activations",
-                                                    "optimizer+activations",
-                                                    "parameters",
-                                                    "optimizer+parameters",
-                                                    "activations+parameters",
-                                                    "optimizer+activations+parameters"};
   static constexpr llvm::StringLiteral precision[] = {"f32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "fp4"};
-  static constexpr llvm::StringLiteral context[] = {"ring", "ulysses", "all-gather"};
   static constexpr llvm::StringLiteral attention[] = {"unfused", "fused-softmax", "flash1",       "flash2",
                                                       "flash3",  "cudnn",         "flash1-triton"};
   switch (key) {
   case PlanKey::SequenceParallel:
     return onOff;
   case PlanKey::Recompute:
-    return recompute;
+    return recomputeNames();
   case PlanKey::Offload:
-    return offload;
+    return offloadNames();
   case PlanKey::Precision:
     return precision;
   case PlanKey::Context:
-    return context;
+    return contextNames();
   case PlanKey::Attention:
     return attention;
   default:

@@ -18,6 +18,7 @@ namespace mlir::ppc {
 /// What backward computes again instead of keeping: nothing; the attention scores (Korthikanti et al., arXiv
 /// 2205.05198); whole layers, of which only the input is kept.
 enum class Recompute { None, Selective, Full };
+llvm::ArrayRef<llvm::StringLiteral> recomputeNames(); ///< by their numbers
 llvm::StringRef toString(Recompute recompute);
 std::optional<Recompute> parseRecompute(llvm::StringRef text);
 
@@ -27,6 +28,7 @@ constexpr Offload operator|(Offload a, Offload b) { return Offload(int(a) | int(
 constexpr bool offloadsOptimizer(Offload offload) { return int(offload) & int(Offload::Optimizer); }
 constexpr bool offloadsActivations(Offload offload) { return int(offload) & int(Offload::Activations); }
 constexpr bool offloadsParameters(Offload offload) { return int(offload) & int(Offload::Parameters); }
+llvm::ArrayRef<llvm::StringLiteral> offloadNames(); ///< by their numbers, each order once
 llvm::StringRef toString(Offload offload);
 /// The kinds in any order, with + or commas between them.
 std::optional<Offload> parseOffload(llvm::StringRef text);
@@ -34,6 +36,7 @@ std::optional<Offload> parseOffload(llvm::StringRef text);
 /// How attention over a context-parallel group works: keys and values passed around a ring; heads exchanged by
 /// all-to-all (Ulysses); keys and values all-gathered.
 enum class ContextKind { Ring, Ulysses, AllGather };
+llvm::ArrayRef<llvm::StringLiteral> contextNames(); ///< by their numbers
 llvm::StringRef toString(ContextKind kind);
 std::optional<ContextKind> parseContextKind(llvm::StringRef text);
 
