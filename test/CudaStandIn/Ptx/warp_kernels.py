@@ -6,13 +6,11 @@ usage: warp_kernels.py --runner PPC_PTX [--seeds N]
 Those that are right must give what is computed here, for N orders of warps and blocks; those that are wrong must be
 reported with the kind that their name begins with.
 """
-import argparse
-import os
 import random
 import struct
-import subprocess
-import sys
-import tempfile
+
+import compiled_kernels
+from compiled_kernels import bfloat, pack
 
 MASK = 0xFFFFFFFF
 # The name of a wrong kernel begins with one of these.
@@ -21,47 +19,12 @@ KINDS = {"race": ["race", "uninitialized memory"], "uninitialized": ["uninitiali
          "divergent": ["divergence", "barrier"], "barrier": ["barrier"], "trap": ["trap"], "hang": ["hang"]}
 
 
-class Runner:
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
-        self.ptx = os.path.join(folder, "kernels.ptx")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "warp_kernels.c")
-        subprocess.run(["clang-22", "-x", "c", source, "--target=nvptx64-nvidia-cuda", "-march=sm_80", "-O2", "-nogpulib", "-w",
-                        "-ffreestanding", "-S", "-o", self.ptx], check=True)
-
-    def file(self, name, data):
-        path = os.path.join(self.folder, name)
-        with open(path, "wb") as file:
-            file.write(data)
-        return path
-
-    def run(self, kernel, grid, block, inputs, out_bytes, seed=1):
-        """The bytes of the output, or what was reported."""
-        arguments = ["in:" + self.file(f"in{i}", data) for i, data in enumerate(inputs)]
-        out = os.path.join(self.folder, "out")
-        run = subprocess.run([self.program, self.ptx, kernel, "--grid", str(grid), "--block", str(block), "--seed", str(seed), "--limit", "3000000",
-                              *arguments, f"out:{out_bytes}:{out}"], capture_output=True, text=True)
-        if run.returncode:
-            return run.stderr
-        with open(out, "rb") as file:
-            return file.read()
-
-
 def words(data):
     return list(struct.unpack(f"<{len(data) // 4}I", data))
 
 
 def floats(data):
     return list(struct.unpack(f"<{len(data) // 4}f", data))
-
-
-def pack(values, kind):
-    return struct.pack(f"<{len(values)}{kind}", *values)
-
-
-def bfloat(value):
-    """Bits of a value that bf16 holds exactly."""
-    return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
 
 
 def exchanged(x):
@@ -105,35 +68,8 @@ def right(runner, seed):
     yield "halves", runner.run("halves", 1, 128, [], 512, seed), pack([mirrored[127 - t] + 1000 for t in range(128)], "I")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--runner", required=True)
-    parser.add_argument("--seeds", type=int, default=3)
-    arguments = parser.parse_args()
-    failed = done = reported = 0
-    with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(arguments.runner, folder)
-        for seed in range(1, arguments.seeds + 1):
-            for name, got, expected in right(runner, seed):
-                done += 1
-                if got != expected:
-                    failed += 1
-                    print(f"{name}, seed {seed}: {got.strip() if isinstance(got, str) else 'other values'}")
-        listed = subprocess.run([arguments.runner, runner.ptx], capture_output=True, text=True, check=True).stdout.split("\n")
-        for name in (line.split(" ")[0] for line in listed if line):
-            kind = name.split("_")[0]
-            if kind not in KINDS:
-                continue
-            inputs = [pack([1.0] * 128, "f")] if "copy" in name else []
-            for seed in range(1, arguments.seeds + 1):
-                got = runner.run(name, 1, 128, inputs, 512, seed)
-                text = got if isinstance(got, str) else "nothing"
-                reported += 1
-                if not any(f": {wanted}: " in text for wanted in KINDS[kind]):
-                    failed += 1
-                    print(f"{name}, seed {seed}: reported {text.strip()}")
-    print(f"{done} runs right, {reported} mistakes reported, {failed} failed")
-    sys.exit(failed > 0 or reported == 0)
+def wrong(runner, name, seed):
+    return runner.run(name, 1, 128, [pack([1.0] * 128, "f")] if "copy" in name else [], 512, seed)
 
 
-main()
+compiled_kernels.main(__doc__, "warp_kernels.c", ["-march=sm_80"], right, wrong, KINDS)
