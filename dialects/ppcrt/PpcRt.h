@@ -85,6 +85,8 @@ LogicalResult verifyGroup(Operation *op, FlatSymbolRefAttr group, SymbolTableCol
 
 /// The program of a module; null when it has none.
 ProgramOp findProgram(ModuleOp module);
+/// The same, for a pass of `module` that needs one: null with an error that names what makes it.
+ProgramOp requireProgram(ModuleOp module);
 
 /// A use of a buffer by an action: of its slot for a micro-batch where it has slots.
 struct Access {

@@ -43,6 +43,13 @@ ProgramOp ppcrt::findProgram(ModuleOp module) {
   return programs.empty() ? ProgramOp() : *programs.begin();
 }
 
+ProgramOp ppcrt::requireProgram(ModuleOp module) {
+  ProgramOp program = findProgram(module);
+  if (!program)
+    module.emitError("has no ppcrt.program: run ppc-split-stages first");
+  return program;
+}
+
 FlatSymbolRefAttr ppcrt::findOrAddGroup(ModuleOp module, ArrayAttr axes, DenseI64ArrayAttr stages) {
   std::string name = "over";
   for (Attribute axis : axes)

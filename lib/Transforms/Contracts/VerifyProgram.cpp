@@ -258,11 +258,9 @@ LogicalResult ProgramContract::verify() {
 struct VerifyProgramPass : impl::VerifyProgramPassBase<VerifyProgramPass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    ProgramOp program = findProgram(getOperation());
-    if (!program) {
-      getOperation().emitError("has no ppcrt.program: run ppc-split-stages first");
+    ProgramOp program = requireProgram(getOperation());
+    if (!program)
       return signalPassFailure();
-    }
     if (failed(ProgramContract(getOperation(), program).verify()))
       signalPassFailure();
   }

@@ -211,11 +211,9 @@ void ActivationsOffload::run() {
 namespace {
 struct OffloadActivationsPass : impl::OffloadActivationsPassBase<OffloadActivationsPass> {
   void runOnOperation() override {
-    ProgramOp program = findProgram(getOperation());
-    if (!program) {
-      getOperation().emitError("has no ppcrt.program: run ppc-split-stages first");
+    ProgramOp program = requireProgram(getOperation());
+    if (!program)
       return signalPassFailure();
-    }
     auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
     if (!plan || !plan.offloadsActivations())
       return;

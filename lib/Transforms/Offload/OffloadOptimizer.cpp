@@ -370,11 +370,9 @@ LogicalResult DeviceOffload::run() {
 namespace {
 struct OffloadOptimizerPass : impl::OffloadOptimizerPassBase<OffloadOptimizerPass> {
   void runOnOperation() override {
-    ProgramOp program = findProgram(getOperation());
-    if (!program) {
-      getOperation().emitError("has no ppcrt.program: run ppc-split-stages first");
+    ProgramOp program = requireProgram(getOperation());
+    if (!program)
       return signalPassFailure();
-    }
     auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
     if (!plan || !(plan.offloadsOptimizer() || plan.offloadsParameters()))
       return;

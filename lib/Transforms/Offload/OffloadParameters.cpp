@@ -198,11 +198,9 @@ void ParametersOffload::run() {
 namespace {
 struct OffloadParametersPass : impl::OffloadParametersPassBase<OffloadParametersPass> {
   void runOnOperation() override {
-    ProgramOp program = findProgram(getOperation());
-    if (!program) {
-      getOperation().emitError("has no ppcrt.program: run ppc-split-stages first");
+    ProgramOp program = requireProgram(getOperation());
+    if (!program)
       return signalPassFailure();
-    }
     auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
     if (!plan || !plan.offloadsParameters())
       return;

@@ -306,11 +306,9 @@ struct OverlapReductionsPass : impl::OverlapReductionsPassBase<OverlapReductions
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    ProgramOp program = findProgram(module);
-    if (!program) {
-      module.emitError("has no ppcrt.program: run ppc-split-stages first");
+    ProgramOp program = requireProgram(module);
+    if (!program)
       return signalPassFailure();
-    }
     GridAttr grid = program.getGrid();
     llvm::Expected<Cluster> machine = machineOf(cluster, grid.deviceCount());
     if (!machine) {

@@ -246,11 +246,9 @@ struct PrefetchGathersPass : impl::PrefetchGathersPassBase<PrefetchGathersPass> 
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    ppcrt::ProgramOp program = ppcrt::findProgram(module);
-    if (!program) {
-      module.emitError("has no ppcrt.program: run ppc-split-stages first");
+    ppcrt::ProgramOp program = ppcrt::requireProgram(module);
+    if (!program)
       return signalPassFailure();
-    }
     llvm::Expected<Cluster> machine = machineOf(cluster, program.getGrid().deviceCount());
     if (!machine) {
       module.emitError() << llvm::toString(machine.takeError());
