@@ -22,6 +22,12 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || readsDestination(cast<OpTy>(op));
   }
 
+  /// A product may work on a part of a buffer.
+  static bool takesBuffer(MemRefType type) {
+    return std::is_same_v<OpTy, GemmOp> ? type.areTrailingDimsContiguous(type.getRank())
+                                        : type.getLayout().isIdentity();
+  }
+
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,
                           BufferizationState &state) const {
     OpBuilder::InsertionGuard guard(rewriter);
@@ -36,8 +42,8 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
       FailureOr<Value> buffer = getBuffer(rewriter, operand.get(), options, state);
       if (failed(buffer))
         return failure();
-      if (!cast<MemRefType>(buffer->getType()).getLayout().isIdentity())
-        return op->emitOpError() << "needs row-major buffers without gaps, not " << buffer->getType();
+      if (auto type = cast<MemRefType>(buffer->getType()); !takesBuffer(type))
+        return op->emitOpError() << "needs row-major buffers without gaps, not " << type;
       operands.push_back(*buffer);
       if (cast<DestinationStyleOpInterface>(op).isDpsInit(&operand))
         destinations.push_back(*buffer);

@@ -48,10 +48,11 @@ def RotateProductsPass : Pass<"ppc-rotate-products", "mlir::ModuleOp"> {
   let summary = "Write products of rotated blocks as the steps of a ring";
   let description = [{
     A product of a `rotated` gather becomes as many products as there are ranks: each takes the block that the rank has, which goes to the next rank
-    meanwhile (`ppcrt.permute`). Where the blocks are columns, each gives a block of the result; where they are summed over, each takes its
-    block of the other operand, and their sum is the result, added up in the order in which blocks come. No rank ever has more than two blocks.
+    meanwhile (`ppcrt.permute`). Where the blocks are columns, each gives a block of the result, which are put in order behind the last step; where
+    they are summed over, each takes its block of the other operand, and is added to the sum of those before it, which is the result: nothing else
+    of the parts is kept. No rank ever has more than two blocks of the parameter.
   }];
-  let dependentDialects = ["arith::ArithDialect", "linalg::LinalgDialect", "tensor::TensorDialect", "ppcrt::PpcRtDialect"];
+  let dependentDialects = ["arith::ArithDialect", "bufferization::BufferizationDialect", "linalg::LinalgDialect", "tensor::TensorDialect", "ppcrt::PpcRtDialect"];
 }
 
 def PpcRtToLLVMPass : Pass<"ppc-rt-to-llvm", "mlir::ModuleOp"> {

@@ -3,6 +3,7 @@
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -28,18 +29,13 @@ public:
     group = ppcrt::findOrAddGroup(product->getParentOfType<ModuleOp>(), gather.getAxes());
     coordinate = ppcrt::CoordinateOp::create(b, b.getIndexType(), group);
     bool isColumn = product.resultLetters().contains(letter);
-    Value own = gather.getX(), sum;
-    SmallVector<Value> parts;
+    Value own = gather.getX(), result;
     for (int64_t step = 0; step < ranks; ++step) {
       Value next = step + 1 < ranks ? passOn(own) : Value();
-      Value part = isColumn ? multiply(own, otherOperand()) : multiply(own, slice(step));
-      if (isColumn)
-        parts.push_back(part);
-      else
-        sum = sum ? AddOp::create(b, sum, part).getResult() : part;
+      result = isColumn ? put(multiply(own, otherOperand()), result, step) : add(multiply(own, slice(step)), result);
       own = next;
     }
-    product.replaceAllUsesWith(isColumn ? join(parts) : sum);
+    product.replaceAllUsesWith(isColumn ? join(result) : result);
     product.erase();
     gather.erase();
   }
@@ -98,21 +94,39 @@ private:
     });
   }
 
-  /// The blocks of the result, in their places.
-  Value join(ArrayRef<Value> parts) {
+  /// The sum, which lies where the sum of before lay: no two parts of it live at a time.
+  Value add(Value part, Value sum) {
+    if (!sum)
+      return part;
+    Value next = AddOp::create(b, sum, part);
+    return bufferization::MaterializeInDestinationOp::create(b, next.getType(), next, sum).getResult();
+  }
+
+  /// The block of the result of that step, in its place among those of all steps [k, ...].
+  Value put(Value part, Value blocks, int64_t step) {
+    auto type = tensorType(part);
+    SmallVector<int64_t> shape{ranks};
+    llvm::append_range(shape, type.getShape());
+    if (!blocks)
+      blocks = empty(withShape(type, shape));
+    SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0)), strides(shape.size(), b.getIndexAttr(1)), sizes;
+    offsets[0] = b.getIndexAttr(step);
+    shape[0] = 1;
+    for (int64_t size : shape)
+      sizes.push_back(b.getIndexAttr(size));
+    return tensor::InsertSliceOp::create(b, part, blocks, offsets, sizes, strides);
+  }
+
+  /// The result, of which block n came in step (r - n) mod k.
+  Value join(Value blocks) {
     int64_t dim = product.resultLetters().find(letter);
-    SmallVector<Value> numbers;
-    for (int64_t step = 0; step < ranks; ++step)
-      numbers.push_back(blockOf(step));
+    Value last = arith::AddIOp::create(b, coordinate, index(b, ranks));
     return fill(tensorType(product.getResult()), [&](Builder &at, SmallVector<Value> position) -> Value {
-      Value size = index(at, block), number = arith::DivUIOp::create(at, position[dim], size), element;
+      Value size = index(at, block), number = arith::DivUIOp::create(at, position[dim], size);
       position[dim] = arith::RemUIOp::create(at, position[dim], size);
-      for (auto [part, own] : llvm::zip_equal(parts, numbers)) {
-        Value here = tensor::ExtractOp::create(at, part, position);
-        Value isOwn = arith::CmpIOp::create(at, arith::CmpIPredicate::eq, number, own);
-        element = element ? arith::SelectOp::create(at, isOwn, here, element).getResult() : here;
-      }
-      return element;
+      Value step = arith::RemUIOp::create(at, arith::SubIOp::create(at, last, number), index(at, ranks));
+      position.insert(position.begin(), step);
+      return tensor::ExtractOp::create(at, blocks, position);
     });
   }
 
