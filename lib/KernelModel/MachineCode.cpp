@@ -1,5 +1,6 @@
 #include "ppc/KernelModel/MachineCode.h"
 
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -14,6 +15,7 @@ namespace {
 
 struct Instruction {
   llvm::StringRef name, operands;
+  bool isConditional = false;
 };
 
 /// Bytes of a thread that an access moves.
@@ -136,6 +138,27 @@ private:
       else
         kernel.loops.push_back({int64_t(*target), int64_t(i), {}});
     }
+    while (joinCrossing())
+      ;
+  }
+
+  /// Of two that share a part, the earlier one is no loop if nothing before leads to its beginning: it is a piece of
+  /// the other, which lies before that one's beginning.
+  bool joinCrossing() {
+    for (MachineLoop &loop : kernel.loops)
+      for (auto other = kernel.loops.begin(); other != kernel.loops.end(); ++other)
+        if (loop.first < other->first && other->first <= loop.last && loop.last < other->last &&
+            !isEntered(size_t(loop.first))) {
+          loop.last = other->last;
+          kernel.loops.erase(other);
+          return true;
+        }
+    return false;
+  }
+
+  bool isEntered(size_t at) const {
+    bool goesOn = at == 0 || code[at - 1].isConditional || (!isBranch(code[at - 1]) && code[at - 1].name != "EXIT");
+    return goesOn || llvm::any_of(llvm::seq<size_t>(0, at), [&](size_t from) { return targetOf(from) == at; });
   }
 
   void count() {
@@ -219,7 +242,8 @@ std::optional<Instruction> readInstruction(llvm::StringRef line) {
   if (address.empty() || !llvm::all_of(address, llvm::isHexDigit) || text.empty() || rest.find(';') == rest.npos)
     return std::nullopt;
   Instruction found;
-  if (text.starts_with("@")) // a predicate; it is issued in any case
+  found.isConditional = text.starts_with("@"); // a predicate; it is issued in any case
+  if (found.isConditional)
     text = text.split(' ').second.trim();
   auto [name, operands] = text.split(' ');
   found.name = name.trim();
@@ -273,7 +297,8 @@ MachineCounts MachineKernel::once() const {
 const MachineLoop *MachineKernel::mainLoop() const {
   auto key = [](const MachineLoop &loop) {
     int64_t tensor = loop.counts.of(MachineUnit::Tensor), all = loop.counts.instructions();
-    return std::tuple(tensor, loop.counts.loadedBytes + loop.counts.storedBytes, tensor ? -all : all);
+    int64_t moved = tensor ? 0 : loop.counts.loadedBytes + loop.counts.storedBytes;
+    return std::tuple(tensor, moved, tensor ? -all : all);
   };
   auto found = std::max_element(loops.begin(), loops.end(),
                                 [&](const MachineLoop &a, const MachineLoop &b) { return key(a) < key(b); });

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Machine code of others' kernels, made without a GPU, to be read beside ours by `ppc-bench kernels`.
+"""Machine code of others' kernels beside ours, made without a GPU: the tables of docs/Cuda.md, or that they are there.
 
     python3 tools/dev/kernel-peers.py --environment build/dev/kernel-peers --tools
-    python3 tools/dev/kernel-peers.py --environment build/dev/kernel-peers -o build/dev/kernel-peers/sm_80 --arch 80
-    ppc-bench kernels --nvdisasm build/dev/kernel-peers/bin/nvdisasm --arch sm_80 build/dev/kernel-peers/sm_80/*.cubin
+    python3 tools/dev/kernel-peers.py --environment build/dev/kernel-peers --build build/dev [--check docs/Cuda.md]
+    ppc-bench kernels --nvdisasm build/dev/kernel-peers/bin/nvdisasm --arch sm_80 build/dev/kernel-peers/sm_80/liger-*.cubin
 
---tools installs NVIDIA's disassembler from PyPI (5 MB) as bin/nvdisasm of the environment, and no more. Otherwise Triton is installed too (300 MB) and
-compiles kernels that are written below as its tutorials and libraries write them: a norm of rows, SwiGLU, the loss of rows with its gradient. With --torch
-FlashAttention-2 is taken out of PyTorch's CUDA build (540 MB from PyPI; sm_80)."""
+--tools installs NVIDIA's disassembler from PyPI (5 MB) as bin/nvdisasm of the environment, and no more. Otherwise Triton and Liger's kernels are installed
+too (300 MB), and PyTorch's CUDA build (540 MB), which is opened and not imported: FlashAttention-2, AdamW and layer norms are taken out of its library.
+All of them and ours go through `ppc-bench kernels`; nothing is run on a GPU. Ours are executed by the stand-in on the way, against the interpreter."""
 import argparse
 import os
 import pathlib
@@ -16,9 +16,18 @@ import subprocess
 import sys
 
 TOOLS = ["nvidia-cuda-nvdisasm==13.5.37", "nvidia-cuda-cuobjdump==13.5.37"]
-TRITON = ["triton==3.9.0"]
-TORCH = ["torch==2.15.0"]
-ATTENTION = r"flash_(fwd|bwd_dq_dk_dv_loop_seqk_parallel)_kernel"
+PEERS = ["triton==3.9.0", "liger-kernel==0.8.5", "packaging==26.4", "torch==2.15.0", "zstandard==0.25.0"]
+CHIPS = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
+# Of PyTorch: head size 128 in bf16, causal, sizes that fill tiles, without dropout, windows, ALiBi, softcap; AdamW in f32, four tensors; norms of bf16.
+TORCH = {
+    "attention": r"flash_fwd_kernelI23Flash_fwd_kernel_traitsILi128ELi128ELi64E.*bfloat16.*Lb0ELb1ELb0ELb0ELb1ELb1ELb0ELb0E",
+    "attention, backward": r"flash_bwd_dq_dk_dv_loop_seqk_parallel_kernelI23Flash_bwd_kernel_traitsILi128ELi64ELi128E.*bfloat16.*Lb0ELb1ELb0ELb0ELb1ELb1ELb0E",
+    "AdamW": r"fused_adamw_impl_cu.*FusedAdamMathFunctorIfLi4E.*ADAM_MODEE1ELb0E",
+    "layer norm": r"vectorized_layer_norm_kernelIN3c108BFloat16EfLb0E",
+    "layer norm, backward": r"layer_norm_grad_input_kernel_vectorizedIN3c108BFloat16EfLb0E",
+}
+SHORT = {"attention": "FlashAttention-2", "attention, backward": "FlashAttention-2", "AdamW": "PyTorch", "layer norm": "PyTorch",
+         "layer norm, backward": "PyTorch (of the input alone)"}
 
 
 def install(environment, packages):
@@ -35,94 +44,134 @@ def install(environment, packages):
     return python
 
 
-def triton_kernels(folder, architecture):
-    import triton
-    import triton.language as tl
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-
-    @triton.jit
-    def rms_norm(x, w, o, n, eps, B: tl.constexpr):
-        row, column = tl.program_id(0), tl.arange(0, B)
-        a = tl.load(x + row * n + column, mask=column < n, other=0.0).to(tl.float32)
-        y = a * tl.rsqrt(tl.sum(a * a) / n + eps) * tl.load(w + column, mask=column < n, other=0.0).to(tl.float32)
-        tl.store(o + row * n + column, y.to(tl.bfloat16), mask=column < n)
-
-    @triton.jit
-    def swiglu(gate, up, o, n, unused, B: tl.constexpr):
-        place = tl.program_id(0) * B + tl.arange(0, B)
-        g = tl.load(gate + place, mask=place < n, other=0.0).to(tl.float32)
-        u = tl.load(up + place, mask=place < n, other=0.0)
-        tl.store(o + place, (g * tl.sigmoid(g)).to(tl.bfloat16) * u, mask=place < n)
-
-    @triton.jit
-    def cross_entropy(logits, targets, losses, n, scale, B: tl.constexpr):
-        """The largest and the sum of exponentials in one pass, then the gradient in the place of the logits."""
-        row = tl.program_id(0)
-        target = tl.load(targets + row)
-        logits += row.to(tl.int64) * n
-        largest, total = float("-inf"), 0.0
-        for first in range(0, n, B):
-            column = first + tl.arange(0, B)
-            x = tl.load(logits + column, mask=column < n, other=float("-inf")).to(tl.float32)
-            block = tl.maximum(largest, tl.max(x))
-            total = total * tl.exp(largest - block) + tl.sum(tl.exp(x - block))
-            largest = block
-        ofTarget = tl.load(logits + target).to(tl.float32)
-        for first in range(0, n, B):
-            column = first + tl.arange(0, B)
-            x = tl.load(logits + column, mask=column < n, other=float("-inf")).to(tl.float32)
-            gradient = (tl.exp(x - largest) / total - tl.where(column == target, 1.0, 0.0)) * scale
-            tl.store(logits + column, gradient.to(tl.bfloat16), mask=column < n)
-        tl.store(losses + row, largest + tl.log(total) - ofTarget)
-
-    def compile_one(function, types, block, warps):
-        names = [name for name in function.arg_names if name != "B"]
-        signature = dict(zip(names, types), B="constexpr")
-        aligned = {(place,): [["tt.divisibility", 16]] for place, kind in enumerate(types) if kind != "fp32"}
-        source = ASTSource(fn=function, constexprs={"B": block}, attrs=aligned, signature=signature)
-        made = triton.compile(source, target=GPUTarget("cuda", architecture, 32), options={"num_warps": warps})
-        (folder / f"triton-{function.__name__}.cubin").write_bytes(made.asm["cubin"])
-
-    compile_one(rms_norm, ["*bf16", "*bf16", "*bf16", "i32", "fp32"], 4096, 8)
-    compile_one(swiglu, ["*bf16", "*bf16", "*bf16", "i32", "fp32"], 2048, 8)
-    compile_one(cross_entropy, ["*bf16", "*i64", "*fp32", "i32", "fp32"], 32768, 32)
+def only(text, pattern):
+    """What the disassembler prints of the one kernel with this name."""
+    parts = re.split(r"(?m)^(?=\t\.section\t\.text\.)", text)
+    found = [part for part in parts[1:] if re.search(pattern, part.split(",", 1)[0])]
+    return found[0] if len(found) == 1 else None
 
 
-def flash_attention(environment, folder):
-    """Kernels of head size 128, causal, without dropout, windows, softcap or ALiBi, with even sizes, out of PyTorch."""
-    library = next(environment.glob("lib/python3*/site-packages/torch/lib/libtorch_cuda.so")).resolve()
-    reader = (environment / "bin/cuobjdump").resolve()
-    listing = subprocess.run([reader, "-lelf", library], check=True, stdout=subprocess.PIPE, text=True).stdout
-    names = [name for name in re.findall(r"\S+\.cubin", listing) if "sm_80" in name]
-    print(f"{len(names)} cubins of sm_80 in {library.name}")
-    subprocess.run([reader, "-xelf", "sm_80", library], check=True, cwd=folder, stdout=subprocess.DEVNULL)  # one by one it takes hours
-    for name in names:
-        if not re.search(ATTENTION.encode(), (folder / name).read_bytes()):
-            (folder / name).unlink()
+def torch_kernels(environment, folder, architecture):
+    from kernel_peers import fatbinary
+    wanted = {operation: folder / f"torch-{re.sub(r'[^a-z]+', '-', operation.lower())}.sass" for operation in TORCH}
+    if not all(path.exists() for path in wanted.values()):
+        library = next(environment.glob("lib/python3*/site-packages/torch/lib/libtorch_cuda.so"))
+        for cubin in fatbinary.cubins(library, architecture):
+            names = fatbinary.kernel_names(cubin)
+            for operation, pattern in TORCH.items():
+                if wanted[operation].exists() or not any(re.search(pattern, name) for name in names):
+                    continue
+                whole = folder / "torch.cubin"
+                whole.write_bytes(cubin)
+                text = subprocess.run([environment / "bin/nvdisasm", "-c", whole], check=True, stdout=subprocess.PIPE, text=True).stdout
+                if found := only(text, pattern):
+                    wanted[operation].write_text(found)
+    for operation, path in wanted.items():
+        if not path.exists():
+            sys.exit(f"error: PyTorch's library has no kernel for {operation} of sm_{architecture}")
+        yield operation, SHORT[operation], path
+
+
+def liger_kernels(folder, architecture):
+    from kernel_peers import liger
+    for operation, name, code in liger.kernels(architecture):
+        path = folder / f"liger-{name}.cubin"
+        path.write_bytes(code)
+        yield operation, "Liger", path
+
+
+class Row:
+    """A line of `ppc-bench kernels`: numbers by column, empty where nothing is known. The name is longer than its column's."""
+
+    def __init__(self, header, line):
+        name, *_ = line.split()
+        line = " " * len(name) + line[len(name):]
+        self.cells = {column: line[start:end].strip() for column, start, end in header[1:]}
+        self.cells[header[0][0]] = name
+
+    def __getitem__(self, name):
+        return self.cells[name]
+
+
+def columns_of(line):
+    """(name, first, end) of each column: names are two blanks apart, numbers lie under their ends."""
+    found = [(match[0], match.start(), match.end()) for match in re.finditer(r"\S+(?: \S+)*", line)]
+    return [(name, found[i - 1][2] if i else 0, None if i + 1 == len(found) else end) for i, (name, _, end) in enumerate(found)]
+
+
+def measured(options, chip, path):
+    """The kernels of a file, as rows."""
+    command = [options.build / "bin/ppc-bench", "kernels", "--nvdisasm", options.environment / "bin/nvdisasm", "--arch", chip, path]
+    lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("kernel, nothing was run"))
+    header = columns_of(lines[start])
+    rows = []
+    for line in lines[start + 1:]:
+        if not line.strip():
+            break
+        rows.append(Row(header, line))
+    return rows
+
+
+def most_moving(rows):
+    """Of an operation's kernels, the one that moves most by a thread (the others are sums of what it leaves)."""
+    return max(rows, key=lambda row: int(row["bytes loaded"]) + int(row["stored"]))
+
+
+def tables(options):
+    from kernel_peers import own
+    memory, tensor, names = {}, {}, []
+    for chip, architecture in CHIPS.items():
+        folder = options.environment / chip
+        folder.mkdir(exist_ok=True)
+        found = [(operation, "ours", path) for operation, path in own.kernels(options.build / "bin", folder, chip)]
+        found += list(liger_kernels(folder, architecture))
+        found += list(torch_kernels(options.environment, folder, architecture))
+        for operation, who, path in found:
+            rows = measured(options, chip, path)
+            if operation.startswith("attention"):
+                if operation.endswith("backward") and who == "ours":  # the file has the forward pass, too, which backward needs
+                    rows = [row for row in rows if row["kernel, nothing was run"].startswith("attention_backward")]
+                for number, row in enumerate(rows):
+                    tensor[operation, who, number, chip] = row
+                continue
+            memory[operation, who, chip] = most_moving(rows)
+            if (operation, who) not in names:
+                names.append((operation, who))
+    order = [operation for operation, _, _ in own.functions()]
+    lines = ["| operation, nothing was run | | registers (sm_80) | bytes in flight | issue: sm_80 | sm_90a | sm_100a |", "|---|---|---:|---:|---:|---:|---:|"]
+    for operation, who in sorted(names, key=lambda name: (order.index(name[0]), name[1] != "ours", name[1])):
+        of = [memory[operation, who, chip] for chip in CHIPS]
+        lines.append(f"| {operation} | {who} | {of[0]['registers']} | {' / '.join(row['in flight'] for row in of)} "
+                     f"| {' | '.join(row['issue'] for row in of)} |")
+    yield "\n".join(lines) + "\n"
+    lines = ["| attention, nothing was run | | | instructions / mma | issue | shared memory |", "|---|---|---|---:|---:|---:|"]
+    for (operation, who, number, chip), row in sorted(tensor.items(), key=lambda item: (item[0][0], list(CHIPS).index(item[0][3]), item[0][1] != "ours")):
+        part = {"attention": "forward"}.get(operation, "backward")
+        lines.append(f"| {part} | {who} | {chip} | {row['in the loop']} / {row['mma']} = {row['per mma']} "
+                     f"| {row['of tensor time: issue']} | {row['shared memory']} |")
+    yield "\n".join(lines) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--environment", type=pathlib.Path, required=True, help="a Python environment, made if it is not there")
     parser.add_argument("--tools", action="store_true", help="install the disassembler, and no more")
-    parser.add_argument("--arch", type=int, default=90, help="80, 90 or 100")
-    parser.add_argument("--torch", action="store_true", help="FlashAttention-2 of PyTorch, too")
-    parser.add_argument("-o", dest="folder", type=pathlib.Path, help="folder for the cubins")
+    parser.add_argument("--build", type=pathlib.Path, help="the build folder")
+    parser.add_argument("--check", type=pathlib.Path, help="fail unless this file holds the tables")
     parser.add_argument("--installed", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if not options.tools and not options.folder:
-        sys.exit("error: -o names no folder for the cubins; --tools alone installs the disassembler")
+    if not options.tools and not options.build:
+        sys.exit("error: --build names no build folder, whose kernels are compared; --tools alone installs the disassembler")
     if not options.installed:
-        packages = [*TOOLS, *([] if options.tools else TRITON), *(TORCH if options.torch and not options.tools else [])]
-        python = install(options.environment, packages)
+        python = install(options.environment, [*TOOLS, *([] if options.tools else PEERS)])
         if not options.tools:
             os.execv(python, [str(python), __file__, *sys.argv[1:], "--installed"])
         return
-    options.folder.mkdir(parents=True, exist_ok=True)
-    triton_kernels(options.folder, options.arch)
-    if options.torch:
-        flash_attention(options.environment, options.folder)
+    for text in tables(options):
+        print(text)
+        if options.check and text not in options.check.read_text():
+            sys.exit(f"error: {options.check} holds another table")
 
 
 if __name__ == "__main__":

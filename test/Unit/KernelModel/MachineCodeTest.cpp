@@ -81,6 +81,51 @@ TEST(MachineCode, AChainOfLoadsHasOneInFlight) {
   EXPECT_EQ(kernels[0].mainLoop(), nullptr);
 }
 
+// The assembler may put a piece of a loop before its beginning: one loop, whose turn has what lies in either part. The
+// same with a way into the first part is two loops.
+TEST(MachineCode, APieceOfALoopMayLieBeforeIt) {
+  auto kernelAfter = [](std::string way) {
+    return readMachineCode(".text.moved:\n"
+                           "        /*0000*/         " +
+                           way +
+                           " BRA `(.L_x_1) ;\n"
+                           ".L_x_0:\n"
+                           "        /*0010*/                   FADD R4, R4, R8 ;\n"
+                           "        /*0020*/                   BRA `(.L_x_2) ;\n"
+                           ".L_x_1:\n"
+                           "        /*0030*/                   LDG.E R4, [R2.64] ;\n"
+                           "        /*0040*/               @P0 BRA `(.L_x_0) ;\n"
+                           ".L_x_2:\n"
+                           "        /*0050*/                   STG.E [R2.64], R4 ;\n"
+                           "        /*0060*/               @P1 BRA `(.L_x_1) ;\n"
+                           "        /*0070*/                   EXIT ;\n")
+        .front();
+  };
+  MachineKernel one = kernelAfter("");
+  ASSERT_EQ(one.loops.size(), 1u);
+  EXPECT_EQ(one.loops[0].counts.instructions(), 6);
+  EXPECT_EQ(one.outside.instructions(), 2);
+  EXPECT_EQ(kernelAfter("@P2").loops.size(), 2u);
+}
+
+// Of two loops with the same products the shorter one is steady, also where the longer one moves more.
+TEST(MachineCode, TheSteadyLoopIsTheShortestWithMostProducts) {
+  std::vector<MachineKernel> kernels =
+      readMachineCode(".text.two:\n"
+                      ".L_x_0:\n"
+                      "        /*0000*/                   HMMA.16816.F32.BF16 R4, R8, R12, R4 ;\n"
+                      "        /*0010*/                   FADD R4, R4, R8 ;\n"
+                      "        /*0020*/               @P0 BRA `(.L_x_0) ;\n"
+                      ".L_x_1:\n"
+                      "        /*0030*/                   HMMA.16816.F32.BF16 R4, R8, R12, R4 ;\n"
+                      "        /*0040*/                   FADD R4, R4, R8 ;\n"
+                      "        /*0050*/                   STG.E [R2.64], R4 ;\n"
+                      "        /*0060*/               @P1 BRA `(.L_x_1) ;\n"
+                      "        /*0070*/                   EXIT ;\n");
+  ASSERT_EQ(kernels[0].loops.size(), 2u);
+  EXPECT_EQ(kernels[0].mainLoop(), &kernels[0].loops[0]);
+}
+
 TEST(MachineCode, TensorInstructions) {
   MachineCounts counts = readMachineCode(sample)[1].once();
   EXPECT_EQ(counts.of(MachineUnit::Tensor), 1);
