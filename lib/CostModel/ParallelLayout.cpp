@@ -66,17 +66,27 @@ template <typename... Values> static llvm::Error refuseLayout(const char *format
 llvm::Error mlir::ppc::verifyTensorAxes(const ParallelLayout &layout, int64_t hidden, int64_t sequence) {
   if (layout.tpRows < 1 || layout.tpDepth < 1)
     return refuseLayout("tp_rows and tp_depth must be at least 1, found {0} and {1}", layout.tpRows, layout.tpDepth);
+  const int64_t parts = layout.tpRows * layout.tpDepth;
+  const bool areBoth = layout.tpRows > 1 && layout.tpDepth > 1;
+  std::string named = layout.tpRows > 1 ? llvm::formatv("tp_rows {0}", layout.tpRows).str() : "";
+  if (layout.tpDepth > 1)
+    named += llvm::formatv("{0}tp_depth {1}", areBoth ? " x " : "", layout.tpDepth).str();
+  if (layout.tp == 1 && parts > 1)
+    return refuseLayout("{0} {1} of the ranks of tp, and tp is 1: give --tp, a multiple of {2}", named,
+                        areBoth ? "are parts" : "is a part", parts);
   if (layout.tp % layout.tpRows || layout.tensorColumns() % layout.tpDepth)
-    return refuseLayout("tp_rows {0} x tp_depth {1} does not divide tp {2}, of which they are parts", layout.tpRows,
-                        layout.tpDepth, layout.tp);
+    return refuseLayout("{0} {1} not divide tp {2}, of which {3}: use {4} of tp", named, areBoth ? "do" : "does",
+                        layout.tp, areBoth ? "they are parts" : "it is a part", areBoth ? "divisors" : "a divisor");
   if (hidden % layout.tpRows)
-    return refuseLayout("tp_rows {0} does not divide the {1} hidden features that it cuts", layout.tpRows, hidden);
+    return refuseLayout("tp_rows {0} does not divide the {1} hidden features that it cuts: use a divisor of tp that "
+                        "does, or leave it out",
+                        layout.tpRows, hidden);
   if (layout.tpDepth > 1 && (!sequence || sequence / layout.cp % layout.tpDepth))
-    return refuseLayout("tp_depth {0} does not divide the {1} tokens of a sequence on a rank, which it cuts",
+    return refuseLayout("tp_depth {0} does not divide the {1} tokens of a sequence on a rank, which it cuts: use a "
+                        "divisor of tp that does, or leave it out",
                         layout.tpDepth, sequence / layout.cp);
-  if (layout.tpRows * layout.tpDepth > 1 && layout.ep > 1)
-    return refuseLayout("ep {0} beside tp_rows {1} x tp_depth {2}: experts are cut by their width there", layout.ep,
-                        layout.tpRows, layout.tpDepth);
+  if (parts > 1 && layout.ep > 1)
+    return refuseLayout("ep {0} beside {1}: experts are cut by their width there; leave ep out", layout.ep, named);
   return llvm::Error::success();
 }
 

@@ -200,6 +200,11 @@ llvm::Expected<int64_t> mlir::ppc::parsePlanValue(PlanKey key, llvm::StringRef t
       return kind.takeError();
     return scheduleIndex((*kind)->name);
   }
+  if (key == PlanKey::Offload) {
+    if (std::optional<Offload> kinds = parseOffload(spelled(text)))
+      return int64_t(*kinds);
+    return refuse("none, optimizer, activations, parameters, or several of these with + between them");
+  }
   llvm::ArrayRef<llvm::StringLiteral> choices = words(key);
   if (!choices.empty()) {
     std::string wanted = spelled(text);

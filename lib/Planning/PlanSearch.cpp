@@ -5,6 +5,7 @@
 #include "lib/Planning/Group/GroupSearch.h"
 #include "lib/Planning/PlanInfeasibility.h"
 #include "ppc/CostModel/MixedStep.h"
+#include "ppc/CostModel/OffloadWindow.h"
 #include "ppc/CostModel/PredictionInterval.h"
 #include "ppc/Planning/PlanVerifier.h"
 #include "ppc/Simulation/StepBound.h"
@@ -84,6 +85,33 @@ llvm::Expected<Plan> mlir::ppc::pricePlan(const PlanRequest &request, const Para
   return priceInDetail(request, layout, estimator, detail);
 }
 
+/// Parameters that are to lie on the host, where pins keep all of them on the device.
+static llvm::Error checkOffload(const PlanRequest &request) {
+  const PlanConstraints &constraints = request.constraints;
+  if (!constraints.isPinned(PlanKey::Offload))
+    return llvm::Error::success();
+  ParallelLayout layout;
+  layout.offload = Offload(constraints.pinned(PlanKey::Offload));
+  layout.schedule = "breadth-first";
+  layout.vp = kParametersAtOnce + 1;
+  std::string against;
+  for (PlanKey key : {PlanKey::Schedule, PlanKey::Vp})
+    if (constraints.isPinned(key)) {
+      setPlanValue(layout, key, constraints.pinned(key));
+      against += (against.empty() ? "" : " and ") + toString(key).str() + " " + constraints.describe(key);
+    }
+  if (!offloadsParameters(layout.offload) || (request.stack.arena && layout.copiesParameters()))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::formatv("offload is pinned to {0}, and parameters {1}, or leave them out", toString(layout.offload),
+                    request.stack.arena
+                        ? llvm::formatv("stay on the device with {0}: say schedule breadth-first and a vp above {1}",
+                                        against, kParametersAtOnce)
+                              .str()
+                        : "are priced on the host for compiled programs alone: say --target host or --target cuda")
+          .str());
+}
+
 /// What makes the request wrong in itself.
 static llvm::Error checkRequest(const PlanRequest &request) {
   if (llvm::Error error = verifyModelShape(request.model))
@@ -108,7 +136,7 @@ static llvm::Error checkRequest(const PlanRequest &request) {
                                                    "say --target host or --target cuda, or leave it out",
                                                    toString(key), request.constraints.pinned(key))
                                          .str());
-  return llvm::Error::success();
+  return checkOffload(request);
 }
 
 namespace {

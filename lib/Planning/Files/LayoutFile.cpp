@@ -66,6 +66,8 @@ void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job,
     PlanKey key = PlanKey(i);
     if (key == PlanKey::ShardGroup && !layout.shardGroup)
       continue;
+    if (key == PlanKey::Context && layout.cp == 1) // no programs have some kinds, with or without anything to exchange
+      continue;
     if ((key == PlanKey::TpRows || key == PlanKey::TpDepth) && planValue(layout, key) == 1)
       continue;
     if (key == PlanKey::RecomputedLayers &&

@@ -5,6 +5,7 @@
 #include "ppc/Support/Limits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/YAMLTraits.h"
 
 using namespace mlir::ppc;
@@ -230,16 +231,25 @@ void SectionsReader::readParameters() {
   }
 }
 
+/// The single kinds, and whether they go together.
+static std::string offloadsText(const TargetCapabilities &target) {
+  std::string kinds;
+  bool isSeveral = false;
+  for (Offload each : target.offloads)
+    if (llvm::popcount(unsigned(each)) > 1)
+      isSeveral = true;
+    else
+      kinds += (kinds.empty() ? "" : ", ") + toString(each).str();
+  return kinds + (isSeveral ? ", or several of these with + between them" : "");
+}
+
 void SectionsReader::readOffload() {
   std::string name = file.string("offload", "none");
   std::optional<Offload> offload = parseOffload(name);
   plan.offload = offload.value_or(Offload::None);
   if (!llvm::is_contained(target.offloads, plan.offload) || !offload)
-    file.fail(
-        "offload",
-        "programs of target " + target.name.str() + " run " +
-            llvm::join(llvm::map_range(target.offloads, [](Offload one) { return toString(one).str(); }), " and ") +
-            ", found '" + name + "'");
+    file.fail("offload",
+              "programs of target " + target.name.str() + " have " + offloadsText(target) + ", found '" + name + "'");
 }
 
 void SectionsReader::readRecompute() {

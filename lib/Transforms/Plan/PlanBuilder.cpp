@@ -119,6 +119,9 @@ LogicalResult PlanBuilder::checkTensorAxes(int64_t sequence) {
     return module.emitError("no argument has a dimension called \"sequence\" in ppc.dims, which depth of tp cuts");
   if (llvm::Error error = verifyTensorAxes(*this, std::max<int64_t>(hidden, 1), sequence))
     return module.emitError() << llvm::toString(std::move(error));
+  if (sequenceParallel && tensorColumns() == 1)
+    return module.emitError() << "sequence parallelism cuts sequences over the columns of tp, and tp " << tp
+                              << " of tp_rows " << tpRows << " has one: leave sp out, or use fewer rows";
   int64_t heads = logicalDimension(module, "kv_heads"),
           each = std::max<int64_t>(logicalDimension(module, "head_group"), 1);
   HeadCut cut = cutHeads(heads, each, tensorColumns());

@@ -20,6 +20,9 @@
 // RUN: ppc-opt %t.mlir --ppc-make-plan="tp=6 tp-depth=2" | FileCheck %s --check-prefix=DEPTH
 // RUN: ppc-opt %t.mlir --ppc-make-plan="tp=6 tp-rows=2 sp" | FileCheck %s --check-prefix=ROWS-SEQUENCE
 // RUN: not ppc-opt %s --ppc-make-plan="tp=4 tp-rows=3" 2>&1 | FileCheck %s --check-prefix=ROWS-PART
+// RUN: not ppc-opt %s --ppc-make-plan="tp-rows=2" 2>&1 | FileCheck %s --check-prefix=ROWS-ALONE
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="tp=4 tp-rows=3 tp-depth=2" 2>&1 | FileCheck %s --check-prefix=ROWS-DEPTH
+// RUN: not ppc-opt %t.mlir --ppc-make-plan="tp=2 tp-rows=2 sp" 2>&1 | FileCheck %s --check-prefix=ROWS-ONLY
 // RUN: not ppc-opt %s --ppc-make-plan="tp=3 tp-rows=3" 2>&1 | FileCheck %s --check-prefix=ROWS-UNEVEN
 // RUN: not ppc-opt %t.mlir --ppc-make-plan="tp=6 tp-depth=3" 2>&1 | FileCheck %s --check-prefix=DEPTH-UNEVEN
 // RUN: not ppc-opt %s --ppc-make-plan="tp=2 tp-depth=2" 2>&1 | FileCheck %s --check-prefix=DEPTH-NAMELESS
@@ -76,8 +79,11 @@
 // DEPTH: grid = <dp = 1, depth = 2, tp0 = 3, tp1 = 1>
 // DEPTH-SAME: ffn = ["depth", "tp0", "tp1"], head_group = ["depth", "tp1"], kv_heads = ["tp0"], vocab = ["depth", "tp0", "tp1"]}, parameters = {}, activations = {sequence = ["depth"]}
 // ROWS-SEQUENCE: hidden = ["rows"], kv_heads = ["tp"], vocab = ["tp"]}, parameters = {}, activations = {sequence = ["tp"]}
-// ROWS-PART: error: tp_rows 3 x tp_depth 1 does not divide tp 4, of which they are parts
-// ROWS-UNEVEN: error: tp_rows 3 does not divide the 8 hidden features that it cuts
+// ROWS-PART: error: tp_rows 3 does not divide tp 4, of which it is a part: use a divisor of tp
+// ROWS-ALONE: error: tp_rows 2 is a part of the ranks of tp, and tp is 1: give --tp, a multiple of 2
+// ROWS-DEPTH: error: tp_rows 3 x tp_depth 2 do not divide tp 4, of which they are parts: use divisors of tp
+// ROWS-ONLY: error: sequence parallelism cuts sequences over the columns of tp, and tp 2 of tp_rows 2 has one: leave sp out, or use fewer rows
+// ROWS-UNEVEN: error: tp_rows 3 does not divide the 8 hidden features that it cuts: use a divisor of tp that does, or leave it out
 // DEPTH-UNEVEN: error: tp_depth 3 does not divide the 8 tokens of a sequence on a rank, which it cuts
 // DEPTH-NAMELESS: error: no argument has a dimension called "sequence" in ppc.dims, which depth of tp cuts
 // SHORT: error: sequence parallelism cannot cut sequences of 8 tokens over tp 9

@@ -3,7 +3,10 @@
 #include "../Support/TextMutation.h"
 #include "ppc/Planning/TargetLimits.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
+#include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
+
+#include <algorithm>
 
 using namespace mlir::ppc;
 
@@ -20,10 +23,10 @@ static ModelShape model() {
   return shape;
 }
 
-static std::string textOf(const ParallelLayout &layout) {
+static std::string textOf(const ParallelLayout &layout, const TargetCapabilities &target = defaultTarget()) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  writeLayoutFile(model(), {128, 4096}, layout, defaultTarget(), out);
+  writeLayoutFile(model(), {128, 4096}, layout, target, out);
   return text;
 }
 
@@ -70,6 +73,64 @@ TEST(LayoutFile, IsReadAsItWasWritten) {
     again.stageGroups = constraints.stageGroups;
     EXPECT_EQ(again.stageGroups, layout.stageGroups);
     EXPECT_EQ(textOf(again), text);
+  }
+}
+
+// What programs of a target run is written so that a plan for that target can be read from it.
+TEST(LayoutFile, IsReadAsItWasWrittenForEachTarget) {
+  std::mt19937 random(19);
+  for (const TargetCapabilities *target : targetCapabilities()) {
+    int run = 0, exchanging = 0;
+    for (int i = 0; i < 4000; ++i) {
+      ParallelLayout layout = randomLayout(random);
+      layout.etp = 1;
+      layout.stageGroups.clear();
+      layout.precision = target->precisions[i % target->precisions.size()];
+      if (layout.cp == 1)
+        layout.contextKind = ContextKind::Ring; // as the planner has it where there is nothing to exchange
+      if (!lackedBy(*target, layout).empty())
+        continue;
+      ++run;
+      exchanging += layout.cp > 1;
+      std::string text = textOf(layout, *target);
+      PlanConstraints constraints;
+      limitToTarget(*target, constraints);
+      llvm::Error error = parseLayoutFile("p.yaml", text, constraints, {/*isAlone=*/false, target, layout.precision});
+      ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error)) << "\n" << text;
+      ParallelLayout again;
+      for (int key = 0; key < planKeyCount; ++key)
+        if (constraints.isPinned(PlanKey(key)))
+          setPlanValue(again, PlanKey(key), constraints.pinned(PlanKey(key)));
+      for (int key = 0; key < planKeyCount; ++key)
+        EXPECT_EQ(planValue(again, PlanKey(key)), planValue(layout, PlanKey(key)))
+            << toString(PlanKey(key)).str() << " for " << target->name.str() << "\n"
+            << text;
+      again.stageLayers = constraints.stageLayers;
+      EXPECT_EQ(textOf(again, *target), text);
+    }
+    EXPECT_GT(run, 50) << target->name.str();
+    EXPECT_GT(exchanging, 10) << target->name.str();
+  }
+}
+
+TEST(PlanConstraints, KindsOfOffloadAreReadInAnyOrder) {
+  for (int kinds = 0; kinds <= int(Offload::All); ++kinds) {
+    llvm::SmallVector<llvm::StringRef> names;
+    for (Offload kind : {Offload::Optimizer, Offload::Activations, Offload::Parameters})
+      if (kinds & int(kind))
+        names.push_back(toString(kind));
+    llvm::sort(names);
+    do {
+      std::string text = names.empty() ? "none" : llvm::join(names, "+");
+      llvm::Expected<int64_t> value = parsePlanValue(PlanKey::Offload, text);
+      ASSERT_TRUE(bool(value)) << text << ": " << llvm::toString(value.takeError());
+      EXPECT_EQ(*value, kinds) << text;
+    } while (std::next_permutation(names.begin(), names.end()));
+  }
+  for (const char *text : {"", "all", "optimizer+optimizer", "none+optimizer", "optimizer+"}) {
+    llvm::Expected<int64_t> value = parsePlanValue(PlanKey::Offload, text);
+    ASSERT_FALSE(bool(value)) << text;
+    EXPECT_NE(llvm::toString(value.takeError()).find("or several of these with + between them"), std::string::npos);
   }
 }
 
