@@ -1,5 +1,6 @@
 // One run of the compiler: a model through all phases.
 #include "Compilation.h"
+#include "Remarks.h"
 #include "dialects/ppc/Ppc.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -128,6 +129,12 @@ bool Compilation::verify(ModuleOp logical) {
   return true;
 }
 
+static bool refuseRotation() {
+  reportError("--rotate=on: no parameters are cut, so there is nothing to rotate: it takes --zero 3, and --dp or --cp "
+              "above 1");
+  return false;
+}
+
 bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> build) {
   if (!runPhase(phase, build))
     return false;
@@ -136,7 +143,7 @@ bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> b
   if (options.rotate && !singleDevice) { // nothing of one rank is cut
     auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
     if (!plan.getStorage())
-      return reportError("--rotate=on: no parameters are cut, so there is nothing to rotate: add --zero 3"), false;
+      return refuseRotation();
     (*module)->setAttr(attr::plan, plan.withRotation(true));
   }
   recordPlan();
@@ -217,41 +224,47 @@ bool Compilation::makePlan() {
     ranks = machine->deviceCount();
     search = true;
   }
-  if (search && options.planFile.empty() && !checkDegrees(ranks))
+  if (!search)
+    return pinPlan(ranks);
+  if (options.rotate && (options.zero.value_or(0) != 3 || (options.dp == 1 && options.cp == 1)))
+    return refuseRotation(); // a search decides by time alone, which rotation does not change
+  return (!options.planFile.empty() || checkDegrees(ranks)) && searchPlan(ranks);
+}
+
+bool Compilation::searchPlan(int64_t ranks) {
+  SearchPlanPassOptions plan;
+  plan.target = options.target->capabilities().name.str();
+  plan.ranks = ranks;
+  plan.cluster = options.cluster;
+  plan.memory = options.memory;
+  plan.planFile = options.planFile;
+  plan.dp = options.dp.value_or(0);
+  plan.cp = options.cp.value_or(0);
+  plan.context = options.context;
+  plan.tp = options.tp.value_or(0);
+  plan.tpRows = options.tpRows.value_or(0);
+  plan.tpDepth = options.tpDepth.value_or(0);
+  plan.ep = options.ep.value_or(0);
+  plan.pp = options.pp.value_or(0);
+  plan.vp = options.vp.value_or(0);
+  plan.microBatch = options.microBatch.value_or(0);
+  plan.sequenceParallel = options.sp;
+  plan.zero = options.zero.value_or(-1);
+  plan.shardGroup = options.shardGroup.value_or(0);
+  plan.schedule = options.schedule;
+  plan.recompute = options.recompute;
+  plan.offload = options.offload;
+  plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
+  if (!setPlan("search", [&](OpPassManager &pm) {
+        pm.addPass(createSearchPlanPass(plan));
+        pm.addPass(createPricePlanPass(PricePlanPassOptions{options.cluster}));
+      }))
     return false;
-  PricePlanPassOptions price{options.cluster};
-  if (search) {
-    SearchPlanPassOptions plan;
-    plan.target = options.target->capabilities().name.str();
-    plan.ranks = ranks;
-    plan.cluster = options.cluster;
-    plan.memory = options.memory;
-    plan.planFile = options.planFile;
-    plan.dp = options.dp.value_or(0);
-    plan.cp = options.cp.value_or(0);
-    plan.context = options.context;
-    plan.tp = options.tp.value_or(0);
-    plan.tpRows = options.tpRows.value_or(0);
-    plan.tpDepth = options.tpDepth.value_or(0);
-    plan.ep = options.ep.value_or(0);
-    plan.pp = options.pp.value_or(0);
-    plan.vp = options.vp.value_or(0);
-    plan.microBatch = options.microBatch.value_or(0);
-    plan.sequenceParallel = options.sp;
-    plan.zero = options.zero.value_or(-1);
-    plan.shardGroup = options.shardGroup.value_or(0);
-    plan.schedule = options.schedule;
-    plan.recompute = options.recompute;
-    plan.offload = options.offload;
-    plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
-    if (!setPlan("search", [&](OpPassManager &pm) {
-          pm.addPass(createSearchPlanPass(plan));
-          pm.addPass(createPricePlanPass(price));
-        }))
-      return false;
-    notePlan();
-    return true;
-  }
+  notePlan();
+  return true;
+}
+
+bool Compilation::pinPlan(int64_t ranks) {
   MakePlanPassOptions plan;
   plan.target = options.target->capabilities().name.str();
   plan.planFile = options.planFile;
@@ -274,7 +287,7 @@ bool Compilation::makePlan() {
   plan.layersPerStage.assign(options.layersPerStage.begin(), options.layersPerStage.end());
   if (!setPlan("pins", [&](OpPassManager &pm) {
         pm.addPass(createMakePlanPass(plan));
-        pm.addPass(createPricePlanPass(price));
+        pm.addPass(createPricePlanPass(PricePlanPassOptions{options.cluster}));
       }))
     return false;
   if (ranks && ranks != rankCount())
@@ -315,6 +328,7 @@ bool Compilation::fitMemory(SmallVector<int64_t> &bytesNotToKeep) {
   if (options.memory <= 0 || singleDevice)
     return true;
   OwningOpRef<ModuleOp> planned = std::move(module);
+  const SilentRemarks tries; // what is done in the end is remarked then
   bool ok = true, fits = false;
   int64_t before = INT64_MAX, stalls = 0; // bytes above the budget, of all stages; how often they stayed the same
   SmallVector<int64_t> most;              // that there is to save, per stage and micro-batch

@@ -35,6 +35,10 @@ private:
   bool runPhase(StringRef name, function_ref<void(OpPassManager &)> build);
   bool setPlan(StringRef phase, function_ref<void(OpPassManager &)> build);
   bool checkDegrees(int64_t ranks);
+  /// The plan with the fastest step for so many ranks that the options leave; the plan that they say, for as many as
+  /// it needs, which `ranks`, where it is not 0, must be.
+  bool searchPlan(int64_t ranks);
+  bool pinPlan(int64_t ranks);
   /// With a memory budget: how many bytes less each stage must keep per micro-batch from forward to backward than the
   /// plan says (empty: none), found by lowering copies of the planned module until the arenas fit. Reports when they
   /// cannot.

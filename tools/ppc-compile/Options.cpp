@@ -188,6 +188,80 @@ int64_t contextDegree(llvm::StringRef text, std::string &context, std::string &p
   return degree;
 }
 
+/// What is wrong with options whose values are words, or which do not go together; empty: nothing.
+std::string problemOfWords(const TargetCapabilities &capabilities) {
+  if (optimizer != "adamw")
+    return "--optimizer=" + optimizer + ": this build has the optimizer adamw";
+  if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" &&
+      recompute != "auto")
+    return "--recompute is '" + recompute + "', expected none, selective, full or auto";
+  if (llvm::none_of(capabilities.precisions, [](Precision known) { return toString(known) == precision; }))
+    return "--precision is '" + precision + "': compiled programs run " + precisionsText(capabilities);
+  if (!sp.empty() && sp != "on" && sp != "off")
+    return "--sp is '" + sp + "', expected on or off";
+  if (offload.getNumOccurrences() && offload != "auto" && !parseOffload(offload))
+    return "--offload is '" + offload +
+           "', expected none, optimizer, activations, parameters, several of these with + between them, or auto";
+  for (cl::opt<std::string> *option : {&rotate, &overlap})
+    if (*option != "on" && *option != "off")
+      return "--" + option->ArgStr.str() + " is '" + option->getValue() + "', expected on or off";
+  if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
+    return "--max-norm is too small for 32 bits; 0 is no clipping";
+  if (!planFile.empty())
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{
+             &dp, &tp, &tpRows, &tpDepth, &cp, &ep, &pp, &vp, &sp, &zero, &shardGroup, &microBatch, &schedule,
+             &recompute, &offload, &overlap, &rotate, std::addressof(layersPerStage)})
+      if (pin->getNumOccurrences())
+        return "--" + pin->ArgStr.str() + " cannot be combined with --plan, which says it";
+  return "";
+}
+
+/// What the options say of the layout, but --cp.
+void readLayout(CompileOptions &options) {
+  for (auto [option, field] :
+       {std::pair(&ranks, &options.ranks), std::pair(&dp, &options.dp), std::pair(&tp, &options.tp),
+        std::pair(&tpRows, &options.tpRows), std::pair(&tpDepth, &options.tpDepth), std::pair(&ep, &options.ep),
+        std::pair(&pp, &options.pp), std::pair(&vp, &options.vp), std::pair(&microBatch, &options.microBatch),
+        std::pair(&zero, &options.zero), std::pair(&shardGroup, &options.shardGroup)})
+    if (option->getNumOccurrences())
+      *field = *option;
+  options.sp = sp;
+  options.overlap = overlap == "on";
+  options.rotate = rotate == "on";
+  options.schedule = schedule;
+  options.recompute = recompute == "auto" ? std::string() : recompute.getValue();
+  std::optional<Offload> offloaded = parseOffload(offload);
+  options.offload = offloaded ? toString(*offloaded).str() : std::string();
+  options.layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
+  options.planFile = planFile;
+}
+
+/// What the options say besides the layout, the target and its processors.
+void readRest(CompileOptions &options) {
+  options.model = model;
+  if (output.getNumOccurrences())
+    options.output = output;
+  options.emit = emit;
+  options.sequenceLength = seqLen;
+  options.globalBatch = globalBatch;
+  options.expertCapacityFactor = expertCapacity;
+  options.precision = precision;
+  options.isPrecisionGiven = precision.getNumOccurrences() > 0;
+  options.cluster = cluster;
+  options.memory = memory * 0x1p30;
+  options.train.beta1 = beta1;
+  options.train.beta2 = beta2;
+  options.train.epsilon = epsilon;
+  options.train.weightDecay = weightDecay;
+  options.train.maxNorm = maxNorm;
+  options.check = check;
+  options.checkSteps = checkSteps;
+  options.verify = !noVerify;
+  options.verbose = verbose;
+  options.profile = profile;
+  options.explain = explain;
+}
+
 } // namespace
 
 ParsedCommandLine parseCommandLine(int argc, char **argv) {
@@ -212,83 +286,20 @@ ParsedCommandLine parseCommandLine(int argc, char **argv) {
   const std::string &processors = isCuda ? cudaArch : hostCpu;
   if (llvm::Error error = (*knownTarget)->checkProcessors(processors))
     return {nullptr, usageError("--" + (isCuda ? cudaArch : hostCpu).ArgStr + ": " + llvm::toString(std::move(error)))};
-  if (optimizer != "adamw")
-    return {nullptr, usageError("--optimizer=" + optimizer + ": this build has the optimizer adamw")};
-  if (recompute.getNumOccurrences() && recompute != "none" && recompute != "selective" && recompute != "full" &&
-      recompute != "auto")
-    return {nullptr, usageError("--recompute is '" + recompute + "', expected none, selective, full or auto")};
-  if (llvm::none_of(capabilities.precisions, [](Precision known) { return toString(known) == precision; }))
-    return {nullptr,
-            usageError("--precision is '" + precision + "': compiled programs run " + precisionsText(capabilities))};
   if (sp.getNumOccurrences() && sp.empty())
     sp = "on";
-  if (!sp.empty() && sp != "on" && sp != "off")
-    return {nullptr, usageError("--sp is '" + sp + "', expected on or off")};
-  std::string context, problem;
-  int64_t parts = cp.getNumOccurrences() ? contextDegree(cp, context, problem) : 1;
+  std::string context, problem = problemOfWords(capabilities);
+  int64_t parts = cp.getNumOccurrences() && problem.empty() ? contextDegree(cp, context, problem) : 1;
   if (!problem.empty())
     return {nullptr, usageError(problem)};
-  std::optional<Offload> offloaded = parseOffload(offload);
-  if (offload.getNumOccurrences() && offload != "auto" && !offloaded)
-    return {nullptr,
-            usageError(
-                "--offload is '" + offload +
-                "', expected none, optimizer, activations, parameters, several of these with + between them, or auto")};
-  if (rotate != "on" && rotate != "off")
-    return {nullptr, usageError("--rotate is '" + rotate + "', expected on or off")};
-  if (overlap != "on" && overlap != "off")
-    return {nullptr, usageError("--overlap is '" + overlap + "', expected on or off")};
-  if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
-    return {nullptr, usageError("--max-norm is too small for 32 bits; 0 is no clipping")};
-  if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{
-             &dp, &tp, &tpRows, &tpDepth, &cp, &ep, &pp, &vp, &sp, &zero, &shardGroup, &microBatch, &schedule,
-             &recompute, &offload, &overlap, &rotate, std::addressof(layersPerStage)})
-      if (pin->getNumOccurrences())
-        return {nullptr, usageError("--" + pin->ArgStr + " cannot be combined with --plan, which says it")};
 
   auto options = std::make_unique<CompileOptions>();
-  options->model = model;
-  if (output.getNumOccurrences())
-    options->output = output;
-  options->emit = emit;
-  options->sequenceLength = seqLen;
-  options->globalBatch = globalBatch;
-  options->expertCapacityFactor = expertCapacity;
-  options->precision = precision;
-  options->isPrecisionGiven = precision.getNumOccurrences() > 0;
-  options->cluster = cluster;
-  options->memory = memory * 0x1p30;
-  for (auto [option, field] :
-       {std::pair(&ranks, &options->ranks), std::pair(&dp, &options->dp), std::pair(&tp, &options->tp),
-        std::pair(&tpRows, &options->tpRows), std::pair(&tpDepth, &options->tpDepth), std::pair(&ep, &options->ep),
-        std::pair(&pp, &options->pp), std::pair(&vp, &options->vp), std::pair(&microBatch, &options->microBatch),
-        std::pair(&zero, &options->zero), std::pair(&shardGroup, &options->shardGroup)})
-    if (option->getNumOccurrences())
-      *field = *option;
+  readRest(*options);
+  readLayout(*options);
   if (cp.getNumOccurrences())
     options->cp = parts, options->context = context;
-  options->sp = sp;
-  options->overlap = overlap == "on";
-  options->rotate = rotate == "on";
-  options->schedule = schedule;
-  options->recompute = recompute == "auto" ? std::string() : recompute.getValue();
-  options->offload = offloaded ? toString(*offloaded).str() : std::string();
-  options->layersPerStage.assign(layersPerStage.begin(), layersPerStage.end());
-  options->planFile = planFile;
-  options->train.beta1 = beta1;
-  options->train.beta2 = beta2;
-  options->train.epsilon = epsilon;
-  options->train.weightDecay = weightDecay;
-  options->train.maxNorm = maxNorm;
   options->target = *knownTarget;
   options->processors = processors;
-  options->check = check;
-  options->checkSteps = checkSteps;
-  options->verify = !noVerify;
-  options->verbose = verbose;
-  options->profile = profile;
-  options->explain = explain;
   return {std::move(options), 0};
 }
 

@@ -2,9 +2,9 @@
 #include "CheckRun.h"
 #include "Compilation.h"
 #include "Options.h"
+#include "Remarks.h"
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Remarks.h"
 #include "ppc/Analysis/ProgramLedger.h"
 #include "ppc/Analysis/UserMessage.h"
 #include "ppc/Import/HuggingFace.h"
@@ -45,22 +45,6 @@ void printDiagnostic(Diagnostic &diagnostic) {
   for (Diagnostic &note : diagnostic.getNotes())
     if (!StringRef(note.str()).starts_with("see current operation"))
       print(note);
-}
-
-/// --explain: the decisions of the planner, a line each.
-struct DecisionPrinter : remark::detail::MLIRRemarkStreamerBase {
-  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    for (const remark::detail::Remark::Arg &part : remark.getArgs())
-      if (part.key == "Remark" || part.key == "Reason")
-        llvm::errs() << remark.getRemarkName() << ": " << part.val << "\n";
-  }
-};
-
-bool explainDecisions(MLIRContext &context) {
-  remark::RemarkCategories categories;
-  categories.passed = categories.missed = categories.analysis = "ppc-(plan|overlap|recompute|offload|arena)";
-  return succeeded(remark::enableOptimizationRemarks(context, std::make_unique<DecisionPrinter>(),
-                                                     std::make_unique<remark::RemarkEmittingPolicyAll>(), categories));
 }
 
 /// A folder of its own for intermediate files, removed at the end.
@@ -250,7 +234,7 @@ int main(int argc, char **argv) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   ScopedDiagnosticHandler handler(&context, printDiagnostic);
   Heartbeat heartbeat("reading " + commandLine.options->model);
-  if (commandLine.options->explain && !explainDecisions(context))
+  if (!printRemarks(context, commandLine.options->explain))
     return 1;
   takePlannedPrecision(*commandLine.options);
   return run(context, *commandLine.options, argv[0]) ? 0 : 1;

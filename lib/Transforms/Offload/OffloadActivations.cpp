@@ -1,5 +1,6 @@
 // ppc-offload-activations: what forward keeps for backward lies on the host in between.
 #include "ActionTokens.h"
+#include "OffloadedDevices.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/CostModel/OffloadWindow.h"
@@ -32,7 +33,8 @@ class ActivationsOffload {
 public:
   explicit ActivationsOffload(DeviceOp device) : device(device) {}
 
-  void run();
+  /// Whether any leave.
+  bool run();
 
 private:
   std::vector<SavedGroup> findGroups();
@@ -194,10 +196,10 @@ void ActivationsOffload::report(ArrayRef<SavedGroup> groups) {
              .str();
 }
 
-void ActivationsOffload::run() {
+bool ActivationsOffload::run() {
   std::vector<SavedGroup> groups = findGroups();
   if (groups.empty())
-    return;
+    return false;
   in = getStream(device, "fetch");
   out = getStream(device, "offload");
   for (SavedGroup &group : groups) {
@@ -206,20 +208,18 @@ void ActivationsOffload::run() {
   }
   tokens.write(device.getStep().getBody().front());
   report(groups);
+  return true;
 }
 
 namespace {
 struct OffloadActivationsPass : impl::OffloadActivationsPassBase<OffloadActivationsPass> {
   void runOnOperation() override {
-    ProgramOp program = requireProgram(getOperation());
-    if (!program)
-      return signalPassFailure();
-    auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
-    if (!plan || !plan.offloadsActivations())
-      return;
-    for (DeviceOp device : program.getDevices())
-      if (device.getStep())
-        ActivationsOffload(device).run();
+    if (failed(forEachDevice(
+            getOperation(), [](PlanAttr plan) { return plan.offloadsActivations(); },
+            [](DeviceOp device) { return ActivationsOffload(device).run(); }, "activations",
+            "offload activations does nothing: no device keeps them for more micro-batches than stay on it; that takes "
+            "several stages (pp or vp), and several micro-batches")))
+      signalPassFailure();
   }
 };
 } // namespace

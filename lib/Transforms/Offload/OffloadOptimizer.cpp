@@ -1,5 +1,6 @@
 // ppc-offload-optimizer: state on the host, updated in buckets that are copied to the device and back.
 #include "ActionTokens.h"
+#include "OffloadedDevices.h"
 #include "RoutineParts.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/CostModel/OffloadBucket.h"
@@ -336,7 +337,7 @@ FailureOr<size_t> DeviceOffload::split(RoutineOp routine, ArrayRef<Piece> pieces
 
 LogicalResult DeviceOffload::run() {
   RoutineOp update = device.routine(RoutineKind::Update), prepare = device.routine(RoutineKind::Prepare);
-  if (!update || !device.getStep())
+  if (!update)
     return success();
   findOffloaded();
   if (offloaded.empty())
@@ -370,16 +371,16 @@ LogicalResult DeviceOffload::run() {
 namespace {
 struct OffloadOptimizerPass : impl::OffloadOptimizerPassBase<OffloadOptimizerPass> {
   void runOnOperation() override {
-    ProgramOp program = requireProgram(getOperation());
-    if (!program)
-      return signalPassFailure();
-    auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
-    if (!plan || !(plan.offloadsOptimizer() || plan.offloadsParameters()))
-      return;
     SymbolTable functions(getOperation());
-    for (DeviceOp device : program.getDevices())
+    auto isAsked = [](PlanAttr plan) { return plan.offloadsOptimizer() || plan.offloadsParameters(); };
+    auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
+    auto offload = [&](DeviceOp device) -> FailureOr<bool> {
       if (failed(DeviceOffload(device, functions, plan.offloadsOptimizer()).run()))
-        return signalPassFailure();
+        return failure();
+      return true;
+    };
+    if (failed(forEachDevice(getOperation(), isAsked, offload)))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -1,5 +1,6 @@
 // ppc-offload-parameters: what one virtual stage reads of parameters lies on the host while others are computed.
 #include "ActionTokens.h"
+#include "OffloadedDevices.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/IR/Remarks.h"
 #include "ppc/CostModel/OffloadWindow.h"
@@ -33,7 +34,8 @@ class ParametersOffload {
 public:
   explicit ParametersOffload(DeviceOp device) : device(device), buffers(device) {}
 
-  void run();
+  /// Whether any leave.
+  bool run();
 
 private:
   RoutineOp routineOf(RunOp run) { return buffers.lookup<RoutineOp>(run.getRoutineAttr().getAttr()); }
@@ -164,13 +166,11 @@ void ParametersOffload::addCopies(Block &actions) {
   tokens.write(actions);
 }
 
-void ParametersOffload::run() {
+bool ParametersOffload::run() {
   std::map<int64_t, bool> once = hasOneVisit();
   findParameters(once);
-  if (chunks.size() <= kParametersAtOnce) {
-    chunks.clear();
-    return; // all of them would be on the device anyway
-  }
+  if (chunks.size() <= kParametersAtOnce)
+    return false; // all of them would be on the device anyway
   stream = getStream(device, "copies");
   Bytes onHost, most;
   for (auto &[chunk, offloaded] : chunks) {
@@ -193,20 +193,20 @@ void ParametersOffload::run() {
       << llvm::formatv("device {0}: {1} of {2} virtual stages lie on the host, at most {3} of one of them",
                        int64_t(device.getAt()), toString(onHost), chunks.size(), toString(most))
              .str();
+  return true;
 }
 
 namespace {
 struct OffloadParametersPass : impl::OffloadParametersPassBase<OffloadParametersPass> {
   void runOnOperation() override {
-    ProgramOp program = requireProgram(getOperation());
-    if (!program)
-      return signalPassFailure();
-    auto plan = getOperation()->getAttrOfType<PlanAttr>(attr::plan);
-    if (!plan || !plan.offloadsParameters())
-      return;
-    for (DeviceOp device : program.getDevices())
-      if (device.getStep())
-        ParametersOffload(device).run();
+    std::string idle =
+        llvm::formatv("offload parameters does nothing: no device has more than {0} virtual stages that it computes in "
+                      "one go in each direction, as with schedule breadth-first and a vp above {0}",
+                      kParametersAtOnce);
+    if (failed(forEachDevice(
+            getOperation(), [](PlanAttr plan) { return plan.offloadsParameters(); },
+            [](DeviceOp device) { return ParametersOffload(device).run(); }, "parameters", idle)))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -24,10 +24,6 @@ struct Transfer {
   FlatSymbolRefAttr group;
   SmallVector<Value> ins, outs;
   IntegerAttr shift = {}; ///< of a permute
-
-  /// Whether it gathers what the function is given. Such gathers begin where they stand, and other communication goes
-  /// on beside them.
-  bool isPrefetched() const;
 };
 
 std::optional<Transfer> transferOf(Operation *op) {
@@ -69,9 +65,12 @@ Value rootOf(Value value) {
 /// What buffers in flight are views of, and whether they may be read meanwhile: what a permute sends.
 using InFlight = llvm::SmallDenseMap<Value, bool>;
 
-bool Transfer::isPrefetched() const {
+/// Whether what communicates so gathers what the function is given. Such gathers begin where they stand, and other
+/// communication goes on beside them.
+bool isPrefetched(ppcrt::CollectiveKind kind, ValueRange ins) {
   return kind == ppcrt::CollectiveKind::AllGather && isa<BlockArgument>(rootOf(ins.front()));
 }
+bool isPrefetched(const Transfer &transfer) { return isPrefetched(transfer.kind, transfer.ins); }
 
 /// Whether `op` communicates over ranks and touches nothing that has these roots.
 bool communicatesApart(Operation *op, const InFlight &inFlight) {
@@ -84,9 +83,9 @@ bool isOfPrefetched(Operation *op) {
   if (auto wait = dyn_cast<ppcrt::WaitOp>(op))
     op = wait.getToken().getDefiningOp();
   if (auto start = dyn_cast<ppcrt::StartOp>(op))
-    return start.getKind() == ppcrt::CollectiveKind::AllGather && isa<BlockArgument>(rootOf(start.getIns().front()));
+    return isPrefetched(start.getKind(), start.getIns());
   std::optional<Transfer> transfer = transferOf(op);
-  return transfer && transfer->isPrefetched();
+  return transfer && isPrefetched(*transfer);
 }
 
 /// Whether `op` may run while what has these roots is in flight: it neither touches it, nor communicates itself, which
@@ -200,7 +199,7 @@ Flight findFlightOfPrefetched(Operation *op, const Transfer &transfer) {
 }
 
 Flight findFlight(Operation *op, const Transfer &transfer) {
-  if (transfer.isPrefetched())
+  if (isPrefetched(transfer))
     return findFlightOfPrefetched(op, transfer);
   InFlight roots = rootsOf(transfer);
   llvm::SmallDenseSet<Value> values(transfer.ins.begin(), transfer.ins.end());
@@ -252,7 +251,7 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
         if (transferOf(&op))
           collectives.push_back(&op);
       for (Operation *op : collectives)
-        if (Transfer transfer = *transferOf(op); transfer.isPrefetched())
+        if (Transfer transfer = *transferOf(op); isPrefetched(transfer))
           leaveRun(op, transfer);
       if (!begin)
         continue;

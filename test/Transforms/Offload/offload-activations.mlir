@@ -6,6 +6,8 @@
 // Without the word in the plan, or with no more slots than are on the device anyway, nothing changes.
 // RUN: sed 's/, offload = "activations"//' %s | ppc-opt --ppc-offload-activations | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/slots 3/slots 2/' %s | ppc-opt --ppc-offload-activations | FileCheck %s --check-prefix=NONE
+// RUN: sed 's/slots 3/slots 2/' %s | ppc-opt --ppc-offload-activations --remarks-filter=ppc-offload -o /dev/null 2>&1 | FileCheck %s --check-prefix=IDLE
+// IDLE: offload activations does nothing: no device keeps them for more micro-batches than stay on it
 // NONE-NOT: memory host
 // NONE-NOT: ppcrt.copy
 

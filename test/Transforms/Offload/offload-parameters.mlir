@@ -4,6 +4,9 @@
 // RUN: ppc-opt %s --ppc-offload-parameters --ppc-offload-optimizer --ppc-verify-program -o /dev/null
 // Without the word in the plan nothing changes.
 // RUN: sed 's/, offload = "parameters"//' %s | ppc-opt --ppc-offload-parameters --ppc-offload-optimizer | FileCheck %s --check-prefix=NONE
+// Two virtual stages would both be on the device anyway: it is said that nothing leaves.
+// RUN: sed 's/chunk 2/chunk 1/' %s | ppc-opt --ppc-offload-parameters --remarks-filter=ppc-offload -o /dev/null 2>&1 | FileCheck %s --check-prefix=IDLE
+// IDLE: offload parameters does nothing: no device has more than 2 virtual stages
 // NONE-NOT: memory host
 // NONE-NOT: ppcrt.copy
 

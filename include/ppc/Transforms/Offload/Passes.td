@@ -17,7 +17,7 @@ def OffloadParametersPass : Pass<"ppc-offload-parameters", "ModuleOp"> {
     stream `copies`.
 
     Requires: a scheduled `ppcrt.program` (`ppc-apply-schedule`); `ppc-offload-optimizer` follows. Remarks of the category `ppc-offload` say how much lies
-    on the host.
+    on the host, or, as missed, that nothing does.
   }];
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
 }
@@ -36,7 +36,8 @@ def OffloadActivationsPass : Pass<"ppc-offload-activations", "ModuleOp"> {
     issue, and come back when a slot for them is free, or as soon as they are on the host: in the list of actions right behind what they wait
     for, so that a program that follows the list has them under way as early as it may.
 
-    Requires: a scheduled `ppcrt.program` (`ppc-apply-schedule`). Remarks of the category `ppc-offload` say how much lies on the host.
+    Requires: a scheduled `ppcrt.program` (`ppc-apply-schedule`). Remarks of the category `ppc-offload` say how much lies on the host, or, as missed, that
+    nothing does.
   }];
   let dependentDialects = ["::mlir::ppcrt::PpcRtDialect"];
 }
