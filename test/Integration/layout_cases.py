@@ -39,7 +39,7 @@ def draw(seed):
     for word in words:
         key, _, value = word.removeprefix("--").partition("=")
         value = value or next(words)
-        layout[key] = value == "on" if key == "sp" else int(value) if value.isdigit() else value
+        layout[key] = value == "on" if key in ("sp", "rotate") else int(value) if value.isdigit() else value
     degree, _, kind = str(layout["cp"]).partition("=")
     layout["cp"], layout["context"] = int(degree), kind or "all-gather"
     fit(model, layout)
@@ -60,6 +60,8 @@ def fit(model, layout):
         layout.pop("tp-rows")
     if layout["tp"] // layout.get("tp-rows", 1) % layout.get("tp-depth", 1):
         layout.pop("tp-depth")
+    if layout.get("tp-rows", 1) == layout["tp"] > 1:
+        layout["sp"] = False
     if layout.get("tp-rows", 1) * layout.get("tp-depth", 1) > 1:
         layout.pop("ep", None)
     if layout.get("ep", 1) % layout["tp"]:
@@ -117,7 +119,7 @@ def smaller(case):
 
     layout, config = case["layout"], case["config"]
     neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b",
-               "context": "all-gather", "offload": "none", "tp-rows": 1, "tp-depth": 1}
+               "context": "all-gather", "offload": "none", "tp-rows": 1, "tp-depth": 1, "rotate": False}
     for key, value in neutral.items():
         if layout.get(key, value) != value:
             yield other(lambda result, key=key, value=value: result["layout"].update({key: value}))

@@ -128,6 +128,12 @@ def draw_layout(pick):
             if random.Random(name + " ".join(str(option) for option in layout + shape)).random() < 0.2]
     if host:
         layout += ["--offload", "+".join(host)]
+    # And blocks of parameters that go round the ranks.
+    if layout[layout.index("--zero") + 1] == 3 and parts > 1 and random.Random("rotate " + " ".join(str(option) for option in layout + shape)).random() < 0.5:
+        layout += ["--rotate=on"]
+    # All ranks of tp cut hidden features: nothing is left that cuts the sequence.
+    if "--tp-rows" in layout and layout[layout.index("--tp-rows") + 1] == tp and "--sp=on" in layout:
+        layout[layout.index("--sp=on")] = "--sp=off"
     # A bias of keys has no gradient without rotary positions: with Adam's usual epsilon, rounding alone would move it.
     shape += ["--epsilon", 1e-5]
     return [str(option) for option in layout], [str(option) for option in shape]

@@ -23,10 +23,11 @@ struct LayoutCase {
   HuggingFaceOptions shape;
   std::string precision = "f32";
   MakePlanPassOptions plan;
-  bool overlap = false;
+  bool overlap = false, rotate = false;
 };
 
-/// Of {"name":, "config": {}, "seq_len":, "global_batch":, "precision":, "overlap":, "layout": {"dp": ...}}.
+/// Of {"name":, "config": {}, "seq_len":, "global_batch":, "precision":, "overlap":, "layout": {"dp": ..., "rotate":
+/// true}}.
 std::optional<LayoutCase> readCase(StringRef line) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(line);
   if (!value) {
@@ -61,6 +62,7 @@ std::optional<LayoutCase> readCase(StringRef line) {
   plan.schedule = layout->getString("schedule").value_or("1f1b").str();
   plan.recompute = layout->getString("recompute").value_or("none").str();
   plan.offload = layout->getString("offload").value_or("none").str();
+  result.rotate = layout->getBoolean("rotate").value_or(false);
   return result;
 }
 
@@ -113,23 +115,27 @@ private:
         !error.empty())
       return "failed: import: " + oneLine(error);
     StepResults found, expected;
-    if (std::string problem = compute(**model, one.plan, one.overlap, /*everyOrder=*/true, found); !problem.empty())
+    if (std::string problem = compute(**model, one, /*everyOrder=*/true, found); !problem.empty())
       return problem;
-    MakePlanPassOptions single;
-    single.microBatch = one.plan.microBatch;
-    if (std::string problem = compute(**model, single, false, /*everyOrder=*/false, expected); !problem.empty())
+    LayoutCase single;
+    single.plan.microBatch = one.plan.microBatch;
+    if (std::string problem = compute(**model, single, /*everyOrder=*/false, expected); !problem.empty())
       return "failed: one rank: " + problem;
     return difference(found, expected);
   }
 
-  std::string compute(ModuleOp model, const MakePlanPassOptions &plan, bool overlap, bool everyOrder,
-                      StepResults &results) {
+  /// Of the case its layout alone.
+  std::string compute(ModuleOp model, const LayoutCase &one, bool everyOrder, StepResults &results) {
     OwningOpRef<ModuleOp> module = model.clone();
-    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(plan)); });
+    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { pm.addPass(createMakePlanPass(one.plan)); });
         !error.empty())
       return "refused: " + oneLine(error);
-    if (overlap)
-      (*module)->setAttr(attr::plan, (*module)->getAttrOfType<PlanAttr>(attr::plan).withOverlap(true));
+    auto plan = (*module)->getAttrOfType<PlanAttr>(attr::plan);
+    if (one.rotate && !plan.getStorage())
+      return "refused: there are no blocks of parameters to rotate";
+    if (one.overlap)
+      plan = plan.withOverlap(true);
+    (*module)->setAttr(attr::plan, one.rotate ? plan.withRotation(true) : plan);
     TrainOptions train;
     train.epsilon = 1e-5; // a bias of keys has no gradient without rotary positions: rounding alone would move it
     if (std::string error = runPasses(*module, [&](OpPassManager &pm) { buildTrainPhase(pm, train); }); !error.empty())
@@ -137,7 +143,7 @@ private:
     OwningOpRef<ModuleOp> logical = module->clone();
     if (std::string error = runPasses(*module, [](OpPassManager &pm) { buildPlanPhase(pm); }); !error.empty())
       return (StringRef(error).contains("use fewer parallel ranks") ? "refused: " : "failed: plan: ") + oneLine(error);
-    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { buildPartitionPhase(pm, {}, overlap); });
+    if (std::string error = runPasses(*module, [&](OpPassManager &pm) { buildPartitionPhase(pm, {}, one.overlap); });
         !error.empty())
       return "failed: partition: " + oneLine(error);
     if (std::string error = proveEquivalence(*logical, *module); !error.empty())

@@ -100,6 +100,11 @@ private:
           "nvdisasm, which reads machine code, is not installed: it is in the CUDA Toolkit, and "
           "`python3 tools/dev/kernel-peers.py --environment FOLDER --tools` installs it from PyPI; --nvdisasm names "
           "it");
+    if (!disassembler.empty() && !llvm::sys::fs::can_execute(*tool))
+      return llvm::createStringError(
+          "--nvdisasm " + *tool + ": " +
+          (llvm::sys::fs::exists(*tool) ? "this cannot be executed" : "there is no such file") +
+          "; expected the program nvdisasm of the CUDA Toolkit");
     if (llvm::Error error = call({*tool, "-c", cubin}, path("code")))
       return std::move(error);
     llvm::Expected<std::string> text = read(path("code"));

@@ -59,7 +59,7 @@ def main():
     for name in arguments.rows or cuda.ROWS:
         family, layout, precision = cuda.ROWS[name][:3]
         model = cuda.configuration(arguments.folder, family)
-        options = [*cuda.SHAPE, *layout, "--precision", precision]
+        options = [*cuda.shape(arguments.folder, layout), "--precision", precision]
         host = programs.compile_model(build, model, options, os.path.join(arguments.folder, "host"))
         losses = cuda.losses(host, text, STEPS)
         os.remove(host)
