@@ -1,5 +1,5 @@
 // How the dialect's ops turn from tensors to buffers: the destination is written in place, inputs are read.
-#include "dialects/ppcrt/PpcRt.h"
+#include "dialects/ppcrt/Epilogue.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
@@ -24,8 +24,8 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
 
   /// A product may work on a part of a buffer.
   static bool takesBuffer(MemRefType type) {
-    return std::is_same_v<OpTy, GemmOp> ? type.areTrailingDimsContiguous(type.getRank())
-                                        : type.getLayout().isIdentity();
+    constexpr bool isProduct = std::is_same_v<OpTy, GemmOp> || std::is_same_v<OpTy, EpilogueGemmOp>;
+    return isProduct ? type.areTrailingDimsContiguous(type.getRank()) : type.getLayout().isIdentity();
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,
@@ -61,6 +61,7 @@ void ppcrt::registerBufferizableOpInterfaceModels(DialectRegistry &registry) {
     AttentionOp::attachInterface<DestinationModel<AttentionOp>>(*context);
     AttentionBackwardOp::attachInterface<DestinationModel<AttentionBackwardOp>>(*context);
     GemmOp::attachInterface<DestinationModel<GemmOp>>(*context);
+    EpilogueGemmOp::attachInterface<DestinationModel<EpilogueGemmOp>>(*context);
     AllReduceOp::attachInterface<DestinationModel<AllReduceOp>>(*context);
     AllGatherOp::attachInterface<DestinationModel<AllGatherOp>>(*context);
     ReduceScatterOp::attachInterface<DestinationModel<ReduceScatterOp>>(*context);

@@ -31,7 +31,7 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows) {
+void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool fuseEpilogues) {
   // Where results go is decided while a value is still a value.
   pm.addPass(createPassDestinationsPass());
   // Products become library calls before sums become loops, so that a sum can go into the call; collectives that were
@@ -40,6 +40,8 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows) {
   pm.addPass(createPpcToPpcRtPass());
   pm.addPass(createFuseAccumulationPass());
   pm.addPass(createFuseRoundingPass());
+  if (fuseEpilogues)
+    pm.addPass(createFuseEpiloguesPass());
   pm.addPass(createPpcToLinalgPass());
   pm.addPass(createPpcToPpcRtPass());
   pm.addPass(createFuseElementwisePass());

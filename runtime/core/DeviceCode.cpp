@@ -29,6 +29,7 @@ private:
   KernelOperand readOperand(const Value &value) const;
   KernelLaunch readLaunch(const Value &value, const Items &items) const;
   MatrixProduct readProduct(const Value &value, const Items &items) const;
+  Epilogue readEpilogue(const Value &value, const Items &numbers, const std::vector<int64_t> &descriptor) const;
   BodyCall readCall(const Value &value, const Items &items);
   BodyExchange readExchange(const Value &value, const Items &items) const;
   int readGroup(const Value &value) const { return int(value.integer(0, groupCount - 1)); }
@@ -85,7 +86,7 @@ KernelLaunch BodyReader::readLaunch(const Value &value, const Items &items) cons
 
 // What ppcrt.h says of version 2.
 MatrixProduct BodyReader::readProduct(const Value &value, const Items &items) const {
-  expect(value, items, 5);
+  expect(value, items, items.size() == 6 ? 6 : 5);
   MatrixProduct product;
   Items numbers = items[1].list();
   constexpr size_t head = 14;
@@ -110,7 +111,41 @@ MatrixProduct BodyReader::readProduct(const Value &value, const Items &items) co
   product.a = readPlace(items[2]);
   product.b = readPlace(items[3]);
   product.c = readPlace(items[4]);
+  if (items.size() == 6)
+    product.epilogue = readEpilogue(items[5], numbers, product.descriptor);
   return product;
+}
+
+Epilogue BodyReader::readEpilogue(const Value &value, const Items &numbers, const std::vector<int64_t> &at) const {
+  static const char *const activations[] = {"none", "gelu", "gelu_gradient"};
+  Epilogue epilogue;
+  epilogue.activation = Activation(value.at("activation").choice(activations, 3));
+  struct {
+    const char *key;
+    bool &isThere;
+    CodePlace &place;
+  } places[] = {{"addend", epilogue.hasAddend, epilogue.addend},
+                {"bias", epilogue.hasBias, epilogue.bias},
+                {"sum", epilogue.hasSum, epilogue.sum},
+                {"at", epilogue.hasAt, epilogue.at}};
+  for (auto &[key, isThere, place] : places)
+    if ((isThere = value.has(key)))
+      place = readPlace(value.at(key));
+  if (epilogue.hasSum && epilogue.activation != Activation::Gelu)
+    value.at("sum").fail("only gelu keeps its sums");
+  if (epilogue.hasAt != (epilogue.activation == Activation::GeluGradient))
+    value.fail("\"at\" goes with gelu_gradient");
+  if (epilogue.hasAt && epilogue.hasBias)
+    value.at("bias").fail("gelu_gradient has no bias");
+  if (at[2] || at[13])
+    numbers[at[2] ? 2 : 13].fail("a product with an epilogue neither accumulates nor has loops");
+  if (at[12] != 1 || at[11] != at[5])
+    numbers[11].fail("results of a product with an epilogue are in rows without gaps");
+  if (at[4] < 1 || at[5] < 1 || at[6] < 1)
+    numbers[4].fail("a product with an epilogue has rows, columns and sums");
+  if (at[1] == PPCRT_F64)
+    numbers[1].fail("products of f64 have no epilogue");
+  return epilogue;
 }
 
 BodyCall BodyReader::readCall(const Value &value, const Items &items) {

@@ -4,6 +4,7 @@
 
 #include "runtime/core/Transport.h"
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -60,10 +61,23 @@ struct KernelLaunch {
   std::vector<KernelOperand> operands;
 };
 
-// ppcrt_gemm's descriptor, of version 2 and valid.
+// What a product does with its sums before it stores them; `hasX` says which of the places there are. The sums are
+// those of the product, plus what lies at `addend` as the result does, plus the number of each column at `bias`. The
+// result is that, or a function of it; `sum` gets it beside that. `addend`, `sum` and `at` lie as the result does, in
+// its type.
+enum class Activation { None, Gelu, GeluGradient }; // by the tanh approximation; the gradient is that at `at`
+struct Epilogue {
+  Activation activation = Activation::None;
+  bool hasAddend = false, hasBias = false, hasSum = false, hasAt = false;
+  CodePlace addend, bias, sum, at;
+};
+
+// ppcrt_gemm's descriptor, of version 2 and valid. With an epilogue it has no loops, adds to nothing, and its results
+// are in rows without gaps.
 struct MatrixProduct {
   std::vector<int64_t> descriptor;
   CodePlace a, b, c;
+  std::optional<Epilogue> epilogue = std::nullopt;
 };
 
 // Another body with these arguments.

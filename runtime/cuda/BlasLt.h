@@ -28,7 +28,11 @@ struct MatmulProposal {
 // Numbers of cublas_api.h, cublasLt.h and library_types.h.
 inline constexpr int typeF32 = 0, typeF64 = 1, typeBf16 = 14;
 inline constexpr int computeF32 = 68, computeF64 = 70; // of f32 exactly: no TF32
-inline constexpr int matmulTransA = 3, matmulTransB = 4;
+inline constexpr int matmulTransA = 3, matmulTransB = 4, matmulEpilogue = 7, matmulBias = 8, matmulAux = 11,
+                     matmulAuxLeading = 12;
+// Epilogues are sums of these. "Aux" is a matrix beside the result: what gelu is taken of, or where its gradient is.
+inline constexpr int32_t epilogueDefault = 1, epilogueBias = 4, epilogueGelu = 32, epilogueGeluGradient = 64,
+                         epilogueAux = 128;
 inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
 inline constexpr int preferenceWorkspaceBytes = 1, preferenceAlignmentA = 5, preferenceAlignmentB = 6,
                      preferenceAlignmentC = 7, preferenceAlignmentD = 8;

@@ -113,7 +113,8 @@ void Bodies::runBody(Run &run, int number, const Arguments &arguments) {
       launch(run, *kernel, arguments);
     else if (product)
       products.run(numberOf[size_t(number)][i], at(product->a, arguments), at(product->b, arguments),
-                   at(product->c, arguments));
+                   at(product->c, arguments),
+                   product->epilogue ? at(*product->epilogue, arguments) : EpilogueAddresses());
     else if (const auto *begins = std::get_if<BodyMark>(&operation))
       mark(run, begins->operation);
     else if (const auto *inner = std::get_if<BodyCall>(&operation))

@@ -67,6 +67,13 @@ private:
   Address at(const CodePlace &place, const Arguments &arguments) const {
     return (place.isConstant ? constants : arguments)[size_t(place.number)] + Address(place.bytes);
   }
+  EpilogueAddresses at(const Epilogue &epilogue, const Arguments &arguments) const {
+    return {epilogue.hasAddend ? at(epilogue.addend, arguments) : 0,
+            epilogue.hasBias ? at(epilogue.bias, arguments) : 0,
+            epilogue.hasAt    ? at(epilogue.at, arguments)
+            : epilogue.hasSum ? at(epilogue.sum, arguments)
+                              : 0};
+  }
 
   CudaDevice &cuda;
   const DeviceCode &code;

@@ -35,6 +35,16 @@ int Products::prepare(const MatrixProduct &product, int64_t alignment) {
   std::vector<int64_t> key = product.descriptor;
   for (const CodePlace *place : {&product.a, &product.b, &product.c})
     key.push_back(alignmentAt(*place, alignment));
+  const Epilogue *epilogue = product.epilogue ? &*product.epilogue : nullptr;
+  size_t c = key.size() - 1;
+  Alignments alignments{};
+  if (epilogue) {
+    const CodePlace &aux = epilogue->hasAt ? epilogue->at : epilogue->sum;
+    alignments.addend = epilogue->hasAddend ? alignmentAt(epilogue->addend, alignment) : 0;
+    alignments.bias = epilogue->hasBias ? alignmentAt(epilogue->bias, alignment) : 0;
+    alignments.aux = epilogue->hasAt || epilogue->hasSum ? alignmentAt(aux, alignment) : 0;
+    key.insert(key.end(), {int64_t(epilogue->activation), alignments.addend, alignments.bias, alignments.aux});
+  }
   auto [found, isNew] = known.emplace(key, int(products.size()));
   if (!isNew)
     return found->second;
@@ -44,12 +54,38 @@ int Products::prepare(const MatrixProduct &product, int64_t alignment) {
   prepared.plan = planProduct(product.descriptor);
   if (prepared.plan.isNothing)
     return found->second;
-  size_t a = key.size() - 3, b = a + 1;
+  // Columns of C are rows of D: a bias is added to these.
+  if (epilogue && (!prepared.plan.exchanged || prepared.plan.out.rows != product.descriptor[5] ||
+                   prepared.plan.batch > 1 || prepared.plan.calls() > 1))
+    throw InputError("its results do not lie as an epilogue of cuBLASLt needs them");
+  size_t a = c - 2, b = c - 1;
   if (prepared.plan.exchanged)
     std::swap(a, b);
-  choose(prepared, std::min(key[a], prepared.plan.leftAlignment), std::min(key[b], prepared.plan.rightAlignment),
-         std::min(key.back(), prepared.plan.outAlignment));
+  alignments.left = std::min(key[a], prepared.plan.leftAlignment);
+  alignments.right = std::min(key[b], prepared.plan.rightAlignment);
+  alignments.out = std::min(key[c], prepared.plan.outAlignment);
+  choose(prepared, epilogue, alignments);
   return found->second;
+}
+
+void Products::set(const Prepared &prepared, int attribute, const void *value, size_t bytes) const {
+  blas->check(blas->descriptionSet(prepared.description, attribute, value, bytes), "cublasLtMatmulDescSetAttribute");
+}
+
+// The heuristic reads off the pointers how they are aligned, and nothing at them.
+void Products::describe(const Prepared &prepared, const Epilogue &epilogue, const Alignments &alignments) {
+  int32_t kind = (epilogue.hasBias ? epilogueBias : 0) | (alignments.aux ? epilogueAux : 0);
+  kind |= epilogue.activation == Activation::Gelu           ? epilogueGelu
+          : epilogue.activation == Activation::GeluGradient ? epilogueGeluGradient
+                                                            : 0;
+  kind = kind ? kind : epilogueDefault;
+  set(prepared, matmulEpilogue, &kind, sizeof kind);
+  if (auto bias = Address(alignments.bias))
+    set(prepared, matmulBias, &bias, sizeof bias);
+  if (auto aux = Address(alignments.aux)) {
+    set(prepared, matmulAux, &aux, sizeof aux);
+    set(prepared, matmulAuxLeading, &prepared.plan.out.leading, sizeof prepared.plan.out.leading);
+  }
 }
 
 LayoutHandle *Products::layout(const ColumnMatrix &matrix, DataType type, int64_t batch) const {
@@ -67,7 +103,7 @@ LayoutHandle *Products::layout(const ColumnMatrix &matrix, DataType type, int64_
 }
 
 // Layouts and the algorithm.
-void Products::choose(Prepared &prepared, int64_t left, int64_t right, int64_t out) {
+void Products::choose(Prepared &prepared, const Epilogue *epilogue, const Alignments &alignments) {
   const ProductPlan &plan = prepared.plan;
   bool isDouble = plan.type == DataType::F64;
   blas->check(
@@ -76,9 +112,10 @@ void Products::choose(Prepared &prepared, int64_t left, int64_t right, int64_t o
   for (auto [attribute, transposed] :
        {std::pair(matmulTransA, plan.left.transposed), std::pair(matmulTransB, plan.right.transposed)}) {
     int32_t value = transposed;
-    blas->check(blas->descriptionSet(prepared.description, attribute, &value, sizeof value),
-                "cublasLtMatmulDescSetAttribute");
+    set(prepared, attribute, &value, sizeof value);
   }
+  if (epilogue)
+    describe(prepared, *epilogue, alignments);
   prepared.left = layout(plan.left, plan.type, plan.batch);
   prepared.right = layout(plan.right, plan.type, plan.batch);
   prepared.out = layout(plan.out, plan.result, plan.batch);
@@ -86,8 +123,10 @@ void Products::choose(Prepared &prepared, int64_t left, int64_t right, int64_t o
   blas->check(blas->preferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
   Status status =
       blas->preferenceSet(preference, preferenceWorkspaceBytes, &mostWorkspaceBytes, sizeof mostWorkspaceBytes);
-  for (auto [attribute, alignment] : {std::pair(preferenceAlignmentA, left), std::pair(preferenceAlignmentB, right),
-                                      std::pair(preferenceAlignmentC, out), std::pair(preferenceAlignmentD, out)}) {
+  for (auto [attribute, alignment] :
+       {std::pair(preferenceAlignmentA, alignments.left), std::pair(preferenceAlignmentB, alignments.right),
+        std::pair(preferenceAlignmentC, alignments.addend ? alignments.addend : alignments.out),
+        std::pair(preferenceAlignmentD, alignments.out)}) {
     auto bytes = uint32_t(alignment);
     status = status ? status : blas->preferenceSet(preference, attribute, &bytes, sizeof bytes);
   }
@@ -117,8 +156,8 @@ void Products::multiply(const Prepared &prepared, bool adds, Address left, Addre
   if (isDouble)
     alpha = &oneDouble, beta = adds ? &oneDouble : &zeroDouble;
   blas->check(blas->matmul(blas->handle, prepared.description, alpha, left, prepared.left, right, prepared.right, beta,
-                           out, prepared.out, out, prepared.out, &prepared.algorithm, workspace, workspaceBytes,
-                           device.stream),
+                           prepared.addend ? prepared.addend : out, prepared.out, out, prepared.out,
+                           &prepared.algorithm, workspace, workspaceBytes, device.stream),
               "cublasLtMatmul");
 }
 
@@ -142,13 +181,18 @@ void Products::runSums(const Prepared &prepared, size_t loop, bool adds, Address
             right + Address(turn * turns.right), out);
 }
 
-void Products::run(int number, Address a, Address b, Address c) {
-  const Prepared &prepared = products[size_t(number)];
+void Products::run(int number, Address a, Address b, Address c, const EpilogueAddresses &epilogue) {
+  Prepared &prepared = products[size_t(number)];
   if (prepared.plan.isNothing)
     return;
+  if (epilogue.bias)
+    set(prepared, matmulBias, &epilogue.bias, sizeof epilogue.bias);
+  if (epilogue.aux)
+    set(prepared, matmulAux, &epilogue.aux, sizeof epilogue.aux);
+  prepared.addend = epilogue.addend;
   if (prepared.plan.exchanged)
     std::swap(a, b);
-  runSums(prepared, 0, prepared.plan.accumulates, a, b, c);
+  runSums(prepared, 0, prepared.plan.accumulates || prepared.addend, a, b, c);
 }
 
 } // namespace ppcrt::cuda

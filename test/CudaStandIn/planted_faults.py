@@ -25,10 +25,13 @@ QWEN = {"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_si
         "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32, "vocab_size": 128, "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
         "max_position_embeddings": 160, "initializer_range": 0.05, "tie_word_embeddings": False, "hidden_act": "silu",
         "attention_bias": False}
+GPT2 = {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": 131, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24,
+        "activation_function": "gelu_new", "attn_pdrop": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "initializer_range": 0.2}
 EVEN = os.path.join(HERE, "../Integration/Inputs/even.json")
-# name -> configuration, options: attention by tensor cores; copies of the model; stages; ranks with a GPU each where the name says NCCL
+# name -> configuration, options: attention by tensor cores; products with epilogues; copies of the model; stages; ranks with a GPU each where the name says NCCL
 PROGRAMS = {
     "tiles": (QWEN, ["--seq-len", "160", "--global-batch", "1", "--micro-batch", "1", "--precision", "bf16", "--ranks", "1"]),
+    "epilogues": (GPT2, ["--seq-len", "16", "--global-batch", "1", "--micro-batch", "1", "--precision", "bf16", "--ranks", "1"]),
     "copies": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--dp", "2", "--zero", "1"]),
     "stages": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--pp", "2"]),
     "overlapped": (EVEN, ["--seq-len", "16", "--global-batch", "4", "--micro-batch", "1", "--dp", "2", "--overlap", "on"]),
@@ -72,6 +75,31 @@ def in_kernel(text, has, pattern, replacement, count=1):
     changed, done = re.subn(pattern, replacement, text[begin:end], count=count, flags=re.M)
     assert done, (has, pattern)
     return text[:begin] + changed + text[end:]
+
+
+# ---- Epilogues of products ----
+def epilogue(manifest, has):
+    return next(body[i][5] for body, i in operations(manifest, "product") if len(body[i]) == 6 and has in body[i][5])
+
+
+@fault("epilogues", r"has no algorithm")
+def sum_beside_the_result_is_misaligned(manifest):
+    epilogue(manifest, "sum")["sum"][1] += 8
+
+
+@fault("epilogues", r"out of bounds.*of the bias|the bias.*is not in one allocation")
+def bias_past_the_arena(manifest):
+    epilogue(manifest, "bias")["bias"][1] += 1 << 40
+
+
+@fault("epilogues", r"uninitialized")
+def sum_is_kept_nowhere(manifest):
+    del epilogue(manifest, "sum")["sum"]
+
+
+@fault("epilogues", r"\"at\" goes with gelu_gradient")
+def gradient_at_no_place(manifest):
+    del epilogue(manifest, "at")["at"]
 
 
 # ---- Kernels ----

@@ -78,6 +78,14 @@ TEST(CudaHeadersTest, NumbersAreThoseOfCublasLt) {
   EXPECT_EQ(computeF64, int(CUBLAS_COMPUTE_64F));
   EXPECT_EQ(matmulTransA, int(CUBLASLT_MATMUL_DESC_TRANSA));
   EXPECT_EQ(matmulTransB, int(CUBLASLT_MATMUL_DESC_TRANSB));
+  EXPECT_EQ(matmulEpilogue, int(CUBLASLT_MATMUL_DESC_EPILOGUE));
+  EXPECT_EQ(matmulBias, int(CUBLASLT_MATMUL_DESC_BIAS_POINTER));
+  EXPECT_EQ(matmulAux, int(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
+  EXPECT_EQ(matmulAuxLeading, int(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD));
+  EXPECT_EQ(epilogueDefault, int(CUBLASLT_EPILOGUE_DEFAULT));
+  EXPECT_EQ(epilogueBias, int(CUBLASLT_EPILOGUE_BIAS));
+  EXPECT_EQ(epilogueGelu | epilogueAux | epilogueBias, int(CUBLASLT_EPILOGUE_GELU_AUX_BIAS));
+  EXPECT_EQ(epilogueGeluGradient | epilogueAux, int(CUBLASLT_EPILOGUE_DGELU));
   EXPECT_EQ(0, int(CUBLAS_OP_N));
   EXPECT_EQ(1, int(CUBLAS_OP_T));
   EXPECT_EQ(layoutBatchCount, int(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT));

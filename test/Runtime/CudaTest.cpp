@@ -5,7 +5,7 @@
 #include "runtime/cuda/CudaRank.h"
 #include "runtime/host/Launcher.h"
 #include "runtime/launch/Launch.h"
-#include "test/Runtime/Ranks.h"
+#include "test/Runtime/OnStandIn.h"
 
 #include <nlohmann/json.hpp>
 
@@ -23,18 +23,6 @@ using nlohmann::json;
 
 namespace {
 
-// Runs `body` where libcuda.so.1 and libcublasLt.so.13 are the stand-ins; what it throws.
-std::string onStandIn(const std::function<void()> &body) {
-  return problemInProcess([&] {
-    setenv("PPC_STANDIN_DEVICES", "2", 1);
-    for (const char *name :
-         {"/libcuda.so.1", "/libcublasLt.so.13", "/libnccl.so.2"}) // found by these names from now on
-      if (!dlopen((std::string(PPC_CUDA_STAND_IN_FOLDER) + name).c_str(), RTLD_NOW | RTLD_GLOBAL))
-        throw InputError(dlerror());
-    body();
-  });
-}
-
 // ---- Code that is read ----
 
 json smallCode() {
@@ -47,7 +35,8 @@ json smallCode() {
       {"name": "inner", "arguments": 2, "operations": [["launch", 0, [0, 0], ["coordinate", 0]], ["reach", 0]]},
       {"name": "outer", "arguments": 1, "operations": [
         ["call", 0, [0, 64], ["constant", 0, 8]],
-        ["product", [2, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0], [0, 0], [0, 4], [0, 8]],
+        ["product", [2, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0], [0, 0], [0, 4], [0, 8],
+         {"activation": "none", "bias": [0, 12]}],
         ["start", 3, ["all_reduce", 0, "sum", "f32", 4, [0, 0]]],
         ["wait", 3],
         ["all_gather", 0, "f32", 4, [0, 0], [0, 64]],
@@ -71,6 +60,20 @@ TEST(DeviceCodeTest, MistakesNameTheKey) {
       {"/kernels/0/chips/0/maps/0/box/1", "", "code: kernels[0].chips[0].maps[0].box: expected 2 numbers"},
       {"/kernels/0/chips/0/maps/0/sizes", "[]",
        "code: kernels[0].chips[0].maps[0].sizes: a tensor map has 1 to 5 dimensions"},
+      {"/bodies/1/operations/1/5", R"({"activation": "silu"})",
+       "code: bodies[1].operations[1][5].activation: unknown value \"silu\"; known: none, gelu, gelu_gradient"},
+      {"/bodies/1/operations/1/5", R"({"activation": "none", "sum": [0, 0]})",
+       "code: bodies[1].operations[1][5].sum: only gelu keeps its sums"},
+      {"/bodies/1/operations/1/5", R"({"activation": "gelu_gradient"})",
+       "code: bodies[1].operations[1][5]: \"at\" goes with gelu_gradient"},
+      {"/bodies/1/operations/1/5", R"({"activation": "gelu_gradient", "at": [0, 0], "bias": [0, 0]})",
+       "code: bodies[1].operations[1][5].bias: gelu_gradient has no bias"},
+      {"/bodies/1/operations/1/1/2", "1",
+       "code: bodies[1].operations[1][1][2]: a product with an epilogue neither accumulates nor has loops"},
+      {"/bodies/1/operations/1/1/11", "2",
+       "code: bodies[1].operations[1][1][11]: results of a product with an epilogue are in rows without gaps"},
+      {"/bodies/1/operations/1/1/4", "0",
+       "code: bodies[1].operations[1][1][4]: a product with an epilogue has rows, columns and sums"},
       {"/constants/0/bytes", "", "code: constants[0]: missing key \"bytes\""},
       {"/bodies/1/name", "\"inner\"", "code: bodies[1].name: body \"inner\" is defined twice"},
       {"/bodies/0/operations/0/1", "1", "code: bodies[0].operations[0][1]: expected an integer from 0 to 0, found 1"},
@@ -194,22 +197,6 @@ struct DrawnProduct {
         descriptor.push_back(value);
   }
 };
-
-// Small integers: every product and sum is exact, but for the one rounding of bf16.
-std::vector<std::byte> drawn(int64_t elements, int64_t type, std::mt19937_64 &random) {
-  std::vector<std::byte> bytes(size_t(elements * info(DataType(type)).bytes));
-  for (int64_t i = 0; i < elements; ++i) {
-    auto value = float(int(random() % 7) - 3);
-    double wide = value;
-    uint16_t narrow = floatToBf16(value);
-    const void *from = type == PPCRT_F32   ? static_cast<const void *>(&value)
-                       : type == PPCRT_F64 ? static_cast<const void *>(&wide)
-                                           : &narrow;
-    size_t size = size_t(info(DataType(type)).bytes);
-    std::memcpy(bytes.data() + size_t(i) * size, from, size);
-  }
-  return bytes;
-}
 
 void compareProduct(CudaDevice &device, std::mt19937_64 &random, int &compared) {
   DrawnProduct product(random);

@@ -1,7 +1,7 @@
 // The device phase, kernels, PTX, and its execution.
 #include "KernelProgram.h"
 #include "HostRuntime.h"
-#include "dialects/ppcrt/PpcRt.h"
+#include "dialects/ppcrt/Epilogue.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -17,6 +17,7 @@
 #include "test/CudaStandIn/Ptx/Launch.h"
 #include "test/CudaStandIn/Ptx/TensorMap.h"
 
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -65,8 +66,8 @@ ReferenceTensor read(RankedTensorType type, const std::byte *data) {
 
 /// What is neither a kernel nor of no consequence on a device.
 bool isExecuted(Operation *op) {
-  return isa<ppcrt::LaunchOp, ppcrt::GemmOp, ppcrt::CoordinateOp, memref::ViewOp, memref::GetGlobalOp, memref::LoadOp,
-             func::CallOp, ppcrt::CallOp, func::ReturnOp>(op) ||
+  return isa<ppcrt::LaunchOp, ppcrt::GemmOp, ppcrt::EpilogueGemmOp, ppcrt::CoordinateOp, memref::ViewOp,
+             memref::GetGlobalOp, memref::LoadOp, func::CallOp, ppcrt::CallOp, func::ReturnOp>(op) ||
          isa<ViewLikeOpInterface>(op) || isMemoryEffectFree(op);
 }
 
@@ -115,6 +116,47 @@ void multiply(ppcrt::GemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses
       std::memcpy(bytesOf(op.getOut()) + place * int64_t(sizeof bits), &bits, sizeof bits);
     }
   });
+}
+
+/// The same of a product with an epilogue.
+void multiply(ppcrt::EpilogueGemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory) {
+  auto at = [&](Value buffer, int64_t place, std::optional<double> stored = std::nullopt) {
+    double value = 0;
+    withElement(getElementTypeOrSelf(buffer.getType()), [&](auto bits) {
+      auto bytes = int64_t(sizeof bits);
+      std::byte *data = memory.find(addresses.lookup(buffer) + uint64_t(place * bytes), bytes);
+      if (stored)
+        std::memcpy(data, &(bits = decltype(bits)(*stored)), sizeof bits);
+      std::memcpy(&bits, data, sizeof bits);
+      value = double(bits);
+    });
+    return value;
+  };
+  /// P(x) and the derivative of x P(x).
+  auto gelu = [](double x) {
+    double c = std::sqrt(2 / 3.14159265358979323846), t = std::tanh(c * (x + 0.044715 * x * x * x));
+    double p = (1 + t) / 2;
+    return std::pair(p, p + x * (1 - t * t) / 2 * c * (1 + 3 * 0.044715 * x * x));
+  };
+  int64_t n = op.getSizes()[1], first = int64_t(op.getColumn());
+  ArrayRef<int64_t> strides = op.getStrides();
+  for (int64_t i = 0; i < op.getSizes()[0]; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      int64_t place = i * n + j;
+      double sum = op.getAddend() ? at(op.getAddend(), place) : 0;
+      if (op.getBias())
+        sum += at(op.getBias(), first + j);
+      for (int64_t k = 0; k < op.getSizes()[2]; ++k)
+        sum +=
+            at(op.getA(), i * strides[0] + k * strides[1]) * at(op.getB(), k * strides[2] + (first + j) * strides[3]);
+      if (op.getOuts().size() == 2)
+        at(op.getOuts()[1], place, sum);
+      if (op.getActivation() == ppcrt::Activation::Gelu)
+        sum *= gelu(sum).first;
+      else if (op.getActivation() == ppcrt::Activation::GeluGradient)
+        sum *= gelu(at(op.getAt(), place)).second;
+      at(op.getOuts()[0], place, sum);
+    }
 }
 
 /// The function that is called, if any is.
@@ -284,6 +326,8 @@ llvm::Error KernelProgram::State::call(func::FuncOp function, ArrayRef<uint64_t>
       if (auto failure = call(module->lookupSymbol<func::FuncOp>(callee), operands, memory))
         return failure;
     } else if (auto product = dyn_cast<ppcrt::GemmOp>(op)) {
+      multiply(product, addresses, memory);
+    } else if (auto product = dyn_cast<ppcrt::EpilogueGemmOp>(op)) {
       multiply(product, addresses, memory);
     } else if (auto kernel = dyn_cast<ppcrt::LaunchOp>(op)) {
       if (auto failure = launch(kernel, addresses, memory))

@@ -1,5 +1,5 @@
 // The dialect: registration, and the tables it shares with the runtime's C ABI.
-#include "dialects/ppcrt/PpcRt.h"
+#include "dialects/ppcrt/Epilogue.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -17,6 +17,10 @@ void PpcRtDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/ppcrt/IR/Library.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ppcrt/IR/Epilogue.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

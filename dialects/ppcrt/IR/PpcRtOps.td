@@ -4,6 +4,7 @@
 
 include "dialects/ppcrt/IR/Collective.td"
 include "dialects/ppcrt/IR/Library.td"
+include "dialects/ppcrt/IR/Epilogue.td"
 include "dialects/ppcrt/IR/Launch.td"
 include "dialects/ppcrt/IR/Call.td"
 include "dialects/ppcrt/IR/Asynchronous.td"

@@ -10,7 +10,8 @@ namespace mlir::ppc {
 
 /// Bodies of ppc ops on tensors -> ops on buffers, whose temporaries lie at offsets in one scratch each. `overlap`:
 /// collectives run beside what does not need them. `fuseRows`: loops that share rows become regions (`ppc-fuse-rows`).
-void addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows = false);
+/// `fuseEpilogues`: products do what is done with their sums, as cuBLASLt can (`ppc-fuse-epilogues`).
+void addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows = false, bool fuseEpilogues = false);
 /// The passes by name.
 void registerBufferPasses();
 /// Their dialects, and what bufferization must know of them.

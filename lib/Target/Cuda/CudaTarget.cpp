@@ -74,7 +74,7 @@ void CudaTarget::registerPasses() const {
 }
 
 void CudaTarget::addBodyPasses(OpPassManager &pm, bool overlap) const {
-  addBufferPasses(pm, overlap, /*fuseRows=*/true);
+  addBufferPasses(pm, overlap, /*fuseRows=*/true, /*fuseEpilogues=*/true);
   pm.addPass(cuda::createOutlineKernelsPass());
   pm.addPass(createCanonicalizerPass()); // what was computed for kernels alone
 }

@@ -1,7 +1,7 @@
 #include "DeviceCode.h"
 #include "ppc/Target/Cuda/ChipKernels.h"
 
-#include "dialects/ppcrt/PpcRt.h"
+#include "dialects/ppcrt/Epilogue.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -47,6 +47,7 @@ private:
   LogicalResult add(func::FuncOp function);
   LogicalResult write(Operation &op, json::Array &operations);
   LogicalResult writeLaunch(ppcrt::LaunchOp launch, json::Array &operations);
+  LogicalResult writeProduct(ppcrt::EpilogueGemmOp product, json::Array &operations);
   LogicalResult writeCall(Operation &call, FlatSymbolRefAttr callee, json::Array &operations);
   LogicalResult writeMark(func::CallOp call, json::Array &operations);
   LogicalResult writeStart(ppcrt::StartOp start, json::Array &operations);
@@ -144,6 +145,33 @@ LogicalResult CodeWriter::writeCall(Operation &call, FlatSymbolRefAttr callee, j
   return success();
 }
 
+LogicalResult CodeWriter::writeProduct(ppcrt::EpilogueGemmOp product, json::Array &operations) {
+  bool failed = false;
+  /// From element `first` on.
+  auto place = [&](Value buffer, int64_t first = 0) -> json::Value {
+    FailureOr<json::Array> found = placeOf(*product, buffer);
+    failed |= mlir::failed(found);
+    if (failed)
+      return nullptr;
+    found->back() = *found->back().getAsInteger() +
+                    first * int64_t(cast<MemRefType>(buffer.getType()).getElementTypeBitWidth()) / 8;
+    return std::move(*found);
+  };
+  json::Object epilogue{{"activation", ppcrt::stringifyActivation(product.getActivation())}};
+  if (Value addend = product.getAddend())
+    epilogue["addend"] = place(addend);
+  if (Value bias = product.getBias())
+    epilogue["bias"] = place(bias, int64_t(product.getColumn()));
+  if (Value at = product.getAt())
+    epilogue["at"] = place(at);
+  if (product.getOuts().size() == 2)
+    epilogue["sum"] = place(product.getOuts()[1]);
+  operations.push_back(json::Array{"product", json::Array(product.descriptor()), place(product.getA()),
+                                   place(product.getB(), int64_t(product.getColumn()) * product.getStrides()[3]),
+                                   place(product.getOuts()[0]), std::move(epilogue)});
+  return failure(failed);
+}
+
 LogicalResult CodeWriter::writeMark(func::CallOp call, json::Array &operations) {
   std::optional<int64_t> number = getConstantIntValue(call.getOperand(0));
   if (!number)
@@ -221,6 +249,7 @@ LogicalResult CodeWriter::write(Operation &op, json::Array &operations) {
         operations.push_back(std::move(operation));
         return success();
       })
+      .Case([&](ppcrt::EpilogueGemmOp product) { return writeProduct(product, operations); })
       .Case([&](ppcrt::AllReduceOp c) {
         return add(collective(op, "all_reduce", c.getGroupAttr(),
                               json::Array{reduction(c.getKind()), elementName(c.getOut()), elementsOf(c.getOut())},

@@ -1,6 +1,6 @@
 #include "Traffic.h"
 
-#include "dialects/ppcrt/PpcRt.h"
+#include "dialects/ppcrt/Epilogue.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -62,9 +62,28 @@ SmallVector<Access> accessesOf(Operation *op) {
   return llvm::map_to_vector(found, [](auto &entry) { return entry.second; });
 }
 
-/// A launch that memory limits, and what it moves; `least` as in the header.
+/// What the epilogue of a product moves beside its result: of a bias its part. Its name says what it does.
+std::pair<LaunchTraffic, std::string> epilogueOf(ppcrt::EpilogueGemmOp product) {
+  LaunchTraffic moved;
+  std::string name = "epilogue of";
+  for (auto [buffer, what] : {std::pair(product.getAddend(), " addend"), std::pair(product.getAt(), " derivative")})
+    if (buffer)
+      moved.read += bytesOf(buffer), name += what;
+  if (Value bias = product.getBias()) {
+    moved.read += product.getSizes()[1] * int64_t(cast<MemRefType>(bias.getType()).getElementTypeBitWidth()) / 8;
+    name += " bias";
+  }
+  if (product.getActivation() == ppcrt::Activation::Gelu)
+    name += " gelu";
+  for (Value kept : product.getOuts().drop_front())
+    moved.written += bytesOf(kept), name += " sum";
+  return {moved, name};
+}
+
+/// A launch that memory limits, or the epilogue of a product, and what it moves; `least` as in the header.
 struct Row {
-  ppcrt::LaunchOp launch;
+  std::string name;
+  bool isKernel = true;
   int64_t read = 0, written = 0, leastRead = 0, leastWritten = 0;
 };
 
@@ -79,6 +98,12 @@ public:
   SmallVector<Row> run() {
     for (size_t at = 0; at < ops.size(); ++at) {
       auto launch = dyn_cast<ppcrt::LaunchOp>(ops[at].op);
+      if (auto product = dyn_cast<ppcrt::EpilogueGemmOp>(ops[at].op)) {
+        endRun(at);
+        auto [moved, name] = epilogueOf(product);
+        rows.push_back({name, false, moved.read, moved.written, moved.read, moved.written});
+        continue;
+      }
       Work work = launch ? workOf(launch) : Work();
       if (!launch || work.flops >= kArithmeticPerByte * work.bytes) {
         endRun(at);
@@ -97,7 +122,7 @@ private:
   };
 
   void addLaunch(ppcrt::LaunchOp launch, ArrayRef<Access> accesses) {
-    Row row{launch};
+    Row row{launch.getKernel().getLeafReference().getValue().str()};
     for (const Access &access : accesses) {
       row.read += access.read;
       row.written += access.written;
@@ -157,18 +182,20 @@ std::string trafficTable(ModuleOp module) {
       continue;
     int64_t times = calls.contains(function.getSymNameAttr()) ? calls.lookup(function.getSymNameAttr()) : 1;
     Row sum;
+    int64_t kernels = 0;
     auto print = [&](const llvm::Twine &kernel, const Row &row) {
       out << function.getSymName() << "," << times << "," << kernel << "," << row.read << "," << row.written << ","
           << row.leastRead << "," << row.leastWritten << "\n";
     };
     for (Row &row : rows) {
-      print(row.launch.getKernel().getLeafReference().getValue(), row);
+      print(row.name, row);
+      kernels += row.isKernel;
       sum.read += row.read;
       sum.written += row.written;
       sum.leastRead += row.leastRead;
       sum.leastWritten += row.leastWritten;
     }
-    print(llvm::Twine(rows.size()) + " kernels", sum);
+    print(llvm::Twine(kernels) + " kernels", sum);
   }
   return table;
 }

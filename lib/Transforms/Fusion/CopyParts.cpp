@@ -3,6 +3,7 @@
 #include "ppc/Transforms/Fusion/Passes.h"
 #include "ppc/Transforms/Fusion/RowRegion.h"
 
+#include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -111,6 +112,55 @@ void copyInto(const Part &part, Value root) {
   op.erase();
 }
 
+/// The operand of gradients of attention that writes all of a buffer which nothing but a part reads; null: none does.
+OpOperand *writerOf(const Part &part, Operation *fill) {
+  Value root = wholeBuffer(part.op->getOperand(0));
+  if (!root || !root.getDefiningOp<memref::AllocOp>())
+    return nullptr;
+  OpOperand *writer = nullptr;
+  SmallVector<Value> pending{root};
+  while (!pending.empty())
+    for (OpOperand &use : pending.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      auto attention = dyn_cast<ppcrt::AttentionBackwardOp>(user);
+      if (isa<ViewLikeOpInterface>(user))
+        pending.push_back(user->getResult(0));
+      else if (attention && attention.isDpsInit(&use) && !writer)
+        writer = &use;
+      else if (user != part.op)
+        return nullptr;
+    }
+  return writer && writer->getOwner()->getBlock() == fill->getBlock() && writer->getOwner()->isBeforeInBlock(fill)
+             ? writer
+             : nullptr;
+}
+
+/// Lets what writes the part write it to its place in `root`, whose rows are `part.step` apart; false: it cannot.
+bool writeInto(const Part &part, linalg::FillOp fill) {
+  Value root = fill.getOutputs()[0];
+  OpOperand *writer = writerOf(part, fill);
+  auto type = writer ? cast<MemRefType>(writer->get().getType()) : MemRefType();
+  if (!writer || !type.getLayout().isIdentity() || type.getNumElements() != part.rows * part.length)
+    return false;
+  SmallVector<int64_t> strides(type.getRank());
+  int64_t inner = 1;
+  for (int64_t dim = type.getRank(); dim-- > 0;) {
+    if (inner < part.length && part.length % (inner * type.getDimSize(dim)))
+      return false; // a dimension of rows and columns
+    strides[size_t(dim)] = inner < part.length ? inner : inner / part.length * part.step;
+    inner *= type.getDimSize(dim);
+  }
+  if (!root.getDefiningOp()->isBeforeInBlock(writer->getOwner()))
+    root.getDefiningOp()->moveBefore(writer->getOwner());
+  OpBuilder b(writer->getOwner());
+  auto layout = StridedLayoutAttr::get(b.getContext(), part.first, strides);
+  writer->set(memref::ReinterpretCastOp::create(b, part.op->getLoc(),
+                                                MemRefType::get(type.getShape(), type.getElementType(), layout), root,
+                                                part.first, type.getShape(), strides));
+  part.op->erase();
+  return true;
+}
+
 struct CopyPartsPass : impl::CopyPartsPassBase<CopyPartsPass> {
   void runOnOperation() override {
     SmallVector<linalg::FillOp> fills;
@@ -125,7 +175,8 @@ struct CopyPartsPass : impl::CopyPartsPassBase<CopyPartsPass> {
     for (linalg::FillOp fill : fills) {
       SmallVector<Part> parts = partsOf(fill);
       for (const Part &part : parts)
-        copyInto(part, fill.getOutputs()[0]);
+        if (!writeInto(part, fill))
+          copyInto(part, fill.getOutputs()[0]);
       if (!parts.empty())
         fill.erase();
     }

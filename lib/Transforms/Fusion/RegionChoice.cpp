@@ -10,9 +10,6 @@
 
 namespace mlir::ppc {
 
-/// What a launch costs besides the bytes that it moves: about half a microsecond of copying at 2 TB/s.
-static constexpr int64_t kLaunchBytes = 1 << 20;
-
 RegionChoice::RegionChoice(ArrayRef<linalg::LinalgOp> run, function_ref<bool(Value)> isLiveAfter)
     : ops(run), uses(run.size()), before(run.size(), 0), neighbours(run.size(), 0), partners(run.size(), 0) {
   struct Root {

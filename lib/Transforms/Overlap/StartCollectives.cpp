@@ -1,6 +1,6 @@
 // ppc-start-collectives: collectives of bodies begin as early and are waited for as late as their buffers allow, where
 // there is work in between.
-#include "dialects/ppcrt/PpcRt.h"
+#include "dialects/ppcrt/Epilogue.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -103,7 +103,8 @@ bool isIndependent(Operation *op, const InFlight &inFlight) {
 }
 
 bool isWork(Operation *op) {
-  return isa<ppcrt::GemmOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp, linalg::LinalgOp, scf::ExecuteRegionOp>(op);
+  return isa<ppcrt::GemmOp, ppcrt::EpilogueGemmOp, ppcrt::AttentionOp, ppcrt::AttentionBackwardOp, linalg::LinalgOp,
+             scf::ExecuteRegionOp>(op);
 }
 
 /// Whether `op` may run later than it stands: a loop over elements, as the addition of a reduced gradient to its sum.

@@ -1,7 +1,7 @@
 // ppc-mark-operations: calls that tell the runtime which operation begins.
 #include "ppc/Transforms/Profile/Passes.h"
 
-#include "dialects/ppcrt/PpcRt.h"
+#include "dialects/ppcrt/Epilogue.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -34,6 +34,10 @@ std::string nameOf(Operation *op) {
     for (size_t loop = 0; loop < product.getLoops().size(); loop += 4)
       turns *= product.getLoops()[loop];
     name += turns > 1 ? ", " + std::to_string(turns) + " times)" : ")";
+  }
+  if (auto product = dyn_cast<ppcrt::EpilogueGemmOp>(op)) {
+    auto sizes = product.getSizes();
+    name += " (" + std::to_string(sizes[0]) + " x " + std::to_string(sizes[2]) + " x " + std::to_string(sizes[1]) + ")";
   }
   if (isa<ppcrt::AttentionOp, ppcrt::AttentionBackwardOp>(op)) {
     auto q = cast<MemRefType>(op->getOperand(0).getType()), k = cast<MemRefType>(op->getOperand(1).getType());

@@ -1,7 +1,7 @@
 // Counting.
 #include "ppc/Transforms/Profile/Work.h"
 
-#include "dialects/ppcrt/PpcRt.h"
+#include "dialects/ppcrt/Epilogue.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,6 +45,22 @@ static Work workOf(ppcrt::GemmOp op) {
   return work;
 }
 
+/// Of A and B what is multiplied; of a bias its part.
+static Work workOf(ppcrt::EpilogueGemmOp op) {
+  ArrayRef<int64_t> sizes = op.getSizes();
+  auto elementBytes = [](Value buffer) {
+    return int64_t(cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8);
+  };
+  Work work{2 * sizes[0] * sizes[1] * sizes[2], (sizes[0] * sizes[2] + sizes[2] * sizes[1]) * elementBytes(op.getA())};
+  for (Value buffer : op.getOuts())
+    work.bytes += bytesOf(buffer);
+  for (Value buffer : {op.getAddend(), op.getAt()})
+    work.bytes += buffer ? bytesOf(buffer) : 0;
+  if (Value bias = op.getBias())
+    work.bytes += sizes[1] * elementBytes(bias);
+  return work;
+}
+
 /// Queries times the keys that they see, over all heads.
 static int64_t visibleScores(MemRefType q, MemRefType k, bool causal, int64_t window) {
   int64_t queries = q.getDimSize(1), keys = k.getDimSize(1), scores = 0;
@@ -84,6 +100,8 @@ Work workOf(Operation *op) {
   if (auto loops = dyn_cast<linalg::LinalgOp>(op))
     return workOf(loops);
   if (auto product = dyn_cast<ppcrt::GemmOp>(op))
+    return workOf(product);
+  if (auto product = dyn_cast<ppcrt::EpilogueGemmOp>(op))
     return workOf(product);
   if (auto launch = dyn_cast<ppcrt::LaunchOp>(op))
     return workOf(launch);

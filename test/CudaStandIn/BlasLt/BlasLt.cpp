@@ -1,9 +1,11 @@
 // A stand-in of cuBLASLt: the functions that the runtime uses, as cublasLt.h declares them. Products are plain loops on
 // the memory of the stand-in of the driver, and done when its stream does them. It checks what cuBLASLt relies on:
 // sizes, alignments that the preference has promised, the workspace that the algorithm asked for, places within
-// allocations.
+// allocations; of epilogues their kind, that pointers are there and lie on multiples of 16 bytes, and the leading
+// dimension of the matrix beside the result.
 #include "test/CudaStandIn/Driver/Machine.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -19,7 +21,17 @@ enum Compute { Compute32 = 68, Compute64 = 70 };
 struct Matmul {
   int compute, scale;
   int32_t transposed[2] = {};
+  int32_t epilogue = 1;
+  uint64_t bias = 0, aux = 0;
+  int64_t auxLeading = 0;
+
+  bool hasBias() const { return epilogue & 4; }
+  bool hasAux() const { return epilogue & 128; }
+  bool isGelu() const { return epilogue & 32; }
+  bool isGradient() const { return epilogue & 64; }
 };
+// DEFAULT, BIAS, GELU and GELU_AUX with and without BIAS, DGELU.
+constexpr int32_t knownEpilogues[] = {1, 4, 32, 32 | 4, 32 | 128, 32 | 128 | 4, 64 | 128};
 struct Layout {
   int type;
   uint64_t rows, columns;
@@ -35,7 +47,8 @@ struct Algorithm {
   uint64_t mark;
   uint32_t alignments[4];
   uint64_t workspace;
-  uint64_t rest[4];
+  uint64_t epilogueAlignment; // of the pointers that the heuristic has seen
+  uint64_t rest[3];
 };
 struct Result {
   Algorithm algorithm;
@@ -115,10 +128,16 @@ std::vector<double> unpack(const Layout &layout, const std::byte *from, bool tra
   return values;
 }
 
+// P(x) and P'(x) of x P(x), by the tanh approximation.
+std::pair<double, double> gelu(double x) {
+  const double c = std::sqrt(2 / 3.14159265358979323846), t = std::tanh(c * (x + 0.044715 * x * x * x));
+  return {(1 + t) / 2, (1 - t * t) / 2 * c * (1 + 3 * 0.044715 * x * x)};
+}
+
 struct Product {
   Matmul description;
   Layout a, b, d;
-  uint64_t addressA, addressB, addressD;
+  uint64_t addressA, addressB, addressC, addressD;
   double alpha, beta;
 
   uint64_t m() const { return d.rows; }
@@ -135,7 +154,41 @@ struct Product {
                      ? a.type == F64 && b.type == F64 && d.type == F64 && description.scale == F64
                      : description.compute == Compute32 && description.scale == F32 && a.type == b.type &&
                            ((a.type == F32 && d.type == F32) || (a.type == Bf16 && (d.type == F32 || d.type == Bf16)));
-    return fits && types;
+    return fits && types && hasKnownEpilogue();
+  }
+
+  // Of the matrix beside the result: columns as of D, `auxLeading` apart.
+  bool hasKnownEpilogue() const {
+    bool known = false;
+    for (int32_t kind : knownEpilogues)
+      known |= kind == description.epilogue;
+    if (description.hasAux())
+      known &= description.auxLeading >= int64_t(d.rows) && description.auxLeading % 8 == 0;
+    return known && (description.epilogue == 1 || (d.batch == 1 && d.type != F64));
+  }
+  uint64_t epilogueAlignment() const {
+    uint64_t places = (description.hasBias() ? description.bias : 0) | (description.hasAux() ? description.aux : 0);
+    return places ? places & -places : 4096;
+  }
+  bool hasPlaces() const {
+    return (!description.hasBias() || description.bias) && (!description.hasAux() || description.aux);
+  }
+
+  // What is stored of a sum in column `j`, row `i` of D. `bias` and `aux` are null where the epilogue has none.
+  double finish(double sum, uint64_t i, uint64_t j, const std::byte *bias, std::byte *aux) const {
+    if (bias)
+      sum += load(d.type, bias + i * size_t(bytesOf(d.type)));
+    std::byte *beside = aux ? aux + (int64_t(j) * description.auxLeading + int64_t(i)) * bytesOf(d.type) : nullptr;
+    if (description.isGradient()) {
+      double x = load(d.type, beside);
+      auto [p, slope] = gelu(x);
+      return sum * (p + x * slope);
+    }
+    if (!description.isGelu())
+      return sum;
+    if (beside)
+      store(d.type, beside, sum);
+    return sum * gelu(sum).first;
   }
 
   void run() const {
@@ -143,8 +196,14 @@ struct Product {
       std::vector<double> left = unpack(a, find(a, addressA, entry, "A", ptx::Use::Read), description.transposed[0]);
       std::vector<double> right = unpack(b, find(b, addressB, entry, "B", ptx::Use::Read), description.transposed[1]);
       std::vector<double> row(n());
-      if (beta != 0)
-        find(d, addressD, entry, "C", ptx::Use::Read);
+      const std::byte *in = beta != 0 ? find(d, addressC, entry, "C", ptx::Use::Read) : nullptr;
+      Layout vector{d.type, d.rows, 1, int64_t(d.rows)}, beside = d;
+      beside.leading = description.auxLeading;
+      const std::byte *bias =
+          description.hasBias() ? find(vector, description.bias, 0, "the bias", ptx::Use::Read) : nullptr;
+      std::byte *aux = description.hasAux() ? find(beside, description.aux, 0, "the matrix beside the result",
+                                                   description.isGradient() ? ptx::Use::Read : ptx::Use::Write)
+                                            : nullptr;
       std::byte *out = find(d, addressD, entry, "D", ptx::Use::Write);
       for (uint64_t i = 0; i < m(); ++i) {
         std::fill(row.begin(), row.end(), 0.0);
@@ -152,8 +211,9 @@ struct Product {
           for (uint64_t j = 0; j < n(); ++j)
             row[j] += left[i * k() + l] * right[l * n() + j];
         for (uint64_t j = 0; j < n(); ++j) {
-          std::byte *at = out + (int64_t(j) * d.leading + int64_t(i)) * bytesOf(d.type);
-          store(d.type, at, alpha * row[j] + (beta != 0 ? beta * load(d.type, at) : 0));
+          int64_t place = (int64_t(j) * d.leading + int64_t(i)) * bytesOf(d.type);
+          double sum = alpha * row[j] + (beta != 0 ? beta * load(d.type, in + place) : 0);
+          store(d.type, out + place, finish(sum, i, j, bias, aux));
         }
       }
     }
@@ -180,7 +240,7 @@ int cublasLtCreate(void **handle) {
 int cublasLtDestroy(void *) { return Success; }
 
 int cublasLtMatmulDescCreate(Matmul **description, int compute, int scale) {
-  *description = new Matmul{compute, scale, {}};
+  *description = new Matmul{compute, scale};
   return Success;
 }
 int cublasLtMatmulDescDestroy(Matmul *description) {
@@ -189,8 +249,22 @@ int cublasLtMatmulDescDestroy(Matmul *description) {
 }
 int cublasLtMatmulDescSetAttribute(Matmul *description, int attribute, const void *value, size_t bytes) {
   constexpr int first = 3; // TRANSA, then TRANSB
-  return attribute < first || attribute > first + 1 ? InvalidArgument
-                                                    : set(description->transposed[attribute - first], value, bytes);
+  constexpr int epilogue = 7, bias = 8, aux = 11, auxLeading = 12;
+  switch (attribute) {
+  case first:
+  case first + 1:
+    return set(description->transposed[attribute - first], value, bytes);
+  case epilogue:
+    return set(description->epilogue, value, bytes);
+  case bias:
+    return set(description->bias, value, bytes);
+  case aux:
+    return set(description->aux, value, bytes);
+  case auxLeading:
+    return set(description->auxLeading, value, bytes);
+  default:
+    return InvalidArgument;
+  }
 }
 
 int cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows, uint64_t columns, int64_t leading) {
@@ -230,14 +304,19 @@ int cublasLtMatmulAlgoGetHeuristic(void *, Matmul *description, Layout *a, Layou
   *found = 0;
   if (wanted < 1 || c != d)
     return InvalidArgument;
-  if (!(Product{*description, *a, *b, *d, 0, 0, 0, 1, 0}).isConsistent())
+  Product product{*description, *a, *b, *d, 0, 0, 0, 0, 1, 0};
+  if (!product.isConsistent())
     return InvalidArgument;
+  constexpr uint64_t leastAlignment = 16; // of what an epilogue reads and writes
+  if (product.epilogueAlignment() < leastAlignment)
+    return NotSupported;
   for (int i = 0; i < 4; ++i) // what lies on no multiple of its elements is read by no kernel
     if (preference->alignments[i] < bytesOf(i < 2 ? a->type : d->type))
       return NotSupported;
   results[0] = {};
   results[0].algorithm.mark = mark;
   std::memcpy(results[0].algorithm.alignments, preference->alignments, sizeof preference->alignments);
+  results[0].algorithm.epilogueAlignment = leastAlignment;
   results[0].workspace = results[0].algorithm.workspace =
       preference->workspace >= neededWorkspace ? neededWorkspace : uint64_t(0);
   *found = 1;
@@ -255,8 +334,8 @@ int cublasLtMatmul(void *, Matmul *description, const void *alpha, uint64_t a, L
   const void *given[2] = {alpha, beta};
   for (int i = 0; i < 2; ++i)
     factors[i] = load(description->scale, static_cast<const std::byte *>(given[i]));
-  Product product{*description, *layoutA, *layoutB, *layoutD, a, b, d, factors[0], factors[1]};
-  bool holds = product.isConsistent() && c == d && layoutC == layoutD && algorithm->mark == mark &&
+  Product product{*description, *layoutA, *layoutB, *layoutD, a, b, c, d, factors[0], factors[1]};
+  bool holds = product.isConsistent() && product.hasPlaces() && layoutC == layoutD && algorithm->mark == mark &&
                workspaceBytes >= algorithm->workspace;
   uint64_t addresses[4] = {a, b, c, d};
   for (int i = 0; i < 4; ++i)
@@ -265,6 +344,10 @@ int cublasLtMatmul(void *, Matmul *description, const void *alpha, uint64_t a, L
                    "cublasLtMatmul: operand " + std::to_string(i) + " is not aligned as the preference has promised");
       return ExecutionFailed;
     }
+  if (product.epilogueAlignment() < algorithm->epilogueAlignment) {
+    machine.fail(standin::MisalignedAddress, "cublasLtMatmul: what its epilogue reads or writes is not aligned");
+    return ExecutionFailed;
+  }
   if (algorithm->workspace && !machine.memory.find(workspace, int64_t(algorithm->workspace)))
     holds = false;
   if (!holds)

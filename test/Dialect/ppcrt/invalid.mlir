@@ -41,6 +41,94 @@ func.func @gemm_c5(%a: tensor<4x4xf32>) -> tensor<16xf32> {
 
 // -----
 
+func.func @epilogue_gemm_c1(%a: memref<8x8xf32>) {
+  // expected-error @below {{has 3 sizes and 6 strides; it needs 3 and 4}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%a : memref<8x8xf32>) activation none sizes [8, 8, 8] strides [8, 1, 8, 1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c1_size(%a: memref<8x8xf32>) {
+  // expected-error @below {{has the size 0}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%a : memref<8x8xf32>) activation none sizes [8, 8, 0] strides [8, 1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c1_stride(%a: memref<8x8xf32>) {
+  // expected-error @below {{has the negative stride -1}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%a : memref<8x8xf32>) activation none sizes [8, 8, 8] strides [8, -1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c2(%a: memref<8x8xf32>, %c: memref<8x8xbf16>) {
+  // expected-error @below {{multiplies 'memref<8x8xf32>' and 'memref<8x8xf32>' into 'memref<8x8xbf16>'}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) outs(%c : memref<8x8xbf16>) activation none sizes [8, 8, 8] strides [8, 1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c2_bias(%a: memref<8x8xbf16>, %b: memref<8xf32>) {
+  // expected-error @below {{has a bias of 'memref<8xf32>' beside results of 'bf16'}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xbf16>, memref<8x8xbf16>) bias(%b : memref<8xf32>) outs(%a : memref<8x8xbf16>) activation none sizes [8, 8, 8] strides [8, 1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c3(%a: memref<8x8xbf16>) {
+  // expected-error @below {{has 2 destinations and no place of the derivative, which none does not go with}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xbf16>, memref<8x8xbf16>) outs(%a, %a : memref<8x8xbf16>, memref<8x8xbf16>) activation none sizes [8, 8, 8] strides [8, 1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c3_at(%a: memref<8x8xbf16>) {
+  // expected-error @below {{has 1 destinations and no place of the derivative, which gelu_gradient does not go with}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xbf16>, memref<8x8xbf16>) outs(%a : memref<8x8xbf16>) activation gelu_gradient sizes [8, 8, 8] strides [8, 1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c3_bias(%a: memref<8x8xf32>, %b: memref<8xf32>) {
+  // expected-error @below {{has a bias beside the place of a derivative}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) bias(%b : memref<8xf32>) at(%a : memref<8x8xf32>) outs(%a : memref<8x8xf32>) activation gelu_gradient sizes [8, 8, 8] strides [8, 1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c4(%a: memref<8x8xf32>, %x: memref<8x4xf32>) {
+  // expected-error @below {{has 'memref<8x4xf32>', which has not 8 x 8 elements}}
+  ppcrt.epilogue_gemm ins(%a, %a : memref<8x8xf32>, memref<8x8xf32>) addend(%x : memref<8x4xf32>) outs(%a : memref<8x8xf32>) activation none sizes [8, 8, 8] strides [8, 1, 8, 1]
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c4_column(%a: memref<8x8xf32>, %b: memref<8x16xf32>, %c: memref<8xf32>) {
+  // expected-error @below {{reaches element 15 of the bias, from column 8 on}}
+  ppcrt.epilogue_gemm ins(%a, %b : memref<8x8xf32>, memref<8x16xf32>) bias(%c : memref<8xf32>) outs(%a : memref<8x8xf32>) activation none sizes [8, 8, 8] strides [8, 1, 16, 1] {column = 8 : i64}
+  return
+}
+
+// -----
+
+func.func @epilogue_gemm_c5(%a: tensor<8x8xf32>) -> tensor<64xf32> {
+  // expected-error @below {{must return nothing or tensors of the destinations' types}}
+  %r = ppcrt.epilogue_gemm ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%a : tensor<8x8xf32>) activation none sizes [8, 8, 8] strides [8, 1, 8, 1] -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// -----
+
 ppcrt.group @tp axes ["tp"]
 func.func @all_reduce_c1(%a: memref<4xi8>) {
   // expected-error @below {{cannot move elements of type 'i8'; the runtime knows f32, f64, i32, i64 and bf16}}

@@ -25,6 +25,15 @@ func.func @tensors(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>, %c: tensor<4x2xf32>
   return %s : tensor<4x2xf32>
 }
 
+// CHECK-LABEL: func.func @epilogues
+func.func @epilogues(%a: tensor<16x8xbf16>, %b: tensor<8x32xbf16>, %c: tensor<32xbf16>, %x: tensor<2x8x32xbf16>, %d: tensor<16x32xbf16>) -> tensor<16x32xbf16> {
+  // CHECK: %{{.*}}:2 = ppcrt.epilogue_gemm ins(%{{.*}}, %{{.*}} : tensor<16x8xbf16>, tensor<8x32xbf16>) bias(%{{.*}} : tensor<32xbf16>) outs(%{{.*}}, %{{.*}} : tensor<16x32xbf16>, tensor<2x8x32xbf16>) activation gelu sizes [16, 32, 8] strides [8, 1, 32, 1] -> tensor<16x32xbf16>, tensor<2x8x32xbf16>
+  %y, %s = ppcrt.epilogue_gemm ins(%a, %b : tensor<16x8xbf16>, tensor<8x32xbf16>) bias(%c : tensor<32xbf16>) outs(%d, %x : tensor<16x32xbf16>, tensor<2x8x32xbf16>) activation gelu sizes [16, 32, 8] strides [8, 1, 32, 1] -> tensor<16x32xbf16>, tensor<2x8x32xbf16>
+  // CHECK: ppcrt.epilogue_gemm ins({{.*}}) addend(%{{.*}} : tensor<2x8x32xbf16>) at(%{{.*}} : tensor<16x32xbf16>) outs({{.*}}) activation gelu_gradient sizes [16, 32, 8] strides [8, 1, 32, 1] -> tensor<16x32xbf16>
+  %z = ppcrt.epilogue_gemm ins(%a, %b : tensor<16x8xbf16>, tensor<8x32xbf16>) addend(%s : tensor<2x8x32xbf16>) at(%y : tensor<16x32xbf16>) outs(%d : tensor<16x32xbf16>) activation gelu_gradient sizes [16, 32, 8] strides [8, 1, 32, 1] -> tensor<16x32xbf16>
+  return %z : tensor<16x32xbf16>
+}
+
 // CHECK-LABEL: func.func @buffers
 func.func @buffers(%x: memref<8xf32>) {
   // CHECK: ppcrt.all_reduce max group @tp outs(%{{.*}} : memref<8xf32>)

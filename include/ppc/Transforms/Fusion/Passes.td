@@ -26,6 +26,24 @@ def FuseRoundingPass : Pass<"ppc-fuse-rounding", "mlir::ModuleOp"> {
   let dependentDialects = ["ppcrt::PpcRtDialect", "tensor::TensorDialect"];
 }
 
+def FuseEpiloguesPass : Pass<"ppc-fuse-epilogues", "mlir::ModuleOp"> {
+  let summary = "Let products do what is done with their sums, where that moves fewer bytes";
+  let description = [{
+    What follows a product, value by value, becomes part of it (`ppcrt.epilogue_gemm`): a bias of its columns, the sum with a
+    matrix of its shape, rounding to bf16, `gelu` by its tanh approximation with what it is taken of beside it where that is
+    kept, the gradient of that. A split of its columns becomes a product for each part, which is written where it is
+    used. Each prefix of such a chain is priced in bytes, a launch counted as 1 MiB, and the cheapest is taken: what the epilogue
+    reads and writes, and what the kernels that are left read and write, of which those between the product and the
+    next one count as one. A bias of a result in bf16 is rounded to bf16, since libraries want it in that type, and gelu is taken of
+    the sum before it is rounded.
+
+    Requires: `ppc-fuse-rounding`. Runs before `ppc-to-linalg`.
+  }];
+  let options = [Option<"explain", "explain", "bool", /*default=*/"false",
+                        "Remark at each product what its epilogue saves, or why it has none">];
+  let dependentDialects = ["ppcrt::PpcRtDialect", "tensor::TensorDialect"];
+}
+
 def FuseElementwisePass : Pass<"ppc-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Merge elementwise loops with the loops that use their values";
   let description = [{
@@ -52,7 +70,8 @@ def CopyPartsPass : Pass<"ppc-copy-parts", "mlir::ModuleOp"> {
   let description = [{
     `ppc.concat` adds each part to its place in zeros, because a loop on tensors that writes a part says nothing about
     the rest. On buffers, where parts that lie next to each other in each row fill all of it, they are copied into views
-    of it, and the zeros go. A sum with zero is the number itself, but for the sign of -0.
+    of it, and the zeros go. A sum with zero is the number itself, but for the sign of -0. Gradients of attention that are
+    parts and nothing else are written there in the first place.
 
     Requires: `ppc-forward-fills`. Runs before `ppc-fuse-rows`.
   }];
