@@ -37,6 +37,8 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool f
   // Products become library calls before sums become loops, so that a sum can go into the call; collectives that were
   // rearranged by loops follow.
   pm.addPass(createRotateProductsPass());
+  if (fuseRows)
+    pm.addPass(createRoundTokensPass());
   pm.addPass(createPpcToPpcRtPass());
   pm.addPass(createFuseAccumulationPass());
   pm.addPass(createFuseRoundingPass());

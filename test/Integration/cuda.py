@@ -54,6 +54,7 @@ ROWS = {
     "deepseek-v3": ("deepseek-v3", ["--ranks", "1"], "f32"),
     "mixtral-experts-tp2": ("mixtral", "tp", "f32"),
     "mixtral-experts-dp2": ("mixtral", "dp", "f32"),
+    "mixtral-bf16": ("mixtral", ["--ranks", "1"], "bf16"),
     # Attention by warpgroups, on a stand-in of sm_90.
     "warpgroups": ("heads-64", ["--ranks", "1"], "bf16", "sm_90a"),
     "warpgroups-cp2": ("heads-64", ["--cp", "2"], "bf16", "sm_90a"),

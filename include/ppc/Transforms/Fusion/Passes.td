@@ -44,6 +44,17 @@ def FuseEpiloguesPass : Pass<"ppc-fuse-epilogues", "mlir::ModuleOp"> {
   let dependentDialects = ["ppcrt::PpcRtDialect", "tensor::TensorDialect"];
 }
 
+def RoundTokensPass : Pass<"ppc-round-tokens", "mlir::ModuleOp"> {
+  let summary = "Round tokens before they go to the slots of their experts";
+  let description = [{
+    `convert(dispatch(x))` from f32 to bf16, without weights and where nothing else uses the slots, becomes
+    `dispatch(convert(x))`: a slot holds one token or zeros, so that the numbers are the same, and slots in f32, of which there are more than
+    tokens, are never in memory.
+
+    Runs before `ppc-to-linalg`.
+  }];
+}
+
 def FuseElementwisePass : Pass<"ppc-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Merge elementwise loops with the loops that use their values";
   let description = [{
