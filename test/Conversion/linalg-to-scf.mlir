@@ -44,13 +44,16 @@ func.func @columns(%x: memref<4x8xf32>, %y: memref<8xf32>) {
   return
 }
 
-// Rounded to bf16 with integers; what is no number is chosen in 32 bits, as wide as it was compared.
+// Rounded to bf16 with integers; bits of what is no number are set by a mask, without a choice.
 // CHECK-LABEL: func.func @rounded
 // CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
-// CHECK:         arith.cmpf uno
-// CHECK:         %[[CHOSEN:.*]] = arith.select %{{.*}}, %[[NAN]], %{{.*}} : i32
+// CHECK-DAG:     %[[SIGN:.*]] = arith.constant 31 : i32
+// CHECK:         %[[MASK:.*]] = arith.shrsi %{{.*}}, %[[SIGN]]
+// CHECK:         %[[SET:.*]] = arith.andi %[[MASK]], %[[NAN]]
+// CHECK:         %[[CHOSEN:.*]] = arith.ori %{{.*}}, %[[SET]]
 // CHECK:         %[[UPPER:.*]] = arith.shrui %[[CHOSEN]]
 // CHECK:         arith.trunci %[[UPPER]] : i32 to i16
+// CHECK-NOT:     arith.select
 // CHECK-NOT:     arith.truncf
 func.func @rounded(%x: memref<4x8xf32>, %y: memref<4x8xbf16>) {
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x8xf32>) outs(%y : memref<4x8xbf16>) {

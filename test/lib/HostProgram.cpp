@@ -34,6 +34,10 @@ struct Buffer {
   char *data;
 };
 
+bool sameValues(ArrayRef<double> some, ArrayRef<double> others) {
+  return llvm::equal(some, others, [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); });
+}
+
 size_t byteSize(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() * (tensor.getElementTypeBitWidth() / 8);
@@ -178,7 +182,7 @@ HostProgram::run(func::FuncOp function, ArrayRef<SmallVector<ReferenceTensor>> a
         return error("the code wrote behind buffer " + llvm::Twine(i) + " of " + function.getSymName());
     for (auto [i, value] : llvm::enumerate(function.getArgumentTypes()))
       if (!llvm::is_contained(frame.result, i)) // only what is updated in place may change
-        if (read(value, frame.buffers[i].data).data != arguments[&frame - frames.data()][i].data)
+        if (!sameValues(read(value, frame.buffers[i].data).data, arguments[&frame - frames.data()][i].data))
           return error("the code changed argument " + llvm::Twine(i) + " of " + function.getSymName());
     SmallVector<ReferenceTensor> values;
     for (auto [type, place] : llvm::zip(function.getResultTypes(), frame.result))

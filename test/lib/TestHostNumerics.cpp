@@ -132,8 +132,8 @@ template <typename Program> struct TestNumericsPass : PassWrapper<TestNumericsPa
         tolerance += this->rounding;
         for (auto [j, pair] : llvm::enumerate(llvm::zip((*wanted)[rank][i].data, (*got)[rank][i].data))) {
           auto [expected, actual] = pair;
-          bool close =
-              expected == actual || std::abs(expected - actual) <= tolerance * std::max(1.0, std::abs(expected));
+          bool close = expected == actual || (std::isnan(expected) && std::isnan(actual)) ||
+                       std::abs(expected - actual) <= tolerance * std::max(1.0, std::abs(expected));
           if (!close)
             return function.emitError() << "result " << i << " element " << j << " on rank " << rank << " is "
                                         << std::to_string(actual) << ", expected " << std::to_string(expected)

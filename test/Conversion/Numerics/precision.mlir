@@ -2,6 +2,7 @@
 
 // Values of 16 bits: loops compute in f32 and round what they store once; sums and products are in f32.
 // CHECK: @convert agrees
+// CHECK: @no_numbers agrees
 // CHECK: @elementwise agrees
 // CHECK: @chain agrees
 // CHECK: @shapes agrees
@@ -22,6 +23,14 @@ func.func @convert(%x: tensor<5x3xf32>, %y: tensor<7xbf16>) -> (tensor<5x3xbf16>
   %0 = ppc.convert %x : tensor<5x3xf32> to tensor<5x3xbf16>
   %1 = ppc.convert %y : tensor<7xbf16> to tensor<7xf32>
   return %0, %1 : tensor<5x3xbf16>, tensor<7xf32>
+}
+// What is no number stays none: also where adding to its bits would carry into the sign.
+func.func @no_numbers(%x: tensor<37xf32> {test.value = 0x7FFFFFFF : f32}, %y: tensor<37xf32> {test.value = 0xFFFFFFFF : f32}, %z: tensor<37xf32> {test.value = 0xFFC00001 : f32}, %inf: tensor<37xf32> {test.value = 0x7F800000 : f32}) -> (tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>) {
+  %0 = ppc.convert %x : tensor<37xf32> to tensor<37xbf16>
+  %1 = ppc.convert %y : tensor<37xf32> to tensor<37xbf16>
+  %2 = ppc.convert %z : tensor<37xf32> to tensor<37xbf16>
+  %3 = ppc.convert %inf : tensor<37xf32> to tensor<37xbf16>
+  return %0, %1, %2, %3 : tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>
 }
 func.func @elementwise(%x: tensor<37xbf16>, %y: tensor<37xbf16>) -> (tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>, tensor<37xbf16>) {
   %0 = ppc.silu %x : tensor<37xbf16>
