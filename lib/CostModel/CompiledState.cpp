@@ -31,18 +31,6 @@ bool mlir::ppc::sumsKeysEarly(const PricingContext &context) {
 
 namespace {
 
-/// Axes of a stage's ranks that can cut a gradient, as bits. The data-parallel ranks are two axes where some of them
-/// share experts: ExpertAxis are those, DataAxis the others. RowAxis are rows of hidden features.
-enum GradientAxes : unsigned {
-  DataAxis = 1,
-  HeadAxis = 2,
-  GroupAxis = 4,
-  ExpertAxis = 8,
-  RowAxis = 16,
-  TensorAxes = HeadAxis | GroupAxis,
-};
-constexpr unsigned axisSets = 32;
-
 /// A dimension of a tensor, and in how many parts and over which axes tensor parallelism cuts it.
 struct CutDimension {
   int64_t extent, parts = 1;
@@ -50,17 +38,13 @@ struct CutDimension {
 };
 using CutShape = llvm::SmallVector<CutDimension, 5>;
 
-/// Whose ranks' parts of a gradient are summed besides those of the data-parallel ranks: nobody's; those that share a
-/// key-value head; those that do not; all tensor-parallel ranks, each of which has met a part of the sequence.
-enum class Summed { Data, SharedHeads, Heads, Tensor };
-
 /// Adds up the tensors of one part of the model.
 class StateBuilder {
 public:
   explicit StateBuilder(const PricingContext &context)
       : context(context), model(context.model), layout(context.layout), tp(layout.tensorColumns()),
         cut(compiledHeads(context)), narrow(elementBytes(layout.precision) < 4), sharing(layout.expertBatches()),
-        shards(layout.shardRanks()) {}
+        shards(layout.shardRanks()), gradientShards(layout.gradientRanks()), parameterShards(layout.parameterRanks()) {}
 
   /// Read by products, rounded where they read less than f32.
   void matrix(const CutShape &shape, Summed summed = Summed::Data) { add(shape, narrow, summed); }
@@ -105,7 +89,7 @@ public:
 private:
   void add(const CutShape &shape, bool rounded, Summed summed);
   void addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor);
-  void addOverCopies(GradientSums &sums, const CutShape &shape, unsigned cutDim, Summed summed, bool ofExperts);
+  void addOverCopies(const CutShape &shape, unsigned cutDim, Summed summed, bool ofExperts, bool isEachCut);
   /// Tensor-parallel ranks whose parts are summed.
   int64_t summedRanks(Summed summed) const {
     return summed == Summed::Tensor        ? tp
@@ -120,9 +104,10 @@ private:
   int64_t tp; // parts of widths and heads
   HeadCut cut;
   bool narrow, ofForwardAlone = false, endsLayer = false;
-  bool isSummedBefore = false; // what the next gradient is made of: who calls counts its sums
-  int64_t sharing;             // data-parallel ranks that share experts
-  int64_t shards;              // that share a copy of the cut state
+  bool isSummedBefore = false;             // what the next gradient is made of: who calls counts its sums
+  int64_t sharing;                         // data-parallel ranks that share experts
+  int64_t shards;                          // that share a copy of the cut state
+  int64_t gradientShards, parameterShards; // of those, that share gradients and parameters
 };
 
 int64_t blockOf(int64_t extent, int64_t parts) { return (extent + parts - 1) / parts; }
@@ -141,21 +126,26 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
   for (const CutDimension &dim : shape)
     axes |= dim.parts == 1 ? 0 : dim.axes;
   bool ofExperts = axes & ExpertAxis;
-  int64_t ranks = ofExperts ? shards / sharing : shards, block = whole;
-  bool isCut = false;
+  auto amongAlike = [&](int64_t all) { return ofExperts ? std::max<int64_t>(1, all / sharing) : all; };
+  const int64_t ranks = amongAlike(shards), gradientRanks = amongAlike(gradientShards),
+                parameterRanks = amongAlike(parameterShards);
   std::optional<unsigned> dim;
   if (layout.zero >= 1 && ranks > 1)
-    if ((dim = updateCut(extents, before, ranks))) {
-      block = whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * ranks);
-      isCut = true;
-    }
-  GradientSums &sums = isCut && layout.zero >= 2 ? sizes.each : sizes.once;
+    dim = updateCut(extents, before, ranks);
+  const bool isCut = dim.has_value();
+  auto blockOver = [&](int64_t parts) {
+    return isCut ? whole / blockOf(extents[*dim], before[*dim]) * blockOf(extents[*dim], before[*dim] * parts) : whole;
+  };
+  const int64_t block = blockOver(ranks), gradientBlock = blockOver(gradientRanks),
+                parameterBlock = blockOver(parameterRanks);
+  const bool isEachCut = isCut && gradientRanks > 1; // gradients of micro-batches
+  GradientSums &sums = isEachCut ? sizes.each : sizes.once;
   bool isWhole = llvm::all_of(shape, [](const CutDimension &dim) { return dim.parts == 1; });
   bool overTensor = summed == Summed::Tensor || (summed == Summed::SharedHeads && cut.group == tp);
   if (isSummedBefore)
     ;
-  else if (isCut && shards < layout.dataRanks())
-    addOverCopies(sums, shape, *dim, summed, ofExperts);
+  else if (isCut && (shards < layout.dataRanks() || (isEachCut && gradientRanks < ranks)))
+    addOverCopies(shape, *dim, summed, ofExperts, isEachCut);
   else if (isWhole && summed != Summed::Heads && tp > 1 && layout.dataRanks() > 1 &&
            8 * whole > 4096) // below, one collective is always the cheapest
     addPlanned(sums, extents, isCut ? updateCut(extents, before, layout.dataRanks()) : std::nullopt, overTensor);
@@ -173,21 +163,22 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
     axes |= (shards > sharing ? DataAxis : 0) | (sharing > 1 ? ExpertAxis : 0);
   ++sizes.tensorsCutOver[axes];
   ParameterGathers &gathers = ofExperts ? sizes.gathersOfExperts : sizes.gathers;
-  bool isStoredCut = isCut && layout.zero >= 3;
+  const bool isStoredCut = isCut && parameterRanks > 1;
   if (isStoredCut) {
-    (rounded ? gathers.forwardRounded : gathers.forward) += block * ranks;
+    const int64_t all = parameterBlock * parameterRanks;
+    (rounded ? gathers.forwardRounded : gathers.forward) += all;
     if (ofForwardAlone && !endsLayer)
-      gathers.again += block * ranks;
+      gathers.again += all;
     if (!ofForwardAlone)
-      (rounded ? gathers.backwardRounded : gathers.backward) += block * ranks;
-  } else if (isCut) {
-    (rounded ? gathers.rounded : gathers.updated) += block * ranks;
+      (rounded ? gathers.backwardRounded : gathers.backward) += all;
   }
-  sizes.parameters += rounded || isStoredCut ? block : whole;
+  if (isCut && parameterRanks < ranks) // once per step
+    (rounded ? gathers.rounded : gathers.updated) += block * (ranks / parameterRanks);
+  sizes.parameters += rounded ? block : isStoredCut ? parameterBlock : whole;
   sizes.states += 2 * block;
-  sizes.gradients += isCut && layout.zero >= 2 ? block : whole + (isCut ? block : 0);
+  sizes.gradients += gradientRanks == ranks && isEachCut ? block : gradientBlock + (isCut ? block : 0);
   if (rounded)
-    sizes.prepared += isStoredCut ? block : whole;
+    sizes.prepared += isStoredCut ? parameterBlock : whole;
 }
 
 /// The collectives that the reshard planner makes between two layouts of a tensor: kind, axes of `grid`, and elements
@@ -219,7 +210,7 @@ void StateBuilder::positions() {
   int64_t extents[] = {model.maxPositions, model.hidden};
   std::optional<unsigned> dim = updateCut(extents, {1, 1}, layout.dataRanks());
   isSummedBefore =
-      layout.zero >= 2 && layout.dp > 1 && shards == layout.dataRanks() && dim &&
+      gradientShards == layout.dataRanks() && layout.dp > 1 && dim &&
       2 * rows * model.hidden <= extents[1 - *dim] * blockOf(extents[*dim], layout.dataRanks()) * layout.dataRanks();
   replicated({{model.maxPositions}, features()});
   if (!std::exchange(isSummedBefore, false))
@@ -242,15 +233,20 @@ void StateBuilder::positions() {
 }
 
 /// Gradients that are cut over some of the ranks that sum them, as the reshard planner says: summed by all and sliced
-/// where they are small, else scattered to the shards and summed over the copies of each.
-void StateBuilder::addOverCopies(GradientSums &sums, const CutShape &shape, unsigned cutDim, Summed summed,
-                                 bool ofExperts) {
-  enum { Copies, Shards, Tensor }; // behind them the axes that cut dimensions
-  llvm::SmallVector<LayoutAxis, 6> grid = {{"copies", layout.dataRanks() / shards},
-                                           {"shards", ofExperts ? shards / sharing : shards},
+/// where they are small, else scattered to the shards and summed over the copies of each. `isEachCut`: each
+/// micro-batch's to those that share gradients, and what they add up to over the others and over the copies once.
+void StateBuilder::addOverCopies(const CutShape &shape, unsigned cutDim, Summed summed, bool ofExperts,
+                                 bool isEachCut) {
+  enum { Copies, Outer, Shards, Tensor }; // behind them the axes that cut dimensions
+  const int64_t inner = isEachCut ? gradientShards : shards;
+  llvm::SmallVector<LayoutAxis, 7> grid = {{"copies", layout.dataRanks() / shards},
+                                           {"outer", shards / inner},
+                                           {"shards", ofExperts ? std::max<int64_t>(1, inner / sharing) : inner},
                                            {"tensor", summedRanks(summed)}};
   Layout from;
-  from.partial = {Copies, Shards};
+  for (int axis : {int(Copies), int(Outer), int(Shards)})
+    if (grid[axis].size > 1)
+      from.partial.push_back(axis);
   if (grid[Tensor].size > 1)
     from.partial.push_back(Tensor);
   llvm::SmallVector<int64_t, 5> extents;
@@ -262,17 +258,28 @@ void StateBuilder::addOverCopies(GradientSums &sums, const CutShape &shape, unsi
       grid.push_back({"cut", dim.parts});
     }
   }
+  auto addSums = [&](GradientSums &sums, const Layout &before, const Layout &after) {
+    forEachCollective(grid, extents, before, after, [&](TransferKind kind, llvm::ArrayRef<int> axes, double elements) {
+      SumMembers members;
+      members.copies = llvm::is_contained(axes, int(Copies));
+      members.outer = llvm::is_contained(axes, int(Outer));
+      members.shards = llvm::is_contained(axes, int(Shards));
+      members.ofExperts = ofExperts;
+      members.tensor = llvm::is_contained(axes, int(Tensor)) ? int(summed) : int(Summed::Data);
+      sums.addPlanned(kind, members, elements);
+    });
+  };
   Layout to = from;
-  to.partial.clear();
   to.dims[cutDim].push_back(Shards);
-  forEachCollective(grid, extents, from, to, [&](TransferKind kind, llvm::ArrayRef<int> axes, double elements) {
-    SumMembers members;
-    members.copies = llvm::is_contained(axes, int(Copies));
-    members.shards = llvm::is_contained(axes, int(Shards));
-    members.ofExperts = ofExperts;
-    members.tensor = llvm::is_contained(axes, int(Tensor)) ? int(summed) : int(Summed::Data);
-    sums.addPlanned(kind, members, elements);
-  });
+  if (isEachCut) {
+    llvm::erase_if(to.partial, [](int axis) { return axis != Copies && axis != Outer; });
+    addSums(sizes.each, from, to);
+    from = to;
+  }
+  to.partial.clear();
+  if (grid[Outer].size > 1)
+    to.dims[cutDim].push_back(Outer);
+  addSums(sizes.once, from, to);
 }
 
 /// Tensor-parallel ranks that hold the same may share the sum of a large gradient: as the reshard planner says.
@@ -432,7 +439,7 @@ DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef
     return state;
   StateBuilder table(context);
   table.table(false);
-  bool isRounded = elementBytes(context.layout.precision) < 4, cutsGradients = context.layout.zero >= 2;
+  bool isRounded = elementBytes(context.layout.precision) < 4;
   if (state.hasLoss && isRounded)
     state.sizes.prepared += table.sizes.parameters;
   if (state.hasLoss) { // the head's part of what is gathered before use
@@ -441,7 +448,9 @@ DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef
     (isRounded ? gathers.backwardRounded : gathers.backward) += table.sizes.gathers.forward;
   }
   if (isFirst && state.hasLoss) {
-    state.sizes.gradients += cutsGradients ? table.sizes.gradients : table.sizes.parameters;
+    // Of two sums the block that the update reads is there once.
+    double block = table.sizes.states / 2;
+    state.sizes.gradients += table.sizes.gradients > block ? table.sizes.gradients - block : block;
     state.sizes.each.add(table.sizes.each, 1);
     if (held.size() > 1) // that of each virtual stage is scattered
       state.sizes.once.scattered += table.sizes.once.scattered;
@@ -453,145 +462,4 @@ DeviceState mlir::ppc::deviceState(const PricingContext &context, llvm::ArrayRef
     state.sizes.add(table.sizes, 1);
   }
   return state;
-}
-
-/// Sums of single numbers in the update: the squared norm of all gradients, and the loss. Squares of tensors that are
-/// cut alike are added up together, over all stages, and summed over what not all tensors are cut over; then the sums
-/// of these kinds over the rest. A kind of one tensor has nothing to add up: it is summed where it is held, and crosses
-/// stages in the sum of all kinds.
-static std::vector<TransferRow> sumsOfNumbers(const PricingContext &context, int64_t device, const DeviceState &state) {
-  const ParallelLayout &layout = context.layout;
-  HeadCut cut = compiledHeads(context);
-  int64_t sharing = layout.expertBatches();
-  std::vector<TransferRow> rows;
-  auto add = [&](const MemberSet &members, int64_t calls = 1) {
-    if (members.size() > 1)
-      rows.push_back({device, LedgerPhase::Update, TransferKind::AllReduce, members, 32, 1, calls});
-  };
-  auto over = [&](unsigned axes) {
-    MemberSet members;
-    if (axes & GroupAxis)
-      members.add(cut.group, 1);
-    if (axes & HeadAxis)
-      members.add(cut.heads, cut.group);
-    if (axes & RowAxis)
-      members.add(layout.tpRows, layout.tensorColumns());
-    if (axes & DataAxis)
-      members.add(layout.cp, layout.tp);
-    if (axes & ExpertAxis)
-      members.add(sharing, layout.tp * layout.cp);
-    if (axes & DataAxis)
-      members.add(layout.shardRanks() / layout.cp / sharing, layout.tp * layout.cp * sharing);
-    return members;
-  };
-  unsigned common = axisSets - 1;
-  int64_t sums = 0; // over stages
-  bool isAnyAlone = false;
-  for (auto [axes, count] : llvm::enumerate(state.allTensors))
-    if (count > 0) {
-      common &= axes;
-      sums += count > 1;
-      isAnyAlone |= count == 1;
-    }
-  for (auto [axes, count] : llvm::enumerate(state.allTensors))
-    if (count > 1 || (count == 1 && state.sizes.tensorsCutOver[axes] > 0))
-      add(over(axes & ~common));
-  add(over(common));
-  if (state.hasLoss)
-    add(MemberSet(layout.dataRanks(), layout.tp));
-  bool isWhole = state.copies > 1 && layout.pp == 2; // both devices hold all
-  add(MemberSet(layout.pp, layout.dataRanks() * layout.tp), isWhole ? 1 : 1 + sums + isAnyAlone);
-  return rows;
-}
-
-/// Of so many data-parallel ranks those that hold the same experts: that share a sequence, or share no experts.
-static void addAlike(MemberSet &members, const ParallelLayout &layout, int64_t ranks) {
-  int64_t sharing = layout.expertBatches();
-  members.add(layout.cp, layout.tp);
-  members.add(ranks / layout.cp / sharing, layout.tp * layout.cp * sharing);
-}
-
-/// The ranks of a sum that was planned.
-static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, const SumMembers &sum) {
-  MemberSet members;
-  if (sum.tensor == int(Summed::Tensor))
-    members.add(layout.tensorColumns(), 1);
-  else if (sum.tensor == int(Summed::SharedHeads))
-    members.add(cut.group, 1);
-  else if (sum.tensor == int(Summed::Heads))
-    members.add(cut.heads, cut.group);
-  if (sum.sequence)
-    members.add(layout.cp, layout.tp);
-  int64_t sharing = sum.ofExperts ? layout.expertBatches() : 1;
-  if (sum.shards && sharing == 1)
-    members.add(layout.shardRanks(), layout.tp);
-  else if (sum.shards)
-    addAlike(members, layout, layout.shardRanks());
-  if (sum.copies)
-    members.add(layout.dataRanks() / layout.shardRanks(), layout.tp * layout.shardRanks());
-  return members;
-}
-
-std::vector<TransferRow> mlir::ppc::stateTransfers(const PricingContext &context, int64_t device,
-                                                   const DeviceState &state) {
-  const StateSizes &sizes = state.sizes;
-  const ParallelLayout &layout = context.layout;
-  std::vector<TransferRow> rows;
-  MemberSet data(layout.dataRanks(), layout.tp), tensor(layout.tensorColumns(), 1),
-      shards(layout.shardRanks(), layout.tp);
-  MemberSet alike, shardsAlike;
-  addAlike(alike, layout, layout.dataRanks());
-  addAlike(shardsAlike, layout, layout.shardRanks());
-  HeadCut cut = compiledHeads(context);
-  auto add = [&](TransferKind kind, const MemberSet &members, double elements, int64_t calls = 1,
-                 LedgerPhase phase = LedgerPhase::Update, int64_t bits = 32) {
-    if (members.size() > 1 && elements > 0)
-      rows.push_back({device, phase, kind, members, bits, int64_t(elements), calls});
-  };
-  MemberSet everyone = tensor, neighbours(cut.group, 1);
-  everyone.add(layout.dataRanks(), layout.tp);
-  neighbours.add(layout.dataRanks(), layout.tp);
-  MemberSet others(cut.heads, cut.group);
-  others.add(layout.dataRanks(), layout.tp);
-  int64_t microBatches = layout.microBatches(context.job) / state.copies;
-  auto addSums = [&](const GradientSums &sums, LedgerPhase phase, int64_t calls) {
-    add(TransferKind::AllReduce, data, sums.reduced, calls, phase);
-    add(TransferKind::AllReduce, everyone, sums.reducedOverTensor, calls, phase);
-    add(TransferKind::AllReduce, neighbours, sums.reducedOverShared, calls, phase);
-    add(TransferKind::AllReduce, others, sums.reducedOverHeads, calls, phase);
-    add(TransferKind::AllReduce, tensor, sums.reducedInTensor, calls, phase);
-    add(TransferKind::ReduceScatter, tensor, sums.scatteredInTensor, calls, phase);
-    add(TransferKind::ReduceScatter, everyone, sums.scatteredOverTensor, calls, phase);
-    add(TransferKind::AllGather, tensor, sums.gatheredInTensor, calls, phase);
-    add(TransferKind::AllGather, everyone, sums.gatheredOverTensor, calls, phase);
-    add(TransferKind::ReduceScatter, data, sums.scattered, calls, phase);
-    add(TransferKind::AllGather, data, sums.gatheredOverData, calls, phase);
-    add(TransferKind::AllReduce, alike, sums.reducedOfExperts, calls, phase);
-    add(TransferKind::ReduceScatter, alike, sums.scatteredOfExperts, calls, phase);
-    for (const PlannedSum &sum : sums.planned)
-      add(sum.kind, membersOf(layout, cut, sum.members), sum.elements, calls, phase);
-  };
-  addSums(sizes.once, LedgerPhase::Update, 1);
-  addSums(sizes.each, LedgerPhase::WeightGradient, microBatches);
-  add(TransferKind::AllReduce, MemberSet(layout.dp, layout.tp * layout.cp), sizes.each.reducedBefore, microBatches,
-      LedgerPhase::Backward);
-  auto addGathers = [&](const MemberSet &members, const ParameterGathers &gathers) {
-    auto gather = [&](double elements, int64_t calls, LedgerPhase phase, int64_t bits) {
-      add(TransferKind::AllGather, members, elements, calls, phase, bits);
-    };
-    gather(gathers.updated, 1, LedgerPhase::Update, 32);
-    gather(gathers.rounded, 1, LedgerPhase::Prepare, 16);
-    gather(gathers.forward, microBatches, LedgerPhase::Forward, 32);
-    gather(gathers.forwardRounded, microBatches, LedgerPhase::Forward, 16);
-    gather(gathers.backward, microBatches, LedgerPhase::Backward, 32);
-    gather(gathers.backwardRounded, microBatches, LedgerPhase::Backward, 16);
-  };
-  addGathers(shards, sizes.gathers);
-  addGathers(shardsAlike, sizes.gathersOfExperts);
-  int64_t stride = layout.dataRanks() * layout.tp;
-  add(TransferKind::AllReduce, MemberSet(2, stride * (layout.pp - 1)), state.tied); // the first and the last
-  if (state.copies > 1) // of what each has summed over its ranks
-    add(TransferKind::AllReduce, MemberSet(2, stride * std::abs(layout.pp - 1 - 2 * device)), sizes.states / 2);
-  llvm::append_range(rows, sumsOfNumbers(context, device, state));
-  return rows;
 }

@@ -8,6 +8,22 @@
 
 namespace mlir::ppc {
 
+/// Axes of a stage's ranks that can cut a gradient, as bits. The data-parallel ranks are two axes where some of them
+/// share experts: ExpertAxis are those, DataAxis the others. RowAxis are rows of hidden features.
+enum GradientAxes : unsigned {
+  DataAxis = 1,
+  HeadAxis = 2,
+  GroupAxis = 4,
+  ExpertAxis = 8,
+  RowAxis = 16,
+  TensorAxes = HeadAxis | GroupAxis,
+};
+constexpr unsigned axisSets = 32;
+
+/// Whose ranks' parts of a gradient are summed besides those of the data-parallel ranks: nobody's; those that share a
+/// key-value head; those that do not; all tensor-parallel ranks, each of which has met a part of the sequence.
+enum class Summed { Data, SharedHeads, Heads, Tensor };
+
 /// How the model's heads are cut.
 HeadCut compiledHeads(const PricingContext &context);
 /// Whether attention exchanges a cut of the sequence for one of key-value heads; else keys and values are gathered.

@@ -15,26 +15,48 @@
 
 using namespace mlir::ppc;
 
-static constexpr llvm::StringRef columnNames[] = {"id",           "model",
-                                                  "layers",       "hidden",
-                                                  "heads",        "kv_heads",
-                                                  "head_dim",     "ffn",
-                                                  "gated",        "vocab",
-                                                  "tied",         "dropout",
-                                                  "experts",      "top_k",
-                                                  "moe_ffn",      "shared_experts",
-                                                  "seq_len",      "cluster",
-                                                  "devices",      "tp",
-                                                  "global_batch", "micro_batch",
-                                                  "pp",           "vp",
-                                                  "dp",           "cp",
-                                                  "ep",           "etp",
-                                                  "sp",           "zero",
-                                                  "shard_group",  "schedule",
-                                                  "recompute",    "offload",
-                                                  "precision",    "attention",
-                                                  "norm",         "recomputed_layers",
-                                                  "stack",        "stage_groups"};
+static constexpr llvm::StringRef columnNames[] = {"id",
+                                                  "model",
+                                                  "layers",
+                                                  "hidden",
+                                                  "heads",
+                                                  "kv_heads",
+                                                  "head_dim",
+                                                  "ffn",
+                                                  "gated",
+                                                  "vocab",
+                                                  "tied",
+                                                  "dropout",
+                                                  "experts",
+                                                  "top_k",
+                                                  "moe_ffn",
+                                                  "shared_experts",
+                                                  "seq_len",
+                                                  "cluster",
+                                                  "devices",
+                                                  "tp",
+                                                  "global_batch",
+                                                  "micro_batch",
+                                                  "pp",
+                                                  "vp",
+                                                  "dp",
+                                                  "cp",
+                                                  "ep",
+                                                  "etp",
+                                                  "sp",
+                                                  "zero",
+                                                  "shard_group",
+                                                  "gradient_group",
+                                                  "parameter_group",
+                                                  "schedule",
+                                                  "recompute",
+                                                  "offload",
+                                                  "precision",
+                                                  "attention",
+                                                  "norm",
+                                                  "recomputed_layers",
+                                                  "stack",
+                                                  "stage_groups"};
 
 namespace {
 /// Reads the cells of one row; the first bad one sticks.
@@ -167,6 +189,8 @@ static void readLayout(RowReader &row, LayoutRow &result) {
   layout.sequenceParallel = row.flag("sp", false);
   layout.zero = row.integer("zero", 0, 0, 3);
   layout.shardGroup = row.integer("shard_group", 0, 0, limits::devices);
+  layout.gradientGroup = row.integer("gradient_group", 0, 0, limits::devices);
+  layout.parameterGroup = row.integer("parameter_group", 0, 0, limits::devices);
   layout.schedule = row.has("schedule") ? row.text("schedule").str() : layout.vp > 1 ? "interleaved" : "1f1b";
   // Also where there is one stage and nothing to schedule.
   if (llvm::Expected<const PipelineScheduleKind *> kind = findPipelineSchedule(layout.schedule); !kind) {

@@ -109,6 +109,33 @@ std::string mlir::ppc::unpricedPart(const ModelShape &model, const ParallelLayou
   return "";
 }
 
+llvm::Error mlir::ppc::verifyStateGroups(const ParallelLayout &layout) {
+  const int64_t all = layout.shardRanks();
+  struct {
+    const char *key;
+    int64_t ranks, least, zero;
+  } groups[] = {{"gradient_group", layout.gradientGroup, layout.zero == 3 ? 1 : 2, 2},
+                {"parameter_group", layout.parameterGroup, 2, 3}};
+  for (auto &group : groups) {
+    if (!group.ranks || (group.ranks == all && layout.zero >= group.zero))
+      continue;
+    if (layout.zero < group.zero && group.ranks != 1)
+      return refuseLayout("{0} {1} is for zero {2}{3}, found zero {4}", group.key, group.ranks, group.zero,
+                          group.zero == 2 ? " and 3" : "", layout.zero);
+    if (layout.zero >= group.zero && group.ranks < group.least)
+      return refuseLayout("{0} {1} cuts nothing: that is zero {2}", group.key, group.ranks, group.zero - 1);
+    if (layout.zero >= group.zero && all % group.ranks)
+      return refuseLayout("{0} {1} does not divide the {2} ranks that share a copy of the state", group.key,
+                          group.ranks, all);
+  }
+  const int64_t gradients = layout.gradientRanks(), parameters = layout.parameterRanks();
+  if (gradients > 1 && gradients < all && parameters > 1 && parameters < all && gradients != parameters)
+    return refuseLayout("gradient_group {0} and parameter_group {1} differ, and neither is one rank or all {2} that "
+                        "share a copy of the state",
+                        gradients, parameters, all);
+  return llvm::Error::success();
+}
+
 llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &job, const ParallelLayout &layout) {
   struct {
     const char *name;
@@ -151,6 +178,8 @@ llvm::Error mlir::ppc::verifyLayout(const ModelShape &model, const TrainingJob &
   if (layout.shardGroup && (layout.shardGroup < 0 || layout.dataRanks() % layout.shardGroup))
     return refuseLayout("shard_group {0} does not divide the {1} data-parallel ranks", layout.shardGroup,
                         layout.dataRanks());
+  if (llvm::Error error = verifyStateGroups(layout))
+    return error;
   if (!layout.stageLayers.empty()) {
     int64_t total = 0;
     for (int64_t count : layout.stageLayers)
@@ -254,6 +283,10 @@ std::string mlir::ppc::toString(const ParallelLayout &layout) {
     text += llvm::formatv(", zero {0}", layout.zero);
   if (layout.shardGroup)
     text += llvm::formatv(", shard group {0}", layout.shardGroup);
+  if (layout.zero >= 2 && layout.gradientRanks() != layout.shardRanks())
+    text += llvm::formatv(", gradient group {0}", layout.gradientRanks());
+  if (layout.zero >= 3 && layout.parameterRanks() != layout.shardRanks())
+    text += llvm::formatv(", parameter group {0}", layout.parameterRanks());
   text += ", recompute " + toString(layout.recompute).str();
   if (layout.recompute == Recompute::Full && !layout.stageRecomputedLayers.empty())
     text += " (" +

@@ -221,10 +221,10 @@ Ledger mlir::ppc::priceLedger(const PricingContext &context, const StepDetail &d
     for (const PipelineChunk &chunk : detail.chunks[device])
       deviceOf[chunk.replica][chunk.stage] = device;
   LayerRows layers(context, detail);
-  MemberSet data(layout.shardRanks(), layout.tp);
+  MemberSet data(layout.parameterRanks(), layout.tp);
   forEachLayers(detail, [&](const LayersOf &place) {
     layers.addTransfers(place, ledger.transfers);
-    if (layout.zero >= 3 && place.recomputed)
+    if (layout.parameterRanks() > 1 && place.recomputed)
       ledger.transfers.push_back({place.device, LedgerPhase::Backward, TransferKind::AllGather, data, 32,
                                   int64_t(compiledState(context, place.kind).gathers.again) * place.recomputed,
                                   slicesOfAll});

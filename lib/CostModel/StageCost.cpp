@@ -87,21 +87,22 @@ static StateExchange exchangeOf(const PricingContext &context, const LayerSums &
   const ParallelLayout &layout = context.layout;
   if (layout.zero < 3 && !context.reducesEveryMicroBatch())
     return {};
-  int64_t ranks = layout.shardGroup ? layout.shardGroup : layout.dataRanks();
-  GroupPlacement group = placeGroup(context.cluster.levels(), layout.tp, ranks);
+  // Experts are on other ranks than the dense ones: fewer per node, so fewer adapters per group.
+  auto timeOver = [&](CollectiveKind kind, int64_t ranks, double bytes) {
+    Seconds time = collectiveTime(context.cluster, kind, Bytes(sums.parameters * bytes),
+                                  placeGroup(context.cluster.levels(), layout.tp, ranks));
+    if (sums.expertParameters > 0)
+      time += collectiveTime(
+          context.cluster, kind, Bytes(sums.expertParameters * bytes),
+          placeGroup(context.cluster.levels(), layout.ep * layout.etp, std::min(ranks, layout.expertDataRanks())));
+    return time;
+  };
   StateExchange exchange;
-  exchange.gather =
-      collectiveTime(context.cluster, CollectiveKind::AllGather, Bytes(sums.parameters * context.wireBytes()), group);
-  exchange.scatter = collectiveTime(context.cluster, CollectiveKind::ReduceScatter,
-                                    Bytes(sums.parameters * context.stack.gradientReduceBytes), group);
-  if (sums.expertParameters > 0) { // on other ranks than the dense ones: fewer per node, so fewer adapters per group
-    GroupPlacement experts =
-        placeGroup(context.cluster.levels(), layout.ep * layout.etp, std::min(ranks, layout.expertDataRanks()));
-    exchange.gather += collectiveTime(context.cluster, CollectiveKind::AllGather,
-                                      Bytes(sums.expertParameters * context.wireBytes()), experts);
-    exchange.scatter += collectiveTime(context.cluster, CollectiveKind::ReduceScatter,
-                                       Bytes(sums.expertParameters * context.stack.gradientReduceBytes), experts);
-  }
+  if (layout.zero >= 3)
+    exchange.gather = timeOver(CollectiveKind::AllGather, layout.parameterRanks(), context.wireBytes());
+  if (layout.gradientRanks() > 1) // else once, behind the last backward
+    exchange.scatter =
+        timeOver(CollectiveKind::ReduceScatter, layout.gradientRanks(), context.stack.gradientReduceBytes);
   return exchange;
 }
 
@@ -295,8 +296,8 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerTot
         // once.
         bool isEnd = kind == int(LayerKind::Embedding) || kind == int(LayerKind::Head);
         double weight = context.layout.precision == Precision::F32 ? 4 : 2;
-        price.gathered = Bytes((sums.parameters + sums.expertParameters) *
-                               (isEnd ? weight : 2 * weight + context.stack.gradientReduceBytes));
+        double gradient = context.layout.gradientRanks() > 1 ? context.stack.gradientReduceBytes : 0;
+        price.gathered = Bytes((sums.parameters + sums.expertParameters) * (isEnd ? weight : 2 * weight + gradient));
       }
       price.hardwareFlops = again ? sums.flopsFull : selective ? sums.flopsSelective : sums.flops;
     }

@@ -26,7 +26,9 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
   StateCosts costs;
   int64_t ranks = layout.dataRanks(), shard = layout.shardGroup ? layout.shardGroup : ranks;
   double parameters = dense + experts;
-  auto exchange = [&](double elements, int64_t stride, int64_t members, int64_t shards) {
+  auto exchange = [&](double elements, int64_t stride, int64_t members) {
+    const int64_t shards = std::min(shard, members), gradientShards = std::min(layout.gradientRanks(), shards),
+                  parameterShards = std::min(layout.parameterRanks(), shards);
     if (members <= 1 || elements <= 0)
       return;
     GroupPlacement whole = placeGroup(context.cluster.levels(), stride, members);
@@ -39,12 +41,22 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
       return buckets * collectiveTime(context.cluster, kind, bytes / buckets, group);
     };
     if (layout.zero >= 3 || context.reducesEveryMicroBatch()) {
-      // Scatters (and with ZeRO-3 gathers) run beside the layers; copies of the shards are still to be summed.
+      // Scatters (and with ZeRO-3 gathers) run beside the layers; those over other ranks that share a copy of the
+      // state, and sums over copies, are still to come.
+      if (gradientShards < shards)
+        costs.reduction +=
+            inBuckets(CollectiveKind::ReduceScatter, gradients / double(gradientShards),
+                      placeGroup(context.cluster.levels(), stride * gradientShards, shards / gradientShards));
       if (shards < members)
         costs.reduction += collectiveTime(context.cluster, CollectiveKind::AllReduce, gradients / double(shards),
                                           placeGroup(context.cluster.levels(), stride * shards, members / shards));
-      if (layout.zero >= 3)
+      if (layout.zero >= 3) {
+        if (parameterShards < shards)
+          costs.gather +=
+              inBuckets(CollectiveKind::AllGather, weights / double(parameterShards),
+                        placeGroup(context.cluster.levels(), stride * parameterShards, shards / parameterShards));
         return;
+      }
     } else if (!scatter) {
       costs.reduction += inBuckets(CollectiveKind::AllReduce, gradients, whole);
     } else if (shards == members) {
@@ -65,8 +77,8 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
   };
   int64_t expertRanks = std::max<int64_t>(1, layout.expertDataRanks());
   if (transfers.empty()) {
-    exchange(dense, layout.tp, ranks, shard);
-    exchange(experts, layout.ep * layout.etp, expertRanks, std::min(shard, expertRanks));
+    exchange(dense, layout.tp, ranks);
+    exchange(experts, layout.ep * layout.etp, expertRanks);
   }
   for (const TransferRow &row : transfers)
     (row.kind == TransferKind::AllGather ? costs.gather : costs.reduction) += transferTime(context, row);
@@ -76,12 +88,14 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
   double shards = layout.zero >= 1 ? double(shard) : 1;
   double expertShards = layout.zero >= 1 ? double(std::min(shard, expertRanks)) : 1;
   double owned = dense / shards + experts / expertShards;
+  double held =
+      dense / double(layout.gradientRanks()) + experts / double(std::min(layout.gradientRanks(), expertRanks));
   bool gradientsCut = layout.zero >= 2 || (layout.zero == 1 && stack.reduceScatterGradients);
   double gradients = (gradientsCut ? owned : parameters);
   // Norm and scale, update (reads gradient, moments, master; writes moments, master, weights), clear.
   double bytes = gradients * stack.gradientBytes * 3 +
                  owned * (6 * stack.trainedShare + 2 * stack.momentBytes + 2 * stack.masterBytes) +
-                 (layout.zero >= 2 ? owned : parameters) * stack.gradientBytes;
+                 (layout.zero >= 2 ? held : parameters) * stack.gradientBytes;
   if (stack.gradientReduceBytes != stack.gradientBytes && layout.zero < 3)
     bytes += parameters * (stack.gradientBytes + stack.gradientReduceBytes) * (stack.gradientF32Copy ? 1 : 2);
   costs.optimizer = streamTime(device, Bytes(bytes));

@@ -158,29 +158,31 @@ MemoryBreakdown mlir::ppc::deviceMemory(const PricingContext &context, llvm::Arr
   TiedTable table = tiedTable(context, chunks, program.chunks[device]);
   dense += table.own;
   double ranks = double(layout.shardGroup ? layout.shardGroup : layout.dataRanks());
-  double expertRanks = std::min(ranks, std::max(1.0, double(layout.expertDataRanks())));
-  auto cut = [&](double bytes, bool isCut) {
-    return Bytes(isCut ? bytes * (dense / ranks + experts / expertRanks) : bytes * (dense + experts));
+  const double alike = std::max(1.0, double(layout.expertDataRanks()));
+  auto cutOver = [&](double bytes, double parts) {
+    return Bytes(bytes * (dense / parts + experts / std::min(parts, alike)));
   };
+  auto cut = [&](double bytes, bool isCut) { return cutOver(bytes, isCut ? ranks : 1); };
+  const double parameterRanks = double(layout.parameterRanks()), gradientRanks = double(layout.gradientRanks());
   double weightBytes = context.weightBytes();
   double masterBytes = layout.precision == Precision::F32 ? 0 : stack.masterBytes;
-  memory.parameters = cut(weightBytes + stack.referenceBytes, layout.zero >= 3);
+  memory.parameters = cutOver(weightBytes + stack.referenceBytes, parameterRanks);
   if (stack.adapterRank)
-    memory.parameters += cut(2 * stack.trainedShare, layout.zero >= 3);
+    memory.parameters += cutOver(2 * stack.trainedShare, parameterRanks);
   // Gradients that wait for the last micro-batch to be reduced are whole until then.
   bool wholeGradients =
       layout.zero >= 2 && !stack.reduceGradientsEveryMicroBatch && layout.microBatches(context.job) > 1;
   memory.gradients =
-      cut(stack.gradientBytes, layout.zero >= 2 && !wholeGradients) + cut(stack.lowPrecisionGradientBytes, false);
+      cutOver(stack.gradientBytes, wholeGradients ? 1 : gradientRanks) + cut(stack.lowPrecisionGradientBytes, false);
   const bool onHost = offloadsOptimizer(layout.offload);
   (onHost ? memory.host : memory.optimizer) =
       cut(masterBytes + stack.momentBytes + stack.updateBytes, layout.zero >= 1);
   if (stack.arena) {
     memory.gradients += Bytes(stack.gradientBytes * table.again);
-    if (layout.zero == 1 && layout.dataRanks() > 1) // the block of the reduced gradient lies beside the whole
+    if (layout.zero >= 1 && layout.dataRanks() > 1 && gradientRanks < ranks) // the reduced block lies beside the whole
       memory.gradients += cut(stack.gradientBytes, true);
     if (weightBytes < 4) { // copies beside what they are rounded from; what is read as it is has none
-      memory.parameters = Bytes((weightBytes * rounded + 4 * whole) / (layout.zero >= 3 ? ranks : 1));
+      memory.parameters = Bytes((weightBytes * rounded + 4 * whole) / parameterRanks);
       (onHost ? memory.host : memory.optimizer) -= Bytes(masterBytes * (layout.zero >= 1 ? whole / ranks : whole));
       if (onHost && layout.zero >= 3) { // micro-batches read it
         Bytes master(masterBytes * rounded / ranks);

@@ -105,6 +105,10 @@ int64_t mlir::ppc::planValue(const ParallelLayout &layout, PlanKey key) {
     return layout.tpRows;
   case PlanKey::TpDepth:
     return layout.tpDepth;
+  case PlanKey::GradientGroup:
+    return layout.gradientRanks();
+  case PlanKey::ParameterGroup:
+    return layout.parameterRanks();
   }
   return -1;
 }
@@ -175,6 +179,12 @@ void mlir::ppc::setPlanValue(ParallelLayout &layout, PlanKey key, int64_t value)
     break;
   case PlanKey::TpDepth:
     layout.tpDepth = value;
+    break;
+  case PlanKey::GradientGroup:
+    layout.gradientGroup = value;
+    break;
+  case PlanKey::ParameterGroup:
+    layout.parameterGroup = value;
     break;
   }
 }

@@ -19,7 +19,9 @@ static std::string checkPins(const PlanRequest &request) {
                                       constraints.stageRecomputedLayers.end());
   // What depends on degrees that are free is not judged.
   if (!constraints.isPinned(PlanKey::Dp) || !constraints.isPinned(PlanKey::Cp))
-    layout.shardGroup = 0;
+    layout.shardGroup = layout.gradientGroup = layout.parameterGroup = 0;
+  if (!constraints.isPinned(PlanKey::Zero)) // and that of groups neither
+    layout.gradientGroup = layout.parameterGroup = 0;
   bool free =
       !constraints.isPinned(PlanKey::Dp) || !constraints.isPinned(PlanKey::Tp) || !constraints.isPinned(PlanKey::Cp);
   if (free && layout.dp * layout.cp * layout.tp % (layout.ep * layout.etp))
@@ -51,6 +53,11 @@ static std::string explainStates(const PlanRequest &request) {
     return llvm::formatv("shard_group {0} divides the data-parallel ranks (dp x cp) of no layout that is left",
                          constraints.pinned(PlanKey::ShardGroup))
         .str();
+  for (PlanKey key : {PlanKey::GradientGroup, PlanKey::ParameterGroup})
+    if (constraints.isPinned(key))
+      return llvm::formatv("{0} {1} is a group of the state's ranks in no layout that is left", toString(key),
+                           constraints.pinned(key))
+          .str();
   return "zero, shard_group and offload are constrained so that nothing is left";
 }
 

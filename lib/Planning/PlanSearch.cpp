@@ -297,6 +297,7 @@ static std::tuple<int, int64_t, double> complexityOf(const Plan &plan) {
   int kinds = layout.recompute != Recompute::None;
   for (int64_t degree : {layout.tp, layout.pp, layout.cp, layout.ep, layout.etp, layout.vp})
     kinds += degree > 1;
+  kinds += layout.zero >= 2 && layout.innerRanks() != layout.shardRanks();
   kinds += (layout.zero >= 2) + (layout.shardGroup > 0 && layout.shardGroup < layout.dataRanks());
   kinds += layout.offload == Offload::None ? 0 : 2;
   kinds += layout.tpRows > 1;

@@ -9,6 +9,8 @@ static std::string lackedValue(const TargetCapabilities &target, PlanKey key, in
   switch (key) {
   case PlanKey::Devices:
   case PlanKey::ShardGroup: // with the data-parallel ranks: lackedBy
+  case PlanKey::GradientGroup:
+  case PlanKey::ParameterGroup:
   case PlanKey::RecomputedLayers:
   case PlanKey::Attention:
     return "";

@@ -180,6 +180,8 @@ bool mlir::ppc::offers(const TrainingSoftware &software, PlanKey key, int64_t va
   case PlanKey::Zero:
     return llvm::is_contained(software.zero, value);
   case PlanKey::ShardGroup:
+  case PlanKey::GradientGroup:
+  case PlanKey::ParameterGroup:
     return true; // with ZeRO: lackingPart
   case PlanKey::Schedule:
     return software.schedules.empty() ? pipelineScheduleKinds()[value].name == "1f1b"
@@ -264,6 +266,10 @@ std::string mlir::ppc::lackingPart(const TrainingSoftware &software, const Model
   if (layout.zero && layout.shardGroup && layout.shardGroup != layout.dataRanks() &&
       !llvm::is_contained(software.sharedGroup, layout.zero))
     return with("shard_group", layout.shardGroup) + " of " + with("zero", layout.zero);
+  if (layout.gradientRanks() != (layout.zero < 2 ? 1 : layout.shardRanks()))
+    return with("gradient_group", layout.gradientRanks()) + " of " + with("zero", layout.zero);
+  if (layout.parameterRanks() != (layout.zero < 3 ? 1 : layout.shardRanks()))
+    return with("parameter_group", layout.parameterRanks()) + " of " + with("zero", layout.zero);
   if (software.copiesAlone && layout.zero == 0 && layout.dataRanks() > 1 && layout.devices() > layout.dp)
     return "zero 0 of " + with("dp", layout.dp) + " beside other parallelism";
   if (software.copiesAlone && layout.zero && layout.shardGroup % layout.cp)

@@ -58,6 +58,11 @@ static std::string lackedValue(const TargetCapabilities &target, const ParallelL
   if (layout.zero && layout.shardGroup % (layout.cp * layout.expertBatches()))
     return with("state cut over some of the ranks that share a sequence or experts", "shard_group",
                 llvm::Twine(layout.shardGroup));
+  for (auto [key, group] :
+       {std::pair("gradient_group", layout.gradientGroup), std::pair("parameter_group", layout.parameterGroup)})
+    if (layout.zero >= 2 && group > 1 && group != layout.shardRanks() && group % (layout.cp * layout.expertBatches()))
+      return with("gradients or parameters cut over some of the ranks that share a sequence or experts", key,
+                  llvm::Twine(group));
   return "";
 }
 

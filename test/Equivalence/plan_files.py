@@ -113,7 +113,11 @@ def draw_extras(pick, names, data, rest, tidy):
     if rest and pick.random() < 0.4:
         lines.append(f"activations: {{ {'sequence' if tidy else pick.choice(['sequence', 'hidden', 'sequense', 'kv_heads', 'head_group'])}: [ {', '.join(rest)} ] }}")
     if data and pick.random() < 0.4:
-        lines.append(f"update: [ {', '.join(data)} ]")
+        update = pick.sample(data, len(data))
+        lines.append(f"update: [ {', '.join(update)} ]")
+        for key in ("gradients", "storage"):  # over the first axes, or none of them
+            if first := update[:pick.randint(0, len(update))]:
+                lines.append(f"{key}: [ {', '.join(first)} ]")
     return lines
 
 

@@ -68,6 +68,9 @@ def fit(model, layout):
         layout.pop("ep", None)
     if layout.get("shard-group", 0) % max(1, layout.get("ep", 1) // layout["tp"]):
         layout.pop("shard-group")
+    for key in ("gradient-group", "parameter-group"):
+        if layout.get(key, 0) > 1 and layout[key] % max(1, layout.get("ep", 1) // layout["tp"]):
+            layout.pop(key)
 
 
 def outcomes(build, cases):
@@ -118,7 +121,7 @@ def smaller(case):
         return result
 
     layout, config = case["layout"], case["config"]
-    neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b",
+    neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "gradient-group": 0, "parameter-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b",
                "context": "all-gather", "offload": "none", "tp-rows": 1, "tp-depth": 1, "rotate": False}
     for key, value in neutral.items():
         if layout.get(key, value) != value:

@@ -35,7 +35,11 @@ CASES = ["--dp 2 --tp 2 --micro-batch 2", "--tp 2 --sp=on --pp 2 --micro-batch 2
          "--dp 2 --tp 3 --pp 2 --micro-batch 1 --schedule zb1p --recompute selective", "--dp 2 --zero 1 --tp 4 --micro-batch 2",
          "--tp 4 --tp-rows 2 --sp=on --micro-batch 2", "--dp 2 --tp 4 --tp-rows 2 --sp=on --pp 2 --zero 1 --micro-batch 1 --recompute full"]
 # Of models without learned positions besides, whose gradient is summed before it is one of the table (docs/Ledger.md).
-SHARDED_CASES = ["--dp 2 --zero 2 --tp 2 --sp=on --micro-batch 1", "--dp 2 --zero 3 --pp 2 --micro-batch 1 --schedule zb1p",
+SHARDED_CASES = ["--dp 4 --zero 2 --gradient-group 2 --micro-batch 1", "--dp 4 --zero 3 --gradient-group 1 --micro-batch 1 --pp 2",
+                 "--dp 4 --tp 2 --sp=on --zero 3 --gradient-group 2 --parameter-group 2 --micro-batch 1",
+                 "--dp 4 --zero 3 --gradient-group 2 --micro-batch 1 --recompute full", "--dp 4 --zero 3 --parameter-group 2 --micro-batch 1",
+                 "--dp 8 --zero 3 --shard-group 4 --gradient-group 2 --parameter-group 2 --micro-batch 1",
+                 "--dp 2 --zero 2 --tp 2 --sp=on --micro-batch 1", "--dp 2 --zero 3 --pp 2 --micro-batch 1 --schedule zb1p",
                  "--dp 3 --zero 3 --tp 2 --micro-batch 1 --recompute full", "--dp 2 --zero 3 --tp 4 --tp-rows 2 --sp=on --micro-batch 1"]
 
 # Of models with experts besides.
@@ -70,16 +74,19 @@ def entry(row, shards):
 def sharding_groups(command):
     """The groups that exchange state in each micro-batch under ZeRO-2 and -3, as the table has them: none otherwise."""
     plan = subprocess.run([*command, "--emit=plan"], check=True, capture_output=True, text=True, timeout=120).stdout
-    if not re.search(r"^gradients:", plan, re.M):
+    if not re.search(r"^(gradients|storage):", plan, re.M):
         return ()
     sizes = {name: int(size) for name, size in re.findall(r"(\w+): (\d+)", re.search(r"^grid:\n((?:  .*\n)+)", plan, re.M)[1])}
-    copies, batches, ranks = sizes.get("copies", 1), sizes.get("ep", 1), math.prod(sizes.values())
-    data = copies * sizes.get("dp", 1) * sizes.get("cp", 1)
-    if copies == 1:
+    copies, outer, batches, ranks = sizes.get("copies", 1), sizes.get("outer", 1), sizes.get("ep", 1), math.prod(sizes.values())
+    data = copies * outer * sizes.get("dp", 1) * sizes.get("cp", 1)
+    if copies * outer == 1 and batches == 1:
         return f"{data}x{ranks // data}", f"{ranks}x1"
-    # Ranks that share a copy of the state, all of them or those with the same experts; the copies; both together.
-    shards, tensor = ranks // copies // (ranks // data // batches), ranks // data // batches
-    sets = {(shards, tensor), (shards // batches, tensor * batches), (copies, tensor * shards), (copies * shards, tensor), (ranks, 1)}
+    # Ranks that share a copy of what is cut, all of them or those with the same experts; the others; both together.
+    tensor = ranks // data // batches
+    sets = {(ranks, 1)}
+    for shards in (data * batches // copies, data * batches // copies // outer):
+        sets |= {(shards, tensor), (shards // batches, tensor * batches), (data * batches // shards, tensor * shards),
+                 (data * batches, tensor), (data, tensor * batches)}
     return tuple(f"{size}x{stride}" for size, stride in sets)
 
 

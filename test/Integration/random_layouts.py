@@ -104,6 +104,18 @@ def draw_layout(pick):
     chosen = random.Random("groups " + " ".join(str(option) for option in layout + shape)).choice([0, *groups])
     if layout[place] and chosen:
         layout += ["--shard-group", chosen]
+    # Of these some for gradients, or for parameters: one part, or whole groups that share a sequence.
+    inner = random.Random("inner " + " ".join(str(option) for option in layout + shape))
+    chosen = chosen or parts
+    groups = [group for group in range(2, chosen) if chosen % group == 0 and group % (parts // dp) == 0]
+    if layout[place] == 3:
+        gradients = inner.choice([0, 0, 1, *groups])
+        layout += ["--gradient-group", gradients] if gradients and chosen > 1 else []
+        same = [gradients] if gradients in groups else groups
+        if same and inner.random() < 0.5:
+            layout += ["--parameter-group", inner.choice(same)]
+    elif layout[place] == 2 and groups and inner.random() < 0.5:
+        layout += ["--gradient-group", inner.choice(groups)]
     # And schedules in both directions for some of the others.
     name = layout[layout.index("--schedule") + 1]
     if pp == 2 and micro_batches % 2 == 0 and name in ("wave", "dualpipev", "v-half", "v-min"):

@@ -32,12 +32,12 @@ INPUTS = {
     "program": {"--data", "--eval-data", "--tokenizer", "--weights", "--emulate"},
 }
 VALUES = {
-    "ppc-compile": set("--cp --dp --ep --tp --tp-rows --tp-depth --pp --vp --sp --zero --shard-group --layers-per-stage --memory --micro-batch --offload --overlap --ranks --recompute --rotate --schedule "
+    "ppc-compile": set("--cp --dp --ep --tp --tp-rows --tp-depth --pp --vp --sp --zero --shard-group --gradient-group --parameter-group --layers-per-stage --memory --micro-batch --offload --overlap --ranks --recompute --rotate --schedule "
                        "--expert-capacity-factor --global-batch --precision --seq-len --check-steps --emit --host-cpu --cuda-arch --target --beta1 --beta2 "
                        "--epsilon --max-norm --optimizer --weight-decay".split()),
     "ppc-plan": set("--base-bits --freeze-layers --lora --objective --packed-length --prompt-length --mfu --price --tokens --devices "
                     "--global-batch --memory --seq-len --attention --cp --dp --ep --etp --forbid --micro-batch --offload --pin --pp --precision "
-                    "--recompute --schedule --shard-group --sp --tp --tp-rows --tp-depth --vp --zero --emit --explain --target --top".split()),
+                    "--recompute --schedule --shard-group --gradient-group --parameter-group --sp --tp --tp-rows --tp-depth --vp --zero --emit --explain --target --top".split()),
     "ppc-bench": {"--ranks", "--seconds"},
     "ppc-bench step": {"--global-batch", "--precision", "--repeats", "--seq-len", "--steps"},
     "ppc-bench roofline": set(),

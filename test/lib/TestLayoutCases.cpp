@@ -58,6 +58,7 @@ std::optional<LayoutCase> readCase(StringRef line) {
   plan.zero = degree("zero", 0);
   plan.tpRows = degree("tp-rows", 1), plan.tpDepth = degree("tp-depth", 1);
   plan.shardGroup = degree("shard-group", 0);
+  plan.gradientGroup = degree("gradient-group", 0), plan.parameterGroup = degree("parameter-group", 0);
   plan.sequenceParallel = layout->getBoolean("sp").value_or(false);
   plan.schedule = layout->getString("schedule").value_or("1f1b").str();
   plan.recompute = layout->getString("recompute").value_or("none").str();

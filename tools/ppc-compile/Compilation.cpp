@@ -251,6 +251,8 @@ bool Compilation::searchPlan(int64_t ranks) {
   plan.sequenceParallel = options.sp;
   plan.zero = options.zero.value_or(-1);
   plan.shardGroup = options.shardGroup.value_or(0);
+  plan.gradientGroup = options.gradientGroup.value_or(0);
+  plan.parameterGroup = options.parameterGroup.value_or(0);
   plan.schedule = options.schedule;
   plan.recompute = options.recompute;
   plan.offload = options.offload;
@@ -281,6 +283,8 @@ bool Compilation::pinPlan(int64_t ranks) {
   plan.sequenceParallel = options.sp == "on";
   plan.zero = options.zero.value_or(0);
   plan.shardGroup = options.shardGroup.value_or(0);
+  plan.gradientGroup = options.gradientGroup.value_or(0);
+  plan.parameterGroup = options.parameterGroup.value_or(0);
   plan.schedule = !options.schedule.empty() ? options.schedule : plan.vp > 1 ? "interleaved" : "1f1b";
   plan.recompute = options.recompute.empty() ? "none" : options.recompute;
   plan.offload = options.offload.empty() ? "none" : options.offload;

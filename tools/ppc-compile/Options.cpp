@@ -79,6 +79,8 @@ IntegerOption microBatch = degree(PlanKey::MicroBatch, "", within(1, limits::glo
 cl::opt<std::string> sp = choice(PlanKey::SequenceParallel, "", "on|off");
 IntegerOption zero = degree(PlanKey::Zero, "", within(0, 3));
 IntegerOption shardGroup = degree(PlanKey::ShardGroup, "; default: all of them");
+IntegerOption gradientGroup = degree(PlanKey::GradientGroup, "; default: all of them");
+IntegerOption parameterGroup = degree(PlanKey::ParameterGroup, "; default: all of them");
 cl::opt<std::string> offload = choice(PlanKey::Offload, "; none without a search", "what");
 cl::opt<std::string> overlap(
     "overlap",
@@ -208,9 +210,26 @@ std::string problemOfWords(const TargetCapabilities &capabilities) {
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
     return "--max-norm is too small for 32 bits; 0 is no clipping";
   if (!planFile.empty())
-    for (cl::Option *pin : std::initializer_list<cl::Option *>{
-             &dp, &tp, &tpRows, &tpDepth, &cp, &ep, &pp, &vp, &sp, &zero, &shardGroup, &microBatch, &schedule,
-             &recompute, &offload, &overlap, &rotate, std::addressof(layersPerStage)})
+    for (cl::Option *pin : std::initializer_list<cl::Option *>{&dp,
+                                                               &tp,
+                                                               &tpRows,
+                                                               &tpDepth,
+                                                               &cp,
+                                                               &ep,
+                                                               &pp,
+                                                               &vp,
+                                                               &sp,
+                                                               &zero,
+                                                               &shardGroup,
+                                                               &gradientGroup,
+                                                               &parameterGroup,
+                                                               &microBatch,
+                                                               &schedule,
+                                                               &recompute,
+                                                               &offload,
+                                                               &overlap,
+                                                               &rotate,
+                                                               std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return "--" + pin->ArgStr.str() + " cannot be combined with --plan, which says it";
   return "";
@@ -222,7 +241,8 @@ void readLayout(CompileOptions &options) {
        {std::pair(&ranks, &options.ranks), std::pair(&dp, &options.dp), std::pair(&tp, &options.tp),
         std::pair(&tpRows, &options.tpRows), std::pair(&tpDepth, &options.tpDepth), std::pair(&ep, &options.ep),
         std::pair(&pp, &options.pp), std::pair(&vp, &options.vp), std::pair(&microBatch, &options.microBatch),
-        std::pair(&zero, &options.zero), std::pair(&shardGroup, &options.shardGroup)})
+        std::pair(&zero, &options.zero), std::pair(&shardGroup, &options.shardGroup),
+        std::pair(&gradientGroup, &options.gradientGroup), std::pair(&parameterGroup, &options.parameterGroup)})
     if (option->getNumOccurrences())
       *field = *option;
   options.sp = sp;

@@ -29,7 +29,8 @@ struct CompileOptions {
   // The machine, and pins. With ranks or a cluster, what is unset is searched; without, it is 1.
   std::string cluster; // empty: this machine
   double memory = 0;   // bytes per rank; 0: its share of the machine's
-  std::optional<int64_t> ranks, dp, cp, tp, tpRows, tpDepth, ep, pp, vp, microBatch, zero, shardGroup;
+  std::optional<int64_t> ranks, dp, cp, tp, tpRows, tpDepth, ep, pp, vp, microBatch, zero, shardGroup, gradientGroup,
+      parameterGroup;
   std::string context;   // of cp: all-gather, ulysses; empty: unset
   std::string sp;        // on, off; empty: unset
   bool overlap = true;   // without a plan file, which says it

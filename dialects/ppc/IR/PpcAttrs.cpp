@@ -411,8 +411,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
   };
   if (gradients && !beginsWith(update, gradients))
     return emitError() << "gradients are cut over " << gradients << ", expected the first axes of the update";
-  if (storage && !beginsWith(gradients, storage))
-    return emitError() << "storage is cut over " << storage << ", expected the first axes of the gradients";
+  if (storage && !beginsWith(update, storage))
+    return emitError() << "storage is cut over " << storage << ", expected the first axes of the update";
   SmallVector<StringRef> offloaded;
   if (offload)
     offload.getValue().split(offloaded, '+');

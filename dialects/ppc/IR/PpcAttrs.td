@@ -130,8 +130,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     - `gradients`, where there are any: axes that cut the accumulated gradients in the same way, summed in each micro-batch (ZeRO-2). They
       are the first of `update`; over the others gradients are summed once, before the update.
     - `storage`, where there are any: axes that cut parameters in the same way until they are used, when they are gathered (ZeRO-3, FSDP).
-      They are the first of `gradients`. Blocks of each lie within those of the next: parameters, gradients and the optimizer's state over groups
-      of ranks of their own (AMSP, arXiv 2311.00257).
+      They are the first of `update`, as `gradients` are: each lies over a group of ranks of its own (AMSP, arXiv 2311.00257). Without
+      `gradients` sums are whole until the end of the step, and reduced once.
     - `overlap = true` where communication goes beside computation (`ppc-overlap-reductions`, `ppc-start-collectives`); without it none does.
     - `offload = "optimizer"` where the optimizer's state, and parameters that nothing but it and what rounds them reads, lie in the memory of
       the host between updates (`ppc-offload-optimizer`); `"activations"` where what forward keeps for backward does in between

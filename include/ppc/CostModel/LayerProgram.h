@@ -89,10 +89,12 @@ struct LayerOp {
 /// share a sequence; of tensor parallelism besides (CompiledState.cpp).
 struct SumMembers {
   bool copies = false, shards = false, ofExperts = false;
+  bool outer =
+      false; // where gradients are cut over some of those that share a copy, `shards` are these, and the others
   bool sequence = false;
   int tensor = 0; // which tensor-parallel ranks
   bool operator==(const SumMembers &other) const {
-    return copies == other.copies && shards == other.shards && ofExperts == other.ofExperts &&
+    return copies == other.copies && shards == other.shards && ofExperts == other.ofExperts && outer == other.outer &&
            sequence == other.sequence && tensor == other.tensor;
   }
 };
@@ -255,7 +257,8 @@ struct PricingContext {
   /// Gradients are cut while micro-batches add to them, so each one's are reduced at once (ZeRO-2 and 3 of stacks that
   /// do so).
   bool reducesEveryMicroBatch() const {
-    return layout.zero >= 2 && stack.reduceGradientsEveryMicroBatch && layout.microBatches(job) > 1;
+    return layout.zero >= 2 && layout.gradientGroup != 1 && stack.reduceGradientsEveryMicroBatch &&
+           layout.microBatches(job) > 1;
   }
   /// Activations leave for the host: chunk by chunk in pipelines, layer by layer where the stack does so.
   bool copiesActivations() const {

@@ -23,10 +23,10 @@ struct LayoutRow {
 /// Reads a table with a header line. Columns, all optional but a model, seq_len, global_batch and cluster: id, model
 /// (path of a config.json) or layers, hidden, heads, kv_heads, head_dim, ffn, gated, vocab, tied, dropout, experts,
 /// top_k, moe_ffn, shared_experts; seq_len, global_batch, micro_batch, cluster, devices, tp, pp, vp, dp, cp, ep, etp,
-/// sp, zero, shard_group, schedule, recompute, recomputed_layers (of full, per virtual stage), offload, precision,
-/// attention, norm, stack, stage_groups (numbers with spaces between them). Errors (`FILE:LINE: ...`): no header, an
-/// unknown or repeated column, a line with another number of cells, a quote that does not end. A bad value makes the
-/// row's `error`. Rows without an id are numbered from 1.
+/// sp, zero, shard_group, gradient_group, parameter_group, schedule, recompute, recomputed_layers (of full, per virtual
+/// stage), offload, precision, attention, norm, stack, stage_groups (numbers with spaces between them). Errors
+/// (`FILE:LINE: ...`): no header, an unknown or repeated column, a line with another number of cells, a quote that does
+/// not end. A bad value makes the row's `error`. Rows without an id are numbered from 1.
 llvm::Expected<std::vector<LayoutRow>> readLayoutRows(llvm::StringRef name, llvm::StringRef text);
 
 /// A column that a caller adds: its name, and the text of a priced row's cell. Called from several threads.

@@ -57,6 +57,10 @@ struct ParallelLayout {
   bool sequenceParallel = false;
   int64_t zero = 0;       // 1 optimizer state, 2 and gradients, 3 and parameters are cut over the shard group
   int64_t shardGroup = 0; // ranks of the data group that share one copy of the state; 0: all dp x cp of them
+  /// Of those, neighbours that share one copy of the sums of gradients (zero 2, 3), which are reduced among them in
+  /// each micro-batch and among the others once per step; 1: sums are whole (zero 3). And of the parameters between
+  /// their uses (zero 3). 0: all of them. Where both are neither one nor all, they are the same.
+  int64_t gradientGroup = 0, parameterGroup = 0;
   int64_t microBatch = 1; // sequences
   std::string schedule = "1f1b";
   Recompute recompute = Recompute::None;
@@ -83,6 +87,14 @@ struct ParallelLayout {
   int64_t dataRanks() const { return dp * cp; }
   /// Those of them that share one copy of the cut state: neighbours.
   int64_t shardRanks() const { return shardGroup ? shardGroup : dataRanks(); }
+  /// How many ranks the sums of gradients, and the parameters between their uses, are cut over.
+  int64_t gradientRanks() const { return zero < 2 ? 1 : gradientGroup ? gradientGroup : shardRanks(); }
+  int64_t parameterRanks() const { return zero < 3 ? 1 : parameterGroup ? parameterGroup : shardRanks(); }
+  /// Of the state's ranks, neighbours that are an axis of their own; all: there is no such axis.
+  int64_t innerRanks() const {
+    int64_t all = shardRanks(), gradients = gradientRanks(), parameters = parameterRanks();
+    return gradients > 1 && gradients < all ? gradients : parameters > 1 && parameters < all ? parameters : all;
+  }
   /// Of compiled programs, whose experts are cut over all tensor-parallel ranks before others: the data-parallel ranks
   /// besides that share experts, and so the tokens of their batches.
   int64_t expertBatches() const { return ep > tp ? ep / tp : 1; }
@@ -123,6 +135,9 @@ std::optional<unsigned> updateCut(llvm::ArrayRef<int64_t> extents, llvm::ArrayRe
 /// What of tpRows and tpDepth cannot be, of models with so many hidden features and sequences of so many tokens (0: the
 /// model has none). Errors name what does not divide.
 llvm::Error verifyTensorAxes(const ParallelLayout &layout, int64_t hidden, int64_t sequence);
+
+/// What of gradientGroup and parameterGroup cannot be.
+llvm::Error verifyStateGroups(const ParallelLayout &layout);
 
 /// What of tpRows and tpDepth has no price even of compiled programs: it is known where rows cut hidden features of
 /// dense layers and columns whole key-value heads and, with sequence parallelism, what lies between. Depth alone moves

@@ -73,7 +73,8 @@ struct LayerPrice {
   Seconds forwardAlone, backwardAlone, forwardCommunication;
   Seconds gather, scatter; // of ZeRO-3: its parameters, its gradients (also of ZeRO-2 that reduces every micro-batch)
 };
-/// By kind; [1]: wholly recomputed. Depends on zero, shardGroup, dp and recompute as well.
+/// By kind; [1]: wholly recomputed. Depends on zero, shardGroup, gradientGroup, parameterGroup, dp and recompute as
+/// well.
 struct LayerPrices {
   std::array<std::array<LayerPrice, 2>, layerKinds> prices;
   std::array<bool, layerKinds> present{};

@@ -56,11 +56,18 @@ def PlanKeyTpRows
 def PlanKeyTpDepth
     : PlanKey<"TpDepth", 20, "tp_depth", "N",
               "Of the tensor-parallel ranks that cut widths and heads, parts of each sequence between products (3D)">;
+def PlanKeyGradientGroup
+    : PlanKey<"GradientGroup", 21, "gradient_group", "N",
+              "Of the ranks that share a copy of the state, those that share the sums of gradients (zero 2, 3); 1: whole, reduced once per step">;
+def PlanKeyParameterGroup
+    : PlanKey<"ParameterGroup", 22, "parameter_group", "N",
+              "Of the ranks that share a copy of the state, those that share the parameters between uses (zero 3)">;
 
 def Ppc_PlanKey : I32Enum<"PlanKey", "the decisions of a layout", [
     PlanKeyDevices, PlanKeyDp, PlanKeyTp, PlanKeyPp, PlanKeyVp, PlanKeyCp, PlanKeyEp, PlanKeyEtp, PlanKeySequenceParallel,
     PlanKeyZero, PlanKeyShardGroup, PlanKeyMicroBatch, PlanKeySchedule, PlanKeyRecompute, PlanKeyRecomputedLayers,
-    PlanKeyOffload, PlanKeyPrecision, PlanKeyContext, PlanKeyAttention, PlanKeyTpRows, PlanKeyTpDepth]> {
+    PlanKeyOffload, PlanKeyPrecision, PlanKeyContext, PlanKeyAttention, PlanKeyTpRows, PlanKeyTpDepth, PlanKeyGradientGroup,
+    PlanKeyParameterGroup]> {
   let cppNamespace = "::mlir::ppc";
 }
 

@@ -285,6 +285,15 @@ llvm::Expected<ChainSearchResult> ChainSearch::run() {
            " is pinned: where every op is cut by itself, tp is the number of ranks that share the ops, and what "
            "they share comes out")
               .str());
+  ParallelLayout asked; // gradients and parameters are cut as these say
+  for (PlanKey key : {PlanKey::Dp, PlanKey::Zero, PlanKey::ShardGroup})
+    if (request.constraints.isPinned(key))
+      setPlanValue(asked, key, request.constraints.pinned(key));
+  for (PlanKey key : {PlanKey::GradientGroup, PlanKey::ParameterGroup})
+    if (request.constraints.isPinned(key) && request.constraints.pinned(key) != planValue(asked, key))
+      return llvm::createStringError(
+          toString(key) + " " + request.constraints.describe(key) +
+          " is pinned: where every op is cut by itself, gradients and parameters are cut as zero says");
   std::vector<Grid> grids = enumerate(devices);
   while (grids.empty() && devices > 1 && !request.constraints.isPinned(PlanKey::Devices))
     grids = enumerate(--devices);

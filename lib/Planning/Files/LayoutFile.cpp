@@ -66,6 +66,9 @@ void mlir::ppc::writeLayoutFile(const ModelShape &model, const TrainingJob &job,
     PlanKey key = PlanKey(i);
     if (key == PlanKey::ShardGroup && !layout.shardGroup)
       continue;
+    if ((key == PlanKey::GradientGroup && layout.zero < 2) || (key == PlanKey::ParameterGroup && layout.zero < 3) ||
+        ((key == PlanKey::GradientGroup || key == PlanKey::ParameterGroup) && !layout.stageGroups.empty()))
+      continue;
     if (key == PlanKey::Context && layout.cp == 1) // no programs have some kinds, with or without anything to exchange
       continue;
     if ((key == PlanKey::TpRows || key == PlanKey::TpDepth) && planValue(layout, key) == 1)
@@ -94,9 +97,11 @@ static void checkRunnable(YamlReader &file, const PlanConstraints &constraints) 
                        .str());
   };
   if (std::optional<YamlReader> grid = file.mapping("grid")) {
-    int64_t sharing = grid->has("ep") ? grid->integer("ep", 1) : 1; // of the data-parallel ranks, an axis of their own
+    int64_t others = 1; // of the data-parallel ranks: axes of their own
+    for (llvm::StringRef name : {"ep", "copies", "outer"})
+      others *= grid->has(name) ? grid->integer(name, 1) : 1;
     if (grid->has("dp"))
-      check(*grid, "dp", PlanKey::Dp, grid->integer("dp", 1) * sharing);
+      check(*grid, "dp", PlanKey::Dp, grid->integer("dp", 1) * others);
     int64_t tensor = 1; // all axes of it
     for (auto [name, key] : {std::pair("rows", PlanKey::TpRows), std::pair("depth", PlanKey::TpDepth)})
       if (grid->has(name)) {

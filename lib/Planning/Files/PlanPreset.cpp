@@ -94,13 +94,19 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &asked, const PresetMo
     plan.grid.push_back({"copies", copies, AxisRole::Data});
     batch.insert(batch.begin(), "copies");
   }
-  plan.grid.push_back({"dp", layout.dp / sharing / copies, AxisRole::Data});
+  const int64_t inner = layout.zero ? layout.innerRanks() : layout.dataRanks(),
+                outer = layout.zero ? layout.shardRanks() / inner : 1; // of those that share a copy of the state
+  if (outer > 1) {
+    plan.grid.push_back({"outer", outer, AxisRole::Data});
+    batch.insert(batch.end() - 1, "outer");
+  }
+  plan.grid.push_back({"dp", layout.dp / sharing / copies / outer, AxisRole::Data});
   if (sharing > 1) {
     plan.grid.push_back({"ep", sharing, AxisRole::Data});
     batch.push_back("ep");
     experts.push_back("ep");
   }
-  data.assign(batch.begin() + (copies > 1), batch.end());
+  data.assign(batch.begin() + (copies > 1) + (outer > 1), batch.end());
   if (layout.cp > 1) {
     plan.grid.push_back({"cp", layout.cp, AxisRole::Context});
     data.push_back("cp");
@@ -132,12 +138,16 @@ PlanSections mlir::ppc::expandLayout(const ParallelLayout &asked, const PresetMo
   }
   plan.offload = layout.offload;
   if (layout.dataRanks() > 1) {
+    PlanSections::Axes all = data; // the inner ones first
+    if (outer > 1)
+      all.push_back("outer");
+    auto cutOver = [&](int64_t ranks) { return ranks == 1 ? PlanSections::Axes() : ranks == inner ? data : all; };
     if (layout.zero >= 1)
-      plan.update = data;
+      plan.update = all;
     if (layout.zero >= 2)
-      plan.gradients = data;
+      plan.gradients = cutOver(layout.gradientRanks());
     if (layout.zero >= 3)
-      plan.storage = data;
+      plan.storage = cutOver(layout.parameterRanks());
   }
   return plan;
 }
@@ -239,13 +249,21 @@ llvm::Expected<ParallelLayout> mlir::ppc::layoutOfPlan(const PlanSections &plan,
   int64_t sequences = parts("activations along 'sequence'");
   layout.sequenceParallel = sequences > 1 && sequences == layout.tensorColumns();
   layout.tpDepth = layout.sequenceParallel || layout.tensorColumns() % sequences ? 1 : sequences;
-  layout.zero = (parts("optimizer state") > 1) + (parts("gradients") > 1) + (parts("parameters") > 1);
+  const int64_t optimizer = parts("optimizer state"), gradients = parts("gradients"), parameters = parts("parameters");
+  layout.zero = parameters > 1 ? 3 : gradients > 1 ? 2 : optimizer > 1;
+  layout.gradientGroup = layout.zero >= 2 && gradients < optimizer ? gradients : 0;
+  layout.parameterGroup = layout.zero >= 3 && parameters < optimizer ? parameters : 0;
   layout.schedule = plan.schedule;
   layout.offload = plan.offload;
   layout.shardGroup = layout.zero && parts("optimizer state") < layout.dataRanks() ? parts("optimizer state") : 0;
-  if (layout.shardGroup && layout.shardGroup % (layout.cp * layout.expertBatches()))
-    return llvm::createStringError("the plan cuts optimizer state over some of the ranks that share sequences or "
-                                   "experts, and not over others");
+  for (auto [what, ranks] :
+       {std::pair("optimizer state", layout.shardGroup), std::pair("gradients", layout.gradientGroup),
+        std::pair("parameters", layout.parameterGroup)})
+    if (ranks > 1 && ranks % (layout.cp * layout.expertBatches()))
+      return llvm::createStringError("the plan cuts " + llvm::Twine(what) +
+                                     " over some of the ranks that share sequences or experts, and not over others");
+  if (layout.gradientGroup > 1 && layout.parameterGroup > 1 && layout.gradientGroup != layout.parameterGroup)
+    return llvm::createStringError("the plan cuts gradients and parameters over two groups of some ranks");
   if (model.globalBatch % (layout.dp * plan.microBatches))
     return llvm::createStringError(llvm::formatv("a batch of {0} is no multiple of {1} micro-batches on dp {2}",
                                                  model.globalBatch, plan.microBatches, layout.dp)

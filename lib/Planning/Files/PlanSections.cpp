@@ -111,8 +111,8 @@ public:
     if (!beginWith(plan.update, plan.gradients))
       file.fail("gradients", "expected the first axes of 'update:', " + axisList(plan.update) + ", or none");
     plan.storage = axesOf(file, "storage");
-    if (!beginWith(plan.gradients, plan.storage))
-      file.fail("storage", "expected the first axes of 'gradients:', " + axisList(plan.gradients) + ", or none");
+    if (!beginWith(plan.update, plan.storage))
+      file.fail("storage", "expected the first axes of 'update:', " + axisList(plan.update) + ", or none");
     std::string overlap = file.string("overlap", "on");
     plan.overlap = overlap != "off";
     if (plan.overlap && overlap != "on")

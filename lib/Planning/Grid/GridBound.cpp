@@ -44,9 +44,7 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
   std::vector<State> states;
   for (const StateChoice &choice : space.states(layout)) {
     State &state = states.emplace_back(State{layout});
-    state.layout.zero = choice.zero;
-    state.layout.shardGroup = choice.shardGroup;
-    state.layout.offload = choice.offload;
+    choice.setOf(state.layout);
   }
   std::vector<PricingContext> contexts;
   contexts.reserve(states.size());
@@ -101,7 +99,7 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
       Bounded whole = boundBy(prices);
       // Each kind of state with the room that it leaves; where it is exchanged in every micro-batch, with what that
       // takes.
-      std::map<std::pair<int64_t, int64_t>, Bounded> exchanging; // by zero and shard group
+      std::map<StateKey, Bounded> exchanging;
       for (size_t i = 0; i < states.size(); ++i) {
         State &state = states[i];
         state.layout.recompute = asked.recompute;
@@ -114,7 +112,7 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
         if (bound + least.update >= best)
           continue; // the exchange of state only adds to it
         if (state.layout.zero >= 3 || contexts[i].reducesEveryMicroBatch()) {
-          auto [found, isNew] = exchanging.try_emplace({state.layout.zero, state.layout.shardGroup});
+          auto [found, isNew] = exchanging.try_emplace(stateKey(state.layout));
           if (isNew)
             found->second = boundBy(priceLayers(contexts[i], programs));
           bound = leastStep(found->second.terms, found->second.floors, room, best - least.update);
@@ -122,14 +120,13 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
         best = std::min(best, bound + least.update);
       }
       // Where activations leave for the host they take no room.
-      std::map<std::pair<int64_t, int64_t>, double> offloading;
+      std::map<StateKey, double> offloading;
       for (size_t i = 0; i < states.size(); ++i) {
         State &state = states[i];
         if (!offloadsActivations(state.layout.offload) || leastTime(whole.terms, whole.floors) >= best || !holds(i))
           continue;
         bool exchanges = state.layout.zero >= 3 || contexts[i].reducesEveryMicroBatch();
-        auto [found, isNew] =
-            offloading.try_emplace({exchanges ? state.layout.zero : 0, exchanges ? state.layout.shardGroup : 0});
+        auto [found, isNew] = offloading.try_emplace(exchanges ? stateKey(state.layout) : StateKey());
         if (isNew)
           found->second = boundOffloaded(request, priceLayers(contexts[i], programs), again, whole.floors, room);
         if (found->second >= best)

@@ -78,7 +78,8 @@ double GridExpander::Expansion::boundAnyState(size_t entry) {
 
 bool GridExpander::Expansion::collectChoices(StateGroup &group, bool ordersByMemory, bool probes) {
   bool full = recompute == Recompute::Full;
-  constexpr DecidedKeys known = decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload);
+  constexpr DecidedKeys known = decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload,
+                                        PlanKey::GradientGroup, PlanKey::ParameterGroup);
   // How the state is kept changes the times of layers, not their bytes: most states need no prices of their own.
   llvm::erase_if(group.states, [&](size_t state) {
     if (boundMemory(*states[state], bounded->prices) <= limit.value)

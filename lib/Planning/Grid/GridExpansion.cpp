@@ -53,13 +53,13 @@ void GridExpander::Expansion::runSlices(SlicedTerms &terms, bool offloads, bool 
     bounded = &terms.bounds[int(next)];
     // Parameters and gradients that are whole between steps leave the layers' times alone: one pipeline for all of
     // those. Prices of layers in arenas hold their state, by tensor.
-    std::map<std::pair<int64_t, int64_t>, std::vector<size_t>> alike; // zero, shard group where they matter
+    std::map<StateKey, std::vector<size_t>> alike; // where it matters
     for (size_t i = 0; i < states.size(); ++i) {
       const ParallelLayout &state = states[i]->layout;
       if (offloadsActivations(state.offload) != offloads)
         continue;
       bool matters = state.zero >= (request.stack.arena ? 1 : 3) || states[i]->context.reducesEveryMicroBatch();
-      alike[{matters ? state.zero : 0, matters ? state.shardGroup : 0}].push_back(i);
+      alike[matters ? stateKey(state) : StateKey()].push_back(i);
     }
     if (!boundEntries()) {
       for (auto &[key, group] : alike)
@@ -229,15 +229,17 @@ bool GridExpander::Expansion::fitEvenCut(size_t index, const Choice &choice, Sta
 size_t GridExpander::Expansion::leanestOf(llvm::ArrayRef<size_t> group) const {
   auto rankOf = [&](size_t index) {
     const ParallelLayout &state = states[index]->layout;
-    return std::array<int64_t, 3>{state.zero, planValue(state, PlanKey::ShardGroup), state.offload != Offload::None};
+    return std::array<int64_t, 5>{state.zero, planValue(state, PlanKey::ShardGroup), state.gradientRanks(),
+                                  state.parameterRanks(), state.offload != Offload::None};
   };
   size_t leanest = group.front();
   for (size_t index : group)
     leanest = std::max(leanest, index, [&](size_t a, size_t b) { return rankOf(a) < rankOf(b); });
-  std::array<int64_t, 3> least = rankOf(leanest);
+  std::array<int64_t, 5> least = rankOf(leanest);
   bool dominates = llvm::all_of(group, [&](size_t index) {
-    std::array<int64_t, 3> other = rankOf(index);
-    return other[0] <= least[0] && (other[0] == 0 || other[1] <= least[1]) && other[2] <= least[2];
+    std::array<int64_t, 5> other = rankOf(index);
+    return other[0] <= least[0] && (other[0] == 0 || other[1] <= least[1]) && other[2] <= least[2] &&
+           other[3] <= least[3] && other[4] <= least[4];
   });
   return dominates ? leanest : states.size();
 }

@@ -30,9 +30,7 @@ double boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int
 struct GridExpander::StateEntry {
   StateEntry(const PlanRequest &request, ParallelLayout base, const StateChoice &state)
       : layout(std::move(base)), context(request.model, request.job, request.cluster, layout, request.stack) {
-    layout.zero = state.zero;
-    layout.shardGroup = state.shardGroup;
-    layout.offload = state.offload;
+    state.setOf(layout);
   }
   ParallelLayout layout;
   PricingContext context; // of that layout

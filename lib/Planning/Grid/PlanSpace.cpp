@@ -146,7 +146,7 @@ ParallelLayout PlanSpace::layoutOf(const PlanGrid &grid) const {
   layout.sequenceParallel = key.sequenceParallel;
   layout.contextKind = key.context;
   layout.vp = 1;
-  layout.zero = layout.shardGroup = 0;
+  layout.zero = layout.shardGroup = layout.gradientGroup = layout.parameterGroup = 0;
   layout.schedule = "1f1b";
   layout.recompute = Recompute::None;
   layout.recomputedLayers = -1;
@@ -229,6 +229,59 @@ std::vector<Recompute> PlanSpace::recomputes() const {
   return result;
 }
 
+void PlanSpace::addStates(const StateChoice &state, const ParallelLayout &layout,
+                          std::vector<StateChoice> &result) const {
+  if (state.zero < 2) { // sums of gradients and parameters are whole
+    if (allows(PlanKey::GradientGroup, 1) && allows(PlanKey::ParameterGroup, 1))
+      result.push_back(state);
+    return;
+  }
+  ParallelLayout asked = layout;
+  state.setOf(asked);
+  const int64_t all = asked.shardRanks();
+  // Neighbours within a level, as for groups of the whole state; of programs, whole groups that share a sequence or
+  // experts.
+  llvm::SmallVector<int64_t, 4> groups{all};
+  int64_t unit = 1;
+  bool searches = constraints.isPinned(PlanKey::GradientGroup) || constraints.isPinned(PlanKey::ParameterGroup);
+  for (const ClusterLevel &level : request.cluster.levels()) {
+    unit *= level.size;
+    int64_t group = unit / layout.tp;
+    if (searches && unit % layout.tp == 0 && group > 1 && group < all && all % group == 0 &&
+        (!request.stack.arena || group % (layout.cp * layout.expertBatches()) == 0))
+      groups.push_back(group);
+  }
+  auto choices = [&](PlanKey key, bool isCut, bool mayBeWhole) {
+    llvm::SmallVector<int64_t, 4> result = isCut ? groups : llvm::SmallVector<int64_t, 4>{1};
+    if (isCut && mayBeWhole && searches)
+      result.push_back(1);
+    if (isCut && constraints.isPinned(key) && !llvm::is_contained(result, constraints.pinned(key)))
+      result = {constraints.pinned(key)};
+    llvm::erase_if(result, [&](int64_t ranks) { return !allows(key, ranks); });
+    return result;
+  };
+  // Sums of one micro-batch are of the whole step.
+  bool accumulates = layout.microBatches(request.job) > 1;
+  for (int64_t gradients : choices(PlanKey::GradientGroup, true, state.zero >= 3))
+    for (int64_t parameters : choices(PlanKey::ParameterGroup, state.zero >= 3, false)) {
+      StateChoice choice = state;
+      choice.gradientGroup = gradients == all ? 0 : gradients;
+      choice.parameterGroup = state.zero < 3 || parameters == all ? 0 : parameters;
+      if (choice.gradientGroup && !accumulates && !constraints.isPinned(PlanKey::GradientGroup))
+        continue;
+      // Whole sums beside parameters of a group take the room that whole parameters take beside sums of a group, and
+      // move as much.
+      if (choice.gradientGroup == 1 && choice.parameterGroup && !constraints.isPinned(PlanKey::GradientGroup) &&
+          !constraints.isPinned(PlanKey::ParameterGroup))
+        continue;
+      choice.setOf(asked);
+      if (llvm::Error error = verifyStateGroups(asked))
+        llvm::consumeError(std::move(error));
+      else
+        result.push_back(choice);
+    }
+}
+
 std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
   int64_t ranks = layout.dataRanks();
   std::vector<int64_t> groups;
@@ -270,7 +323,8 @@ std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
         if (kinds > int(Offload::Activations) && !constraints.isPinned(PlanKey::Offload))
           possible = false; // only where it is asked for
         if (possible && allows(PlanKey::Offload, int64_t(offload)))
-          result.push_back({zero, zero == 0 && !constraints.isPinned(PlanKey::ShardGroup) ? 0 : group, offload});
+          addStates({zero, zero == 0 && !constraints.isPinned(PlanKey::ShardGroup) ? 0 : group, offload}, layout,
+                    result);
       }
     }
   }

@@ -30,7 +30,22 @@ struct ScheduleChoice {
 struct StateChoice {
   int64_t zero, shardGroup;
   Offload offload;
+  int64_t gradientGroup = 0, parameterGroup = 0;
+
+  void setOf(ParallelLayout &layout) const {
+    layout.zero = zero;
+    layout.shardGroup = shardGroup;
+    layout.offload = offload;
+    layout.gradientGroup = gradientGroup;
+    layout.parameterGroup = parameterGroup;
+  }
 };
+
+/// What states are alike in that exchange as much for layers.
+using StateKey = std::array<int64_t, 4>;
+inline StateKey stateKey(const ParallelLayout &layout) {
+  return {layout.zero, layout.shardGroup, layout.gradientGroup, layout.parameterGroup};
+}
 
 class PlanSpace {
 public:
@@ -63,6 +78,8 @@ public:
 
 private:
   static int64_t nextId();
+  /// The state with each choice of what gradients and parameters are cut over.
+  void addStates(const StateChoice &state, const ParallelLayout &layout, std::vector<StateChoice> &result) const;
   std::vector<int64_t> degrees(PlanKey key, int64_t product, int64_t most) const;
   /// Adds grids with the key and all expert degrees, for these numbers of dp and pp.
   void addKeys(ProgramKey key, int64_t devices, llvm::ArrayRef<std::pair<int64_t, int64_t>> rest);

@@ -22,6 +22,8 @@ bool mlir::ppc::isSameShape(const ParallelLayout &a, const ParallelLayout &b) {
     switch (PlanKey(key)) {
     case PlanKey::Zero:
     case PlanKey::ShardGroup:
+    case PlanKey::GradientGroup:
+    case PlanKey::ParameterGroup:
     case PlanKey::RecomputedLayers:
     case PlanKey::Offload:
       break;

@@ -167,7 +167,8 @@ std::string mlir::ppc::notSearchedOverGroups(const PlanConstraints &constraints)
                             std::pair(PlanKey::RecomputedLayers, int64_t(-1))})
     if (!constraints.allows(key, value))
       return (toString(key) + " " + constraints.describe(key)).str();
-  if (constraints.isConstrained(PlanKey::ShardGroup))
-    return "shard_group " + constraints.describe(PlanKey::ShardGroup);
+  for (PlanKey key : {PlanKey::ShardGroup, PlanKey::GradientGroup, PlanKey::ParameterGroup})
+    if (constraints.isConstrained(key))
+      return (toString(key) + " " + constraints.describe(key)).str();
   return "";
 }

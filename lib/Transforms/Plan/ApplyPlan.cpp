@@ -2,6 +2,7 @@
 #include "dialects/ppc/IR/FunctionAttrs.h"
 #include "dialects/ppc/Ppc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ppc/Analysis/OpSharding.h"
 #include "ppc/Analysis/PlanCuts.h"
 #include "ppc/CostModel/ParallelLayout.h"
 #include "ppc/Transforms/Plan/Passes.h"
@@ -29,7 +30,7 @@ public:
     if (cutsStorage(plan))
       gatherBeforeUse();
     else
-      gatherRounded();
+      llvm::for_each(function.getArguments(), [&](BlockArgument argument) { gatherRounded(argument); });
     if (cutsGradients(plan))
       cutGradients();
     chooseStrategies();
@@ -55,10 +56,15 @@ private:
   ShardingAttr cutForUpdate(RankedTensorType type, ShardingAttr sharding) {
     return cutState(type, sharding, updateCuts(plan));
   }
-  void gatherRounded();
+  /// A copy for products, made before the first micro-batch.
+  bool isRounding(Operation *user) { return isa<ConvertOp>(user) && user->getBlock() == &function.front(); }
+  bool isReadRounded(BlockArgument argument);
+  Value gatherCopy(Operation *rounding, ShardingAttr to);
+  void gatherRounded(BlockArgument argument);
   void gatherBeforeUse();
   void gatherForUses(Value value, ShardingAttr whole);
   void cutGradients();
+  ShardingAttr pendingOver(ShardingAttr cut);
   void cutYielded(AccumulateOp accumulate, unsigned number, unsigned parameter);
   void cutGradient(OpOperand &use, ShardingAttr cut);
   void chooseStrategies();
@@ -164,35 +170,40 @@ LogicalResult PlanApplier::shardArgument(unsigned number) {
   return success();
 }
 
+bool PlanApplier::isReadRounded(BlockArgument argument) {
+  return llvm::any_of(argument.getUsers(), [&](Operation *user) { return isRounding(user); }) &&
+         llvm::all_of(argument.getUsers(), [&](Operation *user) { return isRounding(user) || isa<AdamwOp>(user); });
+}
+
+/// What is rounded once per step, gathered at once.
+Value PlanApplier::gatherCopy(Operation *rounding, ShardingAttr to) {
+  OpBuilder builder(rounding->getContext());
+  builder.setInsertionPointAfter(rounding);
+  Value copy = rounding->getResult(0);
+  auto gather = ReshardOp::create(builder, rounding->getLoc(), copy.getType(), copy, to);
+  gather->setDiscardableAttrs(rounding->getDiscardableAttrDictionary());
+  copy.replaceAllUsesExcept(gather, gather);
+  return gather;
+}
+
 /// Where micro-batches read nothing of a parameter but what is rounded of it, each rank keeps the block that it
 /// updates: that is rounded, and what is gathered has half the bytes. The same numbers: rounding goes element by
 /// element.
-void PlanApplier::gatherRounded() {
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned number = argument.getArgNumber();
-    auto isCopy = [&](Operation *user) { return isa<ConvertOp>(user) && user->getBlock() == &function.front(); };
-    if (!function.getArgAttr(number, attr::parameter) || llvm::none_of(argument.getUsers(), isCopy) ||
-        !llvm::all_of(argument.getUsers(), [&](Operation *user) { return isCopy(user) || isa<AdamwOp>(user); }))
-      continue;
-    auto whole = function.getArgAttrOfType<ShardingAttr>(number, attr::sharding);
-    auto type = cast<RankedTensorType>(argument.getType());
-    if (int64_t(whole.getDims().size()) != type.getRank())
-      continue;
-    ShardingAttr cut = cutForUpdate(type, whole);
-    if (cut == whole)
-      continue;
-    function.setArgAttr(number, attr::sharding, cut);
-    for (Operation *user : llvm::to_vector(argument.getUsers())) {
-      if (!isCopy(user))
-        continue;
-      OpBuilder builder(user->getContext());
-      builder.setInsertionPointAfter(user);
-      Value copy = user->getResult(0);
-      auto gather = ReshardOp::create(builder, user->getLoc(), copy.getType(), copy, whole);
-      gather->setDiscardableAttrs(user->getDiscardableAttrDictionary());
-      copy.replaceAllUsesExcept(gather, gather);
-    }
-  }
+void PlanApplier::gatherRounded(BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  if (!function.getArgAttr(number, attr::parameter) || !isReadRounded(argument))
+    return;
+  auto whole = function.getArgAttrOfType<ShardingAttr>(number, attr::sharding);
+  auto type = cast<RankedTensorType>(argument.getType());
+  if (int64_t(whole.getDims().size()) != type.getRank())
+    return;
+  ShardingAttr cut = cutForUpdate(type, whole);
+  if (cut == whole)
+    return;
+  function.setArgAttr(number, attr::sharding, cut);
+  for (Operation *user : llvm::to_vector(argument.getUsers()))
+    if (isRounding(user))
+      gatherCopy(user, whole);
 }
 
 /// A gather of `value` for each part of a layer that micro-batches use it in: what forward has gathered is gone when
@@ -222,7 +233,8 @@ void PlanApplier::gatherForUses(Value value, ShardingAttr whole) {
 }
 
 /// Parameters are kept cut, and gathered where micro-batches use them: what products read, which is rounded block by
-/// block before, has half the bytes.
+/// block before, has half the bytes. Of that each rank keeps the block that `storage` cuts, and in f32 the one that it
+/// updates.
 void PlanApplier::gatherBeforeUse() {
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -233,17 +245,21 @@ void PlanApplier::gatherBeforeUse() {
     if (int64_t(whole.getDims().size()) != type.getRank())
       continue;
     ShardingAttr cut = cutState(type, whole, plan.getStorage());
-    if (cut == whole)
+    if (cut == whole) {
+      gatherRounded(argument);
       continue;
-    function.setArgAttr(number, attr::sharding, cut);
+    }
+    ShardingAttr kept = isReadRounded(argument) ? cutForUpdate(type, whole) : cut;
+    function.setArgAttr(number, attr::sharding, kept);
     for (Operation *user : llvm::to_vector(argument.getUsers()))
-      if (isa<ConvertOp>(user) && user->getBlock() == &function.front())
-        gatherForUses(user->getResult(0), whole);
+      if (isRounding(user))
+        gatherForUses(kept == cut ? user->getResult(0) : gatherCopy(user, cut), whole);
     gatherForUses(argument, whole);
   }
 }
 
-/// What micro-batches yield as the gradient of a parameter is cut as its state is, before it is accumulated.
+/// What micro-batches yield as the gradient of a parameter is cut, before it is accumulated, as its state is over the
+/// axes of `gradients`; over other ranks that have batches of their own it is summed after the last micro-batch.
 void PlanApplier::cutGradients() {
   function.walk([&](AdamwOp adamw) {
     auto parameter = dyn_cast<BlockArgument>(adamw.getParameter());
@@ -267,7 +283,18 @@ void PlanApplier::cutYielded(AccumulateOp accumulate, unsigned number, unsigned 
   auto sharding = cast<ShardingAttr>(shardings[parameter]);
   ShardingAttr cut = cutState(type, sharding, plan.getGradients());
   if (cut != sharding)
-    cutGradient(accumulate.getBody().front().getTerminator()->getOpOperand(number), cut);
+    cutGradient(accumulate.getBody().front().getTerminator()->getOpOperand(number), pendingOver(cut));
+}
+
+/// Sums may stay pending over the axes of the update, and over those that copies of the cut state lie along.
+ShardingAttr PlanApplier::pendingOver(ShardingAttr cut) {
+  GridAttr grid = plan.getGrid();
+  SmallVector<StringAttr> axes;
+  for (auto [name, size, role] : llvm::zip(grid.getNames(), grid.getSizes(), grid.getRoles()))
+    if (size > 1 && (role == AxisRole::Data || llvm::is_contained(updateCuts(plan), name)) &&
+        llvm::none_of(cut.getDims(), [&](ArrayAttr own) { return llvm::is_contained(own, name); }))
+      axes.push_back(name);
+  return withPartial(cut, axes, Combiner::Sum);
 }
 
 /// What slices of a sequence give is cut before it is added up: the sum is not there as a whole.

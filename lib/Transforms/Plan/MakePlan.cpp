@@ -42,6 +42,7 @@ private:
     layout.sequenceParallel = sequenceParallel;
     layout.zero = zero;
     layout.shardGroup = shardGroup;
+    layout.gradientGroup = gradientGroup, layout.parameterGroup = parameterGroup;
     layout.stageLayers.assign(layersPerStage.begin(), layersPerStage.end());
     std::optional<Recompute> wanted = parseRecompute(recompute);
     if (!wanted)

@@ -56,7 +56,8 @@ llvm::Expected<OpsPrice> priceOps(ModuleOp module, StringRef cluster) {
       return llvm::createStringError("the plan recomputes other layers than all but the first and the last");
   }
   request.constraints.pinAll(layout);
-  request.constraints.relax(PlanKey::ShardGroup);
+  for (PlanKey key : {PlanKey::ShardGroup, PlanKey::GradientGroup, PlanKey::ParameterGroup})
+    request.constraints.relax(key);
   llvm::Expected<ChainSearchResult> result = searchChainPlan(request);
   if (!result)
     return result.takeError();

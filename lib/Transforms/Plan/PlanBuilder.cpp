@@ -30,6 +30,7 @@ private:
   LogicalResult refuseQueues(const Twine &what);
   LogicalResult checkExperts();
   LogicalResult checkShardGroup();
+  LogicalResult checkStateGroups();
   /// That programs run it; sets `vp` where it is not given.
   LogicalResult checkSchedule();
   FailureOr<SmallVector<int64_t>> cutStagesByPins(ArrayRef<LayerCost> layers);
@@ -135,8 +136,11 @@ LogicalResult PlanBuilder::checkTensorAxes(int64_t sequence) {
 
 /// Whole groups of ranks that share sequences or experts are in a group of the state.
 LogicalResult PlanBuilder::checkShardGroup() {
+  if (gradientGroup < 0 || parameterGroup < 0)
+    return module.emitError() << "gradient-group is " << gradientGroup << " and parameter-group " << parameterGroup
+                              << ", expected at least 1";
   if (!shardGroup)
-    return success();
+    return checkStateGroups();
   if (shardGroup < 0 || !zero)
     return module.emitError() << "shard-group is " << shardGroup
                               << (zero ? ", expected at least 1" : ", and zero 0 cuts no state: use zero 1, 2 or 3");
@@ -147,6 +151,14 @@ LogicalResult PlanBuilder::checkShardGroup() {
                               << (together > 1 ? " and be a multiple of the " + std::to_string(together) +
                                                      " of them that share a sequence or experts"
                                                : std::string());
+  return checkStateGroups();
+}
+
+LogicalResult PlanBuilder::checkStateGroups() {
+  if (llvm::Error error = verifyStateGroups(*this))
+    return module.emitError() << llvm::toString(std::move(error));
+  if (std::string lacked = lackedBy(target, *this); !lacked.empty() && innerRanks() != shardRanks())
+    return module.emitError() << "programs of target " << target.name << " do not have " << lacked;
   return success();
 }
 

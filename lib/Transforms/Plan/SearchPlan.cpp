@@ -69,6 +69,8 @@ llvm::Error SearchPlanPass::readPins(PlanConstraints &constraints) {
         std::pair(PlanKey::Pp, pp.getValue()), std::pair(PlanKey::Vp, vp.getValue()),
         std::pair(PlanKey::Cp, cp.getValue()), std::pair(PlanKey::Ep, ep.getValue()),
         std::pair(PlanKey::TpRows, tpRows.getValue()), std::pair(PlanKey::TpDepth, tpDepth.getValue()),
+        std::pair(PlanKey::GradientGroup, gradientGroup.getValue()),
+        std::pair(PlanKey::ParameterGroup, parameterGroup.getValue()),
         std::pair(PlanKey::MicroBatch, microBatch.getValue())})
     if (value > 0)
       constraints.pin(key, value);

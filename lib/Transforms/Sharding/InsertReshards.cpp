@@ -89,6 +89,7 @@ LogicalResult ReshardInserter::rewrite(Operation *op) {
     for (auto [value, result] : llvm::zip(body.getTerminator()->getOperands(), op->getResults()))
       shardings[result] = ShardingAttr(shardings.lookup(value)); // a copy: the map may grow and move
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {           // made before; it takes its operand as it is
+    reshard.setToAttr(with(reshard.getTo().withoutPartial(), flow.made(reshard)));
     shardings[reshard] = reshard.getTo();
     if (failed(rewriteOperand(op->getOpOperand(0), shardings[reshard.getX()].withoutPartial())))
       return failure();

@@ -210,10 +210,11 @@ bool PartialFlow::visit(Operation *op) {
     }
     return changed;
   }
-  if (auto reshard = dyn_cast<ReshardOp>(op)) { // takes anything and says what it gives
-    Pending pending;
+  if (auto reshard = dyn_cast<ReshardOp>(op)) { // takes anything and says what it gives: what may stay pending
+    Pending pending, taken = used(reshard.getX());
     for (auto [axis, combiner] : llvm::zip(reshard.getTo().getPartialAxes(), reshard.getTo().getPartialCombiners()))
-      pending.insert({axis, combiner});
+      if (taken.contains(axis))
+        pending.insert({axis, combiner});
     return set(reshard, pending);
   }
   if (isa<AccumulateOp>(op)) { // its results were set by its yield

@@ -39,6 +39,14 @@ static ParallelLayout randomLayout(std::mt19937 &random) {
   layout.sequenceParallel = upTo(1);
   layout.zero = upTo(3);
   layout.shardGroup = upTo(1) ? layout.dp : 0;
+  std::mt19937 other = random; // what else is drawn stays
+  auto groupUpTo = [&](int64_t all) {
+    return std::min(int64_t(1) << std::uniform_int_distribution<int64_t>(0, 3)(other), all);
+  };
+  if (layout.zero >= 2 && other() % 2)
+    layout.gradientGroup = groupUpTo(layout.shardRanks());
+  if (layout.zero >= 3 && other() % 2)
+    layout.parameterGroup = groupUpTo(layout.shardRanks());
   llvm::ArrayRef<PipelineScheduleKind> kinds = pipelineScheduleKinds();
   layout.schedule = kinds[upTo(kinds.size() - 1)].name.str();
   layout.recompute = Recompute(upTo(2));

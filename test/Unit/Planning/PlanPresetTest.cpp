@@ -56,6 +56,17 @@ ParallelLayout randomLayout(std::mt19937 &random) {
   else if (layout.ep == 1 && layout.tp > 2 && !layout.sequenceParallel && upTo(1))
     layout.tpDepth = 2;
   layout.zero = layout.dp * layout.cp > 1 && upTo(1);
+  if (layout.zero && upTo(1)) { // gradients and parameters over groups of their own
+    layout.zero = 2 + upTo(1);
+    int64_t together = layout.cp * layout.expertBatches(), inner = together << upTo(1);
+    bool isInner = inner > 1 && inner < layout.dataRanks() && layout.dataRanks() % inner == 0;
+    if (isInner && upTo(1))
+      layout.gradientGroup = inner;
+    else if (layout.zero == 3 && upTo(1))
+      layout.gradientGroup = 1;
+    if (isInner && layout.zero == 3 && upTo(1))
+      layout.parameterGroup = inner;
+  }
   layout.recompute = Recompute(upTo(2));
   if (layout.recompute == Recompute::Full && upTo(1))
     for (size_t stage = 0; stage < std::max<size_t>(1, layout.stageLayers.size()); ++stage)
@@ -78,7 +89,9 @@ TEST(PlanPreset, WhatExpandsIsReadAsTheSameLayout) {
          {std::pair(again->dp, layout.dp), std::pair(again->tp, layout.tp), std::pair(again->cp, layout.cp),
           std::pair(again->ep, layout.ep), std::pair(again->pp, layout.pp), std::pair(again->vp, layout.vp),
           std::pair(again->tpRows, layout.tpRows), std::pair(again->tpDepth, layout.tpDepth),
-          std::pair(again->microBatch, layout.microBatch), std::pair(again->zero, layout.zero)})
+          std::pair(again->microBatch, layout.microBatch), std::pair(again->zero, layout.zero),
+          std::pair(again->gradientRanks(), layout.gradientRanks()),
+          std::pair(again->parameterRanks(), layout.parameterRanks())})
       EXPECT_EQ(one, other) << textOf(plan);
     EXPECT_EQ(again->sequenceParallel, layout.sequenceParallel);
     EXPECT_EQ(again->stageLayers, layout.stageLayers);

@@ -51,9 +51,7 @@ double exhaustiveBest(const PlanningProblem &problem, const PlanRequest &request
             layout.vp = choice.vp;
             layout.recompute = recompute;
             layout.recomputedLayers = count;
-            layout.zero = state.zero;
-            layout.shardGroup = state.shardGroup;
-            layout.offload = state.offload;
+            state.setOf(layout);
             if (!needless)
               needless =
                   visit(layout) && recompute == Recompute::None && !offloadsActivations(state.offload) && !isFitted;

@@ -60,7 +60,7 @@ struct PlanSections {
   std::vector<RecomputedLayers> recompute;
   Axes update;
   Axes gradients; // none, or the first of the update
-  Axes storage;   // none, or the first of the gradients
+  Axes storage;   // likewise
   bool overlap = true;
   bool rotate = false;
   Offload offload = Offload::None;

@@ -26,6 +26,8 @@ defvar planPins = [
   PassPin<PlanKeySequenceParallel, "sequenceParallel", "bool", "false", "std::string", "\"\"">,
   PassPin<PlanKeyZero, "zero", "int64_t", "0", "int64_t", "-1">,
   PassPin<PlanKeyShardGroup, "shardGroup", "int64_t", "0", "int64_t", "0">,
+  PassPin<PlanKeyGradientGroup, "gradientGroup", "int64_t", "0", "int64_t", "0">,
+  PassPin<PlanKeyParameterGroup, "parameterGroup", "int64_t", "0", "int64_t", "0">,
   PassPin<PlanKeyOffload, "offload", "std::string", "\"none\"", "std::string", "\"\"">];
 
 def MakePlanPass : Pass<"ppc-make-plan", "ModuleOp"> {
