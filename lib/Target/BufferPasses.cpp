@@ -31,7 +31,8 @@
 using namespace mlir;
 using namespace mlir::ppc;
 
-void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool fuseEpilogues) {
+void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool fuseEpilogues,
+                          llvm::function_ref<void(OpPassManager &)> beforeOffsets) {
   // Where results go is decided while a value is still a value.
   pm.addPass(createPassDestinationsPass());
   // Products become library calls before sums become loops, so that a sum can go into the call; collectives that were
@@ -66,6 +67,8 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool f
     pm.addPass(createSplitSumsPass());
     pm.addPass(createFuseRowsPass());
   }
+  if (beforeOffsets)
+    beforeOffsets(pm);
   // Of kernels as they are now: a collective that begins or ends between loops would keep them apart.
   pm.addPass(createStartCollectivesPass(StartCollectivesPassOptions{overlap}));
   pm.addPass(createAssignOffsetsPass());

@@ -55,7 +55,9 @@ ROWS = {
     "mixtral-experts-tp2": ("mixtral", "tp", "f32"),
     "mixtral-experts-dp2": ("mixtral", "dp", "f32"),
     "mixtral-bf16": ("mixtral", ["--ranks", "1"], "bf16"),
-    # Attention by warpgroups, on a stand-in of sm_90.
+    # Gradients of attention in one pass, and attention by warpgroups, on a stand-in of sm_90.
+    "heads-64": ("heads-64", ["--ranks", "1"], "bf16"),
+    "heads-64-cp2": ("heads-64", ["--cp", "2"], "bf16"),
     "warpgroups": ("heads-64", ["--ranks", "1"], "bf16", "sm_90a"),
     "warpgroups-cp2": ("heads-64", ["--cp", "2"], "bf16", "sm_90a"),
 }

@@ -132,7 +132,7 @@ def tables(options):
             if operation.startswith("attention"):
                 if operation.endswith("backward") and who == "ours":  # the file has the forward pass, too, which backward needs
                     rows = [row for row in rows if row["kernel, nothing was run"].startswith("attention_backward")]
-                for number, row in enumerate(rows):
+                for number, row in enumerate(row for row in rows if row["per mma"]):
                     tensor[operation, who, number, chip] = row
                 continue
             memory[operation, who, chip] = most_moving(rows)

@@ -68,7 +68,7 @@ void printMemoryBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu
       misses += misses.empty() ? "in flight" : ", in flight";
     missed += !misses.empty(), ++judged;
     table.row(
-        {kernel.function + " " + kernel.code.name.substr(0, kernel.code.name.find('_') + 7),
+        {kernel.function + " " + kernel.code.name.substr(0, kernel.code.name.rfind('_') + 7),
          groupedText(double(kernel.calls)), fixedText(double(moved) * 1e-6, 1),
          fixedText(double(moved) / double(std::max<int64_t>(kernel.least, 1)), 2), std::to_string(launch.registers),
          std::to_string(kernel.spilledBytes), percentText(of.issueClocks / of.memoryClocks), unitName(of.busiest),

@@ -70,8 +70,15 @@ static LogicalResult verifyAttention(Operation *op, OperandRange ins, OperandRan
                                      bool window) {
   auto typeOf = [](Value value) { return cast<ShapedType>(value.getType()); };
   size_t plain = backward ? 6 : 3;
-  if ((ins.size() != plain && ins.size() != plain + 1) || outs.size() != (backward ? 3u : 2u)) // attention_c1
+  size_t results = backward ? 3 : 2;
+  auto scratch = outs.drop_front(std::min(results, outs.size()));
+  if ((ins.size() != plain && ins.size() != plain + 1) || outs.size() < results || // attention_c1
+      (!scratch.empty() && (!backward || scratch.size() != 2)))
     return op->emitOpError() << "has " << ins.size() << " inputs and " << outs.size() << " outputs";
+  for (Value buffer : scratch)
+    if (auto type = dyn_cast<MemRefType>(buffer.getType());
+        !type || type.getRank() != 1 || !type.getElementType().isF32())
+      return op->emitOpError() << "has scratch of type " << buffer.getType() << ", expected a buffer of f32 of rank 1";
   auto q = typeOf(ins[0]), k = typeOf(ins[1]), v = typeOf(ins[2]);
   if (q.getRank() != 5 || k.getRank() != 4 || v.getRank() != 4)
     return op->emitOpError() << "needs q of rank 5, k and v of rank 4";
@@ -87,7 +94,7 @@ static LogicalResult verifyAttention(Operation *op, OperandRange ins, OperandRan
   llvm::append_range(expected, backward ? SmallVector<SmallVector<int64_t>>{expected[0], expected[1], expected[2]}
                                         : SmallVector<SmallVector<int64_t>>{out, rows});
   SmallVector<Value> buffers(ins);
-  llvm::append_range(buffers, outs);
+  llvm::append_range(buffers, outs.take_front(results));
   for (auto [value, shape] : llvm::zip_equal(buffers, expected))
     if (typeOf(value).getShape() != ArrayRef(shape))
       return op->emitOpError() << "has an operand of type " << value.getType() << " that does not fit q, k and v";

@@ -67,8 +67,8 @@ def PpcRt_AttentionBackwardOp : PpcRt_AttentionLikeOp<"attention_backward"> {
   let summary = "gradients of attention in tiles";
   let description = [{
     `ins` are q, k, v, the result, the logarithms, the gradient of the result and, if scores have slopes, those; `outs` are the
-    gradients of q, k and v: what `ppc.attention_backward` says. C1: six or seven inputs and three outputs of the shapes that
-    `ppcrt.attention` names. C2 to C4 as there.
+    gradients of q, k and v: what `ppc.attention_backward` says, and, on buffers, two of scratch that kernels of the target want
+    (f32, of rank 1). C1: six or seven inputs and three outputs of the shapes that `ppcrt.attention` names, and none or two of scratch. C2 to C4 as there.
 
     Lifespan: created by `ppc-to-ppc-rt`, lowered by `ppc-rt-to-llvm`.
 

@@ -2,7 +2,7 @@
 // dimension; scores are sums over lanes in a fixed tree, and gradients of keys and values add queries in their order:
 // the same bits from run to run. In f32 throughout, whatever the operands are; for products by tensor cores there is
 // another form.
-#include "AttentionProblem.h"
+#include "AttentionOnePass.h"
 
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -298,6 +298,13 @@ FailureOr<SmallVector<Kernel>> buildAttentionKernels(Operation *op, ModuleOp ker
     return result;
   }
   AttentionProblem problem(cast<ppcrt::AttentionBackwardOp>(op));
+  if (problem.statistics) {
+    if (failed(add("_rows", [&](KernelWriter &w) { writePreparation(w, problem); })) ||
+        failed(add("_scores", [&](KernelWriter &w) { writeOnePass(w, problem); })))
+      return failure();
+    result[0].share = 0, result[1].share = 1;
+    return result;
+  }
   if (fitsTensorCores(problem)) {
     // Sums of both gradients in the registers of a thread, as far as it has them.
     bool together = problem.keyDim + problem.valueDim <= 256;
@@ -327,9 +334,13 @@ std::optional<Kernel> buildChipAttention(Operation *op, size_t number, ModuleOp 
   KernelWriter w(op, kernels, name);
   if (failed(w.begin()))
     return std::nullopt;
-  if (forward)
+  if (forward) {
     writeWarpgroupAttention(w, problem);
-  else if (number == 0)
+    return w.finish();
+  }
+  // Two passes, the first of them where others prepare theirs.
+  w.kernel.share = 0.5;
+  if (number == 0)
     writeWarpgroupQueryGradient(w, problem);
   else
     writeWarpgroupKeyGradients(w, problem);

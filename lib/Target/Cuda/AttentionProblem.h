@@ -7,15 +7,21 @@
 
 namespace mlir::ppc::cuda {
 
+constexpr double kLog2E = 1.44269504088896340736;
+
 struct AttentionProblem {
   explicit AttentionProblem(ppcrt::AttentionOp op)
       : AttentionProblem(op.getIns(), op.getOuts(), 3, op.getFirst(), op.getScale(), op.getCausal(), op.getWindow()) {}
   explicit AttentionProblem(ppcrt::AttentionBackwardOp op)
-      : AttentionProblem(op.getIns(), op.getOuts(), 6, op.getFirst(), op.getScale(), op.getCausal(), op.getWindow()) {}
+      : AttentionProblem(op.getIns(), op.getOuts(), 6, op.getFirst(), op.getScale(), op.getCausal(), op.getWindow()) {
+    if (outs.size() > 3)
+      sums = outs.pop_back_val(), statistics = outs.pop_back_val();
+  }
 
   SmallVector<Value> ins;  // q, k, v; of gradients also the result, its logarithms, its gradient
   SmallVector<Value> outs; // the result and its logarithms; the gradients of q, k, v
   Value slopes, first;     // may be null
+  Value statistics, sums;  // scratch of gradients in one pass (AttentionOnePass.h), else null
   double scale;
   bool causal;
   std::optional<int64_t> window;

@@ -12,8 +12,6 @@
 namespace mlir::ppc::cuda {
 namespace {
 
-constexpr double kLog2E = 1.44269504088896340736;
-
 /// Two tiles of the same rows: of keys and values, or of queries and the gradients of their results.
 struct TilePair {
   Tile first, second;

@@ -6,15 +6,15 @@
 namespace mlir::ppc::cuda {
 namespace {
 
-/// Blocks, threads and bytes; of each map the operand, then its rank, sizes, strides and box.
+/// Blocks, threads, bytes and operations; of each map the operand, then its rank, sizes, strides and box.
 constexpr StringLiteral kLaunchAttr = "ppc.launch";
 
 std::string moduleName(StringRef chip) { return (kKernelsName + "_" + chip).str(); }
 
 ChipLaunch launchOf(LLVM::LLVMFuncOp kernel, StringRef chip) {
   ArrayRef<int64_t> numbers = kernel->getAttrOfType<DenseI64ArrayAttr>(kLaunchAttr).asArrayRef();
-  ChipLaunch launch{chip, numbers[0], numbers[1], numbers[2], {}};
-  for (numbers = numbers.drop_front(3); !numbers.empty();) {
+  ChipLaunch launch{chip, numbers[0], numbers[1], numbers[2], numbers[3], {}};
+  for (numbers = numbers.drop_front(4); !numbers.empty();) {
     auto rank = size_t(numbers[1]);
     LaunchTensorMap &map = launch.maps.emplace_back();
     map.operand = numbers[0];
@@ -37,8 +37,8 @@ ModuleOp chipModule(ModuleOp module, StringRef chip) {
   return ModuleOp::create(builder, module.getLoc(), name);
 }
 
-void setLaunch(ModuleOp kernels, const Kernel &kernel) {
-  SmallVector<int64_t> numbers{kernel.blocks, kernel.threads, kernel.sharedBytes};
+void setLaunch(ModuleOp kernels, const Kernel &kernel, int64_t flops) {
+  SmallVector<int64_t> numbers{kernel.blocks, kernel.threads, kernel.sharedBytes, flops};
   for (const KernelTensorMap &map : kernel.maps) {
     numbers.push_back(llvm::find(kernel.operands, map.buffer) - kernel.operands.begin());
     numbers.push_back(int64_t(map.sizes.size()));
@@ -53,7 +53,10 @@ ChipLaunch launchOn(ModuleOp module, StringRef kernel, int64_t blocks, int64_t t
   if (auto kernels = module.lookupSymbol<ModuleOp>(moduleName(chip)))
     if (auto own = kernels.lookupSymbol<LLVM::LLVMFuncOp>(kernel))
       return launchOf(own, chip);
-  return {{}, blocks, threads, 0, {}};
+  auto kernels = module.lookupSymbol<ModuleOp>(kKernelsName);
+  auto function = kernels ? kernels.lookupSymbol<LLVM::LLVMFuncOp>(kernel) : LLVM::LLVMFuncOp();
+  auto bytes = function ? function->getAttrOfType<IntegerAttr>(kSharedBytesAttr) : IntegerAttr();
+  return {{}, blocks, threads, bytes ? bytes.getInt() : 0, 0, {}};
 }
 
 std::vector<ChipLaunch> chipLaunches(ModuleOp module, StringRef kernel) {

@@ -1,4 +1,5 @@
 // Programs for GPUs: loops of bodies become kernels, and functions a table of what is launched.
+#include "AttentionOnePass.h"
 #include "DeviceCode.h"
 #include "Traffic.h"
 
@@ -70,11 +71,13 @@ void CudaTarget::registerDialects(DialectRegistry &registry) const {
 
 void CudaTarget::registerPasses() const {
   registerBufferPasses();
+  mlir::registerPass([] { return cuda::createAttentionScratchPass(); });
   mlir::registerPass([] { return cuda::createOutlineKernelsPass(); });
 }
 
 void CudaTarget::addBodyPasses(OpPassManager &pm, bool overlap) const {
-  addBufferPasses(pm, overlap, /*fuseRows=*/true, /*fuseEpilogues=*/true);
+  addBufferPasses(pm, overlap, /*fuseRows=*/true, /*fuseEpilogues=*/true,
+                  [](OpPassManager &more) { more.addPass(cuda::createAttentionScratchPass()); });
   pm.addPass(cuda::createOutlineKernelsPass());
   pm.addPass(createCanonicalizerPass()); // what was computed for kernels alone
 }
@@ -173,7 +176,8 @@ llvm::Expected<std::string> CudaTarget::kernelTable(ModuleOp module, StringRef p
       else
         out << ",,,";
       cuda::LaunchTraffic moved = cuda::trafficOf(places.front());
-      out << "," << moved.read << "," << moved.written << "," << places.front().getFlops() << "\n";
+      out << "," << moved.read << "," << moved.written << ","
+          << (launch.chip.empty() ? int64_t(places.front().getFlops()) : launch.flops) << "\n";
     }
     return llvm::Error::success();
   });

@@ -97,7 +97,7 @@ LogicalResult CodeWriter::writeLaunch(ppcrt::LaunchOp launch, json::Array &opera
                         {"blocks", int64_t(launch.getBlocks())},
                         {"threads", int64_t(launch.getThreads())},
                         {"parameters", int64_t(launch.getOperands().size())},
-                        {"shared", 0}};
+                        {"shared", launchOn(module, name, 1, 1, {}).sharedBytes}};
     json::Array chips;
     for (const ChipLaunch &own : chipLaunches(module, name)) {
       json::Array maps;

@@ -100,6 +100,8 @@ Kernel KernelWriter::finish() {
     function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
   }
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({int32_t(kernel.threads), 1, 1}));
+  if (kernel.sharedBytes)
+    function->setAttr(kSharedBytesAttr, b.getI64IntegerAttr(kernel.sharedBytes));
   return std::move(kernel);
 }
 
@@ -110,6 +112,13 @@ Value KernelWriter::thread() {
 Value KernelWriter::block() {
   auto range = LLVM::ConstantRangeAttr::get(op->getContext(), llvm::APInt(32, 0), llvm::APInt(32, kernel.blocks));
   return NVVM::BlockIdXOp::create(b, b.getI32Type(), range);
+}
+
+Value KernelWriter::blockAgain() {
+  return LLVM::InlineAsmOp::create(b, b.getI32Type(), ValueRange(), "mov.u32 $0, %ctaid.x;", "=r",
+                                   /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                   LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
 }
 
 Value KernelWriter::threadsBelow(int64_t count) {

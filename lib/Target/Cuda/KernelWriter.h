@@ -35,6 +35,8 @@ public:
   /// %tid.x and %ctaid.x, of i32.
   Value thread();
   Value block();
+  /// The latter read anew, which nothing keeps in a register until then.
+  Value blockAgain();
   Value asIndex(Value number) { return arith::IndexCastUIOp::create(b, b.getIndexType(), number); }
 
   /// The place of an element of a memref of the op.

@@ -20,6 +20,11 @@ namespace {
 /// counts as both.
 struct Use {
   bool reads = false, writes = false;
+
+  Use &operator|=(const Use &other) {
+    reads |= other.reads, writes |= other.writes;
+    return *this;
+  }
 };
 
 Use useOf(Value pointer) {
@@ -152,9 +157,9 @@ public:
       FailureOr<SmallVector<Kernel>> built = buildKernels(&op, kernels, "kernel_without_name");
       if (failed(built))
         return failure();
-      int64_t flops = workOf(&op).flops / std::max<int64_t>(1, int64_t(built->size()));
+      auto flops = double(workOf(&op).flops), parts = double(built->size());
       for (auto [number, kernel] : llvm::enumerate(*built))
-        launch(op, kernel, number, flops);
+        launch(op, kernel, number, int64_t(kernel.share < 0 ? flops / parts : flops * kernel.share));
       op.erase();
     }
     return success();
@@ -169,24 +174,46 @@ public:
 private:
   void launch(Operation &op, Kernel &kernel, size_t number, int64_t flops) {
     auto function = kernels.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
-    SmallVector<int64_t> reads, writes;
-    for (auto [place, operand] : llvm::enumerate(kernel.operands)) {
-      if (!isa<MemRefType>(operand.getType()))
-        continue;
-      Use use = useOf(function.getArgument(unsigned(place)));
-      if (use.reads || !use.writes) // a parameter that is not used is no harm to read
-        reads.push_back(int64_t(place));
-      if (use.writes)
-        writes.push_back(int64_t(place));
-    }
+    SmallVector<Use> uses;
+    for (BlockArgument argument : function.getArguments())
+      uses.push_back(useOf(argument));
     size_t kinds = names.size();
     StringAttr name = unify(function, kernel, kindOf(&op));
     if (names.size() > kinds)
       addForChips(op, number, name);
+    SmallVector<int64_t> reads, writes, idle;
+    for (auto [place, operand] : llvm::enumerate(kernel.operands)) {
+      if (!isa<MemRefType>(operand.getType()))
+        continue;
+      Use use = uses[place], any = use;
+      for (const Chip &chip : knownChips())
+        any |= useOn(chip.name, name, place);
+      if (any.reads || !any.writes) // a parameter that is not used is no harm to read
+        reads.push_back(int64_t(place));
+      if (any.writes)
+        writes.push_back(int64_t(place));
+      if (!use.reads && !use.writes)
+        idle.push_back(int64_t(place));
+    }
     OpBuilder builder(&op);
     auto symbol = SymbolRefAttr::get(kernels.getSymNameAttr(), {FlatSymbolRefAttr::get(name)});
-    ppcrt::LaunchOp::create(builder, op.getLoc(), symbol, uint64_t(kernel.blocks), uint64_t(kernel.threads),
-                            kernel.operands, reads, writes, uint64_t(flops));
+    auto launch = ppcrt::LaunchOp::create(builder, op.getLoc(), symbol, uint64_t(kernel.blocks),
+                                          uint64_t(kernel.threads), kernel.operands, reads, writes, uint64_t(flops));
+    if (!idle.empty())
+      launch->setAttr(kIdleOperandsAttr, builder.getDenseI64ArrayAttr(idle));
+  }
+
+  /// What a chip's own kernel does with an operand.
+  Use useOn(StringRef chip, StringRef name, size_t place) {
+    Use use;
+    auto own = module.lookupSymbol<ModuleOp>((kKernelsName + "_" + chip).str());
+    auto function = own ? own.lookupSymbol<LLVM::LLVMFuncOp>(name) : LLVM::LLVMFuncOp();
+    if (!function)
+      return use;
+    use = useOf(function.getArgument(unsigned(place)));
+    for (const LaunchTensorMap &map : launchOn(module, name, 1, 1, chip).maps) // copied from
+      use.reads |= map.operand == int64_t(place);
+    return use;
   }
 
   /// What single chips run in the place of a new kernel.
@@ -194,7 +221,7 @@ private:
     for (const Chip &chip : knownChips()) {
       ModuleOp own = chipModule(module, chip.name);
       if (std::optional<Kernel> kernel = buildChipKernel(&op, number, own, name, chip.name))
-        setLaunch(own, *kernel);
+        setLaunch(own, *kernel, int64_t(double(workOf(&op).flops) * (kernel->share < 0 ? 1 : kernel->share)));
       else if (own.getBody()->empty())
         own.erase();
     }

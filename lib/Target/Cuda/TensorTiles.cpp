@@ -27,6 +27,19 @@ Value TensorTiles::declareShared(int64_t bytes) {
   return LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace), name);
 }
 
+Value TensorTiles::dynamicShared(int64_t bytes) {
+  w.kernel.sharedBytes = bytes;
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0); // its size is the launch's
+  std::string name = w.kernel.name + "_tiles";
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(w.kernels.getBody());
+    LLVM::GlobalOp::create(b, type, /*isConstant=*/false, LLVM::Linkage::External, name, Attribute(),
+                           /*alignment=*/kChunk, kSharedSpace);
+  }
+  return LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace), name);
+}
+
 Value TensorTiles::at(Value shared, Value bytes) {
   return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared, ValueRange(bytes));
 }
@@ -54,8 +67,10 @@ void TensorTiles::copyRows(Tile tile, Value memref, Value first, std::optional<i
     Value to = at(tile.base, i32Add(i32Mul(row, tile.rowBytes()), i32Mul(chunk, kChunk)));
     to = at(to, later * tile.rowBytes());
     Value source = arith::AddIOp::create(b, arith::AddIOp::create(b, first, w.asIndex(row)), w.index(later));
-    if (limit)
-      source = arith::MinSIOp::create(b, source, w.index(*limit - 1));
+    if (limit) { // of 32 bits: fewer registers
+      Value narrow = i32Add(i32Add(arith::IndexCastOp::create(b, b.getI32Type(), first), row), w.i32(later));
+      source = w.asIndex(arith::MinSIOp::create(b, narrow, w.i32(*limit - 1)));
+    }
     SmallVector<Value> place = indices(source);
     place.push_back(arith::MulIOp::create(b, w.asIndex(chunk), w.index(kChunkElements)));
     NVVM::CpAsyncOp::create(b, to, w.address(memref, place), kChunk, NVVM::LoadCacheModifierKind::CG, Value());
@@ -105,9 +120,24 @@ TensorTiles::Registers TensorTiles::rightOfRows(Tile tile, int64_t n, int64_t k)
   return matrices(at(tile.base, i32Add(bytes, w.i32(8 * n * tile.rowBytes() + 2 * k * kChunk))), both ? 4 : 2, false);
 }
 
+TensorTiles::Registers TensorTiles::rightOfRowPairs(Tile tile, int64_t n, int64_t k) {
+  // Lanes 0 to 15 name the first eight rows, for the first and the second half of the elements; the others the next
+  // rows.
+  Value row = i32Add(i32Mul(i32Shift(lane, 4), 8), i32And(lane, 7));
+  Value bytes = i32Add(i32Mul(row, tile.rowBytes()), i32Mul(i32And(i32Shift(lane, 3), 1), kChunk));
+  return matrices(at(tile.base, i32Add(bytes, w.i32(8 * n * tile.rowBytes() + 2 * k * kChunk))), 4, false);
+}
+
 TensorTiles::Registers TensorTiles::rightOfColumns(Tile tile, int64_t k, int64_t n) {
   Value bytes = i32Add(i32Mul(i32And(lane, 15), tile.rowBytes()), i32Mul(i32Shift(lane, 4), kChunk));
   return matrices(at(tile.base, i32Add(bytes, w.i32(16 * k * tile.rowBytes() + n * kChunk))), 4, true);
+}
+
+TensorTiles::Registers TensorTiles::leftOfColumns(Tile tile, int64_t k, int64_t column) {
+  // The same matrices as `left`, each turned: lanes 8 to 15 name the rows of the columns beside the first ones.
+  Value row = i32Add(i32Mul(i32Shift(lane, 4), 8), i32And(lane, 7));
+  Value bytes = i32Add(i32Mul(row, tile.rowBytes()), i32Mul(i32And(i32Shift(lane, 3), 1), kChunk));
+  return matrices(at(tile.base, i32Add(bytes, w.i32(16 * k * tile.rowBytes() + 2 * column))), 4, true);
 }
 
 TensorTiles::Registers TensorTiles::leftOfSums(ArrayRef<Registers> sums, int64_t k) {

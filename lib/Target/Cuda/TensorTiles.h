@@ -64,6 +64,8 @@ public:
   // ---- Shared memory ----
   /// Declares the kernel's shared memory, of at most kStaticSharedBytes, and returns where it begins.
   Value declareShared(int64_t bytes);
+  /// The same of any size, as dynamic shared memory.
+  Value dynamicShared(int64_t bytes);
   Value at(Value shared, Value bytes);
   Value at(Value shared, int64_t bytes) { return at(shared, w.i32(bytes)); }
   /// Begins copies of rows `first`, first + 1, ... of `memref`, by all threads of the block. A row past `limit` is the
@@ -83,8 +85,14 @@ public:
   /// B of two steps k and k + 1 (of one, if `dim` ends there): column n is row 8 n + n' of the tile, its elements are
   /// the row's. Two registers each.
   Registers rightOfRows(Tile tile, int64_t n, int64_t k);
+  /// B of columns 8 n to 8 n + 15, two registers each: column n is row n of the tile, of whose elements it has 16 k to
+  /// 16 k + 15.
+  Registers rightOfRowPairs(Tile tile, int64_t n, int64_t k);
   /// B of columns 8 n to 8 n + 15, two registers each: its rows are rows 16 k to 16 k + 15 of the tile.
   Registers rightOfColumns(Tile tile, int64_t k, int64_t n);
+  /// A of a tile that holds it transposed: 16 columns from `column` on are its rows, rows 16 k to 16 k + 15 its
+  /// columns.
+  Registers leftOfColumns(Tile tile, int64_t k, int64_t column);
   /// A of the columns 16 k to 16 k + 15 of what products gave, rounded: `sums[n]` has columns 8 n to 8 n + 7.
   Registers leftOfSums(ArrayRef<Registers> sums, int64_t k);
   /// c + a b.

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "ppc/Target/Cuda/Kernel.h"
 #include "ppc/Transforms/Profile/Work.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -49,8 +50,14 @@ SmallVector<Access> accessesOf(Operation *op) {
     access.written += writes ? bytesOf(buffer) : 0;
   };
   auto memory = dyn_cast<MemoryEffectOpInterface>(op);
+  auto idle = op->getAttrOfType<DenseI64ArrayAttr>(kIdleOperandsAttr);
+  auto isIdle = [&](Value buffer) {
+    return idle && llvm::all_of(llvm::enumerate(op->getOperands()), [&](auto operand) {
+             return operand.value() != buffer || llvm::is_contained(idle.asArrayRef(), int64_t(operand.index()));
+           });
+  };
   for (Value buffer : llvm::SmallSetVector<Value, 8>(op->operand_begin(), op->operand_end())) {
-    if (!isa<MemRefType>(buffer.getType()))
+    if (!isa<MemRefType>(buffer.getType()) || isIdle(buffer))
       continue;
     SmallVector<MemoryEffects::EffectInstance> effects;
     if (memory)

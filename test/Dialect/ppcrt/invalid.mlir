@@ -293,6 +293,22 @@ func.func @attention_backward_c1_shape(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4
 
 // -----
 
+func.func @attention_backward_c1_scratch(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %l: memref<1x4x1x2xf32>) {
+  // expected-error @below {{has scratch of type 'memref<1x4x1x2xf32>', expected a buffer of f32 of rank 1}}
+  ppcrt.attention_backward ins(%q, %k, %k, %q, %l, %q : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>, memref<1x4x1x2x8xf32>) outs(%q, %k, %k, %l, %l : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2xf32>, memref<1x4x1x2xf32>) scale 5.0e-01
+  return
+}
+
+// -----
+
+func.func @attention_backward_c1_one_scratch(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %l: memref<1x4x1x2xf32>, %s: memref<4xf32>) {
+  // expected-error @below {{has 6 inputs and 4 outputs}}
+  ppcrt.attention_backward ins(%q, %k, %k, %q, %l, %q : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x2xf32>, memref<1x4x1x2x8xf32>) outs(%q, %k, %k, %s : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<4xf32>) scale 5.0e-01
+  return
+}
+
+// -----
+
 func.func @attention_backward_c2(%q: memref<1x4x1x2x8xf32>, %k: memref<1x4x1x8xf32>, %l: memref<1x4x1x2xf64>) {
   // expected-error @below {{has operands of element types that the runtime does not take together}}
   ppcrt.attention_backward ins(%q, %k, %k, %q, %l, %q : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x2x8xf32>, memref<1x4x1x2xf64>, memref<1x4x1x2x8xf32>) outs(%q, %k, %k : memref<1x4x1x2x8xf32>, memref<1x4x1x8xf32>, memref<1x4x1x8xf32>) scale 5.0e-01

@@ -23,13 +23,14 @@ struct LaunchTensorMap {
 struct ChipLaunch {
   StringRef chip; // empty: on all that have none of their own
   int64_t blocks = 1, threads = 1, sharedBytes = 0;
+  int64_t flops = 0; // of a chip's own kernel
   std::vector<LaunchTensorMap> maps;
 };
 
 /// The module of a chip, made where it is missing.
 ModuleOp chipModule(ModuleOp module, StringRef chip);
 /// Writes into a kernel of such a module how it is launched.
-void setLaunch(ModuleOp kernels, const Kernel &kernel);
+void setLaunch(ModuleOp kernels, const Kernel &kernel, int64_t flops);
 
 /// How a launch of `module`, "kernel blocks threads", is done on a chip; `chip` is not empty if it has a kernel of its
 /// own.

@@ -37,6 +37,8 @@ struct Kernel {
   /// Dynamic shared memory of a block, in bytes.
   int64_t sharedBytes = 0;
   std::vector<KernelTensorMap> maps;
+  /// Its share of the op's operations; less than 0: as much as each of the others.
+  double share = -1;
 };
 
 /// True for ops that become kernels: `linalg` ops on memrefs, regions of them (`scf.execute_region`), `memref.copy`,
@@ -54,6 +56,12 @@ FailureOr<SmallVector<Kernel>> buildKernels(Operation *op, ModuleOp kernels, Str
 /// What `chip` alone can run instead of the kernel number `number` of those that buildKernels made of `op`: a kernel
 /// with the same operands, under this name. None where it has nothing better.
 std::optional<Kernel> buildChipKernel(Operation *op, size_t number, ModuleOp kernels, StringRef name, StringRef chip);
+
+/// Of a kernel's function: Kernel::sharedBytes, where there are any.
+inline constexpr StringLiteral kSharedBytesAttr = "ppc.shared_bytes";
+
+/// Of a launch: the places of operands that its kernel neither reads nor writes on chips that have none of their own.
+inline constexpr StringLiteral kIdleOperandsAttr = "ppc.idle_operands";
 
 /// The name of the module that holds the kernels of a module.
 inline constexpr StringLiteral kKernelsName = "kernels";
