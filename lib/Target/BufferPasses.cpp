@@ -62,6 +62,7 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool f
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   pm.addPass(createOrderConstantsPass());
   if (fuseRows) {
+    pm.addPass(createForwardDestinationsPass());
     pm.addPass(createForwardFillsPass());
     pm.addPass(createCopyPartsPass());
     pm.addPass(createSplitSumsPass());

@@ -55,6 +55,17 @@ def RoundTokensPass : Pass<"ppc-round-tokens", "mlir::ModuleOp"> {
   }];
 }
 
+def ForwardDestinationsPass : Pass<"ppc-forward-destinations", "mlir::ModuleOp"> {
+  let summary = "Compute what is kept where it is kept";
+  let description = [{
+    A buffer that is copied to an argument at its end, in any shape, becomes that argument where nothing else uses it: what bufferization
+    leaves where results are kept in another shape than they are computed in, or begin as zeros.
+
+    Requires: buffers of static shapes. Runs before `ppc-forward-fills`.
+  }];
+  let dependentDialects = ["memref::MemRefDialect"];
+}
+
 def FuseElementwisePass : Pass<"ppc-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Merge elementwise loops with the loops that use their values";
   let description = [{
