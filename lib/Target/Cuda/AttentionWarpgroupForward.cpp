@@ -47,14 +47,7 @@ private:
 
   /// How many tiles the block goes over, and for how many of them it looks at single keys.
   void chooseTiles() {
-    Value end = w.index(p.keys), whole = w.index(p.keys / keysOfTile);
-    if (p.causal) {
-      Value place = plus(start, firstOfBlock);
-      end = most(least(plus(place, w.index(rowsOfBlock)), end), w.index(1));
-      Value seen = most(plus(place, w.index(1)), w.index(0)); // keys of its first query
-      whole = least(whole, arith::DivUIOp::create(b, seen, w.index(keysOfTile)));
-    }
-    Value all = arith::DivUIOp::create(b, plus(end, w.index(keysOfTile - 1)), w.index(keysOfTile));
+    auto [all, whole] = keyTiles(start, firstOfBlock, keysOfTile, /*leastKeys=*/1);
     // Straight code of a few tiles would want more registers than there are.
     count = groups.unknown(narrow(all));
     looked = narrow(minus(all, least(whole, all)));

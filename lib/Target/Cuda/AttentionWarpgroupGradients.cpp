@@ -49,14 +49,7 @@ private:
   Value clamped(Value query) { return least(query, w.index(p.queries - 1)); }
 
   void chooseTiles() {
-    Value end = w.index(p.keys), whole = w.index(p.keys / keysOfTile);
-    if (p.causal) {
-      Value place = plus(start, firstOfBlock);
-      end = most(least(plus(place, w.index(rowsOfBlock)), end), w.index(0));
-      Value seen = most(plus(place, w.index(1)), w.index(0)); // keys of its first query
-      whole = least(whole, arith::DivUIOp::create(b, seen, w.index(keysOfTile)));
-    }
-    Value all = arith::DivUIOp::create(b, plus(end, w.index(keysOfTile - 1)), w.index(keysOfTile));
+    auto [all, whole] = keyTiles(start, firstOfBlock, keysOfTile, /*leastKeys=*/0);
     if (p.first) { // rows that are padding are in some blocks
       Value real =
           compare(arith::CmpIPredicate::sle, plus(plus(start, firstOfBlock), w.index(rowsOfBlock)), w.index(p.keys));

@@ -71,6 +71,19 @@ Value AttentionWarpgroups::mapOf(Value memref, int64_t rows, int64_t heads, int6
       {memref, {dim, heads, rows, p.batch}, {dim * 2, row, rows * row}, {SwizzledTile::pieceColumns, 1, box, 1}});
 }
 
+std::pair<Value, Value> AttentionWarpgroups::keyTiles(Value start, Value firstOfBlock, int64_t keysOfTile,
+                                                      int64_t leastKeys) {
+  Value end = w.index(p.keys), whole = w.index(p.keys / keysOfTile);
+  if (p.causal) {
+    Value place = plus(start, firstOfBlock);
+    end = most(least(plus(place, w.index(rowsOfBlock)), end), w.index(leastKeys));
+    Value seen = most(plus(place, w.index(1)), w.index(0)); // keys of its first query
+    whole = least(whole, arith::DivUIOp::create(b, seen, w.index(keysOfTile)));
+  }
+  Value all = arith::DivUIOp::create(b, plus(end, w.index(keysOfTile - 1)), w.index(keysOfTile));
+  return {all, whole};
+}
+
 void AttentionWarpgroups::copyTile(SwizzledTile to, Value map, Value inRow, Value row, Value there) {
   groups.expect(there, to.bytes());
   for (int64_t piece = 0; piece < to.pieces(); ++piece)

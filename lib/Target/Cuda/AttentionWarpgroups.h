@@ -53,6 +53,11 @@ protected:
     return first;
   }
 
+  /// Of the tiles of keys: how many the queries of the block go over, which is for `leastKeys` at least, and of how
+  /// many from the first on each of them sees all keys. `start`: the position of the first query among the keys;
+  /// `firstOfBlock`: the block's first query.
+  std::pair<Value, Value> keyTiles(Value start, Value firstOfBlock, int64_t keysOfTile, int64_t leastKeys);
+
   // ---- Copies ----
   /// Rows from `row` on, of a head.
   void copyTile(SwizzledTile to, Value map, Value inRow, Value row, Value there);
