@@ -32,6 +32,7 @@ OTHERS = {
     "tools/ppc-bench/Step.cpp": ("getFile", "what a program that it has started has written"),
     "tools/ppc-bench/StepParticipant.cpp": ("addopen|O_WRONLY|O_CREAT|O_TRUNC|getFile", "standard error of the programs that it starts, in a folder that Step.cpp has checked"),
     "tools/ppc-compile/CheckRun.cpp": ("getFile", "what a program that it has started has written in a scratch folder"),
+    "tools/ppc-compile/TensorFile.cpp": ("getFile", "the same"),
     "tools/ppc-compile/ppc-compile.cpp": ("getFile", "what the linker has written in a scratch folder"),
 }
 

@@ -1,6 +1,8 @@
 // --check: run the parallel and the single-device program on the same data and compare what they computed.
 #include "CheckRun.h"
 #include "Compilation.h"
+#include "ExpertChoices.h"
+#include "TensorFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
@@ -17,56 +19,14 @@ namespace {
 /// Relative; of tensors in the L2 norm. In bf16 a sum in another order may round to another number.
 struct Tolerances {
   double loss, tensor;
+  bool roundsScores; // of experts: which of two is chosen may be another one
 };
 Tolerances tolerancesOf(llvm::StringRef precision) {
-  return precision == "bf16" ? Tolerances{1e-3, 5e-2} : Tolerances{1e-5, 1e-4};
+  return precision == "bf16" ? Tolerances{1e-3, 5e-2, true} : Tolerances{1e-5, 1e-4, false};
 }
 
 constexpr double kLearningRate = 3e-4; // the same in every step
 constexpr int64_t kKnownSteps = 3;     // whose gradients are known
-
-struct Tensor {
-  std::vector<int64_t> shape;
-  llvm::ArrayRef<float> values;
-};
-
-/// The f32 tensors of a safetensors file that one of our executables wrote.
-class TensorFile {
-public:
-  bool read(llvm::StringRef path) {
-    auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-    if (!file)
-      return reportError("cannot read " + path + ": " + file.getError().message()), false;
-    buffer = std::move(*file);
-    llvm::StringRef bytes = buffer->getBuffer();
-    uint64_t headerSize = bytes.size() < 8 ? 0 : llvm::support::endian::read64le(bytes.data());
-    llvm::Expected<llvm::json::Value> header = headerSize && headerSize <= bytes.size() - 8
-                                                   ? llvm::json::parse(bytes.substr(8, headerSize))
-                                                   : llvm::createStringError("no header");
-    if (!header || !header->getAsObject())
-      return reportError(path + ": " + (header ? std::string("no header") : llvm::toString(header.takeError()))), false;
-    for (auto &[name, value] : *header->getAsObject()) {
-      const llvm::json::Object *entry = value.getAsObject();
-      if (!entry || !entry->getArray("data_offsets"))
-        continue; // __metadata__
-      Tensor tensor;
-      for (const llvm::json::Value &size : *entry->getArray("shape"))
-        tensor.shape.push_back(size.getAsInteger().value_or(0));
-      const llvm::json::Array &offsets = *entry->getArray("data_offsets");
-      uint64_t begin = offsets[0].getAsUINT64().value_or(0), end = offsets[1].getAsUINT64().value_or(0);
-      if (end < begin || 8 + headerSize + end > bytes.size())
-        return reportError(path + ": tensor '" + name.str() + "' lies outside of the file"), false;
-      tensor.values = {reinterpret_cast<const float *>(bytes.data() + 8 + headerSize + begin),
-                       (end - begin) / sizeof(float)};
-      tensors.emplace(name.str(), tensor);
-    }
-    return true;
-  }
-  std::map<std::string, Tensor> tensors;
-
-private:
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
-};
 
 struct Run {
   std::vector<double> losses;
@@ -173,9 +133,10 @@ bool compareLosses(const Run &parallel, const Run &single, double tolerance) {
 }
 
 /// The worst relative L2 difference, or none when one is too large (and reported). What `doubts` leaves open of an
-/// element is no difference.
+/// element is no difference, nor is what `choices` explain of a tensor.
 std::optional<double> compareTensors(llvm::StringRef kind, const TensorFile &parallel, const TensorFile &single,
-                                     double tolerance, const Doubts *doubts = nullptr) {
+                                     double tolerance, const Doubts *doubts = nullptr,
+                                     ExpertChoices *choices = nullptr) {
   double worst = 0;
   for (auto &[name, expected] : single.tensors) {
     auto found = parallel.tensors.find(name);
@@ -197,6 +158,8 @@ std::optional<double> compareTensors(llvm::StringRef kind, const TensorFile &par
       }
     }
     double relative = norm ? std::sqrt(square / norm) : std::sqrt(square);
+    if (!(relative < tolerance) && choices && choices->explain(name))
+      continue;
     if (!(relative < tolerance)) {
       std::string text, index;
       for (size_t dim = expected.shape.size(), rest = position; dim-- > 0; rest /= expected.shape[dim])
@@ -215,12 +178,16 @@ std::optional<double> compareTensors(llvm::StringRef kind, const TensorFile &par
 /// Compares the gradients of the first steps and of the last one; what they leave open of the parameters, or none when
 /// a run fails or a gradient differs. `worst`: the largest relative difference.
 std::optional<Doubts> compareGradients(llvm::StringRef parallel, llvm::StringRef single, llvm::StringRef folder,
-                                       int64_t steps, const Run *runs, double tolerance, double &worst) {
+                                       int64_t steps, const Run *runs, const Tolerances &tolerances, double &worst) {
   Doubts doubts;
   auto add = [&](const Run &ofParallel, const Run &ofSingle) {
-    std::optional<double> difference = compareTensors("gradient", ofParallel.gradients, ofSingle.gradients, tolerance);
+    ExpertChoices choices(ofParallel.gradients, ofSingle.gradients, ofSingle.parameters, tolerances.tensor);
+    std::optional<double> difference =
+        compareTensors("gradient", ofParallel.gradients, ofSingle.gradients, tolerances.tensor, /*doubts=*/nullptr,
+                       tolerances.roundsScores ? &choices : nullptr);
     if (!difference)
       return false;
+    choices.report(llvm::errs());
     worst = std::max(worst, *difference);
     doubts.addStep(ofParallel.gradients, ofSingle.gradients);
     return true;
@@ -272,7 +239,7 @@ bool checkEquivalence(llvm::StringRef parallel, llvm::StringRef single, llvm::St
   if (!compareLosses(runs[0], runs[1], tolerances.loss))
     return false;
   double gradients = 0;
-  std::optional<Doubts> doubts = compareGradients(parallel, single, folder, steps, runs, tolerances.tensor, gradients);
+  std::optional<Doubts> doubts = compareGradients(parallel, single, folder, steps, runs, tolerances, gradients);
   if (!doubts)
     return false;
   std::optional<double> parameters =

@@ -1,0 +1,209 @@
+#include "ExpertChoices.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace mlir::ppc {
+namespace {
+
+using Vector = std::vector<double>;
+using Rows = std::vector<Vector>;
+
+constexpr llvm::StringLiteral gateUp = ".experts.gate_up_proj", down = ".experts.down_proj", router = ".gate.weight",
+                              block = ".mlp", norm = ".post_attention_layernorm.weight";
+/// Of |w| |x|: a score of x and w in bf16, of which each element is rounded to 2^-9, with as much of what made x.
+constexpr double kRounding = 0x1p-7;
+/// A step of Adam moves an element of the router's row by about that.
+constexpr double kStep = 3e-4;
+/// What a token adds to the gradients of the two experts is of one size, about: what it adds to no other is lost.
+constexpr double kLeastAdded = 0.1;
+
+double dot(const Vector &a, const Vector &b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+double normOf(const Vector &a) { return std::sqrt(dot(a, a)); }
+double normOf(const Rows &rows) {
+  double square = 0;
+  for (const Vector &row : rows)
+    square += dot(row, row);
+  return std::sqrt(square);
+}
+
+void subtract(Vector &from, const Vector &unit) {
+  double part = dot(from, unit);
+  for (auto [element, direction] : llvm::zip_equal(from, unit))
+    element -= part * direction;
+}
+
+/// The rows without what of them lies in the space of the orthonormal `basis`.
+Rows without(Rows rows, llvm::ArrayRef<Vector> basis) {
+  for (Vector &row : rows)
+    for (const Vector &unit : basis)
+      subtract(row, unit);
+  return rows;
+}
+
+/// The right singular vector of the largest singular value, by power iteration from the longest row.
+Vector leadingDirection(const Rows &rows) {
+  Vector unit = *std::max_element(rows.begin(), rows.end(), [](auto &a, auto &b) { return dot(a, a) < dot(b, b); });
+  for (int i = 0; i < 50; ++i) {
+    Vector next(unit.size(), 0);
+    for (const Vector &row : rows)
+      for (auto [element, own] : llvm::zip_equal(next, row))
+        element += dot(row, unit) * own;
+    double length = normOf(next);
+    if (length == 0)
+      break;
+    for (double &element : next)
+      element /= length;
+    unit = std::move(next);
+  }
+  return unit;
+}
+
+} // namespace
+
+std::optional<ExpertChoices::Difference> ExpertChoices::differenceOf(const std::string &name, int64_t number,
+                                                                     int64_t count) const {
+  auto own = parallel.tensors.find(name), expected = single.tensors.find(name);
+  if (own == parallel.tensors.end() || expected == single.tensors.end() ||
+      own->second.shape != expected->second.shape || expected->second.shape.size() < 2 ||
+      expected->second.shape.front() % count)
+    return std::nullopt;
+  size_t columns = expected->second.shape.back(), size = expected->second.values.size() / count;
+  llvm::ArrayRef<float> left = own->second.values.slice(number * size, size),
+                        right = expected->second.values.slice(number * size, size);
+  Difference result;
+  for (size_t begin = 0; begin < size; begin += columns) {
+    Vector &row = result.rows.emplace_back(columns);
+    for (size_t i = 0; i < columns; ++i) {
+      row[i] = double(left[begin + i]) - right[begin + i];
+      result.norm += double(right[begin + i]) * right[begin + i];
+    }
+  }
+  result.norm = std::sqrt(result.norm);
+  return result;
+}
+
+std::optional<int64_t> ExpertChoices::tiedWith(const Tensor &router, const Vector &unit, int64_t own,
+                                               llvm::ArrayRef<Difference> differences) const {
+  const int64_t columns = int64_t(unit.size());
+  auto rowOf = [&](int64_t expert) {
+    llvm::ArrayRef<float> values = router.values.slice(expert * columns, columns);
+    return Vector(values.begin(), values.end());
+  };
+  auto addedTo = [&](int64_t expert) { // by the token
+    double square = 0;
+    for (const Vector &row : differences[expert].rows)
+      square += dot(row, unit) * dot(row, unit);
+    return std::sqrt(square);
+  };
+  Vector row = rowOf(own);
+  const double most = addedTo(own);
+  std::optional<int64_t> tied;
+  double nearest = kRounding;
+  for (int64_t expert = 0; expert < router.shape.front(); ++expert) {
+    if (expert == own || addedTo(expert) < kLeastAdded * most)
+      continue;
+    Vector other = rowOf(expert);
+    double length = std::max(normOf(row), normOf(other));
+    double apart = std::abs(dot(row, unit) - dot(other, unit)) - kStep * std::sqrt(double(columns));
+    if (apart / length <= nearest)
+      nearest = apart / length, tied = expert;
+  }
+  return tied;
+}
+
+ExpertChoices::Layer ExpertChoices::findTokens(const std::string &prefix) const {
+  auto weights = parameters.tensors.find(prefix + router.str()), experts = single.tensors.find(prefix + gateUp.str());
+  if (weights == parameters.tensors.end() || experts == single.tensors.end())
+    return {};
+  const int64_t count = experts->second.shape.front();
+  if (weights->second.shape != std::vector<int64_t>{count, experts->second.shape.back()})
+    return {};
+  std::vector<std::pair<double, int64_t>> order; // those with one token first
+  std::vector<Difference> differences;
+  for (int64_t expert = 0; expert < count; ++expert) {
+    std::optional<Difference> difference = differenceOf(prefix + gateUp.str(), expert, count);
+    if (!difference)
+      return {};
+    order.push_back({normOf(difference->rows), expert});
+    differences.push_back(std::move(*difference));
+  }
+  llvm::sort(order);
+  Layer layer;
+  for (auto [length, expert] : order) {
+    const Difference &difference = differences[expert];
+    const double most = tolerance * difference.norm;
+    if (normOf(without(difference.rows, layer.basis)) <= most)
+      continue;
+    Vector unit = leadingDirection(difference.rows);
+    std::optional<int64_t> other = tiedWith(weights->second, unit, expert, differences);
+    if (!other || normOf(without(difference.rows, unit)) > most)
+      return {};
+    Vector direction = without({unit}, layer.basis).front();
+    double part = normOf(direction);
+    for (double &element : direction)
+      element /= part;
+    layer.basis.push_back(std::move(direction));
+    layer.tokens.push_back({std::move(unit), expert, *other});
+  }
+  return layer;
+}
+
+ExpertChoices::Layer &ExpertChoices::layerOf(const std::string &prefix) {
+  auto [found, isNew] = layers.try_emplace(prefix);
+  if (isNew)
+    found->second = findTokens(prefix);
+  return found->second;
+}
+
+/// A token adds its columns times what goes into the second product: of these directions nothing is known but their
+/// number.
+bool ExpertChoices::isDownExplained(const std::string &name, const Layer &layer) const {
+  auto found = single.tensors.find(name);
+  const int64_t count = found == single.tensors.end() ? 0 : found->second.shape.front();
+  for (int64_t expert = 0; expert < count; ++expert) {
+    std::optional<Difference> difference = differenceOf(name, expert, count);
+    if (!difference)
+      return false;
+    for (const Token &token : layer.tokens)
+      if (token.expert == expert || token.other == expert)
+        difference->rows = without(difference->rows, leadingDirection(difference->rows));
+    if (normOf(difference->rows) > tolerance * difference->norm)
+      return false;
+  }
+  return count > 0;
+}
+
+bool ExpertChoices::explain(const std::string &name) {
+  llvm::StringRef prefix = name;
+  bool isDown = prefix.consume_back(down), isNorm = !isDown && prefix.consume_back(norm);
+  if (!isDown && !isNorm && !prefix.consume_back(gateUp) && !prefix.consume_back(router))
+    return false;
+  Layer &layer = layerOf(isNorm ? (prefix + block).str() : prefix.str());
+  if (layer.tokens.empty())
+    return false;
+  if (isDown && !isDownExplained(name, layer))
+    return false;
+  if (!isDown && !isNorm) {
+    std::optional<Difference> difference = differenceOf(name, 0, 1);
+    if (!difference || normOf(without(difference->rows, layer.basis)) > tolerance * difference->norm)
+      return false;
+  }
+  return layer.isUsed = true;
+}
+
+void ExpertChoices::report(llvm::raw_ostream &out) const {
+  for (const auto &[prefix, layer] : layers) {
+    if (!layer.isUsed)
+      continue;
+    out << "check: " << layer.tokens.size() << " tokens of '" << prefix
+        << "' have scores that are equal but for rounding, which chooses the expert: ";
+    llvm::interleaveComma(layer.tokens, out, [&](const Token &token) { out << token.expert << " or " << token.other; });
+    out << "; what they add to gradients there is not compared\n";
+  }
+}
+
+} // namespace mlir::ppc

@@ -1,0 +1,63 @@
+// Tokens for which one of two runs chose another expert, because two of its scores are equal but for rounding.
+//
+// Such a token x adds to the gradients of one expert in one run, and to those of the other in the other run. To gate_up
+// [expert, 2, ffn, hidden] it adds columns times x: the gradients of an expert differ by a matrix of rank one, whose
+// right singular vector is x. That is a tie where the scores w_e x and w_f x of the router's rows e and f are as far
+// apart as rounding of bf16 moves them. What is orthogonal to these tokens is determined, and compared.
+#ifndef PPC_TOOLS_COMPILE_EXPERTCHOICES_H
+#define PPC_TOOLS_COMPILE_EXPERTCHOICES_H
+
+#include "TensorFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <optional>
+
+namespace mlir::ppc {
+
+class ExpertChoices {
+public:
+  /// Of the gradients of a step, of which those are equal that differ by less than `tolerance` (relative L2), and the
+  /// parameters behind it.
+  ExpertChoices(const TensorFile &parallel, const TensorFile &single, const TensorFile &parameters, double tolerance)
+      : parallel(parallel), single(single), parameters(parameters), tolerance(tolerance) {}
+
+  /// Whether ties explain that the gradients of this tensor differ: of experts, of their router, or of the norm in
+  /// front of both.
+  bool explain(const std::string &name);
+  /// Names the experts of whose gradients not all is compared; prints nothing where no ties were needed.
+  void report(llvm::raw_ostream &out) const;
+
+private:
+  using Vector = std::vector<double>;
+  struct Token {
+    Vector unit;           // x / |x|
+    int64_t expert, other; // of which one has it in each run
+  };
+  struct Layer {
+    std::vector<Token> tokens; // none: nothing is explained
+    std::vector<Vector> basis; // orthonormal, of the space of the tokens
+    bool isUsed = false;
+  };
+  /// Rows of a gradient's difference, and the norm of the gradient of the single run.
+  struct Difference {
+    std::vector<Vector> rows;
+    double norm = 0;
+  };
+
+  Layer &layerOf(const std::string &prefix);
+  Layer findTokens(const std::string &prefix) const;
+  /// The expert whose score of a token of expert `own` is as near as rounding reaches, and to which it adds as well.
+  std::optional<int64_t> tiedWith(const Tensor &router, const Vector &unit, int64_t own,
+                                  llvm::ArrayRef<Difference> differences) const;
+  /// Of block `number` of `count` along the first dimension; nothing where the runs have no such tensor.
+  std::optional<Difference> differenceOf(const std::string &name, int64_t number, int64_t count) const;
+  bool isDownExplained(const std::string &name, const Layer &layer) const;
+
+  const TensorFile &parallel, &single, &parameters;
+  double tolerance;
+  std::map<std::string, Layer> layers;
+};
+
+} // namespace mlir::ppc
+
+#endif // PPC_TOOLS_COMPILE_EXPERTCHOICES_H
