@@ -4,6 +4,8 @@
 
 #include "dialects/ppc/Ppc.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 namespace mlir::ppc {
 
 /// Local element i is global element `offset + i`; there are `extent` global elements, the rest is padding.
@@ -20,6 +22,9 @@ struct BlockSpan {
   }
   bool isPadding(int64_t local) const { return offset + local >= extent; }
 };
+
+/// An index as messages say it, also one that is no number or more than an integer holds.
+inline std::string indexText(double index) { return llvm::formatv("{0:F0}", index).str(); }
 
 } // namespace mlir::ppc
 

@@ -14,8 +14,8 @@ static LogicalResult forEachRow(Operation *op, const ReferenceTensor &ids, Block
                                 function_ref<void(int64_t position, int64_t row)> body) {
   for (auto [position, id] : llvm::enumerate(ids.data)) {
     if (!(id >= 0 && id < rows.extent))
-      return op->emitOpError() << "index " << int64_t(id) << " at position " << position << " is outside the table of "
-                               << rows.extent << " rows";
+      return op->emitOpError() << "index " << indexText(id) << " at position " << position
+                               << " is outside the table of " << rows.extent << " rows";
     int64_t row = int64_t(id) - rows.offset;
     if (row >= 0 && row < local)
       body(position, row);

@@ -63,7 +63,7 @@ LogicalResult TopKBackwardOp::evaluate(Operands operands, Context, Results resul
   int64_t length = dscores.shape.back(), k = ids.shape.back();
   for (int64_t i = 0; i < ids.size(); ++i) {
     if (!(ids.data[i] >= 0 && ids.data[i] < length))
-      return emitOpError() << "index " << int64_t(ids.data[i]) << " is outside a row of " << length;
+      return emitOpError() << "index " << indexText(ids.data[i]) << " is outside a row of " << length;
     dscores.data[i / k * length + int64_t(ids.data[i])] += dvalues.data[i];
   }
   results.push_back(std::move(dscores));

@@ -1,4 +1,4 @@
-// Gradients of attention in one pass: several tiles of queries and blocks of keys, which add to the same queries in turns;
+// Gradients of attention in one pass (AttentionOnePass.cpp): several tiles of queries and blocks of keys, which add to the same queries in turns;
 // groups, windows, slopes, keys that fill no block, queries that fill no tile, more keys than queries, values of
 // another width, one block of keys, a tile of one query that sees all keys. Their shared memory is more than a block has without asking.
 // RUN: ppc-opt %s --ppc-test-kernel-numerics=ptx=%t.ptx -o /dev/null | FileCheck %s

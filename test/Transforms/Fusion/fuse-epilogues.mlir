@@ -1,4 +1,4 @@
-// What follows a product becomes its epilogue as far as that moves fewer bytes; remarks say what it saves.
+// What follows a product becomes its epilogue as far as that moves fewer bytes (EpilogueChain.cpp); remarks say what it saves.
 // RUN: ppc-opt %s --ppc-fuse-epilogues=explain --split-input-file --verify-diagnostics | FileCheck %s
 
 // A residual that is needed later, too, is added by the product: what is read of its result is one read less.

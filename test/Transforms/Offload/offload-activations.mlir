@@ -3,7 +3,7 @@
 // RUN: ppc-opt %s --ppc-offload-activations | FileCheck %s
 // RUN: ppc-opt %s --ppc-offload-activations --remarks-filter=ppc-offload -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: ppc-opt %s --ppc-offload-activations --ppc-verify-program -o /dev/null
-// Without the word in the plan, or with no more slots than are on the device anyway, nothing changes.
+// Without the word in the plan (OffloadedDevices.cpp), or with no more slots than are on the device anyway, nothing changes.
 // RUN: sed 's/, offload = "activations"//' %s | ppc-opt --ppc-offload-activations | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/slots 3/slots 2/' %s | ppc-opt --ppc-offload-activations | FileCheck %s --check-prefix=NONE
 // RUN: sed 's/slots 3/slots 2/' %s | ppc-opt --ppc-offload-activations --remarks-filter=ppc-offload -o /dev/null 2>&1 | FileCheck %s --check-prefix=IDLE
