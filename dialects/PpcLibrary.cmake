@@ -12,18 +12,28 @@ endfunction()
 
 # ppc_compile_together(<target> <count> [APART file...]): compiles the files of each folder `count` at a time, so that what
 # they all include is read once. Names of a file's own are then seen by its neighbours: they differ, or the file is named
-# under APART. -DPPC_COMPILE_TOGETHER=OFF compiles every file alone, as does COMPILE_OPTIONS of a file.
+# under APART. -DPPC_COMPILE_TOGETHER=OFF compiles every file alone, as does COMPILE_OPTIONS of a file. With AddressSanitizer the
+# readers that fuzzers link once more, instrumented, are compiled alone: the library's object of such a file is then left out whole.
+set(PPC_FUZZED_READERS Support/JsonReader Support/JsonText Support/YamlReader Model/ConfigReader Model/ConfigFamilies Cluster/ClusterReader
+    Cluster/LevelReader Cluster/Device Cluster/ClusterWriter Planning/Files/ChainPlanFile Planning/Files/LayoutFile Planning/Chain/OpStrategy
+    Planning/PlanConstraints)
+list(TRANSFORM PPC_FUZZED_READERS PREPEND ${PROJECT_SOURCE_DIR}/lib/)
+list(TRANSFORM PPC_FUZZED_READERS APPEND .cpp)
 function(ppc_compile_together target count)
   if(NOT PPC_COMPILE_TOGETHER)
     return()
   endif()
   cmake_parse_arguments(arg "" "" "APART" ${ARGN})
   get_target_property(sources ${target} SOURCES)
+  set(fuzzed)
+  if("${PPC_SANITIZE}" MATCHES address)
+    set(fuzzed ${PPC_FUZZED_READERS})
+  endif()
   set(folders)
   foreach(source ${sources})
     get_filename_component(folder "/${source}" DIRECTORY)
     string(MAKE_C_IDENTIFIER "files${folder}" folder)
-    if(NOT source MATCHES "\\.cpp$" OR source IN_LIST arg_APART)
+    if(NOT source MATCHES "\\.cpp$" OR source IN_LIST arg_APART OR "${CMAKE_CURRENT_SOURCE_DIR}/${source}" IN_LIST fuzzed)
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     else()
       list(APPEND folders ${folder})
