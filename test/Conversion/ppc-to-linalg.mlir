@@ -35,3 +35,17 @@ func.func @gather_behind_units(%x: tensor<1x4x2xf32>) -> tensor<1x8x2xf32> {
   %y = ppc.all_gather %x dim 1 over ["tp"] : tensor<1x4x2xf32> to tensor<1x8x2xf32>
   return %y : tensor<1x8x2xf32>
 }
+
+// Where each token has the slot of its own number slots are written once, without zeros before, and read once.
+// CHECK-LABEL: func.func @own_slots
+// CHECK-NOT:     linalg.fill
+// CHECK-NOT:     scf.for
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg0, %arg1, %arg1, %arg2, %arg2 :
+// CHECK:           arith.select
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]}
+// CHECK-COUNT-2:   tensor.extract
+func.func @own_slots(%x: tensor<2x8x4xf32>, %ids: tensor<2x8x2xi32>, %w: tensor<2x8x2xf32>) -> (tensor<2x3x8x4xf32>, tensor<2x8x4xf32>) {
+  %s = ppc.dispatch %x, %ids weights %w : (tensor<2x8x4xf32>, tensor<2x8x2xi32>, tensor<2x8x2xf32>) -> tensor<2x3x8x4xf32>
+  %y = ppc.combine %s, %ids : (tensor<2x3x8x4xf32>, tensor<2x8x2xi32>) -> tensor<2x8x4xf32>
+  return %s, %y : tensor<2x3x8x4xf32>, tensor<2x8x4xf32>
+}

@@ -57,6 +57,8 @@ def calls():
     import torch
     library = torch.library.Library("layer", "DEF")
     library.define("product(Tensor a, Tensor b, bool wide, bool turned) -> Tensor")
+    library.define("grouped(Tensor a, Tensor b, Tensor ends, bool wide, bool turned) -> Tensor")
+    library.define("grouped_weights(Tensor dy, Tensor a, Tensor ends) -> Tensor")
     library.define("all_reduce(Tensor x) -> Tensor")
     library.define("attention(Tensor q, Tensor k, Tensor v) -> (Tensor, Tensor)")
     library.define("attention_backward(Tensor dy, Tensor q, Tensor k, Tensor v, Tensor y, Tensor lse) -> (Tensor, Tensor, Tensor)")
@@ -66,13 +68,18 @@ def calls():
     def product(a, b, wide_result, turned):  # [m, k] x [k, n]; turned: [m, k] x [n, k]
         return a.new_empty((a.shape[0], b.shape[0] if turned else b.shape[1]), dtype=wide if wide_result else narrow)
 
-    for name, function in {"product": product, "all_reduce": torch.empty_like,
+    def grouped(a, b, ends, wide_result, turned):  # rows of a up to ends[e], behind those of expert e - 1: times b[e]
+        return a.new_empty((a.shape[0], b.shape[1] if turned else b.shape[2]), dtype=wide if wide_result else narrow)
+
+    for name, function in {"product": product, "grouped": grouped,
+                           "grouped_weights": lambda dy, a, ends: a.new_empty((ends.shape[0], dy.shape[1], a.shape[1])),
+                           "all_reduce": torch.empty_like,
                            "attention": lambda q, k, v: (torch.empty_like(q), q.new_empty(q.shape[:2], dtype=wide)),
                            "attention_backward": lambda dy, q, k, v, y, lse: (torch.empty_like(q), torch.empty_like(k), torch.empty_like(v))}.items():
         torch.library.register_fake(f"layer::{name}", function, lib=library)
 
     class Product(torch.autograd.Function):
-        """x w^T; the gradient of x in f32 where it is added to others, that of w always."""
+        """x w^T; the gradient of x in f32 where it is added to others, that of w in the type of w, as PyTorch keeps it."""
         @staticmethod
         def forward(context, x, w, wide_result, wide_gradient):
             context.save_for_backward(x, w)
@@ -83,7 +90,21 @@ def calls():
         def backward(context, dy):
             x, w = context.saved_tensors
             dy = dy.to(narrow)
-            return ops.product(dy, w, context.wide_gradient, False), ops.product(dy.t(), x, True, False), None, None
+            return ops.product(dy, w, context.wide_gradient, False), ops.product(dy.t(), x, False, False), None, None
+
+    class Grouped(torch.autograd.Function):
+        """The product of each expert's rows, which lie one behind the other."""
+        @staticmethod
+        def forward(context, x, w, ends, wide_result, wide_gradient):
+            context.save_for_backward(x, w, ends)
+            context.wide_gradient = wide_gradient
+            return ops.grouped(x, w, ends, wide_result, True)
+
+        @staticmethod
+        def backward(context, dy):
+            x, w, ends = context.saved_tensors
+            dy = dy.to(narrow)
+            return ops.grouped(dy, w, ends, context.wide_gradient, False), ops.grouped_weights(dy, x, ends), None, None, None
 
     class AllReduce(torch.autograd.Function):
         """Of a product that is cut by rows: its gradient is on every rank."""
@@ -116,46 +137,93 @@ def calls():
         def backward(context, dy):
             return ops.attention_backward(dy.to(narrow), *context.saved_tensors)
 
-    return library, Product.apply, AllReduce.apply, ToAll.apply, Attention.apply
+    return library, Product.apply, Grouped.apply, AllReduce.apply, ToAll.apply, Attention.apply
 
 
-def llama(ops, norms, width, inner, heads, tokens=4096):
-    """(the layer, its arguments' shapes and types, the first of which is the residual); `norms`: of each head, as Qwen3 has them."""
+def norm(x, w):
     import torch
-    _, product, all_reduce, to_all, attention = ops
-    f32, bf16 = torch.float32, torch.bfloat16
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPSILON) * w
 
-    def norm(x, w):
-        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPSILON) * w
+
+def attention_part(ops, heads, tokens):
+    """x + attention(norm(x)) with rotary positions; `of_heads`: the weights of norms of each head, as Qwen3 has them."""
+    import torch
+    _, product, _, all_reduce, to_all, attention = ops
 
     def turn(x, cosine, sine):
         x = x.view(tokens, -1, 2, 64).float()
-        return (x * cosine + x.flip(2) * sine).to(bf16)
+        return (x * cosine + x.flip(2) * sine).to(torch.bfloat16)
 
-    def layer(x, w1, wq, wk, wv, wo, w2, wg, wu, wd, cosine, sine, *of_heads):
+    def part(x, w1, wq, wk, wv, wo, cosine, sine, *of_heads):
         # The gradients of the products' operand are added on a rank before they are over ranks.
-        n = to_all(norm(x, w1)).to(bf16)
+        n = to_all(norm(x, w1)).to(torch.bfloat16)
         q, k, v = (product(n, w, bool(of_heads) and w is not wv, True) for w in (wq, wk, wv))
         q, k = (part.view(tokens, -1, 128) for part in (q, k))
         if of_heads:
-            q, k = (norm(part, w).to(bf16) for part, w in zip((q, k), of_heads))
+            q, k = (norm(part, w).to(torch.bfloat16) for part, w in zip((q, k), of_heads))
         q, k = turn(q, cosine, sine).view(tokens, heads, 128), turn(k, cosine, sine).view(tokens, 1, 128)
         a = attention(q, k, v.view(tokens, 1, 128)).reshape(tokens, heads * 128)
-        h = x + all_reduce(product(a, wo, True, False))
+        return x + all_reduce(product(a, wo, True, False))
+
+    return part
+
+
+def attention_shapes(width, heads, tokens):
+    import torch
+    f32, bf16 = torch.float32, torch.bfloat16
+    return ([((tokens, width), f32), ((width,), f32), ((heads * 128, width), bf16), ((128, width), bf16), ((128, width), bf16),
+             ((width, heads * 128), bf16)], [((tokens, 1, 2, 64), f32), ((tokens, 1, 2, 64), f32)])
+
+
+def llama(ops, norms, width, inner, heads, tokens=4096):
+    """(the layer, its arguments' shapes and types, the first of which is the residual, and which are constants); `norms`: of each head, as
+    Qwen3 has them."""
+    import torch
+    _, product, _, all_reduce, to_all, _ = ops
+    f32, bf16 = torch.float32, torch.bfloat16
+    attend = attention_part(ops, heads, tokens)
+
+    def layer(x, w1, wq, wk, wv, wo, w2, wg, wu, wd, cosine, sine, *of_heads):
+        h = attend(x, w1, wq, wk, wv, wo, cosine, sine, *of_heads)
         n = to_all(norm(h, w2)).to(bf16)
         gate, up = product(n, wg, False, True), product(n, wu, False, True)
         act = torch.nn.functional.silu(gate.float()).to(bf16) * up
         return h + all_reduce(product(act, wd, True, False))
 
-    shapes = [((tokens, width), f32), ((width,), f32), ((heads * 128, width), bf16), ((128, width), bf16), ((128, width), bf16),
-              ((width, heads * 128), bf16), ((width,), f32), ((inner, width), bf16), ((inner, width), bf16), ((width, inner), bf16),
-              ((tokens, 1, 2, 64), f32), ((tokens, 1, 2, 64), f32)]
+    first, positions = attention_shapes(width, heads, tokens)
+    shapes = first + [((width,), f32), ((inner, width), bf16), ((inner, width), bf16), ((width, inner), bf16)] + positions
     return layer, shapes + ([((128,), f32)] * 2 if norms else []), (10, 11)
+
+
+def mixtral(ops, width=4096, inner=1792, heads=4, experts=8, chosen=2, tokens=4096):
+    """Experts as Hugging Face's grouped products have them: choices sorted by expert, a product for each expert's rows, weights on the
+    way back to the order of tokens, and the sum over a token's choices."""
+    import torch
+    _, _, grouped, all_reduce, to_all, _ = ops
+    f32, bf16 = torch.float32, torch.bfloat16
+    attend = attention_part(ops, heads, tokens)
+
+    def layer(x, w1, wq, wk, wv, wo, w2, wr, wg, wu, wd, cosine, sine):
+        h = attend(x, w1, wq, wk, wv, wo, cosine, sine)
+        n = norm(h, w2)
+        weights, ids = torch.softmax(n @ wr.t(), -1).topk(chosen, -1)
+        weights = to_all(weights / weights.sum(-1, keepdim=True))
+        order = ids.flatten().argsort()
+        ends = ids.flatten().float().histc(experts, 0, experts - 1).cumsum(0).int()
+        rows = to_all(n).to(bf16)[order // chosen]
+        gate, up = grouped(rows, wg, ends, False, True), grouped(rows, wu, ends, False, True)
+        act = torch.nn.functional.silu(gate.float()).to(bf16) * up
+        y = grouped(act, wd, ends, True, False) * weights.flatten()[order].unsqueeze(-1)
+        return h + all_reduce(y[order.argsort()].view(tokens, chosen, width).sum(1))
+
+    first, positions = attention_shapes(width, heads, tokens)
+    return layer, first + [((width,), f32), ((experts, width), f32), ((experts, inner, width), bf16), ((experts, inner, width), bf16),
+                           ((experts, width, inner), bf16)] + positions, (11, 12)
 
 
 def gpt2(ops, tokens=8192, width=768, heads=12):
     import torch
-    _, product, _, _, attention = ops
+    _, product, _, _, _, attention = ops
     f32, bf16 = torch.float32, torch.bfloat16
     functional = torch.nn.functional
 
@@ -231,7 +299,7 @@ def table(build):
     specification = importlib.util.spec_from_file_location("kernel_traffic", HERE / "kernel-traffic.py")
     ours = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(ours)
-    cases = {"LLaMA-3-8B": llama(ops, False, 4096, 1792, 4), "Qwen3-8B": llama(ops, True, 4096, 1536, 4), "GPT-2": gpt2(ops)}
+    cases = {"LLaMA-3-8B": llama(ops, False, 4096, 1792, 4), "Qwen3-8B": llama(ops, True, 4096, 1536, 4), "Mixtral-8x7B": mixtral(ops), "GPT-2": gpt2(ops)}
     lines = ["| layer | | torch.compile's kernels | bytes moved | ours | bytes moved | ours / torch.compile |", "|---|---|---:|---:|---:|---:|---:|"]
     rows = {name: (model, layout) for name, model, layout in ours.CASES}
     for name, case in cases.items():

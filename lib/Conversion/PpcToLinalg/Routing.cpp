@@ -150,15 +150,17 @@ SmallVector<Value> topKBackward(TopKBackwardOp op, ScalarBuilder &b) {
 struct Queues {
   Value ids, start, places;
   int64_t local, capacity;
+  bool isOwnSlot; // each token has its own
 
   template <typename OpTy>
   Queues(ScalarBuilder &b, OpTy op, RankedTensorType slots)
-      : ids(op.getIds()), local(slots.getDimSize(1)), capacity(slots.getDimSize(2)) {
+      : ids(op.getIds()), local(slots.getDimSize(1)), capacity(slots.getDimSize(2)),
+        isOwnSlot(slots.getDimSize(2) == tensorType(op.getIds()).getDimSize(1)) {
     auto type = tensorType(ids);
     auto block = op.getExperts();
     start = block ? blockStart(b, op, block->getAxes(), local) : b.index(0);
     int64_t experts = block ? block->getExtent() : local;
-    if (capacity == type.getDimSize(1)) { // each token has its own
+    if (isOwnSlot) {
       places = mapLoops(b, RankedTensorType::get(type.getShape(), b.getI32Type()), {{ids, allLoops(b, 3)}},
                         [](ScalarBuilder &s, ValueRange) -> Value {
                           return arith::IndexCastOp::create(s, s.getI32Type(), s.loopIndex(1));
@@ -185,8 +187,43 @@ struct Queues {
   }
 };
 
+/// Appends `tensor` [batch, token, k] choice by choice to what loops over batch, token and others read: k operands.
+void addChoices(ScalarBuilder &b, SmallVector<Access> &ins, Value tensor, int64_t loops) {
+  for (int64_t choice = 0; choice < tensorType(tensor).getDimSize(2); ++choice)
+    ins.push_back(
+        {tensor,
+         AffineMap::get(loops, 0, {b.getAffineDimExpr(0), b.getAffineDimExpr(1), b.getAffineConstantExpr(choice)},
+                        b.getContext())});
+}
+
+/// Dispatch where each token has the slot of its own number: every element of the slots is written once, with the
+/// token's or with zero. Loops: batch, token, expert, hidden, so that a token is read once for all experts.
+SmallVector<Value> dispatchToOwnSlots(DispatchOp op, ScalarBuilder &b, const Queues &queues) {
+  auto choices = unsigned(tensorType(op.getIds()).getDimSize(2));
+  SmallVector<Access> ins = {{op.getX(), someLoops(b, 4, {0, 1, 3})}};
+  addChoices(b, ins, op.getIds(), 4);
+  if (op.getWeights())
+    addChoices(b, ins, op.getWeights(), 4);
+  return loopNest(b, ins, Access{emptyTensor(b, op.getType()), someLoops(b, 4, {0, 2, 1, 3})}, {},
+                  [&](ScalarBuilder &s, ValueRange v) {
+                    ValueRange ids = v.slice(1, choices), weights = v.slice(1 + choices, op.getWeights() ? choices : 0);
+                    Value expert = s.addIndex(s.loopIndex(2), queues.start), has, weight;
+                    expert = arith::IndexCastOp::create(s, ids[0].getType(), expert);
+                    for (unsigned choice = 0; choice < choices; ++choice) {
+                      Value isIt = s.equal(ids[choice], expert);
+                      has = has ? arith::OrIOp::create(s, has, isIt).getResult() : isIt;
+                      if (op.getWeights())
+                        weight = weight ? s.select(isIt, weights[choice], weight) : weights[choice];
+                    }
+                    Value token = weight ? s.mul(weight, v[0]) : v[0];
+                    return SmallVector<Value>{s.select(has, token, s.number(token.getType(), 0))};
+                  });
+}
+
 SmallVector<Value> dispatch(DispatchOp op, ScalarBuilder &b) {
   Queues queues(b, op, op.getType());
+  if (queues.isOwnSlot)
+    return dispatchToOwnSlots(op, b, queues);
   return carriedLoops(
       b, tensorType(op.getIds()).getShape(), carriedZeros(b, op.getType().getShape(), op.getType().getElementType()),
       [&](ScalarBuilder &s, ValueRange index, ValueRange carried) -> Carried {
@@ -207,18 +244,26 @@ SmallVector<Value> dispatch(DispatchOp op, ScalarBuilder &b) {
 
 SmallVector<Value> combine(CombineOp op, ScalarBuilder &b) {
   Queues queues(b, op, tensorType(op.getSlots()));
-  // Loops: batch, token, hidden, choice.
-  AffineMap choice = someLoops(b, 4, {0, 1, 3});
-  SmallVector<Access> ins = {{op.getIds(), choice}, {queues.places, choice}};
+  // Loops: batch, token, hidden. The choices of a token are few, and added at once: nothing is read of the result.
+  auto choices = unsigned(tensorType(op.getIds()).getDimSize(2));
+  SmallVector<Access> ins;
+  addChoices(b, ins, op.getIds(), 3);
+  addChoices(b, ins, queues.places, 3);
   if (op.getWeights())
-    ins.push_back({op.getWeights(), choice});
-  return loopNest(
-      b, ins, Access{filledTensor(b, op.getType(), 0), firstLoops(b, 4, 3)}, {3}, [&](ScalarBuilder &s, ValueRange v) {
-        auto [valid, expert, slot] = queues.slotOf(s, v[0], v[1]);
-        Value element = extract(s, op.getSlots(), {s.loopIndex(0), expert, slot, s.loopIndex(2)});
-        element = op.getWeights() ? s.mul(v[2], element) : element;
-        return SmallVector<Value>{s.accumulate(v.back(), s.select(valid, element, s.number(element.getType(), 0)))};
-      });
+    addChoices(b, ins, op.getWeights(), 3);
+  return loopNest(b, ins, Access{emptyTensor(b, op.getType()), allLoops(b, 3)}, {},
+                  [&](ScalarBuilder &s, ValueRange v) {
+                    Value sum;
+                    for (unsigned choice = 0; choice < choices; ++choice) {
+                      auto [valid, expert, slot] = queues.slotOf(s, v[choice], v[choices + choice]);
+                      Value element = extract(s, op.getSlots(), {s.loopIndex(0), expert, slot, s.loopIndex(2)});
+                      element = convertFloat(s, element, sumType(element.getType()));
+                      element = op.getWeights() ? s.mul(v[2 * choices + choice], element) : element;
+                      element = s.select(valid, element, s.number(element.getType(), 0));
+                      sum = sum ? s.add(sum, element) : element;
+                    }
+                    return SmallVector<Value>{sum};
+                  });
 }
 
 SmallVector<Value> weightsGradient(RoutingWeightsGradientOp op, ScalarBuilder &b) {

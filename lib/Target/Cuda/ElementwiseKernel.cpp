@@ -39,6 +39,25 @@ Elements loadElements(KernelWriter &w, linalg::GenericOp generic, OpOperand &ope
   return {w.load(operand.get(), w.place(generic, operand, dims), moves ? width : 1), moves};
 }
 
+/// The loops in the order in which neighbouring threads take them, the last one fastest: those along which a large
+/// operand stays where it is come just before the innermost one, so that it is still in a cache when it is read again.
+SmallVector<unsigned> orderOfLoops(linalg::GenericOp generic) {
+  constexpr int64_t large = 256 << 10; // bytes: more than caches of a multiprocessor hold
+  SmallVector<int64_t> readAgain(generic.getNumLoops(), 0);
+  for (OpOperand *input : generic.getDpsInputOperands()) {
+    auto type = dyn_cast<MemRefType>(input->get().getType());
+    int64_t bytes = type ? type.getNumElements() * int64_t(type.getElementTypeBitWidth()) / 8 : 0;
+    if (bytes < large)
+      continue;
+    for (auto [again, step] : llvm::zip(readAgain, patternOf(generic, *input)->steps))
+      again += step == 0 ? bytes : 0;
+  }
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, generic.getNumLoops()));
+  llvm::stable_sort(MutableArrayRef(order).drop_back(),
+                    [&](unsigned a, unsigned b) { return readAgain[a] < readAgain[b]; });
+  return order;
+}
+
 } // namespace
 
 void writeElementwise(KernelWriter &w, linalg::GenericOp generic, int64_t width) {
@@ -48,7 +67,12 @@ void writeElementwise(KernelWriter &w, linalg::GenericOp generic, int64_t width)
   int64_t iterations = ShapedType::getNumElements(sizes);
   w.kernel.threads = std::min<int64_t>(kBlockBlockThreads, llvm::alignTo(iterations, kWarp));
   w.kernel.blocks = llvm::divideCeil(iterations, w.kernel.threads);
-  SmallVector<Value> dims = w.delinearize(w.threadsBelow(iterations), sizes);
+  SmallVector<unsigned> order = orderOfLoops(generic);
+  SmallVector<Value> dims(sizes.size());
+  for (auto [loop, place] :
+       llvm::zip(order, w.delinearize(w.threadsBelow(iterations),
+                                      llvm::map_to_vector(order, [&](unsigned l) { return sizes[l]; }))))
+    dims[loop] = place;
   Value first = arith::MulIOp::create(b, dims.back(), w.index(width));
   dims.back() = first;
 

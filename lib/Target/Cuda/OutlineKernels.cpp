@@ -139,6 +139,43 @@ LogicalResult checkLoads(Block &block) {
   return success();
 }
 
+/// How often an op inside of `op`, which becomes a kernel, runs; none where a size of its loops is not known.
+std::optional<int64_t> iterationsOf(Operation *inner, Operation *op) {
+  int64_t iterations = 1;
+  for (Operation *loop = inner->getParentOp();; loop = loop->getParentOp()) {
+    if (auto loops = dyn_cast<linalg::LinalgOp>(loop)) {
+      for (int64_t size : loops.getStaticLoopRanges())
+        iterations *= size;
+    } else if (auto counted = dyn_cast<scf::ForOp>(loop)) {
+      std::optional<APInt> trips = counted.getStaticTripCount();
+      if (!trips)
+        return std::nullopt;
+      iterations *= trips->getSExtValue();
+    } else if (!isa<scf::ExecuteRegionOp>(loop)) {
+      return std::nullopt;
+    }
+    if (loop == op)
+      return iterations;
+  }
+}
+
+/// What kTouchedBytesAttr says of a buffer.
+int64_t touchedBytes(Operation *op, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t reads = 0, writes = 0, element = int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+  for (Operation *user : buffer.getUsers()) {
+    if (!op->isAncestor(user))
+      continue;
+    std::optional<int64_t> iterations =
+        user != op && isa<memref::LoadOp, memref::StoreOp>(user) ? iterationsOf(user, op) : std::nullopt;
+    if (!iterations)
+      return -1;
+    (isa<memref::LoadOp>(user) ? reads : writes) += *iterations * element;
+  }
+  int64_t most = std::max(reads, writes);
+  return most > 0 && most < type.getNumElements() * element ? most : -1;
+}
+
 class KernelOutliner {
 public:
   explicit KernelOutliner(ModuleOp module) : module(module) {
@@ -201,6 +238,11 @@ private:
                                           uint64_t(kernel.threads), kernel.operands, reads, writes, uint64_t(flops));
     if (!idle.empty())
       launch->setAttr(kIdleOperandsAttr, builder.getDenseI64ArrayAttr(idle));
+    auto touched = llvm::map_to_vector(kernel.operands, [&](Value operand) -> int64_t {
+      return isa<MemRefType>(operand.getType()) ? touchedBytes(&op, operand) : -1;
+    });
+    if (llvm::any_of(touched, [](int64_t bytes) { return bytes >= 0; }))
+      launch->setAttr(kTouchedBytesAttr, builder.getDenseI64ArrayAttr(touched));
   }
 
   /// What a chip's own kernel does with an operand.

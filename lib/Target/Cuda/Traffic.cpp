@@ -42,12 +42,17 @@ struct Access {
 
 SmallVector<Access> accessesOf(Operation *op) {
   llvm::MapVector<Value, Access> found;
+  auto touched = op->getAttrOfType<DenseI64ArrayAttr>(kTouchedBytesAttr);
+  auto touchedBytes = [&](Value buffer) {
+    auto operand = size_t(llvm::find(op->getOperands(), buffer) - op->operand_begin());
+    return touched && touched[operand] >= 0 ? touched[operand] : bytesOf(buffer);
+  };
   auto add = [&](Value buffer, bool reads, bool writes) {
     Value root = rootOf(buffer);
     Access &access = found[root];
     access.root = root;
-    access.read += reads ? bytesOf(buffer) : 0;
-    access.written += writes ? bytesOf(buffer) : 0;
+    access.read += reads ? touchedBytes(buffer) : 0;
+    access.written += writes ? touchedBytes(buffer) : 0;
   };
   auto memory = dyn_cast<MemoryEffectOpInterface>(op);
   auto idle = op->getAttrOfType<DenseI64ArrayAttr>(kIdleOperandsAttr);

@@ -17,7 +17,8 @@ LaunchTraffic trafficOf(ppcrt::LaunchOp launch);
 
 /// Of each function of a module after `ppc-outline-kernels`: a row of CSV for each launch that memory limits, in the
 /// order of the code, and one with their number and sums. Counted from the operands that a launch reads and writes, in
-/// bytes, each once; nothing is run. An operand that is indexed (the table of an embedding) counts as a whole.
+/// bytes, each once; nothing is run. Of an operand that is indexed (the table of an embedding, slots of experts) an
+/// element counts for each iteration, up to the whole operand.
 ///
 /// The least is of the same launches if each run of them, which products, attention, communication and calls end, were
 /// one kernel: a buffer is read once in a run, by the launch that reads it first, unless the run has written it; and

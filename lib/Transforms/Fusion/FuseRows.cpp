@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::ppc {
 #define GEN_PASS_DEF_FUSEROWSPASS
@@ -56,6 +57,7 @@ public:
     end->erase();
     for (scf::ExecuteRegionOp region : regions) {
       takeShapes(region);
+      leaveInputs(region);
       keepInside(region);
     }
   }
@@ -81,6 +83,61 @@ private:
             isa_and_nonnull<memref::ExpandShapeOp, memref::CollapseShapeOp>(shape) && shape->getBlock() != &block)
           return shape;
     return nullptr;
+  }
+
+  /// Where a region overwrites a buffer that it has read, and nobody reads it behind, what it writes goes to a buffer
+  /// of its own: bufferization lets loops write over what they read last.
+  void leaveInputs(scf::ExecuteRegionOp region) {
+    Block &block = region.getRegion().front();
+    llvm::SmallSetVector<Value, 8> read;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      for (BufferAccess access : accessesOf(&op)) {
+        if (access.reads)
+          read.insert(access.root);
+        if (access.writes && read.contains(access.root) && access.root.getDefiningOp<memref::AllocOp>() &&
+            access.root.getParentBlock() != &block && access.buffer == access.root &&
+            !isLiveBehind(access.root, region))
+          writeElsewhere(cast<linalg::LinalgOp>(op), access.root);
+      }
+    }
+  }
+
+  /// Lets `op` and what follows it in its block use a new buffer instead of `root`, if `op` overwrites it and nothing
+  /// behind sees it through a view.
+  void writeElsewhere(linalg::LinalgOp op, Value root) {
+    OpOperand *out = nullptr;
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (wholeBuffer(init.get()) == root && !out)
+        out = &init;
+      else if (rootBuffer(init.get()) == root)
+        return;
+    if (!out || op.payloadUsesValueFromOperand(out) || !op.getMatchingIndexingMap(out).isProjectedPermutation())
+      return;
+    SmallVector<OpOperand *> uses{out};
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      for (OpOperand &operand : next->getOpOperands()) {
+        if (!isa<MemRefType>(operand.get().getType()) || rootBuffer(operand.get()) != root)
+          continue;
+        if (wholeBuffer(operand.get()) != root)
+          return;
+        uses.push_back(&operand);
+      }
+    OpBuilder b = OpBuilder::atBlockBegin(op->getBlock());
+    Value inside = b.clone(*root.getDefiningOp())->getResult(0);
+    for (OpOperand *use : uses)
+      use->set(inShapeOf(b, use->get(), root, inside));
+  }
+
+  /// `buffer`, which is `root` in another shape, as the same shape of `other`.
+  Value inShapeOf(OpBuilder &b, Value buffer, Value root, Value other) {
+    if (buffer == root)
+      return other;
+    Operation *shape = buffer.getDefiningOp();
+    Value from = inShapeOf(b, shape->getOperand(0), root, other);
+    b.setInsertionPointAfterValue(from);
+    Operation *clone = b.clone(*shape);
+    clone->setOperand(0, from);
+    return clone->getResult(0);
   }
 
   /// Buffers whose values nobody outside of the region needs become its own, in registers.

@@ -25,7 +25,7 @@ RegionChoice::RegionChoice(ArrayRef<linalg::LinalgOp> run, function_ref<bool(Val
     for (const BufferAccess &access : accessesOf(op)) {
       auto at = roots.try_emplace(access.root, Root{unsigned(roots.size()), access.buffer}).first;
       at->second.hasViews |= at->second.buffer != access.buffer;
-      list.push_back({at->second.number, access.root, bufferBytes(access.buffer), access.reads, access.writes});
+      list.push_back({at->second.number, access.buffer, bufferBytes(access.buffer), access.reads, access.writes});
     }
   for (auto [number, list] : llvm::enumerate(uses)) {
     Mask self = Mask(1) << number;
@@ -71,7 +71,7 @@ void RegionChoice::findPartners() {
     with.push_back(Mask(1) << number);
   for (auto [number, list] : llvm::enumerate(uses))
     for (const Use &use : list)
-      if (int start = use.writes ? startOf(ops[number], use.buffer, use.source) : -1; start >= 0) {
+      if (int start = use.writes ? startOf(ops[number], rootBuffer(use.buffer), use.source) : -1; start >= 0) {
         with[number] |= Mask(1) << start;
         with[start] |= Mask(1) << number;
       }
@@ -103,17 +103,17 @@ SmallVector<unsigned> RegionChoice::membersOf(Mask mask) {
 RunGroups RegionChoice::groupsOf(ArrayRef<Mask> masks) { return llvm::map_to_vector(masks, membersOf); }
 
 int64_t RegionChoice::trafficOf(Mask group) const {
-  llvm::SmallDenseMap<unsigned, std::pair<int64_t, int64_t>> roots; // read, written
+  llvm::SmallDenseMap<Value, std::pair<int64_t, int64_t>> buffers; // read, written
   for (unsigned number : membersOf(group))
     for (const Use &use : uses[number]) {
-      auto &[read, written] = roots[use.root];
+      auto &[read, written] = buffers[use.buffer];
       if (use.reads && (use.source < 0 || !(group >> use.source & 1)))
         read = std::max(read, use.bytes);
       if (use.writes && (use.leaves || (use.readers & ~group)))
         written = std::max(written, use.bytes);
     }
   int64_t bytes = 0;
-  for (auto &[root, moved] : roots)
+  for (auto &[buffer, moved] : buffers)
     bytes += moved.first + moved.second;
   return bytes;
 }

@@ -8,6 +8,13 @@ namespace mlir::ppc {
 #include "ppc/Transforms/Fusion/Passes.h.inc"
 
 namespace {
+/// Whether the slots are written by loops that round what they write: each token has its own slot, and nothing else
+/// asks for rounded tokens.
+bool roundsOnTheWay(DispatchOp dispatch) {
+  return dispatch.getType().getDimSize(2) == tensorType(dispatch.getX()).getDimSize(1) &&
+         llvm::none_of(dispatch.getX().getUsers(), llvm::IsaPred<ConvertOp>);
+}
+
 struct RoundTokensPass : impl::RoundTokensPassBase<RoundTokensPass> {
   void runOnOperation() override {
     SmallVector<ConvertOp> converts;
@@ -15,7 +22,7 @@ struct RoundTokensPass : impl::RoundTokensPassBase<RoundTokensPass> {
     for (ConvertOp convert : converts) {
       auto dispatch = convert.getX().getDefiningOp<DispatchOp>();
       // What is multiplied by a weight on the way is rounded behind it.
-      if (!dispatch || dispatch.getWeights() || !convert.getX().hasOneUse() ||
+      if (!dispatch || dispatch.getWeights() || roundsOnTheWay(dispatch) || !convert.getX().hasOneUse() ||
           !tensorType(dispatch.getX()).getElementType().isF32() || !convert.getType().getElementType().isBF16())
         continue;
       OpBuilder builder(dispatch);

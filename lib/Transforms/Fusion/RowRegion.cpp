@@ -7,6 +7,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace mlir::ppc {
 
@@ -210,11 +211,27 @@ static bool isInjective(const RowPlace &place, int64_t rows, int64_t columns) {
   return true;
 }
 
+/// True if two views of a buffer have no place in common in any two rows: parts of each row, next to each other.
+static bool areApart(const RowPlace &a, const RowPlace &b) {
+  auto length = [](const RowPlace &place) {
+    return place.columns.size() == 1 && place.columns.front().step == 1 ? place.columns.front().size : 0;
+  };
+  if (a.rows.empty() || b.rows.empty() || !length(a) || !length(b))
+    return false;
+  int64_t step = a.rows.back().step;
+  for (const LoopSpan &span : llvm::concat<const LoopSpan>(a.rows, b.rows))
+    step = std::gcd(step, span.step);
+  int64_t first = a.constant % step, second = b.constant % step;
+  return first >= 0 && second >= 0 && std::max(first + length(a), second + length(b)) <= step &&
+         (first + length(a) <= second || second + length(b) <= first);
+}
+
 bool RowRegion::buffersFit(std::string *why, bool isPart) const {
   struct Known {
     Value buffer;
     const RowPlace *place;
     bool isLinear, isSummed, isStart, isWritten, isMixed;
+    SmallVector<std::pair<Value, const RowPlace *>> others; // views at other places, apart from all before
   };
   llvm::DenseMap<Value, Known> roots;
   for (const RowMember &member : members) {
@@ -228,16 +245,34 @@ bool RowRegion::buffersFit(std::string *why, bool isPart) const {
       if (writes && !isSum && !isStart &&
           (!place || !isInjective(*place, domain.rows, member.role == RowRole::Element ? domain.length : 1)))
         return refuse(why, "an op writes a place more than once");
-      auto [at, isNew] =
-          roots.try_emplace(rootBuffer(operand.get()), Known{wholeBuffer(operand.get()), place ? &*place : nullptr,
-                                                             place.has_value(), isSum, isStart, writes, false});
+      auto [at, isNew] = roots.try_emplace(rootBuffer(operand.get()), Known{wholeBuffer(operand.get()),
+                                                                            place ? &*place : nullptr,
+                                                                            place.has_value(),
+                                                                            isSum,
+                                                                            isStart,
+                                                                            writes,
+                                                                            false,
+                                                                            {}});
       Known &known = at->second;
       if (isNew) {
         if (isSum)
           return refuse(why, "a sum of columns begins with what is there");
         continue;
       }
-      bool isSame = known.buffer == wholeBuffer(operand.get()) && known.place && place && *known.place == *place;
+      Value view = wholeBuffer(operand.get());
+      auto is = [&](Value buffer, const RowPlace *other) {
+        return buffer == view && other && place && *other == *place;
+      };
+      auto isApart = [&](Value buffer, const RowPlace *other) {
+        return buffer != view && other && place && areApart(*other, *place);
+      };
+      bool isSame = is(known.buffer, known.place) ||
+                    llvm::any_of(known.others, [&](auto &other) { return is(other.first, other.second); });
+      if (!isSame && !isSum && !isStart && isApart(known.buffer, known.place) &&
+          llvm::all_of(known.others, [&](auto &other) { return isApart(other.first, other.second); })) {
+        known.others.emplace_back(view, &*place);
+        isSame = true;
+      }
       if (isSum && known.isStart && !known.isSummed && known.buffer == wholeBuffer(operand.get())) {
         known.isSummed = true; // its places are those of chunks
         continue;

@@ -24,15 +24,46 @@ bool covers(Attribute choice, Operation *op) {
                       [&](Attribute one) { return isNamed(cast<StringAttr>(one).getValue(), op); });
 }
 
+bool isElementwise(Operation *op) { return op->hasTrait<OpTrait::SameOperandsAndResultType>(); }
+
 /// Whether backward computes the result again on its way: of one value that it reads in any case, element by element,
 /// for nothing but other elementwise ops, which are one loop with it. Keeping it would be a write and a read more.
 bool isFree(Operation *op) {
-  auto isElementwise = [](Operation *other) { return other->hasTrait<OpTrait::SameOperandsAndResultType>(); };
   auto isBehind = [](Operation *user) { return !isForward(user); };
   if (op->getNumOperands() != 1 || op->getNumResults() != 1 || !isElementwise(op) || !canRecompute(op))
     return false;
   auto users = llvm::make_filter_range(op->getUsers(), isBehind);
   return llvm::any_of(op->getOperand(0).getUsers(), isBehind) && !users.empty() && llvm::all_of(users, isElementwise);
+}
+
+/// The split of what a product gives, and other shapes of its parts, where backward reads all parts element by element:
+/// it finds them where the product wrote them. To keep each would be a copy, a write and a read more.
+SmallVector<Operation *> partsInPlace(Operation *op) {
+  auto split = dyn_cast<SplitOp>(op);
+  Operation *made = split ? split.getX().getDefiningOp() : nullptr;
+  if (auto rounding = dyn_cast_if_present<ConvertOp>(made))
+    made = rounding.getX().getDefiningOp();
+  if (!isa_and_nonnull<MatmulOp>(made) || !split.getX().hasOneUse() || !canRecompute(op))
+    return {};
+  SmallVector<Operation *> inPlace{op};
+  for (Value part : split.getParts()) {
+    bool isRead = false;
+    SmallVector<Value> shapes{part};
+    while (!shapes.empty())
+      for (Operation *user : shapes.pop_back_val().getUsers()) {
+        if (isa<ReshapeOp>(user) && canRecompute(user)) {
+          inPlace.push_back(user);
+          shapes.push_back(user->getResult(0));
+        } else if (!isForward(user)) {
+          isRead = true;
+          if (!isElementwise(user))
+            return {};
+        }
+      }
+    if (!isRead)
+      return {};
+  }
+  return inPlace;
 }
 
 /// Whether it lays keys or values of the slices of a sequence one behind the other, which are kept one by one.
@@ -52,9 +83,14 @@ struct SelectRecomputePass : impl::SelectRecomputePassBase<SelectRecomputePass> 
       return signalPassFailure();
     }
     getOperation().walk([&](AccumulateOp accumulate) {
-      for (Operation &op : accumulate.getBody().front().without_terminator())
-        if (layerOf(&op) && (isFree(&op) || joinsSlices(&op)))
+      for (Operation &op : accumulate.getBody().front().without_terminator()) {
+        if (!layerOf(&op))
+          continue;
+        if (isFree(&op) || joinsSlices(&op))
           op.setAttr(attr::recompute, UnitAttr::get(&getContext()));
+        for (Operation *part : partsInPlace(&op))
+          part->setAttr(attr::recompute, UnitAttr::get(&getContext()));
+      }
     });
     if (!plan.getRecompute())
       return;

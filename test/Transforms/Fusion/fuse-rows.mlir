@@ -128,3 +128,85 @@ func.func @squares(%x: memref<64x128xf32>, %n: memref<f32>) {
   }
   return
 }
+
+// -----
+
+#full = affine_map<(d0, d1) -> (d0, d1)>
+
+// Both parts of each row of a buffer are written by one kernel, which reads what they are made of once.
+// CHECK-LABEL: func.func @parts
+// CHECK: scf.execute_region no_inline {
+// CHECK-COUNT-2: linalg.generic
+// CHECK: scf.yield
+func.func @parts(%x: memref<64x128xf32>, %y: memref<64x256xf32>) {
+  %first = memref.subview %y[0, 0] [64, 128] [1, 1] : memref<64x256xf32> to memref<64x128xf32, strided<[256, 1]>>
+  %second = memref.subview %y[0, 128] [64, 128] [1, 1] : memref<64x256xf32> to memref<64x128xf32, strided<[256, 1], offset: 128>>
+  // expected-remark @below {{2 ops as 1 kernels}}
+  // expected-remark @below {{2 ops as one kernel, which moves 98304 bytes instead of 131072}}
+  linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x128xf32>) outs(%first : memref<64x128xf32, strided<[256, 1]>>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x128xf32>) outs(%second : memref<64x128xf32, strided<[256, 1], offset: 128>>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.mulf %a, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#full = affine_map<(d0, d1) -> (d0, d1)>
+
+// Parts that have a place in common are not: which of the two is there behind would be open.
+// CHECK-LABEL: func.func @overlapping_parts
+// CHECK-NOT: scf.execute_region
+func.func @overlapping_parts(%x: memref<64x128xf32>, %y: memref<64x256xf32>) {
+  %first = memref.subview %y[0, 0] [64, 128] [1, 1] : memref<64x256xf32> to memref<64x128xf32, strided<[256, 1]>>
+  %second = memref.subview %y[0, 120] [64, 128] [1, 1] : memref<64x256xf32> to memref<64x128xf32, strided<[256, 1], offset: 120>>
+  // expected-remark @below {{2 ops as 2 kernels}}
+  linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x128xf32>) outs(%first : memref<64x128xf32, strided<[256, 1]>>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  }
+  // expected-remark @below {{not with the group before: what a row writes is read from another place}}
+  linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%x : memref<64x128xf32>) outs(%second : memref<64x128xf32, strided<[256, 1], offset: 120>>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.mulf %a, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+#full = affine_map<(d0, d1) -> (d0, d1)>
+
+// What was read is written over, and read by the next op alone: that is in registers, too.
+// CHECK-LABEL: func.func @overwritten
+// CHECK: %[[Z:.*]] = memref.alloc
+// CHECK: scf.execute_region no_inline {
+// CHECK: %[[OWN:.*]] = memref.alloc
+// CHECK: linalg.generic {{.*}} ins(%[[Z]] : {{.*}}) outs(%[[OWN]] :
+// CHECK: linalg.generic {{.*}} ins(%[[OWN]] : {{.*}}) outs(%arg1 :
+func.func @overwritten(%x: memref<64x128xf32>, %y: memref<64x128xf32>) {
+  %z = memref.alloc() : memref<64x128xf32>
+  call @product(%x, %z) : (memref<64x128xf32>, memref<64x128xf32>) -> ()
+  // expected-remark @below {{2 ops as 1 kernels}}
+  // expected-remark @below {{2 ops as one kernel, which moves 65536 bytes instead of 131072}}
+  linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%z : memref<64x128xf32>) outs(%z : memref<64x128xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.negf %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]} ins(%z : memref<64x128xf32>) outs(%y : memref<64x128xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %s = arith.mulf %a, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+func.func private @product(memref<64x128xf32>, memref<64x128xf32>)

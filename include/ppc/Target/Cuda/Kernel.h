@@ -63,6 +63,10 @@ inline constexpr StringLiteral kSharedBytesAttr = "ppc.shared_bytes";
 /// Of a launch: the places of operands that its kernel neither reads nor writes on chips that have none of their own.
 inline constexpr StringLiteral kIdleOperandsAttr = "ppc.idle_operands";
 
+/// Of a launch, where it is not the whole buffer of each: for each operand the bytes that its kernel touches at most,
+/// since it takes elements at places that it computes, one in an iteration; -1: the whole buffer.
+inline constexpr StringLiteral kTouchedBytesAttr = "ppc.touched_bytes";
+
 /// The name of the module that holds the kernels of a module.
 inline constexpr StringLiteral kKernelsName = "kernels";
 

@@ -49,7 +49,8 @@ def RoundTokensPass : Pass<"ppc-round-tokens", "mlir::ModuleOp"> {
   let description = [{
     `convert(dispatch(x))` from f32 to bf16, without weights and where nothing else uses the slots, becomes
     `dispatch(convert(x))`: a slot holds one token or zeros, so that the numbers are the same, and slots in f32, of which there are more than
-    tokens, are never in memory.
+    tokens, are never in memory. Where each token has the slot of its own number, and nothing else rounds the tokens, the rounding stays
+    behind: it becomes part of the loops that write the slots, which read the tokens as they are.
 
     Runs before `ppc-to-linalg`.
   }];
@@ -119,8 +120,9 @@ def FuseRowsPass : Pass<"ppc-fuse-rows", "mlir::ModuleOp"> {
   let description = [{
     Structured ops on buffers between products, attention, communication and calls are put into groups, each a row
     region (see RowRegion.h), such that fewest bytes are moved to and from memory; a launch counts as 1 MiB. Runs of up
-    to 12 ops are solved exactly. A group becomes an `scf.execute_region` that is not inlined, in which buffers that
-    nobody else reads are allocated: a target that makes a kernel of it keeps them in registers. Its ops as they stand
+    to 12 ops are solved exactly. Ops of a group may write parts of the same buffer that have no place in common. A group becomes an
+    `scf.execute_region` that is not inlined, in which buffers that nobody else reads are allocated: a target that makes a kernel of it keeps
+    them in registers. Its ops as they stand
     say what it computes.
 
     Requires: `ppc-forward-fills`. Runs before `ppc-assign-offsets`.

@@ -48,7 +48,7 @@ private:
   /// What an op does with a buffer.
   struct Use {
     unsigned root; // its number
-    Value buffer;
+    Value buffer;  // it, or the view of a part that the op has
     int64_t bytes;
     bool reads, writes;
     /// The op of the run whose value it reads; -1 if that is from before, or known in parts only.

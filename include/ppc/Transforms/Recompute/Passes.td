@@ -14,7 +14,9 @@ def SelectRecomputePass : Pass<"ppc-select-recompute", "ModuleOp"> {
     - a list of op names: the results of those ops.
 
     Besides, whatever the plan says, elementwise ops of one value that backward reads in any case, where it uses the result in elementwise
-    ops only: SiLU before the product of SwiGLU is computed again in the loop that reads the gate's input for its gradient.
+    ops only: SiLU before the product of SwiGLU is computed again in the loop that reads the gate's input for its gradient. And the
+    split of a product's result, all of whose parts backward reads in elementwise ops only, as gate and up of experts: what the product wrote is
+    kept, and its parts are read there.
 
     What leaves a layer is always kept. Marks that are there already stay.
 
