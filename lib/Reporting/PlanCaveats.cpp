@@ -1,10 +1,12 @@
 // What must stand beside a predicted number: what it counts, on what it was never tried, and whether anything runs it
 // today.
+#include "ppc/CostModel/OffloadWindow.h"
 #include "ppc/Reporting/PlanReport.h"
 #include "ppc/Reporting/TextTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir::ppc;
 
@@ -62,4 +64,54 @@ std::string mlir::ppc::notCompiled(const PlanReport &report, const ParallelLayou
   if (report.tuning.isAny())
     return tuningText(report.tuning);
   return lackedBy(*report.target, report.model, layout);
+}
+
+/// What is to lie on the host and stays on the device.
+static std::string idleOffload(const ParallelLayout &layout, const Stack &stack) {
+  std::string why;
+  bool byLayers = stack.offloadsLayers && layout.offload == Offload::Activations;
+  if (offloadsActivations(layout.offload) && !layout.copiesActivations() && !byLayers)
+    why = "activations stay on the device: there is one virtual stage, and it keeps those of one micro-batch at a "
+          "time; several (pp or vp above 1) take turns";
+  if (offloadsParameters(layout.offload) && !layout.copiesParameters())
+    why += llvm::formatv("{0}parameters stay on the device: no device has more than {1} virtual stages that it "
+                         "computes in one go in each direction, as with schedule breadth-first and a vp above {1}",
+                         why.empty() ? "" : "; ", kParametersAtOnce)
+               .str();
+  return why;
+}
+
+std::string mlir::ppc::whyIdle(const PlanReport &report, PlanKey key) {
+  if (std::string why = nothingToDecide(report, key); !why.empty())
+    return why;
+  const ParallelLayout &layout = report.plans[0].layout;
+  const int64_t all = layout.shardRanks();
+  switch (key) {
+  case PlanKey::Offload:
+    return idleOffload(layout, report.stack);
+  case PlanKey::ShardGroup:
+    return layout.shardRanks() == layout.dataRanks()
+               ? llvm::formatv(
+                     "these are all {0} data-parallel ranks, which share one copy of the cut state without it", all)
+                     .str()
+               : "";
+  case PlanKey::GradientGroup:
+    return layout.zero < 2                 ? "no gradients are cut (zero is below 2)"
+           : layout.gradientRanks() == all ? llvm::formatv("these are all {0} ranks that share a copy of the state, "
+                                                           "which share its gradients without it",
+                                                           all)
+                                                 .str()
+                                           : "";
+  case PlanKey::ParameterGroup:
+    return layout.zero < 3                  ? "no parameters are cut (zero is below 3)"
+           : layout.parameterRanks() == all ? llvm::formatv("these are all {0} ranks that share a copy of the state, "
+                                                            "which share its parameters without it",
+                                                            all)
+                                                  .str()
+                                            : "";
+  case PlanKey::Attention:
+    return report.stack.attentionOfProducts ? "programs of stack " + report.stack.name + " compute it by products" : "";
+  default:
+    return "";
+  }
 }

@@ -340,7 +340,7 @@ int mlir::ppc::writeReport(const PlanOptions &options, const PlanReport &report,
   return 1;
 }
 
-/// What is fixed but means nothing in the best plan. A plan file fixes every key.
+/// What is fixed but does nothing in the best plan. A plan file fixes every key.
 static void noteIdlePins(const PlanOptions &options, const PlanInput &input, const PlanReport &report) {
   for (const GivenDecision &given : options.pins) {
     llvm::Expected<PlanKey> key = parsePlanKey(given.key);
@@ -348,7 +348,7 @@ static void noteIdlePins(const PlanOptions &options, const PlanInput &input, con
       llvm::consumeError(key.takeError());
       continue;
     }
-    std::string why = nothingToDecide(report, *key);
+    std::string why = whyIdle(report, *key);
     if (!why.empty() && input.constraints.pinned(*key) != planNeutralValue(*key))
       note(toString(*key) + " " + given.value + " is asked for, but " + why);
   }

@@ -148,6 +148,9 @@ void printFrontier(const PlanReport &report, llvm::raw_ostream &out);
 llvm::Error printExplanation(const PlanReport &report, llvm::StringRef name, llvm::raw_ostream &out);
 /// Why a decision is none in the best plan ("there is one pipeline stage and nothing to schedule"); empty: it is one.
 std::string nothingToDecide(const PlanReport &report, PlanKey key);
+/// Why what the best plan says of a key does nothing in it: that, or "activations stay on the device: ..."; empty: it
+/// does something.
+std::string whyIdle(const PlanReport &report, PlanKey key);
 /// One sentence that names the limit, and what would be possible, one line each.
 void printInfeasibility(const Infeasibility &infeasibility, llvm::raw_ostream &out);
 
