@@ -70,7 +70,8 @@ GroupPlacement mlir::ppc::placeGroup(llvm::ArrayRef<ClusterLevel> levels, int64_
   placement.sharers.assign(levels.size(), 1);
   if (levels.empty())
     return placement;
-  if (linesUp(units, stride, size)) {
+  const bool areApart = units.size() > 1 && stride >= units[units.size() - 2]; // no two within an inner unit
+  if (areApart || linesUp(units, stride, size)) {
     for (size_t l = 0; l < units.size(); ++l) {
       int64_t held = l + 1 == units.size() ? size : std::clamp<int64_t>(units[l] / stride, 1, size);
       placement.members.push_back(held);

@@ -82,6 +82,11 @@ double PricingContext::paddedVocabulary() const {
   return std::ceil(double(model.vocab) / multiple) * multiple;
 }
 
+PricingContext::PricingContext(const PricingContext &like, const ParallelLayout &layout)
+    : model(like.model), job(like.job), cluster(like.cluster), layout(layout), stack(like.stack), slices(like.slices),
+      message(like.message), isTransformer(like.isTransformer), tensorGroup(like.tensorGroup),
+      contextGroup(like.contextGroup), expertGroup(like.expertGroup), expertTensorGroup(like.expertTensorGroup) {}
+
 PricingContext::PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster,
                                const ParallelLayout &layout, const Stack &stack, int64_t slices)
     : model(model), job(job), cluster(cluster), layout(layout), stack(stack), slices(slices),

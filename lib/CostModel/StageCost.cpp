@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace mlir::ppc;
 
@@ -83,27 +84,46 @@ struct StateExchange {
   Seconds gather, scatter;
 };
 
-static StateExchange exchangeOf(const PricingContext &context, const LayerSums &sums) {
-  const ParallelLayout &layout = context.layout;
-  if (layout.zero < 3 && !context.reducesEveryMicroBatch())
-    return {};
-  // Experts are on other ranks than the dense ones: fewer per node, so fewer adapters per group.
-  auto timeOver = [&](CollectiveKind kind, int64_t ranks, double bytes) {
-    Seconds time = collectiveTime(context.cluster, kind, Bytes(sums.parameters * bytes),
-                                  placeGroup(context.cluster.levels(), layout.tp, ranks));
+/// Where the ranks lie that exchange parameters, or gradients. Experts are on other ranks than the dense ones: fewer
+/// per node, so fewer adapters per group.
+struct ExchangeGroups {
+  ExchangeGroups(const PricingContext &context, int64_t ranks)
+      : dense(placeGroup(context.cluster.levels(), context.layout.tp, ranks)) {
+    const ParallelLayout &layout = context.layout;
+    if (context.model.moe)
+      experts = placeGroup(context.cluster.levels(), layout.ep * layout.etp, std::min(ranks, layout.expertDataRanks()));
+  }
+  Seconds time(const PricingContext &context, CollectiveKind kind, const LayerSums &sums, double bytes) const {
+    Seconds time = collectiveTime(context.cluster, kind, Bytes(sums.parameters * bytes), dense);
     if (sums.expertParameters > 0)
-      time += collectiveTime(
-          context.cluster, kind, Bytes(sums.expertParameters * bytes),
-          placeGroup(context.cluster.levels(), layout.ep * layout.etp, std::min(ranks, layout.expertDataRanks())));
+      time += collectiveTime(context.cluster, kind, Bytes(sums.expertParameters * bytes), experts);
     return time;
-  };
-  StateExchange exchange;
+  }
+  GroupPlacement dense, experts;
+};
+
+/// The exchange of each kind of layer.
+static std::array<StateExchange, layerKinds> exchangesOf(const PricingContext &context, const LayerTotals &layers) {
+  const ParallelLayout &layout = context.layout;
+  std::array<StateExchange, layerKinds> exchanges;
+  if (layout.zero < 3 && !context.reducesEveryMicroBatch())
+    return exchanges;
+  std::optional<ExchangeGroups> parameters, gradients;
   if (layout.zero >= 3)
-    exchange.gather = timeOver(CollectiveKind::AllGather, layout.parameterRanks(), context.wireBytes());
+    parameters.emplace(context, layout.parameterRanks());
   if (layout.gradientRanks() > 1) // else once, behind the last backward
-    exchange.scatter =
-        timeOver(CollectiveKind::ReduceScatter, layout.gradientRanks(), context.stack.gradientReduceBytes);
-  return exchange;
+    gradients.emplace(context, layout.gradientRanks());
+  for (int kind = 0; kind < layerKinds; ++kind) {
+    if (!layers.present[kind])
+      continue;
+    const LayerSums &sums = layers.sums[kind];
+    if (parameters)
+      exchanges[kind].gather = parameters->time(context, CollectiveKind::AllGather, sums, context.wireBytes());
+    if (gradients)
+      exchanges[kind].scatter =
+          gradients->time(context, CollectiveKind::ReduceScatter, sums, context.stack.gradientReduceBytes);
+  }
+  return exchanges;
 }
 
 static LayerTimes timeLayer(const PricingContext &context, const LayerSums &sums, const StateExchange &exchange,
@@ -255,11 +275,12 @@ LayerPrices mlir::ppc::priceLayers(const PricingContext &context, const LayerTot
   if (context.stack.arena)
     std::tie(result.forwardMessage, result.backwardMessage) = arenaMessages(context);
   bool selective = context.layout.recompute == Recompute::Selective;
+  const std::array<StateExchange, layerKinds> exchanges = exchangesOf(context, layers);
   for (int kind = 0; kind < layerKinds; ++kind) {
     if (!layers.present[kind])
       continue;
     const LayerSums &sums = layers.sums[kind];
-    const StateExchange exchange = exchangeOf(context, sums);
+    const StateExchange &exchange = exchanges[kind];
     HeldState state;
     if (context.stack.arena && context.isTransformer)
       state = compiledState(context, LayerKind(kind));

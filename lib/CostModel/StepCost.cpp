@@ -22,10 +22,8 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
                                  llvm::ArrayRef<TransferRow> transfers) {
   const ParallelLayout &layout = context.layout;
   const Stack &stack = context.stack;
-  const Device &device = context.device();
-  StateCosts costs;
-  int64_t ranks = layout.dataRanks(), shard = layout.shardGroup ? layout.shardGroup : ranks;
-  double parameters = dense + experts;
+  StateCosts costs = priceUpdate(context, dense, experts);
+  int64_t ranks = layout.dataRanks(), shard = layout.shardRanks();
   auto exchange = [&](double elements, int64_t stride, int64_t members) {
     const int64_t shards = std::min(shard, members), gradientShards = std::min(layout.gradientRanks(), shards),
                   parameterShards = std::min(layout.parameterRanks(), shards);
@@ -83,8 +81,17 @@ StateCosts mlir::ppc::priceState(const PricingContext &context, double dense, do
   for (const TransferRow &row : transfers)
     (row.kind == TransferKind::AllGather ? costs.gather : costs.reduction) += transferTime(context, row);
   if (ranks > 1 && layout.zero < 3)
-    costs.reduction += parameters * stack.trainedShare * context.cluster.stateExchangeDelay;
+    costs.reduction += (dense + experts) * stack.trainedShare * context.cluster.stateExchangeDelay;
+  return costs;
+}
 
+StateCosts mlir::ppc::priceUpdate(const PricingContext &context, double dense, double experts) {
+  const ParallelLayout &layout = context.layout;
+  const Stack &stack = context.stack;
+  const Device &device = context.device();
+  StateCosts costs;
+  const double parameters = dense + experts;
+  const int64_t shard = layout.shardRanks(), expertRanks = std::max<int64_t>(1, layout.expertDataRanks());
   double shards = layout.zero >= 1 ? double(shard) : 1;
   double expertShards = layout.zero >= 1 ? double(std::min(shard, expertRanks)) : 1;
   double owned = dense / shards + experts / expertShards;
@@ -247,6 +254,11 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
   // Where two replicas of the model run, a device holds a chunk of each for half of the micro-batches.
   double microBatchesOfChunk = microBatches / double(program.replicaCount);
   Seconds end;
+  struct {
+    const PricingContext *context = nullptr;
+    double dense = 0, experts = 0;
+    StateCosts costs;
+  } alike;
   for (int64_t device = 0; device < layout.pp; ++device) {
     const PricingContext &context = contextOf(device);
     StageCost &stage = cost.stages.emplace_back();
@@ -267,7 +279,11 @@ StepCost mlir::ppc::assembleStep(DeviceContexts contextOf, llvm::ArrayRef<ChunkC
     }
     if (model.tiedEmbeddings && layout.pp > 1 && device + 1 == layout.pp)
       dense += context.paddedVocabulary() * double(model.hidden) / double(layout.tp);
-    StateCosts once = priceState(context, dense, experts, stateRows(context, chunks, program.chunks[device], device));
+    std::vector<TransferRow> rows = stateRows(context, chunks, program.chunks[device], device);
+    // Mostly that of the device before.
+    if (!rows.empty() || &context != alike.context || dense != alike.dense || experts != alike.experts)
+      alike = {&context, dense, experts, priceState(context, dense, experts, rows)};
+    StateCosts once = alike.costs;
     if (program.replicaCount > 1 && !(context.stack.arena && context.isTransformer))
       once.reduction += sumOverCopies(context, device, dense, experts);
     stage.gradientReduction = once.reduction;

@@ -253,6 +253,8 @@ struct PricingContext {
 
   PricingContext(const ModelShape &model, const TrainingJob &job, const Cluster &cluster, const ParallelLayout &layout,
                  const Stack &stack, int64_t slices = 1);
+  /// The same for a layout of the same degrees and precision: how its state is kept may differ.
+  PricingContext(const PricingContext &like, const ParallelLayout &layout);
   const Device &device() const { return cluster.device(); }
   /// Gradients are cut while micro-batches add to them, so each one's are reduced at once (ZeRO-2 and 3 of stacks that
   /// do so).

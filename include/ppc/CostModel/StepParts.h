@@ -37,6 +37,9 @@ struct StateCosts {
 StateCosts priceState(const PricingContext &context, double dense, double experts,
                       llvm::ArrayRef<TransferRow> transfers = {});
 
+/// Of that, what its update takes.
+StateCosts priceUpdate(const PricingContext &context, double dense, double experts);
+
 /// What is left behind the last backward of a device where its gradients, whose sums take `reduction` tensor by tensor,
 /// are reduced in buckets beside it (`reduces_in_buckets`); `reduction` where that hides less than 1 %.
 Seconds leftBehindBackward(const PricingContext &context, llvm::ArrayRef<ChunkCost> chunks,

@@ -6,6 +6,9 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
 
 using namespace mlir::ppc;
 
@@ -32,24 +35,79 @@ static double boundOffloaded(const PlanRequest &request, LayerPrices prices, boo
   return leastTime(terms, own);
 }
 
+namespace {
+/// Each kind of state of a grid, with what is known of it. Prices are made of those alone that are asked for: most are
+/// left out by what is known of another one.
+class BoundedStates {
+public:
+  BoundedStates(const PricingContext &grid, std::vector<StateChoice> all)
+      : grid(grid), choices(std::move(all)), states(choices.size()) {
+    for (size_t i = 0; i < states.size(); ++i)
+      states[i].base = i > 0 && isCutLess(choices[i], choices[states[i - 1].base]) ? states[i - 1].base : i;
+  }
+
+  size_t size() const { return states.size(); }
+  bool offloads(size_t i) const { return offloadsActivations(choices[i].offload); }
+  /// What the state is cut less than, or itself: where no exchange is counted, that bounds this one, too.
+  size_t baseOf(size_t i) const { return states[i].base; }
+
+  /// Of these slices and this recomputation, from here on.
+  void begin(int64_t slices, Recompute recompute) {
+    nowSlices = slices;
+    nowRecompute = recompute;
+    for (State &state : states) {
+      state.unexchanged = 0;
+      if (state.context)
+        setNow(state);
+    }
+  }
+  PricingContext &context(size_t i) {
+    State &state = states[i];
+    if (!state.context) {
+      state.layout = std::make_unique<ParallelLayout>(grid.layout);
+      choices[i].setOf(*state.layout);
+      state.context.emplace(grid, *state.layout);
+      setNow(state);
+    }
+    return *state.context;
+  }
+  double &update(size_t i) { return states[i].update; }
+  /// A lower bound where no exchange is counted, of what is gone through now; infinity: it does not fit.
+  double &unexchanged(size_t i) { return states[i].unexchanged; }
+  /// Keeps a lower bound on the steps that are gone through now.
+  void bound(size_t i, double time) { states[i].time = std::min(states[i].time, time); }
+  llvm::SmallVector<float, 0> times() const {
+    llvm::SmallVector<float, 0> result;
+    for (const State &state : states)
+      result.push_back(state.time == infinity ? float(infinity) : std::nextafterf(float(slack * state.time), 0));
+    return result;
+  }
+
+private:
+  struct State {
+    size_t base = 0;
+    std::unique_ptr<ParallelLayout> layout; // that the context refers to
+    std::optional<PricingContext> context;
+    double update = -1, unexchanged = 0, time = infinity;
+  };
+  void setNow(State &state) const {
+    state.context->slices = nowSlices;
+    state.layout->recompute = nowRecompute;
+  }
+  const PricingContext &grid;
+  std::vector<StateChoice> choices;
+  std::vector<State> states;
+  int64_t nowSlices = 1;
+  Recompute nowRecompute = Recompute::None;
+};
+} // namespace
+
 GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit,
                                                      bool probes) {
   ParallelLayout layout = space.layoutOf(grid);
   llvm::ArrayRef<ScheduleEntry> entries = schedulesOf(space, layout);
-  // Each kind of state; contexts refer to layouts.
-  struct State {
-    ParallelLayout layout;
-    double update = -1;
-  };
-  std::vector<State> states;
-  for (const StateChoice &choice : space.states(layout)) {
-    State &state = states.emplace_back(State{layout});
-    choice.setOf(state.layout);
-  }
-  std::vector<PricingContext> contexts;
-  contexts.reserve(states.size());
-  for (const State &state : states)
-    contexts.emplace_back(request.model, request.job, request.cluster, state.layout, request.stack);
+  const PricingContext ofGrid(request.model, request.job, request.cluster, layout, request.stack);
+  BoundedStates states(ofGrid, space.states(layout));
   std::vector<Recompute> recomputes = space.recomputes();
   bool canRecompute = llvm::is_contained(recomputes, Recompute::Full);
   bool mayKeep = llvm::is_contained(recomputes, Recompute::None);
@@ -67,15 +125,14 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
     if (llvm::none_of(entries, [&](const ScheduleEntry &entry) { return isAsked(entry, slices); }))
       continue;
     ParallelLayout asked = layout;
-    PricingContext context(request.model, request.job, request.cluster, asked, request.stack, slices);
+    PricingContext context(ofGrid, asked);
+    context.slices = slices;
     std::shared_ptr<const LayerTotals> shared = programsOf(context, slices);
     const LayerTotals &programs = *shared;
     PipelineMessages messages = priceMessages(context);
     Seconds beside = timeBesideMessages(context);
     ResidenceRoom room{double(layout.microBatches(request.job)), double(slices), double(layout.pp), infinity};
     double before = best;
-    for (PricingContext &each : contexts)
-      each.slices = slices;
     for (bool selective : {false, true}) {
       if (selective ? !llvm::is_contained(recomputes, Recompute::Selective)
                     : recomputes == std::vector<Recompute>{Recompute::Selective})
@@ -92,51 +149,75 @@ GridExpander::RefinedBound GridExpander::refineBound(const PlanSpace &space, con
         return bounded;
       };
       LayerPrices prices = priceLayers(context, programs);
+      states.begin(slices, asked.recompute);
       auto holds = [&](size_t state) {
-        return ((selective || mayKeep) && leastMemory(contexts[state], prices, kinds, false) <= limit.value) ||
-               (again && leastMemory(contexts[state], prices, kinds, true) <= limit.value);
+        const PricingContext &of = states.context(state);
+        return ((selective || mayKeep) && leastMemory(of, prices, kinds, false) <= limit.value) ||
+               (again && leastMemory(of, prices, kinds, true) <= limit.value);
       };
       Bounded whole = boundBy(prices);
       // Each kind of state with the room that it leaves; where it is exchanged in every micro-batch, with what that
       // takes.
       std::map<StateKey, Bounded> exchanging;
       for (size_t i = 0; i < states.size(); ++i) {
-        State &state = states[i];
-        state.layout.recompute = asked.recompute;
-        if (offloadsActivations(state.layout.offload) || !holds(i))
+        if (states.offloads(i))
           continue;
-        LeastState least = leastState(contexts[i], prices, kinds, state.update);
-        state.update = least.update;
+        if (double known = states.unexchanged(states.baseOf(i)); known >= best) {
+          states.bound(i, known);
+          continue;
+        }
+        double &unexchanged = states.unexchanged(i) = infinity;
+        if (!holds(i))
+          continue;
+        const PricingContext &of = states.context(i);
+        LeastState least = leastState(of, prices, kinds, states.update(i));
+        states.update(i) = least.update;
         room.capacity = limit.value - least.memory;
         double bound = leastStep(whole.terms, whole.floors, room, best - least.update);
-        if (bound + least.update >= best)
+        unexchanged = std::min(bound + least.update, std::max(best, least.update));
+        if (bound + least.update >= best) {
+          states.bound(i, unexchanged);
           continue; // the exchange of state only adds to it
-        if (state.layout.zero >= 3 || contexts[i].reducesEveryMicroBatch()) {
-          auto [found, isNew] = exchanging.try_emplace(stateKey(state.layout));
+        }
+        if (of.layout.zero >= 3 || of.reducesEveryMicroBatch()) {
+          auto [found, isNew] = exchanging.try_emplace(stateKey(of.layout));
           if (isNew)
-            found->second = boundBy(priceLayers(contexts[i], programs));
+            found->second = boundBy(priceLayers(of, programs));
           bound = leastStep(found->second.terms, found->second.floors, room, best - least.update);
         }
+        states.bound(i, std::min(bound + least.update, best));
         best = std::min(best, bound + least.update);
       }
       // Where activations leave for the host they take no room.
       std::map<StateKey, double> offloading;
+      const double leastWhole = leastTime(whole.terms, whole.floors);
       for (size_t i = 0; i < states.size(); ++i) {
-        State &state = states[i];
-        if (!offloadsActivations(state.layout.offload) || leastTime(whole.terms, whole.floors) >= best || !holds(i))
+        if (!states.offloads(i))
           continue;
-        bool exchanges = state.layout.zero >= 3 || contexts[i].reducesEveryMicroBatch();
-        auto [found, isNew] = offloading.try_emplace(exchanges ? stateKey(state.layout) : StateKey());
+        double known = std::max(leastWhole, states.unexchanged(states.baseOf(i)));
+        if (auto plain = offloading.find(StateKey()); plain != offloading.end()) // likewise
+          known = std::max(known, plain->second);
+        if (known >= best || !holds(i)) {
+          states.unexchanged(i) = known >= best ? known : infinity;
+          states.bound(i, states.unexchanged(i));
+          continue;
+        }
+        const PricingContext &of = states.context(i);
+        bool exchanges = of.layout.zero >= 3 || of.reducesEveryMicroBatch();
+        auto [found, isNew] = offloading.try_emplace(exchanges ? stateKey(of.layout) : StateKey());
         if (isNew)
-          found->second = boundOffloaded(request, priceLayers(contexts[i], programs), again, whole.floors, room);
-        if (found->second >= best)
+          found->second = boundOffloaded(request, priceLayers(of, programs), again, whole.floors, room);
+        if (found->second >= best) {
+          states.bound(i, found->second);
           continue;
-        state.update = leastState(contexts[i], prices, kinds, state.update).update;
-        best = std::min(best, found->second + state.update);
+        }
+        states.update(i) = leastState(of, prices, kinds, states.update(i)).update;
+        states.bound(i, found->second + states.update(i));
+        best = std::min(best, found->second + states.update(i));
       }
     }
     if (best < before)
       bestSlices = slices;
   }
-  return {slack * best, bestSlices};
+  return {slack * best, bestSlices, states.times()};
 }

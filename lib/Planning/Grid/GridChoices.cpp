@@ -32,13 +32,13 @@ bool GridExpander::Expansion::boundEntries() {
     if (bounded->busy > latest)
       return false;
     bounds.assign(entries.size(), EntryBound());
-    std::array<ResidenceTerms, 2> terms{sumResidence(request, prices, false, false),
-                                        sumResidence(request, prices, true, false)};
+    std::array<ResidenceTerms, 2> &terms = bounded->residence;
+    terms = {sumResidence(request, prices, false, full), sumResidence(request, prices, true, full)};
     FloorTerms floorTerms = floorTermsOf(prices);
     for (size_t i = 0; i < entries.size(); ++i)
       if (entries[i].schedule.shape.slices == slices) {
-        PipelineFloor floor = floorOf(floorTerms, entries[i].schedule, *entries[i].placement);
-        bounds[i].floor = slack * floor.step(terms[floor.split], 0);
+        bounds[i].pipeline = floorOf(floorTerms, entries[i].schedule, *entries[i].placement);
+        bounds[i].floor = slack * bounds[i].pipeline.step(terms[bounds[i].pipeline.split], 0);
       }
   }
   if (bounded->busy > latest)
@@ -48,6 +48,22 @@ bool GridExpander::Expansion::boundEntries() {
     setChoice(asked, entries[i], false);
     if (bounds[i].floor <= cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp)) &&
         entries[i].schedule.shape.slices == slices)
+      return true;
+  }
+  return false;
+}
+
+bool GridExpander::Expansion::mayHold(const LeastState &least) const {
+  ParallelLayout asked = layout;
+  const ResidenceRoom room{double(layout.microBatches(request.job)), double(slices), double(layout.pp),
+                           limit.value - least.memory};
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const EntryBound &bound = bounded->entries[i];
+    if (entries[i].schedule.shape.slices != slices)
+      continue;
+    setChoice(asked, entries[i], false);
+    double latest = cutoff(asked, decided(PlanKey::Recompute, PlanKey::Schedule, PlanKey::Vp));
+    if (bound.floor <= latest && mayTake(latest / slack - least.update, bounded->residence, bound.pipeline, room))
       return true;
   }
   return false;
@@ -78,8 +94,13 @@ double GridExpander::Expansion::boundAnyState(size_t entry) {
 
 bool GridExpander::Expansion::collectChoices(StateGroup &group, bool ordersByMemory, bool probes) {
   bool full = recompute == Recompute::Full;
-  constexpr DecidedKeys known = decided(PlanKey::Recompute, PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload,
-                                        PlanKey::GradientGroup, PlanKey::ParameterGroup);
+  constexpr DecidedKeys known = stateKeys | decided(PlanKey::Recompute);
+  llvm::erase_if(group.states, [&](size_t state) { // what was found since may be faster than all of it
+    if (states[state]->floor <= cutoff(states[state]->layout, known))
+      return false;
+    counts.prunedBusy += int64_t(entries.size());
+    return true;
+  });
   // How the state is kept changes the times of layers, not their bytes: most states need no prices of their own.
   llvm::erase_if(group.states, [&](size_t state) {
     if (boundMemory(*states[state], bounded->prices) <= limit.value)
@@ -88,18 +109,30 @@ bool GridExpander::Expansion::collectChoices(StateGroup &group, bool ordersByMem
     found.sawMemory(states[state]->layout, gridKeys | known);
     return true;
   });
+  std::vector<LeastState> room; // of those states
+  llvm::erase_if(group.states, [&](size_t state) {
+    StateEntry &entry = *states[state];
+    LeastState least = leastState(entry.context, bounded->prices, kinds, entry.update);
+    entry.update = least.update;
+    if (offloadsActivations(entry.layout.offload) || mayHold(least)) {
+      room.push_back(least);
+      return false;
+    }
+    counts.prunedPipeline += int64_t(entries.size());
+    return true;
+  });
   if (group.states.empty())
     return false;
   const LayerPrices &prices = group.prices = priceLayers(states[group.states.front()]->context, *programs);
   LayerPrices least = full ? leastOfBoth(prices) : prices;
   double microBatches = double(layout.microBatches(request.job));
   double busy = boundBusy(request.model, sumUp(least, kinds, false), layout.pp, microBatches);
-  llvm::erase_if(group.states, [&](size_t state) {
-    if (busy <= cutoff(states[state]->layout, known))
-      return false;
-    counts.prunedBusy += int64_t(entries.size());
-    return true;
-  });
+  for (size_t i = group.states.size(); i-- > 0;)
+    if (busy > cutoff(states[group.states[i]]->layout, known)) {
+      counts.prunedBusy += int64_t(entries.size());
+      group.states.erase(group.states.begin() + i);
+      room.erase(room.begin() + i);
+    }
   const std::vector<size_t> &possible = group.states;
   if (possible.empty())
     return false;
@@ -108,11 +141,6 @@ bool GridExpander::Expansion::collectChoices(StateGroup &group, bool ordersByMem
   std::array<ResidenceTerms, 2> residence{sumResidence(request, prices, false, full),
                                           sumResidence(request, prices, true, full)};
   FloorTerms floorTerms = floorTermsOf(prices);
-  std::vector<LeastState> room;
-  for (size_t state : possible) {
-    room.push_back(leastState(states[state]->context, prices, kinds, states[state]->update));
-    states[state]->update = room.back().update;
-  }
   auto mayHold = [&](const ScheduleEntry &entry, double latest) {
     if (latest == infinity)
       return possible;

@@ -212,21 +212,21 @@ static constexpr Bytes noLimit = Bytes(infinity);
 void GridExpander::findLeastMemory(const PlanSpace &space, const PlanGrid &grid, Candidate &best) {
   SearchTargets none;
   ExpansionCounts counts;
-  Expansion(*this, space, grid, noLimit, none, counts).findLeastMemory(best);
+  Expansion(*this, space, grid, {}, noLimit, none, counts).findLeastMemory(best);
 }
 
 double GridExpander::boundMemory(const PlanSpace &space, const PlanGrid &grid) {
   SearchTargets none;
   ExpansionCounts counts;
-  return Expansion(*this, space, grid, noLimit, none, counts).boundMemory();
+  return Expansion(*this, space, grid, {}, noLimit, none, counts).boundMemory();
 }
 
-void GridExpander::expand(const PlanSpace &space, const PlanGrid &grid, int64_t firstSlices, Bytes limit,
+void GridExpander::expand(const PlanSpace &space, const PlanGrid &grid, const RefinedBound &bound, Bytes limit,
                           SearchTargets &found, ExpansionCounts &counts) {
-  Expansion(*this, space, grid, limit, found, counts).run(firstSlices);
+  Expansion(*this, space, grid, bound.states, limit, found, counts).run(bound.slices);
 }
 
-void GridExpander::probe(const PlanSpace &space, const PlanGrid &grid, int64_t slices, Bytes limit,
+void GridExpander::probe(const PlanSpace &space, const PlanGrid &grid, const RefinedBound &bound, Bytes limit,
                          SearchTargets &found, ExpansionCounts &counts) {
-  Expansion(*this, space, grid, limit, found, counts).probe(slices);
+  Expansion(*this, space, grid, bound.states, limit, found, counts).probe(bound.slices);
 }

@@ -56,18 +56,21 @@ public:
   struct RefinedBound {
     double time = 0;    // 0: not known
     int64_t slices = 1; // that it is of
+    /// Of each kind of state, in the order of PlanSpace::states; infinity: it does not fit. Rounded down.
+    llvm::SmallVector<float, 0> states;
   };
   /// As boundGrid, with what memory demands (GridBound.cpp). Slower. `probes`: of the choices that `probe` goes
   /// through.
   RefinedBound refineBound(const PlanSpace &space, const PlanGrid &grid, Bytes limit, bool probes = false);
 
-  /// Adds every choice of the grid that fits in `limit` and may be faster than the targets' cutoffs. `firstSlices`: of
-  /// the bound.
-  void expand(const PlanSpace &space, const PlanGrid &grid, int64_t firstSlices, Bytes limit, SearchTargets &found,
-              ExpansionCounts &counts);
+  /// Adds every choice of the grid that fits in `limit` and may be faster than the targets' cutoffs. `bound`: of the
+  /// grid with that limit.
+  void expand(const PlanSpace &space, const PlanGrid &grid, const RefinedBound &bound, Bytes limit,
+              SearchTargets &found, ExpansionCounts &counts);
 
-  /// Adds a few choices of the grid that are likely to be fast, of 1F1B with whole sequences or slices.
-  void probe(const PlanSpace &space, const PlanGrid &grid, int64_t slices, Bytes limit, SearchTargets &found,
+  /// Adds a few choices of the grid that are likely to be fast, of 1F1B with whole sequences or slices. `bound`: as
+  /// above, of the choices that this goes through.
+  void probe(const PlanSpace &space, const PlanGrid &grid, const RefinedBound &bound, Bytes limit, SearchTargets &found,
              ExpansionCounts &counts);
 
   /// Makes `best` the choice of the grid that needs least memory, if that is less than its own.

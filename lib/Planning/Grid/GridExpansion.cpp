@@ -8,12 +8,27 @@
 
 using namespace mlir::ppc;
 
-GridExpander::Expansion::Expansion(GridExpander &expander, const PlanSpace &space, const PlanGrid &grid, Bytes limit,
-                                   SearchTargets &found, ExpansionCounts &counts)
+GridExpander::Expansion::Expansion(GridExpander &expander, const PlanSpace &space, const PlanGrid &grid,
+                                   llvm::ArrayRef<float> floors, Bytes limit, SearchTargets &found,
+                                   ExpansionCounts &counts)
     : expander(expander), request(expander.request), space(space), limit(limit), found(found), counts(counts),
       layout(space.layoutOf(grid)), entries(expander.schedulesOf(space, layout)), kinds(expander.kinds) {
-  for (const StateChoice &state : space.states(layout))
-    states.push_back(std::make_unique<StateEntry>(request, layout, state));
+  std::vector<StateChoice> all = space.states(layout);
+  ParallelLayout asked = layout;
+  PricingContext context(request.model, request.job, request.cluster, layout, request.stack);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double floor = floors.empty() ? 0 : double(floors[i]);
+    all[i].setOf(asked);
+    if (floor == infinity) {
+      counts.memory += int64_t(entries.size());
+      found.sawMemory(asked, gridKeys | stateKeys);
+    } else if (!floors.empty() && floor > cutoff(asked, stateKeys)) {
+      counts.prunedBusy += int64_t(entries.size());
+    } else {
+      states.push_back(std::make_unique<StateEntry>(context, all[i]));
+      states.back()->floor = floor;
+    }
+  }
   fitsKept.assign(states.size() * entries.size(), Kept::Unknown);
 }
 

@@ -28,20 +28,21 @@ double boundBusy(const ModelShape &model, const GridExpander::KeyBound &sum, int
 
 /// How state is kept, with what prices it. The layout's schedule and recomputation change as choices are gone through.
 struct GridExpander::StateEntry {
-  StateEntry(const PlanRequest &request, ParallelLayout base, const StateChoice &state)
-      : layout(std::move(base)), context(request.model, request.job, request.cluster, layout, request.stack) {
+  StateEntry(const PricingContext &grid, const StateChoice &state) : layout(grid.layout), context(grid, layout) {
     state.setOf(layout);
   }
   ParallelLayout layout;
   PricingContext context; // of that layout
   double update = -1;     // LeastState::update
+  double floor = 0;       // of every choice with this state, as far as it is known
 };
 
 /// One grid's choices.
 class GridExpander::Expansion {
 public:
-  Expansion(GridExpander &expander, const PlanSpace &space, const PlanGrid &grid, Bytes limit, SearchTargets &found,
-            ExpansionCounts &counts);
+  /// `floors`: of each kind of state (RefinedBound); empty: not known.
+  Expansion(GridExpander &expander, const PlanSpace &space, const PlanGrid &grid, llvm::ArrayRef<float> floors,
+            Bytes limit, SearchTargets &found, ExpansionCounts &counts);
 
   /// `firstSlices`: where fast layouts are expected.
   void run(int64_t firstSlices);
@@ -79,6 +80,8 @@ private:
   LayerPrices preparePrices(int64_t slices);
   /// Bounds each schedule with the state that costs layers least. False: none can beat the cutoff.
   bool boundEntries();
+  /// Whether some schedule may be fast enough in the room that a state leaves, where its exchange takes no time.
+  bool mayHold(const LeastState &least) const;
   double boundAnyState(size_t entry);
   FloorTerms floorTermsOf(const LayerPrices &prices) const;
   void setRecompute(Recompute next);
@@ -125,6 +128,9 @@ private:
   double cutoff(const ParallelLayout &layout, DecidedKeys more) const { return found.cutoff(layout, gridKeys | more); }
 
   static constexpr DecidedKeys allKeys = ~DecidedKeys(0);
+  /// What a kind of state decides.
+  static constexpr DecidedKeys stateKeys =
+      decided(PlanKey::Zero, PlanKey::ShardGroup, PlanKey::Offload, PlanKey::GradientGroup, PlanKey::ParameterGroup);
 
   GridExpander &expander;
   const PlanRequest &request;
@@ -146,7 +152,8 @@ private:
   Recompute recompute = Recompute::None;
   /// Of one schedule, whatever the state.
   struct EntryBound {
-    double floor = infinity; // whatever the cut
+    PipelineFloor pipeline;
+    double floor = infinity; // of `pipeline`: whatever the cut
     double least = -1;       // of the cuts that are choices; -1: not known
   };
   /// Of one recomputation.
@@ -154,6 +161,7 @@ private:
     std::vector<EntryBound> entries; // empty: not known
     double busy = 0;
     LayerPrices prices; // of layers with whole state
+    std::array<ResidenceTerms, 2> residence;
   };
   struct SlicedTerms {
     int64_t slices = 1;

@@ -26,8 +26,12 @@ double GridExpander::Expansion::boundMemory() {
   if (entries.empty())
     return least;
   LayerPrices prices = preparePrices(1);
+  const ParallelLayout *base = nullptr;
   for (auto &state : states)
-    least = std::min(least, boundMemory(*state, prices));
+    if (!base || !isCutLess(state->layout, *base)) {
+      base = &state->layout;
+      least = std::min(least, boundMemory(*state, prices));
+    }
   return least;
 }
 

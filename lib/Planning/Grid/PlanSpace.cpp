@@ -1,5 +1,6 @@
 #include "lib/Planning/Grid/PlanSpace.h"
 
+#include "ppc/Planning/TrainingSoftware.h"
 #include "ppc/Scheduling/PipelineSchedule.h"
 #include "ppc/Support/Factorizations.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,6 +14,8 @@ int64_t PlanSpace::nextId() {
   static std::atomic<int64_t> next{0};
   return ++next;
 }
+
+bool PlanSpace::mayChooseGroups(const Stack &stack) { return !softwareOf(stack); }
 
 /// More chunks per device than this win nothing that messages do not cost; only a pin asks for them.
 static constexpr int64_t mostChunks = 12;
@@ -229,21 +232,20 @@ std::vector<Recompute> PlanSpace::recomputes() const {
   return result;
 }
 
-void PlanSpace::addStates(const StateChoice &state, const ParallelLayout &layout,
-                          std::vector<StateChoice> &result) const {
-  if (state.zero < 2) { // sums of gradients and parameters are whole
+PlanSpace::StateGroups PlanSpace::stateGroups(int64_t zero, int64_t shardGroup, const ParallelLayout &layout) const {
+  if (zero < 2) { // sums of gradients and parameters are whole
     if (allows(PlanKey::GradientGroup, 1) && allows(PlanKey::ParameterGroup, 1))
-      result.push_back(state);
-    return;
+      return {{0, 0}};
+    return {};
   }
-  ParallelLayout asked = layout;
-  state.setOf(asked);
-  const int64_t all = asked.shardRanks();
+  const bool pinsGradients = constraints.isPinned(PlanKey::GradientGroup),
+             pinsParameters = constraints.isPinned(PlanKey::ParameterGroup), isPinned = pinsGradients || pinsParameters,
+             searches = isPinned || choosesGroups;
+  const int64_t all = shardGroup ? shardGroup : layout.dataRanks();
   // Neighbours within a level, as for groups of the whole state; of programs, whole groups that share a sequence or
   // experts.
   llvm::SmallVector<int64_t, 4> groups{all};
   int64_t unit = 1;
-  bool searches = constraints.isPinned(PlanKey::GradientGroup) || constraints.isPinned(PlanKey::ParameterGroup);
   for (const ClusterLevel &level : request.cluster.levels()) {
     unit *= level.size;
     int64_t group = unit / layout.tp;
@@ -253,7 +255,7 @@ void PlanSpace::addStates(const StateChoice &state, const ParallelLayout &layout
   }
   auto choices = [&](PlanKey key, bool isCut, bool mayBeWhole) {
     llvm::SmallVector<int64_t, 4> result = isCut ? groups : llvm::SmallVector<int64_t, 4>{1};
-    if (isCut && mayBeWhole && searches)
+    if (isCut && mayBeWhole && searches && all > 1)
       result.push_back(1);
     if (isCut && constraints.isPinned(key) && !llvm::is_contained(result, constraints.pinned(key)))
       result = {constraints.pinned(key)};
@@ -261,25 +263,33 @@ void PlanSpace::addStates(const StateChoice &state, const ParallelLayout &layout
     return result;
   };
   // Sums of one micro-batch are of the whole step.
-  bool accumulates = layout.microBatches(request.job) > 1;
-  for (int64_t gradients : choices(PlanKey::GradientGroup, true, state.zero >= 3))
-    for (int64_t parameters : choices(PlanKey::ParameterGroup, state.zero >= 3, false)) {
-      StateChoice choice = state;
-      choice.gradientGroup = gradients == all ? 0 : gradients;
-      choice.parameterGroup = state.zero < 3 || parameters == all ? 0 : parameters;
-      if (choice.gradientGroup && !accumulates && !constraints.isPinned(PlanKey::GradientGroup))
+  const bool accumulates = layout.microBatches(request.job) > 1;
+  StateGroups result;
+  ParallelLayout asked;
+  for (int64_t gradients : choices(PlanKey::GradientGroup, true, zero >= 3))
+    for (int64_t parameters : choices(PlanKey::ParameterGroup, zero >= 3, false)) {
+      int64_t gradientGroup = gradients == all ? 0 : gradients,
+              parameterGroup = zero < 3 || parameters == all ? 0 : parameters;
+      if (gradientGroup && !accumulates && !pinsGradients)
         continue;
       // Whole sums beside parameters of a group take the room that whole parameters take beside sums of a group, and
-      // move as much.
-      if (choice.gradientGroup == 1 && choice.parameterGroup && !constraints.isPinned(PlanKey::GradientGroup) &&
-          !constraints.isPinned(PlanKey::ParameterGroup))
+      // move as much; sums of a group beside parameters over all take more room than the other way around, and move as
+      // much.
+      if (!isPinned && ((gradientGroup == 1 && parameterGroup) || (gradientGroup > 1 && !parameterGroup && zero >= 3)))
         continue;
-      choice.setOf(asked);
-      if (llvm::Error error = verifyStateGroups(asked))
-        llvm::consumeError(std::move(error));
-      else
-        result.push_back(choice);
+      if (gradientGroup > 1 && parameterGroup && gradients != parameters)
+        continue;
+      if (isPinned) {
+        asked = layout;
+        StateChoice{zero, shardGroup, Offload::None, gradientGroup, parameterGroup}.setOf(asked);
+        if (llvm::Error error = verifyStateGroups(asked)) {
+          llvm::consumeError(std::move(error));
+          continue;
+        }
+      }
+      result.push_back({gradientGroup, parameterGroup});
     }
+  return result;
 }
 
 std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
@@ -305,6 +315,7 @@ std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
     }
     groups.insert(groups.end(), inner.rbegin(), inner.rend());
   }
+  const bool pinsGroups = constraints.isPinned(PlanKey::GradientGroup) || constraints.isPinned(PlanKey::ParameterGroup);
   bool shareable = ranks > 1 || (request.model.moe && layout.expertDataRanks() > 1);
   std::vector<StateChoice> result;
   for (int64_t zero = 0; zero <= 3; ++zero) {
@@ -314,6 +325,8 @@ std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
     for (int64_t group : groups) {
       if (zero == 0 && group != groups.front())
         continue;
+      const int64_t shardGroup = zero == 0 && !constraints.isPinned(PlanKey::ShardGroup) ? 0 : group;
+      const StateGroups stateGroups = this->stateGroups(zero, shardGroup, layout);
       for (int kinds = 0; kinds <= int(Offload::All); ++kinds) {
         Offload offload = Offload(kinds);
         bool possible = offload == Offload::None ||
@@ -323,8 +336,9 @@ std::vector<StateChoice> PlanSpace::states(const ParallelLayout &layout) const {
         if (kinds > int(Offload::Activations) && !constraints.isPinned(PlanKey::Offload))
           possible = false; // only where it is asked for
         if (possible && allows(PlanKey::Offload, int64_t(offload)))
-          addStates({zero, zero == 0 && !constraints.isPinned(PlanKey::ShardGroup) ? 0 : group, offload}, layout,
-                    result);
+          for (auto [gradients, parameters] : stateGroups)
+            if (offload == Offload::None || !(gradients || parameters) || pinsGroups) // beside others only if asked for
+              result.push_back({zero, shardGroup, offload, gradients, parameters});
       }
     }
   }

@@ -41,6 +41,14 @@ struct StateChoice {
   }
 };
 
+/// Whether `state` only cuts gradients or parameters over fewer ranks than `base`, which cuts them over all: but for
+/// what is gathered or on its way, it takes no less memory, and no less time to update. Of StateChoice and
+/// ParallelLayout.
+template <typename State> bool isCutLess(const State &state, const State &base) {
+  return state.zero == base.zero && state.shardGroup == base.shardGroup && state.offload == base.offload &&
+         base.gradientGroup == 0 && base.parameterGroup == 0 && (state.gradientGroup || state.parameterGroup);
+}
+
 /// What states are alike in that exchange as much for layers.
 using StateKey = std::array<int64_t, 4>;
 inline StateKey stateKey(const ParallelLayout &layout) {
@@ -66,6 +74,7 @@ public:
   /// The choices of a grid; each in a fixed order. Empty: the constraints leave none.
   std::vector<ScheduleChoice> schedules(const ParallelLayout &layout) const;
   std::vector<Recompute> recomputes() const;
+  /// Of states, those that are cut less (isCutLess) behind what they are cut less than.
   std::vector<StateChoice> states(const ParallelLayout &layout) const;
   /// Each stage may have a number of recomputed layers of its own, chosen by the search.
   bool choosesByStage() const;
@@ -78,8 +87,13 @@ public:
 
 private:
   static int64_t nextId();
-  /// The state with each choice of what gradients and parameters are cut over.
-  void addStates(const StateChoice &state, const ParallelLayout &layout, std::vector<StateChoice> &result) const;
+  static bool mayChooseGroups(const Stack &stack);
+  /// Gradients and parameters may be cut over groups of their own without a pin: what software has is known to have
+  /// none.
+  const bool choosesGroups = mayChooseGroups(request.stack);
+  /// What gradients and parameters may be cut over beside such a state (StateChoice), all that share it first.
+  using StateGroups = llvm::SmallVector<std::pair<int64_t, int64_t>, 8>;
+  StateGroups stateGroups(int64_t zero, int64_t shardGroup, const ParallelLayout &layout) const;
   std::vector<int64_t> degrees(PlanKey key, int64_t product, int64_t most) const;
   /// Adds grids with the key and all expert degrees, for these numbers of dp and pp.
   void addKeys(ProgramKey key, int64_t devices, llvm::ArrayRef<std::pair<int64_t, int64_t>> rest);

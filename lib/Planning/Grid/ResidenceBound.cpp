@@ -313,6 +313,6 @@ LeastState mlir::ppc::leastState(const PricingContext &context, const LayerPrice
   MemoryBreakdown memory = deviceMemory(context, share, program, 0);
   memory.communication = memory.allocator = Bytes(0);
   if (update < 0)
-    update = priceState(context, share.parameters, share.expertParameters).optimizer.value;
+    update = priceUpdate(context, share.parameters, share.expertParameters).optimizer.value;
   return {memory.total().value, update};
 }

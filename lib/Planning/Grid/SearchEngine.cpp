@@ -193,7 +193,7 @@ public:
     open.pop();
     return grid;
   }
-  int64_t slicesOf(size_t grid) const { return refined.find(grid)->second.bound.slices; }
+  const GridExpander::RefinedBound &boundOf(size_t grid) const { return refined.find(grid)->second.bound; }
 
   /// Which targets admit a grid is known without its choices.
   bool isSlower(const Open &grid) const {
@@ -251,9 +251,9 @@ private:
       engine.parallel(batch.size(), [&](size_t i, GridExpander &expander) {
         bounds[i] = expander.refineBound(*bounded.space, bounded.grids[batch[i].second].second, limit);
       });
-      for (auto [grid, bound] : llvm::zip(batch, bounds)) {
-        refined[grid.second] = {bound, limit};
+      for (auto &&[grid, bound] : llvm::zip(batch, bounds)) {
         open.push({std::max(grid.first, bound.time), grid.second});
+        refined[grid.second] = {std::move(bound), limit};
       }
     }
   }
@@ -285,7 +285,7 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
   /// Each against what was known before, whatever the number of threads.
   struct Chosen {
     size_t grid;
-    int64_t slices;
+    GridExpander::RefinedBound bound;
   };
   std::vector<Chosen> chosen;
   auto runChosen = [&](auto step) {
@@ -294,7 +294,7 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
       list.front.clear();
     std::vector<ExpansionCounts> counts(chosen.size());
     parallel(chosen.size(), [&](size_t i, GridExpander &expander) {
-      (expander.*step)(*bounded.space, bounded.grids[chosen[i].grid].second, chosen[i].slices, limit, lists[i],
+      (expander.*step)(*bounded.space, bounded.grids[chosen[i].grid].second, chosen[i].bound, limit, lists[i],
                        counts[i]);
     });
     for (size_t i = 0; i < lists.size(); ++i) {
@@ -313,7 +313,7 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
       size_t grid = first[i].second;
       GridExpander::RefinedBound estimate =
           expander.refineBound(*bounded.space, bounded.grids[grid].second, limit, /*probes=*/true);
-      estimates[i] = {estimate.time, {grid, estimate.slices}};
+      estimates[i] = {estimate.time, {grid, std::move(estimate)}};
     });
     llvm::stable_sort(estimates, [](const auto &a, const auto &b) { return a.first < b.first; });
     for (const auto &[time, probe] : estimates)
@@ -332,7 +332,7 @@ SearchOutcome SearchEngine::search(const BoundedSpace &bounded, Bytes limit, Sea
     chosen.clear();
     for (; next > 0; --next)
       if (Queue::Open grid = open.pop(); !open.isSlower(grid))
-        chosen.push_back({grid.second, open.slicesOf(grid.second)});
+        chosen.push_back({grid.second, open.boundOf(grid.second)});
     runChosen(&GridExpander::expand);
     outcome.expanded += int64_t(chosen.size());
     report(stage, outcome.expanded, int64_t(chosen.size()), int64_t(open.size()),

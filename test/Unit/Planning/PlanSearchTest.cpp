@@ -190,6 +190,42 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfPrograms) {
   EXPECT_GE(cut, 3);
 }
 
+/// Small nodes on slow networks, so that gradients and parameters may lie over the ranks of a node, or over one.
+TEST(PlanSearch, FindsWhatExhaustiveSearchFindsOfGroupsOfState) {
+  int64_t found = 0, grouped = 0, layouts = 0;
+  RandomProblems random(29);
+  for (int i = 0; i < 16; ++i) {
+    PlanningProblem problem = random.make();
+    problem.cluster = llvm::cantFail(findCluster("dgx-a100:2"));
+    DeviceGroup &devices = problem.cluster.groups.front();
+    devices.levels[0].size = random.pick({2, 4});
+    devices.levels[1].size = 8 / devices.levels[0].size;
+    devices.levels[1].bandwidth = devices.levels[1].bandwidth / double(random.pick({1, 4, 16}));
+    devices.count = 8;
+    problem.constraints.relax(PlanKey::Zero);
+    if (i % 2)
+      problem.constraints.pin(PlanKey::Zero, random.pick({2, 3}));
+    const TargetCapabilities *target = i % 4 == 3 ? &cudaCapabilities() : nullptr;
+    problem.stack = llvm::cantFail(findStack(target ? llvm::StringRef(target->stack) : "ppc"));
+    if (target)
+      limitToTarget(*target, problem.constraints);
+    PlanRequest request = problem.request();
+    if (target)
+      request.refuse = [&](const ParallelLayout &layout) { return lackedBy(*target, problem.model, layout); };
+    double best = exhaustiveBest(problem, request, layouts);
+    PlanSearchResult result = llvm::cantFail(searchPlan(request));
+    if (best == std::numeric_limits<double>::infinity())
+      continue;
+    ASSERT_FALSE(result.plans.empty()) << "problem " << i;
+    ++found;
+    const Plan &plan = result.plans.front();
+    grouped += plan.layout.gradientGroup > 0 || plan.layout.parameterGroup > 0;
+    EXPECT_NEAR(plan.cost.stepTime.value, best, 1e-12 * best) << "problem " << i << ": " << toString(plan.layout);
+  }
+  EXPECT_GE(found, 8);
+  EXPECT_GE(grouped, 2);
+}
+
 TEST(PlanSearch, AToleranceFindsTheLeastMemoryOfTheFrontier) {
   RandomProblems random(31);
   int found = 0, cheaper = 0;
