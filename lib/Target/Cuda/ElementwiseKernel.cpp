@@ -39,18 +39,24 @@ Elements loadElements(KernelWriter &w, linalg::GenericOp generic, OpOperand &ope
   return {w.load(operand.get(), w.place(generic, operand, dims), moves ? width : 1), moves};
 }
 
-/// The loops in the order in which neighbouring threads take them, the last one fastest: those along which a large
-/// operand stays where it is come just before the innermost one, so that it is still in a cache when it is read again.
+/// The loops in the order in which neighbouring threads take them, the last one fastest: where an operand is read again
+/// only after more of it than caches of a multiprocessor hold, the loop along which it stays comes just before the
+/// innermost.
 SmallVector<unsigned> orderOfLoops(linalg::GenericOp generic) {
-  constexpr int64_t large = 256 << 10; // bytes: more than caches of a multiprocessor hold
-  SmallVector<int64_t> readAgain(generic.getNumLoops(), 0);
+  constexpr int64_t held = 256 << 10; // bytes
+  SmallVector<int64_t> sizes = generic.getStaticLoopRanges(), readAgain(sizes.size(), 0);
   for (OpOperand *input : generic.getDpsInputOperands()) {
     auto type = dyn_cast<MemRefType>(input->get().getType());
-    int64_t bytes = type ? type.getNumElements() * int64_t(type.getElementTypeBitWidth()) / 8 : 0;
-    if (bytes < large)
+    if (!type)
       continue;
-    for (auto [again, step] : llvm::zip(readAgain, patternOf(generic, *input)->steps))
-      again += step == 0 ? bytes : 0;
+    SmallVector<int64_t> steps = patternOf(generic, *input)->steps;
+    int64_t between = int64_t(type.getElementTypeBitWidth()) / 8; // of the operand, in the loops inside
+    for (size_t loop = sizes.size(); loop-- > 0;) {
+      if (steps[loop])
+        between *= sizes[loop];
+      else if (sizes[loop] > 1 && between > held)
+        readAgain[loop] += between;
+    }
   }
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, generic.getNumLoops()));
   llvm::stable_sort(MutableArrayRef(order).drop_back(),

@@ -72,10 +72,10 @@ func.func @many_rows(%x: tensor<300x70xf32>) -> tensor<70xf32> {
   return %0 : tensor<70xf32>
 }
 // Neighbouring threads have the experts of one token, whose row is read once; what is rounded is written once.
-func.func @own_slots(%x: tensor<1x512x128xf32>, %ids: tensor<1x512x2xi32> {test.below = 3 : i64}, %w: tensor<1x512x2xf32>) -> (tensor<1x3x512x128xbf16>, tensor<1x512x128xf32>) {
-  %0 = ppc.dispatch %x, %ids weights %w : (tensor<1x512x128xf32>, tensor<1x512x2xi32>, tensor<1x512x2xf32>) -> tensor<1x3x512x128xf32>
-  %1 = ppc.convert %0 : tensor<1x3x512x128xf32> to tensor<1x3x512x128xbf16>
-  %2 = ppc.dispatch %x, %ids : (tensor<1x512x128xf32>, tensor<1x512x2xi32>) -> tensor<1x3x512x128xf32>
-  %3 = ppc.combine %2, %ids weights %w : (tensor<1x3x512x128xf32>, tensor<1x512x2xi32>, tensor<1x512x2xf32>) -> tensor<1x512x128xf32>
-  return %1, %3 : tensor<1x3x512x128xbf16>, tensor<1x512x128xf32>
+func.func @own_slots(%x: tensor<1x520x128xf32>, %ids: tensor<1x520x2xi32> {test.below = 3 : i64}, %w: tensor<1x520x2xf32>) -> (tensor<1x3x520x128xbf16>, tensor<1x520x128xf32>) {
+  %0 = ppc.dispatch %x, %ids weights %w : (tensor<1x520x128xf32>, tensor<1x520x2xi32>, tensor<1x520x2xf32>) -> tensor<1x3x520x128xf32>
+  %1 = ppc.convert %0 : tensor<1x3x520x128xf32> to tensor<1x3x520x128xbf16>
+  %2 = ppc.dispatch %x, %ids : (tensor<1x520x128xf32>, tensor<1x520x2xi32>) -> tensor<1x3x520x128xf32>
+  %3 = ppc.combine %2, %ids weights %w : (tensor<1x3x520x128xf32>, tensor<1x520x2xi32>, tensor<1x520x2xf32>) -> tensor<1x520x128xf32>
+  return %1, %3 : tensor<1x3x520x128xbf16>, tensor<1x520x128xf32>
 }
