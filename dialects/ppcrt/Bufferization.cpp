@@ -22,10 +22,24 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand) || readsDestination(cast<OpTy>(op));
   }
 
-  /// A product may work on a part of a buffer.
+  /// Products and communication may work on a part of a buffer.
   static bool takesBuffer(MemRefType type) {
-    constexpr bool isProduct = std::is_same_v<OpTy, GemmOp> || std::is_same_v<OpTy, EpilogueGemmOp>;
-    return isProduct ? type.areTrailingDimsContiguous(type.getRank()) : type.getLayout().isIdentity();
+    constexpr bool isAttention = std::is_same_v<OpTy, AttentionOp> || std::is_same_v<OpTy, AttentionBackwardOp>;
+    return isAttention ? type.getLayout().isIdentity() : isWithoutGaps(type);
+  }
+
+  /// Row-major from some offset on, whatever the strides of dimensions of one element are.
+  static bool isWithoutGaps(MemRefType type) {
+    SmallVector<int64_t> strides;
+    int64_t offset, expected = 1;
+    if (failed(type.getStridesAndOffset(strides, offset)))
+      return false;
+    for (auto [size, stride] : llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
+      if (size != 1 && stride != expected)
+        return false;
+      expected *= size;
+    }
+    return true;
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,

@@ -68,6 +68,10 @@ std::optional<int32_t> elementTypeCode(Type type);
 /// What ppcrt_gemm is given beside the matrices (runtime/include/ppcrt.h), version 2.
 SmallVector<int64_t> gemmDescriptor(GemmOp op);
 
+/// The elements that `buffer`, a view of `root`, takes of it: from the first to behind the last. All that there may be
+/// where that is not known.
+std::pair<int64_t, int64_t> elementsIn(Value buffer, Value root);
+
 /// What holds of the destination of communication: `op` returns nothing or a tensor of its type, and its elements are
 /// of a type that the runtime knows.
 LogicalResult verifyDestination(Operation *op, Value out);

@@ -24,6 +24,33 @@ LedgerPhase phaseOf(ppcrt::RoutineKind kind) {
   }
 }
 
+/// What a sum over ranks is a piece of (ppc-cut-products): the value that pieces are put together to. They are counted
+/// as one sum of that, as they are priced. The sum itself where it is none.
+Value wholeOf(AllReduceOp reduce) {
+  Value value = reduce.getY();
+  while (value.hasOneUse()) {
+    auto concat = dyn_cast<ConcatOp>(*value.user_begin());
+    bool areSums =
+        concat && llvm::all_of(concat.getParts(), [&](Value part) {
+          Operation *op = part.getDefiningOp();
+          auto other = dyn_cast_or_null<AllReduceOp>(op);
+          return part == value || isa_and_nonnull<ConcatOp>(op) || (other && other.getAxes() == reduce.getAxes());
+        });
+    if (!areSums)
+      break;
+    value = concat.getY();
+  }
+  return value;
+}
+
+/// Whether no other piece of `whole` stands before it.
+bool isFirstPiece(AllReduceOp reduce, Value whole) {
+  Value first = whole;
+  while (auto concat = first.getDefiningOp<ConcatOp>())
+    first = concat.getParts().front();
+  return first == reduce.getY();
+}
+
 int64_t bitsOf(ShapedType type) { return type.getElementTypeBitWidth(); }
 
 class LedgerReader {
@@ -112,7 +139,10 @@ private:
   LogicalResult readOp(Operation &op, const TransferRow &place) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
         .Case([&](AllReduceOp reduce) {
-          return addTransfer(&op, place, TransferKind::AllReduce, reduce.getAxes(), reduce.getX(), false,
+          Value whole = wholeOf(reduce);
+          if (!isFirstPiece(reduce, whole))
+            return success();
+          return addTransfer(&op, place, TransferKind::AllReduce, reduce.getAxes(), whole, false,
                              reduce.getStagesAttr());
         })
         .Case([&](AllGatherOp gather) {

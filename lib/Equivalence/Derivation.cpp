@@ -70,6 +70,8 @@ std::optional<StringAttr> Derivation::unknownAxis(Operation *op) const {
 Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
   if (std::optional<StringAttr> axis = unknownAxis(op))
     return Derived::fail("names axis " + axis->str() + ", which the ranks of a stage do not have");
+  if (llvm::any_of(operands, [](const Relation &operand) { return !operand.pieces.empty(); }))
+    return deriveOfPieces(op, operands);
   Derived derived = deriveAsIs(op, operands);
   if (!derived.failed())
     derived.error = lostFactor(op, derived.results);
@@ -86,6 +88,8 @@ Derived Derivation::derive(Operation *op, ArrayRef<Relation> operands) {
         return other;
     }
   }
+  if (auto split = dyn_cast<SplitOp>(op))
+    return piecesOf(split, operands[0]);
   return derived;
 }
 

@@ -65,6 +65,12 @@ private:
   std::optional<TermId> algebra(Operation *op, ArrayRef<Relation> operands, ArrayRef<int64_t> shape);
 
   Derived deriveAsIs(Operation *op, ArrayRef<Relation> operands);
+  /// Of a program that cuts what the logical program does not (PieceRules.cpp).
+  Derived piecesOf(SplitOp op, const Relation &x);
+  Derived deriveOfPieces(Operation *op, ArrayRef<Relation> operands);
+  Derived joinPieces(ConcatOp op, ArrayRef<Relation> operands);
+  Derived communicatePieces(Operation *op, const Relation &x);
+  Derived deriveWhole(Operation *op, ArrayRef<Relation> operands, ArrayRef<SmallVector<Piece, 1>> resultPieces);
   /// Why numbers of the element type of `op`, of f32 at least, cannot hold a constant that it multiplies by, or the
   /// product of all so far; "" when they can.
   std::string lostFactor(Operation *op, ArrayRef<Relation> results) const;

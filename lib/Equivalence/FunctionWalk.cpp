@@ -27,6 +27,13 @@ LogicalResult FunctionWalk::run() {
   for (; !waitsAt() && !isa<func::ReturnOp>(*next); ++next)
     if (failed(walk(&*next)))
       return failure();
+  return requireWhole(&*next);
+}
+
+LogicalResult FunctionWalk::requireWhole(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (auto known = values.find(operand); known != values.end() && !known->second.relation.pieces.empty())
+      return error(op) << "takes a piece for the whole: " << describe(known->second.relation, derivation.terms);
   return success();
 }
 
@@ -71,6 +78,8 @@ LogicalResult FunctionWalk::walk(Operation *op) {
 
 /// The running sum of a buffer grows; nothing else can be done with it before all micro-batches are in.
 FailureOr<Known> FunctionWalk::addToAccumulator(Operation *op) {
+  if (failed(requireWhole(op)))
+    return failure();
   if (!isa<AddOp, SumOp>(op))
     return error(op) << "uses a sum over micro-batches before it is complete";
   Known sum;
@@ -92,6 +101,8 @@ LogicalResult FunctionWalk::walkAccumulate(AccumulateOp op) {
   TermTable &terms = derivation.terms;
   int64_t count = op.getMicroBatches();
   Block &body = op.getBody().front();
+  if (failed(requireWhole(op)))
+    return failure();
   for (auto [input, argument] : llvm::zip_equal(op.getInputs(), body.getArguments())) {
     auto it = values.find(input);
     if (it == values.end())
@@ -116,6 +127,8 @@ LogicalResult FunctionWalk::walkAccumulate(AccumulateOp op) {
   for (Operation &inner : body.without_terminator())
     if (failed(walk(&inner)))
       return failure();
+  if (failed(requireWhole(body.getTerminator())))
+    return failure();
   for (auto [yielded, sum] : llvm::zip_equal(body.getTerminator()->getOperands(), op.getResults())) {
     Relation relation = values.find(yielded)->second.relation;
     relation.term = terms.accumulated(relation.term, count);

@@ -45,6 +45,8 @@ public:
 private:
   LogicalResult walk(Operation *op);
   LogicalResult walkAccumulate(AccumulateOp op);
+  /// Fails where an operand of `op`, which is not derived by rules of ops, is a piece.
+  LogicalResult requireWhole(Operation *op);
   FailureOr<Known> addToAccumulator(Operation *op);
 
   Derivation &derivation;

@@ -12,6 +12,20 @@ const std::pair<StringAttr, Combiner> *Relation::findPending(StringAttr axis) co
   return it == pending.end() ? nullptr : &*it;
 }
 
+const Piece *Relation::piece(unsigned dim) const {
+  auto it = llvm::find_if(pieces, [&](const Piece &piece) { return piece.dim == dim; });
+  return it == pieces.end() ? nullptr : &*it;
+}
+
+void Relation::addPiece(Piece piece) {
+  pieces.push_back(piece);
+  llvm::sort(pieces, [](const Piece &a, const Piece &b) { return a.dim < b.dim; });
+}
+
+void Relation::dropPiece(unsigned dim) {
+  llvm::erase_if(pieces, [&](const Piece &piece) { return piece.dim == dim; });
+}
+
 int64_t RankAxes::product(ArrayRef<StringAttr> axes) const {
   int64_t product = 1;
   for (StringAttr axis : axes)
@@ -58,7 +72,13 @@ std::string describe(const Relation &relation, const TermTable &terms) {
   }
   for (auto [axis, combiner] : relation.pending)
     text += ", pending over " + axis.str() + " (" + stringifyCombiner(combiner).str() + ")";
-  return text + (isCut || !relation.pending.empty() ? "" : ", whole");
+  for (const Piece &piece : relation.pieces) {
+    text += ", elements " + std::to_string(piece.first) + " to " + std::to_string(piece.first + piece.size) +
+            " of dimension " + std::to_string(piece.dim);
+    if (piece.runs > 1)
+      text += " in each of " + std::to_string(piece.runs) + " runs";
+  }
+  return text + (isCut || !relation.pending.empty() || !relation.pieces.empty() ? "" : ", whole");
 }
 
 } // namespace mlir::ppc

@@ -15,16 +15,34 @@ struct Cut {
   bool operator==(const Cut &other) const { return axes == other.axes && zeroPadding == other.zeroPadding; }
 };
 
+/// Some of the elements of a dimension: of `runs` equal runs of the `whole` elements that a block has there, the `size`
+/// elements from `first` on of each.
+struct Piece {
+  unsigned dim;
+  int64_t runs, first, size, whole;
+
+  bool operator==(const Piece &other) const {
+    return dim == other.dim && runs == other.runs && first == other.first && size == other.size && whole == other.whole;
+  }
+  int64_t elements() const { return runs * size; }
+};
+
 /// The local value of each rank is its block of the logical value `term`; over the axes in `pending` the ranks hold
-/// parts that combine to the block; over all other axes they hold the same.
+/// parts that combine to the block; over all other axes they hold the same. Where there are `pieces`, it is those
+/// elements of that block.
 struct Relation {
   TermId term = 0;
   SmallVector<Cut, 4> cuts; ///< one per dimension
   SmallVector<std::pair<StringAttr, Combiner>, 2> pending;
+  SmallVector<Piece, 0> pieces; ///< at most one per dimension, by dimension
 
   bool operator==(const Relation &other) const {
-    return term == other.term && cuts == other.cuts && pending == other.pending;
+    return term == other.term && cuts == other.cuts && pending == other.pending && pieces == other.pieces;
   }
+  /// Along that dimension; null where all of it is there.
+  const Piece *piece(unsigned dim) const;
+  void addPiece(Piece piece);
+  void dropPiece(unsigned dim);
   bool uses(StringAttr axis) const;
   const std::pair<StringAttr, Combiner> *findPending(StringAttr axis) const;
 };

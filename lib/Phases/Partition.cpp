@@ -25,6 +25,7 @@ void buildPartitionPhase(OpPassManager &pm, ArrayRef<int64_t> bytesNotToKeep, bo
   if (overlap) {
     pm.addPass(createOverlapReductionsPass(OverlapReductionsPassOptions{cluster.str()}));
     pm.addPass(createPrefetchGathersPass(PrefetchGathersPassOptions{cluster.str()}));
+    pm.addPass(createCutProductsPass(CutProductsPassOptions{cluster.str()}));
   }
   pm.addPass(createOffloadParametersPass());
   pm.addPass(createOffloadActivationsPass());

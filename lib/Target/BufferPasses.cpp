@@ -57,6 +57,7 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool f
   bufferize.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
   bufferize.unknownTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  pm.addNestedPass<func::FuncOp>(createCSEPass());           // views of one place, of which one is copied to the other
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass()); // drops copies of a buffer to itself
   pm.addPass(bufferization::createDropEquivalentBufferResultsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());

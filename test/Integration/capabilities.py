@@ -98,6 +98,11 @@ ROWS = [
      "--pp 2 --vp 3 --micro-batch 1 --schedule breadth-first --offload parameters"),
     ("I4", "all three, in bf16", "offload-all", "uneven",
      "--dp 2 --pp 2 --vp 3 --zero 1 --micro-batch 1 --schedule breadth-first --precision bf16 --offload optimizer+activations+parameters"),
+    ("J4", "products and their all-reduces in pieces, rows of two sequences", "pieces", "even", "--tp 2 --micro-batch 2 --product-pieces 4"),
+    ("J4", "over four ranks, rows that do not divide", "pieces-4", "uneven", "--tp 4 --micro-batch 1 --product-pieces 3"),
+    ("J4", "beside a pipeline, data parallelism and recomputation", "pieces-pipeline", "even",
+     "--dp 2 --tp 2 --pp 2 --zero 1 --micro-batch 1 --product-pieces 2 --recompute full"),
+    ("J4", "in bf16", "pieces-bf16", "even", "--tp 2 --micro-batch 1 --product-pieces 3 --precision bf16"),
 ]
 
 

@@ -122,7 +122,7 @@ def smaller(case):
 
     layout, config = case["layout"], case["config"]
     neutral = {"dp": 1, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "micro-batch": 1, "zero": 0, "shard-group": 0, "gradient-group": 0, "parameter-group": 0, "sp": False, "recompute": "none", "schedule": "1f1b",
-               "context": "all-gather", "offload": "none", "tp-rows": 1, "tp-depth": 1, "rotate": False}
+               "context": "all-gather", "offload": "none", "tp-rows": 1, "tp-depth": 1, "rotate": False, "product-pieces": 0}
     for key, value in neutral.items():
         if layout.get(key, value) != value:
             yield other(lambda result, key=key, value=value: result["layout"].update({key: value}))

@@ -143,6 +143,10 @@ def draw_layout(pick):
     # And blocks of parameters that go round the ranks.
     if layout[layout.index("--zero") + 1] == 3 and parts > 1 and random.Random("rotate " + " ".join(str(option) for option in layout + shape)).random() < 0.5:
         layout += ["--rotate=on"]
+    # And products beside their collectives in pieces.
+    pieces = random.Random("pieces " + " ".join(str(option) for option in layout + shape))
+    if tp > 1 and pieces.random() < 0.5:
+        layout += [f"--product-pieces={pieces.choice([2, 3, 5])}"]
     # All ranks of tp cut hidden features: nothing is left that cuts the sequence.
     if "--tp-rows" in layout and layout[layout.index("--tp-rows") + 1] == tp and "--sp=on" in layout:
         layout[layout.index("--sp=on")] = "--sp=off"

@@ -24,6 +24,7 @@ struct LayoutCase {
   std::string precision = "f32";
   MakePlanPassOptions plan;
   bool overlap = false, rotate = false;
+  int64_t pieces = 0;
 };
 
 /// Of {"name":, "config": {}, "seq_len":, "global_batch":, "precision":, "overlap":, "layout": {"dp": ..., "rotate":
@@ -64,6 +65,7 @@ std::optional<LayoutCase> readCase(StringRef line) {
   plan.recompute = layout->getString("recompute").value_or("none").str();
   plan.offload = layout->getString("offload").value_or("none").str();
   result.rotate = layout->getBoolean("rotate").value_or(false);
+  result.pieces = layout->getInteger("product-pieces").value_or(0);
   return result;
 }
 
@@ -136,6 +138,8 @@ private:
       return "refused: there are no blocks of parameters to rotate";
     if (one.overlap)
       plan = plan.withOverlap(true);
+    if (one.overlap)
+      plan = plan.withPieces(one.pieces);
     (*module)->setAttr(attr::plan, one.rotate ? plan.withRotation(true) : plan);
     TrainOptions train;
     train.epsilon = 1e-5; // a bias of keys has no gradient without rotary positions: rounding alone would move it

@@ -146,6 +146,8 @@ bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> b
       return refuseRotation();
     (*module)->setAttr(attr::plan, plan.withRotation(true));
   }
+  if (options.pieces)
+    (*module)->setAttr(attr::plan, (*module)->getAttrOfType<PlanAttr>(attr::plan).withPieces(options.pieces));
   recordPlan();
   return true;
 }

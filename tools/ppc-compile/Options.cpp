@@ -1,6 +1,7 @@
 // The command line of ppc-compile.
 #include "Options.h"
 
+#include "ppc/Planning/Files/PlanSections.h"
 #include "ppc/Planning/PlanKeys.h"
 #include "ppc/Support/CheckedOptions.h"
 #include "ppc/Support/CommandLine.h"
@@ -93,6 +94,14 @@ cl::opt<std::string> rotate(
         "With --zero 3, on or off (default): blocks of parameters go round the ranks, where products can take them "
         "one after the other, instead of being gathered"),
     cl::init("off"), cl::value_desc("on|off"), cl::cat(layoutCategory));
+cl::opt<std::string> productPieces(
+    "product-pieces",
+    cl::desc(
+        "Into how many pieces a product and the all-reduce of its result are cut (tensor parallelism), so that one "
+        "piece "
+        "is communicated while the next one is computed: off, a number, or auto (default): where it pays by estimate "
+        "on --cluster"),
+    cl::init("auto"), cl::value_desc("n|auto|off"), cl::cat(layoutCategory));
 cl::opt<std::string> schedule = choice(PlanKey::Schedule, " (1f1b without a search)", "name");
 cl::opt<std::string> recompute = choice(PlanKey::Recompute, "; none without a search", "what");
 IntegerListOption
@@ -207,6 +216,12 @@ std::string problemOfWords(const TargetCapabilities &capabilities) {
   for (cl::opt<std::string> *option : {&rotate, &overlap})
     if (*option != "on" && *option != "off")
       return "--" + option->ArgStr.str() + " is '" + option->getValue() + "', expected on or off";
+  std::optional<int64_t> pieces = parseProductPieces(productPieces);
+  if (!pieces)
+    return "--product-pieces is '" + productPieces + "', expected auto, off or a number from 2 to " +
+           std::to_string(limits::productPieces);
+  if (*pieces > 1 && overlap == "off")
+    return "--product-pieces=" + productPieces + " takes --overlap=on: without it nothing runs beside a collective";
   if (maxNorm > 0 && maxNorm < limits::leastEpsilon)
     return "--max-norm is too small for 32 bits; 0 is no clipping";
   if (!planFile.empty())
@@ -229,6 +244,7 @@ std::string problemOfWords(const TargetCapabilities &capabilities) {
                                                                &offload,
                                                                &overlap,
                                                                &rotate,
+                                                               &productPieces,
                                                                std::addressof(layersPerStage)})
       if (pin->getNumOccurrences())
         return "--" + pin->ArgStr.str() + " cannot be combined with --plan, which says it";
@@ -248,6 +264,7 @@ void readLayout(CompileOptions &options) {
   options.sp = sp;
   options.overlap = overlap == "on";
   options.rotate = rotate == "on";
+  options.pieces = parseProductPieces(productPieces).value_or(0);
   options.schedule = schedule;
   options.recompute = recompute == "auto" ? std::string() : recompute.getValue();
   std::optional<Offload> offloaded = parseOffload(offload);

@@ -35,6 +35,7 @@ struct CompileOptions {
   std::string sp;        // on, off; empty: unset
   bool overlap = true;   // without a plan file, which says it
   bool rotate = false;   // the same
+  int64_t pieces = 0;    // of products beside their collectives, 1: whole, 0: by cost; the same
   std::string schedule;  // empty: unset
   std::string recompute; // empty: unset
   std::string offload;   // empty: unset

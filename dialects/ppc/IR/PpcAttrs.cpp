@@ -10,7 +10,7 @@ using namespace mlir::ppc;
 /// `, recompute = {...}, activations = {...}, update = [...], gradients = [...]`, any of them, in any order, each once.
 static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recompute, DictionaryAttr &activations,
                                        ArrayAttr &update, BoolAttr &overlap, ArrayAttr &gradients, ArrayAttr &storage,
-                                       StringAttr &offload, BoolAttr &rotate) {
+                                       StringAttr &offload, BoolAttr &rotate, IntegerAttr &pieces) {
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
     SMLoc loc = parser.getCurrentLocation();
@@ -22,11 +22,11 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
       return parser.parseAttribute(field);
     };
     bool isKnown = llvm::is_contained(
-        {"recompute", "activations", "update", "overlap", "gradients", "storage", "offload", "rotate"}, name);
+        {"recompute", "activations", "update", "overlap", "gradients", "storage", "offload", "rotate", "pieces"}, name);
     if (!isKnown)
       return parser.emitError(loc)
              << "unknown field '" << name
-             << "', expected recompute, activations, update, overlap, gradients, storage, offload or rotate";
+             << "', expected recompute, activations, update, overlap, gradients, storage, offload, rotate or pieces";
     if (name == "recompute"   ? parseOnce(recompute)
         : name == "update"    ? parseOnce(update)
         : name == "overlap"   ? parseOnce(overlap)
@@ -34,6 +34,7 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
         : name == "storage"   ? parseOnce(storage)
         : name == "offload"   ? parseOnce(offload)
         : name == "rotate"    ? parseOnce(rotate)
+        : name == "pieces"    ? parseOnce(pieces)
                               : parseOnce(activations))
       return failure();
   }
@@ -42,7 +43,7 @@ static ParseResult parseOptionalFields(AsmParser &parser, DictionaryAttr &recomp
 
 static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, DictionaryAttr activations,
                                 ArrayAttr update, BoolAttr overlap, ArrayAttr gradients, ArrayAttr storage,
-                                StringAttr offload, BoolAttr rotate) {
+                                StringAttr offload, BoolAttr rotate, IntegerAttr pieces) {
   if (recompute)
     printer << ", recompute = " << recompute;
   if (activations)
@@ -59,6 +60,8 @@ static void printOptionalFields(AsmPrinter &printer, DictionaryAttr recompute, D
     printer << ", offload = " << offload;
   if (rotate)
     printer << ", rotate = " << rotate;
+  if (pieces)
+    printer << ", pieces = " << pieces;
 }
 
 #define GET_ATTRDEF_CLASSES
@@ -374,7 +377,7 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
                                int64_t vp, StringAttr schedule, int64_t microBatches, DictionaryAttr dimensions,
                                DictionaryAttr parameters, DictionaryAttr recompute, DictionaryAttr activations,
                                ArrayAttr update, BoolAttr, ArrayAttr gradients, ArrayAttr storage, StringAttr offload,
-                               BoolAttr rotate) {
+                               BoolAttr rotate, IntegerAttr pieces) {
   for (auto [name, role] : llvm::zip(grid.getNames(), grid.getRoles()))
     if (role == AxisRole::Stage)
       return emitError() << "grid axis " << name
@@ -423,6 +426,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Gri
                          << ", expected \"optimizer\", \"activations\", \"parameters\" or several with + between them";
   if (rotate && rotate.getValue() && !storage)
     return emitError() << "rotate = true goes with storage: nothing else has blocks to rotate";
+  if (pieces && (!pieces.getType().isInteger(64) || pieces.getInt() < 1))
+    return emitError() << "pieces is " << pieces << ", expected an i64 of 1 or more";
   for (NamedAttribute parameter : parameters)
     if (!isa<ShardingAttr>(parameter.getValue()))
       return emitError() << "parameter " << parameter.getName() << " must have a #ppc.sharding, found "
@@ -437,17 +442,23 @@ bool PlanAttr::offloads(StringRef kind) const {
 PlanAttr PlanAttr::withRecompute(DictionaryAttr recompute) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
              getParameters(), recompute, getActivations(), getUpdate(), overlaps(), getGradients(), getStorage(),
-             getOffload(), rotates());
+             getOffload(), rotates(), pieces());
 }
 
 PlanAttr PlanAttr::withOverlap(bool overlap) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
              getParameters(), getRecompute(), getActivations(), getUpdate(), overlap, getGradients(), getStorage(),
-             getOffload(), rotates());
+             getOffload(), rotates(), pieces());
 }
 
 PlanAttr PlanAttr::withRotation(bool rotate) const {
   return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
              getParameters(), getRecompute(), getActivations(), getUpdate(), overlaps(), getGradients(), getStorage(),
-             getOffload(), rotate);
+             getOffload(), rotate, pieces());
+}
+
+PlanAttr PlanAttr::withPieces(int64_t pieces) const {
+  return get(getContext(), getGrid(), getStages(), getVp(), getSchedule(), getMicroBatches(), getDimensions(),
+             getParameters(), getRecompute(), getActivations(), getUpdate(), overlaps(), getGradients(), getStorage(),
+             getOffload(), rotates(), pieces);
 }

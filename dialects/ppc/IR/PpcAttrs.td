@@ -140,6 +140,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
 
     - `rotate = true` where blocks of parameters that `storage` cuts go round the ranks, for products that can take them one after the other,
       in place of being gathered (`ppc-rotate-shards`; RTP, arXiv 2311.01635).
+    - `pieces = 4`: into so many a product and the collective beside it are cut where they can be (`ppc-cut-products`), 1: into none; without
+      it by cost, with `overlap`.
 
     Written by `ppc-make-plan` or a person; read by `ppc-apply-plan`. As a file it is YAML.
   }];
@@ -157,7 +159,8 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                         OptionalParameter<"::mlir::ArrayAttr">:$gradients,
                         OptionalParameter<"::mlir::ArrayAttr">:$storage,
                         OptionalParameter<"::mlir::StringAttr">:$offload,
-                        OptionalParameter<"::mlir::BoolAttr">:$rotate);
+                        OptionalParameter<"::mlir::BoolAttr">:$rotate,
+                        OptionalParameter<"::mlir::IntegerAttr">:$pieces);
   let skipDefaultBuilders = 1;
   let builders = [AttrBuilder<(ins "::mlir::ppc::GridAttr":$grid, "::llvm::ArrayRef<int64_t>":$stages, "int64_t":$vp,
                                    "::mlir::StringAttr":$schedule, "int64_t":$micro_batches,
@@ -169,18 +172,20 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
                                    CArg<"::mlir::ArrayAttr", "{}">:$gradients,
                                    CArg<"::mlir::ArrayAttr", "{}">:$storage,
                                    CArg<"::mlir::StringAttr", "{}">:$offload,
-                                   CArg<"bool", "false">:$rotate), [{
+                                   CArg<"bool", "false">:$rotate,
+                                   CArg<"int64_t", "0">:$pieces), [{
     // Nothing is said in one way.
     auto orNull = [](auto attribute) { return attribute && attribute.empty() ? decltype(attribute)() : attribute; };
     return $_get($_ctxt, grid, stages, vp, schedule, micro_batches, dimensions, parameters, orNull(recompute),
                  orNull(activations), orNull(update), overlap ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr(),
                  orNull(gradients), orNull(storage), orNull(offload),
-                 rotate ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr());
+                 rotate ? ::mlir::BoolAttr::get($_ctxt, true) : ::mlir::BoolAttr(),
+                 pieces ? ::mlir::IntegerAttr::get(::mlir::IntegerType::get($_ctxt, 64), pieces) : ::mlir::IntegerAttr());
   }]>];
   let assemblyFormat = [{
     `<` `grid` `=` $grid `,` `stages` `=` `[` $stages `]` `,` (`vp` `=` $vp^ `,`)? `schedule` `=` $schedule `,` `micro_batches` `=` $micro_batches
     `,` `dimensions` `=` $dimensions `,` `parameters` `=` $parameters
-    `` custom<OptionalFields>($recompute, $activations, $update, $overlap, $gradients, $storage, $offload, $rotate) `>`
+    `` custom<OptionalFields>($recompute, $activations, $update, $overlap, $gradients, $storage, $offload, $rotate, $pieces) `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -194,6 +199,10 @@ def Ppc_PlanAttr : Ppc_Attr<"Plan", "plan"> {
     /// Whether blocks of parameters go round the ranks; and the same plan where they do, or not.
     bool rotates() const { return getRotate() && getRotate().getValue(); }
     PlanAttr withRotation(bool rotate) const;
+    /// Into how many pieces products and the collectives beside them are cut, 1: none; 0: by cost. And the same plan with
+    /// another number.
+    int64_t pieces() const { return getPieces() ? getPieces().getInt() : 0; }
+    PlanAttr withPieces(int64_t pieces) const;
     /// Whether the optimizer's state lies in the memory of the host.
     bool offloadsOptimizer() const { return offloads("optimizer"); }
     /// Whether what forward keeps for backward does, in between.

@@ -65,7 +65,7 @@ LogicalResult BroadcastOp::verify() {
 }
 
 // `parts` make up `whole` along `dim`.
-static LogicalResult verifyParts(Operation *op, RankedTensorType whole, ValueRange parts, int64_t dim) {
+static LogicalResult verifyParts(Operation *op, RankedTensorType whole, ValueRange parts, int64_t dim, int64_t runs) {
   if (dim < 0 || dim >= whole.getRank()) // split_c1, concat_c1
     return op->emitOpError() << "dim is " << dim << ", which is no dimension of " << whole;
   if (parts.empty()) // split_c2, concat_c2
@@ -78,6 +78,9 @@ static LogicalResult verifyParts(Operation *op, RankedTensorType whole, ValueRan
       shape[dim] = type.getDimSize(dim);
     if (type != withShape(whole, shape))
       return op->emitOpError() << "a part must be " << whole << " but for dimension " << dim << ", found " << type;
+    if (shape[dim] % runs) // split_c3, concat_c3
+      return op->emitOpError() << "a part of " << shape[dim] << " elements along dimension " << dim << " is no part of "
+                               << runs << " equal runs";
     total += shape[dim];
   }
   if (total != whole.getDimSize(dim))
@@ -86,5 +89,5 @@ static LogicalResult verifyParts(Operation *op, RankedTensorType whole, ValueRan
   return success();
 }
 
-LogicalResult SplitOp::verify() { return verifyParts(*this, tensorType(getX()), getParts(), getDim()); }
-LogicalResult ConcatOp::verify() { return verifyParts(*this, getType(), getParts(), getDim()); }
+LogicalResult SplitOp::verify() { return verifyParts(*this, tensorType(getX()), getParts(), getDim(), getRuns()); }
+LogicalResult ConcatOp::verify() { return verifyParts(*this, getType(), getParts(), getDim(), getRuns()); }

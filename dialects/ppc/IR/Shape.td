@@ -53,25 +53,36 @@ def Ppc_SplitOp : Ppc_DifferentiableOp<"split"> {
     Result i is the part of `x` along `dim` that starts where result i - 1 ends. C1: `dim` is a dimension of `x`. C2: there
     is at least one result; they have the shape and element type of `x` but along `dim`, where their sizes add up to that of `x`.
 
+    With `runs` r, `dim` is r runs of equal size, each of which is split so: result i is its part of the first run, then of
+    the second, and so on. C3: r divides the size of every part.
+
     Example: `%q, %k = ppc.split %x dim 1 : tensor<4x8xf32> to tensor<4x6xf32>, tensor<4x2xf32>`
   }];
-  let arguments = (ins Ppc_Tensor:$x, I64Attr:$dim);
+  let arguments = (ins Ppc_Tensor:$x, I64Attr:$dim, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$runs);
   let results = (outs Variadic<Ppc_Tensor>:$parts);
-  let assemblyFormat = "$x `dim` $dim attr-dict `:` type($x) `to` type($parts)";
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$parts, "::mlir::Value":$x, "::mlir::IntegerAttr":$dim), [{
+    build($_builder, $_state, parts, x, dim, $_builder.getI64IntegerAttr(1));
+  }]>];
+  let assemblyFormat = "$x `dim` $dim (`runs` $runs^)? attr-dict `:` type($x) `to` type($parts)";
   let hasVerifier = 1;
 }
 
 def Ppc_ConcatOp : Ppc_DifferentiableOp<"concat"> {
   let summary = "tensors one after the other along a dimension";
   let description = [{
-    The inverse of `split`. C1: `dim` is a dimension of the result. C2: there is at least one operand; they have the shape
-    and element type of the result but along `dim`, where their sizes add up to that of the result.
+    The inverse of `split` with as many `runs`. C1: `dim` is a dimension of the result. C2: there is at least one operand; they
+    have the shape and element type of the result but along `dim`, where their sizes add up to that of the result. C3: the number
+    of runs divides the size of every operand.
 
     Example: `%y = ppc.concat %a, %b dim 1 : tensor<4x6xf32>, tensor<4x2xf32> to tensor<4x8xf32>`
   }];
-  let arguments = (ins Variadic<Ppc_FloatTensor>:$parts, I64Attr:$dim);
+  let arguments = (ins Variadic<Ppc_FloatTensor>:$parts, I64Attr:$dim,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$runs);
   let results = (outs Ppc_FloatTensor:$y);
-  let assemblyFormat = "$parts `dim` $dim attr-dict `:` type($parts) `to` type($y)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$y, "::mlir::ValueRange":$parts, "::mlir::IntegerAttr":$dim), [{
+    build($_builder, $_state, y, parts, dim, $_builder.getI64IntegerAttr(1));
+  }]>];
+  let assemblyFormat = "$parts `dim` $dim (`runs` $runs^)? attr-dict `:` type($parts) `to` type($y)";
   let hasVerifier = 1;
 }
 

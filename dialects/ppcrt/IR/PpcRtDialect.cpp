@@ -1,8 +1,10 @@
 // The dialect: registration, and the tables it shares with the runtime's C ABI.
 #include "dialects/ppcrt/Epilogue.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -50,6 +52,31 @@ void PpcRtDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "dialects/ppcrt/IR/PpcRtTypes.cpp.inc"
       >();
+}
+
+std::pair<int64_t, int64_t> ppcrt::elementsIn(Value buffer, Value root) {
+  constexpr std::pair<int64_t, int64_t> all(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
+  for (Value view = buffer; view != root;) {
+    Operation *op = view.getDefiningOp();
+    if (!isa_and_nonnull<memref::SubViewOp, memref::ExpandShapeOp, memref::CollapseShapeOp, memref::CastOp>(op))
+      return all; // whose offsets are not those in `root`
+    view = cast<ViewLikeOpInterface>(op).getViewSource();
+  }
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!type || !type.hasStaticShape() || failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset))
+    return all;
+  int64_t end = offset + 1;
+  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
+    if (ShapedType::isDynamic(stride) || stride < 0)
+      return all;
+    if (size == 0)
+      return {offset, offset};
+    end += (size - 1) * stride;
+  }
+  return {offset, end};
 }
 
 std::optional<int32_t> ppcrt::elementTypeCode(Type type) {

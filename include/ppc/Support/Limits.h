@@ -32,6 +32,7 @@ constexpr int64_t benchRanks = 1024;                 // that ppc-bench measures 
 constexpr int64_t benchSeconds = 10'000;             // of each measurement
 constexpr int64_t benchTokens = int64_t(1) << 26;    // of the steps that ppc-bench compares
 constexpr int64_t listedPlans = 1000;                // plans that a search lists
+constexpr int64_t productPieces = 64;                // of a product beside its collective
 constexpr int64_t memoryGiB = int64_t(1) << 20;      // memory of a device
 
 // Training.

@@ -36,10 +36,24 @@ struct FlatAccess {
   SmallVector<int64_t> strides;
 };
 
+/// Whether elements lie one after the other, from some place on; strides of dimensions of one element say nothing.
+bool isWithoutGaps(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset, expected = 1;
+  if (!type.hasStaticShape() || failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
+    if (size != 1 && stride != expected)
+      return false;
+    expected *= size;
+  }
+  return true;
+}
+
 FailureOr<FlatAccess> flatten(linalg::LinalgOp op, OpOperand &operand) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   auto type = cast<MemRefType>(operand.get().getType());
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
+  if (!isWithoutGaps(type))
     return op.emitOpError() << "needs row-major buffers without gaps, not " << type;
   unsigned loops = op.getNumLoops();
   auto position = [&](ArrayRef<int64_t> point) {

@@ -1,5 +1,6 @@
 // Ops that rearrange elements.
 #include "LoopNest.h"
+#include "dialects/ppcrt/Epilogue.h"
 
 namespace mlir::ppc {
 namespace {
@@ -59,41 +60,143 @@ AffineMap placeOf(ScalarBuilder &b, RankedTensorType whole, int64_t dim, int64_t
 
 SmallVector<ReassociationIndices> allDims(int64_t rank) { return {llvm::to_vector(llvm::seq<int64_t>(0, rank))}; }
 
+/// `type` with dimension `dim` as so many runs, and the groups of dimensions that lead there.
+RankedTensorType inRuns(RankedTensorType type, int64_t dim, int64_t runs) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] /= runs;
+  shape.insert(shape.begin() + dim, runs);
+  return withShape(type, shape);
+}
+SmallVector<ReassociationIndices> groupsOfRuns(int64_t rank, int64_t dim) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t i = 0; i < rank; ++i)
+    groups.push_back(i < dim ? ReassociationIndices{i} : ReassociationIndices{i + 1});
+  groups[dim].insert(groups[dim].begin(), dim);
+  return groups;
+}
+
+/// Whether parts along `dim` lie in one piece each: nothing but one element stands before it.
+bool liesTogether(RankedTensorType whole, int64_t dim, int64_t runs) {
+  return runs == 1 && whole.getRank() > 1 &&
+         llvm::all_of(whole.getShape().take_front(dim), [](int64_t extent) { return extent == 1; });
+}
+
+/// Whether products alone take the parts, which they do where these lie.
+bool isOfProducts(SplitOp op) {
+  return liesTogether(tensorType(op.getX()), op.getDim(), op.getRuns()) &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           auto inner = dyn_cast<SplitOp>(user);
+           return isa<ppcrt::GemmOp, ppcrt::EpilogueGemmOp>(user) || (inner && isOfProducts(inner));
+         });
+}
+
+/// Offsets and sizes of a part of `size` from `start` on.
+std::pair<SmallVector<OpFoldResult>, SmallVector<OpFoldResult>> boxOf(ScalarBuilder &b, RankedTensorType whole,
+                                                                      int64_t dim, int64_t start, int64_t size) {
+  SmallVector<OpFoldResult> offsets(whole.getRank(), b.getIndexAttr(0)), sizes;
+  for (int64_t extent : whole.getShape())
+    sizes.push_back(b.getIndexAttr(extent));
+  offsets[dim] = b.getIndexAttr(start);
+  sizes[dim] = b.getIndexAttr(size);
+  return {offsets, sizes};
+}
+
 SmallVector<Value> split(SplitOp op, ScalarBuilder &b) {
   auto whole = tensorType(op.getX());
   SmallVector<Value> parts;
-  int64_t dim = op.getDim(), start = 0, rank = whole.getRank();
+  int64_t dim = op.getDim(), runs = op.getRuns(), start = 0, rank = whole.getRank();
+  bool isInPlace = isOfProducts(op);
   Value flat;
-  if (rank > 1)
+  if (rank > 1 || runs > 1)
     flat = tensor::CollapseShapeOp::create(b, withShape(whole, {whole.getNumElements()}), op.getX(), allDims(rank));
   for (Value part : op.getParts()) {
     auto type = tensorType(part);
-    parts.push_back(rank > 1
-                        ? copyInto(b, type, {flat, placeOf(b, whole, dim, start)})
-                        : mapLoops(b, type, {}, [&](ScalarBuilder &s, ValueRange) -> Value {
-                            return tensor::ExtractOp::create(s, op.getX(), s.addIndex(s.loopIndex(0), s.index(start)));
-                          }));
-    start += type.getDimSize(dim);
+    if (isInPlace) {
+      auto [offsets, sizes] = boxOf(b, whole, dim, start, type.getDimSize(dim));
+      SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
+      parts.push_back(tensor::ExtractSliceOp::create(b, type, op.getX(), offsets, sizes, strides));
+    } else if (runs > 1) {
+      Value copy = copyInto(b, inRuns(type, dim, runs), {flat, placeOf(b, inRuns(whole, dim, runs), dim + 1, start)});
+      parts.push_back(tensor::CollapseShapeOp::create(b, type, copy, groupsOfRuns(rank, dim)));
+    } else if (rank > 1) {
+      parts.push_back(copyInto(b, type, {flat, placeOf(b, whole, dim, start)}));
+    } else {
+      parts.push_back(mapLoops(b, type, {}, [&](ScalarBuilder &s, ValueRange) -> Value {
+        return tensor::ExtractOp::create(s, op.getX(), s.addIndex(s.loopIndex(0), s.index(start)));
+      }));
+    }
+    start += type.getDimSize(dim) / runs;
   }
   return parts;
 }
 
+/// What communication has made, without dimensions of one element that were put around it; null for other values.
+Value communicated(Value value) {
+  while (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>())
+    value = expand.getSrc();
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<ppcrt::AllReduceOp, ppcrt::ReduceScatterOp, ReduceScatterOp>(op) ? value : Value();
+}
+
+/// What writes a part first.
+Operation *beginOf(Value part) {
+  while (auto insert = part.getDefiningOp<tensor::InsertSliceOp>())
+    part = insert.getDest();
+  Value source = communicated(part) ? communicated(part) : part;
+  Operation *op = source.getDefiningOp();
+  if (auto reduce = dyn_cast<ppcrt::AllReduceOp>(op)) // in place
+    if (Operation *made = reduce.getOut().getDefiningOp(); made && made->getBlock() == op->getBlock())
+      return made;
+  return op;
+}
+
+/// Whether all parts come from communication, which puts them where they belong.
+bool isOfCommunication(ConcatOp op) {
+  return liesTogether(op.getType(), op.getDim(), op.getRuns()) && llvm::all_of(op.getParts(), [](Value part) {
+           auto inner = part.getDefiningOp<ConcatOp>();
+           return communicated(part) || part.getDefiningOp<tensor::InsertSliceOp>() ||
+                  (inner && isOfCommunication(inner));
+         });
+}
+
+/// Each part is put in its place as soon as it is there: what makes the next one comes after that.
+Value insertParts(ConcatOp op, ScalarBuilder &b) {
+  auto type = op.getType();
+  int64_t dim = op.getDim(), start = 0, rank = type.getRank();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(beginOf(op.getParts().front()));
+  Value whole = emptyTensor(b, type);
+  for (Value part : op.getParts()) {
+    Value source = communicated(part) ? communicated(part) : part;
+    b.setInsertionPointAfter(part.getDefiningOp());
+    if (Operation *before = whole.getDefiningOp(); part.getDefiningOp()->isBeforeInBlock(before))
+      b.setInsertionPointAfter(before);
+    int64_t size = tensorType(part).getDimSize(dim);
+    auto [offsets, sizes] = boxOf(b, type, dim, start, size);
+    SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
+    whole = tensor::InsertSliceOp::create(b, source, whole, offsets, sizes, strides);
+    start += size;
+  }
+  return whole;
+}
+
 /// Each part is added to its place in zeros: a loop that only wrote there would say nothing about the rest.
 SmallVector<Value> concat(ConcatOp op, ScalarBuilder &b) {
-  auto type = tensorType(op.getY());
-  int64_t dim = op.getDim(), start = 0, rank = type.getRank();
-  auto whole = rank > 1 ? type : withShape(type, {1, type.getDimSize(0)}); // a plain loop again
+  if (isOfCommunication(op))
+    return {insertParts(op, b)};
+  auto type = op.getType();
+  int64_t dim = op.getDim(), runs = op.getRuns(), start = 0, rank = type.getRank();
+  bool asRuns = runs > 1 || rank == 1; // a plain loop again where there is one dimension
+  auto withRuns = [&](RankedTensorType type) { return asRuns ? inRuns(type, dim, runs) : type; };
   Value flat = filledTensor(b, withShape(type, {type.getNumElements()}), 0);
   for (Value part : op.getParts()) {
-    auto partType = tensorType(part);
+    auto partType = withRuns(tensorType(part));
     Value source =
-        rank > 1 ? part
-                 : tensor::ExpandShapeOp::create(b, withShape(type, {1, partType.getDimSize(0)}), part, allDims(2))
-                       .getResult();
-    flat = loopNest(b, Access{source, allLoops(b, whole.getRank())},
-                    Access{flat, placeOf(b, whole, rank > 1 ? dim : 1, start)}, {},
+        asRuns ? tensor::ExpandShapeOp::create(b, partType, part, groupsOfRuns(rank, dim)).getResult() : part;
+    flat = loopNest(b, Access{source, allLoops(b, partType.getRank())},
+                    Access{flat, placeOf(b, withRuns(type), asRuns ? dim + 1 : dim, start)}, {},
                     [](ScalarBuilder &s, ValueRange v) { return SmallVector<Value>{s.add(v[0], v[1])}; })[0];
-    start += partType.getDimSize(dim);
+    start += partType.getDimSize(asRuns ? dim + 1 : dim);
   }
   return {rank > 1 ? tensor::ExpandShapeOp::create(b, type, flat, allDims(rank)).getResult() : flat};
 }

@@ -82,11 +82,28 @@ void mlir::ppc::writePlanSections(const PlanSections &plan, llvm::raw_ostream &o
   out << "overlap: " << (plan.overlap ? "on" : "off") << '\n';
   if (plan.rotate)
     out << "rotate: on\n";
+  if (plan.productPieces)
+    out << "product_pieces: " << productPiecesText(plan.productPieces) << '\n';
   if (plan.offload != Offload::None)
     out << "offload: " << toString(plan.offload) << '\n';
 }
 
 //===-- Reading -----------------------------------------------------------===//
+
+std::optional<int64_t> mlir::ppc::parseProductPieces(llvm::StringRef text) {
+  int64_t pieces = 0;
+  if (text == "auto")
+    return 0;
+  if (text == "off")
+    return 1;
+  if (text.getAsInteger(10, pieces) || pieces < 2 || pieces > limits::productPieces)
+    return std::nullopt;
+  return pieces;
+}
+
+std::string mlir::ppc::productPiecesText(int64_t pieces) {
+  return pieces == 0 ? "auto" : pieces == 1 ? "off" : std::to_string(pieces);
+}
 
 /// Whether `first` are the first of `all`.
 static bool beginWith(const PlanSections::Axes &all, const PlanSections::Axes &first) {
@@ -123,6 +140,7 @@ public:
       file.fail("rotate", "expected on or off, found '" + rotate + "'");
     if (plan.rotate && plan.storage.empty())
       file.fail("rotate", "there are no blocks of parameters to rotate without 'storage:'");
+    readProductPieces();
     readOffload();
     for (llvm::StringRef other : {"roles", "layout", "ops"}) // who reads these checks them
       (void)file.mapping(other);
@@ -137,6 +155,7 @@ public:
 private:
   void readGrid();
   void readPipeline();
+  void readProductPieces();
   void readCuts(llvm::StringRef section, std::vector<PlanSections::DimensionCut> &cuts);
   void readParameters();
   void readRecompute();
@@ -160,6 +179,17 @@ private:
 static bool isAxisName(llvm::StringRef name) {
   return !name.empty() && llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; }) &&
          !llvm::isDigit(name.front());
+}
+
+void SectionsReader::readProductPieces() {
+  std::string text = file.string("product_pieces", "auto");
+  std::optional<int64_t> pieces = parseProductPieces(text);
+  if (!pieces)
+    return file.fail("product_pieces", "expected auto, off or a number from 2 to " +
+                                           std::to_string(limits::productPieces) + ", found '" + text + "'");
+  plan.productPieces = *pieces;
+  if (*pieces > 1 && !plan.overlap)
+    file.fail("product_pieces", "without overlap nothing runs beside a collective: expected off or auto");
 }
 
 void SectionsReader::readGrid() {

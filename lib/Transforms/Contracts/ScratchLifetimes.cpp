@@ -142,18 +142,23 @@ static bool mayWrite(Operation *op, Value buffer) {
 
 /// Until communication has been waited for, what it reads is not written, and what it writes is not used at all.
 LogicalResult ScratchCheck::verifyFlight(ppcrt::StartOp start) {
-  llvm::SmallDenseSet<Value> ins, outs;
-  for (Value in : start.getIns())
-    ins.insert(origin(in));
-  for (Value out : start.getOuts())
-    outs.insert(origin(out));
+  auto isOf = [&](Value buffer, ValueRange inFlight) {
+    Value root = origin(buffer);
+    auto [begin, end] = ppcrt::elementsIn(buffer, root);
+    return llvm::any_of(inFlight, [&, begin = begin, end = end](Value other) {
+      if (origin(other) != root)
+        return false;
+      auto [first, last] = ppcrt::elementsIn(other, root);
+      return begin < last && first < end;
+    });
+  };
   auto wait = cast<ppcrt::WaitOp>(*start.getToken().user_begin()); // start_c5
   auto verify = [&](Operation *op) -> WalkResult {
     for (Value operand : op->getOperands()) {
       if (!isa<BaseMemRefType>(operand.getType()) || isa<ViewLikeOpInterface>(op))
         continue;
-      bool isOut = outs.contains(origin(operand));
-      if (!isOut && (!ins.contains(origin(operand)) || !mayWrite(op, operand)))
+      bool isOut = isOf(operand, start.getOuts());
+      if (!isOut && (!isOf(operand, start.getIns()) || !mayWrite(op, operand)))
         continue;
       InFlightDiagnostic error = op->emitOpError() << (isOut ? "uses" : "may write") << " a buffer in flight";
       error.attachNote(start.getLoc()) << "from here";

@@ -62,8 +62,35 @@ Value rootOf(Value value) {
   return value;
 }
 
-/// What buffers in flight are views of, and whether they may be read meanwhile: what a permute sends.
-using InFlight = llvm::SmallDenseMap<Value, bool>;
+/// Elements of what a buffer is a view of.
+struct Part {
+  Value root;
+  int64_t begin, end;
+  bool mayBeRead = false; ///< while it is in flight: what a permute sends
+
+  bool overlaps(const Part &other) const { return root == other.root && begin < other.end && other.begin < end; }
+};
+
+Part partOf(Value buffer, bool mayBeRead = false) {
+  Value root = rootOf(buffer);
+  auto [begin, end] = ppcrt::elementsIn(buffer, root);
+  return {root, begin, end, mayBeRead};
+}
+
+/// What is in flight.
+class InFlight {
+public:
+  void add(Value buffer, bool mayBeRead = false) { parts.push_back(partOf(buffer, mayBeRead)); }
+  /// Whether some of `buffer` is; where it may be read, only with `isWritten`.
+  bool touches(Value buffer, bool isWritten = true) const {
+    return isa<BaseMemRefType>(buffer.getType()) && llvm::any_of(parts, [&, own = partOf(buffer)](const Part &part) {
+             return part.overlaps(own) && (isWritten || !part.mayBeRead);
+           });
+  }
+
+private:
+  SmallVector<Part, 4> parts;
+};
 
 /// Whether what communicates so gathers what the function is given. Such gathers begin where they stand, and other
 /// communication goes on beside them.
@@ -75,7 +102,7 @@ bool isPrefetched(const Transfer &transfer) { return isPrefetched(transfer.kind,
 /// Whether `op` communicates over ranks and touches nothing that has these roots.
 bool communicatesApart(Operation *op, const InFlight &inFlight) {
   return (transferOf(op) || isa<ppcrt::StartOp, ppcrt::WaitOp>(op)) &&
-         llvm::none_of(op->getOperands(), [&](Value operand) { return inFlight.contains(rootOf(operand)); });
+         llvm::none_of(op->getOperands(), [&](Value operand) { return inFlight.touches(operand); });
 }
 
 /// Whether `op` is, begins or ends a gather that other communication goes on beside.
@@ -95,10 +122,8 @@ bool isIndependent(Operation *op, const InFlight &inFlight) {
     return false;
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
   return effects && llvm::all_of(*effects, [&](const MemoryEffects::EffectInstance &effect) {
-           if (!effect.getValue())
-             return false;
-           auto found = inFlight.find(rootOf(effect.getValue()));
-           return found == inFlight.end() || (found->second && isa<MemoryEffects::Read>(effect.getEffect()));
+           return effect.getValue() &&
+                  !inFlight.touches(effect.getValue(), !isa<MemoryEffects::Read>(effect.getEffect()));
          });
 }
 
@@ -165,7 +190,8 @@ void findEnd(Operation *op, bool isPrefetched, InFlight roots, Flight &flight) {
     } else if (canRunLater(next)) {
       flight.later.push_back(next);
       for (Value operand : next->getOperands())
-        roots[rootOf(operand)] = false;
+        if (isa<BaseMemRefType>(operand.getType()))
+          roots.add(operand);
     } else {
       flight.before = needed < flight.later.size() ? flight.later[needed] : next;
       flight.later.truncate(needed);
@@ -177,9 +203,9 @@ void findEnd(Operation *op, bool isPrefetched, InFlight roots, Flight &flight) {
 InFlight rootsOf(const Transfer &transfer) {
   InFlight roots;
   for (Value value : transfer.ins)
-    roots[rootOf(value)] = transfer.kind == ppcrt::CollectiveKind::Permute;
+    roots.add(value, transfer.kind == ppcrt::CollectiveKind::Permute);
   for (Value value : transfer.outs)
-    roots[rootOf(value)] = false;
+    roots.add(value);
   return roots;
 }
 

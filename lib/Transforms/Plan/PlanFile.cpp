@@ -164,7 +164,8 @@ PlanAttr planAttr(const PlanSections &plan, function_ref<InFlightDiagnostic()> e
       plan.microBatches, dictionary(plan.dimensions), parameters.getDictionary(context),
       recompute.getDictionary(context), dictionary(plan.activations), axesAttr(builder, plan.update), plan.overlap,
       axesAttr(builder, plan.gradients), axesAttr(builder, plan.storage),
-      plan.offload == Offload::None ? StringAttr() : builder.getStringAttr(toString(plan.offload)), plan.rotate);
+      plan.offload == Offload::None ? StringAttr() : builder.getStringAttr(toString(plan.offload)), plan.rotate,
+      plan.productPieces);
 }
 
 FailureOr<PlanAttr> readPlanFile(StringRef path, ModuleOp module, const TargetCapabilities &target) {
@@ -230,6 +231,7 @@ PlanSections planSections(PlanAttr plan) {
     text.storage = namesOf(plan.getStorage());
   text.overlap = plan.overlaps();
   text.rotate = plan.rotates();
+  text.productPieces = plan.pieces();
   if (plan.getOffload())
     text.offload = parseOffload(plan.getOffload().getValue()).value_or(Offload::None);
   for (NamedAttribute parameter : plan.getParameters()) {

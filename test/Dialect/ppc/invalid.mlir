@@ -361,6 +361,22 @@ func.func @split_c2_sum(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @split_c3(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'ppc.split' op a part of 5 elements along dimension 1 is no part of 2 equal runs}}
+  %0:2 = ppc.split %x dim 1 runs 2 : tensor<4x8xf32> to tensor<4x5xf32>, tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c3(%x: tensor<4x5xf32>, %y: tensor<4x3xf32>) {
+  // expected-error @below {{'ppc.concat' op a part of 5 elements along dimension 1 is no part of 2 equal runs}}
+  %0 = ppc.concat %x, %y dim 1 runs 2 : tensor<4x5xf32>, tensor<4x3xf32> to tensor<4x8xf32>
+  return
+}
+
+// -----
+
 func.func @split_c2_none(%x: tensor<4x8xf32>) {
   // expected-error @below {{'ppc.split' op needs at least one part}}
   "ppc.split"(%x) {dim = 1} : (tensor<4x8xf32>) -> ()

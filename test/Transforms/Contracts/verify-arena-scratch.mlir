@@ -74,6 +74,56 @@ func.func @flight(%x: memref<16xf32>, %y: memref<32xf32>, %scratch: memref<128xi
 
 // -----
 
+// Sound: what is in flight is one piece of a temporary, what is used meanwhile another one.
+ppcrt.group @tp axes ["tp"]
+func.func @pieces(%x: memref<8xf32>, %scratch: memref<64xi8>) {
+  %c0 = arith.constant 0 : index
+  %a = memref.view %scratch[%c0][] : memref<64xi8> to memref<16xf32>
+  %first = memref.subview %a[0] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1]>>
+  %second = memref.subview %a[8] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1], offset: 8>>
+  %t = ppcrt.start all_reduce sum group @tp outs(%first : memref<8xf32, strided<[1]>>)
+  memref.copy %x, %second : memref<8xf32> to memref<8xf32, strided<[1], offset: 8>>
+  ppcrt.wait %t (%first : memref<8xf32, strided<[1]>>)
+  return
+}
+
+// -----
+
+// C6: a piece that begins where the one in flight has not ended.
+ppcrt.group @tp axes ["tp"]
+func.func @wrong_piece(%x: memref<8xf32>, %scratch: memref<64xi8>) {
+  %c0 = arith.constant 0 : index
+  %a = memref.view %scratch[%c0][] : memref<64xi8> to memref<16xf32>
+  %first = memref.subview %a[0] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1]>>
+  %second = memref.subview %a[7] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1], offset: 7>>
+  // expected-note @below {{from here}}
+  %t = ppcrt.start all_reduce sum group @tp outs(%first : memref<8xf32, strided<[1]>>)
+  // expected-error @below {{uses a buffer in flight}}
+  memref.copy %x, %second : memref<8xf32> to memref<8xf32, strided<[1], offset: 7>>
+  // expected-note @below {{to here}}
+  ppcrt.wait %t (%first : memref<8xf32, strided<[1]>>)
+  return
+}
+
+// -----
+
+// C6: a piece is read before it has been waited for.
+ppcrt.group @tp axes ["tp"]
+func.func @waited_late(%x: memref<16xf32>, %scratch: memref<64xi8>) {
+  %c0 = arith.constant 0 : index
+  %a = memref.view %scratch[%c0][] : memref<64xi8> to memref<16xf32>
+  %second = memref.subview %a[8] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1], offset: 8>>
+  // expected-note @below {{from here}}
+  %t = ppcrt.start all_reduce sum group @tp outs(%second : memref<8xf32, strided<[1], offset: 8>>)
+  // expected-error @below {{uses a buffer in flight}}
+  memref.copy %a, %x : memref<16xf32> to memref<16xf32>
+  // expected-note @below {{to here}}
+  ppcrt.wait %t (%second : memref<8xf32, strided<[1], offset: 8>>)
+  return
+}
+
+// -----
+
 // C6: used in a loop counts as used by the loop.
 func.func @loop(%x: memref<16xf32>, %scratch: memref<128xi8>) {
   %c0 = arith.constant 0 : index

@@ -28,6 +28,79 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], s
 
 // -----
 
+// Products and their sum over ranks piece by piece: rows of both sequences, then rows of one (PieceRules.cpp).
+// CHECK-LABEL: func.func @pieces
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @pieces(%x: tensor<4x5x8xf32>, %y: tensor<4x5x8xf32>, %w: tensor<6x8xf32>) -> tensor<4x5x6xf32> {
+      %0 = ppc.matmul "bsf,hf->bsh" %x, %w : (tensor<4x5x8xf32>, tensor<6x8xf32>) -> tensor<4x5x6xf32>
+      %1 = ppc.matmul "bsf,hf->bsh" %y, %w : (tensor<4x5x8xf32>, tensor<6x8xf32>) -> tensor<4x5x6xf32>
+      %2 = ppc.add %0, %1 : tensor<4x5x6xf32>
+      return %2 : tensor<4x5x6xf32>
+    }
+  }
+  func.func @pieces(%x: tensor<2x5x4xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}, {tp}]>, ppc.logical_type = tensor<4x5x8xf32>},
+                    %y: tensor<2x5x4xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}, {tp}]>, ppc.logical_type = tensor<4x5x8xf32>},
+                    %w: tensor<6x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<6x8xf32>})
+      -> (tensor<2x5x6xf32> {ppc.sharding = #ppc.sharding<[{dp}, {}, {}]>, ppc.logical_type = tensor<4x5x6xf32>}) {
+    %x0, %x1 = ppc.split %x dim 0 : tensor<2x5x4xf32> to tensor<1x5x4xf32>, tensor<1x5x4xf32>
+    %y0, %y1 = ppc.split %y dim 0 : tensor<2x5x4xf32> to tensor<1x5x4xf32>, tensor<1x5x4xf32>
+    %p0 = ppc.matmul "bsf,hf->bsh" %x0, %w : (tensor<1x5x4xf32>, tensor<6x4xf32>) -> tensor<1x5x6xf32>
+    %q0 = ppc.matmul "bsf,hf->bsh" %y0, %w : (tensor<1x5x4xf32>, tensor<6x4xf32>) -> tensor<1x5x6xf32>
+    %s0 = ppc.add %p0, %q0 : tensor<1x5x6xf32>
+    %r0 = ppc.all_reduce %s0 over ["tp"] <sum> : tensor<1x5x6xf32>
+    %x2, %x3 = ppc.split %x1 dim 1 : tensor<1x5x4xf32> to tensor<1x3x4xf32>, tensor<1x2x4xf32>
+    %y2, %y3 = ppc.split %y1 dim 1 : tensor<1x5x4xf32> to tensor<1x3x4xf32>, tensor<1x2x4xf32>
+    %p2 = ppc.matmul "bsf,hf->bsh" %x2, %w : (tensor<1x3x4xf32>, tensor<6x4xf32>) -> tensor<1x3x6xf32>
+    %q2 = ppc.matmul "bsf,hf->bsh" %y2, %w : (tensor<1x3x4xf32>, tensor<6x4xf32>) -> tensor<1x3x6xf32>
+    %s2 = ppc.add %p2, %q2 : tensor<1x3x6xf32>
+    %r2 = ppc.all_reduce %s2 over ["tp"] <sum> : tensor<1x3x6xf32>
+    %p3 = ppc.matmul "bsf,hf->bsh" %x3, %w : (tensor<1x2x4xf32>, tensor<6x4xf32>) -> tensor<1x2x6xf32>
+    %q3 = ppc.matmul "bsf,hf->bsh" %y3, %w : (tensor<1x2x4xf32>, tensor<6x4xf32>) -> tensor<1x2x6xf32>
+    %s3 = ppc.add %p3, %q3 : tensor<1x2x6xf32>
+    %r3 = ppc.all_reduce %s3 over ["tp"] <sum> : tensor<1x2x6xf32>
+    %r1 = ppc.concat %r2, %r3 dim 1 : tensor<1x3x6xf32>, tensor<1x2x6xf32> to tensor<1x5x6xf32>
+    %r = ppc.concat %r0, %r1 dim 0 : tensor<1x5x6xf32>, tensor<1x5x6xf32> to tensor<2x5x6xf32>
+    return %r : tensor<2x5x6xf32>
+  }
+}
+
+// -----
+
+// A piece of the block of every rank is scattered, and one is gathered: runs of rows.
+// CHECK-LABEL: func.func @pieces_of_blocks
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {
+  module @logical {
+    func.func @pieces_of_blocks(%x: tensor<12x8xf32>, %w: tensor<6x8xf32>, %z: tensor<12x6xf32>, %v: tensor<10x6xf32>) -> (tensor<12x6xf32>, tensor<12x10xf32>) {
+      %0 = ppc.matmul "sf,hf->sh" %x, %w : (tensor<12x8xf32>, tensor<6x8xf32>) -> tensor<12x6xf32>
+      %1 = ppc.matmul "sh,fh->sf" %z, %v : (tensor<12x6xf32>, tensor<10x6xf32>) -> tensor<12x10xf32>
+      return %0, %1 : tensor<12x6xf32>, tensor<12x10xf32>
+    }
+  }
+  func.func @pieces_of_blocks(%x: tensor<12x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<12x8xf32>},
+                              %w: tensor<6x4xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<6x8xf32>},
+                              %z: tensor<6x6xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<12x6xf32>},
+                              %v: tensor<5x6xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<10x6xf32>})
+      -> (tensor<6x6xf32> {ppc.sharding = #ppc.sharding<[{tp}, {}]>, ppc.logical_type = tensor<12x6xf32>},
+          tensor<12x5xf32> {ppc.sharding = #ppc.sharding<[{}, {tp}]>, ppc.logical_type = tensor<12x10xf32>}) {
+    %x0, %x1 = ppc.split %x dim 0 runs 2 : tensor<12x4xf32> to tensor<8x4xf32>, tensor<4x4xf32>
+    %p0 = ppc.matmul "sf,hf->sh" %x0, %w : (tensor<8x4xf32>, tensor<6x4xf32>) -> tensor<8x6xf32>
+    %r0 = ppc.reduce_scatter %p0 dim 0 over ["tp"] <sum> : tensor<8x6xf32> to tensor<4x6xf32>
+    %p1 = ppc.matmul "sf,hf->sh" %x1, %w : (tensor<4x4xf32>, tensor<6x4xf32>) -> tensor<4x6xf32>
+    %r1 = ppc.reduce_scatter %p1 dim 0 over ["tp"] <sum> : tensor<4x6xf32> to tensor<2x6xf32>
+    %r = ppc.concat %r0, %r1 dim 0 : tensor<4x6xf32>, tensor<2x6xf32> to tensor<6x6xf32>
+    %z0, %z1 = ppc.split %z dim 0 : tensor<6x6xf32> to tensor<4x6xf32>, tensor<2x6xf32>
+    %g0 = ppc.all_gather %z0 dim 0 over ["tp"] : tensor<4x6xf32> to tensor<8x6xf32>
+    %g1 = ppc.all_gather %z1 dim 0 over ["tp"] : tensor<2x6xf32> to tensor<4x6xf32>
+    %y0 = ppc.matmul "sh,fh->sf" %g0, %v : (tensor<8x6xf32>, tensor<5x6xf32>) -> tensor<8x5xf32>
+    %y1 = ppc.matmul "sh,fh->sf" %g1, %v : (tensor<4x6xf32>, tensor<5x6xf32>) -> tensor<4x5xf32>
+    %y = ppc.concat %y0, %y1 dim 0 runs 2 : tensor<8x5xf32>, tensor<4x5xf32> to tensor<12x5xf32>
+    return %r, %y : tensor<6x6xf32>, tensor<12x5xf32>
+  }
+}
+
+// -----
+
 // Sums may be regrouped, and parts of sums pass linear ops: x W1 + 2 (x W2) with one reduction, scattered and gathered.
 // CHECK-LABEL: func.func @linear
 module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "1f1b", micro_batches = 1, dimensions = {}, parameters = {}>} {

@@ -37,6 +37,34 @@ func.func @view(%x: memref<8xf32>, %y: memref<4xf32>) {
   return
 }
 
+// Other elements of a buffer are not in flight: a piece is summed while the next one is computed.
+// CHECK-LABEL: func.func @pieces
+func.func @pieces(%x: memref<4x4xf32>, %w: memref<4x6xf32>, %y: memref<8x6xf32>) {
+  %a = memref.subview %y[0, 0] [4, 6] [1, 1] : memref<8x6xf32> to memref<4x6xf32, strided<[6, 1]>>
+  %b = memref.subview %y[4, 0] [4, 6] [1, 1] : memref<8x6xf32> to memref<4x6xf32, strided<[6, 1], offset: 24>>
+  // CHECK: linalg.matmul {{.*}} outs(%[[A:.*]] : memref<4x6xf32, strided<[6, 1]>>)
+  // CHECK-NEXT: %[[T:.*]] = ppcrt.start all_reduce sum group @tp outs(%[[A]] :
+  // CHECK-NEXT: linalg.matmul {{.*}} outs(%[[B:.*]] : memref<4x6xf32, strided<[6, 1], offset: 24>>)
+  // CHECK-NEXT: ppcrt.wait %[[T]](%[[A]] :
+  // CHECK-NEXT: ppcrt.all_reduce sum group @tp outs(%[[B]] :
+  linalg.matmul ins(%x, %w : memref<4x4xf32>, memref<4x6xf32>) outs(%a : memref<4x6xf32, strided<[6, 1]>>)
+  ppcrt.all_reduce sum group @tp outs(%a : memref<4x6xf32, strided<[6, 1]>>)
+  linalg.matmul ins(%x, %w : memref<4x4xf32>, memref<4x6xf32>) outs(%b : memref<4x6xf32, strided<[6, 1], offset: 24>>)
+  ppcrt.all_reduce sum group @tp outs(%b : memref<4x6xf32, strided<[6, 1], offset: 24>>)
+  return
+}
+
+// Columns of a buffer lie between each other: what touches some touches the sum of others.
+// CHECK-LABEL: func.func @columns
+func.func @columns(%x: memref<4x4xf32>, %w: memref<4x3xf32>, %y: memref<4x6xf32>, %z: memref<4x3xf32>) {
+  // CHECK-NOT: ppcrt.start
+  // CHECK: ppcrt.all_reduce
+  %b = memref.subview %y[0, 3] [4, 3] [1, 1] : memref<4x6xf32> to memref<4x3xf32, strided<[6, 1], offset: 3>>
+  ppcrt.all_reduce sum group @tp outs(%y : memref<4x6xf32>)
+  linalg.matmul ins(%x, %w : memref<4x4xf32>, memref<4x3xf32>) outs(%b : memref<4x3xf32, strided<[6, 1], offset: 3>>)
+  return
+}
+
 // Communication keeps its order: the second one ends the first, and neither begins before the one in front of it.
 // CHECK-LABEL: func.func @order
 func.func @order(%x: memref<8xf32>, %y: memref<16xf32>, %z: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>) {

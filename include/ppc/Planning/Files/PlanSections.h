@@ -16,6 +16,7 @@
 //   storage: [ dp ]
 //   overlap: on                 # communication beside computation: off, or on (where it is not said)
 //   rotate: on                  # blocks of `storage:` go round the ranks: on, or off (where it is not said)
+//   product_pieces: 4           # products beside their collectives: off, a number, or auto (where it is not said)
 //   offload: optimizer          # what lies in the memory of the host: optimizer, or none (where it is not said)
 //
 // Other sections of a file are `layout:` (LayoutFile.h) and `ops:` (ChainPlanFile.h).
@@ -63,6 +64,7 @@ struct PlanSections {
   Axes storage;   // likewise
   bool overlap = true;
   bool rotate = false;
+  int64_t productPieces = 0; // 1: whole; 0: by cost
   Offload offload = Offload::None;
 };
 
@@ -89,6 +91,10 @@ struct PlannedProgram {
 /// `FILE:LINE:COLUMN: error: ...` with what would be right, for whatever could not be compiled or would mean nothing.
 llvm::Expected<PlanSections> readPlanSections(YamlReader file, const PlannedProgram &program,
                                               const TargetCapabilities &target);
+
+/// auto (0), off (1), or from 2 to limits::productPieces; nothing for other texts. And the text of a number.
+std::optional<int64_t> parseProductPieces(llvm::StringRef text);
+std::string productPiecesText(int64_t pieces);
 
 void writePlanSections(const PlanSections &plan, llvm::raw_ostream &out);
 

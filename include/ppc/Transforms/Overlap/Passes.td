@@ -49,6 +49,26 @@ def PrefetchGathersPass : Pass<"ppc-prefetch-gathers", "ModuleOp"> {
     Option<"ahead", "ahead", "int64_t", "-1", "by so many gathers, whatever that saves; -1: by cost">];
 }
 
+def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
+  let summary = "cut products and the collectives that take their results into pieces";
+  let description = [{
+    In the code that runs for each micro-batch, an all-reduce that sums one product, or the sum of several, over ranks becomes pieces: the rows
+    of the result (tokens) are cut, and each piece of the products is followed by the all-reduce of that piece, which goes on beside the next one
+    (`ppc-start-collectives`). Pieces of operands are read and pieces of results written where they lie (`ppc-to-linalg`). Rows are
+    those of the outermost dimension with several elements, and of the one behind it where that has fewer than there are to be pieces; tiles of
+    128 rows stay whole where there are enough.
+
+    The plan says how many pieces (`pieces`), 1: none, or leaves it to the cost of each product: its pieces as products of their size,
+    the collective in as many of smaller size on `cluster`, work behind it that hides it in any case, and the share of the device that
+    a collective takes from products beside it. One number of pieces must save 1 % of the collective more than a smaller one.
+
+    Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same values; each element is a sum of the same
+    products. Remarks of the category `ppc-overlap` say how many are cut, and what is left exposed.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">];
+}
+
 def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {
   let summary = "let collectives of bodies run beside independent ops";
   let description = [{

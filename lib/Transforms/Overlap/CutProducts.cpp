@@ -1,0 +1,271 @@
+// ppc-cut-products: products and the collectives that take their results in pieces, so that one piece is communicated
+// while the next one is computed.
+#include "PieceTimes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "ppc/Analysis/ModuleShape.h"
+#include "ppc/Analysis/OpSharding.h"
+#include "ppc/Transforms/Overlap/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <numeric>
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_CUTPRODUCTSPASS
+#include "ppc/Transforms/Overlap/Passes.h.inc"
+
+namespace {
+
+/// Rows of a piece are a multiple of this where there are enough of them: tiles of products stay whole.
+constexpr int64_t kRows = 128;
+
+/// `extent` elements in so many parts that differ as little as whole tiles allow.
+SmallVector<int64_t> partsOf(int64_t extent, int64_t parts) {
+  parts = std::min(parts, extent);
+  int64_t unit = extent >= parts * kRows ? kRows : 1, units = llvm::divideCeil(extent, unit);
+  SmallVector<int64_t> sizes;
+  for (int64_t part = 0, first = 0; part < parts; ++part) {
+    int64_t end = std::min(extent, (units * (part + 1) / parts) * unit);
+    sizes.push_back(end - first);
+    first = end;
+  }
+  return sizes;
+}
+
+/// Along which dimensions of a result rows are cut: the outermost that has several elements, and the one behind it
+/// where that has fewer than there are to be pieces.
+struct RowCut {
+  unsigned dim;
+  SmallVector<int64_t> sizes;
+  SmallVector<int64_t>
+      inner; ///< of dimension dim + 1 of every part, which has one element along `dim`; none: it is whole
+
+  size_t pieces() const { return sizes.size() * std::max<size_t>(1, inner.size()); }
+};
+
+/// A collective, and products of which it takes the result or the sum of the results.
+class CutProduct {
+public:
+  /// Nothing where it cannot be cut.
+  static std::optional<CutProduct> find(Operation *collective);
+
+  std::optional<RowCut> rows(int64_t pieces) const;
+  void rewrite(const RowCut &rows);
+
+  Operation *collective;
+  SmallVector<MatmulOp, 2> products;
+
+private:
+  bool addTree(Value value);
+  SmallVector<Value> cut(OpBuilder &b, Value value, unsigned dim, const RowCut &rows) const;
+  SmallVector<Value> piecesOf(OpBuilder &b, Value value, const RowCut &rows);
+  Value join(OpBuilder &b, ArrayRef<Value> pieces, RankedTensorType type, const RowCut &rows) const;
+  template <typename OpTy, typename... Args> OpTy create(OpBuilder &b, Args &&...args) const {
+    auto op = OpTy::create(b, collective->getLoc(), std::forward<Args>(args)...);
+    op->setDiscardableAttrs(collective->getDiscardableAttrDictionary());
+    return op;
+  }
+
+  SmallVector<Operation *> tree; ///< what the collective takes, operands before what uses them
+};
+
+/// The operand of a product that has a letter of its result, and the letter's place there; nothing where both have it.
+std::optional<std::pair<unsigned, unsigned>> operandWith(MatmulOp product, char letter) {
+  size_t left = product.lhsLetters().find(letter), right = product.rhsLetters().find(letter);
+  if ((left == StringRef::npos) == (right == StringRef::npos))
+    return std::nullopt;
+  return left != StringRef::npos ? std::pair(0u, unsigned(left)) : std::pair(1u, unsigned(right));
+}
+
+bool CutProduct::addTree(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !value.hasOneUse() || op->getBlock() != collective->getBlock() ||
+      op->getAttr(attr::layer) != collective->getAttr(attr::layer))
+    return false;
+  if (auto product = dyn_cast<MatmulOp>(op))
+    products.push_back(product);
+  else if (!isa<AddOp, SumOp, ConvertOp>(op) || !llvm::all_of(op->getOperands(), [&](Value v) { return addTree(v); }))
+    return false;
+  tree.push_back(op);
+  return true;
+}
+
+std::optional<CutProduct> CutProduct::find(Operation *collective) {
+  auto reduce = dyn_cast<AllReduceOp>(collective);
+  if (!reduce || reduce.getCombiner() != Combiner::Sum || reduce.getStages())
+    return std::nullopt;
+  CutProduct found;
+  found.collective = collective;
+  if (!found.addTree(reduce.getX()))
+    return std::nullopt;
+  return found;
+}
+
+std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
+  auto type = cast<RankedTensorType>(collective->getOperand(0).getType());
+  auto areRows = [&](unsigned dim) { // of every product, in one of its operands alone
+    return llvm::all_of(
+        products, [&](MatmulOp product) { return operandWith(product, product.resultLetters()[dim]).has_value(); });
+  };
+  RowCut rows{0, {}, {}};
+  while (rows.dim + 1 < type.getRank() && type.getDimSize(rows.dim) == 1)
+    ++rows.dim;
+  if (rows.dim + 1 >= type.getRank() || !areRows(rows.dim))
+    return std::nullopt;
+  int64_t extent = type.getDimSize(rows.dim);
+  rows.sizes = partsOf(extent, pieces);
+  if (extent < pieces && rows.dim + 2 < type.getRank() && areRows(rows.dim + 1))
+    rows.inner = partsOf(type.getDimSize(rows.dim + 1), llvm::divideCeil(pieces, extent));
+  return rows.pieces() > 1 ? std::optional(rows) : std::nullopt;
+}
+
+/// The parts of `value`, whose dimensions `dim` and behind it are those of the rows.
+SmallVector<Value> CutProduct::cut(OpBuilder &b, Value value, unsigned dim, const RowCut &rows) const {
+  auto split = [&](Value whole, unsigned dim, ArrayRef<int64_t> sizes) -> SmallVector<Value> {
+    if (sizes.size() == 1)
+      return {whole};
+    SmallVector<Type> types;
+    for (int64_t size : sizes) {
+      SmallVector<int64_t> shape(tensorType(whole).getShape());
+      shape[dim] = size;
+      types.push_back(withShape(tensorType(whole), shape));
+    }
+    return llvm::to_vector_of<Value>(create<SplitOp>(b, types, whole, b.getI64IntegerAttr(dim)).getParts());
+  };
+  SmallVector<Value> parts;
+  for (Value part : split(value, dim, rows.sizes))
+    llvm::append_range(parts, rows.inner.empty() ? SmallVector<Value>{part} : split(part, dim + 1, rows.inner));
+  return parts;
+}
+
+SmallVector<Value> CutProduct::piecesOf(OpBuilder &b, Value value, const RowCut &rows) {
+  auto product = value.getDefiningOp<MatmulOp>();
+  auto [operand, dim] = *operandWith(product, product.resultLetters()[rows.dim]);
+  return cut(b, product->getOperand(operand), dim, rows);
+}
+
+Value CutProduct::join(OpBuilder &b, ArrayRef<Value> pieces, RankedTensorType type, const RowCut &rows) const {
+  auto concat = [&](ArrayRef<Value> parts, RankedTensorType type, unsigned dim) -> Value {
+    return parts.size() == 1 ? parts[0] : create<ConcatOp>(b, type, parts, b.getI64IntegerAttr(dim)).getResult();
+  };
+  if (rows.inner.empty())
+    return concat(pieces, type, rows.dim);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[rows.dim] = 1;
+  SmallVector<Value> parts;
+  for (size_t first = 0; first < pieces.size(); first += rows.inner.size())
+    parts.push_back(concat(pieces.slice(first, rows.inner.size()), withShape(type, shape), rows.dim + 1));
+  return concat(parts, type, rows.dim);
+}
+
+/// Piece by piece, products and what adds them up, then the collective. They stand where the last of the tree did: what
+/// followed it before the collective goes on beside the last piece.
+void CutProduct::rewrite(const RowCut &rows) {
+  OpBuilder b(tree.back());
+  DenseMap<Operation *, SmallVector<Value>> operands; // of products, in pieces
+  for (MatmulOp product : products)
+    operands[product] = piecesOf(b, product.getResult(), rows);
+  SmallVector<Value> done;
+  for (size_t piece = 0; piece < rows.pieces(); ++piece) {
+    IRMapping mapping;
+    for (Operation *op : tree) {
+      auto product = dyn_cast<MatmulOp>(op);
+      auto own = product ? operandWith(product, product.resultLetters()[rows.dim]) : std::nullopt;
+      Operation *copy = b.clone(*op, mapping);
+      if (own)
+        copy->setOperand(own->first, operands[op][piece]);
+      SmallVector<int64_t> shape(cast<RankedTensorType>(op->getResult(0).getType()).getShape());
+      shape[rows.dim] = rows.inner.empty() ? rows.sizes[piece] : 1;
+      if (!rows.inner.empty())
+        shape[rows.dim + 1] = rows.inner[piece % rows.inner.size()];
+      copy->getResult(0).setType(withShape(cast<RankedTensorType>(op->getResult(0).getType()), shape));
+    }
+    Operation *copy = b.clone(*collective, mapping);
+    copy->getResult(0).setType(copy->getOperand(0).getType());
+    done.push_back(copy->getResult(0));
+  }
+  Value whole = join(b, done, cast<RankedTensorType>(collective->getResult(0).getType()), rows);
+  collective->getResult(0).replaceAllUsesWith(whole);
+  collective->erase();
+  for (Operation *op : llvm::reverse(tree))
+    op->erase();
+}
+
+struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
+  using CutProductsPassBase::CutProductsPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    ppcrt::ProgramOp program = ppcrt::requireProgram(module);
+    if (!program)
+      return signalPassFailure();
+    PlanAttr plan = planOf(module);
+    int64_t wanted = plan ? plan.pieces() : 0;
+    if (wanted == 1 || (!wanted && cluster.empty())) // too close to call on a machine that was not measured
+      return;
+    llvm::Expected<Cluster> machine = machineOf(cluster, program.getGrid().deviceCount());
+    if (!machine) {
+      module.emitError() << llvm::toString(machine.takeError());
+      return signalPassFailure();
+    }
+    PieceTimes times(*machine, program.getGrid(), precisionOf(module));
+    for (auto code : module.getOps<func::FuncOp>())
+      if (std::optional<ppcrt::RoutineKind> kind = ppcrt::routineKindOf(code);
+          kind && !ppcrt::isOfStep(*kind) && !code.isExternal())
+        run(code, wanted, times);
+  }
+
+  void run(func::FuncOp code, int64_t wanted, const PieceTimes &times) {
+    SmallVector<Operation *> collectives;
+    for (Operation &op : code.front())
+      if (isa<AllReduceOp>(op))
+        collectives.push_back(&op);
+    int64_t number = 0;
+    double before = 0, after = 0;
+    for (Operation *op : collectives) {
+      std::optional<CutProduct> product = CutProduct::find(op);
+      if (!product)
+        continue;
+      double hiding = times.hidingBehind(op), whole = times.exposed(product->products, op, {1.0}, hiding), best = whole;
+      std::optional<RowCut> chosen;
+      for (int64_t pieces : wanted ? ArrayRef(wanted) : ArrayRef<int64_t>({2, 3, 4, 6, 8})) {
+        std::optional<RowCut> rows = product->rows(pieces);
+        if (!rows)
+          continue;
+        double exposed = times.exposed(product->products, op, sharesOf(*rows), hiding);
+        if (!wanted && exposed >= best - times.leastSaving() * times.collective(op, 1))
+          continue;
+        best = exposed;
+        chosen = rows;
+      }
+      if (!chosen)
+        continue;
+      product->rewrite(*chosen);
+      ++number;
+      before += whole;
+      after += best;
+    }
+    if (number)
+      remark::passed(code.getLoc(), remark::RemarkOpts::name("pieces").category("ppc-overlap"))
+          << llvm::formatv("{0}: {1} collectives in pieces beside their products, which leaves {2} of them exposed in "
+                           "place of {3}",
+                           code.getSymName(), number, toString(Seconds(after)), toString(Seconds(before)))
+                 .str();
+  }
+
+  /// Of the rows, by piece.
+  static SmallVector<double> sharesOf(const RowCut &rows) {
+    int64_t outer = std::accumulate(rows.sizes.begin(), rows.sizes.end(), int64_t(0)),
+            inner = std::accumulate(rows.inner.begin(), rows.inner.end(), int64_t(0));
+    SmallVector<double> shares;
+    for (int64_t size : rows.sizes) {
+      if (rows.inner.empty())
+        shares.push_back(double(size) / double(outer));
+      for (int64_t part : rows.inner)
+        shares.push_back(double(part) / double(inner * outer));
+    }
+    return shares;
+  }
+};
+
+} // namespace
+} // namespace mlir::ppc

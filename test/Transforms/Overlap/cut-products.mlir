@@ -1,0 +1,91 @@
+// Products and the all-reduce of their result in pieces: rows of the outermost dimension with several elements, and of the one
+// behind it where that has too few. Operands that hold no rows are taken whole.
+// RUN: ppc-opt %s --split-input-file --ppc-cut-products --ppc-verify-program | FileCheck %s
+// RUN: ppc-opt %s --split-input-file --ppc-cut-products --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// Whole where the plan says so, and by cost where latency alone is more than what there is to gain (PieceTimes.cpp).
+// RUN: sed 's/pieces = [0-9]*/pieces = 1/' %s | ppc-opt --split-input-file --ppc-cut-products | FileCheck %s --check-prefix=WHOLE
+// RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 | FileCheck %s --check-prefix=WHOLE
+// WHOLE-NOT: ppc.split
+// WHOLE-NOT: ppc.concat
+
+// REMARK: forward: 1 collectives in pieces beside their products, which leaves {{.*}} of them exposed in place of {{.*}}
+
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<1x5x4xf32>, %[[W:[^:]*]]: tensor<6x4xf32>
+// CHECK-NEXT: %[[P:.*]]:2 = ppc.split %[[X]] dim 1 {ppc.layer = 0 : i64} : tensor<1x5x4xf32> to tensor<1x2x4xf32>, tensor<1x3x4xf32>
+// CHECK-NEXT: %[[A:.*]] = ppc.matmul "bsf,hf->bsh" %[[P]]#0, %[[W]] {ppc.layer = 0 : i64} : {{.*}} -> tensor<1x2x6xf32>
+// CHECK-NEXT: %[[B:.*]] = ppc.all_reduce %[[A]] over ["tp"] <sum> {ppc.layer = 0 : i64} : tensor<1x2x6xf32>
+// CHECK-NEXT: %[[C:.*]] = ppc.matmul "bsf,hf->bsh" %[[P]]#1, %[[W]] {ppc.layer = 0 : i64} : {{.*}} -> tensor<1x3x6xf32>
+// CHECK-NEXT: %[[D:.*]] = ppc.all_reduce %[[C]] over ["tp"] <sum> {ppc.layer = 0 : i64} : tensor<1x3x6xf32>
+// CHECK-NEXT: %[[Y:.*]] = ppc.concat %[[B]], %[[D]] dim 1 {ppc.layer = 0 : i64} : {{.*}} to tensor<1x5x6xf32>
+// CHECK-NEXT: ppc.silu %[[Y]]
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true, pieces = 2>} {
+  ppcrt.program @train grid <pp = 1, tp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @x input "x" : memref<1x5x4xf32> slots 1
+      ppcrt.buffer @w parameter "w" : memref<6x4xf32> sharding <[{}, {tp}]>
+      ppcrt.buffer @h saved : memref<1x5x6xf32> slots 1
+      ppcrt.routine @forward forward code @forward reads [@x, @w] writes [@h]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @forward(%x: tensor<1x5x4xf32>, %w: tensor<6x4xf32>) -> tensor<1x5x6xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.matmul "bsf,hf->bsh" %x, %w {ppc.layer = 0 : i64} : (tensor<1x5x4xf32>, tensor<6x4xf32>) -> tensor<1x5x6xf32>
+    %1 = ppc.all_reduce %0 over ["tp"] <sum> {ppc.layer = 0 : i64} : tensor<1x5x6xf32>
+    %2 = ppc.silu %1 {ppc.layer = 0 : i64} : tensor<1x5x6xf32>
+    return %2 : tensor<1x5x6xf32>
+  }
+}
+
+// -----
+
+// The sum of two products, of two sequences: four pieces are two of each sequence. A maximum, a product that something else uses
+// too, one whose rows are summed over and what no product makes stay whole.
+// CHECK-LABEL: func.func @sums(
+// CHECK: ppc.split %{{.*}} dim 0 : tensor<2x5x4xf32> to tensor<1x5x4xf32>, tensor<1x5x4xf32>
+// CHECK: ppc.split %{{.*}} dim 1 : tensor<1x5x4xf32> to tensor<1x2x4xf32>, tensor<1x3x4xf32>
+// CHECK-COUNT-4: ppc.add {{.*}}{{$[[:space:]]*}}%{{.*}} = ppc.all_reduce
+// CHECK: ppc.concat {{.*}} dim 1 : tensor<1x2x6xf32>, tensor<1x3x6xf32> to tensor<1x5x6xf32>
+// CHECK: ppc.concat {{.*}} dim 1 : tensor<1x2x6xf32>, tensor<1x3x6xf32> to tensor<1x5x6xf32>
+// CHECK: ppc.concat {{.*}} dim 0 : tensor<1x5x6xf32>, tensor<1x5x6xf32> to tensor<2x5x6xf32>
+// CHECK-NOT: ppc.split
+// CHECK: ppc.all_reduce %{{.*}} <max>
+// CHECK-NOT: ppc.split
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true, pieces = 4>} {
+  ppcrt.program @train grid <pp = 1, tp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @x input "x" : memref<2x5x4xf32> slots 1
+      ppcrt.buffer @w parameter "w" : memref<6x4xf32> sharding <[{}, {tp}]>
+      ppcrt.buffer @h saved : memref<2x5x6xf32> slots 1
+      ppcrt.buffer @g saved : memref<6x4xf32> slots 1
+      ppcrt.routine @forward forward code @sums reads [@x, @w] writes [@h, @g]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @sums(%x: tensor<2x5x4xf32>, %w: tensor<6x4xf32>) -> (tensor<2x5x6xf32>, tensor<6x4xf32>) attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.silu %x : tensor<2x5x4xf32>
+    %1 = ppc.matmul "bsf,hf->bsh" %x, %w : (tensor<2x5x4xf32>, tensor<6x4xf32>) -> tensor<2x5x6xf32>
+    %2 = ppc.matmul "bsf,hf->bsh" %0, %w : (tensor<2x5x4xf32>, tensor<6x4xf32>) -> tensor<2x5x6xf32>
+    %3 = ppc.add %1, %2 : tensor<2x5x6xf32>
+    %4 = ppc.all_reduce %3 over ["tp"] <sum> : tensor<2x5x6xf32>
+    %5 = ppc.matmul "bsf,hf->bsh" %0, %w : (tensor<2x5x4xf32>, tensor<6x4xf32>) -> tensor<2x5x6xf32>
+    %6 = ppc.all_reduce %5 over ["tp"] <max> : tensor<2x5x6xf32>
+    %7 = ppc.matmul "bsf,hf->bsh" %0, %w : (tensor<2x5x4xf32>, tensor<6x4xf32>) -> tensor<2x5x6xf32>
+    %8 = ppc.all_reduce %7 over ["tp"] <sum> : tensor<2x5x6xf32>
+    %9 = ppc.add %7, %8 : tensor<2x5x6xf32>
+    %10 = ppc.all_reduce %9 over ["tp"] <sum> : tensor<2x5x6xf32>
+    %11 = ppc.add %4, %6 : tensor<2x5x6xf32>
+    %12 = ppc.add %11, %10 : tensor<2x5x6xf32>
+    %13 = ppc.silu %w : tensor<6x4xf32>
+    %14 = ppc.all_reduce %13 over ["tp"] <sum> : tensor<6x4xf32>
+    return %12, %14 : tensor<2x5x6xf32>, tensor<6x4xf32>
+  }
+}
