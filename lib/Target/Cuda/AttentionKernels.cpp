@@ -326,7 +326,8 @@ std::optional<Kernel> buildChipAttention(Operation *op, size_t number, ModuleOp 
                                          StringRef chip) {
   auto forward = dyn_cast<ppcrt::AttentionOp>(op);
   auto backward = dyn_cast<ppcrt::AttentionBackwardOp>(op);
-  if (chip != "sm_90a" || (!forward && !backward))
+  bool hasWarpgroups = chip == "sm_90a", hasTensorMemory = chip == "sm_100a";
+  if (!(hasWarpgroups && (forward || backward)) && !(hasTensorMemory && forward))
     return std::nullopt;
   AttentionProblem problem = forward ? AttentionProblem(forward) : AttentionProblem(backward);
   if (!fitsWarpgroups(problem))
@@ -335,7 +336,7 @@ std::optional<Kernel> buildChipAttention(Operation *op, size_t number, ModuleOp 
   if (failed(w.begin()))
     return std::nullopt;
   if (forward) {
-    writeWarpgroupAttention(w, problem);
+    hasTensorMemory ? writeTensorMemoryAttention(w, problem) : writeWarpgroupAttention(w, problem);
     return w.finish();
   }
   // Two passes, the first of them where others prepare theirs.

@@ -45,9 +45,11 @@ private:
 
 /// Whether tensor cores can do it: bf16, heads of multiples of 16 up to 256, rows without gaps.
 bool fitsTensorCores(const AttentionProblem &problem);
-/// Whether warpgroups of sm_90a can: heads of 64 or 128 as well, a scale above 0, no window and no slopes.
+/// Whether warpgroups of sm_90a can, and tensor memory of sm_100a forward: heads of 64 or 128 as well, a scale above 0,
+/// no window and no slopes.
 bool fitsWarpgroups(const AttentionProblem &problem);
 void writeWarpgroupAttention(KernelWriter &w, const AttentionProblem &problem);
+void writeTensorMemoryAttention(KernelWriter &w, const AttentionProblem &problem);
 void writeWarpgroupQueryGradient(KernelWriter &w, const AttentionProblem &problem);
 void writeWarpgroupKeyGradients(KernelWriter &w, const AttentionProblem &problem);
 /// By tensor cores. `w` has begun.

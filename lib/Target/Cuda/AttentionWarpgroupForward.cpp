@@ -10,11 +10,6 @@
 namespace mlir::ppc::cuda {
 namespace {
 
-/// Of a key that is not seen: far below every score, and a power of two, so that its product with the scale is exact
-/// and what is left of it when it is subtracted from itself is 0. Sums of rows of which all keys so far are hidden are
-/// multiplied with 0 later.
-constexpr float kHiddenScore = -0x1p100f;
-
 class ForwardWarpgroups : AttentionWarpgroups {
 public:
   static constexpr int64_t keysOfTile = 128;

@@ -28,8 +28,8 @@ void AttentionWarpgroups::addBarriers(Value &first, int64_t count, int64_t arriv
     barriers.emplace_back(sharedBytes, arrivals);
 }
 
-void AttentionWarpgroups::begin(int64_t blocks) {
-  w.kernel.threads = (1 + users) * kWarpgroup;
+void AttentionWarpgroups::begin(int64_t blocks, int64_t threads) {
+  w.kernel.threads = threads;
   w.kernel.blocks = blocks;
   t.emplace(w);
   shared = groups.declareShared(sharedBytes);
@@ -37,15 +37,17 @@ void AttentionWarpgroups::begin(int64_t blocks) {
     *part.address = plusBytes(shared, part.offset);
 }
 
+void AttentionWarpgroups::initializeBarriers(Value isFirst) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(scf::IfOp::create(b, isFirst, /*withElseRegion=*/false).thenBlock());
+  for (auto [offset, arrivals] : barriers)
+    groups.initialize(plusBytes(shared, offset), arrivals);
+  groups.showBarriers();
+}
+
 void AttentionWarpgroups::run(function_ref<void()> copy, function_ref<void()> use, function_ref<void()> beside) {
   Value thread = w.thread(), leads = compare(arith::CmpIPredicate::eq, thread, w.i32(0));
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(scf::IfOp::create(b, leads, /*withElseRegion=*/false).thenBlock());
-    for (auto [offset, arrivals] : barriers)
-      groups.initialize(plusBytes(shared, offset), arrivals);
-    groups.showBarriers();
-  }
+  initializeBarriers(leads);
   t->barrier();
   Value number = groups.number(thread);
   auto roles = scf::IfOp::create(b, compare(arith::CmpIPredicate::eq, number, w.i32(0)), /*withElseRegion=*/true);
@@ -72,11 +74,11 @@ Value AttentionWarpgroups::mapOf(Value memref, int64_t rows, int64_t heads, int6
 }
 
 std::pair<Value, Value> AttentionWarpgroups::keyTiles(Value start, Value firstOfBlock, int64_t keysOfTile,
-                                                      int64_t leastKeys) {
+                                                      int64_t leastKeys, int64_t rows) {
   Value end = w.index(p.keys), whole = w.index(p.keys / keysOfTile);
   if (p.causal) {
     Value place = plus(start, firstOfBlock);
-    end = most(least(plus(place, w.index(rowsOfBlock)), end), w.index(leastKeys));
+    end = most(least(plus(place, w.index(rows)), end), w.index(leastKeys));
     Value seen = most(plus(place, w.index(1)), w.index(0)); // keys of its first query
     whole = least(whole, arith::DivUIOp::create(b, seen, w.index(keysOfTile)));
   }

@@ -13,6 +13,11 @@ namespace mlir::ppc::cuda {
 
 inline constexpr double kLog2OfE = 1.44269504088896340736;
 
+/// Of a key that is not seen: far below every score, and a power of two, so that its product with the scale is exact
+/// and what is left of it when it is subtracted from itself is 0. Sums of rows of which all keys so far are hidden are
+/// multiplied with 0 later.
+inline constexpr float kHiddenScore = -0x1p100f;
+
 class AttentionWarpgroups : protected TileIndices {
 protected:
   using Registers = SmallVector<Value>;
@@ -30,9 +35,12 @@ protected:
   /// `count` barriers, for so many arrivals a phase each.
   void addBarriers(Value &first, int64_t count, int64_t arrivals);
 
-  /// Starts the kernel of `blocks` blocks, once everything is added: `copy` is for one thread of the first warpgroup,
-  /// `beside` (if any) for all of that warpgroup, `use` for the others, which are `own` = 0 and 1.
-  void begin(int64_t blocks);
+  /// Starts the kernel of `blocks` blocks, once everything is added.
+  void begin(int64_t blocks, int64_t threads = (1 + users) * kWarpgroup);
+  /// By one thread, before others use them.
+  void initializeBarriers(Value isFirst);
+  /// `copy` is for one thread of the first warpgroup, `beside` (if any) for all of that warpgroup, `use` for the
+  /// others, which are `own` = 0 and 1.
   void run(function_ref<void()> copy, function_ref<void()> use, function_ref<void()> beside = nullptr);
 
   /// Boxes of 64 columns and `box` rows of a buffer [batch, rows, heads, dim].
@@ -55,8 +63,9 @@ protected:
 
   /// Of the tiles of keys: how many the queries of the block go over, which is for `leastKeys` at least, and of how
   /// many from the first on each of them sees all keys. `start`: the position of the first query among the keys;
-  /// `firstOfBlock`: the block's first query.
-  std::pair<Value, Value> keyTiles(Value start, Value firstOfBlock, int64_t keysOfTile, int64_t leastKeys);
+  /// `firstOfBlock`: the block's first query, of so many rows.
+  std::pair<Value, Value> keyTiles(Value start, Value firstOfBlock, int64_t keysOfTile, int64_t leastKeys,
+                                   int64_t rows = rowsOfBlock);
 
   // ---- Copies ----
   /// Rows from `row` on, of a head.

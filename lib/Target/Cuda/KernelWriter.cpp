@@ -99,10 +99,17 @@ Kernel KernelWriter::finish() {
     function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
     function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
   }
-  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({int32_t(kernel.threads), 1, 1}));
+  StringRef threads = function->hasAttr(NVVM::NVVMDialect::getMinctasmAttrName())
+                          ? NVVM::NVVMDialect::getReqntidAttrName()
+                          : NVVM::NVVMDialect::getMaxntidAttrName();
+  function->setAttr(threads, b.getDenseI32ArrayAttr({int32_t(kernel.threads), 1, 1}));
   if (kernel.sharedBytes)
     function->setAttr(kSharedBytesAttr, b.getI64IntegerAttr(kernel.sharedBytes));
   return std::move(kernel);
+}
+
+void KernelWriter::takeAllRegisters() {
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
 }
 
 Value KernelWriter::thread() {

@@ -25,6 +25,10 @@ public:
   /// Ends it. The kernel's sizes are set by then.
   Kernel finish();
 
+  /// Blocks have exactly kernel.threads, and one is enough on a multiprocessor: so assemblers know how many registers a
+  /// thread has when it begins, and let it take more.
+  void takeAllRegisters();
+
   /// Inside of what follows only so many threads go on: those whose number is below `count`. Returns the number.
   Value threadsBelow(int64_t count);
   /// The indices of iteration `number` of loops of these sizes, the last one fastest.

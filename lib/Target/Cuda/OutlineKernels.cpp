@@ -43,6 +43,9 @@ Use useOf(Value pointer) {
         use.reads = true; // into shared memory
       else if (auto store = dyn_cast<LLVM::StoreOp>(user); store && store.getAddr() == value)
         use.writes = true;
+      else if (auto text = dyn_cast<LLVM::InlineAsmOp>(user);
+               text && text.getAsmString().contains("st.global") && !text.getAsmString().contains("ld.global"))
+        use.writes = true;
       else if (isa<LLVM::GEPOp>(user))
         pending.push_back(user->getResult(0));
       else

@@ -4,7 +4,6 @@
 
 namespace mlir::ppc::cuda {
 
-constexpr int64_t kStep = 16;        // of the dimension that an instruction sums over
 constexpr int64_t kRowsTogether = 8; // in 1,024 bytes
 constexpr int64_t kTogetherBytes = kRowsTogether * SwizzledTile::rowBytes;
 
@@ -80,9 +79,9 @@ Value WarpgroupTiles::number(Value thread) {
                               UnitAttr());
 }
 
-Value WarpgroupTiles::descriptor(Value address, int64_t leading) {
+Value WarpgroupTiles::descriptor(Value address, int64_t leading, int64_t flags) {
   constexpr int64_t swizzle128 = int64_t(1) << 62;
-  int64_t fixed = swizzle128 | (kTogetherBytes >> 4) << 32 | (leading >> 4) << 16;
+  int64_t fixed = flags | swizzle128 | (kTogetherBytes >> 4) << 32 | (leading >> 4) << 16;
   Value place = arith::AndIOp::create(b, arith::ShRUIOp::create(b, address, w.i32(4)), w.i32(0x3fff));
   place = arith::ExtUIOp::create(b, b.getI64Type(), place);
   return arith::OrIOp::create(b, place, arith::ConstantOp::create(b, b.getI64IntegerAttr(fixed)));
@@ -102,12 +101,6 @@ static std::string productText(int64_t count, const std::string &left, const std
 /// "add.s64 NAME, $OPERAND, BYTES / 16".
 static std::string advanced(StringRef name, int64_t operand, int64_t bytes) {
   return ("add.s64 " + name + ", $" + llvm::Twine(operand) + ", " + llvm::Twine(bytes >> 4) + ";\n").str();
-}
-
-/// Bytes from the beginning of a tile to columns 16 k to 16 k + 15 of its rows.
-static int64_t bytesToColumns(const SwizzledTile &tile, int64_t k) {
-  int64_t steps = SwizzledTile::pieceColumns / kStep;
-  return k / steps * tile.pieceBytes() + k % steps * kStep * 2;
 }
 
 /// One text, so that nothing lies between the instructions of a product; its sums are results.
@@ -144,7 +137,7 @@ WarpgroupTiles::Registers WarpgroupTiles::multiplyRows(SwizzledTile left, Value 
   Value address = i32Add(left.address, arith::MulIOp::create(b, row, w.i32(SwizzledTile::rowBytes)));
   std::string steps;
   for (int64_t k = 0; k < left.dim / kStep; ++k) {
-    steps += advanced("left", count, bytesToColumns(left, k)) + advanced("right", count + 1, bytesToColumns(right, k));
+    steps += advanced("left", count, left.bytesToColumns(k)) + advanced("right", count + 1, right.bytesToColumns(k));
     steps += productText(count, "left", "right", k > 0, /*leftInRegisters=*/false, /*overRows=*/false);
   }
   return emitProduct(asProduct(steps), count, {},
@@ -163,7 +156,7 @@ WarpgroupTiles::Registers WarpgroupTiles::multiplyRows(ArrayRef<Registers> left,
   std::string steps;
   SmallVector<std::pair<Value, char>> operands{{descriptor(right.address, kStep), 'l'}};
   for (auto [k, registers] : llvm::enumerate(left)) {
-    steps += advanced("right", count, bytesToColumns(right, int64_t(k)));
+    steps += advanced("right", count, right.bytesToColumns(int64_t(k)));
     steps += productText(count, fragment(count + int64_t(operands.size())), "right", k > 0, true, false);
     for (Value one : registers)
       operands.push_back({one, 'r'});

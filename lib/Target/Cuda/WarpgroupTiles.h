@@ -11,6 +11,7 @@
 namespace mlir::ppc::cuda {
 
 constexpr int64_t kWarpgroup = 128;
+constexpr int64_t kStep = 16; // of the dimension that an instruction of a product sums over
 
 /// Rows of bf16 in shared memory, `dim` a multiple of 64: pieces of 64 columns one after the other, each with rows of
 /// 128 bytes whose 16-byte pieces are swizzled. `address` is an i32, a multiple of 1,024.
@@ -22,6 +23,11 @@ struct SwizzledTile {
   int64_t pieces() const { return dim / pieceColumns; }
   int64_t pieceBytes() const { return rows * rowBytes; }
   int64_t bytes() const { return pieces() * pieceBytes(); }
+  /// From the beginning to columns 16 k to 16 k + 15 of its rows.
+  int64_t bytesToColumns(int64_t k) const {
+    constexpr int64_t steps = pieceColumns / kStep;
+    return k / steps * pieceBytes() + k % steps * kStep * 2;
+  }
 };
 
 class WarpgroupTiles {
@@ -65,12 +71,12 @@ public:
   Registers addColumns(ArrayRef<Registers> left, SwizzledTile right, ValueRange sums);
   /// Waits until at most `pending` products are under way; the results of the others.
   Registers waitFor(unsigned pending, ValueRange results);
+  /// The descriptor of a tile from an address in it on. `leading`: bytes to the next 64 columns, for products over
+  /// rows; `flags`: bits of the architecture.
+  Value descriptor(Value address, int64_t leading, int64_t flags = 0);
 
 private:
   Value i32Add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  /// The descriptor of a tile from an address in it on. `leading`: bytes to the next 64 columns, for products over
-  /// rows.
-  Value descriptor(Value address, int64_t leading);
   void emit(StringRef text, StringRef constraints, ValueRange operands);
   Registers emitProduct(std::string text, int64_t count, ValueRange sums, ArrayRef<std::pair<Value, char>> operands);
 

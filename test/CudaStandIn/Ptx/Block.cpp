@@ -8,7 +8,8 @@ namespace ptx {
 Block::Block(const Function &function, const LaunchShape &shape, const std::byte *parameters, GlobalMemory &global,
              SharedMemory &shared, LaunchCounts &counts, std::array<uint32_t, 3> place)
     : function(function), shape(shape), parameters(parameters), global(global), shared(shared), counts(counts),
-      place(place), memoryBarriers(*this), threadCount(shape.block[0] * shape.block[1] * shape.block[2]) {
+      place(place), memoryBarriers(*this), tensorMemory(*this),
+      threadCount(shape.block[0] * shape.block[1] * shape.block[2]) {
   int count = int((threadCount + lanes - 1) / lanes);
   shared.reset(function.sharedBytes + shape.sharedBytes, count);
   // What a thread has to begin with, unless setmaxnreg says more: an even share of the multiprocessor's, of eight.
@@ -52,6 +53,7 @@ bool Block::giveRegisters(int64_t ofThread) {
 void Block::checkEnd() const {
   if (!bulkCopies.empty())
     throw Fault(FaultKind::Race, "the block has ended, and a bulk copy into its shared memory is under way");
+  tensorMemory.checkEnd();
   for (const Warp &warp : warps)
     if (productsOf[size_t(warp.index)] != products[size_t(warp.index) / 4].size())
       throw Fault(FaultKind::Divergence, "a warp has executed fewer products than others of its warpgroup");

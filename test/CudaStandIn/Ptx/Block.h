@@ -5,6 +5,7 @@
 #include "test/CudaStandIn/Ptx/Launch.h"
 #include "test/CudaStandIn/Ptx/MemoryBarrier.h"
 #include "test/CudaStandIn/Ptx/SharedMemory.h"
+#include "test/CudaStandIn/Ptx/TensorMemory.h"
 #include "test/CudaStandIn/Ptx/Warp.h"
 
 #include <optional>
@@ -59,6 +60,7 @@ public:
     std::vector<Piece> pieces;
   };
   std::vector<BulkCopy> bulkCopies;
+  TensorMemory tensorMemory;
 
 private:
   struct Barrier {
@@ -96,6 +98,11 @@ template <class Draw> void Block::run(Draw draw) {
     // A copy lands when nobody can go on without, or at any time before.
     if (!bulkCopies.empty() && (!count || draw(4) == 0)) {
       land(draw(uint32_t(bulkCopies.size())));
+      continue;
+    }
+    // So does a product in tensor memory, in their order.
+    if (tensorMemory.isBusy() && (!count || draw(4) == 0)) {
+      tensorMemory.advance();
       continue;
     }
     if (!count)

@@ -75,6 +75,7 @@ const std::unordered_map<std::string_view, Decode> &families() {
       {"mbarrier", decodeMemoryBarrier},
       {"wgmma", decodeWarpgroup},
       {"setmaxnreg", decodeWarpgroup},
+      {"tcgen05", decodeTensorMemory},
       {"vote", decodeExchange},
       {"match", decodeExchange},
       {"redux", decodeExchange},
@@ -129,7 +130,11 @@ bool isKnown(const std::string &modifier) {
       // bulk copies, memory barriers, warpgroups
       "bulk", "tensor", "tile", "1d", "2d", "3d", "4d", "5d", "shared::cluster", "mbarrier::complete_tx::bytes", "init",
       "inval", "arrive", "expect_tx", "test_wait", "try_wait", "parity", "fence", "proxy", "mbarrier_init", "cluster",
-      "mma_async", "dec"};
+      "mma_async", "dec",
+      // tensor memory
+      "alloc", "dealloc", "relinquish_alloc_permit", "mma", "commit", "ld", "st", "wait::ld", "wait::st",
+      "cta_group::1", "kind::f16", "mbarrier::arrive::one", "fence::before_thread_sync", "fence::after_thread_sync",
+      "32x32b", "x8", "x16", "x32", "x64", "x128"};
   bool isShape = modifier.rfind("m64n", 0) == 0; // of wgmma, which looks at it
   return known.count(modifier) || isShape || typeNamed(modifier);
 }

@@ -27,6 +27,7 @@ bool decodeMatrix(Instruction &instruction);        // Matrix.cpp: ldmatrix, stm
 bool decodeBulkCopy(Instruction &instruction);      // BulkCopy.cpp: cp.async.bulk
 bool decodeMemoryBarrier(Instruction &instruction); // MemoryBarrier.cpp: mbarrier
 bool decodeWarpgroup(Instruction &instruction);     // WarpgroupProduct.cpp: wgmma, setmaxnreg
+bool decodeTensorMemory(Instruction &instruction);  // TensorMemoryProduct.cpp: tcgen05
 bool decodeControl(Instruction &instruction);       // Control.cpp: branches, barriers, fences, what does nothing
 
 // The types among the modifiers, in order.

@@ -12,7 +12,7 @@ void MemoryBarriers::initialize(Warp &warp, uint64_t offset, uint32_t count) {
   if (barriers.count(offset))
     throw Fault(FaultKind::Barrier, "the memory barrier at byte " + std::to_string(offset) +
                                         " is initialized twice, without mbarrier.inval between");
-  if (made == mostTimes - mostWarps)
+  if (made == mostMemoryBarriers)
     throw Fault(FaultKind::Barrier, "more than " + std::to_string(made) + " memory barriers in a block");
   block.shared.use(Use::Write, offset, 8, warp.index);
   MemoryBarrier &barrier = barriers[offset];
@@ -56,6 +56,16 @@ void MemoryBarriers::arrive(Warp &warp, uint64_t offset, uint32_t count) {
                                         std::to_string(barrier.expected) + " arrivals a phase, and gets more");
   block.shared.release(warp.index, barrier.arriving);
   barrier.pending -= count;
+  endPhase(barrier);
+}
+
+void MemoryBarriers::arriveLater(uint64_t offset, const Knowledge &known) {
+  MemoryBarrier &barrier = barriers.at(offset);
+  if (!barrier.pending)
+    throw Fault(FaultKind::Barrier, "the memory barrier at byte " + std::to_string(offset) + " is for " +
+                                        std::to_string(barrier.expected) + " arrivals a phase, and gets more");
+  barrier.arriving.add(known);
+  --barrier.pending;
   endPhase(barrier);
 }
 

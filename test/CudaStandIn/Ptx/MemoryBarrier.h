@@ -37,6 +37,8 @@ public:
   // Of a copy: also whether the asynchronous proxy knows of it.
   MemoryBarrier &forCopy(Warp &warp, uint64_t offset);
   void arrive(Warp &warp, uint64_t offset, uint32_t count);
+  // One arrival in the name of who knew this when it asked for it.
+  void arriveLater(uint64_t offset, const Knowledge &known);
   void expect(Warp &warp, uint64_t offset, int64_t bytes);
   void bring(uint64_t offset, int64_t bytes);
   MemoryBarrier &landing(uint64_t offset) { return barriers.at(offset); }

@@ -19,6 +19,7 @@ void SharedMemory::reset(int64_t bytes, int count) {
   data.assign(size_t(bytes), std::byte(0xcd));
   shadow.assign(size_t(bytes), {});
   readClocks.assign(size_t((bytes + 1) / 2 * count), 0);
+  productReads.clear();
   known.assign(size_t(count), {});
   for (int warp = 0; warp < count; ++warp) {
     known[warp].clock.fill(begin);
@@ -93,6 +94,9 @@ std::byte *SharedMemory::use(Use use, uint64_t offset, int64_t bytes, int warp) 
       readClocks[byte / 2 * warps + warp] = now(warp);
       continue;
     }
+    if (!productReads.empty() && productReads[byte / 16] > known[warp].clock[timeOfProducts])
+      throw Fault(FaultKind::Race, "byte " + std::to_string(byte) + " of shared memory: warp " + std::to_string(warp) +
+                                       " writes over what a product in tensor memory reads, and has not waited for it");
     for (uint32_t readers = at.readers; readers; readers &= readers - 1)
       if (int reader = __builtin_ctz(readers); !before(readClocks[byte / 2 * warps + reader], reader, warp))
         race("writes over what was read by", byte, warp, reader);
@@ -128,6 +132,14 @@ const std::byte *SharedMemory::useAsync(uint64_t offset, int64_t bytes, int warp
   const std::byte *found = use(Use::Read, offset, bytes, warp);
   checkVisible(offset, bytes, warp);
   return found;
+}
+
+void SharedMemory::useByProduct(uint64_t offset, int64_t bytes, int warp, uint64_t number) {
+  useAsync(offset, bytes, warp);
+  if (productReads.empty())
+    productReads.assign(data.size() / 16 + 1, 0);
+  for (uint64_t piece = offset / 16; piece <= (offset + uint64_t(bytes) - 1) / 16; ++piece)
+    productReads[piece] = timeOfPhase(number);
 }
 
 void SharedMemory::startBulkCopy(uint64_t offset, int64_t bytes, int warp) {

@@ -19,8 +19,9 @@
 
 namespace ptx {
 
-// When a warp is, in the times of all warps of its block, and then of its memory barriers.
-constexpr int mostWarps = 32, mostTimes = 96;
+// When a warp is, in the times of all warps of its block, then of its memory barriers, then of its products.
+constexpr int mostWarps = 32, mostMemoryBarriers = 64, mostTimes = mostWarps + mostMemoryBarriers + 1;
+constexpr int timeOfProducts = mostTimes - 1; // how many of those in tensor memory are done
 using VectorClock = std::array<uint32_t, mostTimes>;
 
 // What a warp knows, or what is handed on to whoever waits: what has happened before, and what of it the asynchronous
@@ -46,7 +47,8 @@ public:
   uint32_t timeOfWarp(int warp) const { return known[warp].clock[warp]; }
   // Whether what another did at that time of its own has happened before what the warp does now.
   bool before(uint32_t when, int of, int warp) const { return of == warp || when <= known[warp].clock[of]; }
-  // Phase `phase` (from 1) of memory barrier `number`, as a time.
+  const VectorClock &clockOf(int warp) const { return known[warp].clock; }
+  // Phase `phase` (from 1) of a memory barrier, or product `phase` in tensor memory, as a time.
   uint32_t timeOfPhase(uint64_t phase) const { return begin + uint32_t(phase); }
   static int timeOf(int memoryBarrier) { return mostWarps + memoryBarrier; }
 
@@ -54,6 +56,10 @@ public:
   std::byte *use(Use use, uint64_t offset, int64_t bytes, int warp);
   // The same for a read by the asynchronous proxy in the name of a warp.
   const std::byte *useAsync(uint64_t offset, int64_t bytes, int warp);
+  // The same for a product in tensor memory that begins now and reads the bytes when it is done, product `number`; and
+  // then.
+  void useByProduct(uint64_t offset, int64_t bytes, int warp, uint64_t number);
+  const std::byte *readByProduct(uint64_t offset) const { return data.data() + offset; }
   // An asynchronous copy into these bytes has been started: until it lands nobody may use them.
   void startCopy(uint64_t offset, int64_t bytes, int warp);
   std::byte *land(uint64_t offset, int64_t bytes, int warp);
@@ -76,10 +82,11 @@ private:
   [[noreturn]] void race(const char *what, uint64_t offset, int warp, int other) const;
 
   std::vector<std::byte> data;
-  std::vector<Shadow> shadow;       // of each byte
-  std::vector<uint32_t> readClocks; // of each two bytes and warp
-  std::vector<Knowledge> known;     // of each warp; its own time among them
-  uint32_t begin = 0;               // the time at which the block began
+  std::vector<Shadow> shadow;         // of each byte
+  std::vector<uint32_t> readClocks;   // of each two bytes and warp
+  std::vector<uint32_t> productReads; // of each 16 bytes, by the last product in tensor memory; empty before the first
+  std::vector<Knowledge> known;       // of each warp; its own time among them
+  uint32_t begin = 0;                 // the time at which the block began
   int warps = 0;
 };
 

@@ -53,6 +53,27 @@ void Warp::checkNotUnderWay(const Operand &operand) const {
     checkNotUnderWay(element);
 }
 
+void Warp::awaitLoad(const Operand &registers) {
+  isLoading.resize(this->registers.size());
+  for (const Operand &element : registers.elements) {
+    loading.push_back(element.reg);
+    isLoading[size_t(element.reg)] = 1;
+  }
+}
+
+void Warp::endLoads() {
+  for (int reg : loading)
+    isLoading[size_t(reg)] = 0;
+  loading.clear();
+}
+
+void Warp::checkLoaded(const Operand &operand) const {
+  if (operand.reg >= 0 && isLoading[size_t(operand.reg)])
+    throw Fault(FaultKind::Race, "a register is used that a load of tensor memory fills, before tcgen05.wait::ld");
+  for (const Operand &element : operand.elements)
+    checkLoaded(element);
+}
+
 void Warp::fenceRegisters() {
   std::fill(isUnfenced.begin(), isUnfenced.end(), uint8_t(0));
   everFenced = true;
@@ -200,6 +221,9 @@ bool Warp::execute(Group &group, const Instruction &instruction) {
     if (productsUnderWay && instruction.name() != "wgmma")
       for (const Operand &operand : instruction.operands)
         checkNotUnderWay(operand);
+    if (!loading.empty())
+      for (const Operand &operand : instruction.operands)
+        checkLoaded(operand);
     instruction.execute(*this, instruction, active);
     if (again) {
       again = false;

@@ -62,6 +62,10 @@ public:
   void checkFenced(const Operand &registers) const;
   int registerLimit = 0; // that setmaxnreg changes
 
+  // Registers that loads of tensor memory fill, which may not be used until tcgen05.wait::ld.
+  void awaitLoad(const Operand &registers);
+  void endLoads();
+
   // An instruction that cannot be done yet: the warp waits, and executes it again when it is woken.
   void tryAgain() {
     state = State::AtBarrier;
@@ -86,6 +90,7 @@ private:
   bool branch(Group &group, const Instruction &instruction, uint32_t taken);
   void settle(const Group &group);
   void checkNotUnderWay(const Operand &operand) const;
+  void checkLoaded(const Operand &operand) const;
   [[noreturn]] void stuck() const;
 
   std::vector<Lanes<uint64_t>> registers;
@@ -98,6 +103,8 @@ private:
   std::vector<uint8_t> isUnfenced; // registers that were written since the last wgmma.fence
   // Of registers: how many products under way have them as sums, and in the left operand.
   std::vector<uint16_t> summedByProducts, readByProducts;
+  std::vector<int> loading;
+  std::vector<uint8_t> isLoading;
   bool everFenced = false;
 };
 

@@ -2,56 +2,19 @@
 // beside the instructions that follow, and are done here as late as the program allows: when a warp waits for them.
 // Until then neither their registers nor their shared memory may be changed, and results may not be read. Each warp
 // does its own 16 of the 64 rows; that all four execute the same products is checked at the end of the block.
-//
-// Shared memory is read through descriptors (PTX ISA, "Matrix descriptor"), of which those with swizzled 16-byte pieces
-// are executed here: with rows of 128 bytes, bits 4 to 6 of an address are changed by its bits 7 to 9 (fewer with rows
-// of 64 or 32). A matrix has its K dimension along rows of 64 elements, eight rows in 1024 bytes, eight rows further
-// after `stride` bytes; or its other dimension, 64 elements further after `leading` bytes and eight K further after
-// `stride`.
 #include "test/CudaStandIn/Ptx/Access.h"
+#include "test/CudaStandIn/Ptx/MatrixDescriptor.h"
 #include "test/CudaStandIn/Ptx/TensorCore.h"
 
 namespace ptx {
 namespace {
 
-constexpr int depth = 16; // of one instruction, of 16-bit elements
-
-struct Descriptor {
-  uint64_t start, leading, stride; // bytes
-  uint64_t width;                  // bytes of a row of eight, whose 16-byte pieces are swizzled
-
-  explicit Descriptor(uint64_t bits)
-      : start((bits & 0x3fff) << 4), leading((bits >> 16 & 0x3fff) << 4), stride((bits >> 32 & 0x3fff) << 4),
-        width(bits >> 62 ? 256 >> (bits >> 62) : 0) {
-    if (!width)
-      throw Fault(FaultKind::Trap, "a matrix descriptor without swizzling, which is not executed here");
-    if (bits >> 49 & 7 || start >> 7 & (width / 16 - 1))
-      throw Fault(FaultKind::Trap, "a matrix descriptor whose pattern does not begin at a multiple of eight rows");
-  }
-
-  uint64_t swizzled(uint64_t place) const { return place ^ (place >> 7 & (width / 16 - 1)) << 4; }
-  // Of 16 bytes with an element: row (of A, or column of B) and k.
-  uint64_t place(int row, int k, bool alongRows) const {
-    uint64_t along = width / 2; // elements of a row of eight
-    uint64_t r = uint64_t(row), s = uint64_t(k);
-    return swizzled(start + (alongRows ? r / along * leading + s / 8 * stride + s % 8 * width + r % along * 2
-                                       : r / 8 * stride + r % 8 * width + s * 2));
-  }
-};
+constexpr int depth = productDepth;
 
 // `count` rows from `first` on, [row][k], through the asynchronous proxy.
-void readMatrix(Warp &warp, const Descriptor &descriptor, int first, int count, bool alongRows, uint16_t *elements) {
-  constexpr int together = 8; // elements in 16 bytes
-  int steps = alongRows ? depth : count, run = alongRows ? count : depth;
-  for (int step = 0; step < steps; ++step)
-    for (int i = 0; i < run; i += together) {
-      int row = first + (alongRows ? i : step), k = alongRows ? step : i;
-      const std::byte *bytes = warp.block.shared.useAsync(descriptor.place(row, k, alongRows), 16, warp.index);
-      for (int j = 0; j < together; ++j) {
-        uint16_t &element = alongRows ? elements[(i + j) * depth + step] : elements[step * depth + i + j];
-        std::memcpy(&element, bytes + 2 * j, 2);
-      }
-    }
+void readMatrix(Warp &warp, uint64_t bits, int first, int count, bool alongRows, uint16_t *elements) {
+  ptx::readMatrix(MatrixDescriptor(bits, 90), first, count, alongRows, elements,
+                  [&](uint64_t place) { return warp.block.shared.useAsync(place, 16, warp.index); });
 }
 
 // Operands in their places: with A in registers {d}, {a}, b, p, scale a, scale b, trans b; else {d}, a, b, p, scale a,
@@ -71,7 +34,7 @@ void readLeft(Warp &warp, const Warp::Product &product, const Form &form, Factor
   Type type = product.instruction->source;
   if (!form.fromRegisters) {
     uint16_t elements[16 * depth];
-    readMatrix(warp, Descriptor(product.a), 16 * (warp.index % 4), 16, form.alongRowsA, elements);
+    readMatrix(warp, product.a, 16 * (warp.index % 4), 16, form.alongRowsA, elements);
     for (int row = 0; row < 16; ++row)
       for (int k = 0; k < depth; ++k)
         rows[row].set(k, type, elements[row * depth + k]);
@@ -92,8 +55,8 @@ void readLeft(Warp &warp, const Warp::Product &product, const Form &form, Factor
 void checkOperands(Warp &warp, const Warp::Product &product, const Form &form) {
   std::vector<uint16_t> elements(size_t(std::max(form.columns, 16)) * depth);
   if (!form.fromRegisters)
-    readMatrix(warp, Descriptor(product.a), 16 * (warp.index % 4), 16, form.alongRowsA, elements.data());
-  readMatrix(warp, Descriptor(product.b), 0, form.columns, form.alongRowsB, elements.data());
+    readMatrix(warp, product.a, 16 * (warp.index % 4), 16, form.alongRowsA, elements.data());
+  readMatrix(warp, product.b, 0, form.columns, form.alongRowsB, elements.data());
 }
 
 // Sums as tensor cores add (TensorCore.h).
@@ -104,7 +67,7 @@ void finish(Warp &warp, const Warp::Product &product) {
   Factors rows[16];
   readLeft(warp, product, form, rows);
   std::vector<uint16_t> elements(size_t(form.columns) * depth);
-  readMatrix(warp, Descriptor(product.b), 0, form.columns, form.alongRowsB, elements.data());
+  readMatrix(warp, product.b, 0, form.columns, form.alongRowsB, elements.data());
   const auto &sums = product.instruction->operands[0].elements;
   for (int column = 0; column < form.columns; ++column) {
     Factors factors;
