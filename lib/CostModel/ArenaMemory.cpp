@@ -1,5 +1,6 @@
 #include "ArenaMemory.h"
 #include "CompiledState.h"
+#include "SequenceExchange.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -13,8 +14,7 @@ struct ArenaSizes {
   explicit ArenaSizes(const PricingContext &context)
       : model(context.model), layout(context.layout), narrow(2 * context.activationScale()),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
-        streamTokens(double(layout.microBatch) * largestShare(context.job.sequence / layout.cp,
-                                                              layout.sequenceParallel ? layout.tensorColumns() : 1)),
+        streamTokens(double(layout.microBatch) * largestShare(context.job.sequence / layout.cp, sequenceParts(layout))),
         stream(streamTokens * double(model.hidden / layout.tpRows)),
         whole(tokens * double(model.hidden / layout.tpRows)) {}
 
@@ -34,7 +34,7 @@ struct ArenaSizes {
 
   /// Gradients that layers pass to each other: along the cut sequence in f32 also gathered already, since nothing is
   /// rounded before.
-  double passed() const { return wide * stream + (layout.sequenceParallel && narrow == wide ? wide * whole : 0); }
+  double passed() const { return wide * stream + (cutsSequence(layout) && narrow == wide ? wide * whole : 0); }
 };
 } // namespace
 
@@ -58,7 +58,7 @@ void mlir::ppc::setEmbeddingArenaBytes(const PricingContext &context, LayerProgr
   double norm = sizes.model.embeddingNorm ? sizes.wide * sizes.stream + sizes.normWeight() : 0;
   setSaved(program, 4 * sizes.tokens + norm, 0);
   // The gradient that comes from the first layer, and gathered where it is cut along the sequence.
-  program.backwardWorkspace = Bytes(sizes.wide * (sizes.stream + (sizes.layout.sequenceParallel ? sizes.whole : 0)));
+  program.backwardWorkspace = Bytes(sizes.wide * (sizes.stream + (cutsSequence(sizes.layout) ? sizes.whole : 0)));
   program.f32Parameters = program.parameters;
 }
 
@@ -70,7 +70,7 @@ void mlir::ppc::setHeadArenaBytes(const PricingContext &context, LayerProgram &p
            (sizes.wide + sizes.narrow) * sizes.stream + sizes.normWeight() + sizes.wide * logits + 8 * sizes.tokens, 0);
   // Gradients of the logits, of the norm's result, and of the stream.
   double scratch = sizes.narrow * logits + sizes.wide * sizes.whole + sizes.passed();
-  if (sizes.layout.sequenceParallel) // the norm's result gathered again; its gradient's block
+  if (cutsSequence(sizes.layout)) // the norm's result gathered again; its gradient's block
     scratch += sizes.narrow * sizes.whole + sizes.wide * sizes.stream;
   program.backwardWorkspace = Bytes(scratch);
   program.f32Parameters = double(sizes.model.hidden);
@@ -106,7 +106,7 @@ static double latentBytes(const ArenaSizes &sizes) {
 /// has too many: the weights' gradients read these with zeros there, the gradients of the inputs as they are.
 static double queryKeyNormBytes(const ArenaSizes &sizes, HeadCut cut, double queries, double keys) {
   const ModelShape &model = sizes.model;
-  bool ofBlock = sizes.layout.sequenceParallel && cut.group > 1 && cut.heads == 1; // keys, of its part of the sequence
+  bool ofBlock = cutsSequence(sizes.layout) && cut.group > 1 && cut.heads == 1; // keys, of its part of the sequence
   double read = queries + (ofBlock ? keys / sizes.tokens * sizes.streamTokens : keys);
   if (!model.attentionBias)
     return sizes.wide * read;
@@ -118,7 +118,7 @@ void mlir::ppc::setArenaBytes(const PricingContext &context, int64_t layer, Laye
   ArenaSizes sizes(context);
   const ModelShape &model = sizes.model;
   const ParallelLayout &layout = sizes.layout;
-  bool cut = layout.sequenceParallel;
+  bool cut = cutsSequence(layout);
   double wide = sizes.wide, narrow = sizes.narrow, tokens = sizes.tokens;
   double heads = largestShare(model.heads, layout.tensorColumns()),
          kvHeads = largestShare(model.kvHeads, layout.tensorColumns());

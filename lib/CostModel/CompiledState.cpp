@@ -1,4 +1,5 @@
 #include "CompiledState.h"
+#include "SequenceExchange.h"
 
 #include "ppc/Sharding/ReshardPlanner.h"
 #include "llvm/ADT/STLExtras.h"
@@ -53,7 +54,9 @@ public:
   /// Whole on every rank; with sequence parallelism each meets a part of the sequence.
   void replicated(const CutShape &shape) { plain(shape, along()); }
   CutDimension features() const { return {model.hidden, layout.tpRows, RowAxis}; }
-  Summed along() const { return layout.sequenceParallel && tp > 1 ? Summed::Tensor : Summed::Data; }
+  Summed along() const {
+    return !cutsSequence(layout) ? Summed::Data : sequenceParts(layout) == tp ? Summed::Tensor : Summed::Depth;
+  }
 
   /// Of the residual stream.
   void norm() {
@@ -89,12 +92,14 @@ public:
 private:
   void add(const CutShape &shape, bool rounded, Summed summed);
   void addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim, bool overTensor);
+  void addOverDepth(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim);
   void addOverCopies(const CutShape &shape, unsigned cutDim, Summed summed, bool ofExperts, bool isEachCut);
   /// Tensor-parallel ranks whose parts are summed.
   int64_t summedRanks(Summed summed) const {
     return summed == Summed::Tensor        ? tp
            : summed == Summed::SharedHeads ? cut.group
            : summed == Summed::Heads       ? cut.heads
+           : summed == Summed::Depth       ? sequenceParts(layout)
                                            : 1;
   }
 
@@ -146,6 +151,8 @@ void StateBuilder::add(const CutShape &shape, bool rounded, Summed summed) {
     ;
   else if (isCut && (shards < layout.dataRanks() || (isEachCut && gradientRanks < ranks)))
     addOverCopies(shape, *dim, summed, ofExperts, isEachCut);
+  else if (summed == Summed::Depth)
+    addOverDepth(sums, extents, isCut ? updateCut(extents, before, layout.dataRanks()) : std::nullopt);
   else if (isWhole && summed != Summed::Heads && tp > 1 && layout.dataRanks() > 1 &&
            8 * whole > 4096) // below, one collective is always the cheapest
     addPlanned(sums, extents, isCut ? updateCut(extents, before, layout.dataRanks()) : std::nullopt, overTensor);
@@ -300,6 +307,29 @@ void StateBuilder::addPlanned(GradientSums &sums, llvm::ArrayRef<int64_t> extent
       (data ? sums.scattered : tensor ? sums.scatteredInTensor : sums.scatteredOverTensor) += elements;
     else
       (data ? sums.gatheredOverData : tensor ? sums.gatheredInTensor : sums.gatheredOverTensor) += elements;
+  });
+}
+
+/// Of what all columns hold alike and the ranks of depth met parts of the sequence of: as the reshard planner says.
+void StateBuilder::addOverDepth(GradientSums &sums, llvm::ArrayRef<int64_t> extents, std::optional<unsigned> cutDim) {
+  enum { Data, Depth, Columns };
+  const int64_t parts = sequenceParts(layout);
+  LayoutAxis grid[] = {{"data", layout.dataRanks()}, {"depth", parts}, {"columns", tp / parts}};
+  Layout from, to;
+  from.dims.resize(extents.size());
+  to.dims.resize(extents.size());
+  from.partial = grid[Data].size > 1 ? std::vector<int>{Data, Depth} : std::vector<int>{Depth};
+  if (cutDim)
+    to.dims[*cutDim] = {Data};
+  forEachCollective(grid, extents, from, to, [&](TransferKind kind, llvm::ArrayRef<int> axes, double elements) {
+    const bool depth = llvm::is_contained(axes, int(Depth)), columns = llvm::is_contained(axes, int(Columns));
+    SumMembers members;
+    members.copies = members.shards = llvm::is_contained(axes, int(Data));
+    members.tensor = int(depth && columns ? Summed::Tensor
+                         : depth          ? Summed::Depth
+                         : columns        ? Summed::Columns
+                                          : Summed::Data);
+    sums.addPlanned(kind, members, elements);
   });
 }
 

@@ -21,8 +21,9 @@ enum GradientAxes : unsigned {
 constexpr unsigned axisSets = 32;
 
 /// Whose ranks' parts of a gradient are summed besides those of the data-parallel ranks: nobody's; those that share a
-/// key-value head; those that do not; all tensor-parallel ranks, each of which has met a part of the sequence.
-enum class Summed { Data, SharedHeads, Heads, Tensor };
+/// key-value head; those that do not; all tensor-parallel ranks, each of which has met a part of the sequence; of depth
+/// the ones that have met other parts, and the columns that have met the same one.
+enum class Summed { Data, SharedHeads, Heads, Tensor, Depth, Columns };
 
 /// How the model's heads are cut.
 HeadCut compiledHeads(const PricingContext &context);

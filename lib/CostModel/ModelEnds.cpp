@@ -1,7 +1,7 @@
 // The two ends of a model: embedding before the first layer; final norm, logits and loss behind the last.
 #include "ArenaMemory.h"
 #include "FeatureExchange.h"
-#include "LayerBuilder.h"
+#include "SequenceExchange.h"
 
 using namespace mlir::ppc;
 
@@ -12,7 +12,7 @@ static double tokensOf(const PricingContext &context) {
 /// Elements of the residual stream of compiled programs, of all blocks of the sequence where it is cut.
 static int64_t paddedStream(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
-  int64_t parts = layout.sequenceParallel ? layout.tensorColumns() : 1;
+  int64_t parts = sequenceParts(layout);
   return layout.microBatch * parts * int64_t(largestShare(context.job.sequence / layout.cp, parts)) *
          (context.model.hidden / layout.tpRows);
 }
@@ -32,10 +32,11 @@ LayerProgram mlir::ppc::buildEmbedding(const PricingContext &context) {
   if (layout.tp > 1 && stack.arena) {
     using When = LayerTransfer::When;
     const int64_t columns = layout.tensorColumns();
-    if (layout.sequenceParallel) {
-      LayerOp &op = build.transfers(
-          "embedding output", {{When::Forward, TransferKind::ReduceScatter, columns, 1, 32, paddedStream(context)},
-                               {When::Backward, TransferKind::AllGather, columns, 1, 32, paddedStream(context)}});
+    if (cutsSequence(layout)) {
+      LayerOp &op = build.transfers("embedding output", {});
+      sumIntoSequence(build, context, op, When::Forward, double(paddedStream(context)));
+      build.addTransfer(
+          op, overSequence(context, When::Backward, TransferKind::AllGather, 32, double(paddedStream(context))));
       keepEmbedded(build, context, op);
     } else {
       build.transfers("embedding output",
@@ -71,7 +72,7 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
   double tokens = tokensOf(context), hidden = double(model.hidden), tp = double(layout.tensorColumns());
   const double features = hidden / double(layout.tpRows);
   double vocab = context.paddedVocabulary(), vocabShare = vocab / tp;
-  double streamTokens = layout.sequenceParallel ? tokens / tp : tokens;
+  const double parts = double(sequenceParts(layout)), streamTokens = tokens / parts;
   bool fused = layout.fusedNorm || model.norm == NormKind::LayerNorm;
   double in = context.streamBytes(), logitBytes = stack.logitsF32 ? 4 / context.activationScale() : 2;
   build.stream("final norm", streamTokens * hidden * (fused ? in + 2 : 36),
@@ -83,12 +84,14 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
     using When = LayerTransfer::When;
     int64_t narrow = elementBytes(layout.precision) < 4 ? 16 : 32, elements = paddedStream(context),
             columns = layout.tensorColumns();
-    if (layout.sequenceParallel) {
-      LayerOp &op =
-          build.transfers("head input", {{When::Forward, TransferKind::AllGather, columns, 1, narrow, elements},
-                                         {When::Backward, TransferKind::ReduceScatter, columns, 1, 32, elements}});
+    if (cutsSequence(layout)) {
+      auto gather = [&](When when) {
+        return overSequence(context, when, TransferKind::AllGather, narrow, double(elements));
+      };
+      LayerOp &op = build.transfers("head input", {gather(When::Forward)});
+      sumIntoSequence(build, context, op, When::Backward, double(elements));
       if (layout.tpRows == 1 || narrow == 16) // else it is kept
-        build.addTransfer(op, {When::AgainForWeights, TransferKind::AllGather, columns, 1, narrow, elements});
+        build.addTransfer(op, gather(When::AgainForWeights));
       gatherNorm(build, context, op);
     } else {
       build.transfers("head input", {{When::Backward, TransferKind::AllReduce, columns, 1, 32, elements}});
@@ -127,7 +130,7 @@ LayerProgram mlir::ppc::buildHead(const PricingContext &context) {
         3 * program.ops.back().forward; // maximum, target logit, sum
     program.ops.back().forwardKernels = 3;
   }
-  program.input = Bytes(layout.sequenceParallel ? sum.value / tp : sum.value) * context.activationScale();
+  program.input = Bytes(sum.value / parts) * context.activationScale();
   // Gathered logits live as pieces and whole in 16 bits, as f32, as log-probabilities, and both gradients.
   program.backwardWorkspace = Bytes(logits * (stack.lossIn16Bits ? 4
                                               : stack.fusedLoss  ? 2

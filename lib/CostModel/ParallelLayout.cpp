@@ -91,13 +91,27 @@ llvm::Error mlir::ppc::verifyTensorAxes(const ParallelLayout &layout, int64_t hi
 }
 
 std::string mlir::ppc::unpricedPart(const ModelShape &model, const ParallelLayout &layout) {
-  if (layout.tpDepth > 1)
-    return llvm::formatv("tp_depth {0}: sp cuts sequences over all columns and moves no more", layout.tpDepth);
-  if (layout.tpRows == 1)
+  if (layout.tpRows * layout.tpDepth == 1)
     return "";
-  std::string rows = "tp_rows " + std::to_string(layout.tpRows);
-  if (!layout.sequenceParallel || layout.tensorColumns() == 1)
+  std::string rows = "tp_rows " + std::to_string(layout.tpRows), depth = "tp_depth " + std::to_string(layout.tpDepth);
+  if (layout.tpRows > 1 && layout.tpDepth > 1)
+    return rows + " beside " + depth;
+  if (layout.tpDepth > 1 && layout.sequenceParallel)
+    return depth + " beside sp, which cuts sequences over all columns";
+  if (layout.tpRows > 1 && (!layout.sequenceParallel || layout.tensorColumns() == 1))
     return rows + " without sp over columns";
+  if (layout.tpDepth > 1) {
+    if (layout.cp > 1)
+      return depth + " beside cp " + std::to_string(layout.cp);
+    if (model.latent || model.moe || model.parallelResidual || model.queryKeyNorm || model.norm != NormKind::RmsNorm ||
+        model.scalesEmbedding || model.position == PositionKind::Learned)
+      return depth + " of models with latent attention, experts, parallel branches, norms of queries and keys, layer "
+                     "norms, scaled embeddings or learned positions";
+    if (model.kvHeads % layout.tensorColumns())
+      return llvm::formatv("{0}: the {1} columns of tp do not divide the {2} key-value heads", depth,
+                           layout.tensorColumns(), model.kvHeads);
+    return "";
+  }
   if (layout.cp > 1)
     return rows + " beside cp " + std::to_string(layout.cp);
   if (model.latent || model.moe || model.parallelResidual || model.norm != NormKind::RmsNorm ||

@@ -3,6 +3,7 @@
 #include "ArenaMemory.h"
 #include "CompiledState.h"
 #include "LayerBuilder.h"
+#include "SequenceExchange.h"
 #include "ppc/CostModel/OffloadWindow.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -120,7 +121,7 @@ std::vector<ProductRow> mlir::ppc::priceProducts(const PricingContext &context, 
 
 int64_t mlir::ppc::compiledMessage(const PricingContext &context) {
   const ParallelLayout &layout = context.layout;
-  int64_t parts = layout.sequenceParallel ? layout.tensorColumns() : 1;
+  int64_t parts = sequenceParts(layout);
   return layout.microBatch * int64_t(largestShare(context.job.sequence / layout.cp, parts)) *
          (context.model.hidden / layout.tpRows);
 }

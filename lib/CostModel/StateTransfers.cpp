@@ -1,6 +1,7 @@
 // What one rank of a compiled program moves once per step, and of gradients and parameters in each micro-batch: rows of
 // the state that is held tensor by tensor (CompiledState.cpp).
 #include "CompiledState.h"
+#include "SequenceExchange.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -71,6 +72,10 @@ static MemberSet membersOf(const ParallelLayout &layout, const HeadCut &cut, con
     members.add(cut.group, 1);
   else if (sum.tensor == int(Summed::Heads))
     members.add(cut.heads, cut.group);
+  else if (sum.tensor == int(Summed::Depth))
+    members.add(sequenceParts(layout), sequenceStride(layout));
+  else if (sum.tensor == int(Summed::Columns))
+    members.add(layout.tensorColumns() / sequenceParts(layout), 1);
   if (sum.sequence)
     members.add(layout.cp, layout.tp);
   int64_t sharing = sum.ofExperts ? layout.expertBatches() : 1, all = layout.shardRanks(),

@@ -43,12 +43,13 @@ LayerTransfer TransformerLayer::over(LayerTransfer::When when, TransferKind kind
 
 void TransformerLayer::enterCompiled(llvm::StringRef name, double width) {
   using When = LayerTransfer::When;
-  if (layout.sequenceParallel) { // blocks of the sequence are padded
-    double whole = tp * streamTokens * width;
-    LayerOp &op = build.transfers(name, {over(When::Forward, TransferKind::AllGather, narrowBits(), whole),
-                                         over(When::Backward, TransferKind::ReduceScatter, 32, whole)});
+  if (cutsSequence(layout)) { // blocks of the sequence are padded
+    double whole = double(sequenceParts(layout)) * streamTokens * width;
+    LayerOp &op =
+        build.transfers(name, {overSequence(context, When::Forward, TransferKind::AllGather, narrowBits(), whole)});
+    sumIntoSequence(build, context, op, When::Backward, whole, /*behindNorm=*/true);
     if (layout.tpRows == 1 || narrowBits() == 16) // else it is kept
-      build.addTransfer(op, over(When::AgainForWeights, TransferKind::AllGather, narrowBits(), whole));
+      build.addTransfer(op, overSequence(context, When::AgainForWeights, TransferKind::AllGather, narrowBits(), whole));
     gatherNorm(build, context, op);
   } else {
     build.transfers(name, {over(When::Backward, TransferKind::AllReduce, 32, tokens * width)});
@@ -57,14 +58,15 @@ void TransformerLayer::enterCompiled(llvm::StringRef name, double width) {
 
 void TransformerLayer::leaveCompiled(llvm::StringRef name) {
   using When = LayerTransfer::When;
-  if (!layout.sequenceParallel) {
+  if (!cutsSequence(layout)) {
     build.transfers(name, {over(When::Forward, TransferKind::AllReduce, 32, tokens * hidden)});
     return;
   }
-  LayerOp &op =
-      build.transfers(name, {over(When::Forward, TransferKind::ReduceScatter, 32, tp * streamTokens * features)});
+  const double whole = double(sequenceParts(layout)) * streamTokens * features;
+  LayerOp &op = build.transfers(name, {});
+  sumIntoSequence(build, context, op, When::Forward, whole);
   if (gathersGradient)
-    build.addTransfer(op, over(When::Backward, TransferKind::AllGather, narrowBits(), tp * streamTokens * features));
+    build.addTransfer(op, overSequence(context, When::Backward, TransferKind::AllGather, narrowBits(), whole));
 }
 
 void TransformerLayer::enterWithKeys(double keyWidth) {
@@ -124,7 +126,7 @@ void TransformerLayer::overlapTensorParallel(size_t first) {
   if (stack.arena) { // the sum of the input's gradient beside the weight gradient (ppc-start-collectives)
     auto product =
         llvm::find_if(llvm::drop_begin(ops, first), [](const LayerOp &op) { return op.kind == OpClass::Gemm; });
-    if (stack.asyncTensorBackward && !layout.sequenceParallel && layout.tpRows == 1 &&
+    if (stack.asyncTensorBackward && !cutsSequence(layout) && layout.tpRows == 1 &&
         ops[first].kind == OpClass::Communication && product != ops.end())
       build.hide(ops[first].backward, product->weightGradient);
     return;
@@ -491,7 +493,7 @@ LayerProgram mlir::ppc::buildLayer(const PricingContext &context, int64_t layer)
   double tokens = double(layout.microBatch) * double(context.job.sequence) / double(layout.cp);
   double input = tokens * double(context.model.hidden / layout.tpRows) * context.streamBytes();
   program.input =
-      Bytes(layout.sequenceParallel ? input / double(layout.tensorColumns()) : input) * context.activationScale();
+      Bytes(cutsSequence(layout) ? input / double(sequenceParts(layout)) : input) * context.activationScale();
   if (context.stack.arena)
     setArenaBytes(context, layer, program);
   freezeWeights(context, program, /*isLayer=*/true);

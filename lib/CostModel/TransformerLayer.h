@@ -3,7 +3,7 @@
 #ifndef PPC_LIB_COSTMODEL_TRANSFORMERLAYER_H
 #define PPC_LIB_COSTMODEL_TRANSFORMERLAYER_H
 
-#include "LayerBuilder.h"
+#include "SequenceExchange.h"
 
 #include <algorithm>
 
@@ -15,10 +15,10 @@ public:
   TransformerLayer(const PricingContext &context, LayerProgram &program)
       : context(context), model(context.model), layout(context.layout), stack(context.stack), build(context, program),
         tokens(double(layout.microBatch) * double(context.job.sequence) / double(layout.cp)),
-        streamTokens(!layout.sequenceParallel ? tokens
-                     : stack.arena ? double(layout.microBatch) *
-                                         largestShare(context.job.sequence / layout.cp, layout.tensorColumns())
-                                   : tokens / double(layout.tp)),
+        streamTokens(!cutsSequence(layout) ? tokens
+                     : stack.arena         ? double(layout.microBatch) *
+                                                 largestShare(context.job.sequence / layout.cp, sequenceParts(layout))
+                                           : tokens / double(layout.tp)),
         tp(double(layout.tensorColumns())), hidden(double(model.hidden)), features(hidden / double(layout.tpRows)),
         streamBytes(context.streamBytes()), gatheredBytes(std::min(2.0, elementBytes(layout.precision))) {}
 

@@ -32,7 +32,7 @@ static std::string checkPins(const PlanRequest &request) {
   if (!constraints.isPinned(PlanKey::Tp) && parts > 1)
     layout.tp = layout.tpRows > 1 ? 2 * parts : parts; // of two columns
   if (!constraints.isPinned(PlanKey::SequenceParallel))
-    layout.sequenceParallel = layout.tp > 1;
+    layout.sequenceParallel = layout.tp > 1 && layout.tpDepth == 1;
   if (llvm::Error error = verifyLayout(request.model, request.job, layout))
     return llvm::toString(std::move(error));
   std::string part = unpricedPart(request.model, layout);

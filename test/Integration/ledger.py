@@ -33,7 +33,13 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SMALL = 4096
 CASES = ["--dp 2 --tp 2 --micro-batch 2", "--tp 2 --sp=on --pp 2 --micro-batch 2", "--dp 2 --zero 1 --tp 2 --sp=on --micro-batch 1 --recompute full",
          "--dp 2 --tp 3 --pp 2 --micro-batch 1 --schedule zb1p --recompute selective", "--dp 2 --zero 1 --tp 4 --micro-batch 2",
+         "--tp 4 --tp-depth 2 --micro-batch 2", "--dp 2 --tp 4 --tp-depth 2 --pp 2 --zero 1 --micro-batch 1 --recompute full",
          "--tp 4 --tp-rows 2 --sp=on --micro-batch 2", "--dp 2 --tp 4 --tp-rows 2 --sp=on --pp 2 --zero 1 --micro-batch 1 --recompute full"]
+# Of even.json, whose heads depth divides (SequenceExchange.cpp, CompiledState.cpp).
+DEPTH_CASES = ["--tp 4 --tp-depth 2 --micro-batch 2 --pp 2 --recompute full", "--dp 2 --zero 3 --tp 4 --tp-depth 2 --micro-batch 1",
+               "--dp 2 --zero 2 --tp 4 --tp-depth 2 --micro-batch 1 --recompute selective", "--dp 2 --zero 1 --tp 4 --tp-depth 4 --micro-batch 1",
+               "--dp 4 --zero 3 --gradient-group 2 --parameter-group 2 --tp 4 --tp-depth 2 --micro-batch 1",
+               "--dp 2 --tp 4 --tp-depth 2 --pp 2 --schedule zb1p --zero 1 --micro-batch 1"]
 # Of models without learned positions besides, whose gradient is summed before it is one of the table (docs/Ledger.md).
 SHARDED_CASES = ["--dp 4 --zero 2 --gradient-group 2 --micro-batch 1", "--dp 4 --zero 3 --gradient-group 1 --micro-batch 1 --pp 2",
                  "--dp 4 --tp 2 --sp=on --zero 3 --gradient-group 2 --parameter-group 2 --micro-batch 1",
@@ -225,6 +231,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
         cases = [(os.path.join(HERE, "Inputs", model + ".json"), [*equivalence.SHAPE, *options.split()], name)
                  for name, model, options in equivalence.LAYOUTS]
+        cases += [(os.path.join(HERE, "Inputs/even.json"), [*equivalence.SHAPE, *layout.split(), "--precision", precision],
+                   f"even {layout} {precision}") for layout in DEPTH_CASES for precision in ("f32", "bf16")]
         for path in sorted(glob.glob(os.path.join(HERE, "Reference/Cases/*.json"))):
             with open(path) as file:
                 config = json.load(file)

@@ -139,9 +139,9 @@ llvm::Error verifyTensorAxes(const ParallelLayout &layout, int64_t hidden, int64
 /// What of gradientGroup and parameterGroup cannot be.
 llvm::Error verifyStateGroups(const ParallelLayout &layout);
 
-/// What of tpRows and tpDepth has no price even of compiled programs: it is known where rows cut hidden features of
-/// dense layers and columns whole key-value heads and, with sequence parallelism, what lies between. Depth alone moves
-/// no less than that. Empty: it has one.
+/// What of tpRows and tpDepth has no price even of compiled programs: it is known where columns cut whole key-value
+/// heads of dense layers and, with sequence parallelism, what lies between, and rows hidden features besides; or where
+/// depth cuts what lies between instead. Empty: it has one.
 std::string unpricedPart(const ModelShape &model, const ParallelLayout &layout);
 
 /// Whether the layout can exist for the model and the job, whatever its time and memory. Errors name what does not

@@ -48,17 +48,31 @@ static bool rowsMoveLess(const ModelShape &model, int64_t rows, int64_t columns)
   return both < alone;
 }
 
+/// Whether depth may move less than cutting sequences over all columns. What is gathered is as wide as products read
+/// it, and comes once more for the gradients of weights, sums are f32: of 16 bits that is less the more ranks have
+/// parts, where they can.
+bool PlanSpace::depthMovesLess(const ParallelLayout &layout) const {
+  const int64_t columns = layout.tensorColumns(), tokens = request.job.sequence / layout.cp;
+  const Precision precision = constraints.isPinned(PlanKey::Precision)
+                                  ? Precision(constraints.pinned(PlanKey::Precision))
+                                  : request.base.precision;
+  return layout.tpDepth < columns && (elementBytes(precision) >= 4 || tokens % columns != 0);
+}
+
 std::vector<std::pair<int64_t, int64_t>> PlanSpace::tensorAxes(const ParallelLayout &layout) const {
   std::vector<std::pair<int64_t, int64_t>> result;
   ParallelLayout cut = layout;
   for (int64_t rows : request.stack.arena ? degrees(PlanKey::TpRows, layout.tp, layout.tp) : std::vector<int64_t>{1})
-    for (int64_t depth : degrees(PlanKey::TpDepth, layout.tp / rows, layout.tp)) {
+    for (int64_t depth :
+         request.stack.arena ? degrees(PlanKey::TpDepth, layout.tp / rows, layout.tp) : std::vector<int64_t>{1}) {
       cut.tpRows = rows, cut.tpDepth = depth;
       if (rows * depth == 1) {
         result.push_back({rows, depth});
         continue;
       }
-      if (!constraints.isPinned(PlanKey::TpRows) && !rowsMoveLess(request.model, rows, cut.tensorColumns()))
+      if (rows > 1 && !constraints.isPinned(PlanKey::TpRows) && !rowsMoveLess(request.model, rows, cut.tensorColumns()))
+        continue;
+      if (depth > 1 && !constraints.isPinned(PlanKey::TpDepth) && !depthMovesLess(cut))
         continue;
       llvm::Error error = verifyTensorAxes(cut, request.model.hidden, request.job.sequence);
       if (!error && unpricedPart(request.model, cut).empty())

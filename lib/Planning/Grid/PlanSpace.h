@@ -97,6 +97,7 @@ private:
   std::vector<int64_t> degrees(PlanKey key, int64_t product, int64_t most) const;
   /// Adds grids with the key and all expert degrees, for these numbers of dp and pp.
   void addKeys(ProgramKey key, int64_t devices, llvm::ArrayRef<std::pair<int64_t, int64_t>> rest);
+  bool depthMovesLess(const ParallelLayout &layout) const;
   /// tpRows and tpDepth of a grid with these degrees: none, and what is pinned, or moves less.
   std::vector<std::pair<int64_t, int64_t>> tensorAxes(const ParallelLayout &layout) const;
 };
