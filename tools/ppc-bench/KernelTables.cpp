@@ -35,7 +35,8 @@ const char *unitName(MachineUnit unit) {
 std::string kilobytes(double bytes) { return fixedText(bytes * 1e-3, 1); }
 
 /// Instructions of tensor cores, as m16n8k16 of a warp: one of a warpgroup is many.
-double products(const MachineCounts &counts) { return double(counts.tensorFlops) / (2 * 16 * 8 * 16); }
+constexpr double flopsOfProduct = 2 * 16 * 8 * 16;
+double products(const MachineCounts &counts) { return double(counts.tensorFlops) / flopsOfProduct; }
 
 std::string perTensor(const MachineCounts &counts, MachineUnit unit) {
   return fixedText(double(counts.of(unit)) / products(counts), 2);
@@ -54,7 +55,7 @@ void printMemoryBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu
   for (const ProgramKernel &kernel : kernels) {
     const KernelLaunch &launch = kernel.launch;
     int64_t moved = launch.bytesRead + launch.bytesWritten;
-    if (kernel.code.once().tensorFlops)
+    if (kernel.code.once().of(MachineUnit::Tensor))
       continue;
     if (moved < judgedBytes) {
       ++small;
@@ -84,7 +85,7 @@ void printMemoryBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu
 
 void printAttentionDesigns(const GpuModel &gpu, llvm::raw_ostream &out) {
   TextTable table({"attention forward, published tiles", "issue", "special", "shared: operands", "and copies"});
-  for (const AttentionDesign &design : publishedAttentionDesigns()) {
+  for (const AttentionDesign &design : publishedAttentionDesigns(gpu.architecture.name)) {
     AttentionBounds of = boundsOf(design, gpu);
     table.row({std::to_string(design.queries) + " queries x " + std::to_string(design.keys) + " keys x " +
                    std::to_string(design.dim),
@@ -92,14 +93,36 @@ void printAttentionDesigns(const GpuModel &gpu, llvm::raw_ostream &out) {
                percentText(of.operands / of.tensor), percentText((of.operands + of.copies) / of.tensor)});
   }
   table.print(out);
-  out << "\nOf the same time: what follows from the tiles that FlashAttention-3 has published (AttentionDesign.h).\n\n";
+  out << "\nOf the same time: what follows from the tiles that FlashAttention-3 and 4 have published "
+         "(AttentionDesign.h).\n\n";
+}
+
+/// Of all warps of a block, for one tile of keys.
+void printTensorMemory(const ProgramKernel &kernel, const TensorMemoryAttention &of, const GpuModel &gpu,
+                       TextTable &table) {
+  AttentionBounds bounds = boundsOf(of, gpu);
+  double mma = bounds.tensor * gpu.architecture.tensorFlops / flopsOfProduct;
+  auto perMma = [&](double count) { return fixedText(count / mma, 2); };
+  auto ofUnit = [&](MachineUnit unit) { return perMma(double(of.counts.of(unit))); };
+  bool isSpecial = bounds.special > bounds.operands;
+  table.row({kernel.code.name.substr(0, kernel.code.name.rfind('_') + 7), std::to_string(kernel.launch.registers),
+             std::to_string(kernel.spilledBytes), std::to_string(of.counts.instructions()), fixedText(mma, 0),
+             perMma(double(of.counts.instructions())), ofUnit(MachineUnit::Float), ofUnit(MachineUnit::Integer),
+             ofUnit(MachineUnit::Special), ofUnit(MachineUnit::Shared), percentText(bounds.issue / bounds.tensor),
+             isSpecial ? "special" : "shared",
+             percentText((isSpecial ? bounds.special : bounds.operands) / bounds.tensor)});
 }
 
 void printTensorBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu, llvm::raw_ostream &out) {
   TextTable table({"tensor cores, nothing was run", "registers", "spilled", "in the loop", "mma", "per mma", "f32",
                    "integer", "special", "shared", "issue", "busiest unit", "of tensor time"});
-  bool any = false;
+  bool any = false, hasRoles = false;
   for (const ProgramKernel &kernel : kernels) {
+    if (std::optional<TensorMemoryAttention> of = tensorMemoryAttention(kernel.code)) {
+      printTensorMemory(kernel, *of, gpu, table);
+      any = hasRoles = true;
+      continue;
+    }
     const MachineLoop *loop = kernel.code.mainLoop();
     if (!loop || !loop->counts.tensorFlops)
       continue;
@@ -121,7 +144,10 @@ void printTensorBound(llvm::ArrayRef<ProgramKernel> kernels, const GpuModel &gpu
          "which "
          "tensor cores at their peak do the operations that are wanted: more than 100.0 % is the bound. Bytes that "
          "tensor copies write to shared memory are not in it.\n\n";
-  if (gpu.architecture.name == "sm_90a")
+  if (hasRoles)
+    out << "Attention forward is of all warps of a block, which have roles, for one tile of 128 keys that 256 queries "
+           "see.\n\n";
+  if (!publishedAttentionDesigns(gpu.architecture.name).empty())
     printAttentionDesigns(gpu, out);
 }
 
@@ -141,6 +167,13 @@ void printMachineCode(llvm::ArrayRef<MachineKernel> kernels, const GpuModel &gpu
   for (const MachineKernel &kernel : kernels) {
     const MachineLoop *loop = kernel.mainLoop();
     MachineCounts counts = loop ? loop->counts : kernel.once();
+    TensorShares shares = tensorShares(kernel, gpu);
+    if (std::optional<TensorMemoryAttention> of = tensorMemoryAttention(kernel)) {
+      AttentionBounds bounds = boundsOf(*of, gpu);
+      counts = of->counts;
+      counts.tensorFlops = int64_t(bounds.tensor * gpu.architecture.tensorFlops);
+      shares = {bounds.issue / bounds.tensor, bounds.operands / bounds.tensor};
+    }
     double mma = products(counts);
     auto number = [](int64_t value) { return std::to_string(value); };
     table.row({kernel.name, kernel.registers ? number(kernel.registers) : "", number(kernel.once().instructions()),
@@ -148,9 +181,8 @@ void printMachineCode(llvm::ArrayRef<MachineKernel> kernels, const GpuModel &gpu
                mma ? fixedText(double(counts.instructions()) / mma, 2) : "", number(counts.of(MachineUnit::Float)),
                number(counts.of(MachineUnit::Integer)), number(counts.of(MachineUnit::Special)),
                number(counts.of(MachineUnit::Shared)), number(counts.loadedBytes), number(counts.storedBytes),
-               number(kernel.bytesInFlight), percentText(issueShare(kernel, gpu)),
-               mma ? percentText(tensorShares(kernel, gpu).issue) : "",
-               mma ? percentText(tensorShares(kernel, gpu).shared) : ""});
+               number(kernel.bytesInFlight), percentText(issueShare(kernel, gpu)), mma ? percentText(shares.issue) : "",
+               mma ? percentText(shares.shared) : ""});
   }
   table.print(out);
   out << "\nUnits and bytes of a thread, in one turn of the main loop or, without one, in all. Issue: of the time in "
