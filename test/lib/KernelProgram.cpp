@@ -76,10 +76,16 @@ bool usesDoubles(func::FuncOp function) {
   return llvm::any_of(function.getArgumentTypes(), [](Type type) { return getElementTypeOrSelf(type).isF64(); });
 }
 
+/// Where the first element of a buffer is: of a view `addresses` has its source, and its type the offset.
+uint64_t firstElement(Value buffer, const llvm::DenseMap<Value, uint64_t> &addresses) {
+  auto type = cast<MemRefType>(buffer.getType());
+  return addresses.lookup(buffer) + uint64_t(type.getStridesAndOffset().second) * (type.getElementTypeBitWidth() / 8);
+}
+
 /// What a library does: sums in f64, rounded once.
 void multiply(ppcrt::GemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory) {
   auto bytesOf = [&](Value buffer) {
-    return memory.find(addresses.lookup(buffer), byteSize(cast<ShapedType>(buffer.getType())));
+    return memory.find(firstElement(buffer, addresses), byteSize(cast<ShapedType>(buffer.getType())));
   };
   auto element = [&](Value buffer, int64_t place) {
     double value = 0;
@@ -124,7 +130,7 @@ void multiply(ppcrt::EpilogueGemmOp op, const llvm::DenseMap<Value, uint64_t> &a
     double value = 0;
     withElement(getElementTypeOrSelf(buffer.getType()), [&](auto bits) {
       auto bytes = int64_t(sizeof bits);
-      std::byte *data = memory.find(addresses.lookup(buffer) + uint64_t(place * bytes), bytes);
+      std::byte *data = memory.find(firstElement(buffer, addresses) + uint64_t(place * bytes), bytes);
       if (stored)
         std::memcpy(data, &(bits = decltype(bits)(*stored)), sizeof bits);
       std::memcpy(&bits, data, sizeof bits);

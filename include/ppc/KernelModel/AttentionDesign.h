@@ -1,7 +1,7 @@
 //===- AttentionDesign.h - What a design of attention asks of a GPU --------===//
 //
 // The bounds of attention forward that follow from its tiles alone, in the terms of KernelModel.h, by warpgroups (Shah
-// et al., FlashAttention-3, 2024) and by tensor memory (Zadouri et al., FlashAttention-4, 2025): for a block that goes
+// et al., FlashAttention-3, 2024) and by tensor memory (Zadouri et al., FlashAttention-4, 2026): for a block that goes
 // over one tile of keys,
 //
 //   products       4 queries keys dim operations

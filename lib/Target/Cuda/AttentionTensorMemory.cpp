@@ -1,6 +1,6 @@
 // Attention forward by products in tensor memory (sm_100a). A block has two tiles of 128 queries of a head, and goes
 // over tiles of 128 keys and their values, from the last one to the first, as by warpgroups. Its warps have roles
-// (Zadouri et al., FlashAttention-4, 2025): one thread copies tiles, one begins products; a warpgroup for each tile of
+// (Zadouri et al., FlashAttention-4, 2026): one thread copies tiles, one begins products; a warpgroup for each tile of
 // queries raises scores to powers, a row a thread, while the products of the other tile run; another one scales the
 // sums of results where the largest score of a row has grown, and writes results. Scores are in tensor memory, powers
 // in bf16 in their place, sums of results beside them. Sums are in a fixed order: the same bits from run to run.

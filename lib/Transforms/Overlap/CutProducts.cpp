@@ -81,10 +81,15 @@ bool CutProduct::addTree(Value value) {
   if (!op || !value.hasOneUse() || op->getBlock() != collective->getBlock() ||
       op->getAttr(attr::layer) != collective->getAttr(attr::layer))
     return false;
-  if (auto product = dyn_cast<MatmulOp>(op))
+  if (auto product = dyn_cast<MatmulOp>(op)) {
+    for (Value operand : product->getOperands()) // parts that go round go to one product
+      if (auto gather = operand.getDefiningOp<AllGatherOp>(); gather && gather.getRotated())
+        return false;
     products.push_back(product);
-  else if (!isa<AddOp, SumOp, ConvertOp>(op) || !llvm::all_of(op->getOperands(), [&](Value v) { return addTree(v); }))
+  } else if (!isa<AddOp, SumOp, ConvertOp>(op) ||
+             !llvm::all_of(op->getOperands(), [&](Value v) { return addTree(v); })) {
     return false;
+  }
   tree.push_back(op);
   return true;
 }

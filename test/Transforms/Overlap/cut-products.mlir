@@ -89,3 +89,33 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     return %12, %14 : tensor<2x5x6xf32>, tensor<6x4xf32>
   }
 }
+
+// -----
+
+// Blocks that go round the ranks go to one product, which stays whole.
+// CHECK-LABEL: func.func @rotated(
+// CHECK-NEXT: ppc.all_gather {{.*}} rotated
+// CHECK-NEXT: ppc.matmul
+// CHECK-NEXT: ppc.all_reduce
+// CHECK-NEXT: return
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true, pieces = 2>} {
+  ppcrt.program @train grid <dp = 2, pp = 1, tp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @x input "x" : memref<1x5x4xf32> slots 1
+      ppcrt.buffer @w parameter "w" : memref<3x4xf32> sharding <[{dp}, {tp}]>
+      ppcrt.buffer @h saved : memref<1x5x6xf32> slots 1
+      ppcrt.routine @forward forward code @rotated reads [@x, @w] writes [@h]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @rotated(%x: tensor<1x5x4xf32>, %w: tensor<3x4xf32>) -> tensor<1x5x6xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.all_gather %w dim 0 over ["dp"] rotated : tensor<3x4xf32> to tensor<6x4xf32>
+    %1 = ppc.matmul "bsf,hf->bsh" %x, %0 : (tensor<1x5x4xf32>, tensor<6x4xf32>) -> tensor<1x5x6xf32>
+    %2 = ppc.all_reduce %1 over ["tp"] <sum> : tensor<1x5x6xf32>
+    return %2 : tensor<1x5x6xf32>
+  }
+}
