@@ -99,7 +99,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 // CHECK-NEXT: ppc.all_reduce
 // CHECK-NEXT: return
 module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true, pieces = 2>} {
-  ppcrt.program @train grid <dp = 2, pp = 1, tp = 2> micro_batches 1 {
+  ppcrt.program @train grid <pp = 1, dp = 2, tp = 2> micro_batches 1 {
     ppcrt.device @device0 at 0 {
       ppcrt.stream @compute
       ppcrt.buffer @x input "x" : memref<1x5x4xf32> slots 1
