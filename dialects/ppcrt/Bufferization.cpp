@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 
 using namespace mlir;
 using namespace mlir::ppcrt;
@@ -25,21 +26,7 @@ struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationMod
   /// Products and communication may work on a part of a buffer.
   static bool takesBuffer(MemRefType type) {
     constexpr bool isAttention = std::is_same_v<OpTy, AttentionOp> || std::is_same_v<OpTy, AttentionBackwardOp>;
-    return isAttention ? type.getLayout().isIdentity() : isWithoutGaps(type);
-  }
-
-  /// Row-major from some offset on, whatever the strides of dimensions of one element are.
-  static bool isWithoutGaps(MemRefType type) {
-    SmallVector<int64_t> strides;
-    int64_t offset, expected = 1;
-    if (failed(type.getStridesAndOffset(strides, offset)))
-      return false;
-    for (auto [size, stride] : llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
-      if (size != 1 && stride != expected)
-        return false;
-      expected *= size;
-    }
-    return true;
+    return isAttention ? type.getLayout().isIdentity() : memref::isStaticShapeAndContiguousRowMajor(type);
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const BufferizationOptions &options,

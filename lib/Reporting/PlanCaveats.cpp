@@ -86,6 +86,14 @@ std::string mlir::ppc::whyIdle(const PlanReport &report, PlanKey key) {
     return why;
   const ParallelLayout &layout = report.plans[0].layout;
   const int64_t all = layout.shardRanks();
+  auto idleGroup = [&](llvm::StringRef what, int64_t leastLevel, int64_t ranks) -> std::string {
+    if (layout.zero < leastLevel)
+      return llvm::formatv("no {0} are cut (zero is below {1})", what, leastLevel);
+    if (ranks != all)
+      return "";
+    return llvm::formatv("these are all {0} ranks that share a copy of the state, which share its {1} without it", all,
+                         what);
+  };
   switch (key) {
   case PlanKey::Offload:
     return idleOffload(layout, report.stack);
@@ -96,19 +104,9 @@ std::string mlir::ppc::whyIdle(const PlanReport &report, PlanKey key) {
                      .str()
                : "";
   case PlanKey::GradientGroup:
-    return layout.zero < 2                 ? "no gradients are cut (zero is below 2)"
-           : layout.gradientRanks() == all ? llvm::formatv("these are all {0} ranks that share a copy of the state, "
-                                                           "which share its gradients without it",
-                                                           all)
-                                                 .str()
-                                           : "";
+    return idleGroup("gradients", 2, layout.gradientRanks());
   case PlanKey::ParameterGroup:
-    return layout.zero < 3                  ? "no parameters are cut (zero is below 3)"
-           : layout.parameterRanks() == all ? llvm::formatv("these are all {0} ranks that share a copy of the state, "
-                                                            "which share its parameters without it",
-                                                            all)
-                                                  .str()
-                                            : "";
+    return idleGroup("parameters", 3, layout.parameterRanks());
   case PlanKey::Attention:
     return report.stack.attentionOfProducts ? "programs of stack " + report.stack.name + " compute it by products" : "";
   default:

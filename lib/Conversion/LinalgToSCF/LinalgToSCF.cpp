@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -36,24 +37,10 @@ struct FlatAccess {
   SmallVector<int64_t> strides;
 };
 
-/// Whether elements lie one after the other, from some place on; strides of dimensions of one element say nothing.
-bool isWithoutGaps(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset, expected = 1;
-  if (!type.hasStaticShape() || failed(type.getStridesAndOffset(strides, offset)))
-    return false;
-  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
-    if (size != 1 && stride != expected)
-      return false;
-    expected *= size;
-  }
-  return true;
-}
-
 FailureOr<FlatAccess> flatten(linalg::LinalgOp op, OpOperand &operand) {
   AffineMap map = op.getMatchingIndexingMap(&operand);
   auto type = cast<MemRefType>(operand.get().getType());
-  if (!isWithoutGaps(type))
+  if (!memref::isStaticShapeAndContiguousRowMajor(type))
     return op.emitOpError() << "needs row-major buffers without gaps, not " << type;
   unsigned loops = op.getNumLoops();
   auto position = [&](ArrayRef<int64_t> point) {

@@ -132,14 +132,8 @@ private:
     Value row = narrow(plus(firstOfBlock, w.index(tile * rowsOfTile)));
     copyTile(to, queryMap, add(mul(narrow(head), p.groups), narrow(group)), row, plusBytes(queriesThere, tile * 8));
   }
-  void copyKeys(Value n) {
-    waitUntilFree(keysFree, n);
-    copyTile(inStage(keyTile, stageOf(n)), keyMap, narrow(head), firstKey(n), barrierOf(keysThere, stageOf(n)));
-  }
-  void copyValues(Value n) {
-    waitUntilFree(valuesFree, n);
-    copyTile(inStage(valueTile, stageOf(n)), valueMap, narrow(head), firstKey(n), barrierOf(valuesThere, stageOf(n)));
-  }
+  void copyKeys(Value n) { copyToStage(keyTile, keyMap, narrow(head), firstKey(n), keysThere, keysFree, n); }
+  void copyValues(Value n) { copyToStage(valueTile, valueMap, narrow(head), firstKey(n), valuesThere, valuesFree, n); }
   void copyTiles() {
     copyQueries(0);
     copyKeys(w.i32(0));

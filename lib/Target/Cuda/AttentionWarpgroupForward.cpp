@@ -53,14 +53,8 @@ private:
 
   // ---- The thread that copies ----
 
-  void copyKeys(Value n) {
-    waitUntilFree(keysFree, n);
-    copyTile(inStage(keyTile, stageOf(n)), keyMap, narrow(head), firstKey(n), barrierOf(keysThere, stageOf(n)));
-  }
-  void copyValues(Value n) {
-    waitUntilFree(valuesFree, n);
-    copyTile(inStage(valueTile, stageOf(n)), valueMap, narrow(head), firstKey(n), barrierOf(valuesThere, stageOf(n)));
-  }
+  void copyKeys(Value n) { copyToStage(keyTile, keyMap, narrow(head), firstKey(n), keysThere, keysFree, n); }
+  void copyValues(Value n) { copyToStage(valueTile, valueMap, narrow(head), firstKey(n), valuesThere, valuesFree, n); }
   void copyTiles() {
     copyKeys(w.i32(0));
     auto loop = scf::ForOp::create(b, w.i32(1), count, w.i32(1));

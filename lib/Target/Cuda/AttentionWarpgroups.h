@@ -73,6 +73,11 @@ protected:
   void waitUntilFree(Value first, Value n) {
     groups.waitFor(barrierOf(first, stageOf(n)), arith::XOrIOp::create(b, turnOf(n), w.i32(1)));
   }
+  /// The same into the stage of the n-th tile, whose first one is `first`, once that is free.
+  void copyToStage(SwizzledTile first, Value map, Value inRow, Value row, Value there, Value free, Value n) {
+    waitUntilFree(free, n);
+    copyTile(inStage(first, stageOf(n)), map, inRow, row, barrierOf(there, stageOf(n)));
+  }
   void waitUntilThere(Value first, Value n) { groups.waitFor(barrierOf(first, stageOf(n)), turnOf(n)); }
   /// This warp does not use the n-th tile any more.
   void free(Value first, Value n) {
