@@ -211,6 +211,24 @@ def compare(found, expected, precision="f32"):
     return problems + differing, largest + [worst]
 
 
+def beyond_rounding(found, expected, exact):
+    """Problems where a bf16 run is over twice as far from the f32 run `exact` of one rank as the bf16 run `expected` of one rank.
+
+    Two programs that round sums of other orders may be apart by about what rounding moves each of them from f32."""
+    problems = []
+
+    def judge(what, mine, theirs):
+        if not mine <= 2 * theirs:
+            problems.append(f"{what} is {mine:.2e} from f32, where one rank in bf16 is {theirs:.2e}")
+
+    for what, place in (("the loss", 0), ("the gradient norm", 1)):
+        apart = [max(abs(a - b) / abs(b) for a, b in zip(run[place], exact[place])) for run in (found, expected)]
+        judge(what, *apart)
+    for name, (_, values) in exact[2].items():
+        judge(f"'{name}'", *(tensors.relative_l2(run[2][name][1], values) for run in (found, expected)))
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-compile")
