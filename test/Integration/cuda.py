@@ -60,6 +60,9 @@ ROWS = {
     "heads-64-cp2": ("heads-64", ["--cp", "2"], "bf16"),
     "warpgroups": ("heads-64", ["--ranks", "1"], "bf16", "sm_90a"),
     "warpgroups-cp2": ("heads-64", ["--cp", "2"], "bf16", "sm_90a"),
+    # Attention in tensor memory, on a stand-in of sm_100.
+    "tensor-memory": ("heads-64", ["--ranks", "1"], "bf16", "sm_100a"),
+    "tensor-memory-cp2": ("heads-64", ["--cp", "2"], "bf16", "sm_100a"),
 }
 
 
@@ -91,7 +94,7 @@ def shape(scratch, layout):
 def standing_in(build, seed, devices=1, chip="sm_80"):
     """The environment of a machine with GPUs, as far as programs see."""
     environment = {**os.environ, "LD_LIBRARY_PATH": os.path.join(build, "lib/cuda-stand-in"), "PPC_STANDIN_DEVICES": str(devices),
-                   "PPC_STANDIN_CHIP": chip[3:5]}
+                   "PPC_STANDIN_CHIP": chip.removeprefix("sm_").rstrip("a")}
     if seed:
         environment["PPC_STANDIN_SEED"] = str(seed)
     return environment
