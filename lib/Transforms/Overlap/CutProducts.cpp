@@ -116,9 +116,15 @@ std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
     ++rows.dim;
   if (rows.dim + 1 >= type.getRank() || !areRows(rows.dim))
     return std::nullopt;
+  auto areRowsOfEach = [&](unsigned dim) { // of the operands that have the rows of the dimension before, next to these
+    return areRows(dim) && llvm::all_of(products, [&](MatmulOp product) {
+             auto outer = *operandWith(product, product.resultLetters()[dim - 1]);
+             return operandWith(product, product.resultLetters()[dim]) == std::pair(outer.first, outer.second + 1);
+           });
+  };
   int64_t extent = type.getDimSize(rows.dim);
   rows.sizes = partsOf(extent, pieces);
-  if (extent < pieces && rows.dim + 2 < type.getRank() && areRows(rows.dim + 1))
+  if (extent < pieces && rows.dim + 2 < type.getRank() && areRowsOfEach(rows.dim + 1))
     rows.inner = partsOf(type.getDimSize(rows.dim + 1), llvm::divideCeil(pieces, extent));
   return rows.pieces() > 1 ? std::optional(rows) : std::nullopt;
 }

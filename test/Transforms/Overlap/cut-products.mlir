@@ -92,6 +92,35 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 
 // -----
 
+// Of one sequence of fewer rows than pieces, as many pieces as there are rows: heads behind the rows are of the other operand.
+// CHECK-LABEL: func.func @heads(
+// CHECK: ppc.split %{{.*}} dim 1 : tensor<1x2x4xf32> to tensor<1x1x4xf32>, tensor<1x1x4xf32>
+// CHECK-NOT: ppc.split
+// CHECK-COUNT-2: ppc.matmul "bsf,hdf->bshd" {{.*}} -> tensor<1x1x4x6xf32>
+// CHECK: ppc.concat {{.*}} dim 1 : tensor<1x1x4x6xf32>, tensor<1x1x4x6xf32> to tensor<1x2x4x6xf32>
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true, pieces = 5>} {
+  ppcrt.program @train grid <pp = 1, tp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @x input "x" : memref<1x2x4xf32> slots 1
+      ppcrt.buffer @w parameter "w" : memref<4x6x4xf32> sharding <[{}, {}, {tp}]>
+      ppcrt.buffer @h saved : memref<1x2x4x6xf32> slots 1
+      ppcrt.routine @forward forward code @heads reads [@x, @w] writes [@h]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @heads(%x: tensor<1x2x4xf32>, %w: tensor<4x6x4xf32>) -> tensor<1x2x4x6xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.matmul "bsf,hdf->bshd" %x, %w : (tensor<1x2x4xf32>, tensor<4x6x4xf32>) -> tensor<1x2x4x6xf32>
+    %1 = ppc.all_reduce %0 over ["tp"] <sum> : tensor<1x2x4x6xf32>
+    return %1 : tensor<1x2x4x6xf32>
+  }
+}
+
+// -----
+
 // Blocks that go round the ranks go to one product, which stays whole.
 // CHECK-LABEL: func.func @rotated(
 // CHECK-NEXT: ppc.all_gather {{.*}} rotated
