@@ -18,6 +18,9 @@ namespace {
 /// Rows of a piece are a multiple of this where there are enough of them: tiles of products stay whole.
 constexpr int64_t kRows = 128;
 
+/// Of how many pieces the cost is compared.
+constexpr int64_t kPieces[] = {2, 3, 4, 6, 8};
+
 /// `extent` elements in so many parts that differ as little as whole tiles allow.
 SmallVector<int64_t> partsOf(int64_t extent, int64_t parts) {
   parts = std::min(parts, extent);
@@ -238,7 +241,7 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
         continue;
       double hiding = times.hidingBehind(op), whole = times.exposed(product->products, op, {1.0}, hiding), best = whole;
       std::optional<RowCut> chosen;
-      for (int64_t pieces : wanted ? ArrayRef(wanted) : ArrayRef<int64_t>({2, 3, 4, 6, 8})) {
+      for (int64_t pieces : wanted ? ArrayRef(wanted) : ArrayRef(kPieces)) {
         std::optional<RowCut> rows = product->rows(pieces);
         if (!rows)
           continue;
