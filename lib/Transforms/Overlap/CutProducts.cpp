@@ -222,47 +222,98 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
       return signalPassFailure();
     }
     PieceTimes times(*machine, program.getGrid(), precisionOf(module));
+    bool anySum = false, anyCut = false;
     for (auto code : module.getOps<func::FuncOp>())
       if (std::optional<ppcrt::RoutineKind> kind = ppcrt::routineKindOf(code);
           kind && !ppcrt::isOfStep(*kind) && !code.isExternal())
-        run(code, wanted, times);
+        anyCut |= run(code, wanted, times, anySum);
+    if (wanted && !anyCut)
+      remark::missed(module.getLoc(), remark::RemarkOpts::name("pieces").category("ppc-overlap"))
+          << llvm::formatv("product_pieces {0} does nothing: {1}", wanted, whyIdle(plan, anySum)).str();
   }
 
-  void run(func::FuncOp code, int64_t wanted, const PieceTimes &times) {
-    SmallVector<Operation *> collectives;
-    for (Operation &op : code.front())
-      if (isa<AllReduceOp>(op))
-        collectives.push_back(&op);
+  /// Why no product is cut.
+  static StringRef whyIdle(PlanAttr plan, bool anySum) {
+    if (anySum)
+      return plan.rotates() ? "products that take blocks of parameters from rank to rank stay whole (rotate)"
+                            : "no product that is summed over ranks has rows to cut";
+    return plan.getActivations() && plan.getActivations().contains("sequence")
+               ? "the results of products are scattered over the sequence (sp), and such products stay whole"
+               : "no result of a product is summed over ranks, as with tp above 1";
+  }
+
+  /// Collectives and what they take, by estimate.
+  struct Tally {
     int64_t number = 0;
-    double before = 0, after = 0;
-    for (Operation *op : collectives) {
+    double whole = 0, pieces = 0;                                  // exposed
+    double products = 0, collectives = 0, collectivesInPieces = 0; // alone
+
+    void add(const PieceTimes &times, const CutProduct &product, double exposed, double exposedInPieces,
+             ArrayRef<double> shares) {
+      ++number;
+      whole += exposed;
+      pieces += exposedInPieces;
+      for (MatmulOp op : product.products)
+        products += times.product(op, 1);
+      collectives += times.collective(product.collective, 1);
+      for (double share : shares)
+        collectivesInPieces += times.collective(product.collective, share);
+    }
+  };
+
+  /// Whether anything is cut; and whether a result of products is summed over ranks.
+  bool run(func::FuncOp code, int64_t wanted, const PieceTimes &times, bool &anySum) {
+    SmallVector<AllReduceOp> collectives(code.front().getOps<AllReduceOp>());
+    Tally cut, left;
+    for (AllReduceOp op : collectives) {
+      anySum |= op.getCombiner() == Combiner::Sum && op.getX().getDefiningOp<MatmulOp>();
       std::optional<CutProduct> product = CutProduct::find(op);
       if (!product)
         continue;
-      double hiding = times.hidingBehind(op), whole = times.exposed(product->products, op, {1.0}, hiding), best = whole;
-      std::optional<RowCut> chosen;
+      anySum = true;
+      double hiding = times.hidingBehind(op), whole = times.exposed(product->products, op, {1.0}, hiding), best = whole,
+             nearest = HUGE_VAL;
+      std::optional<RowCut> chosen, least;
       for (int64_t pieces : wanted ? ArrayRef(wanted) : ArrayRef(kPieces)) {
         std::optional<RowCut> rows = product->rows(pieces);
         if (!rows)
           continue;
         double exposed = times.exposed(product->products, op, sharesOf(*rows), hiding);
+        if (exposed < nearest) {
+          nearest = exposed;
+          least = rows;
+        }
         if (!wanted && exposed >= best - times.leastSaving() * times.collective(op, 1))
           continue;
         best = exposed;
         chosen = rows;
       }
-      if (!chosen)
-        continue;
-      product->rewrite(*chosen);
-      ++number;
-      before += whole;
-      after += best;
+      if (chosen) {
+        cut.add(times, *product, whole, best, sharesOf(*chosen));
+        product->rewrite(*chosen);
+      } else if (least) {
+        left.add(times, *product, whole, nearest, sharesOf(*least));
+      }
     }
-    if (number)
-      remark::passed(code.getLoc(), remark::RemarkOpts::name("pieces").category("ppc-overlap"))
+    report(code, cut, left);
+    return cut.number > 0;
+  }
+
+  static void report(func::FuncOp code, const Tally &cut, const Tally &left) {
+    auto opts = remark::RemarkOpts::name("pieces").category("ppc-overlap");
+    auto text = [](double seconds) { return toString(Seconds(seconds)); };
+    if (cut.number)
+      remark::passed(code.getLoc(), opts)
           << llvm::formatv("{0}: {1} collectives in pieces beside their products, which leaves {2} of them exposed in "
                            "place of {3}",
-                           code.getSymName(), number, toString(Seconds(after)), toString(Seconds(before)))
+                           code.getSymName(), cut.number, text(cut.pieces), text(cut.whole))
+                 .str();
+    if (left.number)
+      remark::analysis(code.getLoc(), opts)
+          << llvm::formatv("{0}: {1} collectives whole behind their products, which leaves {2} of them exposed; in "
+                           "pieces {3} would be: the products take {4}, the collectives {5}, and {6} in pieces",
+                           code.getSymName(), left.number, text(left.whole), text(left.pieces), text(left.products),
+                           text(left.collectives), text(left.collectivesInPieces))
                  .str();
   }
 

@@ -1,4 +1,4 @@
-// Products and a collective on two streams, of which the second one takes from the first what it occupies.
+// Products and a collective on two streams, each of which slows the other while both run (as runTogether has it).
 #include "PieceTimes.h"
 #include "ppc/CostModel/KernelCost.h"
 #include "llvm/ADT/SmallSet.h"
@@ -27,8 +27,8 @@ double PieceTimes::product(MatmulOp op, double share) const {
 double PieceTimes::collective(Operation *op, double share) const {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   Bytes bytes(double(type.getNumElements()) * type.getElementTypeBitWidth() / 8 * share);
-  return timeOverAxes(machine, grid, cast<AllReduceOp>(op).getAxes(), CollectiveKind::AllReduce, bytes).value +
-         machine.device().collectiveMeeting.value;
+  Seconds measured = timeOverAxes(machine, grid, cast<AllReduceOp>(op).getAxes(), CollectiveKind::AllReduce, bytes);
+  return measured.value / machine.device().collectiveShare + machine.device().collectiveMeeting.value;
 }
 
 double PieceTimes::hidingBehind(Operation *collective) const {
@@ -47,23 +47,29 @@ double PieceTimes::hidingBehind(Operation *collective) const {
 
 double PieceTimes::exposed(ArrayRef<MatmulOp> products, Operation *collective, ArrayRef<double> shares,
                            double hiding) const {
-  const Device &device = machine.device();
-  double clock = 0, link = 0, whole = hiding;
+  const double computeRate = 1 - machine.device().communicationShare,
+               communicationRate = 1 - machine.device().communicationSlowdown;
+  double clock = 0, left = 0, whole = hiding; // left: of the collective that runs, in seconds with the device to itself
   auto compute = [&](double seconds) {
-    double beside = std::min(seconds, std::max(0.0, link - clock) * (1 - device.communicationShare));
-    clock += beside / (1 - device.communicationShare) + seconds - beside;
+    double beside = std::min(seconds / computeRate, left / communicationRate);
+    left = std::max(0.0, left - communicationRate * beside);
+    clock += seconds + (1 - computeRate) * beside;
+  };
+  auto wait = [&] {
+    clock += left;
+    left = 0;
   };
   for (double share : shares) {
     for (MatmulOp product : products)
       compute(this->product(product, share));
-    clock = std::max(clock, link); // a rank begins one when it has waited for the one before
-    bool isBeside = hiding > 0 || &share != &shares.back();
-    link = clock + this->collective(collective, share) * (isBeside ? 1 + device.communicationSlowdown : 1);
+    wait(); // a rank begins one when it has waited for the one before
+    left = this->collective(collective, share);
   }
   compute(hiding);
+  wait();
   for (MatmulOp product : products)
     whole += this->product(product, 1);
-  return std::max(clock, link) - whole;
+  return clock - whole;
 }
 
 } // namespace mlir::ppc

@@ -7,7 +7,8 @@
 namespace mlir::ppc {
 
 /// Seconds on one machine. A piece of a product is priced as a product of that size, its efficiency and launch
-/// included; a piece of a collective as a collective of so many bytes, latency included.
+/// included; a piece of a collective as the planner prices a collective of so many bytes within a step
+/// (`transferTime`), latency and meeting included.
 class PieceTimes {
 public:
   PieceTimes(const Cluster &machine, GridAttr grid, Precision precision)

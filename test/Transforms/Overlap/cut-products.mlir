@@ -7,8 +7,15 @@
 // RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: ppc.split
 // WHOLE-NOT: ppc.concat
+// By cost every collective that could be cut says why it is not, what was asked for and nothing can be cut says so, too.
+// RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=COST
+// COST: forward: 1 collectives whole behind their products, which leaves {{.*}} of them exposed; in pieces {{.*}} would be: the products take {{.*}}, the collectives {{.*}}, and {{.*}} in pieces
+// COST: sums: 1 collectives whole
+// COST-NOT: does nothing
 
 // REMARK: forward: 1 collectives in pieces beside their products, which leaves {{.*}} of them exposed in place of {{.*}}
+// REMARK: sums: 1 collectives in pieces
+// REMARK: Missed{{.*}}product_pieces 2 does nothing: products that take blocks of parameters from rank to rank stay whole (rotate)
 
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<1x5x4xf32>, %[[W:[^:]*]]: tensor<6x4xf32>
@@ -127,7 +134,7 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
 // CHECK-NEXT: ppc.matmul
 // CHECK-NEXT: ppc.all_reduce
 // CHECK-NEXT: return
-module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true, pieces = 2>} {
+module attributes {ppc.plan = #ppc.plan<grid = <dp = 2, tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, update = ["dp"], overlap = true, storage = ["dp"], rotate = true, pieces = 2>} {
   ppcrt.program @train grid <pp = 1, dp = 2, tp = 2> micro_batches 1 {
     ppcrt.device @device0 at 0 {
       ppcrt.stream @compute

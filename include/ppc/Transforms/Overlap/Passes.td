@@ -63,7 +63,8 @@ def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
     a collective takes from products beside it. One number of pieces must save 1 % of the collective more than a smaller one.
 
     Requires: a scheduled `ppcrt.program` on tensors (`ppc-apply-schedule`). Guarantees: the same values; each element is a sum of the same
-    products. Remarks of the category `ppc-overlap` say how many are cut, and what is left exposed.
+    products. Remarks of the category `ppc-overlap` say how many are cut, what is left exposed, what would be of those that are whole by
+    cost, and why a number that the plan says does nothing.
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">];
