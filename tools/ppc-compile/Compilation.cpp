@@ -146,7 +146,7 @@ bool Compilation::setPlan(StringRef phase, function_ref<void(OpPassManager &)> b
       return refuseRotation();
     (*module)->setAttr(attr::plan, plan.withRotation(true));
   }
-  if (options.pieces)
+  if (options.pieces && !singleDevice) // one rank sums nothing over others
     (*module)->setAttr(attr::plan, (*module)->getAttrOfType<PlanAttr>(attr::plan).withPieces(options.pieces));
   recordPlan();
   return true;

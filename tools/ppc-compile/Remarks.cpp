@@ -27,7 +27,7 @@ struct RemarkPrinter : remark::detail::MLIRRemarkStreamerBase {
 
 bool printRemarks(MLIRContext &context, bool explain) {
   remark::RemarkCategories categories;
-  categories.missed = "ppc-offload";
+  categories.missed = "ppc-(offload|overlap)";
   if (explain)
     categories.passed = categories.missed = categories.analysis = "ppc-(plan|overlap|recompute|offload|arena)";
   return succeeded(remark::enableOptimizationRemarks(context, std::make_unique<RemarkPrinter>(explain),
