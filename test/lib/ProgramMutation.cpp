@@ -13,7 +13,8 @@ ArrayRef<StringRef> mutationKinds() {
       "other-value",      "drop-addend",          "drop-mask",       "stages-of-reduce",   "swap-results",
       "swap-arguments",   "micro-batch",          "swap-actions",    "drop-message",       "repeat-action",
       "swap-messages",    "message-buffer",       "fewer-slots",     "drop-action",        "insert-scale",
-      "lose-factor",      "change-spec",          "buffer-name",     "buffer-sharding"};
+      "lose-factor",      "change-spec",          "buffer-name",     "buffer-sharding",    "swap-pieces",
+      "repeat-piece",     "earlier-piece",        "other-piece"};
   return kinds;
 }
 
@@ -456,6 +457,8 @@ std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random
   for (auto [name, mutation] : mutations)
     if (name == kind)
       return mutation(module, random);
+  if (kind.contains("piece"))
+    return mutatePieces(module, kind, random);
   return mutateStages(module, kind, random);
 }
 

@@ -14,6 +14,9 @@ ArrayRef<StringRef> mutationKinds();
 /// there is no place for it (the module is then as it was).
 std::optional<std::string> mutateProgram(ModuleOp module, StringRef kind, Random &random);
 
+/// The same for what is cut into pieces and put together again; used by mutateProgram.
+std::optional<std::string> mutatePieces(ModuleOp module, StringRef kind, Random &random);
+
 /// The same for actions, messages and buffers of the `ppcrt.program`; used by mutateProgram.
 std::optional<std::string> mutateStages(ModuleOp module, StringRef kind, Random &random);
 
