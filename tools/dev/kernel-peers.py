@@ -18,16 +18,20 @@ import sys
 TOOLS = ["nvidia-cuda-nvdisasm==13.5.37", "nvidia-cuda-cuobjdump==13.5.37"]
 PEERS = ["triton==3.9.0", "liger-kernel==0.8.5", "packaging==26.4", "torch==2.15.0", "zstandard==0.25.0"]
 CHIPS = {"sm_80": 80, "sm_90a": 90, "sm_100a": 100}
-# Of PyTorch: head size 128 in bf16, causal, sizes that fill tiles, without dropout, windows, ALiBi, softcap; AdamW in f32, four tensors; norms of bf16.
+# Of PyTorch: heads of 128 and of 64 in bf16, causal, sizes that fill tiles, without dropout, windows, ALiBi, softcap, in the tiles that it runs on
+# sm_80; AdamW in f32, four tensors; norms of bf16.
+FORWARD = r"flash_fwd_kernelI23Flash_fwd_kernel_traitsI{}E.*bfloat16.*Lb0ELb1ELb0ELb0ELb1ELb1ELb0ELb0E"
+BACKWARD = r"flash_bwd_dq_dk_dv_loop_seqk_parallel_kernelI23Flash_bwd_kernel_traitsI{}E.*bfloat16.*Lb0ELb1ELb0ELb0ELb1ELb1ELb0E"
 TORCH = {
-    "attention": r"flash_fwd_kernelI23Flash_fwd_kernel_traitsILi128ELi128ELi64E.*bfloat16.*Lb0ELb1ELb0ELb0ELb1ELb1ELb0ELb0E",
-    "attention, backward": r"flash_bwd_dq_dk_dv_loop_seqk_parallel_kernelI23Flash_bwd_kernel_traitsILi128ELi64ELi128E.*bfloat16.*Lb0ELb1ELb0ELb0ELb1ELb1ELb0E",
+    "attention": FORWARD.format("Li128ELi128ELi64"),
+    "attention, backward": BACKWARD.format("Li128ELi64ELi128"),
+    "attention, heads of 64": FORWARD.format("Li64ELi128ELi128"),
+    "attention, heads of 64, backward": BACKWARD.format("Li64ELi128ELi128"),
     "AdamW": r"fused_adamw_impl_cu.*FusedAdamMathFunctorIfLi4E.*ADAM_MODEE1ELb0E",
     "layer norm": r"vectorized_layer_norm_kernelIN3c108BFloat16EfLb0E",
     "layer norm, backward": r"layer_norm_grad_input_kernel_vectorizedIN3c108BFloat16EfLb0E",
 }
-SHORT = {"attention": "FlashAttention-2", "attention, backward": "FlashAttention-2", "AdamW": "PyTorch", "layer norm": "PyTorch",
-         "layer norm, backward": "PyTorch (of the input alone)"}
+SHORT = {"AdamW": "PyTorch", "layer norm": "PyTorch", "layer norm, backward": "PyTorch (of the input alone)"}
 
 
 def install(environment, packages):
@@ -69,7 +73,7 @@ def torch_kernels(environment, folder, architecture):
     for operation, path in wanted.items():
         if not path.exists():
             sys.exit(f"error: PyTorch's library has no kernel for {operation} of sm_{architecture}")
-        yield operation, SHORT[operation], path
+        yield operation, SHORT.get(operation, "FlashAttention-2"), path
 
 
 def liger_kernels(folder, architecture):
@@ -147,7 +151,7 @@ def tables(options):
     yield "\n".join(lines) + "\n"
     lines = ["| attention, nothing was run | | | instructions / mma | issue | shared memory |", "|---|---|---|---:|---:|---:|"]
     for (operation, who, number, chip), row in sorted(tensor.items(), key=lambda item: (item[0][0], list(CHIPS).index(item[0][3]), item[0][1] != "ours")):
-        part = {"attention": "forward"}.get(operation, "backward")
+        part = ("backward" if operation.endswith("backward") else "forward") + (", heads of 64" if "64" in operation else "")
         lines.append(f"| {part} | {who} | {chip} | {row['in the loop']} / {row['mma']} = {row['per mma']} "
                      f"| {row['of tensor time: issue']} | {row['shared memory']} |")
     yield "\n".join(lines) + "\n"

@@ -24,6 +24,8 @@ public:
   using Registers = TensorTiles::Registers;
   static constexpr int64_t warps = AttentionScratch::threads / kWarp, keptRows = AttentionScratch::keysOfBlock,
                            ownKeys = 32, movedRows = AttentionScratch::queriesOfTile, ownQueries = movedRows / 2;
+  /// Of keys and values together, up to which a warp has registers for its own ones beside its sums.
+  static constexpr int64_t kDimsInRegisters = 128;
 
   OnePassGradients(KernelWriter &w, const AttentionProblem &problem) : TileIndices(w), p(problem), scratch(problem) {}
 
@@ -164,6 +166,12 @@ private:
     copyQueries(begin, false);
     copyGradients(begin, false);
     t->endGroup();
+    if (p.keyDim + p.valueDim <= kDimsInRegisters) {
+      t->waitForGroups(1);
+      t->barrier();
+      ownKeyRows = ownRows(keys());
+      ownValueRows = ownRows(values());
+    }
     Registers carried = t->zeros((p.keyDim + p.valueDim) / 16 * 8);
     if (p.slopes || p.window || p.keys % keptRows)
       return overTiles(from, to, from, carried, /*whole=*/false);
@@ -226,13 +234,25 @@ private:
   // ---- Scores ----
 
   using Fragments = SmallVector<SmallVector<Registers>>; // [16 keys][8 queries]
+  using OwnRows = SmallVector<std::array<Registers, 2>>; // [16 columns][16 keys]
 
-  /// The warp's keys or values times its half of the queries or gradients.
-  Fragments products(Tile left, Tile right) {
+  /// The warp's keys or values, as left operands.
+  OwnRows ownRows(Tile tile) {
+    OwnRows rows;
+    for (int64_t k = 0; k < tile.dim / 16; ++k)
+      rows.push_back(ownRows(tile, k));
+    return rows;
+  }
+  std::array<Registers, 2> ownRows(Tile tile, int64_t k) {
+    return {t->left(tile, firstKey, k), t->left(tile, i32Plus(firstKey, 16), k)};
+  }
+
+  /// The warp's keys or values, which it may have in registers, times its half of the queries or gradients.
+  Fragments products(Tile left, const OwnRows &kept, Tile right) {
     Fragments sums(2, SmallVector<Registers>(ownQueries / 8, t->zeros()));
     Tile own = part(right, i32Times(half, ownQueries), {});
     for (int64_t k = 0; k < left.dim / 16; ++k) {
-      Registers a[2] = {t->left(left, firstKey, k), t->left(left, i32Plus(firstKey, 16), k)};
+      std::array<Registers, 2> a = kept.empty() ? ownRows(left, k) : kept[k];
       for (int64_t n = 0; n < ownQueries / 8; n += 2) {
         Registers columns = t->rightOfRowPairs(own, n, k);
         for (int64_t second : {0, 1})
@@ -245,8 +265,8 @@ private:
 
   /// Powers and their gradients, in registers and in shared memory.
   void scoresOf(Value tile, bool whole) {
-    powers = products(keys(), queries(tile));
-    scoreGradients = products(values(), gradients());
+    powers = products(keys(), ownKeyRows, queries(tile));
+    scoreGradients = products(values(), ownValueRows, gradients());
     Value column = i32Plus(i32Times(half, ownQueries), laneColumn), of = statistics(tile);
     auto pair = VectorType::get({2}, b.getF32Type());
     auto statistic = [&](int64_t which, int64_t n) {
@@ -525,6 +545,7 @@ private:
   Value shared, batch, head, group, headOfKeys, headOfQueries, keyTile, firstOfBlock, start, slope;
   Value half, firstKey, laneRow, laneColumn; // of i32: which queries of a tile the warp has; its first key in the block
   Value ownKey;                              // this lane's first one; others are 8, 16 and 24 behind it
+  OwnRows ownKeyRows, ownValueRows;          // of narrow heads; else they are read again for each tile
   Fragments powers, scoreGradients;          // of the tile at hand
 };
 

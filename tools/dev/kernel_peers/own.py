@@ -16,7 +16,6 @@ def functions():
     q, k = tensor(1, 8, 32, 128, "bf16"), tensor(1, 8, 8, 128, "bf16")
     s, l, n, ids = tensor(8, 14336, "bf16"), tensor(8, 32000, "bf16"), tensor(8, "bf16"), tensor(8, "i32")
     p, one = tensor(64, 4096, "f32"), tensor("f32")
-    aq, ak, al = tensor(1, 256, 1, 2, 128, "bf16"), tensor(1, 256, 1, 128, "bf16"), tensor(1, 256, 1, 2, "f32")
     yield "RMS norm", f"(%x: {x}, %w: {w}) -> {x}", f"""
   %0 = ppc.rms_norm %x, %w epsilon 1.0e-05 : {x}, {w}
   return %0 : {x}"""
@@ -55,12 +54,15 @@ def functions():
     -> ({p} {{ppc.destination = 0 : i64}}, {p} {{ppc.destination = 2 : i64}}, {p} {{ppc.destination = 3 : i64}})""", f"""
   %0, %1, %2 = ppc.adamw %p, %g, %m, %v, %lr, %step, %scale {{beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8, weight_decay = 0.1}} : {p}, {one}
   return %0, %1, %2 : {p}, {p}, {p}"""
-    yield "attention", f"(%q: {aq}, %k: {ak}, %v: {ak}) -> ({aq}, {al})", f"""
-  %0, %1 = ppc.attention %q, %k, %v scale 8.838835e-02 causal : {aq}, {ak}, {ak} -> {aq}, {al}
+    for operation, width in (("attention", 128), ("attention, heads of 64", 64)):
+        aq, ak, al = tensor(1, 256, 1, 2, width, "bf16"), tensor(1, 256, 1, width, "bf16"), tensor(1, 256, 1, 2, "f32")
+        how = f"scale {width ** -0.5:.6e} causal"
+        yield operation, f"(%q: {aq}, %k: {ak}, %v: {ak}) -> ({aq}, {al})", f"""
+  %0, %1 = ppc.attention %q, %k, %v {how} : {aq}, {ak}, {ak} -> {aq}, {al}
   return %0, %1 : {aq}, {al}"""
-    yield "attention, backward", f"(%q: {aq}, %k: {ak}, %v: {ak}, %d: {aq}) -> ({aq}, {ak}, {ak})", f"""
-  %o, %l = ppc.attention %q, %k, %v scale 8.838835e-02 causal : {aq}, {ak}, {ak} -> {aq}, {al}
-  %0, %1, %2 = ppc.attention_backward %q, %k, %v, %o, %l, %d scale 8.838835e-02 causal : {aq}, {ak}, {ak}, {aq}, {al}
+        yield operation + ", backward", f"(%q: {aq}, %k: {ak}, %v: {ak}, %d: {aq}) -> ({aq}, {ak}, {ak})", f"""
+  %o, %l = ppc.attention %q, %k, %v {how} : {aq}, {ak}, {ak} -> {aq}, {al}
+  %0, %1, %2 = ppc.attention_backward %q, %k, %v, %o, %l, %d {how} : {aq}, {ak}, {ak}, {aq}, {al}
   return %0, %1, %2 : {aq}, {ak}, {ak}"""
 
 
