@@ -111,6 +111,7 @@ LAYOUTS = [
     ("ulysses-dp2-cp2-zero3-recompute", "even", "--dp 2 --cp 2=ulysses --zero 3 --micro-batch 1 --recompute full"),
     ("ulysses-window-cp2-tp2-selective", "window", "--cp 2=ulysses --tp 2 --micro-batch 2 --recompute selective"),
     ("ulysses-tied-cp2-pp2-zbv", "tied", "--cp 2=ulysses --pp 2 --micro-batch 1 --schedule zbv"),
+    ("window-dp2-tp4-zero2-pieces", "window", "--dp 2 --tp 4 --zero 2 --micro-batch 2 --recompute full --product-pieces 2"),
     ("window-cp2", "window", "--cp 2 --micro-batch 2"),
     ("experts-cp2", "experts", "--cp 2 --micro-batch 2"),
     ("experts-dp2-cp2-ep2-zero1", "experts", "--dp 2 --cp 2 --ep 2 --zero 1 --micro-batch 2"),

@@ -132,10 +132,17 @@ bool isWork(Operation *op) {
              scf::ExecuteRegionOp>(op);
 }
 
-/// Whether `op` may run later than it stands: a loop over elements, as the addition of a reduced gradient to its sum.
-bool canRunLater(Operation *op) {
+/// What is touched by an op that may run later than it stands: a loop over elements, as the addition of a reduced
+/// gradient to its sum. Its body may read buffers that are no operands.
+std::optional<SmallVector<MemoryEffects::EffectInstance>> effectsOfLater(Operation *op) {
   auto loops = dyn_cast<linalg::LinalgOp>(op);
-  return loops && op->getNumResults() == 0 && loops.getNumParallelLoops() == loops.getNumLoops();
+  if (!loops || op->getNumResults() != 0 || loops.getNumParallelLoops() != loops.getNumLoops())
+    return std::nullopt;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  if (!effects ||
+      llvm::any_of(*effects, [](const MemoryEffects::EffectInstance &effect) { return !effect.getValue(); }))
+    return std::nullopt;
+  return effects;
 }
 
 bool isLoop(Operation *op) { return isa<linalg::LinalgOp, memref::CopyOp, scf::ExecuteRegionOp, scf::ForOp>(op); }
@@ -187,11 +194,10 @@ void findEnd(Operation *op, bool isPrefetched, InFlight roots, Flight &flight) {
         ++flight.work;
         needed = flight.later.size();
       }
-    } else if (canRunLater(next)) {
+    } else if (std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = effectsOfLater(next)) {
       flight.later.push_back(next);
-      for (Value operand : next->getOperands())
-        if (isa<BaseMemRefType>(operand.getType()))
-          roots.add(operand);
+      for (const MemoryEffects::EffectInstance &effect : *effects)
+        roots.add(effect.getValue(), isa<MemoryEffects::Read>(effect.getEffect()));
     } else {
       flight.before = needed < flight.later.size() ? flight.later[needed] : next;
       flight.later.truncate(needed);

@@ -122,6 +122,35 @@ func.func @later(%dw: memref<8x4xf32>, %part: memref<4x4xf32>, %sum: memref<4x4x
   return
 }
 
+// What a loop reads in its body, which is no operand of it, is not written before the loop when that runs later: the product of the second
+// half stands behind it, that of the first one would overwrite what the loop takes.
+// CHECK-LABEL: func.func @body
+func.func @body(%x: memref<4x4xf32>, %w: memref<4x6xf32>, %y: memref<8x6xf32>, %sum: memref<4x6xf32>, %z: memref<4x6xf32>) {
+  %a = memref.subview %y[0, 0] [4, 6] [1, 1] : memref<8x6xf32> to memref<4x6xf32, strided<[6, 1]>>
+  %b = memref.subview %y[4, 0] [4, 6] [1, 1] : memref<8x6xf32> to memref<4x6xf32, strided<[6, 1], offset: 24>>
+  // CHECK: %[[T:.*]] = ppcrt.start all_reduce sum group @tp outs(%[[B:.*]] :
+  // CHECK-NEXT: linalg.matmul {{.*}} outs(%[[Z:.*]] : memref<4x6xf32>)
+  // CHECK-NEXT: ppcrt.wait %[[T]](%[[B]] :
+  // CHECK-NEXT: linalg.generic
+  // CHECK: memref.load
+  // CHECK: linalg.matmul {{.*}} outs(%{{.*}} : memref<4x6xf32, strided<[6, 1]>>)
+  // CHECK-NEXT: return
+  ppcrt.all_reduce sum group @tp outs(%b : memref<4x6xf32, strided<[6, 1], offset: 24>>)
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} outs(%sum : memref<4x6xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %0 = memref.load %y[%i, %j] : memref<8x6xf32>
+    %1 = memref.load %b[%i, %j] : memref<4x6xf32, strided<[6, 1], offset: 24>>
+    %2 = arith.addf %0, %1 : f32
+    %3 = arith.addf %out, %2 : f32
+    linalg.yield %3 : f32
+  }
+  linalg.matmul ins(%x, %w : memref<4x4xf32>, memref<4x6xf32>) outs(%z : memref<4x6xf32>)
+  linalg.matmul ins(%x, %w : memref<4x4xf32>, memref<4x6xf32>) outs(%a : memref<4x6xf32, strided<[6, 1]>>)
+  return
+}
+
 // A gather of what the function is given begins where it stands, and goes on until it is used: beside it a gradient is reduced, which in turn
 // does not wait for it.
 // CHECK-LABEL: func.func @prefetched
