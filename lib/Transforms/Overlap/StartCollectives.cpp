@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "ppc/Transforms/Overlap/AccessOrder.h"
 #include "ppc/Transforms/Overlap/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -278,6 +279,7 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      AccessOrder order(function.front());
       int64_t own = 0, work = 0;
       SmallVector<Operation *> collectives; // before loops move
       for (Operation &op : function.front())
@@ -286,13 +288,11 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
       for (Operation *op : collectives)
         if (Transfer transfer = *transferOf(op); isPrefetched(transfer))
           leaveRun(op, transfer);
-      if (!begin)
-        continue;
-      for (Operation *op : collectives) {
+      for (Operation *op : begin ? ArrayRef<Operation *>(collectives) : ArrayRef<Operation *>()) {
         Transfer transfer = *transferOf(op);
         if (Flight flight = findFlight(op, transfer);
             flight.work && !joinsDevices(symbols.lookup<ppcrt::GroupOp>(transfer.group.getAttr()))) {
-          start(op, transfer, flight);
+          start(op, transfer, flight, order);
           ++own;
           work += flight.work;
         }
@@ -300,10 +300,12 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
       if (own)
         remark::passed(function.getLoc(), remark::RemarkOpts::name("collectives").category("ppc-overlap"))
             << llvm::formatv("{0}: {1} collectives run beside {2} ops", function.getSymName(), own, work).str();
+      if (failed(order.verify()))
+        return signalPassFailure();
     }
   }
 
-  void start(Operation *op, const Transfer &transfer, const Flight &flight) {
+  void start(Operation *op, const Transfer &transfer, const Flight &flight, AccessOrder &order) {
     OpBuilder at(op);
     if (flight.behind)
       at.setInsertionPointAfter(flight.behind);
@@ -316,7 +318,8 @@ struct StartCollectivesPass : impl::StartCollectivesPassBase<StartCollectivesPas
     at.setInsertionPoint(flight.before);
     SmallVector<Value> buffers(transfer.ins);
     llvm::append_range(buffers, transfer.outs);
-    ppcrt::WaitOp::create(at, op->getLoc(), begun.getToken(), buffers);
+    auto ended = ppcrt::WaitOp::create(at, op->getLoc(), begun.getToken(), buffers);
+    order.replace(op, begun, ended);
     for (Operation *loop : flight.later)
       loop->moveBefore(flight.before);
     op->erase();

@@ -1,0 +1,57 @@
+// Whether ops that touch the same elements of buffers stand in the order in which they stood.
+#include "ppc/Transforms/Overlap/AccessOrder.h"
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace mlir::ppc {
+
+AccessOrder::AccessOrder(Block &block) : block(block) {
+  for (Operation &op : block) {
+    std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(&op);
+    for (const MemoryEffects::EffectInstance &effect : effects.value_or(SmallVector<MemoryEffects::EffectInstance>())) {
+      bool isWrite = isa<MemoryEffects::Write>(effect.getEffect());
+      Value buffer = effect.getValue();
+      if ((!isWrite && !isa<MemoryEffects::Read>(effect.getEffect())) || !buffer ||
+          !isa<BaseMemRefType>(buffer.getType()))
+        continue;
+      Value root = buffer;
+      while (auto view = root.getDefiningOp<ViewLikeOpInterface>())
+        root = view.getViewSource();
+      auto [begin, end] = ppcrt::elementsIn(buffer, root);
+      accesses[root].push_back({spans.size(), begin, end, isWrite});
+    }
+    spans.push_back({&op, &op});
+  }
+}
+
+void AccessOrder::replace(Operation *op, Operation *begin, Operation *end) {
+  for (Span &span : spans)
+    if (span.first == op)
+      span = {begin, end};
+}
+
+LogicalResult AccessOrder::verify() const {
+  DenseMap<Operation *, size_t> places;
+  for (Operation &op : block)
+    places[&op] = places.size();
+  for (const auto &[buffer, touched] : accesses)
+    for (const Access *earlier = touched.begin(); earlier != touched.end(); ++earlier)
+      for (const Access *later = earlier + 1; later != touched.end(); ++later) {
+        if (earlier->op == later->op || !(earlier->isWrite || later->isWrite) || earlier->begin >= later->end ||
+            later->begin >= earlier->end)
+          continue;
+        Operation *first = spans[earlier->op].last, *second = spans[later->op].first;
+        if (places.at(first) < places.at(second))
+          continue;
+        InFlightDiagnostic error = second->emitError("a mistake of the compiler: stands in front of what it stood "
+                                                     "behind, and ")
+                                   << (later->isWrite ? "writes" : "reads") << " what that "
+                                   << (earlier->isWrite ? "writes" : "reads");
+        error.attachNote(first->getLoc()) << "that is this";
+        return error;
+      }
+  return success();
+}
+
+} // namespace mlir::ppc
