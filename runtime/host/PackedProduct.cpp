@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -17,20 +18,26 @@ namespace ppcrt {
 namespace {
 
 constexpr int tileRows = 6, tileColumns = 16, vector = 8;
-// Of blocks: 144 x 256 of A are 147 KB in the second cache, 256 x 2,048 of B 2 MB. A panel of B and two of A, 28 KB,
-// are what the innermost loops go over: they stay in the first cache.
-constexpr int64_t blockRows = 144, blockColumns = 2048, blockDepth = 256;
+// Of blocks of f32: 96 x 512 of A are 196 KB in the second cache, and 1,032 x 512 of A and 512 x 1,024 of B 2 MB each
+// in the third. Sums of 512 products stay in registers: what is as deep as a narrow model is wide is written once.
+constexpr int64_t blockRows = 1032, cachedRows = 96, blockColumns = 1024, blockDepth = 512;
 
-INLINE_AVX2 __m256 widen(const Bf16 *from) {
-  __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i *>(from));
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
+INLINE_AVX2 __m256 fromLower(__m256i pairs) { return _mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16)); }
+
+INLINE_AVX2 __m256 fromUpper(__m256i pairs) {
+  return _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(int(0xffff0000))));
 }
 
-// Eight elements from `at` on of each of 8 rows, as 8 columns that lie `toStride` apart.
+INLINE_AVX2 __m256 widen(const Bf16 *from) {
+  return fromLower(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from))));
+}
+
+// Eight pairs of neighbours from `at` on of each of 8 rows, as 16 columns of f32 that lie `toStride` apart. Pairs are
+// exchanged as they are, half as many as numbers.
 INLINE_AVX2 void transpose(const Bf16 *const *rows, int64_t at, float *to, int64_t toStride) {
   __m256 r[vector], pairs[vector], quads[vector];
   for (int i = 0; i < vector; ++i)
-    r[i] = widen(rows[i] + at);
+    r[i] = _mm256_loadu_ps(reinterpret_cast<const float *>(rows[i] + at));
   for (int i = 0; i < vector; i += 2) {
     pairs[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
     pairs[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
@@ -40,15 +47,22 @@ INLINE_AVX2 void transpose(const Bf16 *const *rows, int64_t at, float *to, int64
       quads[i + 2 * part] = _mm256_shuffle_ps(pairs[i + part], pairs[i + 2 + part], 0x44);
       quads[i + 2 * part + 1] = _mm256_shuffle_ps(pairs[i + part], pairs[i + 2 + part], 0xee);
     }
-  for (int i = 0; i < 4; ++i) // in order: what a narrow panel has no place for is written over
-    _mm256_storeu_ps(to + i * toStride, _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20));
-  for (int i = 0; i < 4; ++i)
-    _mm256_storeu_ps(to + (i + 4) * toStride, _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31));
+  for (int i = 0; i < vector; ++i) { // in order: what a narrow panel has no place for is written over
+    __m256 low = quads[i % 4], high = quads[i % 4 + 4];
+    __m256i column =
+        _mm256_castps_si256(i < 4 ? _mm256_permute2f128_ps(low, high, 0x20) : _mm256_permute2f128_ps(low, high, 0x31));
+    _mm256_storeu_ps(to + 2 * i * toStride, fromLower(column));
+    _mm256_storeu_ps(to + (2 * i + 1) * toStride, fromUpper(column));
+  }
 }
+
+// Numbers from one panel of a block to the next: packPanel() writes behind those of a width that is no multiple of a
+// vector's, which other threads pack.
+template <int width> constexpr int64_t pitch(int64_t depth) { return width * depth + (width % vector ? vector : 0); }
 
 // A panel: for each of `depth` summed elements `width` numbers side by side, of which the first `valid` are the
 // operand's and others any. `across`, `along`: distances in the operand from one number, one summed element, to the
-// next. `room`: numbers from `from` on that exist across. Writes up to 2 numbers behind the panel.
+// next. `room`: numbers from `from` on that exist across.
 template <int width>
 FOR_AVX2 void packPanel(const Bf16 *from, int64_t across, int64_t along, int64_t valid, int64_t room, int64_t depth,
                         float *to) {
@@ -58,7 +72,7 @@ FOR_AVX2 void packPanel(const Bf16 *from, int64_t across, int64_t along, int64_t
     const Bf16 *rows[groups * vector];
     for (int i = 0; i < groups * vector; ++i)
       rows[i] = from + std::min<int64_t>(i, valid - 1) * across;
-    for (; l + vector <= depth; l += vector)
+    for (; l + 2 * vector <= depth; l += 2 * vector)
       for (int group = 0; group < groups; ++group)
         transpose(rows + group * vector, l, to + l * width + group * vector, width);
   } else if (across == 1 && room >= groups * vector) {
@@ -71,14 +85,45 @@ FOR_AVX2 void packPanel(const Bf16 *from, int64_t across, int64_t along, int64_t
       to[l * width + i] = bf16ToFloat(from[std::min<int64_t>(i, valid - 1) * across + l * along].bits);
 }
 
-// Sums of a tile, from panels.
-FOR_AVX2 void multiplyTile(int64_t depth, const float *a, const float *b, bool accumulate, float *c, int64_t cRow) {
+// Two vectors of sums, which neighbour in C, rounded as floatToBf16() does.
+INLINE_AVX2 __m256i upperHalf(__m256 sum) {
+  __m256i bits = _mm256_castps_si256(sum), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  __m256 isNaN = _mm256_cmp_ps(sum, sum, _CMP_UNORD_Q);
+  return _mm256_srli_epi32(
+      _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(rounded), _mm256_castsi256_ps(quiet), isNaN)), 16);
+}
+INLINE_AVX2 void store(__m256 left, __m256 right, float *to) {
+  _mm256_storeu_ps(to, left);
+  _mm256_storeu_ps(to + vector, right);
+}
+INLINE_AVX2 void store(__m256 left, __m256 right, Bf16 *to) {
+  __m256i halves = _mm256_packus_epi32(upperHalf(left), upperHalf(right)); // within each lane of 128 bits
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), _mm256_permute4x64_epi64(halves, 0xd8));
+}
+void store(float sum, float *to) { *to = sum; }
+void store(float sum, Bf16 *to) { to->bits = floatToBf16(sum); }
+
+// Rows of C, and those of sums that are added to them before, if there are any.
+template <typename Out> struct Sums {
+  Out *to;
+  int64_t row;
+  const float *before;
+  int64_t beforeRow;
+  Sums at(int64_t i, int64_t j) const {
+    return {to + i * row + j, row, before ? before + i * beforeRow + j : nullptr, beforeRow};
+  }
+};
+
+// A tile, from panels.
+template <typename Out> FOR_AVX2 void multiplyTile(int64_t depth, const float *a, const float *b, Sums<Out> c) {
   __m256 sums[tileRows][2];
   for (auto &row : sums)
     row[0] = row[1] = _mm256_setzero_ps();
   for (int i = 0; i < tileRows; ++i) { // its last line is in the cache by the time that it is written
-    __builtin_prefetch(c + i * cRow, 1);
-    __builtin_prefetch(c + i * cRow + tileColumns - 1, 1);
+    __builtin_prefetch(c.to + i * c.row, 1);
+    __builtin_prefetch(c.to + i * c.row + tileColumns - 1, 1);
   }
 #pragma GCC unroll 4
   for (int64_t l = 0; l < depth; ++l) {
@@ -89,42 +134,43 @@ FOR_AVX2 void multiplyTile(int64_t depth, const float *a, const float *b, bool a
       sums[i][1] = _mm256_fmadd_ps(factor, right, sums[i][1]);
     }
   }
-  for (int i = 0; i < tileRows; ++i)
-    for (int part = 0; part < 2; ++part) {
-      float *out = c + i * cRow + part * vector;
-      _mm256_storeu_ps(out, accumulate ? _mm256_add_ps(_mm256_loadu_ps(out), sums[i][part]) : sums[i][part]);
+  for (int i = 0; i < tileRows; ++i) {
+    if (c.before) {
+      sums[i][0] = _mm256_add_ps(_mm256_loadu_ps(c.before + i * c.beforeRow), sums[i][0]);
+      sums[i][1] = _mm256_add_ps(_mm256_loadu_ps(c.before + i * c.beforeRow + vector), sums[i][1]);
     }
+    store(sums[i][0], sums[i][1], c.to + i * c.row);
+  }
 }
 
 // Memory of a thread that is kept from call to call.
-float *panels(int index, int64_t count) {
-  static thread_local std::unique_ptr<float[]> memory[2];
+float *scratch(int index, int64_t count) {
+  static thread_local std::unique_ptr<float[]> memory[3];
   if (!memory[index])
     memory[index].reset(new float[count]);
   return memory[index].get();
 }
 
-struct Block {
-  int64_t rows, columns, depth;
-  bool accumulate;
-};
-
-void multiplyBlock(const Block &block, const float *a, const float *b, float *c, int64_t cRow) {
-  for (int64_t j = 0; j < block.columns; j += tileColumns)
-    for (int64_t i = 0; i < block.rows; i += tileRows) {
-      const float *left = a + i * block.depth, *right = b + j * block.depth;
-      float *out = c + i * cRow + j;
-      int64_t rows = std::min<int64_t>(tileRows, block.rows - i),
-              columns = std::min<int64_t>(tileColumns, block.columns - j);
-      if (rows == tileRows && columns == tileColumns) {
-        multiplyTile(block.depth, left, right, block.accumulate, out, cRow);
+// `rows` of A's panels times `columns` of B's.
+template <typename Out>
+void multiplyBlock(int64_t rows, int64_t columns, int64_t depth, const float *a, const float *b, Sums<Out> c) {
+  for (int64_t j = 0; j < columns; j += tileColumns)
+    for (int64_t i = 0; i < rows; i += tileRows) {
+      const float *left = a + i / tileRows * pitch<tileRows>(depth);
+      const float *right = b + j / tileColumns * pitch<tileColumns>(depth);
+      Sums<Out> out = c.at(i, j);
+      int64_t validRows = std::min<int64_t>(tileRows, rows - i),
+              validColumns = std::min<int64_t>(tileColumns, columns - j);
+      if (validRows == tileRows && validColumns == tileColumns) {
+        multiplyTile(depth, left, right, out);
         continue;
       }
       float sums[tileRows * tileColumns];
-      multiplyTile(block.depth, left, right, false, sums, tileColumns);
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t s = 0; s < columns; ++s)
-          out[r * cRow + s] = (block.accumulate ? out[r * cRow + s] : 0.0f) + sums[r * tileColumns + s];
+      multiplyTile(depth, left, right, Sums<float>{sums, tileColumns, nullptr, 0});
+      for (int64_t r = 0; r < validRows; ++r)
+        for (int64_t s = 0; s < validColumns; ++s)
+          store((out.before ? out.before[r * out.beforeRow + s] : 0.0f) + sums[r * tileColumns + s],
+                out.to + r * out.row + s);
     }
 }
 
@@ -138,6 +184,48 @@ template <typename Body> void forEach(int64_t count, double work, const Body &bo
 
 int64_t piecesOf(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
+// Panels of `width` numbers of one operand, block after block: of all blocks where they fit into the memory of one, and
+// packed once then; else of the block that was asked for last.
+template <int width> class Panels {
+public:
+  Panels(Bf16Matrix operand, int64_t size, int64_t depth, int index, int64_t blockSize)
+      : operand(operand), size(size), depth(depth) {
+    int64_t capacity = blockSize / width * pitch<width>(blockDepth);
+    fits = piecesOf(size, width) * allDepth() <= capacity;
+    memory = scratch(index, capacity);
+  }
+
+  // Those of numbers [first, first + count) and summed elements [l, l + deep); `again`: they were asked for before.
+  const float *get(int64_t first, int64_t count, int64_t l, int64_t deep, bool again, double work) {
+    int64_t panels = piecesOf(count, width);
+    float *to = memory;
+    if (fits)
+      to += first / width * allDepth() + panels * (l / blockDepth) * pitch<width>(blockDepth);
+    if (fits ? again : first == heldFirst && l == heldSum)
+      return to;
+    heldFirst = first, heldSum = l;
+    forEach(panels, work, [&](int64_t i) {
+      int64_t at = first + i * width, room = size - at;
+      packPanel<width>(operand.data + at * operand.row + l * operand.col, operand.row, operand.col,
+                       std::min<int64_t>(width, room), room, deep, to + i * pitch<width>(deep));
+    });
+    return to;
+  }
+
+private:
+  // Numbers of the panels of all blocks along the summed dimension.
+  int64_t allDepth() const {
+    int64_t whole = depth / blockDepth, rest = depth % blockDepth;
+    return whole * pitch<width>(blockDepth) + (rest ? pitch<width>(rest) : 0);
+  }
+
+  Bf16Matrix operand; // its rows lie side by side in panels
+  int64_t size, depth;
+  bool fits;
+  float *memory;
+  int64_t heldFirst = -1, heldSum = -1; // of the block that was packed last
+};
+
 } // namespace
 
 bool hasPackedProducts() {
@@ -146,32 +234,42 @@ bool hasPackedProducts() {
   return known;
 }
 
-void multiplyPacked(int64_t m, int64_t n, int64_t k, Bf16Matrix a, Bf16Matrix b, bool accumulate, float *c,
+template <typename Out>
+void multiplyPacked(int64_t m, int64_t n, int64_t k, Bf16Matrix a, Bf16Matrix b, bool accumulate, Out *c,
                     int64_t cRow) {
-  float *packedB = panels(0, blockDepth * blockColumns);
-  for (int64_t j = 0; j < n; j += blockColumns)
-    for (int64_t l = 0; l < k; l += blockDepth) {
-      Block block{0, std::min(blockColumns, n - j), std::min(blockDepth, k - l), accumulate || l > 0};
-      double work = double(m) * double(block.columns) * double(block.depth);
-      forEach(piecesOf(block.columns, tileColumns), work, [&](int64_t i) {
-        int64_t first = i * tileColumns, room = n - j - first;
-        packPanel<tileColumns>(b.data + (j + first) * b.col + l * b.row, b.col, b.row,
-                               std::min<int64_t>(tileColumns, room), room, block.depth, packedB + first * block.depth);
-      });
-      forEach(piecesOf(m, blockRows), work, [&](int64_t i) {
-        int64_t first = i * blockRows;
-        Block part = block;
-        part.rows = std::min(blockRows, m - first);
-        float *packedA = panels(1, blockRows * blockDepth + vector);
-        for (int64_t r = 0; r < part.rows; r += tileRows) {
-          int64_t room = m - first - r;
-          packPanel<tileRows>(a.data + (first + r) * a.row + l * a.col, a.row, a.col, std::min<int64_t>(tileRows, room),
-                              room, block.depth, packedA + r * block.depth);
+  Panels<tileRows> left(a, m, k, 0, blockRows);
+  Panels<tileColumns> right({b.data, b.col, b.row}, n, k, 1, blockColumns);
+  for (int64_t i = 0; i < m; i += blockRows)
+    for (int64_t j = 0; j < n; j += blockColumns)
+      for (int64_t l = 0; l < k; l += blockDepth) {
+        int64_t rows = std::min(blockRows, m - i), columns = std::min(blockColumns, n - j),
+                depth = std::min(blockDepth, k - l);
+        double work = double(rows) * double(columns) * double(depth);
+        const float *panelsOfA = left.get(i, rows, l, depth, j > 0, work);
+        const float *panelsOfB = right.get(j, columns, l, depth, i > 0, work);
+        auto multiply = [&](auto sums) {
+          forEach(piecesOf(rows, cachedRows), work, [&](int64_t piece) {
+            int64_t first = piece * cachedRows;
+            multiplyBlock(std::min(cachedRows, rows - first), columns, depth,
+                          panelsOfA + first / tileRows * pitch<tileRows>(depth), panelsOfB, sums.at(first, 0));
+          });
+        };
+        Out *out = c + i * cRow + j;
+        if constexpr (std::is_same_v<Out, float>) {
+          multiply(Sums<float>{out, cRow, accumulate || l > 0 ? out : nullptr, cRow});
+        } else { // sums of blocks are rounded with those of the last
+          float *sums = k > blockDepth ? scratch(2, blockRows * blockColumns) : nullptr;
+          const float *before = l > 0 ? sums : nullptr;
+          if (l + blockDepth < k)
+            multiply(Sums<float>{sums, blockColumns, before, blockColumns});
+          else
+            multiply(Sums<Bf16>{out, cRow, before, blockColumns});
         }
-        multiplyBlock(part, packedA, packedB, c + first * cRow + j, cRow);
-      });
-    }
+      }
 }
+
+template void multiplyPacked(int64_t, int64_t, int64_t, Bf16Matrix, Bf16Matrix, bool, float *, int64_t);
+template void multiplyPacked(int64_t, int64_t, int64_t, Bf16Matrix, Bf16Matrix, bool, Bf16 *, int64_t);
 
 } // namespace ppcrt
 
@@ -179,7 +277,9 @@ void multiplyPacked(int64_t m, int64_t n, int64_t k, Bf16Matrix a, Bf16Matrix b,
 
 namespace ppcrt {
 bool hasPackedProducts() { return false; }
-void multiplyPacked(int64_t, int64_t, int64_t, Bf16Matrix, Bf16Matrix, bool, float *, int64_t) {}
+template <typename Out> void multiplyPacked(int64_t, int64_t, int64_t, Bf16Matrix, Bf16Matrix, bool, Out *, int64_t) {}
+template void multiplyPacked(int64_t, int64_t, int64_t, Bf16Matrix, Bf16Matrix, bool, float *, int64_t);
+template void multiplyPacked(int64_t, int64_t, int64_t, Bf16Matrix, Bf16Matrix, bool, Bf16 *, int64_t);
 } // namespace ppcrt
 
 #endif

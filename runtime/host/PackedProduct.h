@@ -18,8 +18,9 @@ struct Bf16Matrix {
 // Whether this processor has AVX2 and nothing wider.
 bool hasPackedProducts();
 
-// C (+)= A B for m x k times k x n, all at least 1; C in rows, `cRow` apart.
-void multiplyPacked(int64_t m, int64_t n, int64_t k, Bf16Matrix a, Bf16Matrix b, bool accumulate, float *c,
-                    int64_t cRow);
+// C (+)= A B for m x k times k x n, all at least 1; C in rows, `cRow` apart, of f32 or Bf16. Sums are f32, and rounded
+// once into C of Bf16, which is not added to: `accumulate` is false there.
+template <typename Out>
+void multiplyPacked(int64_t m, int64_t n, int64_t k, Bf16Matrix a, Bf16Matrix b, bool accumulate, Out *c, int64_t cRow);
 
 } // namespace ppcrt

@@ -147,12 +147,11 @@ template <typename Out>
 void multiplyWidened(const GemmProblem &p, bool accumulate, const Bf16 *a, const Bf16 *b, Out *c, PieceProduct by) {
   if (p.cCol != 1 && p.cRow == 1)
     return multiplyWidened(p.transposed(), accumulate, b, a, c, by);
-  bool direct = std::is_same_v<Out, float> && (p.cCol == 1 || p.n == 1) && (p.cRow >= p.n || p.m == 1);
-  bool packed = by == PieceProduct::Packed;
+  bool inRows = (p.cCol == 1 || p.n == 1) && (p.cRow >= p.n || p.m == 1);
+  bool direct = std::is_same_v<Out, float> && inRows, packed = by == PieceProduct::Packed;
   int64_t cRow = std::max(p.cRow, p.n);
-  if (direct && packed)
-    return multiplyPacked(p.m, p.n, p.k, {a, p.aRow, p.aCol}, {b, p.bRow, p.bCol}, accumulate,
-                          reinterpret_cast<float *>(c), cRow);
+  if (packed && inRows && (direct || !accumulate))
+    return multiplyPacked(p.m, p.n, p.k, {a, p.aRow, p.aCol}, {b, p.bRow, p.bCol}, accumulate, c, cRow);
   Operand left(a, p.aRow, p.aCol, 0), right(b, p.bRow, p.bCol, 1);
   for (int64_t i = 0; i < p.m; i += pieceRows)
     for (int64_t j = 0; j < p.n; j += pieceColumns) {

@@ -191,13 +191,18 @@ TEST(GemmTest, Bf16SumsAreF32) {
 
 template <typename T, typename Values> T *as(Values &values) { return reinterpret_cast<T *>(values.data()); }
 
+// Operands whose panels are all kept, those of A, of B and of neither.
+constexpr std::array<int64_t, 3> packedSizes[] = {
+    {70, 1040, 300}, {1040, 200, 520}, {150, 1040, 1029}, {1040, 1040, 530}};
+
 // Sizes beyond those of a piece (WidenedProduct.cpp) and of blocks (PackedProduct.cpp) in each dimension, operands in
 // both orders, C in rows, in columns and with gaps. A sample of elements is compared.
 template <typename Out, typename ToOut, typename FromOut>
-void checkPieces(int64_t result, double tolerance, PieceProduct by, ToOut toOut, FromOut fromOut) {
+void checkPieces(int64_t result, double tolerance, PieceProduct by, ToOut toOut, FromOut fromOut,
+                 std::array<int64_t, 3> sizes = {1040, 517, 1029}) {
   std::mt19937_64 random(testSeed() + 30 + result);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  int64_t m = 1030, n = 517, k = 1029, gap = 3;
+  int64_t m = sizes[0], n = sizes[1], k = sizes[2], gap = 3;
   std::vector<uint16_t> a(m * k), b(k * n);
   for (auto *factors : {&a, &b})
     for (uint16_t &value : *factors)
@@ -243,12 +248,34 @@ TEST(GemmTest, PackedBf16ToF32) {
   if (!hasPackedProducts())
     GTEST_SKIP() << "no processor for them";
   auto same = [](float value) { return value; };
-  checkPieces<float>(PPCRT_F32, 0, PieceProduct::Packed, same, same);
+  for (std::array<int64_t, 3> sizes : packedSizes)
+    checkPieces<float>(PPCRT_F32, 0, PieceProduct::Packed, same, same, sizes);
 }
 TEST(GemmTest, PackedBf16ToBf16) {
   if (!hasPackedProducts())
     GTEST_SKIP() << "no processor for them";
-  checkPieces<uint16_t>(PPCRT_BF16, 1.0 / 256, PieceProduct::Packed, floatToBf16, bf16ToFloat);
+  for (std::array<int64_t, 3> sizes : packedSizes)
+    checkPieces<uint16_t>(PPCRT_BF16, 1.0 / 256, PieceProduct::Packed, floatToBf16, bf16ToFloat, sizes);
+}
+// Sums are the same whatever C's type is, and rounded as floatToBf16() rounds, what is no number also.
+TEST(GemmTest, PackedBf16RoundsItsSumsOnce) {
+  if (!hasPackedProducts())
+    GTEST_SKIP() << "no processor for them";
+  std::mt19937_64 random(testSeed() + 40);
+  for (int64_t k : {40, 512, 513, 1100}) {
+    int64_t m = 1 + int64_t(random() % 40), n = 1 + int64_t(random() % 60);
+    std::vector<Bf16> a(m * k), b(k * n), c(m * n);
+    std::vector<float> sums(m * n);
+    for (auto *factors : {&a, &b})
+      for (Bf16 &value : *factors)
+        value.bits = uint16_t(0x3f80 | (random() & 0x80ff));
+    for (uint16_t bits : {0x7f80, 0xff80, 0x7fff, 0xffff, 0x7f81})
+      a[random() % a.size()].bits = bits;
+    multiplyPacked(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, false, sums.data(), n);
+    multiplyPacked(m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, false, c.data(), n);
+    for (int64_t i = 0; i < m * n; ++i)
+      ASSERT_EQ(c[i].bits, floatToBf16(sums[i])) << sums[i] << ", " << m << " x " << n << " x " << k;
+  }
 }
 
 TEST(GemmTest, RandomF64) { checkRandomCases<double>(PPCRT_F64, 1e-12, 1000); }
