@@ -2,11 +2,13 @@
 #include "runtime/core/Error.h"
 #include "runtime/host/AttentionRows.h"
 #include "runtime/host/BatchedProduct.h"
+#include "runtime/host/PackedProduct.h"
 #include "runtime/host/Threads.h"
 #include "runtime/include/ppcrt.h"
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 namespace ppcrt {
@@ -48,6 +50,7 @@ template <typename T> struct Matrix {
 
 template <typename T> constexpr DataType typeOf = DataType::BF16;
 template <> constexpr DataType typeOf<float> = DataType::F32;
+template <> constexpr DataType typeOf<WideBf16> = DataType::F32;
 template <> constexpr DataType typeOf<double> = DataType::F64;
 
 // C (+)= A B, A m x k; C in the type of sums.
@@ -69,8 +72,38 @@ template <typename T> T *scratch(int index, int64_t size) {
   return buffers[index].data();
 }
 
-// Both directions, for operands of type T and scores and sums of type Sum.
-template <typename T, typename Sum> class TiledAttention {
+// Rows of an operand of type T as products read them: where they are, or as wide numbers beside, each widened once.
+template <typename T, typename Factor> class Operand {
+public:
+  // Rows lie `stride` apart and have `width` elements; `count` are asked for at most. `index`: of the memory beside.
+  Operand(const T *data, int64_t stride, int64_t width, int64_t count, int index)
+      : data(data), stride(stride), width(width) {
+    if constexpr (!std::is_same_v<T, Factor>)
+      wide = scratch<Factor>(index, count * width);
+  }
+
+  // From row `first` on, up to row `end`. Neither may be less than in the call before, unless all the calls so far are
+  // made again.
+  Matrix<const Factor> rows(int64_t first, int64_t end) {
+    if constexpr (std::is_same_v<T, Factor>) {
+      return {data + first * stride, stride, 1};
+    } else {
+      for (ready = std::max(ready, first); ready < end; ++ready)
+        widenRow(data + ready * stride, width, wide + ready * width);
+      return {wide + first * width, width, 1};
+    }
+  }
+
+private:
+  const T *data;
+  int64_t stride, width;
+  Factor *wide = nullptr;
+  int64_t ready = 0; // rows before are wide, as far as they were asked for
+};
+
+// Both directions, for operands of type T, scores and sums of type Sum, and products of type Factor: T, or WideBf16 for
+// Bf16 where products of f32 are faster.
+template <typename T, typename Sum, typename Factor> class TiledAttention {
 public:
   explicit TiledAttention(const AttentionShape &shape)
       : shape(shape), width(roundUp(shape.keys, keyBlock)), qRow(shape.heads * shape.groups * shape.keyDim),
@@ -80,30 +113,16 @@ public:
       rows /= 2;
   }
 
-  // Tiles do not depend on each other.
+  // Tiles do not depend on each other. Those of a head follow each other on one thread where they share what is
+  // widened, if there are heads for all threads.
   void forward(const T *q, const T *k, const T *v, const Sum *slopes, T *out, Sum *lse) {
-    int64_t blocks = (shape.queries + rows - 1) / rows, heads = shape.heads * shape.groups;
-    forEach(shape.batch * heads * blocks, [&](int64_t i) {
-      Tile tile = tileOf(i / blocks / heads, i / blocks % heads, i % blocks * rows);
-      for (int64_t i = tile.rows; i < tile.rows + tile.padding; ++i) {
-        lse[tile.lse + i * lseRow()] = 0;
-        std::fill_n(out + tile.out + i * outRow, shape.valueDim, T{});
-      }
-      if (!tile.rows)
-        return;
-      Sum *scores = scratch<Sum>(0, rows * width), *result = scratch<Sum>(2, rows * shape.valueDim), sums[maxRows];
-      multiply<T, Sum>(false, tile.rows, tile.width, shape.keyDim, {q + tile.q, qRow, 1}, {k + tile.k, 1, kRow},
-                       {scores, width, 1});
-      Matrix<T> powers = operand(0, scores);
-      for (int64_t i = 0; i < tile.rows; ++i) {
-        Sum maximum;
-        powersOfRow(row(tile, i, scores, slopes), powers.data + i * width, maximum, sums[i]);
-        lse[tile.lse + i * lseRow()] = maximum + std::log(sums[i]);
-      }
-      multiply<T, Sum>(false, tile.rows, shape.valueDim, tile.width, constant(powers), {v + tile.v, vRow, 1},
-                       {result, shape.valueDim, 1});
-      for (int64_t i = 0; i < tile.rows; ++i)
-        divideRow(result + i * shape.valueDim, shape.valueDim, sums[i], out + tile.out + i * outRow);
+    int64_t blocks = (shape.queries + rows - 1) / rows, heads = shape.batch * lseRow();
+    int64_t together = std::is_same_v<T, Factor> || heads < libraryThreads() ? 1 : std::max<int64_t>(1, blocks);
+    forEach(heads * blocks / together, [&](int64_t i) {
+      int64_t first = i * together, b = first / blocks / lseRow(), head = first / blocks % lseRow();
+      Keys keys = keysOf(b, head / shape.groups, k, v);
+      for (int64_t block = first % blocks; block < first % blocks + together; ++block)
+        forwardOfTile(tileOf(b, head, block * rows), q, keys, slopes, out, lse);
     });
   }
 
@@ -115,9 +134,10 @@ public:
       Sum *keySums = scratch<Sum>(3, shape.keys * keyDim), *valueSums = scratch<Sum>(4, shape.keys * valueDim);
       std::fill(keySums, keySums + shape.keys * keyDim, Sum(0));
       std::fill(valueSums, valueSums + shape.keys * valueDim, Sum(0));
+      Keys keys = keysOf(b, keyHead, k, v);
       for (int64_t head = keyHead * shape.groups; head < (keyHead + 1) * shape.groups; ++head)
         for (int64_t query = 0; query < shape.queries; query += rows)
-          backwardOfTile(tileOf(b, head, query), q, k, v, out, lse, dout, slopes, dq, keySums, valueSums);
+          backwardOfTile(tileOf(b, head, query), q, keys, out, lse, dout, slopes, dq, keySums, valueSums);
       for (int64_t j = 0; j < shape.keys; ++j) {
         divideRow(keySums + j * keyDim, keyDim, Sum(1), dk + (b * shape.keys + j) * kRow + keyHead * keyDim);
         divideRow(valueSums + j * valueDim, valueDim, Sum(1), dv + (b * shape.keys + j) * vRow + keyHead * valueDim);
@@ -133,37 +153,71 @@ private:
     int64_t head, query, rows; // head: of all groups
     int64_t padding;           // rows behind them whose results are zero
     int64_t firstKey, width;   // no more keys than there are
-    int64_t q, k, v, out, lse;
+    int64_t q, out, lse;
   };
 
-  void backwardOfTile(const Tile &tile, const T *q, const T *k, const T *v, const T *out, const Sum *lse, const T *dout,
+  // Of one key head.
+  struct Keys {
+    Operand<T, Factor> keys, values;
+  };
+
+  Keys keysOf(int64_t b, int64_t keyHead, const T *k, const T *v) const {
+    return {{k + b * shape.keys * kRow + keyHead * shape.keyDim, kRow, shape.keyDim, shape.keys, 0},
+            {v + b * shape.keys * vRow + keyHead * shape.valueDim, vRow, shape.valueDim, shape.keys, 1}};
+  }
+
+  void forwardOfTile(const Tile &tile, const T *q, Keys &head, const Sum *slopes, T *out, Sum *lse) {
+    for (int64_t i = tile.rows; i < tile.rows + tile.padding; ++i) {
+      lse[tile.lse + i * lseRow()] = 0;
+      std::fill_n(out + tile.out + i * outRow, shape.valueDim, T{});
+    }
+    if (!tile.rows)
+      return;
+    int64_t keyDim = shape.keyDim, valueDim = shape.valueDim, endKey = tile.firstKey + tile.width;
+    Sum *scores = scratch<Sum>(0, rows * width), *result = scratch<Sum>(2, rows * valueDim), sums[maxRows];
+    Operand<T, Factor> queries(q + tile.q, qRow, keyDim, tile.rows, 2);
+    multiply<Factor, Sum>(false, tile.rows, tile.width, keyDim, queries.rows(0, tile.rows),
+                          head.keys.rows(tile.firstKey, endKey).transposed(), {scores, width, 1});
+    Matrix<Factor> powers = operand(3, scores);
+    for (int64_t i = 0; i < tile.rows; ++i) {
+      Sum maximum;
+      powersOfRow(row(tile, i, scores, slopes), powers.data + i * width, maximum, sums[i]);
+      lse[tile.lse + i * lseRow()] = maximum + std::log(sums[i]);
+    }
+    multiply<Factor, Sum>(false, tile.rows, valueDim, tile.width, constant(powers),
+                          head.values.rows(tile.firstKey, endKey), {result, valueDim, 1});
+    for (int64_t i = 0; i < tile.rows; ++i)
+      divideRow(result + i * valueDim, valueDim, sums[i], out + tile.out + i * outRow);
+  }
+
+  void backwardOfTile(const Tile &tile, const T *q, Keys &head, const T *out, const Sum *lse, const T *dout,
                       const Sum *slopes, T *dq, Sum *keySums, Sum *valueSums) {
-    int64_t keyDim = shape.keyDim, valueDim = shape.valueDim;
+    int64_t keyDim = shape.keyDim, valueDim = shape.valueDim, endKey = tile.firstKey + tile.width;
     for (int64_t i = tile.rows; i < tile.rows + tile.padding; ++i)
       std::fill_n(dq + tile.q + i * qRow, keyDim, T{});
     if (!tile.rows)
       return;
-    Sum *powers = scratch<Sum>(0, rows * width), *gradients = scratch<Sum>(1, rows * width),
+    Sum *scores = scratch<Sum>(0, rows * width), *gradients = scratch<Sum>(1, rows * width),
         *result = scratch<Sum>(2, rows * keyDim);
-    Matrix<const T> queries{q + tile.q, qRow, 1}, keys{k + tile.k, kRow, 1}, values{v + tile.v, vRow, 1},
-        douts{dout + tile.out, outRow, 1};
-    Matrix<T> p = operand(0, powers), ds = operand(1, gradients);
-    multiply<T, Sum>(false, tile.rows, tile.width, keyDim, queries, keys.transposed(), {powers, width, 1});
-    for (int64_t i = 0; i < tile.rows; ++i)
-      shiftedPowersOfRow(row(tile, i, powers, slopes), lse[tile.lse + i * lseRow()], p.data + i * width);
-    multiply<T, Sum>(true, tile.width, valueDim, tile.rows, constant(p.transposed()), douts,
-                     {valueSums + tile.firstKey * valueDim, valueDim, 1});
-    multiply<T, Sum>(false, tile.rows, tile.width, valueDim, douts, values.transposed(), {gradients, width, 1});
+    Operand<T, Factor> ownQueries(q + tile.q, qRow, keyDim, tile.rows, 2),
+        ownDouts(dout + tile.out, outRow, valueDim, tile.rows, 3);
+    Matrix<const Factor> queries = ownQueries.rows(0, tile.rows), douts = ownDouts.rows(0, tile.rows),
+                         keys = head.keys.rows(tile.firstKey, endKey), values = head.values.rows(tile.firstKey, endKey);
+    multiply<Factor, Sum>(false, tile.rows, tile.width, keyDim, queries, keys.transposed(), {scores, width, 1});
+    multiply<Factor, Sum>(false, tile.rows, tile.width, valueDim, douts, values.transposed(), {gradients, width, 1});
+    Matrix<Factor> p = operand(3, scores), ds = operand(4, gradients);
     for (int64_t i = 0; i < tile.rows; ++i) {
       Sum delta = dotOfRows<Sum>(dout + tile.out + i * outRow, out + tile.out + i * outRow, valueDim);
-      scoreGradientsOfRow(powers + i * width, gradients + i * width, tile.width, delta, Sum(shape.scale),
-                          ds.data + i * width);
+      scoreGradientsOfRow(row(tile, i, scores, slopes), lse[tile.lse + i * lseRow()], p.data + i * width,
+                          gradients + i * width, delta, ds.data + i * width);
     }
-    multiply<T, Sum>(false, tile.rows, keyDim, tile.width, constant(ds), keys, {result, keyDim, 1});
+    multiply<Factor, Sum>(true, tile.width, valueDim, tile.rows, constant(p.transposed()), douts,
+                          {valueSums + tile.firstKey * valueDim, valueDim, 1});
+    multiply<Factor, Sum>(false, tile.rows, keyDim, tile.width, constant(ds), keys, {result, keyDim, 1});
     for (int64_t i = 0; i < tile.rows; ++i)
       divideRow(result + i * keyDim, keyDim, Sum(1), dq + tile.q + i * qRow);
-    multiply<T, Sum>(true, tile.width, keyDim, tile.rows, constant(ds.transposed()), queries,
-                     {keySums + tile.firstKey * keyDim, keyDim, 1});
+    multiply<Factor, Sum>(true, tile.width, keyDim, tile.rows, constant(ds.transposed()), queries,
+                          {keySums + tile.firstKey * keyDim, keyDim, 1});
   }
 
   // body(i) for each i of [0, count), on all threads where that is worth their start.
@@ -191,14 +245,14 @@ private:
   }
 
   // Where scores go as an operand of a product: they stay where they are, or are rounded into memory beside.
-  Matrix<T> operand(int index, Sum *scores) const {
-    if constexpr (std::is_same_v<T, Sum>)
-      return {scores, width, 1};
+  Matrix<Factor> operand(int index, Sum *scores) const {
+    if constexpr (sizeof(Factor) == sizeof(Sum))
+      return {reinterpret_cast<Factor *>(scores), width, 1};
     else
-      return {scratch<T>(index, rows * width), width, 1};
+      return {scratch<Factor>(index, rows * width), width, 1};
   }
 
-  static Matrix<const T> constant(Matrix<T> m) { return {m.data, m.row, m.col}; }
+  static Matrix<const Factor> constant(Matrix<Factor> m) { return {m.data, m.row, m.col}; }
 
   Tile tileOf(int64_t b, int64_t head, int64_t query) const {
     Tile tile;
@@ -209,13 +263,10 @@ private:
     tile.firstKey = tile.rows ? shape.firstKey(query) / keyBlock * keyBlock : 0;
     tile.width =
         tile.rows ? std::min(shape.keys, roundUp(shape.lastKey(query + tile.rows - 1), keyBlock)) - tile.firstKey : 0;
-    int64_t firstQuery = b * shape.queries + query, firstKey = b * shape.keys + tile.firstKey,
-            keyHead = head / shape.groups;
+    int64_t firstQuery = b * shape.queries + query;
     tile.q = firstQuery * qRow + head * shape.keyDim;
     tile.out = firstQuery * outRow + head * shape.valueDim;
     tile.lse = firstQuery * lseRow() + head;
-    tile.k = firstKey * kRow + keyHead * shape.keyDim;
-    tile.v = firstKey * vRow + keyHead * shape.valueDim;
     return tile;
   }
 
@@ -225,41 +276,54 @@ private:
   int64_t qRow, kRow, vRow, outRow; // elements from one position to the next
 };
 
-template <typename T, typename Sum>
+template <typename T, typename Sum, typename Factor = T>
 void forward(const AttentionShape &shape, const void *q, const void *k, const void *v, const void *slopes, void *out,
              void *lse) {
-  TiledAttention<T, Sum>(shape).forward(static_cast<const T *>(q), static_cast<const T *>(k), static_cast<const T *>(v),
-                                        static_cast<const Sum *>(slopes), static_cast<T *>(out),
-                                        static_cast<Sum *>(lse));
+  TiledAttention<T, Sum, Factor>(shape).forward(static_cast<const T *>(q), static_cast<const T *>(k),
+                                                static_cast<const T *>(v), static_cast<const Sum *>(slopes),
+                                                static_cast<T *>(out), static_cast<Sum *>(lse));
 }
 
-template <typename T, typename Sum>
+template <typename T, typename Sum, typename Factor = T>
 void backward(const AttentionShape &shape, const void *q, const void *k, const void *v, const void *out,
               const void *lse, const void *dout, const void *slopes, void *dq, void *dk, void *dv) {
-  TiledAttention<T, Sum>(shape).backward(
+  TiledAttention<T, Sum, Factor>(shape).backward(
       static_cast<const T *>(q), static_cast<const T *>(k), static_cast<const T *>(v), static_cast<const T *>(out),
       static_cast<const Sum *>(lse), static_cast<const T *>(dout), static_cast<const Sum *>(slopes),
       static_cast<T *>(dq), static_cast<T *>(dk), static_cast<T *>(dv));
 }
 
 } // namespace
+
+void attention(const AttentionShape &shape, bool wide, const void *q, const void *k, const void *v, const void *slopes,
+               void *out, void *lse) {
+  (shape.type == DataType::F32   ? forward<float, float>
+   : shape.type == DataType::F64 ? forward<double, double>
+   : wide                        ? forward<Bf16, float, WideBf16>
+                                 : forward<Bf16, float>)(shape, q, k, v, slopes, out, lse);
+}
+
+void attentionBackward(const AttentionShape &shape, bool wide, const void *q, const void *k, const void *v,
+                       const void *out, const void *lse, const void *dout, const void *slopes, void *dq, void *dk,
+                       void *dv) {
+  (shape.type == DataType::F32   ? backward<float, float>
+   : shape.type == DataType::F64 ? backward<double, double>
+   : wide                        ? backward<Bf16, float, WideBf16>
+                                 : backward<Bf16, float>)(shape, q, k, v, out, lse, dout, slopes, dq, dk, dv);
+}
+
 } // namespace ppcrt
 
 using namespace ppcrt;
 
 extern "C" void ppcrt_attention(const int64_t *desc, double scale, int64_t first, const void *q, const void *k,
                                 const void *v, const void *slopes, void *out, void *lse) {
-  AttentionShape shape(desc, scale, first);
-  (shape.type == DataType::F32   ? forward<float, float>
-   : shape.type == DataType::F64 ? forward<double, double>
-                                 : forward<Bf16, float>)(shape, q, k, v, slopes, out, lse);
+  attention(AttentionShape(desc, scale, first), hasPackedProducts(), q, k, v, slopes, out, lse);
 }
 
 extern "C" void ppcrt_attention_backward(const int64_t *desc, double scale, int64_t first, const void *q, const void *k,
                                          const void *v, const void *out, const void *lse, const void *dout,
                                          const void *slopes, void *dq, void *dk, void *dv) {
-  AttentionShape shape(desc, scale, first);
-  (shape.type == DataType::F32   ? backward<float, float>
-   : shape.type == DataType::F64 ? backward<double, double>
-                                 : backward<Bf16, float>)(shape, q, k, v, out, lse, dout, slopes, dq, dk, dv);
+  attentionBackward(AttentionShape(desc, scale, first), hasPackedProducts(), q, k, v, out, lse, dout, slopes, dq, dk,
+                    dv);
 }

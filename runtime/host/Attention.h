@@ -1,6 +1,7 @@
 // Attention in tiles: a block of queries of one head at a time, with the keys that some of them see and no others.
 // Scores and powers of a block are f32 (f64 for f64) and stay in the cache; they are rounded to the type of the
-// operands for their products.
+// operands for their products. Where products of f32 are faster than those of bf16, numbers of bf16 go into them as
+// f32: keys, values, queries and gradients widened once for the tiles that share them, powers rounded in place.
 #pragma once
 
 #include "runtime/core/DataType.h"
@@ -29,5 +30,12 @@ struct AttentionShape {
   int64_t firstKey(int64_t query) const;
   int64_t lastKey(int64_t query) const;
 };
+
+// ppcrt_attention and ppcrt_attention_backward. `wide`: whether products of bf16 are products of f32.
+void attention(const AttentionShape &shape, bool wide, const void *q, const void *k, const void *v, const void *slopes,
+               void *out, void *lse);
+void attentionBackward(const AttentionShape &shape, bool wide, const void *q, const void *k, const void *v,
+                       const void *out, const void *lse, const void *dout, const void *slopes, void *dq, void *dk,
+                       void *dv);
 
 } // namespace ppcrt

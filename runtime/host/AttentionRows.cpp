@@ -24,12 +24,14 @@ constexpr int lanes = 16;
 
 // Where results go: said as one pointer where it is the same memory, so that the loops need no check for overlap.
 INLINE float *destination(float *scores, float *) { return scores; }
+INLINE WideBf16 *destination(float *scores, WideBf16 *) { return reinterpret_cast<WideBf16 *>(scores); }
 INLINE Bf16 *destination(float *, Bf16 *out) { return out; }
 
 INLINE float toSum(Bf16 value) { return bf16ToFloat(value.bits); }
 INLINE float toSum(float value) { return value; }
 INLINE void store(float value, float &out) { out = value; }
 INLINE void store(float value, Bf16 &out) { out.bits = floatToBf16(value); }
+INLINE void store(float value, WideBf16 &out) { out.value = bf16ToFloat(floatToBf16(value)); }
 
 // e^x for x <= 88, within 2 units in the last place; 0 below -87. The remainder of x / ln 2 goes through a polynomial
 // (Cody and Waite's two parts of ln 2, Cephes' coefficients), the quotient into the exponent.
@@ -86,24 +88,21 @@ template <typename Out> INLINE void powers(const ScoreRow<float> &row, Out *out,
   sum = sumOfLanes(total);
 }
 
-template <typename Out> INLINE void shiftedPowers(const ScoreRow<float> &row, float shift, Out *out) {
-  float *s = row.scores;
-  out = destination(s, out);
+template <typename Out>
+INLINE void scoreGradients(const ScoreRow<float> &row, float shift, Out *powers, float *gradients, float delta,
+                           Out *out) {
+  const float *s = row.scores;
+  powers = destination(row.scores, powers);
+  out = destination(gradients, out);
   const float scale = row.scale, slope = row.slope;
   const auto begin = int32_t(row.begin), end = int32_t(row.end), length = int32_t(row.length), own = int32_t(row.own);
   for (int32_t j = 0; j < length; ++j) {
     float e = exponential(s[j] * scale + slope * float(j - own) - shift);
     e = ((j >= begin) & (j < end)) ? e : 0.0f;
-    s[j] = e;
-    store(e, out[j]);
+    float gradient = gradients[j];
+    store(e, powers[j]);
+    store(e * (gradient - delta) * scale, out[j]);
   }
-}
-
-template <typename Out>
-INLINE void scoreGradients(const float *powers, float *gradients, int64_t length, float delta, float scale, Out *out) {
-  out = destination(gradients, out);
-  for (int64_t j = 0; j < length; ++j)
-    store(powers[j] * (gradients[j] - delta) * scale, out[j]);
 }
 
 template <typename In> INLINE float dot(const In *a, const In *b, int64_t length) {
@@ -126,13 +125,27 @@ FOR_EACH_PROCESSOR void powersTo(const ScoreRow<float> &row, float *out, float &
   powers(row, out, maximum, sum);
 }
 
-FOR_EACH_PROCESSOR void shiftedPowersTo(const ScoreRow<float> &row, float shift, float *out) {
-  shiftedPowers(row, shift, out);
+FOR_EACH_PROCESSOR void scoreGradientsTo(const ScoreRow<float> &row, float shift, float *powers, float *gradients,
+                                         float delta, float *out) {
+  scoreGradients(row, shift, powers, gradients, delta, out);
 }
 
-FOR_EACH_PROCESSOR void scoreGradientsTo(const float *powers, float *gradients, int64_t length, float delta,
-                                         float scale, float *out) {
-  scoreGradients(powers, gradients, length, delta, scale, out);
+FOR_EACH_PROCESSOR void powersTo(const ScoreRow<float> &row, Bf16 *out, float &maximum, float &sum) {
+  powers(row, out, maximum, sum);
+}
+
+FOR_EACH_PROCESSOR void scoreGradientsTo(const ScoreRow<float> &row, float shift, Bf16 *powers, float *gradients,
+                                         float delta, Bf16 *out) {
+  scoreGradients(row, shift, powers, gradients, delta, out);
+}
+
+FOR_EACH_PROCESSOR void powersTo(const ScoreRow<float> &row, WideBf16 *out, float &maximum, float &sum) {
+  powers(row, out, maximum, sum);
+}
+
+FOR_EACH_PROCESSOR void scoreGradientsTo(const ScoreRow<float> &row, float shift, WideBf16 *powers, float *gradients,
+                                         float delta, WideBf16 *out) {
+  scoreGradients(row, shift, powers, gradients, delta, out);
 }
 
 FOR_EACH_PROCESSOR float dotOf(const float *a, const float *b, int64_t length) { return dot(a, b, length); }
@@ -141,23 +154,15 @@ FOR_EACH_PROCESSOR void divideTo(const float *x, int64_t length, float divisor, 
   divide(x, length, divisor, out);
 }
 
-FOR_EACH_PROCESSOR void powersTo(const ScoreRow<float> &row, Bf16 *out, float &maximum, float &sum) {
-  powers(row, out, maximum, sum);
-}
-
-FOR_EACH_PROCESSOR void shiftedPowersTo(const ScoreRow<float> &row, float shift, Bf16 *out) {
-  shiftedPowers(row, shift, out);
-}
-
-FOR_EACH_PROCESSOR void scoreGradientsTo(const float *powers, float *gradients, int64_t length, float delta,
-                                         float scale, Bf16 *out) {
-  scoreGradients(powers, gradients, length, delta, scale, out);
-}
-
 FOR_EACH_PROCESSOR float dotOf(const Bf16 *a, const Bf16 *b, int64_t length) { return dot(a, b, length); }
 
 FOR_EACH_PROCESSOR void divideTo(const float *x, int64_t length, float divisor, Bf16 *out) {
   divide(x, length, divisor, out);
+}
+
+FOR_EACH_PROCESSOR void widen(const Bf16 *x, int64_t length, WideBf16 *out) {
+  for (int64_t j = 0; j < length; ++j)
+    out[j].value = bf16ToFloat(x[j].bits);
 }
 
 double score(const ScoreRow<double> &row, int64_t j) {
@@ -170,13 +175,30 @@ template <> void powersOfRow(const ScoreRow<float> &row, float *out, float &maxi
   powersTo(row, out, maximum, sum);
 }
 
-template <> void shiftedPowersOfRow(const ScoreRow<float> &row, float shift, float *out) {
-  shiftedPowersTo(row, shift, out);
+template <>
+void scoreGradientsOfRow(const ScoreRow<float> &row, float shift, float *powers, float *gradients, float delta,
+                         float *out) {
+  scoreGradientsTo(row, shift, powers, gradients, delta, out);
+}
+
+template <> void powersOfRow(const ScoreRow<float> &row, Bf16 *out, float &maximum, float &sum) {
+  powersTo(row, out, maximum, sum);
 }
 
 template <>
-void scoreGradientsOfRow(const float *powers, float *gradients, int64_t length, float delta, float scale, float *out) {
-  scoreGradientsTo(powers, gradients, length, delta, scale, out);
+void scoreGradientsOfRow(const ScoreRow<float> &row, float shift, Bf16 *powers, float *gradients, float delta,
+                         Bf16 *out) {
+  scoreGradientsTo(row, shift, powers, gradients, delta, out);
+}
+
+template <> void powersOfRow(const ScoreRow<float> &row, WideBf16 *out, float &maximum, float &sum) {
+  powersTo(row, out, maximum, sum);
+}
+
+template <>
+void scoreGradientsOfRow(const ScoreRow<float> &row, float shift, WideBf16 *powers, float *gradients, float delta,
+                         WideBf16 *out) {
+  scoreGradientsTo(row, shift, powers, gradients, delta, out);
 }
 
 template <> float dotOfRows(const float *a, const float *b, int64_t length) { return dotOf(a, b, length); }
@@ -185,24 +207,13 @@ template <> void divideRow(const float *x, int64_t length, float divisor, float 
   divideTo(x, length, divisor, out);
 }
 
-template <> void powersOfRow(const ScoreRow<float> &row, Bf16 *out, float &maximum, float &sum) {
-  powersTo(row, out, maximum, sum);
-}
-
-template <> void shiftedPowersOfRow(const ScoreRow<float> &row, float shift, Bf16 *out) {
-  shiftedPowersTo(row, shift, out);
-}
-
-template <>
-void scoreGradientsOfRow(const float *powers, float *gradients, int64_t length, float delta, float scale, Bf16 *out) {
-  scoreGradientsTo(powers, gradients, length, delta, scale, out);
-}
-
 template <> float dotOfRows(const Bf16 *a, const Bf16 *b, int64_t length) { return dotOf(a, b, length); }
 
 template <> void divideRow(const float *x, int64_t length, float divisor, Bf16 *out) {
   divideTo(x, length, divisor, out);
 }
+
+void widenRow(const Bf16 *x, int64_t length, WideBf16 *out) { widen(x, length, out); }
 
 // f64 serves checks, not speed.
 template <> void powersOfRow(const ScoreRow<double> &row, double *out, double &maximum, double &sum) {
@@ -213,16 +224,14 @@ template <> void powersOfRow(const ScoreRow<double> &row, double *out, double &m
     sum += out[j] = j >= row.begin && j < row.end ? std::exp(row.scores[j] - maximum) : 0;
 }
 
-template <> void shiftedPowersOfRow(const ScoreRow<double> &row, double shift, double *out) {
-  for (int64_t j = 0; j < row.length; ++j)
-    out[j] = j >= row.begin && j < row.end ? std::exp(score(row, j) - shift) : 0;
-}
-
 template <>
-void scoreGradientsOfRow(const double *powers, double *gradients, int64_t length, double delta, double scale,
+void scoreGradientsOfRow(const ScoreRow<double> &row, double shift, double *powers, double *gradients, double delta,
                          double *out) {
-  for (int64_t j = 0; j < length; ++j)
-    out[j] = powers[j] * (gradients[j] - delta) * scale;
+  for (int64_t j = 0; j < row.length; ++j) {
+    double p = j >= row.begin && j < row.end ? std::exp(score(row, j) - shift) : 0;
+    powers[j] = p;
+    out[j] = p * (gradients[j] - delta) * row.scale;
+  }
 }
 
 template <> double dotOfRows(const double *a, const double *b, int64_t length) {

@@ -1,6 +1,6 @@
 // Loops over the scores of one query and over rows of results, vectorised for f32 and bf16. T is f32 or f64, the type
-// of sums. `Out` is T, and `out` then the scores or gradients themselves; or it is Bf16 where T is f32, and `out` is
-// memory beside.
+// of sums. `Out` is what products read: T, or where T is f32 Bf16 or WideBf16. Bf16 goes into memory beside, the others
+// in place: `out` is then the scores or gradients themselves.
 #pragma once
 
 #include "runtime/core/DataType.h"
@@ -8,6 +8,11 @@
 #include <cstdint>
 
 namespace ppcrt {
+
+// A number of bf16 as an f32, for products of f32.
+struct WideBf16 {
+  float value;
+};
 
 // Scores [0, length) of a row, of which the query sees [begin, end). Their product with `scale` is taken here, and
 // `slope` times the distance j - own added, where `own` is the query's own place in the row. `length` is a multiple
@@ -23,17 +28,18 @@ template <typename T> struct ScoreRow {
 // are lost.
 template <typename T, typename Out> void powersOfRow(const ScoreRow<T> &row, Out *out, T &maximum, T &sum);
 
-// Replaces scores by e^(score - shift), 0 for those that are not seen, and rounds those into `out`.
-template <typename T, typename Out> void shiftedPowersOfRow(const ScoreRow<T> &row, T shift, Out *out);
-
-// out[j] = powers[j] * (gradients[j] - delta) * scale.
+// powers[j] = p = e^(score - shift), 0 for scores that are not seen, and out[j] = p * (gradients[j] - delta) * scale,
+// with p as it was before rounding. Scores and gradients are lost.
 template <typename T, typename Out>
-void scoreGradientsOfRow(const T *powers, T *gradients, int64_t length, T delta, T scale, Out *out);
+void scoreGradientsOfRow(const ScoreRow<T> &row, T shift, Out *powers, T *gradients, T delta, Out *out);
 
 // The sum of a[j] * b[j].
 template <typename T, typename In> T dotOfRows(const In *a, const In *b, int64_t length);
 
 // out[j] = x[j] / divisor.
 template <typename T, typename Out> void divideRow(const T *x, int64_t length, T divisor, Out *out);
+
+// out[j] = x[j].
+void widenRow(const Bf16 *x, int64_t length, WideBf16 *out);
 
 } // namespace ppcrt

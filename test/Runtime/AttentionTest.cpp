@@ -1,6 +1,9 @@
 // ppcrt_attention and its gradients against the definition in f64: random shapes, windows, groups and slopes, sizes
 // that are no multiples of a tile, one query, more keys than queries, blocks of queries with padding.
+#include "runtime/host/Attention.h"
 #include "runtime/core/DataType.h"
+#include "runtime/host/AttentionRows.h"
+#include "runtime/host/PackedProduct.h"
 #include "runtime/host/Threads.h"
 #include "runtime/include/ppcrt.h"
 
@@ -121,8 +124,10 @@ template <typename T> std::vector<double> wide(const std::vector<T> &values) {
   return result;
 }
 
-// T: of operands and results; Row: of logarithms and slopes.
-template <typename T, typename Row> Result call(int32_t type, const Shape &s, const Operands &in, double scale) {
+// T: of operands and results; Row: of logarithms and slopes. `wideProducts`: whether products of bf16 are products of
+// f32.
+template <typename T, typename Row>
+Result call(int32_t type, const Shape &s, const Operands &in, double scale, bool wideProducts = false) {
   const int64_t desc[] = {2,        type,     s.batch,    s.queries, s.keys,  s.heads,
                           s.groups, s.keyDim, s.valueDim, s.causal,  s.window};
   std::vector<T> q = typed<T>(in.q), k = typed<T>(in.k), v = typed<T>(in.v), dout = typed<T>(in.dout);
@@ -136,9 +141,16 @@ template <typename T, typename Row> Result call(int32_t type, const Shape &s, co
       std::fill_n(q.begin() + row * s.keyDim, s.keyDim, garbage);
       std::fill_n(dout.begin() + row * s.valueDim, s.valueDim, garbage);
     }
-  ppcrt_attention(desc, scale, s.firstQuery(), q.data(), k.data(), v.data(), slope, out.data(), lse.data());
-  ppcrt_attention_backward(desc, scale, s.firstQuery(), q.data(), k.data(), v.data(), out.data(), lse.data(),
-                           dout.data(), slope, dq.data(), dk.data(), dv.data());
+  if (wideProducts == ppcrt::hasPackedProducts()) {
+    ppcrt_attention(desc, scale, s.firstQuery(), q.data(), k.data(), v.data(), slope, out.data(), lse.data());
+    ppcrt_attention_backward(desc, scale, s.firstQuery(), q.data(), k.data(), v.data(), out.data(), lse.data(),
+                             dout.data(), slope, dq.data(), dk.data(), dv.data());
+  } else {
+    ppcrt::AttentionShape shape(desc, scale, s.firstQuery());
+    ppcrt::attention(shape, wideProducts, q.data(), k.data(), v.data(), slope, out.data(), lse.data());
+    ppcrt::attentionBackward(shape, wideProducts, q.data(), k.data(), v.data(), out.data(), lse.data(), dout.data(),
+                             slope, dq.data(), dk.data(), dv.data());
+  }
   return {wide(out), wide(lse), wide(dq), wide(dk), wide(dv)};
 }
 
@@ -164,6 +176,7 @@ void compare(const Shape &shape, uint64_t seed) {
     double tolerance;
   } results[] = {{"f32", call<float, float>(PPCRT_F32, shape, in, scale), 1e-5},
                  {"bf16", call<uint16_t, float>(PPCRT_BF16, shape, in, scale), 3e-2},
+                 {"wide bf16", call<uint16_t, float>(PPCRT_BF16, shape, in, scale, true), 3e-2},
                  {"f64", call<double, double>(PPCRT_F64, shape, in, scale), 1e-12}};
   for (auto &[name, result, tolerance] : results) {
     EXPECT_LT(difference(result.out, expected.out), tolerance) << name << ", " << shape << ", seed " << seed;
@@ -273,17 +286,59 @@ TEST(Attention, DoesNotDependOnTheNumberOfThreads) {
     Operands in = draw(shape, random);
     ppcrt::setLibraryThreads(1);
     Result f32 = call<float, float>(PPCRT_F32, shape, in, 0.125),
-           bf16 = call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125);
+           bf16 = call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125),
+           wide = call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125, true);
     for (int threads : {2, 3, 5, 2}) {
       ppcrt::setLibraryThreads(threads);
       expectSameBits(call<float, float>(PPCRT_F32, shape, in, 0.125), f32, "f32", shape, threads);
       expectSameBits(call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125), bf16, "bf16", shape, threads);
+      expectSameBits(call<uint16_t, float>(PPCRT_BF16, shape, in, 0.125, true), wide, "wide bf16", shape, threads);
     }
   }
   ppcrt::setLibraryThreads(before);
 }
 
 // Each index once, whatever the number of threads and of indices; library calls within have one thread.
+// What products of f32 read is what products of bf16 read, also where it is no number (AttentionRows.cpp).
+TEST(Attention, WideRowsHoldTheSameNumbers) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> normal;
+  for (int64_t length : {16, 64, 208}) {
+    std::vector<float> scores(length), gradients(length);
+    for (auto *values : {&scores, &gradients})
+      for (float &value : *values)
+        value = normal(random);
+    gradients[3] = NAN, gradients[5] = INFINITY;
+    auto rowOf = [&](std::vector<float> &values) {
+      return ppcrt::ScoreRow<float>{values.data(), length, 1, length - 2, 0.5f, 0.1f, length / 2};
+    };
+    std::vector<ppcrt::Bf16> powers(length), out(length);
+    std::vector<float> s = scores, wide = scores, g = gradients, wideOut = gradients;
+    auto inPlace = [](std::vector<float> &values) { return reinterpret_cast<ppcrt::WideBf16 *>(values.data()); };
+    float maximum, sum, wideMaximum, wideSum;
+    powersOfRow(rowOf(s), powers.data(), maximum, sum);
+    powersOfRow(rowOf(wide), inPlace(wide), wideMaximum, wideSum);
+    EXPECT_EQ(maximum, wideMaximum);
+    EXPECT_EQ(sum, wideSum);
+    auto expectSame = [&](const std::vector<ppcrt::Bf16> &narrow, const std::vector<float> &wide) {
+      for (int64_t j = 0; j < length; ++j) {
+        float expected = ppcrt::bf16ToFloat(narrow[j].bits);
+        EXPECT_TRUE(expected == wide[j] || (std::isnan(expected) && std::isnan(wide[j]))) << wide[j] << " at " << j;
+      }
+    };
+    expectSame(powers, wide);
+    s = wide = scores;
+    scoreGradientsOfRow(rowOf(s), 0.25f, powers.data(), g.data(), 0.5f, out.data());
+    scoreGradientsOfRow(rowOf(wide), 0.25f, inPlace(wide), wideOut.data(), 0.5f, inPlace(wideOut));
+    expectSame(powers, wide);
+    expectSame(out, wideOut);
+    std::vector<ppcrt::WideBf16> widened(length);
+    widenRow(out.data(), length, widened.data());
+    for (int64_t j = 0; j < length; ++j)
+      EXPECT_EQ(std::isnan(wideOut[j]) ? 0 : wideOut[j], std::isnan(widened[j].value) ? 0 : widened[j].value);
+  }
+}
+
 TEST(Threads, TakeEachTurnOnce) {
   int before = ppcrt::libraryThreads();
   for (int threads : {1, 2, 4})
