@@ -63,3 +63,39 @@ func.func @rounded(%x: memref<4x8xf32>, %y: memref<4x8xbf16>) {
   }
   return
 }
+
+// Vectors of a polynomial are computed side by side where a loop is long; what else is computed is left to LLVM.
+// CHECK-LABEL: func.func @exponentials
+// CHECK:         scf.for
+// CHECK:         } {llvm.loop_annotation = #{{.*}}}
+// CHECK:         return
+func.func @exponentials(%x: memref<32x64xbf16>, %y: memref<32x64xbf16>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<32x64xbf16>) outs(%y : memref<32x64xbf16>) {
+  ^bb0(%a: bf16, %b: bf16):
+    %c = arith.extf %a : bf16 to f32
+    %d = math.exp %c : f32
+    %e = arith.truncf %d : f32 to bf16
+    linalg.yield %e : bf16
+  }
+  return
+}
+// CHECK-LABEL: func.func @few_exponentials
+// CHECK-NOT:     llvm.loop_annotation
+// CHECK-LABEL: func.func @products
+// CHECK-NOT:     llvm.loop_annotation
+func.func @few_exponentials(%x: memref<4x64xf32>, %y: memref<4x64xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<4x64xf32>) outs(%y : memref<4x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = math.exp %a : f32
+    linalg.yield %c : f32
+  }
+  return
+}
+func.func @products(%x: memref<32x64xf32>, %y: memref<32x64xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<32x64xf32>) outs(%y : memref<32x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %a : f32
+    linalg.yield %c : f32
+  }
+  return
+}

@@ -114,14 +114,26 @@ SmallVector<Loop> planLoops(linalg::LinalgOp op, ArrayRef<FlatAccess> accesses) 
   return merged;
 }
 
-/// Sums that LLVM keeps of a vectorised loop, one beside the other.
+/// Sums that LLVM keeps of a vectorised loop, one beside the other. It would choose their number by what an iteration
+/// costs, down to the arithmetic of addresses: the same loop would round otherwise where its buffers lie elsewhere.
 constexpr int32_t kInterleavedSums = 4;
 
-/// LLVM would choose their number by what an iteration costs, down to the arithmetic of addresses: the same loop would
-/// round otherwise where its buffers lie elsewhere.
-void fixOrderOfSum(scf::ForOp loop) {
+/// Vectors of a loop over polynomials that are computed side by side. Each step of a polynomial waits for the one
+/// before, and a vector has more of them, with what rounds it to bf16, than the processor looks ahead: LLVM counts the
+/// operations of such a loop, not how long they wait, and would take one vector at a time. What is left over is
+/// computed one by one, so that the loop has to be long.
+constexpr int32_t kInterleavedPolynomials = 4;
+constexpr int64_t kShortestInterleaved = 1024;
+
+/// Whether the body has functions that become polynomials.
+bool computesPolynomials(linalg::LinalgOp op) {
+  return llvm::any_of(op.getBlock()->without_terminator(),
+                      [](Operation &inner) { return isa<math::ExpOp, math::LogOp, math::ErfOp>(inner); });
+}
+
+void interleave(scf::ForOp loop, int32_t count) {
   Builder b(loop.getContext());
-  auto interleave = LLVM::LoopInterleaveAttr::get(b.getContext(), b.getI32IntegerAttr(kInterleavedSums));
+  auto interleave = LLVM::LoopInterleaveAttr::get(b.getContext(), b.getI32IntegerAttr(count));
   loop->setAttr("llvm.loop_annotation", LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, interleave, {}, {}, {},
                                                                       {}, {}, {}, {}, {}, {}, {}, {}, {}));
 }
@@ -177,8 +189,11 @@ private:
     }
     Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1);
     auto loop = scf::ForOp::create(b, zero, arith::ConstantIndexOp::create(b, loops[depth].size), one, carried);
-    if (depth + 1 == loops.size() && !carried.empty())
-      fixOrderOfSum(loop);
+    bool innermost = depth + 1 == loops.size();
+    if (innermost && !carried.empty()) // the order of a sum
+      interleave(loop, kInterleavedSums);
+    else if (innermost && loops[depth].size >= kShortestInterleaved && computesPolynomials(op))
+      interleave(loop, kInterleavedPolynomials);
     induction.push_back(loop.getInductionVar());
     {
       OpBuilder::InsertionGuard guard(b);
