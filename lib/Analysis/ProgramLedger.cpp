@@ -26,14 +26,14 @@ LedgerPhase phaseOf(ppcrt::RoutineKind kind) {
 
 /// What a sum over ranks is a piece of (ppc-cut-products): the value that pieces are put together to. They are counted
 /// as one sum of that, as they are priced. The sum itself where it is none.
-Value wholeOf(AllReduceOp reduce) {
+template <typename SumOpTy> Value wholeOf(SumOpTy reduce) {
   Value value = reduce.getY();
   while (value.hasOneUse()) {
     auto concat = dyn_cast<ConcatOp>(*value.user_begin());
     bool areSums =
         concat && llvm::all_of(concat.getParts(), [&](Value part) {
           Operation *op = part.getDefiningOp();
-          auto other = dyn_cast_or_null<AllReduceOp>(op);
+          auto other = dyn_cast_or_null<SumOpTy>(op);
           return part == value || isa_and_nonnull<ConcatOp>(op) || (other && other.getAxes() == reduce.getAxes());
         });
     if (!areSums)
@@ -44,7 +44,7 @@ Value wholeOf(AllReduceOp reduce) {
 }
 
 /// Whether no other piece of `whole` stands before it.
-bool isFirstPiece(AllReduceOp reduce, Value whole) {
+template <typename SumOpTy> bool isFirstPiece(SumOpTy reduce, Value whole) {
   Value first = whole;
   while (auto concat = first.getDefiningOp<ConcatOp>())
     first = concat.getParts().front();
@@ -155,7 +155,10 @@ private:
           return addTransfer(&op, place, TransferKind::AllGather, gather.getAxes(), gather.getX(), true);
         })
         .Case([&](ReduceScatterOp scatter) {
-          return addTransfer(&op, place, TransferKind::ReduceScatter, scatter.getAxes(), scatter.getY(), true);
+          Value whole = wholeOf(scatter);
+          if (!isFirstPiece(scatter, whole))
+            return success();
+          return addTransfer(&op, place, TransferKind::ReduceScatter, scatter.getAxes(), whole, true);
         })
         .Case([&](AllToAllOp exchange) {
           return addTransfer(&op, place, TransferKind::AllToAll, exchange.getAxes(), exchange.getX(), false);

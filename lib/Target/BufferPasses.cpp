@@ -50,6 +50,8 @@ void ppc::addBufferPasses(OpPassManager &pm, bool overlap, bool fuseRows, bool f
   pm.addPass(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   pm.addNestedPass<func::FuncOp>(createCSEPass());
+  if (overlap)
+    pm.addNestedPass<func::FuncOp>(createSeparateDestinationsPass());
   // Buffers: loops write straight to the destinations.
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions bufferize;

@@ -76,6 +76,7 @@ def small():
         ("uneven dp2 tp3 in 3 pieces", UNEVEN, shape, "--dp 2 --tp 3 --product-pieces 3 --micro-batch 1"),
         ("gpt2 tp2 pp2 in 6 pieces", GPT2, shape, "--tp 2 --pp 2 --product-pieces 6 --micro-batch 2 --recompute full"),
         ("bf16 dp2 tp2 zero3 4 pieces", LLAMA, shape, "--dp 2 --tp 2 --zero 3 --product-pieces 4 --micro-batch 1 --precision bf16"),
+        ("llama dp2 tp2 sp in 3 pieces", LLAMA, ["--seq-len", "8", "--global-batch", "4"], "--dp 2 --tp 2 --sp --product-pieces 3 --micro-batch 1"),
         ("bf16 dp2 tp2 sp zero", LLAMA, shape, "--dp 2 --tp 2 --micro-batch 2 --sp --zero 1 --precision bf16"),
         ("bf16 tied tp2 pp2", {**LLAMA, "tie_word_embeddings": True}, shape, "--tp 2 --pp 2 --micro-batch 2 --precision bf16"),
     ]

@@ -103,6 +103,12 @@ ROWS = [
     ("J4", "beside a pipeline, data parallelism and recomputation", "pieces-pipeline", "even",
      "--dp 2 --tp 2 --pp 2 --zero 1 --micro-batch 1 --product-pieces 2 --recompute full"),
     ("J4", "in bf16", "pieces-bf16", "even", "--tp 2 --micro-batch 1 --product-pieces 3 --precision bf16"),
+    ("J4", "products and their reduce-scatters in pieces, with sequence parallelism", "pieces-sp", "even",
+     "--tp 2 --sp=on --micro-batch 1 --product-pieces 3"),
+    ("J4", "the same over four ranks, rows of two sequences, with ZeRO 3", "pieces-sp-4", "even",
+     "--dp 2 --tp 4 --sp=on --zero 3 --micro-batch 2 --product-pieces 4"),
+    ("J4", "the same in bf16, with recomputation", "pieces-sp-bf16", "even",
+     "--tp 2 --sp=on --micro-batch 1 --product-pieces 2 --precision bf16 --recompute full"),
 ]
 
 

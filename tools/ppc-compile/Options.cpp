@@ -97,10 +97,9 @@ cl::opt<std::string> rotate(
 cl::opt<std::string> productPieces(
     "product-pieces",
     cl::desc(
-        "Into how many pieces a product and the all-reduce of its result are cut (tensor parallelism), so that one "
-        "piece "
-        "is communicated while the next one is computed: off, a number, or auto (default): where it pays by estimate "
-        "on --cluster"),
+        "Into how many pieces a product and the sum of its result over ranks are cut (tensor parallelism), so that one "
+        "piece is communicated while the next one is computed: off, a number, or auto (default): where it pays by "
+        "estimate on --cluster"),
     cl::init("auto"), cl::value_desc("n|auto|off"), cl::cat(layoutCategory));
 cl::opt<std::string> schedule = choice(PlanKey::Schedule, " (1f1b without a search)", "name");
 cl::opt<std::string> recompute = choice(PlanKey::Recompute, "; none without a search", "what");

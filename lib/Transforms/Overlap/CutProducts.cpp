@@ -21,10 +21,11 @@ constexpr int64_t kRows = 128;
 /// Of how many pieces the cost is compared.
 constexpr int64_t kPieces[] = {2, 3, 4, 6, 8};
 
-/// `extent` elements in so many parts that differ as little as whole tiles allow.
-SmallVector<int64_t> partsOf(int64_t extent, int64_t parts) {
+/// `extent` elements, each so many rows of the product, in so many parts that differ as little as whole tiles allow.
+SmallVector<int64_t> partsOf(int64_t extent, int64_t parts, int64_t rows) {
   parts = std::min(parts, extent);
-  int64_t unit = extent >= parts * kRows ? kRows : 1, units = llvm::divideCeil(extent, unit);
+  int64_t tile = llvm::divideCeil(kRows, rows), unit = extent >= parts * tile ? tile : 1,
+          units = llvm::divideCeil(extent, unit);
   SmallVector<int64_t> sizes;
   for (int64_t part = 0, first = 0; part < parts; ++part) {
     int64_t end = std::min(extent, (units * (part + 1) / parts) * unit);
@@ -34,13 +35,16 @@ SmallVector<int64_t> partsOf(int64_t extent, int64_t parts) {
   return sizes;
 }
 
-/// Along which dimensions of a result rows are cut: the outermost that has several elements, and the one behind it
-/// where that has fewer than there are to be pieces.
+/// Along which dimensions of a collective's result rows are cut: the outermost that has several elements, and the one
+/// behind it where that has fewer than there are to be pieces. Along a dimension that is scattered over ranks a piece
+/// is one of each rank's block: products have it as so many runs.
 struct RowCut {
   unsigned dim;
   SmallVector<int64_t> sizes;
   SmallVector<int64_t>
       inner; ///< of dimension dim + 1 of every part, which has one element along `dim`; none: it is whole
+
+  int64_t runs = 1, innerRuns = 1;
 
   size_t pieces() const { return sizes.size() * std::max<size_t>(1, inner.size()); }
 };
@@ -53,6 +57,8 @@ public:
 
   std::optional<RowCut> rows(int64_t pieces) const;
   void rewrite(const RowCut &rows);
+  /// Read and written to have the rows of a piece together, of all pieces.
+  int64_t bytesCopied(const RowCut &rows) const;
 
   Operation *collective;
   SmallVector<MatmulOp, 2> products;
@@ -79,6 +85,12 @@ std::optional<std::pair<unsigned, unsigned>> operandWith(MatmulOp product, char 
   return left != StringRef::npos ? std::pair(0u, unsigned(left)) : std::pair(1u, unsigned(right));
 }
 
+/// Whether it sums a gradient of weights, which other work of backward hides.
+bool isOfWeights(Operation *collective) {
+  auto part = collective->getAttrOfType<PartAttr>(attr::part);
+  return part && part.getValue() == Part::WeightGradient;
+}
+
 bool CutProduct::addTree(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !value.hasOneUse() || op->getBlock() != collective->getBlock() ||
@@ -98,18 +110,22 @@ bool CutProduct::addTree(Value value) {
 }
 
 std::optional<CutProduct> CutProduct::find(Operation *collective) {
-  auto reduce = dyn_cast<AllReduceOp>(collective);
-  if (!reduce || reduce.getCombiner() != Combiner::Sum || reduce.getStages())
+  if (auto reduce = dyn_cast<AllReduceOp>(collective)) {
+    if (reduce.getCombiner() != Combiner::Sum || reduce.getStages())
+      return std::nullopt;
+  } else if (cast<ReduceScatterOp>(collective).getCombiner() != Combiner::Sum) {
     return std::nullopt;
+  }
   CutProduct found;
   found.collective = collective;
-  if (!found.addTree(reduce.getX()))
+  if (!found.addTree(collective->getOperand(0)))
     return std::nullopt;
   return found;
 }
 
 std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
-  auto type = cast<RankedTensorType>(collective->getOperand(0).getType());
+  auto type = cast<RankedTensorType>(collective->getResult(0).getType()),
+       source = cast<RankedTensorType>(collective->getOperand(0).getType());
   auto areRows = [&](unsigned dim) { // of every product, in one of its operands alone
     return llvm::all_of(
         products, [&](MatmulOp product) { return operandWith(product, product.resultLetters()[dim]).has_value(); });
@@ -125,30 +141,48 @@ std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
              return operandWith(product, product.resultLetters()[dim]) == std::pair(outer.first, outer.second + 1);
            });
   };
+  auto runsOf = [&](unsigned dim) { return source.getDimSize(dim) / type.getDimSize(dim); };
+  auto areWhole = [&](unsigned dim) { return source.getDimSize(dim) % type.getDimSize(dim) == 0; }; // blocks
   int64_t extent = type.getDimSize(rows.dim);
-  rows.sizes = partsOf(extent, pieces);
-  if (extent < pieces && rows.dim + 2 < type.getRank() && areRowsOfEach(rows.dim + 1))
-    rows.inner = partsOf(type.getDimSize(rows.dim + 1), llvm::divideCeil(pieces, extent));
-  return rows.pieces() > 1 ? std::optional(rows) : std::nullopt;
+  rows.runs = runsOf(rows.dim);
+  rows.sizes = partsOf(extent, pieces, rows.runs);
+  if (extent < pieces && rows.dim + 2 < type.getRank() && areRowsOfEach(rows.dim + 1) && areWhole(rows.dim + 1)) {
+    rows.innerRuns = runsOf(rows.dim + 1);
+    rows.inner = partsOf(type.getDimSize(rows.dim + 1), llvm::divideCeil(pieces, extent), rows.innerRuns);
+  }
+  return rows.pieces() > 1 && areWhole(rows.dim) ? std::optional(rows) : std::nullopt;
 }
 
 /// The parts of `value`, whose dimensions `dim` and behind it are those of the rows.
 SmallVector<Value> CutProduct::cut(OpBuilder &b, Value value, unsigned dim, const RowCut &rows) const {
-  auto split = [&](Value whole, unsigned dim, ArrayRef<int64_t> sizes) -> SmallVector<Value> {
+  auto split = [&](Value whole, unsigned dim, ArrayRef<int64_t> sizes, int64_t runs) -> SmallVector<Value> {
     if (sizes.size() == 1)
       return {whole};
     SmallVector<Type> types;
     for (int64_t size : sizes) {
       SmallVector<int64_t> shape(tensorType(whole).getShape());
-      shape[dim] = size;
+      shape[dim] = size * runs;
       types.push_back(withShape(tensorType(whole), shape));
     }
-    return llvm::to_vector_of<Value>(create<SplitOp>(b, types, whole, b.getI64IntegerAttr(dim)).getParts());
+    auto op = create<SplitOp>(b, types, whole, b.getI64IntegerAttr(dim), b.getI64IntegerAttr(runs));
+    return llvm::to_vector_of<Value>(op.getParts());
   };
   SmallVector<Value> parts;
-  for (Value part : split(value, dim, rows.sizes))
-    llvm::append_range(parts, rows.inner.empty() ? SmallVector<Value>{part} : split(part, dim + 1, rows.inner));
+  for (Value part : split(value, dim, rows.sizes, rows.runs))
+    llvm::append_range(parts, rows.inner.empty() ? SmallVector<Value>{part}
+                                                 : split(part, dim + 1, rows.inner, rows.innerRuns));
   return parts;
+}
+
+int64_t CutProduct::bytesCopied(const RowCut &rows) const {
+  int64_t bytes = 0;
+  if (rows.runs > 1 || rows.innerRuns > 1)
+    for (MatmulOp product : products) {
+      unsigned operand = operandWith(product, product.resultLetters()[rows.dim])->first;
+      RankedTensorType type = tensorType(product->getOperand(operand));
+      bytes += 2 * type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    }
+  return bytes;
 }
 
 SmallVector<Value> CutProduct::piecesOf(OpBuilder &b, Value value, const RowCut &rows) {
@@ -171,6 +205,16 @@ Value CutProduct::join(OpBuilder &b, ArrayRef<Value> pieces, RankedTensorType ty
   return concat(parts, type, rows.dim);
 }
 
+/// The result of `op`, which is one of the whole, becomes that of a piece.
+void setPiece(Operation *op, const RowCut &rows, size_t piece, int64_t runs, int64_t innerRuns) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[rows.dim] = runs * (rows.inner.empty() ? rows.sizes[piece] : 1);
+  if (!rows.inner.empty())
+    shape[rows.dim + 1] = innerRuns * rows.inner[piece % rows.inner.size()];
+  op->getResult(0).setType(withShape(type, shape));
+}
+
 /// Piece by piece, products and what adds them up, then the collective. They stand where the last of the tree did: what
 /// followed it before the collective goes on beside the last piece.
 void CutProduct::rewrite(const RowCut &rows) {
@@ -187,14 +231,10 @@ void CutProduct::rewrite(const RowCut &rows) {
       Operation *copy = b.clone(*op, mapping);
       if (own)
         copy->setOperand(own->first, operands[op][piece]);
-      SmallVector<int64_t> shape(cast<RankedTensorType>(op->getResult(0).getType()).getShape());
-      shape[rows.dim] = rows.inner.empty() ? rows.sizes[piece] : 1;
-      if (!rows.inner.empty())
-        shape[rows.dim + 1] = rows.inner[piece % rows.inner.size()];
-      copy->getResult(0).setType(withShape(cast<RankedTensorType>(op->getResult(0).getType()), shape));
+      setPiece(copy, rows, piece, rows.runs, rows.innerRuns);
     }
     Operation *copy = b.clone(*collective, mapping);
-    copy->getResult(0).setType(copy->getOperand(0).getType());
+    setPiece(copy, rows, piece, 1, 1);
     done.push_back(copy->getResult(0));
   }
   Value whole = join(b, done, cast<RankedTensorType>(collective->getResult(0).getType()), rows);
@@ -237,9 +277,7 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
     if (anySum)
       return plan.rotates() ? "products that take blocks of parameters from rank to rank stay whole (rotate)"
                             : "no product that is summed over ranks has rows to cut";
-    return plan.getActivations() && plan.getActivations().contains("sequence")
-               ? "the results of products are scattered over the sequence (sp), and such products stay whole"
-               : "no result of a product is summed over ranks, as with tp above 1";
+    return "no result of a product is summed over ranks, as with tp above 1";
   }
 
   /// Collectives and what they take, by estimate.
@@ -263,22 +301,25 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
 
   /// Whether anything is cut; and whether a result of products is summed over ranks.
   bool run(func::FuncOp code, int64_t wanted, const PieceTimes &times, bool &anySum) {
-    SmallVector<AllReduceOp> collectives(code.front().getOps<AllReduceOp>());
+    SmallVector<Operation *> collectives;
+    for (Operation &op : code.front())
+      if (isa<AllReduceOp>(op) || (isa<ReduceScatterOp>(op) && !isOfWeights(&op)))
+        collectives.push_back(&op);
     Tally cut, left;
-    for (AllReduceOp op : collectives) {
-      anySum |= op.getCombiner() == Combiner::Sum && op.getX().getDefiningOp<MatmulOp>();
+    for (Operation *op : collectives) {
+      anySum |= op->getOperand(0).getDefiningOp<MatmulOp>() != nullptr;
       std::optional<CutProduct> product = CutProduct::find(op);
       if (!product)
         continue;
       anySum = true;
-      double hiding = times.hidingBehind(op), whole = times.exposed(product->products, op, {1.0}, hiding), best = whole,
-             nearest = HUGE_VAL;
+      double hiding = times.hidingBehind(op), whole = times.exposed(product->products, op, {1.0}, hiding, 0),
+             best = whole, nearest = HUGE_VAL;
       std::optional<RowCut> chosen, least;
       for (int64_t pieces : wanted ? ArrayRef(wanted) : ArrayRef(kPieces)) {
         std::optional<RowCut> rows = product->rows(pieces);
         if (!rows)
           continue;
-        double exposed = times.exposed(product->products, op, sharesOf(*rows), hiding);
+        double exposed = times.exposed(product->products, op, sharesOf(*rows), hiding, product->bytesCopied(*rows));
         if (exposed < nearest) {
           nearest = exposed;
           least = rows;

@@ -27,7 +27,9 @@ double PieceTimes::product(MatmulOp op, double share) const {
 double PieceTimes::collective(Operation *op, double share) const {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   Bytes bytes(double(type.getNumElements()) * type.getElementTypeBitWidth() / 8 * share);
-  Seconds measured = timeOverAxes(machine, grid, cast<AllReduceOp>(op).getAxes(), CollectiveKind::AllReduce, bytes);
+  auto reduce = dyn_cast<AllReduceOp>(op);
+  Seconds measured = timeOverAxes(machine, grid, reduce ? reduce.getAxes() : cast<ReduceScatterOp>(op).getAxes(),
+                                  reduce ? CollectiveKind::AllReduce : CollectiveKind::ReduceScatter, bytes);
   return measured.value / machine.device().collectiveShare + machine.device().collectiveMeeting.value;
 }
 
@@ -45,8 +47,8 @@ double PieceTimes::hidingBehind(Operation *collective) const {
   return work;
 }
 
-double PieceTimes::exposed(ArrayRef<MatmulOp> products, Operation *collective, ArrayRef<double> shares,
-                           double hiding) const {
+double PieceTimes::exposed(ArrayRef<MatmulOp> products, Operation *collective, ArrayRef<double> shares, double hiding,
+                           int64_t bytesCopied) const {
   const double computeRate = 1 - machine.device().communicationShare,
                communicationRate = 1 - machine.device().communicationSlowdown;
   double clock = 0, left = 0, whole = hiding; // left: of the collective that runs, in seconds with the device to itself
@@ -60,6 +62,8 @@ double PieceTimes::exposed(ArrayRef<MatmulOp> products, Operation *collective, A
     left = 0;
   };
   for (double share : shares) {
+    if (bytesCopied)
+      compute(streamTime(machine.device(), Bytes(double(bytesCopied) * share)).value);
     for (MatmulOp product : products)
       compute(this->product(product, share));
     wait(); // a rank begins one when it has waited for the one before

@@ -19,14 +19,15 @@ public:
 
   /// A product of that share of its rows.
   double product(MatmulOp op, double share) const;
-  /// A collective of that share of its elements.
+  /// An all-reduce or a reduce-scatter of that share of its elements.
   double collective(Operation *op, double share) const;
   /// Work behind a collective that does without its result, in the same layer and before other communication.
   double hidingBehind(Operation *collective) const;
   /// What is not hidden of the collective, and what the products of pieces take longer than the whole ones, where each
   /// piece of the products, `shares` of the rows, is followed by that piece of the collective, and all by `hiding`
-  /// seconds of work.
-  double exposed(ArrayRef<MatmulOp> products, Operation *collective, ArrayRef<double> shares, double hiding) const;
+  /// seconds of work. To put rows of pieces together, so many bytes are copied in all.
+  double exposed(ArrayRef<MatmulOp> products, Operation *collective, ArrayRef<double> shares, double hiding,
+                 int64_t bytesCopied) const;
 
 private:
   const Cluster &machine;

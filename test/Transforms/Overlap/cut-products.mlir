@@ -1,4 +1,4 @@
-// Products and the all-reduce of their result in pieces: rows of the outermost dimension with several elements, and of the one
+// Products and the all-reduce or reduce-scatter of their result in pieces: rows of the outermost dimension with several elements, and of the one
 // behind it where that has too few. Operands that hold no rows are taken whole.
 // RUN: ppc-opt %s --split-input-file --ppc-cut-products --ppc-verify-program | FileCheck %s
 // RUN: ppc-opt %s --split-input-file --ppc-cut-products --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
@@ -11,10 +11,12 @@
 // RUN: sed 's/, pieces = [0-9]*//' %s | ppc-opt --split-input-file --ppc-cut-products=cluster=dgx-h100 --remarks-filter=ppc-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=COST
 // COST: forward: 1 collectives whole behind their products, which leaves {{.*}} of them exposed; in pieces {{.*}} would be: the products take {{.*}}, the collectives {{.*}}, and {{.*}} in pieces
 // COST: sums: 1 collectives whole
+// COST: scattered: 2 collectives whole
 // COST-NOT: does nothing
 
 // REMARK: forward: 1 collectives in pieces beside their products, which leaves {{.*}} of them exposed in place of {{.*}}
 // REMARK: sums: 1 collectives in pieces
+// REMARK: scattered: 2 collectives in pieces
 // REMARK: Missed{{.*}}product_pieces 2 does nothing: products that take blocks of parameters from rank to rank stay whole (rotate)
 
 // CHECK-LABEL: func.func @forward(
@@ -123,6 +125,53 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     %0 = ppc.matmul "bsf,hdf->bshd" %x, %w : (tensor<1x2x4xf32>, tensor<4x6x4xf32>) -> tensor<1x2x4x6xf32>
     %1 = ppc.all_reduce %0 over ["tp"] <sum> : tensor<1x2x4x6xf32>
     return %1 : tensor<1x2x4x6xf32>
+  }
+}
+
+// -----
+
+// Where the sum is scattered a piece is one of each rank's block: rows 0 and 3 of six on two ranks, then the others. Two sequences are
+// pieces before rows are. Blocks that are padded, and gradients of weights, stay whole.
+// CHECK-LABEL: func.func @scattered(
+// CHECK: %[[P:.*]]:2 = ppc.split %arg0 dim 1 runs 2 : tensor<1x6x4xf32> to tensor<1x2x4xf32>, tensor<1x4x4xf32>
+// CHECK-NEXT: %[[A:.*]] = ppc.matmul "bsf,hf->bsh" %[[P]]#0, %arg1 : {{.*}} -> tensor<1x2x6xf32>
+// CHECK-NEXT: %[[B:.*]] = ppc.reduce_scatter %[[A]] dim 1 over ["tp"] <sum> : tensor<1x2x6xf32> to tensor<1x1x6xf32>
+// CHECK-NEXT: %[[C:.*]] = ppc.matmul "bsf,hf->bsh" %[[P]]#1, %arg1 : {{.*}} -> tensor<1x4x6xf32>
+// CHECK-NEXT: %[[D:.*]] = ppc.reduce_scatter %[[C]] dim 1 over ["tp"] <sum> : tensor<1x4x6xf32> to tensor<1x2x6xf32>
+// CHECK-NEXT: ppc.concat %[[B]], %[[D]] dim 1 : {{.*}} to tensor<1x3x6xf32>
+// CHECK: ppc.split %arg2 dim 0 : tensor<2x6x4xf32> to tensor<1x6x4xf32>, tensor<1x6x4xf32>
+// CHECK-COUNT-2: ppc.reduce_scatter {{.*}} : tensor<1x6x6xf32> to tensor<1x3x6xf32>
+// CHECK: ppc.reduce_scatter {{.*}} : tensor<1x5x6xf32> to tensor<1x3x6xf32>
+// CHECK: ppc.reduce_scatter {{.*}} : tensor<6x6xf32> to tensor<3x6xf32>
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true, pieces = 2>} {
+  ppcrt.program @train grid <pp = 1, tp = 2> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @x input "x" : memref<1x6x4xf32> slots 1
+      ppcrt.buffer @w parameter "w" : memref<6x4xf32> sharding <[{}, {tp}]>
+      ppcrt.buffer @y input "y" : memref<2x6x4xf32> slots 1
+      ppcrt.buffer @z input "z" : memref<1x5x4xf32> slots 1
+      ppcrt.buffer @h saved : memref<1x3x6xf32> slots 1
+      ppcrt.buffer @i saved : memref<2x3x6xf32> slots 1
+      ppcrt.buffer @j saved : memref<1x3x6xf32> slots 1
+      ppcrt.buffer @g saved : memref<3x6xf32> slots 1
+      ppcrt.routine @forward forward code @scattered reads [@x, @w, @y, @z] writes [@h, @i, @j, @g]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @scattered(%x: tensor<1x6x4xf32>, %w: tensor<6x4xf32>, %y: tensor<2x6x4xf32>, %z: tensor<1x5x4xf32>) -> (tensor<1x3x6xf32>, tensor<2x3x6xf32>, tensor<1x3x6xf32>, tensor<3x6xf32>) attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.matmul "bsf,hf->bsh" %x, %w : (tensor<1x6x4xf32>, tensor<6x4xf32>) -> tensor<1x6x6xf32>
+    %1 = ppc.reduce_scatter %0 dim 1 over ["tp"] <sum> : tensor<1x6x6xf32> to tensor<1x3x6xf32>
+    %2 = ppc.matmul "bsf,hf->bsh" %y, %w : (tensor<2x6x4xf32>, tensor<6x4xf32>) -> tensor<2x6x6xf32>
+    %3 = ppc.reduce_scatter %2 dim 1 over ["tp"] <sum> : tensor<2x6x6xf32> to tensor<2x3x6xf32>
+    %4 = ppc.matmul "bsf,hf->bsh" %z, %w : (tensor<1x5x4xf32>, tensor<6x4xf32>) -> tensor<1x5x6xf32>
+    %5 = ppc.reduce_scatter %4 dim 1 over ["tp"] <sum> : tensor<1x5x6xf32> to tensor<1x3x6xf32>
+    %6 = ppc.matmul "sf,hf->sh" %w, %w {ppc.part = #ppc.part<weight_gradient>} : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
+    %7 = ppc.reduce_scatter %6 dim 0 over ["tp"] <sum> {ppc.part = #ppc.part<weight_gradient>} : tensor<6x6xf32> to tensor<3x6xf32>
+    return %1, %3, %5, %7 : tensor<1x3x6xf32>, tensor<2x3x6xf32>, tensor<1x3x6xf32>, tensor<3x6xf32>
   }
 }
 

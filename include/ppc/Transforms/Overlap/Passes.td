@@ -52,9 +52,10 @@ def PrefetchGathersPass : Pass<"ppc-prefetch-gathers", "ModuleOp"> {
 def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
   let summary = "cut products and the collectives that take their results into pieces";
   let description = [{
-    In the code that runs for each micro-batch, an all-reduce that sums one product, or the sum of several, over ranks becomes pieces: the rows
-    of the result (tokens) are cut, and each piece of the products is followed by the all-reduce of that piece, which goes on beside the next one
-    (`ppc-start-collectives`). Pieces of operands are read and pieces of results written where they lie (`ppc-to-linalg`). Rows are
+    In the code that runs for each micro-batch, an all-reduce or reduce-scatter that sums one product, or the sum of several, over ranks becomes
+    pieces: the rows of the result (tokens) are cut, and each piece of the products is followed by the sum of that piece, which goes on beside the
+    next one (`ppc-start-collectives`). Along the dimension that is scattered a piece is one of each rank's block: `split` takes it as runs. Blocks that
+    are padded stay whole, and so do gradients of weights. Pieces of operands are read and pieces of results written where they lie (`ppc-to-linalg`). Rows are
     those of the outermost dimension with several elements, and of the one behind it where that has fewer than there are to be pieces; tiles of
     128 rows stay whole where there are enough.
 
@@ -68,6 +69,17 @@ def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "", "machine, as for ppc-search-plan; default: this one, not measured">];
+}
+
+def SeparateDestinationsPass : Pass<"ppc-separate-destinations", "func::FuncOp"> {
+  let summary = "give what is scattered over ranks a buffer of its own";
+  let description = [{
+    Equal empty tensors become one (CSE), and with it one buffer, in which one result after the other is computed. The result that a
+    `ppcrt.reduce_scatter` takes gets an empty tensor of its own, so that the next one, as the next piece of a product
+    (`ppc-cut-products`), is computed while it is scattered (`ppc-start-collectives`). Where nothing does, `ppc-assign-offsets` has both in one place.
+
+    Requires: tensors with destinations, before one-shot bufferization and behind the last CSE before it. Guarantees: the same values.
+  }];
 }
 
 def StartCollectivesPass : Pass<"ppc-start-collectives", "ModuleOp"> {

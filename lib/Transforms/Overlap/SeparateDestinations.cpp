@@ -1,0 +1,46 @@
+// ppc-separate-destinations: what is scattered over ranks has a buffer of its own, in which the next result can be
+// computed meanwhile.
+#include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "ppc/Transforms/Overlap/Passes.h"
+
+namespace mlir::ppc {
+#define GEN_PASS_DEF_SEPARATEDESTINATIONSPASS
+#include "ppc/Transforms/Overlap/Passes.h.inc"
+
+namespace {
+
+/// The operand whose buffer `value` will be in, where an empty tensor stands for it; null: something else does.
+OpOperand *destinationOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    auto writer = dyn_cast<DestinationStyleOpInterface>(op);
+    if (!writer)
+      return nullptr;
+    OpOperand *destination = writer.getTiedOpOperand(cast<OpResult>(value));
+    value = destination->get();
+    if (value.getDefiningOp<tensor::EmptyOp>())
+      return destination;
+  }
+  return nullptr;
+}
+
+struct SeparateDestinationsPass : impl::SeparateDestinationsPassBase<SeparateDestinationsPass> {
+  void runOnOperation() override {
+    getOperation().walk([](ppcrt::ReduceScatterOp scatter) {
+      OpOperand *destination = scatter.getNumResults() ? destinationOf(scatter.getX()) : nullptr;
+      if (!destination || destination->get().hasOneUse())
+        return;
+      OpBuilder builder(destination->getOwner());
+      destination->set(builder.clone(*destination->get().getDefiningOp())->getResult(0));
+    });
+  }
+};
+
+} // namespace
+} // namespace mlir::ppc
