@@ -53,7 +53,7 @@ struct RowCut {
 class CutProduct {
 public:
   /// Nothing where it cannot be cut.
-  static std::optional<CutProduct> find(Operation *collective);
+  static std::optional<CutProduct> find(Operation *collective, GridAttr grid);
 
   std::optional<RowCut> rows(int64_t pieces) const;
   void rewrite(const RowCut &rows);
@@ -74,6 +74,7 @@ private:
     return op;
   }
 
+  int64_t ranks = 1;             ///< over which the result is scattered
   SmallVector<Operation *> tree; ///< what the collective takes, operands before what uses them
 };
 
@@ -109,14 +110,18 @@ bool CutProduct::addTree(Value value) {
   return true;
 }
 
-std::optional<CutProduct> CutProduct::find(Operation *collective) {
+std::optional<CutProduct> CutProduct::find(Operation *collective, GridAttr grid) {
+  CutProduct found;
   if (auto reduce = dyn_cast<AllReduceOp>(collective)) {
     if (reduce.getCombiner() != Combiner::Sum || reduce.getStages())
       return std::nullopt;
-  } else if (cast<ReduceScatterOp>(collective).getCombiner() != Combiner::Sum) {
-    return std::nullopt;
+  } else {
+    auto scatter = cast<ReduceScatterOp>(collective);
+    if (scatter.getCombiner() != Combiner::Sum)
+      return std::nullopt;
+    for (StringRef axis : axisNames(scatter.getAxes()))
+      found.ranks *= grid.size(axis);
   }
-  CutProduct found;
   found.collective = collective;
   if (!found.addTree(collective->getOperand(0)))
     return std::nullopt;
@@ -142,7 +147,9 @@ std::optional<RowCut> CutProduct::rows(int64_t pieces) const {
            });
   };
   auto runsOf = [&](unsigned dim) { return source.getDimSize(dim) / type.getDimSize(dim); };
-  auto areWhole = [&](unsigned dim) { return source.getDimSize(dim) % type.getDimSize(dim) == 0; }; // blocks
+  auto areWhole = [&](unsigned dim) { // every rank's block; a last one may be padded, or nothing but padding
+    return source.getDimSize(dim) == type.getDimSize(dim) || source.getDimSize(dim) == type.getDimSize(dim) * ranks;
+  };
   int64_t extent = type.getDimSize(rows.dim);
   rows.runs = runsOf(rows.dim);
   rows.sizes = partsOf(extent, pieces, rows.runs);
@@ -308,7 +315,7 @@ struct CutProductsPass : impl::CutProductsPassBase<CutProductsPass> {
     Tally cut, left;
     for (Operation *op : collectives) {
       anySum |= op->getOperand(0).getDefiningOp<MatmulOp>() != nullptr;
-      std::optional<CutProduct> product = CutProduct::find(op);
+      std::optional<CutProduct> product = CutProduct::find(op, times.gridOf());
       if (!product)
         continue;
       anySum = true;

@@ -14,6 +14,8 @@ public:
   PieceTimes(const Cluster &machine, GridAttr grid, Precision precision)
       : machine(machine), grid(grid), precision(precision) {}
 
+  GridAttr gridOf() const { return grid; }
+
   /// What a piece must save of the time of the collective.
   static constexpr double leastSaving() { return 0.01; }
 

@@ -17,6 +17,7 @@
 // REMARK: forward: 1 collectives in pieces beside their products, which leaves {{.*}} of them exposed in place of {{.*}}
 // REMARK: sums: 1 collectives in pieces
 // REMARK: scattered: 2 collectives in pieces
+// REMARK: Missed{{.*}}product_pieces 2 does nothing: no product that is summed over ranks has rows to cut
 // REMARK: Missed{{.*}}product_pieces 2 does nothing: products that take blocks of parameters from rank to rank stay whole (rotate)
 
 // CHECK-LABEL: func.func @forward(
@@ -172,6 +173,33 @@ module attributes {ppc.plan = #ppc.plan<grid = <tp = 2>, stages = [0], schedule 
     %6 = ppc.matmul "sf,hf->sh" %w, %w {ppc.part = #ppc.part<weight_gradient>} : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x6xf32>
     %7 = ppc.reduce_scatter %6 dim 0 over ["tp"] <sum> {ppc.part = #ppc.part<weight_gradient>} : tensor<6x6xf32> to tensor<3x6xf32>
     return %1, %3, %5, %7 : tensor<1x3x6xf32>, tensor<2x3x6xf32>, tensor<1x3x6xf32>, tensor<3x6xf32>
+  }
+}
+
+// -----
+
+// The block of the last rank is nothing but padding.
+// CHECK-LABEL: func.func @padding(
+// CHECK-NOT: ppc.split
+// CHECK: ppc.reduce_scatter {{.*}} : tensor<1x4x6xf32> to tensor<1x2x6xf32>
+module attributes {ppc.plan = #ppc.plan<grid = <tp = 3>, stages = [0], schedule = "gpipe", micro_batches = 1, dimensions = {}, parameters = {}, overlap = true, pieces = 2>} {
+  ppcrt.program @train grid <pp = 1, tp = 3> micro_batches 1 {
+    ppcrt.device @device0 at 0 {
+      ppcrt.stream @compute
+      ppcrt.buffer @x input "x" : memref<1x4x4xf32> slots 1
+      ppcrt.buffer @w parameter "w" : memref<6x4xf32> sharding <[{}, {tp}]>
+      ppcrt.buffer @h saved : memref<1x2x6xf32> slots 1
+      ppcrt.routine @forward forward code @padding reads [@x, @w] writes [@h]
+      ppcrt.step {
+        %0 = ppcrt.load micro_batch 0 on @compute
+        %1 = ppcrt.run @forward micro_batch 0 on @compute
+      }
+    }
+  }
+  func.func @padding(%x: tensor<1x4x4xf32>, %w: tensor<6x4xf32>) -> tensor<1x2x6xf32> attributes {ppcrt.routine = "forward"} {
+    %0 = ppc.matmul "bsf,hf->bsh" %x, %w : (tensor<1x4x4xf32>, tensor<6x4xf32>) -> tensor<1x4x6xf32>
+    %1 = ppc.reduce_scatter %0 dim 1 over ["tp"] <sum> : tensor<1x4x6xf32> to tensor<1x2x6xf32>
+    return %1 : tensor<1x2x6xf32>
   }
 }
 
