@@ -64,12 +64,17 @@ void multiply(bool accumulate, int64_t m, int64_t n, int64_t k, Matrix<const T> 
   ppcrt_gemm(desc, a.data, b.data, c.data);
 }
 
-// Memory of a thread that is kept from call to call. Rows of whole key blocks are read, also beyond the last key.
+// Memory of a thread that is kept from call to call, in whole cache lines. Rows of whole key blocks are read, also
+// beyond the last key.
 template <typename T> T *scratch(int index, int64_t size) {
-  static thread_local std::vector<T> buffers[5];
-  if (buffers[index].size() < size_t(size))
-    buffers[index].resize(size);
-  return buffers[index].data();
+  struct alignas(64) Line {
+    T elements[64 / sizeof(T)];
+  };
+  static thread_local std::vector<Line> buffers[5];
+  size_t lines = (size * sizeof(T) + sizeof(Line) - 1) / sizeof(Line);
+  if (buffers[index].size() < lines)
+    buffers[index].resize(lines);
+  return reinterpret_cast<T *>(buffers[index].data());
 }
 
 // Rows of an operand of type T as products read them: where they are, or as wide numbers beside, each widened once.

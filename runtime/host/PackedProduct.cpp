@@ -143,12 +143,15 @@ template <typename Out> FOR_AVX2 void multiplyTile(int64_t depth, const float *a
   }
 }
 
-// Memory of a thread that is kept from call to call.
+// Memory of a thread that is kept from call to call, in whole cache lines: a vector of a panel lies in one.
 float *scratch(int index, int64_t count) {
-  static thread_local std::unique_ptr<float[]> memory[3];
+  struct alignas(64) Line {
+    float elements[16];
+  };
+  static thread_local std::unique_ptr<Line[]> memory[3];
   if (!memory[index])
-    memory[index].reset(new float[count]);
-  return memory[index].get();
+    memory[index].reset(new Line[(count + 15) / 16]);
+  return memory[index][0].elements;
 }
 
 // `rows` of A's panels times `columns` of B's.
