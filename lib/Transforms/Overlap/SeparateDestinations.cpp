@@ -1,5 +1,5 @@
-// ppc-separate-destinations: what is scattered over ranks has a buffer of its own, in which the next result can be
-// computed meanwhile.
+// ppc-separate-destinations: a piece that is scattered over ranks has a buffer of its own, beside which the next one
+// can be computed.
 #include "dialects/ppcrt/PpcRt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -33,7 +33,8 @@ OpOperand *destinationOf(Value value) {
 struct SeparateDestinationsPass : impl::SeparateDestinationsPassBase<SeparateDestinationsPass> {
   void runOnOperation() override {
     getOperation().walk([](ppcrt::ReduceScatterOp scatter) {
-      OpOperand *destination = scatter.getNumResults() ? destinationOf(scatter.getX()) : nullptr;
+      bool isPiece = llvm::any_of(scatter->getUsers(), llvm::IsaPred<tensor::InsertSliceOp>);
+      OpOperand *destination = isPiece ? destinationOf(scatter.getX()) : nullptr;
       if (!destination || destination->get().hasOneUse())
         return;
       OpBuilder builder(destination->getOwner());

@@ -72,11 +72,11 @@ def CutProductsPass : Pass<"ppc-cut-products", "ModuleOp"> {
 }
 
 def SeparateDestinationsPass : Pass<"ppc-separate-destinations", "func::FuncOp"> {
-  let summary = "give what is scattered over ranks a buffer of its own";
+  let summary = "give pieces that are scattered over ranks buffers of their own";
   let description = [{
-    Equal empty tensors become one (CSE), and with it one buffer, in which one result after the other is computed. The result that a
-    `ppcrt.reduce_scatter` takes gets an empty tensor of its own, so that the next one, as the next piece of a product
-    (`ppc-cut-products`), is computed while it is scattered (`ppc-start-collectives`). Where nothing does, `ppc-assign-offsets` has both in one place.
+    Equal empty tensors become one (CSE), and with it one buffer, in which one result after the other is computed. What a
+    `ppcrt.reduce_scatter` takes whose result is put into a larger tensor, as a piece is (`ppc-cut-products`), gets an empty tensor of its own, so
+    that the next piece is computed while it is scattered (`ppc-start-collectives`). What is scattered whole shares its buffer as before.
 
     Requires: tensors with destinations, before one-shot bufferization and behind the last CSE before it. Guarantees: the same values.
   }];
