@@ -47,8 +47,8 @@ func.func @columns(%x: memref<4x8xf32>, %y: memref<8xf32>) {
 // Rounded to bf16 with integers; bits of what is no number are set by a mask, without a choice.
 // CHECK-LABEL: func.func @rounded
 // CHECK-DAG:     %[[NAN:.*]] = arith.constant 2143289344 : i32
-// CHECK-DAG:     %[[SIGN:.*]] = arith.constant 31 : i32
-// CHECK:         %[[MASK:.*]] = arith.shrsi %{{.*}}, %[[SIGN]]
+// CHECK:         %[[NONE:.*]] = arith.cmpf uno
+// CHECK:         %[[MASK:.*]] = arith.extsi %[[NONE]] : i1 to i32
 // CHECK:         %[[SET:.*]] = arith.andi %[[MASK]], %[[NAN]]
 // CHECK:         %[[CHOSEN:.*]] = arith.ori %{{.*}}, %[[SET]]
 // CHECK:         %[[UPPER:.*]] = arith.shrui %[[CHOSEN]]

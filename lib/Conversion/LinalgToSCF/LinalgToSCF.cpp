@@ -283,8 +283,8 @@ private:
   unsigned firstRegister = 0;
 };
 
-/// f32 to bf16, to nearest even, with shifts of 16 bits. What is no number stays none by a mask, the sign of a
-/// difference: LLVM would move a choice behind the upper half, and choose between halves of a vector one by one.
+/// f32 to bf16, to nearest even, with shifts of 16 bits. What is no number stays none by a mask that is added to the
+/// bits: LLVM would move a choice behind the upper half, and choose between halves of a vector one by one.
 struct RoundToBf16 : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -296,8 +296,8 @@ struct RoundToBf16 : OpRewritePattern<arith::TruncFOp> {
     Value bits = arith::BitcastOp::create(b, b.getI32Type(), op.getIn());
     Value last = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, constant(16)), constant(1));
     Value rounded = arith::AddIOp::create(b, bits, arith::AddIOp::create(b, last, constant(0x7fff)));
-    Value magnitude = arith::AndIOp::create(b, bits, constant(0x7fffffff));
-    Value isNaN = arith::ShRSIOp::create(b, arith::SubIOp::create(b, constant(0x7f800000), magnitude), constant(31));
+    Value isNaN = arith::ExtSIOp::create(b, b.getI32Type(),
+                                         arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, op.getIn(), op.getIn()));
     Value chosen = arith::OrIOp::create(b, rounded, arith::AndIOp::create(b, isNaN, constant(0x7fc00000)));
     Value half = arith::TruncIOp::create(b, b.getI16Type(), arith::ShRUIOp::create(b, chosen, constant(16)));
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), half);
