@@ -65,16 +65,19 @@ void multiply(bool accumulate, int64_t m, int64_t n, int64_t k, Matrix<const T> 
 }
 
 // Memory of a thread that is kept from call to call, in whole cache lines. Rows of whole key blocks are read, also
-// beyond the last key.
+// beyond the last key. Large allocations begin alike within a page: a few lines more for each buffer than for the one
+// before keep their rows out of the same sets of the cache.
 template <typename T> T *scratch(int index, int64_t size) {
   struct alignas(64) Line {
     T elements[64 / sizeof(T)];
   };
-  static thread_local std::vector<Line> buffers[5];
-  size_t lines = (size * sizeof(T) + sizeof(Line) - 1) / sizeof(Line);
+  constexpr int count = 5, apart = 13;
+  static thread_local std::vector<Line> buffers[count];
+  size_t first = (index + (std::is_same_v<T, WideBf16> ? count : 0)) * apart,
+         lines = first + (size * sizeof(T) + sizeof(Line) - 1) / sizeof(Line);
   if (buffers[index].size() < lines)
     buffers[index].resize(lines);
-  return reinterpret_cast<T *>(buffers[index].data());
+  return reinterpret_cast<T *>(buffers[index].data() + first);
 }
 
 // Rows of an operand of type T as products read them: where they are, or as wide numbers beside, each widened once.
