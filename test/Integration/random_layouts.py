@@ -44,6 +44,8 @@ def draw_model(pick):
     if family == "llama":
         return llama
     heads, hidden, layers = llama["num_attention_heads"], llama["hidden_size"], llama["num_hidden_layers"]
+    if hidden == 2 and family in ("gpt2", "gpt_neox", "bloom"):
+        hidden = 4  # a layer norm of two features gives 1 and -1 whatever they are: no gradient passes it but rounding
     common = {"model_type": family, "vocab_size": llama["vocab_size"], "initializer_range": 0.05,
               "tie_word_embeddings": llama["tie_word_embeddings"]}
     sizes = {"hidden_size": hidden, "intermediate_size": llama["intermediate_size"], "num_hidden_layers": layers,
