@@ -76,16 +76,32 @@ bool usesDoubles(func::FuncOp function) {
   return llvm::any_of(function.getArgumentTypes(), [](Type type) { return getElementTypeOrSelf(type).isF64(); });
 }
 
-/// Where the first element of a buffer is: of a view `addresses` has its source, and its type the offset.
-uint64_t firstElement(Value buffer, const llvm::DenseMap<Value, uint64_t> &addresses) {
-  auto type = cast<MemRefType>(buffer.getType());
-  return addresses.lookup(buffer) + uint64_t(type.getStridesAndOffset().second) * (type.getElementTypeBitWidth() / 8);
-}
+/// Where the first elements of buffers are: of a view `addresses` has its source, and its type the offset, which takes
+/// long to ask for.
+class FirstElements {
+public:
+  explicit FirstElements(const llvm::DenseMap<Value, uint64_t> &addresses) : addresses(addresses) {}
+
+  uint64_t of(Value buffer) {
+    auto [place, isNew] = found.try_emplace(buffer);
+    if (isNew) {
+      auto type = cast<MemRefType>(buffer.getType());
+      place->second =
+          addresses.lookup(buffer) + uint64_t(type.getStridesAndOffset().second) * (type.getElementTypeBitWidth() / 8);
+    }
+    return place->second;
+  }
+
+private:
+  const llvm::DenseMap<Value, uint64_t> &addresses;
+  llvm::DenseMap<Value, uint64_t> found;
+};
 
 /// What a library does: sums in f64, rounded once.
 void multiply(ppcrt::GemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory) {
+  FirstElements firstElements(addresses);
   auto bytesOf = [&](Value buffer) {
-    return memory.find(firstElement(buffer, addresses), byteSize(cast<ShapedType>(buffer.getType())));
+    return memory.find(firstElements.of(buffer), byteSize(cast<ShapedType>(buffer.getType())));
   };
   auto element = [&](Value buffer, int64_t place) {
     double value = 0;
@@ -126,11 +142,12 @@ void multiply(ppcrt::GemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses
 
 /// The same of a product with an epilogue.
 void multiply(ppcrt::EpilogueGemmOp op, const llvm::DenseMap<Value, uint64_t> &addresses, ptx::GlobalMemory &memory) {
+  FirstElements firstElements(addresses);
   auto at = [&](Value buffer, int64_t place, std::optional<double> stored = std::nullopt) {
     double value = 0;
     withElement(getElementTypeOrSelf(buffer.getType()), [&](auto bits) {
       auto bytes = int64_t(sizeof bits);
-      std::byte *data = memory.find(firstElement(buffer, addresses) + uint64_t(place * bytes), bytes);
+      std::byte *data = memory.find(firstElements.of(buffer) + uint64_t(place * bytes), bytes);
       if (stored)
         std::memcpy(data, &(bits = decltype(bits)(*stored)), sizeof bits);
       std::memcpy(&bits, data, sizeof bits);
