@@ -1,8 +1,8 @@
 // Whether ops that touch the same elements of buffers stand in the order in which they stood.
 #include "ppc/Transforms/Overlap/AccessOrder.h"
 #include "dialects/ppcrt/PpcRt.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace mlir::ppc {
 
@@ -15,9 +15,7 @@ AccessOrder::AccessOrder(Block &block) : block(block) {
       if ((!isWrite && !isa<MemoryEffects::Read>(effect.getEffect())) || !buffer ||
           !isa<BaseMemRefType>(buffer.getType()))
         continue;
-      Value root = buffer;
-      while (auto view = root.getDefiningOp<ViewLikeOpInterface>())
-        root = view.getViewSource();
+      Value root = memref::skipViewLikeOps(cast<MemrefValue>(buffer));
       auto [begin, end] = ppcrt::elementsIn(buffer, root);
       accesses[root].push_back({spans.size(), begin, end, isWrite});
     }

@@ -4,9 +4,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "ppc/Transforms/Overlap/AccessOrder.h"
 #include "ppc/Transforms/Overlap/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -57,11 +57,7 @@ std::optional<Transfer> transferOf(Operation *op) {
 }
 
 /// The buffer that `value` is a view of.
-Value rootOf(Value value) {
-  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
-    value = view.getViewSource();
-  return value;
-}
+Value rootOf(Value value) { return memref::skipViewLikeOps(cast<MemrefValue>(value)); }
 
 /// Elements of what a buffer is a view of.
 struct Part {
