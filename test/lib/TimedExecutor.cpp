@@ -219,7 +219,9 @@ void TimedExecutor::verifyOverlap(const Activity &own) {
       for (const ByteUse &ours : own.uses) {
         if (theirs.early && *theirs.early < reached[other])
           continue;
-        if (!(ours.writes || theirs.writes) || ours.begin() >= theirs.end() || theirs.begin() >= ours.end())
+        bool share =
+            std::max(ours.begin(), theirs.begin()) < std::min(ours.end(), theirs.end()); // not where one is empty
+        if (!(ours.writes || theirs.writes) || !share)
           continue;
         auto text = [](const ByteUse &use) {
           return std::string(use.writes ? "writes" : "reads") + " bytes " + std::to_string(use.begin()) + " to " +

@@ -63,6 +63,8 @@ RankMemory::RankMemory(const MemoryLayout &layout)
     : unit(layout.unit()), memory(llvm::divideCeil(layout.bytes(), layout.unit()), kPoison) {}
 
 void RankMemory::poison(int64_t begin, int64_t end) {
+  if (begin == end)
+    return;
   std::fill(memory.begin() + begin / unit, memory.begin() + llvm::divideCeil(end, unit), kPoison);
 }
 

@@ -303,7 +303,7 @@ std::string TimedProgram::use(Activity &activity, Attribute name, std::optional<
 std::string TimedProgram::ownConflict(const Activity &activity) const {
   for (const ByteUse &a : activity.uses)
     for (const ByteUse &b : activity.uses)
-      if (&a < &b && (a.writes || b.writes) && a.begin() < b.end() && b.begin() < a.end())
+      if (&a < &b && (a.writes || b.writes) && a.overlaps(b))
         return "uses @" + BufferOp(a.place->buffer).getSymName().str() + " and @" +
                BufferOp(b.place->buffer).getSymName().str() + ", which lie on the same bytes, and writes one of them";
   return "";

@@ -20,6 +20,8 @@ struct ByteUse {
 
   int64_t begin() const { return place->begin(slot); }
   int64_t end() const { return begin() + place->bytes(); }
+  /// Whether some byte is of both: none is of a buffer without bytes, wherever it lies.
+  bool overlaps(const ByteUse &other) const { return std::max(begin(), other.begin()) < std::min(end(), other.end()); }
 };
 
 /// Actions of several ranks of which none ends before all have begun.

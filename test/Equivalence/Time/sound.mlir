@@ -144,7 +144,8 @@ module attributes {ppc.plan = #ppc.plan<grid = <dp = 2>, stages = [0], schedule 
       ppcrt.buffer @dv gradient "v" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]> offset 384
       ppcrt.buffer @du gradient "u" : memref<4x4xf32> of tensor<4x4xf32> sharding <[{}, {}]> offset 448
       ppcrt.buffer @own gradient "w" : memref<2x4xf32> of tensor<4x4xf32> sharding <[{dp}, {}]> offset 512
-      ppcrt.routine @forward forward code @multiply reads [@x, @full] writes [@h]
+      ppcrt.buffer @empty scratch : memref<0xi8> offset 66
+      ppcrt.routine @forward forward code @multiply reads [@x, @full] writes [@h] scratch @empty
       ppcrt.routine @backward backward code @gradient reads [@x, @back, @dw, @dv, @du] writes [@dw, @dv, @du]
       ppcrt.routine @update update code @step reads [@w, @own] writes [@w]
       ppcrt.step {
