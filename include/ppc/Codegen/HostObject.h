@@ -49,7 +49,8 @@ struct LinkTools {
 /// Errors say what is missing and how to name it.
 llvm::Expected<LinkTools> findLinkTools(const LinkOptions &options);
 
-/// Links `object` with the runtime into `executable`.
+/// Links `object` with the runtime into `executable`, by LLVM's linker where `ld.lld` is on the PATH and the compiler
+/// takes it.
 llvm::Error linkExecutable(StringRef object, StringRef executable, const LinkTools &tools);
 
 } // namespace mlir::ppc

@@ -76,4 +76,15 @@ TEST_F(HostObject, FailedLink) {
   EXPECT_NE(message.find("-ldnnl"), std::string::npos) << message;
 }
 
+TEST_F(HostObject, CompilerWithoutLlvmsLinker) {
+  SmallString<128> compiler;
+  int file;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("ppc-compiler", "sh", file, compiler));
+  llvm::raw_fd_ostream(file, /*shouldClose=*/true)
+      << "#!/bin/sh\nfor word; do case $word in -fuse-ld=*) exit 1;; esac; done\n";
+  ASSERT_FALSE(llvm::sys::fs::setPermissions(compiler, llvm::sys::fs::all_read | llvm::sys::fs::all_exe));
+  EXPECT_EQ(link({path.str().str(), compiler.str().str(), ""}), "");
+  llvm::sys::fs::remove(compiler);
+}
+
 } // namespace
