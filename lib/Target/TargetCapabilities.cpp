@@ -90,6 +90,9 @@ std::string mlir::ppc::lackedBy(const TargetCapabilities &target, const ModelSha
                                 int64_t sequence) {
   if (std::string part = lackedBy(target, layout); !part.empty())
     return part;
+  if (layout.dp % layout.expertBatches())
+    return llvm::formatv("experts over ranks that share a sequence (ep {0}, dp {1}, cp {2})", layout.ep, layout.dp,
+                         layout.cp);
   if (int64_t slices = defaultSlices(layout.schedule, layout.pp); sequence % slices)
     return llvm::formatv("pipeline schedule {0} with sequences of {1} tokens, which {2} slices do not divide",
                          layout.schedule, sequence, slices);

@@ -184,6 +184,20 @@ TEST(LayoutFile, SaysWhatCompilesInTheTermsOfTheCompiler) {
   EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
 }
 
+TEST(LayoutFile, SaysThatExpertsSpanRanksWhichShareASequence) {
+  ParallelLayout layout;
+  layout.dp = 4;
+  layout.cp = 2;
+  layout.contextKind = ContextKind::AllGather;
+  layout.ep = 8;
+  layout.precision = Precision::F32;
+  EXPECT_EQ(lackedBy(defaultTarget(), model(), layout), "experts over ranks that share a sequence (ep 8, dp 4, cp 2)");
+  EXPECT_EQ(textOf(layout).find("grid"), std::string::npos);
+  layout.ep = 4;
+  EXPECT_EQ(lackedBy(defaultTarget(), model(), layout), "");
+  EXPECT_NE(textOf(layout).find("grid: { dp: 1, ep: 4, cp: 2, "), std::string::npos) << textOf(layout);
+}
+
 // What a search need not look at is lacked by programs, whatever else a layout says.
 TEST(TargetLimits, RefuseOnlyWhatProgramsLack) {
   std::mt19937 random(11);
