@@ -20,6 +20,10 @@ constexpr double kRounding = 0x1p-7;
 constexpr double kStep = 3e-4;
 /// What a token adds to the gradients of the two experts is of one size, about: what it adds to no other is lost.
 constexpr double kLeastAdded = 0.1;
+/// Cosine of the angle between a token as two experts have it, which rounding turns a little.
+constexpr double kSame = 0.99;
+/// Length of the part of a unit vector that is new, from which on it counts.
+constexpr double kSameDirection = 0.05;
 
 double dot(const Vector &a, const Vector &b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 double normOf(const Vector &a) { return std::sqrt(dot(a, a)); }
@@ -62,6 +66,51 @@ Vector leadingDirection(const Rows &rows) {
   return unit;
 }
 
+/// Orthonormal directions that two spaces, given by orthonormal vectors, have in common but for rounding.
+Rows commonDirections(Rows own, const Rows &other) {
+  Rows found;
+  while (!own.empty() && !other.empty()) {
+    Rows products; // of which the leading direction is a combination of the own vectors
+    for (const Vector &theirs : other)
+      for (Vector &row = products.emplace_back(); const Vector &mine : own)
+        row.push_back(dot(mine, theirs));
+    Vector weights = leadingDirection(products), unit(own.front().size(), 0);
+    for (auto [weight, mine] : llvm::zip_equal(weights, own))
+      for (auto [element, value] : llvm::zip_equal(unit, mine))
+        element += weight * value;
+    double shared = 0;
+    for (const Vector &row : products)
+      shared += dot(row, weights) * dot(row, weights);
+    if (std::sqrt(shared) < kSame)
+      break;
+    // What is left of the own space: one dimension less.
+    Rows left = without(std::move(own), unit);
+    own.clear();
+    for (Vector &vector : left)
+      if (Vector rest = without({std::move(vector)}, own).front(); normOf(rest) > kSameDirection) {
+        double length = normOf(rest);
+        for (double &element : rest)
+          element /= length;
+        own.push_back(std::move(rest));
+      }
+    found.push_back(std::move(unit));
+  }
+  return found;
+}
+
+/// How far apart the scores of a token x of two experts are, of |w| |x|, beyond what a step of the optimizer moves
+/// them.
+double apart(const Tensor &router, const Vector &unit, int64_t expert, int64_t other) {
+  const int64_t columns = int64_t(unit.size());
+  auto rowOf = [&](int64_t number) {
+    llvm::ArrayRef<float> values = router.values.slice(number * columns, columns);
+    return Vector(values.begin(), values.end());
+  };
+  Vector left = rowOf(expert), right = rowOf(other);
+  double distance = std::abs(dot(left, unit) - dot(right, unit)) - kStep * std::sqrt(double(columns));
+  return distance / std::max(normOf(left), normOf(right));
+}
+
 } // namespace
 
 std::optional<ExpertChoices::Difference> ExpertChoices::differenceOf(const std::string &name, int64_t number,
@@ -88,31 +137,75 @@ std::optional<ExpertChoices::Difference> ExpertChoices::differenceOf(const std::
 
 std::optional<int64_t> ExpertChoices::tiedWith(const Tensor &router, const Vector &unit, int64_t own,
                                                llvm::ArrayRef<Difference> differences) const {
-  const int64_t columns = int64_t(unit.size());
-  auto rowOf = [&](int64_t expert) {
-    llvm::ArrayRef<float> values = router.values.slice(expert * columns, columns);
-    return Vector(values.begin(), values.end());
-  };
   auto addedTo = [&](int64_t expert) { // by the token
     double square = 0;
     for (const Vector &row : differences[expert].rows)
       square += dot(row, unit) * dot(row, unit);
     return std::sqrt(square);
   };
-  Vector row = rowOf(own);
   const double most = addedTo(own);
   std::optional<int64_t> tied;
   double nearest = kRounding;
   for (int64_t expert = 0; expert < router.shape.front(); ++expert) {
     if (expert == own || addedTo(expert) < kLeastAdded * most)
       continue;
-    Vector other = rowOf(expert);
-    double length = std::max(normOf(row), normOf(other));
-    double apart = std::abs(dot(row, unit) - dot(other, unit)) - kStep * std::sqrt(double(columns));
-    if (apart / length <= nearest)
-      nearest = apart / length, tied = expert;
+    if (double distance = apart(router, unit, own, expert); distance <= nearest)
+      nearest = distance, tied = expert;
   }
   return tied;
+}
+
+bool ExpertChoices::isExplained(const Difference &difference, llvm::ArrayRef<Vector> basis) const {
+  return normOf(without(difference.rows, basis)) <= tolerance * difference.norm;
+}
+
+void ExpertChoices::Layer::add(Vector unit, int64_t expert, int64_t other) {
+  Vector direction = without({unit}, basis).front();
+  if (double part = normOf(direction); part > kSameDirection) {
+    for (double &element : direction)
+      element /= part;
+    basis.push_back(std::move(direction));
+  }
+  tokens.push_back({std::move(unit), expert, other});
+}
+
+/// Tokens of experts that have no other one.
+void ExpertChoices::findAlone(const Tensor &router, llvm::ArrayRef<Difference> differences, Layer &layer) const {
+  for (auto [expert, difference] : llvm::enumerate(differences)) {
+    if (isExplained(difference, layer.basis))
+      continue;
+    Vector unit = leadingDirection(difference.rows);
+    std::optional<int64_t> other = tiedWith(router, unit, expert, differences);
+    if (other && isExplained(difference, unit))
+      layer.add(std::move(unit), expert, *other);
+  }
+}
+
+/// The space of the tokens of an expert: orthonormal, of `most` dimensions at most. Empty when these are not enough.
+std::vector<ExpertChoices::Vector> ExpertChoices::spaceOf(const Difference &difference, size_t most) const {
+  Rows basis, rest = difference.rows;
+  while (normOf(rest) > tolerance * difference.norm) {
+    if (basis.size() == most)
+      return {};
+    basis.push_back(without({leadingDirection(rest)}, basis).front());
+    double length = normOf(basis.back());
+    for (double &element : basis.back())
+      element /= length;
+    rest = without(std::move(rest), basis.back());
+  }
+  return basis;
+}
+
+/// Tokens of experts of which each has several: what two experts share, their scores must give to either of them.
+void ExpertChoices::findShared(const Tensor &router, llvm::ArrayRef<Difference> differences, Layer &layer) const {
+  std::vector<Rows> spaces;
+  for (const Difference &difference : differences)
+    spaces.push_back(isExplained(difference, layer.basis) ? Rows() : spaceOf(difference, differences.size()));
+  for (int64_t expert = 0; expert < int64_t(spaces.size()); ++expert)
+    for (int64_t other = expert + 1; other < int64_t(spaces.size()); ++other)
+      for (Vector &unit : commonDirections(spaces[expert], spaces[other]))
+        if (apart(router, unit, expert, other) <= kRounding)
+          layer.add(std::move(unit), expert, other);
 }
 
 ExpertChoices::Layer ExpertChoices::findTokens(const std::string &prefix) const {
@@ -122,34 +215,19 @@ ExpertChoices::Layer ExpertChoices::findTokens(const std::string &prefix) const 
   const int64_t count = experts->second.shape.front();
   if (weights->second.shape != std::vector<int64_t>{count, experts->second.shape.back()})
     return {};
-  std::vector<std::pair<double, int64_t>> order; // those with one token first
   std::vector<Difference> differences;
   for (int64_t expert = 0; expert < count; ++expert) {
     std::optional<Difference> difference = differenceOf(prefix + gateUp.str(), expert, count);
     if (!difference)
       return {};
-    order.push_back({normOf(difference->rows), expert});
     differences.push_back(std::move(*difference));
   }
-  llvm::sort(order);
   Layer layer;
-  for (auto [length, expert] : order) {
-    const Difference &difference = differences[expert];
-    const double most = tolerance * difference.norm;
-    if (normOf(without(difference.rows, layer.basis)) <= most)
-      continue;
-    Vector unit = leadingDirection(difference.rows);
-    std::optional<int64_t> other = tiedWith(weights->second, unit, expert, differences);
-    if (!other || normOf(without(difference.rows, unit)) > most)
-      return {};
-    Vector direction = without({unit}, layer.basis).front();
-    double part = normOf(direction);
-    for (double &element : direction)
-      element /= part;
-    layer.basis.push_back(std::move(direction));
-    layer.tokens.push_back({std::move(unit), expert, *other});
-  }
-  return layer;
+  auto isWhole = [&] { return llvm::all_of(differences, [&](auto &each) { return isExplained(each, layer.basis); }); };
+  findAlone(weights->second, differences, layer);
+  if (!isWhole())
+    findShared(weights->second, differences, layer);
+  return isWhole() && int64_t(layer.tokens.size()) <= count ? layer : Layer();
 }
 
 ExpertChoices::Layer &ExpertChoices::layerOf(const std::string &prefix) {

@@ -2,8 +2,9 @@
 //
 // Such a token x adds to the gradients of one expert in one run, and to those of the other in the other run. To gate_up
 // [expert, 2, ffn, hidden] it adds columns times x: the gradients of an expert differ by a matrix of rank one, whose
-// right singular vector is x. That is a tie where the scores w_e x and w_f x of the router's rows e and f are as far
-// apart as rounding of bf16 moves them. What is orthogonal to these tokens is determined, and compared.
+// right singular vector is x; of several tokens, by a matrix whose rows span them, and what two experts have in common
+// are the tokens that went to either. That is a tie where the scores w_e x and w_f x of the router's rows e and f are
+// as far apart as rounding of bf16 moves them. What is orthogonal to these tokens is determined, and compared.
 #ifndef PPC_TOOLS_COMPILE_EXPERTCHOICES_H
 #define PPC_TOOLS_COMPILE_EXPERTCHOICES_H
 
@@ -37,6 +38,7 @@ private:
     std::vector<Token> tokens; // none: nothing is explained
     std::vector<Vector> basis; // orthonormal, of the space of the tokens
     bool isUsed = false;
+    void add(Vector unit, int64_t expert, int64_t other);
   };
   /// Rows of a gradient's difference, and the norm of the gradient of the single run.
   struct Difference {
@@ -46,6 +48,10 @@ private:
 
   Layer &layerOf(const std::string &prefix);
   Layer findTokens(const std::string &prefix) const;
+  void findAlone(const Tensor &router, llvm::ArrayRef<Difference> differences, Layer &layer) const;
+  void findShared(const Tensor &router, llvm::ArrayRef<Difference> differences, Layer &layer) const;
+  std::vector<Vector> spaceOf(const Difference &difference, size_t most) const;
+  bool isExplained(const Difference &difference, llvm::ArrayRef<Vector> basis) const;
   /// The expert whose score of a token of expert `own` is as near as rounding reaches, and to which it adds as well.
   std::optional<int64_t> tiedWith(const Tensor &router, const Vector &unit, int64_t own,
                                   llvm::ArrayRef<Difference> differences) const;

@@ -29,20 +29,22 @@ public:
     return result;
   }
 
-  /// `apart`: of its two scores, of |w| |x|. `isLost`: the token is nowhere in the parallel run.
-  void draw(double apart, bool isLost = false) {
+  using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+  /// `apart`: of the two scores of the first token, of |w| |x|. `isLost`: it is nowhere in the parallel run. `moved`:
+  /// the experts of the first tokens in the single and in the parallel run.
+  void draw(double apart, bool isLost = false, const Pairs &moved = {{1, 2}}) {
     Vector router = vector(kExperts * kHidden, 0.05);
-    for (int64_t number = 0; number < kTokens; ++number) {
-      bool isMoved = number == 0;
-      int64_t expert = isMoved ? 1 : std::uniform_int_distribution<int64_t>(0, kExperts - 1)(random);
+    for (size_t number = 0; number < kTokens; ++number) {
+      bool isMoved = number < moved.size();
+      int64_t expert = isMoved ? moved[number].first : std::uniform_int_distribution<int64_t>(0, kExperts - 1)(random);
       Vector x = vector(kHidden);
       if (isMoved)
-        tie(x, router, apart);
+        tie(x, router, number ? 0 : apart, moved[number]);
       add(sums[1], x, expert);
       if (!isMoved)
         repeat(sums[0], x, expert);
-      else if (!isLost)
-        add(sums[0], x, 2);
+      else if (!isLost || number)
+        add(sums[0], x, moved[number].second);
     }
     set(parameters, kRouter, {kExperts, kHidden}, router);
     for (int run : {0, 1}) {
@@ -67,17 +69,18 @@ private:
            router = Vector(kExperts * kHidden);
   };
 
-  /// Moves x such that the scores of experts 1 and 2 are `apart` of each other.
-  void tie(Vector &x, const Vector &router, double apart) {
+  /// Moves x such that the scores of two experts are `apart` of each other.
+  void tie(Vector &x, const Vector &router, double apart, std::pair<int64_t, int64_t> experts) {
+    const double *own = &router[experts.first * kHidden], *other = &router[experts.second * kHidden];
     double across = 0, square = 0, row = 0, length = 0;
     for (int64_t i = 0; i < kHidden; ++i) {
-      double difference = router[kHidden + i] - router[2 * kHidden + i];
+      double difference = own[i] - other[i];
       across += difference * x[i], square += difference * difference;
-      row += router[kHidden + i] * router[kHidden + i], length += x[i] * x[i];
+      row += own[i] * own[i], length += x[i] * x[i];
     }
     double wanted = apart * std::sqrt(row * length);
     for (int64_t i = 0; i < kHidden; ++i)
-      x[i] += (wanted - across) / square * (router[kHidden + i] - router[2 * kHidden + i]);
+      x[i] += (wanted - across) / square * (own[i] - other[i]);
   }
 
   void add(Sums &to, const Vector &x, int64_t expert) {
@@ -137,6 +140,20 @@ TEST(ExpertChoices, ExplainATokenWhoseScoresAreEqual) {
     EXPECT_TRUE(said.find("1 or 2") != std::string::npos || said.find("2 or 1") != std::string::npos)
         << "seed " << seed << ": " << said;
   }
+}
+
+// No expert has a token of its own: in a ring, and two of the same experts.
+TEST(ExpertChoices, ExplainTokensThatShareTheirExperts) {
+  for (const TwoRuns::Pairs &moved : {TwoRuns::Pairs{{1, 2}, {2, 3}, {3, 1}}, TwoRuns::Pairs{{1, 2}, {2, 1}}})
+    for (unsigned seed = 0; seed < 50; ++seed) {
+      TwoRuns runs(seed), wrong(seed), lost(seed);
+      runs.draw(/*apart=*/0x1p-9, /*isLost=*/false, moved);
+      EXPECT_EQ(explained(runs), "gdrn") << "seed " << seed << " of " << moved.size();
+      wrong.draw(/*apart=*/0.3, /*isLost=*/false, moved);
+      EXPECT_EQ(explained(wrong), "") << "seed " << seed << " of " << moved.size();
+      lost.draw(/*apart=*/0, /*isLost=*/true, moved);
+      EXPECT_EQ(explained(lost), "") << "seed " << seed << " of " << moved.size();
+    }
 }
 
 TEST(ExpertChoices, DoNotExplainAWrongChoice) {
