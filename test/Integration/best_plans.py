@@ -5,8 +5,9 @@
 
 Plans for four nodes of eight H100, 128 for models above 100 billion parameters, by `ppc-plan` without a --target: whatever it can price. A row says
 the predicted step time and memory of a device, and the layout. --against compares with a kept table (Inputs/best-plans.csv) and
-fails where a step is predicted slower than there by more than 0.1 %. --compile gives the best plan of each model to ppc-compile at full
-size, with the proof, and says what became of it; dropout is turned off, which programs do not have.
+fails where a step is predicted slower than there by more than 0.1 %. --compile gives the plan of every row to ppc-compile at full
+size, with the proof, and says what became of it; plans that are the same layout are compiled once. Dropout is turned off, which programs do not
+have.
 """
 import argparse
 import csv
@@ -64,10 +65,10 @@ def refusal(text):
     return re.sub(r"\s+", " ", said[0] if said else "no word").replace(",", ";")[:120]
 
 
-def compiled(arguments, config, model, folder):
-    """What ppc-compile makes of the best plan."""
+def compiled(arguments, config, model, pin, folder):
+    """What ppc-compile makes of the best plan under a pin."""
     path = os.path.join(folder, "plan.yaml")
-    subprocess.run([*command(arguments, model, config, "any"), "--brief", "--emit", "plan", "-o", path], check=True,
+    subprocess.run([*command(arguments, model, config, pin), "--brief", "--emit", "plan", "-o", path], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(path) as file:
         lacking = re.search(r"^# ppc-compile cannot run this: (.*)$", file.read(), re.M)
@@ -97,7 +98,7 @@ def main():
     parser.add_argument("--build", required=True, help="build folder that holds bin/ppc-plan")
     parser.add_argument("--against", help="table to compare with")
     parser.add_argument("--write", help="file for the table")
-    parser.add_argument("--compile", choices=["host", "cuda"], help="also compile the best plan of each model, for this target")
+    parser.add_argument("--compile", choices=["host", "cuda"], help="also compile the plan of every row, for this target")
     parser.add_argument("--pins", nargs="*", default=PINS, help="any, schedule=NAME, zero=N (all)")
     parser.add_argument("names", nargs="*", help="models, or parts of their names (all)")
     arguments = parser.parse_args()
@@ -106,24 +107,27 @@ def main():
     names = [name for name in names if not arguments.names or any(part in name for part in arguments.names)]
     if not names:
         parser.error("no model has such a name")
-    rows, compiling = [], 0
+    rows, outcomes = [], {}  # by model and layout
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             config, model = prepare(arguments, name, folder)
             for pin in arguments.pins:
-                rows.append(best(arguments, name, config, model, pin))
-                print(" | ".join(rows[-1].values()), flush=True)
-            if arguments.compile:
-                outcome = compiled(arguments, config, model, folder)
-                compiling += outcome == "compiles"
-                print(f"{name}: the best plan for {arguments.compile}: {outcome}", flush=True)
+                row = best(arguments, name, config, model, pin)
+                rows.append(row)
+                print(" | ".join(row.values()), flush=True)
+                layout = (name, row["layout"])
+                if not arguments.compile or not row["step_s"] or layout in outcomes:
+                    continue
+                outcomes[layout] = compiled(arguments, config, model, pin, folder)
+                print(f"{name}: the best plan{'' if pin == 'any' else ' with ' + pin} for {arguments.compile}: {outcomes[layout]}", flush=True)
     if arguments.write:
         with open(arguments.write, "w", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
     if arguments.compile:
-        print(f"{compiling} of {len(names)} best plans compile for {arguments.compile}")
+        compiling = list(outcomes.values()).count("compiles")
+        print(f"{compiling} of {len(outcomes)} layouts compile for {arguments.compile}")
     worse = []
     if arguments.against:
         with open(arguments.against, newline="") as file:

@@ -172,13 +172,12 @@ def draw_experts(pick, model, layout):
 
 def judge_in_f32(found, expected, train, parallel, flags, shape):
     """What is wrong with a bf16 run beyond what rounding explains; see above."""
-    wide = shape[:shape.index("--precision")] + shape[shape.index("--precision") + 2:]
+    wide = equivalence.in_f32(shape)
     exact = train("single-f32", ["--ranks", "1"], shape=wide)
-    problems, _ = equivalence.compare(train("parallel-f32", parallel, flags, wide), exact)
-    return ["in f32, " + problem for problem in problems] + equivalence.beyond_rounding(found, expected, exact)
+    return equivalence.judge_in_f32(found, expected, exact, train("parallel-f32", parallel, flags, wide))
 
 
-def check(build, scratch, seed, target="host"):
+def check(build, scratch, seed, target="host", host_cpu=None):
     """Draws and runs one case; returns its description, its outcome (ok, refused, failed) and details."""
     pick = random.Random(seed)
     model = draw_model(pick)
@@ -194,8 +193,10 @@ def check(build, scratch, seed, target="host"):
     with open(config, "w") as file:
         json.dump({key: value for key, value in model.items() if value is not None}, file)
 
+    cpu = ["--host-cpu", host_cpu] if host_cpu else []
+
     def train(name, options, flags=(), shape=shape):
-        program = programs.compile_model(build, config, shape + options, os.path.join(scratch, name))
+        program = programs.compile_model(build, config, shape + options + cpu, os.path.join(scratch, name))
         return equivalence.train_program(program, os.path.join(scratch, "text"), STEPS, flags)
 
     flags = ["--share-devices"] if target == "cuda" else []
@@ -217,6 +218,7 @@ def main():
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--seed", type=int, help="of the first case; the next ones follow (default: drawn and printed)")
     parser.add_argument("--target", choices=["host", "cuda"], default="host", help="of the parallel program")
+    parser.add_argument("--host-cpu", help="processor that programs are compiled for: how bf16 rounds depends on it (default: this one)")
     arguments = parser.parse_args()
     if arguments.target == "cuda":
         os.environ.update(cuda.standing_in(os.path.realpath(arguments.build), 0))
@@ -226,7 +228,7 @@ def main():
         with open(os.path.join(scratch, "text"), "wb") as file:
             file.write(programs.english(20000))
         for seed in range(first, first + arguments.count):
-            text, outcome, details = check(arguments.build, scratch, seed, arguments.target)
+            text, outcome, details = check(arguments.build, scratch, seed, arguments.target, arguments.host_cpu)
             outcomes[outcome] += 1
             print(f"--seed {seed}: {outcome}: {text}\n    " + "\n    ".join(details).replace("\n", "\n    "), flush=True)
     print(f"{outcomes['ok']} equal the single-rank run, {outcomes['refused']} refused, {outcomes['failed']} failed")
